@@ -1,0 +1,55 @@
+/**
+ * Expected faults in the input are data, not exceptions: each has a code, how often it happened, where it was
+ * first seen and what it means for the result.
+ */
+export interface Problem {
+  /** Stable kebab-case id, e.g. `truncated-gzip`. */
+  readonly code: string;
+  readonly count: number;
+  /** What happened, one sentence. */
+  readonly message: string;
+  /** What it means for the figures, one sentence. */
+  readonly consequence: string;
+  /** Where it was first seen; null where a place makes no sense. */
+  readonly first: Position | null;
+}
+
+export interface Position {
+  /** `byte` counts in the decoded (uncompressed) file, `stored-byte` in the file as it lies on disk. */
+  readonly unit: 'byte' | 'stored-byte' | 'line' | 'row';
+  readonly at: number;
+}
+
+export interface ProblemText {
+  readonly message: string;
+  readonly consequence: string;
+}
+
+/** Collects problems by code: repeats are counted, the first position is kept. */
+export class ProblemLog {
+  readonly #byCode = new Map<string, Problem>();
+
+  add(code: string, text: ProblemText, first: Position | null = null, count = 1): void {
+    if (count <= 0) return;
+    const seen = this.#byCode.get(code);
+    this.#byCode.set(
+      code,
+      seen
+        ? { ...seen, count: seen.count + count }
+        : { code, count, message: text.message, consequence: text.consequence, first },
+    );
+  }
+
+  /** Takes over problems found elsewhere, e.g. by another layer or thread. */
+  addAll(problems: readonly Problem[]): void {
+    for (const p of problems) this.add(p.code, p, p.first, p.count);
+  }
+
+  has(code: string): boolean {
+    return this.#byCode.has(code);
+  }
+
+  list(): readonly Problem[] {
+    return [...this.#byCode.values()];
+  }
+}

@@ -1,0 +1,1 @@
+export interface TraceData { readonly rows: number }

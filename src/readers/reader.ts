@@ -1,0 +1,29 @@
+import type { Problem } from '../base/problem.js';
+import type { EventLog } from '../model/event-log.js';
+import type { TraceData } from '../model/trace-data.js';
+
+/** What a reader makes of one member. */
+export type ReadResult =
+  | { readonly kind: 'kineto'; readonly trace: TraceData; readonly problems: readonly Problem[] }
+  | { readonly kind: 'events'; readonly log: EventLog; readonly problems: readonly Problem[] };
+
+/** A format: how to recognise it and how to read it. One folder a format, registered in `registry.ts`. */
+export interface ReaderDescriptor {
+  readonly id: ReadResult['kind'];
+  /** For error messages: "a PyTorch profiler trace (Chrome trace JSON)". */
+  readonly title: string;
+  /** Looks at the first decoded bytes only (at most 64 KiB); never at the name, which may be anything. */
+  sniff(head: Uint8Array): boolean;
+  create(options: ReaderOptions): StreamReader;
+}
+
+export interface ReaderOptions {
+  /** A guess of how many decoded bytes will come for each stored byte read so far; sizes the columns. */
+  readonly progress?: () => number;
+}
+
+/** Push decoded bytes, then finish. Throws only on bugs: faults of the data are problems in the result. */
+export interface StreamReader {
+  push(chunk: Uint8Array): void;
+  finish(): ReadResult;
+}
