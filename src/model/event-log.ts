@@ -1,16 +1,28 @@
-/** One run inside an events file: several runs may be appended to one file. Rows are in file order. */
+/**
+ * One run inside an events file: several runs may be appended to one file. Rows are in file order; all columns have
+ * `rows` elements, own their buffer whole and can be cloned or transferred to another thread.
+ */
 export interface EventLogRun {
-  /** The header line, null when the file has none (lmms-engine writes none). */
+  /** The run id of the header or of the records; null where neither gives one. */
+  readonly id: string | null;
+  /** The header line, null when the run has none (lmms-engine writes none). */
   readonly header: EventLogHeader | null;
-  /** Names of phases; `name[i]` indexes it. */
+  /**
+   * Names of phases; `name[i]` indexes it. One table is shared by all runs of a file, so it may hold names that this
+   * run does not use. At most 65 535 names of at most 4096 UTF-16 units.
+   */
   readonly names: readonly string[];
   readonly rows: number;
   /** Index into `names`. */
   readonly name: Uint16Array;
-  /** Training step. */
+  /**
+   * Training step, an integer. Never decreasing for a rank and phase in a run without id and header (a decrease starts
+   * the next run there); elsewhere decreases are counted as `step-order`.
+   */
   readonly step: Float64Array;
+  /** Rank that wrote the record, the header's where the record has none, −1 where neither says. */
   readonly rank: Int32Array;
-  /** Milliseconds. NaN where the record had none. */
+  /** Milliseconds, may be negative (a fault of the writer). NaN where the record had none or no finite one. */
   readonly durationMs: Float64Array;
   /** Milliseconds from the run's anchor. NaN where unknown. */
   readonly startMs: Float64Array;
@@ -21,14 +33,19 @@ export interface EventLogRun {
 }
 
 export interface EventLogHeader {
+  /** The value of `whyslow`; 0 where it is no number. */
   readonly version: number;
   readonly run: string | null;
   readonly rank: number | null;
-  /** The header object as it stands in the file: anchors, schedule and what later versions add. */
+  /**
+   * The header object as it stands in the file: anchors, schedule and what later versions add. Empty where the
+   * header is unreasonably large or deep (problem `oversized-header`).
+   */
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
 /** A whole `cuda_events_rank_<r>.jsonl`. */
 export interface EventLog {
+  /** In the order in which they begin in the file. */
   readonly runs: readonly EventLogRun[];
 }

@@ -1,1 +1,215 @@
-export interface TraceData { readonly rows: number }
+import type { Category } from './category.js';
+import type { StringData } from './string-table.js';
+
+/**
+ * One trace file as columns. Plain data without methods: it moves between threads without copying. Immutable once built.
+ *
+ * Row order is file order. Flow events that stand right after the event they belong to are not rows: see `flows`.
+ * Times are integer nanoseconds from `baseNs`, exact in a double. Wherever a column has a sentinel it is named here.
+ */
+export interface TraceData {
+  readonly rows: number;
+  /** Start, ns from `baseNs`. NaN: none given (metadata events never have one). Not sorted. */
+  readonly ts: Float64Array;
+  /** Duration, ns. 0 for events without. Float64 only when some value is negative or above 4.29 s. */
+  readonly dur: Uint32Array | Float64Array;
+  /** String id. 0: none. */
+  readonly name: Uint16Array | Uint32Array;
+  /** `External id`: joins GPU work and runtime calls to the operator. NO_ID: none, or in `wideIds`. */
+  readonly external: Uint32Array;
+  /** `correlation`: joins a launch to its GPU work (`id` for flow and async events). NO_ID: none, or in `wideIds`. */
+  readonly correlation: Uint32Array;
+  /** Index into `tracks`. */
+  readonly track: Uint8Array | Uint16Array;
+  /** Index into `kinds`. */
+  readonly kind: Uint8Array;
+  /** Offset in the decoded file of rows 0, 256, 512, ...: the way back to arguments that are no columns. */
+  readonly offsets: Float64Array;
+
+  readonly kinds: readonly KindInfo[];
+  readonly tracks: readonly TrackInfo[];
+  readonly strings: StringData;
+  /** Nanoseconds that `ts` counts from. */
+  readonly baseNs: bigint;
+  readonly header: TraceHeader;
+
+  readonly gpu: GpuTable;
+  readonly copies: CopyTable;
+  readonly ops: OpTable;
+  readonly shapes: ShapeTable;
+  readonly python: PythonTable;
+  readonly collectives: CollectiveTable;
+  readonly syncs: SyncTable;
+  readonly memory: MemoryTable;
+  readonly metadata: MetadataTable;
+  readonly flows: FlowTable;
+  readonly wideIds: readonly WideId[];
+}
+
+/** Sentinel of unsigned id columns. */
+export const NO_ID = 0xffffffff;
+/** Sentinel of signed columns. */
+export const NO_I32 = -2147483648;
+export const OFFSET_EVERY = 256;
+
+export interface KindInfo {
+  /** The `ph` letter: X, B, E, i, M, C, s, f, ... */
+  readonly phase: string;
+  /** `cat` as in the file, '' when there is none. */
+  readonly categoryName: string;
+  readonly category: Category;
+  /** Events in the file, folded flows included. */
+  readonly events: number;
+  /** Flows that are not rows. */
+  readonly folded: number;
+}
+
+export interface TrackInfo {
+  readonly pid: string;
+  readonly tid: string;
+}
+
+/** Entries exist only for rows that have one of the arguments; `row` ascends. */
+export interface SideTable {
+  readonly row: Uint32Array;
+}
+/** Arguments of device work. NO_I32 / NO_ID / NaN / string id 0: none. */
+export interface GpuTable extends SideTable {
+  readonly stream: Int32Array;
+  readonly device: Int32Array;
+  /** String ids of `[x, y, z]`. */
+  readonly grid: Uint32Array;
+  readonly block: Uint32Array;
+  /** Per thread. */
+  readonly registers: Uint32Array;
+  /** Bytes. */
+  readonly sharedMemory: Uint32Array;
+  /** Estimated, percent. */
+  readonly occupancy: Float64Array;
+  /** CUDA graph node. */
+  readonly graphNode: Uint32Array;
+}
+/** Copies and fills. */
+export interface CopyTable extends SideTable {
+  readonly bytes: Float64Array;
+  /** GB/s. */
+  readonly bandwidth: Float64Array;
+}
+/** Autograd's numbering: the same sequence in forward and backward. */
+export interface OpTable extends SideTable {
+  readonly sequence: Uint32Array;
+  readonly forwardThread: Uint32Array;
+}
+/** String ids of the JSON as written, e.g. `[[8, 512], []]`. */
+export interface ShapeTable extends SideTable {
+  readonly dims: Uint32Array;
+  readonly types: Uint32Array;
+}
+export interface PythonTable extends SideTable {
+  readonly id: Uint32Array;
+  readonly parent: Uint32Array;
+  readonly module: Uint32Array;
+}
+/** The first nine are string ids; numbers are NaN where absent. */
+export interface CollectiveTable extends SideTable {
+  readonly collective: Uint32Array;
+  readonly dtype: Uint32Array;
+  readonly groupName: Uint32Array;
+  readonly groupDescription: Uint32Array;
+  readonly groupRanks: Uint32Array;
+  /** Exceeds 2^53: kept as text. */
+  readonly commsId: Uint32Array;
+  readonly isAsync: Uint32Array;
+  readonly inSplit: Uint32Array;
+  readonly outSplit: Uint32Array;
+  readonly inElements: Float64Array;
+  readonly outElements: Float64Array;
+  readonly groupSize: Float64Array;
+  readonly rank: Float64Array;
+  readonly sourceRank: Float64Array;
+  readonly destinationRank: Float64Array;
+  readonly sequence: Float64Array;
+  readonly rankStart: Float64Array;
+  readonly rankStride: Float64Array;
+}
+export interface SyncTable extends SideTable {
+  /** String id of `Stream Sync`, `Event Sync`, ... */
+  readonly kind: Uint32Array;
+  readonly stream: Int32Array;
+  readonly event: Int32Array;
+  readonly recordCorrelation: Int32Array;
+}
+/** Allocator events, bytes. */
+export interface MemoryTable extends SideTable {
+  readonly bytes: Float64Array;
+  readonly address: Float64Array;
+  readonly allocated: Float64Array;
+  readonly reserved: Float64Array;
+  readonly deviceType: Int32Array;
+  readonly deviceId: Int32Array;
+}
+/** Names of processes and threads: rows with phase M. */
+export interface MetadataTable extends SideTable {
+  readonly name: Uint32Array;
+  readonly labels: Uint32Array;
+  readonly sortIndex: Float64Array;
+}
+/**
+ * Flow events bound to `row` (same time and track, right after it in the file) whose id is not the row's correlation:
+ * forward → backward links. Those whose id *is* the correlation add nothing and are only counted, in `kinds[].folded`.
+ */
+export interface FlowTable extends SideTable {
+  readonly id: Uint32Array;
+  readonly kind: Uint32Array;
+}
+/** A number its column cannot hold: negative, fractional, above 32 bits, or text. */
+export interface WideId {
+  readonly row: number;
+  /** `external`, `correlation`, `id`, or `<table>.<column>`. */
+  readonly field: string;
+  /** As written in the file. */
+  readonly text: string;
+}
+
+export interface TraceHeader {
+  readonly schemaVersion: number | null;
+  readonly devices: readonly DeviceInfo[];
+  readonly distributed: DistributedInfo | null;
+  /** Nanoseconds since 1970 that the file's own timestamps count from, as text; null in traces that count from 1970. */
+  readonly baseTimeNanoseconds: string | null;
+  readonly displayTimeUnit: string | null;
+  readonly traceName: string | null;
+  readonly hostName: string | null;
+  /** Profiler switches that were on: with_stack, record_shapes, profile_memory, with_flops, with_modules. */
+  readonly switches: readonly string[];
+  /** cuda_driver_version and the like, as written. */
+  readonly versions: Readonly<Record<string, string>>;
+  /** Everything else above and below the events, as JSON text, cut at 64 KiB each. */
+  readonly rest: Readonly<Record<string, string>>;
+}
+
+export interface DeviceInfo {
+  readonly id: number;
+  readonly name: string;
+  readonly totalMemory: number | null;
+  readonly computeMajor: number | null;
+  readonly computeMinor: number | null;
+  readonly multiprocessors: number | null;
+  readonly warpSize: number | null;
+}
+
+export interface DistributedInfo {
+  readonly backend: string | null;
+  readonly rank: number | null;
+  readonly worldSize: number | null;
+  readonly ncclVersion: string | null;
+  readonly groups: readonly ProcessGroup[];
+}
+
+export interface ProcessGroup {
+  readonly name: string;
+  readonly description: string | null;
+  readonly backend: string | null;
+  readonly size: number | null;
+  readonly ranks: readonly number[];
+}

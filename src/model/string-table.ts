@@ -1,0 +1,81 @@
+/** Strings of a trace as they stand in the file: raw JSON tokens end to end. Plain data, moves between threads. */
+export interface StringData {
+  readonly bytes: Uint8Array;
+  /** Token i is bytes[starts[i], starts[i + 1]). Token 0 means "none". */
+  readonly starts: Uint32Array;
+}
+
+/** Ids to text, decoded when first asked for. */
+export class StringTable {
+  readonly #data: StringData;
+  readonly #texts: (string | undefined)[] = [];
+
+  constructor(data: StringData) {
+    this.#data = data;
+  }
+
+  get size(): number {
+    return this.#data.starts.length - 1;
+  }
+
+  /** Bytes of the token as in the file, quotes included. */
+  raw(id: number): Uint8Array {
+    return this.#data.bytes.subarray(this.#data.starts[id]!, this.#data.starts[id + 1]!);
+  }
+
+  /** A string's text, or a number's, array's or literal's JSON. Empty for "none". */
+  text(id: number): string {
+    let text = this.#texts[id];
+    if (text === undefined) {
+      text = decodeToken(this.raw(id));
+      this.#texts[id] = text;
+    }
+    return text;
+  }
+
+  /** Whether the token was a JSON string (and not a number, array, ...). */
+  isString(id: number): boolean {
+    return this.raw(id)[0] === 0x22;
+  }
+
+  /** The token as a JSON value; undefined for "none", the raw text where it is no JSON. */
+  value(id: number): unknown {
+    if (id === 0) return undefined;
+    if (this.isString(id)) return this.text(id);
+    try {
+      return JSON.parse(this.text(id));
+    } catch {
+      return this.text(id);
+    }
+  }
+
+  /** Ids of all strings whose text passes; decodes every one once. */
+  idsWhere(test: (text: string) => boolean): number[] {
+    const ids: number[] = [];
+    for (let id = 1; id < this.size; id++) if (test(this.text(id))) ids.push(id);
+    return ids;
+  }
+}
+
+const lenient = new TextDecoder('utf-8', { ignoreBOM: true });
+
+/** Strings lose their quotes and escapes; everything else stays as it is written. Invalid UTF-8 becomes U+FFFD. */
+export function decodeToken(token: Uint8Array): string {
+  const text = lenient.decode(token);
+  if (text.charCodeAt(0) !== 0x22) return text;
+  const closed = text.length > 1 && text.endsWith('"');
+  const inner = text.slice(1, closed ? -1 : undefined);
+  if (!inner.includes('\\')) return inner;
+  return unescapeJson(inner);
+}
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  ...{ '"': '"', '\\': '\\', '/': '/', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' },
+};
+
+/** Like JSON, but an escape that JSON does not know (a Windows path such as C:\Users) is kept as it stands. */
+function unescapeJson(text: string): string {
+  return text.replace(/\\(?:u([0-9a-fA-F]{4})|([^]))/g, (all, hex: string | undefined, char: string | undefined) =>
+    hex === undefined ? (ESCAPES[char!] ?? all) : String.fromCharCode(Number.parseInt(hex, 16)),
+  );
+}

@@ -1,0 +1,55 @@
+import type { TraceData } from './trace-data.js';
+
+/**
+ * Sorts rows by start time, longest first where starts are equal, so that callers come before what they call. Traces
+ * are a few sorted runs one after the other (operators, then runtime calls, ...): the runs are found and merged, which
+ * takes one pass when all is sorted already. NaN sorts last.
+ */
+export function sortByTime(rows: Uint32Array, ts: Float64Array, dur: TraceData['dur']): Uint32Array {
+  let runs = findRuns(rows, ts, dur);
+  let from = rows;
+  let to = new Uint32Array(rows.length);
+  while (runs.length > 2) {
+    const merged: number[] = [0];
+    for (let r = 0; r + 1 < runs.length; r += 2) {
+      const end = runs[Math.min(r + 2, runs.length - 1)]!;
+      merge(from, to, runs[r]!, runs[r + 1]!, end, ts, dur);
+      merged.push(end);
+    }
+    runs = merged;
+    [from, to] = [to, from];
+  }
+  return from;
+}
+
+function findRuns(rows: Uint32Array, ts: Float64Array, dur: TraceData['dur']): number[] {
+  const bounds = [0];
+  for (let i = 1; i < rows.length; i++) if (after(rows[i - 1]!, rows[i]!, ts, dur)) bounds.push(i);
+  if (rows.length > 0) bounds.push(rows.length);
+  return bounds;
+}
+
+/** Whether row a must come after row b. */
+function after(a: number, b: number, ts: Float64Array, dur: TraceData['dur']): boolean {
+  const ta = ts[a]!;
+  const tb = ts[b]!;
+  if (ta !== tb) return ta > tb || (ta !== ta && tb === tb);
+  return dur[a]! < dur[b]!;
+}
+
+function merge(
+  from: Uint32Array,
+  to: Uint32Array,
+  start: number,
+  middle: number,
+  end: number,
+  ts: Float64Array,
+  dur: TraceData['dur'],
+): void {
+  let left = start;
+  let right = middle;
+  for (let i = start; i < end; i++) {
+    const takeLeft = left < middle && (right >= end || !after(from[left]!, from[right]!, ts, dur));
+    to[i] = from[takeLeft ? left++ : right++]!;
+  }
+}

@@ -1,0 +1,52 @@
+import { type CallTree, buildCallTree } from './call-tree.js';
+import type { Category } from './category.js';
+import { type GpuLinks, linkGpuWork } from './gpu-links.js';
+import { findSteps, type HostStep } from './steps.js';
+import { StringTable } from './string-table.js';
+import type { TraceData } from './trace-data.js';
+
+/**
+ * A trace with what can be asked of it. The columns are in `data`; everything derived from them is computed when first
+ * asked for and kept.
+ */
+export class Trace {
+  readonly strings: StringTable;
+  #links: GpuLinks | undefined;
+  #calls: CallTree | undefined;
+  #steps: readonly HostStep[] | undefined;
+
+  constructor(readonly data: TraceData) {
+    this.strings = new StringTable(data.strings);
+  }
+
+  name(row: number): string {
+    return this.strings.text(this.data.name[row]!);
+  }
+
+  category(row: number): Category {
+    return this.data.kinds[this.data.kind[row]!]!.category;
+  }
+
+  /** Launches joined to the GPU work they started. */
+  get links(): GpuLinks {
+    this.#links ??= linkGpuWork(this.data, this.strings);
+    return this.#links;
+  }
+
+  /** Which call encloses which, on every track. */
+  get calls(): CallTree {
+    this.#calls ??= buildCallTree(this.data);
+    return this.#calls;
+  }
+
+  /** `ProfilerStep#N` spans of the host, in order of time. */
+  get steps(): readonly HostStep[] {
+    this.#steps ??= findSteps(this.data, this.strings);
+    return this.#steps;
+  }
+}
+
+/** For each kind of the trace, whether its rows pass: one test per kind instead of one per row. */
+export function kindMask(data: TraceData, test: (category: Category, phase: string) => boolean): Uint8Array {
+  return Uint8Array.from(data.kinds, (k) => (test(k.category, k.phase) ? 1 : 0));
+}

@@ -1,0 +1,134 @@
+import type { EventLogHeader } from '../../model/event-log.js';
+import type { FaultCounter } from './faults.js';
+
+export const MAX_TEXT_LENGTH = 4096;
+const MAX_HEADER_LENGTH = 1 << 16;
+const MAX_HEADER_DEPTH = 32;
+const FORMAT_VERSION = 1;
+
+export const CLOCK_UNKNOWN = 0;
+export const CLOCK_GPU = 1;
+export const CLOCK_HOST = 2;
+
+/** One record, checked. Sentinels as in `EventLogRun`. One object is filled again for each line. */
+export interface EventRecord {
+  name: string;
+  step: number;
+  rank: number;
+  durationMs: number;
+  startMs: number;
+  micro: number;
+  clock: number;
+  run: string | null;
+}
+
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+export function emptyRecord(): EventRecord {
+  return { name: '', step: 0, rank: -1, durationMs: NaN, startMs: NaN, micro: -1, clock: 0, run: null };
+}
+
+/** Checks the fields of a record; false where it has no usable name or step and must be left out. */
+export function fillRecord(out: EventRecord, json: JsonObject, faults: FaultCounter, line: number): boolean {
+  const { name, step, rank, duration_ms: duration } = json;
+  if (isAbsent(name) || isAbsent(step)) {
+    faults.add('missing-field', line);
+    return false;
+  }
+  const stepNumber = toNumber(step);
+  if (typeof name !== 'string' || !Number.isSafeInteger(stepNumber)) {
+    faults.add('wrong-type', line);
+    return false;
+  }
+  if (isAbsent(rank) || isAbsent(duration)) faults.add('missing-field', line);
+  out.name = clip(name, faults, line);
+  out.step = stepNumber;
+  out.rank = toCount(rank, faults, line);
+  out.durationMs = toMs(duration, faults, line);
+  out.startMs = toMs(json.start_ms, faults, line);
+  out.micro = toCount(json.micro, faults, line);
+  out.clock = toClock(json.clock, faults, line);
+  out.run = toRun(json.run, faults, line);
+  if (out.durationMs < 0) faults.add('negative-duration', line);
+  return true;
+}
+
+export function toHeader(
+  json: JsonObject,
+  length: number,
+  faults: FaultCounter,
+  line: number,
+): EventLogHeader {
+  const version = toNumber(json.whyslow);
+  if (version > FORMAT_VERSION) faults.add('newer-version', line);
+  const fits = length <= MAX_HEADER_LENGTH && isShallow(json, MAX_HEADER_DEPTH);
+  if (!fits) faults.add('oversized-header', line);
+  const rank = toCount(json.rank, faults, line);
+  return {
+    version: Number.isFinite(version) ? version : 0,
+    run: toRun(json.run, faults, line),
+    rank: rank < 0 ? null : rank,
+    fields: fits ? json : {},
+  };
+}
+
+function isAbsent(value: unknown): boolean {
+  return value === undefined || value === null;
+}
+
+const DECIMAL = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
+const NON_FINITE = /^[+-]?(nan|inf|infinity)$/i;
+
+/** A number, or one written as text; ±Infinity for any non-finite text; NaN where it is no number at all. */
+function toNumber(value: unknown): number {
+  if (typeof value === 'number') return value;
+  if (typeof value !== 'string' || value.length > 64) return NaN;
+  const text = value.trim();
+  if (DECIMAL.test(text)) return Number(text);
+  return NON_FINITE.test(text) ? Infinity : NaN;
+}
+
+function toMs(value: unknown, faults: FaultCounter, line: number): number {
+  if (isAbsent(value)) return NaN;
+  const ms = toNumber(value);
+  if (Number.isFinite(ms)) return ms;
+  faults.add(Number.isNaN(ms) ? 'wrong-type' : 'non-finite', line);
+  return NaN;
+}
+
+/** A rank or micro-step; −1 where unknown, which launchers also write themselves for "not distributed". */
+function toCount(value: unknown, faults: FaultCounter, line: number): number {
+  if (isAbsent(value)) return -1;
+  const count = toNumber(value);
+  if (count >= -1 && (count | 0) === count) return count;
+  faults.add('wrong-type', line);
+  return -1;
+}
+
+function toClock(value: unknown, faults: FaultCounter, line: number): number {
+  if (value === 'gpu') return CLOCK_GPU;
+  if (value === 'host') return CLOCK_HOST;
+  if (!isAbsent(value)) faults.add('wrong-type', line);
+  return CLOCK_UNKNOWN;
+}
+
+function toRun(value: unknown, faults: FaultCounter, line: number): string | null {
+  if (isAbsent(value)) return null;
+  if (typeof value === 'string') return clip(value, faults, line);
+  if (typeof value === 'number') return String(value);
+  faults.add('wrong-type', line);
+  return null;
+}
+
+function clip(text: string, faults: FaultCounter, line: number): string {
+  if (text.length <= MAX_TEXT_LENGTH) return text;
+  faults.add('long-name', line);
+  // Through bytes, because a slice keeps the whole line alive; this also mends a surrogate pair cut in two.
+  return Buffer.from(text.slice(0, MAX_TEXT_LENGTH)).toString();
+}
+
+/** Deeper values overflow the stack of whoever clones or prints them. */
+function isShallow(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  return levels > 0 && Object.values(value).every((inner) => isShallow(inner, levels - 1));
+}

@@ -1,0 +1,123 @@
+import type { EventLogHeader, EventLogRun } from '../../model/event-log.js';
+import { RunColumns } from './columns.js';
+import type { EventRecord } from './event-record.js';
+import type { FaultCounter } from './faults.js';
+import { RankHistory } from './rank-history.js';
+
+/** Far above any file of a real job; keeps a file of nothing but run starts from costing kilobytes a line. */
+export const MAX_RUNS = 1000;
+export const MAX_NAMES = 65535;
+
+/** The part of a file under one header or run id, or before any. Without both, steps going back split it further. */
+interface Section {
+  id: string | null;
+  readonly header: EventLogHeader | null;
+  readonly runs: RunColumns[];
+  readonly ranks: Map<number, RankHistory>;
+}
+
+/** Sorts records into runs. */
+export class RunBook {
+  readonly #faults: FaultCounter;
+  readonly #names: string[] = [];
+  readonly #nameIds = new Map<string, number>();
+  readonly #runs: { readonly section: Section; readonly columns: RunColumns }[] = [];
+  /** The latest section of each run id. */
+  readonly #sections = new Map<string, Section>();
+  #current: Section | null = null;
+  #fileRank = -1;
+
+  constructor(faults: FaultCounter) {
+    this.#faults = faults;
+  }
+
+  header(header: EventLogHeader, line: number): void {
+    if (this.#fileRank < 0) this.#fileRank = header.rank ?? -1;
+    this.#current = this.#openSection(header.run, header, line);
+  }
+
+  record(record: EventRecord, line: number): void {
+    const name = this.#nameId(record.name);
+    if (name < 0) {
+      this.#faults.add('too-many-names', line);
+      return;
+    }
+    const section = this.#sectionOf(record.run, line);
+    this.#current = section;
+    const rank = record.rank < 0 ? (section.header?.rank ?? -1) : record.rank;
+    this.#checkRank(rank, line);
+    this.#columnsOf(section, rank, name, record, line).append(record, name, rank);
+  }
+
+  finish(): readonly EventLogRun[] {
+    return this.#runs.map(({ section, columns }) => columns.finish(section.id, section.header, this.#names));
+  }
+
+  #sectionOf(id: string | null, line: number): Section {
+    const current = this.#current;
+    if (current !== null && (id === null || id === current.id)) return current;
+    if (id === null) return this.#openSection(null, null, line);
+    if (current !== null && current.id === null && current.runs[0].rows === 0) {
+      // A header without run id, and the records under it have one.
+      current.id = id;
+      this.#sections.set(id, current);
+      return current;
+    }
+    return this.#sections.get(id) ?? this.#openSection(id, null, line);
+  }
+
+  #openSection(id: string | null, header: EventLogHeader | null, line: number): Section {
+    if (this.#runs.length === MAX_RUNS) {
+      this.#faults.add('too-many-runs', line);
+      return this.#current ?? this.#runs[MAX_RUNS - 1].section;
+    }
+    const section: Section = { id, header, runs: [], ranks: new Map() };
+    this.#openRun(section, line);
+    if (id !== null) this.#sections.set(id, section);
+    return section;
+  }
+
+  #openRun(section: Section, line: number): void {
+    const columns = new RunColumns();
+    section.runs.push(columns);
+    this.#runs.push({ section, columns });
+    if (this.#runs.length > 1) this.#faults.add('several-runs', line);
+  }
+
+  #columnsOf(section: Section, rank: number, name: number, record: EventRecord, line: number): RunColumns {
+    let history = section.ranks.get(rank);
+    if (history === undefined) {
+      history = new RankHistory(record.step);
+      section.ranks.set(rank, history);
+    }
+    const wentBack = history.isBack(name, record.step);
+    if (wentBack && section.id === null && section.header === null)
+      this.#nextRun(section, history, record, line);
+    else if (wentBack) this.#faults.add('step-order', line);
+    if (history.note(name, record.step, record.micro)) this.#faults.add('duplicate-record', line);
+    return section.runs[history.run];
+  }
+
+  /** Each rank moves on by itself: in a file of several ranks one may restart while rows of another still come. */
+  #nextRun(section: Section, history: RankHistory, record: EventRecord, line: number): void {
+    const next = history.run + 1;
+    const isNew = next === section.runs.length;
+    if (isNew && this.#runs.length === MAX_RUNS) this.#faults.add('too-many-runs', line);
+    else if (isNew) this.#openRun(section, line);
+    history.restart(Math.min(next, section.runs.length - 1), record.step);
+  }
+
+  #checkRank(rank: number, line: number): void {
+    if (rank < 0 || rank === this.#fileRank) return;
+    if (this.#fileRank < 0) this.#fileRank = rank;
+    else this.#faults.add('mixed-ranks', line);
+  }
+
+  #nameId(name: string): number {
+    const known = this.#nameIds.get(name);
+    if (known !== undefined) return known;
+    if (this.#names.length === MAX_NAMES) return -1;
+    this.#nameIds.set(name, this.#names.length);
+    return this.#names.push(name) - 1;
+  }
+}

@@ -1,0 +1,47 @@
+import type { Problem } from '../../base/problem.js';
+import type { EventLogRun } from '../../model/event-log.js';
+import { eventsReader } from './descriptor.js';
+
+/** For the tests of this folder. */
+export interface Read {
+  readonly runs: readonly EventLogRun[];
+  readonly problems: readonly Problem[];
+}
+
+/** Reads a text or bytes, cut at the given places. */
+export function read(input: string | Uint8Array, cuts: readonly number[] = []): Read {
+  const bytes = typeof input === 'string' ? Buffer.from(input) : input;
+  const reader = eventsReader.create({});
+  let from = 0;
+  for (const cut of [...cuts].sort((a, b) => a - b)) {
+    // A copy that is overwritten afterwards: the reader may not hold on to a chunk.
+    const chunk = new Uint8Array(bytes.subarray(from, Math.max(from, cut)));
+    reader.push(chunk);
+    chunk.fill(0x78);
+    from = Math.max(from, cut);
+  }
+  reader.push(bytes.subarray(from));
+  const result = reader.finish();
+  if (result.kind !== 'events') throw new Error(`unexpected kind ${result.kind}`);
+  return { runs: result.log.runs, problems: result.problems };
+}
+
+/** `forward@3 r0 1.5` for each row of a run; `+start #micro clock` where known. */
+export function draw(run: EventLogRun): string[] {
+  return Array.from({ length: run.rows }, (_, i) => {
+    const start = Number.isNaN(run.startMs[i]) ? '' : ` +${run.startMs[i]}`;
+    const micro = run.micro[i] < 0 ? '' : ` #${run.micro[i]}`;
+    const clock = ['', ' gpu', ' host'][run.clock[i]];
+    return `${run.names[run.name[i]]}@${run.step[i]} r${run.rank[i]} ${run.durationMs[i]}${start}${micro}${clock}`;
+  });
+}
+
+/** `code×count@line`, in order of first appearance. */
+export function faults({ problems }: Read): string[] {
+  return problems.map((p) => `${p.code}×${p.count}@${p.first?.at}`);
+}
+
+/** A record as lmms-engine writes it: Python's separators, four fields. */
+export function row(name: string, step: number, ms: number | string = 1, more = '', rank = 0): string {
+  return `{"name": ${JSON.stringify(name)}, "step": ${step}, "rank": ${rank}, "duration_ms": ${ms}${more}}`;
+}

@@ -1,0 +1,45 @@
+import type { ProblemLog } from '../../base/problem.js';
+import type { KindInfo, TraceData } from '../../model/trace-data.js';
+
+type Durations = TraceData['dur'];
+
+/**
+ * Gives begin events ("B") the duration up to their end event ("E"): the latest open one on the same track, as Chrome
+ * does. Kineto writes none; other tools that write the same format do.
+ */
+export function pairBeginEnd(
+  columns: Pick<TraceData, 'rows' | 'ts' | 'kind' | 'track'>,
+  dur: Durations,
+  kinds: readonly KindInfo[],
+  problems: ProblemLog,
+): Durations {
+  const begins = kinds.map((k) => k.phase === 'B');
+  const ends = kinds.map((k) => k.phase === 'E');
+  if (!begins.includes(true) && !ends.includes(true)) return dur;
+  const open = new Map<number, number[]>();
+  const pairs: { readonly row: number; readonly ns: number }[] = [];
+  let unmatched = 0;
+  for (let row = 0; row < columns.rows; row++) {
+    const kind = columns.kind[row]!;
+    const track = columns.track[row]!;
+    if (begins[kind]) open.set(track, [...(open.get(track) ?? []), row].slice(-MAX_DEPTH));
+    else if (ends[kind]) {
+      const begin = open.get(track)?.pop();
+      if (begin === undefined) unmatched++;
+      else pairs.push({ row: begin, ns: columns.ts[row]! - columns.ts[begin]! });
+    }
+  }
+  for (const rows of open.values()) unmatched += rows.length;
+  problems.add('unmatched-begin-end', UNMATCHED, null, unmatched);
+  const fits = pairs.every((p) => p.ns >= 0 && p.ns < 0xffffffff);
+  const out: Durations = fits || dur instanceof Float64Array ? dur : Float64Array.from(dur);
+  for (const p of pairs) out[p.row] = Number.isFinite(p.ns) ? p.ns : 0;
+  return out;
+}
+
+/** Deeper nesting than this is broken input; it must not make the pairing quadratic. */
+const MAX_DEPTH = 512;
+const UNMATCHED = {
+  message: 'a begin event ("B") without its end ("E"), or the other way round',
+  consequence: 'counted as 0 long',
+};

@@ -1,0 +1,135 @@
+import { Column, type NumericArray } from '../../base/columns.js';
+import { categoryOf } from '../../model/category.js';
+import { StringTable } from '../../model/string-table.js';
+import type { KindInfo, TraceData, TraceHeader, WideId } from '../../model/trace-data.js';
+import type { Batch, BatchTable, ScannerTables } from './scanner.js';
+import { SIDE_TABLES, type SideTableSchema, WIDE_FIELDS } from './schema.js';
+
+/** Batches of the scanner to the columns of the model, each in the narrowest type that holds it. */
+export class TraceBuilder {
+  /** 0..1: how much of the file has been read; NaN when unknown. Sizes the columns. */
+  readonly #progress: () => number;
+  #rows = 0;
+  #expected = 0;
+  readonly #ts = new Column(Float64Array);
+  #dur: Column<Uint32Array> | Column<Float64Array> = new Column(Uint32Array);
+  #name: Column<Uint16Array> | Column<Uint32Array> = new Column(Uint16Array);
+  readonly #external = new Column(Uint32Array);
+  readonly #correlation = new Column(Uint32Array);
+  #track: Column<Uint8Array> | Column<Uint16Array> = new Column(Uint8Array);
+  readonly #kind = new Column(Uint8Array);
+  readonly #offsets = new Column(Float64Array);
+  readonly #side = SIDE_TABLES.map((schema) => new SideColumns(schema));
+
+  constructor(progress: () => number) {
+    this.#progress = progress;
+  }
+
+  append(batch: Batch): void {
+    const first = this.#rows;
+    this.#rows += batch.rows;
+    const done = this.#progress();
+    // A tenth more than it looks like: pages that stay unwritten cost nothing.
+    this.#expected = done > 0 ? Math.min(this.#rows / done, this.#rows * 1000) * 1.1 : this.#rows * 1.5;
+    const expected = this.#expected;
+    this.#ts.append(batch.ts, expected);
+    this.#appendDurations(batch, first);
+    if (batch.strings > 0xffff && this.#name.type === Uint16Array) this.#name = this.#name.widened(Uint32Array, expected);
+    this.#name.append(batch.name, expected);
+    this.#external.append(batch.external, expected);
+    this.#correlation.append(batch.correlation, expected);
+    if (batch.tracks > 0xff && this.#track.type === Uint8Array) this.#track = this.#track.widened(Uint16Array, expected);
+    this.#track.append(batch.track, expected);
+    this.#kind.append(batch.kind, expected);
+    this.#offsets.append(batch.offsets, expected / 256 + 1);
+    SIDE_TABLES.forEach((t, i) => {
+      this.#side[i]!.append(batch.side[t.name], this.#rows, expected);
+    });
+  }
+
+  #appendDurations(batch: Batch, first: number): void {
+    const wide = batch.side.wideDurations;
+    if (wide.rows > 0 && this.#dur.type === Uint32Array) this.#dur = this.#dur.widened(Float64Array, this.#expected);
+    this.#dur.append(batch.dur, this.#expected);
+    const ns = wide.columns[0]!;
+    for (let i = 0; i < wide.rows; i++) this.#dur.set(wide.row[i]!, ns[i]!);
+    if (this.#dur.length !== first + batch.rows) throw new Error('columns out of step');
+  }
+
+  finish(tables: ScannerTables, header: TraceHeader): TraceData {
+    const strings = { bytes: tables.stringBytes, starts: tables.stringStarts };
+    const text = new StringTable(strings);
+    const side = Object.fromEntries(SIDE_TABLES.map((t, i) => [t.name, this.#side[i]!.finish()]));
+    return {
+      rows: this.#rows,
+      ts: this.#ts.finish(),
+      dur: this.#dur.finish(),
+      name: this.#name.finish(),
+      external: this.#external.finish(),
+      correlation: this.#correlation.finish(),
+      track: this.#track.finish(),
+      kind: this.#kind.finish(),
+      offsets: this.#offsets.finish(),
+      kinds: tables.kinds.map((k): KindInfo => {
+        const categoryName = text.text(k.category);
+        const { phase, events, folded } = k;
+        return { phase, categoryName, category: categoryOf(categoryName, phase), events, folded };
+      }),
+      tracks: tables.tracks.map((t) => ({ pid: text.text(t.pid), tid: text.text(t.tid) })),
+      strings,
+      baseNs: tables.baseNs,
+      header,
+      ...(side as unknown as SideModel),
+      wideIds: wideIds(side.wideIds as SideArrays, text),
+    };
+  }
+}
+
+type SideModel = Omit<TraceData, 'wideIds' | 'rows' | 'ts' | 'dur' | 'name' | 'external' | 'correlation' | 'track' | 'kind' | 'offsets' | 'kinds' | 'tracks' | 'strings' | 'baseNs' | 'header'>;
+type SideArrays = Readonly<Record<string, NumericArray>>;
+
+class SideColumns {
+  readonly #names: readonly string[];
+  readonly #row = new Column(Uint32Array);
+  readonly #columns: readonly Column<NumericArray>[];
+
+  constructor(schema: SideTableSchema) {
+    this.#names = Object.keys(schema.columns);
+    this.#columns = Object.values(schema.columns).map((type) => {
+      const array = type === 'f64' ? Float64Array : type === 'i32' ? Int32Array : Uint32Array;
+      return new Column<NumericArray>(array);
+    });
+  }
+
+  append(block: BatchTable, rows: number, expectedRows: number): void {
+    if (block.rows === 0) return;
+    const expected = ((this.#row.length + block.rows) / rows) * expectedRows;
+    this.#row.append(block.row, expected);
+    this.#columns.forEach((c, i) => {
+      c.append(block.columns[i]!, expected);
+    });
+  }
+
+  finish(): SideArrays {
+    const columns = this.#columns.map((c, i) => [this.#names[i]!, c.finish()] as const);
+    return { row: this.#row.finish(), ...Object.fromEntries(columns) };
+  }
+}
+
+function wideIds(table: SideArrays, text: StringTable): WideId[] {
+  const out: WideId[] = [];
+  for (let i = 0; i < table.row!.length; i++) {
+    for (let slot = 0; slot < 4; slot++) {
+      const token = table[`token${slot}`]![i]!;
+      if (token === 0) continue;
+      out.push({ row: table.row![i]!, field: wideField(table[`field${slot}`]![i]!), text: text.text(token) });
+    }
+  }
+  return out;
+}
+
+function wideField(field: number): string {
+  if (field < WIDE_FIELDS.side) return Object.keys(WIDE_FIELDS)[field]!;
+  const table = SIDE_TABLES[(field - WIDE_FIELDS.side) >> 8]!;
+  return `${table.name}.${Object.keys(table.columns)[field & 0xff]!}`;
+}

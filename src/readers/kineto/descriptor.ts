@@ -1,0 +1,83 @@
+import { ProblemLog } from '../../base/problem.js';
+import { StringTable } from '../../model/string-table.js';
+import type { ReaderDescriptor, ReaderOptions, ReadResult, StreamReader } from '../reader.js';
+import { TraceBuilder } from './builder.js';
+import { COUNTER_PROBLEMS } from './counters.js';
+import { TraceDocument } from './document.js';
+import { parseHeader } from './header.js';
+import { JsScanner } from './js-scanner.js';
+import type { EventScanner, ScannerTables } from './scanner.js';
+import { WasmScanner } from './wasm-scanner.js';
+
+/** PyTorch profiler traces: Chrome trace JSON as Kineto writes it. */
+export const kinetoReader: ReaderDescriptor = {
+  id: 'kineto',
+  title: 'a PyTorch profiler trace (JSON with "traceEvents", or an array of events)',
+  sniff,
+  create: (options) => new KinetoReader(options, WasmScanner.create() ?? new JsScanner()),
+};
+
+/** An object or array of objects whose keys fit: anything else that begins with a brace is not ours. */
+function sniff(head: Uint8Array): boolean {
+  const text = Buffer.from(head.buffer, head.byteOffset, head.byteLength).toString('latin1').replace(/^\u00ef\u00bb\u00bf/, '').trimStart();
+  if (text.startsWith('[')) return /^\[\s*(?:\]|$|\{\s*(?:$|"(?:[^"\\]|\\.)*"))/.test(text) && (/"ph"\s*:/.test(text) || /^\[\s*(?:\]|\{?\s*$)/.test(text));
+  if (!text.startsWith('{')) return false;
+  return KNOWN_KEYS.test(text);
+}
+/** One of these stands in the first 64 KiB of every trace seen, whatever comes first. */
+const KNOWN_KEYS = /"(?:traceEvents|schemaVersion|deviceProperties|distributedInfo|traceName|displayTimeUnit|baseTimeNanoseconds)"\s*:/;
+
+export class KinetoReader implements StreamReader {
+  readonly #problems = new ProblemLog();
+  readonly #scanner: EventScanner;
+  readonly #builder: TraceBuilder;
+  readonly #document: TraceDocument;
+
+  constructor(options: ReaderOptions, scanner: EventScanner) {
+    this.#scanner = scanner;
+    this.#builder = new TraceBuilder(options.progress ?? (() => Number.NaN));
+    this.#document = new TraceDocument(scanner, (batch) => this.#builder.append(batch), this.#problems);
+  }
+
+  push(chunk: Uint8Array): void {
+    this.#document.push(chunk);
+  }
+
+  finish(): ReadResult {
+    const header = parseHeader(this.#document.finish());
+    const tables = this.#scanner.finish();
+    noteCounters(tables, this.#problems);
+    noteOddStrings(tables, this.#problems);
+    if (!this.#document.sawEvents) {
+      const text = { message: 'there is no "traceEvents" array', consequence: 'nothing to analyse' };
+      this.#problems.add('no-trace-events', text);
+    }
+    const trace = this.#builder.finish(tables, header);
+    return { kind: 'kineto', trace, problems: this.#problems.list() };
+  }
+}
+
+function noteCounters(tables: ScannerTables, problems: ProblemLog): void {
+  COUNTER_PROBLEMS.forEach((p, i) => {
+    const { count, first } = tables.counters[i] ?? { count: 0, first: 0 };
+    problems.add(p.code, p, { unit: 'byte', at: first }, count);
+  });
+}
+
+/** Texts with control characters or broken UTF-8. Only those that were kept are looked at, each once. */
+function noteOddStrings(tables: ScannerTables, problems: ProblemLog): void {
+  const strict = new TextDecoder('utf-8', { fatal: true });
+  const strings = new StringTable({ bytes: tables.stringBytes, starts: tables.stringStarts });
+  for (const { id, offset } of tables.oddStrings) {
+    const raw = strings.raw(id);
+    const first = { unit: 'byte', at: offset } as const;
+    if (raw.some((c) => c < 0x20)) problems.add('control-character', CONTROL, first);
+    try {
+      strict.decode(raw);
+    } catch {
+      problems.add('invalid-utf8', INVALID_UTF8, first);
+    }
+  }
+}
+const CONTROL = { message: 'a text with raw control characters', consequence: 'kept as it is; shown escaped' };
+const INVALID_UTF8 = { message: 'a text that is no valid UTF-8', consequence: 'the bad bytes show as U+FFFD' };

@@ -1,0 +1,155 @@
+import type { ProblemLog } from '../../base/problem.js';
+import { HeaderReader } from './header-reader.js';
+import { brokenEventExtent, type Extent, garbageExtent, repairEvent } from './repair.js';
+import { type Batch, type EventScanner, SCAN } from './scanner.js';
+
+/** An event that has not ended after this many bytes is taken for broken: an unescaped quote may swallow the rest. */
+const MAX_EVENT = 16 << 20;
+/** Larger chunks are handed to the scanner in pieces, which bounds its buffer. */
+const MAX_PIECE = 4 << 20;
+
+/**
+ * The document around the events: `{ "schemaVersion": 1, ..., "traceEvents": [ ... ], ... }` or a bare array. Takes
+ * bytes in any portions, gives the events to the scanner and keeps the rest as header fields.
+ */
+export class TraceDocument {
+  readonly #scanner: EventScanner;
+  readonly #onBatch: (batch: Batch) => void;
+  readonly #problems: ProblemLog;
+  readonly #header: HeaderReader;
+  #state: 'header' | 'events' | 'done' = 'header';
+  /** Unread bytes are buffer[#from, #fill); buffer[0] stands at #base in the file. */
+  #from = 0;
+  #fill = 0;
+  #base = 0;
+  sawEvents = false;
+
+  constructor(scanner: EventScanner, onBatch: (batch: Batch) => void, problems: ProblemLog) {
+    this.#scanner = scanner;
+    this.#onBatch = onBatch;
+    this.#problems = problems;
+    this.#header = new HeaderReader(problems);
+  }
+
+  push(chunk: Uint8Array): void {
+    for (let at = 0; at < chunk.length; at += MAX_PIECE) this.#pushPiece(chunk.subarray(at, at + MAX_PIECE));
+  }
+
+  #pushPiece(piece: Uint8Array): void {
+    this.#scanner.reserve(this.#fill + piece.length, this.#fill);
+    this.#scanner.buffer.set(piece, this.#fill);
+    this.#fill += piece.length;
+    this.#run(false);
+    this.#keepRest();
+  }
+
+  /** Moves what is unread to the front. */
+  #keepRest(): void {
+    if (this.#from === 0) return;
+    this.#scanner.buffer.copyWithin(0, this.#from, this.#fill);
+    this.#base += this.#from;
+    this.#fill -= this.#from;
+    this.#from = 0;
+  }
+
+  finish(): ReadonlyMap<string, string> {
+    this.#run(true);
+    this.#noteEnd();
+    this.#flush();
+    return this.#header.fields;
+  }
+
+  #run(final: boolean): void {
+    while (this.#state !== 'done' && this.#from < this.#fill) {
+      const goOn = this.#state === 'header' ? this.#readHeader() : this.#readEvents(final);
+      if (!goOn) return;
+    }
+    if (this.#state === 'done') this.#skipTail();
+  }
+
+  #readHeader(): boolean {
+    const { buffer } = this.#scanner;
+    const step = this.#header.read(buffer.subarray(this.#from, this.#fill), this.#base + this.#from);
+    this.#from += step.consumed;
+    if (step.next === 'events') {
+      this.#state = 'events';
+      this.sawEvents = true;
+    } else if (step.next === 'end') this.#state = 'done';
+    return step.next !== 'more';
+  }
+
+  #readEvents(final: boolean): boolean {
+    const status = this.#scanner.scan(this.#from, this.#fill, this.#base + this.#from);
+    this.#from = this.#scanner.position;
+    switch (status) {
+      case SCAN.batchFull:
+        this.#flush();
+        return true;
+      case SCAN.arrayEnd:
+        this.#from++;
+        this.#state = this.#header.afterEvents() === 'end' ? 'done' : 'header';
+        return true;
+      case SCAN.malformed:
+        return this.#mend(final);
+      default:
+        return this.#fill - this.#from > MAX_EVENT && this.#mend(final);
+    }
+  }
+
+  /** Something at #from is no event. Returns false when more bytes are needed to tell. */
+  #mend(final: boolean): boolean {
+    const bytes = this.#scanner.buffer.subarray(this.#from, this.#fill);
+    const isEvent = bytes[0] === 0x7b;
+    const extent = isEvent ? brokenEventExtent(bytes, final) : garbageExtent(bytes, final);
+    if (extent.kind === 'need-more') return false;
+    if (extent.kind === 'lost' && final) return false; // the end of the file says what became of it
+    const length = lengthOf(extent, bytes.length);
+    if (isEvent) this.#mendEvent(bytes.slice(0, length));
+    else this.#note('garbage-between-events', 'text between two events that is no event', 'skipped', length);
+    this.#from += length;
+    return true;
+  }
+
+  #mendEvent(bytes: Uint8Array): void {
+    this.#flush(); // the scanner must have room for the event
+    if (bytes.length < MAX_EVENT && this.#scanner.scanRepaired(repairEvent(bytes), this.#base + this.#from)) {
+      this.#note('repaired-event', 'an event that is no valid JSON, e.g. for an unescaped quote', 'mended and used');
+    } else this.#note('dropped-event', 'an event that is no valid JSON', 'left out');
+  }
+
+  #note(code: string, message: string, consequence: string, count = 1): void {
+    this.#problems.add(code, { message, consequence }, { unit: 'byte', at: this.#base + this.#from }, count);
+  }
+
+  #flush(): void {
+    const batch = this.#scanner.finishBatch();
+    if (batch.rows > 0) this.#onBatch(batch);
+    this.#scanner.startBatch();
+  }
+
+  #skipTail(): void {
+    const tail = this.#scanner.buffer.subarray(this.#from, this.#fill);
+    const used = tail.findIndex((c) => c > 0x20);
+    if (used >= 0) {
+      this.#note('trailing-data', 'text after the end of the document', 'ignored', tail.length - used);
+    }
+    this.#from = this.#fill;
+  }
+
+  #noteEnd(): void {
+    if (this.#state === 'done' || !(this.sawEvents || this.#header.started)) return;
+    const left = this.#fill - this.#from;
+    if (this.#state === 'events' && left > 0) {
+      this.#note('truncated-json', 'the file ends inside an event', 'that event and all after it are missing');
+    } else if (this.#state === 'events') {
+      this.#note('missing-end', 'the file ends before the closing brackets', 'events after the last one here are missing');
+    } else {
+      const consequence = this.sawEvents ? 'all events are there; fields after them are missing' : 'it has no events';
+      this.#note('truncated-json', 'the file ends outside the events', consequence);
+    }
+  }
+}
+
+function lengthOf(extent: Extent, all: number): number {
+  return extent.kind === 'found' ? extent.length : all;
+}

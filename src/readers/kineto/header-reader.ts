@@ -1,0 +1,172 @@
+import type { ProblemLog } from '../../base/problem.js';
+
+/** A field above this is cut; process groups of a 10,000-rank job take a few MB. */
+const MAX_FIELD = 8 << 20;
+const MAX_KEY = 4096;
+const EVENTS_KEY = 'traceEvents';
+
+export interface HeaderStep {
+  readonly consumed: number;
+  /** `events`: a traceEvents array has just been opened. `end`: the document has ended. `more`: bytes are needed. */
+  readonly next: 'again' | 'more' | 'events' | 'end';
+}
+
+type State = 'start' | 'member' | 'value' | 'seek';
+
+const isSpace = (c: number | undefined) => c === 0x20 || c === 0x0a || c === 0x0d || c === 0x09;
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+/**
+ * What is outside the events: fields of the top-level object as JSON text. Takes bytes in any portions, needs no more
+ * memory than the fields it keeps. A header that is no JSON is searched for the events instead.
+ */
+export class HeaderReader {
+  readonly fields = new Map<string, string>();
+  readonly #problems: ProblemLog;
+  #state: State = 'start';
+  #bareArray = false;
+  #key = '';
+  #pieces: Uint8Array[] = [];
+  #kept = 0;
+  #depth = 0;
+  #inString = false;
+  #escaped = false;
+  /** A document has begun. */
+  started = false;
+
+  constructor(problems: ProblemLog) {
+    this.#problems = problems;
+  }
+
+  /** The events array was closed: goes the document on? */
+  afterEvents(): 'more' | 'end' {
+    this.#state = 'member';
+    return this.#bareArray ? 'end' : 'more';
+  }
+
+  read(bytes: Uint8Array, offset: number): HeaderStep {
+    switch (this.#state) {
+      case 'start':
+        return this.#readStart(bytes);
+      case 'member':
+        return this.#readMember(bytes, offset);
+      case 'value':
+        return this.#readValue(bytes);
+      default:
+        return this.#seekEvents(bytes);
+    }
+  }
+
+  #readStart(bytes: Uint8Array): HeaderStep {
+    let at = 0;
+    while (at < bytes.length && bytes[at] !== 0x7b && bytes[at] !== 0x5b) at++;
+    if (at === bytes.length) return { consumed: at, next: 'more' };
+    this.started = true;
+    this.#bareArray = bytes[at] === 0x5b;
+    this.#state = 'member';
+    return { consumed: at + 1, next: this.#bareArray ? 'events' : 'again' };
+  }
+
+  /** A comma, a key with its colon and the first byte of the value, or the closing brace. */
+  #readMember(bytes: Uint8Array, offset: number): HeaderStep {
+    let at = 0;
+    while (at < bytes.length && (isSpace(bytes[at]) || bytes[at] === 0x2c)) at++;
+    if (at === bytes.length) return { consumed: at, next: 'more' };
+    if (bytes[at] === 0x7d) return { consumed: at + 1, next: 'end' };
+    if (bytes[at] !== QUOTE) return this.#giveUp(at, offset);
+    const close = stringEnd(bytes, at + 1);
+    if (close < 0) return bytes.length - at > MAX_KEY ? this.#giveUp(at, offset) : { consumed: at, next: 'more' };
+    let value = close + 1;
+    while (isSpace(bytes[value])) value++;
+    if (value >= bytes.length) return { consumed: at, next: 'more' };
+    if (bytes[value] !== 0x3a) return this.#giveUp(at, offset);
+    value++;
+    while (isSpace(bytes[value])) value++;
+    if (value >= bytes.length) return { consumed: at, next: 'more' };
+    this.#key = decodeKey(bytes.subarray(at, close + 1));
+    if (this.#key === EVENTS_KEY && bytes[value] === 0x5b) return { consumed: value + 1, next: 'events' };
+    this.#state = 'value';
+    this.#pieces = [];
+    this.#kept = 0;
+    this.#depth = 0;
+    return { consumed: value, next: 'again' };
+  }
+
+  #readValue(bytes: Uint8Array): HeaderStep {
+    for (let at = 0; at < bytes.length; at++) {
+      const c = bytes[at]!;
+      if (this.#inString) {
+        if (this.#escaped) this.#escaped = false;
+        else if (c === BACKSLASH) this.#escaped = true;
+        else if (c === QUOTE) this.#inString = false;
+      } else if (c === QUOTE) this.#inString = true;
+      else if (c === 0x7b || c === 0x5b) this.#depth++;
+      else if (this.#depth > 0) {
+        if (c === 0x7d || c === 0x5d) this.#depth--;
+      } else if (c === 0x2c || c === 0x7d) {
+        this.#keep(bytes.subarray(0, at));
+        this.#endField();
+        return { consumed: at, next: 'again' };
+      }
+    }
+    this.#keep(bytes);
+    return { consumed: bytes.length, next: 'more' };
+  }
+
+  #keep(bytes: Uint8Array): void {
+    const room = Math.min(bytes.length, MAX_FIELD - this.#kept);
+    if (room > 0) this.#pieces.push(bytes.slice(0, room));
+    this.#kept += bytes.length;
+  }
+
+  #endField(): void {
+    this.#state = 'member';
+    this.fields.set(this.#key, Buffer.concat(this.#pieces).toString('utf8').trim());
+    this.#pieces = [];
+    if (this.#kept > MAX_FIELD) {
+      const text = { message: `the field ${JSON.stringify(this.#key)} is above 8 MB`, consequence: 'cut' };
+      this.#problems.add('long-field', text);
+    }
+  }
+
+  #giveUp(at: number, offset: number): HeaderStep {
+    const text = {
+      message: 'the part outside the events is no valid JSON',
+      consequence: 'device, rank or process groups may be unknown',
+    };
+    this.#problems.add('malformed-header', text, { unit: 'byte', at: offset + at });
+    this.#state = 'seek';
+    return { consumed: at, next: 'again' };
+  }
+
+  #seekEvents(bytes: Uint8Array): HeaderStep {
+    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    for (let at = text.indexOf(`"${EVENTS_KEY}"`); at >= 0; at = text.indexOf(`"${EVENTS_KEY}"`, at + 1)) {
+      const m = /^"traceEvents"\s*:\s*\[/.exec(text.toString('latin1', at, at + 256));
+      if (m) {
+        this.#state = 'member';
+        return { consumed: at + m[0].length, next: 'events' };
+      }
+      if (text.length - at < 256) return { consumed: at, next: 'more' };
+    }
+    return { consumed: Math.max(0, bytes.length - EVENTS_KEY.length - 2), next: 'more' };
+  }
+}
+
+function stringEnd(bytes: Uint8Array, from: number): number {
+  for (let at = from; at < bytes.length; at++) {
+    if (bytes[at] === BACKSLASH) at++;
+    else if (bytes[at] === QUOTE) return at;
+  }
+  return -1;
+}
+
+function decodeKey(token: Uint8Array): string {
+  const text = Buffer.from(token).toString('utf8');
+  try {
+    return JSON.parse(text) as string;
+  } catch {
+    return text.slice(1, -1);
+  }
+}

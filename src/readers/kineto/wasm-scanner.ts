@@ -1,0 +1,223 @@
+import { readFileSync } from 'node:fs';
+import {
+  type Batch,
+  type BatchTable,
+  type EventScanner,
+  OFFSET_EVERY,
+  type RawKind,
+  SCAN,
+  type ScannerTables,
+} from './scanner.js';
+import { ARG_KEYS, COLUMN_TYPES, type ColumnType, EVENT_KEYS, OPS, SIDE_TABLES, type SideTableName } from './schema.js';
+
+/** The exports of wasm/assembly/index.ts. Addresses are byte offsets into `memory`. */
+interface ScannerExports {
+  readonly memory: { readonly buffer: ArrayBuffer };
+  readonly position: { readonly value: number };
+  readonly rows: { readonly value: number };
+  readonly rowBase: { readonly value: number };
+  alloc(bytes: number): number;
+  reserve(bytes: number, keep: number): number;
+  scan(from: number, to: number, fileOffset: number): number;
+  finishBatch(): void;
+  startBatch(): void;
+  timeBase(): bigint;
+  addTable(capacity: number): number;
+  addColumn(table: number, type: number): number;
+  addKey(at: number, length: number, inArgs: number, op: number, detail: number): void;
+  columnsAt(which: number): number;
+  tableRows(table: number): number;
+  tableRowsAt(table: number): number;
+  columnAt(table: number, column: number): number;
+  stringCount(): number;
+  stringBytes(): number;
+  stringIndexAt(): number;
+  packStrings(): number;
+  kindsAt(): number;
+  kindsUsed(): number;
+  tracksAt(): number;
+  tracksUsed(): number;
+  countersAt(): number;
+  firstsAt(): number;
+}
+
+const COUNTERS = 16;
+const ODD = 0x80000000;
+
+/** The part of WebAssembly used here: its types come only with a browser's. */
+interface WebAssemblyApi {
+  readonly Module: new (bytes: Uint8Array) => object;
+  readonly Instance: new (module: object, imports: object) => { readonly exports: unknown };
+}
+const { WebAssembly } = globalThis as unknown as { readonly WebAssembly: WebAssemblyApi };
+
+let compiled: object | null | undefined;
+
+/** The module, or null where this Node cannot run it (no WebAssembly, or no SIMD). Compiled once a process. */
+function scannerModule(): object | null {
+  if (compiled === undefined) {
+    try {
+      // dist/readers/kineto/ and src/readers/kineto/ lie equally deep, so this holds in both.
+      const file = readFileSync(new URL('../../../wasm/scanner.wasm', import.meta.url));
+      compiled = new WebAssembly.Module(file);
+    } catch {
+      compiled = null;
+    }
+  }
+  return compiled ?? null;
+}
+
+/** The scanner in WebAssembly; see wasm/README.md. */
+export class WasmScanner implements EventScanner {
+  readonly #x: ScannerExports;
+  #input = 0;
+  #capacity = 0;
+  #scratch = 0;
+  #scratchCapacity = 0;
+  #u8: Uint8Array;
+
+  /** Null where WebAssembly SIMD is not to be had. */
+  static create(): WasmScanner | null {
+    const module = scannerModule();
+    return module && new WasmScanner(module);
+  }
+
+  private constructor(module: object) {
+    const parseNumber = (at: number, length: number) =>
+      Number(Buffer.from(this.#x.memory.buffer, at, length).toString('latin1'));
+    const abort = () => {
+      throw new Error('the scanner aborted');
+    };
+    const instance = new WebAssembly.Instance(module, { env: { parseNumber, abort } });
+    this.#x = instance.exports as ScannerExports;
+    this.#u8 = new Uint8Array(this.#x.memory.buffer);
+    this.reserve(4096, 0);
+    for (const [key, op] of Object.entries(EVENT_KEYS)) this.#addKey(key, 0, op, 0);
+    for (const [key, op] of Object.entries(ARG_KEYS)) this.#addKey(key, 1, op, 0);
+    SIDE_TABLES.forEach((t) => {
+      const index = this.#x.addTable(t.capacity);
+      const names = Object.keys(t.columns);
+      for (const type of Object.values(t.columns)) this.#x.addColumn(index, COLUMN_TYPES[type]);
+      for (const [key, column] of Object.entries(t.args)) {
+        this.#addKey(key, 1, OPS.side, (index << 8) | names.indexOf(column));
+      }
+    });
+  }
+
+  #addKey(key: string, inArgs: number, op: number, detail: number): void {
+    const bytes = Buffer.from(key);
+    this.buffer.set(bytes);
+    this.#x.addKey(this.#input, bytes.length, inArgs, op, detail);
+  }
+
+  #memory(): Uint8Array {
+    if (this.#u8.buffer !== this.#x.memory.buffer) this.#u8 = new Uint8Array(this.#x.memory.buffer);
+    return this.#u8;
+  }
+
+  reserve(bytes: number, keep: number): void {
+    if (bytes <= this.#capacity) return;
+    this.#input = this.#x.reserve(bytes, keep);
+    this.#capacity = bytes;
+  }
+
+  get buffer(): Uint8Array {
+    return this.#memory().subarray(this.#input, this.#input + this.#capacity);
+  }
+
+  get position(): number {
+    return (this.#x.position.value) - this.#input;
+  }
+
+  scan(from: number, to: number, fileOffset: number): number {
+    return this.#x.scan(this.#input + from, this.#input + to, fileOffset);
+  }
+
+  scanRepaired(text: Uint8Array, fileOffset: number): boolean {
+    if (text.length > this.#scratchCapacity) {
+      this.#scratchCapacity = Math.max(text.length * 2, 65536);
+      this.#scratch = this.#x.alloc(this.#scratchCapacity + 128);
+    }
+    this.#memory().set(text, this.#scratch);
+    const before = this.#x.rows.value;
+    const end = this.#scratch + text.length;
+    const status = this.#x.scan(this.#scratch, end, fileOffset);
+    if (status === SCAN.batchFull) return false;
+    return status === SCAN.needMore && this.#x.position.value === end && this.#x.rows.value !== before;
+  }
+
+  finishBatch(): Batch {
+    const x = this.#x;
+    x.finishBatch();
+    const { buffer } = x.memory;
+    const rows = x.rows.value;
+    const firstRow = x.rowBase.value;
+    const offsets = Math.ceil((firstRow + rows) / OFFSET_EVERY) - Math.ceil(firstRow / OFFSET_EVERY);
+    return {
+      rows,
+      ts: new Float64Array(buffer, x.columnsAt(0), rows),
+      dur: new Uint32Array(buffer, x.columnsAt(1), rows),
+      name: new Uint32Array(buffer, x.columnsAt(2), rows),
+      external: new Uint32Array(buffer, x.columnsAt(3), rows),
+      correlation: new Uint32Array(buffer, x.columnsAt(4), rows),
+      track: new Uint16Array(buffer, x.columnsAt(5), rows),
+      kind: new Uint8Array(buffer, x.columnsAt(6), rows),
+      offsets: new Float64Array(buffer, x.columnsAt(7), offsets),
+      strings: x.stringCount(),
+      tracks: x.tracksUsed(),
+      side: Object.fromEntries(SIDE_TABLES.map((t, i) => [t.name, this.#table(i)])) as Record<SideTableName, BatchTable>,
+    };
+  }
+
+  #table(index: number): BatchTable {
+    const x = this.#x;
+    const { buffer } = x.memory;
+    const rows = x.tableRows(index);
+    const types: readonly ColumnType[] = Object.values(SIDE_TABLES[index]!.columns);
+    const columns = types.map((type, c) => {
+      const at = x.columnAt(index, c);
+      if (type === 'f64') return new Float64Array(buffer, at, rows);
+      return type === 'i32' ? new Int32Array(buffer, at, rows) : new Uint32Array(buffer, at, rows);
+    });
+    return { rows, row: new Uint32Array(buffer, x.tableRowsAt(index), rows), columns };
+  }
+
+  startBatch(): void {
+    this.#x.startBatch();
+  }
+
+  finish(): ScannerTables {
+    const x = this.#x;
+    const count = x.stringCount();
+    const packed = x.packStrings();
+    const { buffer } = x.memory;
+    const index = new Uint32Array(buffer, x.stringIndexAt(), count * 4);
+    const firstSeen = new Float64Array(buffer, x.stringIndexAt(), count * 2);
+    const stringStarts = new Uint32Array(count + 1);
+    const oddStrings: { id: number; offset: number }[] = [];
+    for (let i = 0; i < count; i++) {
+      const length = index[i * 4 + 1]!;
+      stringStarts[i + 1] = stringStarts[i]! + (length & ~ODD);
+      if (length & ODD) oddStrings.push({ id: i, offset: firstSeen[i * 2 + 1]! });
+    }
+    const stringBytes = new Uint8Array(buffer, packed, x.stringBytes()).slice();
+    return { stringBytes, stringStarts, oddStrings, ...this.#smallTables(), baseNs: x.timeBase() };
+  }
+
+  #smallTables(): Pick<ScannerTables, 'kinds' | 'tracks' | 'counters'> {
+    const x = this.#x;
+    const { buffer } = x.memory;
+    const kinds: RawKind[] = [];
+    for (let k = 0; k < x.kindsUsed(); k++) {
+      const at = x.kindsAt() + k * 24;
+      const [phase, category] = new Uint32Array(buffer, at, 2);
+      const [events, folded] = new Float64Array(buffer, at + 8, 2);
+      kinds.push({ phase: String.fromCharCode(phase!), category: category!, events: events!, folded: folded! });
+    }
+    const trackTokens = new Uint32Array(buffer, x.tracksAt(), x.tracksUsed() * 2);
+    const tracks = Array.from({ length: x.tracksUsed() }, (_, i) => ({ pid: trackTokens[i * 2]!, tid: trackTokens[i * 2 + 1]! }));
+    const counts = new Float64Array(buffer, x.countersAt(), COUNTERS);
+    const firsts = new Float64Array(buffer, x.firstsAt(), COUNTERS);
+    return { kinds, tracks, counters: Array.from(counts, (count, i) => ({ count, first: firsts[i]! })) };
+  }
+}

@@ -1,0 +1,76 @@
+import { type Dirent, promises as fs } from 'node:fs';
+import { join } from 'node:path';
+import { describeSystemError } from '../base/input-error.js';
+import type { ProblemLog } from '../base/problem.js';
+import { naturalOrder } from './natural-order.js';
+
+/** Folders that hold no captures and may hold a hundred thousand files. */
+const SKIPPED = new Set(['.git', 'node_modules', '__pycache__']);
+
+/** A regular file found in a directory. */
+export interface WalkedFile {
+  readonly path: string;
+  readonly realPath: string;
+  readonly size: number;
+}
+
+interface Walking {
+  readonly files: WalkedFile[];
+  readonly problems: ProblemLog;
+  /** Real paths of the directories entered: a link back up leads nowhere new. */
+  readonly entered: Set<string>;
+  /** Links met on the way, looked at last, so that a file is shown under its own name and not that of a link to it. */
+  readonly links: string[];
+}
+
+/** Every regular file below a directory, in natural order. Pipes, sockets and devices are left alone. */
+export async function walkDirectory(directory: string, problems: ProblemLog): Promise<readonly WalkedFile[]> {
+  const walking: Walking = { files: [], problems, entered: new Set(), links: [] };
+  await enter(directory, walking);
+  for (let link = walking.links.shift(); link !== undefined; link = walking.links.shift()) {
+    await attempt(link, walking, follow);
+  }
+  return walking.files.sort((a, b) => naturalOrder(a.path, b.path));
+}
+
+async function enter(directory: string, walking: Walking): Promise<void> {
+  await attempt(directory, walking, async () => {
+    const real = await fs.realpath(directory);
+    if (walking.entered.has(real)) return;
+    walking.entered.add(real);
+    for (const entry of await fs.readdir(directory, { withFileTypes: true })) {
+      await look(directory, entry, walking);
+    }
+  });
+}
+
+async function look(directory: string, entry: Dirent, walking: Walking): Promise<void> {
+  const path = join(directory, entry.name);
+  if (entry.isSymbolicLink()) walking.links.push(path);
+  else if (entry.isFile()) await attempt(path, walking, keep);
+  else if (entry.isDirectory() && !SKIPPED.has(entry.name)) await enter(path, walking);
+}
+
+async function follow(link: string, walking: Walking): Promise<void> {
+  const stats = await fs.stat(link);
+  if (stats.isDirectory()) await enter(link, walking);
+  else if (stats.isFile()) await keep(link, walking);
+}
+
+async function keep(path: string, walking: Walking): Promise<void> {
+  const [realPath, { size }] = await Promise.all([fs.realpath(path), fs.stat(path)]);
+  if (walking.files.some((file) => file.realPath === realPath)) return;
+  walking.files.push({ path, realPath, size });
+}
+
+/** What cannot be looked at is a problem, not the end: the other ranks' files are still good. */
+async function attempt(path: string, walking: Walking, action: (path: string, walking: Walking) => Promise<void>) {
+  try {
+    await action(path, walking);
+  } catch (error) {
+    walking.problems.add('unreadable-path', {
+      message: `${path} could not be looked at: ${describeSystemError(error)}.`,
+      consequence: 'What is in it is missing.',
+    });
+  }
+}

@@ -1,0 +1,95 @@
+import { type Stats, promises as fs } from 'node:fs';
+import { isAbsolute, relative } from 'node:path';
+import { glob, isDynamicPattern } from 'tinyglobby';
+import { describeSystemError, InputError } from '../base/input-error.js';
+import { type Problem, ProblemLog } from '../base/problem.js';
+import { walkDirectory } from './directory.js';
+import { naturalOrder } from './natural-order.js';
+
+export interface FoundFile {
+  /** As the user would write it; `-` is standard input. */
+  readonly path: string;
+  /** Named by the user or matched by his pattern, not found by walking a directory. */
+  readonly explicit: boolean;
+  /** In bytes; 0 where it is unknown (standard input, pipes). */
+  readonly size: number;
+}
+
+export interface Discovery {
+  readonly files: readonly FoundFile[];
+  readonly problems: readonly Problem[];
+}
+
+/**
+ * The files that these paths stand for: files, directories (all files below them), patterns such as `runs/*.json.gz`
+ * (only where no file has that very name), and `-`. Each real file comes once. Throws InputError when a path does not
+ * exist, or when there is nothing at all.
+ */
+export async function discoverFiles(paths: readonly string[]): Promise<Discovery> {
+  const finder = new Finder();
+  for (const path of paths) await finder.look(path);
+  return finder.result(paths);
+}
+
+class Finder {
+  readonly #problems = new ProblemLog();
+  /** By real path, in the order of discovery. */
+  readonly #files = new Map<string, FoundFile>();
+
+  async look(path: string): Promise<void> {
+    if (path === '-') return this.#add({ path, explicit: true, size: 0 }, '-');
+    const stats = await statOrNull(path);
+    const matches = stats === null ? await expand(path) : [path];
+    for (const match of matches) await this.#take(match, stats ?? (await fs.stat(match)));
+  }
+
+  result(paths: readonly string[]): Discovery {
+    if (this.#files.size === 0) {
+      throw new InputError(`no files found in ${paths.join(', ') || 'an empty list of paths'}`);
+    }
+    return { files: [...this.#files.values()], problems: this.#problems.list() };
+  }
+
+  async #take(path: string, stats: Stats): Promise<void> {
+    if (!stats.isDirectory()) {
+      return this.#add({ path, explicit: true, size: stats.size }, await fs.realpath(path));
+    }
+    const files = await walkDirectory(path, this.#problems);
+    if (files.length === 0) {
+      const message = `There are no files in ${path}.`;
+      this.#problems.add('empty-directory', { message, consequence: 'It adds nothing to the result.' });
+    }
+    for (const { realPath, size, ...file } of files) this.#add({ ...file, explicit: false, size }, realPath);
+  }
+
+  #add(file: FoundFile, realPath: string): void {
+    const known = this.#files.get(realPath);
+    if (known === undefined) {
+      this.#files.set(realPath, file);
+      return;
+    }
+    if (!file.explicit) return;
+    // It keeps its place, but the user did ask for it.
+    this.#files.set(realPath, { ...known, explicit: true });
+    const message = `${file.path} is the same file as ${known.path}.`;
+    this.#problems.add('same-file-twice', { message, consequence: 'It was read once.' });
+  }
+}
+
+async function statOrNull(path: string): Promise<Stats | null> {
+  try {
+    return await fs.stat(path);
+  } catch (error) {
+    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
+    if (isMissing && isDynamicPattern(path)) return null;
+    throw new InputError(`cannot read ${path}: ${describeSystemError(error)}`);
+  }
+}
+
+async function expand(pattern: string): Promise<readonly string[]> {
+  const found = await glob([pattern], { absolute: true, expandDirectories: false, onlyFiles: false });
+  const cwd = process.cwd();
+  const paths = isAbsolute(pattern) ? found : found.map((path) => relative(cwd, path));
+  if (paths.length === 0) throw new InputError(`no file matches ${pattern}`);
+  return paths.map((path) => path.replace(/(?<=.)\/$/, '')).sort(naturalOrder);
+}

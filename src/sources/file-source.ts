@@ -1,0 +1,87 @@
+import { createReadStream, type Stats } from 'node:fs';
+import { type FileHandle, open, stat } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
+import { describeSystemError, InputError } from '../base/input-error.js';
+import type { Chunks } from './cursor.js';
+import { type Extent, readPieces } from './extent.js';
+import type { Sizes } from './layer.js';
+import { StreamQueue } from './stream-queue.js';
+
+/** An open file, or something that only streams. */
+export interface FileSource {
+  readonly chunks: Chunks;
+  /** Null for pipes. */
+  readonly extent: Extent | null;
+  /** How far it has been read, in bytes. */
+  reached(): number;
+  close(): Promise<void>;
+}
+
+/** `-` is standard input. Throws InputError with the path and the reason. */
+export async function openFile(file: string, sizes: Sizes): Promise<FileSource> {
+  if (file === '-') return streamSource(process.stdin, 'standard input');
+  try {
+    const stats = await stat(file);
+    if (stats.isDirectory()) throw new InputError(`cannot read ${file}: it is a directory`);
+    if (stats.isSocket()) throw new InputError(`cannot read ${file}: it is a socket`);
+    // Pipes and devices: positions mean nothing there.
+    if (!stats.isFile()) return streamSource(createReadStream(file, { highWaterMark: sizes.read }), file);
+    return fileSource(await open(file), stats, file, sizes);
+  } catch (error) {
+    throw asInputError(error, file);
+  }
+}
+
+function fileSource(handle: FileHandle, stats: Stats, file: string, sizes: Sizes): FileSource {
+  let reached = 0;
+  const extent: Extent = {
+    offset: 0,
+    size: stats.size,
+    async read(at, length) {
+      const buffer = Buffer.allocUnsafeSlow(length);
+      let filled = 0;
+      try {
+        while (filled < length) {
+          const { bytesRead } = await handle.read(buffer, filled, length - filled, at + filled);
+          if (bytesRead === 0) break;
+          filled += bytesRead;
+        }
+      } catch (error) {
+        throw asInputError(error, file);
+      }
+      reached = Math.max(reached, at + filled);
+      return buffer.subarray(0, filled);
+    },
+  };
+  const chunks = readPieces(extent, sizes.read);
+  return { chunks, extent, reached: () => reached, close: () => handle.close() };
+}
+
+function streamSource(stream: Readable, label: string): FileSource {
+  const queue = new StreamQueue(stream);
+  let reached = 0;
+  return {
+    chunks: {
+      async next() {
+        try {
+          const result = await queue.next();
+          reached += result.value?.length ?? 0;
+          return result;
+        } catch (error) {
+          throw asInputError(error, label);
+        }
+      },
+      return: () => queue.return(),
+    },
+    extent: null,
+    reached: () => reached,
+    close: async () => {
+      await queue.return();
+    },
+  };
+}
+
+function asInputError(error: unknown, file: string): InputError {
+  if (error instanceof InputError) return error;
+  return new InputError(`cannot read ${file}: ${describeSystemError(error)}`);
+}

@@ -1,0 +1,105 @@
+import { type Entry, fromRandomAccessReaderPromise, getFileNameLowLevel, RandomAccessReader } from 'yauzl';
+import { InputError } from '../base/input-error.js';
+import type { Cursor } from './cursor.js';
+import { type Extent, memoryExtent, sliceExtent } from './extent.js';
+import type { Faults } from './faults.js';
+import type { Decoding, Layer } from './layer.js';
+import { isSupported, zipMemberLayer } from './zip-member.js';
+
+export interface ZipMember {
+  /** As written in the archive: a label, never a place to write to. */
+  readonly name: string;
+  readonly layer: Layer;
+}
+
+/** A zip has its directory at the end; where we cannot seek, this much is held in memory. */
+const MAX_SPOOL_BYTES = 256 << 20;
+
+/** Every regular file of the archive, in the order of its directory. `path` is for messages. */
+export async function* zipMembers(layer: Layer, decoding: Decoding, path: string): AsyncGenerator<ZipMember> {
+  const { faults } = decoding;
+  const extent = layer.extent ?? (await spool(layer.cursor, path));
+  const zip = await expectFaults(faults, () => openZip(extent));
+  if (zip === null) return;
+  const entries = zip.eachEntry();
+  for (let used = 0; ; ) {
+    const entry = await expectFaults(faults, async () => (await entries.next()).value as Entry | undefined);
+    if (!entry) return;
+    const name = nameOf(entry);
+    if (name.endsWith('/') || !isSupported(entry, name, faults)) continue;
+    const header = await expectFaults(faults, () => zip.readLocalFileHeaderPromise(entry, { minimal: true }));
+    if (header === null) continue;
+    const data = sliceExtent(extent, header.fileDataStart, entry.compressedSize);
+    const before = used;
+    const stored = layer.extent === null ? layer.stored : (here: number) => before + here;
+    yield { name, layer: zipMemberLayer(entry, data, decoding, stored) };
+    used += entry.compressedSize;
+  }
+}
+
+async function spool(cursor: Cursor, path: string): Promise<Extent> {
+  const parts: Uint8Array[] = [];
+  for (let part = await cursor.take(); part !== null; part = await cursor.take()) {
+    parts.push(part);
+    if (cursor.position <= MAX_SPOOL_BYTES) continue;
+    throw new InputError(
+      `${path} is a zip of more than ${MAX_SPOOL_BYTES >> 20} MiB that cannot be read from its end, where its directory is. ` +
+        'Save it as a file of its own and name that file.',
+    );
+  }
+  return memoryExtent(Buffer.concat(parts));
+}
+
+function openZip(extent: Extent) {
+  // Names are decoded here: yauzl would refuse the whole archive for one absolute name, and we write no files.
+  const options = { autoClose: false, decodeStrings: false };
+  return fromRandomAccessReaderPromise(new ExtentReader(extent), extent.size, options);
+}
+
+/** Lets yauzl read an extent. */
+class ExtentReader extends RandomAccessReader {
+  constructor(readonly extent: Extent) {
+    super();
+  }
+
+  override read(
+    target: Buffer,
+    offset: number,
+    length: number,
+    position: number,
+    done: (error: Error | null, count?: number) => void,
+  ): void {
+    this.extent.read(position, length).then(
+      (bytes) => {
+        target.set(bytes, offset);
+        done(null, bytes.length);
+      },
+      (error: Error) => done(error),
+    );
+  }
+}
+
+function nameOf(entry: Entry): string {
+  return getFileNameLowLevel(entry.generalPurposeBitFlag, entry.fileNameRaw, entry.extraFields, false);
+}
+
+/** yauzl throws for a damaged archive; null then, and a problem. */
+async function expectFaults<T>(faults: Faults, action: () => Promise<T>): Promise<T | null> {
+  try {
+    return await action();
+  } catch (error) {
+    if (error instanceof InputError) throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    if (/strong encryption/.test(reason)) {
+      const message = 'The zip archive is encrypted.';
+      faults.add('encrypted-member', { message, consequence: 'Its members were not read: unpack it first.' });
+    } else {
+      const message = `The zip archive is damaged or cut short: ${reason.replace(/\.$/, '')}.`;
+      faults.add('corrupt-zip', {
+        message,
+        consequence: 'Members that could not be found in it were not read.',
+      });
+    }
+    return null;
+  }
+}

@@ -1,0 +1,78 @@
+import type { Cursor } from './cursor.js';
+
+/** What the header of a zstd frame says (RFC 8878, 3.1). */
+export type ZstdHeader =
+  | { readonly kind: 'data'; readonly bytes: number; readonly window: number; readonly hasChecksum: boolean }
+  | { readonly kind: 'skippable'; readonly size: number }
+  | { readonly kind: 'short' }
+  | { readonly kind: 'unknown' };
+
+/** Magic 4, descriptor 1, window 1, dictionary 4, content size 8. */
+export const MAX_HEADER_BYTES = 18;
+
+const MAGIC = 0xfd2fb528;
+const SKIPPABLE_MAGIC = 0x184d2a50;
+
+/** Reads the header at the start of `head`; `short` when the data ends within it. */
+export function parseZstdHeader(head: Uint8Array): ZstdHeader {
+  if (head.length < 4) return { kind: 'short' };
+  const view = new DataView(head.buffer, head.byteOffset, head.byteLength);
+  const magic = view.getUint32(0, true);
+  if ((magic & 0xfffffff0) >>> 0 === SKIPPABLE_MAGIC) {
+    return head.length < 8 ? { kind: 'short' } : { kind: 'skippable', size: 8 + view.getUint32(4, true) };
+  }
+  if (magic !== MAGIC) return { kind: 'unknown' };
+  if (head.length < 5) return { kind: 'short' };
+  const descriptor = head[4];
+  const isSingleSegment = (descriptor & 0x20) !== 0;
+  const dictionaryBytes = [0, 1, 2, 4][descriptor & 3];
+  const sizeBytes = [isSingleSegment ? 1 : 0, 2, 4, 8][descriptor >> 6];
+  const sizeAt = (isSingleSegment ? 5 : 6) + dictionaryBytes;
+  const bytes = sizeAt + sizeBytes;
+  if (head.length < bytes) return { kind: 'short' };
+  const window = isSingleSegment ? contentSize(view, sizeAt, sizeBytes) : windowSize(head[5]);
+  return { kind: 'data', bytes, window, hasChecksum: (descriptor & 4) !== 0 };
+}
+
+function windowSize(descriptor: number): number {
+  const base = 2 ** (10 + (descriptor >> 3));
+  return base + (base / 8) * (descriptor & 7);
+}
+
+function contentSize(view: DataView, at: number, bytes: number): number {
+  if (bytes === 1) return view.getUint8(at);
+  if (bytes === 2) return view.getUint16(at, true) + 256;
+  return bytes === 4 ? view.getUint32(at, true) : Number(view.getBigUint64(at, true));
+}
+
+/** Set when the data ended within the frame. */
+export interface FrameState {
+  isCut: boolean;
+}
+
+/**
+ * The stored bytes of the data frame at the cursor: its header, then block by block, then its checksum. Blocks decode
+ * to at most 128 KiB each, so whoever decodes them one by one has a bound on memory.
+ */
+export async function* frameBytes(
+  cursor: Cursor,
+  header: ZstdHeader & { kind: 'data' },
+  state: FrameState,
+): AsyncGenerator<Uint8Array> {
+  yield await cursor.read(header.bytes);
+  for (;;) {
+    const head = await cursor.peek(3);
+    const fields = head.length < 3 ? 0 : head[0] | (head[1] << 8) | (head[2] << 16);
+    const isRepeat = ((fields >> 1) & 3) === 1; // one byte stands for the whole block
+    const size = 3 + (isRepeat ? 1 : fields >> 3);
+    const block = await cursor.read(size);
+    state.isCut = head.length < 3 || block.length < size;
+    if (state.isCut) return;
+    yield block;
+    if (fields & 1) break;
+  }
+  if (!header.hasChecksum) return;
+  const checksum = await cursor.read(4);
+  state.isCut = checksum.length < 4;
+  if (!state.isCut) yield checksum;
+}

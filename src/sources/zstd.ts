@@ -1,0 +1,126 @@
+import * as zlib from 'node:zlib';
+import { Decompress } from 'fzstd';
+import { type Chunks, Cursor } from './cursor.js';
+import { decode, zlibOptions } from './decode.js';
+import type { Faults } from './faults.js';
+import type { Decoding, Layer, Sizes } from './layer.js';
+import type { ZlibStream } from './pump.js';
+import { type FrameState, frameBytes, MAX_HEADER_BYTES, parseZstdHeader } from './zstd-frame.js';
+
+/** Decodes the stored bytes of one frame; returns what is wrong with them, or null. */
+export interface FrameDecoder {
+  /** Frames that refer back further than this many bytes are refused: the window is held in memory. */
+  readonly maxWindow: number;
+  decode(bytes: Chunks, sizes: Sizes): AsyncGenerator<Uint8Array, string | null>;
+}
+
+type CreateZstd = (options: object) => ZlibStream;
+
+/**
+ * The inside of a zstd file: any number of frames, skippable ones left out. Frames are told apart here because Node's
+ * decoder stops after the first one without a word (nodejs/node#64741).
+ */
+export async function* unzstd(
+  layer: Layer,
+  { faults, sizes }: Decoding,
+  decoder: FrameDecoder = chooseDecoder(),
+): AsyncGenerator<Uint8Array> {
+  const { cursor } = layer;
+  try {
+    for (let frames = 0; ; frames++) {
+      const head = await cursor.peek(MAX_HEADER_BYTES);
+      if (head.length === 0) return;
+      const header = parseZstdHeader(head);
+      if (header.kind === 'unknown') return reportUnknown(layer, faults, frames);
+      if (header.kind === 'short') return reportCut(layer, faults);
+      if (header.kind === 'skippable') {
+        if ((await cursor.skip(header.size)) < header.size) return reportCut(layer, faults);
+        continue;
+      }
+      if (header.window > decoder.maxWindow)
+        return reportWindow(layer, faults, header.window, decoder.maxWindow);
+      const state: FrameState = { isCut: false };
+      const damage = yield* decoder.decode(frameBytes(cursor, header, state), sizes);
+      if (state.isCut) return reportCut(layer, faults);
+      if (damage !== null) return reportDamage(layer, faults, damage);
+    }
+  } finally {
+    await cursor.close();
+  }
+}
+
+/** Node's own decoder where it has one (22.15 and later), on the thread pool; else fzstd, in JavaScript. */
+function chooseDecoder(): FrameDecoder {
+  const create = (zlib as { createZstdDecompress?: CreateZstd }).createZstdDecompress;
+  return create === undefined ? fzstdDecoder : nativeDecoder(create);
+}
+
+function nativeDecoder(create: CreateZstd): FrameDecoder {
+  const windowLog = 28; // 256 MiB
+  const { ZSTD_d_windowLogMax } = zlib.constants as { ZSTD_d_windowLogMax?: number };
+  return {
+    maxWindow: 2 ** windowLog,
+    async *decode(bytes, sizes) {
+      const params = { [ZSTD_d_windowLogMax as number]: windowLog };
+      const stream = create({ ...zlibOptions(sizes), params });
+      const { error } = yield* decode(stream, new Cursor(bytes), 0, { consumed: 0 });
+      return error?.message ?? null;
+    },
+  };
+}
+
+/**
+ * About 200 MB/s, on the main thread (shared/prototype-ingest). It reads offsets of up to 25 bits and takes longer
+ * ones for something else, hence the limit on the window. It does not verify the checksum of the content.
+ */
+export const fzstdDecoder: FrameDecoder = {
+  maxWindow: 2 ** 25,
+  async *decode(bytes) {
+    const made: Uint8Array[] = [];
+    const frame = new Decompress((chunk) => chunk.length > 0 && made.push(chunk));
+    for (;;) {
+      const { done, value } = await bytes.next();
+      const damage = push(frame, done ? new Uint8Array(0) : (value as Uint8Array), done === true);
+      yield* made.splice(0);
+      if (done || damage !== null) return damage;
+    }
+  },
+};
+
+/** Whatever fzstd throws is about the data; on damaged data that may be any error of typed arrays, too. */
+function push(frame: Decompress, bytes: Uint8Array, isLast: boolean): string | null {
+  try {
+    frame.push(bytes, isLast);
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+function reportCut(layer: Layer, faults: Faults): void {
+  const message = 'The zstd data ends too early: the file was cut short or is still being written.';
+  const consequence = 'What comes before the cut was read; the rest is missing.';
+  faults.add('truncated-zstd', { message, consequence }, layer.stored());
+}
+
+function reportDamage(layer: Layer, faults: Faults, damage: string): void {
+  const message = `The zstd data is damaged: ${damage}.`;
+  const consequence = 'What comes before the damage was read; the rest is missing.';
+  faults.add('corrupt-zstd', { message, consequence }, layer.stored());
+}
+
+function reportUnknown(layer: Layer, faults: Faults, frames: number): void {
+  if (frames === 0) {
+    reportDamage(layer, faults, 'no frame was found');
+  } else {
+    const message = 'Bytes follow the zstd data that are not zstd.';
+    faults.add('trailing-garbage', { message, consequence: 'They were ignored.' }, layer.stored());
+  }
+}
+
+function reportWindow(layer: Layer, faults: Faults, window: number, max: number): void {
+  const mib = (bytes: number) => Math.ceil(bytes / 2 ** 20);
+  const message = `The zstd data needs a window of ${mib(window)} MiB to decode; the limit here is ${mib(max)} MiB.`;
+  const consequence = 'It was not read: unpack it with `zstd -d --long=31`, or use Node 22.15 or later.';
+  faults.add('zstd-window-too-large', { message, consequence }, layer.stored());
+}

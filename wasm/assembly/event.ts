@@ -1,0 +1,282 @@
+// One event: an object of the traceEvents array.
+import { CORRELATION, DUR, EXTERNAL, KIND, NAME, OFFSETS, OFFSET_EVERY, TRACK, TS } from './batch';
+import { count, eventOffset, NON_FINITE, NO_DURATION, NO_PHASE, NO_TIMESTAMP, WIDE_LOST } from './counters';
+import { countEvent, countFolded, phaseOf, trackOf } from './kinds';
+import { BAD, numberEnd, readF64, readNs, readU32, WIDE } from './numbers';
+import {
+  detailOf, lengthOf, match, OP_CORRELATION, OP_DUR, OP_END, OP_EXTERNAL, OP_ID, OP_MORE, OP_NAME, OP_PID, OP_SKIP,
+  OP_TID, OP_TS, opOf, ROOT,
+} from './shapes';
+import { beginEvent, cell, columnType, commitEntries, T_F64, T_I32, T_TOKEN } from './side-tables';
+import { intern, NO_TOKEN } from './strings';
+import { isSpace, nestedEnd, scalarEnd, skipSpace, stringEnd, valueEnd } from './text';
+import { MALFORMED, NEED_MORE, reached, walk } from './walk';
+
+/** No id. */
+const NONE: u32 = 0xffffffff;
+
+/** Side tables the scanner itself writes; the host makes them first. Columns as in src/readers/kineto/schema.ts. */
+const WIDE_IDS: u32 = 0; // four times (field u32, token)
+const WIDE_SLOTS: u32 = 4;
+const WIDE_DURATIONS: u32 = 1; // ns f64
+const FLOWS: u32 = 2; // id u32, kind u32
+export const FIELD_EXTERNAL: u32 = 0, FIELD_CORRELATION: u32 = 1, FIELD_ID: u32 = 2, FIELD_SIDE: u32 = 256;
+
+const PH_X: u32 = 0x58, PH_M: u32 = 0x4d, PH_S: u32 = 0x73, PH_T: u32 = 0x74, PH_F: u32 = 0x66;
+
+/** Rows in the batch, and rows in batches before it. */
+export let rows: u32 = 0;
+export let rowBase: u32 = 0;
+export function nextBatch(): void { rowBase += rows; rows = 0; }
+
+// The row written last: a flow event right after it, at the same time and place, belongs to it.
+let lastTs: i64 = BAD, lastTrack: u32 = NONE, lastCorrelation: u32 = NONE;
+
+// pid and tid repeat from event to event: the last token of each, and what it was interned as.
+let pidBytes: v128 = i64x2.splat(0), pidMask: u32 = 0, pidLength: usize = 0, pidToken: u32 = NO_TOKEN;
+let tidBytes: v128 = i64x2.splat(0), tidMask: u32 = 0, tidLength: usize = 0, tidToken: u32 = NO_TOKEN;
+let trackPid: u32 = NONE, trackTid: u32 = NONE, trackId: u32 = NONE;
+
+/** A value that is no number where one is needed: NaN and its kin are counted, null and text are just absent. */
+// @ts-ignore: decorator
+@inline function noteNonFinite(p: usize): void {
+  let c: u32 = load<u8>(p);
+  if (c == 0x2d) c = load<u8>(p + 1);
+  if (c == 0x4e || c == 0x49 || c == 0x69 || (c == 0x6e && load<u8>(p + 1) == 0x61)) count(NON_FINITE);
+}
+
+/** Keeps the text of a value that its 32-bit column cannot hold. */
+function keepWide(field: u32, p: usize, e: usize): void {
+  if (wideInEvent == WIDE_SLOTS) { count(WIDE_LOST); return; }
+  const slot = wideInEvent++ << 1;
+  store<u32>(cell(WIDE_IDS, slot), field);
+  store<u32>(cell(WIDE_IDS, slot + 1), intern(p, <u32>(e - p)));
+}
+let wideInEvent: u32 = 0;
+
+/** An id of up to 32 bits, or a note in the table of wide ones. Returns the end of the value. */
+function readId(p: usize, end: usize, field: u32): usize {
+  const e = valueEnd(p, end);
+  if (!e) return NEED_MORE;
+  idValue = NONE;
+  const c = load<u8>(p);
+  if (c != 0x6e) { // null
+    keepWide(field, p, e);
+  }
+  return e;
+}
+let idValue: u32 = NONE;
+
+/** An argument for a side table. */
+function readSide(p: usize, end: usize, detail: u32): usize {
+  const table = detail >> 8, column = detail & 0xff;
+  const type = columnType(table, column);
+  const e = valueEnd(p, end);
+  if (!e) return NEED_MORE;
+  if (type == T_TOKEN) {
+    store<u32>(cell(table, column), intern(p, <u32>(e - p)));
+    return e;
+  }
+  if (type == T_F64) {
+    const v = readF64(p, e);
+    if (v != v) noteNonFinite(p);
+    store<f64>(cell(table, column), v);
+    return e;
+  }
+  const negative = type == T_I32 && load<u8>(p) == 0x2d;
+  const v = readU32(negative ? p + 1 : p);
+  if (v != WIDE && numberEnd == e && (type != T_I32 || v < 0x80000000)) {
+    store<u32>(cell(table, column), negative ? <u32>(-(<i32>v)) : <u32>v);
+    return e;
+  }
+  const empty = cell(table, column); // the entry exists although the value does not fit
+  if (load<u8>(p) != 0x6e && empty) {
+    noteNonFinite(p);
+    keepWide(FIELD_SIDE + detail, p, e);
+  }
+  return e;
+}
+
+/** start: at '{'. Returns the byte after the event's '}', NEED_MORE or MALFORMED. */
+export function event(start: usize, end: usize): usize {
+  let p = start + 1;
+  let node = ROOT, anchor = ROOT, anchorAt = p;
+  let ts: i64 = BAD, dur: i64 = BAD;
+  let name: u32 = NO_TOKEN, external: u32 = NONE, correlation: u32 = NONE, id: u32 = NONE;
+  let pid: u32 = NO_TOKEN, tid: u32 = NO_TOKEN;
+  beginEvent();
+  wideInEvent = 0;
+  while (true) {
+    const child = match(node, p);
+    if (child) {
+      node = child;
+      p += lengthOf(child);
+    } else {
+      p = walk(anchor, anchorAt, end);
+      if (p <= MALFORMED) return p;
+      node = reached;
+    }
+    const op = opOf(node);
+    if (op == OP_MORE) continue;
+    if (op == OP_END) {
+      if (p > end) return NEED_MORE;
+      finish(detailOf(node), ts, dur, name, external, correlation, id, pid, tid);
+      return p;
+    }
+    // A literal may be learned without the space that stands here.
+    if (isSpace(load<u8>(p))) p = skipSpace(p);
+    if (p >= end) return NEED_MORE;
+    switch (op) {
+      case OP_SKIP: {
+        const c: u32 = load<u8>(p);
+        if (c == 0x22) {
+          p = stringEnd(p + 1, end);
+          if (!p) return NEED_MORE;
+          p++;
+        } else if ((c | 0x20) == 0x7b) {
+          p = nestedEnd(p, end);
+          if (!p) return NEED_MORE;
+        } else {
+          if (c - 0x30 > 9) noteNonFinite(p);
+          p = scalarEnd(p, end);
+          if (!p) return NEED_MORE;
+        }
+        break;
+      }
+      case OP_NAME: {
+        const e = valueEnd(p, end);
+        if (!e) return NEED_MORE;
+        name = intern(p, <u32>(e - p));
+        p = e;
+        break;
+      }
+      case OP_PID: {
+        if (pidLength && (~<u32>i8x16.bitmask(i8x16.eq(v128.load(p), pidBytes)) & pidMask) == 0 && p + pidLength < end) p += pidLength;
+        else {
+          const e = valueEnd(p, end);
+          if (!e) return NEED_MORE;
+          pidToken = intern(p, <u32>(e - p));
+          // The byte after it belongs to the comparison, else 40 would match 402.
+          pidLength = e - p < 16 ? e - p : 0;
+          pidBytes = v128.load(p);
+          pidMask = (<u32>2 << <u32>pidLength) - 1;
+          p = e;
+        }
+        pid = pidToken;
+        break;
+      }
+      case OP_TID: {
+        if (tidLength && (~<u32>i8x16.bitmask(i8x16.eq(v128.load(p), tidBytes)) & tidMask) == 0 && p + tidLength < end) p += tidLength;
+        else {
+          const e = valueEnd(p, end);
+          if (!e) return NEED_MORE;
+          tidToken = intern(p, <u32>(e - p));
+          tidLength = e - p < 16 ? e - p : 0;
+          tidBytes = v128.load(p);
+          tidMask = (<u32>2 << <u32>tidLength) - 1;
+          p = e;
+        }
+        tid = tidToken;
+        break;
+      }
+      case OP_TS: {
+        ts = readNs(p);
+        if (ts == BAD) {
+          noteNonFinite(p);
+          p = valueEnd(p, end);
+          if (!p) return NEED_MORE;
+        } else {
+          p = numberEnd;
+          if (p >= end) return NEED_MORE;
+        }
+        break;
+      }
+      case OP_DUR: {
+        dur = readNs(p);
+        if (dur == BAD) {
+          noteNonFinite(p);
+          p = valueEnd(p, end);
+          if (!p) return NEED_MORE;
+        } else {
+          p = numberEnd;
+          if (p >= end) return NEED_MORE;
+        }
+        break;
+      }
+      case OP_EXTERNAL: {
+        const v = readU32(p);
+        if (v != WIDE) { external = <u32>v; p = numberEnd; if (p >= end) return NEED_MORE; }
+        else { p = readId(p, end, FIELD_EXTERNAL); if (!p) return NEED_MORE; external = idValue; }
+        break;
+      }
+      case OP_CORRELATION: {
+        const v = readU32(p);
+        if (v != WIDE) { correlation = <u32>v; p = numberEnd; if (p >= end) return NEED_MORE; }
+        else { p = readId(p, end, FIELD_CORRELATION); if (!p) return NEED_MORE; correlation = idValue; }
+        break;
+      }
+      case OP_ID: {
+        const v = readU32(p);
+        if (v != WIDE) { id = <u32>v; p = numberEnd; if (p >= end) return NEED_MORE; }
+        else { p = readId(p, end, FIELD_ID); if (!p) return NEED_MORE; id = idValue; }
+        break;
+      }
+      default: {
+        p = readSide(p, end, detailOf(node));
+        if (!p) return NEED_MORE;
+      }
+    }
+    anchor = node;
+    anchorAt = p;
+  }
+}
+
+// @ts-ignore: decorator
+@inline function finish(kind: u32, ts: i64, dur: i64, name: u32, external: u32, correlation: u32, id: u32, pid: u32, tid: u32): void {
+  const phase = phaseOf(kind);
+  if (!phase) { count(NO_PHASE); return; }
+  countEvent(kind);
+  let track: u32;
+  if (pid == trackPid && tid == trackTid) track = trackId;
+  else {
+    track = trackOf(pid, tid);
+    trackPid = pid; trackTid = tid; trackId = track;
+  }
+  if ((phase == PH_S || phase == PH_F || phase == PH_T) && ts == lastTs && ts != BAD && track == lastTrack && id != NONE) {
+    foldFlow(kind, id);
+    return;
+  }
+  if (correlation == NONE) correlation = id;
+  if (phase == PH_M) ts = BAD; // the time of a name means nothing, and is 0 in old traces
+  else if (ts == BAD) count(NO_TIMESTAMP);
+  let dur32: u32 = 0;
+  if (dur == BAD) { if (phase == PH_X) count(NO_DURATION); }
+  else if (<u64>dur < 0xffffffff) dur32 = <u32>dur;
+  else {
+    dur32 = 0xffffffff;
+    store<f64>(cell(WIDE_DURATIONS, 0), <f64>dur);
+  }
+  const r = <usize>rows;
+  store<i64>(TS + (r << 3), ts);
+  store<u32>(DUR + (r << 2), dur32);
+  store<u32>(NAME + (r << 2), name);
+  store<u32>(EXTERNAL + (r << 2), external);
+  store<u32>(CORRELATION + (r << 2), correlation);
+  store<u16>(TRACK + (r << 1), <u16>track);
+  store<u8>(KIND + r, <u8>kind);
+  const row = rowBase + rows;
+  if ((row & (OFFSET_EVERY - 1)) == 0) store<f64>(OFFSETS + ((r / OFFSET_EVERY) << 3), eventOffset());
+  commitEntries(row);
+  rows++;
+  lastTs = ts; lastTrack = track; lastCorrelation = correlation;
+}
+
+/** A flow at the row before it: it says nothing new when its id is that row's correlation, else (row, id, kind) does. */
+function foldFlow(kind: u32, id: u32): void {
+  countFolded(kind);
+  if (id == lastCorrelation) return;
+  beginEvent(); // the flow's own arguments, if any, are not kept
+  store<u32>(cell(FLOWS, 0), id);
+  store<u32>(cell(FLOWS, 1), kind);
+  commitEntries(rowBase + rows - 1);
+}

@@ -1,0 +1,91 @@
+// The scanner: elements of a traceEvents array in, batches of columns out.
+import { TS, ROWS } from './batch';
+import { beginCounting, commitCounts, count, MISSING_COMMA } from './counters';
+import { event, nextBatch, rows } from './event';
+import { alloc, grown } from './memory';
+import { BAD } from './numbers';
+import { anyFull, clearTables } from './side-tables';
+import { skipSpace } from './text';
+import { MALFORMED, NEED_MORE } from './walk';
+
+export { columnsAt } from './batch';
+export { countersAt, firstsAt } from './counters';
+export { rowBase, rows } from './event';
+export { alloc } from './memory';
+export { addKey } from './keys';
+export { kindsAt, kindsUsed, tracksAt, tracksUsed } from './kinds';
+export { nodesUsed } from './shapes';
+export { addColumn, addTable, columnAt, tableRows, tableRowsAt } from './side-tables';
+export { packStrings, stringBytes, stringCount, stringIndexAt } from './strings';
+
+/** What `scan` returns. */
+const NEED: i32 = 0, BATCH_FULL: i32 = 1, ARRAY_END: i32 = 2, BROKEN: i32 = 3;
+const PAD: usize = 128;
+
+let input: usize = 0, capacity: usize = 0;
+
+/** An input buffer of at least this size; what was in the first `keep` bytes stays. */
+export function reserve(bytes: usize, keep: usize): usize {
+  if (bytes > capacity) {
+    input = capacity ? grown(input, keep, bytes + PAD) : alloc(bytes + PAD);
+    capacity = bytes;
+  }
+  return input;
+}
+
+/** Address to go on from after `scan`. */
+export let position: usize = 0;
+let afterEvent = false;
+let base: i64 = BAD;
+
+/** Reads events from [p, end), whose first byte stands at `offset` in the file. */
+export function scan(p: usize, end: usize, offset: f64): i32 {
+  memory.fill(end, 0, PAD);
+  const start = p;
+  let sinceCheck = 0;
+  while (true) {
+    p = skipSpace(p);
+    if (p >= end) break;
+    const c: u32 = load<u8>(p);
+    if (c == 0x7b) {
+      // Side tables fill at different rates; looking at all of them for each event would cost more than it saves.
+      if (rows == ROWS || (++sinceCheck == 64 && anyFull())) { position = p; return BATCH_FULL; }
+      if (sinceCheck == 64) sinceCheck = 0;
+      beginCounting(offset + <f64>(p - start));
+      const next = event(p, end);
+      if (next == NEED_MORE) break;
+      if (next == MALFORMED) { position = p; return BROKEN; }
+      if (afterEvent) count(MISSING_COMMA);
+      commitCounts();
+      afterEvent = true;
+      p = next;
+    } else if (c == 0x2c) { afterEvent = false; p++; }
+    else {
+      position = p;
+      return c == 0x5d ? ARRAY_END : BROKEN;
+    }
+  }
+  position = p;
+  return NEED;
+}
+
+/** Nanoseconds that all times count from: the first time above zero in the first batch. */
+export function timeBase(): i64 { return base == BAD ? 0 : base; }
+
+/** Turns the batch's absolute times into doubles from the base. */
+export function finishBatch(): void {
+  for (let i: usize = 0; base == BAD && i < rows; i++) {
+    const t = load<i64>(TS + (i << 3));
+    if (t > 0) base = t;
+  }
+  const b = base == BAD ? 0 : base;
+  for (let i: usize = 0; i < rows; i++) {
+    const at = TS + (i << 3), t = load<i64>(at);
+    store<f64>(at, t == BAD ? NaN : <f64>(t - b));
+  }
+}
+
+export function startBatch(): void {
+  nextBatch();
+  clearTables();
+}

@@ -1,0 +1,131 @@
+// Learned shapes. A trace has a few dozen kinds of events, each written the same way every time: the bytes between one
+// value and the next (`, "tid": `) repeat exactly. They are kept in a tree; reading an event is then comparing literals
+// and reading the values between them. `ph` and `cat` are part of the literals, so a path down the tree is one kind.
+//
+// A node stands for a literal and the value after it. A literal longer than 64 bytes is a chain of nodes with OP_MORE.
+import { alloc } from './memory';
+
+// What to do with the value after the literal.
+export const OP_SKIP: u32 = 0;
+export const OP_MORE: u32 = 1; // no value: the literal goes on in a child
+export const OP_END: u32 = 2; // no value: the event has ended
+export const OP_NAME: u32 = 3;
+export const OP_PID: u32 = 4;
+export const OP_TID: u32 = 5;
+export const OP_TS: u32 = 6;
+export const OP_DUR: u32 = 7;
+export const OP_ID: u32 = 8;
+export const OP_EXTERNAL: u32 = 9;
+export const OP_CORRELATION: u32 = 10;
+export const OP_SIDE: u32 = 11; // into a side table; the cell is in `detail`
+
+const LITERAL: u32 = 64;
+const MAX_NODES: u32 = 8192;
+const MAX_SIBLINGS: u32 = 48;
+/** Longer literals are not learned: they are read the slow way each time. */
+export const MAX_LITERAL: usize = 1024;
+const NODE: usize = 112;
+
+// literal 64 B, then u32 each:
+const LENGTH: usize = 64, MASK: usize = 68, OP: usize = 72, DETAIL: usize = 76, CHILD: usize = 80, SIBLING: usize = 84;
+// The state of the walk after this node's value, for going on the slow way from here.
+const IN_ARGS: usize = 88, PHASE: usize = 92, CATEGORY: usize = 96, SIBLINGS: usize = 100;
+
+const nodes: usize = alloc(<usize>MAX_NODES * NODE);
+/** The place right after an event's '{'. */
+export const ROOT: usize = nodes;
+/** Stands in where nothing can be learned any more; has no children. */
+const UNLEARNED: usize = nodes + NODE;
+let used: u32 = 2;
+
+// @ts-ignore: decorator
+@inline export function opOf(node: usize): u32 { return load<u32>(node, OP); }
+// @ts-ignore: decorator
+@inline export function detailOf(node: usize): u32 { return load<u32>(node, DETAIL); }
+// @ts-ignore: decorator
+@inline export function lengthOf(node: usize): u32 { return load<u32>(node, LENGTH); }
+// @ts-ignore: decorator
+@inline export function inArgsAt(node: usize): u32 { return load<u32>(node, IN_ARGS); }
+// @ts-ignore: decorator
+@inline export function phaseAt(node: usize): u32 { return load<u32>(node, PHASE); }
+// @ts-ignore: decorator
+@inline export function categoryAt(node: usize): u32 { return load<u32>(node, CATEGORY); }
+export function nodesUsed(): u32 { return used; }
+
+/** The child whose literal stands at p, or 0. A hit moves to the front: events of one kind come in runs. */
+// @ts-ignore: decorator
+@inline export function match(node: usize, p: usize): usize {
+  let c: usize = load<u32>(node, CHILD);
+  if (!c) return 0;
+  const v = v128.load(p);
+  if (fits(c, p, v)) return c;
+  return matchLater(node, c, p, v);
+}
+// @ts-ignore: decorator
+@inline function fits(c: usize, p: usize, v: v128): bool {
+  return (~<u32>i8x16.bitmask(i8x16.eq(v, v128.load(c))) & load<u32>(c, MASK)) == 0 && (load<u32>(c, LENGTH) <= 16 || fitsRest(c, p));
+}
+function fitsRest(c: usize, p: usize): bool {
+  const length = load<u32>(c, LENGTH);
+  let i: u32 = 16;
+  for (; i + 16 <= length; i += 16) if (v128.any_true(v128.xor(v128.load(p + i), v128.load(c + i)))) return false;
+  if (i == length) return true;
+  // The last, partial block is compared by the 16 bytes that end with it.
+  return !v128.any_true(v128.xor(v128.load(p + length - 16), v128.load(c + length - 16)));
+}
+function matchLater(node: usize, first: usize, p: usize, v: v128): usize {
+  let before = first, c: usize = load<u32>(first, SIBLING);
+  while (c) {
+    if (fits(c, p, v)) {
+      store<u32>(before, load<u32>(c, SIBLING), SIBLING);
+      store<u32>(c, <u32>first, SIBLING);
+      store<u32>(node, <u32>c, CHILD);
+      return c;
+    }
+    before = c;
+    c = load<u32>(c, SIBLING);
+  }
+  return 0;
+}
+
+function addChild(parent: usize, p: usize, length: u32): usize {
+  const siblings = load<u32>(parent, SIBLINGS);
+  if (used == MAX_NODES || siblings == MAX_SIBLINGS) return 0;
+  const c = nodes + <usize>used * NODE;
+  used++;
+  memory.copy(c, p, length);
+  store<u32>(c, length, LENGTH);
+  store<u32>(c, length >= 16 ? 0xffff : (1 << length) - 1, MASK);
+  store<u32>(c, load<u32>(parent, CHILD), SIBLING);
+  store<u32>(parent, <u32>c, CHILD);
+  store<u32>(parent, siblings + 1, SIBLINGS);
+  return c;
+}
+
+/** Adds the literal [from, to) below `parent`. Always returns a node that holds the state, learned or not. */
+export function learn(parent: usize, from: usize, to: usize, op: u32, detail: u32, inArgs: u32, phase: u32, category: u32): usize {
+  let node: usize = 0;
+  if (parent != UNLEARNED && to > from && to - from <= MAX_LITERAL) {
+    node = parent;
+    while (node && to - from > LITERAL) {
+      const known = match(node, from);
+      if (known && load<u32>(known, OP) == OP_MORE) node = known;
+      else {
+        node = addChild(node, from, LITERAL);
+        if (node) store<u32>(node, OP_MORE, OP);
+      }
+      from += LITERAL;
+    }
+    if (node) node = addChild(node, from, <u32>(to - from));
+  }
+  if (!node) node = UNLEARNED;
+  return setState(node, op, detail, inArgs, phase, category);
+}
+export function unlearned(op: u32, detail: u32, inArgs: u32, phase: u32, category: u32): usize {
+  return setState(UNLEARNED, op, detail, inArgs, phase, category);
+}
+function setState(node: usize, op: u32, detail: u32, inArgs: u32, phase: u32, category: u32): usize {
+  store<u32>(node, op, OP); store<u32>(node, detail, DETAIL);
+  store<u32>(node, inArgs, IN_ARGS); store<u32>(node, phase, PHASE); store<u32>(node, category, CATEGORY);
+  return node;
+}
