@@ -23,23 +23,25 @@ export function buildCallTree(data: TraceData): CallTree {
   let overlaps = 0;
   let firstOverlap = -1;
   const stack = new Int32Array(MAX_DEPTH);
+  const ends = new Float64Array(MAX_DEPTH);
   for (const rows of spansByTrack(data)) {
     let depth = 0;
     for (let i = 0; i < rows.length; i++) {
       const row = rows[i]!;
       const start = ts[row]!;
       const end = start + dur[row]!;
-      let top = depth > 0 ? stack[depth - 1]! : -1;
-      while (top >= 0 && ts[top]! + dur[top]! <= start) {
-        depth--;
-        top = depth > 0 ? stack[depth - 1]! : -1;
+      while (depth > 0 && ends[depth - 1]! <= start) depth--;
+      if (depth > 0) {
+        parent[row] = stack[depth - 1]!;
+        if (end > ends[depth - 1]! + TOLERANCE_NS) {
+          overlaps++;
+          if (firstOverlap < 0) firstOverlap = row;
+        }
       }
-      if (top >= 0 && end > ts[top]! + dur[top]! + TOLERANCE_NS) {
-        overlaps++;
-        if (firstOverlap < 0) firstOverlap = row;
+      if (depth < MAX_DEPTH) {
+        stack[depth] = row;
+        ends[depth++] = end;
       }
-      parent[row] = top;
-      if (depth < MAX_DEPTH) stack[depth++] = row;
     }
   }
   return { parent, overlaps, firstOverlap };
@@ -50,15 +52,19 @@ const MAX_DEPTH = 4096;
 
 /** Rows of complete events, one list a track, ordered by start and, for equal starts, longest first. */
 function spansByTrack(data: TraceData): Uint32Array[] {
-  const nests = Uint8Array.from(data.kinds, (k) => Number((k.phase === 'X' || k.phase === 'B') && !NOT_NESTED.includes(k.category)));
-  const counts = new Uint32Array(data.tracks.length + 1);
-  for (let row = 0; row < data.rows; row++) if (nests[data.kind[row]!] === 1) counts[data.track[row]!]!++;
-  const lists = Array.from(counts, (n) => new Uint32Array(n));
-  const filled = new Uint32Array(counts.length);
-  for (let row = 0; row < data.rows; row++) {
-    if (nests[data.kind[row]!] === 0) continue;
-    const track = data.track[row]!;
-    lists[track]![filled[track]!++] = row;
+  const { kind, track, ts, dur } = data;
+  const nests = Uint8Array.from(data.kinds, (k) =>
+    Number((k.phase === 'X' || k.phase === 'B') && !NOT_NESTED.includes(k.category)),
+  );
+  // A counting sort by track: how many, where each begins, then place.
+  const ends = new Uint32Array(data.tracks.length + 1);
+  for (let row = 0; row < data.rows; row++) ends[track[row]!]! += nests[kind[row]!]!;
+  for (let t = 1; t < ends.length; t++) ends[t]! += ends[t - 1]!;
+  const starts = ends.slice();
+  const order = new Uint32Array(ends.at(-1) ?? 0);
+  for (let row = data.rows - 1; row >= 0; row--) {
+    if (nests[kind[row]!] === 1 && !Number.isNaN(ts[row]!)) order[--starts[track[row]!]!] = row;
   }
-  return lists.filter((l) => l.length > 0).map((l) => sortByTime(l, data.ts, data.dur));
+  const lists = Array.from(ends, (end, t) => order.subarray(starts[t], end));
+  return lists.filter((l) => l.length > 0).map((l) => sortByTime(l, ts, dur));
 }

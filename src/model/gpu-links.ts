@@ -1,6 +1,6 @@
 import { Category, isGpuWork } from './category.js';
 import type { StringTable } from './string-table.js';
-import { NO_ID, type TraceData } from './trace-data.js';
+import { type KindInfo, NO_ID, type TraceData } from './trace-data.js';
 
 /** GPU work joined to the host call that started it, by correlation id. */
 export interface GpuLinks {
@@ -15,75 +15,70 @@ export interface GpuLinks {
 }
 
 /** Runtime and driver calls that put work on a stream. */
-const STARTS_WORK = /^(?:cuda|cu|hip|musa|zeEnqueue|ur)\w*(?:Launch|MemcpyAsync|Memcpy[A-Z]\w*Async|MemsetAsync|MemsetD\d+Async)/i;
+const STARTS_WORK =
+  /^(?:cuda|cu|hip|musa|zeEnqueue|ur)\w*(?:Launch|MemcpyAsync|Memcpy[A-Z]\w*Async|MemsetAsync|MemsetD\d+Async)/i;
 /** Of those, the ones that may do so elsewhere or not at all. */
 const MAY_BE_EMPTY = /HostFunc|Cooperative.*MultiDevice|LaunchAttribute|GraphLaunch/i;
 
 export function linkGpuWork(data: TraceData, strings: StringTable): GpuLinks {
-  const isHost = Uint8Array.from(data.kinds, (k) => Number(k.category === Category.runtime || k.category === Category.driver));
-  const isWork = Uint8Array.from(data.kinds, (k) => Number(k.phase === 'X' && isGpuWork(k.category)));
-  const { kind, correlation } = data;
-  let workCount = 0;
-  let maxCorrelation = 0;
-  let hostCount = 0;
-  for (let row = 0; row < data.rows; row++) {
-    workCount += isWork[kind[row]!]!;
-    if (isHost[kind[row]!] === 0) continue;
-    hostCount++;
-    const c = correlation[row]!;
-    if (c !== NO_ID && c > maxCorrelation) maxCorrelation = c;
+  const isCall = (k: KindInfo) => k.category === Category.runtime || k.category === Category.driver;
+  const calls = rowsOfKinds(data, isCall);
+  const work = rowsOfKinds(data, (k) => k.phase === 'X' && isGpuWork(k.category));
+  const { correlation, name } = data;
+  const callOf = rowIndex(calls, correlation);
+  const used = new Uint8Array(calls.length);
+  const launch = new Int32Array(work.length);
+  let workWithoutLaunch = 0;
+  for (let i = 0; i < work.length; i++) {
+    const c = correlation[work[i]!]!;
+    const call = c === NO_ID ? -1 : callOf(c);
+    launch[i] = call < 0 ? -1 : calls[call]!;
+    if (call < 0) workWithoutLaunch++;
+    else used[call] = 1;
   }
-  const hostRow = rowIndex(hostCount, maxCorrelation);
-  for (let row = 0; row < data.rows; row++) {
-    if (isHost[kind[row]!] === 1 && correlation[row] !== NO_ID) hostRow.set(correlation[row]!, row);
-  }
-  const work = new Uint32Array(workCount);
-  const launch = new Int32Array(workCount);
-  const used = new Uint8Array((data.rows >> 3) + 1);
-  let n = 0;
-  let orphans = 0;
-  for (let row = 0; row < data.rows; row++) {
-    if (isWork[kind[row]!] === 0) continue;
-    const c = correlation[row]!;
-    const from = c === NO_ID ? -1 : hostRow.get(c);
-    work[n] = row;
-    launch[n++] = from;
-    if (from < 0) orphans++;
-    else used[from >> 3]! |= 1 << (from & 7);
-  }
-  return { work, launch, workWithoutLaunch: orphans, ...countEmptyLaunches(data, strings, isHost, used) };
-}
-
-function countEmptyLaunches(data: TraceData, strings: StringTable, isHost: Uint8Array, used: Uint8Array) {
   const startsWork = new Uint8Array(strings.size);
   for (const id of strings.idsWhere((t) => STARTS_WORK.test(t) && !MAY_BE_EMPTY.test(t))) startsWork[id] = 1;
   let launches = 0;
   let launchesWithoutWork = 0;
-  for (let row = 0; row < data.rows; row++) {
-    if (isHost[data.kind[row]!] === 0 || startsWork[data.name[row]!] === 0) continue;
+  for (let i = 0; i < calls.length; i++) {
+    if (startsWork[name[calls[i]!]!] === 0) continue;
     launches++;
-    if ((used[row >> 3]! & (1 << (row & 7))) === 0) launchesWithoutWork++;
+    launchesWithoutWork += 1 - used[i]!;
   }
-  return { launches, launchesWithoutWork };
+  return { work, launch, workWithoutLaunch, launches, launchesWithoutWork };
 }
 
-interface RowIndex {
-  set(id: number, row: number): void;
-  /** −1 when unknown. */
-  get(id: number): number;
+/** Rows of some kinds, in file order. The kinds know how many there are. */
+export function rowsOfKinds(data: TraceData, test: (kind: KindInfo) => boolean): Uint32Array {
+  const wanted = Uint8Array.from(data.kinds, (k) => Number(test(k)));
+  const count = data.kinds.reduce((n, k, i) => n + (wanted[i] === 1 ? k.events - k.folded : 0), 0);
+  const rows = new Uint32Array(count);
+  const { kind } = data;
+  let n = 0;
+  for (let row = 0; n < count; row++) if (wanted[kind[row]!] === 1) rows[n++] = row;
+  return rows;
 }
 
-/** Ids are nearly always dense: an array then, a map otherwise. */
-function rowIndex(count: number, max: number): RowIndex {
-  if (max < Math.max(count * 16, 1 << 16)) {
-    const rows = new Int32Array(max + 1).fill(-1);
-    return {
-      set: (id, row) => {
-        rows[id] = row;
-      },
-      get: (id) => rows[id] ?? -1,
-    };
+/** From a correlation id to the place in `calls` of the call that has it; −1 when none. The last one wins. */
+function rowIndex(calls: Uint32Array, correlation: Uint32Array): (id: number) => number {
+  let min = NO_ID;
+  let max = 0;
+  for (let i = 0; i < calls.length; i++) {
+    const c = correlation[calls[i]!]!;
+    if (c === NO_ID) continue;
+    if (c < min) min = c;
+    if (c > max) max = c;
   }
-  const rows = new Map<number, number>();
-  return { set: (id, row) => void rows.set(id, row), get: (id) => rows.get(id) ?? -1 };
+  // Ids are nearly always dense, if not from zero: an array then, a map otherwise.
+  if (max - min < Math.max(calls.length * 16, 1 << 16)) {
+    const index = new Int32Array(max - min + 1); // place + 1, so that a fresh array means "none"
+    for (let i = 0; i < calls.length; i++) {
+      const c = correlation[calls[i]!]!;
+      if (c !== NO_ID) index[c - min] = i + 1;
+    }
+    return (id) => (id >= min && id <= max ? index[id - min]! - 1 : -1);
+  }
+  const index = new Map<number, number>();
+  for (let i = 0; i < calls.length; i++) index.set(correlation[calls[i]!]!, i);
+  return (id) => index.get(id) ?? -1;
 }

@@ -30,7 +30,13 @@ export function findSteps(data: TraceData, strings: StringTable): readonly HostS
     if (kind.phase !== 'X' || kind.category === Category.gpuAnnotation) continue;
     const startNs = data.ts[row]!;
     if (Number.isNaN(startNs)) continue;
-    steps.push({ index: indexOf.get(name)!, row, startNs, endNs: startNs + data.dur[row]!, track: data.track[row]! });
+    steps.push({
+      index: indexOf.get(name)!,
+      row,
+      startNs,
+      endNs: startNs + data.dur[row]!,
+      track: data.track[row]!,
+    });
   }
   return steps.sort((a, b) => a.startNs - b.startNs);
 }

@@ -75,7 +75,9 @@ const ESCAPES: Readonly<Record<string, string>> = {
 
 /** Like JSON, but an escape that JSON does not know (a Windows path such as C:\Users) is kept as it stands. */
 function unescapeJson(text: string): string {
-  return text.replace(/\\(?:u([0-9a-fA-F]{4})|([^]))/g, (all, hex: string | undefined, char: string | undefined) =>
-    hex === undefined ? (ESCAPES[char!] ?? all) : String.fromCharCode(Number.parseInt(hex, 16)),
+  return text.replace(
+    /\\(?:u([0-9a-fA-F]{4})|([\s\S]))/g,
+    (all, hex: string | undefined, char: string | undefined) =>
+      hex === undefined ? (ESCAPES[char!] ?? all) : String.fromCharCode(Number.parseInt(hex, 16)),
   );
 }

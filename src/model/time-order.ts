@@ -3,12 +3,12 @@ import type { TraceData } from './trace-data.js';
 /**
  * Sorts rows by start time, longest first where starts are equal, so that callers come before what they call. Traces
  * are a few sorted runs one after the other (operators, then runtime calls, ...): the runs are found and merged, which
- * takes one pass when all is sorted already. NaN sorts last.
+ * takes one pass when all is sorted already. Rows without a time (NaN) must have been left out.
  */
 export function sortByTime(rows: Uint32Array, ts: Float64Array, dur: TraceData['dur']): Uint32Array {
   let runs = findRuns(rows, ts, dur);
-  let from = rows;
-  let to = new Uint32Array(rows.length);
+  let from: Uint32Array = rows;
+  let to: Uint32Array = new Uint32Array(rows.length);
   while (runs.length > 2) {
     const merged: number[] = [0];
     for (let r = 0; r + 1 < runs.length; r += 2) {
@@ -33,7 +33,7 @@ function findRuns(rows: Uint32Array, ts: Float64Array, dur: TraceData['dur']): n
 function after(a: number, b: number, ts: Float64Array, dur: TraceData['dur']): boolean {
   const ta = ts[a]!;
   const tb = ts[b]!;
-  if (ta !== tb) return ta > tb || (ta !== ta && tb === tb);
+  if (ta !== tb) return ta > tb;
   return dur[a]! < dur[b]!;
 }
 
@@ -46,6 +46,11 @@ function merge(
   ts: Float64Array,
   dur: TraceData['dur'],
 ): void {
+  // Runs that do not overlap in time, as windows recorded one after the other: nothing to merge.
+  if (middle >= end || !after(from[middle - 1]!, from[middle]!, ts, dur)) {
+    to.set(from.subarray(start, end), start);
+    return;
+  }
   let left = start;
   let right = middle;
   for (let i = start; i < end; i++) {

@@ -1,4 +1,4 @@
-import { type CallTree, buildCallTree } from './call-tree.js';
+import { buildCallTree, type CallTree } from './call-tree.js';
 import type { Category } from './category.js';
 import { type GpuLinks, linkGpuWork } from './gpu-links.js';
 import { findSteps, type HostStep } from './steps.js';

@@ -22,7 +22,7 @@ export type ZlibError = Error & { readonly code: string };
 /** Piece sizes of the second and third attempt, below. */
 const CAREFUL_STEPS = [256, 1] as const;
 
-/** Also a limit on what piles up inside zlib while the queue is full: an error would throw it away. */
+/** The mark is as low as one chunk because what piles up inside zlib, beyond our queue, is thrown away by an error. */
 export function zlibOptions(sizes: Sizes) {
   return { chunkSize: sizes.chunk, highWaterMark: sizes.chunk };
 }
@@ -44,12 +44,12 @@ export async function* decode(
       progress.consumed = start + pump.consumed;
       if (fresh.length > 0) yield fresh;
     }
-    progress.consumed = start + zlib.bytesWritten;
     return { error: null, made, good: zlib.bytesWritten };
   } catch (error) {
     if (!isZlibError(error)) throw error;
     return { error, made, good: zlib.bytesWritten };
   } finally {
+    progress.consumed = start + zlib.bytesWritten;
     await pump.close();
   }
 }
@@ -95,6 +95,6 @@ export function isTruncation(error: ZlibError): boolean {
   return error.code === 'Z_BUF_ERROR';
 }
 
-export function isZlibError(error: unknown): error is ZlibError {
+function isZlibError(error: unknown): error is ZlibError {
   return error instanceof Error && /^(Z_|ZSTD_)/.test(String((error as { code?: unknown }).code));
 }

@@ -15,7 +15,8 @@ export interface WalkedFile {
 }
 
 interface Walking {
-  readonly files: WalkedFile[];
+  /** By real path. */
+  readonly files: Map<string, WalkedFile>;
   readonly problems: ProblemLog;
   /** Real paths of the directories entered: a link back up leads nowhere new. */
   readonly entered: Set<string>;
@@ -25,12 +26,12 @@ interface Walking {
 
 /** Every regular file below a directory, in natural order. Pipes, sockets and devices are left alone. */
 export async function walkDirectory(directory: string, problems: ProblemLog): Promise<readonly WalkedFile[]> {
-  const walking: Walking = { files: [], problems, entered: new Set(), links: [] };
+  const walking: Walking = { files: new Map(), problems, entered: new Set(), links: [] };
   await enter(directory, walking);
   for (let link = walking.links.shift(); link !== undefined; link = walking.links.shift()) {
     await attempt(link, walking, follow);
   }
-  return walking.files.sort((a, b) => naturalOrder(a.path, b.path));
+  return [...walking.files.values()].sort((a, b) => naturalOrder(a.path, b.path));
 }
 
 async function enter(directory: string, walking: Walking): Promise<void> {
@@ -59,12 +60,15 @@ async function follow(link: string, walking: Walking): Promise<void> {
 
 async function keep(path: string, walking: Walking): Promise<void> {
   const [realPath, { size }] = await Promise.all([fs.realpath(path), fs.stat(path)]);
-  if (walking.files.some((file) => file.realPath === realPath)) return;
-  walking.files.push({ path, realPath, size });
+  if (!walking.files.has(realPath)) walking.files.set(realPath, { path, realPath, size });
 }
 
 /** What cannot be looked at is a problem, not the end: the other ranks' files are still good. */
-async function attempt(path: string, walking: Walking, action: (path: string, walking: Walking) => Promise<void>) {
+async function attempt(
+  path: string,
+  walking: Walking,
+  action: (path: string, walking: Walking) => Promise<void>,
+) {
   try {
     await action(path, walking);
   } catch (error) {

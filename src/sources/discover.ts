@@ -1,4 +1,4 @@
-import { type Stats, promises as fs } from 'node:fs';
+import { promises as fs, type Stats } from 'node:fs';
 import { isAbsolute, relative } from 'node:path';
 import { glob, isDynamicPattern } from 'tinyglobby';
 import { describeSystemError, InputError } from '../base/input-error.js';

@@ -31,7 +31,8 @@ export async function* gunzip(
     if (first.error === null) return;
     const canRetry = extent !== null && !isTruncation(first.error);
     const last = canRetry ? yield* salvage(make, extent, start, first, decoding.sizes) : first;
-    report(layer, decoding, last, start);
+    // A file that changes meanwhile may well decode the second time; it was broken all the same.
+    report(layer, decoding, { ...last, error: last.error ?? first.error }, start);
     const next = canRetry ? nextMember(last, start) : null;
     if (next === null || extent === null) return;
     start = next;

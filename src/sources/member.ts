@@ -19,6 +19,8 @@ export interface Place {
   readonly name: string;
   /** What was peeled off on the way, outermost first. */
   readonly encodings: readonly Encoding[];
+  /** Bytes of the file on disk that were used up before it. */
+  readonly start: number;
 }
 
 export interface Walk extends Decoding {
@@ -34,7 +36,7 @@ export async function deliver(layer: Layer, place: Place, walk: Walk): Promise<b
     encodings: [...place.encodings],
     problems: walk.faults.begin(),
   };
-  const stream: ByteStream = { chunks: onlyOnce(readLayer(layer, stats), place.path), stats };
+  const stream: ByteStream = { chunks: onlyOnce(readLayer(layer, stats, place.start), place.path), stats };
   try {
     return await walk.visit({ path: place.path, name: place.name, storedSize: layer.size, stream });
   } finally {
@@ -42,8 +44,7 @@ export async function deliver(layer: Layer, place: Place, walk: Walk): Promise<b
   }
 }
 
-async function* readLayer(layer: Layer, stats: StreamStats): AsyncGenerator<Uint8Array> {
-  const start = layer.stored();
+async function* readLayer(layer: Layer, stats: StreamStats, start: number): AsyncGenerator<Uint8Array> {
   try {
     for (let chunk = await layer.cursor.take(); chunk !== null; chunk = await layer.cursor.take()) {
       stats.decodedBytes += chunk.length;

@@ -64,7 +64,11 @@ async function walkFile(file: string, sizes: Sizes, visit: Walk['visit']): Promi
     const { extent } = source;
     const layer: Layer = { cursor, extent, size: extent?.size ?? null, stored: () => cursor.position };
     const label = file === '-' ? 'stdin' : file;
-    await walkLayer(layer, { path: label, name: basename(label), encodings: [] }, { faults, sizes, visit });
+    await walkLayer(
+      layer,
+      { path: label, name: basename(label), encodings: [], start: 0 },
+      { faults, sizes, visit },
+    );
     faults.settle();
     return { problems: faults.loose.list(), storedBytes: source.reached() };
   } finally {

@@ -8,21 +8,21 @@ export type ZlibStream = Transform & { readonly bytesWritten: number };
 /**
  * Feeds stored bytes to a zlib stream and hands out what it makes of them.
  *
- * One piece at a time is written, and the stream is ended only after the last piece is used up and its output handed
- * out: for a file that is cut short zlib raises its error on `end()`, and an error throws away what is still inside.
+ * A second piece waits behind the one in work, so that zlib starts on it by itself, before the caller gets to run. The
+ * stream is ended only after the last piece is used up and its output handed out: for a file that is cut short zlib
+ * raises its error on `end()`, and an error throws away what is still inside.
  */
 export class Pump {
   readonly #queue: StreamQueue<ZlibStream>;
   readonly #fed: Promise<void>;
   #stopped = false;
-  #released: (() => void) | null = null;
+  readonly #writing = new Set<() => void>();
 
   constructor(
     readonly zlib: ZlibStream,
     readonly input: Cursor,
   ) {
     this.#queue = new StreamQueue(zlib, () => zlib.bytesWritten);
-    for (const event of ['end', 'error', 'close']) zlib.once(event, () => this.#stop());
     this.#fed = this.#feed();
   }
 
@@ -47,29 +47,35 @@ export class Pump {
 
   async #feed(): Promise<void> {
     try {
+      let before: Promise<void> | null = null;
       for (;;) {
         const piece = await this.input.take();
-        if (this.#stopped) return;
+        if (this.#stopped || this.zlib.destroyed) return;
         if (piece === null) break;
-        await this.#write(piece);
-        if (this.#stopped) return;
+        const written = this.#write(piece);
+        await before;
+        before = written;
       }
+      await before;
       this.#queue.whenEmpty(() => this.zlib.end());
     } catch (error) {
       this.#queue.fail(error);
     }
   }
 
-  /** Resolves when the piece is used up. zlib never says so once it has met the end of the data within the piece. */
+  /** Resolves when the piece is used up; on `close` when zlib has met the end of the data within it and says nothing. */
   #write(piece: Uint8Array): Promise<void> {
     return new Promise((resolve) => {
-      this.#released = resolve;
-      this.zlib.write(piece, () => resolve());
+      this.#writing.add(resolve);
+      this.zlib.write(piece, () => {
+        this.#writing.delete(resolve);
+        resolve();
+      });
     });
   }
 
   #stop(): void {
     this.#stopped = true;
-    this.#released?.();
+    for (const resolve of this.#writing) resolve();
   }
 }

@@ -15,7 +15,7 @@ interface Waiting {
  *
  * Why not `for await` on the stream: its `read()` joins what has piled up, which copies. Why not work in the `'data'`
  * handler: zlib schedules the next inflate on its thread only after the handler has returned, so nothing would
- * overlap. The handler therefore only queues, and a chunk is handed out one turn of the event loop later.
+ * overlap. The handler therefore only queues, and whoever waits gets the chunk after it has returned.
  */
 export class StreamQueue<S extends Readable = Readable> implements AsyncIterator<Uint8Array, undefined> {
   /** `mark()` at the moment the last chunk handed out was made. */
@@ -41,11 +41,11 @@ export class StreamQueue<S extends Readable = Readable> implements AsyncIterator
   }
 
   async next(): Promise<IteratorResult<Uint8Array, undefined>> {
+    // The caller was busy while this chunk was made: let zlib see that it may go on before he is busy again.
+    if (this.#waiting.length > 0) await turnOfTheLoop();
     for (;;) {
-      if (this.#waiting.length > 0) {
-        await turnOfTheLoop();
-        const first = this.#waiting.shift();
-        if (first === undefined) continue;
+      const first = this.#waiting.shift();
+      if (first !== undefined) {
         if (this.#waiting.length < RESUME_BELOW && this.stream.isPaused()) this.stream.resume();
         this.mark = first.mark;
         return { done: false, value: first.chunk };

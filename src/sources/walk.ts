@@ -44,30 +44,38 @@ const openers: Readonly<Record<Encoding, Opener>> = {
     return walkLayer({ ...layer, cursor, extent: null }, place, walk);
   },
 
-  async tar(layer, place, walk) {
-    for await (const member of tarMembers(layer, walk.faults)) {
-      walk.faults.settle();
-      if (!(await walkLayer(tarLayer(layer, member), inner(place, member.name), walk))) return false;
-    }
-    return true;
+  tar(layer, place, walk) {
+    return walkMembers(tarMembers(layer, walk.faults), (member) => tarLayer(layer, member), place, walk);
   },
 
-  async zip(layer, place, walk) {
-    for await (const member of zipMembers(layer, walk, place.path)) {
-      walk.faults.settle();
-      if (!(await walkLayer(member.layer, inner(place, member.name), walk))) return false;
-    }
-    return true;
+  zip(layer, place, walk) {
+    return walkMembers(zipMembers(layer, walk, place.path), (member) => member.layer, place, walk);
   },
 };
+
+async function walkMembers<M extends { readonly name: string }>(
+  members: AsyncIterable<M>,
+  layerOf: (member: M) => Layer,
+  place: Place,
+  walk: Walk,
+): Promise<boolean> {
+  let isFirst = true;
+  for await (const member of members) {
+    walk.faults.settle();
+    const layer = layerOf(member);
+    const path = `${place.path}!${member.name}`;
+    const name = member.name.slice(member.name.lastIndexOf('/') + 1);
+    // Decoders work ahead, so what they have used up by now already holds the first member.
+    const start = isFirst ? place.start : layer.stored();
+    isFirst = false;
+    if (!(await walkLayer(layer, { ...place, path, name, start }, walk))) return false;
+  }
+  return true;
+}
 
 function tarLayer(archive: Layer, { chunks, start, size }: TarMember): Layer {
   const extent = archive.extent && sliceExtent(archive.extent, start, size);
   return { cursor: new Cursor(chunks), extent, size, stored: archive.stored };
-}
-
-function inner(place: Place, name: string): Place {
-  return { ...place, path: `${place.path}!${name}`, name: name.slice(name.lastIndexOf('/') + 1) };
 }
 
 function reportDepth(place: Place, walk: Walk): void {

@@ -22,8 +22,11 @@ export function pairBeginEnd(
   for (let row = 0; row < columns.rows; row++) {
     const kind = columns.kind[row]!;
     const track = columns.track[row]!;
-    if (begins[kind]) open.set(track, [...(open.get(track) ?? []), row].slice(-MAX_DEPTH));
-    else if (ends[kind]) {
+    if (begins[kind]) {
+      const stack = open.get(track) ?? [];
+      stack.push(row);
+      open.set(track, stack);
+    } else if (ends[kind]) {
       const begin = open.get(track)?.pop();
       if (begin === undefined) unmatched++;
       else pairs.push({ row: begin, ns: columns.ts[row]! - columns.ts[begin]! });
@@ -37,8 +40,6 @@ export function pairBeginEnd(
   return out;
 }
 
-/** Deeper nesting than this is broken input; it must not make the pairing quadratic. */
-const MAX_DEPTH = 512;
 const UNMATCHED = {
   message: 'a begin event ("B") without its end ("E"), or the other way round',
   consequence: 'counted as 0 long',

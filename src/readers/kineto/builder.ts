@@ -1,7 +1,9 @@
 import { Column, type NumericArray } from '../../base/columns.js';
+import type { ProblemLog } from '../../base/problem.js';
 import { categoryOf } from '../../model/category.js';
 import { StringTable } from '../../model/string-table.js';
 import type { KindInfo, TraceData, TraceHeader, WideId } from '../../model/trace-data.js';
+import { pairBeginEnd } from './begin-end.js';
 import type { Batch, BatchTable, ScannerTables } from './scanner.js';
 import { SIDE_TABLES, type SideTableSchema, WIDE_FIELDS } from './schema.js';
 
@@ -34,11 +36,13 @@ export class TraceBuilder {
     const expected = this.#expected;
     this.#ts.append(batch.ts, expected);
     this.#appendDurations(batch, first);
-    if (batch.strings > 0xffff && this.#name.type === Uint16Array) this.#name = this.#name.widened(Uint32Array, expected);
+    if (batch.strings > 0xffff && this.#name.type === Uint16Array)
+      this.#name = this.#name.widened(Uint32Array, expected);
     this.#name.append(batch.name, expected);
     this.#external.append(batch.external, expected);
     this.#correlation.append(batch.correlation, expected);
-    if (batch.tracks > 0xff && this.#track.type === Uint8Array) this.#track = this.#track.widened(Uint16Array, expected);
+    if (batch.tracks > 0xff && this.#track.type === Uint8Array)
+      this.#track = this.#track.widened(Uint16Array, expected);
     this.#track.append(batch.track, expected);
     this.#kind.append(batch.kind, expected);
     this.#offsets.append(batch.offsets, expected / 256 + 1);
@@ -49,32 +53,37 @@ export class TraceBuilder {
 
   #appendDurations(batch: Batch, first: number): void {
     const wide = batch.side.wideDurations;
-    if (wide.rows > 0 && this.#dur.type === Uint32Array) this.#dur = this.#dur.widened(Float64Array, this.#expected);
+    if (wide.rows > 0 && this.#dur.type === Uint32Array)
+      this.#dur = this.#dur.widened(Float64Array, this.#expected);
     this.#dur.append(batch.dur, this.#expected);
     const ns = wide.columns[0]!;
     for (let i = 0; i < wide.rows; i++) this.#dur.set(wide.row[i]!, ns[i]!);
     if (this.#dur.length !== first + batch.rows) throw new Error('columns out of step');
   }
 
-  finish(tables: ScannerTables, header: TraceHeader): TraceData {
+  finish(tables: ScannerTables, header: TraceHeader, problems: ProblemLog): TraceData {
     const strings = { bytes: tables.stringBytes, starts: tables.stringStarts };
     const text = new StringTable(strings);
-    const side = Object.fromEntries(SIDE_TABLES.map((t, i) => [t.name, this.#side[i]!.finish()]));
-    return {
+    const kinds = tables.kinds.map((k): KindInfo => {
+      const categoryName = text.text(k.category);
+      const { phase, events, folded } = k;
+      return { phase, categoryName, category: categoryOf(categoryName, phase), events, folded };
+    });
+    const rows = {
       rows: this.#rows,
       ts: this.#ts.finish(),
-      dur: this.#dur.finish(),
+      kind: this.#kind.finish(),
+      track: this.#track.finish(),
+    };
+    const side = Object.fromEntries(SIDE_TABLES.map((t, i) => [t.name, this.#side[i]!.finish()]));
+    return {
+      ...rows,
+      dur: pairBeginEnd(rows, this.#dur.finish(), kinds, problems),
       name: this.#name.finish(),
       external: this.#external.finish(),
       correlation: this.#correlation.finish(),
-      track: this.#track.finish(),
-      kind: this.#kind.finish(),
       offsets: this.#offsets.finish(),
-      kinds: tables.kinds.map((k): KindInfo => {
-        const categoryName = text.text(k.category);
-        const { phase, events, folded } = k;
-        return { phase, categoryName, category: categoryOf(categoryName, phase), events, folded };
-      }),
+      kinds,
       tracks: tables.tracks.map((t) => ({ pid: text.text(t.pid), tid: text.text(t.tid) })),
       strings,
       baseNs: tables.baseNs,
@@ -85,7 +94,24 @@ export class TraceBuilder {
   }
 }
 
-type SideModel = Omit<TraceData, 'wideIds' | 'rows' | 'ts' | 'dur' | 'name' | 'external' | 'correlation' | 'track' | 'kind' | 'offsets' | 'kinds' | 'tracks' | 'strings' | 'baseNs' | 'header'>;
+type SideModel = Omit<
+  TraceData,
+  | 'wideIds'
+  | 'rows'
+  | 'ts'
+  | 'dur'
+  | 'name'
+  | 'external'
+  | 'correlation'
+  | 'track'
+  | 'kind'
+  | 'offsets'
+  | 'kinds'
+  | 'tracks'
+  | 'strings'
+  | 'baseNs'
+  | 'header'
+>;
 type SideArrays = Readonly<Record<string, NumericArray>>;
 
 class SideColumns {

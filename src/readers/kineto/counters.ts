@@ -7,7 +7,11 @@ export const COUNTER = {
 } as const;
 
 export const COUNTER_PROBLEMS: readonly (ProblemText & { readonly code: string })[] = [
-  { code: 'non-finite-number', message: 'NaN or infinity where JSON has no such number', consequence: 'read as missing' },
+  {
+    code: 'non-finite-number',
+    message: 'NaN or infinity where JSON has no such number',
+    consequence: 'read as missing',
+  },
   { code: 'trailing-comma', message: 'a comma before a closing bracket', consequence: 'none' },
   { code: 'missing-comma', message: 'no comma between two events', consequence: 'none' },
   { code: 'not-an-event', message: 'an object in traceEvents without "ph"', consequence: 'left out' },
@@ -17,10 +21,22 @@ export const COUNTER_PROBLEMS: readonly (ProblemText & { readonly code: string }
     message: 'more than 4 million different texts, or 256 MB of them',
     consequence: 'the ones beyond have no name',
   },
-  { code: 'too-many-kinds', message: 'more than 255 categories', consequence: 'the ones beyond count as one' },
-  { code: 'too-many-tracks', message: 'more than 65534 threads', consequence: 'the ones beyond count as one' },
+  {
+    code: 'too-many-kinds',
+    message: 'more than 255 categories',
+    consequence: 'the ones beyond count as one',
+  },
+  {
+    code: 'too-many-tracks',
+    message: 'more than 65534 threads',
+    consequence: 'the ones beyond count as one',
+  },
   { code: 'no-timestamp', message: 'an event without a time', consequence: 'kept, but it is in no analysis' },
-  { code: 'no-duration', message: 'a complete event ("X") without a duration', consequence: 'counted as 0 long' },
+  {
+    code: 'no-duration',
+    message: 'a complete event ("X") without a duration',
+    consequence: 'counted as 0 long',
+  },
   {
     code: 'too-many-wide-ids',
     message: 'more than four ids above 32 bits in one event',

@@ -19,13 +19,21 @@ export const kinetoReader: ReaderDescriptor = {
 
 /** An object or array of objects whose keys fit: anything else that begins with a brace is not ours. */
 function sniff(head: Uint8Array): boolean {
-  const text = Buffer.from(head.buffer, head.byteOffset, head.byteLength).toString('latin1').replace(/^\u00ef\u00bb\u00bf/, '').trimStart();
-  if (text.startsWith('[')) return /^\[\s*(?:\]|$|\{\s*(?:$|"(?:[^"\\]|\\.)*"))/.test(text) && (/"ph"\s*:/.test(text) || /^\[\s*(?:\]|\{?\s*$)/.test(text));
+  const text = Buffer.from(head.buffer, head.byteOffset, head.byteLength)
+    .toString('latin1')
+    .replace(/^\u00ef\u00bb\u00bf/, '')
+    .trimStart();
+  if (text.startsWith('['))
+    return (
+      /^\[\s*(?:\]|$|\{\s*(?:$|"(?:[^"\\]|\\.)*"))/.test(text) &&
+      (/"ph"\s*:/.test(text) || /^\[\s*(?:\]|\{?\s*$)/.test(text))
+    );
   if (!text.startsWith('{')) return false;
   return KNOWN_KEYS.test(text);
 }
 /** One of these stands in the first 64 KiB of every trace seen, whatever comes first. */
-const KNOWN_KEYS = /"(?:traceEvents|schemaVersion|deviceProperties|distributedInfo|traceName|displayTimeUnit|baseTimeNanoseconds)"\s*:/;
+const KNOWN_KEYS =
+  /"(?:traceEvents|schemaVersion|deviceProperties|distributedInfo|traceName|displayTimeUnit|baseTimeNanoseconds)"\s*:/;
 
 export class KinetoReader implements StreamReader {
   readonly #problems = new ProblemLog();
@@ -52,7 +60,7 @@ export class KinetoReader implements StreamReader {
       const text = { message: 'there is no "traceEvents" array', consequence: 'nothing to analyse' };
       this.#problems.add('no-trace-events', text);
     }
-    const trace = this.#builder.finish(tables, header);
+    const trace = this.#builder.finish(tables, header, this.#problems);
     return { kind: 'kineto', trace, problems: this.#problems.list() };
   }
 }
@@ -79,5 +87,11 @@ function noteOddStrings(tables: ScannerTables, problems: ProblemLog): void {
     }
   }
 }
-const CONTROL = { message: 'a text with raw control characters', consequence: 'kept as it is; shown escaped' };
-const INVALID_UTF8 = { message: 'a text that is no valid UTF-8', consequence: 'the bad bytes show as U+FFFD' };
+const CONTROL = {
+  message: 'a text with raw control characters',
+  consequence: 'kept as it is; shown escaped',
+};
+const INVALID_UTF8 = {
+  message: 'a text that is no valid UTF-8',
+  consequence: 'the bad bytes show as U+FFFD',
+};

@@ -113,7 +113,11 @@ export class TraceDocument {
   #mendEvent(bytes: Uint8Array): void {
     this.#flush(); // the scanner must have room for the event
     if (bytes.length < MAX_EVENT && this.#scanner.scanRepaired(repairEvent(bytes), this.#base + this.#from)) {
-      this.#note('repaired-event', 'an event that is no valid JSON, e.g. for an unescaped quote', 'mended and used');
+      this.#note(
+        'repaired-event',
+        'an event that is no valid JSON, e.g. for an unescaped quote',
+        'mended and used',
+      );
     } else this.#note('dropped-event', 'an event that is no valid JSON', 'left out');
   }
 
@@ -129,8 +133,9 @@ export class TraceDocument {
 
   #skipTail(): void {
     const tail = this.#scanner.buffer.subarray(this.#from, this.#fill);
-    const used = tail.findIndex((c) => c > 0x20);
+    const used = this.#problems.has('trailing-data') ? 0 : tail.findIndex((c) => c > 0x20);
     if (used >= 0) {
+      this.#from += used;
       this.#note('trailing-data', 'text after the end of the document', 'ignored', tail.length - used);
     }
     this.#from = this.#fill;
@@ -140,11 +145,21 @@ export class TraceDocument {
     if (this.#state === 'done' || !(this.sawEvents || this.#header.started)) return;
     const left = this.#fill - this.#from;
     if (this.#state === 'events' && left > 0) {
-      this.#note('truncated-json', 'the file ends inside an event', 'that event and all after it are missing');
+      this.#note(
+        'truncated-json',
+        'the file ends inside an event',
+        'that event and all after it are missing',
+      );
     } else if (this.#state === 'events') {
-      this.#note('missing-end', 'the file ends before the closing brackets', 'events after the last one here are missing');
+      this.#note(
+        'missing-end',
+        'the file ends before the closing brackets',
+        'events after the last one here are missing',
+      );
     } else {
-      const consequence = this.sawEvents ? 'all events are there; fields after them are missing' : 'it has no events';
+      const consequence = this.sawEvents
+        ? 'all events are there; fields after them are missing'
+        : 'it has no events';
       this.#note('truncated-json', 'the file ends outside the events', consequence);
     }
   }

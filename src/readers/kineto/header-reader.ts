@@ -76,7 +76,8 @@ export class HeaderReader {
     if (bytes[at] === 0x7d) return { consumed: at + 1, next: 'end' };
     if (bytes[at] !== QUOTE) return this.#giveUp(at, offset);
     const close = stringEnd(bytes, at + 1);
-    if (close < 0) return bytes.length - at > MAX_KEY ? this.#giveUp(at, offset) : { consumed: at, next: 'more' };
+    if (close < 0)
+      return bytes.length - at > MAX_KEY ? this.#giveUp(at, offset) : { consumed: at, next: 'more' };
     let value = close + 1;
     while (isSpace(bytes[value])) value++;
     if (value >= bytes.length) return { consumed: at, next: 'more' };

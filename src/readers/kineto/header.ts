@@ -20,7 +20,9 @@ export function parseHeader(fields: ReadonlyMap<string, string>): TraceHeader {
     traceName: textOrNull(value('traceName')),
     hostName: textOrNull(value('host_name') ?? value('hostname')),
     switches: SWITCHES.filter((s) => Number(value(s)) > 0 || value(s) === true),
-    versions: Object.fromEntries([...fields].filter(([key]) => /_version$/.test(key) && key !== 'schemaVersion')),
+    versions: Object.fromEntries(
+      [...fields].filter(([key]) => /_version$/.test(key) && key !== 'schemaVersion'),
+    ),
     rest,
   };
 }

@@ -115,6 +115,7 @@ function scaled(digits: string, scale: number): bigint | null {
   const kept = digits.length + scale;
   if (digits === '' || kept < 0) return 0n;
   if (kept > 19) return null;
-  const v = BigInt(digits.slice(0, kept).padEnd(kept, '0') || '0') + (digits.charCodeAt(kept) >= 0x35 ? 1n : 0n);
+  const v =
+    BigInt(digits.slice(0, kept).padEnd(kept, '0') || '0') + (digits.charCodeAt(kept) >= 0x35 ? 1n : 0n);
   return v > MAX_NS ? null : v;
 }

@@ -1,4 +1,5 @@
 import { COUNTER } from './counters.js';
+import { sameBytes } from './js-text.js';
 import type { RawKind, ScannerTables } from './scanner.js';
 
 /** The limits are those of wasm/assembly/strings.ts and kinds.ts. */
@@ -75,11 +76,9 @@ export class Strings {
   }
 
   #same(id: number, b: Uint8Array, from: number, to: number): boolean {
-    const bytes = this.#bytes;
     const start = this.#starts[id];
-    if (this.#starts[id + 1] - start !== to - from) return false;
-    for (let i = start; from < to; from++, i++) if (bytes[i] !== b[from]) return false;
-    return true;
+    const stop = this.#starts[id + 1];
+    return stop - start === to - from && sameBytes(this.#bytes, start, stop, b, from);
   }
 
   #add(b: Uint8Array, from: number, to: number, hash: number, slot: number): number {
@@ -94,7 +93,8 @@ export class Strings {
       this.#hashes = grown(this.#hashes, new Int32Array(id * 2 + 2));
     }
     const stop = start + to - from;
-    if (stop > this.#bytes.length) this.#bytes = grown(this.#bytes, new Uint8Array(stop * 2));
+    if (stop > this.#bytes.length)
+      this.#bytes = grown(this.#bytes, new Uint8Array(Math.min(stop * 2, MAX_BYTES)));
     this.#bytes.set(b.subarray(from, to), start);
     this.#starts[id + 1] = stop;
     this.#hashes[id] = hash;
@@ -117,7 +117,11 @@ export class Strings {
 
   tables(): Pick<ScannerTables, 'stringBytes' | 'stringStarts' | 'oddStrings'> {
     const stringStarts = this.#starts.slice(0, this.count + 1);
-    return { stringBytes: this.#bytes.slice(0, stringStarts[this.count]), stringStarts, oddStrings: this.#odd };
+    return {
+      stringBytes: this.#bytes.slice(0, stringStarts[this.count]),
+      stringStarts,
+      oddStrings: this.#odd,
+    };
   }
 }
 

@@ -39,7 +39,11 @@ export function garbageExtent(bytes: Uint8Array, final: boolean): Extent {
 }
 
 /** Looks in growing windows, so that a file full of broken events does not become a quadratic search. */
-function search(bytes: Uint8Array, final: boolean, find: (text: string, whole: boolean) => number | null): Extent {
+function search(
+  bytes: Uint8Array,
+  final: boolean,
+  find: (text: string, whole: boolean) => number | null,
+): Extent {
   for (let window = 4096; ; window *= 4) {
     const size = Math.min(window, bytes.length, MAX_BROKEN_EVENT);
     const atLimit = size === MAX_BROKEN_EVENT;
@@ -51,7 +55,12 @@ function search(bytes: Uint8Array, final: boolean, find: (text: string, whole: b
   }
 }
 
-function firstMatchEnd(pattern: RegExp, text: string, from: number, end: (m: RegExpExecArray) => number): number | null {
+function firstMatchEnd(
+  pattern: RegExp,
+  text: string,
+  from: number,
+  end: (m: RegExpExecArray) => number,
+): number | null {
   pattern.lastIndex = from;
   const m = pattern.exec(text);
   return m && end(m);
@@ -62,14 +71,22 @@ function latin1(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
 }
 
-/** The event as JSON, or the nearest thing to it. */
-export function repairEvent(bytes: Uint8Array): Uint8Array {
-  return Buffer.from(new Repairer(latin1(bytes)).run(), 'latin1');
+export interface Repaired {
+  /** One object: JSON, or the nearest thing to it. */
+  readonly text: Uint8Array;
+  /** How much of the input it stands for; what is left may hold more events. */
+  readonly length: number;
+}
+
+/** Mends the object at the start of `bytes`. */
+export function repairEvent(bytes: Uint8Array): Repaired {
+  const repairer = new Repairer(latin1(bytes));
+  return { text: Buffer.from(repairer.run(), 'latin1'), length: repairer.length };
 }
 
 const SCALAR = /[^\s,}\]]+/y;
 const GOOD_SCALAR = /^(?:-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null|-?(?:NaN|nan|Infinity|inf))$/;
-const MEMBER_AHEAD = /\s*,\s*"(?:[^"\\]|\\[^])*"\s*:/y;
+const MEMBER_AHEAD = /\s*,\s*"(?:[^"\\]|\\[\s\S])*"\s*:/y;
 const ELEMENT_AHEAD = /\s*,\s*(?:["[{\-\d]|true|false|null|NaN|Infinity|inf|nan)/y;
 const CLOSE_AHEAD = /\s*[}\]]/y;
 const COLON_AHEAD = /\s*:/y;
@@ -86,8 +103,13 @@ class Repairer {
     this.#text = text;
   }
 
+  get length(): number {
+    return this.#at;
+  }
+
   run(): string {
-    while (this.#at < this.#text.length) this.#step();
+    do this.#step();
+    while (this.#open.length > 0 && this.#at < this.#text.length);
     while (this.#open.length) this.#out += this.#open.pop() === '{' ? '}' : ']';
     return this.#out;
   }
@@ -96,13 +118,8 @@ class Repairer {
     const c = this.#text[this.#at]!;
     if (c === '"') return this.#string();
     if (c === '{' || c === '[') this.#open.push(c);
-    else if (c === '}' || c === ']') {
-      if (this.#open.length === 0) {
-        this.#at++;
-        return;
-      }
-      this.#open.pop();
-    } else if (c === ':') {
+    else if (c === '}' || c === ']') this.#open.pop();
+    else if (c === ':') {
       this.#take(1);
       this.#take(this.#spaceAhead());
       if (/[,}\]]/.test(this.#text[this.#at] ?? ',')) this.#out += 'null';

@@ -80,15 +80,10 @@ export const SIDE_TABLES = [
       ...{ Seq: 'sequence', 'Global rank start': 'rankStart', 'Global rank stride': 'rankStride' },
     },
   ),
-  table(
-    'syncs',
-    4096,
-    { kind: 'token', stream: 'i32', event: 'i32', recordCorrelation: 'i32' } as const,
-    {
-      ...{ cuda_sync_kind: 'kind', wait_on_stream: 'stream', wait_on_cuda_event_id: 'event' },
-      ...{ wait_on_cuda_event_record_corr_id: 'recordCorrelation' },
-    },
-  ),
+  table('syncs', 4096, { kind: 'token', stream: 'i32', event: 'i32', recordCorrelation: 'i32' } as const, {
+    ...{ cuda_sync_kind: 'kind', wait_on_stream: 'stream', wait_on_cuda_event_id: 'event' },
+    ...{ wait_on_cuda_event_record_corr_id: 'recordCorrelation' },
+  }),
   table(
     'memory',
     16384,

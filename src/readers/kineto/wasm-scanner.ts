@@ -8,7 +8,15 @@ import {
   SCAN,
   type ScannerTables,
 } from './scanner.js';
-import { ARG_KEYS, COLUMN_TYPES, type ColumnType, EVENT_KEYS, OPS, SIDE_TABLES, type SideTableName } from './schema.js';
+import {
+  ARG_KEYS,
+  COLUMN_TYPES,
+  type ColumnType,
+  EVENT_KEYS,
+  OPS,
+  SIDE_TABLES,
+  type SideTableName,
+} from './schema.js';
 
 /** The exports of wasm/assembly/index.ts. Addresses are byte offsets into `memory`. */
 interface ScannerExports {
@@ -126,7 +134,7 @@ export class WasmScanner implements EventScanner {
   }
 
   get position(): number {
-    return (this.#x.position.value) - this.#input;
+    return this.#x.position.value - this.#input;
   }
 
   scan(from: number, to: number, fileOffset: number): number {
@@ -139,11 +147,8 @@ export class WasmScanner implements EventScanner {
       this.#scratch = this.#x.alloc(this.#scratchCapacity + 128);
     }
     this.#memory().set(text, this.#scratch);
-    const before = this.#x.rows.value;
     const end = this.#scratch + text.length;
-    const status = this.#x.scan(this.#scratch, end, fileOffset);
-    if (status === SCAN.batchFull) return false;
-    return status === SCAN.needMore && this.#x.position.value === end && this.#x.rows.value !== before;
+    return this.#x.scan(this.#scratch, end, fileOffset) === SCAN.needMore && this.#x.position.value === end;
   }
 
   finishBatch(): Batch {
@@ -165,7 +170,10 @@ export class WasmScanner implements EventScanner {
       offsets: new Float64Array(buffer, x.columnsAt(7), offsets),
       strings: x.stringCount(),
       tracks: x.tracksUsed(),
-      side: Object.fromEntries(SIDE_TABLES.map((t, i) => [t.name, this.#table(i)])) as Record<SideTableName, BatchTable>,
+      side: Object.fromEntries(SIDE_TABLES.map((t, i) => [t.name, this.#table(i)])) as Record<
+        SideTableName,
+        BatchTable
+      >,
     };
   }
 
@@ -212,10 +220,18 @@ export class WasmScanner implements EventScanner {
       const at = x.kindsAt() + k * 24;
       const [phase, category] = new Uint32Array(buffer, at, 2);
       const [events, folded] = new Float64Array(buffer, at + 8, 2);
-      kinds.push({ phase: String.fromCharCode(phase!), category: category!, events: events!, folded: folded! });
+      kinds.push({
+        phase: String.fromCharCode(phase!),
+        category: category!,
+        events: events!,
+        folded: folded!,
+      });
     }
     const trackTokens = new Uint32Array(buffer, x.tracksAt(), x.tracksUsed() * 2);
-    const tracks = Array.from({ length: x.tracksUsed() }, (_, i) => ({ pid: trackTokens[i * 2]!, tid: trackTokens[i * 2 + 1]! }));
+    const tracks = Array.from({ length: x.tracksUsed() }, (_, i) => ({
+      pid: trackTokens[i * 2]!,
+      tid: trackTokens[i * 2 + 1]!,
+    }));
     const counts = new Float64Array(buffer, x.countersAt(), COUNTERS);
     const firsts = new Float64Array(buffer, x.firstsAt(), COUNTERS);
     return { kinds, tracks, counters: Array.from(counts, (count, i) => ({ count, first: firsts[i]! })) };

@@ -1,0 +1,29 @@
+// Shared by the scripts: plain Node, because they run before anything is installed.
+import { spawnSync } from 'node:child_process';
+import { existsSync, statSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+export const root = new URL('../', import.meta.url);
+
+/** Runs a program in the repository's root and ends the script when it fails. */
+export function run(program, args, options = {}) {
+  const { status, error } = spawnSync(program, args, {
+    cwd: fileURLToPath(root),
+    stdio: 'inherit',
+    ...options,
+  });
+  if (error) throw error;
+  if (status !== 0) process.exit(status ?? 1);
+}
+
+/** Installs the dependencies unless they are there and newer than the lock file. */
+export function ensureInstalled() {
+  const installed = new URL('node_modules/.package-lock.json', root);
+  const lock = new URL('package-lock.json', root);
+  if (existsSync(installed) && statSync(installed).mtimeMs >= statSync(lock).mtimeMs) return;
+  console.log('Installing dependencies (npm ci) ...');
+  // prepare would build; the caller does that itself.
+  run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], {
+    shell: process.platform === 'win32',
+  });
+}

@@ -1,0 +1,52 @@
+import type { HealthProblem } from './finding.js';
+
+/** What is compared across ranks: small, so that traces need not be in memory together. */
+export interface RankWindow {
+  readonly rank: number;
+  /** First and last event, nanoseconds since 1970 where the trace says so; null where it does not. */
+  readonly startNs: bigint | null;
+  readonly endNs: bigint | null;
+  readonly worldSize: number | null;
+}
+
+/** Profilers of one job start apart; beyond this a collective at the start is mostly waiting (users.md, 31 s seen). */
+const START_SKEW_NS = 100_000_000n;
+
+export function startSkew(windows: readonly RankWindow[]): readonly HealthProblem[] {
+  const known = windows.filter((w) => w.startNs !== null);
+  if (known.length < 2) return [];
+  const starts = known.map((w) => w.startNs!);
+  const first = starts.reduce((a, b) => (b < a ? b : a));
+  const last = starts.reduce((a, b) => (b > a ? b : a));
+  const skew = last - first;
+  if (skew < START_SKEW_NS) return [];
+  const ms = Number(skew / 1_000_000n);
+  return [
+    {
+      severity: 'warning',
+      code: 'start-skew',
+      count: 1,
+      message: `the ranks' profilers started ${ms >= 10_000 ? `${(ms / 1000).toFixed(1)} s` : `${ms} ms`} apart`,
+      consequence: 'the first collectives wait for the profiler, not for a slow rank: leave them out',
+      first: null,
+      ranks: known.filter((w) => w.startNs! - first >= START_SKEW_NS).map((w) => w.rank),
+    },
+  ];
+}
+
+export function missingRanks(windows: readonly RankWindow[]): readonly HealthProblem[] {
+  const world = Math.max(0, ...windows.map((w) => w.worldSize ?? 0));
+  const have = new Set(windows.map((w) => w.rank));
+  if (world <= 1 || have.size === 0 || have.size >= world) return [];
+  return [
+    {
+      severity: 'note',
+      code: 'missing-ranks',
+      count: world - have.size,
+      message: `${have.size} of ${world} ranks are here`,
+      consequence: 'what the others did is not known',
+      first: null,
+      ranks: [],
+    },
+  ];
+}

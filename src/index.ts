@@ -1,0 +1,12 @@
+/** whyslow as a library. See docs/library.md. */
+export { InputError } from './base/input-error.js';
+export type { Position, Problem } from './base/problem.js';
+export { type ReadRunOptions, type Run, type RunLog, type RunTrace, readRun } from './ingest/run.js';
+export type { CallTree } from './model/call-tree.js';
+export { Category, isGpuWork } from './model/category.js';
+export type { EventLog, EventLogHeader, EventLogRun } from './model/event-log.js';
+export type { GpuLinks } from './model/gpu-links.js';
+export type { HostStep } from './model/steps.js';
+export { StringTable } from './model/string-table.js';
+export { Trace } from './model/trace.js';
+export * from './model/trace-data.js';

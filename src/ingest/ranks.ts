@@ -1,0 +1,87 @@
+import { type Problem, ProblemLog } from '../base/problem.js';
+import type { TaskMember } from './task.js';
+
+/** Where a rank was taken from. */
+export type RankSource = 'file' | 'name' | 'order';
+
+export interface RankedMember {
+  readonly member: TaskMember;
+  readonly rank: number;
+  readonly rankSource: RankSource;
+}
+
+/**
+ * A rank for every trace and log: what the file says (distributedInfo, or the records of a log), else its name, else
+ * its place in the order of files. Doubts are problems; nothing is dropped.
+ */
+export function assignRanks(members: readonly TaskMember[]): {
+  readonly ranked: readonly RankedMember[];
+  readonly problems: readonly Problem[];
+} {
+  const problems = new ProblemLog();
+  const said = members.map((m) => rankInFile(m));
+  noteConflicts(members, said, problems);
+  const taken = new Set(said.map((rank, i) => rank ?? members[i]!.hints.rank));
+  let next = 0;
+  const ranked = members.map((member, i): RankedMember => {
+    const inFile = said[i] ?? null;
+    if (inFile !== null) return { member, rank: inFile, rankSource: 'file' };
+    if (member.hints.rank !== null) return { member, rank: member.hints.rank, rankSource: 'name' };
+    while (taken.has(next)) next++;
+    return { member, rank: next++, rankSource: 'order' };
+  });
+  noteGuesses(ranked, problems);
+  noteDuplicates(ranked, problems);
+  return { ranked, problems: problems.list() };
+}
+
+function rankInFile(member: TaskMember): number | null {
+  if (member.traceSummary) return member.traceSummary.distributed?.rank ?? null;
+  const ranks = new Set(member.logSummary?.runs.flatMap((r) => r.ranks.filter((rank) => rank >= 0)));
+  return ranks.size === 1 ? [...ranks][0]! : null;
+}
+
+function noteConflicts(
+  members: readonly TaskMember[],
+  said: readonly (number | null)[],
+  problems: ProblemLog,
+): void {
+  members.forEach((member, i) => {
+    const inFile = said[i] ?? null;
+    const { rank } = member.hints;
+    if (inFile === null || rank === null || inFile === rank) return;
+    const message = `${member.path} says rank ${inFile} inside and ${rank} in its name`;
+    problems.add('rank-conflict', { message, consequence: 'the rank inside the file is used' });
+  });
+}
+
+function noteGuesses(ranked: readonly RankedMember[], problems: ProblemLog): void {
+  const guessed = ranked.filter((r) => r.rankSource === 'order');
+  if (ranked.length < 2 || guessed.length === 0) return;
+  const message = `neither the file nor its name says the rank, e.g. ${guessed[0]!.member.path}`;
+  problems.add(
+    'rank-from-order',
+    { message, consequence: 'numbered in the order of names' },
+    null,
+    guessed.length,
+  );
+}
+
+/** Two traces of one rank are fine when they are windows of different steps. */
+function noteDuplicates(ranked: readonly RankedMember[], problems: ProblemLog): void {
+  const seen = new Map<string, RankedMember>();
+  for (const r of ranked) {
+    const steps = r.member.traceSummary?.steps;
+    const window = r.member.hints.step ?? `${steps?.[0]?.index}-${steps?.at(-1)?.index}`;
+    const key = `${r.member.kind} ${r.rank} ${window}`;
+    const first = seen.get(key);
+    if (!first) seen.set(key, r);
+    else {
+      const message = `rank ${r.rank} twice: ${first.member.path} and ${r.member.path}`;
+      problems.add('duplicate-rank', {
+        message,
+        consequence: 'both are listed; say which with a path of its own',
+      });
+    }
+  }
+}

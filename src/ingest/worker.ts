@@ -1,0 +1,22 @@
+import { parentPort } from 'node:worker_threads';
+import { runTask, type Want } from './task.js';
+import { buffersOf } from './transfer.js';
+
+/** Messages between the pool and its workers. */
+export type ToWorker = { readonly id: number; readonly path: string; readonly want: Want };
+export type FromWorker =
+  | { readonly id: number; readonly type: 'bytes'; readonly stored: number }
+  | { readonly id: number; readonly type: 'done'; readonly result: Awaited<ReturnType<typeof runTask>> };
+
+const REPORT_EVERY_MS = 100;
+
+parentPort?.on('message', async ({ id, path, want }: ToWorker) => {
+  let last = 0;
+  const result = await runTask(path, want, (stored) => {
+    const now = performance.now();
+    if (now - last < REPORT_EVERY_MS) return;
+    last = now;
+    parentPort?.postMessage({ id, type: 'bytes', stored } satisfies FromWorker);
+  });
+  parentPort?.postMessage({ id, type: 'done', result } satisfies FromWorker, buffersOf(result));
+});

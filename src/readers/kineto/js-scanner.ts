@@ -1,0 +1,92 @@
+import { COUNTER } from './counters.js';
+import { EventReader, MALFORMED } from './js-event.js';
+import { NEED_MORE, nestedEnd, SENTINEL, SENTINELS, skipSpace } from './js-text.js';
+import { type Batch, type EventScanner, SCAN, type ScannerTables } from './scanner.js';
+
+const OPEN = 0x7b;
+const COMMA = 0x2c;
+const ARRAY_CLOSE = 0x5d;
+
+/** The scanner in plain JavaScript: the fallback where WebAssembly SIMD is missing, and a second opinion in tests. */
+export class JsScanner implements EventScanner {
+  readonly #reader = new EventReader();
+  readonly #row = this.#reader.row;
+  #memory = new Uint8Array(SENTINELS);
+  buffer: Uint8Array = this.#memory.subarray(0, 0);
+  position = 0;
+  /** No comma was seen since the last event. */
+  #afterEvent = false;
+
+  reserve(bytes: number, keep: number): void {
+    if (bytes <= this.buffer.length) return;
+    const memory = new Uint8Array(bytes + SENTINELS);
+    memory.set(this.#memory.subarray(0, keep));
+    this.#memory = memory;
+    this.buffer = memory.subarray(0, bytes);
+  }
+
+  scan(from: number, to: number, fileOffset: number): number {
+    const b = this.#memory;
+    b.fill(SENTINEL, to, to + SENTINELS);
+    let p = from;
+    for (;;) {
+      p = skipSpace(b, p);
+      this.position = p;
+      if (p >= to) return SCAN.needMore;
+      if (b[p] === COMMA) {
+        this.#afterEvent = false;
+        p++;
+      } else if (b[p] === OPEN) {
+        if (this.#row.columns.full || this.#row.side.full) return SCAN.batchFull;
+        p = this.#event(b, p, to, fileOffset + p - from);
+        if (p === NEED_MORE) return SCAN.needMore;
+        if (p === MALFORMED) return SCAN.malformed;
+      } else return b[p] === ARRAY_CLOSE ? SCAN.arrayEnd : SCAN.malformed;
+    }
+  }
+
+  #event(b: Uint8Array, start: number, end: number, fileOffset: number): number {
+    const { counters } = this.#row;
+    counters.begin(fileOffset);
+    const next = this.#reader.read(b, start, end);
+    if (next < 0) return next;
+    if (this.#afterEvent) counters.count(COUNTER.missingComma);
+    counters.commit();
+    this.#afterEvent = true;
+    return next;
+  }
+
+  scanRepaired(text: Uint8Array, fileOffset: number): boolean {
+    const { length } = text;
+    const scratch = new Uint8Array(length + SENTINELS).fill(SENTINEL);
+    scratch.set(text);
+    const start = skipSpace(scratch, 0);
+    if (scratch[start] !== OPEN) return false;
+    // Looked at before anything is read: what was read cannot be taken back.
+    const stop = nestedEnd(scratch, start, length);
+    if (stop === NEED_MORE || skipSpace(scratch, stop) < length) return false;
+    if (this.#row.columns.full || this.#row.side.full) return false;
+    return this.#event(scratch, start, length, fileOffset) === stop;
+  }
+
+  finishBatch(): Batch {
+    const { columns, side, strings, tracks } = this.#row;
+    return { ...columns.finish(), strings: strings.count, tracks: tracks.count, side: side.finish() };
+  }
+
+  startBatch(): void {
+    this.#row.columns.next();
+    this.#row.side.clear();
+  }
+
+  finish(): ScannerTables {
+    const { strings, kinds, tracks, counters, columns } = this.#row;
+    return {
+      ...strings.tables(),
+      kinds: kinds.list(),
+      tracks: tracks.list(),
+      baseNs: columns.baseNs,
+      counters: counters.list(),
+    };
+  }
+}

@@ -1,0 +1,5 @@
+/** A report as JSON. Nanoseconds that exceed a double are written as text. */
+export function renderJson(report: unknown): string {
+  const replacer = (_key: string, value: unknown) => (typeof value === 'bigint' ? value.toString() : value);
+  return `${JSON.stringify(report, replacer, 2)}\n`;
+}

@@ -1,0 +1,76 @@
+/** Figures as people read them. Thin and plain: no locale, so that output is the same everywhere. */
+
+export function formatCount(n: number): string {
+  if (n < 10_000) return String(n);
+  if (n < 1e6) return `${trim(n / 1e3)} k`;
+  return n < 1e9 ? `${trim(n / 1e6)} M` : `${trim(n / 1e9)} G`;
+}
+
+export function formatBytes(n: number): string {
+  if (n < 1000) return `${n} B`;
+  if (n < 1e6) return `${trim(n / 1e3)} kB`;
+  return n < 1e9 ? `${trim(n / 1e6)} MB` : `${trim(n / 1e9)} GB`;
+}
+
+export function formatMs(ms: number): string {
+  if (Number.isNaN(ms)) return '?';
+  if (ms >= 10_000) return `${trim(ms / 1000)} s`;
+  return ms < 1 ? `${trim(ms * 1000)} µs` : `${trim(ms)} ms`;
+}
+
+export function formatSeconds(s: number): string {
+  if (s < 1) return `${Math.round(s * 1000)} ms`;
+  if (s < 120) return `${trim(s)} s`;
+  return `${Math.floor(s / 60)} min ${Math.round(s % 60)} s`;
+}
+
+export function plural(n: number, one: string, many = `${one}s`): string {
+  return `${formatCount(n)} ${n === 1 ? one : many}`;
+}
+
+/** Three significant digits. */
+function trim(n: number): string {
+  return n >= 100 ? n.toFixed(0) : n >= 10 ? n.toFixed(1) : n.toFixed(2);
+}
+
+/** Lists ranks as ranges: 0–7, 12. */
+export function formatRanks(ranks: readonly number[]): string {
+  const sorted = [...ranks].sort((a, b) => a - b);
+  const parts: string[] = [];
+  for (let i = 0; i < sorted.length; ) {
+    let j = i;
+    while (sorted[j + 1] === sorted[j]! + 1) j++;
+    parts.push(j > i ? `${sorted[i]}–${sorted[j]}` : `${sorted[i]}`);
+    i = j + 1;
+  }
+  return parts.join(', ');
+}
+
+/** Text from strangers for a terminal: control characters, escape sequences and direction marks become visible. */
+export function printable(text: string): string {
+  return text.replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, (c) => {
+    const code = c.charCodeAt(0);
+    return code < 0x100
+      ? `\\x${code.toString(16).padStart(2, '0')}`
+      : `\\u${code.toString(16).padStart(4, '0')}`;
+  });
+}
+
+/** Cuts in the middle, where paths and kernel names matter least. */
+export function shorten(text: string, width: number): string {
+  if (text.length <= width) return text;
+  const head = Math.ceil((width - 1) / 2);
+  return `${text.slice(0, head)}…${text.slice(text.length - (width - 1 - head))}`;
+}
+
+/** Breaks a sentence into lines of at most `width`, each after the first indented. */
+export function wrap(text: string, width: number, indent: string): string {
+  const lines: string[] = [''];
+  for (const word of text.split(' ')) {
+    const line = lines.at(-1)!;
+    const room = lines.length === 1 ? width : width - indent.length;
+    if (line !== '' && line.length + 1 + word.length > room) lines.push(word);
+    else lines[lines.length - 1] = line === '' ? word : `${line} ${word}`;
+  }
+  return lines.join(`\n${indent}`);
+}

@@ -1,0 +1,134 @@
+import pc from 'picocolors';
+import type { Severity } from '../../analyses/health/finding.js';
+import type { InspectedInput, InspectReport } from '../../report/inspect-report.js';
+import {
+  formatBytes,
+  formatCount,
+  formatMs,
+  formatRanks,
+  formatSeconds,
+  plural,
+  printable,
+  shorten,
+  wrap,
+} from './format.js';
+
+const WIDTH = 80;
+/** More inputs than this are summed up; `--json` lists them all. */
+const MAX_LISTED = 16;
+
+type Colors = ReturnType<typeof pc.createColors>;
+
+export function renderInspect(report: InspectReport, color: boolean): string {
+  const c = pc.createColors(color);
+  const sections = [
+    headline(report, c),
+    inputs(report, c),
+    categories(report, c),
+    health(report, c),
+    c.dim(footer(report)),
+  ];
+  return `${sections.filter((s) => s !== '').join('\n\n')}\n`;
+}
+
+function headline(report: InspectReport, c: Colors): string {
+  const { health, reading } = report;
+  const paint = { good: c.green, usable: c.yellow, poor: c.red }[health.grade];
+  const kinds = [
+    plural(report.inputs.filter((i) => i.kind === 'kineto').length, 'trace'),
+    plural(report.inputs.filter((i) => i.kind === 'events').length, 'event log'),
+  ].filter((text) => !text.startsWith('0 '));
+  const title = `${c.bold(kinds.join(', '))}: ${formatCount(reading.events)} events, ${formatBytes(reading.decoded_bytes)}`;
+  return [`${title}   health ${paint(health.grade)}`, ...facts(report)].join('\n');
+}
+
+function facts(report: InspectReport): string[] {
+  const lines = [`  ranks    ${ranksLine(report)}`];
+  if (report.devices.length > 0) lines.push(`  devices  ${devicesLine(report)}`);
+  const steps = stepsLine(report);
+  if (steps) lines.push(`  steps    ${steps}`);
+  return lines.map((l) => wrap(l, WIDTH, '           '));
+}
+
+function ranksLine(report: InspectReport): string {
+  const sources = new Set(report.inputs.map((i) => i.rank_source));
+  const said = [...sources].map(
+    (s) => ({ file: 'the file', name: 'the file name', order: 'the order of files' })[s],
+  );
+  const of = report.world_size && report.world_size > report.ranks.length ? ` of ${report.world_size}` : '';
+  return `${formatRanks(report.ranks)}${of} (from ${said.join(', ')})`;
+}
+
+function devicesLine(report: InspectReport): string {
+  const names = new Map<string, number>();
+  for (const d of report.devices) names.set(d.name, (names.get(d.name) ?? 0) + 1);
+  return [...names].map(([name, n]) => `${n > 1 ? `${n} × ` : ''}${printable(name)}`).join(', ');
+}
+
+function stepsLine(report: InspectReport): string | null {
+  const steps = report.inputs.flatMap((i) => i.steps);
+  if (steps.length === 0) return null;
+  const indices = [...new Set(steps.map((s) => s.index))];
+  const sorted = steps.map((s) => s.hostMs).sort((a, b) => a - b);
+  const median = sorted[sorted.length >> 1]!;
+  return `${formatRanks(indices)}, median ${formatMs(median)} of host time under the profiler`;
+}
+
+function inputs(report: InspectReport, c: Colors): string {
+  const rows = report.inputs.slice(0, MAX_LISTED).map((i) => inputLine(i, c));
+  const more = report.inputs.length - rows.length;
+  if (more > 0) rows.push(c.dim(`  … and ${more} more (--json lists all)`));
+  if (report.ignored.length > 0)
+    rows.push(c.dim(`  ${plural(report.ignored.length, 'other file')} left alone`));
+  return rows.join('\n');
+}
+
+function inputLine(input: InspectedInput, c: Colors): string {
+  const name = shorten(printable(input.path), 40).padEnd(40);
+  const size = formatBytes(input.decoded_bytes).padStart(8);
+  const events = formatCount(input.events).padStart(7);
+  const what = input.kind === 'events' ? 'records' : 'events';
+  const gpu = input.kind === 'kineto' ? `, ${formatCount(input.gpu_work)} on GPU` : '';
+  return `  ${c.cyan(`rank ${input.rank}`.padEnd(8))} ${name} ${size} ${events} ${what}${gpu}`.slice(
+    0,
+    WIDTH + 10,
+  );
+}
+
+function categories(report: InspectReport, c: Colors): string {
+  if (report.categories.length === 0) return phases(report, c);
+  const shown = report.categories.slice(0, 12);
+  const cells = shown.map((k) => `${printable(k.category || `(${k.phase})`)} ${formatCount(k.events)}`);
+  const rest = report.categories.slice(12).reduce((n, k) => n + k.events, 0);
+  if (rest > 0) cells.push(`other ${formatCount(rest)}`);
+  return wrap(`  ${c.bold('events')}   ${cells.join(' · ')}`, WIDTH, '           ');
+}
+
+function phases(report: InspectReport, c: Colors): string {
+  const names = new Map<string, number[]>();
+  for (const run of report.inputs.flatMap((i) => i.event_log?.runs ?? [])) {
+    for (const p of run.phases) names.set(p.name, [...(names.get(p.name) ?? []), p.medianMs]);
+  }
+  const cells = [...names].slice(0, 12).map(([name, ms]) => {
+    return `${printable(name)} ${formatMs(ms.reduce((a, b) => a + b, 0) / ms.length)}`;
+  });
+  return cells.length ? wrap(`  ${c.bold('phases')}   ${cells.join(' · ')}`, WIDTH, '           ') : '';
+}
+
+function health(report: InspectReport, c: Colors): string {
+  const mark: Record<Severity, string> = { severe: c.red('✗'), warning: c.yellow('!'), note: c.dim('·') };
+  return report.health.problems
+    .map((p) => {
+      const times = p.count > 1 ? ` (${formatCount(p.count)} ×)` : '';
+      const where = p.first ? ` [${p.first.unit.replace('-', ' ')} ${p.first.at}]` : '';
+      const on = p.ranks.length > 0 && report.ranks.length > 1 ? ` on rank ${formatRanks(p.ranks)}` : '';
+      const text = `${p.code}: ${p.message}${times}${on}${where} → ${p.consequence}`;
+      return `  ${mark[p.severity]} ${wrap(printable(text), WIDTH - 4, '    ')}`;
+    })
+    .join('\n');
+}
+
+function footer(report: InspectReport): string {
+  const { seconds, mb_per_s, stored_bytes } = report.reading;
+  return `  read ${formatBytes(stored_bytes)} in ${formatSeconds(seconds)}, ${Math.round(mb_per_s)} MB/s of JSON`;
+}

@@ -1,0 +1,129 @@
+import type { Health } from '../analyses/health/finding.js';
+import { summariseHealth } from '../analyses/health/health.js';
+import type { CategoryCount, EventLogSummary, StepSummary } from '../analyses/summary.js';
+import type { Problem } from '../base/problem.js';
+import type { RankSource } from '../ingest/ranks.js';
+import type { RunInputs } from '../ingest/read-run.js';
+import type { DeviceInfo } from '../model/trace-data.js';
+import { toolInfo } from './tool-info.js';
+
+/** What `whyslow inspect` found. `--json` prints exactly this. */
+export interface InspectReport {
+  readonly schema: 'whyslow/inspect/1';
+  readonly inputs: readonly InspectedInput[];
+  /** Files in searched directories that are nothing whyslow reads. */
+  readonly ignored: readonly string[];
+  readonly ranks: readonly number[];
+  readonly world_size: number | null;
+  readonly devices: readonly DeviceInfo[];
+  /** Over all traces, as the files name them. */
+  readonly categories: readonly CategoryCount[];
+  readonly health: Health;
+  /** Problems of the run as a whole: conflicts, duplicates, unreadable files. */
+  readonly problems: readonly Problem[];
+  readonly reading: {
+    readonly seconds: number;
+    /** Bytes as stored and after decompression. */
+    readonly stored_bytes: number;
+    readonly decoded_bytes: number;
+    /** Decoded megabytes a second. */
+    readonly mb_per_s: number;
+    readonly events: number;
+  };
+  readonly tool: { readonly name: 'whyslow'; readonly version: string };
+}
+
+export interface InspectedInput {
+  readonly path: string;
+  readonly kind: 'kineto' | 'events';
+  readonly rank: number;
+  readonly rank_source: RankSource;
+  readonly layout: string;
+  readonly coordinates: readonly number[] | null;
+  readonly host: string | null;
+  readonly encodings: readonly string[];
+  /** Stored size. */
+  readonly bytes: number;
+  readonly decoded_bytes: number;
+  readonly events: number;
+  readonly categories: readonly CategoryCount[];
+  readonly steps: readonly StepSummary[];
+  readonly gpu_work: number;
+  readonly streams: number;
+  readonly window_ms: number;
+  readonly switches: readonly string[];
+  readonly versions: Readonly<Record<string, string>>;
+  readonly event_log: EventLogSummary | null;
+  readonly problems: readonly Problem[];
+}
+
+export function buildInspectReport(run: RunInputs): InspectReport {
+  const traces = run.members.filter((m) => m.member.traceSummary !== null);
+  const inputs = run.members.map(inspectedInput);
+  const windows = traces.map(({ member, rank }) => {
+    const { window, distributed } = member.traceSummary!;
+    return { rank, startNs: window.startNs, endNs: window.endNs, worldSize: distributed?.worldSize ?? null };
+  });
+  const perRank = run.members.map(({ member, rank }) => ({ rank, problems: member.checks }));
+  const worlds = windows.map((w) => w.worldSize ?? 0);
+  return {
+    schema: 'whyslow/inspect/1',
+    inputs,
+    ignored: run.ignored,
+    ranks: [...new Set(inputs.map((i) => i.rank))].sort((a, b) => a - b),
+    world_size: Math.max(0, ...worlds) || null,
+    devices: distinctDevices(traces.flatMap((t) => t.member.traceSummary!.devices)),
+    categories: sumCategories(inputs.flatMap((i) => i.categories)),
+    health: summariseHealth(perRank, run.problems, windows),
+    problems: run.problems,
+    reading: {
+      seconds: run.seconds,
+      stored_bytes: run.storedBytes,
+      decoded_bytes: run.decodedBytes,
+      mb_per_s: run.decodedBytes / 1e6 / run.seconds,
+      events: inputs.reduce((n, i) => n + i.events, 0),
+    },
+    tool: toolInfo(),
+  };
+}
+
+function inspectedInput({ member, rank, rankSource }: RunInputs['members'][number]): InspectedInput {
+  const trace = member.traceSummary;
+  const records = member.logSummary?.runs.reduce((n, r) => n + r.records, 0) ?? 0;
+  return {
+    path: member.path,
+    kind: member.kind === 'events' ? 'events' : 'kineto',
+    rank,
+    rank_source: rankSource,
+    layout: member.hints.layout,
+    coordinates: member.hints.coordinates,
+    host: trace?.hostName ?? member.hints.host,
+    encodings: member.encodings,
+    bytes: member.storedBytes,
+    decoded_bytes: member.decodedBytes,
+    events: trace?.events ?? records,
+    categories: trace?.categories ?? [],
+    steps: trace?.steps ?? [],
+    gpu_work: trace?.gpuWork ?? 0,
+    streams: trace?.streams ?? 0,
+    window_ms: trace?.window.ms ?? 0,
+    switches: trace?.switches ?? [],
+    versions: trace?.versions ?? {},
+    event_log: member.logSummary,
+    problems: member.problems,
+  };
+}
+
+/** Every rank lists all devices of its host: the same one is named once. */
+function distinctDevices(devices: readonly DeviceInfo[]): DeviceInfo[] {
+  return [...new Map(devices.map((d) => [`${d.id} ${d.name}`, d])).values()];
+}
+
+function sumCategories(counts: readonly CategoryCount[]): CategoryCount[] {
+  const sums = new Map<string, CategoryCount>();
+  for (const c of counts) {
+    const key = `${c.phase} ${c.category}`;
+    sums.set(key, { ...c, events: c.events + (sums.get(key)?.events ?? 0) });
+  }
+  return [...sums.values()].sort((a, b) => b.events - a.events);
+}

@@ -1,0 +1,131 @@
+import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { InputError } from '../base/input-error.js';
+import { discoverFiles } from './discover.js';
+import { naturalOrder } from './natural-order.js';
+import { type Folder, temporaryFolder } from './testing/members.js';
+
+let folder: Folder;
+let root: string;
+
+beforeAll(async () => {
+  folder = await temporaryFolder();
+  root = folder.path;
+  const names = [
+    'run/step_10/rank10.json',
+    'run/step_10/rank2.json',
+    'run/step_9/rank1.json',
+    'run/empty.json',
+    'run/.git/config',
+    'run/node_modules/m/a.json',
+    'run/__pycache__/a.json',
+    'odd/[a]*.json',
+    'odd/b.json',
+  ];
+  for (const name of names) {
+    await mkdir(dirname(join(root, name)), { recursive: true });
+    await writeFile(join(root, name), name.includes('empty') ? '' : '{}');
+  }
+  await mkdir(join(root, 'nothing'));
+  await symlink('..', join(root, 'run/step_9/up'));
+  await symlink('step_10', join(root, 'run/latest'));
+  await symlink('step_9/rank1.json', join(root, 'run/a-link.json'));
+  await symlink('gone', join(root, 'run/broken'));
+});
+afterAll(() => folder.remove());
+
+const at = (...names: string[]) => names.map((name) => join(root, name));
+const RUN = ['run/empty.json', 'run/step_9/rank1.json', 'run/step_10/rank2.json', 'run/step_10/rank10.json'];
+
+describe('discoverFiles', () => {
+  it('walks a directory in natural order, each file once and under its own name', async () => {
+    const { files, problems } = await discoverFiles(at('run'));
+    expect(files.map((file) => file.path)).toEqual(at(...RUN));
+    expect(files.every((file) => !file.explicit)).toBe(true);
+    expect(files.map((file) => file.size)).toEqual([0, 2, 2, 2]);
+    expect(problems.map(({ code, count }) => [code, count])).toEqual([['unreadable-path', 1]]);
+    expect(problems[0].message).toMatch(/broken could not be looked at: no such file/);
+  });
+
+  it('takes files as named, in the order given', async () => {
+    const paths = at('run/step_10/rank10.json', 'run/empty.json');
+    const { files, problems } = await discoverFiles([...paths, '-']);
+    expect(files).toEqual([
+      { path: paths[0], explicit: true, size: 2 },
+      { path: paths[1], explicit: true, size: 0 },
+      { path: '-', explicit: true, size: 0 },
+    ]);
+    expect(problems).toEqual([]);
+  });
+
+  it('reads a file once that is named twice, and says so', async () => {
+    const [file, link, directory] = at('run/step_9/rank1.json', 'run/a-link.json', 'run/step_9');
+    const twice = await discoverFiles([file, link]);
+    expect(twice.files).toEqual([{ path: file, explicit: true, size: 2 }]);
+    expect(twice.problems.map((p) => p.code)).toEqual(['same-file-twice']);
+    const walked = await discoverFiles([directory, file]);
+    expect(walked.files.find((found) => found.path === file)?.explicit).toBe(true);
+    expect(walked.problems.map((p) => p.code)).toContain('same-file-twice');
+    const twoWays = await discoverFiles([file, directory]);
+    expect(twoWays.problems.map((p) => p.code)).not.toContain('same-file-twice');
+  });
+
+  it('expands patterns, to files and directories', async () => {
+    const files = await discoverFiles(at('run/step_*/rank*.json'));
+    expect(files.files.map((file) => file.path)).toEqual(at(...RUN.slice(1)));
+    expect(files.files.every((file) => file.explicit)).toBe(true);
+    const directories = await discoverFiles(at('run/step_1?'));
+    expect(directories.files.map((file) => [file.path, file.explicit])).toEqual(
+      at(...RUN.slice(2)).map((path) => [path, false]),
+    );
+  });
+
+  it('keeps patterns relative when they are given so', async () => {
+    const { files } = await discoverFiles(['src/sources/discover.t*.ts']);
+    expect(files.map((file) => file.path)).toEqual(['src/sources/discover.test.ts']);
+  });
+
+  it('prefers the file that is really called like a pattern', async () => {
+    const [name] = at('odd/[a]*.json');
+    expect((await discoverFiles([name])).files.map((file) => file.path)).toEqual([name]);
+  });
+
+  it('says what was looked for when there is nothing', async () => {
+    const failures = [
+      [at('none.json'), /none\.json: no such file/],
+      [at('run/*.txt'), /no file matches .*run\/\*\.txt/],
+      [at('nothing'), /no files found in .*nothing/],
+      [[], /no files/],
+    ] as const;
+    for (const [paths, message] of failures) {
+      await expect(discoverFiles(paths)).rejects.toThrow(InputError);
+      await expect(discoverFiles(paths)).rejects.toThrow(message);
+    }
+  });
+
+  it('mentions an empty directory beside others', async () => {
+    const { problems } = await discoverFiles(at('nothing', 'odd'));
+    expect(problems.map((p) => p.code)).toEqual(['empty-directory']);
+  });
+
+  it.skipIf(process.getuid?.() === 0)('goes on past a directory it may not read', async () => {
+    await mkdir(join(root, 'mixed/locked'), { recursive: true });
+    await writeFile(join(root, 'mixed/a.json'), '{}');
+    await chmod(join(root, 'mixed/locked'), 0);
+    const { files, problems } = await discoverFiles(at('mixed'));
+    await chmod(join(root, 'mixed/locked'), 0o700);
+    expect(files).toHaveLength(1);
+    expect(problems.map((p) => p.code)).toEqual(['unreadable-path']);
+  });
+});
+
+describe('naturalOrder', () => {
+  it('counts', () => {
+    const sorted = ['a/1', 'a/2', 'a/10', 'a-b/1', 'rank2', 'rank10', 'rank010x'];
+    expect([...sorted].reverse().sort(naturalOrder)).toEqual([...sorted].sort(naturalOrder));
+    expect(['rank10', 'rank2', 'rank1'].sort(naturalOrder)).toEqual(['rank1', 'rank2', 'rank10']);
+    expect(['x/rank10/a', 'x/rank2/b'].sort(naturalOrder)).toEqual(['x/rank2/b', 'x/rank10/a']);
+    expect(naturalOrder('a01', 'a1')).not.toBe(0);
+  });
+});

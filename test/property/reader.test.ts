@@ -1,0 +1,89 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { dumpTrace, readTrace, type ScannerName } from '../helpers/read-trace.js';
+
+/** A small document with one of everything that has its own path through the reader. */
+const EVENTS = [
+  '{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#3", "pid": 402, "tid": 402,\n  "ts": 3847130655347.069, "dur": 35171.827, "args": {"External id": 1,"Record function id": 0}}',
+  '{"ph":"X","cat":"cpu_op","name":"aten::\\"to\\\\","pid":402,"tid":402,"ts":3847130655525.871,"dur":145.773,"args":{"External id":3,"Sequence number":37698,"Fwd thread id":0,"Input Dims":[[8, 512],[]],"Input type":["float",""],"Ev Idx":2}}',
+  '{"ph": "s", "id": 309, "pid": 402, "tid": 402, "ts": 3847130655525.871, "cat": "fwdbwd", "name": "fwdbwd"}',
+  '{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 402, "tid": 402, "ts": 3847130655806.999, "dur": 7, "args": {"cbid": 211, "correlation": 77}}',
+  '{"ph": "s", "id": 77, "pid": 402, "tid": 402, "ts": 3847130655806.999, "cat": "ac2g", "name": "ac2g", "bp": "e"}',
+  '{"ph": "X", "cat": "kernel", "name": "void k<{lambda(float)#1}>(int)", "pid": 0, "tid": 7, "ts": 3847130655900.5, "dur": 12.25, "args": {"External id": 3, "correlation": 77, "stream": 7, "device": 0, "grid": [16, 15, 1], "block": [256, 1, 1], "est. achieved occupancy %": 31, "blocks per SM": Infinity}}',
+  '{"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce", "pid": 0, "tid": 20, "ts": 3847130655950.1, "dur": 100, "args": {"correlation": 78, "Collective name": "allreduce", "Comms Id": 18446744073709551615, "In msg nelems": 1024, "Process Group Ranks": "[0, 1]"}}',
+  '{"ph":"M","name":"process_name","pid":0,"tid":0,"ts":0,"args":{"name":"python \u00e9"}}',
+  '{"name": "[memory]", "ph": "i", "s": "t", "pid": 402, "tid": 402, "ts": 3847130656000, "args": {"Bytes": -512, "Addr": 140000000000000}}',
+  '{"ph":"B","name":"outer","pid":1,"tid":1,"ts":10},{"ph":"E","pid":1,"tid":1,"ts":5000000}',
+];
+const DOCUMENT = `{"schemaVersion": 1, "metadata": {"traceEvents": [1]}, "distributedInfo": {"rank": 3},\n "traceEvents": [\n${EVENTS.join(',\n')}\n], "traceName": "x\\"y"}`;
+const bytes = Buffer.from(DOCUMENT);
+const whole = readTrace(bytes);
+const SCANNERS: readonly ScannerName[] = ['wasm', 'js'];
+
+/** Positions inside a document whose truncation loses nothing but what is after the events. */
+const eventsEnd = DOCUMENT.lastIndexOf(']');
+
+/** A row without what events after it add: a begin event's duration, the flow that is bound to it. */
+function withoutLater(row: unknown): unknown {
+  const { flows: _flows, dur, ...rest } = row as { flows?: unknown; dur: number; name: string };
+  return { ...rest, dur: rest.name === '"outer"' ? 0 : dur };
+}
+
+describe.each(SCANNERS)('the %s scanner', (scanner) => {
+  it('reads the document', () => {
+    const { trace, problems } = readTrace(bytes, [1 << 20], scanner);
+    expect(trace.rows).toBe(9);
+    expect(dumpTrace(trace)).toEqual(dumpTrace(whole.trace));
+    expect(problems.map((p) => `${p.code} ${p.count}`)).toEqual(['non-finite-number 1']);
+    expect(trace.header.distributed?.rank).toBe(3);
+  });
+
+  it('gives the same model however the bytes are cut', () => {
+    const expected = dumpTrace(whole.trace);
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 1, max: 300 }), { minLength: 1, maxLength: 20 }), (sizes) => {
+        const { trace, problems } = readTrace(bytes, sizes, scanner);
+        expect(dumpTrace(trace)).toEqual(expected);
+        expect(problems).toEqual(whole.problems);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('gives a prefix and a problem for every truncation', () => {
+    const rows = dumpTrace(whole.trace);
+    for (let length = 1; length < bytes.length; length++) {
+      const { trace, problems } = readTrace(bytes.subarray(0, length), [1000], scanner);
+      const got = dumpTrace(trace);
+      expect(got.map(withoutLater)).toEqual(rows.slice(0, got.length).map(withoutLater));
+      if (length < eventsEnd)
+        expect(problems.some((p) => /truncated|missing-end|no-trace/.test(p.code))).toBe(true);
+      else expect(got.length).toBe(rows.length);
+    }
+  });
+});
+
+/** More on demand: WHYSLOW_FUZZ=1000000 npx vitest run test/property */
+const FLIPS = Number(process.env.WHYSLOW_FUZZ ?? 10_000);
+
+describe('damaged bytes', () => {
+  const damage = fc.array(
+    fc.record({ at: fc.integer({ min: 0, max: bytes.length - 1 }), value: fc.integer({ min: 0, max: 255 }) }),
+    { minLength: 1, maxLength: 8 },
+  );
+
+  it(`never crash the reader, and both scanners agree (${FLIPS} cases)`, () => {
+    fc.assert(
+      fc.property(damage, fc.integer({ min: 16, max: 2000 }), (flips, chunk) => {
+        const broken = Buffer.from(bytes);
+        for (const f of flips) broken[f.at] = f.value;
+        const a = readTrace(broken, [chunk], 'wasm');
+        const b = readTrace(broken, [bytes.length], 'js');
+        expect(a.trace.rows).toBeLessThanOrEqual(whole.trace.rows + flips.length * 2 + 2);
+        expect(dumpTrace(a.trace)).toEqual(dumpTrace(b.trace));
+        expect(a.problems).toEqual(b.problems);
+      }),
+      { numRuns: FLIPS },
+    );
+  }, 300_000);
+});
