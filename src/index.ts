@@ -1,6 +1,7 @@
 /** whyslow as a library. See docs/library.md. */
 export { InputError } from './base/input-error.js';
 export type { Position, Problem } from './base/problem.js';
+export { readEvents } from './ingest/read-events.js';
 export { type ReadRunOptions, type Run, type RunLog, type RunTrace, readRun } from './ingest/run.js';
 export type { CallTree } from './model/call-tree.js';
 export { Category, isGpuWork } from './model/category.js';

@@ -12,9 +12,13 @@ export interface ReadOptions {
   readonly onProgress?: (readBytes: number, doneFiles: number) => void;
 }
 
+/** Starting threads takes as long as reading this many stored bytes. */
+const WORTH_A_THREAD = 4e6;
+
 /** Reads files, one a task, the largest first so that the last one to finish is short. Results are in file order. */
 export async function readAll(files: readonly FoundFile[], options: ReadOptions): Promise<TaskResult[]> {
-  const jobs = Math.min(options.jobs ?? availableParallelism(), files.length);
+  const size = files.reduce((n, f) => n + f.size, 0);
+  const jobs = Math.min(options.jobs ?? (size < WORTH_A_THREAD ? 1 : availableParallelism()), files.length);
   const results = new Array<TaskResult>(files.length);
   const read = new Float64Array(files.length);
   let done = 0;

@@ -9,6 +9,8 @@ const HEAD_BYTES = 65536;
 
 /** One member of a file, read. */
 export interface MemberResult {
+  /** The file that was opened. */
+  readonly file: string;
   /** As shown to users: `archive.tar.gz!inner.json` for a member of an archive. */
   readonly path: string;
   readonly hints: NameHints;
@@ -40,13 +42,13 @@ export type OnBytes = (stored: number) => void;
 export async function readFile(path: string, onBytes: OnBytes = () => {}): Promise<FileResult> {
   const members: MemberResult[] = [];
   const visited = await visitMembers(path, async (member) => {
-    members.push(await readMember(member, onBytes));
+    members.push(await readMember(path, member, onBytes));
   });
   // The last byte of a gzip is looked at after its chunks have ended: the problems are complete only now.
   return { path, storedBytes: visited.storedBytes, problems: visited.problems, members };
 }
 
-async function readMember(member: Member, onBytes: OnBytes): Promise<MemberResult> {
+async function readMember(file: string, member: Member, onBytes: OnBytes): Promise<MemberResult> {
   const { stats, chunks } = member.stream;
   const progress = () => (member.storedSize ? stats.storedBytes / member.storedSize : Number.NaN);
   const held: Uint8Array[] = [];
@@ -74,6 +76,7 @@ async function readMember(member: Member, onBytes: OnBytes): Promise<MemberResul
   }
   const result = reader?.finish() ?? null;
   return {
+    file,
     path: member.path,
     hints: rankFromPath(member.path),
     storedBytes: stats.storedBytes,
@@ -104,7 +107,7 @@ export function describeHead(head: Uint8Array): string {
   const text = Buffer.from(head).toString('utf8');
   const firstLine = text.trimStart().split(/[\r\n]/, 1)[0] ?? '';
   if (/^<(?:!doctype|html|\?xml)/i.test(firstLine))
-    return 'it is a web page (HTML), not a trace: was a login page saved?';
+    return 'it is a web page (HTML), perhaps a login page that was saved';
   if (/^version https:\/\/git-lfs/.test(firstLine)) return 'it is a Git LFS pointer: run `git lfs pull`';
   const control = head.reduce((n, c) => n + Number(c < 9 || (c > 13 && c < 32) || c === 127), 0);
   if (control > head.length / 20) return 'it is binary';

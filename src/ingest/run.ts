@@ -6,6 +6,9 @@ import type { RankedMember, RankSource } from './ranks.js';
 import { type ProgressSink, readInputs } from './read-run.js';
 
 interface RunFile {
+  /** The file that was opened. */
+  readonly file: string;
+  /** The same, or `file!member` for a member of an archive. */
   readonly path: string;
   readonly rank: number;
   readonly rankSource: RankSource;
@@ -52,6 +55,6 @@ export async function readRun(paths: string | readonly string[], options: ReadRu
 }
 
 function fileOf({ member, rank, rankSource }: RankedMember): RunFile {
-  const { path, storedBytes, decodedBytes, problems } = member;
-  return { path, rank, rankSource, storedBytes, decodedBytes, problems };
+  const { file, path, storedBytes, decodedBytes, problems } = member;
+  return { file, path, rank, rankSource, storedBytes, decodedBytes, problems };
 }

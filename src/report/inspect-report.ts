@@ -62,7 +62,14 @@ export function buildInspectReport(run: RunInputs): InspectReport {
   const inputs = run.members.map(inspectedInput);
   const windows = traces.map(({ member, rank }) => {
     const { window, distributed } = member.traceSummary!;
-    return { rank, startNs: window.startNs, endNs: window.endNs, worldSize: distributed?.worldSize ?? null };
+    const group = String(member.hints.step ?? '');
+    return {
+      group,
+      rank,
+      startNs: window.startNs,
+      endNs: window.endNs,
+      worldSize: distributed?.worldSize ?? null,
+    };
   });
   const perRank = run.members.map(({ member, rank }) => ({ rank, problems: member.checks }));
   const worlds = windows.map((w) => w.worldSize ?? 0);

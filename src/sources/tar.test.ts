@@ -117,7 +117,7 @@ describe('tarMembers', () => {
     expect(names).toEqual(['big.json', b.name]);
     expect(total).toBe(size);
     expect(isCopied).toBe(false);
-    expect(size / 1e6 / (performance.now() - start)).toBeGreaterThan(2); // GB/s; some hundred when measured
+    expect(size / 1e6 / (performance.now() - start)).toBeGreaterThan(2); // GB/s; 300 to 600 when measured
   });
 });
 

@@ -19,7 +19,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 };
 /** Outside packages, by the layer that may use them. Everything else is Node's own. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
-  sources: ['fzstd', 'yauzl', 'modern-tar', 'tinyglobby'],
+  sources: ['fzstd', 'yauzl', 'tinyglobby'],
   render: ['picocolors'],
   cli: ['commander', 'picocolors'],
 };

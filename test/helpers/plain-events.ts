@@ -160,7 +160,11 @@ class Expectation {
     const row = { phase, category, name: field(name), pid: field(pid), tid: field(tid) };
     const last = this.#rows.at(-1);
     const atLast =
-      last && tsNs !== null && last.exactNs === tsNs && isDeepStrictEqual(last.pid, row.pid) && isDeepStrictEqual(last.tid, row.tid);
+      last &&
+      tsNs !== null &&
+      last.exactNs === tsNs &&
+      isDeepStrictEqual(last.pid, row.pid) &&
+      isDeepStrictEqual(last.tid, row.tid);
     if ('stf'.includes(phase) && atLast && fields.id !== null) {
       this.#kinds[kind].folded++;
       if (fields.id !== last.correlation)

@@ -2,6 +2,8 @@ import type { HealthProblem } from './finding.js';
 
 /** What is compared across ranks: small, so that traces need not be in memory together. */
 export interface RankWindow {
+  /** Traces of the same capture window, e.g. of the same step; only those are compared. */
+  readonly group: string;
   readonly rank: number;
   /** First and last event, nanoseconds since 1970 where the trace says so; null where it does not. */
   readonly startNs: bigint | null;
@@ -13,14 +15,20 @@ export interface RankWindow {
 const START_SKEW_NS = 100_000_000n;
 
 export function startSkew(windows: readonly RankWindow[]): readonly HealthProblem[] {
-  const known = windows.filter((w) => w.startNs !== null);
+  const groups = new Map<string, RankWindow[]>();
+  for (const w of windows) groups.set(w.group, [...(groups.get(w.group) ?? []), w]);
+  return [...groups.values()].flatMap(skewWithin);
+}
+
+function skewWithin(windows: readonly RankWindow[]): readonly HealthProblem[] {
+  const known = windows.filter((w) => w.startNs !== null && w.endNs !== null);
   if (known.length < 2) return [];
-  const starts = known.map((w) => w.startNs!);
-  const first = starts.reduce((a, b) => (b < a ? b : a));
-  const last = starts.reduce((a, b) => (b > a ? b : a));
-  const skew = last - first;
-  if (skew < START_SKEW_NS) return [];
-  const ms = Number(skew / 1_000_000n);
+  const first = known.map((w) => w.startNs!).reduce((a, b) => (b < a ? b : a));
+  const last = known.map((w) => w.startNs!).reduce((a, b) => (b > a ? b : a));
+  const firstEnd = known.map((w) => w.endNs!).reduce((a, b) => (b < a ? b : a));
+  if (last > firstEnd) return [disjoint(known)];
+  if (last - first < START_SKEW_NS) return [];
+  const ms = Number((last - first) / 1_000_000n);
   return [
     {
       severity: 'warning',
@@ -32,6 +40,18 @@ export function startSkew(windows: readonly RankWindow[]): readonly HealthProble
       ranks: known.filter((w) => w.startNs! - first >= START_SKEW_NS).map((w) => w.rank),
     },
   ];
+}
+
+function disjoint(windows: readonly RankWindow[]): HealthProblem {
+  return {
+    severity: 'severe',
+    code: 'disjoint-windows',
+    count: 1,
+    message: 'some of these traces were recorded at different times',
+    consequence: 'they cannot be compared with each other; are they of one run?',
+    first: null,
+    ranks: [...new Set(windows.map((w) => w.rank))],
+  };
 }
 
 export function missingRanks(windows: readonly RankWindow[]): readonly HealthProblem[] {

@@ -1,6 +1,6 @@
 import type { ProblemLog } from '../../base/problem.js';
 import { HeaderReader } from './header-reader.js';
-import { brokenEventExtent, type Extent, garbageExtent, repairEvent } from './repair.js';
+import { brokenEventExtent, garbageExtent, MAX_BROKEN_EVENT, repairEvent } from './repair.js';
 import { type Batch, type EventScanner, SCAN } from './scanner.js';
 
 /** An event that has not ended after this many bytes is taken for broken: an unescaped quote may swallow the rest. */
@@ -103,22 +103,30 @@ export class TraceDocument {
     const extent = isEvent ? brokenEventExtent(bytes, final) : garbageExtent(bytes, final);
     if (extent.kind === 'need-more') return false;
     if (extent.kind === 'lost' && final) return false; // the end of the file says what became of it
-    const length = lengthOf(extent, bytes.length);
-    if (isEvent) this.#mendEvent(bytes.slice(0, length));
-    else this.#note('garbage-between-events', 'text between two events that is no event', 'skipped', length);
-    this.#from += length;
+    // Nothing that begins like an event in a megabyte: go on behind it.
+    const length = extent.kind === 'found' ? extent.length : MAX_BROKEN_EVENT;
+    if (isEvent) this.#from += this.#mendEvent(bytes.slice(0, length));
+    else {
+      this.#note('garbage-between-events', 'text between two events that is no event', 'skipped', length);
+      this.#from += length;
+    }
     return true;
   }
 
-  #mendEvent(bytes: Uint8Array): void {
+  /** Returns how many of the bytes are dealt with. */
+  #mendEvent(bytes: Uint8Array): number {
     this.#flush(); // the scanner must have room for the event
-    if (bytes.length < MAX_EVENT && this.#scanner.scanRepaired(repairEvent(bytes), this.#base + this.#from)) {
+    const repaired = bytes.length < MAX_EVENT ? repairEvent(bytes) : null;
+    if (repaired && this.#scanner.scanRepaired(repaired.text, this.#base + this.#from)) {
       this.#note(
         'repaired-event',
         'an event that is no valid JSON, e.g. for an unescaped quote',
         'mended and used',
       );
-    } else this.#note('dropped-event', 'an event that is no valid JSON', 'left out');
+      return repaired.length;
+    }
+    this.#note('dropped-event', 'an event that is no valid JSON', 'left out');
+    return bytes.length;
   }
 
   #note(code: string, message: string, consequence: string, count = 1): void {
@@ -163,8 +171,4 @@ export class TraceDocument {
       this.#note('truncated-json', 'the file ends outside the events', consequence);
     }
   }
-}
-
-function lengthOf(extent: Extent, all: number): number {
-  return extent.kind === 'found' ? extent.length : all;
 }

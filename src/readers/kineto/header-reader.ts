@@ -123,8 +123,10 @@ export class HeaderReader {
 
   #endField(): void {
     this.#state = 'member';
-    this.fields.set(this.#key, Buffer.concat(this.#pieces).toString('utf8').trim());
+    const text = Buffer.concat(this.#pieces).toString('utf8').trim();
+    this.fields.set(this.#key, text);
     this.#pieces = [];
+    if (this.#kept <= MAX_FIELD && !isJson(text)) this.#problems.add('malformed-header', MALFORMED);
     if (this.#kept > MAX_FIELD) {
       const text = { message: `the field ${JSON.stringify(this.#key)} is above 8 MB`, consequence: 'cut' };
       this.#problems.add('long-field', text);
@@ -132,11 +134,7 @@ export class HeaderReader {
   }
 
   #giveUp(at: number, offset: number): HeaderStep {
-    const text = {
-      message: 'the part outside the events is no valid JSON',
-      consequence: 'device, rank or process groups may be unknown',
-    };
-    this.#problems.add('malformed-header', text, { unit: 'byte', at: offset + at });
+    this.#problems.add('malformed-header', MALFORMED, { unit: 'byte', at: offset + at });
     this.#state = 'seek';
     return { consumed: at, next: 'again' };
   }
@@ -152,6 +150,20 @@ export class HeaderReader {
       if (text.length - at < 256) return { consumed: at, next: 'more' };
     }
     return { consumed: Math.max(0, bytes.length - EVENTS_KEY.length - 2), next: 'more' };
+  }
+}
+
+const MALFORMED = {
+  message: 'the part outside the events is no valid JSON',
+  consequence: 'device, rank or process groups may be unknown',
+};
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
   }
 }
 

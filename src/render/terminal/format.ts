@@ -63,14 +63,15 @@ export function shorten(text: string, width: number): string {
   return `${text.slice(0, head)}…${text.slice(text.length - (width - 1 - head))}`;
 }
 
-/** Breaks a sentence into lines of at most `width`, each after the first indented. */
+/** Breaks a sentence into lines of at most `width`; lines after the first are indented. Leading space is kept. */
 export function wrap(text: string, width: number, indent: string): string {
-  const lines: string[] = [''];
-  for (const word of text.split(' ')) {
+  const lead = /^ */.exec(text)![0];
+  const lines: string[] = [lead];
+  for (const word of text.slice(lead.length).split(' ')) {
     const line = lines.at(-1)!;
-    const room = lines.length === 1 ? width : width - indent.length;
-    if (line !== '' && line.length + 1 + word.length > room) lines.push(word);
-    else lines[lines.length - 1] = line === '' ? word : `${line} ${word}`;
+    const isEmpty = line.trim() === '';
+    if (!isEmpty && line.length + 1 + word.length > width) lines.push(indent + word);
+    else lines[lines.length - 1] = isEmpty ? line + word : `${line} ${word}`;
   }
-  return lines.join(`\n${indent}`);
+  return lines.join('\n');
 }

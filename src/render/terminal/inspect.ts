@@ -84,24 +84,43 @@ function inputs(report: InspectReport, c: Colors): string {
 }
 
 function inputLine(input: InspectedInput, c: Colors): string {
-  const name = shorten(printable(input.path), 40).padEnd(40);
-  const size = formatBytes(input.decoded_bytes).padStart(8);
-  const events = formatCount(input.events).padStart(7);
-  const what = input.kind === 'events' ? 'records' : 'events';
-  const gpu = input.kind === 'kineto' ? `, ${formatCount(input.gpu_work)} on GPU` : '';
-  return `  ${c.cyan(`rank ${input.rank}`.padEnd(8))} ${name} ${size} ${events} ${what}${gpu}`.slice(
-    0,
-    WIDTH + 10,
+  const name = shorten(printable(input.path), NAME_WIDTH).padEnd(NAME_WIDTH);
+  const size = formatBytes(input.decoded_bytes).padStart(7);
+  const events = `${formatCount(input.events)} ${input.kind === 'events' ? 'records' : 'events'}`.padStart(
+    14,
   );
+  const gpu = input.kind === 'kineto' ? ` ${formatCount(input.gpu_work)} GPU` : '';
+  return `  ${c.cyan(`rank ${input.rank}`.padEnd(7))} ${name} ${size}${events}${c.dim(gpu)}`;
 }
+const NAME_WIDTH = 36;
 
 function categories(report: InspectReport, c: Colors): string {
   if (report.categories.length === 0) return phases(report, c);
-  const shown = report.categories.slice(0, 12);
-  const cells = shown.map((k) => `${printable(k.category || `(${k.phase})`)} ${formatCount(k.events)}`);
-  const rest = report.categories.slice(12).reduce((n, k) => n + k.events, 0);
-  if (rest > 0) cells.push(`other ${formatCount(rest)}`);
-  return wrap(`  ${c.bold('events')}   ${cells.join(' · ')}`, WIDTH, '           ');
+  const byName = new Map<string, number>();
+  for (const k of report.categories) {
+    const name = k.category || PHASE_NAMES[k.phase] || `phase ${k.phase}`;
+    byName.set(name, (byName.get(name) ?? 0) + k.events);
+  }
+  const cells = [...byName]
+    .sort((a, b) => b[1] - a[1])
+    .map(([name, n]) => `${printable(name)} ${formatCount(n)}`);
+  return listed(c.bold('events'), cells);
+}
+/** Events without a category. */
+const PHASE_NAMES: Readonly<Record<string, string>> = {
+  M: 'metadata',
+  i: 'instant',
+  I: 'instant',
+  C: 'counter',
+};
+
+/** A heading and as many cells as fit a few lines. */
+function listed(heading: string, cells: readonly string[]): string {
+  const shown = cells.slice(0, 14).map((cell) => cell.replaceAll(' ', '\u00a0'));
+  if (cells.length > shown.length) shown.push(`and ${cells.length - shown.length} more`);
+  return `  ${heading}   ${wrap(shown.join(' · '), WIDTH - 11, '')
+    .replaceAll('\n', `\n${' '.repeat(11)}`)
+    .replaceAll('\u00a0', ' ')}`;
 }
 
 function phases(report: InspectReport, c: Colors): string {
@@ -109,10 +128,10 @@ function phases(report: InspectReport, c: Colors): string {
   for (const run of report.inputs.flatMap((i) => i.event_log?.runs ?? [])) {
     for (const p of run.phases) names.set(p.name, [...(names.get(p.name) ?? []), p.medianMs]);
   }
-  const cells = [...names].slice(0, 12).map(([name, ms]) => {
+  const cells = [...names].map(([name, ms]) => {
     return `${printable(name)} ${formatMs(ms.reduce((a, b) => a + b, 0) / ms.length)}`;
   });
-  return cells.length ? wrap(`  ${c.bold('phases')}   ${cells.join(' · ')}`, WIDTH, '           ') : '';
+  return cells.length ? listed(c.bold('phases'), cells) : '';
 }
 
 function health(report: InspectReport, c: Colors): string {
@@ -123,7 +142,7 @@ function health(report: InspectReport, c: Colors): string {
       const where = p.first ? ` [${p.first.unit.replace('-', ' ')} ${p.first.at}]` : '';
       const on = p.ranks.length > 0 && report.ranks.length > 1 ? ` on rank ${formatRanks(p.ranks)}` : '';
       const text = `${p.code}: ${p.message}${times}${on}${where} → ${p.consequence}`;
-      return `  ${mark[p.severity]} ${wrap(printable(text), WIDTH - 4, '    ')}`;
+      return `  ${mark[p.severity]} ${wrap(printable(text), WIDTH - 4, '').replaceAll('\n', '\n    ')}`;
     })
     .join('\n');
 }

@@ -1,0 +1,86 @@
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { cpus, totalmem } from 'node:os';
+
+export interface Side {
+  readonly name: string;
+  readonly command: readonly [string, ...string[]];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+export interface Measured {
+  readonly name: string;
+  /** Seconds of wall clock, one a round; the program's own figure where it prints `seconds=`. */
+  readonly seconds: readonly number[];
+  /** Largest resident set over the rounds, MB; NaN where unknown. */
+  readonly peakMb: number;
+  readonly output: string;
+}
+
+/** Runs the sides in turns, so that whatever else the machine does hits all of them. */
+export async function sideBySide(sides: readonly Side[], rounds: number): Promise<Measured[]> {
+  const all = sides.map((s) => ({ name: s.name, seconds: [] as number[], peakMb: Number.NaN, output: '' }));
+  for (let round = 0; round < rounds; round++) {
+    for (const [i, side] of sides.entries()) {
+      process.stderr.write(`\r\x1b[2Kround ${round + 1}/${rounds}: ${side.name}`);
+      const one = await runOnce(side);
+      const m = all[i]!;
+      m.seconds.push(one.seconds);
+      m.peakMb = Number.isNaN(m.peakMb) ? one.peakMb : Math.max(m.peakMb, one.peakMb);
+      m.output = one.output;
+    }
+  }
+  process.stderr.write('\r\x1b[2K');
+  return all;
+}
+
+async function runOnce(side: Side): Promise<{ seconds: number; peakMb: number; output: string }> {
+  const started = performance.now();
+  const [program, ...args] = side.command;
+  const child = spawn(program, args, {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, ...side.env },
+  });
+  let output = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    output += chunk.toString();
+  });
+  let peakMb = Number.NaN;
+  const watch = setInterval(() => {
+    peakMb = Math.max(Number.isNaN(peakMb) ? 0 : peakMb, peakOf(child.pid));
+  }, 5);
+  const code = await new Promise((resolve) => child.once('close', resolve));
+  clearInterval(watch);
+  const seconds = (performance.now() - started) / 1000;
+  if (code !== 0) throw new Error(`${side.name} ended with ${code}: ${output.slice(-500)}`);
+  const own = /^seconds=([\d.]+)/m.exec(output);
+  return { seconds: own ? Number(own[1]) : seconds, peakMb, output };
+}
+
+/** The kernel's own high-water mark, so the last look before the end is enough. Linux only. */
+function peakOf(pid: number | undefined): number {
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+    return Number(/VmHWM:\s*(\d+)/.exec(status)?.[1] ?? Number.NaN) / 1024;
+  } catch {
+    return Number.NaN;
+  }
+}
+
+export const median = (values: readonly number[]) => [...values].sort((a, b) => a - b)[values.length >> 1]!;
+export const best = (values: readonly number[]) => Math.min(...values);
+
+/** Median of the ratios within each round: what a slow minute of the machine does to both sides cancels. */
+export function ratio(a: Measured, b: Measured): number {
+  return median(a.seconds.map((s, i) => s / b.seconds[i]!));
+}
+
+export function machineLine(): string {
+  const date = new Date().toISOString().slice(0, 10);
+  return `${date}, ${cpus().length} × ${cpus()[0]?.model.trim()}, ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.versions.node}`;
+}
+
+export function argument(name: string, fallback: number): number {
+  const at = process.argv.indexOf(`--${name}`);
+  return at < 0 ? fallback : Number(process.argv[at + 1]);
+}
