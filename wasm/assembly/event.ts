@@ -1,11 +1,11 @@
 // One event: an object of the traceEvents array.
 import { CORRELATION, DUR, EXTERNAL, KIND, NAME, OFFSETS, OFFSET_EVERY, TRACK, TS } from './batch';
-import { count, eventOffset, NON_FINITE, NO_DURATION, NO_PHASE, NO_TIMESTAMP, WIDE_LOST } from './counters';
-import { countEvent, countFolded, phaseOf, trackOf } from './kinds';
+import { count, eventOffset, KINDS_FULL, NON_FINITE, NO_DURATION, NO_PHASE, NO_TIMESTAMP, WIDE_LOST } from './counters';
+import { countEvent, countFolded, OTHER_KIND, trackOf } from './kinds';
 import { BAD, numberEnd, readF64, readNs, readU32, WIDE } from './numbers';
 import {
   detailOf, lengthOf, match, OP_CORRELATION, OP_DUR, OP_END, OP_EXTERNAL, OP_ID, OP_MORE, OP_NAME, OP_PID, OP_SKIP,
-  OP_TID, OP_TS, opOf, ROOT,
+  OP_TID, OP_TS, opOf, phaseAt, ROOT,
 } from './shapes';
 import { beginEvent, cell, columnType, commitEntries, T_F64, T_I32, T_TOKEN } from './side-tables';
 import { intern, NO_TOKEN } from './strings';
@@ -41,7 +41,7 @@ let trackPid: u32 = NONE, trackTid: u32 = NONE, trackId: u32 = NONE;
 // @ts-ignore: decorator
 @inline function noteNonFinite(p: usize): void {
   let c: u32 = load<u8>(p);
-  if (c == 0x2d) c = load<u8>(p + 1);
+  if (c == 0x2d) c = load<u8>(++p);
   if (c == 0x4e || c == 0x49 || c == 0x69 || (c == 0x6e && load<u8>(p + 1) == 0x61)) count(NON_FINITE);
 }
 
@@ -120,7 +120,7 @@ export function event(start: usize, end: usize): usize {
     if (op == OP_MORE) continue;
     if (op == OP_END) {
       if (p > end) return NEED_MORE;
-      finish(detailOf(node), ts, dur, name, external, correlation, id, pid, tid);
+      finish(detailOf(node), phaseAt(node), ts, dur, name, external, correlation, id, pid, tid);
       return p;
     }
     // A literal may be learned without the space that stands here.
@@ -232,10 +232,10 @@ export function event(start: usize, end: usize): usize {
 }
 
 // @ts-ignore: decorator
-@inline function finish(kind: u32, ts: i64, dur: i64, name: u32, external: u32, correlation: u32, id: u32, pid: u32, tid: u32): void {
-  const phase = phaseOf(kind);
+@inline function finish(kind: u32, phase: u32, ts: i64, dur: i64, name: u32, external: u32, correlation: u32, id: u32, pid: u32, tid: u32): void {
   if (!phase) { count(NO_PHASE); return; }
   countEvent(kind);
+  if (kind == OTHER_KIND) count(KINDS_FULL);
   let track: u32;
   if (pid == trackPid && tid == trackTid) track = trackId;
   else {

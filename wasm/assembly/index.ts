@@ -5,7 +5,7 @@ import { event, nextBatch, rows } from './event';
 import { alloc, grown } from './memory';
 import { BAD } from './numbers';
 import { anyFull, clearTables } from './side-tables';
-import { skipSpace } from './text';
+import { nestedEnd, skipSpace } from './text';
 import { MALFORMED, NEED_MORE } from './walk';
 
 export { columnsAt } from './batch';
@@ -37,20 +37,22 @@ export function reserve(bytes: usize, keep: usize): usize {
 export let position: usize = 0;
 let afterEvent = false;
 let base: i64 = BAD;
+/** Events since the side tables were looked at. Outlives a call: a chunk may hold fewer than are looked at together. */
+let sinceCheck = 0;
 
 /** Reads events from [p, end), whose first byte stands at `offset` in the file. */
 export function scan(p: usize, end: usize, offset: f64): i32 {
   memory.fill(end, 0, PAD);
   const start = p;
-  let sinceCheck = 0;
   while (true) {
     p = skipSpace(p);
     if (p >= end) break;
     const c: u32 = load<u8>(p);
     if (c == 0x7b) {
       // Side tables fill at different rates; looking at all of them for each event would cost more than it saves.
-      if (rows == ROWS || (++sinceCheck == 64 && anyFull())) { position = p; return BATCH_FULL; }
-      if (sinceCheck == 64) sinceCheck = 0;
+      let full = rows == ROWS;
+      if (++sinceCheck == 64) { sinceCheck = 0; full = full || anyFull(); }
+      if (full) { position = p; return BATCH_FULL; }
       beginCounting(offset + <f64>(p - start));
       const next = event(p, end);
       if (next == NEED_MORE) break;
@@ -67,6 +69,15 @@ export function scan(p: usize, end: usize, offset: f64): i32 {
   }
   position = p;
   return NEED;
+}
+
+/** Whether [p, end) is one object and nothing else. */
+export function isOneObject(p: usize, end: usize): bool {
+  memory.fill(end, 0, PAD);
+  p = skipSpace(p);
+  if (load<u8>(p) != 0x7b) return false;
+  const e = nestedEnd(p, end);
+  return e != 0 && skipSpace(e) == end;
 }
 
 /** Nanoseconds that all times count from: the first time above zero in the first batch. */

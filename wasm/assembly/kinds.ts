@@ -1,10 +1,10 @@
 // Small numbers for what repeats: a kind is a phase with a category, a track is a pid with a tid.
 import { alloc } from './memory';
-import { count, KINDS_FULL, TRACKS_FULL } from './counters';
+import { count, TRACKS_FULL } from './counters';
 
 export const MAX_KINDS: u32 = 255;
 /** Takes every kind beyond the limit. */
-const OTHER_KIND: u32 = MAX_KINDS;
+export const OTHER_KIND: u32 = MAX_KINDS;
 
 // phase u32, category token u32, events f64, flows folded into the row before f64
 const kinds: usize = alloc((MAX_KINDS + 1) * 24);
@@ -15,13 +15,11 @@ export function kindOf(phase: u32, category: u32): u32 {
   for (let k: u32 = 0; k < kindCount; k++) {
     if (load<u32>(kinds + k * 24) == phase && load<u32>(kinds + k * 24, 4) == category) return k;
   }
-  if (kindCount == MAX_KINDS) { count(KINDS_FULL); return OTHER_KIND; }
+  if (kindCount == MAX_KINDS) return OTHER_KIND;
   const k = kindCount++;
   store<u32>(kinds + k * 24, phase); store<u32>(kinds + k * 24, category, 4);
   return k;
 }
-// @ts-ignore: decorator
-@inline export function phaseOf(kind: u32): u32 { return load<u32>(kinds + kind * 24); }
 // @ts-ignore: decorator
 @inline export function countEvent(kind: u32): void {
   const at = kinds + kind * 24;

@@ -108,21 +108,24 @@ function power10(k: u32): u64 {
   }
 }
 
-/** Sign, many digits, exponent. Digits beyond 18 are counted but not kept: no clock has them. */
+/** Sign, many digits, exponent. 19 digits are kept, which is all of the nanoseconds; the one after them rounds. */
 function readNsSlow(p: usize): i64 {
   const negative = load<u8>(p) == 0x2d;
   if (negative) p++;
   if (!isDigit(load<u8>(p))) return BAD;
-  let m: u64 = 0, kept = 0, scale: i32 = 3, dot = false;
+  let m: u64 = 0, kept = 0, next: i32 = -1, scale: i32 = 3, dot = false;
   while (true) {
     const c = <u32>load<u8>(p);
     if (c == 0x2e && !dot) dot = true;
     else if (!isDigit(c)) break;
-    else if (kept < 18) {
+    else if (kept < 19) {
       m = m * 10 + (c - 0x30);
       if (m) kept++;
       if (dot) scale--;
-    } else if (!dot) scale++;
+    } else {
+      if (next < 0) next = <i32>c - 0x30;
+      if (!dot) scale++;
+    }
     p++;
   }
   if (isExponent(load<u8>(p))) {
@@ -136,10 +139,11 @@ function readNsSlow(p: usize): i64 {
   numberEnd = p;
   if (m == 0) return 0;
   while (scale > 0) { if (m > 900000000000000000) return BAD; m *= 10; scale--; }
-  let dropped: u64 = 0;
+  let dropped: u64 = scale == 0 && next > 0 ? next : 0;
   while (scale < 0 && m) { dropped = m % 10; m /= 10; scale++; }
   if (scale < 0) dropped = 0;
   if (dropped >= 5) m++;
+  if (m > 9000000000000000000) return BAD;
   return negative ? -(<i64>m) : <i64>m;
 }
 

@@ -24,7 +24,7 @@ const QUOTE: u32 = 0x22, COMMA: u32 = 0x2c, COLON: u32 = 0x3a, OPEN: u32 = 0x7b,
 export function walk(from: usize, start: usize, end: usize): usize {
   let inArgs = inArgsAt(from), phase = phaseAt(from), category = categoryAt(from);
   let first = from == ROOT; // no comma before the first member of an object
-  let p = start;
+  let p = start, trailing = false;
   while (true) {
     p = skipSpace(p);
     if (p >= end) return NEED_MORE;
@@ -33,13 +33,15 @@ export function walk(from: usize, start: usize, end: usize): usize {
       p = skipSpace(p + 1);
       if (p >= end) return NEED_MORE;
       c = load<u8>(p);
-      if (c == CLOSE) count(TRAILING_COMMA);
+      if (c == CLOSE) { count(TRAILING_COMMA); trailing = true; }
       else if (c != QUOTE) return MALFORMED;
     } else if (c != CLOSE && !(first && c == QUOTE)) return MALFORMED;
     if (c == CLOSE) {
       p++;
       if (inArgs) { inArgs = 0; first = false; continue; }
-      reached = learn(from, start, p, OP_END, kindOf(phase, category), 0, phase, category);
+      const kind = phase ? kindOf(phase, category) : 0;
+      // A literal with such a comma is not learned: matching it would not count it.
+      reached = trailing ? unlearned(OP_END, kind, 0, phase, category) : learn(from, start, p, OP_END, kind, 0, phase, category);
       return p;
     }
     const key = p + 1, keyEnd = stringEnd(key, end);
@@ -57,7 +59,7 @@ export function walk(from: usize, start: usize, end: usize): usize {
       return p;
     }
     if (op < KEY_PHASE) {
-      reached = learn(from, start, p, op, foundDetail, inArgs, phase, category);
+      reached = trailing ? unlearned(op, foundDetail, inArgs, phase, category) : learn(from, start, p, op, foundDetail, inArgs, phase, category);
       return p;
     }
     const valueStop = valueEnd(p, end);

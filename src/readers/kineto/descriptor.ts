@@ -79,7 +79,8 @@ function noteOddStrings(tables: ScannerTables, problems: ProblemLog): void {
   for (const { id, offset } of tables.oddStrings) {
     const raw = strings.raw(id);
     const first = { unit: 'byte', at: offset } as const;
-    if (raw.some((c) => c < 0x20)) problems.add('control-character', CONTROL, first);
+    // Lists and objects may be spread over lines; a string may not.
+    if (strings.isString(id) && raw.some((c) => c < 0x20)) problems.add('control-character', CONTROL, first);
     try {
       strict.decode(raw);
     } catch {

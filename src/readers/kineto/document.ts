@@ -135,7 +135,8 @@ export class TraceDocument {
 
   #flush(): void {
     const batch = this.#scanner.finishBatch();
-    if (batch.rows > 0) this.#onBatch(batch);
+    // Without a row there may still be a flow, bound to the last row of the batch before.
+    if (batch.rows > 0 || batch.side.flows.rows > 0) this.#onBatch(batch);
     this.#scanner.startBatch();
   }
 

@@ -27,6 +27,7 @@ interface ScannerExports {
   alloc(bytes: number): number;
   reserve(bytes: number, keep: number): number;
   scan(from: number, to: number, fileOffset: number): number;
+  isOneObject(from: number, to: number): number;
   finishBatch(): void;
   startBatch(): void;
   timeBase(): bigint;
@@ -148,6 +149,8 @@ export class WasmScanner implements EventScanner {
     }
     this.#memory().set(text, this.#scratch);
     const end = this.#scratch + text.length;
+    // Looked at before anything is read: what was read cannot be taken back.
+    if (!this.#x.isOneObject(this.#scratch, end)) return false;
     return this.#x.scan(this.#scratch, end, fileOffset) === SCAN.needMore && this.#x.position.value === end;
   }
 

@@ -1,0 +1,82 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { gunzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { readFile } from '../../src/ingest/read-file.js';
+import { WasmScanner } from '../../src/readers/kineto/wasm-scanner.js';
+import { expectedRows, plainEvents } from '../helpers/plain-events.js';
+import { countKinds } from '../helpers/read-trace.js';
+import { collectRows } from '../helpers/scan-rows.js';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const FIXTURES = join(root, 'test/fixtures');
+const SHARED = join(root, '../shared');
+/** Larger ones are compared by counts: a plain parse that keeps every digit takes a second per 5 MB. */
+const EVERY_FIELD_BELOW = 2_500_000;
+
+const tracesIn = (folder: string) =>
+  existsSync(folder)
+    ? readdirSync(folder, { recursive: true, encoding: 'utf8' })
+        .filter((f) => /\.json(?:\.gz)?$/.test(f) && !/truth|expected|straggler\/|result-|m[sw]-/.test(f))
+        .map((f) => join(folder, f))
+    : [];
+
+const shared = ['zoo', 'zoo-ranks', 'peers'].flatMap((f) => tracesIn(join(SHARED, f)));
+if (shared.length === 0) console.warn('../shared is not here: its traces are not tested');
+
+function rawText(file: string): Buffer {
+  const bytes = readFileSync(file);
+  return bytes[0] === 0x1f ? gunzipSync(bytes) : bytes;
+}
+
+function plainCounts(raw: Buffer): Record<string, number> {
+  const document = JSON.parse(raw.toString('utf8')) as
+    | { traceEvents: { ph: string; cat?: string }[] }
+    | { ph: string }[];
+  const counts: Record<string, number> = {};
+  for (const e of (Array.isArray(document) ? document : document.traceEvents) as {
+    ph: string;
+    cat?: string;
+  }[]) {
+    const key = `${e.ph}:${e.cat ?? ''}`;
+    counts[key] = (counts[key] ?? 0) + 1;
+  }
+  return counts;
+}
+
+describe.each([
+  ['shipped traces', tracesIn(FIXTURES)],
+  ['shared traces', shared],
+])('%s', (title, files) => {
+  it('are there', () => expect(title === 'shared traces' || files.length > 4).toBe(true));
+
+  it.each(files.map((f) => [f.slice(root.length - 1), f]))(
+    '%s has the counts of a plain parse',
+    async (_, file) => {
+      const { members } = await readFile(file);
+      const [member] = members;
+      if (member?.content.kind !== 'kineto') throw new Error(`not read as a trace: ${member?.content.kind}`);
+      expect(member.problems).toEqual([]);
+      expect(countKinds(member.content.trace)).toEqual(plainCounts(rawText(file)));
+    },
+  );
+
+  const small = files.filter((f) => rawText(f).length < EVERY_FIELD_BELOW);
+  it.each(small.map((f) => [f.slice(root.length - 1), f]))(
+    '%s has every field of a plain parse',
+    (_, file) => {
+      const raw = rawText(file);
+      const expected = expectedRows(plainEvents(raw.toString('utf8')));
+      const open = raw.indexOf('[', raw.indexOf('"traceEvents"')) + 1;
+      const { rows, kinds, flows, baseNs } = collectRows(WasmScanner.create()!, raw.subarray(open), [65536]);
+      expect(rows.length).toBe(expected.rows.length);
+      for (let i = 0; i < rows.length; i++) expect(rows[i]).toEqual(expected.rows[i]);
+      expect({ kinds, flows, baseNs }).toEqual({
+        kinds: expected.kinds,
+        flows: expected.flows,
+        baseNs: expected.baseNs,
+      });
+    },
+  );
+});
