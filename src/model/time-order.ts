@@ -51,10 +51,26 @@ function merge(
     to.set(from.subarray(start, end), start);
     return;
   }
+  // The heads' times are kept at hand: each step looks up only the one that moved.
   let left = start;
   let right = middle;
+  let leftTs = ts[from[left]!]!;
+  let rightTs = ts[from[right]!]!;
   for (let i = start; i < end; i++) {
-    const takeLeft = left < middle && (right >= end || !after(from[left]!, from[right]!, ts, dur));
-    to[i] = from[takeLeft ? left++ : right++]!;
+    if (leftTs < rightTs || (leftTs === rightTs && dur[from[left]!]! >= dur[from[right]!]!)) {
+      to[i] = from[left++]!;
+      if (left === middle) {
+        to.set(from.subarray(right, end), i + 1);
+        return;
+      }
+      leftTs = ts[from[left]!]!;
+    } else {
+      to[i] = from[right++]!;
+      if (right === end) {
+        to.set(from.subarray(left, middle), i + 1);
+        return;
+      }
+      rightTs = ts[from[right]!]!;
+    }
   }
 }
