@@ -11,7 +11,8 @@ import type { Problem } from '../base/problem.js';
 import type { EventLog } from '../model/event-log.js';
 import { Trace } from '../model/trace.js';
 import type { TraceData } from '../model/trace-data.js';
-import { type MemberResult, type OnBytes, readFile } from './read-file.js';
+import type { MemberResult } from './member-reader.js';
+import { type OnBytes, readFile } from './read-file.js';
 
 /**
  * What is asked of a file. `trace`: the columns themselves come back. `summary`: they stay in the thread that read
@@ -38,20 +39,29 @@ export interface TaskResult {
   readonly error: string | null;
 }
 
-/** Reads one file and derives what is wanted. Runs in a worker or in the main thread alike. */
-export async function runTask(path: string, want: Want, onBytes: OnBytes): Promise<TaskResult> {
+/** Reads one file in this thread and derives what is wanted. */
+export function runTask(path: string, want: Want, onBytes: OnBytes): Promise<TaskResult> {
+  return withoutInputErrors(path, async () => {
+    const { members, ...file } = await readFile(path, onBytes);
+    return { ...file, members: members.map((m) => digest(m, want)), error: null };
+  });
+}
+
+/** A file that cannot be opened is a result like any other: the rest of the run goes on. */
+export async function withoutInputErrors(path: string, read: () => Promise<TaskResult>): Promise<TaskResult> {
   try {
-    const file = await readFile(path, onBytes);
-    return { ...file, members: file.members.map((m) => digest(m, want)), error: null };
+    return await read();
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
     return { path, storedBytes: 0, members: [], problems: [], error: error.message };
   }
 }
 
-function digest({ content, ...member }: MemberResult, want: Want): TaskMember {
+/** What is wanted of a member; drops the rest. */
+export function digest({ content, ...member }: MemberResult, want: Want): TaskMember {
   const inputChecks = member.problems.map(inputProblem);
   const nothing = { looksLike: null, traceSummary: null, logSummary: null, trace: null, log: null };
+  const keep = want === 'trace';
   switch (content.kind) {
     case 'unknown':
       return { ...member, ...nothing, kind: 'unknown', looksLike: content.looksLike, checks: inputChecks };
@@ -62,7 +72,7 @@ function digest({ content, ...member }: MemberResult, want: Want): TaskMember {
         ...nothing,
         kind: 'events',
         logSummary,
-        log: want === 'trace' ? content.log : null,
+        log: keep ? content.log : null,
         checks: inputChecks,
       };
     }
@@ -75,7 +85,7 @@ function digest({ content, ...member }: MemberResult, want: Want): TaskMember {
         ...nothing,
         kind: 'kineto',
         traceSummary,
-        trace: want === 'trace' ? content.trace : null,
+        trace: keep ? content.trace : null,
         checks,
       };
     }
