@@ -4,10 +4,10 @@ import { count, eventOffset, KINDS_FULL, NON_FINITE, NO_DURATION, NO_PHASE, NO_T
 import { countEvent, countFolded, OTHER_KIND, trackOf } from './kinds';
 import { BAD, numberEnd, readF64, readNs, readU32, WIDE } from './numbers';
 import {
-  detailOf, lengthOf, match, OP_CORRELATION, OP_DUR, OP_END, OP_EXTERNAL, OP_ID, OP_MORE, OP_NAME, OP_PID, OP_SKIP,
+  detailOf, fixedNameAt, lengthOf, match, matchFirst, NAMED, OP_CORRELATION, OP_DUR, OP_END, OP_EXTERNAL, OP_ID, OP_MORE, OP_NAME, OP_PID, OP_SKIP,
   OP_TID, OP_TS, opOf, phaseAt, ROOT,
 } from './shapes';
-import { beginEvent, cell, columnType, commitEntries, T_F64, T_I32, T_TOKEN } from './side-tables';
+import { beginEvent, cell, columnType, commitEntries, T_F64, T_I32, T_TOKEN, T_U32 } from './side-tables';
 import { intern, NO_TOKEN } from './strings';
 import { isSpace, nestedEnd, scalarEnd, skipSpace, stringEnd, valueEnd } from './text';
 import { MALFORMED, NEED_MORE, reached, walk } from './walk';
@@ -71,6 +71,17 @@ let idValue: u32 = NONE;
 function readSide(p: usize, end: usize, detail: u32): usize {
   const table = detail >> 8, column = detail & 0xff;
   const type = columnType(table, column);
+  if (type == T_U32) {
+    const v = readU32(p);
+    if (v != WIDE) {
+      if (numberEnd >= end) return NEED_MORE;
+      const after: u32 = load<u8>(numberEnd);
+      if (after <= 0x2c || after == 0x7d) {
+        store<u32>(cell(table, column), <u32>v);
+        return numberEnd;
+      }
+    }
+  }
   const e = valueEnd(p, end);
   if (!e) return NEED_MORE;
   if (type == T_TOKEN) {
@@ -97,17 +108,26 @@ function readSide(p: usize, end: usize, detail: u32): usize {
   return e;
 }
 
+// The event being read. Globals, not locals: with all of them alive across the loop below, registers run out and every
+// turn of it would save and restore some.
+let ts: i64 = BAD, dur: i64 = BAD;
+let name: u32 = NO_TOKEN, external: u32 = NONE, correlation: u32 = NONE, id: u32 = NONE;
+let pid: u32 = NO_TOKEN, tid: u32 = NO_TOKEN;
+
+/** Where the event before this one ended in the tree. */
+let previousEnd: usize = ROOT;
+
 /** start: at '{'. Returns the byte after the event's '}', NEED_MORE or MALFORMED. */
 export function event(start: usize, end: usize): usize {
   let p = start + 1;
   let node = ROOT, anchor = ROOT, anchorAt = p;
-  let ts: i64 = BAD, dur: i64 = BAD;
-  let name: u32 = NO_TOKEN, external: u32 = NONE, correlation: u32 = NONE, id: u32 = NONE;
-  let pid: u32 = NO_TOKEN, tid: u32 = NO_TOKEN;
+  ts = BAD; dur = BAD;
+  name = NO_TOKEN; external = NONE; correlation = NONE; id = NONE;
+  pid = NO_TOKEN; tid = NO_TOKEN;
   beginEvent();
   wideInEvent = 0;
+  let child = matchFirst(previousEnd, p);
   while (true) {
-    const child = match(node, p);
     if (child) {
       node = child;
       p += lengthOf(child);
@@ -117,10 +137,12 @@ export function event(start: usize, end: usize): usize {
       node = reached;
     }
     const op = opOf(node);
-    if (op == OP_MORE) continue;
+    if (op == OP_MORE) { child = match(node, p); continue; }
     if (op == OP_END) {
       if (p > end) return NEED_MORE;
-      finish(detailOf(node), phaseAt(node), ts, dur, name, external, correlation, id, pid, tid);
+      previousEnd = node;
+      if (!name && fixedNameAt(node) != NAMED) name = fixedNameAt(node);
+      finish(detailOf(node), phaseAt(node));
       return p;
     }
     // A literal may be learned without the space that stands here.
@@ -144,8 +166,15 @@ export function event(start: usize, end: usize): usize {
         break;
       }
       case OP_NAME: {
-        const e = valueEnd(p, end);
-        if (!e) return NEED_MORE;
+        let e: usize;
+        if (load<u8>(p) == 0x22) {
+          e = stringEnd(p + 1, end);
+          if (!e) return NEED_MORE;
+          e++;
+        } else {
+          e = valueEnd(p, end);
+          if (!e) return NEED_MORE;
+        }
         name = intern(p, <u32>(e - p));
         p = e;
         break;
@@ -228,11 +257,12 @@ export function event(start: usize, end: usize): usize {
     }
     anchor = node;
     anchorAt = p;
+    child = match(node, p);
   }
 }
 
 // @ts-ignore: decorator
-@inline function finish(kind: u32, phase: u32, ts: i64, dur: i64, name: u32, external: u32, correlation: u32, id: u32, pid: u32, tid: u32): void {
+@inline function finish(kind: u32, phase: u32): void {
   if (!phase) { count(NO_PHASE); return; }
   countEvent(kind);
   if (kind == OTHER_KIND) count(KINDS_FULL);

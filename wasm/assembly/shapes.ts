@@ -24,12 +24,16 @@ const MAX_NODES: u32 = 8192;
 const MAX_SIBLINGS: u32 = 48;
 /** Longer literals are not learned: they are read the slow way each time. */
 export const MAX_LITERAL: usize = 1024;
-const NODE: usize = 112;
+const NODE: usize = 128;
 
 // literal 64 B, then u32 each:
 const LENGTH: usize = 64, MASK: usize = 68, OP: usize = 72, DETAIL: usize = 76, CHILD: usize = 80, SIBLING: usize = 84;
 // The state of the walk after this node's value, for going on the slow way from here.
 const IN_ARGS: usize = 88, PHASE: usize = 92, CATEGORY: usize = 96, SIBLINGS: usize = 100;
+// Of the end of an event: the first node of the event after it, last time; and the name, where it is part of a literal.
+const FOLLOWER: usize = 104, FIXED_NAME: usize = 108;
+/** In FIXED_NAME: the name is a value on this path. */
+export const NAMED: u32 = 0xffffffff;
 
 const nodes: usize = alloc(<usize>MAX_NODES * NODE);
 /** The place right after an event's '{'. */
@@ -50,33 +54,47 @@ let used: u32 = 2;
 @inline export function phaseAt(node: usize): u32 { return load<u32>(node, PHASE); }
 // @ts-ignore: decorator
 @inline export function categoryAt(node: usize): u32 { return load<u32>(node, CATEGORY); }
+// @ts-ignore: decorator
+@inline export function fixedNameAt(node: usize): u32 { return load<u32>(node, FIXED_NAME); }
+export function siblingsBelow(node: usize): u32 { return load<u32>(node, SIBLINGS); }
 export function nodesUsed(): u32 { return used; }
 
 /** The child whose literal stands at p, or 0. A hit moves to the front: events of one kind come in runs. */
 // @ts-ignore: decorator
 @inline export function match(node: usize, p: usize): usize {
-  let c: usize = load<u32>(node, CHILD);
+  const c: usize = load<u32>(node, CHILD);
   if (!c) return 0;
-  const v = v128.load(p);
-  if (fits(c, p, v)) return c;
-  return matchLater(node, c, p, v);
+  return fits(c, p) ? c : matchLater(node, c, p);
+}
+
+/** The same for the start of an event, trying first what came last time after an event that ended at `previousEnd`. */
+// @ts-ignore: decorator
+@inline export function matchFirst(previousEnd: usize, p: usize): usize {
+  const guess: usize = load<u32>(previousEnd, FOLLOWER);
+  if (guess && fits(guess, p)) return guess;
+  const c = match(ROOT, p);
+  store<u32>(previousEnd, <u32>c, FOLLOWER);
+  return c;
+}
+
+/** Compares by blocks of 16 bytes that may overlap: the first, the last, then what lies between. */
+// @ts-ignore: decorator
+@inline function fits(c: usize, p: usize): bool {
+  if (~<u32>i8x16.bitmask(i8x16.eq(v128.load(p), v128.load(c))) & load<u32>(c, MASK)) return false;
+  const length: usize = load<u32>(c, LENGTH);
+  if (length <= 16) return true;
+  if (differ(p + length - 16, c + length - 16)) return false;
+  if (length <= 32) return true;
+  if (differ(p + 16, c + 16)) return false;
+  return length <= 48 || !differ(p + 32, c + 32);
 }
 // @ts-ignore: decorator
-@inline function fits(c: usize, p: usize, v: v128): bool {
-  return (~<u32>i8x16.bitmask(i8x16.eq(v, v128.load(c))) & load<u32>(c, MASK)) == 0 && (load<u32>(c, LENGTH) <= 16 || fitsRest(c, p));
-}
-function fitsRest(c: usize, p: usize): bool {
-  const length = load<u32>(c, LENGTH);
-  let i: u32 = 16;
-  for (; i + 16 <= length; i += 16) if (v128.any_true(v128.xor(v128.load(p + i), v128.load(c + i)))) return false;
-  if (i == length) return true;
-  // The last, partial block is compared by the 16 bytes that end with it.
-  return !v128.any_true(v128.xor(v128.load(p + length - 16), v128.load(c + length - 16)));
-}
-function matchLater(node: usize, first: usize, p: usize, v: v128): usize {
+@inline function differ(a: usize, b: usize): bool { return v128.any_true(v128.xor(v128.load(a), v128.load(b))); }
+
+function matchLater(node: usize, first: usize, p: usize): usize {
   let before = first, c: usize = load<u32>(first, SIBLING);
   while (c) {
-    if (fits(c, p, v)) {
+    if (fits(c, p)) {
       store<u32>(before, load<u32>(c, SIBLING), SIBLING);
       store<u32>(c, <u32>first, SIBLING);
       store<u32>(node, <u32>c, CHILD);
@@ -103,7 +121,7 @@ function addChild(parent: usize, p: usize, length: u32): usize {
 }
 
 /** Adds the literal [from, to) below `parent`. Always returns a node that holds the state, learned or not. */
-export function learn(parent: usize, from: usize, to: usize, op: u32, detail: u32, inArgs: u32, phase: u32, category: u32): usize {
+export function learn(parent: usize, from: usize, to: usize, op: u32, detail: u32, inArgs: u32, phase: u32, category: u32, fixedName: u32): usize {
   let node: usize = 0;
   if (parent != UNLEARNED && to > from && to - from <= MAX_LITERAL) {
     node = parent;
@@ -119,13 +137,14 @@ export function learn(parent: usize, from: usize, to: usize, op: u32, detail: u3
     if (node) node = addChild(node, from, <u32>(to - from));
   }
   if (!node) node = UNLEARNED;
-  return setState(node, op, detail, inArgs, phase, category);
+  return setState(node, op, detail, inArgs, phase, category, fixedName);
 }
-export function unlearned(op: u32, detail: u32, inArgs: u32, phase: u32, category: u32): usize {
-  return setState(UNLEARNED, op, detail, inArgs, phase, category);
+export function unlearned(op: u32, detail: u32, inArgs: u32, phase: u32, category: u32, fixedName: u32): usize {
+  return setState(UNLEARNED, op, detail, inArgs, phase, category, fixedName);
 }
-function setState(node: usize, op: u32, detail: u32, inArgs: u32, phase: u32, category: u32): usize {
+function setState(node: usize, op: u32, detail: u32, inArgs: u32, phase: u32, category: u32, fixedName: u32): usize {
   store<u32>(node, op, OP); store<u32>(node, detail, DETAIL);
   store<u32>(node, inArgs, IN_ARGS); store<u32>(node, phase, PHASE); store<u32>(node, category, CATEGORY);
+  store<u32>(node, fixedName, FIXED_NAME);
   return node;
 }

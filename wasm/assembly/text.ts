@@ -49,6 +49,19 @@
 
 /** p: at '[' or '{'. Returns the byte after the matching close. */
 export function nestedEnd(p: usize, end: usize): usize {
+  // Most are short lists of numbers, such as a grid: nothing inside but what ends them.
+  const head = v128.load(p, 1);
+  const inner = v128.andnot(head, i8x16.splat(0x20));
+  const closes = <u32>i8x16.bitmask(i8x16.eq(inner, i8x16.splat(0x5d)));
+  const others = <u32>i8x16.bitmask(v128.or(i8x16.eq(head, i8x16.splat(0x22)), i8x16.eq(inner, i8x16.splat(0x5b))));
+  if (closes && (others & (closes - 1)) == 0) {
+    const r = p + 2 + <usize>ctz(closes);
+    return r <= end ? r : 0;
+  }
+  return longNestedEnd(p, end);
+}
+
+function longNestedEnd(p: usize, end: usize): usize {
   const quote = i8x16.splat(0x22), back = i8x16.splat(0x5c), open = i8x16.splat(0x5b), close = i8x16.splat(0x5d);
   const fold = i8x16.splat(0x20); // '{' and '[', '}' and ']' differ in this bit only
   let depth: i32 = 0;
