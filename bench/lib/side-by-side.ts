@@ -22,15 +22,15 @@ export async function sideBySide(sides: readonly Side[], rounds: number): Promis
   const all = sides.map((s) => ({ name: s.name, seconds: [] as number[], peakMb: Number.NaN, output: '' }));
   for (let round = 0; round < rounds; round++) {
     for (const [i, side] of sides.entries()) {
-      process.stderr.write(`\r\x1b[2Kround ${round + 1}/${rounds}: ${side.name}`);
+      if (process.stderr.isTTY) process.stderr.write(`\r\x1b[2Kround ${round + 1}/${rounds}: ${side.name}`);
       const one = await runOnce(side);
       const m = all[i]!;
       m.seconds.push(one.seconds);
-      m.peakMb = Number.isNaN(m.peakMb) ? one.peakMb : Math.max(m.peakMb, one.peakMb);
+      m.peakMb = larger(m.peakMb, one.peakMb);
       m.output = one.output;
     }
   }
-  process.stderr.write('\r\x1b[2K');
+  if (process.stderr.isTTY) process.stderr.write('\r\x1b[2K');
   return all;
 }
 
@@ -47,7 +47,7 @@ async function runOnce(side: Side): Promise<{ seconds: number; peakMb: number; o
   });
   let peakMb = Number.NaN;
   const watch = setInterval(() => {
-    peakMb = Math.max(Number.isNaN(peakMb) ? 0 : peakMb, peakOf(child.pid));
+    peakMb = larger(peakMb, peakOf(child.pid));
   }, 5);
   const code = await new Promise((resolve) => child.once('close', resolve));
   clearInterval(watch);
@@ -55,6 +55,11 @@ async function runOnce(side: Side): Promise<{ seconds: number; peakMb: number; o
   if (code !== 0) throw new Error(`${side.name} ended with ${code}: ${output.slice(-500)}`);
   const own = /^seconds=([\d.]+)/m.exec(output);
   return { seconds: own ? Number(own[1]) : seconds, peakMb, output };
+}
+
+/** The larger one; NaN stands for unknown. */
+function larger(a: number, b: number): number {
+  return Number.isNaN(a) || b > a ? b : a;
 }
 
 /** The kernel's own high-water mark, so the last look before the end is enough. Linux only. */

@@ -1,7 +1,8 @@
 import { availableParallelism } from 'node:os';
+import { Worker } from 'node:worker_threads';
 import type { FoundFile } from '../sources/discover.js';
 import { runTask, type TaskResult, type Want } from './task.js';
-import { TaskWorker } from './task-worker.js';
+import type { FromWorker, ToWorker } from './worker.js';
 
 export interface ReadOptions {
   readonly want: Want;
@@ -26,26 +27,51 @@ export async function readAll(files: readonly FoundFile[], options: ReadOptions)
   const { want } = options;
   const here = (path: string, onBytes: (n: number) => void) => runTask(path, want, onBytes);
   const order = files.map((_, i) => i).sort((a, b) => files[b]!.size - files[a]!.size);
-  const size = files.reduce((n, f) => n + f.size, 0);
-  const jobs = options.jobs ?? (size < WORTH_A_THREAD ? 1 : availableParallelism());
-  // Standard input belongs to this thread.
-  const elsewhere = jobs > 1 ? order.filter((i) => files[i]!.path !== '-') : [];
-  const workers = Array.from({ length: Math.min(jobs, elsewhere.length) }, () => new TaskWorker());
-  const [only] = workers;
+  // Standard input belongs to this thread, and a single file is no faster in another: inflating is parallel already.
+  const elsewhere =
+    files.length > 1 && jobsFor(files, options) > 1 ? order.filter((i) => files[i]!.path !== '-') : [];
+  const workers = Array.from(
+    { length: Math.min(jobsFor(files, options), elsewhere.length) },
+    () => new TaskWorker(),
+  );
   try {
-    if (only && files.length === 1) await read(0, (path, onBytes) => only.parseFile(path, want, onBytes));
-    else {
-      const queue = elsewhere.values();
-      const drain = async (worker: TaskWorker) => {
-        for (const i of queue) await read(i, (path, onBytes) => worker.readFile(path, want, onBytes));
-      };
-      await Promise.all(workers.map(drain));
-      for (const i of order.filter((o) => !elsewhere.includes(o))) await read(i, here);
-    }
+    const queue = elsewhere.values();
+    const drain = async (worker: TaskWorker) => {
+      for (const i of queue) await read(i, (path, onBytes) => worker.run(path, want, onBytes));
+    };
+    await Promise.all(workers.map(drain));
+    for (const i of order.filter((o) => !elsewhere.includes(o))) await read(i, here);
   } finally {
     await Promise.all(workers.map((w) => w.close()));
   }
   return progress.results;
+}
+
+function jobsFor(files: readonly FoundFile[], options: ReadOptions): number {
+  const size = files.reduce((n, f) => n + f.size, 0);
+  return options.jobs ?? (size < WORTH_A_THREAD ? 1 : availableParallelism());
+}
+
+/** A thread that runs one task at a time. */
+class TaskWorker {
+  // Beside this module when bundled; tests of the sources run without threads.
+  readonly #worker = new Worker(new URL('./worker.js', import.meta.url));
+
+  run(path: string, want: Want, onBytes: (stored: number) => void): Promise<TaskResult> {
+    return new Promise((resolve, reject) => {
+      this.#worker.removeAllListeners();
+      this.#worker.once('error', reject);
+      this.#worker.on('message', (message: FromWorker) => {
+        if (message.type === 'bytes') onBytes(message.stored);
+        else resolve(message.result);
+      });
+      this.#worker.postMessage({ path, want } satisfies ToWorker);
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#worker.terminate();
+  }
 }
 
 class Progress {

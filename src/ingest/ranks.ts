@@ -19,7 +19,7 @@ export function assignRanks(members: readonly TaskMember[]): {
   readonly problems: readonly Problem[];
 } {
   const problems = new ProblemLog();
-  const said = members.map((m) => rankInFile(m));
+  const said = members.map((m) => m.identity.rank);
   noteConflicts(members, said, problems);
   const taken = new Set(said.map((rank, i) => rank ?? members[i]!.hints.rank));
   let next = 0;
@@ -33,12 +33,6 @@ export function assignRanks(members: readonly TaskMember[]): {
   noteGuesses(ranked, problems);
   noteDuplicates(ranked, problems);
   return { ranked, problems: problems.list() };
-}
-
-function rankInFile(member: TaskMember): number | null {
-  if (member.traceSummary) return member.traceSummary.distributed?.rank ?? null;
-  const ranks = new Set(member.logSummary?.runs.flatMap((r) => r.ranks.filter((rank) => rank >= 0)));
-  return ranks.size === 1 ? [...ranks][0]! : null;
 }
 
 function noteConflicts(
@@ -71,9 +65,7 @@ function noteGuesses(ranked: readonly RankedMember[], problems: ProblemLog): voi
 function noteDuplicates(ranked: readonly RankedMember[], problems: ProblemLog): void {
   const seen = new Map<string, RankedMember>();
   for (const r of ranked) {
-    const steps = r.member.traceSummary?.steps;
-    const window = r.member.hints.step ?? `${steps?.[0]?.index}-${steps?.at(-1)?.index}`;
-    const key = `${r.member.kind} ${r.rank} ${window}`;
+    const key = `${r.member.kind} ${r.rank} ${r.member.hints.step ?? r.member.identity.window}`;
     const first = seen.get(key);
     if (!first) seen.set(key, r);
     else {

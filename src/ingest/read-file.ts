@@ -1,62 +1,41 @@
 import type { Problem } from '../base/problem.js';
 import { type Member, visitMembers } from '../sources/open.js';
-import { type MemberEnd, MemberReader, type MemberResult, type MemberStart } from './member-reader.js';
+import { MemberReader, type MemberResult } from './member-reader.js';
 
-export interface FileResult {
+export interface FileResult<T> {
   readonly path: string;
   readonly storedBytes: number;
-  readonly members: readonly MemberResult[];
+  /** What `use` made of each member. */
+  readonly members: readonly T[];
   readonly problems: readonly Problem[];
 }
 
 /** Called while reading, with bytes as stored. */
 export type OnBytes = (stored: number) => void;
 
-/** Takes the bytes of one member, here or in another thread. */
-export interface MemberSink {
-  /** False: stop. A promise: wait before the next chunk. */
-  push(chunk: Uint8Array, storedBytes: number): boolean | Promise<boolean>;
-  finish(end: MemberEnd): void;
-}
-
-/** Reads every member of one file with the reader that recognises it. Throws InputError when it cannot be opened. */
-export async function readFile(path: string, onBytes: OnBytes = () => {}): Promise<FileResult> {
-  const members: MemberResult[] = [];
-  const file = await pourFile(path, onBytes, (start) => {
-    const reader = new MemberReader(start);
-    return {
-      push: (chunk, stored) => reader.push(chunk, stored),
-      finish: (end) => {
-        members.push(reader.finish(end));
-      },
-    };
-  });
-  return { ...file, members };
-}
-
-/** The bytes of every member of a file into sinks. */
-export async function pourFile(
+/**
+ * Reads every member of one file with the reader that recognises it. `use` takes what is needed of each before the next
+ * is read, so that an archive of many traces needs the memory of one. Throws InputError when it cannot be opened.
+ */
+export async function readFile<T>(
   path: string,
-  onBytes: OnBytes,
-  sinkFor: (start: MemberStart) => MemberSink,
-): Promise<Omit<FileResult, 'members'>> {
+  use: (member: MemberResult) => T,
+  onBytes: OnBytes = () => {},
+): Promise<FileResult<T>> {
+  const members: T[] = [];
   const visited = await visitMembers(path, async (member) => {
-    await pourMember(
-      member,
-      sinkFor({ file: path, path: member.path, storedSize: member.storedSize }),
-      onBytes,
-    );
+    members.push(use(await readMember(path, member, onBytes)));
   });
-  return { path, storedBytes: visited.storedBytes, problems: visited.problems };
+  return { path, storedBytes: visited.storedBytes, problems: visited.problems, members };
 }
 
-async function pourMember(member: Member, sink: MemberSink, onBytes: OnBytes): Promise<void> {
+async function readMember(file: string, member: Member, onBytes: OnBytes): Promise<MemberResult> {
   const { stats, chunks } = member.stream;
+  const reader = new MemberReader({ file, path: member.path, storedSize: member.storedSize });
   for await (const chunk of chunks) {
-    const more = sink.push(chunk, stats.storedBytes);
-    if (!(typeof more === 'boolean' ? more : await more)) break;
+    if (!reader.push(chunk, stats.storedBytes)) break;
     onBytes(stats.storedBytes);
   }
   const { storedBytes, decodedBytes, encodings, problems } = stats;
-  sink.finish({ storedBytes, decodedBytes, encodings, problems: problems.list() });
+  return reader.finish({ storedBytes, decodedBytes, encodings, problems: problems.list() });
 }

@@ -74,9 +74,7 @@ function sift(files: readonly FoundFile[], results: readonly TaskResult[], probl
 
 /** A trace without a single event, and a log without a record, are no input. */
 function isUsable(member: TaskMember): boolean {
-  if (member.kind === 'kineto') return member.traceSummary!.events > 0;
-  if (member.kind === 'events') return member.logSummary!.runs.length > 0;
-  return false;
+  return member.kind !== 'unknown' && member.identity.events > 0;
 }
 
 function whyNot(result: TaskResult): string {

@@ -1,4 +1,3 @@
-import type { CheckResult } from '../analyses/health/finding.js';
 import type { Problem } from '../base/problem.js';
 import type { EventLog } from '../model/event-log.js';
 import { Trace } from '../model/trace.js';
@@ -19,8 +18,6 @@ interface RunFile {
 }
 export interface RunTrace extends RunFile {
   readonly trace: Trace;
-  /** What its health checks found. */
-  readonly checks: readonly CheckResult[];
 }
 export interface RunLog extends RunFile {
   readonly log: EventLog;
@@ -46,7 +43,7 @@ export async function readRun(paths: string | readonly string[], options: ReadRu
   const { members, ignored, problems } = await readInputs(list, { want: 'trace', ...options });
   return {
     traces: members.flatMap((m) =>
-      m.member.trace ? [{ ...fileOf(m), trace: new Trace(m.member.trace), checks: m.member.checks }] : [],
+      m.member.trace ? [{ ...fileOf(m), trace: new Trace(m.member.trace) }] : [],
     ),
     logs: members.flatMap((m) => (m.member.log ? [{ ...fileOf(m), log: m.member.log }] : [])),
     ignored,

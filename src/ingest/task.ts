@@ -22,12 +22,24 @@ export type Want = 'trace' | 'summary';
 
 export interface TaskMember extends Omit<MemberResult, 'content'> {
   readonly kind: 'kineto' | 'events' | 'unknown';
+  readonly identity: MemberIdentity;
+  /** Why nothing reads it; null for what is read. */
   readonly looksLike: string | null;
+  /** With `summary`. */
   readonly traceSummary: TraceSummary | null;
   readonly logSummary: EventLogSummary | null;
   readonly checks: readonly CheckResult[];
+  /** With `trace`. */
   readonly trace: TraceData | null;
   readonly log: EventLog | null;
+}
+
+/** What the content says about which part of the run it is. */
+export interface MemberIdentity {
+  readonly events: number;
+  readonly rank: number | null;
+  /** Traces of one rank with different windows are no duplicates. */
+  readonly window: string;
 }
 
 export interface TaskResult {
@@ -39,55 +51,55 @@ export interface TaskResult {
   readonly error: string | null;
 }
 
-/** Reads one file in this thread and derives what is wanted. */
-export function runTask(path: string, want: Want, onBytes: OnBytes): Promise<TaskResult> {
-  return withoutInputErrors(path, async () => {
-    const { members, ...file } = await readFile(path, onBytes);
-    return { ...file, members: members.map((m) => digest(m, want)), error: null };
-  });
-}
-
-/** A file that cannot be opened is a result like any other: the rest of the run goes on. */
-export async function withoutInputErrors(path: string, read: () => Promise<TaskResult>): Promise<TaskResult> {
+/** Reads one file and derives what is wanted. Runs in a worker or in the main thread alike. */
+export async function runTask(path: string, want: Want, onBytes: OnBytes): Promise<TaskResult> {
   try {
-    return await read();
+    return { ...(await readFile(path, (member) => digest(member, want), onBytes)), error: null };
   } catch (error) {
+    // A file that cannot be opened is a result like any other: the rest of the run goes on.
     if (!(error instanceof InputError)) throw error;
     return { path, storedBytes: 0, members: [], problems: [], error: error.message };
   }
 }
 
-/** What is wanted of a member; drops the rest. */
-export function digest({ content, ...member }: MemberResult, want: Want): TaskMember {
-  const inputChecks = member.problems.map(inputProblem);
+/** What is wanted of a member; the rest is dropped. */
+function digest({ content, ...member }: MemberResult, want: Want): TaskMember {
+  const identity: MemberIdentity = { events: 0, rank: null, window: '' };
   const nothing = { looksLike: null, traceSummary: null, logSummary: null, trace: null, log: null };
-  const keep = want === 'trace';
+  const base = { ...member, ...nothing, identity, checks: member.problems.map(inputProblem) };
   switch (content.kind) {
     case 'unknown':
-      return { ...member, ...nothing, kind: 'unknown', looksLike: content.looksLike, checks: inputChecks };
+      return { ...base, kind: 'unknown', looksLike: content.looksLike };
     case 'events': {
-      const logSummary = summariseEventLog(content.log);
-      return {
-        ...member,
-        ...nothing,
-        kind: 'events',
-        logSummary,
-        log: keep ? content.log : null,
-        checks: inputChecks,
-      };
+      const log = { ...base, kind: 'events', identity: logIdentity(content.log) } as const;
+      return want === 'trace'
+        ? { ...log, log: content.log }
+        : { ...log, logSummary: summariseEventLog(content.log) };
     }
     default: {
       const trace = new Trace(content.trace);
-      const checks = [...inputChecks, ...checkTrace(trace)];
-      const traceSummary = summariseTrace(trace);
-      return {
-        ...member,
-        ...nothing,
-        kind: 'kineto',
-        traceSummary,
-        trace: keep ? content.trace : null,
-        checks,
-      };
+      const traced = { ...base, kind: 'kineto', identity: traceIdentity(trace) } as const;
+      if (want === 'trace') return { ...traced, trace: content.trace };
+      const checks = [...base.checks, ...checkTrace(trace)];
+      return { ...traced, checks, traceSummary: summariseTrace(trace) };
     }
   }
+}
+
+function traceIdentity(trace: Trace): MemberIdentity {
+  const { steps, data } = trace;
+  return {
+    events: data.kinds.reduce((n, k) => n + k.events, 0),
+    rank: data.header.distributed?.rank ?? null,
+    window: `${steps[0]?.index}-${steps.at(-1)?.index}`,
+  };
+}
+
+function logIdentity(log: EventLog): MemberIdentity {
+  const ranks = new Set(log.runs.flatMap((run) => [...new Set(run.rank)].filter((r) => r >= 0)));
+  return {
+    events: log.runs.reduce((n, run) => n + run.rows, 0),
+    rank: ranks.size === 1 ? [...ranks][0]! : null,
+    window: log.runs.map((run) => run.id).join(),
+  };
 }

@@ -1,6 +1,5 @@
 import { promises as fs, type Stats } from 'node:fs';
 import { isAbsolute, relative } from 'node:path';
-import { glob, isDynamicPattern } from 'tinyglobby';
 import { describeSystemError, InputError } from '../base/input-error.js';
 import { type Problem, ProblemLog } from '../base/problem.js';
 import { walkDirectory } from './directory.js';
@@ -81,12 +80,14 @@ async function statOrNull(path: string): Promise<Stats | null> {
     return await fs.stat(path);
   } catch (error) {
     const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
-    if (isMissing && isDynamicPattern(path)) return null;
+    // Loaded here: it takes longer than most files to read, and few paths are patterns.
+    if (isMissing && (await import('tinyglobby')).isDynamicPattern(path)) return null;
     throw new InputError(`cannot read ${path}: ${describeSystemError(error)}`);
   }
 }
 
 async function expand(pattern: string): Promise<readonly string[]> {
+  const { glob } = await import('tinyglobby');
   const found = await glob([pattern], { absolute: true, expandDirectories: false, onlyFiles: false });
   const cwd = process.cwd();
   const paths = isAbsolute(pattern) ? found : found.map((path) => relative(cwd, path));

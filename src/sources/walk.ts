@@ -6,8 +6,6 @@ import { gunzip } from './inflate.js';
 import type { Layer } from './layer.js';
 import { deliver, type Place, type Walk } from './member.js';
 import { type TarMember, tarMembers } from './tar.js';
-import { zipMembers } from './zip.js';
-import { unzstd } from './zstd.js';
 
 /** Nobody packs deeper on purpose; a quine of a gzip goes on for ever. */
 const MAX_DEPTH = 4;
@@ -39,7 +37,9 @@ const openers: Readonly<Record<Encoding, Opener>> = {
     return walkLayer({ cursor, extent: null, size: layer.size, stored }, place, walk);
   },
 
-  zstd(layer, place, walk) {
+  // These two bring a library along, which takes longer to load than most files to read: only when needed.
+  async zstd(layer, place, walk) {
+    const { unzstd } = await import('./zstd.js');
     const cursor = new Cursor(unzstd(layer, walk));
     return walkLayer({ ...layer, cursor, extent: null }, place, walk);
   },
@@ -48,7 +48,8 @@ const openers: Readonly<Record<Encoding, Opener>> = {
     return walkMembers(tarMembers(layer, walk.faults), (member) => tarLayer(layer, member), place, walk);
   },
 
-  zip(layer, place, walk) {
+  async zip(layer, place, walk) {
+    const { zipMembers } = await import('./zip.js');
     return walkMembers(zipMembers(layer, walk, place.path), (member) => member.layer, place, walk);
   },
 };

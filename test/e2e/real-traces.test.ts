@@ -54,7 +54,7 @@ describe.each([
   it.each(files.map((f) => [f.slice(root.length - 1), f]))(
     '%s has the counts of a plain parse',
     async (_, file) => {
-      const { members } = await readFile(file);
+      const { members } = await readFile(file, (m) => m);
       const [member] = members;
       if (member?.content.kind !== 'kineto') throw new Error(`not read as a trace: ${member?.content.kind}`);
       expect(member.problems).toEqual([]);

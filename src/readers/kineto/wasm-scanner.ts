@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { packageRoot } from '../../base/package-root.js';
 import {
   type Batch,
   type BatchTable,
@@ -66,8 +67,7 @@ let compiled: object | null | undefined;
 function scannerModule(): object | null {
   if (compiled === undefined) {
     try {
-      // dist/readers/kineto/ and src/readers/kineto/ lie equally deep, so this holds in both.
-      const file = readFileSync(new URL('../../../wasm/scanner.wasm', import.meta.url));
+      const file = readFileSync(new URL('wasm/scanner.wasm', packageRoot()));
       compiled = new WebAssembly.Module(file);
     } catch {
       compiled = null;
