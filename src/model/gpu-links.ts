@@ -69,6 +69,7 @@ function rowIndex(calls: Uint32Array, correlation: Uint32Array): (id: number) =>
     if (c < min) min = c;
     if (c > max) max = c;
   }
+  if (max < min) return () => -1; // no call has an id
   // Ids are nearly always dense, if not from zero: an array then, a map otherwise.
   if (max - min < Math.max(calls.length * 16, 1 << 16)) {
     const index = new Int32Array(max - min + 1); // place + 1, so that a fresh array means "none"

@@ -1,6 +1,13 @@
 import type { Problem } from '../../base/problem.js';
 import type { Trace } from '../../model/trace.js';
-import type { CheckResult, Grade, Health, HealthProblem, Severity } from './finding.js';
+import {
+  type CheckResult,
+  found,
+  type Grade,
+  type Health,
+  type HealthProblem,
+  type Severity,
+} from './finding.js';
 import { missingRanks, type RankWindow, startSkew } from './run-checks.js';
 import { TRACE_CHECKS } from './trace-checks.js';
 
@@ -25,7 +32,15 @@ const SEVERITY: Readonly<Record<string, Severity>> = {
 };
 
 export function checkTrace(trace: Trace): readonly CheckResult[] {
-  return TRACE_CHECKS.flatMap((check) => check(trace));
+  return TRACE_CHECKS.flatMap((check) => {
+    try {
+      return check(trace);
+    } catch (error) {
+      // A bug in one check must not cost the user all the others.
+      const message = `the check ${check.name} failed: ${error instanceof Error ? error.message : String(error)}`;
+      return found('warning', 'check-failed', 1, message, 'please report it; the other checks ran');
+    }
+  });
 }
 
 export function inputProblem(problem: Problem): CheckResult {

@@ -85,7 +85,7 @@ function orphanedGpuWork(trace: Trace): readonly CheckResult[] {
   const { workWithoutLaunch, work } = trace.links;
   if (work.length === 0 || trace.links.launches === 0) return [];
   const severity = workWithoutLaunch > work.length * 0.05 ? 'warning' : 'note';
-  const message = `GPU work without the call that started it, of ${work.length}: launched before the window, or not recorded`;
+  const message = 'GPU work without the call that started it: launched before the window, or not recorded';
   return found(severity, 'gpu-work-without-launch', workWithoutLaunch, message, 'it belongs to no step');
 }
 
@@ -94,7 +94,7 @@ function droppedGpuWork(trace: Trace): readonly CheckResult[] {
   const { launchesWithoutWork, launches, work } = trace.links;
   if (work.length === 0) return [];
   const severity = launchesWithoutWork > launches * 0.02 ? 'warning' : 'note';
-  const message = `launches without GPU work, of ${launches}: dropped by the profiler, or still running when it stopped`;
+  const message = 'launches without GPU work: dropped by the profiler, or still running when it stopped';
   return found(
     severity,
     'launch-without-gpu-work',

@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest';
+import { drawTrace } from '../../../test/helpers/draw-trace.js';
+import { checkTrace, summariseHealth } from './health.js';
+import type { RankWindow } from './run-checks.js';
+
+const codes = (drawing: string, header = {}) => checkTrace(drawTrace(drawing, header)).map((p) => p.code);
+
+/** Two steps, two kernels each, all launched in the window. */
+const HEALTHY = `
+  host 1  ProfilerStep#3 0-100 | cudaLaunchKernel 10-12 #1 | cudaLaunchKernel 20-22 #2
+  host 1  ProfilerStep#4 100-200 | cudaLaunchKernel 110-112 #3 | cudaLaunchKernel 120-122 #4
+  gpu 7   gemm 15-60 #1 | relu 61-90 #2 | gemm 115-160 #3 | relu 161-190 #4`;
+const without = (text: string) => HEALTHY.replace(text, '');
+
+describe('checks of a trace', () => {
+  it('has nothing to say about a healthy one', () => expect(codes(HEALTHY)).toEqual([]));
+
+  it.each([
+    ['no-gpu-work', HEALTHY.split('\n').slice(0, 3).join('\n'), {}],
+    ['no-steps', HEALTHY.replace(/ProfilerStep#\d/g, 'train'), {}],
+    ['short-window', HEALTHY.replace('ProfilerStep#4', 'train'), {}],
+    ['cut-last-step', without('| cudaLaunchKernel 120-122 #4').replace('| relu 161-190 #4', ''), {}],
+    ['gpu-work-without-launch', HEALTHY.replace('relu 161-190 #4', 'relu 161-190 #9'), {}],
+    ['launch-without-gpu-work', without('| relu 161-190 #4'), {}],
+    ['compile-in-window', `${HEALTHY}\nhost 1  cuModuleLoadData 130-140 #50`, {}],
+    ['compile-in-window', `${HEALTHY}\nhost 1  _compile.compile_inner (dynamo_timed) 130-140`, {}],
+    ['with-stack', `${HEALTHY}\nhost 1  train.py(3): step 130-140`, {}],
+    ['with-stack', HEALTHY, { with_stack: 1 }],
+    ['slow-switches', HEALTHY, { record_shapes: 1 }],
+    ['overlapping-spans', `${HEALTHY}\nhost 1  aten::a 190-230`, {}],
+    ['negative-duration', `${HEALTHY}\nhost 1  aten::a 30-20`, {}],
+    ['zero-duration', `${HEALTHY}\ngpu 8  relu 30-30 #1`, {}],
+  ])('finds %s', (code, drawing, header) => {
+    expect(codes(drawing, header)).toContain(code);
+  });
+
+  it('knows how bad it is', () => {
+    const perRank = (drawing: string) => [{ rank: 0, problems: checkTrace(drawTrace(drawing)) }];
+    expect(summariseHealth(perRank(HEALTHY), [], []).grade).toBe('good');
+    expect(summariseHealth(perRank(HEALTHY.replace('ProfilerStep#4', 'train')), [], []).grade).toBe('usable');
+    const noDevice = HEALTHY.split('\n').slice(0, 3).join('\n');
+    expect(summariseHealth(perRank(noDevice), [], []).grade).toBe('poor');
+  });
+});
+
+describe('checks across ranks', () => {
+  const window = (rank: number, startMs: number, more: Partial<RankWindow> = {}): RankWindow => {
+    const start = 1_790_000_000_000_000_000n + BigInt(startMs) * 1_000_000n;
+    return { group: '', rank, startNs: start, endNs: start + 500_000_000n, worldSize: 2, ...more };
+  };
+  const found = (windows: readonly RankWindow[]) =>
+    summariseHealth([], [], windows).problems.map((p) => p.code);
+
+  it.each([
+    ['nothing when they start together', [window(0, 0), window(1, 20)], []],
+    ['profilers that start apart', [window(0, 0), window(1, 300)], ['start-skew']],
+    ['traces of different times', [window(0, 0), window(1, 9000)], ['disjoint-windows']],
+    [
+      'nothing for windows of different steps',
+      [window(0, 0), window(1, 0), window(0, 9000, { group: '20' })],
+      [],
+    ],
+    ['ranks that are missing', [window(0, 0, { worldSize: 8 })], ['missing-ranks']],
+    ['nothing when the time is unknown', [window(0, 0, { startNs: null }), window(1, 9000)], []],
+  ])('%s', (_, windows, expected) => {
+    expect(found(windows)).toEqual(expected);
+  });
+
+  it('joins the same problem of several ranks', () => {
+    const problems = checkTrace(drawTrace(HEALTHY, { record_shapes: 1 }));
+    const health = summariseHealth(
+      [0, 1, 2].map((rank) => ({ rank, problems })),
+      [],
+      [],
+    );
+    expect(health.problems).toMatchObject([{ code: 'slow-switches', count: 3, ranks: [0, 1, 2] }]);
+  });
+});
