@@ -74,9 +74,8 @@ function joinIds(
   shifts: readonly number[],
   range: ReadonlyMap<string, { min: number; max: number }>,
 ) {
-  const ids = ['correlation', 'id'].map((k) => range.get(k)).filter((r) => r !== undefined);
-  const shift = Math.max(0, ...ids.map((r) => r.max)) - Math.min(...ids.map((r) => r.min)) + 1;
-  return shifts.map((s, i) => (keys[i] === 'correlation' || keys[i] === 'id' ? shift : s));
+  const ids = range.get('correlation') ?? { min: 0, max: 0 };
+  return shifts.map((s, i) => (keys[i] === 'correlation' || keys[i] === 'id' ? ids.max - ids.min + 1 : s));
 }
 
 function render({ texts, numbers, shifts }: Template, copy: number): string {

@@ -3,7 +3,7 @@
  * when they are written, so a generous guess costs address space and nothing else, while growing by copying would hold
  * a column twice.
  */
-export type NumericArray = Uint8Array | Uint16Array | Uint32Array | Int32Array | Float64Array;
+export type NumericArray = Uint8Array | Uint16Array | Uint32Array | Int32Array | Float32Array | Float64Array;
 type NumericArrayConstructor<T extends NumericArray> = new (length: number) => T;
 
 export class Column<T extends NumericArray> {

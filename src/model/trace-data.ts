@@ -34,6 +34,7 @@ export interface TraceData {
   readonly header: TraceHeader;
 
   readonly gpu: GpuTable;
+  readonly graphs: GraphTable;
   readonly copies: CopyTable;
   readonly ops: OpTable;
   readonly shapes: ShapeTable;
@@ -73,21 +74,26 @@ export interface TrackInfo {
 export interface SideTable {
   readonly row: Uint32Array;
 }
-/** Arguments of device work. NO_I32 / NO_ID / NaN / string id 0: none. */
+/** Arguments of device work. */
 export interface GpuTable extends SideTable {
+  /** NO_I32: none. */
   readonly stream: Int32Array;
-  readonly device: Int32Array;
-  /** String ids of `[x, y, z]`. */
+  /** 255: none. */
+  readonly device: Uint8Array;
+  /** String ids of `[x, y, z]`. 0: none. */
   readonly grid: Uint32Array;
   readonly block: Uint32Array;
-  /** Per thread. */
-  readonly registers: Uint32Array;
-  /** Bytes. */
+  /** Per thread. 65535: none. */
+  readonly registers: Uint16Array;
+  /** Bytes. NO_ID: none. */
   readonly sharedMemory: Uint32Array;
-  /** Estimated, percent. */
-  readonly occupancy: Float64Array;
-  /** CUDA graph node. */
-  readonly graphNode: Uint32Array;
+  /** Estimated, percent. NaN: none. */
+  readonly occupancy: Float32Array;
+}
+/** Kernels launched by a CUDA graph. NO_ID: none. */
+export interface GraphTable extends SideTable {
+  readonly graph: Uint32Array;
+  readonly node: Uint32Array;
 }
 /** Copies and fills. */
 export interface CopyTable extends SideTable {
@@ -98,7 +104,8 @@ export interface CopyTable extends SideTable {
 /** Autograd's numbering: the same sequence in forward and backward. */
 export interface OpTable extends SideTable {
   readonly sequence: Uint32Array;
-  readonly forwardThread: Uint32Array;
+  /** 65535: none. */
+  readonly forwardThread: Uint16Array;
 }
 /** String ids of the JSON as written, e.g. `[[8, 512], []]`. */
 export interface ShapeTable extends SideTable {

@@ -54,7 +54,8 @@ export function dumpTrace(trace: TraceData): unknown[] {
       const entry: Record<string, unknown> = {};
       for (const [name, values] of Object.entries(columns)) {
         const v = values[i]!;
-        if (name === 'row' || v === NO_ID || v === NO_I32 || Number.isNaN(v)) continue;
+        if (name === 'row' || v === NO_ID || v === NO_I32 || Number.isNaN(v) || isNarrowNone(values, v))
+          continue;
         if (table === 'flows' && name === 'kind') entry.kind = kindText(trace, v);
         else if (!TEXT_COLUMNS.has(name)) entry[name] = v;
         else if (v !== 0) entry[name] = rawText(strings, v);
@@ -74,6 +75,11 @@ export function dumpTrace(trace: TraceData): unknown[] {
     wide: trace.wideIds.filter((w) => w.row === row).map((w) => `${w.field}=${w.text}`),
     ...side.get(row),
   }));
+}
+
+/** All ones, in the small types. */
+function isNarrowNone(values: ArrayLike<number>, v: number): boolean {
+  return (values instanceof Uint8Array && v === 0xff) || (values instanceof Uint16Array && v === 0xffff);
 }
 
 function kindText(trace: TraceData, kind: number): string {

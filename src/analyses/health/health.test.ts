@@ -27,7 +27,8 @@ describe('checks of a trace', () => {
     ['with-stack', `${HEALTHY}\nhost 1  train.py(3): step 130-140`, {}],
     ['with-stack', HEALTHY, { with_stack: 1 }],
     ['slow-switches', HEALTHY, { record_shapes: 1 }],
-    ['overlapping-spans', `${HEALTHY}\nhost 1  aten::a 190-230`, {}],
+    ['overlapping-spans', `${HEALTHY}\nhost 1  aten::a 130-140 | aten::b 135-150`, {}],
+    ['overlapping-spans', `${HEALTHY}\ngpu 9  k 130-140 #1 | k 135-150 #1`, {}],
     ['negative-duration', `${HEALTHY}\nhost 1  aten::a 30-20`, {}],
     ['zero-duration', `${HEALTHY}\ngpu 8  relu 30-30 #1`, {}],
   ])('finds %s', (code, drawing, header) => {

@@ -1,11 +1,12 @@
-import { Column, type NumericArray } from '../../base/columns.js';
+import { Column } from '../../base/columns.js';
 import type { ProblemLog } from '../../base/problem.js';
 import { categoryOf } from '../../model/category.js';
 import { StringTable } from '../../model/string-table.js';
 import type { KindInfo, TraceData, TraceHeader, WideId } from '../../model/trace-data.js';
 import { pairBeginEnd } from './begin-end.js';
-import type { Batch, BatchTable, ScannerTables } from './scanner.js';
-import { SIDE_TABLES, type SideTableSchema, WIDE_FIELDS } from './schema.js';
+import type { Batch, ScannerTables } from './scanner.js';
+import { SIDE_TABLES, WIDE_FIELDS } from './schema.js';
+import { type SideArrays, SideColumns } from './side-columns.js';
 
 /** Batches of the scanner to the columns of the model, each in the narrowest type that holds it. */
 export class TraceBuilder {
@@ -21,6 +22,7 @@ export class TraceBuilder {
   #track: Column<Uint8Array> | Column<Uint16Array> = new Column(Uint8Array);
   readonly #kind = new Column(Uint8Array);
   readonly #offsets = new Column(Float64Array);
+  readonly #tooWide: WideId[] = [];
   readonly #side = SIDE_TABLES.map((schema) => new SideColumns(schema));
 
   constructor(progress: () => number) {
@@ -30,9 +32,8 @@ export class TraceBuilder {
   append(batch: Batch): void {
     const first = this.#rows;
     this.#rows += batch.rows;
-    const done = this.#progress();
-    // A tenth more than it looks like: pages that stay unwritten cost nothing.
-    this.#expected = done > 0 ? Math.min(this.#rows / done, this.#rows * 1000) * 1.1 : this.#rows * 1.5;
+    const growth = this.#growth();
+    this.#expected = this.#rows * growth;
     const expected = this.#expected;
     this.#ts.append(batch.ts, expected);
     this.#appendDurations(batch, first);
@@ -47,8 +48,20 @@ export class TraceBuilder {
     this.#kind.append(batch.kind, expected);
     this.#offsets.append(batch.offsets, expected / 256 + 1);
     SIDE_TABLES.forEach((t, i) => {
-      this.#side[i]!.append(batch.side[t.name], this.#rows, expected);
+      this.#side[i]!.append(batch.side[t.name], growth, (row, column, value) => {
+        this.#tooWide.push({ row, field: `${t.name}.${column}`, text: String(value) });
+      });
     });
+  }
+
+  /**
+   * How many rows to make room for, for each there is. Generous, above all early on when little is known: pages that
+   * stay unwritten cost nothing, while growing later copies a column that may be hundreds of megabytes.
+   */
+  #growth(): number {
+    const done = this.#progress();
+    if (!(done > 0)) return 1.5;
+    return Math.min((done < 0.05 ? 2.5 : 1.3) / done, 10_000);
   }
 
   #appendDurations(batch: Batch, first: number): void {
@@ -89,7 +102,7 @@ export class TraceBuilder {
       baseNs: tables.baseNs,
       header,
       ...(side as unknown as SideModel),
-      wideIds: wideIds(side.wideIds as SideArrays, text),
+      wideIds: [...wideIds(side.wideIds as SideArrays, text), ...this.#tooWide].sort((a, b) => a.row - b.row),
     };
   }
 }
@@ -112,36 +125,6 @@ type SideModel = Omit<
   | 'baseNs'
   | 'header'
 >;
-type SideArrays = Readonly<Record<string, NumericArray>>;
-
-class SideColumns {
-  readonly #names: readonly string[];
-  readonly #row = new Column(Uint32Array);
-  readonly #columns: readonly Column<NumericArray>[];
-
-  constructor(schema: SideTableSchema) {
-    this.#names = Object.keys(schema.columns);
-    this.#columns = Object.values(schema.columns).map((type) => {
-      const array = type === 'f64' ? Float64Array : type === 'i32' ? Int32Array : Uint32Array;
-      return new Column<NumericArray>(array);
-    });
-  }
-
-  append(block: BatchTable, rows: number, expectedRows: number): void {
-    if (block.rows === 0) return;
-    const expected = ((this.#row.length + block.rows) / rows) * expectedRows;
-    this.#row.append(block.row, expected);
-    this.#columns.forEach((c, i) => {
-      c.append(block.columns[i]!, expected);
-    });
-  }
-
-  finish(): SideArrays {
-    const columns = this.#columns.map((c, i) => [this.#names[i]!, c.finish()] as const);
-    return { row: this.#row.finish(), ...Object.fromEntries(columns) };
-  }
-}
-
 function wideIds(table: SideArrays, text: StringTable): WideId[] {
   const out: WideId[] = [];
   for (let i = 0; i < table.row!.length; i++) {

@@ -36,14 +36,18 @@ export const SIDE_TABLES = [
     16384,
     {
       ...{ stream: 'i32', device: 'i32', grid: 'token', block: 'token' },
-      ...{ registers: 'u32', sharedMemory: 'u32', occupancy: 'f64', graphNode: 'u32' },
+      ...{ registers: 'u32', sharedMemory: 'u32', occupancy: 'f64' },
     } as const,
     {
       ...{ stream: 'stream', device: 'device', grid: 'grid', block: 'block' },
       ...{ 'registers per thread': 'registers', 'shared memory': 'sharedMemory' },
-      ...{ 'est. achieved occupancy %': 'occupancy', 'graph node id': 'graphNode' },
+      ...{ 'est. achieved occupancy %': 'occupancy' },
     },
   ),
+  table('graphs', 8192, { graph: 'u32', node: 'u32' } as const, {
+    'graph id': 'graph',
+    'graph node id': 'node',
+  }),
   table('copies', 8192, { bytes: 'f64', bandwidth: 'f64' } as const, {
     bytes: 'bytes',
     'memory bandwidth (GB/s)': 'bandwidth',

@@ -1,0 +1,79 @@
+import { Column, type NumericArray } from '../../base/columns.js';
+import { NO_I32, NO_ID } from '../../model/trace-data.js';
+import type { BatchTable } from './scanner.js';
+import type { SideTableSchema } from './schema.js';
+
+/** Columns kept in a smaller type than the scanner's, where values are small and rows many. */
+const NARROW: Readonly<Record<string, NarrowType>> = {
+  'gpu.device': { type: Uint8Array, none: 0xff },
+  'gpu.registers': { type: Uint16Array, none: 0xffff },
+  'gpu.occupancy': { type: Float32Array, none: Number.NaN },
+  'ops.forwardThread': { type: Uint16Array, none: 0xffff },
+};
+interface NarrowType {
+  readonly type: new (length: number) => NumericArray;
+  readonly none: number;
+}
+
+export type SideArrays = Readonly<Record<string, NumericArray>>;
+
+/** A value that does not fit its narrow column. */
+export type OnTooWide = (row: number, column: string, value: number) => void;
+
+/** One side table: rows and columns, each in the type the model has. */
+export class SideColumns {
+  readonly #schema: SideTableSchema;
+  readonly #names: readonly string[];
+  readonly #row = new Column(Uint32Array);
+  readonly #columns: readonly Column<NumericArray>[];
+
+  constructor(schema: SideTableSchema) {
+    this.#schema = schema;
+    this.#names = Object.keys(schema.columns);
+    this.#columns = Object.entries(schema.columns).map(([name, type]) => {
+      const wide = type === 'f64' ? Float64Array : type === 'i32' ? Int32Array : Uint32Array;
+      return new Column<NumericArray>(NARROW[`${schema.name}.${name}`]?.type ?? wide);
+    });
+  }
+
+  /** `growth`: how many entries to expect in the end for each there is now. */
+  append(block: BatchTable, growth: number, onTooWide: OnTooWide): void {
+    if (block.rows === 0) return;
+    const expected = (this.#row.length + block.rows) * growth;
+    this.#row.append(block.row, expected);
+    this.#columns.forEach((column, i) => {
+      const narrow = NARROW[`${this.#schema.name}.${this.#names[i]}`];
+      const values = block.columns[i]!;
+      column.append(
+        narrow
+          ? narrowed(values, narrow, (k) => onTooWide(block.row[k]!, this.#names[i]!, values[k]!))
+          : values,
+        expected,
+      );
+    });
+  }
+
+  finish(): SideArrays {
+    const columns = this.#columns.map((c, i) => [this.#names[i]!, c.finish()] as const);
+    return { row: this.#row.finish(), ...Object.fromEntries(columns) };
+  }
+}
+
+function narrowed(
+  values: NumericArray,
+  { type, none }: NarrowType,
+  onTooWide: (index: number) => void,
+): NumericArray {
+  const out = new type(values.length);
+  const isFloat = out instanceof Float32Array; // rounds, as everything of single precision does
+  for (let i = 0; i < values.length; i++) {
+    const v = values[i]!;
+    out[i] = v;
+    if (v === NO_ID || v === NO_I32) out[i] = none;
+    else if (!isFloat && (out[i] !== v || v === none)) {
+      out[i] = none;
+      onTooWide(i);
+    }
+  }
+  return out;
+}
