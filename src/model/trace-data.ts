@@ -14,7 +14,7 @@ export interface TraceData {
   /** Duration, ns. 0 for events without. Float64 only when some value is negative or above 4.29 s. */
   readonly dur: Uint32Array | Float64Array;
   /** String id. 0: none. */
-  readonly name: Uint16Array | Uint32Array;
+  readonly name: StringIds;
   /** `External id`: joins GPU work and runtime calls to the operator. NO_ID: none, or in `wideIds`. */
   readonly external: Uint32Array;
   /** `correlation`: joins a launch to its GPU work (`id` for flow and async events). NO_ID: none, or in `wideIds`. */
@@ -46,6 +46,9 @@ export interface TraceData {
   readonly flows: FlowTable;
   readonly wideIds: readonly WideId[];
 }
+
+/** Ids of strings; 0 means none. Uint32 only when there are more than 65,535. */
+export type StringIds = Uint16Array | Uint32Array;
 
 /** Sentinel of unsigned id columns. */
 export const NO_ID = 0xffffffff;
@@ -81,8 +84,8 @@ export interface GpuTable extends SideTable {
   /** 255: none. */
   readonly device: Uint8Array;
   /** String ids of `[x, y, z]`. 0: none. */
-  readonly grid: Uint32Array;
-  readonly block: Uint32Array;
+  readonly grid: StringIds;
+  readonly block: StringIds;
   /** Per thread. 65535: none. */
   readonly registers: Uint16Array;
   /** Bytes. NO_ID: none. */
@@ -109,8 +112,8 @@ export interface OpTable extends SideTable {
 }
 /** String ids of the JSON as written, e.g. `[[8, 512], []]`. */
 export interface ShapeTable extends SideTable {
-  readonly dims: Uint32Array;
-  readonly types: Uint32Array;
+  readonly dims: StringIds;
+  readonly types: StringIds;
 }
 export interface PythonTable extends SideTable {
   readonly id: Uint32Array;
@@ -119,16 +122,16 @@ export interface PythonTable extends SideTable {
 }
 /** The first nine are string ids; numbers are NaN where absent. */
 export interface CollectiveTable extends SideTable {
-  readonly collective: Uint32Array;
-  readonly dtype: Uint32Array;
-  readonly groupName: Uint32Array;
-  readonly groupDescription: Uint32Array;
-  readonly groupRanks: Uint32Array;
+  readonly collective: StringIds;
+  readonly dtype: StringIds;
+  readonly groupName: StringIds;
+  readonly groupDescription: StringIds;
+  readonly groupRanks: StringIds;
   /** Exceeds 2^53: kept as text. */
-  readonly commsId: Uint32Array;
-  readonly isAsync: Uint32Array;
-  readonly inSplit: Uint32Array;
-  readonly outSplit: Uint32Array;
+  readonly commsId: StringIds;
+  readonly isAsync: StringIds;
+  readonly inSplit: StringIds;
+  readonly outSplit: StringIds;
   readonly inElements: Float64Array;
   readonly outElements: Float64Array;
   readonly groupSize: Float64Array;
@@ -141,7 +144,7 @@ export interface CollectiveTable extends SideTable {
 }
 export interface SyncTable extends SideTable {
   /** String id of `Stream Sync`, `Event Sync`, ... */
-  readonly kind: Uint32Array;
+  readonly kind: StringIds;
   readonly stream: Int32Array;
   readonly event: Int32Array;
   readonly recordCorrelation: Int32Array;
@@ -157,8 +160,8 @@ export interface MemoryTable extends SideTable {
 }
 /** Names of processes and threads: rows with phase M. */
 export interface MetadataTable extends SideTable {
-  readonly name: Uint32Array;
-  readonly labels: Uint32Array;
+  readonly name: StringIds;
+  readonly labels: StringIds;
   readonly sortIndex: Float64Array;
 }
 /**
@@ -167,7 +170,8 @@ export interface MetadataTable extends SideTable {
  */
 export interface FlowTable extends SideTable {
   readonly id: Uint32Array;
-  readonly kind: Uint32Array;
+  /** Index into `kinds`. */
+  readonly kind: Uint8Array;
 }
 /** A number its column cannot hold: negative, fractional, above 32 bits, or text. */
 export interface WideId {

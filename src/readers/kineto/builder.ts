@@ -48,7 +48,7 @@ export class TraceBuilder {
     this.#kind.append(batch.kind, expected);
     this.#offsets.append(batch.offsets, expected / 256 + 1);
     SIDE_TABLES.forEach((t, i) => {
-      this.#side[i]!.append(batch.side[t.name], growth, (row, column, value) => {
+      this.#side[i]!.append(batch.side[t.name], growth, batch.strings, (row, column, value) => {
         this.#tooWide.push({ row, field: `${t.name}.${column}`, text: String(value) });
       });
     });

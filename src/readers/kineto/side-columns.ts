@@ -9,7 +9,10 @@ const NARROW: Readonly<Record<string, NarrowType>> = {
   'gpu.registers': { type: Uint16Array, none: 0xffff },
   'gpu.occupancy': { type: Float32Array, none: Number.NaN },
   'ops.forwardThread': { type: Uint16Array, none: 0xffff },
+  'flows.kind': { type: Uint8Array, none: 0xff },
 };
+const TYPES = { f64: Float64Array, i32: Int32Array, u32: Uint32Array, token: Uint16Array } as const;
+
 interface NarrowType {
   readonly type: new (length: number) => NumericArray;
   readonly none: number;
@@ -25,22 +28,22 @@ export class SideColumns {
   readonly #schema: SideTableSchema;
   readonly #names: readonly string[];
   readonly #row = new Column(Uint32Array);
-  readonly #columns: readonly Column<NumericArray>[];
+  readonly #columns: Column<NumericArray>[];
 
   constructor(schema: SideTableSchema) {
     this.#schema = schema;
     this.#names = Object.keys(schema.columns);
     this.#columns = Object.entries(schema.columns).map(([name, type]) => {
-      const wide = type === 'f64' ? Float64Array : type === 'i32' ? Int32Array : Uint32Array;
-      return new Column<NumericArray>(NARROW[`${schema.name}.${name}`]?.type ?? wide);
+      return new Column<NumericArray>(NARROW[`${schema.name}.${name}`]?.type ?? TYPES[type]);
     });
   }
 
-  /** `growth`: how many entries to expect in the end for each there is now. */
-  append(block: BatchTable, growth: number, onTooWide: OnTooWide): void {
+  /** `growth`: how many entries to expect in the end for each there is now. `strings`: how many there are. */
+  append(block: BatchTable, growth: number, strings: number, onTooWide: OnTooWide): void {
     if (block.rows === 0) return;
     const expected = (this.#row.length + block.rows) * growth;
     this.#row.append(block.row, expected);
+    if (strings > 0xffff) this.#widenTokens(expected);
     this.#columns.forEach((column, i) => {
       const narrow = NARROW[`${this.#schema.name}.${this.#names[i]}`];
       const values = block.columns[i]!;
@@ -50,6 +53,14 @@ export class SideColumns {
           : values,
         expected,
       );
+    });
+  }
+
+  #widenTokens(expected: number): void {
+    this.#columns.forEach((column, i) => {
+      if (column.type === Uint16Array && this.#schema.columns[this.#names[i]!] === 'token') {
+        this.#columns[i] = column.widened<NumericArray>(Uint32Array, expected);
+      }
     });
   }
 
