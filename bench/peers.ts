@@ -45,12 +45,12 @@ if (python === null) {
     `${folder}/rank-0.json.gz`,
     MB,
   );
-  writeFileSync('.bench/hta.py', HTA_PROGRAM);
+  writeFileSync('.bench/run-hta.py', HTA_PROGRAM);
   const [gunzip, ours, hta] = await sideBySide(
     [
       { name: 'gunzip alone', command: [process.execPath, 'bench/lib/gunzip-only.mjs', file] },
       { name: 'gz → model', command: [process.execPath, 'bench/lib/to-model.mjs', file] },
-      { name: 'HTA', command: [python, '.bench/hta.py', folder] },
+      { name: 'HTA', command: [python, '.bench/run-hta.py', folder] },
     ],
     ROUNDS,
   );

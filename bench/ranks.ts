@@ -1,11 +1,12 @@
 /** Many ranks: one after the other against all cores, in one run. See bench/README.md. */
+import { spawnSync } from 'node:child_process';
 import { copyFileSync, mkdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { largeTrace } from './lib/large-trace.js';
 import { argument, best, machineLine, median, ratio, sideBySide } from './lib/side-by-side.js';
 
 const RANKS = argument('ranks', 8);
-const MB = argument('mb', 60);
+const MB = argument('mb', 250);
 const ROUNDS = argument('rounds', 5);
 
 const one = await largeTrace(
@@ -25,19 +26,25 @@ const inspect = (...args: string[]): [string, ...string[]] => [
   folder,
   ...args,
 ];
+/** One core: what a program would need that does one thing after the other. Linux only. */
+const oneCore = spawnSync('taskset', ['-c', '0', 'true']).status === 0;
 const measured = await sideBySide(
   [
-    {
-      name: 'one thread, one file after the other',
-      command: inspect('--jobs', '1'),
-      env: { UV_THREADPOOL_SIZE: '1' },
-    },
-    { name: `default (${availableParallelism()} at once)`, command: inspect() },
+    ...(oneCore
+      ? [
+          {
+            name: 'one core',
+            command: ['taskset', '-c', '0', ...inspect('--jobs', '1')] as [string, ...string[]],
+          },
+        ]
+      : []),
+    { name: 'one file at a time (inflating in parallel)', command: inspect('--jobs', '1') },
+    { name: `default (${availableParallelism()} files at once)`, command: inspect() },
   ],
   ROUNDS,
 );
 console.log(`${machineLine()}\n${RANKS} ranks of ${MB} MB of JSON, ${ROUNDS} rounds\n`);
-console.log('| | median s | best s | × sequential | peak RSS MB |\n|---|---|---|---|---|');
+console.log('| | median s | best s | × the first | peak RSS MB |\n|---|---|---|---|---|');
 for (const m of measured) {
   const cells = [
     m.name,

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
+import { setFlagsFromString } from 'node:v8';
 import { Worker } from 'node:worker_threads';
 import type { FoundFile } from '../sources/discover.js';
 import { runTask, type TaskResult, type Want } from './task.js';
@@ -27,20 +29,17 @@ export async function readAll(files: readonly FoundFile[], options: ReadOptions)
   const { want } = options;
   const here = (path: string, onBytes: (n: number) => void) => runTask(path, want, onBytes);
   const order = files.map((_, i) => i).sort((a, b) => files[b]!.size - files[a]!.size);
-  // Standard input belongs to this thread, and a single file is no faster in another: inflating is parallel already.
-  const elsewhere =
-    files.length > 1 && jobsFor(files, options) > 1 ? order.filter((i) => files[i]!.path !== '-') : [];
-  const workers = Array.from(
-    { length: Math.min(jobsFor(files, options), elsewhere.length) },
-    () => new TaskWorker(),
-  );
+  const isStdin = (i: number) => files[i]!.path === '-'; // it belongs to this thread
+  for (const i of order.filter(isStdin)) await read(i, here);
+  const queue = order.filter((i) => !isStdin(i)).values();
+  const workers = startWorkers(Math.min(jobsFor(files, options), files.length) - 1);
   try {
-    const queue = elsewhere.values();
-    const drain = async (worker: TaskWorker) => {
-      for (const i of queue) await read(i, (path, onBytes) => worker.run(path, want, onBytes));
+    const drain = async (how: (path: string, onBytes: (n: number) => void) => Promise<TaskResult>) => {
+      for (const i of queue) await read(i, how);
     };
-    await Promise.all(workers.map(drain));
-    for (const i of order.filter((o) => !elsewhere.includes(o))) await read(i, here);
+    // This thread takes its share: it is there already, while the others still load.
+    const threads = workers.map((w) => drain((path, onBytes) => w.run(path, want, onBytes)));
+    await Promise.all([drain(here), ...threads]);
   } finally {
     await Promise.all(workers.map((w) => w.close()));
   }
@@ -52,14 +51,30 @@ function jobsFor(files: readonly FoundFile[], options: ReadOptions): number {
   return options.jobs ?? (size < WORTH_A_THREAD ? 1 : availableParallelism());
 }
 
+/**
+ * Threads that optimise their code by themselves and not on a helper thread: in Node 20 a helper that is still at work
+ * when its thread ends aborts the process (`NodePlatform::ForIsolate`, seen once in ten runs). The switch is read when a
+ * thread starts, so it is set only until they are up.
+ */
+function startWorkers(count: number): readonly TaskWorker[] {
+  if (count <= 0) return [];
+  setFlagsFromString('--no-concurrent-recompilation');
+  const workers = Array.from({ length: count }, () => new TaskWorker());
+  void Promise.allSettled(workers.map((w) => w.online)).then(() =>
+    setFlagsFromString('--concurrent-recompilation'),
+  );
+  return workers;
+}
+
 /** A thread that runs one task at a time. */
 class TaskWorker {
   // Beside this module when bundled; tests of the sources run without threads.
   readonly #worker = new Worker(new URL('./worker.js', import.meta.url));
+  readonly online: Promise<unknown> = once(this.#worker, 'online');
 
   run(path: string, want: Want, onBytes: (stored: number) => void): Promise<TaskResult> {
     return new Promise((resolve, reject) => {
-      this.#worker.removeAllListeners();
+      this.#worker.removeAllListeners('message').removeAllListeners('error');
       this.#worker.once('error', reject);
       this.#worker.on('message', (message: FromWorker) => {
         if (message.type === 'bytes') onBytes(message.stored);
