@@ -54,18 +54,31 @@ function keepWide(field: u32, p: usize, e: usize): void {
 }
 let wideInEvent: u32 = 0;
 
-/** An id of up to 32 bits, or a note in the table of wide ones. Returns the end of the value. */
-function readId(p: usize, end: usize, field: u32): usize {
-  const e = valueEnd(p, end);
-  if (!e) return NEED_MORE;
+/** An id of up to 32 bits into `idValue`, or a note in the table of wide ones. Returns the end of the value. */
+// @ts-ignore: decorator
+@inline function readId(p: usize, end: usize, field: u32): usize {
+  const v = readU32(p);
+  if (v == WIDE) return readWideId(p, end, field);
+  idValue = <u32>v;
+  return numberEnd < end ? numberEnd : NEED_MORE;
+}
+function readWideId(p: usize, end: usize, field: u32): usize {
   idValue = NONE;
-  const c = load<u8>(p);
-  if (c != 0x6e) { // null
-    keepWide(field, p, e);
-  }
+  const e = valueEnd(p, end);
+  if (e && load<u8>(p) != 0x6e) keepWide(field, p, e); // null is no id
   return e;
 }
 let idValue: u32 = NONE;
+
+/** Microseconds into `timeValue`, as nanoseconds. Returns the end of the value. */
+// @ts-ignore: decorator
+@inline function readTime(p: usize, end: usize): usize {
+  timeValue = readNs(p);
+  if (timeValue != BAD) return numberEnd < end ? numberEnd : NEED_MORE;
+  noteNonFinite(p);
+  return valueEnd(p, end);
+}
+let timeValue: i64 = BAD;
 
 /** An argument for a side table. */
 function readSide(p: usize, end: usize, detail: u32): usize {
@@ -209,45 +222,33 @@ export function event(start: usize, end: usize): usize {
         break;
       }
       case OP_TS: {
-        ts = readNs(p);
-        if (ts == BAD) {
-          noteNonFinite(p);
-          p = valueEnd(p, end);
-          if (!p) return NEED_MORE;
-        } else {
-          p = numberEnd;
-          if (p >= end) return NEED_MORE;
-        }
+        p = readTime(p, end);
+        if (!p) return NEED_MORE;
+        ts = timeValue;
         break;
       }
       case OP_DUR: {
-        dur = readNs(p);
-        if (dur == BAD) {
-          noteNonFinite(p);
-          p = valueEnd(p, end);
-          if (!p) return NEED_MORE;
-        } else {
-          p = numberEnd;
-          if (p >= end) return NEED_MORE;
-        }
+        p = readTime(p, end);
+        if (!p) return NEED_MORE;
+        dur = timeValue;
         break;
       }
       case OP_EXTERNAL: {
-        const v = readU32(p);
-        if (v != WIDE) { external = <u32>v; p = numberEnd; if (p >= end) return NEED_MORE; }
-        else { p = readId(p, end, FIELD_EXTERNAL); if (!p) return NEED_MORE; external = idValue; }
+        p = readId(p, end, FIELD_EXTERNAL);
+        if (!p) return NEED_MORE;
+        external = idValue;
         break;
       }
       case OP_CORRELATION: {
-        const v = readU32(p);
-        if (v != WIDE) { correlation = <u32>v; p = numberEnd; if (p >= end) return NEED_MORE; }
-        else { p = readId(p, end, FIELD_CORRELATION); if (!p) return NEED_MORE; correlation = idValue; }
+        p = readId(p, end, FIELD_CORRELATION);
+        if (!p) return NEED_MORE;
+        correlation = idValue;
         break;
       }
       case OP_ID: {
-        const v = readU32(p);
-        if (v != WIDE) { id = <u32>v; p = numberEnd; if (p >= end) return NEED_MORE; }
-        else { p = readId(p, end, FIELD_ID); if (!p) return NEED_MORE; id = idValue; }
+        p = readId(p, end, FIELD_ID);
+        if (!p) return NEED_MORE;
+        id = idValue;
         break;
       }
       default: {
