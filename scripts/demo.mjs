@@ -4,7 +4,7 @@ import { ensureInstalled, run } from './lib.mjs';
 ensureInstalled();
 run('node', ['scripts/build.mjs']);
 const demos = [
-  ['One trace of a 4-step window', ['inspect', 'test/fixtures/zoo/data_io_w0/rank0.json.gz']],
+  ['A trace of a loop that waits for its data', ['inspect', 'test/fixtures/zoo/data_io_w0/rank0.json.gz']],
   ['Four ranks', ['inspect', 'test/fixtures/zoo-ranks/straggler_host']],
 ];
 for (const [title, args] of demos) {
