@@ -28,7 +28,7 @@ const SEVERITY: Readonly<Record<string, Severity>> = {
   },
   ...{ 'missing-end': 'note', 'not-an-event': 'note', 'long-string': 'note', 'several-runs': 'note' },
   ...{ 'malformed-header': 'warning', 'duplicate-rank': 'severe', 'rank-conflict': 'severe' },
-  ...{ 'same-file-twice': 'note', 'rank-from-order': 'note', 'step-order': 'note' },
+  ...{ 'slow-scanner': 'note', 'same-file-twice': 'note', 'rank-from-order': 'note', 'step-order': 'note' },
 };
 
 export function checkTrace(trace: Trace): readonly CheckResult[] {

@@ -1,4 +1,4 @@
-import { ProblemLog } from '../../base/problem.js';
+import { type Problem, ProblemLog } from '../../base/problem.js';
 import { StringTable } from '../../model/string-table.js';
 import type { ReaderDescriptor, ReaderOptions, ReadResult, StreamReader } from '../reader.js';
 import { TraceBuilder } from './builder.js';
@@ -14,7 +14,12 @@ export const kinetoReader: ReaderDescriptor = {
   id: 'kineto',
   title: 'a PyTorch profiler trace (JSON with "traceEvents", or an array of events)',
   sniff,
-  create: (options) => new KinetoReader(options, WasmScanner.create() ?? new JsScanner()),
+  create: (options) => {
+    const fast = WasmScanner.create();
+    return fast
+      ? new KinetoReader(options, fast)
+      : new KinetoReader(options, new JsScanner(), [SLOW_SCANNER]);
+  },
 };
 
 /** An object or array of objects whose keys fit: anything else that begins with a brace is not ours. */
@@ -35,13 +40,22 @@ function sniff(head: Uint8Array): boolean {
 const KNOWN_KEYS =
   /"(?:traceEvents|schemaVersion|deviceProperties|distributedInfo|traceName|displayTimeUnit|baseTimeNanoseconds)"\s*:/;
 
+const SLOW_SCANNER: Problem = {
+  code: 'slow-scanner',
+  count: 1,
+  message: 'the fast scanner (WebAssembly with SIMD) cannot be had here',
+  consequence: 'reading takes several times as long; the result is the same',
+  first: null,
+};
+
 export class KinetoReader implements StreamReader {
   readonly #problems = new ProblemLog();
   readonly #scanner: EventScanner;
   readonly #builder: TraceBuilder;
   readonly #document: TraceDocument;
 
-  constructor(options: ReaderOptions, scanner: EventScanner) {
+  constructor(options: ReaderOptions, scanner: EventScanner, problems: readonly Problem[] = []) {
+    this.#problems.addAll(problems);
     this.#scanner = scanner;
     this.#builder = new TraceBuilder(options.progress ?? (() => Number.NaN));
     this.#document = new TraceDocument(scanner, (batch) => this.#builder.append(batch), this.#problems);
