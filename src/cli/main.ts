@@ -22,7 +22,7 @@ export async function main(argv: readonly string[]): Promise<number> {
   const streams: Streams = {
     stdout: process.stdout,
     stderr: process.stderr,
-    color: pc.isColorSupported && process.stdout.isTTY,
+    color: pc.isColorSupported && process.stdout.isTTY === true,
   };
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     // The reader of a pipe has gone (`| head`): nobody is left to tell.

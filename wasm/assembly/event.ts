@@ -89,7 +89,7 @@ function readSide(p: usize, end: usize, detail: u32): usize {
     if (v != WIDE) {
       if (numberEnd >= end) return NEED_MORE;
       const after: u32 = load<u8>(numberEnd);
-      if (after <= 0x2c || after == 0x7d) {
+      if ((after <= 0x2c && after != 0x2b) || after == 0x7d) { // what scalarEnd stops at, too
         store<u32>(cell(table, column), <u32>v);
         return numberEnd;
       }

@@ -4,7 +4,9 @@ import { brokenEventExtent, garbageExtent, MAX_BROKEN_EVENT, repairEvent } from 
 import { type Batch, type EventScanner, SCAN } from './scanner.js';
 
 /** An event that has not ended after this many bytes is taken for broken: an unescaped quote may swallow the rest. */
-const MAX_EVENT = 16 << 20;
+const MAX_EVENT = 4 << 20;
+/** An event that is larger than this and not yet complete is tried again only when it has doubled. */
+const LARGE_EVENT = 256 << 10;
 /** Larger chunks are handed to the scanner in pieces, which bounds its buffer. */
 const MAX_PIECE = 4 << 20;
 
@@ -22,6 +24,8 @@ export class TraceDocument {
   #from = 0;
   #fill = 0;
   #base = 0;
+  /** Scanning again makes no sense before the buffer holds this much. */
+  #tryAgainAt = 0;
   sawEvents = false;
 
   constructor(scanner: EventScanner, onBatch: (batch: Batch) => void, problems: ProblemLog) {
@@ -39,8 +43,12 @@ export class TraceDocument {
     this.#scanner.reserve(this.#fill + piece.length, this.#fill);
     this.#scanner.buffer.set(piece, this.#fill);
     this.#fill += piece.length;
+    if (this.#fill < this.#tryAgainAt) return;
+    this.#tryAgainAt = 0;
     this.#run(false);
     this.#keepRest();
+    const left = this.#fill;
+    if (left > LARGE_EVENT) this.#tryAgainAt = Math.min(2 * left, MAX_EVENT + 1);
   }
 
   /** Moves what is unread to the front. */
@@ -105,7 +113,10 @@ export class TraceDocument {
     if (extent.kind === 'lost' && final) return false; // the end of the file says what became of it
     // Nothing that begins like an event in a megabyte: go on behind it.
     const length = extent.kind === 'found' ? extent.length : MAX_BROKEN_EVENT;
-    if (isEvent) this.#from += this.#mendEvent(bytes.slice(0, length));
+    if (isEvent && extent.kind === 'lost') {
+      this.#note('endless-event', 'an event above 4 MB, or without an end', 'left out');
+      this.#from += length;
+    } else if (isEvent) this.#from += this.#mendEvent(bytes.slice(0, length));
     else {
       this.#note('garbage-between-events', 'text between two events that is no event', 'skipped', length);
       this.#from += length;
@@ -116,8 +127,8 @@ export class TraceDocument {
   /** Returns how many of the bytes are dealt with. */
   #mendEvent(bytes: Uint8Array): number {
     this.#flush(); // the scanner must have room for the event
-    const repaired = bytes.length < MAX_EVENT ? repairEvent(bytes) : null;
-    if (repaired && this.#scanner.scanRepaired(repaired.text, this.#base + this.#from)) {
+    const repaired = repairEvent(bytes);
+    if (this.#scanner.scanRepaired(repaired.text, this.#base + this.#from)) {
       this.#note(
         'repaired-event',
         'an event that is no valid JSON, e.g. for an unescaped quote',

@@ -91,11 +91,15 @@ const ELEMENT_AHEAD = /\s*,\s*(?:["[{\-\d]|true|false|null|NaN|Infinity|inf|nan)
 const CLOSE_AHEAD = /\s*[}\]]/y;
 const COLON_AHEAD = /\s*:/y;
 const SPACE = /\s*/y;
+/** The inside of a string up to what may end it. */
+const PLAIN = /[^"\\]+/y;
 
 class Repairer {
   readonly #text: string;
   #at = 0;
   #out = '';
+  /** The last character written that is no space. */
+  #last = '';
   /** Open brackets, innermost last. */
   readonly #open: string[] = [];
 
@@ -121,7 +125,7 @@ class Repairer {
     else if (c === '}' || c === ']') this.#open.pop();
     else if (c === ':') {
       this.#take(1);
-      this.#take(this.#spaceAhead());
+      this.#take(this.#ahead(SPACE));
       if (/[,}\]]/.test(this.#text[this.#at] ?? ',')) this.#out += 'null';
       return;
     } else if (!/[\s,]/.test(c)) return this.#scalar();
@@ -129,30 +133,33 @@ class Repairer {
   }
 
   #take(length: number): void {
-    this.#out += this.#text.slice(this.#at, this.#at + length);
+    const piece = this.#text.slice(this.#at, this.#at + length);
+    this.#out += piece;
+    if (piece.trim() !== '') this.#last = piece.trimEnd().at(-1)!;
     this.#at += length;
   }
 
-  #spaceAhead(): number {
-    SPACE.lastIndex = this.#at;
-    return SPACE.exec(this.#text)![0].length;
+  /** How long the match of a sticky pattern is here. */
+  #ahead(pattern: RegExp): number {
+    pattern.lastIndex = this.#at;
+    return pattern.exec(this.#text)![0].length;
   }
 
   #scalar(): void {
-    SCALAR.lastIndex = this.#at;
-    const token = SCALAR.exec(this.#text)![0];
+    const token = this.#text.slice(this.#at, this.#at + this.#ahead(SCALAR));
+    this.#last = token.at(-1)!;
     this.#out += GOOD_SCALAR.test(token) ? token : JSON.stringify(token);
     this.#at += token.length;
   }
 
   /** Copies a string. A quote ends it only where JSON could go on after it; others are escaped. */
   #string(): void {
-    const isKey = this.#open.at(-1) === '{' && /[{,]\s*$/.test(this.#out.slice(-64));
+    const isKey = this.#open.at(-1) === '{' && (this.#last === '{' || this.#last === ',');
     this.#take(1);
     while (this.#at < this.#text.length) {
       const c = this.#text[this.#at]!;
       if (c === '\\') this.#take(2);
-      else if (c !== '"') this.#take(1);
+      else if (c !== '"') this.#take(this.#ahead(PLAIN));
       else if (this.#closesHere(isKey)) return this.#take(1);
       else {
         this.#out += '\\"';

@@ -126,8 +126,9 @@ export class WasmScanner implements EventScanner {
 
   reserve(bytes: number, keep: number): void {
     if (bytes <= this.#capacity) return;
-    this.#input = this.#x.reserve(bytes, keep);
-    this.#capacity = bytes;
+    // At least twice as much: what is left behind is never freed, so it must not add up.
+    this.#capacity = Math.max(bytes, 2 * this.#capacity);
+    this.#input = this.#x.reserve(this.#capacity, keep);
   }
 
   get buffer(): Uint8Array {

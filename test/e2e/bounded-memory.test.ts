@@ -1,0 +1,51 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { inFolder, whyslow } from '../helpers/cli.js';
+
+/** Small files made to hurt: what they claim or expand to is far larger than they are. */
+const many = (n: number, one: (i: number) => string) => Array.from({ length: n }, (_, i) => one(i)).join(',');
+const NASTY: readonly (readonly [string, () => string | Uint8Array])[] = [
+  ['zeros that expand a thousandfold', () => gzipSync(Buffer.alloc(200 << 20))],
+  ['spaces before the events', () => gzipSync(`{"traceEvents": [${' '.repeat(100 << 20)}]}`)],
+  ['one endless name', () => gzipSync(`[{"ph":"X","ts":1,"dur":1,"name":"${'x'.repeat(100 << 20)}"}]`)],
+  [
+    'one endless event',
+    () => gzipSync(`[{"ph":"X","ts":1,"dur":1,"args":{${many(2_000_000, (i) => `"k${i}":${i}`)}}}]`),
+  ],
+  ['nesting without end', () => `[{"ph":"X","args":${'['.repeat(10_000)}`],
+  ['a header without end', () => gzipSync(`{"traceEvents_": "${'y'.repeat(100 << 20)}`)],
+  [
+    'a track for every event',
+    () =>
+      `[${many(60_000, (i) => `{"ph":"X","cat":"c${i % 300}","pid":${i},"tid":${i},"ts":${i},"dur":1}`)}]`,
+  ],
+  [
+    'a quote that opens and never closes',
+    () => gzipSync(`[${many(300_000, () => '{"ph":"X","ts":1,"dur":1,"args":{"a":["b"c"]}}')}]`),
+  ],
+  [
+    'correlation ids far apart',
+    () =>
+      `[${many(50, (i) => `{"ph":"X","cat":"cuda_runtime","ts":${i},"dur":1,"args":{"correlation":${i * 85_000_000}}}`)}]`,
+  ],
+];
+const REPORT_PEAK = `data:text/javascript,process.on('exit',()=>process.stderr.write('peak='+process.resourceUsage().maxRSS))`;
+/** A bare Node takes about 50 MB; the queue of inflated chunks and the scanner another 60. */
+const LIMIT_MB = 300;
+
+describe('memory stays bounded', () => {
+  it.each(NASTY)('%s', async (_, make) => {
+    await inFolder(async (folder) => {
+      const file = join(folder, 'nasty.json');
+      await writeFile(file, make());
+      const { code, stderr } = await whyslow(['inspect', file], {
+        env: { NODE_OPTIONS: `--import=${REPORT_PEAK}` },
+      });
+      expect([0, 2]).toContain(code);
+      expect(stderr).not.toMatch(/should not have happened|\n\s+at /);
+      expect(Number(/peak=(\d+)/.exec(stderr)![1]) / 1024).toBeLessThan(LIMIT_MB);
+    });
+  });
+});
