@@ -117,7 +117,7 @@ const PHASE_NAMES: Readonly<Record<string, string>> = {
 /** A heading and as many cells as fit a few lines. */
 function listed(heading: string, cells: readonly string[]): string {
   const shown = cells.slice(0, 14).map((cell) => cell.replaceAll(' ', '\u00a0'));
-  if (cells.length > shown.length) shown.push(`and ${cells.length - shown.length} more`);
+  if (cells.length > shown.length) shown.push(`and\u00a0${cells.length - shown.length}\u00a0more`);
   return `  ${heading}   ${wrap(shown.join(' · '), WIDTH - 11, '')
     .replaceAll('\n', `\n${' '.repeat(11)}`)
     .replaceAll('\u00a0', ' ')}`;
