@@ -1,3 +1,4 @@
+import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import type { Problem } from '../base/problem.js';
 import { type Member, visitMembers } from '../sources/open.js';
 import { MemberReader, type MemberResult } from './member-reader.js';
@@ -9,6 +10,12 @@ export interface FileResult<T> {
   readonly members: readonly T[];
   readonly problems: readonly Problem[];
 }
+
+/**
+ * A chunk is parsed in pieces of this size, and the event loop gets a turn between them: when the next chunk is
+ * inflated meanwhile, the one after it is started at once and not only when this one is parsed.
+ */
+const PIECE = 256 << 10;
 
 /** Called while reading, with bytes as stored. */
 export type OnBytes = (stored: number) => void;
@@ -33,7 +40,12 @@ async function readMember(file: string, member: Member, onBytes: OnBytes): Promi
   const { stats, chunks } = member.stream;
   const reader = new MemberReader({ file, path: member.path, storedSize: member.storedSize });
   for await (const chunk of chunks) {
-    if (!reader.push(chunk, stats.storedBytes)) break;
+    let wanted = true;
+    for (let at = 0; wanted && at < chunk.length; at += PIECE) {
+      if (at > 0) await turnOfTheLoop();
+      wanted = reader.push(chunk.subarray(at, at + PIECE), stats.storedBytes);
+    }
+    if (!wanted) break;
     onBytes(stats.storedBytes);
   }
   const { storedBytes, decodedBytes, encodings, problems } = stats;
