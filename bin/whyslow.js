@@ -1,12 +1,21 @@
 #!/usr/bin/env node
+// CommonJS (bin/package.json), because a module is loaded through libuv's thread pool, and its size is fixed by its
+// first use: inflating runs there, and the default of 4 threads would hold up every file beyond the fourth.
+const { availableParallelism } = require('node:os');
+
 const [major, minor] = process.versions.node.split('.').map(Number);
 if (major < 20 || (major === 20 && minor < 19)) {
   console.error(`whyslow needs Node 20.19 or newer; this is ${process.versions.node}.`);
   process.exit(2);
 }
-const { main } = await import('../dist/cli.js').catch((error) => {
-  if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error;
-  console.error('whyslow is not built yet: run `npm install` in its folder.');
-  process.exit(2);
-});
-process.exitCode = await main(process.argv.slice(2));
+process.env.UV_THREADPOOL_SIZE ??= String(Math.max(4, availableParallelism()));
+
+import('../dist/cli.js')
+  .catch((error) => {
+    if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error;
+    console.error('whyslow is not built yet: run `npm install` in its folder.');
+    process.exit(2);
+  })
+  .then(async ({ main }) => {
+    process.exitCode = await main(process.argv.slice(2));
+  });

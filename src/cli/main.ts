@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os';
 import { Command, CommanderError } from 'commander';
 import pc from 'picocolors';
 import { InputError } from '../base/input-error.js';
@@ -17,8 +16,6 @@ export const EXIT = { done: 0, gateFailed: 1, badInput: 2, noVerdict: 3 } as con
 
 /** Runs the command line; returns the exit code. Nothing a user can do wrong prints a stack trace. */
 export async function main(argv: readonly string[]): Promise<number> {
-  // Inflating runs on libuv's pool, which has 4 threads unless told otherwise before its first use.
-  process.env.UV_THREADPOOL_SIZE ??= String(Math.max(4, availableParallelism()));
   const streams: Streams = {
     stdout: process.stdout,
     stderr: process.stderr,
