@@ -25,6 +25,9 @@ export interface ProblemText {
   readonly consequence: string;
 }
 
+/** Things named in one message. */
+const MAX_NAMED = 5;
+
 /** Collects problems by code: repeats are counted, the first position is kept. */
 export class ProblemLog {
   readonly #byCode = new Map<string, Problem>();
@@ -38,6 +41,13 @@ export class ProblemLog {
         ? { ...seen, count: seen.count + count }
         : { code, count, message: text.message, consequence: text.consequence, first },
     );
+  }
+
+  /** One problem for several things with names of their own: all are counted, the first few are named. */
+  addNamed(code: string, messages: readonly string[], consequence: string): void {
+    const more = messages.length - MAX_NAMED;
+    const message = messages.slice(0, MAX_NAMED).join('; ') + (more > 0 ? `; and ${more} more` : '');
+    this.add(code, { message, consequence }, null, messages.length);
   }
 
   /** Takes over problems found elsewhere, e.g. by another layer or thread. */

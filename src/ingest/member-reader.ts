@@ -99,7 +99,7 @@ export class MemberReader {
   }
 }
 
-export function describeHead(head: Uint8Array): string {
+function describeHead(head: Uint8Array): string {
   if (head.length === 0) return 'it is empty';
   const text = Buffer.from(head).toString('utf8');
   const firstLine = text.trimStart().split(/[\r\n]/, 1)[0] ?? '';

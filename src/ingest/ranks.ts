@@ -40,13 +40,13 @@ function noteConflicts(
   said: readonly (number | null)[],
   problems: ProblemLog,
 ): void {
-  members.forEach((member, i) => {
+  const conflicts = members.flatMap((member, i) => {
     const inFile = said[i] ?? null;
     const { rank } = member.hints;
-    if (inFile === null || rank === null || inFile === rank) return;
-    const message = `${member.path} says rank ${inFile} inside and ${rank} in its name`;
-    problems.add('rank-conflict', { message, consequence: 'the rank inside the file is used' });
+    if (inFile === null || rank === null || inFile === rank) return [];
+    return [`${member.path} says rank ${inFile} inside and ${rank} in its name`];
   });
+  problems.addNamed('rank-conflict', conflicts, 'the rank inside the file is used');
 }
 
 function noteGuesses(ranked: readonly RankedMember[], problems: ProblemLog): void {
@@ -64,16 +64,12 @@ function noteGuesses(ranked: readonly RankedMember[], problems: ProblemLog): voi
 /** Two traces of one rank are fine when they are windows of different steps. */
 function noteDuplicates(ranked: readonly RankedMember[], problems: ProblemLog): void {
   const seen = new Map<string, RankedMember>();
+  const twice: string[] = [];
   for (const r of ranked) {
     const key = `${r.member.kind} ${r.rank} ${r.member.hints.step ?? r.member.identity.window}`;
     const first = seen.get(key);
     if (!first) seen.set(key, r);
-    else {
-      const message = `rank ${r.rank} twice: ${first.member.path} and ${r.member.path}`;
-      problems.add('duplicate-rank', {
-        message,
-        consequence: 'both are listed; say which with a path of its own',
-      });
-    }
+    else twice.push(`rank ${r.rank} twice: ${first.member.path} and ${r.member.path}`);
   }
+  problems.addNamed('duplicate-rank', twice, 'both are listed; say which with a path of its own');
 }

@@ -57,6 +57,7 @@ export async function readInputs(
 function sift(files: readonly FoundFile[], results: readonly TaskResult[], problems: ProblemLog) {
   const known: TaskMember[] = [];
   const ignored: string[] = [];
+  const unusable: string[] = [];
   results.forEach((result, i) => {
     problems.addAll(result.problems);
     const members = result.members.filter(isUsable);
@@ -66,9 +67,9 @@ function sift(files: readonly FoundFile[], results: readonly TaskResult[], probl
       ignored.push(result.path);
       return;
     }
-    const message = `${result.path} cannot be used: ${whyNot(result)}`;
-    problems.add('unreadable-file', { message, consequence: 'it is left out' });
+    unusable.push(`${result.path} cannot be used: ${whyNot(result)}`);
   });
+  problems.addNamed('unreadable-file', unusable, 'left out');
   return { known, ignored };
 }
 

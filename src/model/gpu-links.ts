@@ -55,7 +55,7 @@ export function rowsOfKinds(data: TraceData, test: (kind: KindInfo) => boolean):
   const rows = new Uint32Array(count);
   const { kind } = data;
   let n = 0;
-  for (let row = 0; n < count; row++) if (wanted[kind[row]!] === 1) rows[n++] = row;
+  for (let row = 0; n < count && row < data.rows; row++) if (wanted[kind[row]!] === 1) rows[n++] = row;
   return rows;
 }
 

@@ -18,7 +18,7 @@ export interface ReaderDescriptor {
 }
 
 export interface ReaderOptions {
-  /** A guess of how many decoded bytes will come for each stored byte read so far; sizes the columns. */
+  /** Which share of the file has been read, 0..1; NaN when unknown. Sizes the columns. */
   readonly progress?: () => number;
 }
 

@@ -9,6 +9,7 @@ const many = (n: number, one: (i: number) => string) => Array.from({ length: n }
 const NASTY: readonly (readonly [string, () => string | Uint8Array])[] = [
   ['zeros that expand a thousandfold', () => gzipSync(Buffer.alloc(200 << 20))],
   ['spaces before the events', () => gzipSync(`{"traceEvents": [${' '.repeat(100 << 20)}]}`)],
+  ['spaces after a key', () => gzipSync(`{"schemaVersion": ${' '.repeat(100 << 20)}1, "traceEvents": []}`)],
   ['one endless name', () => gzipSync(`[{"ph":"X","ts":1,"dur":1,"name":"${'x'.repeat(100 << 20)}"}]`)],
   [
     'one endless event',

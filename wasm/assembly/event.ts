@@ -10,7 +10,7 @@ import {
 import { beginEvent, cell, columnType, commitEntries, T_F64, T_I32, T_TOKEN, T_U32 } from './side-tables';
 import { intern, NO_TOKEN } from './strings';
 import { isSpace, nestedEnd, scalarEnd, skipSpace, stringEnd, valueEnd } from './text';
-import { MALFORMED, NEED_MORE, reached, walk } from './walk';
+import { isFlow, MALFORMED, NEED_MORE, reached, walk } from './walk';
 
 /** No id. */
 const NONE: u32 = 0xffffffff;
@@ -20,9 +20,9 @@ const WIDE_IDS: u32 = 0; // four times (field u32, token)
 const WIDE_SLOTS: u32 = 4;
 const WIDE_DURATIONS: u32 = 1; // ns f64
 const FLOWS: u32 = 2; // id u32, kind u32
-export const FIELD_EXTERNAL: u32 = 0, FIELD_CORRELATION: u32 = 1, FIELD_ID: u32 = 2, FIELD_SIDE: u32 = 256;
+const FIELD_EXTERNAL: u32 = 0, FIELD_CORRELATION: u32 = 1, FIELD_ID: u32 = 2, FIELD_SIDE: u32 = 256;
 
-const PH_X: u32 = 0x58, PH_M: u32 = 0x4d, PH_S: u32 = 0x73, PH_T: u32 = 0x74, PH_F: u32 = 0x66;
+const PH_X: u32 = 0x58, PH_M: u32 = 0x4d;
 
 /** Rows in the batch, and rows in batches before it. */
 export let rows: u32 = 0;
@@ -113,8 +113,8 @@ function readSide(p: usize, end: usize, detail: u32): usize {
     store<u32>(cell(table, column), negative ? <u32>(-(<i32>v)) : <u32>v);
     return e;
   }
-  const empty = cell(table, column); // the entry exists although the value does not fit
-  if (load<u8>(p) != 0x6e && empty) {
+  cell(table, column); // the entry exists although the value does not fit
+  if (load<u8>(p) != 0x6e) {
     noteNonFinite(p);
     keepWide(FIELD_SIDE + detail, p, e);
   }
@@ -273,7 +273,7 @@ export function event(start: usize, end: usize): usize {
     track = trackOf(pid, tid);
     trackPid = pid; trackTid = tid; trackId = track;
   }
-  if ((phase == PH_S || phase == PH_F || phase == PH_T) && ts == lastTs && ts != BAD && track == lastTrack && id != NONE) {
+  if (isFlow(phase) && ts == lastTs && ts != BAD && track == lastTrack && id != NONE) {
     foldFlow(kind, id);
     return;
   }

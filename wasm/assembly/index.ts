@@ -14,7 +14,6 @@ export { rowBase, rows } from './event';
 export { alloc } from './memory';
 export { addKey } from './keys';
 export { kindsAt, kindsUsed, tracksAt, tracksUsed } from './kinds';
-export { nodesUsed } from './shapes';
 export { addColumn, addTable, columnAt, tableRows, tableRowsAt } from './side-tables';
 export { packStrings, stringBytes, stringCount, stringIndexAt } from './strings';
 

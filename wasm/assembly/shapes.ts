@@ -57,7 +57,6 @@ let used: u32 = 2;
 // @ts-ignore: decorator
 @inline export function fixedNameAt(node: usize): u32 { return load<u32>(node, FIXED_NAME); }
 export function siblingsBelow(node: usize): u32 { return load<u32>(node, SIBLINGS); }
-export function nodesUsed(): u32 { return used; }
 
 /** The child whose literal stands at p, or 0. A hit moves to the front: events of one kind come in runs. */
 // @ts-ignore: decorator

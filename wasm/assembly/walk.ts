@@ -77,8 +77,9 @@ export function walk(from: usize, start: usize, end: usize): usize {
   }
 }
 
-/** Flow events repeat their category as name. */
-function isFlow(phase: u32): bool { return phase == 0x73 || phase == 0x66 || phase == 0x74; }
+/** Phases s, f and t: arrows between events, which repeat their category as name. */
+// @ts-ignore: decorator
+@inline export function isFlow(phase: u32): bool { return phase == 0x73 || phase == 0x66 || phase == 0x74; }
 
 /**
  * A value nobody asks for that is a small whole number or a letter, like `"context": 1` or `"bp": "e"`, is taken for a

@@ -5,7 +5,7 @@ import { StringTable } from '../../model/string-table.js';
 import type { KindInfo, TraceData, TraceHeader, WideId } from '../../model/trace-data.js';
 import { pairBeginEnd } from './begin-end.js';
 import type { Batch, ScannerTables } from './scanner.js';
-import { SIDE_TABLES, WIDE_FIELDS } from './schema.js';
+import { MAX_TRACKS, SIDE_TABLES, WIDE_FIELDS } from './schema.js';
 import { type SideArrays, SideColumns } from './side-columns.js';
 
 /** Batches of the scanner to the columns of the model, each in the narrowest type that holds it. */
@@ -88,7 +88,9 @@ export class TraceBuilder {
       kind: this.#kind.finish(),
       track: this.#track.finish(),
     };
-    const side = Object.fromEntries(SIDE_TABLES.map((t, i) => [t.name, this.#side[i]!.finish()]));
+    const all = Object.fromEntries(SIDE_TABLES.map((t, i) => [t.name, this.#side[i]!.finish()]));
+    // The scanner's way of saying what its columns cannot hold: merged into others here.
+    const { wideIds: wide, wideDurations: _merged, ...side } = all;
     return {
       ...rows,
       dur: pairBeginEnd(rows, this.#dur.finish(), kinds, problems),
@@ -97,12 +99,15 @@ export class TraceBuilder {
       correlation: this.#correlation.finish(),
       offsets: this.#offsets.finish(),
       kinds,
-      tracks: tables.tracks.map((t) => ({ pid: text.text(t.pid), tid: text.text(t.tid) })),
+      tracks: [
+        ...tables.tracks.map((t) => ({ pid: text.text(t.pid), tid: text.text(t.tid) })),
+        ...(tables.tracks.length === MAX_TRACKS ? [{ pid: 'other', tid: 'other' }] : []),
+      ],
       strings,
       baseNs: tables.baseNs,
       header,
       ...(side as unknown as SideModel),
-      wideIds: [...wideIds(side.wideIds as SideArrays, text), ...this.#tooWide].sort((a, b) => a.row - b.row),
+      wideIds: [...wideIds(wide!, text), ...this.#tooWide].sort((a, b) => a.row - b.row),
     };
   }
 }

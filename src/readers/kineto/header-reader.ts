@@ -76,15 +76,14 @@ export class HeaderReader {
     if (bytes[at] === 0x7d) return { consumed: at + 1, next: 'end' };
     if (bytes[at] !== QUOTE) return this.#giveUp(at, offset);
     const close = stringEnd(bytes, at + 1);
-    if (close < 0)
-      return bytes.length - at > MAX_KEY ? this.#giveUp(at, offset) : { consumed: at, next: 'more' };
+    if (close < 0) return this.#needMore(bytes.length, at, offset);
     let value = close + 1;
     while (isSpace(bytes[value])) value++;
-    if (value >= bytes.length) return { consumed: at, next: 'more' };
+    if (value >= bytes.length) return this.#needMore(bytes.length, at, offset);
     if (bytes[value] !== 0x3a) return this.#giveUp(at, offset);
     value++;
     while (isSpace(bytes[value])) value++;
-    if (value >= bytes.length) return { consumed: at, next: 'more' };
+    if (value >= bytes.length) return this.#needMore(bytes.length, at, offset);
     this.#key = decodeKey(bytes.subarray(at, close + 1));
     if (this.#key === EVENTS_KEY && bytes[value] === 0x5b) return { consumed: value + 1, next: 'events' };
     this.#state = 'value';
@@ -131,6 +130,11 @@ export class HeaderReader {
       const text = { message: `the field ${JSON.stringify(this.#key)} is above 8 MB`, consequence: 'cut' };
       this.#problems.add('long-field', text);
     }
+  }
+
+  /** A key, its colon and the space around it must fit a few KiB, or the buffer would grow with the file. */
+  #needMore(length: number, at: number, offset: number): HeaderStep {
+    return length - at > MAX_KEY ? this.#giveUp(at, offset) : { consumed: at, next: 'more' };
   }
 
   #giveUp(at: number, offset: number): HeaderStep {

@@ -50,6 +50,13 @@ describe('extents', () => {
     expect(brokenEventExtent(bytes, true)).toEqual({ kind: 'found', length: 16 });
   });
 
+  it('takes no longer for a sea of spaces', () => {
+    const started = performance.now();
+    const text = `{"name": "a "b", "dur": 1}${' '.repeat(900_000)}x`;
+    expect(brokenEventExtent(Buffer.from(text), false)).toEqual({ kind: 'need-more' });
+    expect(performance.now() - started).toBeLessThan(2000);
+  });
+
   it('skips garbage to the next event', () => {
     expect(garbageExtent(Buffer.from('oops {"ph": "X"}'), false)).toEqual({ kind: 'found', length: 5 });
     expect(garbageExtent(Buffer.from('oops'), true)).toEqual({ kind: 'lost' });

@@ -6,7 +6,7 @@
 
 /** How the next event is recognised when the current one cannot be followed: an opening brace and a known key. */
 const EVENT_START = String.raw`\{\s*"(?:ph|cat|name|pid|tid|ts|dur|args|id|bp|s)"\s*:`;
-const NEXT_EVENT = new RegExp(String.raw`\}\s*,?\s*(?=${EVENT_START})`, 'g');
+const NEXT_EVENT = new RegExp(String.raw`\}\s*(?:,\s*)?(?=${EVENT_START})`, 'g');
 const ANY_EVENT = new RegExp(EVENT_START, 'g');
 /** The end of traceEvents: its bracket, then another key of the document, its end, or the end of the file. */
 const ARRAY_END = /\}\s*(?=\]\s*(?:,\s*"[^"]*"\s*:|\}|$))/g;

@@ -125,6 +125,9 @@ export const ARG_KEYS: Readonly<Record<string, number>> = {
   ...{ 'External id': OPS.external, 'external id': OPS.external, correlation: OPS.correlation },
 };
 
+/** Tracks with a number of their own, as in wasm/assembly/kinds.ts; all beyond share the next one. */
+export const MAX_TRACKS = 0xfffe;
+
 /** `field` in the table of wide ids: one of these, or `side` + (table << 8 | column). */
 export const WIDE_FIELDS = { external: 0, correlation: 1, id: 2, side: 256 } as const;
 
