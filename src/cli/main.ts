@@ -2,24 +2,21 @@ import { Command, CommanderError } from 'commander';
 import pc from 'picocolors';
 import { InputError } from '../base/input-error.js';
 import { toolInfo } from '../report/tool-info.js';
+import { registerDiagnose } from './commands/diagnose.js';
 import { registerInspect } from './commands/inspect.js';
-
-export interface Streams {
-  readonly stdout: NodeJS.WriteStream;
-  readonly stderr: NodeJS.WriteStream;
-  /** Whether stdout takes colours. */
-  readonly color: boolean;
-}
-
-/** Exit codes of the contract. */
-export const EXIT = { done: 0, gateFailed: 1, badInput: 2, noVerdict: 3 } as const;
+import { registerRules } from './commands/rules.js';
+import { type CommandContext, EXIT, type ExitCode } from './context.js';
 
 /** Runs the command line; returns the exit code. Nothing a user can do wrong prints a stack trace. */
 export async function main(argv: readonly string[]): Promise<number> {
-  const streams: Streams = {
+  let exitCode: ExitCode = EXIT.done;
+  const context: CommandContext = {
     stdout: process.stdout,
     stderr: process.stderr,
     color: pc.isColorSupported && process.stdout.isTTY === true,
+    exitWith: (code) => {
+      exitCode = code;
+    },
   };
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     // The reader of a pipe has gone (`| head`): nobody is left to tell.
@@ -27,8 +24,8 @@ export async function main(argv: readonly string[]): Promise<number> {
     throw error;
   });
   try {
-    await program(streams).parseAsync(argv as string[], { from: 'user' });
-    return EXIT.done;
+    await program(context).parseAsync(argv as string[], { from: 'user' });
+    return exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.badInput;
     process.stderr.write(`${describeFailure(error)}\n`);
@@ -36,15 +33,17 @@ export async function main(argv: readonly string[]): Promise<number> {
   }
 }
 
-function program(streams: Streams): Command {
+function program(context: CommandContext): Command {
   const { version } = toolInfo();
   const command = new Command('whyslow')
     .description('Why is my PyTorch training slow, and what do I change?')
     .version(version)
     .exitOverride()
     .showHelpAfterError('(--help shows how it is used)')
-    .addHelpText('after', '\nExample:\n  $ whyslow inspect runs/llama');
-  registerInspect(command, streams);
+    .addHelpText('after', '\nExample:\n  $ whyslow diagnose runs/llama');
+  registerDiagnose(command, context);
+  registerInspect(command, context);
+  registerRules(command, context);
   for (const sub of command.commands) sub.exitOverride();
   return command;
 }

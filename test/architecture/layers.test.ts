@@ -12,19 +12,21 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   sources: ['base'],
   readers: ['base', 'model'],
   analyses: ['base', 'model'],
-  ingest: ['base', 'model', 'sources', 'readers', 'analyses'],
-  report: ['base', 'model', 'analyses', 'ingest'],
-  render: ['base', 'analyses', 'report'],
-  cli: ['base', 'ingest', 'report', 'render'],
+  rules: ['base', 'model', 'analyses'],
+  ingest: ['base', 'model', 'sources', 'readers', 'analyses', 'rules'],
+  report: ['base', 'model', 'analyses', 'rules', 'ingest'],
+  render: ['base', 'analyses', 'rules', 'report'],
+  cli: ['base', 'ingest', 'rules', 'report', 'render'],
 };
 /** Outside packages, by the layer that may use them. Everything else is Node's own. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   sources: ['fzstd', 'yauzl', 'tinyglobby'],
+  report: ['zod'],
   render: ['picocolors'],
   cli: ['commander', 'picocolors'],
 };
 /** Layers that compute and must not touch files, network or the clock of the machine. */
-const PURE = ['base', 'model', 'analyses'];
+const PURE = ['base', 'model', 'analyses', 'rules'];
 const NODE_IO = /^node:(?:fs|net|http|https|child_process|worker_threads|zlib|dgram)/;
 
 function sourceFiles(): string[] {
@@ -67,5 +69,16 @@ describe('layers', () => {
         importsOf(f).filter((t) => t.startsWith('../') && /^\.\.\/(?:kineto|events)\//.test(t)),
       );
     expect(crossing).toEqual([]);
+  });
+
+  it('does not ship zod: the schema is for types, documents and tests', () => {
+    const loads =
+      /^import (?!type\b)[^;]*'(?:zod|[^']*(?:report-schema|report-json-schema|finding-schema)\.js)'/m;
+    const loading = files.filter((f) => loads.test(readFileSync(join(src, f), 'utf8')));
+    expect(loading.sort()).toEqual([
+      'report/finding-schema.ts',
+      'report/report-json-schema.ts',
+      'report/report-schema.ts',
+    ]);
   });
 });

@@ -9,6 +9,7 @@ import {
   shorten,
   wrap,
 } from './format.js';
+import { displayWidth } from './width.js';
 
 describe('figures', () => {
   it.each([
@@ -39,9 +40,26 @@ describe('text', () => {
   it('cuts in the middle', () => {
     expect(shorten('abcdefghij', 5)).toBe('ab…ij');
     expect(shorten('abc', 5)).toBe('abc');
+    expect(shorten('漢字漢字', 5)).toBe('漢…字');
   });
 
   it('wraps at words, keeps the lead and indents the rest', () => {
     expect(wrap('  one two three four', 10, '    ')).toBe('  one two\n    three\n    four');
+  });
+
+  it('cuts words that are longer than a line, and counts columns, not characters', () => {
+    expect(wrap('see abcdefghij end', 6, ' ')).toBe('see\n abcde\n fghij\n end');
+    expect(wrap('漢字漢字', 5, '')).toBe('漢字\n漢字');
+    expect(wrap('漢', 1, '')).toBe('漢');
+  });
+
+  it.each([
+    ['abc', 3],
+    ['×8–11 · µs', 10],
+    ['漢字', 4],
+    ['🚀', 2],
+    ['e\u0301', 1],
+  ])('%s takes %i columns', (text, width) => {
+    expect(displayWidth(text)).toBe(width);
   });
 });

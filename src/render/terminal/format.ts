@@ -1,3 +1,5 @@
+import { displayWidth, splitAtWidth } from './width.js';
+
 /** Figures as people read them. Thin and plain: no locale, so that output is the same everywhere. */
 
 export function formatCount(n: number): string {
@@ -48,7 +50,7 @@ export function formatRanks(ranks: readonly number[]): string {
 
 /** Text from strangers for a terminal: control characters, escape sequences and direction marks become visible. */
 export function printable(text: string): string {
-  return text.replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, (c) => {
+  return text.replace(/[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, (c) => {
     const code = c.charCodeAt(0);
     return code < 0x100
       ? `\\x${code.toString(16).padStart(2, '0')}`
@@ -58,20 +60,41 @@ export function printable(text: string): string {
 
 /** Cuts in the middle, where paths and kernel names matter least. */
 export function shorten(text: string, width: number): string {
-  if (text.length <= width) return text;
-  const head = Math.ceil((width - 1) / 2);
-  return `${text.slice(0, head)}…${text.slice(text.length - (width - 1 - head))}`;
+  if (displayWidth(text) <= width) return text;
+  const [head] = splitAtWidth(text, Math.ceil((width - 1) / 2));
+  const backwards = [...text].reverse().join('');
+  const [tail] = splitAtWidth(backwards, width - 1 - displayWidth(head));
+  return `${head}…${[...tail].reverse().join('')}`;
 }
 
-/** Breaks a sentence into lines of at most `width`; lines after the first are indented. Leading space is kept. */
+/**
+ * Breaks a sentence into lines of at most `width`; lines after the first are indented. Leading space is kept. A word
+ * longer than a line is cut.
+ */
 export function wrap(text: string, width: number, indent: string): string {
   const lead = /^ */.exec(text)![0];
-  const lines: string[] = [lead];
-  for (const word of text.slice(lead.length).split(' ')) {
-    const line = lines.at(-1)!;
-    const isEmpty = line.trim() === '';
-    if (!isEmpty && line.length + 1 + word.length > width) lines.push(indent + word);
-    else lines[lines.length - 1] = isEmpty ? line + word : `${line} ${word}`;
+  const lines: string[] = [];
+  let line = lead;
+  for (let word of text.slice(lead.length).split(' ')) {
+    const space = line.trim() === '' ? '' : ' ';
+    if (displayWidth(line + space + word) <= width) {
+      line += space + word;
+      continue;
+    }
+    if (space) {
+      lines.push(line);
+      line = indent;
+    }
+    // The rest of a cut word is not measured again: names can be megabytes.
+    for (let left = displayWidth(word); displayWidth(line) + left > width; ) {
+      const [head, tail] = splitAtWidth(word, width - displayWidth(line));
+      if (tail === '') break;
+      lines.push(line + head);
+      line = indent;
+      word = tail;
+      left -= displayWidth(head);
+    }
+    line += word;
   }
-  return lines.join('\n');
+  return [...lines, line].join('\n');
 }

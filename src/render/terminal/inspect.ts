@@ -1,5 +1,4 @@
 import pc from 'picocolors';
-import type { Severity } from '../../analyses/health/finding.js';
 import type { InspectedInput, InspectReport } from '../../report/inspect-report.js';
 import {
   formatBytes,
@@ -12,12 +11,12 @@ import {
   shorten,
   wrap,
 } from './format.js';
+import { gradePaint, healthProblem } from './health.js';
+import type { Colors } from './page.js';
 
 const WIDTH = 80;
 /** More inputs than this are summed up; `--json` lists them all. */
 const MAX_LISTED = 16;
-
-type Colors = ReturnType<typeof pc.createColors>;
 
 export function renderInspect(report: InspectReport, color: boolean): string {
   const c = pc.createColors(color);
@@ -33,7 +32,7 @@ export function renderInspect(report: InspectReport, color: boolean): string {
 
 function headline(report: InspectReport, c: Colors): string {
   const { health, reading } = report;
-  const paint = { good: c.green, usable: c.yellow, poor: c.red }[health.grade];
+  const paint = gradePaint(health.grade, c);
   const kinds = [
     plural(report.inputs.filter((i) => i.kind === 'kineto').length, 'trace'),
     plural(report.inputs.filter((i) => i.kind === 'events').length, 'event log'),
@@ -135,16 +134,8 @@ function phases(report: InspectReport, c: Colors): string {
 }
 
 function health(report: InspectReport, c: Colors): string {
-  const mark: Record<Severity, string> = { severe: c.red('✗'), warning: c.yellow('!'), note: c.dim('·') };
-  return report.health.problems
-    .map((p) => {
-      const times = p.count > 1 ? ` (${formatCount(p.count)} ×)` : '';
-      const where = p.first ? ` [${p.first.unit.replace('-', ' ')} ${p.first.at}]` : '';
-      const on = p.ranks.length > 0 && report.ranks.length > 1 ? ` on rank ${formatRanks(p.ranks)}` : '';
-      const text = `${p.code}: ${p.message}${times}${on}${where} → ${p.consequence}`;
-      return `  ${mark[p.severity]} ${wrap(printable(text), WIDTH - 4, '').replaceAll('\n', '\n    ')}`;
-    })
-    .join('\n');
+  const page = { width: WIDTH, c };
+  return report.health.problems.flatMap((p) => healthProblem(p, report.ranks.length > 1, page)).join('\n');
 }
 
 function footer(report: InspectReport): string {

@@ -1,0 +1,113 @@
+import { Category } from '../../model/category.js';
+import { sortByTime } from '../../model/time-order.js';
+import { kindMask, type Trace } from '../../model/trace.js';
+import { Role, rolesOf } from './roles.js';
+
+/** Calls on the training threads during some time, thread by thread in order of start, callers before what they call. */
+export interface HostTree {
+  readonly length: number;
+  readonly row: Uint32Array;
+  readonly start: Float64Array;
+  readonly end: Float64Array;
+  /** Place of the caller; −1: none. */
+  readonly parent: Int32Array;
+  /** Roles of the call itself and of all its callers. */
+  readonly roles: Uint32Array;
+  /** ns not spent in recorded callees. */
+  readonly self: Float64Array;
+  /** 1: an event whose recording slows the host (operators, runtime and driver calls). */
+  readonly counted: Uint8Array;
+  /** Place of a row in the tree; −1 when it is not in it. */
+  placeOf(row: number): number;
+}
+
+const IN_TREE: readonly number[] = [Category.cpuOp, Category.annotation, Category.runtime, Category.driver];
+
+export function buildHostTree(trace: Trace, threads: readonly number[], from: number, to: number): HostTree {
+  const { data, strings } = trace;
+  const { ts, dur } = data;
+  const order = rowsByThread(trace, threads, from, to);
+  const length = order.reduce((n, rows) => n + rows.length, 0);
+  const tree = {
+    ...{ length, row: new Uint32Array(length), start: new Float64Array(length), end: new Float64Array(length) },
+    ...{ parent: new Int32Array(length).fill(-1), roles: new Uint32Array(length) },
+    ...{ self: new Float64Array(length), counted: new Uint8Array(length) },
+  };
+  const roleOfName = new Uint32Array(strings.size);
+  const known = new Uint8Array(strings.size);
+  const isCounted = kindMask(data, (c) => c === Category.cpuOp || c === Category.runtime || c === Category.driver);
+  const places = new Map<number, number>();
+  const stack: number[] = [];
+  let at = 0;
+  for (const rows of order) {
+    stack.length = 0;
+    for (let i = 0; i < rows.length; i++, at++) {
+      const row = rows[i]!;
+      const name = data.name[row]!;
+      if (known[name] === 0) {
+        known[name] = 1;
+        roleOfName[name] = rolesOf(strings.text(name));
+      }
+      const start = ts[row]!;
+      const duration = Math.max(0, dur[row]!);
+      tree.row[at] = row;
+      tree.start[at] = start;
+      tree.end[at] = start + duration;
+      tree.self[at]! += duration;
+      tree.counted[at] = isCounted[data.kind[row]!]!;
+      while (stack.length > 0 && tree.end[stack.at(-1)!]! <= start) stack.pop();
+      const parent = stack.at(-1) ?? -1;
+      tree.parent[at] = parent;
+      tree.roles[at] = roleOfName[name]! | (parent < 0 ? 0 : tree.roles[parent]!);
+      if (parent >= 0) tree.self[parent]! -= duration;
+      stack.push(at);
+      places.set(row, at);
+    }
+  }
+  markRecomputation(tree, roleOfName, data.name);
+  return { ...tree, placeOf: (row) => places.get(row) ?? -1 };
+}
+
+function rowsByThread(trace: Trace, threads: readonly number[], from: number, to: number): Uint32Array[] {
+  const { data } = trace;
+  const inTree = kindMask(data, (c, phase) => phase === 'X' && IN_TREE.includes(c));
+  const lists = new Map(threads.map((t) => [t, [] as number[]]));
+  for (let row = 0; row < data.rows; row++) {
+    if (inTree[data.kind[row]!] === 0) continue;
+    const start = data.ts[row]!;
+    if (start >= from && start < to) lists.get(data.track[row]!)?.push(row);
+  }
+  return [...lists.values()].map((rows) => sortByTime(Uint32Array.from(rows), data.ts, data.dur));
+}
+
+/**
+ * Activation checkpointing runs the forward pass again inside a node of the backward one. Between the first and the last
+ * operator there that only a forward pass calls, everything under the same caller is recomputation.
+ */
+function markRecomputation(
+  tree: { length: number; row: Uint32Array; start: Float64Array; end: Float64Array; parent: Int32Array; roles: Uint32Array },
+  roleOfName: Uint32Array,
+  name: ArrayLike<number>,
+): void {
+  const first = new Map<number, number>();
+  const last = new Map<number, number>();
+  for (let i = 0; i < tree.length; i++) {
+    const parent = tree.parent[i]!;
+    if (parent < 0 || (tree.roles[parent]! & Role.backward) === 0) continue;
+    if ((roleOfName[name[tree.row[i]!]!]! & Role.forwardOp) === 0) continue;
+    if ((tree.roles[parent]! & Role.forwardOp) !== 0) continue;
+    if (!first.has(parent)) first.set(parent, tree.start[i]!);
+    last.set(parent, tree.end[i]!);
+  }
+  if (first.size === 0) return;
+  for (let i = 0; i < tree.length; i++) {
+    const parent = tree.parent[i]!;
+    if (parent < 0) continue;
+    const inherited = tree.roles[parent]! & Role.recompute;
+    const since = first.get(parent);
+    const inside = since !== undefined && tree.start[i]! >= since && tree.end[i]! <= last.get(parent)!;
+    // A backward node that reentrant checkpointing runs inside the outer one is backward again.
+    const backwardAgain = (roleOfName[name[tree.row[i]!]!]! & Role.backward) !== 0;
+    if ((inherited !== 0 || inside) && !backwardAgain) tree.roles[i]! |= Role.recompute;
+  }
+}

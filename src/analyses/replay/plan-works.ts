@@ -1,0 +1,152 @@
+import { median } from '../../base/statistics.js';
+import type { Call, PlanInput } from './build-plan.js';
+import type { PlanWorks } from './plan.js';
+
+/** A start later than this after all that is known to hold it back waited for another stream. */
+const UNEXPLAINED_NS = 3_000;
+/** How soon after another stream's work a start must come to be caused by it. */
+const CAUSED_WITHIN_NS = 20_000;
+/** Typical values of CUDA on current machines, for traces that show none of their own. */
+const USUAL_LATENCY_NS = 6_000;
+const USUAL_GAP_NS = 1_000;
+
+/** When work really ran, in the order of the plan. */
+export interface Observed {
+  readonly end: Float64Array;
+  /** Last work before `launched` (in the order of launches) that had ended at `time`; −1: none. */
+  lastDone(time: number, launched: number): number;
+  lastDoneOnStream(stream: number, time: number, launched: number): number;
+}
+
+interface LaidOut {
+  readonly works: PlanWorks;
+  readonly observed: Observed;
+  readonly streamBusyUntil: Float64Array;
+  readonly launchLatency: number;
+  readonly queuedGap: number;
+}
+
+/** The work of all calls in the order of their launch, and for each what held back its start. */
+export function layOutWorks(input: PlanInput, calls: readonly Call[], begin: number): LaidOut {
+  const { trace, work, stepOf, firstStep, tree } = input;
+  const order = calls.flatMap((c) => c.works);
+  const called = Float64Array.from(calls.flatMap((c) => c.works.map(() => c.start)));
+  const roles = Uint32Array.from(calls.flatMap((c) => c.works.map(() => (c.place < 0 ? 0 : tree.roles[c.place]!))));
+  const start = Float64Array.from(order, (i) => work.start[i]!);
+  const end = Float64Array.from(order, (i) => work.end[i]!);
+  const row = Uint32Array.from(order, (i) => work.row[i]!);
+  const { streamOf, busyUntil } = streams(input, row, begin);
+  const stream = Uint8Array.from(row, (r) => streamOf.get(trace.data.track[r]!)!);
+  const previousEnd = ends(stream, end, busyUntil);
+
+  const idleStarts: number[] = [];
+  const queuedGaps: number[] = [];
+  for (let w = 0; w < order.length; w++) {
+    if (previousEnd[w]! < called[w]!) idleStarts.push(start[w]! - called[w]!);
+    else if (previousEnd[w]! > called[w]! + 20_000) queuedGaps.push(start[w]! - previousEnd[w]!);
+  }
+  const launchLatency = orElse(median(idleStarts), USUAL_LATENCY_NS);
+  const queuedGap = orElse(median(queuedGaps), USUAL_GAP_NS);
+
+  const observed = observe(stream, end, busyUntil.length);
+  const latency = new Float64Array(order.length);
+  const gap = new Float64Array(order.length);
+  const after = new Int32Array(order.length).fill(-1);
+  const afterGap = new Float64Array(order.length);
+  for (let w = 0; w < order.length; w++) {
+    const sinceCall = start[w]! - called[w]!;
+    const sinceStream = start[w]! - previousEnd[w]!;
+    const earliest = Math.max(called[w]! + launchLatency, previousEnd[w]! + queuedGap);
+    latency[w] = Math.min(sinceCall, launchLatency);
+    gap[w] = Math.min(sinceStream, queuedGap);
+    if (start[w]! - earliest > UNEXPLAINED_NS) {
+      const cause = endsJustBefore(observed, stream[w]!, busyUntil.length, start[w]!, w);
+      if (cause >= 0) {
+        after[w] = cause;
+        afterGap[w] = start[w]! - end[cause]!;
+        continue;
+      }
+    }
+    // Whichever came last held it back, and by exactly as long as was seen.
+    if (called[w]! + launchLatency >= previousEnd[w]!) latency[w] = sinceCall;
+    else gap[w] = sinceStream;
+  }
+  const copied = bytesOf(input);
+  const works: PlanWorks = {
+    ...{ length: order.length, duration: end.map((e, w) => e - start[w]!), stream, latency, gap, after, afterGap },
+    ...{ roles, row, name: Uint32Array.from(row, (r) => trace.data.name[r]!) },
+    bytes: Float64Array.from(row, (r) => copied.get(r) ?? 0),
+    step: Int32Array.from(order, (i) => stepOf[i]! - firstStep),
+  };
+  return { works, observed, streamBusyUntil: busyUntil, launchLatency, queuedGap };
+}
+
+const orElse = (value: number, usual: number) => (Number.isNaN(value) ? usual : value);
+
+/** Streams by track, and until when each is busy with work launched before the plan begins. */
+function streams({ trace, work, stepOf, firstStep }: PlanInput, rows: Uint32Array, begin: number) {
+  const streamOf = new Map<number, number>();
+  for (const r of rows) {
+    const track = trace.data.track[r]!;
+    if (!streamOf.has(track)) streamOf.set(track, streamOf.size);
+  }
+  const busyUntil = new Float64Array(streamOf.size).fill(begin);
+  for (let i = 0; i < work.length; i++) {
+    if (stepOf[i]! >= firstStep) break;
+    const s = streamOf.get(trace.data.track[work.row[i]!]!);
+    if (s !== undefined && work.end[i]! > busyUntil[s]!) busyUntil[s] = work.end[i]!;
+  }
+  return { streamOf, busyUntil };
+}
+
+function ends(stream: Uint8Array, end: Float64Array, busyUntil: Float64Array): Float64Array {
+  const last = busyUntil.slice();
+  return end.map((e, w) => {
+    const s = stream[w]!;
+    const before = last[s]!;
+    if (e > before) last[s] = e;
+    return before;
+  });
+}
+
+function observe(stream: Uint8Array, end: Float64Array, streams: number): Observed {
+  // On a stream work ends in the order of its launch, so the last that was done is found by halving.
+  const onStream: number[][] = Array.from({ length: streams }, () => []);
+  for (let w = 0; w < stream.length; w++) onStream[stream[w]!]!.push(w);
+  const lastDoneOnStream = (s: number, time: number, launched: number) => {
+    const list = onStream[s]!;
+    let low = 0;
+    let high = list.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      const w = list[middle]!;
+      if (w < launched && end[w]! <= time) low = middle + 1;
+      else high = middle;
+    }
+    return low === 0 ? -1 : list[low - 1]!;
+  };
+  const lastDone = (time: number, launched: number) => {
+    let best = -1;
+    for (let s = 0; s < streams; s++) best = Math.max(best, lastDoneOnStream(s, time, launched));
+    return best;
+  };
+  return { end, lastDone, lastDoneOnStream };
+}
+
+function endsJustBefore(observed: Observed, own: number, streams: number, start: number, launched: number): number {
+  let cause = -1;
+  for (let s = 0; s < streams; s++) {
+    if (s === own) continue;
+    const w = observed.lastDoneOnStream(s, start, launched);
+    if (w < 0 || start - observed.end[w]! > CAUSED_WITHIN_NS) continue;
+    if (cause < 0 || observed.end[w]! > observed.end[cause]!) cause = w;
+  }
+  return cause;
+}
+
+function bytesOf({ trace }: PlanInput): Map<number, number> {
+  const { row, bytes } = trace.data.copies;
+  const map = new Map<number, number>();
+  for (let i = 0; i < row.length; i++) map.set(row[i]!, bytes[i]!);
+  return map;
+}

@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest';
+import { bottleneckList, positiveInteger, rankList, stepRange } from './arguments.js';
+
+describe('stepRange', () => {
+  it.each([
+    ['3-6', { first: 3, last: 6 }],
+    ['3-', { first: 3, last: null }],
+    ['-6', { first: null, last: 6 }],
+    ['3', { first: 3, last: 3 }],
+    ['0-0', { first: 0, last: 0 }],
+  ])('%s', (text, expected) => {
+    expect(stepRange(text)).toEqual(expected);
+  });
+
+  it.each(['', '-', 'a-b', '3-6-9', '3.5', '1e3', '--6', '99999999999'])('refuses "%s"', (text) => {
+    expect(() => stepRange(text)).toThrow('3-6, 3-, -6 or 3');
+  });
+
+  it('guesses what a range the wrong way round was meant to be', () => {
+    expect(() => stepRange('6-3')).toThrow('did you mean 3-6?');
+  });
+});
+
+describe('rankList', () => {
+  it.each([
+    ['0', [0]],
+    ['0,2-5', [0, 2, 3, 4, 5]],
+    ['7, 1-2 ,2', [1, 2, 7]],
+  ])('%s', (text, expected) => {
+    expect(rankList(text)).toEqual(expected);
+  });
+
+  it.each(['', ',', '1,', '-1', '1-', 'all', '1..3'])('refuses "%s"', (text) => {
+    expect(() => rankList(text)).toThrow('0,2-5');
+  });
+
+  it('refuses ranges that are endless or empty', () => {
+    expect(() => rankList('0-999999999')).toThrow('at most 100000');
+    expect(() => rankList('0-99999')).not.toThrow();
+    expect(() => rankList('0-99999,100000')).toThrow('at most 100000');
+    expect(() => rankList('5-2')).toThrow('5-2 ends before it starts');
+  });
+});
+
+describe('bottleneckList', () => {
+  it('takes names of the report', () => {
+    expect(bottleneckList('data, comms')).toEqual(['data', 'comms']);
+  });
+
+  it.each([
+    ['network', '"network" is none of gpu, data, comms'],
+    ['data,', '"" is none of'],
+  ])('refuses "%s"', (text, reason) => {
+    expect(() => bottleneckList(text)).toThrow(reason);
+  });
+});
+
+describe('positiveInteger', () => {
+  it('takes whole numbers only', () => {
+    expect(positiveInteger('12')).toBe(12);
+    for (const text of ['0', '-1', '1.5', '', 'x', '10000'])
+      expect(() => positiveInteger(text)).toThrow('1 to 9999');
+  });
+});

@@ -1,0 +1,82 @@
+import type { Command } from 'commander';
+import { renderJson } from '../../render/json.js';
+import type { Report } from '../../report/report.js';
+import type { Bottleneck } from '../../rules/finding.js';
+import { bottleneckList, positiveInteger, rankList, type StepRange, stepRange } from '../arguments.js';
+import { type CommandContext, EXIT } from '../context.js';
+import { ProgressLine } from '../progress.js';
+
+interface DiagnoseOptions {
+  readonly json?: boolean;
+  readonly all?: boolean;
+  readonly steps?: StepRange;
+  readonly ranks?: readonly number[];
+  readonly failOn?: readonly Bottleneck[];
+  readonly jobs?: number;
+}
+
+const EXAMPLES = `
+Examples:
+  $ whyslow diagnose runs/llama
+  $ whyslow diagnose trace.json.gz --steps 3-6 --json
+  $ whyslow diagnose runs/llama --ranks 0,8-15 --fail-on data,comms
+
+Exit codes: 0 done; 1 the bottleneck is one of --fail-on; 2 bad usage or input; 3 no verdict.`;
+
+export function registerDiagnose(program: Command, context: CommandContext): void {
+  program
+    .command('diagnose')
+    .description('why it is slow: one verdict with evidence, and what to change, cheapest first')
+    .argument(
+      '<path...>',
+      'traces, event logs, directories, patterns, or - for standard input; .gz .zst .tar .zip are opened',
+    )
+    .option('--json', 'print the report as JSON (docs/report.schema.json)')
+    .option('--all', 'show every finding, rank and problem in full, and the rules that did not fire')
+    .option('--steps <range>', 'use these steps only: 3-6, 3-, -6 or 3', stepRange)
+    .option('--ranks <list>', 'use these ranks only, e.g. 0,2-5', rankList)
+    .option(
+      '--fail-on <names>',
+      'exit 1 when the bottleneck is one of these, e.g. data,comms',
+      bottleneckList,
+    )
+    .option('--jobs <n>', 'files read at once (default: one a core)', positiveInteger)
+    .addHelpText('after', EXAMPLES)
+    .action(async (paths: string[], options: DiagnoseOptions) => {
+      const report = await diagnosed(paths, options, context);
+      context.stdout.write(options.json ? renderJson(report) : await forTerminal(report, options, context));
+      judge(report, options.failOn ?? [], context);
+    });
+}
+
+// Loaded when asked for, here and below: other commands start faster without the rules.
+async function diagnosed(
+  paths: string[],
+  options: DiagnoseOptions,
+  context: CommandContext,
+): Promise<Report> {
+  const { diagnose } = await import('../../report/diagnose.js');
+  const progress = new ProgressLine(context.stderr);
+  const jobs = options.jobs === undefined ? {} : { jobs: options.jobs };
+  const { steps = null, ranks = null } = options;
+  return diagnose(paths, { steps, ranks, progress, ...jobs }).finally(() => progress.end());
+}
+
+async function forTerminal(
+  report: Report,
+  options: DiagnoseOptions,
+  context: CommandContext,
+): Promise<string> {
+  const { renderDiagnose } = await import('../../render/terminal/diagnose.js');
+  const { color, stdout } = context;
+  return renderDiagnose(report, { color, columns: stdout.columns, all: options.all ?? false });
+}
+
+/** The gate that was asked for decides before the general rule: `--fail-on unknown` is a failed gate. */
+function judge(report: Report, failOn: readonly Bottleneck[], context: CommandContext): void {
+  const { bottleneck } = report.verdict;
+  if (failOn.includes(bottleneck)) {
+    context.stderr.write(`whyslow: the bottleneck is ${bottleneck}, which --fail-on names\n`);
+    context.exitWith(EXIT.gateFailed);
+  } else if (bottleneck === 'unknown') context.exitWith(EXIT.noVerdict);
+}

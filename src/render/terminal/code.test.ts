@@ -1,0 +1,27 @@
+import { expect, it } from 'vitest';
+import { codeLines } from './code.js';
+import { pageFor } from './page.js';
+
+const lines = (code: string) => codeLines(code, pageFor(false, 40), '  ');
+
+it('keeps lines and indentation', () => {
+  expect(lines('for x in loader:\n    step(x)\n')).toEqual(['  for x in loader:', '      step(x)']);
+});
+
+it('moves a comment that makes a line too long above it', () => {
+  expect(lines('torch.compile(model)  # the first steps are slow')).toEqual([
+    '  # the first steps are slow',
+    '  torch.compile(model)',
+  ]);
+  expect(lines('# a comment of its own that is longer than a line')).toEqual([
+    '  # a comment of its own that is longer',
+    '  # than a line',
+  ]);
+});
+
+it('breaks a long call between its arguments', () => {
+  expect(lines('DataLoader(ds, num_workers=8, persistent_workers=True)')).toEqual([
+    '  DataLoader(ds, num_workers=8,',
+    '      persistent_workers=True)',
+  ]);
+});

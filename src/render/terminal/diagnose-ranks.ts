@@ -1,0 +1,56 @@
+import type { Report, ReportRank } from '../../report/report.js';
+import { formatMs, shorten } from './format.js';
+import { hanging, oneLine, type Page } from './page.js';
+import { largestShares } from './step-time.js';
+import { displayWidth, padToWidth } from './width.js';
+
+const MAX_RANKS = 16;
+const MAX_HOST_WIDTH = 24;
+
+/** Who holds up whom; nothing for a single rank. */
+export function rankSection(report: Report, page: Page, all: boolean): string[] {
+  if (report.ranks.length < 2) return [];
+  const late = report.stragglers.flatMap((s) => hanging('  ', s.sentence, page, page.c.yellow));
+  const shown = all ? report.ranks : mostTelling(report);
+  const more = report.ranks.length - shown.length;
+  return [
+    ...late,
+    ...table(shown, report, page),
+    ...(more > 0 ? [page.c.dim(`  … and ${more} more (--all lists them)`)] : []),
+  ];
+}
+
+/** Of many ranks the late ones and then the slowest, in the order of ranks. */
+function mostTelling(report: Report): ReportRank[] {
+  const lateness = (r: ReportRank) => (lateAs(r, report) === '' ? 0 : 1);
+  return [...report.ranks]
+    .sort((a, b) => lateness(b) - lateness(a) || (b.step_ms ?? 0) - (a.step_ms ?? 0) || a.rank - b.rank)
+    .slice(0, MAX_RANKS)
+    .sort((a, b) => a.rank - b.rank);
+}
+
+function table(ranks: readonly ReportRank[], report: Report, page: Page): string[] {
+  const rows = ranks.map((r) => [
+    String(r.rank),
+    shorten(oneLine(r.host ?? '–'), MAX_HOST_WIDTH),
+    r.step_ms === null ? '–' : formatMs(r.step_ms),
+    mostly(r),
+    lateAs(r, report),
+  ]);
+  const head = ['rank', 'host', 'step', 'mostly', ''];
+  const widths = head.map((_, i) => Math.max(...[head, ...rows].map((row) => displayWidth(row[i]!))));
+  const line = (row: readonly string[]) =>
+    shorten(`  ${row.map((cell, i) => padToWidth(cell, widths[i]!)).join('  ')}`.trimEnd(), page.width);
+  return [page.c.dim(line(head)), ...rows.map((row) => (row[4] ? page.c.yellow(line(row)) : line(row)))];
+}
+
+function mostly(rank: ReportRank): string {
+  const [largest] = largestShares(rank.time);
+  return largest ? `${largest.name} ${(largest.fraction * 100).toFixed(0)} %` : '–';
+}
+
+/** `late: persistent, data`, or nothing. */
+function lateAs(rank: ReportRank, report: Report): string {
+  const as = report.stragglers.find((s) => s.ranks.includes(rank.rank));
+  return as ? `late: ${as.pattern}, ${as.cause}` : '';
+}

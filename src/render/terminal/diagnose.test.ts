@@ -1,0 +1,238 @@
+import { describe, expect, it } from 'vitest';
+import { sampleFinding, sampleRank, sampleReport, shares } from '../../../test/helpers/sample-reports.js';
+import type { Report } from '../../report/report.js';
+import { renderDiagnose } from './diagnose.js';
+import { displayWidth } from './width.js';
+
+const plain = (report: Report, more: { columns?: number; all?: boolean } = {}) =>
+  renderDiagnose(report, { color: false, ...more });
+const tooWide = (text: string, width = 80) => text.split('\n').filter((l) => displayWidth(l) > width);
+
+const UNKNOWN = sampleReport({
+  verdict: {
+    bottleneck: 'unknown',
+    cause: 'no-steps',
+    confidence: 0.2,
+    sentence: 'No verdict: the trace has no step marks and its GPU work is one long kernel',
+    second: null,
+    next: [
+      'a trace with profiler.step() called once an iteration, three iterations long, after a warm-up',
+      'event logs of all ranks',
+    ],
+  },
+  findings: [],
+  step: { ms: null, source: 'host', profiled_ms: null, corrected: false, count: 0, first: null, last: null },
+  time: shares({}),
+});
+
+const MANY_RANKS = sampleReport({
+  verdict: {
+    ...sampleReport().verdict,
+    sentence: 'Data-bound: rank 35 loads its batches late, and the others wait for it in every all_reduce',
+    confidence: 0.6,
+    second: 'host',
+  },
+  findings: [
+    sampleFinding({ ranks: [35] }),
+    sampleFinding({ rule: 'T9', title: 'fp32 GEMMs', cost: 'free', risk: 'numerics', ranks: [] }),
+    sampleFinding({ rule: 'W1', title: 'a straggler', speedup: null, saving_ms: null, ranks: [] }),
+    sampleFinding({ rule: 'T7', title: `prefetch_factor ${'of the loader '.repeat(8)}`, ranks: [] }),
+    sampleFinding({ rule: 'W5', title: 'slow link', speedup: null, saving_ms: null, cost: 'hardware' }),
+  ],
+  ranks: Array.from({ length: 40 }, (_, r) =>
+    sampleRank(r, r === 35 ? { time: shares({ idle_data: 0.8, compute: 0.2 }) } : {}),
+  ),
+  stragglers: [
+    {
+      ranks: [35],
+      pattern: 'persistent',
+      cause: 'data',
+      cost_ms: 31.2,
+      confidence: 0.97,
+      sentence: 'Rank 35 is last in 3 of 3 steps: it waits 31.2 ms longer for its input than the median rank',
+    },
+  ],
+  ignored: ['notes.txt', 'run.py', 'a', 'b'],
+  health: {
+    grade: 'usable',
+    problems: [
+      {
+        severity: 'warning',
+        code: 'truncated-json',
+        count: 2,
+        message: 'the file ends in the middle of an event',
+        consequence: 'the last step is left out',
+        first: { unit: 'byte', at: 12_345 },
+        ranks: [0, 1],
+      },
+      {
+        severity: 'note',
+        code: 'no-shapes',
+        count: 1,
+        message: 'shapes were not recorded',
+        consequence: 'GEMMs are told apart by name only',
+        first: null,
+        ranks: [0],
+      },
+    ],
+  },
+});
+
+const EVIL = 'kernel\x1b[2J\x1b]0;owned\x07\r\n\u202egnp.exe\u2066漢字🚀';
+const HOSTILE = sampleReport({
+  verdict: { ...sampleReport().verdict, sentence: `Host-bound in ${EVIL.repeat(9)}`, next: [EVIL] },
+  findings: [
+    sampleFinding({
+      title: EVIL.repeat(7),
+      evidence: [{ ...sampleFinding().evidence[0]!, text: 'x'.repeat(3000) + EVIL }],
+      fix: { text: EVIL, code: `f(\n\t${EVIL}${'漢'.repeat(90)})` },
+    }),
+    ...[2, 3, 4].map(() => sampleFinding({ title: EVIL.repeat(9) })),
+  ],
+  silent: [{ rule: 'T5', reason: EVIL }],
+  ranks: [0, 1].map((r) => sampleRank(r, { host: EVIL.repeat(3) })),
+  stragglers: [
+    { ranks: [1], pattern: 'spike', cause: 'gpu', cost_ms: 1, confidence: 1, sentence: `rank 1: ${EVIL}` },
+  ],
+  ignored: [EVIL],
+  health: {
+    grade: 'poor',
+    problems: [
+      { severity: 'severe', code: EVIL, count: 1, message: EVIL, consequence: EVIL, first: null, ranks: [0] },
+    ],
+  },
+});
+
+describe('renderDiagnose', () => {
+  it('answers first, then says what to do, then what it rests on', () => {
+    expect(plain(sampleReport())).toMatchInlineSnapshot(`
+      "Data-bound: 92 % of every step the GPU waits for input           confidence high
+        step 161 ms = input wait 149 · compute 8 · host 3 · copy 1
+        profiled 163 ms, corrected 161 ms · 3 steps, 3–5
+
+        1  num_workers=0 loads every batch on the main thread (T4)
+           knob  161 → 15–20 ms  ×8.1–11
+           _SingleProcessDataLoaderIter: 149 ms/step exposed, 3 of 3 steps
+           DataLoader(..., num_workers=8, persistent_workers=True)
+           Start at one worker a core, less one, and watch the memory each takes.
+           it takes more memory
+
+        1 file read, health good
+      "
+    `);
+  });
+
+  it.each([
+    ['typical', sampleReport()],
+    ['unknown', UNKNOWN],
+    ['many ranks', MANY_RANKS],
+    ['hostile', HOSTILE],
+  ])('fits the page: %s', (_, report) => {
+    for (const all of [false, true]) {
+      expect(tooWide(plain(report, { all }))).toEqual([]);
+      expect(tooWide(plain(report, { all, columns: 50 }), 50)).toEqual([]);
+      expect(tooWide(plain(report, { all, columns: 300 }), 100)).toEqual([]);
+    }
+  });
+
+  it('lets no name of a trace command the terminal', () => {
+    const text = plain(HOSTILE, { all: true });
+    expect(text).not.toMatch(/[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/);
+    expect(text).toContain('\\x1b[2J');
+  });
+
+  it('colours only where asked', () => {
+    expect(plain(MANY_RANKS)).not.toContain('\x1b');
+    expect(renderDiagnose(MANY_RANKS, { color: true })).toContain('\x1b[1mData-bound');
+  });
+
+  it('says why there is no verdict and what to capture', () => {
+    expect(plain(UNKNOWN)).toMatchInlineSnapshot(`
+      "No verdict: the trace has no step marks and its GPU work is one long kernel
+        confidence low
+        no whole step was seen
+
+      To know more, capture next:
+        - a trace with profiler.step() called once an iteration, three iterations
+          long, after a warm-up
+        - event logs of all ranks
+
+        1 file read, health good
+      "
+    `);
+  });
+
+  it('names the late rank among many and sums up the rest', () => {
+    expect(plain(MANY_RANKS)).toMatchInlineSnapshot(`
+      "Data-bound: rank 35 loads its batches late, and the others wait for it in every
+      all_reduce
+        confidence medium
+        close behind: host
+        step 161 ms = input wait 149 · compute 8 · host 3 · copy 1
+        profiled 163 ms, corrected 161 ms · 3 steps, 3–5
+
+        1  num_workers=0 loads every batch on the main thread (T4) on rank 35
+           knob  161 → 15–20 ms  ×8.1–11
+           _SingleProcessDataLoaderIter: 149 ms/step exposed, 3 of 3 steps
+           DataLoader(..., num_workers=8, persistent_workers=True)
+           Start at one worker a core, less one, and watch the memory each takes.
+           it takes more memory
+
+        2  fp32 GEMMs (T9)                               free  161 → 15–20 ms  ×8.1–11
+           _SingleProcessDataLoaderIter: 149 ms/step exposed, 3 of 3 steps
+           DataLoader(..., num_workers=8, persistent_workers=True)
+           Start at one worker a core, less one, and watch the memory each takes.
+           it changes numerics: check that the result is still right
+
+        3  a straggler (W1)                                      knob  gain not priced
+           _SingleProcessDataLoaderIter: 149 ms/step exposed, 3 of 3 steps
+           DataLoader(..., num_workers=8, persistent_workers=True)
+           Start at one worker a core, less one, and watch the memory each takes.
+           it takes more memory
+
+        4  prefetch_factor of the…er of the loader (T7)  knob  161 → 15–20 ms  ×8.1–11
+        5  slow link (W5)                                                     hardware
+           (--all shows these in full)
+
+        Rank 35 is last in 3 of 3 steps: it waits 31.2 ms longer for its input than
+        the median rank
+        rank  host    step    mostly
+        0     node-0  161 ms  waiting for ranks 75 %
+        1     node-0  161 ms  waiting for ranks 75 %
+        2     node-0  161 ms  waiting for ranks 75 %
+        3     node-0  161 ms  waiting for ranks 75 %
+        4     node-0  161 ms  waiting for ranks 75 %
+        5     node-0  161 ms  waiting for ranks 75 %
+        6     node-0  161 ms  waiting for ranks 75 %
+        7     node-0  161 ms  waiting for ranks 75 %
+        8     node-1  161 ms  waiting for ranks 75 %
+        9     node-1  161 ms  waiting for ranks 75 %
+        10    node-1  161 ms  waiting for ranks 75 %
+        11    node-1  161 ms  waiting for ranks 75 %
+        12    node-1  161 ms  waiting for ranks 75 %
+        13    node-1  161 ms  waiting for ranks 75 %
+        14    node-1  161 ms  waiting for ranks 75 %
+        35    node-4  161 ms  input wait 80 %         late: persistent, data
+        … and 24 more (--all lists them)
+
+        1 file read, health usable
+        ! truncated-json: the file ends in the middle of an event (2 ×) on rank 0–1
+          [byte 12345] → the last step is left out
+          and 1 more (--all lists them)
+        4 files not used: notes.txt, run.py, a, …
+      "
+    `);
+  });
+
+  it('shows everything when asked', () => {
+    const text = plain(MANY_RANKS, { all: true });
+    expect(text).toContain('  39    node-4');
+    expect(text).toContain('no-shapes');
+    expect(text).toContain('T5   no epoch ended inside the trace');
+    expect(text).not.toContain('--all');
+  });
+
+  it('says so when there is nothing to mend', () => {
+    expect(plain(sampleReport({ findings: [] }))).toContain('No fix that the evidence supports.');
+  });
+});

@@ -1,0 +1,19 @@
+import type { Grade, HealthProblem, Severity } from '../../analyses/health/finding.js';
+import { formatCount, formatRanks } from './format.js';
+import { type Colors, hanging, type Page, type Paint } from './page.js';
+
+export function gradePaint(grade: Grade, c: Colors): Paint {
+  return { good: c.green, usable: c.yellow, poor: c.red }[grade];
+}
+
+/** A problem with what it means for the figures. */
+export function healthProblem(problem: HealthProblem, severalRanks: boolean, page: Page): string[] {
+  const { c } = page;
+  const mark: Record<Severity, string> = { severe: c.red('✗'), warning: c.yellow('!'), note: c.dim('·') };
+  const times = problem.count > 1 ? ` (${formatCount(problem.count)} ×)` : '';
+  const where = problem.first ? ` [${problem.first.unit.replace('-', ' ')} ${problem.first.at}]` : '';
+  const on = problem.ranks.length > 0 && severalRanks ? ` on rank ${formatRanks(problem.ranks)}` : '';
+  const text = `${problem.code}: ${problem.message}${times}${on}${where} → ${problem.consequence}`;
+  const [first, ...rest] = hanging('    ', text, page);
+  return [`  ${mark[problem.severity]} ${first!.slice(4)}`, ...rest];
+}

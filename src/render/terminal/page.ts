@@ -1,0 +1,59 @@
+import pc from 'picocolors';
+import { printable, wrap } from './format.js';
+import { displayWidth } from './width.js';
+
+/** Wider lines are hard to read; narrower ones leave no room for tables. */
+const MAX_WIDTH = 100;
+const MIN_WIDTH = 40;
+const PIPED_WIDTH = 80;
+
+export type Colors = ReturnType<typeof pc.createColors>;
+export type Paint = (text: string) => string;
+
+/** Where text goes: how wide it may be and whether it takes colours. */
+export interface Page {
+  readonly width: number;
+  readonly c: Colors;
+}
+
+/** `columns` is undefined where the output is no terminal. */
+export function pageFor(color: boolean, columns: number | undefined): Page {
+  const width = Math.max(MIN_WIDTH, Math.min(columns ?? PIPED_WIDTH, MAX_WIDTH));
+  return { width, c: pc.createColors(color) };
+}
+
+/** A sentence, possibly with names from strangers in it, as lines that fit the page. */
+export function paragraph(text: string, page: Page, indent: string, paint: Paint = same): string[] {
+  return wrap(indent + oneLine(text), page.width, indent)
+    .split('\n')
+    .map(paint);
+}
+
+/** As `paragraph`, but lines after the first are moved in below the text that follows `lead`. */
+export function hanging(lead: string, text: string, page: Page, paint: Paint = same): string[] {
+  const indent = ' '.repeat(displayWidth(lead));
+  const [first, ...rest] = paragraph(text, page, indent);
+  return [paint(lead + first!.slice(indent.length)), ...rest.map(paint)];
+}
+
+/** Two texts at both ends of a line; the right one on a line of its own, at `indent`, where both do not fit. */
+export function bothEnds(
+  left: readonly string[],
+  right: string,
+  page: Page,
+  indent: string,
+  paint: { readonly left: Paint; readonly right: Paint },
+): string[] {
+  const [only] = left;
+  const gap = page.width - displayWidth(only ?? '') - displayWidth(right);
+  if (left.length === 1 && gap >= 2) return [paint.left(only!) + ' '.repeat(gap) + paint.right(right)];
+  const below = wrap(indent + right, page.width, indent).split('\n');
+  return [...left.map(paint.left), ...below.map(paint.right)];
+}
+
+/** Text from strangers on one line. */
+export function oneLine(text: string): string {
+  return printable(text.replace(/\s+/g, ' ').trim());
+}
+
+export const same: Paint = (text) => text;

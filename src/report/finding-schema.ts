@@ -1,0 +1,73 @@
+import { z } from 'zod';
+import { BOTTLENECKS, COSTS, RISKS } from '../rules/finding.js';
+
+/** Units of `Position` in base/problem.ts. */
+const POSITION_UNITS = ['byte', 'stored-byte', 'line', 'row'] as const;
+
+export const confidence = z.number().min(0).max(1);
+export const ranks = z.array(z.int().min(0));
+export const bottleneck = z.enum(BOTTLENECKS).meta({
+  id: 'bottleneck',
+  description:
+    'gpu: busy computing; compute: the same without GPU; data: waits for input; comms: exposed transfers; ' +
+    'host: launching, synchronising, compiling, Python; unknown: the evidence does not decide',
+});
+
+const evidence = z.strictObject({
+  text: z.string().describe('what was seen, one line'),
+  value: z.number().nullable(),
+  unit: z.string().nullable().describe('of value, e.g. ms/step'),
+  rank: z.int().min(0).nullable(),
+  step: z.int().nullable(),
+  ts_ns: z.number().nullable().describe('place in the trace: nanoseconds from its first event'),
+  dur_ns: z.number().nullable(),
+});
+
+const speedup = z
+  .strictObject({ low: z.number().positive(), likely: z.number().positive(), high: z.number().positive() })
+  .refine((s) => s.low <= s.likely && s.likely <= s.high, 'low, likely and high must be in order');
+
+export const finding = z
+  .strictObject({
+    id: z.string().describe('short id of the fault, e.g. num-workers-zero'),
+    rule: z.string().describe('id of the rule, e.g. T4; `whyslow rules T4` explains it'),
+    title: z.string(),
+    cost: z
+      .enum(COSTS)
+      .describe('free: a flag; knob: an argument; code: an edit to the loop or model; hardware: a machine'),
+    risk: z.enum(RISKS).describe('what the fix may change besides speed'),
+    speedup: speedup
+      .nullable()
+      .describe('step time before divided by after; null where no gain can be defended'),
+    saving_ms: z.number().nullable().describe('milliseconds a step that speedup.likely saves; null with it'),
+    confidence: confidence.describe('that the fault is there'),
+    ranks,
+    evidence: z.array(evidence),
+    fix: z.strictObject({
+      text: z.string(),
+      code: z.string().describe('to paste; empty where there is none'),
+    }),
+    addresses: bottleneck
+      .nullable()
+      .describe('which lost time it wins back; null: none, e.g. advice on measuring'),
+  })
+  .refine((f) => (f.speedup === null) === (f.saving_ms === null), 'speedup and saving_ms are null together')
+  .meta({ id: 'finding' });
+
+export const problem = z.strictObject({
+  code: z.string().describe('stable id, e.g. truncated-gzip'),
+  count: z.int().min(0),
+  message: z.string().describe('what happened'),
+  consequence: z.string().describe('what it means for the figures'),
+  first: z
+    .strictObject({ unit: z.enum(POSITION_UNITS), at: z.number() })
+    .nullable()
+    .describe('where it was first seen'),
+});
+
+export const health = z.strictObject({
+  grade: z.enum(['good', 'usable', 'poor']),
+  problems: z
+    .array(problem.extend({ severity: z.enum(['note', 'warning', 'severe']), ranks }))
+    .describe('worst first'),
+});

@@ -1,0 +1,90 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, expectTypeOf, it } from 'vitest';
+import { sampleFinding, sampleRank, sampleReport, shares } from '../../test/helpers/sample-reports.js';
+import type { Health } from '../analyses/health/finding.js';
+import type { Finding } from '../rules/finding.js';
+import type { Report, ReportFinding } from './report.js';
+import { reportJsonSchemaText } from './report-json-schema.js';
+import { reportSchema } from './report-schema.js';
+
+const faults = (report: object) =>
+  reportSchema.safeParse(report).error?.issues.map((i) => i.path.join('.')) ?? [];
+
+describe('the report', () => {
+  it('has the shapes of rules and analyses', () => {
+    expectTypeOf<Finding>().toExtend<ReportFinding>();
+    expectTypeOf<ReportFinding>().toExtend<Finding>();
+    expectTypeOf<Health>().toExtend<Report['health']>();
+    expectTypeOf<Report['health']>().toExtend<Health>();
+  });
+
+  it('takes a whole one', () => {
+    expect(faults(sampleReport())).toEqual([]);
+  });
+
+  it('takes one that knows nothing', () => {
+    const unknown = sampleReport({
+      step: {
+        ms: null,
+        source: 'host',
+        profiled_ms: null,
+        corrected: false,
+        count: 0,
+        first: null,
+        last: null,
+      },
+      time: shares({}),
+      ranks: [
+        sampleRank(0, {
+          host: null,
+          coordinates: null,
+          step_ms: null,
+          time: shares({}),
+          clock: null,
+          gpu: null,
+        }),
+      ],
+    });
+    expect(faults(unknown)).toEqual([]);
+  });
+
+  it.each<[string, object, string]>([
+    ['another schema', { schema: 'whyslow/report/2' }, 'schema'],
+    ['fractions that do not add up', { time: shares({ compute: 0.5, idle_host: 0.4 }) }, 'time'],
+    ['a fraction above 1', { time: shares({ compute: 1.0005 }) }, 'time.compute'],
+    ['a speedup without saving', { findings: [sampleFinding({ saving_ms: null })] }, 'findings.0'],
+    [
+      'a range the wrong way round',
+      { findings: [sampleFinding({ speedup: { low: 3, likely: 2, high: 1 } })] },
+      'findings.0.speedup',
+    ],
+    [
+      'a bottleneck that is none',
+      { verdict: { ...sampleReport().verdict, bottleneck: 'disk' } },
+      'verdict.bottleneck',
+    ],
+    [
+      'a confidence above 1',
+      { verdict: { ...sampleReport().verdict, confidence: 93 } },
+      'verdict.confidence',
+    ],
+    ['a step that is NaN', { step: { ...sampleReport().step, ms: Number.NaN } }, 'step.ms'],
+    ['a field of its own', { step: { ...sampleReport().step, fps: 3 } }, 'step'],
+    ['a missing list', { stragglers: undefined }, 'stragglers'],
+  ])('refuses %s', (_, change, where) => {
+    expect(faults({ ...sampleReport(), ...change })).toEqual([where]);
+  });
+});
+
+describe('docs/report.schema.json', () => {
+  it('is what the schema says now (npm run schema writes it)', () => {
+    const committed = readFileSync(new URL('../../docs/report.schema.json', import.meta.url), 'utf8');
+    expect(committed).toBe(reportJsonSchemaText());
+  });
+
+  it('is of draft 2020-12 and lists all parts', () => {
+    const schema = JSON.parse(reportJsonSchemaText()) as { $schema: string; required: string[] };
+    expect(schema.$schema).toBe('https://json-schema.org/draft/2020-12/schema');
+    expect(schema.required.sort()).toEqual(Object.keys(sampleReport()).sort());
+  });
+});

@@ -1,0 +1,99 @@
+import type { Report, ReportFinding, ReportRank, TimeShares } from '../../src/report/report.js';
+
+const NO_TIME: TimeShares = {
+  compute: 0,
+  comms_transfer: 0,
+  comms_wait: 0,
+  copy: 0,
+  idle_data: 0,
+  idle_sync: 0,
+  idle_compile: 0,
+  idle_comms: 0,
+  idle_host: 0,
+  idle_other: 0,
+};
+
+export const shares = (some: Partial<TimeShares>): TimeShares => ({ ...NO_TIME, ...some });
+
+export function sampleFinding(more: Partial<ReportFinding> = {}): ReportFinding {
+  return {
+    id: 'num-workers-zero',
+    rule: 'T4',
+    title: 'num_workers=0 loads every batch on the main thread',
+    cost: 'knob',
+    risk: 'memory',
+    speedup: { low: 8.1, likely: 9.4, high: 11 },
+    saving_ms: 143.9,
+    confidence: 0.9,
+    ranks: [0],
+    evidence: [
+      {
+        text: '_SingleProcessDataLoaderIter: 149 ms/step exposed, 3 of 3 steps',
+        value: 149,
+        unit: 'ms/step',
+        rank: 0,
+        step: 4,
+        ts_ns: 1_000_000,
+        dur_ns: 149_000_000,
+      },
+    ],
+    fix: {
+      text: 'Start at one worker a core, less one, and watch the memory each takes.',
+      code: 'DataLoader(..., num_workers=8, persistent_workers=True)',
+    },
+    addresses: 'data',
+    ...more,
+  };
+}
+
+export function sampleRank(rank: number, more: Partial<ReportRank> = {}): ReportRank {
+  return {
+    rank,
+    host: `node-${rank >> 3}`,
+    coordinates: { dp: rank },
+    step_ms: 161,
+    time: shares({ compute: 0.25, comms_wait: 0.75 }),
+    clock: { offset_us: 12.5, error_us: 0.8 },
+    gpu: { span_us: 483_000, compute_us: 24_000, non_compute_us: 3000, idle_us: 456_000, comm_overlap: null },
+    ...more,
+  };
+}
+
+/** A loop that waits for its data, as the first example of the design. */
+export function sampleReport(more: Partial<Report> = {}): Report {
+  const time = shares({ compute: 0.05, idle_data: 0.924, copy: 0.006, idle_host: 0.02 });
+  return {
+    schema: 'whyslow/report/1',
+    verdict: {
+      bottleneck: 'data',
+      cause: 'num-workers-zero',
+      confidence: 0.93,
+      sentence: 'Data-bound: 92 % of every step the GPU waits for input',
+      second: null,
+      next: [],
+    },
+    step: {
+      ms: 161,
+      source: 'gpu-timeline',
+      profiled_ms: 163,
+      corrected: true,
+      count: 3,
+      first: 3,
+      last: 5,
+    },
+    time,
+    findings: [sampleFinding()],
+    silent: [{ rule: 'T5', reason: 'no epoch ended inside the trace' }],
+    ranks: [sampleRank(0, { time, coordinates: null, clock: null })],
+    stragglers: [],
+    collectives: null,
+    what_if: null,
+    inputs: [
+      { path: 'runs/a/rank0.json.gz', kind: 'kineto', rank: 0, bytes: 120_000, events: 6732, problems: [] },
+    ],
+    ignored: [],
+    health: { grade: 'good', problems: [] },
+    tool: { name: 'whyslow', version: '0.1.0' },
+    ...more,
+  };
+}

@@ -1,0 +1,193 @@
+"""Makes the zoo's traces: runs each case, measures it, profiles it, writes what is known about it.
+
+python zoo/programs/make.py --out DIR [--sizes a|b] [--group original|new] [--only x,y] [--list]
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from contextlib import contextmanager
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+
+import torch
+
+from context import SIZES, Context
+from gpu_busy import read_busy
+from harness import Clock, Driver, compress, measure, soak, warm_up_profiler, write_trace
+from outputs import Record, Truth, describe_machine, measured, record, write_events
+from registry import Case, all_cases
+from state import clean_state
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--out", type=Path, help="folder for the traces and truth.json; added to if it exists")
+    parser.add_argument("--sizes", choices=("a", "b"), default="a", help="sizes of the original cases")
+    parser.add_argument("--group", choices=("original", "new"), default="original")
+    parser.add_argument("--only", help="comma-separated names of cases")
+    parser.add_argument("--list", action="store_true", help="list the cases and stop")
+    parser.add_argument("--smoke", action="store_true", help="tiny sizes on the CPU: do the programs run?")
+    parser.add_argument("--dmon", action="store_true", help="record nvidia-smi dmon beside each case (+3 s)")
+    parser.add_argument("--relabel", action="store_true", help="rewrite truth.json from its figures and the registry")
+    parser.add_argument("--case-limit", type=int, default=120, metavar="S", help="seconds a case may take")
+    arguments = parser.parse_args()
+    if not arguments.list and not arguments.out:
+        parser.error("--out is needed")
+    return arguments
+
+
+def chosen_cases(group: str, only: str | None) -> list[Case]:
+    cases = {case.name: case for case in all_cases()[group]}
+    names = only.split(",") if only else list(cases)
+    unknown = [name for name in names if name not in cases]
+    if unknown:
+        sys.exit(f"no case named {', '.join(unknown)} in group {group}; see --list")
+    return [cases[name] for name in names]
+
+
+def print_list() -> None:
+    for group, cases in all_cases().items():
+        for case in cases:
+            print(f"{group:9}{case.name:28}{case.bottleneck or '-':9}{','.join(case.rules):14}{case.note}")
+
+
+def why_not_here(case: Case, device: str) -> str | None:
+    if case.needs_cuda and device != "cuda":
+        return "needs a GPU"
+    if case.needs_package and not importlib.util.find_spec(case.needs_package):
+        return f"needs the package {case.needs_package}"
+    return None
+
+
+@contextmanager
+def time_limit(seconds: int) -> Iterator[None]:
+    """A hanging worker must not take the other cases with it."""
+
+    def expired(signum: int, frame: FrameType | None) -> None:
+        raise TimeoutError(f"took longer than {seconds} s")
+
+    previous = signal.signal(signal.SIGALRM, expired)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, previous)
+
+
+def run_case(case: Case, ctx: Context, out: Path, dmon: bool) -> Record:
+    folder = out / case.name
+    folder.mkdir(parents=True, exist_ok=True)
+    driver = Driver(case.build(ctx), Clock(ctx.device))
+    timing = measure(driver, case)
+    clock = "gpu" if ctx.on_gpu() else "host"
+    write_events(folder / "cuda_events_rank_0.jsonl", case.name, timing.steps, clock)
+    if dmon and ctx.on_gpu():
+        soak(driver, folder / "dmon.txt")
+    trace = folder / "rank0.json"
+    write_trace(driver, case, ctx.device, trace)
+    busy, raw_bytes = read_busy(trace), trace.stat().st_size
+    files = {"raw_bytes": raw_bytes, "gz_bytes": compress(trace).stat().st_size}
+    return record(case, measured(timing, busy, ctx.on_gpu(), files))
+
+
+HEADER = f"{'case':27}{'label':17}{'step ms':>9}{'synced':>9}{'profiled':>9}{'gpu busy':>9}{'h2d':>6}{'wait':>6}{'spread':>7}{'GiB':>6}{'gz KB':>6}{'s':>5}"
+
+
+def table_row(run: Record, seconds: float) -> str:
+    """Everything needed to check a label by eye."""
+    step, gpu = run["step_ms"], run["gpu"]
+    share = lambda ms: f"{ms / step:.0%}"  # noqa: E731
+    label = run["bottleneck"] or "|".join(run["acceptable"])
+    if "intended" in run:
+        label += f" !{run['intended']}"
+    kernels, copies, profiled = ("-", "-", "-")
+    if gpu:
+        kernels, copies = share(gpu["kernels_ms"]), share(gpu["to_device_ms"])
+        profiled = f"{gpu['profiled_step_ms']:.2f}"
+    return (
+        f"{run['name']:27}{label:17}{step:9.2f}{run['step_ms_sync']:9.2f}{profiled:>9}{kernels:>9}{copies:>6}"
+        f"{share(run['data_wait_ms']):>6}{run['spread']:7.0%}{run['peak_gib']:6.1f}"
+        f"{run['gz_bytes'] / 1024:6.0f}{seconds:5.0f}"
+    )
+
+
+def device_is_lost(device: str) -> bool:
+    """After a fault in a kernel every later CUDA call of the process fails."""
+    try:
+        Clock(device).synchronize()
+        return False
+    except RuntimeError:
+        return True
+
+
+def start_again_with(cases: list[Case]) -> None:
+    names = ",".join(case.name for case in cases)
+    os.execv(sys.executable, [sys.executable, *sys.argv, "--only", names])
+
+
+def run_all(cases: list[Case], ctx: Context, truth: Truth, arguments: argparse.Namespace) -> None:
+    print(HEADER)
+    for position, case in enumerate(cases):
+        reason = why_not_here(case, ctx.device)
+        if reason:
+            print(f"{case.name:27}skipped: {reason}")
+            continue
+        own = Context("cpu", ctx.sizes, ctx.smoke, ctx.scratch) if case.on_cpu else ctx
+        begin = time.perf_counter()
+        try:
+            with clean_state(case.settings, ctx.device), time_limit(arguments.case_limit):
+                run = run_case(case, own, arguments.out, arguments.dmon)
+            truth.add(run)
+            print(table_row(run, time.perf_counter() - begin), flush=True)
+        except Exception as error:
+            print(f"{case.name:27}FAILED: {error!r:.300}", flush=True)
+            traceback.print_exc(limit=-4)
+            truth.fail(case.name, f"{error!r:.300}")
+            if device_is_lost(ctx.device) and cases[position + 1 :]:
+                start_again_with(cases[position + 1 :])
+
+
+def relabel(truth: Truth, cases: list[Case]) -> None:
+    """Measuring costs time on a GPU; changing a word or a threshold must not."""
+    figures = ("step_ms", "step_ms_sync", "spread", "steady", "data_wait_ms", "gpu", "peak_gib", "raw_bytes", "gz_bytes")
+    print(HEADER)
+    for case in cases:
+        if case.name in truth.runs:
+            run = record(case, {key: truth.runs[case.name][key] for key in figures})
+            truth.add(run)
+            print(table_row(run, 0))
+
+
+def main() -> None:
+    arguments = parse_arguments()
+    if arguments.list:
+        return print_list()
+    cases = chosen_cases(arguments.group, arguments.only)
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    truth = Truth(arguments.out / "truth.json", [case.name for case in all_cases()[arguments.group]])
+    if arguments.relabel:
+        return relabel(truth, cases)
+    if not arguments.smoke and not torch.cuda.is_available():
+        sys.exit("no GPU here; --smoke runs the programs on the CPU with tiny sizes")
+    device, sizes = ("cpu", "smoke") if arguments.smoke else ("cuda", arguments.sizes)
+    truth.describe(describe_machine(arguments.group, sizes, SIZES[sizes], device == "cuda"))
+    warm_up_profiler(device)
+    with tempfile.TemporaryDirectory(prefix="zoo-") as scratch:
+        ctx = Context(device, SIZES[sizes], arguments.smoke, Path(scratch))
+        run_all(cases, ctx, truth, arguments)
+    if truth.failed:
+        sys.exit(f"failed: {', '.join(truth.failed)}")
+
+
+if __name__ == "__main__":
+    main()
