@@ -40,7 +40,7 @@ function program(context: CommandContext): Command {
     .version(version)
     .exitOverride()
     .showHelpAfterError('(--help shows how it is used)')
-    .addHelpText('after', '\nExample:\n  $ whyslow diagnose runs/llama');
+    .addHelpText('after', '\nExamples:\n  $ whyslow diagnose runs/llama\n  $ whyslow inspect runs/llama');
   registerDiagnose(command, context);
   registerInspect(command, context);
   registerRules(command, context);

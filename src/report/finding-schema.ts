@@ -14,8 +14,8 @@ export const bottleneck = z.enum(BOTTLENECKS).meta({
 });
 
 const evidence = z.strictObject({
-  text: z.string().describe('what was seen, one line'),
-  value: z.number().nullable(),
+  text: z.string().describe('what was seen, with its figures, one line'),
+  value: z.number().nullable().describe('the main figure of the text, for programs'),
   unit: z.string().nullable().describe('of value, e.g. ms/step'),
   rank: z.int().min(0).nullable(),
   step: z.int().nullable(),

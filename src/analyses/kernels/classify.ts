@@ -3,14 +3,11 @@ import { kindMask, type Trace } from '../../model/trace.js';
 import { CLASSES } from './class-rules.js';
 import { communicationSource } from './communication.js';
 import { copyKind } from './copies.js';
-import { firstMatch, type KernelKind, type WorkClass } from './kernel-kind.js';
+import { firstMatch, type KernelKind, LOOKED_AT, type WorkClass } from './kernel-kind.js';
 import { layoutOf, passOf } from './pass.js';
 import { arithmeticOf } from './precision.js';
 import { SOURCES } from './source-rules.js';
 import { classifyInductor, isInductorName } from './triton-names.js';
-
-/** Names of C++ templates reach 100 KB; what they are stands at the front, and traces are not to be trusted. */
-const LOOKED_AT = 2000;
 
 /** What a piece of GPU work is, from its name alone. */
 export function classifyName(fullName: string, category: Category): KernelKind {

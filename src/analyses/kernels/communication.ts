@@ -1,5 +1,4 @@
-import type { KernelSource, NameRule } from './kernel-kind.js';
-import { firstMatch } from './kernel-kind.js';
+import { firstMatch, type KernelSource, LOOKED_AT, type NameRule } from './kernel-kind.js';
 
 /** Kernels that move data between GPUs, and whose they are. */
 const RULES: readonly NameRule<KernelSource>[] = [
@@ -15,13 +14,13 @@ const RULES: readonly NameRule<KernelSource>[] = [
   { test: /multimem_(?:one_shot_)?(?:all|reduce)/, is: 'aten' },
   { test: /(?:one|two)_shot_(?:all_reduce|reduce_scatter)/, is: 'aten' },
   { test: /symm_mem|intra_node_comm|two_shot_all_gather/, is: 'aten' },
-  // TensorRT-LLM and FlashInfer, alone or fused with a norm.
+  // FlashInfer and TensorRT-LLM, alone or fused with a norm.
+  { test: /allreduce_fusion_kernel|mnnvl_allreduce|lamport_?(?:style|all)/i, is: 'flashinfer' },
   {
     test: /(?:all_?reduce|allgather|reduce_?scatter|all_?to_?all|moe_?a2a)/i,
     also: /tensorrt_llm|trtllm/,
     is: 'tensorrt-llm',
   },
-  { test: /allreduce_fusion_kernel|mnnvl_allreduce|lamport_?(?:style|all)/i, is: 'flashinfer' },
   // Transformer Engine's overlap of communication and GEMM.
   { test: /userbuffers_|kuserbuffers/, is: 'transformer-engine' },
   // AITER's custom all-reduce.
@@ -37,5 +36,5 @@ export function communicationSource(name: string): KernelSource | undefined {
  * trace without custom all-reduces.
  */
 export function isCommunication(name: string): boolean {
-  return communicationSource(name.slice(0, 2000)) !== undefined;
+  return communicationSource(name.slice(0, LOOKED_AT)) !== undefined;
 }

@@ -1,5 +1,4 @@
-import type { CopyDirection, CopyKind, NameRule } from './kernel-kind.js';
-import { firstMatch } from './kernel-kind.js';
+import { type CopyDirection, type CopyKind, firstMatch, type NameRule } from './kernel-kind.js';
 
 /**
  * `Memcpy HtoD (Pageable -> Device)` of Kineto; `CopyHostToDevice` of roctracer; `MEMORY_COPY_HOST_TO_DEVICE` of

@@ -78,7 +78,7 @@ const TABLE: readonly Row[] = [
   ['H100 NVL',         /H100 NVL/,                       60,    60,    417.5, 835.5, 835.5, 1671,  x,     1671,  3938, 94,  pcie5, 'NVIDIA H100 NVL product brief 2024'],
   ['H100 SXM',         /H100 (?:SXM|80GB HBM3)/,         67,    67,    494.5, 989.5, 989.5, 1979,  x,     1979,  3350, 80,  pcie5, 'NVIDIA H100 datasheet 2023'],
   ['H200 NVL',         /H200 NVL/,                       60,    60,    417.5, 835.5, 835.5, 1671,  x,     1671,  4800, 141, pcie5, 'NVIDIA H200 datasheet 2024'],
-  ['H200',             /^(?:NVIDIA )?H200(?: SXM)?/,     67,    67,    494.5, 989.5, 989.5, 1979,  x,     1979,  4800, 141, pcie5, 'NVIDIA H200 datasheet 2024'],
+  ['H200',             /^(?:NVIDIA )?H200(?! NVL)/,      67,    67,    494.5, 989.5, 989.5, 1979,  x,     1979,  4800, 141, pcie5, 'NVIDIA H200 datasheet 2024'],
   ['GH200 96GB',       /GH200 (?:480|120|96)GB/,         67,    67,    494.5, 989.5, 989.5, 1979,  x,     1979,  4000, 96,  c2c,   'NVIDIA GH200 datasheet 2024'],
   ['GH200 144GB',      /GH200 144G/,                     67,    67,    494.5, 989.5, 989.5, 1979,  x,     1979,  4900, 144, c2c,   'NVIDIA GH200 datasheet 2024'],
   ['H20',              /\bH20\b/,                        1,     44,    74,    148,   148,   296,   x,     296,   4000, 96,  pcie5, 'NVIDIA H20 figures of its OEMs 2023'],

@@ -98,6 +98,9 @@ export interface KernelKind {
   readonly copy: CopyKind | null;
 }
 
+/** Names of C++ templates reach 100 KB; what they are stands at the front, and traces are not to be trusted. */
+export const LOOKED_AT = 2000;
+
 /** One line of an ordered list of patterns: the first whose `test` (and `also`) match decides. */
 export interface NameRule<T> {
   readonly test: RegExp;

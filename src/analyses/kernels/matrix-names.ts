@@ -76,6 +76,12 @@ const TENSILE_TYPES: Readonly<Record<string, Precision>> = {
   ...{ F4: 'fp4', F8: 'fp8', B8: 'fp8', I8: 'int8', '4xi8': 'int8' },
 };
 
+/** MIOpen's `igemm_fwd_gtcx3_nhwc_fp16_...`; the x is for xdlops, AMD's matrix instructions. */
+const miopen: Family = (name) => {
+  const type = /_gtcx\d{0,2}_[a-z]{3,6}_(fp16|bf16|fp32|int8)/.exec(name)?.[1];
+  return type === undefined ? undefined : onTensorCores(type as Precision);
+};
+
 /**
  * CUTLASS and cuBLAS/cuDNN of Volta to Ampere: `<letter><instruction shape><operation>`, as in `s1688gemm`: the letter
  * is the accumulator, types of the operands stand around it (`ampere_fp16_s16816gemm_fp16`). Without any, s1688 on
@@ -131,5 +137,5 @@ const vectorUnits: Family = (name) => {
 };
 
 const FAMILIES: readonly Family[] = [
-  ...[nvjet, xmma, trtllm, tensile, memoryEfficient, cudnnAttention, shaped, vectorUnits],
+  ...[nvjet, xmma, trtllm, tensile, miopen, memoryEfficient, cudnnAttention, shaped, vectorUnits],
 ];

@@ -1,5 +1,4 @@
-import type { KernelKind, NameRule, Pass } from './kernel-kind.js';
-import { firstMatch } from './kernel-kind.js';
+import { firstMatch, type KernelKind, type NameRule, type Pass } from './kernel-kind.js';
 
 /**
  * Backward first: a kernel that fuses both (Inductor, recomputation) runs in the backward pass. cuDNN's dgrad is also

@@ -28,5 +28,5 @@ export const SOURCES: readonly NameRule<KernelSource>[] = [
   { test: /at_cuda_detail::cub|\bcub::|rocprim|hipcub|thrust/, is: 'cub' },
   { test: /\bat::|\bc10::|softmax_warp|cunn_|elementwise_kernel/, is: 'aten' },
   // C++ kernels come with their parameters; a bare lower-case identifier is what Triton makes of a Python function.
-  { test: /^_?[a-z][a-z0-9_]{1,200}_kernel(?:_[a-z0-9]{1,40})?$/, is: 'triton' },
+  { test: /^_?[a-z][a-z0-9_]{1,200}_kernel(?:_[a-z0-9_]{1,80})?$/, is: 'triton' },
 ];

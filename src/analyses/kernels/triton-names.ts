@@ -1,5 +1,4 @@
-import type { NameRule, WorkClass } from './kernel-kind.js';
-import { firstMatch } from './kernel-kind.js';
+import { firstMatch, type NameRule, type WorkClass } from './kernel-kind.js';
 
 /**
  * Inductor names a kernel by its template and the operators fused into it:

@@ -12,6 +12,8 @@ import { layOutWorks, type Observed } from './plan-works.js';
 export interface PlanInput {
   readonly trace: Trace;
   readonly kinds: readonly (KernelKind | undefined)[];
+  /** From the string id of a kernel's name to its place in the list of kernels. */
+  kernelOf(name: number): number;
   readonly work: GpuWork;
   /** For each piece of work the place of its step in the whole trace. */
   readonly stepOf: Int32Array;
@@ -22,6 +24,8 @@ export interface PlanInput {
   readonly firstStep: number;
   /** Count the first step from the host's start of it, not from its frontier. */
   readonly wholeFirst: boolean;
+  /** Starts of recorded Python frames on the training threads. */
+  readonly frames: Float64Array;
 }
 
 /** A call of the host that matters to the device. */
@@ -60,8 +64,8 @@ export function buildPlan(input: PlanInput): Plan | null {
     frontier: Float64Array.from(steps, (s) => s.frontier),
     wholeFirst: input.wholeFirst,
   };
-  const { works, streamBusyUntil, launchLatency, queuedGap } = laidOut;
-  return { nodes, works, steps: stepTable, begin, streamBusyUntil, launchLatency, queuedGap };
+  const { works, streamBusyUntil } = laidOut;
+  return { nodes, works, steps: stepTable, begin, streamBusyUntil };
 }
 
 function callsInOrder({ trace, work, stepOf, tree, firstStep, steps }: PlanInput): Call[] {
@@ -99,7 +103,8 @@ function layOutNodes(
   const nodes = {
     ...{ length: n, kind: new Uint8Array(n), step: new Int32Array(n), roles: new Uint32Array(n) },
     ...{ hostWork: f64(), data: f64(), compile: f64(), comms: f64(), call: f64(), returnLag: f64() },
-    ...{ events: countEvents(tree, calls), graphKernels: new Uint32Array(n) },
+    ...{ events: countStarts(tree.start.filter((_, i) => tree.counted[i] === 1), calls), graphKernels: new Uint32Array(n) },
+    ...{ frames: countStarts(input.frames, calls), inOperator: f64() },
     ...{ firstWork: new Uint32Array(n), workCount: new Uint32Array(n) },
     ...{ waitsFor: new Int32Array(n).fill(-1), awaited: new Int32Array(n * streams).fill(-1) },
     row: new Uint32Array(n),
@@ -124,6 +129,10 @@ function layOutNodes(
     nodes.compile[k] = waits.compile.covered(now, call.start);
     nodes.comms[k] = waits.comms.covered(now, call.start);
     nodes.hostWork[k] = Math.max(0, gap - nodes.data[k]! - nodes.compile[k]! - nodes.comms[k]!);
+    if (call.place >= 0) {
+      const operator = tree.start[outermostOperator(tree, call.place)]!;
+      nodes.inOperator[k] = Math.min(nodes.hostWork[k]!, Math.max(0, call.start - Math.max(now, operator)));
+    }
     nodes.call[k] = Math.max(0, call.end - Math.max(now, call.start));
     nodes.firstWork[k] = nextWork;
     nodes.workCount[k] = call.works.length;
@@ -177,11 +186,18 @@ function awaitStreams(
   if (waited) nodes.call[k] = Math.min(nodes.call[k]!, SHORT_CALL_NS);
 }
 
-/** Recorded host events since the previous call, over all training threads. */
-function countEvents(tree: HostTree, calls: readonly Call[]): Uint32Array {
+/** The operator that the user's code (or a backward node) called; annotations around it are not operators. */
+function outermostOperator(tree: HostTree, place: number): number {
+  let operator = place;
+  for (let p = tree.parent[place]!; p >= 0 && tree.counted[p] === 1; p = tree.parent[p]!) operator = p;
+  return operator;
+}
+
+/** Recorded events since the previous call, over all training threads. */
+function countStarts(unsorted: Float64Array, calls: readonly Call[]): Uint32Array {
   const counts = new Uint32Array(calls.length);
   if (calls.length === 0) return counts;
-  const starts = tree.start.filter((_, i) => tree.counted[i] === 1).sort();
+  const starts = unsorted.slice().sort();
   let at = 0;
   for (let k = 0; k < calls.length; k++) {
     const from = at;

@@ -22,8 +22,6 @@ interface LaidOut {
   readonly works: PlanWorks;
   readonly observed: Observed;
   readonly streamBusyUntil: Float64Array;
-  readonly launchLatency: number;
-  readonly queuedGap: number;
 }
 
 /** The work of all calls in the order of their launch, and for each what held back its start. */
@@ -74,11 +72,11 @@ export function layOutWorks(input: PlanInput, calls: readonly Call[], begin: num
   const copied = bytesOf(input);
   const works: PlanWorks = {
     ...{ length: order.length, duration: end.map((e, w) => e - start[w]!), stream, latency, gap, after, afterGap },
-    ...{ roles, row, name: Uint32Array.from(row, (r) => trace.data.name[r]!) },
+    ...{ roles, row, kernel: Uint32Array.from(row, (r) => input.kernelOf(trace.data.name[r]!)) },
     bytes: Float64Array.from(row, (r) => copied.get(r) ?? 0),
     step: Int32Array.from(order, (i) => stepOf[i]! - firstStep),
   };
-  return { works, observed, streamBusyUntil: busyUntil, launchLatency, queuedGap };
+  return { works, observed, streamBusyUntil: busyUntil };
 }
 
 const orElse = (value: number, usual: number) => (Number.isNaN(value) ? usual : value);

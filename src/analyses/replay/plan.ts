@@ -11,9 +11,6 @@ export interface Plan {
   /** When the first host work begins, and until when each stream is busy with earlier work, from the same zero. */
   readonly begin: number;
   readonly streamBusyUntil: Float64Array;
-  /** Typical latency from a launch to its start on an empty stream, and between two queued kernels. */
-  readonly launchLatency: number;
-  readonly queuedGap: number;
 }
 
 export const LAUNCH = 1;
@@ -31,8 +28,12 @@ export interface PlanNodes {
   readonly comms: Float64Array;
   /** Host time of the call itself, waiting left out. */
   readonly call: Float64Array;
-  /** Host events recorded since the previous call, this one included. */
+  /** Of `hostWork`, what passed inside the operator that made the call; the rest is Python and what lies between. */
+  readonly inOperator: Float64Array;
+  /** Operators, runtime and driver calls recorded since the previous call, this one included. */
   readonly events: Uint32Array;
+  /** Python frames (with_stack) recorded since. */
+  readonly frames: Uint32Array;
   /** GPU kernels that the profiler records one by one although one call (a CUDA graph) started them all. */
   readonly graphKernels: Uint32Array;
   /** Roles of the call (detail/roles.ts). */
@@ -65,8 +66,8 @@ export interface PlanWorks {
   /** Work of another stream that must end first, and the time after it; −1: none. */
   readonly after: Int32Array;
   readonly afterGap: Float64Array;
-  /** String id of the name. */
-  readonly name: Uint32Array;
+  /** Place of its kind in the facts' list of kernels (name and what it is). */
+  readonly kernel: Uint32Array;
   readonly roles: Uint32Array;
   readonly bytes: Float64Array;
   readonly step: Int32Array;
@@ -89,9 +90,7 @@ export function periodsOf(steps: PlanSteps): number {
 }
 
 /** A copy whose figures may be changed. */
-export type EditablePlan = Plan;
-
-export function copyPlan(plan: Plan): EditablePlan {
+export function copyPlan(plan: Plan): Plan {
   const { nodes, works } = plan;
   return {
     ...plan,
@@ -102,11 +101,13 @@ export function copyPlan(plan: Plan): EditablePlan {
       compile: nodes.compile.slice(),
       comms: nodes.comms.slice(),
       call: nodes.call.slice(),
+      inOperator: nodes.inOperator.slice(),
+      frames: nodes.frames.slice(),
       events: nodes.events.slice(),
       graphKernels: nodes.graphKernels.slice(),
       waitsFor: nodes.waitsFor.slice(),
       awaited: nodes.awaited.slice(),
     },
-    works: { ...works, duration: works.duration.slice(), latency: works.latency.slice(), gap: works.gap.slice() },
+    works: { ...works, duration: works.duration.slice() },
   };
 }

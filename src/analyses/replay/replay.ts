@@ -2,10 +2,14 @@ import { LAUNCH, type Plan, periodsOf } from './plan.js';
 
 /** What recording costs the host, in ns: removed when the plan is played as it would run unprofiled. */
 export interface RecordingCost {
+  /** An operator, runtime or driver call. */
   readonly perEvent: number;
+  /** A Python frame of with_stack. */
+  readonly perFrame: number;
+  /** A kernel that a CUDA graph launched: the profiler records each, the job launches them at once. */
   readonly perGraphKernel: number;
 }
-export const AS_RECORDED: RecordingCost = { perEvent: 0, perGraphKernel: 0 };
+export const AS_RECORDED: RecordingCost = { perEvent: 0, perFrame: 0, perGraphKernel: 0 };
 
 /** However cheap a call is without the profiler, this share of its host time stays. */
 const LEAST_SHARE = 0.15;
@@ -33,7 +37,10 @@ export function replay(plan: Plan, recording: RecordingCost): Replayed {
     const step = nodes.step[n]!;
     if (step >= 0 && Number.isNaN(hostStart[step]!)) hostStart[step] = now;
     // The profiler's share comes off the host's own time; what one call cannot pay the next ones do.
-    debt += nodes.events[n]! * recording.perEvent + nodes.graphKernels[n]! * recording.perGraphKernel;
+    debt +=
+      nodes.events[n]! * recording.perEvent +
+      nodes.frames[n]! * recording.perFrame +
+      nodes.graphKernels[n]! * recording.perGraphKernel;
     const own = nodes.hostWork[n]! + nodes.call[n]!;
     const paid = Math.min(debt, own * (1 - LEAST_SHARE));
     debt -= paid;

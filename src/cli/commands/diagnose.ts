@@ -21,7 +21,8 @@ Examples:
   $ whyslow diagnose trace.json.gz --steps 3-6 --json
   $ whyslow diagnose runs/llama --ranks 0,8-15 --fail-on data,comms
 
-Exit codes: 0 done; 1 the bottleneck is one of --fail-on; 2 bad usage or input; 3 no verdict.`;
+Exit codes: 0 done; 1 the bottleneck is one of --fail-on; 2 bad usage or input;
+3 no verdict.`;
 
 export function registerDiagnose(program: Command, context: CommandContext): void {
   program

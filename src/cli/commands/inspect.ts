@@ -1,8 +1,5 @@
 import type { Command } from 'commander';
-import { readInputs } from '../../ingest/read-run.js';
 import { renderJson } from '../../render/json.js';
-import { renderInspect } from '../../render/terminal/inspect.js';
-import { buildInspectReport } from '../../report/inspect-report.js';
 import { positiveInteger } from '../arguments.js';
 import type { CommandContext } from '../context.js';
 import { ProgressLine } from '../progress.js';
@@ -27,6 +24,12 @@ export function registerInspect(program: Command, context: CommandContext): void
       '\nExamples:\n  $ whyslow inspect runs/llama\n  $ zcat rank0.json.gz | whyslow inspect - --json',
     )
     .action(async (paths: string[], options: InspectOptions) => {
+      // Loaded when asked for: --help and other commands start faster without the readers.
+      const [{ readInputs }, { buildInspectReport }, { renderInspect }] = await Promise.all([
+        import('../../ingest/read-run.js'),
+        import('../../report/inspect-report.js'),
+        import('../../render/terminal/inspect.js'),
+      ]);
       const progress = new ProgressLine(context.stderr);
       const jobs = options.jobs === undefined ? {} : { jobs: options.jobs };
       const run = await readInputs(paths, { want: 'summary', progress, ...jobs }).finally(() =>

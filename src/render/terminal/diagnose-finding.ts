@@ -1,11 +1,13 @@
 import type { Report, ReportFinding } from '../../report/report.js';
 import type { Risk } from '../../rules/finding.js';
 import { codeLines } from './code.js';
-import { plural, shorten } from './format.js';
-import { bothEnds, oneLine, type Page, paragraph, same } from './page.js';
-import { gain, namedRanks } from './step-time.js';
+import { namedRanks, shorten } from './format.js';
+import { bothEnds, hanging, oneLine, type Page, paragraph, same } from './page.js';
+import { gain } from './step-time.js';
 
 const INDENT = '     ';
+const EVIDENCE = 'evidence: ';
+const NO_LABEL = ' '.repeat(EVIDENCE.length);
 /** The strongest come first; `--all` shows the rest. */
 const MAX_EVIDENCE = 3;
 
@@ -30,8 +32,8 @@ export function findingInFull(
   const risk = RISK_NOTES[finding.risk];
   return [
     ...title(finding, place, report, page),
-    ...shown.flatMap((e) => paragraph(e.text, page, INDENT, c.dim)),
-    ...(more > 0 ? [c.dim(`${INDENT}and ${plural(more, 'more observation')}`)] : []),
+    ...shown.flatMap((e, i) => hanging(INDENT + (i === 0 ? EVIDENCE : NO_LABEL), e.text, page, c.dim)),
+    ...(more > 0 ? [c.dim(`${INDENT}${NO_LABEL}and ${more} more (--all lists them)`)] : []),
     ...(finding.fix.code ? codeLines(finding.fix.code, page, INDENT).map(c.cyan) : []),
     ...(finding.fix.text ? paragraph(finding.fix.text, page, INDENT) : []),
     ...(risk ? paragraph(risk, page, INDENT, c.yellow) : []),

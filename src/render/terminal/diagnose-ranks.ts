@@ -1,6 +1,6 @@
 import type { Report, ReportRank } from '../../report/report.js';
 import { formatMs, shorten } from './format.js';
-import { hanging, oneLine, type Page } from './page.js';
+import { oneLine, type Page, paragraph } from './page.js';
 import { largestShares } from './step-time.js';
 import { displayWidth, padToWidth } from './width.js';
 
@@ -10,7 +10,7 @@ const MAX_HOST_WIDTH = 24;
 /** Who holds up whom; nothing for a single rank. */
 export function rankSection(report: Report, page: Page, all: boolean): string[] {
   if (report.ranks.length < 2) return [];
-  const late = report.stragglers.flatMap((s) => hanging('  ', s.sentence, page, page.c.yellow));
+  const late = report.stragglers.flatMap((s) => paragraph(s.sentence, page, '  ', page.c.yellow));
   const shown = all ? report.ranks : mostTelling(report);
   const more = report.ranks.length - shown.length;
   return [

@@ -112,7 +112,7 @@ describe('renderDiagnose', () => {
 
         1  num_workers=0 loads every batch on the main thread (T4)
            knob  161 → 15–20 ms  ×8.1–11
-           _SingleProcessDataLoaderIter: 149 ms/step exposed, 3 of 3 steps
+           evidence: _SingleProcessDataLoaderIter: 149 ms/step exposed, 3 of 3 steps
            DataLoader(..., num_workers=8, persistent_workers=True)
            Start at one worker a core, less one, and watch the memory each takes.
            it takes more memory
@@ -173,19 +173,19 @@ describe('renderDiagnose', () => {
 
         1  num_workers=0 loads every batch on the main thread (T4) on rank 35
            knob  161 → 15–20 ms  ×8.1–11
-           _SingleProcessDataLoaderIter: 149 ms/step exposed, 3 of 3 steps
+           evidence: _SingleProcessDataLoaderIter: 149 ms/step exposed, 3 of 3 steps
            DataLoader(..., num_workers=8, persistent_workers=True)
            Start at one worker a core, less one, and watch the memory each takes.
            it takes more memory
 
         2  fp32 GEMMs (T9)                               free  161 → 15–20 ms  ×8.1–11
-           _SingleProcessDataLoaderIter: 149 ms/step exposed, 3 of 3 steps
+           evidence: _SingleProcessDataLoaderIter: 149 ms/step exposed, 3 of 3 steps
            DataLoader(..., num_workers=8, persistent_workers=True)
            Start at one worker a core, less one, and watch the memory each takes.
            it changes numerics: check that the result is still right
 
         3  a straggler (W1)                                      knob  gain not priced
-           _SingleProcessDataLoaderIter: 149 ms/step exposed, 3 of 3 steps
+           evidence: _SingleProcessDataLoaderIter: 149 ms/step exposed, 3 of 3 steps
            DataLoader(..., num_workers=8, persistent_workers=True)
            Start at one worker a core, less one, and watch the memory each takes.
            it takes more memory

@@ -3,7 +3,7 @@ import { findingInFull, findingInShort } from './diagnose-finding.js';
 import { rankSection } from './diagnose-ranks.js';
 import { plural, wrap } from './format.js';
 import { gradePaint, healthProblem } from './health.js';
-import { bothEnds, hanging, oneLine, type Page, pageFor, paragraph, same } from './page.js';
+import { bothEnds, hanging, type Page, pageFor, paragraph, same } from './page.js';
 import { stepSource, stepSplit } from './step-time.js';
 
 export interface DiagnoseOptions {
@@ -104,6 +104,6 @@ function ignoredFiles(report: Report, page: Page, all: boolean): string[] {
   if (ignored.length === 0) return [];
   const named = all ? ignored : ignored.slice(0, MAX_IGNORED);
   const more = ignored.length > named.length ? ', …' : '';
-  const text = `${plural(ignored.length, 'file')} not used: ${named.map(oneLine).join(', ')}${more}`;
-  return hanging('  ', text, page, page.c.dim);
+  const text = `${plural(ignored.length, 'file')} not used: ${named.join(', ')}${more}`;
+  return paragraph(text, page, '  ', page.c.dim);
 }

@@ -48,6 +48,11 @@ export function formatRanks(ranks: readonly number[]): string {
   return parts.join(', ');
 }
 
+/** `rank 5`, `ranks 0–3, 7`. */
+export function namedRanks(ranks: readonly number[]): string {
+  return `${ranks.length === 1 ? 'rank' : 'ranks'} ${formatRanks(ranks)}`;
+}
+
 /** Text from strangers for a terminal: control characters, escape sequences and direction marks become visible. */
 export function printable(text: string): string {
   return text.replace(/[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, (c) => {

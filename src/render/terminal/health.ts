@@ -1,6 +1,6 @@
 import type { Grade, HealthProblem, Severity } from '../../analyses/health/finding.js';
 import { formatCount, formatRanks } from './format.js';
-import { type Colors, hanging, type Page, type Paint } from './page.js';
+import { type Colors, type Page, type Paint, paragraph } from './page.js';
 
 export function gradePaint(grade: Grade, c: Colors): Paint {
   return { good: c.green, usable: c.yellow, poor: c.red }[grade];
@@ -14,6 +14,6 @@ export function healthProblem(problem: HealthProblem, severalRanks: boolean, pag
   const where = problem.first ? ` [${problem.first.unit.replace('-', ' ')} ${problem.first.at}]` : '';
   const on = problem.ranks.length > 0 && severalRanks ? ` on rank ${formatRanks(problem.ranks)}` : '';
   const text = `${problem.code}: ${problem.message}${times}${on}${where} → ${problem.consequence}`;
-  const [first, ...rest] = hanging('    ', text, page);
+  const [first, ...rest] = paragraph(text, page, '    ');
   return [`  ${mark[problem.severity]} ${first!.slice(4)}`, ...rest];
 }

@@ -80,7 +80,7 @@ function threshold(t: Threshold, first: boolean, page: Page): string[] {
 /** A line without text is left out: not every rule has a fix. */
 function labelledLines(label: string, text: string, page: Page): string[] {
   if (text === '') return [];
-  const [first, ...rest] = hanging(' '.repeat(LABEL_WIDTH + 2), text, page);
+  const [first, ...rest] = paragraph(text, page, ' '.repeat(LABEL_WIDTH + 2));
   return [`  ${page.c.dim(label.padEnd(LABEL_WIDTH))}${first!.slice(LABEL_WIDTH + 2)}`, ...rest];
 }
 

@@ -1,5 +1,5 @@
 import type { Report, TimeClass, TimeShares } from '../../report/report.js';
-import { formatMs, formatRanks } from './format.js';
+import { formatMs } from './format.js';
 
 /** Classes of time as people call them. */
 const CLASS_NAMES: Readonly<Record<TimeClass, string>> = {
@@ -68,11 +68,6 @@ export function gain(speedup: Report['findings'][number]['speedup'], stepMs: num
   const after = { ...scale, decimals: Math.max(scale.decimals, digitsFor(slowest * scale.perMs)) };
   const to = range(inScale(stepMs / speedup.high, after), inScale(slowest, after));
   return `${inScale(stepMs, scale)} → ${to} ${scale.unit}  ${factors}`;
-}
-
-/** `rank 5`, `ranks 0–3, 7`. */
-export function namedRanks(ranks: readonly number[]): string {
-  return `${ranks.length === 1 ? 'rank' : 'ranks'} ${formatRanks(ranks)}`;
 }
 
 interface Scale {

@@ -1,0 +1,40 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { root, whyslow } from '../helpers/cli.js';
+
+describe('the command line', () => {
+  it.each(['diagnose', 'rules'])('%s --help has an example and fits the page', async (command) => {
+    const { stdout, code } = await whyslow([command, '--help']);
+    expect(code).toBe(0);
+    expect(stdout).toContain(`$ whyslow ${command}`);
+    expect(stdout.split('\n').filter((l) => l.length > 80)).toEqual([]);
+  });
+
+  it.each([
+    ['an unknown bottleneck', ['diagnose', 'x', '--fail-on', 'disk'], 'none of gpu, data, comms'],
+    ['no steps', ['diagnose', 'x', '--steps', 'a'], '3-6, 3-, -6 or 3'],
+    ['no ranks', ['diagnose', 'x', '--ranks', '5-2'], 'ends before it starts'],
+    ['no path', ['diagnose'], 'missing required argument'],
+    ['an unknown rule', ['rules', 'T9999'], 'there is no rule T9999'],
+  ])('%s: exit 2 with what was wrong', async (_, args, reason) => {
+    const { stdout, stderr, code } = await whyslow(args);
+    expect(code).toBe(2);
+    expect(stderr).toContain(reason);
+    expect(stdout).toBe('');
+  });
+
+  it('lists the rules as JSON', async () => {
+    const { stdout, code } = await whyslow(['rules', '--json']);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ schema: 'whyslow/rules/1', rules: expect.any(Array) });
+  });
+
+  it('is shipped without zod', () => {
+    const dist = join(root, 'dist');
+    const scripts = readdirSync(dist).filter((f) => f.endsWith('.js'));
+    expect(scripts).toContain('cli.js');
+    const loading = scripts.filter((f) => /["']zod["']/.test(readFileSync(join(dist, f), 'utf8')));
+    expect(loading).toEqual([]);
+  });
+});
