@@ -4,6 +4,7 @@ import { kindMask, type Trace } from '../model/trace.js';
 import type { DeviceInfo } from '../model/trace-data.js';
 import { buildHostTree } from './detail/host-tree.js';
 import { type OperatorTotal, totalOperators } from './detail/operators.js';
+import { markEagerAttention } from './detail/eager-attention.js';
 import { type GpuUnions, gpuUnions } from './gpu-unions.js';
 import { classifyNames } from './kernels/classify.js';
 import { buildKernelTable, type KernelTotal } from './kernels/kernel-table.js';
@@ -71,6 +72,8 @@ export interface DetailFacts {
   /** Recorded in the detail window: operators, runtime and driver calls; Python frames; kernels of CUDA graphs. */
   readonly events: number;
   readonly frames: number;
+  /** Collectives on the device a step, and how many of them move a few numbers only. */
+  readonly collectives: { readonly count: number; readonly scalar: number };
   /** Longest times without any recorded call on the main thread, input waits left out. */
   readonly silences: readonly { readonly ts: number; readonly dur: number; readonly step: number }[];
 }
@@ -104,6 +107,7 @@ export function analyseRank(trace: Trace, options: AnalyseOptions): RankFacts | 
     kernelOf: kernels.placeOf,
     wholeFirst: window.irregular,
   });
+  if (plan) markEagerAttention(plan);
   return {
     device: deviceOf(trace),
     switches: trace.data.header.switches,
@@ -127,6 +131,7 @@ export function analyseRank(trace: Trace, options: AnalyseOptions): RankFacts | 
         ? null
         : {
             ...{ plan, steps: detailSteps, operators: totalOperators(trace, tree), frames: frames.length },
+            collectives: countCollectives(trace, kinds, plan),
             events: tree.counted.reduce((n, c) => n + c, 0),
             silences: findSilences(host, inDetail, tree),
           },
@@ -207,6 +212,25 @@ function inputFacts(trace: Trace, host: HostSpans, window: StepWindow): InputFac
       name: compiles[0] ? trace.name(compiles[0].row) : null,
     },
   };
+}
+
+/** A few numbers: losses, norms, counts. */
+const SCALAR_ELEMENTS = 64;
+
+function countCollectives(trace: Trace, kinds: ReturnType<typeof classifyNames>, plan: Plan | null) {
+  if (!plan) return { count: 0, scalar: 0 };
+  const { row, inElements } = trace.data.collectives;
+  const elements = new Map<number, number>();
+  for (let i = 0; i < row.length; i++) elements.set(row[i]!, inElements[i]!);
+  let count = 0;
+  let scalar = 0;
+  for (const r of plan.works.row) {
+    if (kinds[trace.data.name[r]!]?.class !== 'comms') continue;
+    count++;
+    // Kernels without arguments (NaN) never pass.
+    if ((elements.get(r) ?? Number.NaN) <= SCALAR_ELEMENTS) scalar++;
+  }
+  return { count: count / plan.steps.length, scalar: scalar / plan.steps.length };
 }
 
 /** Shorter ones are ordinary Python between operators. */

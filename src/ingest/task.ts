@@ -6,6 +6,7 @@ import {
   summariseTrace,
   type TraceSummary,
 } from '../analyses/summary.js';
+import { type AnalyseOptions, analyseRank, type RankFacts } from '../analyses/rank-facts.js';
 import { InputError } from '../base/input-error.js';
 import type { Problem } from '../base/problem.js';
 import type { EventLog } from '../model/event-log.js';
@@ -15,10 +16,11 @@ import type { MemberResult } from './member-reader.js';
 import { type OnBytes, readFile } from './read-file.js';
 
 /**
- * What is asked of a file. `trace`: the columns themselves come back. `summary`: they stay in the thread that read
- * them, and only what fits a page comes back, so that memory does not grow with the number of ranks.
+ * What is asked of a file. `trace`: the columns themselves come back. Otherwise they stay in the thread that read them,
+ * and only what fits a page (`summary`) or what rules ask about (`facts`) comes back, so that memory does not grow with
+ * the number of ranks.
  */
-export type Want = 'trace' | 'summary';
+export type Want = 'trace' | 'summary' | { readonly facts: AnalyseOptions };
 
 export interface TaskMember extends Omit<MemberResult, 'content'> {
   readonly kind: 'kineto' | 'events' | 'unknown';
@@ -28,8 +30,10 @@ export interface TaskMember extends Omit<MemberResult, 'content'> {
   /** With `summary`. */
   readonly traceSummary: TraceSummary | null;
   readonly logSummary: EventLogSummary | null;
+  /** With `facts`; null where the trace has nothing to analyse. */
+  readonly facts: RankFacts | null;
   readonly checks: readonly CheckResult[];
-  /** With `trace`. */
+  /** With `trace`; logs are small and come back with `facts` too. */
   readonly trace: TraceData | null;
   readonly log: EventLog | null;
 }
@@ -65,23 +69,24 @@ export async function runTask(path: string, want: Want, onBytes: OnBytes): Promi
 /** What is wanted of a member; the rest is dropped. */
 function digest({ content, ...member }: MemberResult, want: Want): TaskMember {
   const identity: MemberIdentity = { events: 0, rank: null, window: '' };
-  const nothing = { looksLike: null, traceSummary: null, logSummary: null, trace: null, log: null };
+  const nothing = { looksLike: null, traceSummary: null, logSummary: null, facts: null, trace: null, log: null };
   const base = { ...member, ...nothing, identity, checks: member.problems.map(inputProblem) };
   switch (content.kind) {
     case 'unknown':
       return { ...base, kind: 'unknown', looksLike: content.looksLike };
     case 'events': {
       const log = { ...base, kind: 'events', identity: logIdentity(content.log) } as const;
-      return want === 'trace'
-        ? { ...log, log: content.log }
-        : { ...log, logSummary: summariseEventLog(content.log) };
+      return want === 'summary'
+        ? { ...log, logSummary: summariseEventLog(content.log) }
+        : { ...log, log: content.log };
     }
     default: {
       const trace = new Trace(content.trace);
       const traced = { ...base, kind: 'kineto', identity: traceIdentity(trace) } as const;
       if (want === 'trace') return { ...traced, trace: content.trace };
       const checks = [...base.checks, ...checkTrace(trace)];
-      return { ...traced, checks, traceSummary: summariseTrace(trace) };
+      const summarised = { ...traced, checks, traceSummary: summariseTrace(trace) };
+      return want === 'summary' ? summarised : { ...summarised, facts: analyseRank(trace, want.facts) };
     }
   }
 }

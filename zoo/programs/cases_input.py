@@ -26,11 +26,13 @@ def bursty(ctx: Context, prefetch: int) -> Loop:
 def float_batches(ctx: Context, pinned: bool) -> Iterator[Batch]:
     """Large float pictures as an in-memory dataset hands them out."""
     batch, pixels = ctx.pick(256, 2), ctx.pick(224, 32)
-    ready = []
-    for _ in range(2):
-        tensors = torch.randn(batch, 3, pixels, pixels), torch.randint(0, CLASSES, (batch,))
-        ready.append(tuple(ctx.pinned(t) for t in tensors) if pinned else tensors)
-    return cycle(ready)
+    place = ctx.pinned if pinned else torch.clone
+
+    def batch_in_memory() -> Batch:
+        pictures, labels = torch.randn(batch, 3, pixels, pixels), torch.randint(0, CLASSES, (batch,))
+        return place(pictures), place(labels)
+
+    return cycle([batch_in_memory() for _ in range(2)])
 
 
 class CopyAhead:
@@ -136,9 +138,7 @@ CASES = (
     ),
     Case(
         "h2d_small_pageable",
-        lambda ctx: small_model(
-            ctx, float_batches(ctx, pinned=False), non_blocking=False, log_loss=True
-        ),
+        lambda ctx: small_model(ctx, float_batches(ctx, pinned=False), non_blocking=False, log_loss=True),
         "data",
         rules=("T6",),
         fix="pin_memory + non_blocking, no .item()",
@@ -147,9 +147,7 @@ CASES = (
     ),
     Case(
         "h2d_small_pinned_blocking",
-        lambda ctx: small_model(
-            ctx, float_batches(ctx, pinned=True), non_blocking=False, log_loss=True
-        ),
+        lambda ctx: small_model(ctx, float_batches(ctx, pinned=True), non_blocking=False, log_loss=True),
         "data",
         rules=("T6",),
         fix="non_blocking=True, no .item()",
@@ -158,9 +156,7 @@ CASES = (
     ),
     Case(
         "h2d_small_nonblocking",
-        lambda ctx: small_model(
-            ctx, float_batches(ctx, pinned=True), non_blocking=True, log_loss=False
-        ),
+        lambda ctx: small_model(ctx, float_batches(ctx, pinned=True), non_blocking=True, log_loss=False),
         "data",
         not_a_gain=("T6-pin",),
         fix="copy the next batch on a second stream",

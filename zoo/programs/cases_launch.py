@@ -86,9 +86,7 @@ def deep_cnn(ctx: Context, layers: int) -> DeepCnn:
 
 def eager_step(ctx: Context) -> Loop:
     model = deep_cnn(ctx, 16)
-    return classifier(
-        ctx, model, small_pictures(ctx, 64), precision=None, update=adamw(model, "foreach")
-    )
+    return classifier(ctx, model, small_pictures(ctx, 64), precision=None, update=adamw(model, "foreach"))
 
 
 def captured_step(ctx: Context) -> Loop:
@@ -129,9 +127,7 @@ def recurrent(ctx: Context, kind: type[LstmCellLoop] | type[LstmLayer]) -> Loop:
 
 def conv_optimizer(ctx: Context, optimizer: OptimizerKind) -> Loop:
     model = deep_cnn(ctx, 24)
-    return classifier(
-        ctx, model, small_pictures(ctx, 32), precision=None, update=adamw(model, optimizer)
-    )
+    return classifier(ctx, model, small_pictures(ctx, 32), precision=None, update=adamw(model, optimizer))
 
 
 def single_pictures(ctx: Context, compiled: bool) -> Loop:

@@ -7,8 +7,8 @@ import shutil
 import statistics
 import subprocess
 import time
-from contextlib import contextmanager
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any

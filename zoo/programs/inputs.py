@@ -147,7 +147,7 @@ def text(ctx: Context, batch: int | None = None, tokens: int | None = None) -> I
     return loader(Tokens(tokens), batch, ctx.workers(4))
 
 
-def pictures(ctx: Context, batch: int, pixels: int, copies: int = 2) -> Iterator[tuple[Tensor, Tensor]]:
+def pictures(ctx: Context, batch: int, pixels: int) -> Iterator[tuple[Tensor, Tensor]]:
     """Ready batches of float pictures in pinned memory: input costs only the copy."""
     batch, pixels = ctx.pick(batch, 2), ctx.pick(pixels, 32)
     return cycle(
@@ -156,7 +156,7 @@ def pictures(ctx: Context, batch: int, pixels: int, copies: int = 2) -> Iterator
                 ctx.pinned(torch.randn(batch, 3, pixels, pixels)),
                 ctx.pinned(torch.randint(0, CLASSES, (batch,))),
             )
-            for _ in range(copies)
+            for _ in range(2)
         ]
     )
 

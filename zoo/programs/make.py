@@ -13,8 +13,9 @@ import sys
 import tempfile
 import time
 import traceback
-from contextlib import contextmanager
 from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 
@@ -23,21 +24,26 @@ import torch
 from context import SIZES, Context
 from gpu_busy import read_busy
 from harness import Clock, Driver, compress, measure, soak, warm_up_profiler, write_trace
-from outputs import Record, Truth, describe_machine, measured, record, write_events
+from outputs import FIGURES, Record, Truth, describe_machine, measured, record, write_events
 from registry import Case, all_cases
 from state import clean_state
+from table import HEADER, row
 
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--out", type=Path, help="folder for the traces and truth.json; added to if it exists")
+    parser.add_argument(
+        "--out", type=Path, help="folder for the traces and truth.json; added to if it exists"
+    )
     parser.add_argument("--sizes", choices=("a", "b"), default="a", help="sizes of the original cases")
     parser.add_argument("--group", choices=("original", "new"), default="original")
     parser.add_argument("--only", help="comma-separated names of cases")
     parser.add_argument("--list", action="store_true", help="list the cases and stop")
     parser.add_argument("--smoke", action="store_true", help="tiny sizes on the CPU: do the programs run?")
     parser.add_argument("--dmon", action="store_true", help="record nvidia-smi dmon beside each case (+3 s)")
-    parser.add_argument("--relabel", action="store_true", help="rewrite truth.json from its figures and the registry")
+    parser.add_argument(
+        "--relabel", action="store_true", help="rewrite truth.json from its figures and the registry"
+    )
     parser.add_argument("--case-limit", type=int, default=120, metavar="S", help="seconds a case may take")
     arguments = parser.parse_args()
     if not arguments.list and not arguments.out:
@@ -100,27 +106,6 @@ def run_case(case: Case, ctx: Context, out: Path, dmon: bool) -> Record:
     return record(case, measured(timing, busy, ctx.on_gpu(), files))
 
 
-HEADER = f"{'case':27}{'label':17}{'step ms':>9}{'synced':>9}{'profiled':>9}{'gpu busy':>9}{'h2d':>6}{'wait':>6}{'spread':>7}{'GiB':>6}{'gz KB':>6}{'s':>5}"
-
-
-def table_row(run: Record, seconds: float) -> str:
-    """Everything needed to check a label by eye."""
-    step, gpu = run["step_ms"], run["gpu"]
-    share = lambda ms: f"{ms / step:.0%}"  # noqa: E731
-    label = run["bottleneck"] or "|".join(run["acceptable"])
-    if "intended" in run:
-        label += f" !{run['intended']}"
-    kernels, copies, profiled = ("-", "-", "-")
-    if gpu:
-        kernels, copies = share(gpu["kernels_ms"]), share(gpu["to_device_ms"])
-        profiled = f"{gpu['profiled_step_ms']:.2f}"
-    return (
-        f"{run['name']:27}{label:17}{step:9.2f}{run['step_ms_sync']:9.2f}{profiled:>9}{kernels:>9}{copies:>6}"
-        f"{share(run['data_wait_ms']):>6}{run['spread']:7.0%}{run['peak_gib']:6.1f}"
-        f"{run['gz_bytes'] / 1024:6.0f}{seconds:5.0f}"
-    )
-
-
 def device_is_lost(device: str) -> bool:
     """After a fault in a kernel every later CUDA call of the process fails."""
     try:
@@ -148,7 +133,7 @@ def run_all(cases: list[Case], ctx: Context, truth: Truth, arguments: argparse.N
             with clean_state(case.settings, ctx.device), time_limit(arguments.case_limit):
                 run = run_case(case, own, arguments.out, arguments.dmon)
             truth.add(run)
-            print(table_row(run, time.perf_counter() - begin), flush=True)
+            print(row(run, time.perf_counter() - begin), flush=True)
         except Exception as error:
             print(f"{case.name:27}FAILED: {error!r:.300}", flush=True)
             traceback.print_exc(limit=-4)
@@ -159,13 +144,13 @@ def run_all(cases: list[Case], ctx: Context, truth: Truth, arguments: argparse.N
 
 def relabel(truth: Truth, cases: list[Case]) -> None:
     """Measuring costs time on a GPU; changing a word or a threshold must not."""
-    figures = ("step_ms", "step_ms_sync", "spread", "steady", "data_wait_ms", "gpu", "peak_gib", "raw_bytes", "gz_bytes")
     print(HEADER)
     for case in cases:
         if case.name in truth.runs:
-            run = record(case, {key: truth.runs[case.name][key] for key in figures})
+            known = truth.runs[case.name]
+            run = record(case, {key: known[key] for key in FIGURES if key in known})
             truth.add(run)
-            print(table_row(run, 0))
+            print(row(run, 0))
 
 
 def main() -> None:
@@ -180,6 +165,10 @@ def main() -> None:
     if not arguments.smoke and not torch.cuda.is_available():
         sys.exit("no GPU here; --smoke runs the programs on the CPU with tiny sizes")
     device, sizes = ("cpu", "smoke") if arguments.smoke else ("cuda", arguments.sizes)
+    if arguments.smoke:
+        # On shared cores, threads that spin for each other cost more than they bring.
+        torch.set_num_threads(1)
+        cases = [replace(case, warm=2, steps=2, active=1) for case in cases]
     truth.describe(describe_machine(arguments.group, sizes, SIZES[sizes], device == "cuda"))
     warm_up_profiler(device)
     with tempfile.TemporaryDirectory(prefix="zoo-") as scratch:

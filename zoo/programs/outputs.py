@@ -27,6 +27,22 @@ STEADY_SPREAD = 0.1
 """Repeats of one loop that differ by more are marked unsteady: their step time is no truth to 10 %."""
 PACKAGES = ("numpy", "torch", "torchvision", "transformers", "triton")
 Record = dict[str, Any]
+FIGURES = (
+    "step_ms",
+    "step_ms_sync",
+    "spread",
+    "steady",
+    "data_wait_ms",
+    "profiled_step_ms",
+    "gpu_busy",
+    "kernels_ms",
+    "to_device_ms",
+    "to_host_ms",
+    "peak_gib",
+    "raw_bytes",
+    "gz_bytes",
+)
+"""The fields of a case in truth.json that were measured; the others come from the registry."""
 
 
 def event_lines(name: str, steps: list[StepTime], clock: str) -> Iterator[Record]:
@@ -48,26 +64,30 @@ def write_events(path: Path, name: str, steps: list[StepTime], clock: str) -> No
 
 def measured(timing: Timing, busy: Busy, on_gpu: bool, files: Record) -> Record:
     """The figures of one case, as truth.json keeps them."""
-    peak = torch.cuda.max_memory_allocated() / 2**30 if on_gpu else 0.0
-    return {
+    figures = {
         "step_ms": round(timing.step_ms, 3),
         "step_ms_sync": round(timing.step_ms_sync, 3),
         "spread": round(timing.spread, 4),
         "steady": timing.spread <= STEADY_SPREAD,
         "data_wait_ms": round(timing.data_wait_ms, 3),
-        "gpu": {key: round(value, 3) for key, value in asdict(busy).items()} if on_gpu else None,
-        "peak_gib": round(peak, 2),
-        **files,
+        "profiled_step_ms": round(busy.profiled_step_ms, 3),
     }
+    if on_gpu:
+        figures |= {
+            "gpu_busy": round(busy.kernels_ms / timing.step_ms, 3),
+            "kernels_ms": round(busy.kernels_ms, 3),
+            "to_device_ms": round(busy.to_device_ms, 3),
+            "to_host_ms": round(busy.to_host_ms, 3),
+            "peak_gib": round(torch.cuda.max_memory_allocated() / 2**30, 2),
+        }
+    return {**figures, **files}
 
 
 def decided_label(figures: Record) -> Label:
-    gpu = figures["gpu"]
-    if gpu is None:
-        return decide_without_gpu(figures["step_ms"], figures["data_wait_ms"])
-    return decide(
-        figures["step_ms"], gpu["kernels_ms"], figures["data_wait_ms"], gpu["to_device_ms"]
-    )
+    step, wait = figures["step_ms"], figures["data_wait_ms"]
+    if "gpu_busy" not in figures:
+        return decide_without_gpu(step, wait)
+    return decide(step, figures["kernels_ms"], wait, figures["to_device_ms"])
 
 
 def record(case: Case, figures: Record) -> Record:

@@ -68,6 +68,7 @@ def all_cases() -> dict[str, tuple[Case, ...]]:
     import cases_launch
     import cases_original
     import cases_precision
+    import cases_transformers
 
     return {
         "original": cases_original.CASES,
@@ -76,5 +77,6 @@ def all_cases() -> dict[str, tuple[Case, ...]]:
             *cases_input.CASES,
             *cases_host.CASES,
             *cases_launch.CASES,
+            *cases_transformers.CASES,
         ),
     }

@@ -25,9 +25,12 @@ export const Role = {
   /** Reads a value of the device on the host. */
   reads: 1024,
   recompute: 2048,
-  convolution: 4096,
-  clipsGradients: 8192,
-  writesFile: 16384,
+  batchedMatmul: 4096,
+  softmax: 8192,
+  /** Moves or converts a tensor: `.to()`, `.cpu()`, `copy_`. */
+  copies: 16384,
+  /** The shape of the result depends on values: the host must wait for them. */
+  sizesFromData: 32768,
 } as const;
 
 const FORWARD_OPS =
@@ -44,9 +47,11 @@ const BY_NAME: readonly (readonly [test: RegExp, role: number])[] = [
   [COMPILED_REGION, Role.compiled],
   [DYNAMO_LOOKUP, Role.dynamoLookup],
   [/^aten::(?:isnan|_is_any_true)$/, Role.nanCheck],
-  [/^aten::(?:item|_local_scalar_dense|is_nonzero|nonzero|equal)$/, Role.reads],
-  [/^aten::(?:conv\w{0,20}|cudnn_convolution|miopen_convolution|_convolution)$|^ConvolutionBackward/, Role.convolution],
-  [/clip_grad/, Role.clipsGradients],
+  [/^aten::(?:item|_local_scalar_dense|is_nonzero)$/, Role.reads],
+  [/^aten::(?:nonzero|masked_select|unique\w{0,12}|_unique\w{0,4}|equal|repeat_interleave)$/, Role.sizesFromData],
+  [/^aten::(?:bmm|baddbmm)$/, Role.batchedMatmul],
+  [/^aten::(?:_?softmax|_softmax_backward_data|_safe_softmax)$/, Role.softmax],
+  [/^aten::(?:copy_|_to_copy|to)$/, Role.copies],
 ];
 
 export function rolesOf(name: string): number {

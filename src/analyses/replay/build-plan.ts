@@ -107,7 +107,7 @@ function layOutNodes(
     ...{ frames: countStarts(input.frames, calls), inOperator: f64() },
     ...{ firstWork: new Uint32Array(n), workCount: new Uint32Array(n) },
     ...{ waitsFor: new Int32Array(n).fill(-1), awaited: new Int32Array(n * streams).fill(-1) },
-    row: new Uint32Array(n),
+    ...{ row: new Uint32Array(n), queued: new Uint32Array(n) },
   };
   const waits = {
     data: new CoverageCursor(host.waits.data),
@@ -135,6 +135,7 @@ function layOutNodes(
     }
     nodes.call[k] = Math.max(0, call.end - Math.max(now, call.start));
     nodes.firstWork[k] = nextWork;
+    nodes.queued[k] = nextWork - 1 - observed.lastDone(call.start, nextWork);
     nodes.workCount[k] = call.works.length;
     nextWork += call.works.length;
     if (call.works.length > 1) nodes.graphKernels[k] = call.works.length;

@@ -49,6 +49,8 @@ export interface PlanNodes {
   readonly returnLag: Float64Array;
   /** For SYNC: which work of each stream is waited for: `streams` entries a node, −1: none. */
   readonly awaited: Int32Array;
+  /** Pieces of work launched and not yet done when the call began: 0 means that the device had run dry. */
+  readonly queued: Uint32Array;
   /** Row of the call, for evidence. */
   readonly row: Uint32Array;
 }

@@ -1,0 +1,93 @@
+import { Role } from '../../analyses/detail/roles.js';
+import { median } from '../../base/statistics.js';
+import { addHostPerStep, scaleHost, scaleWorks } from '../../analyses/replay/edits.js';
+import type { KernelTotal } from '../../analyses/kernels/kernel-table.js';
+import { evidence, inMs, ms, percent, priceOf, silent, worthwhile } from '../kit.js';
+import type { Edit, Level, Rule } from '../rule.js';
+import type { RankView } from '../run-facts.js';
+import { fuseOptimizer, optimizerOf } from './fuse-optimizer.js';
+import { fallsBackToEager } from './t16-recompiles.js';
+
+const IDLE = 0.15;
+const LAUNCHES = 30;
+const SHORT_KERNEL_NS = 30_000;
+/** Part of forward's and backward's host time that is left. low: compiled without CUDA graphs (zoo: 0.55–0.8). */
+const HOST_LEFT: Readonly<Record<Level, number>> = { low: 0.6, likely: 0.05, high: 0.02 };
+/** Guards, two graph launches, gradients handed over: once a step (zoo launch_compiled: 2.5–3 ms). */
+const HOST_PER_STEP_NS: Readonly<Record<Level, number>> = { low: 0, likely: 2_500_000, high: 1_500_000 };
+/** Chains of elementwise kernels become one that reads and writes once. */
+const ELEMENTWISE_LEFT: Readonly<Record<Level, number>> = { low: 1, likely: 0.6, high: 0.4 };
+
+export const launchBound: Rule = {
+  info: {
+    id: 'T15',
+    title: 'The GPU waits for launches: many short kernels, queue empty',
+    needs: 'trace',
+    looksFor: 'The GPU idle because the host issues work more slowly than the GPU does it: short kernels, most launches find an empty queue.',
+    why: 'Each operator costs the host 5–20 µs of Python and dispatch. Kernels shorter than that leave the GPU idle. torch.compile fuses them, CUDA graphs launch a whole pass at once.',
+    fix: {
+      text: 'Compile the model with CUDA graphs, and take a fused optimizer. Needs static shapes; the first steps are slow.',
+      code: 'model = torch.compile(model, mode="reduce-overhead")\noptimizer = torch.optim.AdamW(model.parameters(), lr=lr, fused=True)',
+    },
+    check: 'Compare the loss of a few hundred steps. Outputs of a CUDA graph are overwritten by the next step: clone what you keep.',
+    cost: 'code',
+    risk: 'numerics',
+    thresholds: [
+      { name: 'idle for the host', value: IDLE, unit: 'of the step', source: 'XProf: kernel launch 15 %' },
+      { name: 'launches', value: LAUNCHES, unit: 'a step', source: 'fewer cannot be fused to a gain' },
+      { name: 'short kernel, median', value: SHORT_KERNEL_NS / 1000, unit: 'µs', source: 'host cost of an eager operator: 5–20 µs' },
+    ],
+  },
+  check(view) {
+    const idle = view.time.idle_host / view.step;
+    if (idle < IDLE) return silent(`the GPU waits for the host ${percent(idle)} of the step`);
+    const plan = view.facts.detail?.plan;
+    if (!plan) return silent('launches were not recorded');
+    const launches = plan.works.length / plan.steps.length;
+    if (launches < LAUNCHES) return silent(`only ${launches.toFixed(0)} launches a step`);
+    const graphs = plan.nodes.graphKernels.reduce((a, b) => a + b, 0) / plan.works.length;
+    if (graphs > 0.3) return silent('CUDA graphs are in use already');
+    if (fallsBackToEager(view)) return silent('torch.compile is in use but falls back to eager: see T16');
+    const short = median(plan.works.duration);
+    if (short > SHORT_KERNEL_NS) return silent(`kernels are long enough (median ${ms(short)})`);
+    const price = priceOf(view, compile(view));
+    if (price && !worthwhile(price)) return silent('fusing would not shorten the step');
+    const dry = plan.nodes.queued.reduce((n, q) => n + Number(q === 0), 0) / plan.nodes.length;
+    const compiled = (view.facts.detail?.operators ?? []).some((o) => (o.roles & Role.compiled) !== 0);
+    const optimizer = optimizerOf(view).kind;
+    return {
+      findings: [
+        {
+          id: 'launch-bound',
+          title: compiled ? 'compiled, but every kernel is still launched by itself' : 'the host launches many short kernels one by one',
+          confidence: 0.9,
+          addresses: 'host',
+          evidence: [
+            evidence(view, `GPU idle ${percent(idle)} of the step for the host: ${launches.toFixed(0)} launches a step, median kernel ${(short / 1000).toFixed(1)} µs, ${percent(dry)} of launches found an empty queue`, inMs(view.time.idle_host), 'ms/step'),
+          ],
+          price,
+          fix: {
+            text: `${compiled ? 'The model is compiled: add CUDA graphs' : 'Compile the model with CUDA graphs'}${optimizer === 'for-loop' || optimizer === 'foreach' ? ', and take a fused optimizer (included in the gain)' : ''}. Needs static shapes; the first steps are slow. Without graphs expect the low end.`,
+            code: `model = torch.compile(model, mode="reduce-overhead")${optimizer === 'for-loop' || optimizer === 'foreach' ? '\noptimizer = torch.optim.AdamW(model.parameters(), lr=lr, fused=True)' : ''}`,
+          },
+        },
+      ],
+    };
+  },
+};
+
+const OUTSIDE = Role.optimizer | Role.zeroGrad | Role.data;
+const FUSES: ReadonlySet<string> = new Set(['elementwise', 'cast', 'norm', 'reduction', 'softmax', 'layout', 'fill']);
+
+/** Forward and backward as two graphs; the optimizer fused where it is not. */
+function compile(view: RankView): Edit {
+  return (plan, level) => {
+    const inModel = (n: number) => (plan.nodes.roles[n]! & OUTSIDE) === 0;
+    scaleHost(plan, inModel, HOST_LEFT[level]);
+    addHostPerStep(plan, inModel, HOST_PER_STEP_NS[level]);
+    const kernelOf = (w: number): KernelTotal => view.facts.kernels[plan.works.kernel[w]!]!;
+    scaleWorks(plan, (w) => (plan.works.roles[w]! & OUTSIDE) === 0 && !kernelOf(w).fused && FUSES.has(kernelOf(w).class), ELEMENTWISE_LEFT[level]);
+    const { kind } = optimizerOf(view);
+    if (level !== 'low' && (kind === 'for-loop' || kind === 'foreach')) fuseOptimizer(view, plan, level);
+  };
+}

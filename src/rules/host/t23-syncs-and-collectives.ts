@@ -1,0 +1,116 @@
+import { Role } from '../../analyses/detail/roles.js';
+import { removeOperators, skipWaits } from '../../analyses/replay/edits.js';
+import { type Plan, SYNC } from '../../analyses/replay/plan.js';
+import { evidence, inMs, ms, percent, priceOf, silent, worthwhile } from '../kit.js';
+import type { RankFinding, Rule } from '../rule.js';
+import type { RankView } from '../run-facts.js';
+
+const EXPOSED = 0.1;
+
+const isRead = (roles: number) => (roles & Role.reads) !== 0 && (roles & Role.nanCheck) === 0;
+const dependsOnData = (roles: number) => (roles & Role.sizesFromData) !== 0;
+
+export const syncsAndCollectives: Rule = {
+  info: {
+    id: 'T23',
+    title: 'The step waits: the host reads values back, or collectives are not overlapped',
+    needs: 'trace (all ranks better)',
+    looksFor: 'Reads of GPU values (.item(), .cpu(), nonzero) after which the GPU runs dry; communication kernels with no computation beside them.',
+    why: 'To read a value the host waits until the GPU has caught up; then the queue is empty and the GPU waits for the host. Exposed collectives are time in which no rank computes.',
+    fix: {
+      text: 'Take reads out of the step: log every N steps, keep values on the GPU, read one step late. For collectives: larger buckets, views instead of copies, prefetch.',
+      code: 'losses.append(loss.detach())               # no .item() in the step\nif step % 100 == 0:\n    print(torch.stack(losses).mean().item())',
+    },
+    check: 'Logged values must be the same ones, only later. Code that branches on a value (NaN checks, clipping by hand) must stay on the GPU: torch.where.',
+    cost: 'knob',
+    risk: 'none',
+    thresholds: [
+      { name: 'gain of a step without reads', value: 3, unit: '% of the step', source: 'replay: a read that finds the GPU busy anyway costs nothing' },
+      { name: 'exposed collectives', value: EXPOSED, unit: 'of the step', source: 'TensorBoard plugin: communication 10 %' },
+    ],
+  },
+  check(view) {
+    const findings = [...hostReads(view), ...exposedCollectives(view)];
+    return findings.length > 0 ? { findings } : silent('no read or collective holds up the step');
+  },
+};
+
+function hostReads(view: RankView): RankFinding[] {
+  const plan = view.facts.detail?.plan;
+  if (!plan) return [];
+  const waits = countWaits(plan);
+  if (waits.count < 0.5) return [];
+  const price = priceOf(view, withoutReads);
+  if (!worthwhile(price)) return [];
+  const what = [
+    waits.reads >= 0.5 ? `${waits.reads.toFixed(0)} reads (.item())` : '',
+    waits.shapes >= 0.5 ? `${waits.shapes.toFixed(0)} results whose size depends on data (nonzero, masks)` : '',
+    waits.other >= 0.5 ? `${waits.other.toFixed(0)} other waits (.cpu(), synchronize)` : '',
+  ].filter((t) => t !== '');
+  return [
+    {
+      id: 'host-sync',
+      title: 'the host reads values back from the GPU inside the step',
+      confidence: 0.88,
+      addresses: 'host',
+      evidence: [
+        evidence(view, `${what.join(', ')} a step; without them the step is ${ms(view.step - price.after)} shorter`, Math.round(waits.count), 'waits/step'),
+      ],
+      price,
+    },
+  ];
+}
+
+/** Copies of batches synchronise too; those are T6's. */
+function isWait(plan: Plan, n: number): boolean {
+  const { nodes, works } = plan;
+  if (nodes.kind[n] === SYNC) {
+    const streams = plan.streamBusyUntil.length;
+    return nodes.awaited.subarray(n * streams, (n + 1) * streams).some((w) => w >= 0);
+  }
+  return nodes.waitsFor[n]! >= 0 && nodes.queued[n]! < 500 && works.bytes[nodes.firstWork[n]!]! < 1e6;
+}
+
+function countWaits(plan: Plan) {
+  const { nodes, steps } = plan;
+  let reads = 0;
+  let shapes = 0;
+  let other = 0;
+  for (let n = 0; n < nodes.length; n++) {
+    const roles = nodes.roles[n]!;
+    if ((roles & (Role.data | Role.nanCheck)) !== 0 || nodes.kind[n] !== SYNC || !isWait(plan, n)) continue;
+    if (isRead(roles)) reads++;
+    else if (dependsOnData(roles)) shapes++;
+    else other++;
+  }
+  const per = (count: number) => count / steps.length;
+  return { reads: per(reads), shapes: per(shapes), other: per(other), count: per(reads + shapes + other) };
+}
+
+/** Scalars are not read; sizes are known beforehand (padding, capacity), so nothing waits for them. */
+function withoutReads(plan: Plan): void {
+  const { nodes } = plan;
+  removeOperators(plan, (n) => isRead(nodes.roles[n]!));
+  skipWaits(plan, (n) => (nodes.roles[n]! & Role.data) === 0 && isWait(plan, n));
+}
+
+function exposedCollectives(view: RankView): RankFinding[] {
+  const exposed = view.time.comms_transfer + view.time.comms_wait + view.time.idle_comms;
+  if (exposed < EXPOSED * view.step) return [];
+  const overlap = view.facts.gpu?.commOverlap;
+  const hidden = overlap === null || overlap === undefined ? '' : `, ${percent(overlap)} of communication is hidden behind computation`;
+  return [
+    {
+      id: 'exposed-collectives',
+      title: 'collectives run with no computation beside them',
+      confidence: 0.8,
+      addresses: 'comms',
+      evidence: [evidence(view, `${ms(exposed)} a step (${percent(exposed / view.step)}) goes to exposed communication${hidden}`, inMs(exposed), 'ms/step')],
+      price: null,
+      fix: {
+        text: 'Give communication something to hide behind: larger DDP buckets, gradients as views of them, no search for unused parameters; with FSDP prefetch in both directions. Other ranks’ traces tell whether this is transfer or waiting for a late rank.',
+        code: 'DDP(model, bucket_cap_mb=100, gradient_as_bucket_view=True,\n    find_unused_parameters=False)\nFSDP(..., backward_prefetch=BackwardPrefetch.BACKWARD_PRE,\n     forward_prefetch=True)',
+      },
+    },
+  ];
+}

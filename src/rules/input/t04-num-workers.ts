@@ -1,0 +1,62 @@
+import { dropInputWaits } from '../../analyses/replay/edits.js';
+import { mean } from '../../base/statistics.js';
+import { at, evidence, inMs, ms, percent, priceOf, silent } from '../kit.js';
+import type { Level, Rule } from '../rule.js';
+
+/** Share of the step that waits for input before it is worth naming. */
+const EXPOSED = 0.05;
+/** Workers: what a small node surely has, what most have, what large ones have. */
+const WORKERS: Readonly<Record<Level, number>> = { low: 4, likely: 8, high: 16 };
+/** Batches come through shared memory: a tenth more than the work itself (zoo: 2–18 %). */
+const HANDOVER = 1.1;
+
+export const numWorkers: Rule = {
+  info: {
+    id: 'T4',
+    title: 'Batches are made on the training thread (num_workers=0)',
+    needs: 'trace, script or config',
+    looksFor:
+      'GPU idle during DataLoader.__next__ of a _SingleProcessDataLoaderIter: decoding, augmenting and collating happen between the steps.',
+    why: 'While the main process prepares a batch it launches nothing, so the GPU waits. Worker processes prepare the next batches during the step.',
+    fix: {
+      text: 'Load in worker processes. Start at the number of cores minus one, bounded by memory per worker; persistent_workers keeps them between epochs.',
+      code: 'DataLoader(..., num_workers=8, persistent_workers=True, pin_memory=True)',
+    },
+    check:
+      'The same samples must arrive: with augmentation seed each worker (worker_init_fn), with an IterableDataset split by worker id, or every worker yields everything. Pin worker count and batch size across runs that are compared.',
+    cost: 'knob',
+    risk: 'memory',
+    thresholds: [
+      { name: 'input wait', value: EXPOSED, unit: 'of the step', source: 'TensorBoard plugin, XProf: 5 %' },
+      { name: 'workers priced', value: WORKERS.likely, unit: 'processes', source: 'low 4, high 16: the trace does not tell the cores' },
+    ],
+  },
+  check(view) {
+    const { input, steps } = view.facts;
+    if (input.inMain === 0) {
+      return silent(input.inWorkers > 0 ? 'the loader already has workers' : 'no DataLoader was seen on the training thread');
+    }
+    const exposed = view.time.idle_data;
+    if (exposed < EXPOSED * view.step) return silent(`input waits are ${percent(exposed / view.step)} of the step`);
+    const fetch = mean(input.waitPerStep);
+    const price = priceOf(view, dropInputWaits, (level) => (fetch * HANDOVER) / WORKERS[level]);
+    const seen = evidence(
+      view,
+      `_SingleProcessDataLoaderIter.__next__: ${ms(fetch)} a step on the training thread, ${ms(exposed)} of it with the GPU idle (${percent(exposed / view.step)} of ${steps.count} steps)`,
+      inMs(exposed),
+      'ms/step',
+    );
+    return {
+      findings: [
+        {
+          id: 'num-workers-zero',
+          title: 'num_workers=0 loads every batch on the training thread',
+          confidence: 0.97,
+          addresses: 'data',
+          evidence: [input.longest ? at(seen, input.longest.ts, input.longest.dur) : seen],
+          price,
+        },
+      ],
+    };
+  },
+};

@@ -1,0 +1,90 @@
+import { copyPlan } from '../analyses/replay/plan.js';
+import { replay } from '../analyses/replay/replay.js';
+import { Role } from '../analyses/detail/roles.js';
+import type { KernelTotal } from '../analyses/kernels/kernel-table.js';
+import type { Evidence } from './finding.js';
+import type { Edit, Level, Price, Silent } from './rule.js';
+import type { RankView } from './run-facts.js';
+
+/** What rules share: prices, evidence, sums over kernels. */
+
+export const silent = (reason: string): Silent => ({ silent: reason });
+
+/** A gain below this is within the noise of real runs: it is not promised. */
+export const LEAST_GAIN = 1.03;
+
+/**
+ * Plays the step with the fix applied: as likely, and with its uncertain parts and the cost of the profiler at both ends.
+ * Null when the plan does not reproduce the step: then nothing is priced.
+ */
+export function priceOf(view: RankView, edit: Edit, floor: (level: Level) => number = () => 0): Price | null {
+  const { baseline } = view;
+  if (!baseline?.faithful) return null;
+  const after = (level: Level, cost: Level) => {
+    const plan = copyPlan(baseline.plan);
+    edit(plan, level);
+    return Math.max(replay(plan, baseline.recording[cost]).step, floor(level));
+  };
+  const likely = baseline.corrected / after('likely', 'likely');
+  const all = [
+    likely,
+    baseline.corrected / after('low', 'likely'),
+    baseline.corrected / after('high', 'likely'),
+    baseline.correctedHigh / after('likely', 'low'),
+    baseline.correctedLow / after('likely', 'high'),
+  ];
+  const speedup = { low: Math.min(...all), likely, high: Math.max(...all) };
+  return { speedup, after: view.step / likely, edit, floor: floor('likely') };
+}
+
+export const worthwhile = (price: Price | null): price is Price => price !== null && price.speedup.likely >= LEAST_GAIN;
+
+const MS = 1e6;
+
+export function evidence(view: RankView, text: string, value: number | null = null, unit: string | null = null): Evidence {
+  return { text, value, unit, rank: view.rank, step: null, ts_ns: null, dur_ns: null };
+}
+
+/** Evidence with a place in the trace. */
+export function at(base: Evidence, ts: number, dur: number, step: number | null = null): Evidence {
+  return { ...base, ts_ns: Math.round(ts), dur_ns: Math.round(dur), step };
+}
+
+export const ms = (ns: number): string => {
+  const value = ns / MS;
+  return `${value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2)} ms`;
+};
+export const percent = (share: number): string => `${(100 * share).toFixed(share < 0.1 ? 1 : 0)} %`;
+export const inMs = (ns: number): number => Math.round(ns / 1e3) / 1e3;
+
+/** GPU time a step of kernels that pass, in ns. */
+export function kernelTime(view: RankView, test: (kernel: KernelTotal) => boolean): number {
+  const steps = view.facts.detail?.steps ?? 1;
+  return view.facts.kernels.reduce((ns, k) => ns + (test(k) ? k.total : 0), 0) / steps;
+}
+
+/** The kernel that takes most time among those that pass. */
+export function topKernel(view: RankView, test: (kernel: KernelTotal) => boolean): KernelTotal | undefined {
+  return view.facts.kernels.find(test);
+}
+
+/** GPU time a step of work that passes, by what it is and who called it. */
+export function workTime(view: RankView, test: (kernel: KernelTotal, roles: number) => boolean): { ns: number; count: number } {
+  const plan = view.facts.detail?.plan;
+  if (!plan) return { ns: 0, count: 0 };
+  const { works } = plan;
+  let ns = 0;
+  let count = 0;
+  for (let w = 0; w < works.length; w++) {
+    if (!test(view.facts.kernels[works.kernel[w]!]!, works.roles[w]!)) continue;
+    ns += works.duration[w]!;
+    count++;
+  }
+  return { ns: ns / plan.steps.length, count: count / plan.steps.length };
+}
+
+/** Matrix products, convolutions and attention: what tensor cores are for. */
+export const isMatrixWork = (k: KernelTotal) =>
+  (k.class === 'gemm' || k.class === 'conv') && k.tensorCore !== null;
+
+export const inAttention = (roles: number) => (roles & (Role.attention | Role.mathAttention)) !== 0;

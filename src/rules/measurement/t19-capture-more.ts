@@ -1,0 +1,47 @@
+import { evidence, silent } from '../kit.js';
+import type { Rule } from '../rule.js';
+
+export const CAPTURE = `from torch.profiler import profile, schedule, ProfilerActivity
+with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA],
+             schedule=schedule(wait=5, warmup=3, active=6),
+             on_trace_ready=lambda p: p.export_chrome_trace("trace.json")) as p:
+    for batch in loader:
+        train_step(batch)
+        p.step()`;
+
+export const captureMore: Rule = {
+  info: {
+    id: 'T19',
+    title: 'The evidence at hand does not decide',
+    needs: 'anything',
+    looksFor: 'No steps, no GPU work, one step only, or two answers too close to each other.',
+    why: 'A wrong verdict costs more than another capture.',
+    fix: { text: 'Record six steps after warm-up, with CPU and CUDA activity and a call of step() in every step.', code: CAPTURE },
+    check: 'The training is not changed by it; it runs about 1.5 times slower while it records.',
+    cost: 'free',
+    risk: 'none',
+    thresholds: [{ name: 'confidence', value: 0.5, unit: '', source: 'method 3' }],
+  },
+  check(view, run) {
+    const { facts } = view;
+    const missing = [
+      ...(facts.steps.source === 'window' ? ['no steps are marked (call profiler.step() once a step)'] : []),
+      ...(facts.steps.source !== 'window' && facts.steps.count < 2 ? ['only one whole step'] : []),
+      ...(facts.hasHostEvents ? [] : ['no host events (record ProfilerActivity.CPU)']),
+    ];
+    if (run.verdict.bottleneck !== 'unknown' && missing.length === 0) return silent('the evidence decides');
+    if (run.verdict.bottleneck !== 'unknown' && run.verdict.confidence >= 0.7) return silent('the evidence decides');
+    return {
+      findings: [
+        {
+          id: 'capture-more',
+          title: 'record a better trace',
+          confidence: 0.9,
+          addresses: null,
+          evidence: [evidence(view, missing.length > 0 ? `in this one: ${missing.join('; ')}` : 'the classes of time are too close to each other')],
+          price: null,
+        },
+      ],
+    };
+  },
+};

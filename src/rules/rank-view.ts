@@ -1,0 +1,56 @@
+import { findDevice } from '../analyses/kernels/device-rates.js';
+import type { RankFacts } from '../analyses/rank-facts.js';
+import { type Baseline, baselineOf, RECORDING } from '../analyses/replay/recording-cost.js';
+import { type TimeByClass, type TimeClass, TIME_CLASSES, totals } from '../analyses/timeline/accounting.js';
+import type { RankView } from './run-facts.js';
+
+/** Recording cannot have slowed a loop to less than this share of itself (the worst in the zoo: 0.6). */
+const LEAST_LEFT = 0.4;
+
+/** A rank's facts with its step as it is without the profiler. `unprofiled`: ns a step from an events log, if any. */
+export function viewRank(rank: number, facts: RankFacts, unprofiled: number | null): RankView {
+  const plan = facts.detail?.plan ?? null;
+  const baseline = plan ? baselineOf(plan, recordedStep(facts), unprofiled) : null;
+  const step = unprofiled ?? correctedStep(facts, baseline);
+  return {
+    ...{ rank, facts, baseline, step, measuredUnprofiled: unprofiled !== null },
+    rates: facts.device ? findDevice(facts.device.name, facts.device.totalMemory) : null,
+    time: correctTime(facts.time, facts.steps.profiled, step),
+  };
+}
+
+/** The detail window may hold fewer steps than the figures are over: its own mean is what its replay is held against. */
+function recordedStep(facts: RankFacts): number {
+  const { steps } = facts.detail!.plan!;
+  const periods = facts.steps.periods.slice(0, steps.wholeFirst ? steps.length : steps.length - 1);
+  return periods.reduce((a, b) => a + b, 0) / periods.length;
+}
+
+function correctedStep(facts: RankFacts, baseline: Baseline | null): number {
+  const { profiled } = facts.steps;
+  if (baseline?.faithful) return Math.max(profiled * LEAST_LEFT, profiled - (baseline.replayed - baseline.corrected));
+  if (!facts.detail) return profiled;
+  // Without a plan to play: the host's time less what recording cost, but never less than the device was busy.
+  const perStep =
+    (facts.detail.events * RECORDING.likely.perEvent + facts.detail.frames * RECORDING.likely.perFrame) / facts.detail.steps;
+  const idle = ['idle_host', 'idle_sync', 'idle_other'] as const;
+  const slack = facts.hasGpuWork ? idle.reduce((ns, c) => ns + facts.time[c], 0) : profiled;
+  return Math.max(profiled * LEAST_LEFT, profiled - Math.min(perStep, slack));
+}
+
+/** What recording costs is the host's time; only when that is used up can it have been anything else. */
+const SLOWED_BY_RECORDING: readonly TimeClass[] = ['idle_host', 'idle_sync', 'idle_other', 'idle_compile', 'idle_data'];
+
+function correctTime(time: TimeByClass, profiled: number, step: number): TimeByClass {
+  const corrected = { ...time } as Record<TimeClass, number>;
+  let excess = profiled - step;
+  for (const c of SLOWED_BY_RECORDING) {
+    if (excess <= 0) break;
+    const taken = Math.min(excess, corrected[c]);
+    corrected[c] -= taken;
+    excess -= taken;
+  }
+  // Measured steps may be longer than the profiled ones, or shorter than the device was busy: then all classes scale.
+  const sum = TIME_CLASSES.reduce((ns, c) => ns + corrected[c], 0);
+  return sum > 0 ? totals((c) => (corrected[c] * step) / sum) : time;
+}

@@ -1,0 +1,117 @@
+import { copyPlan } from '../analyses/replay/plan.js';
+import { replay } from '../analyses/replay/replay.js';
+import type { Problem } from '../base/problem.js';
+import { type Bottleneck, COSTS, type Finding } from './finding.js';
+import type { Price, RankFinding, Rule } from './rule.js';
+import type { RankView, RunFacts } from './run-facts.js';
+
+export interface RulesResult {
+  /** In the order to try them. */
+  readonly findings: readonly Finding[];
+  readonly silent: readonly { readonly rule: string; readonly reason: string }[];
+  /** Rules that failed: bugs, reported and survived. */
+  readonly problems: readonly Problem[];
+}
+
+interface Seen {
+  readonly rule: Rule;
+  readonly view: RankView;
+  readonly found: RankFinding;
+}
+
+/** Asks every rule about every rank, joins what they find, and puts it in the order to try it. */
+export function runRules(rules: readonly Rule[], run: RunFacts): RulesResult {
+  const seen: Seen[] = [];
+  const silent: { rule: string; reason: string }[] = [];
+  const problems: Problem[] = [];
+  for (const rule of rules) {
+    const reasons: string[] = [];
+    const before = seen.length;
+    for (const view of run.ranks) {
+      try {
+        const result = rule.check(view, run);
+        if ('silent' in result) reasons.push(result.silent);
+        else seen.push(...result.findings.map((found) => ({ rule, view, found })));
+      } catch (error) {
+        problems.push(failure(rule, error));
+      }
+    }
+    if (seen.length === before && reasons.length > 0) silent.push({ rule: rule.info.id, reason: reasons[0]! });
+  }
+  const joined = joinRanks(seen).toSorted(inOrder(run.verdict.bottleneck));
+  return { findings: withSavings(joined), silent, problems };
+}
+
+function failure(rule: Rule, error: unknown): Problem {
+  const message = `rule ${rule.info.id} failed: ${error instanceof Error ? error.message : String(error)}`;
+  return { code: 'rule-failed', count: 1, message, consequence: 'please report it; the other rules ran', first: null };
+}
+
+interface Joined extends Seen {
+  readonly ranks: readonly number[];
+}
+
+/** The same finding on several ranks is one; the rank that would gain most speaks for it. */
+function joinRanks(seen: readonly Seen[]): Joined[] {
+  const byId = new Map<string, Joined>();
+  for (const s of seen) {
+    const known = byId.get(s.found.id);
+    const ranks = [...(known?.ranks ?? []), s.view.rank];
+    byId.set(s.found.id, known && gainOf(known.found.price) >= gainOf(s.found.price) ? { ...known, ranks } : { ...s, ranks });
+  }
+  return [...byId.values()];
+}
+
+const gainOf = (price: Price | null) => price?.speedup.likely ?? 0;
+
+/**
+ * What addresses the bottleneck first; then gains we can defend before those we cannot; then cheap before dear; then
+ * large before small. Advice on the measurement comes last.
+ */
+function inOrder(bottleneck: Bottleneck): (a: Joined, b: Joined) => number {
+  const target = bottleneck === 'compute' ? 'gpu' : bottleneck;
+  const group = ({ found }: Joined) => (found.addresses === target ? 0 : found.addresses === null ? 2 : 1);
+  const cost = ({ rule, found }: Joined) => COSTS.indexOf(found.cost ?? rule.info.cost ?? 'code');
+  const unpriced = ({ found }: Joined) => Number(found.price === null);
+  return (a, b) =>
+    group(a) - group(b) || unpriced(a) - unpriced(b) || cost(a) - cost(b) || gainOf(b.found.price) - gainOf(a.found.price);
+}
+
+/**
+ * Each speedup is that of the fix by itself. What a fix *saves* is what it adds to those listed before it: they are
+ * played together, so that time which two fixes would win back is counted once.
+ */
+function withSavings(ordered: readonly Joined[]): Finding[] {
+  const applied = new Map<RankView, { edits: NonNullable<Price['edit']>[]; after: number; floor: number }>();
+  return ordered.map(({ rule, view, found, ranks }) => {
+    const { price } = found;
+    const base = {
+      ...{ id: found.id, rule: rule.info.id, title: found.title, confidence: found.confidence, ranks },
+      ...{ cost: found.cost ?? rule.info.cost ?? 'code', risk: found.risk ?? rule.info.risk },
+      ...{ evidence: found.evidence, fix: found.fix ?? rule.info.fix, addresses: found.addresses },
+    };
+    if (!price) return { ...base, speedup: null, saving_ms: null };
+    const state = applied.get(view) ?? { edits: [], after: view.step, floor: 0 };
+    applied.set(view, state);
+    if (price.edit) state.edits.push(price.edit);
+    state.floor = Math.max(state.floor, price.floor);
+    const together = price.edit ? playTogether(view, state.edits, state.floor) : price.after;
+    const saving = Math.max(0, state.after - together);
+    state.after = Math.min(state.after, together);
+    return { ...base, speedup: rounded(price.speedup), saving_ms: Math.round(saving / 1e3) / 1e3 };
+  });
+}
+
+function playTogether(view: RankView, edits: readonly NonNullable<Price['edit']>[], floor: number): number {
+  const { baseline } = view;
+  const plan = copyPlan(baseline!.plan);
+  for (const edit of edits) edit(plan, 'likely');
+  const step = Math.max(replay(plan, baseline!.recording.likely).step, floor);
+  return (view.step * step) / baseline!.corrected;
+}
+
+const rounded = ({ low, likely, high }: Price['speedup']) => ({
+  low: Math.round(low * 1000) / 1000,
+  likely: Math.round(likely * 1000) / 1000,
+  high: Math.round(high * 1000) / 1000,
+});

@@ -1,0 +1,97 @@
+import type { Bottleneck } from './finding.js';
+import type { RankView } from './run-facts.js';
+
+/** A step's time by who could win it back, as shares of the step. */
+export interface Shares {
+  readonly gpu: number;
+  readonly data: number;
+  readonly comms: number;
+  readonly host: number;
+  /** Idle between queued kernels, and what nothing explains. */
+  readonly other: number;
+}
+
+export interface RankVerdict {
+  readonly bottleneck: Bottleneck;
+  readonly second: Bottleneck | null;
+  readonly confidence: number;
+  readonly shares: Shares;
+  /** Why the confidence is not higher; worst first. */
+  readonly doubts: readonly string[];
+}
+
+/** The device is the bottleneck when it computes this share of the step (method 3). */
+export const BUSY = 0.85;
+/** Below this nothing else is worth naming (method 3; XProf and the TensorBoard plugin use 5–20 %). */
+export const WORTH_NAMING = 0.1;
+/** Beside a device that is mostly busy, another class must be at least this part of its time. */
+const BESIDE_GPU = 0.25;
+/** A runner-up this close is named too (method 3). */
+const CLOSE = 1.5;
+
+export function sharesOf(view: RankView, time = view.time): Shares {
+  const step = Object.values(time).reduce((a, b) => a + b, 0) || 1;
+  const { toDevice, toHost } = view.facts.copies;
+  const device = Math.max(0, time.copy - toDevice - toHost);
+  return {
+    gpu: (time.compute + device) / step,
+    data: (time.idle_data + Math.min(time.copy, toDevice)) / step,
+    comms: (time.comms_transfer + time.comms_wait + time.idle_comms) / step,
+    host: (time.idle_host + time.idle_sync + time.idle_compile + Math.min(time.copy, toHost)) / step,
+    other: time.idle_other / step,
+  };
+}
+
+type Class = 'gpu' | 'data' | 'comms' | 'host';
+
+function nameOf(shares: Shares): Class {
+  if (shares.gpu >= BUSY) return 'gpu';
+  const others = (['data', 'comms', 'host'] as const).toSorted((a, b) => shares[b] - shares[a]);
+  const best = others[0]!;
+  return shares[best] >= Math.max(WORTH_NAMING, BESIDE_GPU * shares.gpu) ? best : 'gpu';
+}
+
+/** One rank's verdict, and how far it can be trusted. */
+export function judge(view: RankView): RankVerdict {
+  const shares = sharesOf(view);
+  const { facts } = view;
+  const named = nameOf(shares);
+  const ranked = (['gpu', 'data', 'comms', 'host'] as const).toSorted((a, b) => shares[b] - shares[a]);
+  const runnerUp = ranked.find((c) => c !== named)!;
+  const doubts: string[] = [];
+  let confidence = 0.55 + Math.min(0.42, Math.abs(shares[named] - shares[runnerUp]) * 0.7);
+  const doubt = (by: number, text: string) => {
+    confidence -= by;
+    doubts.push(text);
+  };
+  if (flipsWithCorrection(view, named)) doubt(0.2, "the profiler's own cost decides between two answers");
+  if (facts.steps.source === 'window') doubt(0.2, 'the trace is not divided into steps');
+  else if (facts.steps.count < 2) doubt(0.12, 'only one step could be measured');
+  if (facts.steps.irregular && facts.steps.count > 1 && facts.steps.count < 6) {
+    doubt(0.1, 'steps differ much and there are few of them');
+  }
+  if (shares.other > 0.3) doubt(0.3 * shares.other, 'much idle time has no recorded reason');
+  if (view.baseline && !view.baseline.faithful) doubt(0.1, 'replaying the step does not reproduce it');
+  if (!facts.hasHostEvents) doubt(0.25, 'no host events were recorded');
+  const bottleneck: Bottleneck = named === 'gpu' && !facts.hasGpuWork ? 'compute' : named;
+  return {
+    bottleneck,
+    second: shares[runnerUp] * CLOSE >= shares[named] && shares[runnerUp] >= WORTH_NAMING ? asBottleneck(runnerUp, view) : null,
+    confidence: Math.max(0, Math.round(confidence * 100) / 100),
+    shares,
+    doubts,
+  };
+}
+
+const asBottleneck = (c: Class, view: RankView): Bottleneck => (c === 'gpu' && !view.facts.hasGpuWork ? 'compute' : c);
+
+/** Whether another answer comes out at either end of what the profiler may have cost. */
+function flipsWithCorrection(view: RankView, named: Class): boolean {
+  const { baseline } = view;
+  if (!baseline || view.measuredUnprofiled) return false;
+  return [baseline.correctedLow, baseline.correctedHigh].some((step) => {
+    const shift = step - baseline.corrected;
+    const host = Math.max(0, view.time.idle_host + shift);
+    return nameOf(sharesOf(view, { ...view.time, idle_host: host })) !== named;
+  });
+}
