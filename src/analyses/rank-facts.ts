@@ -2,9 +2,9 @@ import { median } from '../base/statistics.js';
 import { Category } from '../model/category.js';
 import { kindMask, type Trace } from '../model/trace.js';
 import type { DeviceInfo } from '../model/trace-data.js';
+import { markEagerAttention } from './detail/eager-attention.js';
 import { buildHostTree } from './detail/host-tree.js';
 import { type OperatorTotal, totalOperators } from './detail/operators.js';
-import { markEagerAttention } from './detail/eager-attention.js';
 import { type GpuUnions, gpuUnions } from './gpu-unions.js';
 import { classifyNames } from './kernels/classify.js';
 import { buildKernelTable, type KernelTotal } from './kernels/kernel-table.js';
@@ -195,7 +195,10 @@ function inputFacts(trace: Trace, host: HostSpans, window: StepWindow): InputFac
   const requests = host.ofKind(DATA_SPAN);
   const longest = requests.reduce((a, b) => (a && a.end - a.start >= b.end - b.start ? a : b), requests[0]);
   const waitPerStep = window.steps.map((s) =>
-    requests.reduce((ns, r) => ns + Math.max(0, Math.min(r.end, s.hostEnd) - Math.max(r.start, s.hostStart)), 0),
+    requests.reduce(
+      (ns, r) => ns + Math.max(0, Math.min(r.end, s.hostEnd) - Math.max(r.start, s.hostStart)),
+      0,
+    ),
   );
   const inside = (ts: number) => ts >= window.steps[0]!.hostStart && ts <= window.steps.at(-1)!.hostEnd;
   const compiles = host.ofKind(COMPILE_SPAN).filter((s) => inside(s.start));
@@ -204,7 +207,9 @@ function inputFacts(trace: Trace, host: HostSpans, window: StepWindow): InputFac
     inWorkers: host.loaders.inWorkers,
     waitPerStep,
     longest: longest ? { row: longest.row, ts: longest.start, dur: longest.end - longest.start } : null,
-    restarts: host.restarts.filter((r) => inside(r.start)).map((r) => ({ ts: r.start, dur: r.end - r.start })),
+    restarts: host.restarts
+      .filter((r) => inside(r.start))
+      .map((r) => ({ ts: r.start, dur: r.end - r.start })),
     name: longest ? trace.name(longest.row) : null,
     compile: {
       ns: compiles.reduce((n, s) => n + s.end - s.start, 0) / window.count,

@@ -5,7 +5,9 @@ export function median(values: Iterable<number>): number {
 
 /** Linear between neighbours, as NumPy does it. */
 export function quantile(values: Iterable<number>, q: number): number {
-  const sorted = Float64Array.from(values).filter((v) => !Number.isNaN(v)).sort();
+  const sorted = Float64Array.from(values)
+    .filter((v) => !Number.isNaN(v))
+    .sort();
   if (sorted.length === 0) return Number.NaN;
   const at = (sorted.length - 1) * q;
   const low = Math.floor(at);

@@ -11,7 +11,7 @@ import { runRules } from '../rules/run-rules.js';
 import { judge } from '../rules/verdict.js';
 import type { Report, ReportRank, TimeShares } from './report.js';
 import { toolInfo } from './tool-info.js';
-import { captureNext, decide, type Decision, inWords } from './verdict-words.js';
+import { captureNext, type Decision, decide, inWords } from './verdict-words.js';
 
 export interface DiagnoseOptions {
   /** Both ends included; null: open. */
@@ -35,10 +35,16 @@ export async function diagnose(paths: readonly string[], options: DiagnoseOption
 
 export function buildReport(run: RunInputs, options: Pick<DiagnoseOptions, 'ranks' | 'steps'>): Report {
   const members = chooseRanks(run.members, options.ranks);
-  const views = members.flatMap(({ member, rank }) => (member.facts ? [viewRank(rank, member.facts, null)] : []));
-  if (views.length === 0 && options.steps !== null) throw new InputError('none of the steps asked for is in the traces');
+  const views = members.flatMap(({ member, rank }) =>
+    member.facts ? [viewRank(rank, member.facts, null)] : [],
+  );
+  if (views.length === 0 && options.steps !== null)
+    throw new InputError('none of the steps asked for is in the traces');
   const decision = decide(views.map((view) => ({ view, verdict: judge(view) })));
-  const facts: RunFacts = { ranks: views, verdict: { bottleneck: decision.bottleneck, confidence: decision.confidence } };
+  const facts: RunFacts = {
+    ranks: views,
+    verdict: { bottleneck: decision.bottleneck, confidence: decision.confidence },
+  };
   const rules = runRules(RULES, facts);
   const slowest = decision.view;
   return {
@@ -69,13 +75,18 @@ export function buildReport(run: RunInputs, options: Pick<DiagnoseOptions, 'rank
   };
 }
 
-function chooseRanks(members: readonly RankedMember[], ranks: readonly number[] | null): readonly RankedMember[] {
+function chooseRanks(
+  members: readonly RankedMember[],
+  ranks: readonly number[] | null,
+): readonly RankedMember[] {
   if (ranks === null) return members;
   const wanted = new Set(ranks);
   const chosen = members.filter((m) => wanted.has(m.rank));
   if (chosen.length > 0) return chosen;
   const there = [...new Set(members.map((m) => m.rank))].sort((a, b) => a - b);
-  throw new InputError(`none of the ranks asked for was captured; there are ${there.slice(0, 20).join(', ')}${there.length > 20 ? ', …' : ''}`);
+  throw new InputError(
+    `none of the ranks asked for was captured; there are ${there.slice(0, 20).join(', ')}${there.length > 20 ? ', …' : ''}`,
+  );
 }
 
 function causeOf(decision: Decision, findings: Report['findings']): string {
@@ -84,7 +95,16 @@ function causeOf(decision: Decision, findings: Report['findings']): string {
 }
 
 function stepOf(view: RankView | null): Report['step'] {
-  if (!view) return { ms: null, source: 'host', profiled_ms: null, corrected: false, count: 0, first: null, last: null };
+  if (!view)
+    return {
+      ms: null,
+      source: 'host',
+      profiled_ms: null,
+      corrected: false,
+      count: 0,
+      first: null,
+      last: null,
+    };
   const { steps, hasGpuWork } = view.facts;
   return {
     ms: inMs(view.step),
@@ -129,13 +149,25 @@ function inputOf({ member, rank }: RankedMember): Report['inputs'][number] {
   };
 }
 
-function healthOf(run: RunInputs, members: readonly RankedMember[], ofRules: RunInputs['problems']): Report['health'] {
+function healthOf(
+  run: RunInputs,
+  members: readonly RankedMember[],
+  ofRules: RunInputs['problems'],
+): Report['health'] {
   const perRank = members.map(({ member, rank }) => ({ rank, problems: member.checks }));
   const windows = members.flatMap(({ member, rank }) => {
     const summary = member.traceSummary;
     if (!summary) return [];
     const { startNs, endNs } = summary.window;
-    return [{ group: String(member.hints.step ?? ''), rank, startNs, endNs, worldSize: summary.distributed?.worldSize ?? null }];
+    return [
+      {
+        group: String(member.hints.step ?? ''),
+        rank,
+        startNs,
+        endNs,
+        worldSize: summary.distributed?.worldSize ?? null,
+      },
+    ];
   });
   return summariseHealth(perRank, [...run.problems, ...ofRules], windows);
 }

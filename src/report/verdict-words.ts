@@ -18,9 +18,19 @@ export interface Decision {
 /** Below this the answer is "unknown" (method 3). */
 const SURE_ENOUGH = 0.5;
 
-export function decide(judged: readonly { readonly view: RankView; readonly verdict: RankVerdict }[]): Decision {
+export function decide(
+  judged: readonly { readonly view: RankView; readonly verdict: RankVerdict }[],
+): Decision {
   if (judged.length === 0) {
-    return { bottleneck: 'unknown', second: null, confidence: 0, shares: null, view: null, doubts: ['nothing to analyse was recorded'], cause: 'no-evidence' };
+    return {
+      bottleneck: 'unknown',
+      second: null,
+      confidence: 0,
+      shares: null,
+      view: null,
+      doubts: ['nothing to analyse was recorded'],
+      cause: 'no-evidence',
+    };
   }
   const { view, verdict } = judged.reduce((a, b) => (b.view.step > a.view.step ? b : a));
   const { shares, doubts, second } = verdict;
@@ -34,7 +44,13 @@ export function decide(judged: readonly { readonly view: RankView; readonly verd
 }
 
 const CAUSES: Readonly<Record<Bottleneck, string>> = {
-  ...{ gpu: 'gpu-busy', compute: 'cpu-busy', data: 'input-wait', comms: 'exposed-communication', host: 'host-overhead' },
+  ...{
+    gpu: 'gpu-busy',
+    compute: 'cpu-busy',
+    data: 'input-wait',
+    comms: 'exposed-communication',
+    host: 'host-overhead',
+  },
   unknown: 'evidence-does-not-decide',
 };
 
@@ -69,15 +85,28 @@ export function inWords({ bottleneck, shares, doubts, view, second }: Decision):
 }
 
 const NAMES: Readonly<Record<Bottleneck, string>> = {
-  ...{ gpu: 'computing', compute: 'computing', data: 'input', comms: 'communication', host: 'the host', unknown: 'something else' },
+  ...{
+    gpu: 'computing',
+    compute: 'computing',
+    data: 'input',
+    comms: 'communication',
+    host: 'the host',
+    unknown: 'something else',
+  },
 };
 
 /** What to record so that the next answer is better. */
 export function captureNext({ view, doubts }: Decision): string[] {
   const next: string[] = [];
-  if (!view || !view.facts.hasHostEvents) next.push('record with ProfilerActivity.CPU and ProfilerActivity.CUDA');
-  if (!view || view.facts.steps.source === 'window') next.push('call profiler.step() at the end of every step');
-  if (view && view.facts.steps.count < 4) next.push('record at least six steps after warm-up: schedule(wait=5, warmup=3, active=6)');
-  if (doubts.some((d) => d.includes('profiler'))) next.push('add step times without the profiler (an events log)');
-  return next.length > 0 ? next : ['record at least six steps after warm-up: schedule(wait=5, warmup=3, active=6)'];
+  if (!view || !view.facts.hasHostEvents)
+    next.push('record with ProfilerActivity.CPU and ProfilerActivity.CUDA');
+  if (!view || view.facts.steps.source === 'window')
+    next.push('call profiler.step() at the end of every step');
+  if (view && view.facts.steps.count < 4)
+    next.push('record at least six steps after warm-up: schedule(wait=5, warmup=3, active=6)');
+  if (doubts.some((d) => d.includes('profiler')))
+    next.push('add step times without the profiler (an events log)');
+  return next.length > 0
+    ? next
+    : ['record at least six steps after warm-up: schedule(wait=5, warmup=3, active=6)'];
 }

@@ -1,7 +1,7 @@
-import { copyPlan } from '../analyses/replay/plan.js';
-import { replay } from '../analyses/replay/replay.js';
 import { Role } from '../analyses/detail/roles.js';
 import type { KernelTotal } from '../analyses/kernels/kernel-table.js';
+import { copyPlan } from '../analyses/replay/plan.js';
+import { replay } from '../analyses/replay/replay.js';
 import type { Evidence } from './finding.js';
 import type { Edit, Level, Price, Silent } from './rule.js';
 import type { RankView } from './run-facts.js';
@@ -37,11 +37,17 @@ export function priceOf(view: RankView, edit: Edit, floor: (level: Level) => num
   return { speedup, after: view.step / likely, edit, floor: floor('likely') };
 }
 
-export const worthwhile = (price: Price | null): price is Price => price !== null && price.speedup.likely >= LEAST_GAIN;
+export const worthwhile = (price: Price | null): price is Price =>
+  price !== null && price.speedup.likely >= LEAST_GAIN;
 
 const MS = 1e6;
 
-export function evidence(view: RankView, text: string, value: number | null = null, unit: string | null = null): Evidence {
+export function evidence(
+  view: RankView,
+  text: string,
+  value: number | null = null,
+  unit: string | null = null,
+): Evidence {
   return { text, value, unit, rank: view.rank, step: null, ts_ns: null, dur_ns: null };
 }
 
@@ -69,7 +75,10 @@ export function topKernel(view: RankView, test: (kernel: KernelTotal) => boolean
 }
 
 /** GPU time a step of work that passes, by what it is and who called it. */
-export function workTime(view: RankView, test: (kernel: KernelTotal, roles: number) => boolean): { ns: number; count: number } {
+export function workTime(
+  view: RankView,
+  test: (kernel: KernelTotal, roles: number) => boolean,
+): { ns: number; count: number } {
   const plan = view.facts.detail?.plan;
   if (!plan) return { ns: 0, count: 0 };
   const { works } = plan;

@@ -1,11 +1,11 @@
-import { fusedOptimizer } from './host/w03-fused-optimizer.js';
-import { scalarCollectives } from './host/w02-scalar-collectives.js';
-import { pauses } from './host/w04-pauses.js';
 import { debugApis } from './host/t12-debug-apis.js';
 import { launchBound } from './host/t15-launch-bound.js';
 import { recompiles } from './host/t16-recompiles.js';
 import { smallBatch } from './host/t18-small-batch.js';
 import { syncsAndCollectives } from './host/t23-syncs-and-collectives.js';
+import { scalarCollectives } from './host/w02-scalar-collectives.js';
+import { fusedOptimizer } from './host/w03-fused-optimizer.js';
+import { pauses } from './host/w04-pauses.js';
 import { numWorkers } from './input/t04-num-workers.js';
 import { persistentWorkers } from './input/t05-persistent-workers.js';
 import { pinnedCopies } from './input/t06-pinned-copies.js';

@@ -1,7 +1,7 @@
 import { findDevice } from '../analyses/kernels/device-rates.js';
 import type { RankFacts } from '../analyses/rank-facts.js';
 import { type Baseline, baselineOf, RECORDING } from '../analyses/replay/recording-cost.js';
-import { type TimeByClass, type TimeClass, TIME_CLASSES, totals } from '../analyses/timeline/accounting.js';
+import { TIME_CLASSES, type TimeByClass, type TimeClass, totals } from '../analyses/timeline/accounting.js';
 import type { RankView } from './run-facts.js';
 
 /** Recording cannot have slowed a loop to less than this share of itself (the worst in the zoo: 0.6). */
@@ -28,18 +28,26 @@ function recordedStep(facts: RankFacts): number {
 
 function correctedStep(facts: RankFacts, baseline: Baseline | null): number {
   const { profiled } = facts.steps;
-  if (baseline?.faithful) return Math.max(profiled * LEAST_LEFT, profiled - (baseline.replayed - baseline.corrected));
+  if (baseline?.faithful)
+    return Math.max(profiled * LEAST_LEFT, profiled - (baseline.replayed - baseline.corrected));
   if (!facts.detail) return profiled;
   // Without a plan to play: the host's time less what recording cost, but never less than the device was busy.
   const perStep =
-    (facts.detail.events * RECORDING.likely.perEvent + facts.detail.frames * RECORDING.likely.perFrame) / facts.detail.steps;
+    (facts.detail.events * RECORDING.likely.perEvent + facts.detail.frames * RECORDING.likely.perFrame) /
+    facts.detail.steps;
   const idle = ['idle_host', 'idle_sync', 'idle_other'] as const;
   const slack = facts.hasGpuWork ? idle.reduce((ns, c) => ns + facts.time[c], 0) : profiled;
   return Math.max(profiled * LEAST_LEFT, profiled - Math.min(perStep, slack));
 }
 
 /** What recording costs is the host's time; only when that is used up can it have been anything else. */
-const SLOWED_BY_RECORDING: readonly TimeClass[] = ['idle_host', 'idle_sync', 'idle_other', 'idle_compile', 'idle_data'];
+const SLOWED_BY_RECORDING: readonly TimeClass[] = [
+  'idle_host',
+  'idle_sync',
+  'idle_other',
+  'idle_compile',
+  'idle_data',
+];
 
 function correctTime(time: TimeByClass, profiled: number, step: number): TimeByClass {
   const corrected = { ...time } as Record<TimeClass, number>;

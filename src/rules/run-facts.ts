@@ -1,6 +1,6 @@
+import type { DeviceRates } from '../analyses/kernels/device-rates.js';
 import type { RankFacts } from '../analyses/rank-facts.js';
 import type { Baseline } from '../analyses/replay/recording-cost.js';
-import type { DeviceRates } from '../analyses/kernels/device-rates.js';
 import type { TimeByClass } from '../analyses/timeline/accounting.js';
 import type { Bottleneck } from './finding.js';
 

@@ -36,7 +36,8 @@ export function runRules(rules: readonly Rule[], run: RunFacts): RulesResult {
         problems.push(failure(rule, error));
       }
     }
-    if (seen.length === before && reasons.length > 0) silent.push({ rule: rule.info.id, reason: reasons[0]! });
+    if (seen.length === before && reasons.length > 0)
+      silent.push({ rule: rule.info.id, reason: reasons[0]! });
   }
   const joined = joinRanks(seen).toSorted(inOrder(run.verdict.bottleneck));
   return { findings: withSavings(joined), silent, problems };
@@ -44,7 +45,13 @@ export function runRules(rules: readonly Rule[], run: RunFacts): RulesResult {
 
 function failure(rule: Rule, error: unknown): Problem {
   const message = `rule ${rule.info.id} failed: ${error instanceof Error ? error.message : String(error)}`;
-  return { code: 'rule-failed', count: 1, message, consequence: 'please report it; the other rules ran', first: null };
+  return {
+    code: 'rule-failed',
+    count: 1,
+    message,
+    consequence: 'please report it; the other rules ran',
+    first: null,
+  };
 }
 
 interface Joined extends Seen {
@@ -57,7 +64,10 @@ function joinRanks(seen: readonly Seen[]): Joined[] {
   for (const s of seen) {
     const known = byId.get(s.found.id);
     const ranks = [...(known?.ranks ?? []), s.view.rank];
-    byId.set(s.found.id, known && gainOf(known.found.price) >= gainOf(s.found.price) ? { ...known, ranks } : { ...s, ranks });
+    byId.set(
+      s.found.id,
+      known && gainOf(known.found.price) >= gainOf(s.found.price) ? { ...known, ranks } : { ...s, ranks },
+    );
   }
   return [...byId.values()];
 }
@@ -74,7 +84,10 @@ function inOrder(bottleneck: Bottleneck): (a: Joined, b: Joined) => number {
   const cost = ({ rule, found }: Joined) => COSTS.indexOf(found.cost ?? rule.info.cost ?? 'code');
   const unpriced = ({ found }: Joined) => Number(found.price === null);
   return (a, b) =>
-    group(a) - group(b) || unpriced(a) - unpriced(b) || cost(a) - cost(b) || gainOf(b.found.price) - gainOf(a.found.price);
+    group(a) - group(b) ||
+    unpriced(a) - unpriced(b) ||
+    cost(a) - cost(b) ||
+    gainOf(b.found.price) - gainOf(a.found.price);
 }
 
 /**

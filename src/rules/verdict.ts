@@ -76,14 +76,18 @@ export function judge(view: RankView): RankVerdict {
   const bottleneck: Bottleneck = named === 'gpu' && !facts.hasGpuWork ? 'compute' : named;
   return {
     bottleneck,
-    second: shares[runnerUp] * CLOSE >= shares[named] && shares[runnerUp] >= WORTH_NAMING ? asBottleneck(runnerUp, view) : null,
+    second:
+      shares[runnerUp] * CLOSE >= shares[named] && shares[runnerUp] >= WORTH_NAMING
+        ? asBottleneck(runnerUp, view)
+        : null,
     confidence: Math.max(0, Math.round(confidence * 100) / 100),
     shares,
     doubts,
   };
 }
 
-const asBottleneck = (c: Class, view: RankView): Bottleneck => (c === 'gpu' && !view.facts.hasGpuWork ? 'compute' : c);
+const asBottleneck = (c: Class, view: RankView): Bottleneck =>
+  c === 'gpu' && !view.facts.hasGpuWork ? 'compute' : c;
 
 /** Whether another answer comes out at either end of what the profiler may have cost. */
 function flipsWithCorrection(view: RankView, named: Class): boolean {

@@ -29,13 +29,21 @@ export function buildHostTree(trace: Trace, threads: readonly number[], from: nu
   const order = rowsByThread(trace, threads, from, to);
   const length = order.reduce((n, rows) => n + rows.length, 0);
   const tree = {
-    ...{ length, row: new Uint32Array(length), start: new Float64Array(length), end: new Float64Array(length) },
+    ...{
+      length,
+      row: new Uint32Array(length),
+      start: new Float64Array(length),
+      end: new Float64Array(length),
+    },
     ...{ parent: new Int32Array(length).fill(-1), roles: new Uint32Array(length) },
     ...{ self: new Float64Array(length), counted: new Uint8Array(length) },
   };
   const roleOfName = new Uint32Array(strings.size);
   const known = new Uint8Array(strings.size);
-  const isCounted = kindMask(data, (c) => c === Category.cpuOp || c === Category.runtime || c === Category.driver);
+  const isCounted = kindMask(
+    data,
+    (c) => c === Category.cpuOp || c === Category.runtime || c === Category.driver,
+  );
   const places = new Map<number, number>();
   const stack: number[] = [];
   let at = 0;
@@ -85,7 +93,14 @@ function rowsByThread(trace: Trace, threads: readonly number[], from: number, to
  * operator there that only a forward pass calls, everything under the same caller is recomputation.
  */
 function markRecomputation(
-  tree: { length: number; row: Uint32Array; start: Float64Array; end: Float64Array; parent: Int32Array; roles: Uint32Array },
+  tree: {
+    length: number;
+    row: Uint32Array;
+    start: Float64Array;
+    end: Float64Array;
+    parent: Int32Array;
+    roles: Uint32Array;
+  },
   roleOfName: Uint32Array,
   name: ArrayLike<number>,
 ): void {

@@ -28,7 +28,16 @@ export function totalOperators(trace: Trace, tree: HostTree): OperatorTotal[] {
     const id = trace.data.name[row]!;
     let entry = byName.get(id);
     if (!entry) {
-      entry = { name: '', count: 0, total: 0, self: 0, roles: 0, longestRow: row, longest: 0, longestSelf: 0 };
+      entry = {
+        name: '',
+        count: 0,
+        total: 0,
+        self: 0,
+        roles: 0,
+        longestRow: row,
+        longest: 0,
+        longestSelf: 0,
+      };
       byName.set(id, entry);
     }
     const duration = tree.end[i]! - tree.start[i]!;

@@ -41,7 +41,16 @@ export function buildKernelTable(
     let entry = byName.get(id);
     if (!entry) {
       const name = trace.strings.text(id);
-      entry = { ...kinds[id]!, name, count: 0, total: 0, bytes: 0, longestRow: row, longestTs: work.start[i]!, longest: 0 };
+      entry = {
+        ...kinds[id]!,
+        name,
+        count: 0,
+        total: 0,
+        bytes: 0,
+        longestRow: row,
+        longestTs: work.start[i]!,
+        longest: 0,
+      };
       byName.set(id, entry);
     }
     const duration = work.end[i]! - work.start[i]!;

@@ -103,7 +103,13 @@ function layOutNodes(
   const nodes = {
     ...{ length: n, kind: new Uint8Array(n), step: new Int32Array(n), roles: new Uint32Array(n) },
     ...{ hostWork: f64(), data: f64(), compile: f64(), comms: f64(), call: f64(), returnLag: f64() },
-    ...{ events: countStarts(tree.start.filter((_, i) => tree.counted[i] === 1), calls), graphKernels: new Uint32Array(n) },
+    ...{
+      events: countStarts(
+        tree.start.filter((_, i) => tree.counted[i] === 1),
+        calls,
+      ),
+      graphKernels: new Uint32Array(n),
+    },
     ...{ frames: countStarts(input.frames, calls), inOperator: f64() },
     ...{ firstWork: new Uint32Array(n), workCount: new Uint32Array(n) },
     ...{ waitsFor: new Int32Array(n).fill(-1), awaited: new Int32Array(n * streams).fill(-1) },
@@ -141,7 +147,9 @@ function layOutNodes(
     if (call.works.length > 1) nodes.graphKernels[k] = call.works.length;
     if (call.works.length > 0) {
       const copies = call.works.some((w) => kinds[trace.data.name[input.work.row[w]!]!]?.class === 'copy');
-      const blocked = copies ? blockingCopy(call, observed, nextWork - 1) : fullQueue(call, observed, nodes.firstWork[k]!);
+      const blocked = copies
+        ? blockingCopy(call, observed, nextWork - 1)
+        : fullQueue(call, observed, nodes.firstWork[k]!);
       if (blocked >= 0) {
         nodes.waitsFor[k] = blocked;
         nodes.returnLag[k] = call.end - observed.end[blocked]!;
@@ -156,8 +164,10 @@ function layOutNodes(
 /** The copy that a call stayed in until it was done; −1 when it did not. */
 function blockingCopy(call: Call, observed: Observed, work: number): number {
   const end = observed.end[work]!;
-  const stayed = end <= call.end + CLOCK_SLACK_NS && end > call.start && call.end - call.start > SHORT_CALL_NS;
-  return stayed ? work : -1;
+  const duration = call.end - call.start;
+  // The last piece of a long staged copy may still be on its way when the call returns.
+  const slack = CLOCK_SLACK_NS + 0.02 * duration;
+  return end <= call.end + slack && end > call.start && duration > SHORT_CALL_NS ? work : -1;
 }
 
 /** The work whose end made room in a full launch queue; −1 when the call was not held up by one. */

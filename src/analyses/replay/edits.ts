@@ -18,7 +18,8 @@ export function removeCalls(plan: Plan, test: (node: number) => boolean): void {
     if (!test(n)) continue;
     nodes.hostWork[n] = 0;
     silenceCall(plan, n);
-    for (let w = nodes.firstWork[n]!; w < nodes.firstWork[n]! + nodes.workCount[n]!; w++) works.duration[w] = -1;
+    for (let w = nodes.firstWork[n]!; w < nodes.firstWork[n]! + nodes.workCount[n]!; w++)
+      works.duration[w] = -1;
   }
 }
 
@@ -29,7 +30,8 @@ export function removeOperators(plan: Plan, test: (node: number) => boolean): vo
     if (!test(n)) continue;
     nodes.hostWork[n]! -= nodes.inOperator[n]!;
     silenceCall(plan, n);
-    for (let w = nodes.firstWork[n]!; w < nodes.firstWork[n]! + nodes.workCount[n]!; w++) works.duration[w] = -1;
+    for (let w = nodes.firstWork[n]!; w < nodes.firstWork[n]! + nodes.workCount[n]!; w++)
+      works.duration[w] = -1;
   }
 }
 
@@ -51,7 +53,8 @@ export function skipWaits(plan: Plan, test: (node: number) => boolean): void {
 function skipWait(plan: Plan, n: number): void {
   const { nodes, streamBusyUntil } = plan;
   nodes.waitsFor[n] = -1;
-  if (nodes.kind[n] === SYNC) nodes.awaited.fill(-1, n * streamBusyUntil.length, (n + 1) * streamBusyUntil.length);
+  if (nodes.kind[n] === SYNC)
+    nodes.awaited.fill(-1, n * streamBusyUntil.length, (n + 1) * streamBusyUntil.length);
 }
 
 /** Host time of calls that pass, recorded events included, shrinks to `factor`. */

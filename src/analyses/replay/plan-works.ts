@@ -29,7 +29,9 @@ export function layOutWorks(input: PlanInput, calls: readonly Call[], begin: num
   const { trace, work, stepOf, firstStep, tree } = input;
   const order = calls.flatMap((c) => c.works);
   const called = Float64Array.from(calls.flatMap((c) => c.works.map(() => c.start)));
-  const roles = Uint32Array.from(calls.flatMap((c) => c.works.map(() => (c.place < 0 ? 0 : tree.roles[c.place]!))));
+  const roles = Uint32Array.from(
+    calls.flatMap((c) => c.works.map(() => (c.place < 0 ? 0 : tree.roles[c.place]!))),
+  );
   const start = Float64Array.from(order, (i) => work.start[i]!);
   const end = Float64Array.from(order, (i) => work.end[i]!);
   const row = Uint32Array.from(order, (i) => work.row[i]!);
@@ -71,7 +73,15 @@ export function layOutWorks(input: PlanInput, calls: readonly Call[], begin: num
   }
   const copied = bytesOf(input);
   const works: PlanWorks = {
-    ...{ length: order.length, duration: end.map((e, w) => e - start[w]!), stream, latency, gap, after, afterGap },
+    ...{
+      length: order.length,
+      duration: end.map((e, w) => e - start[w]!),
+      stream,
+      latency,
+      gap,
+      after,
+      afterGap,
+    },
     ...{ roles, row, kernel: Uint32Array.from(row, (r) => input.kernelOf(trace.data.name[r]!)) },
     bytes: Float64Array.from(row, (r) => copied.get(r) ?? 0),
     step: Int32Array.from(order, (i) => stepOf[i]! - firstStep),
@@ -131,7 +141,13 @@ function observe(stream: Uint8Array, end: Float64Array, streams: number): Observ
   return { end, lastDone, lastDoneOnStream };
 }
 
-function endsJustBefore(observed: Observed, own: number, streams: number, start: number, launched: number): number {
+function endsJustBefore(
+  observed: Observed,
+  own: number,
+  streams: number,
+  start: number,
+  launched: number,
+): number {
   let cause = -1;
   for (let s = 0; s < streams; s++) {
     if (s === own) continue;

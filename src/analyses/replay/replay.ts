@@ -58,7 +58,8 @@ export function replay(plan: Plan, recording: RecordingCost): Replayed {
         const stream = works.stream[w]!;
         let start = Math.max(called + works.latency[w]!, busyUntil[stream]! + works.gap[w]!);
         const after = works.after[w]!;
-        if (after >= 0 && ends[after]! + works.afterGap[w]! > start) start = ends[after]! + works.afterGap[w]!;
+        if (after >= 0 && ends[after]! + works.afterGap[w]! > start)
+          start = ends[after]! + works.afterGap[w]!;
         const end = start + works.duration[w]!;
         ends[w] = end;
         if (end > busyUntil[stream]!) busyUntil[stream] = end;

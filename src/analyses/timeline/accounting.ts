@@ -1,4 +1,13 @@
-import { CoverageCursor, clip, gapsOf, lengthOf, type Spans, SpanUnion, subtract, union } from '../../base/intervals.js';
+import {
+  CoverageCursor,
+  clip,
+  gapsOf,
+  lengthOf,
+  type Spans,
+  SpanUnion,
+  subtract,
+  union,
+} from '../../base/intervals.js';
 import type { Trace } from '../../model/trace.js';
 import type { KernelKind } from '../kernels/kernel-kind.js';
 import type { GpuWork } from './gpu-work.js';

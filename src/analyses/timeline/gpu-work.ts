@@ -1,5 +1,5 @@
-import type { Trace } from '../../model/trace.js';
 import { sortByTime } from '../../model/time-order.js';
+import type { Trace } from '../../model/trace.js';
 
 /** All work of the device in order of start, with the call that launched each. Times in ns of the trace. */
 export interface GpuWork {
@@ -14,7 +14,9 @@ export interface GpuWork {
 export function orderGpuWork(trace: Trace): GpuWork {
   const { data, links } = trace;
   const { ts, dur } = data;
-  const timed = links.work.every((row) => !Number.isNaN(ts[row]!)) ? links.work : links.work.filter((r) => !Number.isNaN(ts[r]!));
+  const timed = links.work.every((row) => !Number.isNaN(ts[row]!))
+    ? links.work
+    : links.work.filter((r) => !Number.isNaN(ts[r]!));
   const row = sortByTime(timed.slice(), ts, dur);
   const launchOf = launchLookup(trace);
   const length = row.length;

@@ -38,7 +38,12 @@ export interface HostSpans {
   /** Spans of a kind on the training threads, outermost ones, in order of time. */
   ofKind(kind: number): readonly HostSpan[];
   /** What each moment was spent on, exclusively: input before compiling before collectives before synchronising. */
-  readonly waits: { readonly data: Spans; readonly compile: Spans; readonly comms: Spans; readonly sync: Spans };
+  readonly waits: {
+    readonly data: Spans;
+    readonly compile: Spans;
+    readonly comms: Spans;
+    readonly sync: Spans;
+  };
   /** Time between an exhausted loader and the first batch of the next: workers being started again. */
   readonly restarts: readonly LoaderRestart[];
   /** Requests for a batch, by the kind of loader. */
@@ -104,12 +109,20 @@ function busiestHostTrack(trace: Trace): number {
   const counts = new Uint32Array(data.tracks.length);
   for (let row = 0; row < data.rows; row++) if (isHost[data.kind[row]!] === 1) counts[data.track[row]!]!++;
   let best = -1;
-  for (let t = 0; t < counts.length; t++) if (counts[t]! > 0 && (best < 0 || counts[t]! > counts[best]!)) best = t;
+  for (let t = 0; t < counts.length; t++)
+    if (counts[t]! > 0 && (best < 0 || counts[t]! > counts[best]!)) best = t;
   return best;
 }
 
 const HOST_CATEGORIES: readonly number[] = [
-  ...[Category.cpuOp, Category.annotation, Category.pythonFunction, Category.runtime, Category.driver, Category.other],
+  ...[
+    Category.cpuOp,
+    Category.annotation,
+    Category.pythonFunction,
+    Category.runtime,
+    Category.driver,
+    Category.other,
+  ],
 ];
 
 function collect(trace: Trace, onThread: Uint8Array) {
@@ -183,7 +196,9 @@ function findRestarts(trace: Trace, work: GpuWork, data: readonly HostSpan[], ma
   if (requests.length < 2) return [];
   const { ts, track } = trace.data;
   // Work starts nearly in the order of its launch, so this is nearly sorted already.
-  const launches = Float64Array.from(work.launchRow, (row) => (row >= 0 && track[row] === main ? ts[row]! : Number.NaN))
+  const launches = Float64Array.from(work.launchRow, (row) =>
+    row >= 0 && track[row] === main ? ts[row]! : Number.NaN,
+  )
     .filter((t) => !Number.isNaN(t))
     .sort();
   // Without launches of its own the thread cannot tell a used batch from an exhausted loader.

@@ -1,7 +1,7 @@
 import type { HostStep } from '../../model/steps.js';
 import type { Trace } from '../../model/trace.js';
-import { DATA_SPAN, OPTIMIZER_SPAN, type HostSpans } from './host-spans.js';
 import type { GpuWork } from './gpu-work.js';
+import { DATA_SPAN, type HostSpans, OPTIMIZER_SPAN } from './host-spans.js';
 
 /** Where the division into steps comes from. `window`: there is none, the whole recording counts as one step. */
 export type StepSource = 'profiler' | 'optimizer' | 'dataloader' | 'window';
@@ -37,7 +37,12 @@ export interface StepRange {
 /** A step with a fifth of the work missing was cut (method 6). */
 const WHOLE_STEP = 0.8;
 
-export function findStepTimes(trace: Trace, work: GpuWork, host: HostSpans, range: StepRange | null): StepTimes {
+export function findStepTimes(
+  trace: Trace,
+  work: GpuWork,
+  host: HostSpans,
+  range: StepRange | null,
+): StepTimes {
   const { source, spans } = hostSteps(trace, host);
   const stepOf = attribute(trace, work, spans);
   const frontier = spans.map((s) => (work.length === 0 ? s.endNs : Number.NEGATIVE_INFINITY));
@@ -59,21 +64,33 @@ export function findStepTimes(trace: Trace, work: GpuWork, host: HostSpans, rang
     }),
   );
   for (let i = 1; i < steps.length; i++) {
-    if (steps[i]!.frontier < steps[i - 1]!.frontier) steps[i] = { ...steps[i]!, frontier: steps[i - 1]!.frontier };
+    if (steps[i]!.frontier < steps[i - 1]!.frontier)
+      steps[i] = { ...steps[i]!, frontier: steps[i - 1]!.frontier };
   }
   let begin = steps[0]!.hostStart;
   for (let i = 0; i < work.length && stepOf[i]! < 1; i++) {
     if (stepOf[i]! < 0 && work.end[i]! < steps[0]!.frontier) begin = Math.max(begin, work.end[i]!);
   }
   const n = steps.length;
-  const cut = n >= 2 && steps[n - 2]!.works > 0 && steps[n - 1]!.works < steps[n - 2]!.works * WHOLE_STEP && !varies(steps);
+  const cut =
+    n >= 2 &&
+    steps[n - 2]!.works > 0 &&
+    steps[n - 1]!.works < steps[n - 2]!.works * WHOLE_STEP &&
+    !varies(steps);
   if (cut) steps = steps.slice(0, -1);
   if (range) {
-    const wanted = (s: StepTime) => s.index >= (range.first ?? -Infinity) && s.index <= (range.last ?? Infinity);
+    const wanted = (s: StepTime) =>
+      s.index >= (range.first ?? -Infinity) && s.index <= (range.last ?? Infinity);
     const from = steps.findIndex(wanted);
     if (from > 0) begin = steps[from - 1]!.frontier;
     steps = steps.filter(wanted);
-    return { source, steps, begin, cut, stepOf: stepOf.map((s) => (s < from || s >= from + steps.length ? -1 : s - from)) };
+    return {
+      source,
+      steps,
+      begin,
+      cut,
+      stepOf: stepOf.map((s) => (s < from || s >= from + steps.length ? -1 : s - from)),
+    };
   }
   return { source, steps, begin, cut, stepOf: cut ? stepOf.map((s) => (s === n - 1 ? -1 : s)) : stepOf };
 }
@@ -90,7 +107,14 @@ function hostSteps(trace: Trace, host: HostSpans): { source: StepSource; spans: 
   const marked = distinct(trace.steps);
   if (marked.length > 0) return { source: 'profiler', spans: marked };
   const optimizer = host.ofKind(OPTIMIZER_SPAN);
-  if (optimizer.length >= 2) return { source: 'optimizer', spans: between(optimizer.map((s) => s.end), host.from) };
+  if (optimizer.length >= 2)
+    return {
+      source: 'optimizer',
+      spans: between(
+        optimizer.map((s) => s.end),
+        host.from,
+      ),
+    };
   const data = host.ofKind(DATA_SPAN);
   if (data.length >= 2) {
     const starts = data.map((s) => s.start);

@@ -26,11 +26,26 @@ const FOR_LOOP_LAUNCHES = 40;
 
 export function optimizerOf(view: RankView): OptimizerFacts {
   const all = workTime(view, (_, roles) => inOptimizer(roles));
-  const fused = workTime(view, (k, roles) => inOptimizer(roles) && /Fused(?:Adam|Sgd|Adagrad)|FusedAdam|fused_adam/i.test(k.name.slice(0, 400)));
-  const lists = workTime(view, (k, roles) => inOptimizer(roles) && /multi_tensor_apply/.test(k.name.slice(0, 400)));
+  const fused = workTime(
+    view,
+    (k, roles) =>
+      inOptimizer(roles) && /Fused(?:Adam|Sgd|Adagrad)|FusedAdam|fused_adam/i.test(k.name.slice(0, 400)),
+  );
+  const lists = workTime(
+    view,
+    (k, roles) => inOptimizer(roles) && /multi_tensor_apply/.test(k.name.slice(0, 400)),
+  );
   const loose = all.count - lists.count;
   const kind =
-    all.count === 0 ? 'none' : fused.count > 0 ? 'fused' : loose >= FOR_LOOP_LAUNCHES && loose > lists.count ? 'for-loop' : lists.count > 0 ? 'foreach' : 'none';
+    all.count === 0
+      ? 'none'
+      : fused.count > 0
+        ? 'fused'
+        : loose >= FOR_LOOP_LAUNCHES && loose > lists.count
+          ? 'for-loop'
+          : lists.count > 0
+            ? 'foreach'
+            : 'none';
   return { kind, launches: all.count, gpu: all.ns, parameters: parametersOf(view) };
 }
 
@@ -49,13 +64,19 @@ export function fuseOptimizer(view: RankView, plan: Plan, level: Level): void {
     if (!inOptimizer(nodes.roles[n]!)) continue;
     const first = nodes.step[n] !== step;
     step = nodes.step[n]!;
-    nodes.hostWork[n] = first ? Math.min(nodes.hostWork[n]!, 1e6) + HOST_PER_STEP_NS + parameters * HOST_PER_PARAMETER[level] : 0;
-    if (first) continue;
+    if (first) {
+      // What lies before the first launch stays; a loop's share of it is what collecting the parameters takes.
+      if (kind === 'for-loop')
+        nodes.hostWork[n]! += HOST_PER_STEP_NS + parameters * HOST_PER_PARAMETER[level];
+      continue;
+    }
+    nodes.hostWork[n] = 0;
     nodes.inOperator[n] = 0;
     nodes.call[n] = 0;
     nodes.events[n] = 0;
     nodes.frames[n] = 0;
   }
   if (kind !== 'for-loop') return;
-  for (let w = 0; w < works.length; w++) if (inOptimizer(works.roles[w]!)) works.duration[w]! *= GPU_LEFT[level];
+  for (let w = 0; w < works.length; w++)
+    if (inOptimizer(works.roles[w]!)) works.duration[w]! *= GPU_LEFT[level];
 }

@@ -1,6 +1,6 @@
 import { Role } from '../../analyses/detail/roles.js';
-import type { Plan } from '../../analyses/replay/plan.js';
 import { removeCalls, removeOperators } from '../../analyses/replay/edits.js';
+import type { Plan } from '../../analyses/replay/plan.js';
 import { evidence, inMs, ms, percent, priceOf, silent, workTime, worthwhile } from '../kit.js';
 import type { RankFinding, Rule } from '../rule.js';
 import type { RankView } from '../run-facts.js';
@@ -16,15 +16,27 @@ export const debugApis: Rule = {
     id: 'T12',
     title: 'A debugging aid is left on',
     needs: 'trace or script',
-    looksFor: 'aten::isnan and _is_any_true after every backward node (detect_anomaly); gradients filled with zeros at a cost that shows (zero_grad(set_to_none=False)).',
+    looksFor:
+      'aten::isnan and _is_any_true after every backward node (detect_anomaly); gradients filled with zeros at a cost that shows (zero_grad(set_to_none=False)).',
     why: 'Anomaly detection stores a Python stack for every forward operator, and reads a value back from the GPU after every backward one: loops get several times slower.',
     fix: { text: 'Turn it off outside debugging.', code: 'torch.autograd.set_detect_anomaly(False)' },
-    check: 'Nothing changes in the result. Keep a cheap guard instead: torch.isfinite(loss) every few hundred steps.',
+    check:
+      'Nothing changes in the result. Keep a cheap guard instead: torch.isfinite(loss) every few hundred steps.',
     cost: 'free',
     risk: 'none',
     thresholds: [
-      { name: 'NaN checks in backward', value: CHECKS, unit: 'a step', source: 'anomaly detection makes one for every node' },
-      { name: 'zero-fill', value: 3, unit: '% of the step', source: 'zoo zero_fill: 0.4 %, not worth naming' },
+      {
+        name: 'NaN checks in backward',
+        value: CHECKS,
+        unit: 'a step',
+        source: 'anomaly detection makes one for every node',
+      },
+      {
+        name: 'zero-fill',
+        value: 3,
+        unit: '% of the step',
+        source: 'zoo zero_fill: 0.4 %, not worth naming',
+      },
     ],
   },
   check(view) {
@@ -33,7 +45,8 @@ export const debugApis: Rule = {
     const zeros = workTime(view, (k, roles) => isZeroGrad(roles) && k.class !== 'copy');
     if (zeros.count === 0) return silent('no debugging aid was seen');
     const price = priceOf(view, (plan) => removeCalls(plan, (n) => isZeroGrad(plan.nodes.roles[n]!)));
-    if (!worthwhile(price)) return silent(`filling gradients with zeros costs ${percent(zeros.ns / view.step)} of the step`);
+    if (!worthwhile(price))
+      return silent(`filling gradients with zeros costs ${percent(zeros.ns / view.step)} of the step`);
     return {
       findings: [
         {
@@ -41,9 +54,19 @@ export const debugApis: Rule = {
           title: 'gradients are filled with zeros instead of dropped',
           confidence: 0.9,
           addresses: view.time.compute > 0.5 * view.step ? 'gpu' : 'host',
-          evidence: [evidence(view, `zero_grad launches ${zeros.count.toFixed(0)} kernels a step, ${ms(zeros.ns)}`, inMs(zeros.ns), 'ms/step')],
+          evidence: [
+            evidence(
+              view,
+              `zero_grad launches ${zeros.count.toFixed(0)} kernels a step, ${ms(zeros.ns)}`,
+              inMs(zeros.ns),
+              'ms/step',
+            ),
+          ],
           price,
-          fix: { text: 'Drop gradients instead of filling them.', code: 'optimizer.zero_grad(set_to_none=True)' },
+          fix: {
+            text: 'Drop gradients instead of filling them.',
+            code: 'optimizer.zero_grad(set_to_none=True)',
+          },
         },
       ],
     };
@@ -58,7 +81,12 @@ function anomalyDetection(view: RankView, checks: { ns: number; count: number })
     confidence: 0.95,
     addresses: 'host',
     evidence: [
-      evidence(view, `aten::isnan and _is_any_true in backward: ${checks.count.toFixed(0)} kernels and ${reads.count.toFixed(0)} reads a step`, Math.round(checks.count), 'kernels/step'),
+      evidence(
+        view,
+        `aten::isnan and _is_any_true in backward: ${checks.count.toFixed(0)} kernels and ${reads.count.toFixed(0)} reads a step`,
+        Math.round(checks.count),
+        'kernels/step',
+      ),
     ],
     price: priceOf(view, (plan) => withoutAnomalyDetection(plan)),
   };
@@ -80,6 +108,9 @@ function withoutAnomalyDetection(plan: Plan): void {
   const perEvent = plain.host / plain.events;
   for (let n = 0; n < nodes.length; n++) {
     if (inBackward(n) || (nodes.roles[n]! & (Role.optimizer | Role.zeroGrad | Role.data)) !== 0) continue;
-    nodes.hostWork[n] = Math.min(nodes.hostWork[n]!, Math.max(0, perEvent * nodes.events[n]! - nodes.call[n]!));
+    nodes.hostWork[n] = Math.min(
+      nodes.hostWork[n]!,
+      Math.max(0, perEvent * nodes.events[n]! - nodes.call[n]!),
+    );
   }
 }

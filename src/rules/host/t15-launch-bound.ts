@@ -1,7 +1,7 @@
 import { Role } from '../../analyses/detail/roles.js';
-import { median } from '../../base/statistics.js';
-import { addHostPerStep, scaleHost, scaleWorks } from '../../analyses/replay/edits.js';
 import type { KernelTotal } from '../../analyses/kernels/kernel-table.js';
+import { addHostPerStep, scaleHost, scaleWorks } from '../../analyses/replay/edits.js';
+import { median } from '../../base/statistics.js';
 import { evidence, inMs, ms, percent, priceOf, silent, worthwhile } from '../kit.js';
 import type { Edit, Level, Rule } from '../rule.js';
 import type { RankView } from '../run-facts.js';
@@ -23,19 +23,26 @@ export const launchBound: Rule = {
     id: 'T15',
     title: 'The GPU waits for launches: many short kernels, queue empty',
     needs: 'trace',
-    looksFor: 'The GPU idle because the host issues work more slowly than the GPU does it: short kernels, most launches find an empty queue.',
+    looksFor:
+      'The GPU idle because the host issues work more slowly than the GPU does it: short kernels, most launches find an empty queue.',
     why: 'Each operator costs the host 5–20 µs of Python and dispatch. Kernels shorter than that leave the GPU idle. torch.compile fuses them, CUDA graphs launch a whole pass at once.',
     fix: {
       text: 'Compile the model with CUDA graphs, and take a fused optimizer. Needs static shapes; the first steps are slow.',
       code: 'model = torch.compile(model, mode="reduce-overhead")\noptimizer = torch.optim.AdamW(model.parameters(), lr=lr, fused=True)',
     },
-    check: 'Compare the loss of a few hundred steps. Outputs of a CUDA graph are overwritten by the next step: clone what you keep.',
+    check:
+      'Compare the loss of a few hundred steps. Outputs of a CUDA graph are overwritten by the next step: clone what you keep.',
     cost: 'code',
     risk: 'numerics',
     thresholds: [
       { name: 'idle for the host', value: IDLE, unit: 'of the step', source: 'XProf: kernel launch 15 %' },
       { name: 'launches', value: LAUNCHES, unit: 'a step', source: 'fewer cannot be fused to a gain' },
-      { name: 'short kernel, median', value: SHORT_KERNEL_NS / 1000, unit: 'µs', source: 'host cost of an eager operator: 5–20 µs' },
+      {
+        name: 'short kernel, median',
+        value: SHORT_KERNEL_NS / 1000,
+        unit: 'µs',
+        source: 'host cost of an eager operator: 5–20 µs',
+      },
     ],
   },
   check(view) {
@@ -59,11 +66,18 @@ export const launchBound: Rule = {
       findings: [
         {
           id: 'launch-bound',
-          title: compiled ? 'compiled, but every kernel is still launched by itself' : 'the host launches many short kernels one by one',
+          title: compiled
+            ? 'compiled, but every kernel is still launched by itself'
+            : 'the host launches many short kernels one by one',
           confidence: 0.9,
           addresses: 'host',
           evidence: [
-            evidence(view, `GPU idle ${percent(idle)} of the step for the host: ${launches.toFixed(0)} launches a step, median kernel ${(short / 1000).toFixed(1)} µs, ${percent(dry)} of launches found an empty queue`, inMs(view.time.idle_host), 'ms/step'),
+            evidence(
+              view,
+              `GPU idle ${percent(idle)} of the step for the host: ${launches.toFixed(0)} launches a step, median kernel ${(short / 1000).toFixed(1)} µs, ${percent(dry)} of launches found an empty queue`,
+              inMs(view.time.idle_host),
+              'ms/step',
+            ),
           ],
           price,
           fix: {
@@ -77,7 +91,15 @@ export const launchBound: Rule = {
 };
 
 const OUTSIDE = Role.optimizer | Role.zeroGrad | Role.data;
-const FUSES: ReadonlySet<string> = new Set(['elementwise', 'cast', 'norm', 'reduction', 'softmax', 'layout', 'fill']);
+const FUSES: ReadonlySet<string> = new Set([
+  'elementwise',
+  'cast',
+  'norm',
+  'reduction',
+  'softmax',
+  'layout',
+  'fill',
+]);
 
 /** Forward and backward as two graphs; the optimizer fused where it is not. */
 function compile(view: RankView): Edit {
@@ -86,7 +108,11 @@ function compile(view: RankView): Edit {
     scaleHost(plan, inModel, HOST_LEFT[level]);
     addHostPerStep(plan, inModel, HOST_PER_STEP_NS[level]);
     const kernelOf = (w: number): KernelTotal => view.facts.kernels[plan.works.kernel[w]!]!;
-    scaleWorks(plan, (w) => (plan.works.roles[w]! & OUTSIDE) === 0 && !kernelOf(w).fused && FUSES.has(kernelOf(w).class), ELEMENTWISE_LEFT[level]);
+    scaleWorks(
+      plan,
+      (w) => (plan.works.roles[w]! & OUTSIDE) === 0 && !kernelOf(w).fused && FUSES.has(kernelOf(w).class),
+      ELEMENTWISE_LEFT[level],
+    );
     const { kind } = optimizerOf(view);
     if (level !== 'low' && (kind === 'for-loop' || kind === 'foreach')) fuseOptimizer(view, plan, level);
   };

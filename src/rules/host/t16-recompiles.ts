@@ -1,5 +1,5 @@
-import { Role } from '../../analyses/detail/roles.js';
 import type { OperatorTotal } from '../../analyses/detail/operators.js';
+import { Role } from '../../analyses/detail/roles.js';
 import { takeFromLongest } from '../../analyses/replay/edits.js';
 import { evidence, inMs, ms, percent, priceOf, silent, worthwhile } from '../kit.js';
 import type { Edit, RankFinding, Rule } from '../rule.js';
@@ -15,18 +15,25 @@ export const recompiles: Rule = {
     id: 'T16',
     title: 'Code is compiled, or plans are built, while training runs',
     needs: 'trace, better with TORCH_LOGS=recompiles',
-    looksFor: 'Compile spans after warm-up; a compiled function that looks up its cache and then runs eagerly (recompile limit reached); operators that take milliseconds to prepare a launch, for every new shape.',
+    looksFor:
+      'Compile spans after warm-up; a compiled function that looks up its cache and then runs eagerly (recompile limit reached); operators that take milliseconds to prepare a launch, for every new shape.',
     why: 'A new length, a changed flag or a new object breaks a guard: torch.compile compiles again, and after 8 times gives up and runs eagerly. cuDNN builds a plan for every new shape.',
     fix: {
       text: 'See which guard fails, then keep it from changing: pad or bucket lengths, mark the dimension dynamic. Raising the limit is the last resort.',
       code: 'TORCH_LOGS=recompiles python train.py      # which function, which guard\nx = pad_to_multiple(x, 256)                # few shapes instead of many\ntorch._dynamo.mark_dynamic(x, 1)           # or: one graph for all lengths',
     },
-    check: 'Padding must be masked out of attention and loss: compare the loss on one batch before and after.',
+    check:
+      'Padding must be masked out of attention and loss: compare the loss on one batch before and after.',
     cost: 'code',
     risk: 'numerics',
     thresholds: [
       { name: 'compiling', value: SHARE, unit: 'of the step', source: 'below it the gain is within noise' },
-      { name: 'building a plan', value: BUILDS_NS / 1e6, unit: 'ms in one operator', source: 'eager operators take 0.005–0.5 ms; cuDNN plans 20–60 ms (zoo)' },
+      {
+        name: 'building a plan',
+        value: BUILDS_NS / 1e6,
+        unit: 'ms in one operator',
+        source: 'eager operators take 0.005–0.5 ms; cuDNN plans 20–60 ms (zoo)',
+      },
     ],
   },
   check(view) {
@@ -53,7 +60,14 @@ function compilesInSteps(view: RankView, compile: RankView['facts']['input']['co
     title: 'code is compiled or loaded inside the steps',
     confidence: 0.85,
     addresses: 'host',
-    evidence: [evidence(view, `GPU idle ${ms(ns)} a step (${percent(ns / view.step)}) while code is compiled: ${compile.count} spans, e.g. ${(compile.name ?? '').slice(0, 60)}`, inMs(ns), 'ms/step')],
+    evidence: [
+      evidence(
+        view,
+        `GPU idle ${ms(ns)} a step (${percent(ns / view.step)}) while code is compiled: ${compile.count} spans, e.g. ${(compile.name ?? '').slice(0, 60)}`,
+        inMs(ns),
+        'ms/step',
+      ),
+    ],
     price: priceOf(view, (plan) => plan.nodes.compile.fill(0)),
   };
 }
@@ -66,14 +80,17 @@ interface Building {
 function builds(view: RankView): Building {
   const { detail } = view.facts;
   if (!detail) return { perStep: 0, longest: undefined };
-  const slow = detail.operators.filter((o) => o.longestSelf >= BUILDS_NS && /^aten::|Backward0$/.test(o.name) && (o.roles & Role.data) === 0);
+  const slow = detail.operators.filter(
+    (o) => o.longestSelf >= BUILDS_NS && /^aten::|Backward0$/.test(o.name) && (o.roles & Role.data) === 0,
+  );
   return { perStep: slow.reduce((ns, o) => ns + o.self, 0) / detail.steps, longest: slow[0] };
 }
 
 function buildsPlans(view: RankView): RankFinding {
   const { perStep, longest } = builds(view);
   const fallback = fallsBackToEager(view);
-  const saved: Edit = (plan) => takeFromLongest(plan.nodes.hostWork, perStep * plan.steps.length, longest!.longestSelf);
+  const saved: Edit = (plan) =>
+    takeFromLongest(plan.nodes.hostWork, perStep * plan.steps.length, longest!.longestSelf);
   const price = priceOf(view, saved);
   const seen = evidence(
     view,
@@ -81,10 +98,15 @@ function buildsPlans(view: RankView): RankFinding {
     inMs(perStep),
     'ms/step',
   );
-  const limit = evidence(view, 'TorchDynamo looks up its cache every step and then runs eagerly: the recompile limit was reached');
+  const limit = evidence(
+    view,
+    'TorchDynamo looks up its cache every step and then runs eagerly: the recompile limit was reached',
+  );
   return {
     id: fallback ? 'recompile-limit' : 'plans-rebuilt',
-    title: fallback ? 'new shapes every step: compiled code is given up, plans are rebuilt' : 'operators rebuild their plan for every new shape',
+    title: fallback
+      ? 'new shapes every step: compiled code is given up, plans are rebuilt'
+      : 'operators rebuild their plan for every new shape',
     confidence: fallback ? 0.88 : 0.75,
     addresses: 'host',
     evidence: [seen, ...(fallback ? [limit] : [])],

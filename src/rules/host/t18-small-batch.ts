@@ -11,19 +11,36 @@ export const smallBatch: Rule = {
     id: 'T18',
     title: 'Kernels are too small to fill the device',
     needs: 'trace',
-    looksFor: 'The GPU mostly idle for the host while its kernels last a few microseconds: each launch carries too little work.',
+    looksFor:
+      'The GPU mostly idle for the host while its kernels last a few microseconds: each launch carries too little work.',
     why: 'The host’s cost of a step does not depend on the batch. A larger micro-batch carries more samples for the same launches.',
     fix: {
       text: 'Raise the micro-batch as far as memory allows and lower gradient accumulation by the same factor: the effective batch stays the same.',
       code: 'loader = DataLoader(..., batch_size=4 * batch_size)\naccumulation_steps //= 4        # same effective batch',
     },
-    check: 'With the same effective batch the loss curve is the same up to noise; batch norm sees other statistics. Without accumulation to lower, the learning rate must be tuned again.',
+    check:
+      'With the same effective batch the loss curve is the same up to noise; batch norm sees other statistics. Without accumulation to lower, the learning rate must be tuned again.',
     cost: 'knob',
     risk: 'numerics',
     thresholds: [
-      { name: 'computing, at most', value: BUSY, unit: 'of the step', source: 'TensorBoard plugin: utilisation below 50 %' },
-      { name: 'idle for the host', value: IDLE, unit: 'of the step', source: 'twice the launch threshold of T15' },
-      { name: 'short kernel, median', value: SHORT_KERNEL_NS / 1000, unit: 'µs', source: 'host cost of an eager operator: 5–20 µs' },
+      {
+        name: 'computing, at most',
+        value: BUSY,
+        unit: 'of the step',
+        source: 'TensorBoard plugin: utilisation below 50 %',
+      },
+      {
+        name: 'idle for the host',
+        value: IDLE,
+        unit: 'of the step',
+        source: 'twice the launch threshold of T15',
+      },
+      {
+        name: 'short kernel, median',
+        value: SHORT_KERNEL_NS / 1000,
+        unit: 'µs',
+        source: 'host cost of an eager operator: 5–20 µs',
+      },
     ],
   },
   check(view) {
@@ -42,7 +59,12 @@ export const smallBatch: Rule = {
           confidence: 0.75,
           addresses: 'host',
           evidence: [
-            evidence(view, `the GPU computes ${percent(busy)} of the step, median kernel ${(short / 1000).toFixed(1)} µs: up to ${(1 / Math.max(busy, 0.01)).toFixed(0)} times the samples would fit into the same time`, Math.round(short / 10) / 100, 'µs/kernel'),
+            evidence(
+              view,
+              `the GPU computes ${percent(busy)} of the step, median kernel ${(short / 1000).toFixed(1)} µs: up to ${(1 / Math.max(busy, 0.01)).toFixed(0)} times the samples would fit into the same time`,
+              Math.round(short / 10) / 100,
+              'µs/kernel',
+            ),
           ],
           price: null,
         },

@@ -15,18 +15,30 @@ export const syncsAndCollectives: Rule = {
     id: 'T23',
     title: 'The step waits: the host reads values back, or collectives are not overlapped',
     needs: 'trace (all ranks better)',
-    looksFor: 'Reads of GPU values (.item(), .cpu(), nonzero) after which the GPU runs dry; communication kernels with no computation beside them.',
+    looksFor:
+      'Reads of GPU values (.item(), .cpu(), nonzero) after which the GPU runs dry; communication kernels with no computation beside them.',
     why: 'To read a value the host waits until the GPU has caught up; then the queue is empty and the GPU waits for the host. Exposed collectives are time in which no rank computes.',
     fix: {
       text: 'Take reads out of the step: log every N steps, keep values on the GPU, read one step late. For collectives: larger buckets, views instead of copies, prefetch.',
       code: 'losses.append(loss.detach())               # no .item() in the step\nif step % 100 == 0:\n    print(torch.stack(losses).mean().item())',
     },
-    check: 'Logged values must be the same ones, only later. Code that branches on a value (NaN checks, clipping by hand) must stay on the GPU: torch.where.',
+    check:
+      'Logged values must be the same ones, only later. Code that branches on a value (NaN checks, clipping by hand) must stay on the GPU: torch.where.',
     cost: 'knob',
     risk: 'none',
     thresholds: [
-      { name: 'gain of a step without reads', value: 3, unit: '% of the step', source: 'replay: a read that finds the GPU busy anyway costs nothing' },
-      { name: 'exposed collectives', value: EXPOSED, unit: 'of the step', source: 'TensorBoard plugin: communication 10 %' },
+      {
+        name: 'gain of a step without reads',
+        value: 3,
+        unit: '% of the step',
+        source: 'replay: a read that finds the GPU busy anyway costs nothing',
+      },
+      {
+        name: 'exposed collectives',
+        value: EXPOSED,
+        unit: 'of the step',
+        source: 'TensorBoard plugin: communication 10 %',
+      },
     ],
   },
   check(view) {
@@ -44,7 +56,9 @@ function hostReads(view: RankView): RankFinding[] {
   if (!worthwhile(price)) return [];
   const what = [
     waits.reads >= 0.5 ? `${waits.reads.toFixed(0)} reads (.item())` : '',
-    waits.shapes >= 0.5 ? `${waits.shapes.toFixed(0)} results whose size depends on data (nonzero, masks)` : '',
+    waits.shapes >= 0.5
+      ? `${waits.shapes.toFixed(0)} results whose size depends on data (nonzero, masks)`
+      : '',
     waits.other >= 0.5 ? `${waits.other.toFixed(0)} other waits (.cpu(), synchronize)` : '',
   ].filter((t) => t !== '');
   return [
@@ -54,7 +68,12 @@ function hostReads(view: RankView): RankFinding[] {
       confidence: 0.88,
       addresses: 'host',
       evidence: [
-        evidence(view, `${what.join(', ')} a step; without them the step is ${ms(view.step - price.after)} shorter`, Math.round(waits.count), 'waits/step'),
+        evidence(
+          view,
+          `${what.join(', ')} a step; without them the step is ${ms(view.step - price.after)} shorter`,
+          Math.round(waits.count),
+          'waits/step',
+        ),
       ],
       price,
     },
@@ -98,14 +117,24 @@ function exposedCollectives(view: RankView): RankFinding[] {
   const exposed = view.time.comms_transfer + view.time.comms_wait + view.time.idle_comms;
   if (exposed < EXPOSED * view.step) return [];
   const overlap = view.facts.gpu?.commOverlap;
-  const hidden = overlap === null || overlap === undefined ? '' : `, ${percent(overlap)} of communication is hidden behind computation`;
+  const hidden =
+    overlap === null || overlap === undefined
+      ? ''
+      : `, ${percent(overlap)} of communication is hidden behind computation`;
   return [
     {
       id: 'exposed-collectives',
       title: 'collectives run with no computation beside them',
       confidence: 0.8,
       addresses: 'comms',
-      evidence: [evidence(view, `${ms(exposed)} a step (${percent(exposed / view.step)}) goes to exposed communication${hidden}`, inMs(exposed), 'ms/step')],
+      evidence: [
+        evidence(
+          view,
+          `${ms(exposed)} a step (${percent(exposed / view.step)}) goes to exposed communication${hidden}`,
+          inMs(exposed),
+          'ms/step',
+        ),
+      ],
       price: null,
       fix: {
         text: 'Give communication something to hide behind: larger DDP buckets, gradients as views of them, no search for unused parameters; with FSDP prefetch in both directions. Other ranks’ traces tell whether this is transfer or waiting for a late rank.',

@@ -17,7 +17,9 @@ export const scalarCollectives: Rule = {
     check: 'Sums and means must be taken the same way: reduce sums and counts, divide after.',
     cost: 'code',
     risk: 'none',
-    thresholds: [{ name: 'scalar collectives', value: COLLECTIVES, unit: 'a step', source: 'one gather is enough' }],
+    thresholds: [
+      { name: 'scalar collectives', value: COLLECTIVES, unit: 'a step', source: 'one gather is enough' },
+    ],
   },
   check(view) {
     const { collectives } = view.facts.detail ?? {};
@@ -30,7 +32,14 @@ export const scalarCollectives: Rule = {
           title: 'several collectives a step move a few numbers each',
           confidence: 0.8,
           addresses: 'comms',
-          evidence: [evidence(view, `${collectives.scalar.toFixed(0)} of ${collectives.count.toFixed(0)} collectives a step carry at most 64 elements`, Math.round(collectives.scalar), 'collectives/step')],
+          evidence: [
+            evidence(
+              view,
+              `${collectives.scalar.toFixed(0)} of ${collectives.count.toFixed(0)} collectives a step carry at most 64 elements`,
+              Math.round(collectives.scalar),
+              'collectives/step',
+            ),
+          ],
           price: null,
         },
       ],

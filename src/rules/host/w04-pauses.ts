@@ -10,14 +10,16 @@ const PAUSE_SHARE = 0.05;
 /** A checkpoint is megabytes copied to the host in a step. */
 const CHECKPOINT_BYTES = 8e6;
 
-const ALLOCATES = /^(?:cuda|hip)(?:Malloc|Free|HostAlloc|FreeHost|HostFree|HostMalloc|MallocHost)$|^cuMem(?:Create|Release|Map|Unmap|AddressReserve|SetAccess)$/;
+const ALLOCATES =
+  /^(?:cuda|hip)(?:Malloc|Free|HostAlloc|FreeHost|HostFree|HostMalloc|MallocHost)$|^cuMem(?:Create|Release|Map|Unmap|AddressReserve|SetAccess)$/;
 
 export const pauses: Rule = {
   info: {
     id: 'W4',
     title: 'The step pauses: allocator, garbage collection, checkpoint writes',
     needs: 'trace',
-    looksFor: 'cudaMalloc and cudaFree inside steps; times of milliseconds in which the training threads call nothing; large copies to the host (a checkpoint being written).',
+    looksFor:
+      'cudaMalloc and cudaFree inside steps; times of milliseconds in which the training threads call nothing; large copies to the host (a checkpoint being written).',
     why: 'cudaFree waits for the whole device, a checkpoint written on the training thread stops it, Python’s collector walks all objects.',
     fix: {
       text: 'Let the allocator keep its memory (no empty_cache in the loop), collect garbage at set steps only, write checkpoints asynchronously and rarely.',
@@ -27,9 +29,24 @@ export const pauses: Rule = {
     cost: 'code',
     risk: 'memory',
     thresholds: [
-      { name: 'allocator calls', value: SHARE, unit: 'of the step', source: 'below it the gain is within noise' },
-      { name: 'pause', value: PAUSE_NS / 1e6, unit: 'ms', source: 'Python between operators: 0.01–2 ms in the zoo' },
-      { name: 'pauses', value: PAUSE_SHARE, unit: 'of the step', source: 'below it the gain is within noise' },
+      {
+        name: 'allocator calls',
+        value: SHARE,
+        unit: 'of the step',
+        source: 'below it the gain is within noise',
+      },
+      {
+        name: 'pause',
+        value: PAUSE_NS / 1e6,
+        unit: 'ms',
+        source: 'Python between operators: 0.01–2 ms in the zoo',
+      },
+      {
+        name: 'pauses',
+        value: PAUSE_SHARE,
+        unit: 'of the step',
+        source: 'below it the gain is within noise',
+      },
     ],
   },
   check(view) {
@@ -46,14 +63,23 @@ function allocator(view: RankView): RankFinding[] {
   const count = calls.reduce((n, o) => n + o.count, 0) / detail.steps;
   if (count < 1 || perStep < SHARE * view.step) return [];
   const longest = Math.max(...calls.map((o) => o.longest));
-  const price = priceOf(view, (plan) => takeFromLongest(plan.nodes.hostWork, perStep * plan.steps.length, longest));
+  const price = priceOf(view, (plan) =>
+    takeFromLongest(plan.nodes.hostWork, perStep * plan.steps.length, longest),
+  );
   return [
     {
       id: 'allocator-churn',
       title: 'device memory is allocated and freed inside the steps',
       confidence: 0.88,
       addresses: 'host',
-      evidence: [evidence(view, `${calls.map((o) => o.name).join(', ')}: ${count.toFixed(0)} calls a step, ${ms(perStep)} (${percent(perStep / view.step)})`, inMs(perStep), 'ms/step')],
+      evidence: [
+        evidence(
+          view,
+          `${calls.map((o) => o.name).join(', ')}: ${count.toFixed(0)} calls a step, ${ms(perStep)} (${percent(perStep / view.step)})`,
+          inMs(perStep),
+          'ms/step',
+        ),
+      ],
       price: worthwhile(price) ? price : null,
       fix: {
         text: 'Take torch.cuda.empty_cache() out of the loop; with changing shapes let segments grow instead of being replaced.',
@@ -69,7 +95,9 @@ function silences(view: RankView): RankFinding[] {
   const long = detail.silences.filter((s) => s.dur >= PAUSE_NS);
   const perStep = long.reduce((ns, s) => ns + s.dur, 0) / detail.steps;
   if (long.length === 0 || perStep < PAUSE_SHARE * view.step) return [];
-  const price = priceOf(view, (plan) => takeFromLongest(plan.nodes.hostWork, perStep * plan.steps.length, long[0]!.dur));
+  const price = priceOf(view, (plan) =>
+    takeFromLongest(plan.nodes.hostWork, perStep * plan.steps.length, long[0]!.dur),
+  );
   if (price && !worthwhile(price)) return [];
   const toHost = copiedToHost(view);
   const checkpoint = toHost >= CHECKPOINT_BYTES;
@@ -77,7 +105,9 @@ function silences(view: RankView): RankFinding[] {
   return [
     {
       id: checkpoint ? 'checkpoint-in-step' : 'host-pause',
-      title: checkpoint ? 'a checkpoint is written on the training thread' : 'the training thread pauses outside PyTorch',
+      title: checkpoint
+        ? 'a checkpoint is written on the training thread'
+        : 'the training thread pauses outside PyTorch',
       confidence: checkpoint ? 0.75 : 0.6,
       addresses: 'host',
       evidence: [
@@ -95,7 +125,10 @@ function silences(view: RankView): RankFinding[] {
       ],
       price,
       fix: checkpoint
-        ? { text: 'Write checkpoints rarely, and in the background.', code: 'if step % 1000 == 0:\n    torch.distributed.checkpoint.async_save(state, checkpoint_id=path)' }
+        ? {
+            text: 'Write checkpoints rarely, and in the background.',
+            code: 'if step % 1000 == 0:\n    torch.distributed.checkpoint.async_save(state, checkpoint_id=path)',
+          }
         : {
             text: 'Find what runs there: garbage collection (gc.freeze(), collect at set steps), logging, file writes, data made by hand. A stack at that moment says which.',
             code: 'py-spy dump --pid <training process>      # during a pause\ngc.disable(); gc.collect() every 1000 steps',

@@ -28,16 +28,26 @@ export const numWorkers: Rule = {
     risk: 'memory',
     thresholds: [
       { name: 'input wait', value: EXPOSED, unit: 'of the step', source: 'TensorBoard plugin, XProf: 5 %' },
-      { name: 'workers priced', value: WORKERS.likely, unit: 'processes', source: 'low 4, high 16: the trace does not tell the cores' },
+      {
+        name: 'workers priced',
+        value: WORKERS.likely,
+        unit: 'processes',
+        source: 'low 4, high 16: the trace does not tell the cores',
+      },
     ],
   },
   check(view) {
     const { input, steps } = view.facts;
     if (input.inMain === 0) {
-      return silent(input.inWorkers > 0 ? 'the loader already has workers' : 'no DataLoader was seen on the training thread');
+      return silent(
+        input.inWorkers > 0
+          ? 'the loader already has workers'
+          : 'no DataLoader was seen on the training thread',
+      );
     }
     const exposed = view.time.idle_data;
-    if (exposed < EXPOSED * view.step) return silent(`input waits are ${percent(exposed / view.step)} of the step`);
+    if (exposed < EXPOSED * view.step)
+      return silent(`input waits are ${percent(exposed / view.step)} of the step`);
     const fetch = mean(input.waitPerStep);
     const price = priceOf(view, dropInputWaits, (level) => (fetch * HANDOVER) / WORKERS[level]);
     const seen = evidence(

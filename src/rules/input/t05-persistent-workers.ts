@@ -15,12 +15,21 @@ export const persistentWorkers: Rule = {
     looksFor:
       'A request that finds the loader exhausted, then a long time until the next iterator is asked: worker processes end and new ones are forked. A part of the loss lies outside __next__.',
     why: 'Forking workers and importing their modules takes tens to hundreds of milliseconds, with short epochs many times a minute.',
-    fix: { text: 'Keep the workers between epochs.', code: 'DataLoader(..., num_workers=N, persistent_workers=True)' },
-    check: 'Datasets that change state in __init__ or per epoch now keep it: reseed in set_epoch, not in the constructor.',
+    fix: {
+      text: 'Keep the workers between epochs.',
+      code: 'DataLoader(..., num_workers=N, persistent_workers=True)',
+    },
+    check:
+      'Datasets that change state in __init__ or per epoch now keep it: reseed in set_epoch, not in the constructor.',
     cost: 'knob',
     risk: 'memory',
     thresholds: [
-      { name: 'restart', value: RESTART_NS / 1e6, unit: 'ms', source: 'zoo: 1.6 ms with persistent workers, 146–153 ms without' },
+      {
+        name: 'restart',
+        value: RESTART_NS / 1e6,
+        unit: 'ms',
+        source: 'zoo: 1.6 ms with persistent workers, 146–153 ms without',
+      },
       { name: 'restarts', value: EXPOSED, unit: 'of the step', source: 'below it the gain is within noise' },
     ],
   },
@@ -28,10 +37,14 @@ export const persistentWorkers: Rule = {
     const { input, steps } = view.facts;
     if (input.inWorkers === 0) return silent('no DataLoader with workers was seen');
     const slow = input.restarts.filter((r) => r.dur >= RESTART_NS);
-    if (slow.length === 0) return silent(input.restarts.length > 0 ? 'epochs follow each other at once' : 'no epoch ended in the window');
+    if (slow.length === 0)
+      return silent(
+        input.restarts.length > 0 ? 'epochs follow each other at once' : 'no epoch ended in the window',
+      );
     const lost = slow.reduce((ns, r) => ns + Math.max(0, r.dur - PERSISTENT_NS), 0);
     const perStep = lost / steps.count;
-    if (perStep < EXPOSED * view.step) return silent(`restarts are ${percent(perStep / view.step)} of the step`);
+    if (perStep < EXPOSED * view.step)
+      return silent(`restarts are ${percent(perStep / view.step)} of the step`);
     const price = priceOf(view, (plan, level) => {
       const saved = { low: 0.7, likely: 1, high: 1.1 }[level];
       takeFromLongest(plan.nodes.data, lost * saved, Math.max(...slow.map((r) => r.dur)) * saved);

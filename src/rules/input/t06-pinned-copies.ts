@@ -1,7 +1,7 @@
 import { Role } from '../../analyses/detail/roles.js';
 import type { KernelTotal } from '../../analyses/kernels/kernel-table.js';
-import { SYNC, type Plan } from '../../analyses/replay/plan.js';
 import { skipWaits } from '../../analyses/replay/edits.js';
+import { type Plan, SYNC } from '../../analyses/replay/plan.js';
 import { at, evidence, inMs, ms, percent, priceOf, silent, topKernel, workTime, worthwhile } from '../kit.js';
 import type { Edit, Level, Rule } from '../rule.js';
 import type { RankView } from '../run-facts.js';
@@ -25,12 +25,23 @@ export const pinnedCopies: Rule = {
       text: 'Pin the batches and copy them without waiting: both are needed.',
       code: 'loader = DataLoader(..., pin_memory=True)\nx = x.to(device, non_blocking=True)',
     },
-    check: 'Do not change a pinned batch on the host before the step that uses it has been launched and has run.',
+    check:
+      'Do not change a pinned batch on the host before the step that uses it has been launched and has run.',
     cost: 'knob',
     risk: 'memory',
     thresholds: [
-      { name: 'exposed copies', value: EXPOSED, unit: 'of the step', source: 'gain worth a change; below it is noise' },
-      { name: 'link reached when pinned', value: LINK_REACHED.likely, unit: 'of peak', source: 'zoo h2d_pinned: 55 of 64 GB/s' },
+      {
+        name: 'exposed copies',
+        value: EXPOSED,
+        unit: 'of the step',
+        source: 'gain worth a change; below it is noise',
+      },
+      {
+        name: 'link reached when pinned',
+        value: LINK_REACHED.likely,
+        unit: 'of peak',
+        source: 'zoo h2d_pinned: 55 of 64 GB/s',
+      },
     ],
   },
   check(view) {
@@ -40,11 +51,17 @@ export const pinnedCopies: Rule = {
     const exposed = view.facts.copies.toDevice;
     const price = priceOf(view, pinAndOverlap(view));
     // Without rates of the device a faster copy cannot be priced, but waiting that is seen can be named.
-    if (view.rates === null && pageable.ns >= EXPOSED * view.step) return { findings: [pageableFinding(view, pageable.ns, exposed, null)] };
+    if (view.rates === null && pageable.ns >= EXPOSED * view.step)
+      return { findings: [pageableFinding(view, pageable.ns, exposed, null)] };
     if (!worthwhile(price) || price.speedup.likely < 1 + EXPOSED) {
-      return silent(pageable.count > 0 ? 'pageable copies are small or hidden' : 'copies are pinned and nobody waits for them');
+      return silent(
+        pageable.count > 0
+          ? 'pageable copies are small or hidden'
+          : 'copies are pinned and nobody waits for them',
+      );
     }
-    if (pageable.ns >= 0.2 * all.ns && pageable.ns > 0) return { findings: [pageableFinding(view, pageable.ns, exposed, price)] };
+    if (pageable.ns >= 0.2 * all.ns && pageable.ns > 0)
+      return { findings: [pageableFinding(view, pageable.ns, exposed, price)] };
     return {
       findings: [
         {
@@ -52,9 +69,19 @@ export const pinnedCopies: Rule = {
           title: 'the host waits for copies from pinned memory',
           confidence: 0.85,
           addresses: 'data' as const,
-          evidence: [place(view, toDevice, `copies to the device take ${ms(all.ns)} a step, ${ms(exposed)} of it with nothing else running, and the host stands in them`, exposed)],
+          evidence: [
+            place(
+              view,
+              toDevice,
+              `copies to the device take ${ms(all.ns)} a step, ${ms(exposed)} of it with nothing else running, and the host stands in them`,
+              exposed,
+            ),
+          ],
           price,
-          fix: { text: 'The memory is pinned: ask for the copy without waiting.', code: 'x = x.to(device, non_blocking=True)' },
+          fix: {
+            text: 'The memory is pinned: ask for the copy without waiting.',
+            code: 'x = x.to(device, non_blocking=True)',
+          },
         },
       ],
     };
@@ -68,7 +95,12 @@ function pageableFinding(view: RankView, ns: number, exposed: number, price: Ret
     confidence: 0.93,
     addresses: 'data' as const,
     evidence: [
-      place(view, isPageable, `Memcpy HtoD (Pageable -> Device): ${ms(ns)} a step, ${ms(exposed)} exposed (${percent(exposed / view.step)} of the step)${rate(view)}`, exposed),
+      place(
+        view,
+        isPageable,
+        `Memcpy HtoD (Pageable -> Device): ${ms(ns)} a step, ${ms(exposed)} exposed (${percent(exposed / view.step)} of the step)${rate(view)}`,
+        exposed,
+      ),
     ],
     price,
   };
@@ -91,10 +123,14 @@ function pinAndOverlap(view: RankView): Edit {
     const { works } = plan;
     const link = view.rates ? view.rates.hostLinkGBps * LINK_REACHED[level] : null;
     for (let w = 0; w < works.length; w++) {
-      if (link === null || !isPageable(view.facts.kernels[works.kernel[w]!]!) || !(works.bytes[w]! > 0)) continue;
+      if (link === null || !isPageable(view.facts.kernels[works.kernel[w]!]!) || !(works.bytes[w]! > 0))
+        continue;
       works.duration[w] = Math.min(works.duration[w]!, works.bytes[w]! / link);
     }
-    skipWaits(plan, (n) => copiesToDevice(view, plan, n) || (plan.nodes.kind[n] === SYNC && followsCopy(view, plan, n)));
+    skipWaits(
+      plan,
+      (n) => copiesToDevice(view, plan, n) || (plan.nodes.kind[n] === SYNC && followsCopy(view, plan, n)),
+    );
   };
 }
 

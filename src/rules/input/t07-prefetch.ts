@@ -12,7 +12,8 @@ export const prefetch: Rule = {
     id: 'T7',
     title: 'Input comes in bursts: most batches are ready, every few steps one is not',
     needs: 'trace or events',
-    looksFor: 'Input waits on a minority of steps while the others find their batch ready, and the loader fast enough on average.',
+    looksFor:
+      'Input waits on a minority of steps while the others find their batch ready, and the loader fast enough on average.',
     why: 'Workers finish together, or some samples are slow. A deeper queue bridges the gaps; it cannot raise the rate.',
     fix: { text: 'Let each worker prepare more batches ahead.', code: 'DataLoader(..., prefetch_factor=4)' },
     check: 'Nothing changes but memory: prefetch_factor x num_workers batches are held on the host.',
@@ -20,7 +21,12 @@ export const prefetch: Rule = {
     risk: 'memory',
     thresholds: [
       { name: 'input wait', value: EXPOSED, unit: 'of the step', source: 'TensorBoard plugin, XProf: 5 %' },
-      { name: 'average rate', value: RATE_LIMITED, unit: 'of the step waited at most', source: 'beyond it the loader is slower than the step, which prefetching cannot change' },
+      {
+        name: 'average rate',
+        value: RATE_LIMITED,
+        unit: 'of the step waited at most',
+        source: 'beyond it the loader is slower than the step, which prefetching cannot change',
+      },
     ],
   },
   check(view) {
@@ -44,7 +50,12 @@ export const prefetch: Rule = {
           addresses: 'data',
           evidence: [
             at(
-              evidence(view, `${waiting} of ${waits.length} steps wait for input, up to ${ms(worst)}; the others do not`, inMs(worst), 'ms'),
+              evidence(
+                view,
+                `${waiting} of ${waits.length} steps wait for input, up to ${ms(worst)}; the others do not`,
+                inMs(worst),
+                'ms',
+              ),
               input.longest?.ts ?? 0,
               input.longest?.dur ?? worst,
               steps.indices[step] ?? null,

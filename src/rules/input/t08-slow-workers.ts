@@ -17,13 +17,16 @@ export const slowWorkers: Rule = {
     check: 'Compare a few hundred batches before and after: same samples, same distribution of augmentation.',
     cost: 'code',
     risk: 'data',
-    thresholds: [{ name: 'input wait', value: EXPOSED, unit: 'of the step', source: 'TensorBoard plugin, XProf: 5 %' }],
+    thresholds: [
+      { name: 'input wait', value: EXPOSED, unit: 'of the step', source: 'TensorBoard plugin, XProf: 5 %' },
+    ],
   },
   check(view) {
     const { input, timePerStep } = view.facts;
     if (input.inWorkers === 0) return silent('no DataLoader with workers was seen');
     const exposed = view.time.idle_data;
-    if (exposed < EXPOSED * view.step) return silent(`input waits are ${percent(exposed / view.step)} of the step`);
+    if (exposed < EXPOSED * view.step)
+      return silent(`input waits are ${percent(exposed / view.step)} of the step`);
     const waiting = timePerStep.filter((t) => t.idle_data > 0.02 * view.step).length;
     const seen = evidence(
       view,

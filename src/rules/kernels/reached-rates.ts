@@ -19,7 +19,12 @@ const SPREAD: Readonly<Record<Level, number>> = { low: 0.6, likely: 1, high: 1.2
 const SHORTEST_NS = 4_000;
 
 /** How many times faster matrix work runs in another type; null when the device's rates are not known. */
-export function rateRatio(view: RankView, from: MatrixPrecision, to: MatrixPrecision, level: Level): number | null {
+export function rateRatio(
+  view: RankView,
+  from: MatrixPrecision,
+  to: MatrixPrecision,
+  level: Level,
+): number | null {
   const [a, b] = [view.rates?.tflops[from], view.rates?.tflops[to]];
   if (!a || !b) return null;
   return Math.max(1, ((b * REACHED[to]) / (a * REACHED[from])) * SPREAD[level]);

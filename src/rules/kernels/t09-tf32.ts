@@ -1,10 +1,22 @@
 import { Role } from '../../analyses/detail/roles.js';
 import { capabilities } from '../../analyses/kernels/capabilities.js';
 import type { KernelTotal } from '../../analyses/kernels/kernel-table.js';
-import { at, evidence, inMs, isMatrixWork, ms, percent, priceOf, silent, topKernel, workTime, worthwhile } from '../kit.js';
+import {
+  at,
+  evidence,
+  inMs,
+  isMatrixWork,
+  ms,
+  percent,
+  priceOf,
+  silent,
+  topKernel,
+  workTime,
+  worthwhile,
+} from '../kit.js';
 import type { Rule } from '../rule.js';
-import { hasMathAttention } from './t14-fused-attention.js';
 import { speedUpMatrixWork } from './reached-rates.js';
+import { hasMathAttention } from './t14-fused-attention.js';
 
 const SHARE = 0.05;
 
@@ -15,16 +27,25 @@ export const tf32: Rule = {
     id: 'T9',
     title: 'fp32 matrix products do not use the tensor cores (TF32 is off)',
     needs: 'trace',
-    looksFor: 'fp32 GEMM or convolution kernels without tensor cores (sgemm, simt) on a device that has TF32.',
+    looksFor:
+      'fp32 GEMM or convolution kernels without tensor cores (sgemm, simt) on a device that has TF32.',
     why: 'From Ampere on, TF32 runs fp32 matrix products on tensor cores with a 10-bit mantissa, several times faster. PyTorch leaves it off for matmul.',
     fix: {
       text: 'Allow TF32 for matrix products, once, at start-up.',
       code: 'torch.set_float32_matmul_precision("high")\ntorch.backends.cudnn.allow_tf32 = True',
     },
-    check: 'Compare the loss curve of a few hundred steps; keep fp32 where you solve, factorise or compare in full precision.',
+    check:
+      'Compare the loss curve of a few hundred steps; keep fp32 where you solve, factorise or compare in full precision.',
     cost: 'free',
     risk: 'numerics',
-    thresholds: [{ name: 'fp32 products', value: SHARE, unit: 'of the step', source: 'below it the gain is within noise' }],
+    thresholds: [
+      {
+        name: 'fp32 products',
+        value: SHARE,
+        unit: 'of the step',
+        source: 'below it the gain is within noise',
+      },
+    ],
   },
   check(view) {
     const { device } = view.facts;
@@ -37,13 +58,16 @@ export const tf32: Rule = {
     const plain = workTime(view, counts);
     if (plain.ns < SHARE * view.step) {
       const on = workTime(view, (k) => isMatrixWork(k) && k.precision === 'tf32').ns > 0;
-      return silent(on ? 'TF32 is on already' : `plain fp32 products are ${percent(plain.ns / view.step)} of the step`);
+      return silent(
+        on ? 'TF32 is on already' : `plain fp32 products are ${percent(plain.ns / view.step)} of the step`,
+      );
     }
     const rated = can === true && view.rates?.tflops.tf32 !== undefined;
     const price = rated
       ? priceOf(view, (plan, level) => speedUpMatrixWork(view, plan, level, 'tf32', counts))
       : null;
-    if (price && !worthwhile(price)) return silent('the step would not get shorter: something else holds it up');
+    if (price && !worthwhile(price))
+      return silent('the step would not get shorter: something else holds it up');
     const top = topKernel(view, isPlainFp32)!;
     return {
       findings: [
@@ -54,7 +78,12 @@ export const tf32: Rule = {
           addresses: 'gpu',
           evidence: [
             at(
-              evidence(view, `${plain.count.toFixed(0)} fp32 products take ${ms(plain.ns)} a step (${percent(plain.ns / view.step)}), none on tensor cores: ${top.name.slice(0, 60)}`, inMs(plain.ns), 'ms/step'),
+              evidence(
+                view,
+                `${plain.count.toFixed(0)} fp32 products take ${ms(plain.ns)} a step (${percent(plain.ns / view.step)}), none on tensor cores: ${top.name.slice(0, 60)}`,
+                inMs(plain.ns),
+                'ms/step',
+              ),
               top.longestTs,
               top.longest,
             ),

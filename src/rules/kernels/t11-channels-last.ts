@@ -1,5 +1,16 @@
 import type { KernelTotal } from '../../analyses/kernels/kernel-table.js';
-import { at, evidence, inMs, kernelTime, ms, percent, priceOf, silent, topKernel, worthwhile } from '../kit.js';
+import {
+  at,
+  evidence,
+  inMs,
+  kernelTime,
+  ms,
+  percent,
+  priceOf,
+  silent,
+  topKernel,
+  worthwhile,
+} from '../kit.js';
 import type { Level, Rule } from '../rule.js';
 
 const SHARE = 0.02;
@@ -9,7 +20,10 @@ const NORM_LEFT: Readonly<Record<Level, number>> = { low: 1, likely: 0.35, high:
 const isTranspose = (k: KernelTotal) => /nchwToNhwc|nhwcToNchw/i.test(k.name.slice(0, 300));
 const isConvolution = (k: KernelTotal) => k.class === 'conv';
 const isNarrowNorm = (k: KernelTotal) =>
-  k.class === 'norm' && (k.precision === 'bf16' || k.precision === 'fp16') && k.layout !== 'nhwc' && /batch_norm|bn_|BatchNorm/i.test(k.name.slice(0, 300));
+  k.class === 'norm' &&
+  (k.precision === 'bf16' || k.precision === 'fp16') &&
+  k.layout !== 'nhwc' &&
+  /batch_norm|bn_|BatchNorm/i.test(k.name.slice(0, 300));
 
 export const channelsLast: Rule = {
   info: {
@@ -22,16 +36,20 @@ export const channelsLast: Rule = {
       text: 'Keep model and input in channels_last.',
       code: 'model = model.to(memory_format=torch.channels_last)\nx = x.to(device, memory_format=torch.channels_last, non_blocking=True)',
     },
-    check: 'Shapes stay NCHW, only strides change: code that calls .view() across channels, or custom kernels, may fail loudly or need .reshape().',
+    check:
+      'Shapes stay NCHW, only strides change: code that calls .view() across channels, or custom kernels, may fail loudly or need .reshape().',
     cost: 'code',
     risk: 'none',
-    thresholds: [{ name: 'transposes', value: SHARE, unit: 'of the step', source: 'below it the gain is within noise' }],
+    thresholds: [
+      { name: 'transposes', value: SHARE, unit: 'of the step', source: 'below it the gain is within noise' },
+    ],
   },
   check(view) {
     const convolutions = kernelTime(view, isConvolution);
     if (convolutions === 0) return silent('no convolutions');
     const transposes = kernelTime(view, isTranspose);
-    if (transposes < SHARE * view.step) return silent(`transposes are ${percent(transposes / view.step)} of the step`);
+    if (transposes < SHARE * view.step)
+      return silent(`transposes are ${percent(transposes / view.step)} of the step`);
     const norms = kernelTime(view, isNarrowNorm);
     const price = priceOf(view, (plan, level) => {
       for (let w = 0; w < plan.works.length; w++) {
@@ -40,7 +58,8 @@ export const channelsLast: Rule = {
         else if (isNarrowNorm(kernel)) plan.works.duration[w]! *= NORM_LEFT[level];
       }
     });
-    if (price && !worthwhile(price)) return silent('the step would not get shorter: something else holds it up');
+    if (price && !worthwhile(price))
+      return silent('the step would not get shorter: something else holds it up');
     const top = topKernel(view, isTranspose)!;
     const more = norms > 0.05 * view.step ? `; 16-bit batch norms in NCHW take ${ms(norms)}` : '';
     return {
@@ -52,7 +71,12 @@ export const channelsLast: Rule = {
           addresses: 'gpu',
           evidence: [
             at(
-              evidence(view, `nchwToNhwc/nhwcToNchw: ${ms(transposes)} a step (${percent(transposes / view.step)}), convolutions themselves ${ms(convolutions)}${more}`, inMs(transposes), 'ms/step'),
+              evidence(
+                view,
+                `nchwToNhwc/nhwcToNchw: ${ms(transposes)} a step (${percent(transposes / view.step)}), convolutions themselves ${ms(convolutions)}${more}`,
+                inMs(transposes),
+                'ms/step',
+              ),
               top.longestTs,
               top.longest,
             ),

@@ -1,10 +1,22 @@
-import { capabilities } from '../../analyses/kernels/capabilities.js';
 import { Role } from '../../analyses/detail/roles.js';
+import { capabilities } from '../../analyses/kernels/capabilities.js';
 import type { KernelTotal } from '../../analyses/kernels/kernel-table.js';
-import { at, evidence, inMs, isMatrixWork, ms, percent, priceOf, silent, topKernel, workTime, worthwhile } from '../kit.js';
+import {
+  at,
+  evidence,
+  inMs,
+  isMatrixWork,
+  ms,
+  percent,
+  priceOf,
+  silent,
+  topKernel,
+  workTime,
+  worthwhile,
+} from '../kit.js';
 import type { Level, Rule } from '../rule.js';
-import { hasMathAttention } from './t14-fused-attention.js';
 import { speedUpMatrixWork } from './reached-rates.js';
+import { hasMathAttention } from './t14-fused-attention.js';
 
 const SHARE = 0.1;
 /** Fused attention in fp32 against 16 bit: different kernels altogether (zoo: 8.3–8.6). */
@@ -25,23 +37,33 @@ export const sixteenBit: Rule = {
       text: 'Autocast the forward pass to bf16; no GradScaler. On cards without bf16: fp16 with a GradScaler.',
       code: 'with torch.autocast("cuda", dtype=torch.bfloat16):\n    loss = model(x, y)\nloss.backward()',
     },
-    check: 'Compare the loss curve over a few hundred steps with the fp32 run at the same seed; keep norms, softmax and losses in fp32 (autocast does).',
+    check:
+      'Compare the loss curve over a few hundred steps with the fp32 run at the same seed; keep norms, softmax and losses in fp32 (autocast does).',
     cost: 'code',
     risk: 'numerics',
-    thresholds: [{ name: 'fp32 and TF32 matrix work', value: SHARE, unit: 'of the step', source: 'below it the gain is within noise' }],
+    thresholds: [
+      {
+        name: 'fp32 and TF32 matrix work',
+        value: SHARE,
+        unit: 'of the step',
+        source: 'below it the gain is within noise',
+      },
+    ],
   },
   check(view) {
     const { device } = view.facts;
     const has = device ? capabilities(device.name, device.computeMajor, device.computeMinor) : null;
     const to = has?.hasBf16 === true ? 'bf16' : has?.hasTensorCores === true ? 'fp16' : null;
-    if (has && to === null && has.hasTensorCores === false) return silent(`${device!.name} has no 16-bit tensor cores`);
+    if (has && to === null && has.hasTensorCores === false)
+      return silent(`${device!.name} has no 16-bit tensor cores`);
     const attention = hasMathAttention(view);
     const counts = (k: KernelTotal, roles: number) =>
       isWideProduct(k) && !(attention && (roles & Role.mathAttention) !== 0);
     const products = workTime(view, counts);
     const fused = workTime(view, isWideAttention);
     const wide = products.ns + fused.ns;
-    if (wide < SHARE * view.step) return silent(`fp32 and TF32 matrix work is ${percent(wide / view.step)} of the step`);
+    if (wide < SHARE * view.step)
+      return silent(`fp32 and TF32 matrix work is ${percent(wide / view.step)} of the step`);
     const narrow = workTime(view, (k) => isMatrixWork(k) && !isWide(k)).ns;
     if (narrow > 2 * wide) return silent('most matrix work is in 16 bit already');
     const rated = to !== null && view.rates?.tflops[to] !== undefined;
@@ -49,11 +71,13 @@ export const sixteenBit: Rule = {
       ? priceOf(view, (plan, level) => {
           speedUpMatrixWork(view, plan, level, to, counts);
           for (let w = 0; w < plan.works.length; w++) {
-            if (isWideAttention(view.facts.kernels[plan.works.kernel[w]!]!)) plan.works.duration[w]! /= ATTENTION[level];
+            if (isWideAttention(view.facts.kernels[plan.works.kernel[w]!]!))
+              plan.works.duration[w]! /= ATTENTION[level];
           }
         })
       : null;
-    if (price && !worthwhile(price)) return silent('the step would not get shorter: something else holds it up');
+    if (price && !worthwhile(price))
+      return silent('the step would not get shorter: something else holds it up');
     const top = topKernel(view, (k) => isWideProduct(k) || isWideAttention(k))!;
     return {
       findings: [
@@ -64,7 +88,12 @@ export const sixteenBit: Rule = {
           addresses: 'gpu',
           evidence: [
             at(
-              evidence(view, `fp32/TF32 matrix work: ${ms(wide)} a step (${percent(wide / view.step)}), in 16 bit: ${ms(narrow)}; longest: ${top.name.slice(0, 50)}`, inMs(wide), 'ms/step'),
+              evidence(
+                view,
+                `fp32/TF32 matrix work: ${ms(wide)} a step (${percent(wide / view.step)}), in 16 bit: ${ms(narrow)}; longest: ${top.name.slice(0, 50)}`,
+                inMs(wide),
+                'ms/step',
+              ),
               top.longestTs,
               top.longest,
             ),

@@ -1,7 +1,18 @@
 import { Role } from '../../analyses/detail/roles.js';
 import type { KernelTotal } from '../../analyses/kernels/kernel-table.js';
 import type { Plan } from '../../analyses/replay/plan.js';
-import { at, evidence, inMs, isMatrixWork, ms, percent, priceOf, silent, workTime, worthwhile } from '../kit.js';
+import {
+  at,
+  evidence,
+  inMs,
+  isMatrixWork,
+  ms,
+  percent,
+  priceOf,
+  silent,
+  workTime,
+  worthwhile,
+} from '../kit.js';
 import type { Level, Rule } from '../rule.js';
 import type { RankView } from '../run-facts.js';
 
@@ -17,7 +28,10 @@ const isMath = (roles: number) => (roles & Role.mathAttention) !== 0;
 /** Attention by math that T14 would fuse: other rules leave its kernels to it. */
 export function hasMathAttention(view: RankView): boolean {
   const all = workTime(view, (_, roles) => isMath(roles));
-  const softmax = workTime(view, (k, roles) => isMath(roles) && (k.class === 'softmax' || (roles & Role.softmax) !== 0));
+  const softmax = workTime(
+    view,
+    (k, roles) => isMath(roles) && (k.class === 'softmax' || (roles & Role.softmax) !== 0),
+  );
   const products = workTime(view, (k, roles) => isMath(roles) && isMatrixWork(k));
   return all.ns >= SHARE * view.step && softmax.ns > 0.03 * all.ns && products.ns > 0;
 }
@@ -27,7 +41,8 @@ export const fusedAttention: Rule = {
     id: 'T14',
     title: 'Attention is computed step by step instead of in one fused kernel',
     needs: 'trace',
-    looksFor: 'A softmax between batched matrix products, forward and backward: scaled_dot_product_attention with the math backend, or attention written out.',
+    looksFor:
+      'A softmax between batched matrix products, forward and backward: scaled_dot_product_attention with the math backend, or attention written out.',
     why: 'The scores are a matrix of sequence length squared. Written out, it goes to memory and back for the product, scale, mask, softmax and dropout; a fused kernel never stores it.',
     fix: {
       text: 'Call scaled_dot_product_attention with 16-bit inputs and check which backend it takes: a float mask, a head size above 256 or fp32 inputs rule the fast ones out.',
@@ -36,7 +51,14 @@ export const fusedAttention: Rule = {
     check: 'Compare outputs on one batch (rtol 1e-2 in 16 bit): masks and dropout must mean the same.',
     cost: 'code',
     risk: 'numerics',
-    thresholds: [{ name: 'unfused attention', value: SHARE, unit: 'of the step', source: 'below it the gain is within noise' }],
+    thresholds: [
+      {
+        name: 'unfused attention',
+        value: SHARE,
+        unit: 'of the step',
+        source: 'below it the gain is within noise',
+      },
+    ],
   },
   check(view) {
     if (!hasMathAttention(view)) {
@@ -47,9 +69,12 @@ export const fusedAttention: Rule = {
     const products = workTime(view, (k, roles) => isMath(roles) && isMatrixWork(k));
     const softmax = workTime(view, (k, roles) => isMath(roles) && k.class === 'softmax');
     const price = view.rates?.tflops.bf16 ? priceOf(view, (plan, level) => fuse(view, plan, level)) : null;
-    if (price && !worthwhile(price)) return silent('the step would not get shorter: something else holds it up');
+    if (price && !worthwhile(price))
+      return silent('the step would not get shorter: something else holds it up');
     const plan = view.facts.detail!.plan!;
-    const example = plan.works.row.findIndex((_, w) => isMath(plan.works.roles[w]!) && (plan.works.roles[w]! & Role.softmax) !== 0);
+    const example = plan.works.row.findIndex(
+      (_, w) => isMath(plan.works.roles[w]!) && (plan.works.roles[w]! & Role.softmax) !== 0,
+    );
     const seen = evidence(
       view,
       `attention written out: ${ms(all.ns)} a step (${percent(all.ns / view.step)}): products ${ms(products.ns)}, softmax ${ms(softmax.ns)}, the rest masks, scales and copies, in ${all.count.toFixed(0)} kernels`,

@@ -16,7 +16,10 @@ export const captureMore: Rule = {
     needs: 'anything',
     looksFor: 'No steps, no GPU work, one step only, or two answers too close to each other.',
     why: 'A wrong verdict costs more than another capture.',
-    fix: { text: 'Record six steps after warm-up, with CPU and CUDA activity and a call of step() in every step.', code: CAPTURE },
+    fix: {
+      text: 'Record six steps after warm-up, with CPU and CUDA activity and a call of step() in every step.',
+      code: CAPTURE,
+    },
     check: 'The training is not changed by it; it runs about 1.5 times slower while it records.',
     cost: 'free',
     risk: 'none',
@@ -30,7 +33,8 @@ export const captureMore: Rule = {
       ...(facts.hasHostEvents ? [] : ['no host events (record ProfilerActivity.CPU)']),
     ];
     if (run.verdict.bottleneck !== 'unknown' && missing.length === 0) return silent('the evidence decides');
-    if (run.verdict.bottleneck !== 'unknown' && run.verdict.confidence >= 0.7) return silent('the evidence decides');
+    if (run.verdict.bottleneck !== 'unknown' && run.verdict.confidence >= 0.7)
+      return silent('the evidence decides');
     return {
       findings: [
         {
@@ -38,7 +42,14 @@ export const captureMore: Rule = {
           title: 'record a better trace',
           confidence: 0.9,
           addresses: null,
-          evidence: [evidence(view, missing.length > 0 ? `in this one: ${missing.join('; ')}` : 'the classes of time are too close to each other')],
+          evidence: [
+            evidence(
+              view,
+              missing.length > 0
+                ? `in this one: ${missing.join('; ')}`
+                : 'the classes of time are too close to each other',
+            ),
+          ],
           price: null,
         },
       ],

@@ -8,7 +8,8 @@ export const memory: Rule = {
     id: 'T22',
     title: 'The question is memory, not time',
     needs: 'trace',
-    looksFor: 'The allocator at work inside steps (cudaMalloc, cudaFree): memory is short, fragmented, or given back by hand.',
+    looksFor:
+      'The allocator at work inside steps (cudaMalloc, cudaFree): memory is short, fragmented, or given back by hand.',
     why: 'A trace of time does not say what holds memory. A memory snapshot does, with the stack of every allocation.',
     fix: {
       text: 'Record a snapshot over a few steps and open it at pytorch.org/memory_viz.',
@@ -17,11 +18,15 @@ export const memory: Rule = {
     check: 'Recording slows the loop: leave it off otherwise.',
     cost: 'free',
     risk: 'none',
-    thresholds: [{ name: 'allocator calls', value: CALLS, unit: 'a step', source: 'a warm allocator makes none' }],
+    thresholds: [
+      { name: 'allocator calls', value: CALLS, unit: 'a step', source: 'a warm allocator makes none' },
+    ],
   },
   check(view) {
     const { detail } = view.facts;
-    const calls = (detail?.operators ?? []).filter((o) => /^(?:cuda|hip)(?:Malloc|Free)$|^cuMem(?:Create|Release)$/.test(o.name));
+    const calls = (detail?.operators ?? []).filter((o) =>
+      /^(?:cuda|hip)(?:Malloc|Free)$|^cuMem(?:Create|Release)$/.test(o.name),
+    );
     const perStep = calls.reduce((n, o) => n + o.count, 0) / (detail?.steps ?? 1);
     if (perStep < CALLS) return silent('the allocator is quiet');
     return {
@@ -31,7 +36,14 @@ export const memory: Rule = {
           title: 'the allocator works inside the steps: look at memory itself',
           confidence: 0.7,
           addresses: null,
-          evidence: [evidence(view, `${perStep.toFixed(0)} calls of ${calls.map((o) => o.name).join(', ')} a step`, Math.round(perStep), 'calls/step')],
+          evidence: [
+            evidence(
+              view,
+              `${perStep.toFixed(0)} calls of ${calls.map((o) => o.name).join(', ')} a step`,
+              Math.round(perStep),
+              'calls/step',
+            ),
+          ],
           price: null,
         },
       ],

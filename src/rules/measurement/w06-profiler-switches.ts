@@ -1,16 +1,26 @@
 import { evidence, silent } from '../kit.js';
 import type { Rule } from '../rule.js';
 
-const SLOW: readonly string[] = ['with_stack', 'record_shapes', 'profile_memory', 'with_flops', 'with_modules'];
+const SLOW: readonly string[] = [
+  'with_stack',
+  'record_shapes',
+  'profile_memory',
+  'with_flops',
+  'with_modules',
+];
 
 export const profilerSwitches: Rule = {
   info: {
     id: 'W6',
     title: 'The profiler itself slows the loop: stacks, shapes or memory on',
     needs: 'trace',
-    looksFor: 'with_stack, record_shapes, profile_memory or with_flops among the trace’s switches, or Python frames in it.',
+    looksFor:
+      'with_stack, record_shapes, profile_memory or with_flops among the trace’s switches, or Python frames in it.',
     why: 'Every frame, shape and allocation recorded costs the host microseconds: host-bound figures are too high, files too large.',
-    fix: { text: 'Record again without them; turn one on when its answer is needed.', code: 'profile(..., with_stack=False, record_shapes=False, profile_memory=False)' },
+    fix: {
+      text: 'Record again without them; turn one on when its answer is needed.',
+      code: 'profile(..., with_stack=False, record_shapes=False, profile_memory=False)',
+    },
     check: 'Nothing in the training changes.',
     cost: 'free',
     risk: 'none',
@@ -29,7 +39,9 @@ export const profilerSwitches: Rule = {
           title: 'the profiler recorded more than a verdict needs',
           confidence: 0.95,
           addresses: null,
-          evidence: [evidence(view, text, frames > 0 ? Math.round(frames) : null, frames > 0 ? 'frames/step' : null)],
+          evidence: [
+            evidence(view, text, frames > 0 ? Math.round(frames) : null, frames > 0 ? 'frames/step' : null),
+          ],
           price: null,
         },
       ],

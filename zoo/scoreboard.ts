@@ -1,0 +1,90 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { diagnose } from '../src/report/diagnose.js';
+import { type CaseScore, type Ratio, scoreCase, share, type Totals, totalsOf } from './score.js';
+import { readTruth, type ZooTruth } from './truth.js';
+
+/**
+ * `npm run zoo [DIR...]`: diagnoses every case under DIR (default: the shipped fixtures) and holds the answers against
+ * what was measured. Exits with 1 when a floor is missed.
+ */
+const FLOOR = { verdict: 0.95, top2: 0.9, gain: 0.6, step: 0.85, falsePromises: 0 };
+
+export async function scoreZoo(directory: string): Promise<{ truth: ZooTruth; scores: CaseScore[] }> {
+  const truth = readTruth(directory);
+  const scores: CaseScore[] = [];
+  for (const run of truth.runs) {
+    const trace = join(directory, run.name, 'rank0.json.gz');
+    if (!existsSync(trace)) continue;
+    scores.push(scoreCase(run, await diagnose([trace], { steps: null, ranks: null, jobs: 1 })));
+  }
+  return { truth, scores };
+}
+
+export function missedFloors(totals: Totals): string[] {
+  const low = (['verdict', 'top2', 'gain', 'step'] as const).filter((k) => share(totals[k]) < FLOOR[k]);
+  return [
+    ...low.map((k) => `${k} ${percent(totals[k])} is below ${Math.round(100 * FLOOR[k])} %`),
+    ...(totals.falsePromises > FLOOR.falsePromises ? [`${totals.falsePromises} false promises`] : []),
+  ];
+}
+
+const percent = (r: Ratio) => `${r.right}/${r.of} (${Math.round(100 * share(r))} %)`;
+const mark = (ok: boolean | null) => (ok === null ? '·' : ok ? '✓' : '✗');
+const times = (x: number | null) => (x === null ? '–' : `×${x < 10 ? x.toFixed(2) : x.toFixed(1)}`);
+const ms = (x: number | null) => (x === null ? '–' : x < 100 ? x.toFixed(2) : x.toFixed(0));
+
+function table(scores: readonly CaseScore[]): string {
+  const head = `${'case'.padEnd(24)} ${'verdict'.padEnd(10)} ${'first fixes'.padEnd(16)} ${'gain: said'.padStart(11)} ${'measured'.padStart(9)}   ${'step: said'.padStart(11)} ${'true'.padStart(8)}`;
+  const rows = scores.map((s) =>
+    [
+      s.name.padEnd(24),
+      `${mark(s.verdict)} ${s.answer}`.padEnd(10),
+      `${mark(s.top2)} ${s.fixes.slice(0, 3).join(' ')}`.padEnd(16),
+      times(s.predicted).padStart(11),
+      times(s.measured).padStart(9),
+      mark(s.gain),
+      ms(s.stepMs).padStart(11),
+      ms(s.trueStepMs).padStart(8),
+      mark(s.step),
+      s.falsePromises.length > 0 ? ` FALSE PROMISE ${s.falsePromises.join(', ')}` : '',
+    ].join(' '),
+  );
+  return [head, ...rows].join('\n');
+}
+
+function summary(totals: Totals): string {
+  return [
+    `verdict ${percent(totals.verdict)}`,
+    `top-2 fix ${percent(totals.top2)}`,
+    `gain within 30 % ${percent(totals.gain)}`,
+    `step within 20 % ${percent(totals.step)}`,
+    `false promises ${totals.falsePromises}`,
+  ].join(' · ');
+}
+
+const shipped = fileURLToPath(new URL('./fixtures', import.meta.url));
+
+async function main(): Promise<void> {
+  const args = process.argv.slice(2);
+  const directories = args.filter((a) => !a.startsWith('--'));
+  const all: CaseScore[] = [];
+  for (const directory of directories.length > 0 ? directories : [shipped]) {
+    const { truth, scores } = await scoreZoo(directory);
+    all.push(...scores);
+    if (args.includes('--json')) process.stdout.write(`${JSON.stringify({ directory, scores }, null, 1)}\n`);
+    else
+      process.stdout.write(
+        `${truth.gpu}, torch ${truth.torch}: ${directory}\n${table(scores)}\n${summary(totalsOf(scores))}\n\n`,
+      );
+  }
+  const totals = totalsOf(all);
+  if (directories.length > 1) process.stdout.write(`all: ${summary(totals)}\n`);
+  const missed = missedFloors(totals);
+  if (missed.length === 0) return;
+  process.stderr.write(`below the floor: ${missed.join('; ')}\n`);
+  process.exitCode = 1;
+}
+
+if (process.argv[1] && fileURLToPath(import.meta.url) === process.argv[1]) await main();

@@ -1,0 +1,43 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** What is known about one case: measured on the machine that recorded it, without the profiler. */
+export interface CaseTruth {
+  readonly name: string;
+  readonly step_ms: number;
+  /** With a synchronise after every step; the median. */
+  readonly step_ms_sync?: number;
+  /** Null: no single answer is right. */
+  readonly bottleneck: string | null;
+  /** Other answers that are right too. */
+  readonly acceptable?: readonly string[];
+  /** Rules that name the planted fault; one of them must be among the first two findings. Empty: nothing is planted. */
+  readonly rules: readonly string[];
+  /** Rules that must not promise a gain here. */
+  readonly not_a_gain: readonly string[];
+  readonly fix?: string;
+  readonly twin?: string;
+  readonly measured_speedup?: number;
+  /** False: step times differed too much between repeats to hold anybody to them. */
+  readonly steady?: boolean;
+  readonly note?: string;
+}
+
+export interface ZooTruth {
+  readonly torch: string;
+  readonly gpu: string;
+  readonly date?: string;
+  readonly runs: readonly CaseTruth[];
+}
+
+export function readTruth(directory: string): ZooTruth {
+  return JSON.parse(readFileSync(join(directory, 'truth.json'), 'utf8'));
+}
+
+/** Free-running and synchronised step times of a steady loop differ by less than this. */
+const STEADY = 0.3;
+
+export function isSteady(truth: CaseTruth): boolean {
+  if (truth.steady !== undefined) return truth.steady;
+  return truth.step_ms_sync === undefined || Math.abs(truth.step_ms_sync / truth.step_ms - 1) <= STEADY;
+}
