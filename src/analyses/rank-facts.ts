@@ -2,18 +2,28 @@ import { median } from '../base/statistics.js';
 import { Category } from '../model/category.js';
 import { kindMask, type Trace } from '../model/trace.js';
 import type { DeviceInfo } from '../model/trace-data.js';
+import { countCollectives } from './detail/collectives.js';
 import { markEagerAttention } from './detail/eager-attention.js';
 import { buildHostTree } from './detail/host-tree.js';
+import { type InputFacts, inputFacts } from './detail/input-facts.js';
 import { type OperatorTotal, totalOperators } from './detail/operators.js';
+import { findSilences, operatorSpans, type Silence } from './detail/silences.js';
 import { type GpuUnions, gpuUnions } from './gpu-unions.js';
 import { classifyNames } from './kernels/classify.js';
 import { buildKernelTable, type KernelTotal } from './kernels/kernel-table.js';
 import { buildPlan } from './replay/build-plan.js';
 import type { Plan } from './replay/plan.js';
-import { accountParts, accountTime, type TimeByClass, totals } from './timeline/accounting.js';
+import {
+  accountHostTime,
+  accountParts,
+  accountTime,
+  type TimeByClass,
+  totals,
+} from './timeline/accounting.js';
 import { orderGpuWork } from './timeline/gpu-work.js';
-import { COMPILE_SPAN, DATA_SPAN, findHostSpans, type HostSpans } from './timeline/host-spans.js';
+import { findHostSpans, type HostSpans, withUnmarkedInput } from './timeline/host-spans.js';
 import { findStepTimes, type StepRange, type StepSource, type StepTime } from './timeline/step-times.js';
+import { findUnmarkedInput } from './timeline/unmarked-input.js';
 
 /** All that rules ask about one rank's trace. Plain data: it moves between threads. Times in ns unless said otherwise. */
 export interface RankFacts {
@@ -50,20 +60,6 @@ export interface StepFacts {
   readonly indices: readonly number[];
 }
 
-export interface InputFacts {
-  /** Requests for a batch, by kind of loader. */
-  readonly inMain: number;
-  readonly inWorkers: number;
-  /** Host time waiting for batches, each step of the window (hidden behind the GPU or not). */
-  readonly waitPerStep: readonly number[];
-  readonly longest: { readonly row: number; readonly ts: number; readonly dur: number } | null;
-  /** Ends of epochs: an exhausted loader is started again. */
-  readonly restarts: readonly { readonly ts: number; readonly dur: number }[];
-  readonly name: string | null;
-  /** Compiling, tuning and loading code, a step. */
-  readonly compile: { readonly ns: number; readonly count: number; readonly name: string | null };
-}
-
 /** A few consecutive steps in full: enough to play them again, few enough for any size of trace. */
 export interface DetailFacts {
   readonly plan: Plan | null;
@@ -75,7 +71,7 @@ export interface DetailFacts {
   /** Collectives on the device a step, and how many of them move a few numbers only. */
   readonly collectives: { readonly count: number; readonly scalar: number };
   /** Longest times without any recorded call on the main thread, input waits left out. */
-  readonly silences: readonly { readonly ts: number; readonly dur: number; readonly step: number }[];
+  readonly silences: readonly Silence[];
 }
 
 /** Pieces of GPU work looked at in detail: steps are taken from the first on until there are so many. */
@@ -89,18 +85,24 @@ export interface AnalyseOptions {
 /** Null when the trace has neither host events nor GPU work in it, or the steps asked for are not in it. */
 export function analyseRank(trace: Trace, options: AnalyseOptions): RankFacts | null {
   const work = orderGpuWork(trace);
-  const host = findHostSpans(trace, work);
-  if (host.main < 0 && work.length === 0) return null;
+  const marked = findHostSpans(trace, work);
+  if (marked.main < 0 && work.length === 0) return null;
   const kinds = classifyNames(trace);
-  const times = findStepTimes(trace, work, host, options.steps);
+  const times = findStepTimes(trace, work, marked, options.steps);
   if (times.steps.length === 0) return null;
+  const unmarked = findUnmarkedInput(trace, work, kinds, marked, times);
+  const host = withUnmarkedInput(marked, unmarked);
   const window = windowOf(times.steps, times.begin, times.source);
-  const accounting = accountTime(trace, work, kinds, host, window.from, window.to);
   const perStep = (ns: number) => ns / window.count;
   const detailSteps = detailRange(times.steps);
   const inDetail = times.steps.slice(0, detailSteps);
   const kernels = buildKernelTable(trace, work, kinds, times.stepOf, detailSteps);
   const tree = buildHostTree(trace, host.threads, inDetail[0]!.hostStart, inDetail.at(-1)!.hostEnd);
+  const operators = operatorSpans(tree);
+  const accounting =
+    work.length > 0
+      ? accountTime(trace, work, kinds, host, window.from, window.to)
+      : accountHostTime(operators, host, window.from, window.to);
   const frames = framesOf(trace, host, inDetail);
   const plan = buildPlan({
     ...{ trace, kinds, work, stepOf: times.stepOf, host, tree, frames, steps: inDetail, firstStep: 0 },
@@ -124,7 +126,7 @@ export function analyseRank(trace: Trace, options: AnalyseOptions): RankFacts | 
     timePerStep: accountParts(accounting, window.bounds),
     copies: { toDevice: perStep(accounting.copies.toDevice), toHost: perStep(accounting.copies.toHost) },
     gpu: gpuUnions(trace, work, kinds),
-    input: inputFacts(trace, host, window),
+    input: inputFacts(trace, host, unmarked, window.steps),
     kernels: kernels.list,
     detail:
       tree.length === 0
@@ -133,7 +135,7 @@ export function analyseRank(trace: Trace, options: AnalyseOptions): RankFacts | 
             ...{ plan, steps: detailSteps, operators: totalOperators(trace, tree), frames: frames.length },
             collectives: countCollectives(trace, kinds, plan),
             events: tree.counted.reduce((n, c) => n + c, 0),
-            silences: findSilences(host, inDetail, tree),
+            silences: findSilences(host, inDetail, operators),
           },
   };
 }
@@ -189,79 +191,4 @@ function framesOf(trace: Trace, host: HostSpans, steps: readonly StepTime[]): Fl
     if (data.ts[row]! >= from && data.ts[row]! < to) starts.push(data.ts[row]!);
   }
   return Float64Array.from(starts);
-}
-
-function inputFacts(trace: Trace, host: HostSpans, window: StepWindow): InputFacts {
-  const requests = host.ofKind(DATA_SPAN);
-  const longest = requests.reduce((a, b) => (a && a.end - a.start >= b.end - b.start ? a : b), requests[0]);
-  const waitPerStep = window.steps.map((s) =>
-    requests.reduce(
-      (ns, r) => ns + Math.max(0, Math.min(r.end, s.hostEnd) - Math.max(r.start, s.hostStart)),
-      0,
-    ),
-  );
-  const inside = (ts: number) => ts >= window.steps[0]!.hostStart && ts <= window.steps.at(-1)!.hostEnd;
-  const compiles = host.ofKind(COMPILE_SPAN).filter((s) => inside(s.start));
-  return {
-    inMain: host.loaders.inMain,
-    inWorkers: host.loaders.inWorkers,
-    waitPerStep,
-    longest: longest ? { row: longest.row, ts: longest.start, dur: longest.end - longest.start } : null,
-    restarts: host.restarts
-      .filter((r) => inside(r.start))
-      .map((r) => ({ ts: r.start, dur: r.end - r.start })),
-    name: longest ? trace.name(longest.row) : null,
-    compile: {
-      ns: compiles.reduce((n, s) => n + s.end - s.start, 0) / window.count,
-      count: compiles.length,
-      name: compiles[0] ? trace.name(compiles[0].row) : null,
-    },
-  };
-}
-
-/** A few numbers: losses, norms, counts. */
-const SCALAR_ELEMENTS = 64;
-
-function countCollectives(trace: Trace, kinds: ReturnType<typeof classifyNames>, plan: Plan | null) {
-  if (!plan) return { count: 0, scalar: 0 };
-  const { row, inElements } = trace.data.collectives;
-  const elements = new Map<number, number>();
-  for (let i = 0; i < row.length; i++) elements.set(row[i]!, inElements[i]!);
-  let count = 0;
-  let scalar = 0;
-  for (const r of plan.works.row) {
-    if (kinds[trace.data.name[r]!]?.class !== 'comms') continue;
-    count++;
-    // Kernels without arguments (NaN) never pass.
-    if ((elements.get(r) ?? Number.NaN) <= SCALAR_ELEMENTS) scalar++;
-  }
-  return { count: count / plan.steps.length, scalar: scalar / plan.steps.length };
-}
-
-/** Shorter ones are ordinary Python between operators. */
-const SILENCE_NS = 1_000_000;
-const KEPT_SILENCES = 20;
-
-function findSilences(
-  host: HostSpans,
-  steps: readonly StepTime[],
-  tree: { length: number; row: Uint32Array; start: Float64Array; end: Float64Array; counted: Uint8Array },
-) {
-  const calls: [start: number, end: number][] = [];
-  for (let i = 0; i < tree.length; i++) {
-    // Operators of any training thread count: while backward runs on its own thread the main one only waits.
-    if (tree.counted[i] === 1) calls.push([tree.start[i]!, tree.end[i]!]);
-  }
-  for (const s of host.ofKind(DATA_SPAN)) calls.push([s.start, s.end]);
-  for (const r of host.restarts) calls.push([r.start, r.end]);
-  calls.sort((a, b) => a[0] - b[0]);
-  const silences: { ts: number; dur: number; step: number }[] = [];
-  let now = steps[0]!.hostStart;
-  let step = 0;
-  for (const [start, end] of calls) {
-    while (step + 1 < steps.length && start >= steps[step + 1]!.hostStart) step++;
-    if (start - now >= SILENCE_NS) silences.push({ ts: now, dur: start - now, step: steps[step]!.index });
-    now = Math.max(now, end);
-  }
-  return silences.sort((a, b) => b.dur - a.dur).slice(0, KEPT_SILENCES);
 }

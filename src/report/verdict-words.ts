@@ -98,7 +98,7 @@ const NAMES: Readonly<Record<Bottleneck, string>> = {
 /** What to record so that the next answer is better. */
 export function captureNext({ view, doubts }: Decision): string[] {
   const next: string[] = [];
-  if (!view || !view.facts.hasHostEvents)
+  if (!view?.facts.hasHostEvents)
     next.push('record with ProfilerActivity.CPU and ProfilerActivity.CUDA');
   if (!view || view.facts.steps.source === 'window')
     next.push('call profiler.step() at the end of every step');

@@ -58,6 +58,28 @@ export function accountTime(
   };
 }
 
+/**
+ * The same for a job without GPU: what computes are operators on the training threads; what lies between them is Python's.
+ * `operators`: their union.
+ */
+export function accountHostTime(operators: Spans, host: HostSpans, from: number, to: number): Accounting {
+  const { waits } = host;
+  const waiting = union(union(waits.data, waits.compile), waits.comms);
+  const compute = clip(subtract(operators, waiting), from, to);
+  const none = clip(compute, 0, 0);
+  const busy = union(operators, waiting);
+  const spans = {
+    ...{ compute, comms_transfer: clip(waits.comms, from, to), comms_wait: none, copy: none },
+    ...{
+      idle_data: clip(waits.data, from, to),
+      idle_sync: none,
+      idle_compile: clip(waits.compile, from, to),
+    },
+    ...{ idle_comms: none, idle_host: gapsOf(busy, from, to), idle_other: none },
+  };
+  return { from, to, spans, total: totals((c) => lengthOf(spans[c])), copies: { toDevice: 0, toHost: 0 } };
+}
+
 export function totals(of: (c: TimeClass) => number): TimeByClass {
   return Object.fromEntries(TIME_CLASSES.map((c) => [c, of(c)])) as unknown as TimeByClass;
 }

@@ -88,6 +88,21 @@ export function findHostSpans(trace: Trace, work: GpuWork): HostSpans {
   };
 }
 
+/** The same with input waits that no span marks. */
+export function withUnmarkedInput(host: HostSpans, unmarked: Spans): HostSpans {
+  if (unmarked.length === 0) return host;
+  const { waits } = host;
+  return {
+    ...host,
+    waits: {
+      data: union(waits.data, unmarked),
+      compile: subtract(waits.compile, unmarked),
+      comms: subtract(waits.comms, unmarked),
+      sync: subtract(waits.sync, unmarked),
+    },
+  };
+}
+
 /** The thread with the steps, or with most launches; then every other that launches a share worth naming. */
 function trainingThreads(trace: Trace, work: GpuWork): number[] {
   const { data } = trace;
