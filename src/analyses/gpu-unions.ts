@@ -5,6 +5,7 @@ import type { Trace } from '../model/trace.js';
 import { NO_I32, NO_ID } from '../model/trace-data.js';
 import type { KernelKind } from './kernels/kernel-kind.js';
 import type { GpuWork } from './timeline/gpu-work.js';
+import { WorkSort, workSorts } from './timeline/work-sorts.js';
 
 /** Unions over the file's GPU work, defined as HTA's temporal breakdown is, so that the two can be compared. ns. */
 export interface GpuUnions {
@@ -28,6 +29,7 @@ export function gpuUnions(
 ): GpuUnions | null {
   const until = lastStepEnd(trace);
   const { correlation, name, ts } = trace.data;
+  const sorts = workSorts(kinds);
   const compute = new SpanUnion();
   const comms = new SpanUnion();
   const moves = new SpanUnion();
@@ -38,8 +40,8 @@ export function gpuUnions(
     const launch = work.launchRow[i]!;
     const counts = until === null || (launch < 0 ? correlation[row] === NO_ID : ts[launch]! <= until);
     if (!counts) continue;
-    const kind = kinds[name[row]!];
-    const into = kind?.class === 'comms' ? comms : kind?.source === 'runtime' ? moves : compute;
+    const sort = sorts[name[row]!]!;
+    const into = sort === WorkSort.compute ? compute : sort === WorkSort.comms ? comms : moves;
     into.add(work.start[i]!, work.end[i]!);
     first = Math.min(first, work.start[i]!);
     last = Math.max(last, work.end[i]!);

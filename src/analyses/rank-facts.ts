@@ -1,4 +1,3 @@
-import { median } from '../base/statistics.js';
 import { Category } from '../model/category.js';
 import { kindMask, type Trace } from '../model/trace.js';
 import type { DeviceInfo } from '../model/trace-data.js';
@@ -20,9 +19,10 @@ import {
   type TimeByClass,
   totals,
 } from './timeline/accounting.js';
-import { orderGpuWork } from './timeline/gpu-work.js';
+import { orderGpuWork, workBetween } from './timeline/gpu-work.js';
 import { findHostSpans, type HostSpans, withUnmarkedInput } from './timeline/host-spans.js';
 import { findStepTimes, type StepRange, type StepSource, type StepTime } from './timeline/step-times.js';
+import { detailRange, representative, windowOf } from './timeline/step-window.js';
 import { findUnmarkedInput } from './timeline/unmarked-input.js';
 
 /** All that rules ask about one rank's trace. Plain data: it moves between threads. Times in ns unless said otherwise. */
@@ -47,7 +47,8 @@ export interface RankFacts {
 
 export interface StepFacts {
   readonly source: StepSource;
-  /** Steps the figures are over. */
+  /** Whole steps in the trace, and those that the figures are over. */
+  readonly total: number;
   readonly count: number;
   readonly first: number;
   readonly last: number;
@@ -74,10 +75,6 @@ export interface DetailFacts {
   readonly silences: readonly Silence[];
 }
 
-/** Pieces of GPU work looked at in detail: steps are taken from the first on until there are so many. */
-const DETAIL_WORKS = 40_000;
-const IRREGULAR = 1.5;
-
 export interface AnalyseOptions {
   readonly steps: StepRange | null;
 }
@@ -88,8 +85,9 @@ export function analyseRank(trace: Trace, options: AnalyseOptions): RankFacts | 
   const marked = findHostSpans(trace, work);
   if (marked.main < 0 && work.length === 0) return null;
   const kinds = classifyNames(trace);
-  const times = findStepTimes(trace, work, marked, options.steps);
-  if (times.steps.length === 0) return null;
+  const all = findStepTimes(trace, work, marked, options.steps);
+  if (all.steps.length === 0) return null;
+  const times = { ...all, steps: all.steps.slice(0, representative(all.steps)) };
   const unmarked = findUnmarkedInput(trace, work, kinds, marked, times);
   const host = withUnmarkedInput(marked, unmarked);
   const window = windowOf(times.steps, times.begin, times.source);
@@ -101,7 +99,7 @@ export function analyseRank(trace: Trace, options: AnalyseOptions): RankFacts | 
   const operators = operatorSpans(tree);
   const accounting =
     work.length > 0
-      ? accountTime(trace, work, kinds, host, window.from, window.to)
+      ? accountTime(trace, workBetween(work, window.from, window.to), kinds, host, window.from, window.to)
       : accountHostTime(operators, host, window.from, window.to);
   const frames = framesOf(trace, host, inDetail);
   const plan = buildPlan({
@@ -116,7 +114,13 @@ export function analyseRank(trace: Trace, options: AnalyseOptions): RankFacts | 
     hasGpuWork: work.length > 0,
     hasHostEvents: tree.length > 0,
     steps: {
-      ...{ source: times.source, count: window.count, cut: times.cut, irregular: window.irregular },
+      ...{
+        source: times.source,
+        total: all.steps.length,
+        count: window.count,
+        cut: times.cut,
+        irregular: window.irregular,
+      },
       ...{ first: window.steps[0]!.index, last: window.steps.at(-1)!.index },
       profiled: perStep(window.to - window.from),
       periods: window.bounds.slice(1).map((end, i) => end - window.bounds[i]!),
@@ -138,40 +142,6 @@ export function analyseRank(trace: Trace, options: AnalyseOptions): RankFacts | 
             silences: findSilences(host, inDetail, operators),
           },
   };
-}
-
-interface StepWindow {
-  readonly from: number;
-  readonly to: number;
-  readonly irregular: boolean;
-  readonly count: number;
-  /** The steps that count, and the times that divide them: one more. */
-  readonly steps: readonly StepTime[];
-  readonly bounds: readonly number[];
-}
-
-/**
- * From the first frontier to the last: then every step is whole on the device. Where steps differ much (a slow batch
- * every few) or there is only one, the first is needed too, from where it began.
- */
-function windowOf(steps: readonly StepTime[], begin: number, source: StepSource): StepWindow {
-  const frontiers = steps.map((s) => s.frontier);
-  const periods = frontiers.map((f, i) => f - (i === 0 ? begin : frontiers[i - 1]!));
-  const irregular =
-    steps.length === 1 || source === 'window' || Math.max(...periods) > IRREGULAR * median(periods);
-  const counted = irregular ? steps : steps.slice(1);
-  const bounds = irregular ? [begin, ...frontiers] : frontiers;
-  return { from: bounds[0]!, to: bounds.at(-1)!, irregular, count: counted.length, steps: counted, bounds };
-}
-
-/** How many steps, from the first on, hold no more than `DETAIL_WORKS`; at least two. */
-function detailRange(steps: readonly StepTime[]): number {
-  let works = 0;
-  for (let i = 0; i < steps.length; i++) {
-    works += steps[i]!.works;
-    if (works > DETAIL_WORKS && i >= 2) return i;
-  }
-  return steps.length;
 }
 
 function deviceOf(trace: Trace): DeviceInfo | null {

@@ -1,12 +1,12 @@
 import type { CheckResult } from '../analyses/health/finding.js';
 import { checkTrace, inputProblem } from '../analyses/health/health.js';
+import { type AnalyseOptions, analyseRank, type RankFacts } from '../analyses/rank-facts.js';
 import {
   type EventLogSummary,
   summariseEventLog,
   summariseTrace,
   type TraceSummary,
 } from '../analyses/summary.js';
-import { type AnalyseOptions, analyseRank, type RankFacts } from '../analyses/rank-facts.js';
 import { InputError } from '../base/input-error.js';
 import type { Problem } from '../base/problem.js';
 import type { EventLog } from '../model/event-log.js';
@@ -69,7 +69,14 @@ export async function runTask(path: string, want: Want, onBytes: OnBytes): Promi
 /** What is wanted of a member; the rest is dropped. */
 function digest({ content, ...member }: MemberResult, want: Want): TaskMember {
   const identity: MemberIdentity = { events: 0, rank: null, window: '' };
-  const nothing = { looksLike: null, traceSummary: null, logSummary: null, facts: null, trace: null, log: null };
+  const nothing = {
+    looksLike: null,
+    traceSummary: null,
+    logSummary: null,
+    facts: null,
+    trace: null,
+    log: null,
+  };
   const base = { ...member, ...nothing, identity, checks: member.problems.map(inputProblem) };
   switch (content.kind) {
     case 'unknown':

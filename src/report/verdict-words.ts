@@ -11,6 +11,8 @@ export interface Decision {
   /** The rank it is taken from; null when no trace could be analysed. */
   readonly view: RankView | null;
   readonly doubts: readonly string[];
+  /** What it would have been, had the evidence been better; the same as `bottleneck` where it is. */
+  readonly guess: Bottleneck;
   /** Used when no finding names a cause. */
   readonly cause: string;
 }
@@ -29,6 +31,7 @@ export function decide(
       shares: null,
       view: null,
       doubts: ['nothing to analyse was recorded'],
+      guess: 'unknown',
       cause: 'no-evidence',
     };
   }
@@ -38,7 +41,8 @@ export function decide(
   return {
     ...{ view, shares, doubts, confidence: verdict.confidence },
     bottleneck: sure ? verdict.bottleneck : 'unknown',
-    second: sure ? second : verdict.bottleneck,
+    second: sure ? second : null,
+    guess: verdict.bottleneck,
     cause: sure ? CAUSES[verdict.bottleneck] : 'evidence-does-not-decide',
   };
 }
@@ -57,49 +61,42 @@ const CAUSES: Readonly<Record<Bottleneck, string>> = {
 const percent = (share: number) => `${Math.round(share * 100)} %`;
 
 /** The answer for a person, one sentence. */
-export function inWords({ bottleneck, shares, doubts, view, second }: Decision): string {
+export function inWords({ bottleneck, guess, shares, doubts, view }: Decision): string {
   if (bottleneck === 'unknown' || !shares || !view) {
-    return `Unknown: ${doubts[0] ?? 'the evidence does not decide'}`;
+    const best = guess === 'unknown' ? '' : ` (best guess: ${guess})`;
+    return `Unknown: ${doubts[0] ?? 'the evidence does not decide'}${best}`;
   }
-  const also = second && second !== bottleneck ? `; ${NAMES[second]} is close behind` : '';
-  const { time, step } = view;
+  const onGpu = view.facts.hasGpuWork;
   switch (bottleneck) {
     case 'gpu':
-      return `GPU-bound: the GPU computes ${percent(shares.gpu)} of every step${also}`;
+      return `GPU-bound: the GPU computes ${percent(shares.gpu)} of every step`;
     case 'compute':
-      return `Compute-bound: operators on the CPU take ${percent(shares.gpu)} of every step${also}`;
-    case 'data': {
-      const copying = time.copy > time.idle_data;
-      const what = copying ? 'the GPU waits for batches to be copied to it' : 'the GPU waits for input';
-      return `Data-bound: ${percent(shares.data)} of every step ${what}${also}`;
-    }
+      return `Compute-bound: operators on the CPU take ${percent(shares.gpu)} of every step`;
+    case 'data':
+      return `Data-bound: ${percent(shares.data)} of every step ${onGpu ? 'the GPU' : 'the job'} waits for ${inputOf(view)}`;
     case 'comms':
-      return `Comms-bound: ${percent(shares.comms)} of every step is communication that nothing hides${also}`;
-    default: {
-      const compiling = time.idle_compile > time.idle_host + time.idle_sync;
-      const what = compiling ? 'waits for code to be compiled' : 'waits for the host to launch work';
-      const idle = (time.idle_host + time.idle_sync + time.idle_compile) / step;
-      return `Host-bound: ${percent(Math.max(idle, shares.host))} of every step the GPU ${what}${also}`;
-    }
+      return `Comms-bound: ${percent(shares.comms)} of every step is communication that nothing hides`;
+    default:
+      return onGpu
+        ? `Host-bound: ${percent(shares.host)} of every step the GPU waits for ${hostWorkOf(view)}`
+        : `Host-bound: ${percent(shares.host)} of every step passes outside operators, in Python`;
   }
 }
 
-const NAMES: Readonly<Record<Bottleneck, string>> = {
-  ...{
-    gpu: 'computing',
-    compute: 'computing',
-    data: 'input',
-    comms: 'communication',
-    host: 'the host',
-    unknown: 'something else',
-  },
-};
+function inputOf({ time, facts }: RankView): string {
+  if (time.copy > time.idle_data) return 'batches to be copied to it';
+  return facts.input.inMain + facts.input.inWorkers > 0 ? 'DataLoader.__next__' : 'input';
+}
+
+function hostWorkOf({ time }: RankView): string {
+  if (time.idle_compile > time.idle_host + time.idle_sync) return 'code to be compiled';
+  return time.idle_sync > time.idle_host ? 'the host to come back from a read' : 'the host to launch work';
+}
 
 /** What to record so that the next answer is better. */
 export function captureNext({ view, doubts }: Decision): string[] {
   const next: string[] = [];
-  if (!view?.facts.hasHostEvents)
-    next.push('record with ProfilerActivity.CPU and ProfilerActivity.CUDA');
+  if (!view?.facts.hasHostEvents) next.push('record with ProfilerActivity.CPU and ProfilerActivity.CUDA');
   if (!view || view.facts.steps.source === 'window')
     next.push('call profiler.step() at the end of every step');
   if (view && view.facts.steps.count < 4)

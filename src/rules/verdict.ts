@@ -26,6 +26,8 @@ export const BUSY = 0.85;
 export const WORTH_NAMING = 0.1;
 /** Beside a device that is mostly busy, another class must be at least this part of its time. */
 const BESIDE_GPU = 0.25;
+/** No training step is shorter. */
+const SHORTEST_STEP_NS = 10_000;
 /** A runner-up this close is named too (method 3). */
 const CLOSE = 1.5;
 
@@ -70,6 +72,7 @@ export function judge(view: RankView): RankVerdict {
   if (facts.steps.irregular && facts.steps.count > 1 && facts.steps.count < 6) {
     doubt(0.1, 'steps differ much and there are few of them');
   }
+  if (!(view.step >= SHORTEST_STEP_NS)) doubt(0.6, 'hardly anything happens in the recorded window');
   if (shares.other > 0.3) doubt(0.3 * shares.other, 'much idle time has no recorded reason');
   if (view.baseline && !view.baseline.faithful) doubt(0.1, 'replaying the step does not reproduce it');
   if (!facts.hasHostEvents) doubt(0.25, 'no host events were recorded');

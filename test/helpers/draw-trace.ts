@@ -5,47 +5,101 @@ import { readTrace } from './read-trace.js';
  * A trace drawn as text: one line a track, spans separated by `|`, times in microseconds, `#` a correlation id.
  *
  *     host 1   ProfilerStep#3 0-100 | aten::mm 10-40 | cudaLaunchKernel 15-18 #7
- *     gpu 7    gemm 20-60 #7
+ *     gpu 7    gemm 20-60 #7 | Memcpy DtoH (Device -> Pinned) 60-80 #8 bytes=1024
  *
- * What a span is follows from its name and track, as in real traces.
+ * What a span is follows from its name and track, as in real traces. `x50@20` after the id: fifty of them, each 20 µs
+ * after the one before, with ids that count up.
  */
 export function drawTrace(drawing: string, header: Record<string, unknown> = {}): Trace {
   return new Trace(readTrace(drawJson(drawing, header)).trace);
 }
 
 export function drawJson(drawing: string, header: Record<string, unknown> = {}): string {
-  const events = drawing
-    .split('\n')
-    .map((l) => l.trim())
-    .filter((l) => l !== '')
-    .flatMap(drawTrack);
+  const events = linesOf(drawing).flatMap(drawTrack);
   return JSON.stringify({ schemaVersion: 1, ...header, traceEvents: events });
 }
 
-function drawTrack(line: string): object[] {
-  const [, kind, id, rest] = /^(host|gpu) (\d+)\s+(.*)$/.exec(line) ?? [];
-  if (!kind) throw new Error(`no track: ${line}`);
-  return rest!.split('|').map((span) => drawSpan(kind as 'host' | 'gpu', Number(id), span.trim()));
+/** The same steps over and over: times, step numbers and correlation ids go on counting. */
+export function steps(count: number, every: number, drawing: string): string {
+  return inTurn(...Array.from({ length: count }, () => [drawing, every] as const));
 }
 
-function drawSpan(kind: 'host' | 'gpu', track: number, span: string): object {
-  const [, name, start, end, correlation] = /^(.*?) (-?[\d.]+)-(-?[\d.]+)(?: #(\d+))?$/.exec(span) ?? [];
-  if (!name) throw new Error(`no span: ${span}`);
+/** Drawings one after the other; each is drawn from 0 on and takes so many microseconds. */
+export function inTurn(...parts: readonly (readonly [drawing: string, length: number])[]): string {
+  let from = 0;
+  let step = 0;
+  return parts
+    .map(([drawing, length], part) => {
+      const moved = linesOf(drawing).map((line) => moveTrack(line, from, step, part * IDS_A_PART));
+      from += length;
+      step += drawing.match(/ProfilerStep#/g)?.length ?? 0;
+      return moved.join('\n');
+    })
+    .join('\n');
+}
+
+/** More than a part uses. */
+const IDS_A_PART = 10_000;
+const TRACK = /^(host|gpu) (\d+)\s+(.*)$/;
+const SPAN =
+  /^(.*?) (-?[\d.]+)-(-?[\d.]+)(?: #(\d+))?(?: x(\d+)@([\d.]+))?((?: (?:bytes|elements)=\S+)*)$/;
+
+const linesOf = (drawing: string) =>
+  drawing
+    .split('\n')
+    .map((l) => l.trim())
+    .filter((l) => l !== '');
+
+function moveTrack(line: string, by: number, step: number, ids: number): string {
+  const [, kind, id, rest] = match(TRACK, line, 'track');
+  const spans = rest!.split('|').map((span) => {
+    const [, name, start, end, correlation, count, every, args] = match(SPAN, span.trim(), 'span');
+    const numbered = name!.replace(/^ProfilerStep#(\d+)$/, (_, n) => `ProfilerStep#${Number(n) + step}`);
+    return [
+      `${numbered} ${Number(start) + by}-${Number(end) + by}`,
+      correlation ? ` #${Number(correlation) + ids}` : '',
+      count ? ` x${count}@${every}` : '',
+      args ?? '',
+    ].join('');
+  });
+  return `${kind} ${id}  ${spans.join(' | ')}`;
+}
+
+function drawTrack(line: string): object[] {
+  const [, kind, id, rest] = match(TRACK, line, 'track');
+  return rest!.split('|').flatMap((span) => drawSpans(kind as 'host' | 'gpu', Number(id), span.trim()));
+}
+
+function drawSpans(kind: 'host' | 'gpu', track: number, span: string): object[] {
+  const [, name, start, end, correlation, count, every, more] = match(SPAN, span, 'span');
   const ts = Number(start);
-  const args = {
-    ...(correlation ? { correlation: Number(correlation) } : {}),
-    ...(kind === 'gpu' ? { stream: track, device: 0 } : {}),
-  };
   const place = kind === 'gpu' ? { pid: 0, tid: track } : { pid: 100, tid: track };
-  return {
+  return Array.from({ length: Number(count ?? 1) }, (_, i) => ({
     ph: 'X',
-    cat: categoryFor(kind, name),
+    cat: categoryFor(kind, name!),
     name,
     ...place,
-    ts: ts + 1000,
+    ts: ts + 1000 + i * Number(every ?? 0),
     dur: Number(end) - ts,
-    args,
-  };
+    args: {
+      ...(correlation ? { correlation: Number(correlation) + i } : {}),
+      ...(kind === 'gpu' ? { stream: track, device: 0 } : {}),
+      ...drawArgs(more ?? ''),
+    },
+  }));
+}
+
+const ARG_NAMES: Readonly<Record<string, string>> = { bytes: 'bytes', elements: 'In msg nelems' };
+
+function drawArgs(text: string): Record<string, unknown> {
+  const pairs = [...text.matchAll(/ (\w+)=(\S+)/g)];
+  return Object.fromEntries(pairs.map(([, key, value]) => [ARG_NAMES[key!]!, Number(value)]));
+}
+
+function match(pattern: RegExp, text: string, what: string): readonly (string | undefined)[] {
+  const found = pattern.exec(text);
+  if (!found) throw new Error(`no ${what}: ${text}`);
+  return found;
 }
 
 function categoryFor(kind: 'host' | 'gpu', name: string): string {

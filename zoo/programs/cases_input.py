@@ -19,7 +19,7 @@ Batch = tuple[Tensor, Tensor]
 
 
 def bursty(ctx: Context, prefetch: int) -> Loop:
-    data = BurstyShards(ctx.pick(64, 2), ctx.pick(224, 32), slow_s=ctx.pick(0.3, 0.01))
+    data = BurstyShards(ctx.pick(64, 2), ctx.pick(224, 32), slow_s=ctx.pick(0.4, 0.01))
     return image_classifier(ctx, loader(data, None, ctx.workers(4), prefetch=prefetch))
 
 
@@ -121,7 +121,7 @@ CASES = (
         not_a_gain=("T4",),
         fix="prefetch_factor=8",
         twin="loader_bursty_prefetch8",
-        note="every 7th batch takes 300 ms; the mean rate of 4 workers is sufficient",
+        note="every 7th batch takes 400 ms; the mean rate of 4 workers is sufficient",
         warm=20,
         steps=21,  # three periods
         active=8,
@@ -166,7 +166,7 @@ CASES = (
     Case(
         "h2d_small_copy_ahead",
         copied_ahead,
-        "data",
+        "gpu",
         not_a_gain=("T6-pin",),
         note="twin of h2d_small_nonblocking: the copy overlaps the previous step",
         needs_cuda=True,
@@ -186,7 +186,8 @@ CASES = (
     Case(
         "data_inline_workers",
         lambda ctx: image_classifier(ctx, pictures_by_workers(ctx)),
-        None,
+        "host",
+        rules=("T15", "T18"),
         not_a_gain=("T4",),
         note="twin of data_inline",
         warm=60,

@@ -128,6 +128,7 @@ INPUT = (
         note="twin of data_cpu_w0: num_workers=12",
         warm=60,  # 12 workers hold 48 batches ready; what follows is the rate they can keep up
         steps=24,
+        active=12,  # the workers finish together, so the wait comes once in 12 steps
     ),
     Case(
         "data_io_w0",
@@ -142,10 +143,13 @@ INPUT = (
     Case(
         "data_io_w8",
         lambda ctx: image_classifier(ctx, slow_store(ctx, 8)),
-        None,
+        "data",
+        rules=("T8",),
+        not_a_gain=("T7",),
         note="twin of data_io_w0: num_workers=8",
         warm=40,  # 8 workers hold 32 batches ready
         steps=24,
+        active=8,
     ),
     Case(
         "epoch_respawn",
@@ -183,7 +187,7 @@ INPUT = (
     Case(
         "h2d_pinned",
         lambda ctx: large_copy(ctx, pinned_batches(ctx), non_blocking=True),
-        None,
+        "data",
         not_a_gain=("T6-pin",),
         note="twin: pinned + non_blocking",
         settings=Settings(tf32=True),
@@ -263,7 +267,7 @@ HOST = (
     Case(
         "launch_compiled",
         lambda ctx: small_lm(ctx, 2, 128, compile_mode="reduce-overhead"),
-        None,
+        "host",
         not_a_gain=("T15",),
         note="twin of launch_small: fused optimizer, CUDA graphs",
         warm=12,

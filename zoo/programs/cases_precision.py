@@ -10,10 +10,10 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from context import Context
-from inputs import byte_pictures, cycle, text
+from inputs import byte_pictures, cycle, pictures, text
 from networks_other import GraphNet, gated_norms
 from networks_text import Attention
-from networks_vision import CLASSES, VideoNet, Vit
+from networks_vision import CLASSES, DilatedHead, VideoNet, Vit
 from registry import Case, Loop, Settings
 from training import adamw, classifier, gpt, language_model
 
@@ -62,13 +62,18 @@ def causal_lm(ctx: Context, attention: Attention) -> Loop:
     return language_model(ctx, gpt(ctx, 1024, 6, 16, attention=attention), text(ctx, 32, 1024))
 
 
-def video(ctx: Context) -> Loop:
+def video(ctx: Context, precision: torch.dtype | None = None) -> Loop:
     torch.manual_seed(0)
     frames, pixels, batch = ctx.pick(17, 5), ctx.pick(113, 15), ctx.pick(12, 2)
     clips = ctx.pinned(torch.randn(batch, 3, frames, pixels, pixels))
     labels = ctx.pinned(torch.randint(0, CLASSES, (batch,)))
     model = VideoNet(layers=ctx.pick(6, 2))
-    return classifier(ctx, model, cycle([(clips, labels)]), precision=None)
+    return classifier(ctx, model, cycle([(clips, labels)]), precision=precision)
+
+
+def segmentation(ctx: Context) -> Loop:
+    torch.manual_seed(0)
+    return classifier(ctx, DilatedHead(ctx.pick(256, 8)), pictures(ctx, 16, 260))
 
 
 def graph_network(ctx: Context) -> Loop:
@@ -173,10 +178,10 @@ CASES = (
         "cudnn_benchmark_off",
         video,
         "gpu",
-        rules=("T10", "T13"),
+        not_a_gain=("T10",),
         fix="cudnn.benchmark=True",
         twin="cudnn_benchmark_on",
-        note="3-d convolutions of odd but constant shapes",
+        note="3-d convolutions of odd but constant shapes: cuDNN's first guess is as good",
     ),
     Case(
         "cudnn_benchmark_on",
@@ -184,7 +189,34 @@ CASES = (
         "gpu",
         rules=("T13",),
         not_a_gain=("T10",),
+        fix="bf16 autocast",
+        twin="video_bf16",
         note="twin of cudnn_benchmark_off",
+        settings=Settings(cudnn_benchmark=True),
+    ),
+    Case(
+        "video_bf16",
+        lambda ctx: video(ctx, torch.bfloat16),
+        "gpu",
+        not_a_gain=("T13",),
+        note="twin of cudnn_benchmark_on",
+        settings=Settings(cudnn_benchmark=True),
+    ),
+    Case(
+        "conv_dilated",
+        segmentation,
+        "gpu",
+        rules=("T10",),
+        fix="cudnn.benchmark=True",
+        twin="conv_dilated_benchmark",
+        note="dilated convolutions, constant shapes",
+    ),
+    Case(
+        "conv_dilated_benchmark",
+        segmentation,
+        "gpu",
+        not_a_gain=("T10",),
+        note="twin of conv_dilated",
         settings=Settings(cudnn_benchmark=True),
     ),
     Case(

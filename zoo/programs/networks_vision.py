@@ -84,6 +84,25 @@ class Vit(nn.Module):
         return self.head(self.norm(self.blocks(x)).mean(1))
 
 
+class DilatedHead(nn.Module):
+    """A segmentation head: parallel 3 × 3 convolutions with growing holes, joined."""
+
+    def __init__(self, channels: int, rates: tuple[int, ...] = (6, 12, 18, 24)) -> None:
+        super().__init__()
+        self.stem = nn.Conv2d(3, channels, 7, 4, 3)
+        self.branches = nn.ModuleList(
+            [nn.Conv2d(channels, channels, 3, padding=rate, dilation=rate) for rate in rates]
+        )
+        self.join = nn.Conv2d(len(rates) * channels, channels, 1)
+        self.head = nn.Linear(channels, CLASSES)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = F.relu(self.stem(x))
+        for _ in range(2):
+            x = F.relu(self.join(torch.cat([branch(x) for branch in self.branches], 1)))
+        return self.head(x.mean((2, 3)))
+
+
 class VideoNet(nn.Module):
     """3-d convolutions with channel counts and clip sizes that are no powers of two."""
 

@@ -1,3 +1,4 @@
+import { placeInTable } from '../../model/gpu-links.js';
 import type { Trace } from '../../model/trace.js';
 import type { KernelKind } from '../kernels/kernel-kind.js';
 import type { Plan } from '../replay/plan.js';
@@ -13,15 +14,13 @@ export function countCollectives(
 ) {
   if (!plan) return { count: 0, scalar: 0 };
   const { row, inElements } = trace.data.collectives;
-  const elements = new Map<number, number>();
-  for (let i = 0; i < row.length; i++) elements.set(row[i]!, inElements[i]!);
   let count = 0;
   let scalar = 0;
   for (const r of plan.works.row) {
     if (kinds[trace.data.name[r]!]?.class !== 'comms') continue;
     count++;
     // Kernels without arguments (NaN) never pass.
-    if ((elements.get(r) ?? Number.NaN) <= SCALAR_ELEMENTS) scalar++;
+    if ((inElements[placeInTable(row, r)] ?? Number.NaN) <= SCALAR_ELEMENTS) scalar++;
   }
   return { count: count / plan.steps.length, scalar: scalar / plan.steps.length };
 }

@@ -79,13 +79,14 @@ export function buildHostTree(trace: Trace, threads: readonly number[], from: nu
 function rowsByThread(trace: Trace, threads: readonly number[], from: number, to: number): Uint32Array[] {
   const { data } = trace;
   const inTree = kindMask(data, (c, phase) => phase === 'X' && IN_TREE.includes(c));
-  const lists = new Map(threads.map((t) => [t, [] as number[]]));
+  const { kind, ts, track } = data;
+  const lists = new Array<number[] | undefined>(data.tracks.length);
+  for (const t of threads) lists[t] = [];
   for (let row = 0; row < data.rows; row++) {
-    if (inTree[data.kind[row]!] === 0) continue;
-    const start = data.ts[row]!;
-    if (start >= from && start < to) lists.get(data.track[row]!)?.push(row);
+    const start = ts[row]!;
+    if (start >= from && start < to && inTree[kind[row]!] === 1) lists[track[row]!]?.push(row);
   }
-  return [...lists.values()].map((rows) => sortByTime(Uint32Array.from(rows), data.ts, data.dur));
+  return threads.map((t) => lists[t]!).map((rows) => sortByTime(Uint32Array.from(rows), data.ts, data.dur));
 }
 
 /**

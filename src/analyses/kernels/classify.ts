@@ -1,5 +1,5 @@
-import { Category, isGpuWork } from '../../model/category.js';
-import { kindMask, type Trace } from '../../model/trace.js';
+import { Category } from '../../model/category.js';
+import type { Trace } from '../../model/trace.js';
 import { CLASSES } from './class-rules.js';
 import { communicationSource } from './communication.js';
 import { copyKind } from './copies.js';
@@ -38,10 +38,8 @@ export function classifyName(fullName: string, category: Category): KernelKind {
  */
 export function classifyNames(trace: Trace): readonly (KernelKind | undefined)[] {
   const { data, strings } = trace;
-  const isGpu = kindMask(data, (category, phase) => phase === 'X' && isGpuWork(category));
   const kinds = new Array<KernelKind | undefined>(strings.size).fill(undefined);
-  for (let row = 0; row < data.rows; row++) {
-    if (isGpu[data.kind[row]!] === 0) continue;
+  for (const row of trace.links.work) {
     const id = data.name[row]!;
     kinds[id] ??= classifyName(strings.text(id), trace.category(row));
   }

@@ -1,3 +1,4 @@
+import { placeInTable } from '../../model/gpu-links.js';
 import type { Trace } from '../../model/trace.js';
 import type { GpuWork } from '../timeline/gpu-work.js';
 import type { KernelKind } from './kernel-kind.js';
@@ -31,9 +32,7 @@ export function buildKernelTable(
 ): KernelTable {
   type Open = { -readonly [K in keyof KernelTotal]: KernelTotal[K] };
   const byName = new Map<number, Open>();
-  const bytes = new Map<number, number>();
   const { copies } = trace.data;
-  for (let i = 0; i < copies.row.length; i++) bytes.set(copies.row[i]!, copies.bytes[i]!);
   for (let i = 0; i < work.length; i++) {
     if (stepOf[i]! < 0 || stepOf[i]! >= lastStep) continue;
     const row = work.row[i]!;
@@ -56,8 +55,10 @@ export function buildKernelTable(
     const duration = work.end[i]! - work.start[i]!;
     entry.count++;
     entry.total += duration;
-    const copied = bytes.get(row);
-    if (copied !== undefined && Number.isFinite(copied)) entry.bytes += copied;
+    if (entry.source === 'runtime') {
+      const copied = copies.bytes[placeInTable(copies.row, row)];
+      if (copied !== undefined && Number.isFinite(copied)) entry.bytes += copied;
+    }
     if (duration > entry.longest) {
       entry.longest = duration;
       entry.longestRow = row;

@@ -82,9 +82,11 @@ function callsInOrder({ trace, work, stepOf, tree, firstStep, steps }: PlanInput
     }
   }
   const calls = [...byRow.values()];
+  const synchronises = new Uint8Array(trace.strings.size);
+  for (const id of trace.strings.idsWhere((name) => SYNCHRONISES.test(name))) synchronises[id] = 1;
   for (let place = 0; place < tree.length; place++) {
     const row = tree.row[place]!;
-    if (byRow.has(row) || !SYNCHRONISES.test(trace.name(row))) continue;
+    if (synchronises[trace.data.name[row]!] === 0 || byRow.has(row)) continue;
     calls.push({ row, place, start: tree.start[place]!, end: tree.end[place]!, works: [] });
   }
   return calls.sort((a, b) => a.start - b.start);

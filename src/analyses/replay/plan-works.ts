@@ -1,4 +1,5 @@
 import { median } from '../../base/statistics.js';
+import { placeInTable } from '../../model/gpu-links.js';
 import type { Call, PlanInput } from './build-plan.js';
 import type { PlanWorks } from './plan.js';
 
@@ -71,7 +72,7 @@ export function layOutWorks(input: PlanInput, calls: readonly Call[], begin: num
     if (called[w]! + launchLatency >= previousEnd[w]!) latency[w] = sinceCall;
     else gap[w] = sinceStream;
   }
-  const copied = bytesOf(input);
+  const { copies } = trace.data;
   const works: PlanWorks = {
     ...{
       length: order.length,
@@ -83,7 +84,7 @@ export function layOutWorks(input: PlanInput, calls: readonly Call[], begin: num
       afterGap,
     },
     ...{ roles, row, kernel: Uint32Array.from(row, (r) => input.kernelOf(trace.data.name[r]!)) },
-    bytes: Float64Array.from(row, (r) => copied.get(r) ?? 0),
+    bytes: Float64Array.from(row, (r) => copies.bytes[placeInTable(copies.row, r)] || 0),
     step: Int32Array.from(order, (i) => stepOf[i]! - firstStep),
   };
   return { works, observed, streamBusyUntil: busyUntil };
@@ -156,11 +157,4 @@ function endsJustBefore(
     if (cause < 0 || observed.end[w]! > observed.end[cause]!) cause = w;
   }
   return cause;
-}
-
-function bytesOf({ trace }: PlanInput): Map<number, number> {
-  const { row, bytes } = trace.data.copies;
-  const map = new Map<number, number>();
-  for (let i = 0; i < row.length; i++) map.set(row[i]!, bytes[i]!);
-  return map;
 }

@@ -10,8 +10,10 @@ import {
 } from '../../base/intervals.js';
 import type { Trace } from '../../model/trace.js';
 import type { KernelKind } from '../kernels/kernel-kind.js';
+import { blameGaps } from './blame.js';
 import type { GpuWork } from './gpu-work.js';
 import type { HostSpans } from './host-spans.js';
+import { WorkSort, workSorts } from './work-sorts.js';
 
 /** Every instant belongs to exactly one of these. The names are the report's. */
 export const TIME_CLASSES = [
@@ -101,6 +103,7 @@ function busySpans(
   to: number,
 ) {
   const { name } = trace.data;
+  const sorts = workSorts(kinds);
   const unions = {
     ...{ compute: new SpanUnion(), comms: new SpanUnion(), copy: new SpanUnion() },
     ...{ toDevice: new SpanUnion(), toHost: new SpanUnion() },
@@ -109,106 +112,17 @@ function busySpans(
     const start = Math.max(from, work.start[i]!);
     const end = Math.min(to, work.end[i]!);
     if (!(end > start)) continue;
-    const kind = kinds[name[work.row[i]!]!];
-    if (kind?.class === 'comms') unions.comms.add(start, end);
-    else if (kind?.source !== 'runtime') unions.compute.add(start, end);
+    const sort = sorts[name[work.row[i]!]!]!;
+    if (sort === WorkSort.compute) unions.compute.add(start, end);
+    else if (sort === WorkSort.comms) unions.comms.add(start, end);
     else {
       unions.copy.add(start, end);
-      if (kind.copy?.direction === 'HtoD') unions.toDevice.add(start, end);
-      else if (kind.copy?.direction === 'DtoH') unions.toHost.add(start, end);
+      if (sort === WorkSort.toDevice) unions.toDevice.add(start, end);
+      else if (sort === WorkSort.toHost) unions.toHost.add(start, end);
     }
   }
   return {
     ...{ compute: unions.compute.finish(), comms: unions.comms.finish(), copy: unions.copy.finish() },
     ...{ toDevice: unions.toDevice.finish(), toHost: unions.toHost.finish() },
   };
-}
-
-/**
- * Idle time is the fault of what delayed the next work: what the launching thread did until it launched it. From the
- * launch on it is the launch's own latency; a gap before work that was queued already is nobody's on the host.
- */
-function blameGaps(trace: Trace, work: GpuWork, host: HostSpans, gaps: Spans) {
-  const { ts } = trace.data;
-  const { waits } = host;
-  const known = [
-    [new SpanWalker(waits.data), new SpanUnion()],
-    [new SpanWalker(waits.compile), new SpanUnion()],
-    [new SpanWalker(waits.comms), new SpanUnion()],
-    [new SpanWalker(waits.sync), new SpanUnion()],
-  ] as const;
-  const hostTime = new SpanUnion();
-  const other = new SpanUnion();
-  let next = 0;
-  for (let g = 0; g < gaps.length; g++) {
-    const start = gaps.start[g]!;
-    const end = gaps.end[g]!;
-    while (next < work.length && work.start[next]! < end) next++;
-    const launchRow = next < work.length ? work.launchRow[next]! : -1;
-    // After the last work, and before work whose launch was not recorded, the host is blamed up to the end.
-    const launched = launchRow < 0 ? end : ts[launchRow]!;
-    if (launched <= start) {
-      other.add(start, end);
-      continue;
-    }
-    const until = Math.min(end, launched);
-    let from = start;
-    // Walks from one known wait to the next; what lies between is the host's own work.
-    while (from < until) {
-      let first = -1;
-      let firstStart = until;
-      for (let k = 0; k < known.length; k++) {
-        const at = known[k]![0].next(from);
-        if (at < firstStart) {
-          first = k;
-          firstStart = at;
-        }
-      }
-      addHost(from, firstStart);
-      if (first < 0) break;
-      const [walker, into] = known[first]!;
-      const stop = Math.min(until, walker.end());
-      into.add(firstStart, stop);
-      from = stop;
-    }
-    hostTime.add(until, end);
-  }
-  /** Python between operators is the host's too; outside everything recorded nothing is known. */
-  function addHost(from: number, to: number): void {
-    const recordedFrom = Math.max(from, host.from);
-    const recordedTo = Math.min(to, host.to);
-    if (!(recordedTo > recordedFrom)) {
-      other.add(from, to);
-      return;
-    }
-    other.add(from, recordedFrom);
-    hostTime.add(recordedFrom, recordedTo);
-    other.add(recordedTo, to);
-  }
-  return {
-    idle_data: known[0][1].finish(),
-    idle_compile: known[1][1].finish(),
-    idle_comms: known[2][1].finish(),
-    idle_sync: known[3][1].finish(),
-    idle_host: hostTime.finish(),
-    idle_other: other.finish(),
-  };
-}
-
-/** Walks through disjoint spans as time goes on. */
-class SpanWalker {
-  #at = 0;
-  constructor(readonly spans: Spans) {}
-
-  /** Start of the first span that ends after `from`, or `from` itself when inside one. Infinity: none. */
-  next(from: number): number {
-    const { start, end, length } = this.spans;
-    while (this.#at < length && end[this.#at]! <= from) this.#at++;
-    return this.#at < length ? Math.max(from, start[this.#at]!) : Number.POSITIVE_INFINITY;
-  }
-
-  /** End of the span found last. */
-  end(): number {
-    return this.spans.end[this.#at]!;
-  }
 }

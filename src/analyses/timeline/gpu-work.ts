@@ -1,3 +1,4 @@
+import { placeInTable } from '../../model/gpu-links.js';
 import { sortByTime } from '../../model/time-order.js';
 import type { Trace } from '../../model/trace.js';
 
@@ -32,23 +33,41 @@ export function orderGpuWork(trace: Trace): GpuWork {
   return { length, row, start, end, launchRow };
 }
 
-/** Work rows ascend in the links: the place of a row is found by halving, and is usually the next one. */
-function launchLookup(trace: Trace): (row: number) => number {
-  const { work, launch } = trace.links;
-  let at = 0;
-  return (row) => {
-    if (work[at] !== row) at = work[at + 1] === row ? at + 1 : placeOf(work, row);
-    return launch[at]!;
+/** Long kernels that began this many places earlier may still run. */
+const OVERLAPPING = 256;
+
+/** The part that may run in some time, the next work after it included. */
+export function workBetween(work: GpuWork, from: number, to: number): GpuWork {
+  const first = Math.max(0, firstFrom(work.start, from) - OVERLAPPING);
+  const last = Math.min(work.length, firstFrom(work.start, to) + 1);
+  if (first === 0 && last === work.length) return work;
+  return {
+    length: last - first,
+    row: work.row.subarray(first, last),
+    start: work.start.subarray(first, last),
+    end: work.end.subarray(first, last),
+    launchRow: work.launchRow.subarray(first, last),
   };
 }
 
-function placeOf(sorted: Uint32Array, value: number): number {
+/** Place of the first value that is not below. */
+function firstFrom(sorted: Float64Array, value: number): number {
   let low = 0;
-  let high = sorted.length - 1;
+  let high = sorted.length;
   while (low < high) {
     const middle = (low + high) >> 1;
     if (sorted[middle]! < value) low = middle + 1;
     else high = middle;
   }
   return low;
+}
+
+/** Work rows ascend in the links: the place of a row is found by halving, and is usually the next one. */
+function launchLookup(trace: Trace): (row: number) => number {
+  const { work, launch } = trace.links;
+  let at = 0;
+  return (row) => {
+    if (work[at] !== row) at = work[at + 1] === row ? at + 1 : placeInTable(work, row);
+    return launch[at]!;
+  };
 }

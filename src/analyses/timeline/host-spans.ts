@@ -210,12 +210,19 @@ function findRestarts(trace: Trace, work: GpuWork, data: readonly HostSpan[], ma
   const requests = data.filter((s) => s.track === main);
   if (requests.length < 2) return [];
   const { ts, track } = trace.data;
-  // Work starts nearly in the order of its launch, so this is nearly sorted already.
-  const launches = Float64Array.from(work.launchRow, (row) =>
-    row >= 0 && track[row] === main ? ts[row]! : Number.NaN,
-  )
-    .filter((t) => !Number.isNaN(t))
-    .sort();
+  let launches = new Float64Array(work.length);
+  let count = 0;
+  let sorted = true;
+  for (let i = 0; i < work.length; i++) {
+    const row = work.launchRow[i]!;
+    if (row < 0 || track[row] !== main) continue;
+    const at = ts[row]!;
+    if (count > 0 && at < launches[count - 1]!) sorted = false;
+    launches[count++] = at;
+  }
+  launches = launches.subarray(0, count);
+  // One thread's work mostly starts in the order of its launches.
+  if (!sorted) launches.sort();
   // Without launches of its own the thread cannot tell a used batch from an exhausted loader.
   if (launches.length === 0) return [];
   const restarts: LoaderRestart[] = [];

@@ -1,3 +1,4 @@
+import { largest, smallest } from '../../base/statistics.js';
 import type { HostStep } from '../../model/steps.js';
 import type { Trace } from '../../model/trace.js';
 import type { GpuWork } from './gpu-work.js';
@@ -98,7 +99,7 @@ export function findStepTimes(
 /** Work per step differs anyway (ragged batches, accumulation): then a small last step says nothing. */
 function varies(steps: readonly StepTime[]): boolean {
   const before = steps.slice(0, -1).map((s) => s.works);
-  return Math.min(...before) < Math.max(...before) * WHOLE_STEP;
+  return smallest(before) < largest(before) * WHOLE_STEP;
 }
 
 type Span = Pick<HostStep, 'index' | 'startNs' | 'endNs'>;

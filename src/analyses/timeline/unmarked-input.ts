@@ -25,7 +25,7 @@ export function findUnmarkedInput(
   const first = new Array<{ at: number; row: number } | undefined>(times.steps.length);
   for (let i = 0; i < work.length; i++) {
     const step = times.stepOf[i]!;
-    if (step < 0 || work.launchRow[i]! < 0) continue;
+    if (step < 0 || step >= first.length || work.launchRow[i]! < 0) continue;
     const at = ts[work.launchRow[i]!]!;
     if (first[step] === undefined || at < first[step].at) first[step] = { at, row: work.row[i]! };
   }

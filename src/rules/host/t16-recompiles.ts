@@ -77,11 +77,15 @@ interface Building {
   readonly longest: OperatorTotal | undefined;
 }
 
+/** Operators that hand over to a library which plans; others that take long compute on the CPU. */
+const MAKES_PLANS =
+  /^aten::(?:_?cudnn|miopen|_?convolution|conv|_scaled_dot|_flash|_efficient|scaled_dot|mm$|addmm$|bmm$|baddbmm$|_thnn|lstm|gru)/;
+
 function builds(view: RankView): Building {
   const { detail } = view.facts;
   if (!detail) return { perStep: 0, longest: undefined };
   const slow = detail.operators.filter(
-    (o) => o.longestSelf >= BUILDS_NS && /^aten::|Backward0$/.test(o.name) && (o.roles & Role.data) === 0,
+    (o) => o.longestSelf >= BUILDS_NS && MAKES_PLANS.test(o.name) && (o.roles & Role.data) === 0,
   );
   return { perStep: slow.reduce((ns, o) => ns + o.self, 0) / detail.steps, longest: slow[0] };
 }

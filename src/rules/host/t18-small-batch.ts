@@ -1,10 +1,16 @@
+import { Role } from '../../analyses/detail/roles.js';
 import { median } from '../../base/statistics.js';
 import { evidence, ms, percent, silent } from '../kit.js';
 import type { Rule } from '../rule.js';
+import type { RankView } from '../run-facts.js';
 
 const BUSY = 0.5;
 const IDLE = 0.3;
 const SHORT_KERNEL_NS = 20_000;
+
+/** Whether there is a backward pass: accumulation and learning rates concern training only. */
+const trains = (view: RankView) =>
+  (view.facts.detail?.operators ?? []).some((o) => (o.roles & Role.backward) !== 0);
 
 export const smallBatch: Rule = {
   info: {
@@ -67,6 +73,15 @@ export const smallBatch: Rule = {
             ),
           ],
           price: null,
+          ...(trains(view)
+            ? {}
+            : {
+                fix: {
+                  text: 'Raise the batch as far as memory and latency allow: the same launches then carry more samples.',
+                  code: 'loader = DataLoader(..., batch_size=4 * batch_size)',
+                },
+                risk: 'memory' as const,
+              }),
         },
       ],
     };

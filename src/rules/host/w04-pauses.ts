@@ -100,7 +100,9 @@ function silences(view: RankView): RankFinding[] {
   );
   if (price && !worthwhile(price)) return [];
   const toHost = copiedToHost(view);
-  const checkpoint = toHost >= CHECKPOINT_BYTES;
+  // Collectives of gloo copy through the host too: then megabytes there say nothing.
+  const communicates = view.time.idle_comms + view.time.comms_transfer > 0;
+  const checkpoint = toHost >= CHECKPOINT_BYTES && !communicates;
   const longest = long[0]!;
   return [
     {
@@ -114,7 +116,7 @@ function silences(view: RankView): RankFinding[] {
         at(
           evidence(
             view,
-            `${long.length} pauses in ${detail.steps} steps, up to ${ms(longest.dur)}, without a single PyTorch call: ${ms(perStep)} a step (${percent(perStep / view.step)})${checkpoint ? `, and ${(toHost / 1e6).toFixed(0)} MB a step are copied to the host` : ''}`,
+            `${count(long.length, 'pause')} in ${count(detail.steps, 'step')}, up to ${ms(longest.dur)}, without a single PyTorch call: ${ms(perStep)} a step (${percent(perStep / view.step)})${checkpoint ? `, and ${(toHost / 1e6).toFixed(0)} MB a step are copied to the host` : ''}`,
             inMs(perStep),
             'ms/step',
           ),
@@ -136,6 +138,8 @@ function silences(view: RankView): RankFinding[] {
     },
   ];
 }
+
+const count = (n: number, what: string) => `${n} ${what}${n === 1 ? '' : 's'}`;
 
 function copiedToHost(view: RankView): number {
   const steps = view.facts.detail?.steps ?? 1;

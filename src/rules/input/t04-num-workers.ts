@@ -38,7 +38,7 @@ export const numWorkers: Rule = {
   },
   check(view) {
     const { input, steps } = view.facts;
-    if (input.inMain === 0) {
+    if (input.inMain === 0 && input.unmarked === 0) {
       return silent(
         input.inWorkers > 0
           ? 'the loader already has workers'
@@ -50,18 +50,27 @@ export const numWorkers: Rule = {
       return silent(`input waits are ${percent(exposed / view.step)} of the step`);
     const fetch = mean(input.waitPerStep);
     const price = priceOf(view, dropInputWaits, (level) => (fetch * HANDOVER) / WORKERS[level]);
+    const idle = view.facts.hasGpuWork ? `${ms(exposed)} of it with the GPU idle` : 'while nothing computes';
+    const share = `${percent(exposed / view.step)} of ${steps.count} ${steps.count === 1 ? 'step' : 'steps'}`;
+    const marked = input.inMain > 0;
+    const where = marked
+      ? '_SingleProcessDataLoaderIter.__next__'
+      : 'from the start of a step to the copy of its batch';
     const seen = evidence(
       view,
-      `_SingleProcessDataLoaderIter.__next__: ${ms(fetch)} a step on the training thread, ${ms(exposed)} of it with the GPU idle (${percent(exposed / view.step)} of ${steps.count} steps)`,
+      `${where}: ${ms(fetch)} a step on the training thread, ${idle} (${share})`,
       inMs(exposed),
       'ms/step',
     );
     return {
       findings: [
         {
-          id: 'num-workers-zero',
-          title: 'num_workers=0 loads every batch on the training thread',
-          confidence: 0.97,
+          id: marked ? 'num-workers-zero' : 'input-on-training-thread',
+          title: marked
+            ? 'num_workers=0 loads every batch on the training thread'
+            : 'each batch is made on the training thread before the step',
+          // Without a loader's span the beginning of a step is taken for it.
+          confidence: marked ? 0.97 : 0.65,
           addresses: 'data',
           evidence: [input.longest ? at(seen, input.longest.ts, input.longest.dur) : seen],
           price,

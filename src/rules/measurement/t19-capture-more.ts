@@ -2,9 +2,10 @@ import { evidence, silent } from '../kit.js';
 import type { Rule } from '../rule.js';
 
 export const CAPTURE = `from torch.profiler import profile, schedule, ProfilerActivity
+done = lambda p: p.export_chrome_trace("trace.json")
 with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA],
-             schedule=schedule(wait=5, warmup=3, active=6),
-             on_trace_ready=lambda p: p.export_chrome_trace("trace.json")) as p:
+             schedule=schedule(wait=5, warmup=3, active=6, repeat=1),
+             on_trace_ready=done) as p:
     for batch in loader:
         train_step(batch)
         p.step()`;

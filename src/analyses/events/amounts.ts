@@ -1,0 +1,35 @@
+import { PHASE_ROLES, type PhaseRole } from './phases.js';
+import { type RankRecords, type RecordedStep, sumOf } from './step-records.js';
+
+/** ns by role, apart for phases timed by the host beside device timings (`RecordedPhase.onHost`). */
+export type Amounts = Readonly<Record<PhaseRole, { readonly device: number; readonly host: number }>>;
+
+/** Micro-steps summed. */
+export function amountsOf(records: RankRecords, step: RecordedStep): Amounts {
+  const amounts = zero();
+  for (const [place, parts] of step.parts) {
+    const { role, onHost } = records.phases[place]!;
+    amounts[role][onHost ? 'host' : 'device'] += sumOf(parts);
+  }
+  return amounts;
+}
+
+export function meanAmounts(all: readonly Amounts[]): Amounts {
+  const mean = zero();
+  for (const role of PHASE_ROLES) {
+    for (const clock of ['device', 'host'] as const) {
+      mean[role][clock] = all.reduce((ns, a) => ns + a[role][clock], 0) / all.length;
+    }
+  }
+  return mean;
+}
+
+/** Both clocks, over the given roles. */
+export function total(amounts: Amounts, roles: readonly PhaseRole[]): number {
+  return roles.reduce((ns, r) => ns + amounts[r].device + amounts[r].host, 0);
+}
+
+function zero(): Record<PhaseRole, { device: number; host: number }> {
+  const entries = PHASE_ROLES.map((r) => [r, { device: 0, host: 0 }]);
+  return Object.fromEntries(entries) as Record<PhaseRole, { device: number; host: number }>;
+}

@@ -1,0 +1,307 @@
+import { describe, expect, it } from 'vitest';
+import { LAUNCH_NOTE } from './notes.js';
+import { analyse, analyseOne, HEADER, ms, msByClass, stepLines, steps } from './testing.js';
+
+describe('files of lmms-engine: four fields', () => {
+  const facts = analyseOne(
+    steps(0, 90, () => ['host_to_device 2', 'training_step 40', 'training_metrics 3'], 10),
+  );
+
+  it('adds what lies beside training_step', () => {
+    expect(facts).toMatchObject({
+      rank: 0,
+      run: null,
+      steps: 10,
+      first: 0,
+      last: 90,
+      stepSource: 'training_step',
+    });
+    expect(ms(facts.step)).toBe(45);
+    expect(msByClass(facts)).toEqual({ compute: 40, copy: 2, idle_sync: 3 });
+  });
+
+  it('says that input was not timed and that launches look like computing', () => {
+    expect(facts.stepIsWhole).toBe(false);
+    expect(facts.dataWaitPerStep).toEqual([]);
+    expect(facts.notes).toContain(LAUNCH_NOTE);
+    expect(facts.notes).toContain(
+      'data_wait was not recorded: waiting for input would be not in the step at all',
+    );
+    expect(facts.notes.join()).toMatch(/only the whole step was timed/);
+  });
+
+  it('sums the records of a step: accumulated gradients keep global_step', () => {
+    const accumulated = analyseOne(steps(0, 4, () => Array(4).fill('training_step 10')));
+    expect(ms(accumulated.step)).toBe(40);
+    expect(accumulated.phases).toEqual([{ name: 'training_step', ns: 40e6, records: 20, clock: 'unknown' }]);
+  });
+});
+
+describe('training_step without start times', () => {
+  it('holds data_wait when both fit', () => {
+    const facts = analyseOne(
+      HEADER,
+      steps(0, 9, () => ['data_wait 30 gpu', 'training_step 40 gpu']),
+    );
+    expect(facts).toMatchObject({ run: 'a', stepIsWhole: true });
+    expect(msByClass(facts)).toEqual({ compute: 10, idle_data: 30 });
+    expect(facts.dataWaitPerStep).toEqual(Array(10).fill(30e6));
+  });
+
+  it('is one part of the step when they do not', () => {
+    const facts = analyseOne(
+      HEADER,
+      steps(0, 9, () => [
+        'data_wait 30',
+        'host_to_device 1',
+        'forward 12',
+        'backward 20',
+        'training_step 40',
+      ]),
+    );
+    expect(ms(facts.step)).toBe(71);
+    expect(msByClass(facts)).toEqual({ compute: 32, copy: 1, idle_data: 30, idle_other: 8 });
+    expect(facts.notes.join()).toMatch(/does not hold the waits/);
+  });
+
+  it('is one part of the step when long waits do not make it longer', () => {
+    const beside = steps(0, 19, (n) => [`data_wait ${n % 4 === 0 ? 30 : 1}`, 'training_step 40']);
+    expect(ms(analyseOne(HEADER, beside).step)).toBeCloseTo(48.25);
+    const held = steps(0, 19, (n) => [
+      `data_wait ${n % 4 === 0 ? 30 : 1}`,
+      `training_step ${n % 4 === 0 ? 40 : 11}`,
+    ]);
+    expect(ms(analyseOne(HEADER, held).step)).toBeCloseTo(18.25);
+  });
+
+  it('lets start times say where a wait lies', () => {
+    const facts = analyseOne(
+      HEADER,
+      steps(0, 90, (n) => [`data_wait 20 +${n * 60} gpu`, `training_step 40 +${n * 60 + 20} gpu`], 10),
+    );
+    expect(ms(facts.step)).toBe(60);
+    expect(msByClass(facts)).toEqual({ compute: 40, idle_data: 20 });
+  });
+
+  it('counts of a host-timed wait only what the device felt', () => {
+    const hidden = steps(0, 19, (n) => [
+      `data_wait ${n % 2 ? 20 : 1} host`,
+      `training_step ${40 + (n % 3)} gpu`,
+    ]);
+    const facts = analyseOne(HEADER, hidden);
+    expect(facts.time.idle_data).toBeLessThan(1e6);
+    expect(facts.notes.join()).toMatch(/steps grow with \d % of it/);
+    const steady = analyseOne(
+      HEADER,
+      steps(0, 19, () => ['data_wait 20 host', 'training_step 40 gpu']),
+    );
+    expect(msByClass(steady)).toEqual({ compute: 20, idle_data: 20 });
+    expect(steady.notes.join()).toMatch(/may be hidden behind the device/);
+  });
+
+  it('sums micro-steps and counts nested phases once', () => {
+    const facts = analyseOne(
+      HEADER,
+      steps(0, 4, () => [
+        ...[0, 1].flatMap((m) => [`data_wait 5 #${m} gpu`, `forward 4 #${m} gpu`, `backward 8 #${m} gpu`]),
+        ...['optimizer 3 gpu', 'collective:all_reduce 6 gpu', 'training_step 40 gpu'],
+      ]),
+    );
+    expect(ms(facts.step)).toBe(40);
+    // 27 of the model, 10 of waits: 3 are left, too few for the collective to be beside backward.
+    expect(msByClass(facts)).toEqual({ compute: 21, comms_transfer: 6, idle_data: 10, idle_other: 3 });
+    expect(facts.phases.find((p) => p.name === 'forward')).toEqual({
+      name: 'forward',
+      ns: 8e6,
+      records: 10,
+      clock: 'gpu',
+    });
+  });
+
+  it('keeps a collective beside the phases of the model where it fits', () => {
+    const lines = steps(0, 4, () => [
+      'forward 10',
+      'backward 20',
+      'collective:all_gather 8',
+      'training_step 40',
+    ]);
+    expect(msByClass(analyseOne(HEADER, lines))).toEqual({ compute: 30, comms_transfer: 8, idle_other: 2 });
+  });
+
+  it('counts a phase timed on both clocks once, on the device', () => {
+    const lines = steps(0, 4, () => [
+      'data_wait 9 host',
+      'data_wait 1 gpu',
+      'training_step 40 gpu',
+      'training_step 41 host',
+    ]);
+    const facts = analyseOne(HEADER, lines);
+    expect(msByClass(facts)).toEqual({ compute: 39, idle_data: 1 });
+  });
+});
+
+describe('start times', () => {
+  it('give the period, with what no phase covers', () => {
+    const facts = analyseOne(
+      HEADER,
+      steps(5, 10, (n) => [
+        ...[
+          `data_wait 10 +${n * 50} gpu`,
+          `forward 10 +${n * 50 + 10} gpu`,
+          `backward 20 +${n * 50 + 20} gpu`,
+        ],
+        ...[`collective:all_reduce 5 +${n * 50 + 38} gpu`, `log 4 +${n * 50 + 44} host`],
+      ]),
+    );
+    expect(facts).toMatchObject({
+      stepSource: 'start-times',
+      steps: 5,
+      first: 5,
+      last: 9,
+      stepIsWhole: true,
+    });
+    expect(ms(facts.step)).toBe(50);
+    // The collective's first 2 ms are in backward.
+    expect(msByClass(facts)).toEqual({
+      compute: 28,
+      comms_transfer: 5,
+      idle_data: 10,
+      idle_host: 4,
+      idle_other: 3,
+    });
+    expect(facts.notes).toContain('what these phases do is not known: log');
+  });
+
+  it('hide a host wait behind the device', () => {
+    // The host fetches from 0 to 15 while the device works on the step before until 10.
+    const lines = steps(0, 9, (n) => [
+      ...[
+        `data_wait 15 +${n * 40} host`,
+        `forward 10 +${n * 40 + 15} gpu`,
+        `backward 25 +${n * 40 + 25} gpu`,
+      ],
+    ]);
+    expect(msByClass(analyseOne(HEADER, lines))).toEqual({ compute: 35, idle_data: 5 });
+  });
+
+  it('are not compared across steps that were not recorded', () => {
+    const facts = analyseOne(
+      HEADER,
+      steps(0, 90, (n) => [`data_wait 1 +${n * 50} gpu`, `training_step 40 +${n * 50} gpu`], 10),
+    );
+    expect(facts).toMatchObject({ stepSource: 'training_step', steps: 10, stepIsWhole: false });
+    expect(ms(facts.step)).toBe(40);
+    expect(facts.notes.join()).toMatch(/50.0 ms a step pass, the phases explain 40.0 ms/);
+  });
+
+  it('are not compared between a run and its resumption', () => {
+    const first = steps(0, 4, (n) => [`training_step 10 +${n * 20} gpu`]);
+    const resumed = steps(3, 8, (n) => [`training_step 10 +${(n - 3) * 30} gpu`]);
+    const facts = analyseOne(HEADER, first, resumed);
+    // 0–1 and 1–2 of the first, 3 to 8 of the second: 2 is followed by a step of another start.
+    expect(facts.steps).toBe(7);
+    expect(ms(facts.step)).toBeCloseTo((2 * 20 + 5 * 30) / 7, 3);
+  });
+
+  it('drop a line that was written twice', () => {
+    const lines = steps(0, 4, (n) => [`training_step 20 +${n * 20} gpu`, `training_step 20 +${n * 20} gpu`]);
+    expect(analyseOne(HEADER, lines).phases[0]).toMatchObject({ ns: 20e6, records: 4 });
+  });
+});
+
+describe('without training_step', () => {
+  it('sums phases, and leaves a cut step out', () => {
+    const whole = steps(0, 19, () => ['data_wait 10', 'forward 10', 'backward 20', 'optimizer 2', 'loss 3']);
+    const facts = analyseOne(HEADER, whole, stepLines(20, 'data_wait 10', 'forward 10'));
+    expect(facts).toMatchObject({ stepSource: 'sum-of-phases', steps: 20, last: 19 });
+    expect(msByClass(facts)).toEqual({ compute: 32, idle_data: 10 });
+  });
+
+  it("does not guess what a user's own phases do", () => {
+    const facts = analyseOne(
+      HEADER,
+      steps(0, 4, () => ['a 10 gpu', 'b 5 host']),
+    );
+    expect(msByClass(facts)).toEqual({ idle_host: 5, idle_other: 10 });
+    expect(facts.notes).toContain('no phase of the model was recorded: computing cannot be told');
+  });
+});
+
+describe('a job without GPU', () => {
+  it('takes the host clock for computing', () => {
+    const facts = analyseOne(
+      HEADER,
+      steps(0, 9, () => ['data_wait 9 host', 'forward 10 host', 'backward 15 host', 'training_step 40 host']),
+    );
+    expect(msByClass(facts)).toEqual({ compute: 25, idle_data: 9, idle_host: 6 });
+    expect(facts.notes.join()).toMatch(/right on a job without GPU only/);
+  });
+
+  it('does not read a host-timed step beside device phases as host-bound', () => {
+    const facts = analyseOne(
+      HEADER,
+      steps(0, 9, () => ['host_to_device 4 gpu', 'training_step 40 host']),
+    );
+    expect(msByClass(facts)).toEqual({ compute: 36, copy: 4 });
+    expect(facts.notes.join()).toMatch(/what the device did cannot be told/);
+  });
+});
+
+describe('which steps count', () => {
+  it('leaves warm-up out, at the beginning only', () => {
+    const lines = steps(0, 19, (n) => [`training_step ${n < 2 ? 900 : n === 10 ? 200 : 40}`]);
+    const facts = analyseOne(HEADER, lines);
+    expect(facts).toMatchObject({ steps: 18, first: 2 });
+    expect(ms(facts.step)).toBeCloseTo(40 + 160 / 18, 3);
+    expect(ms(facts.medianStep)).toBe(40);
+    expect(facts.spread).toBe(0);
+    expect(facts.notes).toContain('left out the first 2 steps: warm-up');
+  });
+
+  it('keeps a first step that is a burst like later ones', () => {
+    const lines = steps(0, 15, (n) => [`data_wait ${n % 4 ? 0 : 100}`, `training_step ${n % 4 ? 20 : 120}`]);
+    const facts = analyseOne(HEADER, lines);
+    expect(facts.steps).toBe(16);
+    expect(ms(facts.step)).toBe(45);
+    expect(msByClass(facts)).toEqual({ compute: 20, idle_data: 25 });
+  });
+
+  it('drops durations that are no durations', () => {
+    const bad = [
+      '{"name":"training_step","step":9,"rank":0,"duration_ms":NaN}',
+      ...stepLines(10, 'training_step -4'),
+    ];
+    const facts = analyseOne(
+      steps(0, 4, () => ['training_step 40']),
+      bad,
+    );
+    expect(facts).toMatchObject({ steps: 5, last: 4, step: 40e6 });
+    expect(facts.notes).toContain('2 records without a usable duration were left out');
+  });
+
+  it('has nothing to say without a usable step', () => {
+    expect(analyse('{"name":"training_step","step":9,"rank":0}')).toEqual([]);
+    expect(analyse(HEADER)).toEqual([]);
+  });
+});
+
+describe('several runs and ranks', () => {
+  it('gives all, the newest last', () => {
+    const facts = analyse(
+      steps(0, 4, () => ['training_step 40']),
+      steps(0, 3, () => ['training_step 20']),
+      '{"whyslow": 1, "run": "later", "rank": 0}',
+      steps(0, 2, () => ['training_step 10', 'training_step 12 r1']),
+    );
+    expect(facts.map((f) => [f.run, f.rank, ms(f.step), f.steps])).toEqual([
+      ...[
+        [null, 0, 40, 5],
+        [null, 0, 20, 4],
+      ],
+      ...[
+        ['later', 0, 10, 3],
+        ['later', 1, 12, 3],
+      ],
+    ]);
+  });
+});

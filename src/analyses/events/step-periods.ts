@@ -1,0 +1,143 @@
+import { median } from '../../base/statistics.js';
+import { type Amounts, amountsOf, total } from './amounts.js';
+import { findLayout, type Layout } from './layout.js';
+import { type PhaseRole, WAIT_ROLES } from './phases.js';
+import type { Part, RankRecords, RecordedStep } from './step-records.js';
+import { countWarmUp } from './warm-up.js';
+
+export type EventStepSource = 'training_step' | 'start-times' | 'sum-of-phases';
+
+/** The steps that count and how long each took. Columns are parallel. */
+export interface StepPeriods {
+  readonly source: EventStepSource;
+  readonly layout: Layout;
+  readonly steps: readonly RecordedStep[];
+  readonly amounts: readonly Amounts[];
+  readonly ns: readonly number[];
+  /** Start of each step; null unless periods come from start times. */
+  readonly starts: readonly number[] | null;
+  readonly warmUp: number;
+  /** ns a step from one recorded step to the next over those that were not recorded; NaN: no such gap. */
+  readonly acrossGaps: number;
+}
+
+/** Below a nanosecond it is no step. */
+const MIN_STEP = 1;
+/** Fewer pairs of neighbours are an accident of sampling. */
+const ENOUGH_PAIRS = 3;
+/** A phase that nearly every step has; a step without it was cut, or a record of it got lost. */
+const REGULAR = 0.9;
+
+interface Candidate {
+  readonly step: RecordedStep;
+  readonly amounts: Amounts;
+  readonly ns: number;
+  readonly start: number;
+}
+
+/** Null when no step can be told. */
+export function findPeriods(records: RankRecords): StepPeriods | null {
+  const candidates = records.steps.map((step) => ({ step, amounts: amountsOf(records, step) }));
+  const withWhole = candidates.filter((c) => total(c.amounts, ['whole']) >= MIN_STEP);
+  const anchors = anchorStarts(records);
+  const pairs = consecutive(records, anchors);
+  const acrossGaps = periodAcrossGaps(records, anchors);
+  if (pairs.length >= ENOUGH_PAIRS || (pairs.length > 0 && pairs.length >= withWhole.length - 1)) {
+    return finish('start-times', records, pairs, acrossGaps);
+  }
+  if (withWhole.length * 2 >= candidates.length) {
+    // Long either way: which of the two is the step is decided without the warm-up.
+    const ns = (a: Amounts) => total(a, ['whole', ...WAIT_ROLES]);
+    const steps = withWhole.map((c) => ({ ...c, ns: ns(c.amounts), start: Number.NaN }));
+    return finish('training_step', records, steps, acrossGaps);
+  }
+  return finish('sum-of-phases', records, summed(records, candidates), acrossGaps);
+}
+
+function finish(
+  source: EventStepSource,
+  records: RankRecords,
+  candidates: readonly Candidate[],
+  acrossGaps: number,
+): StepPeriods | null {
+  if (candidates.length === 0) return null;
+  const waits = candidates.map((c) => total(c.amounts, ['data']));
+  const warmUp = countWarmUp(
+    candidates.map((c) => c.ns),
+    waits,
+  );
+  const kept = candidates.slice(warmUp);
+  const steps = kept.map((c) => c.step);
+  const amounts = kept.map((c) => c.amounts);
+  const layout = findLayout(records, steps, amounts);
+  const isWhole = source === 'training_step' && layout === 'whole';
+  return {
+    ...{ source, layout, steps, amounts, warmUp, acrossGaps },
+    ns: kept.map((c) => (isWhole ? total(c.amounts, ['whole']) : c.ns)),
+    starts: source === 'start-times' ? kept.map((c) => c.start) : null,
+  };
+}
+
+/**
+ * When each step began: the start of the phase that most steps have, of several the first in a step, always the same
+ * one. The device's clock where there is one: a host that runs ahead begins its first steps too fast.
+ */
+function anchorStarts(records: RankRecords): readonly number[] {
+  const counts = countSteps(records, (parts) => parts.some((p) => !Number.isNaN(p.start)));
+  const onDevice = counts.map((n, place) => (records.phases[place]!.onHost ? 0 : n));
+  const usable = onDevice.some((n) => n > 0) ? onDevice : counts;
+  const most = usable.reduce((a, b) => Math.max(a, b), 0);
+  const equals = [...records.phases.keys()].filter((place) => most > 0 && usable[place] === most);
+  const sums = equals.map((place) => records.steps.reduce((sum, s) => sum + (firstStart(s, place) || 0), 0));
+  const anchor = equals[sums.indexOf(sums.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY))] ?? -1;
+  return records.steps.map((s) => firstStart(s, anchor));
+}
+
+/** In how many steps each phase is. */
+function countSteps(records: RankRecords, counts: (parts: readonly Part[]) => boolean): number[] {
+  const of = records.phases.map(() => 0);
+  for (const step of records.steps) {
+    for (const [place, parts] of step.parts) if (counts(parts)) of[place]!++;
+  }
+  return of;
+}
+
+function firstStart(step: RecordedStep, place: number): number {
+  const starts = (step.parts.get(place) ?? []).map((p) => p.start).filter((s) => !Number.isNaN(s));
+  return starts.length === 0 ? Number.NaN : starts.reduce((a, b) => Math.min(a, b));
+}
+
+/** Steps whose successor was recorded too: with every tenth step recorded there are none. */
+function consecutive(records: RankRecords, starts: readonly number[]): Candidate[] {
+  const { steps } = records;
+  return steps.flatMap((step, i) => {
+    const next = steps[i + 1];
+    if (next?.number !== step.number + 1 || next.generation !== step.generation) return [];
+    const [start, ns] = [starts[i]!, starts[i + 1]! - starts[i]!];
+    return ns >= MIN_STEP ? [{ step, amounts: amountsOf(records, step), ns, start }] : [];
+  });
+}
+
+/** Without its parts, and with evaluation and checkpoints in it: a check on the step, not the step. */
+function periodAcrossGaps({ steps }: RankRecords, starts: readonly number[]): number {
+  const periods = steps.flatMap((step, i) => {
+    const next = steps[i + 1];
+    if (!next || next.number === step.number + 1 || next.generation !== step.generation) return [];
+    return [(starts[i + 1]! - starts[i]!) / (next.number - step.number)];
+  });
+  return median(periods.filter((p) => p >= MIN_STEP));
+}
+
+/** Phases one after the other. Collectives and the user's own lie in the model's phases where there are any. */
+function summed(records: RankRecords, all: readonly { step: RecordedStep; amounts: Amounts }[]): Candidate[] {
+  const counted: PhaseRole[] = [...WAIT_ROLES, 'compute'];
+  if (!all.some((c) => total(c.amounts, ['compute']) >= MIN_STEP)) counted.push('comms', 'own');
+  const inSteps = countSteps(records, () => true);
+  const regular = [...records.phases.keys()].filter(
+    (p) => counted.includes(records.phases[p]!.role) && inSteps[p]! >= REGULAR * records.steps.length,
+  );
+  return all
+    .filter((c) => regular.every((p) => c.step.parts.has(p)))
+    .map((c) => ({ ...c, ns: total(c.amounts, counted), start: Number.NaN }))
+    .filter((c) => c.ns >= MIN_STEP);
+}

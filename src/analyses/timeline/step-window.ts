@@ -1,0 +1,63 @@
+import { largest, median } from '../../base/statistics.js';
+import type { StepSource, StepTime } from './step-times.js';
+
+/** The steps that figures are over, and the times that divide them. */
+export interface StepWindow {
+  readonly from: number;
+  readonly to: number;
+  /** Some steps take far longer than others. */
+  readonly irregular: boolean;
+  readonly count: number;
+  readonly steps: readonly StepTime[];
+  /** One more than steps: where each begins, and where the last ends. */
+  readonly bounds: readonly number[];
+}
+
+const IRREGULAR = 1.5;
+
+/**
+ * From the first frontier to the last: then every step is whole on the device. Where steps differ much (a slow batch
+ * every few) or there is only one, the first is needed too, from where it began.
+ */
+export function windowOf(steps: readonly StepTime[], begin: number, source: StepSource): StepWindow {
+  const frontiers = steps.map((s) => s.frontier);
+  const periods = frontiers.map((f, i) => f - (i === 0 ? begin : frontiers[i - 1]!));
+  const irregular =
+    steps.length === 1 || source === 'window' || largest(periods) > IRREGULAR * median(periods);
+  const counted = irregular ? steps : steps.slice(1);
+  const bounds = irregular ? [begin, ...frontiers] : frontiers;
+  return { from: bounds[0]!, to: bounds.at(-1)!, irregular, count: counted.length, steps: counted, bounds };
+}
+
+/** Pieces of GPU work that figures are over, when the steps are alike. */
+const ENOUGH_WORKS = 60_000;
+const ENOUGH_STEPS = 8;
+/** How far the mean of the first steps may be from that of all. */
+const ALIKE = 0.05;
+
+/**
+ * How many steps, from the first on, speak for all: hundreds of equal steps say no more than a few dozen. Where the
+ * first ones differ from the rest in their mean time, all of them count.
+ */
+export function representative(steps: readonly StepTime[]): number {
+  const n = stepsWithin(steps, ENOUGH_WORKS, ENOUGH_STEPS);
+  if (n === steps.length) return n;
+  const meanOf = (last: number) => (steps[last]!.frontier - steps[0]!.frontier) / last;
+  return Math.abs(meanOf(n - 1) / meanOf(steps.length - 1) - 1) <= ALIKE ? n : steps.length;
+}
+
+/** Pieces of GPU work looked at in detail. */
+const DETAIL_WORKS = 12_000;
+const DETAIL_STEPS = 3;
+
+export const detailRange = (steps: readonly StepTime[]) => stepsWithin(steps, DETAIL_WORKS, DETAIL_STEPS);
+
+/** How many steps, from the first on, launch no more than so much work; but at least a few. */
+function stepsWithin(steps: readonly StepTime[], works: number, least: number): number {
+  let sum = 0;
+  for (let i = 0; i < steps.length; i++) {
+    sum += steps[i]!.works;
+    if (sum > works && i >= least) return i;
+  }
+  return steps.length;
+}

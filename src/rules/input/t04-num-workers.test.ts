@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest';
+import { drawView, expectGain, fires, silence } from '../../../test/helpers/draw-run.js';
+import { steps } from '../../../test/helpers/draw-trace.js';
+import { numWorkers } from './t04-num-workers.js';
+
+/** 100 ms to make a batch; 10 ms to compute with it, which the next batch hides. */
+const LOADS_IN_MAIN = `
+  host 1  ProfilerStep#1 0-100100 | enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__ 0-100000
+  host 1  cudaLaunchKernel 100000-100020 #1
+  gpu 7   gemm 100030-110030 #1`;
+/** 1 ms to make a batch, 49 ms to compute. */
+const FAST_LOADER = `
+  host 1  ProfilerStep#1 0-50000 | enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__ 0-1000
+  host 1  cudaLaunchKernel 1000-1020 #1 | cudaStreamSynchronize 1030-50000
+  gpu 7   gemm 1030-49990 #1`;
+
+const EXPECTED = { id: 'num-workers-zero', addresses: 'data', unit: 'ms/step', placed: true } as const;
+
+describe('T4: num_workers=0', () => {
+  it('prices eight workers: 100 ms * 1.1 / 8 = 13.75 ms, longer than the 10 ms of computing', () => {
+    const found = fires(numWorkers, drawView(steps(4, 100100, LOADS_IN_MAIN)), EXPECTED);
+    expectGain(found, 100.1 / 13.75);
+    expect(found.evidence[0]!.value).toBeCloseTo(90, 0);
+    expect(found.evidence[0]!.dur_ns).toBe(100e6);
+  });
+
+  it('cannot be faster than computing: 100 ms to load, 50 ms to compute', () => {
+    const slow = LOADS_IN_MAIN.replace('100030-110030', '100030-150030');
+    expectGain(fires(numWorkers, drawView(steps(4, 100100, slow)), EXPECTED), 100.1 / 50);
+  });
+
+  it.each([
+    [
+      'workers load already',
+      /already has workers/,
+      steps(4, 100100, LOADS_IN_MAIN.replace('_SingleProcess', '_MultiProcessing')),
+    ],
+    [
+      'there is no loader',
+      /no DataLoader/,
+      steps(4, 100100, LOADS_IN_MAIN.replace(/enumerate\S+/, 'aten::rand')),
+    ],
+    ['batches are quickly made', /input waits are/, steps(4, 50000, FAST_LOADER)],
+  ])('is silent when %s', (_, reason, drawing) => {
+    expect(silence(numWorkers, drawView(drawing))).toMatch(reason);
+  });
+});

@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest';
+import { drawView, expectGain, fires, silence } from '../../../test/helpers/draw-run.js';
+import { steps } from '../../../test/helpers/draw-trace.js';
+import { tf32 } from './t09-tf32.js';
+import { fusedAttention } from './t14-fused-attention.js';
+
+const GEMM = 'nvjet_tst_256x128_64x4';
+/** Six linear layers of 2 ms, then attention written out: product, softmax, product, 10 ms each. */
+const WRITTEN_OUT = `
+  host 1  ProfilerStep#1 0-42200 | aten::linear 0-9 x6@10 | aten::bmm 100-130 | aten::softmax 140-170 | aten::bmm 180-210
+  host 1  cudaLaunchKernel 2-8 #1 x6@10 | cudaLaunchKernel 110-120 #7 | cudaLaunchKernel 150-160 #8
+  host 1  cudaLaunchKernel 190-200 #9 | cudaDeviceSynchronize 220-42110
+  gpu 7   ${GEMM} 100-2100 #1 x6@2000 | ${GEMM} 12100-22100 #7 | softmax_warp_forward 22100-32100 #8
+  gpu 7   ${GEMM} 32100-42100 #9`;
+const FUSED = `
+  host 1  ProfilerStep#1 0-42200 | aten::linear 0-9 x6@10 | aten::scaled_dot_product_attention 100-130
+  host 1  cudaLaunchKernel 2-8 #1 x6@10 | cudaLaunchKernel 110-120 #7 | cudaDeviceSynchronize 140-42110
+  gpu 7   ${GEMM} 100-2100 #1 x6@2000 | flash_fwd_kernel 12100-42100 #7`;
+/** A classifier's softmax between two linear layers is no attention. */
+const NO_ATTENTION = WRITTEN_OUT.replaceAll('aten::bmm', 'aten::mm');
+
+const EXPECTED = { id: 'unfused-attention', addresses: 'gpu', unit: 'ms/step', placed: true } as const;
+
+describe('T14: fused attention', () => {
+  it('prices 16-bit products at 0.6 of their time, and everything between them as gone', () => {
+    const found = fires(fusedAttention, drawView(steps(4, 42200, WRITTEN_OUT)), EXPECTED);
+    expectGain(found, 42.2 / (12.2 + 0.6 * 20));
+    expect(found.evidence[0]).toMatchObject({ value: 30, dur_ns: 10e6 });
+  });
+
+  it('prices plain fp32 products by the FLOPs of a fused kernel in fp32, like the rest of the model', () => {
+    const drawing = WRITTEN_OUT.replaceAll(GEMM, 'ampere_sgemm_128x64_tn');
+    const found = fires(fusedAttention, drawView(steps(4, 42200, drawing)), EXPECTED);
+    expectGain(found, 42.2 / (12.2 + (0.6 / 0.75) * 20));
+  });
+
+  it('keeps its products to itself: T9 sees only the linear layers', () => {
+    const view = drawView(steps(4, 42200, WRITTEN_OUT.replaceAll(GEMM, 'ampere_sgemm_128x64_tn')));
+    const found = fires(tf32, view, { ...EXPECTED, id: 'tf32-off' });
+    expect(found.evidence[0]!.value).toBe(12);
+  });
+
+  it.each([
+    ['kernels are fused', /runs in fused kernels/, FUSED],
+    ['there is no attention', /no attention by math/, NO_ATTENTION],
+  ])('is silent when %s', (_, reason, drawing) => {
+    expect(silence(fusedAttention, drawView(steps(4, 42200, drawing)))).toMatch(reason);
+  });
+});

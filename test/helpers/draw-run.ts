@@ -1,0 +1,92 @@
+import { expect } from 'vitest';
+import { analyseRank } from '../../src/analyses/rank-facts.js';
+import type { Bottleneck } from '../../src/rules/finding.js';
+import { viewRank } from '../../src/rules/rank-view.js';
+import type { RankFinding, Rule, RuleResult } from '../../src/rules/rule.js';
+import type { RankView, RunFacts } from '../../src/rules/run-facts.js';
+import { drawTrace } from './draw-trace.js';
+
+/** Headers as the profiler writes them. */
+export const H200 = onDevice('NVIDIA H200', 9, 0, 150_109_880_320);
+export const V100 = onDevice('Tesla V100-SXM2-32GB', 7, 0, 34_079_637_504);
+export const P100 = onDevice('Tesla P100-PCIE-16GB', 6, 0, 17_066_885_120);
+
+function onDevice(name: string, computeMajor: number, computeMinor: number, totalGlobalMem: number) {
+  return { deviceProperties: [{ id: 0, name, totalGlobalMem, computeMajor, computeMinor }] };
+}
+
+export interface DrawOptions {
+  readonly header?: Record<string, unknown>;
+  /** A step measured without the profiler. The drawn step itself: recording cost nothing, figures are exact. */
+  readonly unprofiledMs?: number;
+  readonly rank?: number;
+}
+
+/** A drawing as rules see it. */
+export function drawView(drawing: string, { header = H200, unprofiledMs, rank = 0 }: DrawOptions = {}): RankView {
+  const facts = analyseRank(drawTrace(drawing, header), { steps: null });
+  if (!facts) throw new Error('nothing to analyse in this drawing');
+  return viewRank(rank, facts, unprofiledMs === undefined ? null : unprofiledMs * 1e6);
+}
+
+export function runOf(
+  views: readonly RankView[],
+  bottleneck: Bottleneck = 'gpu',
+  confidence = 0.9,
+): RunFacts {
+  return { ranks: views, verdict: { bottleneck, confidence } };
+}
+
+export function check(rule: Rule, view: RankView, verdict?: RunFacts['verdict']): RuleResult {
+  return rule.check(view, { ...runOf([view]), ...(verdict ? { verdict } : {}) });
+}
+
+/** Why a rule does not fire. */
+export function silence(rule: Rule, view: RankView, verdict?: RunFacts['verdict']): string {
+  const result = check(rule, view, verdict);
+  return 'silent' in result ? result.silent : `fires: ${result.findings.map((f) => f.id).join(', ')}`;
+}
+
+interface Expected {
+  readonly id: string;
+  readonly addresses: Bottleneck | null;
+  /** Of the first piece of evidence; null: it has no figure. */
+  readonly unit: string | null;
+  /** Whether the evidence can be looked up in the trace. */
+  readonly placed: boolean;
+}
+
+/** That a rule finds one thing, and says all that a finding has to say. */
+export function fires(rule: Rule, view: RankView, expected: Expected, verdict?: RunFacts['verdict']): RankFinding {
+  const result = check(rule, view, verdict);
+  if ('silent' in result) throw new Error(`${rule.info.id} is silent: ${result.silent}`);
+  expect(result.findings.map((f) => f.id)).toEqual([expected.id]);
+  const found = result.findings[0]!;
+  expectWhole(rule, found, expected);
+  return found;
+}
+
+export function expectWhole(rule: Rule, found: RankFinding, expected: Expected): void {
+  const { text, code } = found.fix ?? rule.info.fix;
+  expect(found).toMatchObject({ id: expected.id, addresses: expected.addresses });
+  expect([found.title, text, code].every((t) => t.length > 5)).toBe(true);
+  expect(found.confidence).toBeGreaterThan(0);
+  expect(found.confidence).toBeLessThanOrEqual(1);
+  const [first] = found.evidence;
+  expect(first!.text.length).toBeGreaterThan(10);
+  expect(first!.unit).toBe(expected.unit);
+  expect(typeof first!.value).toBe(expected.unit === null ? 'object' : 'number');
+  expect(first!.rank).toBe(0);
+  expect(first!.ts_ns !== null && first!.dur_ns! > 0).toBe(expected.placed);
+  const { price } = found;
+  if (!price) return;
+  expect(price.speedup.low).toBeLessThanOrEqual(price.speedup.likely);
+  expect(price.speedup.high).toBeGreaterThanOrEqual(price.speedup.likely);
+}
+
+/** That it is priced, and its likely gain is what was calculated by hand, within 2 %. */
+export function expectGain(found: RankFinding, gain: number): void {
+  expect(found.price).not.toBeNull();
+  expect(found.price!.speedup.likely / gain).toBeGreaterThan(0.98);
+  expect(found.price!.speedup.likely / gain).toBeLessThan(1.02);
+}
