@@ -26,7 +26,10 @@ export function scoreCase(truth: CaseTruth, report: Report): CaseScore {
   const answer = report.verdict.bottleneck;
   const accepted = [truth.bottleneck, ...(truth.acceptable ?? [])];
   const fixes = report.findings.filter((f) => f.addresses !== null).map((f) => f.rule);
-  const planted = report.findings.find((f) => truth.rules.includes(f.rule) && f.speedup !== null);
+  // The first of the rules is the fix that was measured; the others are right answers too.
+  const planted = truth.rules
+    .map((rule) => report.findings.find((f) => f.rule === rule && f.speedup !== null))
+    .find((f) => f !== undefined);
   const measured = truth.measured_speedup ?? null;
   const asksGain = measured !== null && measured >= NO_GAIN && truth.rules.length > 0;
   const predicted = planted?.speedup?.likely ?? null;
@@ -45,7 +48,11 @@ export function scoreCase(truth: CaseTruth, report: Report): CaseScore {
 function falsePromises(truth: CaseTruth, report: Report): string[] {
   const forbidden = truth.not_a_gain.map((id) => id.split('-')[0]);
   return report.findings
-    .filter((f) => forbidden.includes(f.rule) && (f.speedup?.likely ?? 0) > NO_GAIN)
+    .filter(
+      (f) =>
+        forbidden.includes(f.rule) &&
+        (f.speedup?.likely ?? 0) > Math.max(NO_GAIN, (truth.measured_speedup ?? 1) + 0.02),
+    )
     .map((f) => `${f.rule} ×${f.speedup!.likely.toFixed(2)}`);
 }
 

@@ -106,6 +106,7 @@ export function analyseRank(trace: Trace, options: AnalyseOptions): RankFacts | 
     ...{ trace, kinds, work, stepOf: times.stepOf, host, tree, frames, steps: inDetail, firstStep: 0 },
     kernelOf: kernels.placeOf,
     wholeFirst: window.irregular,
+    begin: times.begin,
   });
   if (plan) markEagerAttention(plan);
   return {

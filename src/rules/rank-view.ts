@@ -15,7 +15,8 @@ export function viewRank(rank: number, facts: RankFacts, unprofiled: number | nu
   return {
     ...{ rank, facts, baseline, step, measuredUnprofiled: unprofiled !== null },
     rates: facts.device ? findDevice(facts.device.name, facts.device.totalMemory) : null,
-    time: correctTime(facts.time, facts.steps.profiled, step),
+    time: correctTime(facts, baseline, step),
+    copies: correctCopies(facts, baseline),
   };
 }
 
@@ -42,16 +43,20 @@ function correctedStep(facts: RankFacts, baseline: Baseline | null): number {
 
 /** What recording costs is the host's time; only when that is used up can it have been anything else. */
 const SLOWED_BY_RECORDING: readonly TimeClass[] = [
-  'idle_host',
-  'idle_sync',
-  'idle_other',
-  'idle_compile',
-  'idle_data',
+  ...(['idle_host', 'idle_sync', 'idle_other', 'idle_compile', 'idle_data', 'idle_comms'] as const),
 ];
 
-function correctTime(time: TimeByClass, profiled: number, step: number): TimeByClass {
-  const corrected = { ...time } as Record<TimeClass, number>;
-  let excess = profiled - step;
+/** The device's own time from the replay, idle time from what was seen, less what the profiler caused. */
+function correctTime(facts: RankFacts, baseline: Baseline | null, step: number): TimeByClass {
+  const corrected = { ...facts.time } as Record<TimeClass, number>;
+  if (baseline?.faithful) {
+    const { busyRecorded: before, busyCorrected: after } = baseline;
+    corrected.compute *= ratio(after.compute, before.compute);
+    corrected.comms_transfer *= ratio(after.comms, before.comms);
+    corrected.copy *= ratio(after.copy, before.copy);
+  }
+  const sum = () => TIME_CLASSES.reduce((ns, c) => ns + corrected[c], 0);
+  let excess = sum() - step;
   for (const c of SLOWED_BY_RECORDING) {
     if (excess <= 0) break;
     const taken = Math.min(excess, corrected[c]);
@@ -59,6 +64,17 @@ function correctTime(time: TimeByClass, profiled: number, step: number): TimeByC
     excess -= taken;
   }
   // Measured steps may be longer than the profiled ones, or shorter than the device was busy: then all classes scale.
-  const sum = TIME_CLASSES.reduce((ns, c) => ns + corrected[c], 0);
-  return sum > 0 ? totals((c) => (corrected[c] * step) / sum) : time;
+  const total = sum();
+  return total > 0 ? totals((c) => (corrected[c] * step) / total) : facts.time;
+}
+
+const ratio = (after: number, before: number) => (before > 0 ? after / before : 1);
+
+function correctCopies(facts: RankFacts, baseline: Baseline | null): RankView['copies'] {
+  if (!baseline?.faithful) return facts.copies;
+  const { busyRecorded: before, busyCorrected: after } = baseline;
+  return {
+    toDevice: facts.copies.toDevice * ratio(after.toDevice, before.toDevice),
+    toHost: facts.copies.toHost * ratio(after.toHost, before.toHost),
+  };
 }

@@ -20,6 +20,8 @@ export interface RankView {
   /** ns a step, as believed without the profiler, and its division. */
   readonly step: number;
   readonly time: TimeByClass;
+  /** Exposed copies in it, by direction. */
+  readonly copies: { readonly toDevice: number; readonly toHost: number };
   /** Measured without the profiler (events log), not estimated. */
   readonly measuredUnprofiled: boolean;
 }

@@ -33,7 +33,7 @@ const CLOSE = 1.5;
 
 export function sharesOf(view: RankView, time = view.time): Shares {
   const step = Object.values(time).reduce((a, b) => a + b, 0) || 1;
-  const { toDevice, toHost } = view.facts.copies;
+  const { toDevice, toHost } = view.copies;
   const device = Math.max(0, time.copy - toDevice - toHost);
   return {
     gpu: (time.compute + device) / step,

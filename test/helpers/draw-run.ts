@@ -47,6 +47,9 @@ export function silence(rule: Rule, view: RankView, verdict?: RunFacts['verdict'
   return 'silent' in result ? result.silent : `fires: ${result.findings.map((f) => f.id).join(', ')}`;
 }
 
+/** Code fits a terminal of 80 columns with an indent. */
+export const CODE_COLUMNS = 75;
+
 interface Expected {
   readonly id: string;
   readonly addresses: Bottleneck | null;
@@ -70,6 +73,7 @@ export function expectWhole(rule: Rule, found: RankFinding, expected: Expected):
   const { text, code } = found.fix ?? rule.info.fix;
   expect(found).toMatchObject({ id: expected.id, addresses: expected.addresses });
   expect([found.title, text, code].every((t) => t.length > 5)).toBe(true);
+  expect(code.split('\n').filter((line) => line.length > CODE_COLUMNS)).toEqual([]);
   expect(found.confidence).toBeGreaterThan(0);
   expect(found.confidence).toBeLessThanOrEqual(1);
   const [first] = found.evidence;

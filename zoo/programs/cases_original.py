@@ -129,6 +129,7 @@ INPUT = (
         warm=60,  # 12 workers hold 48 batches ready; what follows is the rate they can keep up
         steps=24,
         active=12,  # the workers finish together, so the wait comes once in 12 steps
+        profiler_warmup=50,
     ),
     Case(
         "data_io_w0",
@@ -150,6 +151,7 @@ INPUT = (
         warm=40,  # 8 workers hold 32 batches ready
         steps=24,
         active=8,
+        profiler_warmup=36,
     ),
     Case(
         "epoch_respawn",

@@ -172,11 +172,11 @@ def write_trace(driver: Driver, case: Case, device: str, path: Path) -> None:
     }
     with profile(
         activities=activities(device),
-        schedule=schedule(wait=1, warmup=2, active=case.active, repeat=1),
+        schedule=schedule(wait=1, warmup=case.profiler_warmup, active=case.active, repeat=1),
         on_trace_ready=lambda profiler: profiler.export_chrome_trace(str(path)),
         **options,
     ) as profiler:
-        for _ in range(3 + case.active):
+        for _ in range(1 + case.profiler_warmup + case.active):
             driver.step()
             profiler.step()
     driver.clock.synchronize()

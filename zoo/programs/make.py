@@ -168,7 +168,7 @@ def main() -> None:
     if arguments.smoke:
         # On shared cores, threads that spin for each other cost more than they bring.
         torch.set_num_threads(1)
-        cases = [replace(case, warm=2, steps=2, active=1) for case in cases]
+        cases = [replace(case, warm=2, steps=2, active=1, profiler_warmup=2) for case in cases]
     truth.describe(describe_machine(arguments.group, sizes, SIZES[sizes], device == "cuda"))
     warm_up_profiler(device)
     with tempfile.TemporaryDirectory(prefix="zoo-") as scratch:

@@ -54,6 +54,8 @@ class Case:
     """Steps in one repeat of the unprofiled measurement."""
     active: int = 4
     """Profiled steps; fewer where a step holds many events, more where the fault is periodic."""
+    profiler_warmup: int = 2
+    """More where workers keep batches ready: they catch up while the profiler starts, and the wait would be gone."""
     profiler: dict[str, bool] = field(default_factory=dict)
     needs_cuda: bool = False
     on_cpu: bool = False

@@ -24,11 +24,14 @@ export function divideBySpans(records: RankRecords, periods: StepPeriods, mean: 
   if (steps.some((s) => [...s.parts.values()].some((parts) => parts.some((p) => Number.isNaN(p.start)))))
     return null;
 
-  const spansOf = (isWanted: (phase: RecordedPhase) => boolean) => {
-    const wanted = records.phases.map(isWanted);
-    const all = steps.flatMap((s) => [...s.parts].flatMap(([place, parts]) => (wanted[place] ? parts : [])));
-    return unionOf(all.map((p) => [p.start, p.start + p.ns] as const));
-  };
+  const byPhase = records.phases.map((): [start: number, end: number][] => []);
+  for (const step of steps) {
+    for (const [place, parts] of step.parts) {
+      for (const p of parts) byPhase[place]!.push([p.start, p.start + p.ns]);
+    }
+  }
+  const spansOf = (isWanted: (phase: RecordedPhase) => boolean) =>
+    unionOf(byPhase.filter((_, place) => isWanted(records.phases[place]!)).flat());
   const of = (role: PhaseRole, onHost = false) => spansOf((p) => p.role === role && p.onHost === onHost);
   const isHosts = (p: RecordedPhase) =>
     (records.allHost || p.onHost) && ['compute', 'whole', 'own'].includes(p.role);

@@ -258,6 +258,15 @@ describe('which steps count', () => {
     expect(facts.notes).toContain('left out the first 2 steps: warm-up');
   });
 
+  it('does not take a step far longer than others for computing', () => {
+    const facts = analyseOne(
+      HEADER,
+      steps(0, 9, (n) => [`training_step ${n % 5 === 4 ? 540 : 40}`]),
+    );
+    expect(msByClass(facts)).toEqual({ compute: 40, idle_other: 100 });
+    expect(facts.notes.join()).toMatch(/2 of 10 steps took over three times as long without a recorded wait/);
+  });
+
   it('keeps a first step that is a burst like later ones', () => {
     const lines = steps(0, 15, (n) => [`data_wait ${n % 4 ? 0 : 100}`, `training_step ${n % 4 ? 20 : 120}`]);
     const facts = analyseOne(HEADER, lines);

@@ -6,6 +6,7 @@ import { divideByAmounts } from './divide.js';
 import { divideBySpans } from './divide-spans.js';
 import { exposedShare } from './layout.js';
 import { notesOf } from './notes.js';
+import { findOutliers, moveOutliers } from './outliers.js';
 import type { PhaseClock } from './phases.js';
 import { type EventStepSource, findPeriods, type StepPeriods } from './step-periods.js';
 import { type RankRecords, recordsByRank, sumOf } from './step-records.js';
@@ -69,9 +70,11 @@ function factsOf(run: EventLogRun, records: RankRecords, periods: StepPeriods): 
   const canHide =
     source === 'training_step' && layout === 'whole' && amounts.data.host > 0 && amounts.whole.device > 0;
   const exposed = canHide ? exposedShare(waits, ns) : null;
-  const time =
+  const divided =
     divideBySpans(records, periods, amounts) ??
     divideByAmounts(step, amounts, { layout, exposed: exposed ?? 1, allHost: records.allHost });
+  const outliers = findOutliers(periods.amounts, layout);
+  const time = moveOutliers(divided, outliers);
   const missed = periods.acrossGaps > SAME_PERIOD * step;
   const stepIsWhole = source === 'start-times' || (!missed && (hasData || periods.acrossGaps > 0));
   return {
@@ -80,7 +83,7 @@ function factsOf(run: EventLogRun, records: RankRecords, periods: StepPeriods): 
     spread: (MAD_TO_DEVIATION * median(ns.map((v) => Math.abs(v - medianStep)))) / medianStep,
     phases: phasesOf(records, periods),
     dataWaitPerStep: hasData ? waits : [],
-    notes: notesOf({ records, periods, amounts, step, exposed, stepIsWhole, missed, time }),
+    notes: notesOf({ records, periods, amounts, step, exposed, stepIsWhole, missed, time, outliers }),
   };
 }
 

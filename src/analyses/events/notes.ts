@@ -1,6 +1,7 @@
 import type { TimeByClass } from '../timeline/accounting.js';
 import { type Amounts, total } from './amounts.js';
 import { computeSource } from './divide.js';
+import type { Outliers } from './outliers.js';
 import { WAIT_ROLES } from './phases.js';
 import type { StepPeriods } from './step-periods.js';
 import type { RankRecords } from './step-records.js';
@@ -19,6 +20,7 @@ export interface NoteFacts {
   /** Between recorded steps more time passes than a step takes. */
   readonly missed: boolean;
   readonly time: TimeByClass;
+  readonly outliers: Outliers;
 }
 
 const NAMED = 5;
@@ -28,7 +30,7 @@ export function notesOf(facts: NoteFacts): string[] {
   return [...aboutComputing(facts), ...aboutInput(facts), ...aboutStep(facts), ...aboutRecords(facts)];
 }
 
-function aboutComputing({ amounts, records, time }: NoteFacts): string[] {
+function aboutComputing({ amounts, records, periods, time, outliers }: NoteFacts): string[] {
   const source = computeSource(amounts);
   const notes: string[] = [];
   if (!source) notes.push('no phase of the model was recorded: computing cannot be told');
@@ -38,6 +40,12 @@ function aboutComputing({ amounts, records, time }: NoteFacts): string[] {
   else notes.push(LAUNCH_NOTE);
   if (source?.role === 'whole') {
     notes.push('only the whole step was timed: what is not a recorded wait counts as computing');
+  }
+  if (outliers.steps > 0) {
+    const share = `${outliers.steps} of ${periods.steps.length} steps`;
+    notes.push(
+      `${share} took over three times as long without a recorded wait: compilation or checkpoints do`,
+    );
   }
   if (time.comms_transfer > 0)
     notes.push('collectives count in full, also where they overlap with computing');

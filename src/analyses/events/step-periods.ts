@@ -2,7 +2,8 @@ import { median } from '../../base/statistics.js';
 import { type Amounts, amountsOf, total } from './amounts.js';
 import { findLayout, type Layout } from './layout.js';
 import { type PhaseRole, WAIT_ROLES } from './phases.js';
-import type { Part, RankRecords, RecordedStep } from './step-records.js';
+import type { RankRecords, RecordedStep } from './step-records.js';
+import { anchorStarts } from './step-starts.js';
 import { countWarmUp } from './warm-up.js';
 
 export type EventStepSource = 'training_step' | 'start-times' | 'sum-of-phases';
@@ -28,9 +29,11 @@ const ENOUGH_PAIRS = 3;
 /** A phase that nearly every step has; a step without it was cut, or a record of it got lost. */
 const REGULAR = 0.9;
 
-interface Candidate {
+interface Timed {
   readonly step: RecordedStep;
   readonly amounts: Amounts;
+}
+interface Candidate extends Timed {
   readonly ns: number;
   readonly start: number;
 }
@@ -40,7 +43,7 @@ export function findPeriods(records: RankRecords): StepPeriods | null {
   const candidates = records.steps.map((step) => ({ step, amounts: amountsOf(records, step) }));
   const withWhole = candidates.filter((c) => total(c.amounts, ['whole']) >= MIN_STEP);
   const anchors = anchorStarts(records);
-  const pairs = consecutive(records, anchors);
+  const pairs = consecutive(candidates, anchors);
   const acrossGaps = periodAcrossGaps(records, anchors);
   if (pairs.length >= ENOUGH_PAIRS || (pairs.length > 0 && pairs.length >= withWhole.length - 1)) {
     return finish('start-times', records, pairs, acrossGaps);
@@ -78,43 +81,13 @@ function finish(
   };
 }
 
-/**
- * When each step began: the start of the phase that most steps have, of several the first in a step, always the same
- * one. The device's clock where there is one: a host that runs ahead begins its first steps too fast.
- */
-function anchorStarts(records: RankRecords): readonly number[] {
-  const counts = countSteps(records, (parts) => parts.some((p) => !Number.isNaN(p.start)));
-  const onDevice = counts.map((n, place) => (records.phases[place]!.onHost ? 0 : n));
-  const usable = onDevice.some((n) => n > 0) ? onDevice : counts;
-  const most = usable.reduce((a, b) => Math.max(a, b), 0);
-  const equals = [...records.phases.keys()].filter((place) => most > 0 && usable[place] === most);
-  const sums = equals.map((place) => records.steps.reduce((sum, s) => sum + (firstStart(s, place) || 0), 0));
-  const anchor = equals[sums.indexOf(sums.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY))] ?? -1;
-  return records.steps.map((s) => firstStart(s, anchor));
-}
-
-/** In how many steps each phase is. */
-function countSteps(records: RankRecords, counts: (parts: readonly Part[]) => boolean): number[] {
-  const of = records.phases.map(() => 0);
-  for (const step of records.steps) {
-    for (const [place, parts] of step.parts) if (counts(parts)) of[place]!++;
-  }
-  return of;
-}
-
-function firstStart(step: RecordedStep, place: number): number {
-  const starts = (step.parts.get(place) ?? []).map((p) => p.start).filter((s) => !Number.isNaN(s));
-  return starts.length === 0 ? Number.NaN : starts.reduce((a, b) => Math.min(a, b));
-}
-
 /** Steps whose successor was recorded too: with every tenth step recorded there are none. */
-function consecutive(records: RankRecords, starts: readonly number[]): Candidate[] {
-  const { steps } = records;
-  return steps.flatMap((step, i) => {
-    const next = steps[i + 1];
+function consecutive(all: readonly Timed[], starts: readonly number[]): Candidate[] {
+  return all.flatMap(({ step, amounts }, i) => {
+    const next = all[i + 1]?.step;
     if (next?.number !== step.number + 1 || next.generation !== step.generation) return [];
     const [start, ns] = [starts[i]!, starts[i + 1]! - starts[i]!];
-    return ns >= MIN_STEP ? [{ step, amounts: amountsOf(records, step), ns, start }] : [];
+    return ns >= MIN_STEP ? [{ step, amounts, ns, start }] : [];
   });
 }
 
@@ -129,10 +102,11 @@ function periodAcrossGaps({ steps }: RankRecords, starts: readonly number[]): nu
 }
 
 /** Phases one after the other. Collectives and the user's own lie in the model's phases where there are any. */
-function summed(records: RankRecords, all: readonly { step: RecordedStep; amounts: Amounts }[]): Candidate[] {
+function summed(records: RankRecords, all: readonly Timed[]): Candidate[] {
   const counted: PhaseRole[] = [...WAIT_ROLES, 'compute'];
   if (!all.some((c) => total(c.amounts, ['compute']) >= MIN_STEP)) counted.push('comms', 'own');
-  const inSteps = countSteps(records, () => true);
+  const inSteps = records.phases.map(() => 0);
+  for (const { step } of all) for (const place of step.parts.keys()) inSteps[place]!++;
   const regular = [...records.phases.keys()].filter(
     (p) => counted.includes(records.phases[p]!.role) && inSteps[p]! >= REGULAR * records.steps.length,
   );

@@ -66,12 +66,24 @@ export function sumOf(parts: readonly Part[] | undefined): number {
 }
 
 interface Entry extends Part {
+  readonly micro: number;
   readonly clock: number;
 }
 interface OpenStep {
   readonly generation: number;
   readonly phases: Map<number, Entry[]>;
-  readonly lines: Set<string>;
+}
+
+/** How far back a line is looked for; more would make a file that never counts its steps quadratic. */
+const LOOK_BACK = 64;
+
+/** Without start times equal records are micro-steps: lmms-engine does not number them. NaN is equal to nothing. */
+function isWrittenTwice(entries: readonly Entry[], entry: Entry): boolean {
+  for (let i = entries.length - 1; i >= Math.max(0, entries.length - LOOK_BACK); i--) {
+    const e = entries[i]!;
+    if (e.start === entry.start && e.micro === entry.micro && e.clock === entry.clock) return true;
+  }
+  return false;
 }
 
 class Collector {
@@ -93,20 +105,14 @@ class Collector {
     let step = this.#steps.get(number);
     // A resumed run does a step again: what was written before it broke off is not part of this one.
     if (!step || step.generation !== generation) {
-      step = { generation, phases: new Map(), lines: new Set() };
+      step = { generation, phases: new Map() };
       this.#steps.set(number, step);
     }
     const start = Math.abs(startMs) <= MAX_START_MS ? startMs * NS_PER_MS : Number.NaN;
-    const entry = { start, ns: ms * NS_PER_MS, clock: run.clock[row]! };
-    // The same line twice. Without start times equal records are micro-steps: lmms-engine does not number them.
-    if (!Number.isNaN(start)) {
-      const line = `${name} ${start} ${run.micro[row]} ${entry.clock}`;
-      if (step.lines.has(line)) return;
-      step.lines.add(line);
-    }
+    const entry = { start, ns: ms * NS_PER_MS, micro: run.micro[row]!, clock: run.clock[row]! };
     const entries = step.phases.get(name);
-    if (entries) entries.push(entry);
-    else step.phases.set(name, [entry]);
+    if (!entries) step.phases.set(name, [entry]);
+    else if (!isWrittenTwice(entries, entry)) entries.push(entry);
   }
 
   /** Back is per phase, as in the reader: some writers flush phase by phase. */

@@ -22,8 +22,9 @@ export interface PlanInput {
   /** Consecutive steps, and the place of the first in the whole trace. */
   readonly steps: readonly StepTime[];
   readonly firstStep: number;
-  /** Count the first step from the host's start of it, not from its frontier. */
+  /** Count the first step too, from where it begins. */
   readonly wholeFirst: boolean;
+  readonly begin: number;
   /** Starts of recorded Python frames on the training threads. */
   readonly frames: Float64Array;
 }
@@ -63,6 +64,7 @@ export function buildPlan(input: PlanInput): Plan | null {
     hostStart: Float64Array.from(steps, (s) => s.hostStart),
     frontier: Float64Array.from(steps, (s) => s.frontier),
     wholeFirst: input.wholeFirst,
+    begin: input.begin,
   };
   const { works, streamBusyUntil } = laidOut;
   return { nodes, works, steps: stepTable, begin, streamBusyUntil };
@@ -148,28 +150,30 @@ function layOutNodes(
     nextWork += call.works.length;
     if (call.works.length > 1) nodes.graphKernels[k] = call.works.length;
     if (call.works.length > 0) {
-      const copies = call.works.some((w) => kinds[trace.data.name[input.work.row[w]!]!]?.class === 'copy');
-      const blocked = copies
-        ? blockingCopy(call, observed, nextWork - 1)
+      const kind = kinds[trace.data.name[input.work.row[call.works.at(-1)!]!]!];
+      const blocked = kind?.copy
+        ? blockingCopy(call, observed, nextWork - 1, kind.copy.hostMemory === 'pageable')
         : fullQueue(call, observed, nodes.firstWork[k]!);
       if (blocked >= 0) {
         nodes.waitsFor[k] = blocked;
         nodes.returnLag[k] = call.end - observed.end[blocked]!;
         nodes.call[k] = Math.min(nodes.call[k]!, SHORT_CALL_NS);
       }
-    } else awaitStreams(nodes, k, call, observed, streams, nextWork);
+    } else awaitStreams(nodes, k, call, observed, streams, nextWork, /Event/.test(trace.name(call.row)));
     now = Math.max(now, call.end);
   }
   return nodes;
 }
 
 /** The copy that a call stayed in until it was done; −1 when it did not. */
-function blockingCopy(call: Call, observed: Observed, work: number): number {
+function blockingCopy(call: Call, observed: Observed, work: number, pageable: boolean): number {
   const end = observed.end[work]!;
   const duration = call.end - call.start;
   // The last piece of a long staged copy may still be on its way when the call returns.
   const slack = CLOCK_SLACK_NS + 0.02 * duration;
-  return end <= call.end + slack && end > call.start && duration > SHORT_CALL_NS ? work : -1;
+  // A pinned copy that happens to end within a short call was not waited for.
+  const long = duration > (pageable ? SHORT_CALL_NS : LONG_CALL_NS);
+  return end <= call.end + slack && end > call.start && long ? work : -1;
 }
 
 /** The work whose end made room in a full launch queue; −1 when the call was not held up by one. */
@@ -187,6 +191,7 @@ function awaitStreams(
   observed: Observed,
   streams: number,
   launched: number,
+  onEvent: boolean,
 ): void {
   let latest = Number.NEGATIVE_INFINITY;
   for (let s = 0; s < streams; s++) {
@@ -195,6 +200,8 @@ function awaitStreams(
     if (w >= 0) latest = Math.max(latest, observed.end[w]!);
   }
   const waited = latest > call.start;
+  // An event that was over already may be an old one: what has been launched since is not waited for.
+  if (onEvent && !waited) nodes.awaited.fill(-1, k * streams, (k + 1) * streams);
   nodes.returnLag[k] = waited ? call.end - latest : Math.min(nodes.call[k]!, SHORT_CALL_NS);
   if (waited) nodes.call[k] = Math.min(nodes.call[k]!, SHORT_CALL_NS);
 }

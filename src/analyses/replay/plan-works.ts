@@ -1,5 +1,6 @@
 import { median } from '../../base/statistics.js';
 import { placeInTable } from '../../model/gpu-links.js';
+import { workSorts } from '../timeline/work-sorts.js';
 import type { Call, PlanInput } from './build-plan.js';
 import type { PlanWorks } from './plan.js';
 
@@ -73,6 +74,7 @@ export function layOutWorks(input: PlanInput, calls: readonly Call[], begin: num
     else gap[w] = sinceStream;
   }
   const { copies } = trace.data;
+  const sorts = workSorts(input.kinds);
   const works: PlanWorks = {
     ...{
       length: order.length,
@@ -84,6 +86,7 @@ export function layOutWorks(input: PlanInput, calls: readonly Call[], begin: num
       afterGap,
     },
     ...{ roles, row, kernel: Uint32Array.from(row, (r) => input.kernelOf(trace.data.name[r]!)) },
+    sort: Uint8Array.from(row, (r) => sorts[trace.data.name[r]!]!),
     bytes: Float64Array.from(row, (r) => copies.bytes[placeInTable(copies.row, r)] || 0),
     step: Int32Array.from(order, (i) => stepOf[i]! - firstStep),
   };

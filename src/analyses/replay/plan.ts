@@ -72,6 +72,8 @@ export interface PlanWorks {
   readonly kernel: Uint32Array;
   readonly roles: Uint32Array;
   readonly bytes: Float64Array;
+  /** What it counts as in time accounting (timeline/work-sorts.ts). */
+  readonly sort: Uint8Array;
   readonly step: Int32Array;
   /** Place in the model: the row, for evidence. */
   readonly row: Uint32Array;
@@ -82,8 +84,10 @@ export interface PlanSteps {
   readonly index: Int32Array;
   readonly hostStart: Float64Array;
   readonly frontier: Float64Array;
-  /** Whether the first step counts from the host's start of it instead of from its frontier. */
+  /** Whether the first step counts too, instead of time counting from its frontier. */
   readonly wholeFirst: boolean;
+  /** Where it begins then: with the host's start of it, or with the end of the device's earlier work. */
+  readonly begin: number;
 }
 
 /** Steps that the plan's time is divided by. */

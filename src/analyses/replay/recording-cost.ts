@@ -1,3 +1,4 @@
+import { type BusyTime, busyTime } from './busy-time.js';
 import type { Plan } from './plan.js';
 import { AS_RECORDED, type RecordingCost, replay } from './replay.js';
 
@@ -6,7 +7,7 @@ import { AS_RECORDED, type RecordingCost, replay } from './replay.js';
  * how well it holds on cases left out of the fit): the middle, and the range that four fifths of host-bound loops fall in.
  */
 export const RECORDING: Readonly<Record<'low' | 'likely' | 'high', RecordingCost>> = {
-  low: { perEvent: 2200, perFrame: 1200, perGraphKernel: 1500 },
+  low: { perEvent: 1500, perFrame: 1200, perGraphKernel: 1500 },
   likely: { perEvent: 2900, perFrame: 2000, perGraphKernel: 3000 },
   high: { perEvent: 3600, perFrame: 3000, perGraphKernel: 4000 },
 };
@@ -22,6 +23,9 @@ export interface Baseline {
   /** Corrected with the high and the low cost: the range it is believed to be in. */
   readonly correctedLow: number;
   readonly correctedHigh: number;
+  /** What the device is busy with, as recorded and without the profiler: overlaps change when the host gets faster. */
+  readonly busyRecorded: BusyTime;
+  readonly busyCorrected: BusyTime;
   /** Played unchanged it comes within 5 % of what was recorded: else nothing is priced. */
   readonly faithful: boolean;
 }
@@ -32,12 +36,15 @@ const MOST_PER_EVENT = 8000;
 
 /** `unprofiled`: ns a step measured without the profiler, null when nobody did. */
 export function baselineOf(plan: Plan, recorded: number, unprofiled: number | null): Baseline {
-  const replayed = replay(plan, AS_RECORDED).step;
+  const asRecorded = replay(plan, AS_RECORDED);
+  const replayed = asRecorded.step;
   const likely = unprofiled === null ? RECORDING.likely : fitCost(plan, unprofiled);
   const recording = unprofiled === null ? RECORDING : { low: likely, likely, high: likely };
+  const corrected = replay(plan, recording.likely);
   return {
-    ...{ plan, recording, recorded, replayed },
-    corrected: replay(plan, recording.likely).step,
+    ...{ plan, recording, recorded, replayed, corrected: corrected.step },
+    busyRecorded: busyTime(plan, asRecorded),
+    busyCorrected: busyTime(plan, corrected),
     correctedLow: replay(plan, recording.high).step,
     correctedHigh: replay(plan, recording.low).step,
     faithful: Math.abs(replayed / recorded - 1) <= FAITHFUL,

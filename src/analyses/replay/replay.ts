@@ -18,6 +18,9 @@ export interface Replayed {
   /** ns a step. */
   readonly step: number;
   readonly frontier: Float64Array;
+  /** When each piece of work ran; NaN: removed. */
+  readonly start: Float64Array;
+  readonly end: Float64Array;
 }
 
 /**
@@ -28,6 +31,7 @@ export function replay(plan: Plan, recording: RecordingCost): Replayed {
   const { nodes, works, steps } = plan;
   const streams = plan.streamBusyUntil.length;
   const busyUntil = plan.streamBusyUntil.slice();
+  const starts = new Float64Array(works.length).fill(Number.NaN);
   const ends = new Float64Array(works.length);
   const frontier = new Float64Array(steps.length).fill(Number.NEGATIVE_INFINITY);
   const hostStart = new Float64Array(steps.length).fill(Number.NaN);
@@ -61,6 +65,7 @@ export function replay(plan: Plan, recording: RecordingCost): Replayed {
         if (after >= 0 && ends[after]! + works.afterGap[w]! > start)
           start = ends[after]! + works.afterGap[w]!;
         const end = start + works.duration[w]!;
+        starts[w] = start;
         ends[w] = end;
         if (end > busyUntil[stream]!) busyUntil[stream] = end;
         const s = works.step[w]!;
@@ -81,6 +86,11 @@ export function replay(plan: Plan, recording: RecordingCost): Replayed {
     if (frontier[s] === Number.NEGATIVE_INFINITY) frontier[s] = hostStart[s + 1] ?? now;
     frontier[s] = previous = Math.max(previous, frontier[s]!);
   }
-  const from = steps.wholeFirst ? plan.begin : frontier[0]!;
-  return { step: (frontier[steps.length - 1]! - from) / periodsOf(steps), frontier };
+  const from = steps.wholeFirst ? steps.begin : frontier[0]!;
+  return {
+    step: (frontier[steps.length - 1]! - from) / periodsOf(steps),
+    frontier,
+    start: starts,
+    end: ends,
+  };
 }

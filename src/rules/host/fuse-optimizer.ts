@@ -49,7 +49,8 @@ export function optimizerOf(view: RankView): OptimizerFacts {
   return { kind, launches: all.count, gpu: all.ns, parameters: parametersOf(view) };
 }
 
-function parametersOf(view: RankView): number {
+/** Tensors that get a gradient. */
+export function parametersOf(view: RankView): number {
   const { detail } = view.facts;
   const accumulations = detail?.operators.find((o) => o.name === 'torch::autograd::AccumulateGrad');
   return accumulations && detail ? accumulations.count / detail.steps : 0;

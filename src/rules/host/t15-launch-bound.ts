@@ -1,11 +1,11 @@
 import { Role } from '../../analyses/detail/roles.js';
-import type { KernelTotal } from '../../analyses/kernels/kernel-table.js';
 import { addHostPerStep, scaleHost, scaleWorks } from '../../analyses/replay/edits.js';
 import { median } from '../../base/statistics.js';
+import { isFusable, unfusedChains } from '../kernels/fuse-elementwise.js';
 import { evidence, inMs, ms, percent, priceOf, silent, worthwhile } from '../kit.js';
 import type { Edit, Level, Rule } from '../rule.js';
 import type { RankView } from '../run-facts.js';
-import { fuseOptimizer, optimizerOf } from './fuse-optimizer.js';
+import { fuseOptimizer, optimizerOf, parametersOf } from './fuse-optimizer.js';
 import { fallsBackToEager } from './t16-recompiles.js';
 
 const IDLE = 0.15;
@@ -13,8 +13,10 @@ const LAUNCHES = 30;
 const SHORT_KERNEL_NS = 30_000;
 /** Part of forward's and backward's host time that is left. low: compiled without CUDA graphs (zoo: 0.55–0.8). */
 const HOST_LEFT: Readonly<Record<Level, number>> = { low: 0.6, likely: 0.05, high: 0.02 };
-/** Guards, two graph launches, gradients handed over: once a step (zoo launch_compiled: 2.5–3 ms). */
-const HOST_PER_STEP_NS: Readonly<Record<Level, number>> = { low: 0, likely: 2_500_000, high: 1_500_000 };
+/** Guards and a graph launch for each pass, and gradients handed over one by one (zoo launch_compiled: 1.8 ms). */
+const HOST_PER_PASS_NS = 500_000;
+const HOST_PER_GRADIENT_NS = 8_000;
+const OVERHEAD: Readonly<Record<Level, number>> = { low: 0, likely: 1, high: 0.6 };
 /** Chains of elementwise kernels become one that reads and writes once. */
 const ELEMENTWISE_LEFT: Readonly<Record<Level, number>> = { low: 1, likely: 0.6, high: 0.4 };
 
@@ -46,6 +48,8 @@ export const launchBound: Rule = {
     ],
   },
   check(view) {
+    const chains = unfusedChains(view);
+    if (chains) return { findings: [chains] };
     const idle = view.time.idle_host / view.step;
     if (idle < IDLE) return silent(`the GPU waits for the host ${percent(idle)} of the step`);
     const plan = view.facts.detail?.plan;
@@ -91,26 +95,19 @@ export const launchBound: Rule = {
 };
 
 const OUTSIDE = Role.optimizer | Role.zeroGrad | Role.data;
-const FUSES: ReadonlySet<string> = new Set([
-  'elementwise',
-  'cast',
-  'norm',
-  'reduction',
-  'softmax',
-  'layout',
-  'fill',
-]);
 
 /** Forward and backward as two graphs; the optimizer fused where it is not. */
 function compile(view: RankView): Edit {
   return (plan, level) => {
     const inModel = (n: number) => (plan.nodes.roles[n]! & OUTSIDE) === 0;
     scaleHost(plan, inModel, HOST_LEFT[level]);
-    addHostPerStep(plan, inModel, HOST_PER_STEP_NS[level]);
-    const kernelOf = (w: number): KernelTotal => view.facts.kernels[plan.works.kernel[w]!]!;
+    const trains = plan.nodes.roles.some((r) => (r & Role.backward) !== 0);
+    const gradients = trains ? HOST_PER_PASS_NS + parametersOf(view) * HOST_PER_GRADIENT_NS : 0;
+    addHostPerStep(plan, inModel, (HOST_PER_PASS_NS + gradients) * OVERHEAD[level]);
+    const { works } = plan;
     scaleWorks(
       plan,
-      (w) => (plan.works.roles[w]! & OUTSIDE) === 0 && !kernelOf(w).fused && FUSES.has(kernelOf(w).class),
+      (w) => isFusable(view.facts.kernels[works.kernel[w]!]!, works.roles[w]!),
       ELEMENTWISE_LEFT[level],
     );
     const { kind } = optimizerOf(view);

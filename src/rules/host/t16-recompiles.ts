@@ -38,6 +38,7 @@ export const recompiles: Rule = {
   },
   check(view) {
     const { compile } = view.facts.input;
+    if (!view.facts.hasGpuWork) return silent('no GPU work: long operators compute');
     const findings: RankFinding[] = [];
     if (view.time.idle_compile >= SHARE * view.step) findings.push(compilesInSteps(view, compile));
     else if (builds(view).perStep >= BUILDING_SHARE * view.step) findings.push(buildsPlans(view));

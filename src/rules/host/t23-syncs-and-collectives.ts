@@ -1,6 +1,7 @@
 import { Role } from '../../analyses/detail/roles.js';
 import { removeOperators, skipWaits } from '../../analyses/replay/edits.js';
 import { type Plan, SYNC } from '../../analyses/replay/plan.js';
+import { WorkSort } from '../../analyses/timeline/work-sorts.js';
 import { evidence, inMs, ms, percent, priceOf, silent, worthwhile } from '../kit.js';
 import type { RankFinding, Rule } from '../rule.js';
 import type { RankView } from '../run-facts.js';
@@ -59,7 +60,8 @@ function hostReads(view: RankView): RankFinding[] {
     waits.shapes >= 0.5
       ? `${waits.shapes.toFixed(0)} results whose size depends on data (nonzero, masks)`
       : '',
-    waits.other >= 0.5 ? `${waits.other.toFixed(0)} other waits (.cpu(), synchronize)` : '',
+    waits.copies >= 0.5 ? `${waits.copies.toFixed(0)} copies to the host that are waited for (.cpu())` : '',
+    waits.other >= 0.5 ? `${waits.other.toFixed(0)} other waits (synchronize)` : '',
   ].filter((t) => t !== '');
   return [
     {
@@ -80,14 +82,19 @@ function hostReads(view: RankView): RankFinding[] {
   ];
 }
 
-/** Copies of batches synchronise too; those are T6's. */
+/** Copies of batches to the device make the host wait too; those are T6's. */
 function isWait(plan: Plan, n: number): boolean {
-  const { nodes, works } = plan;
+  const { nodes } = plan;
   if (nodes.kind[n] === SYNC) {
     const streams = plan.streamBusyUntil.length;
     return nodes.awaited.subarray(n * streams, (n + 1) * streams).some((w) => w >= 0);
   }
-  return nodes.waitsFor[n]! >= 0 && nodes.queued[n]! < 500 && works.bytes[nodes.firstWork[n]!]! < 1e6;
+  return copiesToHost(plan, n) && nodes.waitsFor[n]! >= 0;
+}
+
+function copiesToHost(plan: Plan, n: number): boolean {
+  const { nodes, works } = plan;
+  return nodes.workCount[n] === 1 && works.sort[nodes.firstWork[n]!] === WorkSort.toHost;
 }
 
 function countWaits(plan: Plan) {
@@ -95,21 +102,26 @@ function countWaits(plan: Plan) {
   let reads = 0;
   let shapes = 0;
   let other = 0;
+  let copies = 0;
   for (let n = 0; n < nodes.length; n++) {
     const roles = nodes.roles[n]!;
-    if ((roles & (Role.data | Role.nanCheck)) !== 0 || nodes.kind[n] !== SYNC || !isWait(plan, n)) continue;
-    if (isRead(roles)) reads++;
+    if ((roles & (Role.data | Role.nanCheck)) !== 0 || !isWait(plan, n)) continue;
+    if (nodes.kind[n] !== SYNC) copies++;
+    else if (isRead(roles)) reads++;
     else if (dependsOnData(roles)) shapes++;
     else other++;
   }
   const per = (count: number) => count / steps.length;
-  return { reads: per(reads), shapes: per(shapes), other: per(other), count: per(reads + shapes + other) };
+  return {
+    ...{ reads: per(reads), shapes: per(shapes), other: per(other), copies: per(copies) },
+    count: per(reads + shapes + other + copies),
+  };
 }
 
 /** Scalars are not read; sizes are known beforehand (padding, capacity), so nothing waits for them. */
 function withoutReads(plan: Plan): void {
   const { nodes } = plan;
-  removeOperators(plan, (n) => isRead(nodes.roles[n]!));
+  removeOperators(plan, (n) => isRead(nodes.roles[n]!) || (copiesToHost(plan, n) && nodes.waitsFor[n]! >= 0));
   skipWaits(plan, (n) => (nodes.roles[n]! & Role.data) === 0 && isWait(plan, n));
 }
 

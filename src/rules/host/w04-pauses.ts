@@ -1,4 +1,6 @@
-import { takeFromLongest } from '../../analyses/replay/edits.js';
+import { removeCalls, takeFromLongest } from '../../analyses/replay/edits.js';
+import type { Plan } from '../../analyses/replay/plan.js';
+import { WorkSort } from '../../analyses/timeline/work-sorts.js';
 import { at, evidence, inMs, ms, percent, priceOf, silent, workTime, worthwhile } from '../kit.js';
 import type { RankFinding, Rule } from '../rule.js';
 import type { RankView } from '../run-facts.js';
@@ -9,6 +11,7 @@ const PAUSE_NS = 3e6;
 const PAUSE_SHARE = 0.05;
 /** A checkpoint is megabytes copied to the host in a step. */
 const CHECKPOINT_BYTES = 8e6;
+const CHECKPOINT_TENSORS = 10;
 
 const ALLOCATES =
   /^(?:cuda|hip)(?:Malloc|Free|HostAlloc|FreeHost|HostFree|HostMalloc|MallocHost)$|^cuMem(?:Create|Release|Map|Unmap|AddressReserve|SetAccess)$/;
@@ -95,15 +98,17 @@ function silences(view: RankView): RankFinding[] {
   const long = detail.silences.filter((s) => s.dur >= PAUSE_NS);
   const perStep = long.reduce((ns, s) => ns + s.dur, 0) / detail.steps;
   if (long.length === 0 || perStep < PAUSE_SHARE * view.step) return [];
-  const price = priceOf(view, (plan) =>
-    takeFromLongest(plan.nodes.hostWork, perStep * plan.steps.length, long[0]!.dur),
-  );
-  if (price && !worthwhile(price)) return [];
   const toHost = copiedToHost(view);
   // Collectives of gloo copy through the host too: then megabytes there say nothing.
   const communicates = view.time.idle_comms + view.time.comms_transfer > 0;
   const checkpoint = toHost >= CHECKPOINT_BYTES && !communicates;
   const longest = long[0]!;
+  const price = priceOf(view, (plan) => {
+    takeFromLongest(plan.nodes.hostWork, perStep * plan.steps.length, longest.dur);
+    // Writing a checkpoint: a copy of each tensor, and Python between the copies.
+    if (checkpoint) removeCalls(plan, (n) => copiesToHost(plan, n));
+  });
+  if (price && !worthwhile(price)) return [];
   return [
     {
       id: checkpoint ? 'checkpoint-in-step' : 'host-pause',
@@ -139,10 +144,16 @@ function silences(view: RankView): RankFinding[] {
   ];
 }
 
+function copiesToHost(plan: Plan, n: number): boolean {
+  const { nodes, works } = plan;
+  return nodes.workCount[n] === 1 && works.sort[nodes.firstWork[n]!] === WorkSort.toHost;
+}
+
 const count = (n: number, what: string) => `${n} ${what}${n === 1 ? '' : 's'}`;
 
+/** Bytes a step that go to the host tensor by tensor; 0 when it is a few pieces only. */
 function copiedToHost(view: RankView): number {
   const steps = view.facts.detail?.steps ?? 1;
-  if (workTime(view, (k) => k.copy?.direction === 'DtoH').count === 0) return 0;
+  if (workTime(view, (k) => k.copy?.direction === 'DtoH').count < CHECKPOINT_TENSORS) return 0;
   return view.facts.kernels.reduce((n, k) => n + (k.copy?.direction === 'DtoH' ? k.bytes : 0), 0) / steps;
 }

@@ -48,7 +48,7 @@ export const pinnedCopies: Rule = {
     const pageable = workTime(view, isPageable);
     const all = workTime(view, toDevice);
     if (all.count === 0) return silent('nothing is copied to the device in a step');
-    const exposed = view.facts.copies.toDevice;
+    const exposed = view.copies.toDevice;
     const price = priceOf(view, pinAndOverlap(view));
     // Without rates of the device a faster copy cannot be priced, but waiting that is seen can be named.
     if (view.rates === null && pageable.ns >= EXPOSED * view.step)

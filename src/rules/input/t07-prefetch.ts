@@ -1,11 +1,14 @@
-import { at, evidence, inMs, ms, percent, silent } from '../kit.js';
-import type { Rule } from '../rule.js';
+import { at, evidence, inMs, ms, percent, priceOf, silent } from '../kit.js';
+import type { Level, Rule } from '../rule.js';
 
 const EXPOSED = 0.05;
 /** Waits are bursts when the quiet steps wait less than this part of the worst one. */
 const QUIET = 0.1;
 /** Above this share the loader is too slow on average, and a longer queue only delays the wait. */
 const RATE_LIMITED = 0.5;
+
+/** Waits that a deeper queue does not bridge: it holds a few batches, some gaps are longer. */
+const LEFT: Readonly<Record<Level, number>> = { low: 0.6, likely: 0.1, high: 0 };
 
 export const prefetch: Rule = {
   info: {
@@ -61,7 +64,10 @@ export const prefetch: Rule = {
               steps.indices[step] ?? null,
             ),
           ],
-          price: null,
+          price: priceOf(view, (plan, level) => {
+            const left = LEFT[level];
+            for (let n = 0; n < plan.nodes.length; n++) plan.nodes.data[n]! *= left;
+          }),
         },
       ],
     };

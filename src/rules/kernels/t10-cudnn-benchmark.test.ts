@@ -29,7 +29,10 @@ describe('T10: cudnn.benchmark', () => {
   });
 
   it('is silent when shapes change from step to step', () => {
-    const longer = step(30000).replaceAll('40200', '50200').replaceAll('40110', '50110').replaceAll('40100', '50100');
+    const longer = step(30000)
+      .replaceAll('40200', '50200')
+      .replaceAll('40110', '50110')
+      .replaceAll('40100', '50100');
     const drawing = inTurn([step(30000), 40200], [longer, 50200], [step(30000), 40200], [longer, 50200]);
     expect(silence(cudnnBenchmark, drawView(drawing))).toMatch(/shapes change/);
   });

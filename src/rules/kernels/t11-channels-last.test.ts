@@ -5,7 +5,8 @@ import { channelsLast } from './t11-channels-last.js';
 
 const CONVOLUTION = 'sm80_xmma_fprop_implicit_gemm_bf16bf16_bf16f32_f32_nhwckrsc_nhwc';
 const TO_NHWC = 'void cudnn::ops::nchwToNhwcKernel<__nv_bfloat16, __nv_bfloat16, float, false, true>';
-const NORM = 'void at::native::batch_norm_collect_statistics_kernel<at::native::InvStd, c10::BFloat16, float>';
+const NORM =
+  'void at::native::batch_norm_collect_statistics_kernel<at::native::InvStd, c10::BFloat16, float>';
 /** 10 ms of transposes, 20 of convolutions, 10 of batch norms in NCHW. */
 const NCHW = `
   host 1  ProfilerStep#1 0-40200 | cudaLaunchKernel 10-20 #1 | cudaLaunchKernel 30-40 #2 | cudaLaunchKernel 50-60 #3

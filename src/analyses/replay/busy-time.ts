@@ -1,0 +1,40 @@
+import { clip, lengthOf, type Spans, SpanUnion, subtract, union } from '../../base/intervals.js';
+import { WorkSort } from '../timeline/work-sorts.js';
+import { type Plan, periodsOf } from './plan.js';
+import type { Replayed } from './replay.js';
+
+/** What the device is busy with in a replay, exclusively, as in time accounting. ns a step. */
+export interface BusyTime {
+  readonly compute: number;
+  readonly comms: number;
+  readonly copy: number;
+  /** Parts of `copy`. */
+  readonly toDevice: number;
+  readonly toHost: number;
+}
+
+export function busyTime(plan: Plan, { start, end, frontier }: Replayed): BusyTime {
+  const { works, steps } = plan;
+  const order = Uint32Array.from(start.keys())
+    .filter((w) => !Number.isNaN(start[w]!))
+    .sort((a, b) => start[a]! - start[b]!);
+  const from = steps.wholeFirst ? steps.begin : frontier[0]!;
+  const to = frontier[steps.length - 1]!;
+  const spansOf = (...sorts: readonly number[]): Spans => {
+    const spans = new SpanUnion();
+    for (const w of order) if (sorts.includes(works.sort[w]!)) spans.add(start[w]!, end[w]!);
+    return clip(spans.finish(), from, to);
+  };
+  const compute = spansOf(WorkSort.compute);
+  const comms = spansOf(WorkSort.comms);
+  const covered = union(compute, comms);
+  const perStep = (spans: Spans) => lengthOf(spans) / periodsOf(steps);
+  const exposed = (...sorts: readonly number[]) => perStep(subtract(spansOf(...sorts), covered));
+  return {
+    compute: perStep(compute),
+    comms: perStep(subtract(comms, compute)),
+    copy: exposed(WorkSort.toDevice, WorkSort.toHost, WorkSort.move),
+    toDevice: exposed(WorkSort.toDevice),
+    toHost: exposed(WorkSort.toHost),
+  };
+}

@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest';
+import { type DrawOptions, drawView, H200 } from '../../test/helpers/draw-run.js';
+import { steps } from '../../test/helpers/draw-trace.js';
+import type { RankView } from './run-facts.js';
+
+/** 200 operators a step, two events each; the GPU idles between them, or is behind all the time. */
+const HOST_BOUND = `
+  host 1  ProfilerStep#1 0-20000 | aten::relu 0-90 x200@100 | cudaLaunchKernel 50-60 #1 x200@100
+  gpu 7   relu_elementwise 65-70 #1 x200@100`;
+const GPU_BOUND = `
+  host 1  ProfilerStep#1 0-20000 | aten::relu 0-45 x200@50 | cudaLaunchKernel 25-30 #1 x200@50
+  host 1  cudaDeviceSynchronize 10000-19990
+  gpu 7   relu_elementwise 40-139 #1 x200@99.7`;
+/** The same with a Python frame around each operator. */
+const STACKS = `${HOST_BOUND}\nhost 1  train.py(12): forward 0-95 x200@100`;
+/** Nothing but recorded calls: 2.9 µs each is more than they take. */
+const FLOODED = `
+  host 1  ProfilerStep#1 0-2000 | aten::empty 0-1 x990@2 | cudaLaunchKernel 1985-1990 #1
+  gpu 7   relu_elementwise 1992-1995 #1`;
+const ON_CPU = 'host 1  ProfilerStep#1 0-20000 | aten::mm 0-190 x100@200';
+
+const ms = (view: RankView) => view.step / 1e6;
+const draw = (drawing: string, options?: DrawOptions) => drawView(steps(4, 20000, drawing), options);
+
+describe('the step without the profiler', () => {
+  it('is shorter by 2.9 µs for each recorded event when the host holds it up', () => {
+    expect(ms(draw(HOST_BOUND))).toBeCloseTo(20 - 400 * 0.0029, 1);
+  });
+
+  it('is shorter by 2 µs for each Python frame too', () => {
+    expect(ms(draw(STACKS))).toBeCloseTo(20 - 400 * 0.0029 - 200 * 0.002, 1);
+  });
+
+  it('is the same when the GPU holds it up', () => {
+    const view = draw(GPU_BOUND);
+    expect(ms(view)).toBeGreaterThan(19.8);
+    expect(ms(view)).toBeLessThanOrEqual(20);
+    expect(view.time.compute).toBeCloseTo(view.facts.time.compute, -5);
+  });
+
+  it('is what was measured, whatever an estimate says', () => {
+    const view = draw(HOST_BOUND, { unprofiledMs: 15 });
+    expect(view).toMatchObject({ step: 15e6, measuredUnprofiled: true });
+    expect(draw(HOST_BOUND).measuredUnprofiled).toBe(false);
+  });
+
+  it('keeps a part of itself, however much was recorded', () => {
+    expect(drawView(steps(4, 2000, FLOODED)).step).toBeGreaterThanOrEqual(0.3 * 2e6);
+  });
+
+  it('is corrected for jobs without a GPU', () => {
+    expect(ms(draw(ON_CPU))).toBeCloseTo(20 - 100 * 0.0029, 1);
+  });
+});
+
+describe('its division', () => {
+  it.each<[string, RankView]>([
+    ['host-bound', draw(HOST_BOUND)],
+    ['GPU-bound', draw(GPU_BOUND)],
+    ['with stacks', draw(STACKS)],
+    ['flooded with events', drawView(steps(4, 2000, FLOODED))],
+    ['without a GPU', draw(ON_CPU)],
+    ['measured shorter', draw(HOST_BOUND, { unprofiledMs: 15 })],
+    ['measured longer', draw(HOST_BOUND, { unprofiledMs: 25 })],
+    ['measured shorter than the GPU computes', draw(GPU_BOUND, { unprofiledMs: 10 })],
+  ])('adds up to the step: %s', (_, view) => {
+    const classes = Object.values(view.time);
+    expect(classes.reduce((a, b) => a + b, 0) / view.step).toBeCloseTo(1, 6);
+    expect(classes.every((ns) => ns >= 0)).toBe(true);
+  });
+
+  it('takes what recording cost from the host, not from computing', () => {
+    const view = draw(HOST_BOUND);
+    expect(view.time.compute / 1e6).toBeCloseTo(1, 1);
+    expect((view.facts.time.idle_host - view.time.idle_host) / 1e6).toBeCloseTo(400 * 0.0029, 1);
+  });
+});
+
+it('knows the rates of the device, where there is one', () => {
+  expect(draw(HOST_BOUND, { header: H200 }).rates?.name).toBe('H200');
+  expect(draw(HOST_BOUND, { header: {} }).rates).toBeNull();
+});

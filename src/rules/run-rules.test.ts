@@ -1,0 +1,140 @@
+import { describe, expect, it } from 'vitest';
+import { drawView, runOf } from '../../test/helpers/draw-run.js';
+import { steps } from '../../test/helpers/draw-trace.js';
+import { scaleWorks } from '../analyses/replay/edits.js';
+import type { Cost } from './finding.js';
+import { priceOf } from './kit.js';
+import { RULES } from './list.js';
+import type { RankFinding, Rule } from './rule.js';
+import type { RankView } from './run-facts.js';
+import { runRules } from './run-rules.js';
+
+/** 30 ms of fp32 products and 10 ms of something else, and 60 ms of loading before them. */
+const SLOW = `
+  host 1  ProfilerStep#1 0-100200 | enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__ 0-60000
+  host 1  cudaLaunchKernel 60010-60020 #1 | cudaLaunchKernel 60050-60060 #2 | cudaDeviceSynchronize 60080-100110
+  gpu 7   ampere_sgemm_128x64_tn 60100-90100 #1 | vectorized_elementwise_kernel 90100-100100 #2`;
+const view = drawView(steps(4, 100200, SLOW));
+
+const gain = (likely: number, from: RankView = view): RankFinding['price'] => ({
+  speedup: { low: likely, likely, high: likely },
+  after: from.step / likely,
+  edit: null,
+  floor: 0,
+});
+
+/** A rule that finds what it is told, on every rank. */
+function rule(id: string, cost: Cost, find: (view: RankView) => Partial<RankFinding> | string): Rule {
+  const fix = { text: 'do it', code: 'do_it()' };
+  const plain = { id, title: id, confidence: 0.9, addresses: 'gpu' as const, evidence: [], price: null };
+  return {
+    info: { ...RULES[1]!.info, id: id.toUpperCase(), cost, risk: 'none', fix },
+    check: (v) => {
+      const found = find(v);
+      return typeof found === 'string' ? { silent: found } : { findings: [{ ...plain, ...found }] };
+    },
+  };
+}
+const idsOf = (rules: readonly Rule[], bottleneck: 'gpu' | 'data' | 'compute' = 'gpu') =>
+  runRules(rules, runOf([view], bottleneck)).findings.map((f) => f.id);
+
+describe('the order to try fixes in', () => {
+  const advice = rule('advice', 'free', () => ({ addresses: null }));
+  const elsewhere = rule('elsewhere', 'free', () => ({ addresses: 'data', price: gain(9) }));
+  const unpriced = rule('unpriced', 'free', () => ({}));
+  const dear = rule('dear', 'code', () => ({ price: gain(5) }));
+  const small = rule('small', 'knob', () => ({ price: gain(1.1) }));
+  const large = rule('large', 'knob', () => ({ price: gain(2) }));
+  const flag = rule('flag', 'code', () => ({ price: gain(1.05), cost: 'free' }));
+
+  it('is: the bottleneck, then gains that are known, then cheap ones, then large ones; advice last', () => {
+    const ids = ['flag', 'large', 'small', 'dear', 'unpriced', 'elsewhere', 'advice'];
+    const rules = [advice, elsewhere, unpriced, dear, small, large, flag];
+    expect(idsOf(rules)).toEqual(ids);
+    expect(idsOf(rules.toReversed())).toEqual(ids);
+  });
+
+  it('follows the verdict', () => {
+    expect(idsOf([dear, elsewhere], 'data')).toEqual(['elsewhere', 'dear']);
+    expect(idsOf([elsewhere, dear], 'compute')).toEqual(['dear', 'elsewhere']);
+  });
+});
+
+describe('several ranks', () => {
+  const ranks = [0, 1, 2].map((rank) => drawView(steps(4, 100200, SLOW), { rank }));
+
+  it('become one finding, for which the rank that gains most speaks', () => {
+    const mixed = rule('mixed', 'knob', (v) => ({
+      title: `rank ${v.rank}`,
+      price: gain([1.2, 3, 2][v.rank]!),
+    }));
+    const { findings } = runRules([mixed], runOf(ranks));
+    expect(findings).toMatchObject([{ title: 'rank 1', ranks: [0, 1, 2], speedup: { likely: 3 } }]);
+  });
+
+  it('are named only where it was found', () => {
+    const odd = rule('odd', 'knob', (v) => (v.rank === 1 ? {} : 'not here'));
+    expect(runRules([odd], runOf(ranks))).toMatchObject({ findings: [{ ranks: [1] }], silent: [] });
+  });
+});
+
+describe('rules that find nothing', () => {
+  it('say why, once', () => {
+    const quiet = rule('quiet', 'knob', () => 'nothing to see');
+    const result = runRules([quiet], runOf([view, view]));
+    expect(result).toMatchObject({ findings: [], silent: [{ rule: 'QUIET', reason: 'nothing to see' }] });
+  });
+
+  it('fail without sinking the others', () => {
+    const broken = rule('broken', 'knob', () => {
+      throw new Error('off by one');
+    });
+    const result = runRules([broken, rule('fine', 'knob', () => ({}))], runOf([view]));
+    expect(result.findings.map((f) => f.id)).toEqual(['fine']);
+    expect(result.problems).toMatchObject([{ code: 'rule-failed', count: 1 }]);
+    expect(result.problems[0]!.message).toMatch(/BROKEN failed: off by one/);
+  });
+});
+
+describe('savings', () => {
+  /** The products take half, or a third, of their time. */
+  const faster = (id: string, factor: number) =>
+    rule(id, 'knob', (v) => ({
+      price: priceOf(v, (plan) => scaleWorks(plan, (w) => plan.works.duration[w]! > 20e6, factor)),
+    }));
+
+  it('of a fix by itself are what its speedup says', () => {
+    const [found] = runRules([faster('half', 0.5)], runOf([view])).findings;
+    expect(found!.saving_ms).toBeCloseTo(15, 1);
+    expect(found!.saving_ms!).toBeCloseTo((view.step / 1e6) * (1 - 1 / found!.speedup!.likely), 0);
+  });
+
+  it('of a second fix are what it adds to the first', () => {
+    const { findings } = runRules([faster('half', 0.5), faster('nothing', 0)], runOf([view]));
+    expect(findings.map((f) => f.id)).toEqual(['nothing', 'half']);
+    expect(findings.map((f) => Math.round(f.saving_ms!))).toEqual([30, 0]);
+    expect(findings[1]!.speedup!.likely).toBeGreaterThan(1.15);
+  });
+
+  it.each([
+    ['input and products', view],
+    ['launches', drawView(steps(4, 20000, LAUNCHES()))],
+  ])('of all rules together are no more than the step: %s', (_, v) => {
+    const { findings, problems } = runRules(RULES, runOf([v], 'data'));
+    const saved = findings.reduce((ms, f) => ms + (f.saving_ms ?? 0), 0);
+    expect(problems).toEqual([]);
+    expect(findings.filter((f) => f.saving_ms !== null).length).toBeGreaterThan(1);
+    expect(saved).toBeGreaterThan(0);
+    expect(saved).toBeLessThan(v.step / 1e6);
+    expect(findings.every((f) => f.speedup === null || f.speedup.low <= f.speedup.high)).toBe(true);
+  });
+});
+
+function LAUNCHES(): string {
+  return `
+    host 1  ProfilerStep#1 0-20000 | aten::relu 0-90 x100@100 | cudaLaunchKernel 50-60 #1 x100@100
+    host 1  Optimizer.step#AdamW.step 10000-19990 | aten::mul_ 10000-10090 x95@100 | cudaLaunchKernel 10050-10060 #201 x95@100
+    host 1  aten::item 19800-19980 | cudaMemcpyAsync 19850-19854 #400 | cudaStreamSynchronize 19860-19970
+    gpu 7   relu_elementwise 65-70 #1 x100@100 | mul_elementwise 10065-10070 #201 x95@100
+    gpu 7   Memcpy DtoH (Device -> Pageable) 19860-19862 #400 bytes=4`;
+}

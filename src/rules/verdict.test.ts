@@ -1,0 +1,119 @@
+import { describe, expect, it } from 'vitest';
+import { drawView } from '../../test/helpers/draw-run.js';
+import { inTurn, steps } from '../../test/helpers/draw-trace.js';
+import { judge } from './verdict.js';
+
+const NEXT = 'enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__';
+const COMPILE = '_compile.compile_inner (dynamo_timed)';
+/** A step of 100 ms: the host spends the first `percent` of it in a span, then the GPU computes. */
+const after = (span: string, percent: number) => {
+  const launch = percent * 1000;
+  return `
+    host 1  ProfilerStep#1 0-100000${span && ` | ${span} 0-${launch}`}
+    host 1  cudaLaunchKernel ${launch}-${launch + 10} #1 | cudaDeviceSynchronize ${launch + 20}-99995
+    gpu 7   nvjet_tst_256 ${launch + 15}-99990 #1`;
+};
+const input = (percent: number) => after(NEXT, percent);
+const python = (percent: number) => after('', percent);
+/** The GPU communicates in the end. */
+const communication = (percent: number) => `
+  host 1  ProfilerStep#1 0-100000 | cudaLaunchKernel 0-10 #1 | cudaLaunchKernel 20-30 #2 | cudaDeviceSynchronize 40-99995
+  gpu 7   nvjet_tst_256 15-${100000 - percent * 1000} #1
+  gpu 20  ncclDevKernel_AllReduce_Sum_f32_RING_LL ${100000 - percent * 1000}-99990 #2`;
+/** Copies count as what they are for: batches to the device, values to the host. */
+const copy = (name: string, percent: number) =>
+  communication(percent).replace('gpu 20  ncclDevKernel_AllReduce_Sum_f32_RING_LL', `gpu 7   Memcpy ${name}`);
+const ON_CPU = 'host 1  ProfilerStep#1 0-100000 | aten::addmm 0-98000';
+
+const judged = (drawing: string, count = 8) => judge(drawView(steps(count, 100000, drawing)));
+
+describe('what is named', () => {
+  it.each([
+    ['gpu', 'nothing waits', input(1)],
+    ['gpu', 'computing is above 85 %', input(12)],
+    ['gpu', 'the rest is small beside it', input(17)],
+    ['data', 'a third waits for input', input(33)],
+    ['data', 'nearly all waits for input', input(95)],
+    ['data', 'batches are copied a third of the time', copy('HtoD (Pageable -> Device)', 33)],
+    ['comms', 'a third is exposed communication', communication(33)],
+    ['host', 'a third is Python', python(33)],
+    ['host', 'a third is compiling', after(COMPILE, 33)],
+    ['host', 'values are copied to the host a third of the time', copy('DtoH (Device -> Pageable)', 33)],
+    ['compute', 'operators run on the CPU', ON_CPU],
+    [
+      'data',
+      'a job on the CPU waits for input',
+      `host 1  ProfilerStep#1 0-100000 | ${NEXT} 0-50000 | aten::mm 50000-99900`,
+    ],
+  ])('%s when %s', (bottleneck, _, drawing) => {
+    expect(judged(drawing).bottleneck).toBe(bottleneck);
+  });
+
+  it('has shares that add up to the step', () => {
+    const { shares } = judged(input(33));
+    expect(shares.data).toBeCloseTo(0.33, 2);
+    expect(shares.gpu).toBeCloseTo(0.67, 2);
+    expect(Object.values(shares).reduce((a, b) => a + b, 0)).toBeCloseTo(1, 6);
+  });
+});
+
+describe('the second', () => {
+  it.each([
+    ['is named when it is close', input(50), 'gpu'],
+    ['is named when it is the larger one, but not to be won back', input(45), 'gpu'],
+    ['is not named when it is far behind', input(90), null],
+    ['is not named when it is small', input(3), null],
+    [
+      'is called compute without a GPU',
+      `host 1  ProfilerStep#1 0-100000 | ${NEXT} 0-50000 | aten::mm 50000-99900`,
+      'compute',
+    ],
+  ])('%s', (_, drawing, second) => expect(judged(drawing).second).toBe(second));
+});
+
+describe('confidence', () => {
+  const plain = judged(input(60));
+  const irregular = inTurn([input(60), 100000], [input(60), 100000], [input(60), 300000]);
+
+  it('is high when one class leads by far, lower when two are close', () => {
+    expect(judged(input(95))).toMatchObject({ doubts: [] });
+    expect(judged(input(95)).confidence).toBeGreaterThan(0.9);
+    expect(judged(input(50)).confidence).toBeLessThan(0.65);
+  });
+
+  it.each([
+    ['not divided into steps', steps(2, 100000, python(60)).replaceAll('ProfilerStep#', 'train')],
+    ['only one step', input(60)],
+    [
+      'steps differ much',
+      `${irregular}\nhost 1  ProfilerStep#4 300000-600000 | cudaLaunchKernel 590000-590010 #9\ngpu 7  gemm 590020-600000 #9`,
+    ],
+    ['no host events', 'gpu 7  gemm 0-40000 | gemm 60000-100000'],
+    ['no recorded reason', `${input(60)}\ngpu 7  gemm 500000-500010 #1`],
+  ])('is lowered: %s', (doubt, drawing) => {
+    const verdict = judge(drawView(drawing));
+    expect(verdict.doubts.join('; ')).toMatch(doubt);
+    const { shares, bottleneck } = verdict;
+    const ranked = Object.entries(shares).filter(([c]) => c !== 'other' && c !== bottleneck);
+    const lead = shares[bottleneck as 'gpu'] - Math.max(...ranked.map(([, share]) => share));
+    expect(verdict.confidence).toBeLessThan(0.55 + Math.min(0.42, Math.abs(lead) * 0.7));
+    expect(plain.doubts).toEqual([]);
+  });
+});
+
+describe('an answer that hangs on what the profiler cost', () => {
+  // 100 events cost 290 µs (220 to 360): of 2290 µs on the host 2070 or 1930 are left, a quarter of 8000 µs or not.
+  const BETWEEN = `
+    host 1  ProfilerStep#1 0-10310 | aten::empty 0-10 x98@20 | cudaLaunchKernel 2285-2290 #1
+    host 1  cudaDeviceSynchronize 2310-10305
+    gpu 7   nvjet_tst_256 2300-10300 #1`;
+
+  it('is doubted', () => {
+    expect(judge(drawView(steps(8, 10310, BETWEEN))).doubts.join()).toMatch(/profiler's own cost/);
+  });
+
+  it('is not when the step was measured without it', () => {
+    const view = drawView(steps(8, 10310, BETWEEN), { unprofiledMs: 10 });
+    expect(judge(view).doubts).toEqual([]);
+  });
+});
