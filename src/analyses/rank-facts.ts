@@ -27,6 +27,8 @@ import { findUnmarkedInput } from './timeline/unmarked-input.js';
 
 /** All that rules ask about one rank's trace. Plain data: it moves between threads. Times in ns unless said otherwise. */
 export interface RankFacts {
+  /** An events log knows phases only: no kernels, no detail. */
+  readonly source: 'trace' | 'events';
   readonly device: DeviceInfo | null;
   readonly switches: readonly string[];
   readonly hasGpuWork: boolean;
@@ -110,6 +112,7 @@ export function analyseRank(trace: Trace, options: AnalyseOptions): RankFacts | 
   });
   if (plan) markEagerAttention(plan);
   return {
+    source: 'trace',
     device: deviceOf(trace),
     switches: trace.data.header.switches,
     hasGpuWork: work.length > 0,

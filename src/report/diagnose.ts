@@ -1,11 +1,15 @@
+import { asRankFacts } from '../analyses/events/as-rank-facts.js';
+import { analyseEventLog, type EventFacts } from '../analyses/events/event-facts.js';
+import { joinUnprofiledStep } from '../analyses/events/join-step.js';
 import { summariseHealth } from '../analyses/health/health.js';
+import type { RankFacts } from '../analyses/rank-facts.js';
 import type { TimeByClass } from '../analyses/timeline/accounting.js';
 import { totals } from '../analyses/timeline/accounting.js';
 import { InputError } from '../base/input-error.js';
 import type { RankedMember } from '../ingest/ranks.js';
 import { type ProgressSink, type RunInputs, readInputs } from '../ingest/read-run.js';
 import { RULES } from '../rules/list.js';
-import { viewRank } from '../rules/rank-view.js';
+import { type Unprofiled, viewRank } from '../rules/rank-view.js';
 import type { RankView, RunFacts } from '../rules/run-facts.js';
 import { runRules } from '../rules/run-rules.js';
 import { judge } from '../rules/verdict.js';
@@ -35,9 +39,7 @@ export async function diagnose(paths: readonly string[], options: DiagnoseOption
 
 export function buildReport(run: RunInputs, options: Pick<DiagnoseOptions, 'ranks' | 'steps'>): Report {
   const members = chooseRanks(run.members, options.ranks);
-  const views = members.flatMap(({ member, rank }) =>
-    member.facts ? [viewRank(rank, member.facts, null)] : [],
-  );
+  const views = viewsOf(members);
   if (views.length === 0 && options.steps !== null)
     throw new InputError('none of the steps asked for is in the traces');
   const decision = decide(views.map((view) => ({ view, verdict: judge(view) })));
@@ -61,10 +63,7 @@ export function buildReport(run: RunInputs, options: Pick<DiagnoseOptions, 'rank
     time: slowest ? sharesOf(slowest.time) : sharesOf(totals(() => 0)),
     findings: [...rules.findings],
     silent: [...rules.silent],
-    ranks: members.flatMap(({ member, rank }) => {
-      const view = views.find((v) => v.facts === member.facts);
-      return view ? [rankOf(view, rank, member.traceSummary?.hostName ?? member.hints.host)] : [];
-    }),
+    ranks: views.map((view) => rankOf(view, hostOf(members, view))),
     stragglers: [],
     collectives: null,
     what_if: null,
@@ -73,6 +72,27 @@ export function buildReport(run: RunInputs, options: Pick<DiagnoseOptions, 'rank
     health: healthOf(run, members, rules.problems),
     tool: toolInfo(),
   };
+}
+
+/** One view a rank: its trace, with unprofiled steps where a log has them; or the log alone. */
+function viewsOf(members: readonly RankedMember[]): RankView[] {
+  const logs = members.flatMap(({ member, rank }) =>
+    member.log ? analyseEventLog(member.log).map((f) => (f.rank < 0 ? { ...f, rank } : f)) : [],
+  );
+  const traced = members.flatMap(({ member, rank }) =>
+    member.facts ? [viewRank(rank, member.facts, unprofiledOf(logs, rank, member.facts))] : [],
+  );
+  const seen = new Set(traced.map((v) => v.rank));
+  const newest = new Map(logs.filter((f) => !seen.has(f.rank)).map((f) => [f.rank, f]));
+  return [...traced, ...[...newest.values()].map((f) => viewRank(f.rank, asRankFacts(f), f))].sort(
+    (a, b) => a.rank - b.rank,
+  );
+}
+
+function unprofiledOf(logs: readonly EventFacts[], rank: number, facts: RankFacts): Unprofiled | null {
+  const step = joinUnprofiledStep(logs, rank, facts.time.idle_data);
+  const log = logs.findLast((f) => f.step === step);
+  return step === null || !log ? null : { step, time: log.time };
 }
 
 function chooseRanks(
@@ -109,7 +129,7 @@ function stepOf(view: RankView | null): Report['step'] {
   return {
     ms: inMs(view.step),
     source: view.measuredUnprofiled ? 'events' : hasGpuWork ? 'gpu-timeline' : 'host',
-    profiled_ms: inMs(steps.profiled),
+    profiled_ms: view.facts.source === 'trace' ? inMs(steps.profiled) : null,
     corrected: !view.measuredUnprofiled,
     ...{ count: steps.count, first: steps.first, last: steps.last },
   };
@@ -123,7 +143,18 @@ function sharesOf(time: TimeByClass): TimeShares {
   return totals((c) => (sum > 0 ? time[c] / sum : 0));
 }
 
-function rankOf(view: RankView, rank: number, host: string | null): ReportRank {
+/** Of the rank's trace, or of any file that names one. */
+function hostOf(members: readonly RankedMember[], view: RankView): string | null {
+  const own = members.filter((m) => m.rank === view.rank);
+  const traced = own.find((m) => m.member.facts === view.facts);
+  const hosts = [...(traced ? [traced] : []), ...own].map(
+    (m) => m.member.traceSummary?.hostName ?? m.member.hints.host,
+  );
+  return hosts.find((h) => h !== null) ?? null;
+}
+
+function rankOf(view: RankView, host: string | null): ReportRank {
+  const { rank } = view;
   const { gpu } = view.facts;
   const us = (ns: number) => ns / 1e3;
   return {

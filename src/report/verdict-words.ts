@@ -69,7 +69,9 @@ export function inWords({ bottleneck, guess, shares, doubts, view }: Decision): 
   const onGpu = view.facts.hasGpuWork;
   switch (bottleneck) {
     case 'gpu':
-      return `GPU-bound: the GPU computes ${percent(shares.gpu)} of every step`;
+      return view.facts.source === 'events'
+        ? `GPU-bound as far as phases tell: computing takes ${percent(shares.gpu)} of every step`
+        : `GPU-bound: the GPU computes ${percent(shares.gpu)} of every step`;
     case 'compute':
       return `Compute-bound: operators on the CPU take ${percent(shares.gpu)} of every step`;
     case 'data':

@@ -7,15 +7,21 @@ import type { RankView } from './run-facts.js';
 /** Recording cannot have slowed a loop to less than this share of itself (the worst in the zoo: 0.6). */
 const LEAST_LEFT = 0.4;
 
-/** A rank's facts with its step as it is without the profiler. `unprofiled`: ns a step from an events log, if any. */
-export function viewRank(rank: number, facts: RankFacts, unprofiled: number | null): RankView {
+/** A step measured without the profiler, by an events log. ns. */
+export interface Unprofiled {
+  readonly step: number;
+  readonly time: TimeByClass;
+}
+
+/** A rank's facts with its step as it is without the profiler: measured where an events log has it, else estimated. */
+export function viewRank(rank: number, facts: RankFacts, unprofiled: Unprofiled | null): RankView {
   const plan = facts.detail?.plan ?? null;
-  const baseline = plan ? baselineOf(plan, recordedStep(facts), unprofiled) : null;
-  const step = unprofiled ?? correctedStep(facts, baseline);
+  const baseline = plan ? baselineOf(plan, recordedStep(facts), unprofiled?.step ?? null) : null;
+  const step = unprofiled?.step ?? correctedStep(facts, baseline);
   return {
     ...{ rank, facts, baseline, step, measuredUnprofiled: unprofiled !== null },
     rates: facts.device ? findDevice(facts.device.name, facts.device.totalMemory) : null,
-    time: correctTime(facts, baseline, step),
+    time: correctTime(facts, baseline, step, unprofiled?.time ?? null),
     copies: correctCopies(facts, baseline),
   };
 }
@@ -46,8 +52,15 @@ const SLOWED_BY_RECORDING: readonly TimeClass[] = [
   ...(['idle_host', 'idle_sync', 'idle_other', 'idle_compile', 'idle_data', 'idle_comms'] as const),
 ];
 
+const WAITS: readonly TimeClass[] = ['idle_data', 'copy', 'idle_sync', 'comms_transfer', 'idle_comms'];
+
 /** The device's own time from the replay, idle time from what was seen, less what the profiler caused. */
-function correctTime(facts: RankFacts, baseline: Baseline | null, step: number): TimeByClass {
+function correctTime(
+  facts: RankFacts,
+  baseline: Baseline | null,
+  step: number,
+  measured: TimeByClass | null,
+): TimeByClass {
   const corrected = { ...facts.time } as Record<TimeClass, number>;
   if (baseline?.faithful) {
     const { busyRecorded: before, busyCorrected: after } = baseline;
@@ -62,6 +75,13 @@ function correctTime(facts: RankFacts, baseline: Baseline | null, step: number):
     const taken = Math.min(excess, corrected[c]);
     corrected[c] -= taken;
     excess -= taken;
+  }
+  // A recording of a few steps may miss waits that the log of many has: batches prepared while the profiler started.
+  for (const c of measured ? WAITS : []) {
+    if (excess >= 0) break;
+    const missing = Math.min(-excess, Math.max(0, measured![c] - corrected[c]));
+    corrected[c] += missing;
+    excess += missing;
   }
   // Measured steps may be longer than the profiled ones, or shorter than the device was busy: then all classes scale.
   const total = sum();

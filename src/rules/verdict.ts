@@ -26,6 +26,8 @@ export const BUSY = 0.85;
 export const WORTH_NAMING = 0.1;
 /** Beside a device that is mostly busy, another class must be at least this part of its time. */
 const BESIDE_GPU = 0.25;
+/** That the device is busy, seen through phases alone. */
+const MOST_FROM_PHASES = 0.6;
 /** No training step is shorter. */
 const SHORTEST_STEP_NS = 10_000;
 /** A runner-up this close is named too (method 3). */
@@ -75,7 +77,13 @@ export function judge(view: RankView): RankVerdict {
   if (!(view.step >= SHORTEST_STEP_NS)) doubt(0.6, 'hardly anything happens in the recorded window');
   if (shares.other > 0.3) doubt(0.3 * shares.other, 'much idle time has no recorded reason');
   if (view.baseline && !view.baseline.faithful) doubt(0.1, 'replaying the step does not reproduce it');
-  if (!facts.hasHostEvents) doubt(0.25, 'no host events were recorded');
+  if (facts.source === 'events') {
+    // The whole step on the device's clock looks like computing, however idle the device is inside it.
+    if (named === 'gpu') {
+      confidence = Math.min(confidence, MOST_FROM_PHASES);
+      doubts.push('phases cannot tell computing from waiting for launches');
+    } else doubt(0.1, 'phases say less than a trace');
+  } else if (!facts.hasHostEvents) doubt(0.25, 'no host events were recorded');
   const bottleneck: Bottleneck = named === 'gpu' && !facts.hasGpuWork ? 'compute' : named;
   return {
     bottleneck,

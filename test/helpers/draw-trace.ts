@@ -41,8 +41,7 @@ export function inTurn(...parts: readonly (readonly [drawing: string, length: nu
 /** More than a part uses. */
 const IDS_A_PART = 10_000;
 const TRACK = /^(host|gpu) (\d+)\s+(.*)$/;
-const SPAN =
-  /^(.*?) (-?[\d.]+)-(-?[\d.]+)(?: #(\d+))?(?: x(\d+)@([\d.]+))?((?: (?:bytes|elements)=\S+)*)$/;
+const SPAN = /^(.*?) (-?[\d.]+)-(-?[\d.]+)(?: #(\d+))?(?: x(\d+)@([\d.]+))?((?: (?:bytes|elements)=\S+)*)$/;
 
 const linesOf = (drawing: string) =>
   drawing

@@ -175,9 +175,11 @@ CASES = (
     Case(
         "alloc_cached",
         lambda ctx: allocator(ctx, emptied=False),
-        "gpu",
+        "host",
+        rules=("T15", "T18"),
         not_a_gain=("W4",),
-        note="twin of alloc_churn",
+        note="twin of alloc_churn: the GPU is busy two thirds of the step",
+        also_acceptable=("host", "gpu"),
     ),
     Case(
         "gc_each_step",
@@ -251,15 +253,15 @@ CASES = (
         lambda ctx: metric_logger(ctx, 16, late=False),
         "host",
         rules=("T15", "T18"),
-        not_a_gain=("T23", "W2"),
         fix="one copy of all metrics, read one step later",
         twin="late_metrics_launch_bound",
-        note="half the batch of sync_many_metrics: the GPU waits for launches anyway, so the reads cost nothing",
+        note="half the batch of sync_many_metrics: the GPU waits for launches too; "
+        "the late read gained 1 % in one session and 18 % in another",
     ),
     Case(
         "late_metrics_launch_bound",
         lambda ctx: metric_logger(ctx, 16, late=True),
-        "host",
+        None,
         rules=("T15", "T18"),
         not_a_gain=("T23", "W2"),
         note="twin of sync_metrics_launch_bound",

@@ -30,7 +30,7 @@ from training import (
 
 def mixture(ctx: Context, experts: type[MoeLoop] | type[MoePadded]) -> Loop:
     feed_forward = partial(experts, experts=ctx.pick(16, 4))
-    model = gpt(ctx, 512, 1, 8, feed_forward=feed_forward)
+    model = gpt(ctx, 512, 2, 8, feed_forward=feed_forward)
     return language_model(ctx, model, text(ctx, 8, 512))
 
 

@@ -13,7 +13,7 @@ from context import Context
 from inputs import byte_pictures, cycle, pictures, text
 from networks_other import GraphNet, gated_norms
 from networks_text import Attention
-from networks_vision import CLASSES, AudioNet, DilatedHead, GroupedNet, VideoNet, Vit
+from networks_vision import CLASSES, DilatedHead, VideoNet, Vit
 from registry import Case, Loop, Settings
 from training import adamw, classifier, gpt, language_model
 
@@ -74,18 +74,6 @@ def video(ctx: Context, precision: torch.dtype | None = None) -> Loop:
 def segmentation(ctx: Context) -> Loop:
     torch.manual_seed(0)
     return classifier(ctx, DilatedHead(ctx.pick(256, 8)), pictures(ctx, 16, 260))
-
-
-def grouped(ctx: Context) -> Loop:
-    torch.manual_seed(0)
-    return classifier(ctx, GroupedNet(ctx.pick(512, 32)), pictures(ctx, 64, 224))
-
-
-def audio(ctx: Context) -> Loop:
-    torch.manual_seed(0)
-    waves = ctx.pinned(torch.randn(ctx.pick(32, 2), 1, ctx.pick(65_536, 256)))
-    labels = ctx.pinned(torch.randint(0, CLASSES, (waves.shape[0],)))
-    return classifier(ctx, AudioNet(ctx.pick(192, 8)), cycle([(waves, labels)]), precision=None)
 
 
 def graph_network(ctx: Context) -> Loop:
@@ -163,7 +151,7 @@ CASES = (
         "infer_loop",
         vit_inference,
         "gpu",
-        not_a_gain=("T13", "T15"),
+        not_a_gain=("T13",),
         note="inference under no_grad: no backward, no optimizer",
     ),
     Case(
@@ -229,40 +217,6 @@ CASES = (
         "gpu",
         not_a_gain=("T10",),
         note="twin of conv_dilated",
-        settings=Settings(cudnn_benchmark=True),
-    ),
-    Case(
-        "conv_grouped",
-        grouped,
-        "gpu",
-        rules=("T10",),
-        fix="cudnn.benchmark=True",
-        twin="conv_grouped_benchmark",
-        note="convolutions in 32 groups, constant shapes",
-    ),
-    Case(
-        "conv_grouped_benchmark",
-        grouped,
-        "gpu",
-        not_a_gain=("T10",),
-        note="twin of conv_grouped",
-        settings=Settings(cudnn_benchmark=True),
-    ),
-    Case(
-        "conv_audio",
-        audio,
-        "gpu",
-        rules=("T10",),
-        fix="cudnn.benchmark=True",
-        twin="conv_audio_benchmark",
-        note="1-d convolutions, constant shapes",
-    ),
-    Case(
-        "conv_audio_benchmark",
-        audio,
-        "gpu",
-        not_a_gain=("T10",),
-        note="twin of conv_audio",
         settings=Settings(cudnn_benchmark=True),
     ),
     Case(

@@ -103,36 +103,6 @@ class DilatedHead(nn.Module):
         return self.head(x.mean((2, 3)))
 
 
-class GroupedNet(nn.Module):
-    """3 × 3 convolutions in 32 groups, as in ResNeXt."""
-
-    def __init__(self, channels: int, layers: int = 6) -> None:
-        super().__init__()
-        parts: list[nn.Module] = [nn.Conv2d(3, channels, 7, 4, 3), nn.ReLU(True)]
-        for _ in range(layers):
-            parts += [nn.Conv2d(channels, channels, 3, padding=1, groups=32), nn.ReLU(True)]
-        self.body = nn.Sequential(*parts)
-        self.head = nn.Linear(channels, CLASSES)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.head(self.body(x).mean((2, 3)))
-
-
-class AudioNet(nn.Module):
-    """Convolutions along a waveform."""
-
-    def __init__(self, channels: int, layers: int = 6) -> None:
-        super().__init__()
-        parts: list[nn.Module] = [nn.Conv1d(1, channels, 15, 4), nn.ReLU(True)]
-        for _ in range(layers):
-            parts += [nn.Conv1d(channels, channels, 9, padding=4), nn.ReLU(True)]
-        self.body = nn.Sequential(*parts)
-        self.head = nn.Linear(channels, CLASSES)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.head(self.body(x).mean(2))
-
-
 class VideoNet(nn.Module):
     """3-d convolutions with channel counts and clip sizes that are no powers of two."""
 

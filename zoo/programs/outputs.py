@@ -32,7 +32,6 @@ FIGURES = (
     "step_ms",
     "step_ms_sync",
     "spread",
-    "steady",
     "data_wait_ms",
     "profiled_step_ms",
     "gpu_busy",
@@ -69,7 +68,6 @@ def measured(timing: Timing, busy: Busy, on_gpu: bool, files: Record) -> Record:
         "step_ms": round(timing.step_ms, 3),
         "step_ms_sync": round(timing.step_ms_sync, 3),
         "spread": round(timing.spread, 4),
-        "steady": timing.spread <= STEADY_SPREAD,
         "data_wait_ms": round(timing.data_wait_ms, 3),
         "profiled_step_ms": round(busy.profiled_step_ms, 3),
     }
@@ -108,6 +106,7 @@ def record(case: Case, figures: Record) -> Record:
         "rules": list(case.rules),
         "not_a_gain": list(case.not_a_gain),
         **{key: value for key, value in optional.items() if value},
+        "steady": figures["spread"] <= STEADY_SPREAD,
         **figures,
     }
 
@@ -162,14 +161,15 @@ def driver_version() -> str | None:
 
 def describe_machine(group: str, sizes_name: str, sizes: Sizes, on_gpu: bool) -> Record:
     gpu = torch.cuda.get_device_properties(0) if on_gpu else None
+    # The new cases have sizes of their own.
+    sized = {"sizes": sizes_name, "config": asdict(sizes)} if group == "original" else {}
     return {
         "torch": torch.__version__,
         "gpu": gpu.name if gpu else None,
         "gpu_memory_gib": round(gpu.total_memory / 2**30, 1) if gpu else None,
         "cpu_cores": os.cpu_count(),
         "group": group,
-        "sizes": sizes_name,
-        "config": asdict(sizes),
+        **sized,
         "versions": {
             "python": platform.python_version(),
             "cuda": torch.version.cuda,

@@ -43,7 +43,7 @@ export const syncsAndCollectives: Rule = {
     ],
   },
   check(view) {
-    const findings = [...hostReads(view), ...exposedCollectives(view)];
+    const findings = [...hostReads(view), ...metricsPhase(view), ...exposedCollectives(view)];
     return findings.length > 0 ? { findings } : silent('no read or collective holds up the step');
   },
 };
@@ -54,7 +54,7 @@ function hostReads(view: RankView): RankFinding[] {
   const waits = countWaits(plan);
   if (waits.count < 0.5) return [];
   const price = priceOf(view, withoutReads);
-  if (!worthwhile(price)) return [];
+  if (!worthwhile(price)) return waits.shapes >= MANY_SHAPES ? [shapesFromData(view, waits.shapes)] : [];
   const what = [
     waits.reads >= 0.5 ? `${waits.reads.toFixed(0)} reads (.item())` : '',
     waits.shapes >= 0.5
@@ -78,6 +78,42 @@ function hostReads(view: RankView): RankFinding[] {
         ),
       ],
       price,
+    },
+  ];
+}
+
+/** Fewer are gone with the next rewrite; so many are a way of writing the model. */
+const MANY_SHAPES = 4;
+
+/** The waits themselves cost little here, but shapes that depend on values keep a model from being compiled as a whole. */
+function shapesFromData(view: RankView, count: number): RankFinding {
+  const text = `${count.toFixed(0)} results a step whose size depends on data (nonzero, boolean masks): the host waits for each`;
+  return {
+    id: 'shapes-from-data',
+    title: 'shapes depend on values: the host waits for each, and nothing can be captured',
+    confidence: 0.7,
+    addresses: 'host',
+    evidence: [evidence(view, text, Math.round(count), 'waits/step')],
+    price: null,
+    cost: 'code',
+    fix: {
+      text: 'Give results a fixed size: pad to a capacity, multiply by the mask instead of selecting with it, sort once instead of nonzero for each part.',
+      code: 'out = torch.where(mask[..., None], expert(x), 0)      # not x[mask]\nidx = scores.topk(capacity, dim=0).indices            # fixed size',
+    },
+  };
+}
+
+const METRICS = 0.03;
+
+/** A log of phases times the metrics of a step by themselves. */
+function metricsPhase(view: RankView): RankFinding[] {
+  const ns = view.time.idle_sync;
+  if (view.facts.source !== 'events' || ns < METRICS * view.step) return [];
+  const text = `training_metrics: ${ms(ns)} a step (${percent(ns / view.step)})`;
+  return [
+    {
+      ...{ id: 'metrics-in-step', title: 'metrics are computed and read inside the step', confidence: 0.7 },
+      ...{ addresses: 'host', evidence: [evidence(view, text, inMs(ns), 'ms/step')], price: null },
     },
   ];
 }

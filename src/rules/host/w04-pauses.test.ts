@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { drawView, expectGain, fires, silence } from '../../../test/helpers/draw-run.js';
+import { drawView, expectGain, expectGainBetween, fires, silence } from '../../../test/helpers/draw-run.js';
 import { steps } from '../../../test/helpers/draw-trace.js';
 import { pauses } from './w04-pauses.js';
 
@@ -12,10 +12,11 @@ const ALLOCATES = `
 const PAUSES = `
   host 1  ProfilerStep#1 0-20100 | cudaLaunchKernel 10-20 #1 | cudaDeviceSynchronize 30-10050
   gpu 7   nvjet_tst_256 30-10030 #1`;
-/** 100 MB go to the host before it. */
+/** 20 tensors, 100 MB, go to the host before it. */
 const CHECKPOINT = `
-  host 1  ProfilerStep#1 0-20100 | cudaLaunchKernel 10-20 #1 | cudaMemcpyAsync 30-10050 #2
-  gpu 7   nvjet_tst_256 30-8030 #1 | Memcpy DtoH (Device -> Pageable) 8030-10040 #2 bytes=100000000`;
+  host 1  ProfilerStep#1 0-20100 | cudaLaunchKernel 10-20 #1 | cudaDeviceSynchronize 30-8040
+  host 1  cudaMemcpyAsync 8050-8145 #2 x20@100
+  gpu 7   nvjet_tst_256 30-8030 #1 | Memcpy DtoH (Device -> Pageable) 8060-8140 #2 x20@100 bytes=5000000`;
 const STEADY = PAUSES.replace('10050', '20090').replace('10030', '20080');
 const QUICK = `
   host 1  ProfilerStep#1 0-20100 | cudaMalloc 10-100 | cudaLaunchKernel 110-120 #1 | cudaDeviceSynchronize 130-20090
@@ -50,6 +51,7 @@ describe('W4: pauses', () => {
 
   it('calls it a checkpoint when megabytes are copied to the host', () => {
     const found = fires(pauses, draw(CHECKPOINT), { ...EXPECTED, id: 'checkpoint-in-step', placed: true });
+    expectGainBetween(found, 1.9, 20.1 / 8);
     expect(found.fix!.code).toMatch(/async_save/);
   });
 

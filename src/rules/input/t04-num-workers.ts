@@ -1,7 +1,8 @@
 import { dropInputWaits } from '../../analyses/replay/edits.js';
 import { mean } from '../../base/statistics.js';
 import { at, evidence, inMs, ms, percent, priceOf, silent } from '../kit.js';
-import type { Level, Rule } from '../rule.js';
+import type { Level, Rule, RuleResult } from '../rule.js';
+import type { RankView } from '../run-facts.js';
 
 /** Share of the step that waits for input before it is worth naming. */
 const EXPOSED = 0.05;
@@ -38,6 +39,7 @@ export const numWorkers: Rule = {
   },
   check(view) {
     const { input, steps } = view.facts;
+    if (view.facts.source === 'events') return fromPhases(view);
     if (input.inMain === 0 && input.unmarked === 0) {
       return silent(
         input.inWorkers > 0
@@ -79,3 +81,33 @@ export const numWorkers: Rule = {
     };
   },
 };
+
+/** A log of phases shows that input is waited for, not how it is loaded. */
+function fromPhases(view: RankView): RuleResult {
+  const exposed = view.time.idle_data;
+  if (exposed < EXPOSED * view.step)
+    return silent(`input waits are ${percent(exposed / view.step)} of the step`);
+  return {
+    findings: [
+      {
+        id: 'input-wait',
+        title: 'steps wait for input: look at num_workers first',
+        confidence: 0.6,
+        addresses: 'data',
+        evidence: [
+          evidence(
+            view,
+            `data_wait: ${ms(exposed)} a step (${percent(exposed / view.step)} of ${view.facts.steps.count} steps)`,
+            inMs(exposed),
+            'ms/step',
+          ),
+        ],
+        price: null,
+        fix: {
+          text: 'With num_workers=0 raise it; with workers see whether they are CPU- or IO-bound (whyslow rules T8). A trace tells which.',
+          code: numWorkers.info.fix.code,
+        },
+      },
+    ],
+  };
+}

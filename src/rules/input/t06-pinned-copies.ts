@@ -3,7 +3,7 @@ import type { KernelTotal } from '../../analyses/kernels/kernel-table.js';
 import { skipWaits } from '../../analyses/replay/edits.js';
 import { type Plan, SYNC } from '../../analyses/replay/plan.js';
 import { at, evidence, inMs, ms, percent, priceOf, silent, topKernel, workTime, worthwhile } from '../kit.js';
-import type { Edit, Level, Rule } from '../rule.js';
+import type { Edit, Level, Rule, RuleResult } from '../rule.js';
 import type { RankView } from '../run-facts.js';
 
 const EXPOSED = 0.03;
@@ -45,6 +45,7 @@ export const pinnedCopies: Rule = {
     ],
   },
   check(view) {
+    if (view.facts.source === 'events') return fromPhases(view);
     const pageable = workTime(view, isPageable);
     const all = workTime(view, toDevice);
     if (all.count === 0) return silent('nothing is copied to the device in a step');
@@ -142,4 +143,23 @@ function copiesToDevice(view: RankView, plan: Plan, n: number): boolean {
 /** `copy_` synchronises the stream after a blocking copy. */
 function followsCopy(view: RankView, plan: Plan, n: number): boolean {
   return n > 0 && (plan.nodes.roles[n]! & Role.copies) !== 0 && copiesToDevice(view, plan, n - 1);
+}
+
+/** A log of phases shows the copy, not the memory it comes from. */
+function fromPhases(view: RankView): RuleResult {
+  const exposed = view.copies.toDevice;
+  if (exposed < EXPOSED * view.step) return silent(`copies are ${percent(exposed / view.step)} of the step`);
+  const text = `host_to_device: ${ms(exposed)} a step (${percent(exposed / view.step)})`;
+  return {
+    findings: [
+      {
+        id: 'exposed-copy',
+        title: 'each step waits for its batch to be copied',
+        confidence: 0.55,
+        addresses: 'data',
+        evidence: [evidence(view, text, inMs(exposed), 'ms/step')],
+        price: null,
+      },
+    ],
+  };
 }

@@ -34,7 +34,8 @@ export const prefetch: Rule = {
   },
   check(view) {
     const { input, timePerStep, steps } = view.facts;
-    if (input.inWorkers === 0) return silent('no DataLoader with workers was seen');
+    const known = input.inWorkers > 0 || view.facts.source === 'events';
+    if (!known) return silent('no DataLoader with workers was seen');
     const waits = timePerStep.map((t) => t.idle_data);
     if (waits.length < 4) return silent('too few steps to tell bursts');
     const worst = Math.max(...waits);

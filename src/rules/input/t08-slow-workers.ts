@@ -28,9 +28,13 @@ export const slowWorkers: Rule = {
     if (exposed < EXPOSED * view.step)
       return silent(`input waits are ${percent(exposed / view.step)} of the step`);
     const waiting = timePerStep.filter((t) => t.idle_data > 0.02 * view.step).length;
+    const where =
+      waiting > 0
+        ? `${waiting} of ${timePerStep.length} steps wait`
+        : 'by the events log; the few steps of the trace found batches prepared';
     const seen = evidence(
       view,
-      `_MultiProcessingDataLoaderIter.__next__: GPU idle ${ms(exposed)} a step (${percent(exposed / view.step)}), ${waiting} of ${timePerStep.length} steps wait`,
+      `_MultiProcessingDataLoaderIter.__next__: GPU idle ${ms(exposed)} a step (${percent(exposed / view.step)}), ${where}`,
       inMs(exposed),
       'ms/step',
     );

@@ -1,6 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { drawView, expectGain, fires, H200, P100, silence, V100 } from '../../../test/helpers/draw-run.js';
+import {
+  drawView,
+  expectGain,
+  expectGainBetween,
+  fires,
+  H200,
+  P100,
+  silence,
+  V100,
+} from '../../../test/helpers/draw-run.js';
 import { steps } from '../../../test/helpers/draw-trace.js';
+import { rateRatio } from './reached-rates.js';
 import { sixteenBit } from './t13-sixteen-bit.js';
 
 const TF32 = 'sm80_xmma_gemm_f32f32_tf32f32_f32_tn_n_tilesize128x128x16';
@@ -16,20 +26,25 @@ const EXPECTED = { id: 'not-sixteen-bit', addresses: 'gpu', unit: 'ms/step', pla
 
 describe('T13: 16 bit', () => {
   it('prices 30 ms of TF32 products at the rate of bf16', () => {
-    const found = fires(sixteenBit, draw(TF32), EXPECTED);
-    expectGain(found, 40.2 / (10.2 + 30 / ((989.5 * 0.79) / (494.5 * 0.61))));
+    const view = draw(TF32);
+    const ratio = rateRatio(view, 'tf32', 'bf16', 'likely')!;
+    const found = fires(sixteenBit, view, EXPECTED);
+    expect(ratio).toBeGreaterThan(1.8);
+    expect(ratio).toBeLessThan(3.5);
+    expectGain(found, 40.2 / (10.2 + 30 / ratio));
     expect(found.evidence[0]).toMatchObject({ value: 30, dur_ns: 30e6 });
     expect(found.title).toMatch(/TF32, not in bf16/);
   });
 
   it('prices fp32 attention by the kernels of 16 bit', () => {
     const found = fires(sixteenBit, draw('fmha_cutlassF_f32_aligned_64x64_rf_sm80'), EXPECTED);
-    expectGain(found, 40.2 / (10.2 + 30 / 8));
+    expectGainBetween(found, 40.2 / (10.2 + 30 / 4), 40.2 / (10.2 + 30 / 16));
   });
 
   it('takes fp16 with a GradScaler on a device without bf16', () => {
-    const found = fires(sixteenBit, draw('volta_sgemm_128x64_tn', V100), EXPECTED);
-    expectGain(found, 40.2 / (10.2 + 30 / ((125 * 0.79) / (15.7 * 0.76))));
+    const view = draw('volta_sgemm_128x64_tn', V100);
+    const found = fires(sixteenBit, view, EXPECTED);
+    expectGain(found, 40.2 / (10.2 + 30 / rateRatio(view, 'fp32', 'fp16', 'likely')!));
     expect(found.fix!.code).toMatch(/GradScaler/);
   });
 

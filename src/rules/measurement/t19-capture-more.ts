@@ -10,6 +10,9 @@ with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA],
         train_step(batch)
         p.step()`;
 
+/** A verdict this sure needs no better trace. */
+const SURE = 0.7;
+
 export const captureMore: Rule = {
   info: {
     id: 'T19',
@@ -31,10 +34,13 @@ export const captureMore: Rule = {
     const missing = [
       ...(facts.steps.source === 'window' ? ['no steps are marked (call profiler.step() once a step)'] : []),
       ...(facts.steps.source !== 'window' && facts.steps.count < 2 ? ['only one whole step'] : []),
-      ...(facts.hasHostEvents ? [] : ['no host events (record ProfilerActivity.CPU)']),
+      ...(facts.source === 'events' ? ['phases only, no trace'] : []),
+      ...(facts.hasHostEvents || facts.source === 'events'
+        ? []
+        : ['no host events (record ProfilerActivity.CPU)']),
     ];
-    if (run.verdict.bottleneck !== 'unknown' && missing.length === 0) return silent('the evidence decides');
-    if (run.verdict.bottleneck !== 'unknown' && run.verdict.confidence >= 0.7)
+    const sure = run.verdict.confidence >= SURE && facts.source === 'trace';
+    if (run.verdict.bottleneck !== 'unknown' && (missing.length === 0 || sure))
       return silent('the evidence decides');
     return {
       findings: [
