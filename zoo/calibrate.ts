@@ -1,27 +1,31 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { analyseRank } from '../src/analyses/rank-facts.js';
-import { baselineOf, RECORDING } from '../src/analyses/replay/recording-cost.js';
+import { baselineOf, launchTime, recordingOf } from '../src/analyses/replay/recording-cost.js';
 import { AS_RECORDED, replay } from '../src/analyses/replay/replay.js';
 import { median, quantile } from '../src/base/statistics.js';
 import { readRun } from '../src/ingest/run.js';
 import { isSteady, readTruth } from './truth.js';
 
 /**
- * `npm run zoo:calibrate DIR...`: what recording an event costs the host, from loops whose step is known with and without
- * the profiler; and how well the middle of all *other* loops corrects each one (leave one out).
+ * `npm run zoo:calibrate DIR...`: fits what recording an event costs the host, from loops whose step is known with and
+ * without the profiler, and corrects each loop with the constant fitted on all *others* (leave one out).
  */
 interface Fit {
   readonly name: string;
+  readonly directory: string;
   readonly profiled: number;
   readonly unprofiled: number;
   /** ns an event with which the replay takes as long as was measured. */
   readonly cost: number;
-  readonly corrected: (costPerEvent: number) => number;
+  /** The same for each ns² of a launch; null: too few launches to tell. */
+  readonly perSquare: number | null;
+  /** The host sets the pace, and a cost that makes sense explains the difference. */
+  readonly hostBound: boolean;
+  readonly corrected: (perSquare: number) => number;
 }
 
-/** The host sets the pace of a loop when the profiler slows it by at least this much. */
-const SLOWED = 1.08;
+const SENSIBLE = { from: 300, to: 7000 };
 
 async function fitCase(directory: string, name: string, unprofiledMs: number): Promise<Fit | null> {
   const path = join(directory, name, 'rank0.json.gz');
@@ -31,15 +35,15 @@ async function fitCase(directory: string, name: string, unprofiledMs: number): P
   if (!plan) return null;
   const unprofiled = unprofiledMs * 1e6;
   const profiled = replay(plan, AS_RECORDED).step;
-  const { recording } = baselineOf(plan, profiled, unprofiled);
-  const scaled = (perEvent: number) => {
-    const factor = perEvent / RECORDING.likely.perEvent;
-    const { perFrame, perGraphKernel } = RECORDING.likely;
-    return { perEvent, perFrame: perFrame * factor, perGraphKernel: perGraphKernel * factor };
-  };
+  const { likely } = baselineOf(plan, profiled, unprofiled).recording;
+  const more = { ...likely, perEvent: likely.perEvent * 1.1 };
+  const sensitive = replay(plan, more).step < replay(plan, likely).step * 0.995;
+  const launch = launchTime(plan);
   return {
-    ...{ name, profiled, unprofiled, cost: recording.likely.perEvent },
-    corrected: (cost) => replay(plan, scaled(cost)).step,
+    ...{ name, directory, profiled, unprofiled, cost: likely.perEvent },
+    perSquare: launch === null ? null : likely.perEvent / launch ** 2,
+    hostBound: sensitive && likely.perEvent > SENSIBLE.from && likely.perEvent < SENSIBLE.to,
+    corrected: (perSquare) => replay(plan, recordingOf(plan, perSquare).likely).step,
   };
 }
 
@@ -51,25 +55,36 @@ async function main(): Promise<void> {
       if (fit) fits.push(fit);
     }
   }
-  const hostBound = fits.filter((f) => f.profiled / f.unprofiled >= SLOWED);
-  const others = (f: Fit) => median(hostBound.filter((o) => o !== f).map((o) => o.cost));
+  const used = fits.filter((f) => f.hostBound && f.perSquare !== null);
+  const constant = (among: readonly Fit[]) => median(among.map((f) => f.perSquare!));
   let within = 0;
   for (const f of fits) {
-    const cost = others(f);
-    const error = f.corrected(cost) / f.unprofiled - 1;
+    const leftOut = f.corrected(constant(used.filter((o) => o !== f)));
+    const error = leftOut / f.unprofiled - 1;
     if (Math.abs(error) <= 0.2) within++;
-    const mark = hostBound.includes(f) ? `${(f.cost / 1000).toFixed(2)} µs` : 'not slowed';
-    const shown = [f.profiled, f.unprofiled, f.corrected(cost)].map((ns) =>
+    const [profiled, unprofiled, corrected] = [f.profiled, f.unprofiled, leftOut].map((ns) =>
       (ns / 1e6).toFixed(2).padStart(8),
     );
+    const note = f.hostBound ? `${(f.cost / 1000).toFixed(2)} µs an event` : '';
     process.stdout.write(
-      `${f.name.padEnd(24)} profiled ${shown[0]} true ${shown[1]} left out ${shown[2]} ms ${(100 * error).toFixed(0).padStart(4)} %  ${mark}\n`,
+      `${f.name.padEnd(26)} profiled ${profiled} true ${unprofiled} corrected ${corrected} ms ${(100 * error).toFixed(0).padStart(4)} %  ${note}\n`,
     );
   }
-  const costs = hostBound.map((f) => f.cost);
-  const at = (q: number) => (quantile(costs, q) / 1000).toFixed(2);
+  for (const directory of new Set(used.map((f) => f.directory))) {
+    const own = used.filter((f) => f.directory === directory);
+    process.stdout.write(
+      `${directory}: ${constant(own).toExponential(2)} ns an event for each ns² of a launch, on ${own.length} host-bound loops\n`,
+    );
+  }
+  const at = (q: number) =>
+    (
+      quantile(
+        used.map((f) => f.cost),
+        q,
+      ) / 1000
+    ).toFixed(2);
   process.stdout.write(
-    `cost of an event on ${costs.length} host-bound loops: median ${at(0.5)}, 10 % ${at(0.1)}, 90 % ${at(0.9)} µs\n`,
+    `all: ${constant(used).toExponential(2)}; cost of an event: median ${at(0.5)}, 10 % ${at(0.1)}, 90 % ${at(0.9)} µs\n`,
   );
   process.stdout.write(`left out, within 20 %: ${within} of ${fits.length}\n`);
 }

@@ -6,7 +6,7 @@ import { markEagerAttention } from './detail/eager-attention.js';
 import { buildHostTree } from './detail/host-tree.js';
 import { type InputFacts, inputFacts } from './detail/input-facts.js';
 import { type OperatorTotal, totalOperators } from './detail/operators.js';
-import { findSilences, operatorSpans, type Silence } from './detail/silences.js';
+import { findSilences, operatorSpans, type Silences } from './detail/silences.js';
 import { type GpuUnions, gpuUnions } from './gpu-unions.js';
 import { classifyNames } from './kernels/classify.js';
 import { buildKernelTable, type KernelTotal } from './kernels/kernel-table.js';
@@ -73,8 +73,8 @@ export interface DetailFacts {
   readonly frames: number;
   /** Collectives on the device a step, and how many of them move a few numbers only. */
   readonly collectives: { readonly count: number; readonly scalar: number };
-  /** Longest times without any recorded call on the main thread, input waits left out. */
-  readonly silences: readonly Silence[];
+  /** Times without any recorded call on the training threads, input waits left out. */
+  readonly silences: Silences;
 }
 
 export interface AnalyseOptions {
@@ -110,7 +110,7 @@ export function analyseRank(trace: Trace, options: AnalyseOptions): RankFacts | 
     wholeFirst: window.irregular,
     begin: times.begin,
   });
-  if (plan) markEagerAttention(plan);
+  if (plan) markEagerAttention(plan, kernels.list);
   return {
     source: 'trace',
     device: deviceOf(trace),

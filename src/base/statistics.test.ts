@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { mean, median, quantile } from './statistics.js';
+import { largest, mean, median, quantile, smallest } from './statistics.js';
 
 const numbers = fc.array(fc.double({ min: -1e6, max: 1e6, noNaN: true }), { minLength: 1, maxLength: 30 });
 
@@ -39,4 +39,11 @@ describe('quantile', () => {
 describe('mean', () => {
   it('is the sum over the count', () => expect(mean([1, 2, 6])).toBe(3));
   it('of nothing is no number', () => expect(mean([])).toBeNaN());
+});
+
+describe('largest and smallest', () => {
+  it('take more numbers than a call takes arguments', () => {
+    const many = Float64Array.from({ length: 300_000 }, (_, i) => i);
+    expect([smallest(many), largest(many)]).toEqual([0, 299_999]);
+  });
 });

@@ -34,7 +34,7 @@ export function findSteps(data: TraceData, strings: StringTable): readonly HostS
       index: indexOf.get(name)!,
       row,
       startNs,
-      endNs: startNs + data.dur[row]!,
+      endNs: startNs + Math.max(0, data.dur[row]!),
       track: data.track[row]!,
     });
   }

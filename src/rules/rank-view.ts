@@ -1,6 +1,6 @@
 import { findDevice } from '../analyses/kernels/device-rates.js';
 import type { RankFacts } from '../analyses/rank-facts.js';
-import { type Baseline, baselineOf, RECORDING } from '../analyses/replay/recording-cost.js';
+import { type Baseline, baselineOf, recordingOf } from '../analyses/replay/recording-cost.js';
 import { TIME_CLASSES, type TimeByClass, type TimeClass, totals } from '../analyses/timeline/accounting.js';
 import type { RankView } from './run-facts.js';
 
@@ -38,10 +38,9 @@ function correctedStep(facts: RankFacts, baseline: Baseline | null): number {
   if (baseline?.faithful)
     return Math.max(profiled * LEAST_LEFT, profiled - (baseline.replayed - baseline.corrected));
   if (!facts.detail) return profiled;
+  const { perEvent, perFrame } = recordingOf(facts.detail.plan).likely;
   // Without a plan to play: the host's time less what recording cost, but never less than the device was busy.
-  const perStep =
-    (facts.detail.events * RECORDING.likely.perEvent + facts.detail.frames * RECORDING.likely.perFrame) /
-    facts.detail.steps;
+  const perStep = (facts.detail.events * perEvent + facts.detail.frames * perFrame) / facts.detail.steps;
   const idle = ['idle_host', 'idle_sync', 'idle_other'] as const;
   const slack = facts.hasGpuWork ? idle.reduce((ns, c) => ns + facts.time[c], 0) : profiled;
   return Math.max(profiled * LEAST_LEFT, profiled - Math.min(perStep, slack));

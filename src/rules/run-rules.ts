@@ -1,6 +1,7 @@
 import { copyPlan } from '../analyses/replay/plan.js';
 import { replay } from '../analyses/replay/replay.js';
 import type { Problem } from '../base/problem.js';
+import { largest } from '../base/statistics.js';
 import { type Bottleneck, COSTS, type Finding } from './finding.js';
 import type { Price, RankFinding, Rule } from './rule.js';
 import type { RankView, RunFacts } from './run-facts.js';
@@ -96,6 +97,8 @@ function inOrder(bottleneck: Bottleneck): (a: Joined, b: Joined) => number {
  */
 function withSavings(ordered: readonly Joined[]): Finding[] {
   const applied = new Map<RankView, { edits: NonNullable<Price['edit']>[]; after: number; floor: number }>();
+  // Ranks share their step: what one rank's fix wins back cannot be won again on another.
+  let left = largest(ordered.map((f) => f.view.step));
   return ordered.map(({ rule, view, found, ranks }) => {
     const { price } = found;
     const base = {
@@ -109,7 +112,8 @@ function withSavings(ordered: readonly Joined[]): Finding[] {
     if (price.edit) state.edits.push(price.edit);
     state.floor = Math.max(state.floor, price.floor);
     const together = price.edit ? playTogether(view, state.edits, state.floor) : price.after;
-    const saving = Math.max(0, state.after - together);
+    const saving = Math.min(left, Math.max(0, state.after - together));
+    left -= saving;
     state.after = Math.min(state.after, together);
     return { ...base, speedup: rounded(price.speedup), saving_ms: Math.round(saving / 1e3) / 1e3 };
   });

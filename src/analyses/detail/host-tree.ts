@@ -17,10 +17,13 @@ export interface HostTree {
   readonly self: Float64Array;
   /** 1: an event whose recording slows the host (operators, runtime and driver calls). */
   readonly counted: Uint8Array;
+  /** 1: a node of the backward graph, which calls operators but is none itself. */
+  readonly isNode: Uint8Array;
   /** Place of a row in the tree; −1 when it is not in it. */
   placeOf(row: number): number;
 }
 
+const IS_NODE = /^autograd::engine::evaluate_function|Backward\d{0,3}$/;
 const IN_TREE: readonly number[] = [Category.cpuOp, Category.annotation, Category.runtime, Category.driver];
 
 export function buildHostTree(trace: Trace, threads: readonly number[], from: number, to: number): HostTree {
@@ -36,10 +39,11 @@ export function buildHostTree(trace: Trace, threads: readonly number[], from: nu
       end: new Float64Array(length),
     },
     ...{ parent: new Int32Array(length).fill(-1), roles: new Uint32Array(length) },
-    ...{ self: new Float64Array(length), counted: new Uint8Array(length) },
+    ...{ self: new Float64Array(length), counted: new Uint8Array(length), isNode: new Uint8Array(length) },
   };
   const roleOfName = new Uint32Array(strings.size);
   const known = new Uint8Array(strings.size);
+  const nodeName = new Uint8Array(strings.size);
   const isCounted = kindMask(
     data,
     (c) => c === Category.cpuOp || c === Category.runtime || c === Category.driver,
@@ -55,6 +59,7 @@ export function buildHostTree(trace: Trace, threads: readonly number[], from: nu
       if (known[name] === 0) {
         known[name] = 1;
         roleOfName[name] = rolesOf(strings.text(name));
+        nodeName[name] = Number(IS_NODE.test(strings.text(name)));
       }
       const start = ts[row]!;
       const duration = Math.max(0, dur[row]!);
@@ -63,6 +68,7 @@ export function buildHostTree(trace: Trace, threads: readonly number[], from: nu
       tree.end[at] = start + duration;
       tree.self[at]! += duration;
       tree.counted[at] = isCounted[data.kind[row]!]!;
+      tree.isNode[at] = nodeName[name]!;
       while (stack.length > 0 && tree.end[stack.at(-1)!]! <= start) stack.pop();
       const parent = stack.at(-1) ?? -1;
       tree.parent[at] = parent;

@@ -1,4 +1,4 @@
-import type { Spans } from '../../base/intervals.js';
+import { CoverageCursor, type Spans, unionOf } from '../../base/intervals.js';
 import type { Trace } from '../../model/trace.js';
 import { COMPILE_SPAN, DATA_SPAN, type HostSpans } from '../timeline/host-spans.js';
 import type { StepTime } from '../timeline/step-times.js';
@@ -27,14 +27,15 @@ export function inputFacts(
 ): InputFacts {
   const found = Array.from(unmarked.start, (start, i) => ({ row: -1, start, end: unmarked.end[i]! }));
   const requests = [...host.ofKind(DATA_SPAN), ...found];
-  const longest = requests.reduce((a, b) => (a && a.end - a.start >= b.end - b.start ? a : b), requests[0]);
-  const waitPerStep = steps.map((s) =>
-    requests.reduce(
-      (ns, r) => ns + Math.max(0, Math.min(r.end, s.hostEnd) - Math.max(r.start, s.hostStart)),
-      0,
-    ),
-  );
   const inside = (ts: number) => ts >= steps[0]!.hostStart && ts <= steps.at(-1)!.hostEnd;
+  const longest = requests
+    .filter((r) => inside(r.start))
+    .reduce<(typeof requests)[number] | undefined>(
+      (a, b) => (a && a.end - a.start >= b.end - b.start ? a : b),
+      undefined,
+    );
+  const waiting = new CoverageCursor(unionOf(requests.map((r) => [r.start, r.end] as const)));
+  const waitPerStep = steps.map((s) => waiting.covered(s.hostStart, s.hostEnd));
   const compiles = host.ofKind(COMPILE_SPAN).filter((s) => inside(s.start));
   return {
     inMain: host.loaders.inMain,

@@ -206,10 +206,13 @@ function awaitStreams(
   if (waited) nodes.call[k] = Math.min(nodes.call[k]!, SHORT_CALL_NS);
 }
 
-/** The operator that the user's code (or a backward node) called; annotations around it are not operators. */
+/** The operator that the user's code or a backward node called; annotations and nodes around it are not operators. */
 function outermostOperator(tree: HostTree, place: number): number {
   let operator = place;
-  for (let p = tree.parent[place]!; p >= 0 && tree.counted[p] === 1; p = tree.parent[p]!) operator = p;
+  for (let p = tree.parent[place]!; p >= 0 && tree.counted[p] === 1; p = tree.parent[p]!) {
+    if (tree.isNode[p] === 1) break;
+    operator = p;
+  }
   return operator;
 }
 

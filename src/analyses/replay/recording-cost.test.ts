@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { drawTrace } from '../../../test/helpers/draw-trace.js';
 import { analyseRank } from '../rank-facts.js';
 import { periodsOf } from './plan.js';
-import { baselineOf, RECORDING } from './recording-cost.js';
+import { baselineOf, recordingOf } from './recording-cost.js';
 import { AS_RECORDED, replay } from './replay.js';
 
 const STEPS = 4;
@@ -75,7 +75,12 @@ describe('the baseline', () => {
   it('has a range where nobody measured', () => {
     const { plan, recorded } = loop(2);
     const baseline = baselineOf(plan, recorded, null);
-    expect(baseline).toMatchObject({ recorded, replayed: recorded, faithful: true, recording: RECORDING });
+    expect(baseline).toMatchObject({
+      recorded,
+      replayed: recorded,
+      faithful: true,
+      recording: recordingOf(baseline.plan),
+    });
     expect(baseline.correctedLow).toBeLessThan(baseline.corrected);
     expect(baseline.correctedHigh).toBeGreaterThan(baseline.corrected);
   });

@@ -1,21 +1,61 @@
+import { quantile } from '../../base/statistics.js';
+import { WorkSort } from '../timeline/work-sorts.js';
 import { type BusyTime, busyTime } from './busy-time.js';
 import type { Plan } from './plan.js';
 import { AS_RECORDED, type RecordingCost, replay } from './replay.js';
 
 /**
- * What torch.profiler adds to the host for each thing it records, in ns. Fitted on the zoo (docs/method.md says how, and
- * how well it holds on cases left out of the fit): the middle, and the range that four fifths of host-bound loops fall in.
+ * What torch.profiler adds to the host for each thing it records, in ns, on a machine whose launches take the usual time.
+ * Fitted on the zoo: docs/method.md says how, and how well it holds on cases left out of the fit.
  */
-export const RECORDING: Readonly<Record<'low' | 'likely' | 'high', RecordingCost>> = {
-  low: { perEvent: 1500, perFrame: 1200, perGraphKernel: 1500 },
-  likely: { perEvent: 2900, perFrame: 2000, perGraphKernel: 3000 },
-  high: { perEvent: 3600, perFrame: 3000, perGraphKernel: 4000 },
-};
+const USUAL: RecordingCost = { perEvent: 2700, perFrame: 2000, perGraphKernel: 3000 };
+/**
+ * The cost of an event goes with the square of what a launch takes under the profiler: 0.05 ns for each ns² on three
+ * recordings of the same loops by hosts of different speed (0.051, 0.051, 0.048), where it was 1.2 to 4.1 µs.
+ */
+const PER_SQUARE_LAUNCH = 0.05 / 1000;
+const LEAST_PER_EVENT = 800;
+const MOST_PER_EVENT = 4500;
+/** Fewer launches say little about the host. */
+const ENOUGH_LAUNCHES = 100;
+/** Launches that are quick, but not the luckiest. */
+const QUICK = 0.3;
+/** Four fifths of the zoo's host-bound loops lie within. */
+const RANGE = { low: 0.6, likely: 1, high: 1.4 } as const;
+
+export type RecordingCosts = Readonly<Record<'low' | 'likely' | 'high', RecordingCost>>;
+
+/** What recording cost on the machine that made this plan. `perSquare`: the fit's only constant, for calibrating it. */
+export function recordingOf(plan: Plan | null, perSquare = PER_SQUARE_LAUNCH): RecordingCosts {
+  const perEvent = plan === null ? USUAL.perEvent : costOfEvent(plan, perSquare);
+  const factor = perEvent / USUAL.perEvent;
+  const scaled = (by: number): RecordingCost => ({
+    perEvent: perEvent * by,
+    perFrame: USUAL.perFrame * factor * by,
+    perGraphKernel: USUAL.perGraphKernel * by,
+  });
+  return { low: scaled(RANGE.low), likely: scaled(RANGE.likely), high: scaled(RANGE.high) };
+}
+
+function costOfEvent(plan: Plan, perSquare: number): number {
+  const launch = launchTime(plan);
+  if (launch === null) return USUAL.perEvent;
+  return Math.min(MOST_PER_EVENT, Math.max(LEAST_PER_EVENT, perSquare * launch * launch));
+}
+
+/** ns that a launch takes the host, under the profiler; null with too few to tell. */
+export function launchTime({ nodes, works }: Plan): number | null {
+  // Copies and fills are other calls, with times of their own.
+  const isKernel = (n: number) =>
+    nodes.workCount[n] === 1 && works.sort[nodes.firstWork[n]!] === WorkSort.compute;
+  const calls = nodes.call.filter((_, n) => isKernel(n) && nodes.waitsFor[n]! < 0);
+  return calls.length < ENOUGH_LAUNCHES ? null : quantile(calls, QUICK);
+}
 
 /** A few steps as they would run without the profiler. */
 export interface Baseline {
   readonly plan: Plan;
-  readonly recording: Readonly<Record<'low' | 'likely' | 'high', RecordingCost>>;
+  readonly recording: RecordingCosts;
   /** ns a step: as recorded, played unchanged, and without the profiler. */
   readonly recorded: number;
   readonly replayed: number;
@@ -32,14 +72,15 @@ export interface Baseline {
 
 const FAITHFUL = 0.05;
 /** Costs beyond this are no recording: the steps differed for another reason. */
-const MOST_PER_EVENT = 8000;
+const MOST_FITTED = 8000;
 
 /** `unprofiled`: ns a step measured without the profiler, null when nobody did. */
 export function baselineOf(plan: Plan, recorded: number, unprofiled: number | null): Baseline {
   const asRecorded = replay(plan, AS_RECORDED);
   const replayed = asRecorded.step;
-  const likely = unprofiled === null ? RECORDING.likely : fitCost(plan, unprofiled);
-  const recording = unprofiled === null ? RECORDING : { low: likely, likely, high: likely };
+  const estimated = recordingOf(plan);
+  const fitted = unprofiled === null ? null : fitCost(plan, unprofiled, estimated.likely);
+  const recording = fitted ? { low: fitted, likely: fitted, high: fitted } : estimated;
   const corrected = replay(plan, recording.likely);
   return {
     ...{ plan, recording, recorded, replayed, corrected: corrected.step },
@@ -52,14 +93,14 @@ export function baselineOf(plan: Plan, recorded: number, unprofiled: number | nu
 }
 
 /** The cost with which the plan takes as long as was measured: halving, because more cost never makes it longer. */
-function fitCost(plan: Plan, unprofiled: number): RecordingCost {
+function fitCost(plan: Plan, unprofiled: number, usual: RecordingCost): RecordingCost {
   const scaled = (factor: number): RecordingCost => ({
-    perEvent: RECORDING.likely.perEvent * factor,
-    perFrame: RECORDING.likely.perFrame * factor,
-    perGraphKernel: RECORDING.likely.perGraphKernel * factor,
+    perEvent: usual.perEvent * factor,
+    perFrame: usual.perFrame * factor,
+    perGraphKernel: usual.perGraphKernel * factor,
   });
   let low = 0;
-  let high = MOST_PER_EVENT / RECORDING.likely.perEvent;
+  let high = MOST_FITTED / usual.perEvent;
   for (let i = 0; i < 20; i++) {
     const middle = (low + high) / 2;
     if (replay(plan, scaled(middle)).step > unprofiled) low = middle;

@@ -83,7 +83,7 @@ export function replay(plan: Plan, recording: RecordingCost): Replayed {
   let previous = Number.NEGATIVE_INFINITY;
   for (let s = 0; s < steps.length; s++) {
     // A step without work of its own ends where the host left it.
-    if (frontier[s] === Number.NEGATIVE_INFINITY) frontier[s] = hostStart[s + 1] ?? now;
+    if (frontier[s] === Number.NEGATIVE_INFINITY) frontier[s] = nextStart(hostStart, s) ?? now;
     frontier[s] = previous = Math.max(previous, frontier[s]!);
   }
   const from = steps.wholeFirst ? steps.begin : frontier[0]!;
@@ -93,4 +93,9 @@ export function replay(plan: Plan, recording: RecordingCost): Replayed {
     start: starts,
     end: ends,
   };
+}
+
+/** When the host began the next step that made a call. */
+function nextStart(hostStart: Float64Array, step: number): number | undefined {
+  return hostStart.subarray(step + 1).find((t) => !Number.isNaN(t));
 }

@@ -28,17 +28,19 @@ export function orderGpuWork(trace: Trace): GpuWork {
     const r = row[i]!;
     start[i] = ts[r]!;
     end[i] = ts[r]! + Math.max(0, dur[r]!);
-    launchRow[i] = launchOf(r);
+    const launch = launchOf(r);
+    // A launch without a time is as good as none.
+    launchRow[i] = launch >= 0 && Number.isNaN(ts[launch]!) ? -1 : launch;
   }
   return { length, row, start, end, launchRow };
 }
 
-/** Long kernels that began this many places earlier may still run. */
-const OVERLAPPING = 256;
-
 /** The part that may run in some time, the next work after it included. */
 export function workBetween(work: GpuWork, from: number, to: number): GpuWork {
-  const first = Math.max(0, firstFrom(work.start, from) - OVERLAPPING);
+  // A long kernel may have begun far earlier.
+  const started = firstFrom(work.start, from);
+  let first = 0;
+  while (first < started && work.end[first]! <= from) first++;
   const last = Math.min(work.length, firstFrom(work.start, to) + 1);
   if (first === 0 && last === work.length) return work;
   return {

@@ -74,7 +74,10 @@ export function findHostSpans(trace: Trace, work: GpuWork): HostSpans {
   const spansOf = (kind: number) => unionOf(byKind.get(kind)!.map((s) => [s.start, s.end] as const));
   const input = union(spansOf(DATA_SPAN), unionOf(restarts.map((r) => [r.start, r.end] as const)));
   const compile = subtract(spansOf(COMPILE_SPAN), input);
-  const comms = subtract(subtract(spansOf(COLLECTIVE_SPAN), input), compile);
+  const comms = subtract(
+    subtract(blockingCollectives(trace, byKind.get(COLLECTIVE_SPAN)!, onThread), input),
+    compile,
+  );
   const sync = subtract(subtract(subtract(spansOf(SYNC_SPAN), input), compile), comms);
   return {
     main,
@@ -102,6 +105,28 @@ export function withUnmarkedInput(host: HostSpans, unmarked: Spans): HostSpans {
     },
   };
 }
+
+/** A collective on a thread of its own holds up the training only while the training threads do nothing else. */
+function blockingCollectives(trace: Trace, spans: readonly HostSpan[], onThread: Uint8Array): Spans {
+  const unionOfSpans = (list: readonly HostSpan[]) => unionOf(list.map((s) => [s.start, s.end] as const));
+  const inPlace = unionOfSpans(spans.filter((s) => onThread[s.track] === 1));
+  const elsewhere = unionOfSpans(spans.filter((s) => onThread[s.track] === 0));
+  return elsewhere.length === 0 ? inPlace : union(inPlace, subtract(elsewhere, operatorsOn(trace, onThread)));
+}
+
+function operatorsOn(trace: Trace, onThread: Uint8Array): Spans {
+  const { data } = trace;
+  const isOperator = kindMask(data, (c, phase) => phase === 'X' && c === Category.cpuOp);
+  const spans: [number, number][] = [];
+  for (let row = 0; row < data.rows; row++) {
+    if (isOperator[data.kind[row]!] === 0 || onThread[data.track[row]!] === 0) continue;
+    // A wait for the collective is recorded as an operator of c10d.
+    if (data.dur[row]! > 0 && !WAITS_FOR_COLLECTIVE.test(trace.name(row)))
+      spans.push([data.ts[row]!, data.ts[row]! + data.dur[row]!]);
+  }
+  return unionOf(spans);
+}
+const WAITS_FOR_COLLECTIVE = /^(?:c10d|record_param_comms|nccl|gloo)/;
 
 /** The thread with the steps, or with most launches; then every other that launches a share worth naming. */
 function trainingThreads(trace: Trace, work: GpuWork): number[] {

@@ -21,9 +21,9 @@ const IRREGULAR = 1.5;
  */
 export function windowOf(steps: readonly StepTime[], begin: number, source: StepSource): StepWindow {
   const frontiers = steps.map((s) => s.frontier);
-  const periods = frontiers.map((f, i) => f - (i === 0 ? begin : frontiers[i - 1]!));
-  const irregular =
-    steps.length === 1 || source === 'window' || largest(periods) > IRREGULAR * median(periods);
+  // The first period may be long only because the host began with an empty queue: it does not tell.
+  const later = frontiers.slice(1).map((f, i) => f - frontiers[i]!);
+  const irregular = steps.length === 1 || source === 'window' || largest(later) > IRREGULAR * median(later);
   const counted = irregular ? steps : steps.slice(1);
   const bounds = irregular ? [begin, ...frontiers] : frontiers;
   return { from: bounds[0]!, to: bounds.at(-1)!, irregular, count: counted.length, steps: counted, bounds };

@@ -89,7 +89,7 @@ function basis(report: Report, page: Page, all: boolean): string[] {
   const { c } = page;
   const { grade, problems } = report.health;
   const worth = all ? problems : problems.filter((p) => p.severity !== 'note').slice(0, MAX_PROBLEMS);
-  const more = problems.length - worth.length;
+  const more = worth.length > 0 ? problems.length - worth.length : 0;
   const files = `  ${plural(report.inputs.length, 'file')} read, health `;
   return [
     c.dim(files) + gradePaint(grade, c)(grade),

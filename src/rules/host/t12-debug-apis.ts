@@ -1,5 +1,5 @@
 import { Role } from '../../analyses/detail/roles.js';
-import { removeCalls, removeOperators } from '../../analyses/replay/edits.js';
+import { removeCalls } from '../../analyses/replay/edits.js';
 import type { Plan } from '../../analyses/replay/plan.js';
 import { evidence, inMs, ms, percent, priceOf, silent, workTime, worthwhile } from '../kit.js';
 import type { RankFinding, Rule } from '../rule.js';
@@ -103,7 +103,7 @@ function withoutAnomalyDetection(plan: Plan): void {
     plain.host += nodes.hostWork[n]! + nodes.call[n]!;
     plain.events += nodes.events[n]!;
   }
-  removeOperators(plan, added);
+  removeCalls(plan, added);
   if (plain.events === 0) return;
   const perEvent = plain.host / plain.events;
   for (let n = 0; n < nodes.length; n++) {

@@ -13,6 +13,11 @@ const HARMLESS = `
   host 1  ProfilerStep#1 0-20100 | aten::mm 80-120 | cudaLaunchKernel 100-110 #1
   host 1  aten::item 130-20090 | cudaMemcpyAsync 140-144 #2 | cudaStreamSynchronize 150-20080
   gpu 7   nvjet_tst_256 120-20050 #1 | Memcpy DtoH (Device -> Pageable) 20060-20062 #2 bytes=4`;
+/** Five results whose size depends on data, 30 µs each after 20 ms of computing. */
+const SHAPES = `
+  host 1  ProfilerStep#1 0-20300 | aten::mm 0-30 | cudaLaunchKernel 10-20 #1 | cudaStreamSynchronize 40-20060
+  host 1  aten::nonzero 20070-20098 x5@30 | cudaMemcpyAsync 20074-20078 #2 x5@30 | cudaStreamSynchronize 20080-20092 x5@30
+  gpu 7   nvjet_tst_256 40-20050 #1 | Memcpy DtoH (Device -> Pageable) 20082-20084 #2 x5@30 bytes=8`;
 /** 10 ms of computing, 10 ms of all-reduce with nothing beside it, then the optimizer. */
 const EXPOSED = `
   host 1  ProfilerStep#1 0-25200 | cudaLaunchKernel 10-20 #1 | cudaLaunchKernel 30-40 #2 | cudaLaunchKernel 50-60 #3
@@ -43,6 +48,15 @@ describe('T23: reads', () => {
     expect(
       fires(syncsAndCollectives, drawView(steps(6, 20100, drawing)), expected).evidence[0]!.text,
     ).toMatch(text);
+  });
+
+  it('names shapes that depend on data even where they cost little', () => {
+    const found = fires(syncsAndCollectives, drawView(steps(6, 20300, SHAPES)), {
+      ...expected,
+      id: 'shapes-from-data',
+    });
+    expect(found.evidence[0]!.value).toBe(5);
+    expect(found.price).toBeNull();
   });
 
   it.each([

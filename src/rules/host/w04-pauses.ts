@@ -1,3 +1,4 @@
+import { SILENCE_NS } from '../../analyses/detail/silences.js';
 import { removeCalls, takeFromLongest } from '../../analyses/replay/edits.js';
 import type { Plan } from '../../analyses/replay/plan.js';
 import { WorkSort } from '../../analyses/timeline/work-sorts.js';
@@ -6,8 +7,6 @@ import type { RankFinding, Rule } from '../rule.js';
 import type { RankView } from '../run-facts.js';
 
 const SHARE = 0.03;
-/** Shorter pauses are ordinary Python between operators. */
-const PAUSE_NS = 3e6;
 const PAUSE_SHARE = 0.05;
 /** A checkpoint is megabytes copied to the host in a step. */
 const CHECKPOINT_BYTES = 8e6;
@@ -40,7 +39,7 @@ export const pauses: Rule = {
       },
       {
         name: 'pause',
-        value: PAUSE_NS / 1e6,
+        value: SILENCE_NS / 1e6,
         unit: 'ms',
         source: 'Python between operators: 0.01–2 ms in the zoo',
       },
@@ -65,9 +64,8 @@ function allocator(view: RankView): RankFinding[] {
   const perStep = calls.reduce((ns, o) => ns + o.total, 0) / detail.steps;
   const count = calls.reduce((n, o) => n + o.count, 0) / detail.steps;
   if (count < 1 || perStep < SHARE * view.step) return [];
-  const longest = Math.max(...calls.map((o) => o.longest));
   const price = priceOf(view, (plan) =>
-    takeFromLongest(plan.nodes.hostWork, perStep * plan.steps.length, longest),
+    takeFromLongest(plan.nodes.hostWork, perStep * plan.steps.length, Number.POSITIVE_INFINITY),
   );
   return [
     {
@@ -95,14 +93,13 @@ function allocator(view: RankView): RankFinding[] {
 function silences(view: RankView): RankFinding[] {
   const { detail } = view.facts;
   if (!detail) return [];
-  const long = detail.silences.filter((s) => s.dur >= PAUSE_NS);
-  const perStep = long.reduce((ns, s) => ns + s.dur, 0) / detail.steps;
-  if (long.length === 0 || perStep < PAUSE_SHARE * view.step) return [];
+  const { longest, total } = detail.silences;
+  const perStep = total / detail.steps;
+  if (longest === null || perStep < PAUSE_SHARE * view.step) return [];
   const toHost = copiedToHost(view);
   // Collectives of gloo copy through the host too: then megabytes there say nothing.
   const communicates = view.time.idle_comms + view.time.comms_transfer > 0;
   const checkpoint = toHost >= CHECKPOINT_BYTES && !communicates;
-  const longest = long[0]!;
   const price = priceOf(view, (plan) => {
     takeFromLongest(plan.nodes.hostWork, perStep * plan.steps.length, longest.dur);
     // Writing a checkpoint: a copy of each tensor, and Python between the copies.
@@ -121,7 +118,7 @@ function silences(view: RankView): RankFinding[] {
         at(
           evidence(
             view,
-            `${count(long.length, 'pause')} in ${count(detail.steps, 'step')}, up to ${ms(longest.dur)}, without a single PyTorch call: ${ms(perStep)} a step (${percent(perStep / view.step)})${checkpoint ? `, and ${(toHost / 1e6).toFixed(0)} MB a step are copied to the host` : ''}`,
+            `${count(detail.silences.count, 'pause')} in ${count(detail.steps, 'step')}, up to ${ms(longest.dur)}, without a single PyTorch call: ${ms(perStep)} a step (${percent(perStep / view.step)})${checkpoint ? `, and ${(toHost / 1e6).toFixed(0)} MB a step are copied to the host` : ''}`,
             inMs(perStep),
             'ms/step',
           ),

@@ -12,7 +12,7 @@ export const slowWorkers: Rule = {
     why: 'More workers help only while there are cores (work is CPU-bound) or latency to hide (work is IO-bound). Which it is decides the fix.',
     fix: {
       text: 'Look at the workers while it runs (whyslow triage, py-spy dump): pegged at 100 % CPU: move decoding and augmentation to the GPU or do them once beforehand; sleeping in read(): stage the data on local NVMe, shard small files into large ones.',
-      code: 'py-spy dump --pid <a worker>          # read/recv: IO-bound; a transform: CPU-bound\n# IO:  webdataset/parquet shards on local NVMe\n# CPU: kornia / torchvision.transforms.v2 on the GPU',
+      code: '# read or recv in its stack: IO-bound; a transform: CPU-bound\npy-spy dump --pid <a worker>\n# IO:  webdataset/parquet shards on local NVMe\n# CPU: kornia / torchvision.transforms.v2 on the GPU',
     },
     check: 'Compare a few hundred batches before and after: same samples, same distribution of augmentation.',
     cost: 'code',

@@ -67,7 +67,12 @@ function fuseChains(view: RankView, plan: Plan, level: Level): void {
     let last = first;
     let longest = works.duration[first]!;
     let total = longest;
-    while (last + 1 < works.length && last - first < LONGEST_CHAIN && fusable(last + 1)) {
+    const follows = (w: number) =>
+      w < works.length &&
+      works.step[w] === works.step[first] &&
+      works.stream[w] === works.stream[first] &&
+      fusable(w);
+    while (last - first + 1 < LONGEST_CHAIN && follows(last + 1)) {
       last++;
       longest = Math.max(longest, works.duration[last]!);
       total += works.duration[last]!;
