@@ -8,7 +8,7 @@ const ROUNDS = argument('rounds', 5);
 const SOURCES = ['data_io_w0', 'adam_forloop'].filter((n) => exists(n));
 
 function path(name: string): string {
-  return `test/fixtures/zoo/${name}/rank0.json.gz`;
+  return `zoo/fixtures/${name}/rank0.json.gz`;
 }
 function exists(name: string): boolean {
   return statSync(path(name), { throwIfNoEntry: false }) !== undefined;

@@ -9,11 +9,7 @@ const RANKS = argument('ranks', 8);
 const MB = argument('mb', 250);
 const ROUNDS = argument('rounds', 5);
 
-const one = await largeTrace(
-  'test/fixtures/zoo/data_io_w0/rank0.json.gz',
-  `.bench/data_io_w0-${MB}.json.gz`,
-  MB,
-);
+const one = await largeTrace('zoo/fixtures/data_io_w0/rank0.json.gz', `.bench/data_io_w0-${MB}.json.gz`, MB);
 const folder = `.bench/ranks-${RANKS}x${MB}`;
 mkdirSync(folder, { recursive: true });
 for (let r = 0; r < RANKS; r++) copyFileSync(one, `${folder}/rank${r}_trace.json.gz`);

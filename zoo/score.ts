@@ -26,12 +26,12 @@ export function scoreCase(truth: CaseTruth, report: Report): CaseScore {
   const answer = report.verdict.bottleneck;
   const accepted = [truth.bottleneck, ...(truth.acceptable ?? [])];
   const fixes = report.findings.filter((f) => f.addresses !== null).map((f) => f.rule);
-  // The first of the rules is the fix that was measured; the others are right answers too.
-  const planted = truth.rules
+  const planted = (truth.gain_of ? [truth.gain_of] : truth.rules)
     .map((rule) => report.findings.find((f) => f.rule === rule && f.speedup !== null))
     .find((f) => f !== undefined);
   const measured = truth.measured_speedup ?? null;
-  const asksGain = measured !== null && measured >= NO_GAIN && truth.rules.length > 0;
+  const asksGain =
+    measured !== null && measured >= NO_GAIN && truth.rules.length > 0 && truth.gain_of !== 'none';
   const predicted = planted?.speedup?.likely ?? null;
   const { ms } = report.step;
   return {

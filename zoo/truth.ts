@@ -15,6 +15,8 @@ export interface CaseTruth {
   readonly rules: readonly string[];
   /** Rules that must not promise a gain here. */
   readonly not_a_gain: readonly string[];
+  /** The rule that prices the measured fix, where it is not the first of `rules`; `none`: no rule does. */
+  readonly gain_of?: string;
   readonly fix?: string;
   readonly twin?: string;
   readonly measured_speedup?: number;

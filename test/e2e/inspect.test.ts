@@ -7,7 +7,7 @@ import type { InspectReport } from '../../src/report/inspect-report.js';
 import { inFolder, root, whyslow } from '../helpers/cli.js';
 import { drawJson } from '../helpers/draw-trace.js';
 
-const ZOO = join(root, 'test/fixtures/zoo');
+const ZOO = join(root, 'zoo/fixtures');
 const RANKS = join(root, 'test/fixtures/zoo-ranks');
 const report = async (...args: string[]) => {
   const ran = await whyslow(['inspect', '--json', ...args]);

@@ -21,7 +21,7 @@ describe('the library', () => {
   });
 
   it('goes back to the file for whole events', async () => {
-    const run = await readRun(join(root, 'test/fixtures/zoo/data_io_w0/rank0.json.gz'));
+    const run = await readRun(join(root, 'zoo/fixtures/data_io_w0/rank0.json.gz'));
     const [first] = run.traces;
     const { data, links, steps } = first!.trace;
     const rows = [steps[0]!.row, links.work[0]!, links.work.at(-1)!, data.rows - 1, 256, 255];

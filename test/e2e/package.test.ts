@@ -45,7 +45,7 @@ describe('the package', () => {
       ]) {
         symlinkSync(join(root, 'node_modules', name), join(folder, 'node_modules', name));
       }
-      const trace = join(root, 'test/fixtures/zoo/h2d_pinned/rank0.json.gz');
+      const trace = join(root, 'zoo/fixtures/h2d_pinned/rank0.json.gz');
       const out = execFileSync(process.execPath, [
         join(folder, 'node_modules/whyslow/bin/whyslow.js'),
         'inspect',

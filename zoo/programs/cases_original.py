@@ -279,6 +279,7 @@ HOST = (
         lambda ctx: small_lm(ctx, 8, 256, layers=16, optimizer="forloop"),
         "host",
         rules=("T15", "W3"),
+        gain_of="W3",
         fix="AdamW(fused=True)",
         twin="adam_fused",
     ),

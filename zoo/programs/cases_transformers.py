@@ -58,6 +58,7 @@ CASES = (
         lambda ctx: bert(ctx, None),
         "gpu",
         rules=("T9", "T13"),
+        gain_of="T13",
         fix="bf16 autocast",
         twin="hf_bert_bf16",
         note="transformers BertForSequenceClassification, random start",

@@ -95,6 +95,7 @@ def record(case: Case, figures: Record) -> Record:
     acceptable = label.acceptable or case.also_acceptable
     optional = {
         "acceptable": list(acceptable),
+        "gain_of": case.gain_of,
         "fix": case.fix,
         "twin": case.twin,
         "note": case.note,

@@ -42,6 +42,8 @@ class Case:
     """Rules whose fix helps here."""
     not_a_gain: tuple[str, ...] = ()
     """Rules whose fix must not be promised here."""
+    gain_of: str | None = None
+    """The rule that prices the measured fix, where it is not the first of `rules`; "none": the fix is one no rule prices."""
     fix: str | None = None
     twin: str | None = None
     """The case with the fix applied."""

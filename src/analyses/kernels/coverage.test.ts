@@ -9,7 +9,7 @@ import { Trace } from '../../model/trace.js';
 import { classifyName, classifyNames } from './classify.js';
 import type { KernelKind } from './kernel-kind.js';
 
-const zoo = fileURLToPath(new URL('../../../test/fixtures/zoo', import.meta.url));
+const zoo = fileURLToPath(new URL('../../../zoo/fixtures', import.meta.url));
 
 /** Share of GPU time that passes, of the time that counts. */
 function share(trace: Trace, counts: (k: KernelKind) => boolean, passes: (k: KernelKind) => boolean): number {

@@ -1,0 +1,23 @@
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { totalsOf } from '../../zoo/score.js';
+import { missedFloors, scoreZoo } from '../../zoo/scoreboard.js';
+
+const FIXTURES = fileURLToPath(new URL('../../zoo/fixtures', import.meta.url));
+
+describe('the shipped zoo', async () => {
+  const { truth, scores } = await scoreZoo(FIXTURES);
+
+  it('has a trace for every case it knows the truth of', () => {
+    expect(scores.map((s) => s.name)).toEqual(truth.runs.map((r) => r.name));
+    expect(scores.length).toBeGreaterThanOrEqual(15);
+  });
+
+  it('is answered above the floor', () => {
+    expect(missedFloors(totalsOf(scores))).toEqual([]);
+  });
+
+  it('is promised no gain where none is', () => {
+    expect(scores.flatMap((s) => s.falsePromises)).toEqual([]);
+  });
+});
