@@ -25,6 +25,10 @@ for (const name of SOURCES) {
       name: 'whyslow inspect (process)',
       command: [node, 'bin/whyslow.js', 'inspect', '--json', file] as const,
     },
+    {
+      name: 'whyslow diagnose (process)',
+      command: [node, 'bin/whyslow.js', 'diagnose', '--json', file] as const,
+    },
     ...(MB <= 500
       ? [
           {

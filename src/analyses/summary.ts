@@ -67,9 +67,10 @@ export function summariseTrace(trace: Trace): TraceSummary {
 }
 
 function streamCount(trace: Trace): number {
-  const tracks = new Set<number>();
-  for (const row of trace.links.work) tracks.add(trace.data.track[row]!);
-  return tracks.size;
+  const seen = new Uint8Array(trace.data.tracks.length);
+  const { work } = trace.links;
+  for (let i = 0; i < work.length; i++) seen[trace.data.track[work[i]!]!] = 1;
+  return seen.reduce((n, s) => n + s, 0);
 }
 
 /** Microseconds since 1970 have passed this (2001); smaller times count from something else. */

@@ -21,11 +21,9 @@ const STARTS_WORK =
 const MAY_BE_EMPTY = /HostFunc|Cooperative.*MultiDevice|LaunchAttribute|GraphLaunch/i;
 
 export function linkGpuWork(data: TraceData, strings: StringTable): GpuLinks {
-  const isCall = (k: KindInfo) => k.category === Category.runtime || k.category === Category.driver;
-  const calls = rowsOfKinds(data, isCall);
-  const work = rowsOfKinds(data, (k) => k.phase === 'X' && isGpuWork(k.category));
+  const { calls, work, least, most } = callsAndWork(data);
   const { correlation, name } = data;
-  const callOf = rowIndex(calls, correlation);
+  const callOf = rowIndex(calls, correlation, least, most);
   const used = new Uint8Array(calls.length);
   const launch = new Int32Array(work.length);
   let workWithoutLaunch = 0;
@@ -46,6 +44,34 @@ export function linkGpuWork(data: TraceData, strings: StringTable): GpuLinks {
     launchesWithoutWork += 1 - used[i]!;
   }
   return { work, launch, workWithoutLaunch, launches, launchesWithoutWork };
+}
+
+/** Rows of calls and of GPU work, in one pass, and the range of the calls' correlation ids. */
+function callsAndWork(data: TraceData) {
+  const isCall = (k: KindInfo) => k.category === Category.runtime || k.category === Category.driver;
+  const isWork = (k: KindInfo) => k.phase === 'X' && isGpuWork(k.category);
+  const sort = Uint8Array.from(data.kinds, (k) => (isCall(k) ? 1 : isWork(k) ? 2 : 0));
+  const count = (wanted: number) =>
+    data.kinds.reduce((n, k, i) => n + (sort[i] === wanted ? k.events - k.folded : 0), 0);
+  const calls = new Uint32Array(count(1));
+  const work = new Uint32Array(count(2));
+  const { kind, correlation, rows } = data;
+  let least = NO_ID;
+  let most = 0;
+  for (let row = 0, c = 0, w = 0; row < rows; row++) {
+    const s = sort[kind[row]!]!;
+    if (s === 0) continue;
+    if (s === 2) {
+      if (w < work.length) work[w++] = row;
+      continue;
+    }
+    if (c < calls.length) calls[c++] = row;
+    const id = correlation[row]!;
+    if (id === NO_ID) continue;
+    if (id < least) least = id;
+    if (id > most) most = id;
+  }
+  return { calls, work, least, most };
 }
 
 /** Rows of some kinds, in file order. The kinds know how many there are. */
@@ -73,15 +99,12 @@ export function placeInTable(rows: Uint32Array, row: number): number {
 }
 
 /** From a correlation id to the place in `calls` of the call that has it; −1 when none. The last one wins. */
-function rowIndex(calls: Uint32Array, correlation: Uint32Array): (id: number) => number {
-  let min = NO_ID;
-  let max = 0;
-  for (let i = 0; i < calls.length; i++) {
-    const c = correlation[calls[i]!]!;
-    if (c === NO_ID) continue;
-    if (c < min) min = c;
-    if (c > max) max = c;
-  }
+function rowIndex(
+  calls: Uint32Array,
+  correlation: Uint32Array,
+  min: number,
+  max: number,
+): (id: number) => number {
   if (max < min) return () => -1; // no call has an id
   // Ids are nearly always dense, if not from zero: an array then, a map otherwise.
   if (max - min < Math.max(calls.length * 16, 1 << 16)) {

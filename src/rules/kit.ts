@@ -1,6 +1,7 @@
 import { Role } from '../analyses/detail/roles.js';
 import type { KernelTotal } from '../analyses/kernels/kernel-table.js';
-import { copyPlan } from '../analyses/replay/plan.js';
+import type { RankFacts } from '../analyses/rank-facts.js';
+import { copyPlan, type Plan } from '../analyses/replay/plan.js';
 import { replay } from '../analyses/replay/replay.js';
 import type { Evidence } from './finding.js';
 import type { Edit, Level, Price, Silent } from './rule.js';
@@ -26,6 +27,9 @@ export function priceOf(view: RankView, edit: Edit, floor: (level: Level) => num
     return Math.max(replay(plan, baseline.recording[cost]).step, floor(level));
   };
   const likely = baseline.corrected / after('likely', 'likely');
+  // No gain: nobody asks how uncertain it is.
+  if (likely < LEAST_GAIN)
+    return { speedup: { low: likely, likely, high: likely }, after: view.step / likely, edit, floor: 0 };
   const all = [
     likely,
     baseline.corrected / after('low', 'likely'),
@@ -74,23 +78,54 @@ export function topKernel(view: RankView, test: (kernel: KernelTotal) => boolean
   return view.facts.kernels.find(test);
 }
 
-/** GPU time a step of work that passes, by what it is and who called it. */
+/** GPU time and launches a step of work that passes, by what it is and who called it. */
 export function workTime(
   view: RankView,
   test: (kernel: KernelTotal, roles: number) => boolean,
 ): { ns: number; count: number } {
   const plan = view.facts.detail?.plan;
   if (!plan) return { ns: 0, count: 0 };
-  const { works } = plan;
   let ns = 0;
   let count = 0;
-  for (let w = 0; w < works.length; w++) {
-    if (!test(view.facts.kernels[works.kernel[w]!]!, works.roles[w]!)) continue;
-    ns += works.duration[w]!;
-    count++;
+  for (const group of groupsOf(view.facts, plan)) {
+    if (!test(group.kernel, group.roles)) continue;
+    ns += group.ns;
+    count += group.count;
   }
   return { ns: ns / plan.steps.length, count: count / plan.steps.length };
 }
+
+/** Work of one kernel with the same roles. Rules ask dozens of questions about a few hundred such groups. */
+interface WorkGroup {
+  readonly kernel: KernelTotal;
+  readonly roles: number;
+  ns: number;
+  count: number;
+}
+const groups = new WeakMap<Plan, readonly WorkGroup[]>();
+
+function groupsOf(facts: RankFacts, plan: Plan): readonly WorkGroup[] {
+  const known = groups.get(plan);
+  if (known) return known;
+  const { works } = plan;
+  const byKey = new Map<number, WorkGroup>();
+  for (let w = 0; w < works.length; w++) {
+    const roles = works.roles[w]!;
+    const key = works.kernel[w]! * ROLE_RANGE + roles;
+    let group = byKey.get(key);
+    if (!group) {
+      group = { kernel: facts.kernels[works.kernel[w]!]!, roles, ns: 0, count: 0 };
+      byKey.set(key, group);
+    }
+    group.ns += works.duration[w]!;
+    group.count++;
+  }
+  const list = [...byKey.values()];
+  groups.set(plan, list);
+  return list;
+}
+/** Roles are bits below this. */
+const ROLE_RANGE = 2 ** 20;
 
 /** Matrix products, convolutions and attention: what tensor cores are for. */
 export const isMatrixWork = (k: KernelTotal) =>

@@ -19,7 +19,7 @@ export interface HostTree {
   readonly counted: Uint8Array;
   /** 1: a node of the backward graph, which calls operators but is none itself. */
   readonly isNode: Uint8Array;
-  /** Place of a row in the tree; −1 when it is not in it. */
+  /** Place of a runtime or driver call in the tree; −1 when it is not in it. */
   placeOf(row: number): number;
 }
 
@@ -48,6 +48,7 @@ export function buildHostTree(trace: Trace, threads: readonly number[], from: nu
     data,
     (c) => c === Category.cpuOp || c === Category.runtime || c === Category.driver,
   );
+  const isCall = kindMask(data, (c) => c === Category.runtime || c === Category.driver);
   const places = new Map<number, number>();
   const stack: number[] = [];
   let at = 0;
@@ -75,7 +76,7 @@ export function buildHostTree(trace: Trace, threads: readonly number[], from: nu
       tree.roles[at] = roleOfName[name]! | (parent < 0 ? 0 : tree.roles[parent]!);
       if (parent >= 0) tree.self[parent]! -= duration;
       stack.push(at);
-      places.set(row, at);
+      if (isCall[data.kind[row]!] === 1) places.set(row, at);
     }
   }
   markRecomputation(tree, roleOfName, data.name);

@@ -39,9 +39,13 @@ export function classifyName(fullName: string, category: Category): KernelKind {
 export function classifyNames(trace: Trace): readonly (KernelKind | undefined)[] {
   const { data, strings } = trace;
   const kinds = new Array<KernelKind | undefined>(strings.size).fill(undefined);
-  for (const row of trace.links.work) {
-    const id = data.name[row]!;
-    kinds[id] ??= classifyName(strings.text(id), trace.category(row));
+  const known = new Uint8Array(strings.size);
+  const { work } = trace.links;
+  for (let i = 0; i < work.length; i++) {
+    const id = data.name[work[i]!]!;
+    if (known[id] === 1) continue;
+    known[id] = 1;
+    kinds[id] = classifyName(strings.text(id), trace.category(work[i]!));
   }
   return kinds;
 }

@@ -178,19 +178,23 @@ function collect(trace: Trace, onThread: Uint8Array) {
   for (let row = 0; row < data.rows; row++) {
     if (isHost[kind[row]!] === 0) continue;
     const spanKind = kindOfName[name[row]!]!;
-    // Collectives of gloo run on threads of their own while the training thread waits without a trace of it.
-    if (onThread[track[row]!] === 0 && spanKind !== COLLECTIVE_SPAN) continue;
-    const start = ts[row]!;
-    const end = start + Math.max(0, dur[row]!);
-    if (start < from) from = start;
-    if (end > to) to = end;
-    if (spanKind === 0) continue;
-    spans.push({ kind: spanKind, row, track: track[row]!, start, end });
-    if (spanKind === DATA_SPAN) {
-      const text = trace.name(row);
-      if (LOADS_IN_MAIN.test(text)) loaders.inMain++;
-      else if (LOADS_IN_WORKERS.test(text)) loaders.inWorkers++;
+    const here = onThread[track[row]!] === 1;
+    if (here) {
+      const start = ts[row]!;
+      const end = start + dur[row]!;
+      if (start < from) from = start;
+      if (end > to) to = end;
     }
+    // Collectives of gloo run on threads of their own while the training thread waits without a trace of it.
+    if (spanKind !== 0 && (here || spanKind === COLLECTIVE_SPAN)) addSpan(row, spanKind);
+  }
+  function addSpan(row: number, spanKind: number): void {
+    const start = ts[row]!;
+    spans.push({ kind: spanKind, row, track: track[row]!, start, end: start + Math.max(0, dur[row]!) });
+    if (spanKind !== DATA_SPAN) return;
+    const text = trace.name(row);
+    if (LOADS_IN_MAIN.test(text)) loaders.inMain++;
+    else if (LOADS_IN_WORKERS.test(text)) loaders.inWorkers++;
   }
   if (!(to >= from)) ({ from, to } = gpuExtent(trace));
   return { spans, loaders, from, to };

@@ -30,25 +30,25 @@ export function windowOf(steps: readonly StepTime[], begin: number, source: Step
 }
 
 /** Pieces of GPU work that figures are over, when the steps are alike. */
-const ENOUGH_WORKS = 60_000;
+const ENOUGH_WORKS = 16_000;
 const ENOUGH_STEPS = 8;
 /** How far the mean of the first steps may be from that of all. */
 const ALIKE = 0.05;
 
 /**
  * How many steps, from the first on, speak for all: hundreds of equal steps say no more than a few dozen. Where the
- * first ones differ from the rest in their mean time, all of them count.
+ * first ones differ from all in their mean time, twice as many are asked, up to all.
  */
 export function representative(steps: readonly StepTime[]): number {
-  const n = stepsWithin(steps, ENOUGH_WORKS, ENOUGH_STEPS);
-  if (n === steps.length) return n;
   const meanOf = (last: number) => (steps[last]!.frontier - steps[0]!.frontier) / last;
-  return Math.abs(meanOf(n - 1) / meanOf(steps.length - 1) - 1) <= ALIKE ? n : steps.length;
+  let n = stepsWithin(steps, ENOUGH_WORKS, ENOUGH_STEPS);
+  while (n < steps.length && Math.abs(meanOf(n - 1) / meanOf(steps.length - 1) - 1) > ALIKE) n *= 2;
+  return Math.min(n, steps.length);
 }
 
 /** Pieces of GPU work looked at in detail. */
-const DETAIL_WORKS = 12_000;
-const DETAIL_STEPS = 3;
+const DETAIL_WORKS = 4_000;
+const DETAIL_STEPS = 4;
 
 export const detailRange = (steps: readonly StepTime[]) => stepsWithin(steps, DETAIL_WORKS, DETAIL_STEPS);
 
