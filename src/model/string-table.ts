@@ -49,6 +49,22 @@ export class StringTable {
     }
   }
 
+  /**
+   * A question about texts whose answers are kept: each string is asked about when it first comes up. For rows of which
+   * only some are looked at: names of kernels are long, and patterns for host calls need not see them.
+   */
+  memo(answer: (text: string) => number): (id: number) => number {
+    const known = new Uint8Array(this.size);
+    const answers = new Int32Array(this.size);
+    return (id) => {
+      if (known[id] === 0) {
+        known[id] = 1;
+        answers[id] = answer(this.text(id));
+      }
+      return answers[id]!;
+    };
+  }
+
   /** Ids of all strings whose text passes; decodes every one once. */
   idsWhere(test: (text: string) => boolean): number[] {
     const ids: number[] = [];

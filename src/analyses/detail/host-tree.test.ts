@@ -61,8 +61,8 @@ describe('the tree of host calls', () => {
     expect(calls(drawing).map((c) => c.counted)).toEqual([0, 1, 1, 1]);
   });
 
-  it('finds rows again', () => {
-    const { tree } = treeOf('host 1  b 60-70 | a 0-100\ngpu 7  k 0-5');
+  it('finds calls again', () => {
+    const { tree } = treeOf('host 1  cudaFree 60-70 | cudaMalloc 0-100\ngpu 7  k 0-5');
     expect([0, 1, 2].map(tree.placeOf)).toEqual([1, 0, -1]);
   });
 

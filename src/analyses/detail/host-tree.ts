@@ -31,16 +31,15 @@ export function buildHostTree(trace: Trace, threads: readonly number[], from: nu
   const { ts, dur } = data;
   const order = rowsByThread(trace, threads, from, to);
   const length = order.reduce((n, rows) => n + rows.length, 0);
-  const tree = {
-    ...{
-      length,
-      row: new Uint32Array(length),
-      start: new Float64Array(length),
-      end: new Float64Array(length),
-    },
-    ...{ parent: new Int32Array(length).fill(-1), roles: new Uint32Array(length) },
-    ...{ self: new Float64Array(length), counted: new Uint8Array(length), isNode: new Uint8Array(length) },
-  };
+  // Plain locals: the loop below runs once, too briefly for objects to become fast.
+  const row = new Uint32Array(length);
+  const start = new Float64Array(length);
+  const end = new Float64Array(length);
+  const parent = new Int32Array(length).fill(-1);
+  const roles = new Uint32Array(length);
+  const self = new Float64Array(length);
+  const counted = new Uint8Array(length);
+  const isNode = new Uint8Array(length);
   const roleOfName = new Uint32Array(strings.size);
   const known = new Uint8Array(strings.size);
   const nodeName = new Uint8Array(strings.size);
@@ -50,38 +49,43 @@ export function buildHostTree(trace: Trace, threads: readonly number[], from: nu
   );
   const isCall = kindMask(data, (c) => c === Category.runtime || c === Category.driver);
   const places = new Map<number, number>();
-  const stack: number[] = [];
+  const { name: names, kind: kinds } = data;
+  const stack = new Int32Array(MAX_DEPTH);
   let at = 0;
   for (const rows of order) {
-    stack.length = 0;
+    let depth = 0;
     for (let i = 0; i < rows.length; i++, at++) {
-      const row = rows[i]!;
-      const name = data.name[row]!;
+      const r = rows[i]!;
+      const name = names[r]!;
       if (known[name] === 0) {
         known[name] = 1;
         roleOfName[name] = rolesOf(strings.text(name));
         nodeName[name] = Number(IS_NODE.test(strings.text(name)));
       }
-      const start = ts[row]!;
-      const duration = Math.max(0, dur[row]!);
-      tree.row[at] = row;
-      tree.start[at] = start;
-      tree.end[at] = start + duration;
-      tree.self[at]! += duration;
-      tree.counted[at] = isCounted[data.kind[row]!]!;
-      tree.isNode[at] = nodeName[name]!;
-      while (stack.length > 0 && tree.end[stack.at(-1)!]! <= start) stack.pop();
-      const parent = stack.at(-1) ?? -1;
-      tree.parent[at] = parent;
-      tree.roles[at] = roleOfName[name]! | (parent < 0 ? 0 : tree.roles[parent]!);
-      if (parent >= 0) tree.self[parent]! -= duration;
-      stack.push(at);
-      if (isCall[data.kind[row]!] === 1) places.set(row, at);
+      const begins = ts[r]!;
+      const duration = Math.max(0, dur[r]!);
+      row[at] = r;
+      start[at] = begins;
+      end[at] = begins + duration;
+      self[at]! += duration;
+      counted[at] = isCounted[kinds[r]!]!;
+      isNode[at] = nodeName[name]!;
+      while (depth > 0 && end[stack[depth - 1]!]! <= begins) depth--;
+      const caller = depth > 0 ? stack[depth - 1]! : -1;
+      parent[at] = caller;
+      roles[at] = roleOfName[name]! | (caller < 0 ? 0 : roles[caller]!);
+      if (caller >= 0) self[caller]! -= duration;
+      if (depth < MAX_DEPTH) stack[depth++] = at;
+      if (isCall[kinds[r]!] === 1) places.set(r, at);
     }
   }
-  markRecomputation(tree, roleOfName, data.name);
-  return { ...tree, placeOf: (row) => places.get(row) ?? -1 };
+  const tree = { length, row, start, end, parent, roles, self, counted, isNode };
+  markRecomputation(tree, roleOfName, names);
+  return { ...tree, placeOf: (wanted) => places.get(wanted) ?? -1 };
 }
+
+/** Python stacks reach a few hundred; operators a few dozen. */
+const MAX_DEPTH = 1024;
 
 function rowsByThread(trace: Trace, threads: readonly number[], from: number, to: number): Uint32Array[] {
   const { data } = trace;

@@ -1,4 +1,4 @@
-import { Category } from '../../model/category.js';
+import { Category, isGpuWork } from '../../model/category.js';
 import { kindMask, type Trace } from '../../model/trace.js';
 import { type CheckResult, found } from './finding.js';
 
@@ -110,12 +110,13 @@ const LOADS_CODE = /^(?:cu(?:da)?|hip)(?:Module|Library)Load/;
 
 function compileInWindow(trace: Trace): readonly CheckResult[] {
   const { data, strings } = trace;
-  const isCompile = new Uint8Array(strings.size);
-  for (const id of strings.idsWhere((t) => COMPILES.test(t) || LOADS_CODE.test(t))) isCompile[id] = 1;
+  const isCompile = strings.memo((t) => Number(COMPILES.test(t) || LOADS_CODE.test(t)));
+  const onDevice = kindMask(data, (c) => isGpuWork(c) || c === Category.flow);
+  const { kind, name } = data;
   let count = 0;
   let first = -1;
   for (let row = 0; row < data.rows; row++) {
-    if (isCompile[data.name[row]!] === 0) continue;
+    if (onDevice[kind[row]!] === 1 || isCompile(name[row]!) === 0) continue;
     if (first < 0) first = row;
     count++;
   }

@@ -84,11 +84,10 @@ function callsInOrder({ trace, work, stepOf, tree, firstStep, steps }: PlanInput
     }
   }
   const calls = [...byRow.values()];
-  const synchronises = new Uint8Array(trace.strings.size);
-  for (const id of trace.strings.idsWhere((name) => SYNCHRONISES.test(name))) synchronises[id] = 1;
+  const synchronises = trace.strings.memo((name) => Number(SYNCHRONISES.test(name)));
   for (let place = 0; place < tree.length; place++) {
     const row = tree.row[place]!;
-    if (synchronises[trace.data.name[row]!] === 0 || byRow.has(row)) continue;
+    if (synchronises(trace.data.name[row]!) === 0 || byRow.has(row)) continue;
     calls.push({ row, place, start: tree.start[place]!, end: tree.end[place]!, works: [] });
   }
   return calls.sort((a, b) => a.start - b.start);
@@ -104,20 +103,28 @@ function layOutNodes(
   const { host, tree, steps, trace, kinds } = input;
   const n = calls.length;
   const f64 = () => new Float64Array(n);
+  const u32 = () => new Uint32Array(n);
   const nodes = {
-    ...{ length: n, kind: new Uint8Array(n), step: new Int32Array(n), roles: new Uint32Array(n) },
-    ...{ hostWork: f64(), data: f64(), compile: f64(), comms: f64(), call: f64(), returnLag: f64() },
-    ...{
-      events: countStarts(
-        tree.start.filter((_, i) => tree.counted[i] === 1),
-        calls,
-      ),
-      graphKernels: new Uint32Array(n),
-    },
-    ...{ frames: countStarts(input.frames, calls), inOperator: f64() },
-    ...{ firstWork: new Uint32Array(n), workCount: new Uint32Array(n) },
-    ...{ waitsFor: new Int32Array(n).fill(-1), awaited: new Int32Array(n * streams).fill(-1) },
-    ...{ row: new Uint32Array(n), queued: new Uint32Array(n) },
+    length: n,
+    kind: new Uint8Array(n),
+    step: new Int32Array(n),
+    roles: u32(),
+    hostWork: f64(),
+    data: f64(),
+    compile: f64(),
+    comms: f64(),
+    call: f64(),
+    returnLag: f64(),
+    inOperator: f64(),
+    events: countStarts(countedStarts(tree), calls),
+    frames: countStarts(input.frames, calls),
+    graphKernels: u32(),
+    firstWork: u32(),
+    workCount: u32(),
+    waitsFor: new Int32Array(n).fill(-1),
+    awaited: new Int32Array(n * streams).fill(-1),
+    row: u32(),
+    queued: u32(),
   };
   const waits = {
     data: new CoverageCursor(host.waits.data),
@@ -214,6 +221,13 @@ function outermostOperator(tree: HostTree, place: number): number {
     operator = p;
   }
   return operator;
+}
+
+function countedStarts({ start, counted, length }: HostTree): Float64Array {
+  const starts = new Float64Array(length);
+  let n = 0;
+  for (let i = 0; i < length; i++) if (counted[i] === 1) starts[n++] = start[i]!;
+  return starts.subarray(0, n);
 }
 
 /** Recorded events since the previous call, over all training threads. */

@@ -1,6 +1,6 @@
 import { median } from '../../base/statistics.js';
 import { placeInTable } from '../../model/gpu-links.js';
-import { workSorts } from '../timeline/work-sorts.js';
+import { WorkSort, workSorts } from '../timeline/work-sorts.js';
 import type { Call, PlanInput } from './build-plan.js';
 import type { PlanWorks } from './plan.js';
 
@@ -29,21 +29,46 @@ interface LaidOut {
 /** The work of all calls in the order of their launch, and for each what held back its start. */
 export function layOutWorks(input: PlanInput, calls: readonly Call[], begin: number): LaidOut {
   const { trace, work, stepOf, firstStep, tree } = input;
-  const order = calls.flatMap((c) => c.works);
-  const called = Float64Array.from(calls.flatMap((c) => c.works.map(() => c.start)));
-  const roles = Uint32Array.from(
-    calls.flatMap((c) => c.works.map(() => (c.place < 0 ? 0 : tree.roles[c.place]!))),
-  );
-  const start = Float64Array.from(order, (i) => work.start[i]!);
-  const end = Float64Array.from(order, (i) => work.end[i]!);
-  const row = Uint32Array.from(order, (i) => work.row[i]!);
-  const { streamOf, busyUntil } = streams(input, row, begin);
-  const stream = Uint8Array.from(row, (r) => streamOf.get(trace.data.track[r]!)!);
+  const { name, track, copies } = trace.data;
+  const length = calls.reduce((n, c) => n + c.works.length, 0);
+  const f64 = () => new Float64Array(length);
+  const u32 = () => new Uint32Array(length);
+  const [called, start, end, duration, bytes] = [f64(), f64(), f64(), f64(), f64()];
+  const [row, roles, kernel] = [u32(), u32(), u32()];
+  const [sort, stream] = [new Uint8Array(length), new Uint8Array(length)];
+  const step = new Int32Array(length);
+  const sorts = workSorts(input.kinds);
+  const streamOf = new Map<number, number>();
+  // One loop over all columns: it runs once, and mapping each column by itself takes several times as long.
+  let next = 0;
+  for (const call of calls) {
+    for (const i of call.works) {
+      const w = next++;
+      const r = work.row[i]!;
+      row[w] = r;
+      called[w] = call.start;
+      roles[w] = call.place < 0 ? 0 : tree.roles[call.place]!;
+      start[w] = work.start[i]!;
+      end[w] = work.end[i]!;
+      duration[w] = end[w]! - start[w]!;
+      kernel[w] = input.kernelOf(name[r]!);
+      sort[w] = sorts[name[r]!]!;
+      step[w] = stepOf[i]! - firstStep;
+      if (sort[w]! > WorkSort.comms) bytes[w] = copies.bytes[placeInTable(copies.row, r)] || 0;
+      let s = streamOf.get(track[r]!);
+      if (s === undefined) {
+        s = Math.min(streamOf.size, 255);
+        streamOf.set(track[r]!, s);
+      }
+      stream[w] = s;
+    }
+  }
+  const busyUntil = earlierWork(input, streamOf, begin);
   const previousEnd = ends(stream, end, busyUntil);
 
   const idleStarts: number[] = [];
   const queuedGaps: number[] = [];
-  for (let w = 0; w < order.length; w++) {
+  for (let w = 0; w < length; w++) {
     if (previousEnd[w]! < called[w]!) idleStarts.push(start[w]! - called[w]!);
     else if (previousEnd[w]! > called[w]! + 20_000) queuedGaps.push(start[w]! - previousEnd[w]!);
   }
@@ -51,11 +76,11 @@ export function layOutWorks(input: PlanInput, calls: readonly Call[], begin: num
   const queuedGap = orElse(median(queuedGaps), USUAL_GAP_NS);
 
   const observed = observe(stream, end, busyUntil.length);
-  const latency = new Float64Array(order.length);
-  const gap = new Float64Array(order.length);
-  const after = new Int32Array(order.length).fill(-1);
-  const afterGap = new Float64Array(order.length);
-  for (let w = 0; w < order.length; w++) {
+  const latency = new Float64Array(length);
+  const gap = new Float64Array(length);
+  const after = new Int32Array(length).fill(-1);
+  const afterGap = new Float64Array(length);
+  for (let w = 0; w < length; w++) {
     const sinceCall = start[w]! - called[w]!;
     const sinceStream = start[w]! - previousEnd[w]!;
     const earliest = Math.max(called[w]! + launchLatency, previousEnd[w]! + queuedGap);
@@ -73,42 +98,27 @@ export function layOutWorks(input: PlanInput, calls: readonly Call[], begin: num
     if (called[w]! + launchLatency >= previousEnd[w]!) latency[w] = sinceCall;
     else gap[w] = sinceStream;
   }
-  const { copies } = trace.data;
-  const sorts = workSorts(input.kinds);
   const works: PlanWorks = {
-    ...{
-      length: order.length,
-      duration: end.map((e, w) => e - start[w]!),
-      stream,
-      latency,
-      gap,
-      after,
-      afterGap,
-    },
-    ...{ roles, row, kernel: Uint32Array.from(row, (r) => input.kernelOf(trace.data.name[r]!)) },
-    sort: Uint8Array.from(row, (r) => sorts[trace.data.name[r]!]!),
-    bytes: Float64Array.from(row, (r) => copies.bytes[placeInTable(copies.row, r)] || 0),
-    step: Int32Array.from(order, (i) => stepOf[i]! - firstStep),
+    ...{ length, duration, stream, latency, gap, after, afterGap, roles, row, kernel, sort, bytes, step },
   };
   return { works, observed, streamBusyUntil: busyUntil };
 }
 
 const orElse = (value: number, usual: number) => (Number.isNaN(value) ? usual : value);
 
-/** Streams by track, and until when each is busy with work launched before the plan begins. */
-function streams({ trace, work, stepOf, firstStep }: PlanInput, rows: Uint32Array, begin: number) {
-  const streamOf = new Map<number, number>();
-  for (const r of rows) {
-    const track = trace.data.track[r]!;
-    if (!streamOf.has(track)) streamOf.set(track, streamOf.size);
-  }
+/** Until when each stream is busy with work launched before the plan begins. */
+function earlierWork(
+  { trace, work, stepOf, firstStep }: PlanInput,
+  streamOf: Map<number, number>,
+  begin: number,
+) {
   const busyUntil = new Float64Array(streamOf.size).fill(begin);
   for (let i = 0; i < work.length; i++) {
     if (stepOf[i]! >= firstStep) break;
     const s = streamOf.get(trace.data.track[work.row[i]!]!);
     if (s !== undefined && work.end[i]! > busyUntil[s]!) busyUntil[s] = work.end[i]!;
   }
-  return { streamOf, busyUntil };
+  return busyUntil;
 }
 
 function ends(stream: Uint8Array, end: Float64Array, busyUntil: Float64Array): Float64Array {

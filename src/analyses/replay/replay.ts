@@ -28,57 +28,58 @@ export interface Replayed {
  * depends on is done; calls that wait return when what they wait for has ended. One pass.
  */
 export function replay(plan: Plan, recording: RecordingCost): Replayed {
-  const { nodes, works, steps } = plan;
-  const streams = plan.streamBusyUntil.length;
+  const { works, steps } = plan;
+  // Plain locals: this runs a few dozen times, too few for property look-ups to become fast.
+  const { kind, hostWork, data, compile, comms, call, events, frames, graphKernels } = plan.nodes;
+  const { step: stepOfCall, firstWork, workCount, waitsFor, returnLag, awaited } = plan.nodes;
+  const { duration, stream, latency, gap, after, afterGap, step: stepOfWork } = works;
+  const { perEvent, perFrame, perGraphKernel } = recording;
   const busyUntil = plan.streamBusyUntil.slice();
+  const streams = busyUntil.length;
   const starts = new Float64Array(works.length).fill(Number.NaN);
   const ends = new Float64Array(works.length);
   const frontier = new Float64Array(steps.length).fill(Number.NEGATIVE_INFINITY);
   const hostStart = new Float64Array(steps.length).fill(Number.NaN);
   let now = plan.begin;
   let debt = 0;
-  for (let n = 0; n < nodes.length; n++) {
-    const step = nodes.step[n]!;
+  for (let n = 0; n < plan.nodes.length; n++) {
+    const step = stepOfCall[n]!;
     if (step >= 0 && Number.isNaN(hostStart[step]!)) hostStart[step] = now;
     // The profiler's share comes off the host's own time; what one call cannot pay the next ones do.
-    debt +=
-      nodes.events[n]! * recording.perEvent +
-      nodes.frames[n]! * recording.perFrame +
-      nodes.graphKernels[n]! * recording.perGraphKernel;
-    const own = nodes.hostWork[n]! + nodes.call[n]!;
+    debt += events[n]! * perEvent + frames[n]! * perFrame + graphKernels[n]! * perGraphKernel;
+    const own = hostWork[n]! + call[n]!;
     const paid = Math.min(debt, own * (1 - LEAST_SHARE));
     debt -= paid;
     const scale = own > 0 ? (own - paid) / own : 1;
-    now += nodes.hostWork[n]! * scale + nodes.data[n]! + nodes.compile[n]! + nodes.comms[n]!;
+    now += hostWork[n]! * scale + data[n]! + compile[n]! + comms[n]!;
     const called = now;
-    now += nodes.call[n]! * scale;
-    if (nodes.kind[n] === LAUNCH) {
-      const last = nodes.firstWork[n]! + nodes.workCount[n]!;
-      for (let w = nodes.firstWork[n]!; w < last; w++) {
-        if (works.duration[w]! < 0) {
-          ends[w] = Number.NEGATIVE_INFINITY;
-          continue;
-        }
-        const stream = works.stream[w]!;
-        let start = Math.max(called + works.latency[w]!, busyUntil[stream]! + works.gap[w]!);
-        const after = works.after[w]!;
-        if (after >= 0 && ends[after]! + works.afterGap[w]! > start)
-          start = ends[after]! + works.afterGap[w]!;
-        const end = start + works.duration[w]!;
-        starts[w] = start;
-        ends[w] = end;
-        if (end > busyUntil[stream]!) busyUntil[stream] = end;
-        const s = works.step[w]!;
-        if (s >= 0 && end > frontier[s]!) frontier[s] = end;
-      }
-      const waitsFor = nodes.waitsFor[n]!;
-      if (waitsFor >= 0) now = Math.max(now, ends[waitsFor]! + nodes.returnLag[n]!);
-    } else {
+    now += call[n]! * scale;
+    if (kind[n] !== LAUNCH) {
       for (let s = 0; s < streams; s++) {
-        const w = nodes.awaited[n * streams + s]!;
-        if (w >= 0) now = Math.max(now, ends[w]! + nodes.returnLag[n]!);
+        const w = awaited[n * streams + s]!;
+        if (w >= 0) now = Math.max(now, ends[w]! + returnLag[n]!);
       }
+      continue;
     }
+    const last = firstWork[n]! + workCount[n]!;
+    for (let w = firstWork[n]!; w < last; w++) {
+      if (duration[w]! < 0) {
+        ends[w] = Number.NEGATIVE_INFINITY;
+        continue;
+      }
+      const s = stream[w]!;
+      let start = Math.max(called + latency[w]!, busyUntil[s]! + gap[w]!);
+      const cause = after[w]!;
+      if (cause >= 0 && ends[cause]! + afterGap[w]! > start) start = ends[cause]! + afterGap[w]!;
+      const end = start + duration[w]!;
+      starts[w] = start;
+      ends[w] = end;
+      if (end > busyUntil[s]!) busyUntil[s] = end;
+      const own = stepOfWork[w]!;
+      if (own >= 0 && end > frontier[own]!) frontier[own] = end;
+    }
+    const waited = waitsFor[n]!;
+    if (waited >= 0) now = Math.max(now, ends[waited]! + returnLag[n]!);
   }
   let previous = Number.NEGATIVE_INFINITY;
   for (let s = 0; s < steps.length; s++) {
@@ -87,12 +88,8 @@ export function replay(plan: Plan, recording: RecordingCost): Replayed {
     frontier[s] = previous = Math.max(previous, frontier[s]!);
   }
   const from = steps.wholeFirst ? steps.begin : frontier[0]!;
-  return {
-    step: (frontier[steps.length - 1]! - from) / periodsOf(steps),
-    frontier,
-    start: starts,
-    end: ends,
-  };
+  const step = (frontier[steps.length - 1]! - from) / periodsOf(steps);
+  return { step, frontier, start: starts, end: ends };
 }
 
 /** When the host began the next step that made a call. */

@@ -169,15 +169,19 @@ function collect(trace: Trace, onThread: Uint8Array) {
   const { data, strings } = trace;
   const { kind, name, track, ts, dur } = data;
   const isHost = kindMask(data, (c, phase) => phase === 'X' && HOST_CATEGORIES.includes(c));
-  const kindOfName = new Uint8Array(strings.size);
-  for (let id = 1; id < strings.size; id++) kindOfName[id] = kindOf(strings.text(id));
+  // Names are asked about when they first come up: those of kernels are long, and never do.
+  const kindOfName = new Uint8Array(strings.size).fill(UNASKED);
   const loaders = { inMain: 0, inWorkers: 0 };
   const spans: HostSpan[] = [];
   let from = Number.POSITIVE_INFINITY;
   let to = Number.NEGATIVE_INFINITY;
   for (let row = 0; row < data.rows; row++) {
     if (isHost[kind[row]!] === 0) continue;
-    const spanKind = kindOfName[name[row]!]!;
+    let spanKind = kindOfName[name[row]!]!;
+    if (spanKind === UNASKED) {
+      spanKind = kindOf(trace.name(row));
+      kindOfName[name[row]!] = spanKind;
+    }
     const here = onThread[track[row]!] === 1;
     if (here) {
       const start = ts[row]!;
@@ -199,6 +203,8 @@ function collect(trace: Trace, onThread: Uint8Array) {
   if (!(to >= from)) ({ from, to } = gpuExtent(trace));
   return { spans, loaders, from, to };
 }
+
+const UNASKED = 255;
 
 function gpuExtent(trace: Trace): { from: number; to: number } {
   const { ts, dur } = trace.data;

@@ -36,8 +36,8 @@ describe('the window', () => {
 describe('a long trace', () => {
   it('is told by its first steps when all are alike', () => {
     const steps = stepsOf(equal(1000), 1000);
-    expect(representative(steps)).toBe(60);
-    expect(detailRange(steps)).toBe(12);
+    expect(representative(steps)).toBe(16);
+    expect(detailRange(steps)).toBe(4);
   });
 
   it('is taken whole when its first steps are not like the rest', () => {
@@ -47,7 +47,7 @@ describe('a long trace', () => {
 
   it('is told by a few steps however much each launches', () => {
     const steps = stepsOf(equal(50), 1e6);
-    expect([representative(steps), detailRange(steps)]).toEqual([8, 3]);
+    expect([representative(steps), detailRange(steps)]).toEqual([8, 4]);
   });
 
   it('is taken whole when it is short', () => {
