@@ -92,7 +92,7 @@ export function analyseRank(trace: Trace, options: AnalyseOptions): RankFacts | 
   const times = { ...all, steps: all.steps.slice(0, representative(all.steps)) };
   const unmarked = findUnmarkedInput(trace, work, kinds, marked, times);
   const host = withUnmarkedInput(marked, unmarked);
-  const window = windowOf(times.steps, times.begin, times.source);
+  const window = windowOf(times.steps, times.begin, times.source, times.afterAnother);
   const perStep = (ns: number) => ns / window.count;
   const detailSteps = detailRange(times.steps);
   const inDetail = times.steps.slice(0, detailSteps);
@@ -107,7 +107,7 @@ export function analyseRank(trace: Trace, options: AnalyseOptions): RankFacts | 
   const plan = buildPlan({
     ...{ trace, kinds, work, stepOf: times.stepOf, host, tree, frames, steps: inDetail, firstStep: 0 },
     kernelOf: kernels.placeOf,
-    wholeFirst: window.irregular,
+    wholeFirst: window.wholeFirst,
     begin: times.begin,
   });
   if (plan) markEagerAttention(plan, kernels.list);

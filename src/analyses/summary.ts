@@ -1,3 +1,4 @@
+import { median } from '../base/statistics.js';
 import { Category } from '../model/category.js';
 import type { EventLog } from '../model/event-log.js';
 import { kindMask, type Trace } from '../model/trace.js';
@@ -139,11 +140,4 @@ export function summariseEventLog(log: EventLog): EventLogSummary {
       };
     }),
   };
-}
-
-function median(values: readonly number[]): number {
-  const sorted = values.filter((v) => !Number.isNaN(v)).sort((a, b) => a - b);
-  if (sorted.length === 0) return Number.NaN;
-  const middle = sorted.length >> 1;
-  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 }

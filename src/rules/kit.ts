@@ -3,6 +3,7 @@ import type { KernelTotal } from '../analyses/kernels/kernel-table.js';
 import type { RankFacts } from '../analyses/rank-facts.js';
 import { copyPlan, type Plan } from '../analyses/replay/plan.js';
 import { replay } from '../analyses/replay/replay.js';
+import { WorkSort } from '../analyses/timeline/work-sorts.js';
 import type { Evidence } from './finding.js';
 import type { Edit, Level, Price, Silent } from './rule.js';
 import type { RankView } from './run-facts.js';
@@ -132,3 +133,8 @@ export const isMatrixWork = (k: KernelTotal) =>
   (k.class === 'gemm' || k.class === 'conv') && k.tensorCore !== null;
 
 export const inAttention = (roles: number) => (roles & (Role.attention | Role.mathAttention)) !== 0;
+
+/** A call that copies to the host and nothing else. */
+export function copiesToHost({ nodes, works }: Plan, n: number): boolean {
+  return nodes.workCount[n] === 1 && works.sort[nodes.firstWork[n]!] === WorkSort.toHost;
+}

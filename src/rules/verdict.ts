@@ -28,6 +28,8 @@ export const WORTH_NAMING = 0.1;
 const BESIDE_GPU = 0.25;
 /** That the device is busy, seen through phases alone. */
 const MOST_FROM_PHASES = 0.6;
+/** Loaders keep several batches ready for each worker: fewer steps may not show that they are too slow. */
+const FEW_STEPS = 8;
 /** No training step is shorter. */
 const SHORTEST_STEP_NS = 10_000;
 /** A runner-up this close is named too (method 3). */
@@ -75,6 +77,14 @@ export function judge(view: RankView): RankVerdict {
     doubt(0.1, 'steps differ much and there are few of them');
   }
   if (!(view.step >= SHORTEST_STEP_NS)) doubt(0.6, 'hardly anything happens in the recorded window');
+  if (
+    facts.input.inWorkers > 0 &&
+    named !== 'data' &&
+    facts.steps.count < FEW_STEPS &&
+    !view.measuredUnprofiled
+  ) {
+    doubt(0.07, 'few steps: batches may have been prepared while the profiler started');
+  }
   if (shares.other > 0.3) doubt(0.3 * shares.other, 'much idle time has no recorded reason');
   if (view.baseline && !view.baseline.faithful) doubt(0.1, 'replaying the step does not reproduce it');
   if (facts.source === 'events') {

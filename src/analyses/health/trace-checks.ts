@@ -1,5 +1,6 @@
 import { Category, isGpuWork } from '../../model/category.js';
 import { kindMask, type Trace } from '../../model/trace.js';
+import { COMPILES } from '../host-names.js';
 import { type CheckResult, found } from './finding.js';
 
 /** Checks of one trace, in the order they are reported. Each is pure and returns nothing when all is well. */
@@ -104,13 +105,9 @@ function droppedGpuWork(trace: Trace): readonly CheckResult[] {
   );
 }
 
-const COMPILES =
-  /\(dynamo_timed\)|_dynamo\/convert_frame|torch\/_inductor\/(?:compile_fx|async_compile|codecache)\.py|triton.*autotun|autotune_process/i;
-const LOADS_CODE = /^(?:cu(?:da)?|hip)(?:Module|Library)Load/;
-
 function compileInWindow(trace: Trace): readonly CheckResult[] {
   const { data, strings } = trace;
-  const isCompile = strings.memo((t) => Number(COMPILES.test(t) || LOADS_CODE.test(t)));
+  const isCompile = strings.memo((t) => Number(COMPILES.test(t)));
   const onDevice = kindMask(data, (c) => isGpuWork(c) || c === Category.flow);
   const { kind, name } = data;
   let count = 0;

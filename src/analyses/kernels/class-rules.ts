@@ -16,6 +16,7 @@ export const CLASSES: readonly NameRule<WorkClass>[] = [
   { test: /amp_(?:update_scale|non_finite)|kOptimizer(?:32|8)|adam8bit/, is: 'optimizer' },
 
   // Mixture of experts: routing and moving tokens, before the softmax, sort and GEMM their names also say.
+  { test: /::write_indices</, is: 'index' },
   { test: /topk_?Gating|moe_(?:align|sum|permute|unpermute|sorting|fused_gate)|MoeSorting/i, is: 'index' },
   { test: /expert_tokens|moe::dev::|routingIndices|finalizeMoe|expandInputRows/, is: 'index' },
   // Key-value caches and rotary embeddings, before attention and embeddings.
@@ -66,6 +67,8 @@ export const CLASSES: readonly NameRule<WorkClass>[] = [
     is: 'layout',
   },
   { test: /im2col|col2im|vol2col|col2vol|Im2d2Col/, is: 'conv' },
+  // Complex products of convolutions by FFT.
+  { test: /region_transform_ABC/, is: 'conv' },
   { test: /fprop|[dw]grad(?:_|\d|[A-Z])|[dw]grad2d|implicit_gemm|ImplicitGemm|[wW]inograd/, is: 'conv' },
   { test: /convol|conv(?:[\dA-Z<_]|\dd_)|_conv(?!ert)|Conv(?:\d|_|Fwd|Bwd|Uni|Forward)|_gtcx/, is: 'conv' },
   {

@@ -10,8 +10,8 @@ import { AS_RECORDED, type RecordingCost, replay } from './replay.js';
  */
 const USUAL: RecordingCost = { perEvent: 2700, perFrame: 2000, perGraphKernel: 3000 };
 /**
- * The cost of an event goes with the square of what a launch takes under the profiler: 0.05 ns for each ns² on three
- * recordings of the same loops by hosts of different speed (0.051, 0.051, 0.048), where it was 1.2 to 4.1 µs.
+ * The cost of an event goes with the square of what a launch takes under the profiler: 0.05 µs for each µs² on three
+ * recordings by hosts of different speed (0.055, 0.051, 0.048 on 44 loops), where it was 1.3 to 4.1 µs for most.
  */
 const PER_SQUARE_LAUNCH = 0.05 / 1000;
 const LEAST_PER_EVENT = 800;
@@ -20,7 +20,7 @@ const MOST_PER_EVENT = 4500;
 const ENOUGH_LAUNCHES = 100;
 /** Launches that are quick, but not the luckiest. */
 const QUICK = 0.3;
-/** Four fifths of the zoo's host-bound loops lie within. */
+/** Most of the zoo's host-bound loops lie within (docs/method.md). */
 const RANGE = { low: 0.6, likely: 1, high: 1.4 } as const;
 
 export type RecordingCosts = Readonly<Record<'low' | 'likely' | 'high', RecordingCost>>;

@@ -24,6 +24,8 @@ export interface StepTimes {
   readonly steps: readonly StepTime[];
   /** Where the first step begins: at the end of the device's earlier work, or when the host began it. */
   readonly begin: number;
+  /** `begin` is the frontier of a step before the first: then the first one is whole. */
+  readonly afterAnother: boolean;
   /** The last step was cut by the end of the recording and left out. */
   readonly cut: boolean;
   /** For each piece of GPU work the place in `steps` of the step that launched it; −1: none. */
@@ -89,11 +91,19 @@ export function findStepTimes(
       source,
       steps,
       begin,
+      afterAnother: from > 0,
       cut,
       stepOf: stepOf.map((s) => (s < from || s >= from + steps.length ? -1 : s - from)),
     };
   }
-  return { source, steps, begin, cut, stepOf: cut ? stepOf.map((s) => (s === n - 1 ? -1 : s)) : stepOf };
+  return {
+    source,
+    steps,
+    begin,
+    afterAnother: false,
+    cut,
+    stepOf: cut ? stepOf.map((s) => (s === n - 1 ? -1 : s)) : stepOf,
+  };
 }
 
 /** Work per step differs anyway (ragged batches, accumulation): then a small last step says nothing. */

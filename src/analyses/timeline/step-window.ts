@@ -7,6 +7,8 @@ export interface StepWindow {
   readonly to: number;
   /** Some steps take far longer than others. */
   readonly irregular: boolean;
+  /** The first step counts too. */
+  readonly wholeFirst: boolean;
   readonly count: number;
   readonly steps: readonly StepTime[];
   /** One more than steps: where each begins, and where the last ends. */
@@ -17,16 +19,31 @@ const IRREGULAR = 1.5;
 
 /**
  * From the first frontier to the last: then every step is whole on the device. Where steps differ much (a slow batch
- * every few) or there is only one, the first is needed too, from where it began.
+ * every few) or there is only one, the first is needed too, from where it began; and where the step before it is known
+ * (`afterAnother`) it is whole anyway.
  */
-export function windowOf(steps: readonly StepTime[], begin: number, source: StepSource): StepWindow {
+export function windowOf(
+  steps: readonly StepTime[],
+  begin: number,
+  source: StepSource,
+  afterAnother = false,
+): StepWindow {
   const frontiers = steps.map((s) => s.frontier);
   // The first period may be long only because the host began with an empty queue: it does not tell.
   const later = frontiers.slice(1).map((f, i) => f - frontiers[i]!);
   const irregular = steps.length === 1 || source === 'window' || largest(later) > IRREGULAR * median(later);
-  const counted = irregular ? steps : steps.slice(1);
-  const bounds = irregular ? [begin, ...frontiers] : frontiers;
-  return { from: bounds[0]!, to: bounds.at(-1)!, irregular, count: counted.length, steps: counted, bounds };
+  const wholeFirst = irregular || afterAnother;
+  const counted = wholeFirst ? steps : steps.slice(1);
+  const bounds = wholeFirst ? [begin, ...frontiers] : frontiers;
+  return {
+    from: bounds[0]!,
+    to: bounds.at(-1)!,
+    irregular,
+    wholeFirst,
+    count: counted.length,
+    steps: counted,
+    bounds,
+  };
 }
 
 /** Pieces of GPU work that figures are over, when the steps are alike. */

@@ -1,8 +1,7 @@
 import { Role } from '../../analyses/detail/roles.js';
 import { removeOperators, skipWaits } from '../../analyses/replay/edits.js';
 import { type Plan, SYNC } from '../../analyses/replay/plan.js';
-import { WorkSort } from '../../analyses/timeline/work-sorts.js';
-import { evidence, inMs, ms, percent, priceOf, silent, worthwhile } from '../kit.js';
+import { copiesToHost, evidence, inMs, ms, percent, priceOf, silent, worthwhile } from '../kit.js';
 import type { RankFinding, Rule } from '../rule.js';
 import type { RankView } from '../run-facts.js';
 
@@ -126,11 +125,6 @@ function isWait(plan: Plan, n: number): boolean {
     return nodes.awaited.subarray(n * streams, (n + 1) * streams).some((w) => w >= 0);
   }
   return copiesToHost(plan, n) && nodes.waitsFor[n]! >= 0;
-}
-
-function copiesToHost(plan: Plan, n: number): boolean {
-  const { nodes, works } = plan;
-  return nodes.workCount[n] === 1 && works.sort[nodes.firstWork[n]!] === WorkSort.toHost;
 }
 
 function countWaits(plan: Plan) {

@@ -1,8 +1,17 @@
 import { SILENCE_NS } from '../../analyses/detail/silences.js';
 import { removeCalls, takeFromLongest } from '../../analyses/replay/edits.js';
-import type { Plan } from '../../analyses/replay/plan.js';
-import { WorkSort } from '../../analyses/timeline/work-sorts.js';
-import { at, evidence, inMs, ms, percent, priceOf, silent, workTime, worthwhile } from '../kit.js';
+import {
+  at,
+  copiesToHost,
+  evidence,
+  inMs,
+  ms,
+  percent,
+  priceOf,
+  silent,
+  workTime,
+  worthwhile,
+} from '../kit.js';
 import type { RankFinding, Rule } from '../rule.js';
 import type { RankView } from '../run-facts.js';
 
@@ -139,11 +148,6 @@ function silences(view: RankView): RankFinding[] {
           },
     },
   ];
-}
-
-function copiesToHost(plan: Plan, n: number): boolean {
-  const { nodes, works } = plan;
-  return nodes.workCount[n] === 1 && works.sort[nodes.firstWork[n]!] === WorkSort.toHost;
 }
 
 const count = (n: number, what: string) => `${n} ${what}${n === 1 ? '' : 's'}`;
