@@ -83,7 +83,7 @@ export function judge(view: RankView): RankVerdict {
     facts.steps.count < FEW_STEPS &&
     !view.measuredUnprofiled
   ) {
-    doubt(0.07, 'few steps: batches may have been prepared while the profiler started');
+    doubt(0.05, 'few steps: batches may have been prepared while the profiler started');
   }
   if (shares.other > 0.3) doubt(0.3 * shares.other, 'much idle time has no recorded reason');
   if (view.baseline && !view.baseline.faithful) doubt(0.1, 'replaying the step does not reproduce it');
