@@ -65,6 +65,7 @@ export function buildReport(run: RunInputs, options: Pick<DiagnoseOptions, 'rank
     silent: [...rules.silent],
     ranks: views.map((view) => rankOf(view, hostOf(members, view))),
     stragglers: [],
+    heat: null,
     collectives: null,
     what_if: null,
     inputs: members.map(inputOf),

@@ -111,6 +111,16 @@ const whatIf = z.strictObject({
   m_s: z.number().nullable().describe('share of the slowdown that the last pipeline stage explains'),
 });
 
+const heat = z.strictObject({
+  steps: z.array(z.int()).describe('steps that all ranks have'),
+  rows: z.array(
+    z.strictObject({
+      rank: z.int().min(0),
+      late_ms: z.array(z.number()).describe("own time above the median rank's, each step; below it negative"),
+    }),
+  ),
+});
+
 const input = z.strictObject({
   path: z.string(),
   kind: z.string().describe('kineto, events, dmon, …'),
@@ -132,6 +142,7 @@ export const reportSchema = z
     silent: z.array(silentRule).describe('rules that looked and did not fire, and why'),
     ranks: z.array(rank),
     stragglers: z.array(straggler),
+    heat: heat.nullable().describe('who is late when; null for a single rank'),
     collectives: collectives.nullable().describe('null where ranks had nothing in common to match'),
     what_if: whatIf.nullable().describe('the run without stragglers; null where it cannot be replayed'),
     inputs: z.array(input),

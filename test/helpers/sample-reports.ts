@@ -86,6 +86,7 @@ export function sampleReport(more: Partial<Report> = {}): Report {
     silent: [{ rule: 'T5', reason: 'no epoch ended inside the trace' }],
     ranks: [sampleRank(0, { time, coordinates: null, clock: null })],
     stragglers: [],
+    heat: null,
     collectives: null,
     what_if: null,
     inputs: [

@@ -65,7 +65,7 @@ export function representative(steps: readonly StepTime[]): number {
 
 /** Pieces of GPU work looked at in detail. */
 const DETAIL_WORKS = 4_000;
-const DETAIL_STEPS = 4;
+const DETAIL_STEPS = 3;
 
 export const detailRange = (steps: readonly StepTime[]) => stepsWithin(steps, DETAIL_WORKS, DETAIL_STEPS);
 

@@ -15,6 +15,7 @@ export function rankSection(report: Report, page: Page, all: boolean): string[] 
   const more = report.ranks.length - shown.length;
   return [
     ...late,
+    ...heatStrip(shown, report, page),
     ...table(shown, report, page),
     ...(more > 0 ? [page.c.dim(`  … and ${more} more (--all lists them)`)] : []),
   ];
@@ -42,6 +43,36 @@ function table(ranks: readonly ReportRank[], report: Report, page: Page): string
   const line = (row: readonly string[]) =>
     shorten(`  ${row.map((cell, i) => padToWidth(cell, widths[i]!)).join('  ')}`.trimEnd(), page.width);
   return [page.c.dim(line(head)), ...rows.map((row) => (row[4] ? page.c.yellow(line(row)) : line(row)))];
+}
+
+/** Fewer ranks are told by the table alone. */
+const WORTH_A_STRIP = 3;
+const LEVELS = [...' ▁▂▃▄▅▆▇█'];
+
+/** Ranks by steps: the higher, the later a rank came, against the largest lateness or a tenth of the step. */
+function heatStrip(shown: readonly ReportRank[], report: Report, page: Page): string[] {
+  const { heat } = report;
+  if (!heat || report.ranks.length < WORTH_A_STRIP || heat.steps.length === 0) return [];
+  const rows = shown.flatMap((r) => heat.rows.filter((row) => row.rank === r.rank));
+  const width = page.width - '  rank 1234  '.length;
+  const worst = rows.reduce((ms, row) => row.late_ms.reduce((a, b) => Math.max(a, b), ms), 0);
+  const scale = Math.max(worst, 0.1 * (report.step.ms ?? 0)) || 1;
+  const cell = (ms: number) =>
+    LEVELS[Math.round(Math.min(1, Math.max(0, ms / scale)) * (LEVELS.length - 1))]!;
+  const lines = rows.map((row) => {
+    const strip = fold(row.late_ms, width).map(cell).join('');
+    return `  rank ${String(row.rank).padStart(4)}  ${strip}`.trimEnd();
+  });
+  const title = `  lateness by step, ${heat.steps[0]}–${heat.steps.at(-1)}, █ = ${formatMs(scale)}`;
+  return [page.c.dim(shorten(title, page.width)), ...lines, ''];
+}
+
+/** At most so many values: neighbours become their largest. */
+function fold(values: readonly number[], most: number): number[] {
+  const each = Math.ceil(values.length / most);
+  return Array.from({ length: Math.ceil(values.length / each) }, (_, i) =>
+    values.slice(i * each, (i + 1) * each).reduce((a, b) => Math.max(a, b)),
+  );
 }
 
 function mostly(rank: ReportRank): string {
