@@ -1,6 +1,8 @@
 import { Category } from '../model/category.js';
 import { kindMask, type Trace } from '../model/trace.js';
 import type { DeviceInfo } from '../model/trace-data.js';
+import { extractCollectives } from './collectives/extract.js';
+import type { RankCollectives } from './collectives/rank-collectives.js';
 import { countCollectives } from './detail/collectives.js';
 import { markEagerAttention } from './detail/eager-attention.js';
 import { buildHostTree } from './detail/host-tree.js';
@@ -9,6 +11,7 @@ import { type OperatorTotal, totalOperators } from './detail/operators.js';
 import { findSilences, operatorSpans, type Silences } from './detail/silences.js';
 import { type GpuUnions, gpuUnions } from './gpu-unions.js';
 import { classifyNames } from './kernels/classify.js';
+import type { KernelKind } from './kernels/kernel-kind.js';
 import { buildKernelTable, type KernelTotal } from './kernels/kernel-table.js';
 import { buildPlan } from './replay/build-plan.js';
 import type { Plan } from './replay/plan.js';
@@ -19,16 +22,19 @@ import {
   type TimeByClass,
   totals,
 } from './timeline/accounting.js';
-import { orderGpuWork, workBetween } from './timeline/gpu-work.js';
-import { findHostSpans, type HostSpans, withUnmarkedInput } from './timeline/host-spans.js';
+import { type GpuWork, orderGpuWork, workBetween } from './timeline/gpu-work.js';
+import { COLLECTIVE_SPAN, findHostSpans, type HostSpans, withUnmarkedInput } from './timeline/host-spans.js';
 import { findStepTimes, type StepRange, type StepSource, type StepTime } from './timeline/step-times.js';
 import { detailRange, representative, windowOf } from './timeline/step-window.js';
 import { findUnmarkedInput } from './timeline/unmarked-input.js';
+import { WorkSort, workSorts } from './timeline/work-sorts.js';
 
 /** All that rules ask about one rank's trace. Plain data: it moves between threads. Times in ns unless said otherwise. */
 export interface RankFacts {
   /** An events log knows phases only: no kernels, no detail. */
   readonly source: 'trace' | 'events';
+  /** Kernels, operators and plan were left out (`AnalyseOptions.light`). */
+  readonly light: boolean;
   readonly device: DeviceInfo | null;
   readonly switches: readonly string[];
   readonly hasGpuWork: boolean;
@@ -41,6 +47,8 @@ export interface RankFacts {
   /** Exposed copies a step, by direction. */
   readonly copies: { readonly toDevice: number; readonly toHost: number };
   readonly gpu: GpuUnions | null;
+  /** What is needed to compare it with other ranks; null without communication. */
+  readonly collectives: RankCollectives | null;
   readonly input: InputFacts;
   /** Every kernel of the detail window, most time first; `plan.works.kernel` points into it. */
   readonly kernels: readonly KernelTotal[];
@@ -79,15 +87,36 @@ export interface DetailFacts {
 
 export interface AnalyseOptions {
   readonly steps: StepRange | null;
+  /** Without what only pricing needs: of hundreds of ranks a few are looked at in full. */
+  readonly light?: boolean;
+}
+
+/** Kernels and operators that facts without a plan keep. */
+const LIGHT_ROWS = 40;
+
+/** What is needed to compare ranks and to give a verdict, small enough for hundreds of them. */
+function lighten(facts: RankFacts): RankFacts {
+  const { detail } = facts;
+  return {
+    ...facts,
+    kernels: facts.kernels.slice(0, LIGHT_ROWS),
+    detail: detail && { ...detail, plan: null, operators: detail.operators.slice(0, LIGHT_ROWS) },
+    light: true,
+  };
 }
 
 /** Null when the trace has neither host events nor GPU work in it, or the steps asked for are not in it. */
 export function analyseRank(trace: Trace, options: AnalyseOptions): RankFacts | null {
+  const facts = analyseTrace(trace, options.steps);
+  return facts && options.light ? lighten(facts) : facts;
+}
+
+function analyseTrace(trace: Trace, range: StepRange | null): RankFacts | null {
   const work = orderGpuWork(trace);
   const marked = findHostSpans(trace, work);
   if (marked.main < 0 && work.length === 0) return null;
   const kinds = classifyNames(trace);
-  const all = findStepTimes(trace, work, marked, options.steps);
+  const all = findStepTimes(trace, work, marked, range);
   if (all.steps.length === 0) return null;
   const times = { ...all, steps: all.steps.slice(0, representative(all.steps)) };
   const unmarked = findUnmarkedInput(trace, work, kinds, marked, times);
@@ -113,6 +142,7 @@ export function analyseRank(trace: Trace, options: AnalyseOptions): RankFacts | 
   if (plan) markEagerAttention(plan, kernels.list);
   return {
     source: 'trace',
+    light: false,
     device: deviceOf(trace),
     switches: trace.data.header.switches,
     hasGpuWork: work.length > 0,
@@ -134,6 +164,9 @@ export function analyseRank(trace: Trace, options: AnalyseOptions): RankFacts | 
     timePerStep: accountParts(accounting, window.bounds),
     copies: { toDevice: perStep(accounting.copies.toDevice), toHost: perStep(accounting.copies.toHost) },
     gpu: gpuUnions(trace, work, kinds),
+    collectives: communicates(trace, work, kinds, marked)
+      ? extractCollectives(trace, work, kinds, all, { blocking: marked.waits.comms })
+      : null,
     input: inputFacts(trace, host, unmarked, window.steps),
     kernels: kernels.list,
     detail:
@@ -146,6 +179,18 @@ export function analyseRank(trace: Trace, options: AnalyseOptions): RankFacts | 
             silences: findSilences(host, inDetail, operators),
           },
   };
+}
+
+/** Whether there is anything to compare with other ranks: looking for it takes a pass over all calls. */
+function communicates(
+  trace: Trace,
+  work: GpuWork,
+  kinds: readonly (KernelKind | undefined)[],
+  host: HostSpans,
+): boolean {
+  if (trace.data.collectives.row.length > 0 || host.ofKind(COLLECTIVE_SPAN).length > 0) return true;
+  const sorts = workSorts(kinds);
+  return work.row.some((row) => sorts[trace.data.name[row]!] === WorkSort.comms);
 }
 
 function deviceOf(trace: Trace): DeviceInfo | null {

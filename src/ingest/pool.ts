@@ -14,6 +14,9 @@ export interface ReadOptions {
   readonly onProgress?: (readBytes: number, doneFiles: number) => void;
 }
 
+/** Of more files than this, only the first few are looked at in full: memory must not grow with the ranks. */
+const MANY_FILES = 16;
+const IN_FULL = 8;
 /** Starting a thread takes as long as reading this many stored bytes. */
 const WORTH_A_THREAD = 4e6;
 
@@ -27,7 +30,11 @@ export async function readAll(files: readonly FoundFile[], options: ReadOptions)
     progress.done(index, await how(files[index]!.path, (n) => progress.report(index, n)));
   };
   const { want } = options;
-  const here = (path: string, onBytes: (n: number) => void) => runTask(path, want, onBytes);
+  const lighter =
+    files.length > MANY_FILES && typeof want === 'object' ? { facts: { ...want.facts, light: true } } : want;
+  const full = new Set(files.slice(0, IN_FULL).map((f) => f.path));
+  const wantOf = (path: string) => (full.has(path) ? want : lighter);
+  const here = (path: string, onBytes: (n: number) => void) => runTask(path, wantOf(path), onBytes);
   const order = files.map((_, i) => i).sort((a, b) => files[b]!.size - files[a]!.size);
   const isStdin = (i: number) => files[i]!.path === '-'; // it belongs to this thread
   for (const i of order.filter(isStdin)) await read(i, here);
@@ -38,7 +45,7 @@ export async function readAll(files: readonly FoundFile[], options: ReadOptions)
       for (const i of queue) await read(i, how);
     };
     // This thread takes its share: it is there already, while the others still load.
-    const threads = workers.map((w) => drain((path, onBytes) => w.run(path, want, onBytes)));
+    const threads = workers.map((w) => drain((path, onBytes) => w.run(path, wantOf(path), onBytes)));
     await Promise.all([drain(here), ...threads]);
   } finally {
     await Promise.all(workers.map((w) => w.close()));

@@ -14,7 +14,7 @@ const member = (path: string, rank: number | null, window = '3-6'): TaskMember =
     problems: [],
   },
   ...{ kind: 'kineto', identity: { events: 1, rank, window }, looksLike: null, traceSummary: null },
-  ...{ logSummary: null, facts: null, checks: [], trace: null, log: null },
+  ...{ logSummary: null, facts: null, whatIf: null, checks: [], trace: null, log: null },
 });
 const assigned = (...members: TaskMember[]) => {
   const { ranked, problems } = assignRanks(members);

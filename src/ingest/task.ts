@@ -7,6 +7,7 @@ import {
   summariseTrace,
   type TraceSummary,
 } from '../analyses/summary.js';
+import { type WhatIfAnswer, whatIf } from '../analyses/what-if/what-if.js';
 import { InputError } from '../base/input-error.js';
 import type { Problem } from '../base/problem.js';
 import type { EventLog } from '../model/event-log.js';
@@ -23,7 +24,7 @@ import { type OnBytes, readFile } from './read-file.js';
 export type Want = 'trace' | 'summary' | { readonly facts: AnalyseOptions };
 
 export interface TaskMember extends Omit<MemberResult, 'content'> {
-  readonly kind: 'kineto' | 'events' | 'unknown';
+  readonly kind: 'kineto' | 'events' | 'operations' | 'unknown';
   readonly identity: MemberIdentity;
   /** Why nothing reads it; null for what is read. */
   readonly looksLike: string | null;
@@ -36,6 +37,8 @@ export interface TaskMember extends Omit<MemberResult, 'content'> {
   /** With `trace`; logs are small and come back with `facts` too. */
   readonly trace: TraceData | null;
   readonly log: EventLog | null;
+  /** Of a table of operations. */
+  readonly whatIf: WhatIfAnswer | null;
 }
 
 /** What the content says about which part of the run it is. */
@@ -76,6 +79,7 @@ function digest({ content, ...member }: MemberResult, want: Want): TaskMember {
     facts: null,
     trace: null,
     log: null,
+    whatIf: null,
   };
   const base = { ...member, ...nothing, identity, checks: member.problems.map(inputProblem) };
   switch (content.kind) {
@@ -87,6 +91,14 @@ function digest({ content, ...member }: MemberResult, want: Want): TaskMember {
         ? { ...log, logSummary: summariseEventLog(content.log) }
         : { ...log, log: content.log };
     }
+    case 'operations':
+      // Judged where it was read: a table may have millions of rows, its answer fits a page.
+      return {
+        ...base,
+        kind: 'operations',
+        identity: { events: content.table.rows, rank: null, window: '' },
+        whatIf: whatIf(content.table),
+      };
     default: {
       const trace = new Trace(content.trace);
       const traced = { ...base, kind: 'kineto', identity: traceIdentity(trace) } as const;

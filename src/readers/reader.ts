@@ -1,11 +1,13 @@
 import type { Problem } from '../base/problem.js';
 import type { EventLog } from '../model/event-log.js';
+import type { OperationTable } from '../model/operation-table.js';
 import type { TraceData } from '../model/trace-data.js';
 
 /** What a reader makes of one member. */
 export type ReadResult =
   | { readonly kind: 'kineto'; readonly trace: TraceData; readonly problems: readonly Problem[] }
-  | { readonly kind: 'events'; readonly log: EventLog; readonly problems: readonly Problem[] };
+  | { readonly kind: 'events'; readonly log: EventLog; readonly problems: readonly Problem[] }
+  | { readonly kind: 'operations'; readonly table: OperationTable; readonly problems: readonly Problem[] };
 
 /** A format: how to recognise it and how to read it. One folder a format, registered in `registry.ts`. */
 export interface ReaderDescriptor {

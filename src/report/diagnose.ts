@@ -1,8 +1,10 @@
+import { fromEventLog } from '../analyses/collectives/from-event-log.js';
 import { asRankFacts } from '../analyses/events/as-rank-facts.js';
 import { analyseEventLog, type EventFacts } from '../analyses/events/event-facts.js';
 import { joinUnprofiledStep } from '../analyses/events/join-step.js';
 import { summariseHealth } from '../analyses/health/health.js';
 import type { RankFacts } from '../analyses/rank-facts.js';
+import { type ComparedRank, type Comparison, compareRanks } from '../analyses/ranks/compare.js';
 import type { TimeByClass } from '../analyses/timeline/accounting.js';
 import { totals } from '../analyses/timeline/accounting.js';
 import { InputError } from '../base/input-error.js';
@@ -13,9 +15,20 @@ import { type Unprofiled, viewRank } from '../rules/rank-view.js';
 import type { RankView, RunFacts } from '../rules/run-facts.js';
 import { runRules } from '../rules/run-rules.js';
 import { judge } from '../rules/verdict.js';
+import {
+  acrossOf,
+  clockOf,
+  collectivesOf,
+  criticalView,
+  heatOf,
+  stragglersOf,
+  withStragglers,
+  withWaiting,
+} from './across.js';
 import type { Report, ReportRank, TimeShares } from './report.js';
 import { toolInfo } from './tool-info.js';
 import { captureNext, type Decision, decide, inWords } from './verdict-words.js';
+import { answerFromTable, whatIfFields, whatIfOf } from './what-if-report.js';
 
 export interface DiagnoseOptions {
   /** Both ends included; null: open. */
@@ -34,22 +47,50 @@ export async function diagnose(paths: readonly string[], options: DiagnoseOption
     ...(jobs === undefined ? {} : { jobs }),
     ...(progress === undefined ? {} : { progress }),
   });
-  return buildReport(run, options);
+  return buildReport(await inFull(run, options), options);
 }
+
+/** Of many ranks only some were looked at in full: the late ones must be, for their own findings say why. */
+async function inFull(run: RunInputs, options: DiagnoseOptions): Promise<RunInputs> {
+  if (!run.members.some((m) => m.member.facts?.light)) return run;
+  const views = viewsOf(run.members);
+  const comparison = compareRanks(views.map((view) => comparedRank(run.members, view)));
+  const wanted = new Set((comparison?.late ?? []).flatMap((l) => l.ranks.slice(0, 2)).slice(0, MOST_IN_FULL));
+  const files = run.members
+    .filter((m) => wanted.has(m.rank) && m.member.facts?.light)
+    .map((m) => m.member.file);
+  if (files.length === 0) return run;
+  const again = await readInputs([...new Set(files)], { want: { facts: { steps: options.steps } } });
+  const byPath = new Map(again.members.map((m) => [m.member.path, m.member]));
+  return {
+    ...run,
+    members: run.members.map((m) => ({ ...m, member: byPath.get(m.member.path) ?? m.member })),
+  };
+}
+
+const MOST_IN_FULL = 4;
 
 export function buildReport(run: RunInputs, options: Pick<DiagnoseOptions, 'ranks' | 'steps'>): Report {
   const members = chooseRanks(run.members, options.ranks);
   const views = viewsOf(members);
   if (views.length === 0 && options.steps !== null)
     throw new InputError('none of the steps asked for is in the traces');
-  const decision = decide(views.map((view) => ({ view, verdict: judge(view) })));
+  const comparison = compareRanks(views.map((view) => comparedRank(members, view)));
+  const divided = views.map((view) => withWaiting(view, comparison));
+  const critical = criticalView(comparison, views);
+  const judged = (critical ? [critical] : divided).map((view) => ({ view, verdict: judge(view) }));
+  const decision = withStragglers(decide(judged), comparison);
+  const hosts = new Map(views.map((v) => [v.rank, hostOf(members, v)]));
   const facts: RunFacts = {
-    ranks: views,
+    ranks: divided,
     verdict: { bottleneck: decision.bottleneck, confidence: decision.confidence },
+    across: acrossOf(comparison, hosts),
   };
   const rules = runRules(RULES, facts);
   const slowest = decision.view;
-  return {
+  const job = whatIfOf(members);
+  const table = job && views.length === 0 ? answerFromTable(job) : null;
+  const report: Report = {
     schema: 'whyslow/report/1',
     verdict: {
       bottleneck: decision.bottleneck,
@@ -63,16 +104,18 @@ export function buildReport(run: RunInputs, options: Pick<DiagnoseOptions, 'rank
     time: slowest ? sharesOf(slowest.time) : sharesOf(totals(() => 0)),
     findings: [...rules.findings],
     silent: [...rules.silent],
-    ranks: views.map((view) => rankOf(view, hostOf(members, view))),
-    stragglers: [],
-    heat: null,
-    collectives: null,
-    what_if: null,
+    ranks: divided.map((view) => rankOf(view, hosts.get(view.rank) ?? null, comparison)),
+    stragglers: stragglersOf(comparison),
+    heat: heatOf(comparison),
+    collectives: collectivesOf(comparison),
+    what_if: job && whatIfFields(job),
     inputs: members.map(inputOf),
     ignored: [...run.ignored],
     health: healthOf(run, members, rules.problems),
     tool: toolInfo(),
   };
+  // A table of operations alone: there are no traces to judge, but a job to play again.
+  return table ? { ...report, ...table } : report;
 }
 
 /** One view a rank: its trace, with unprofiled steps where a log has them; or the log alone. */
@@ -80,14 +123,21 @@ function viewsOf(members: readonly RankedMember[]): RankView[] {
   const logs = members.flatMap(({ member, rank }) =>
     member.log ? analyseEventLog(member.log).map((f) => (f.rank < 0 ? { ...f, rank } : f)) : [],
   );
+  const collectives = new Map(
+    members.flatMap(({ member, rank }) =>
+      (member.log?.runs ?? []).flatMap((run) =>
+        fromEventLog(run).map((c) => [`${run.id} ${c.rank < 0 ? rank : c.rank}`, c.collectives] as const),
+      ),
+    ),
+  );
+  const logView = (f: EventFacts) =>
+    viewRank(f.rank, asRankFacts(f, collectives.get(`${f.run} ${f.rank}`) ?? null), f);
   const traced = members.flatMap(({ member, rank }) =>
     member.facts ? [viewRank(rank, member.facts, unprofiledOf(logs, rank, member.facts))] : [],
   );
   const seen = new Set(traced.map((v) => v.rank));
   const newest = new Map(logs.filter((f) => !seen.has(f.rank)).map((f) => [f.rank, f]));
-  return [...traced, ...[...newest.values()].map((f) => viewRank(f.rank, asRankFacts(f), f))].sort(
-    (a, b) => a.rank - b.rank,
-  );
+  return [...traced, ...[...newest.values()].map(logView)].sort((a, b) => a.rank - b.rank);
 }
 
 function unprofiledOf(logs: readonly EventFacts[], rank: number, facts: RankFacts): Unprofiled | null {
@@ -144,6 +194,19 @@ function sharesOf(time: TimeByClass): TimeShares {
   return totals((c) => (sum > 0 ? time[c] / sum : 0));
 }
 
+function comparedRank(members: readonly RankedMember[], view: RankView): ComparedRank {
+  const own = members.find((m) => m.member.facts === view.facts)?.member;
+  return {
+    ...{ rank: view.rank, host: hostOf(members, view), facts: view.facts },
+    worldSize: own?.traceSummary?.distributed?.worldSize ?? null,
+    coordinates: own?.hints.coordinates ? axes(own.hints.coordinates) : null,
+  };
+}
+
+/** Names of files have the place in the mesh, but not what its axes are called. */
+const axes = (coordinates: readonly number[]) =>
+  Object.fromEntries(coordinates.map((c, i) => [`axis${i}`, c]));
+
 /** Of the rank's trace, or of any file that names one. */
 function hostOf(members: readonly RankedMember[], view: RankView): string | null {
   const own = members.filter((m) => m.rank === view.rank);
@@ -154,12 +217,19 @@ function hostOf(members: readonly RankedMember[], view: RankView): string | null
   return hosts.find((h) => h !== null) ?? null;
 }
 
-function rankOf(view: RankView, host: string | null): ReportRank {
+function rankOf(view: RankView, host: string | null, comparison: Comparison | null): ReportRank {
   const { rank } = view;
   const { gpu } = view.facts;
   const us = (ns: number) => ns / 1e3;
   return {
-    ...{ rank, host, coordinates: null, step_ms: inMs(view.step), time: sharesOf(view.time), clock: null },
+    ...{
+      rank,
+      host,
+      coordinates: null,
+      step_ms: inMs(view.step),
+      time: sharesOf(view.time),
+      clock: clockOf(comparison, rank),
+    },
     gpu: gpu && {
       span_us: us(gpu.span),
       compute_us: us(gpu.compute),
@@ -173,7 +243,7 @@ function rankOf(view: RankView, host: string | null): ReportRank {
 function inputOf({ member, rank }: RankedMember): Report['inputs'][number] {
   return {
     path: member.path,
-    kind: member.kind === 'events' ? 'events' : 'kineto',
+    kind: member.kind,
     rank,
     bytes: member.storedBytes,
     events: member.identity.events,

@@ -35,7 +35,7 @@ export interface InspectReport {
 
 export interface InspectedInput {
   readonly path: string;
-  readonly kind: 'kineto' | 'events';
+  readonly kind: 'kineto' | 'events' | 'operations';
   readonly rank: number;
   readonly rank_source: RankSource;
   readonly layout: string;
@@ -99,7 +99,7 @@ function inspectedInput({ member, rank, rankSource }: RunInputs['members'][numbe
   const records = member.logSummary?.runs.reduce((n, r) => n + r.records, 0) ?? 0;
   return {
     path: member.path,
-    kind: member.kind === 'events' ? 'events' : 'kineto',
+    kind: member.kind === 'unknown' ? 'kineto' : member.kind,
     rank,
     rank_source: rankSource,
     layout: member.hints.layout,
@@ -108,7 +108,7 @@ function inspectedInput({ member, rank, rankSource }: RunInputs['members'][numbe
     encodings: member.encodings,
     bytes: member.storedBytes,
     decoded_bytes: member.decodedBytes,
-    events: trace?.events ?? records,
+    events: trace?.events ?? (records || member.identity.events),
     categories: trace?.categories ?? [],
     steps: trace?.steps ?? [],
     gpu_work: trace?.gpuWork ?? 0,

@@ -96,7 +96,7 @@ const collectives = z.strictObject({
       ranks: ranks.describe('members that were captured'),
       size: z.int().min(0).nullable().describe('members it has in all; null where the traces do not say'),
       matched: z.int().min(0),
-      unmatched: z.int().min(0),
+      confidence: confidence.describe('that what was matched belongs together'),
       wait_ms: ms,
       transfer_ms: ms,
     }),

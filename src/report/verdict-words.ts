@@ -13,6 +13,8 @@ export interface Decision {
   readonly doubts: readonly string[];
   /** What it would have been, had the evidence been better; the same as `bottleneck` where it is. */
   readonly guess: Bottleneck;
+  /** Said after the answer: who is late. */
+  readonly addition?: string;
   /** Used when no finding names a cause. */
   readonly cause: string;
 }
@@ -61,7 +63,12 @@ const CAUSES: Readonly<Record<Bottleneck, string>> = {
 const percent = (share: number) => `${Math.round(share * 100)} %`;
 
 /** The answer for a person, one sentence. */
-export function inWords({ bottleneck, guess, shares, doubts, view }: Decision): string {
+export function inWords(decision: Decision): string {
+  const { addition } = decision;
+  return addition === undefined ? answerOf(decision) : `${answerOf(decision)}. ${addition}`;
+}
+
+function answerOf({ bottleneck, guess, shares, doubts, view }: Decision): string {
   if (bottleneck === 'unknown' || !shares || !view) {
     const best = guess === 'unknown' ? '' : ` (best guess: ${guess})`;
     return `Unknown: ${doubts[0] ?? 'the evidence does not decide'}${best}`;

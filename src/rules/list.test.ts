@@ -24,7 +24,7 @@ const IDS = [
     'T17',
     'T18',
   ],
-  ...['T19', 'T22', 'T23', 'W2', 'W3', 'W4', 'W6'],
+  ...['T19', 'T22', 'T23', 'W1', 'W2', 'W3', 'W4', 'W5', 'W6'],
 ];
 
 const here = fileURLToPath(new URL('.', import.meta.url));

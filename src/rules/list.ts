@@ -21,6 +21,8 @@ import { split } from './measurement/t01-split.js';
 import { captureMore } from './measurement/t19-capture-more.js';
 import { memory } from './measurement/t22-memory.js';
 import { profilerSwitches } from './measurement/w06-profiler-switches.js';
+import { lateRank } from './ranks/w01-late-rank.js';
+import { slowLink } from './ranks/w05-slow-link.js';
 import type { Rule } from './rule.js';
 
 /** Every rule there is, in the order of the knowledge base. Adding one: its file, its test, its line here. */
@@ -44,8 +46,10 @@ export const RULES: readonly Rule[] = [
   captureMore,
   memory,
   syncsAndCollectives,
+  lateRank,
   scalarCollectives,
   fusedOptimizer,
   pauses,
+  slowLink,
   profilerSwitches,
 ];

@@ -1,5 +1,6 @@
 import type { DeviceRates } from '../analyses/kernels/device-rates.js';
 import type { RankFacts } from '../analyses/rank-facts.js';
+import type { LateRanks } from '../analyses/ranks/late-ranks.js';
 import type { Baseline } from '../analyses/replay/recording-cost.js';
 import type { TimeByClass } from '../analyses/timeline/accounting.js';
 import type { Bottleneck } from './finding.js';
@@ -8,6 +9,27 @@ import type { Bottleneck } from './finding.js';
 export interface RunFacts {
   readonly ranks: readonly RankView[];
   readonly verdict: { readonly bottleneck: Bottleneck; readonly confidence: number };
+  /** What only several ranks together show; null for a single one, or ranks that share no collective. */
+  readonly across: AcrossRanks | null;
+}
+
+export interface AcrossRanks {
+  readonly late: readonly LateRanks[];
+  /** ns a step, mean over ranks. */
+  readonly step: number;
+  readonly links: readonly SlowLink[];
+}
+
+/** A group whose transfers are slow against its siblings of the same kind and size, or against its own best. */
+export interface SlowLink {
+  readonly group: string;
+  readonly ranks: readonly number[];
+  readonly hosts: readonly string[];
+  readonly kind: string;
+  readonly gbps: number;
+  readonly usualGbps: number;
+  /** ns a step that it takes longer than its siblings. */
+  readonly cost: number;
 }
 
 /** One rank: its facts, and its step without the profiler. */

@@ -1,29 +1,31 @@
+import type { RankCollectives } from '../collectives/rank-collectives.js';
 import type { RankFacts } from '../rank-facts.js';
-import { totals } from '../timeline/accounting.js';
+import { type TimeByClass, totals } from '../timeline/accounting.js';
 import type { EventFacts } from './event-facts.js';
 
 /** A log's facts in the shape that verdict and rules ask about, for ranks without a trace. */
-export function asRankFacts(log: EventFacts): RankFacts {
-  const perStep = log.dataWaitPerStep;
+export function asRankFacts(log: EventFacts, collectives: RankCollectives | null = null): RankFacts {
+  const perStep = log.periods.map((_, i) => log.dataWaitPerStep[i] ?? 0);
   const onDevice = log.phases.some((p) => p.clock !== 'host');
   return {
     source: 'events',
-    ...{ device: null, switches: [], gpu: null, kernels: [], detail: null },
+    light: false,
+    ...{ device: null, switches: [], gpu: null, collectives, kernels: [], detail: null },
     ...{ hasGpuWork: onDevice, hasHostEvents: false },
     steps: {
       ...{ source: 'profiler', total: log.steps, count: log.steps, first: log.first, last: log.last },
       ...{ cut: false, irregular: log.step > 1.5 * log.medianStep, profiled: log.step },
-      ...{ periods: perStep.map(() => log.step), indices: [] },
+      ...{ periods: log.periods, indices: log.indices },
     },
     time: log.time,
-    timePerStep: perStep.map((data) => totals((c) => (c === 'idle_data' ? data : log.time[c]))),
+    timePerStep: log.periods.map((period, i) => divide(period, perStep[i]!)),
     copies: { toDevice: log.time.copy, toHost: 0 },
     input: {
       ...{
         inMain: 0,
         inWorkers: 0,
         unmarked: 0,
-        waitPerStep: perStep,
+        waitPerStep: log.dataWaitPerStep,
         longest: null,
         restarts: [],
         name: null,
@@ -31,4 +33,10 @@ export function asRankFacts(log: EventFacts): RankFacts {
       compile: { ns: 0, count: 0, name: null },
     },
   };
+}
+
+/** Of one step only the wait for input is known by itself; the rest is taken to be computing. */
+function divide(period: number, data: number): TimeByClass {
+  const waited = Math.min(period, data);
+  return totals((c) => (c === 'idle_data' ? waited : c === 'compute' ? period - waited : 0));
 }

@@ -32,6 +32,9 @@ export interface EventFacts {
   readonly phases: readonly PhaseFacts[];
   /** The step divided into the report's classes; adds up to `step`. */
   readonly time: TimeByClass;
+  /** Time and number of each step that counts. */
+  readonly periods: readonly number[];
+  readonly indices: readonly number[];
   /** Recorded wait for input, each step that counts; empty when it was not recorded. Hidden or not. */
   readonly dataWaitPerStep: readonly number[];
   /** What could not be told, and what was assumed. */
@@ -81,6 +84,7 @@ function factsOf(run: EventLogRun, records: RankRecords, periods: StepPeriods): 
     ...{ rank: records.rank, run: run.id, steps: steps.length, step, medianStep, time, stepIsWhole },
     ...{ first: steps[0]!.number, last: steps.at(-1)!.number, stepSource: source },
     spread: (MAD_TO_DEVIATION * median(ns.map((v) => Math.abs(v - medianStep)))) / medianStep,
+    ...{ periods: ns, indices: steps.map((s) => s.number) },
     phases: phasesOf(records, periods),
     dataWaitPerStep: hasData ? waits : [],
     notes: notesOf({ records, periods, amounts, step, exposed, stepIsWhole, missed, time, outliers }),

@@ -17,7 +17,11 @@ export function anchorStarts(records: RankRecords): readonly number[] {
   const known = [...seen.keys()].filter((place) => seen[place]!.steps > 0);
   const onDevice = known.filter((place) => !records.phases[place]!.onHost);
   const [anchor] = (onDevice.length > 0 ? onDevice : known).sort(
-    (a, b) => seen[b]!.steps - seen[a]!.steps || seen[a]!.sum - seen[b]!.sum,
+    // The name decides at last: the order of lines must not.
+    (a, b) =>
+      seen[b]!.steps - seen[a]!.steps ||
+      seen[a]!.sum - seen[b]!.sum ||
+      (records.phases[a]!.name < records.phases[b]!.name ? -1 : 1),
   );
   return records.steps.map((s) => (anchor === undefined ? Number.NaN : firstStart(s.parts.get(anchor))));
 }

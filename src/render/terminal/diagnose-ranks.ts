@@ -10,7 +10,9 @@ const MAX_HOST_WIDTH = 24;
 /** Who holds up whom; nothing for a single rank. */
 export function rankSection(report: Report, page: Page, all: boolean): string[] {
   if (report.ranks.length < 2) return [];
-  const late = report.stragglers.flatMap((s) => paragraph(s.sentence, page, '  ', page.c.yellow));
+  // The answer itself names the worst one.
+  const others = report.stragglers.filter((s) => !report.verdict.sentence.includes(s.sentence));
+  const late = others.flatMap((s) => paragraph(s.sentence, page, '  ', page.c.yellow));
   const shown = all ? report.ranks : mostTelling(report);
   const more = report.ranks.length - shown.length;
   return [

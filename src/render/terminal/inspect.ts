@@ -36,6 +36,11 @@ function headline(report: InspectReport, c: Colors): string {
   const kinds = [
     plural(report.inputs.filter((i) => i.kind === 'kineto').length, 'trace'),
     plural(report.inputs.filter((i) => i.kind === 'events').length, 'event log'),
+    plural(
+      report.inputs.filter((i) => i.kind === 'operations').length,
+      'table of operations',
+      'tables of operations',
+    ),
   ].filter((text) => !text.startsWith('0 '));
   const title = `${c.bold(kinds.join(', '))}: ${formatCount(reading.events)} events, ${formatBytes(reading.decoded_bytes)}`;
   return [`${title}   health ${paint(health.grade)}`, ...facts(report)].join('\n');

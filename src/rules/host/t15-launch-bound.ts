@@ -50,14 +50,17 @@ export const launchBound: Rule = {
   check(view) {
     const chains = unfusedChains(view);
     if (chains) return { findings: [chains] };
-    const idle = view.time.idle_host / view.step;
-    if (idle < IDLE) return silent(`the GPU waits for the host ${percent(idle)} of the step`);
-    const plan = view.facts.detail?.plan;
+    const { detail } = view.facts;
+    const plan = detail?.plan;
     if (!plan) return silent('launches were not recorded');
-    const launches = plan.works.length / plan.steps.length;
-    if (launches < LAUNCHES) return silent(`only ${launches.toFixed(0)} launches a step`);
     const graphs = plan.nodes.graphKernels.reduce((a, b) => a + b, 0) / plan.works.length;
     if (graphs > 0.3) return silent('CUDA graphs are in use already');
+    // Pauses are W4's: no launch would have filled them.
+    const pauses = detail.silences.total / detail.steps;
+    const idle = Math.max(0, view.time.idle_host - pauses) / view.step;
+    if (idle < IDLE) return silent(`the GPU waits for the host ${percent(idle)} of the step`);
+    const launches = plan.works.length / plan.steps.length;
+    if (launches < LAUNCHES) return silent(`only ${launches.toFixed(0)} launches a step`);
     if (fallsBackToEager(view)) return silent('torch.compile is in use but falls back to eager: see T16');
     const short = median(plan.works.duration);
     if (short > SHORT_KERNEL_NS) return silent(`kernels are long enough (median ${ms(short)})`);

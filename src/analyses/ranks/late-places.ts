@@ -1,0 +1,67 @@
+import { mean, median } from '../../base/statistics.js';
+import type { RankTable } from './own-time.js';
+
+/** All ranks of a place are late together: a machine, or a stage of the pipeline. */
+interface LatePlace {
+  readonly ranks: readonly number[];
+  readonly pattern: 'host' | 'stage';
+  readonly place: string;
+  readonly cost: number;
+  readonly confidence: number;
+  readonly steps: readonly number[];
+}
+
+/** Of the differences between ranks, what the place must explain. */
+const EXPLAINS = 0.8;
+const WORTH_NAMING = 0.05;
+/** Ranks at a place, and places, for there to be a comparison. */
+const LEAST_RANKS = 2;
+const LEAST_PLACES = 2;
+
+export function lateHost(table: RankTable, lateness: readonly Float64Array[]): LatePlace | null {
+  if (table.hosts.some((h) => h === null)) return null;
+  const found = latePlace(table, lateness, table.hosts as readonly string[]);
+  return found && { ...found, pattern: 'host' };
+}
+
+/** Along which axis of the mesh ranks are late together. */
+export function lateAxis(table: RankTable, lateness: readonly Float64Array[]): LatePlace | null {
+  const axes = Object.keys(table.coordinates[0] ?? {});
+  for (const axis of axes) {
+    const keys = table.coordinates.map((c) => `${axis} ${c?.[axis] ?? '?'}`);
+    const found = latePlace(table, lateness, keys);
+    if (found) return { ...found, pattern: 'stage' };
+  }
+  return null;
+}
+
+function latePlace(table: RankTable, lateness: readonly Float64Array[], keys: readonly string[]) {
+  const means = lateness.map((l) => mean([...l]));
+  const byKey = new Map<string, number[]>();
+  keys.forEach((key, r) => byKey.set(key, [...(byKey.get(key) ?? []), r]));
+  const groups = [...byKey].filter(([, members]) => members.length >= LEAST_RANKS);
+  if (groups.length < LEAST_PLACES || groups.length < byKey.size) return null;
+  const [place, members] = groups.reduce((a, b) =>
+    mean(b[1].map((r) => means[r]!)) > mean(a[1].map((r) => means[r]!)) ? b : a,
+  );
+  const inside = members.map((r) => means[r]!);
+  const outside = means.filter((_, r) => !members.includes(r));
+  const excess = Math.min(...inside) - Math.max(...outside);
+  // Every one of them is later than every other rank, and by enough.
+  if (excess < WORTH_NAMING * table.step || explained(means, keys) < EXPLAINS) return null;
+  return {
+    ...{ place, ranks: members.map((r) => table.ranks[r]!), steps: table.steps },
+    cost: median(inside) - median(outside),
+    confidence: 0.85,
+  };
+}
+
+/** Share of the variance between ranks that lies between places. */
+function explained(values: readonly number[], keys: readonly string[]): number {
+  const all = mean(values);
+  const total = values.reduce((n, v) => n + (v - all) ** 2, 0);
+  const sums = new Map<string, number[]>();
+  keys.forEach((key, i) => sums.set(key, [...(sums.get(key) ?? []), values[i]!]));
+  const between = [...sums.values()].reduce((n, group) => n + group.length * (mean(group) - all) ** 2, 0);
+  return total > 0 ? between / total : 0;
+}

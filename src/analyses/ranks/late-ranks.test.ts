@@ -1,0 +1,91 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type TimeByClass, totals } from '../timeline/accounting.js';
+import { binomialTail, findLateRanks } from './late-ranks.js';
+import type { RankTable } from './own-time.js';
+
+const STEPS = 8;
+type Class = keyof TimeByClass;
+
+/** Ranks that compute 100 ms a step, and what is added to some of them, by rank and step, in ms. */
+function tableOf(
+  ranks: number,
+  added: (rank: number, step: number) => readonly [Class, number] | null,
+  places: Partial<Pick<RankTable, 'hosts' | 'coordinates'>> = {},
+): RankTable {
+  const time = Array.from({ length: ranks }, (_, r) =>
+    Array.from({ length: STEPS }, (_, s) => {
+      const [into, ms] = added(r, s) ?? (['compute', 0] as const);
+      return totals((c) => 1e6 * ((c === 'compute' ? 100 : 0) + (c === into ? ms : 0)));
+    }),
+  );
+  const own = time.map((t) => Float64Array.from(t, (c) => Object.values(c).reduce((a, b) => a + b, 0)));
+  return {
+    ranks: Array.from({ length: ranks }, (_, r) => r),
+    hosts: places.hosts ?? Array.from({ length: ranks }, () => null),
+    coordinates: places.coordinates ?? Array.from({ length: ranks }, () => null),
+    steps: Array.from({ length: STEPS }, (_, s) => s + 10),
+    ...{ own, time, step: 100e6, clockError: 0, phasesOnly: false },
+  };
+}
+
+describe('late ranks', () => {
+  it.each<[string, Class, string]>([
+    ['input', 'idle_data', 'data'],
+    ['computing', 'compute', 'gpu'],
+    ['compiling', 'idle_compile', 'compile'],
+    ['the host', 'idle_host', 'host'],
+  ])('are found with their cause: %s', (_, into, cause) => {
+    const table = tableOf(8, (r) => (r === 5 ? [into, 20] : null));
+    expect(findLateRanks(table)).toMatchObject([{ ranks: [5], pattern: 'persistent', cause, cost: 20e6 }]);
+  });
+
+  it('are told from spikes and what comes back', () => {
+    expect(
+      findLateRanks(tableOf(8, (r, s) => (r === 2 && s === 4 ? ['idle_host', 80] : null))),
+    ).toMatchObject([{ ranks: [2], pattern: 'spike', steps: [14], cost: 10e6 }]);
+    expect(
+      findLateRanks(tableOf(8, (r, s) => (r === 2 && s % 3 === 1 ? ['idle_data', 40] : null))),
+    ).toMatchObject([{ ranks: [2], pattern: 'periodic', cause: 'data' }]);
+  });
+
+  it('are nobody when each step another one is late', () => {
+    const found = findLateRanks(tableOf(8, (r, s) => (r === (s * 3) % 8 ? ['compute', 30] : null)));
+    expect(found).toMatchObject([{ ranks: [], pattern: 'rotating', cause: 'gpu' }]);
+  });
+
+  it('are all of a host, or of a stage', () => {
+    const hosts = ['a', 'a', 'a', 'b', 'b', 'b'];
+    const onB = (r: number) => (r >= 3 ? (['idle_host', 25] as const) : null);
+    expect(findLateRanks(tableOf(6, onB, { hosts }))).toMatchObject([
+      { pattern: 'host', place: 'b', ranks: [3, 4, 5], cause: 'host' },
+    ]);
+    const coordinates = [0, 0, 0, 1, 1, 1].map((pp, i) => ({ dp: i % 3, pp }));
+    expect(findLateRanks(tableOf(6, onB, { coordinates }))).toMatchObject([
+      { pattern: 'stage', place: 'pp 1' },
+    ]);
+  });
+
+  it('are none among equal ranks, whatever the noise', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 2, max: 32 }),
+        fc.infiniteStream(fc.double({ min: -1, max: 1, noNaN: true })),
+        (n, noise) => {
+          const table = tableOf(n, () => ['compute', 1.2 * (noise.next().value as number)]);
+          expect(findLateRanks(table)).toEqual([]);
+        },
+      ),
+      { numRuns: 200 },
+    );
+  });
+
+  it('needs two ranks and a step', () => {
+    expect(findLateRanks(tableOf(1, () => null))).toEqual([]);
+  });
+});
+
+it('binomialTail is the chance of so many or more', () => {
+  expect(binomialTail(4, 4, 0.5)).toBeCloseTo(1 / 16, 12);
+  expect(binomialTail(10, 0, 0.3)).toBeCloseTo(1, 12);
+});

@@ -1,0 +1,217 @@
+import { isRecv, KIND, type Kind, OVER_DP, PEER_TO_PEER } from './kinds.js';
+import type { Operation } from './layout.js';
+import { transfersOf } from './transfers.js';
+
+/** What waits for what, for the operations of one step on one data-parallel rank. */
+export interface Graph {
+  /** Operations that must have ended before it starts. */
+  readonly after: readonly (readonly number[])[];
+  /** Operations that move data together: none ends before all have started. */
+  readonly groups: readonly Group[];
+  /** Group of an operation, −1 for what depends on nobody else's start. */
+  readonly groupOf: Int32Array;
+  /** All operations, such that each comes after what it waits for. */
+  readonly order: Int32Array;
+}
+
+export interface Group {
+  readonly members: readonly number[];
+  /** The group is as wide as the job: over all data-parallel ranks. */
+  readonly overDp: boolean;
+}
+
+/** Operations of one stage by kind, in order of start. */
+export class StageOperations {
+  readonly #byKind = new Map<Kind, number[]>();
+
+  constructor(
+    readonly operations: readonly Operation[],
+    readonly stage: number,
+    nodes: readonly number[],
+  ) {
+    for (const node of nodes.toSorted(this.#byStart)) {
+      const ofKind = this.#byKind.get(operations[node]!.kind);
+      if (ofKind) ofKind.push(node);
+      else this.#byKind.set(operations[node]!.kind, [node]);
+    }
+  }
+
+  readonly #byStart = (a: number, b: number) => {
+    const [x, y] = [this.operations[a]!, this.operations[b]!];
+    return x.start - y.start || x.sequence - y.sequence || a - b;
+  };
+
+  of(...kinds: readonly Kind[]): readonly number[] {
+    const nodes = kinds.flatMap((kind) => this.#byKind.get(kind) ?? []);
+    return kinds.length > 1 ? nodes.sort(this.#byStart) : nodes;
+  }
+
+  compute(): readonly number[] {
+    return this.of(KIND.forward, KIND.backward);
+  }
+
+  /** The one that ends last; undefined for none. */
+  lastEnd(nodes: readonly number[]): number | undefined {
+    return nodes.reduce<number | undefined>(
+      (last, node) =>
+        last === undefined || this.operations[node]!.end > this.operations[last]!.end ? node : last,
+      undefined,
+    );
+  }
+}
+
+/** Null when the operations wait for each other in a circle: the table is not what it seems to be. */
+export function buildGraph(operations: readonly Operation[], stages: number): Graph | null {
+  const after: number[][] = operations.map(() => []);
+  const chain = (nodes: readonly number[], first: readonly number[] = []) => {
+    let before = first;
+    for (const node of nodes) {
+      after[node]!.push(...before);
+      before = [node];
+    }
+  };
+  const byStage: number[][] = Array.from({ length: stages }, () => []);
+  operations.forEach(({ stage }, node) => {
+    byStage[stage]!.push(node);
+  });
+  const perStage = byStage.map((nodes, stage) => new StageOperations(operations, stage, nodes));
+  const transfers = transfersOf(perStage, operations);
+  for (const { node, compute, previous } of transfers.matched) {
+    if (!isRecv(operations[node]!.kind)) {
+      after[node]!.push(compute);
+      continue;
+    }
+    // What is received is waited for only when its turn has come: after the computing before.
+    after[compute]!.push(node);
+    if (previous !== undefined) after[node]!.push(previous);
+  }
+
+  const overlapped = operations.some((o) => o.kind === KIND.separateGradsAllReduce);
+  for (const here of perStage) {
+    // Streams: one for computing, one for each direction to a neighbour, one for the data-parallel group.
+    chain(here.compute());
+    for (const kind of Object.keys(PEER_TO_PEER) as Kind[]) chain(here.of(kind));
+    afterWarmUp(here, after);
+    chain(here.of(KIND.paramsAllGather, KIND.gradsReduceScatter));
+    paramsBeforeForward(here, after);
+    if (overlapped) gradsAfterBackward(here, after);
+    const last = here.lastEnd(here.compute());
+    const collection = here.of(KIND.garbageCollection).slice(0, 1);
+    chain(collection, last === undefined ? [] : [last]);
+    const done = collection.length > 0 ? collection : last === undefined ? [] : [last];
+    chain(...endOfStep(here, { overlapped, isEdge: here.stage % (stages - 1 || 1) === 0, done }));
+  }
+
+  const groups = groupsOf(operations, stages, transfers.pairs);
+  const groupOf = new Int32Array(operations.length).fill(-1);
+  groups.forEach(({ members }, g) => {
+    for (const node of members) groupOf[node] = g;
+  });
+  const order = inOrder(after, groups, groupOf);
+  return order === null ? null : { after, groups, groupOf, order };
+}
+
+/** The first transfers of gradients wait for the last but one forward of the warm-up. */
+function afterWarmUp(here: StageOperations, after: number[][]): void {
+  const compute = here.compute();
+  const first = compute.findIndex((node) => here.operations[node]!.kind === KIND.backward);
+  if (first < 2) return;
+  for (const kind of [KIND.backwardRecv, KIND.backwardSend]) {
+    const node = here.of(kind)[0];
+    if (node !== undefined) after[node]!.push(compute[first - 2]!);
+  }
+}
+
+/** The first forward of a chunk waits for the last gathering of its parameters. */
+function paramsBeforeForward(here: StageOperations, after: number[][]): void {
+  const seen = new Set<number>();
+  for (const gather of here.of(KIND.paramsAllGather).toReversed()) {
+    const { chunk } = here.operations[gather]!;
+    if (seen.has(chunk)) continue;
+    seen.add(chunk);
+    const forward = here.of(KIND.forward).find((node) => here.operations[node]!.chunk === chunk);
+    if (forward !== undefined) after[forward]!.push(gather);
+  }
+}
+
+/** Reducing the gradients of a chunk begins after its last backward. */
+function gradsAfterBackward(here: StageOperations, after: number[][]): void {
+  const seen = new Set<number>();
+  for (const reduce of here.of(KIND.gradsReduceScatter)) {
+    const { chunk } = here.operations[reduce]!;
+    if (seen.has(chunk)) continue;
+    seen.add(chunk);
+    const backward = here.of(KIND.backward).filter((node) => here.operations[node]!.chunk === chunk);
+    const last = here.lastEnd(backward);
+    if (last !== undefined) after[reduce]!.push(last);
+  }
+}
+
+interface EndOfStep {
+  /** Gradients are reduced while backward goes on. */
+  readonly overlapped: boolean;
+  /** First or last stage: they share the embedding. */
+  readonly isEdge: boolean;
+  /** Last computing of the step. */
+  readonly done: readonly number[];
+}
+
+/** The chain from the last backward to the optimizer, and what it begins after. */
+function endOfStep(
+  here: StageOperations,
+  { overlapped, isEdge, done }: EndOfStep,
+): [nodes: readonly number[], first: readonly number[]] {
+  const reduces = here.of(KIND.gradsReduceScatter);
+  const one = (kind: Kind) => here.of(kind).slice(0, 1);
+  const shared = [...one(KIND.layernormAllReduce), ...(isEdge ? one(KIND.embeddingAllReduce) : [])];
+  const update = [...one(KIND.clipGrads), ...one(KIND.optimizer)];
+  if (!overlapped) return [[...shared, ...reduces, ...update], done];
+  return [
+    [...shared, ...one(KIND.separateGradsAllReduce), ...update],
+    [...reduces.slice(-1), ...done],
+  ];
+}
+
+function groupsOf(
+  operations: readonly Operation[],
+  stages: number,
+  pairs: readonly (readonly number[])[],
+): Group[] {
+  const groups: Group[] = pairs.map((members) => ({ members, overDp: false }));
+  const embedding: number[] = [];
+  const clip: number[] = [];
+  operations.forEach(({ kind, stage, sequence }, node) => {
+    if (kind === KIND.embeddingAllReduce && sequence === 0 && stage % (stages - 1 || 1) === 0)
+      embedding.push(node);
+    else if (kind === KIND.clipGrads && sequence === 0) clip.push(node);
+    else if (OVER_DP.has(kind)) groups.push({ members: [node], overDp: true });
+  });
+  if (embedding.length > 0) groups.push({ members: embedding, overDp: false });
+  if (clip.length > 0) groups.push({ members: clip, overDp: true });
+  return groups;
+}
+
+/** Topological order in which a group ends when its last member has started. */
+function inOrder(
+  after: readonly (readonly number[])[],
+  groups: readonly Group[],
+  groupOf: Int32Array,
+): Int32Array | null {
+  const next: number[][] = after.map(() => []);
+  const missing = Int32Array.from(after, (before) => before.length);
+  after.forEach((before, node) => {
+    for (const b of before) next[b]!.push(node);
+  });
+  const toStart = Int32Array.from(groups, ({ members }) => members.length);
+  const order: number[] = [];
+  const ready = [...missing.keys()].filter((node) => missing[node] === 0);
+  for (let at = 0; at < ready.length; at++) {
+    const node = ready[at]!;
+    order.push(node);
+    const g = groupOf[node]!;
+    if (g >= 0 && --toStart[g]! > 0) continue;
+    for (const ended of g >= 0 ? groups[g]!.members : [node])
+      for (const n of next[ended]!) if (--missing[n]! === 0) ready.push(n);
+  }
+  return order.length === after.length ? Int32Array.from(order) : null;
+}

@@ -1,0 +1,59 @@
+/** Kinds of operations whose place in a step is known. Anything else in a table is left out. */
+export const KIND = {
+  forward: 'forward-compute',
+  backward: 'backward-compute',
+  forwardSend: 'forward-send',
+  forwardRecv: 'forward-recv',
+  backwardSend: 'backward-send',
+  backwardRecv: 'backward-recv',
+  paramsAllGather: 'params-all-gather',
+  gradsReduceScatter: 'grads-reduce-scatter',
+  separateGradsAllReduce: 'separate-grads-all-reduce',
+  layernormAllReduce: 'layernorm-grads-all-reduce',
+  embeddingAllReduce: 'embedding-grads-all-reduce',
+  clipGrads: 'optimizer-clip-main-grad',
+  optimizer: 'optimizer',
+  garbageCollection: 'gc',
+} as const;
+export type Kind = (typeof KIND)[keyof typeof KIND];
+
+const KNOWN: ReadonlySet<string> = new Set(Object.values(KIND));
+export const isKnown = (name: string): name is Kind => KNOWN.has(name);
+
+/** Between neighbouring stages. `to`: where the other end is, in stages; `peer`: what it does there. */
+export const PEER_TO_PEER: Readonly<
+  Partial<Record<Kind, { readonly compute: Kind; readonly peer: Kind; readonly to: number }>>
+> = {
+  [KIND.forwardSend]: { compute: KIND.forward, peer: KIND.forwardRecv, to: 1 },
+  [KIND.forwardRecv]: { compute: KIND.forward, peer: KIND.forwardSend, to: -1 },
+  [KIND.backwardSend]: { compute: KIND.backward, peer: KIND.backwardRecv, to: -1 },
+  [KIND.backwardRecv]: { compute: KIND.backward, peer: KIND.backwardSend, to: 1 },
+};
+export const isRecv = (kind: Kind) => kind === KIND.forwardRecv || kind === KIND.backwardRecv;
+
+/** All data-parallel ranks take part; clipping also takes all stages, for the norm of all gradients. */
+export const OVER_DP: ReadonlySet<Kind> = new Set([
+  KIND.paramsAllGather,
+  KIND.gradsReduceScatter,
+  KIND.separateGradsAllReduce,
+  KIND.clipGrads,
+]);
+
+/**
+ * Communication by what it does: its ideal is the median, robust against the rare slow transfer, where the ideal of
+ * computing is the mean, which keeps the amount of work. The all-reduce of layer norms is among tensor-parallel ranks,
+ * which are one worker here: nobody in the table waits for it, so it is played like computing.
+ */
+export const COMMUNICATES: ReadonlySet<Kind> = new Set([
+  ...(Object.keys(PEER_TO_PEER) as Kind[]),
+  ...OVER_DP,
+  KIND.layernormAllReduce,
+  KIND.embeddingAllReduce,
+]);
+
+/** What a kind is counted as when slowdown is divided by kind: both ends of a transfer are one thing. */
+export function shownAs(kind: Kind): string {
+  if (kind === KIND.forwardSend || kind === KIND.forwardRecv) return 'forward-pp-comm';
+  if (kind === KIND.backwardSend || kind === KIND.backwardRecv) return 'backward-pp-comm';
+  return kind;
+}

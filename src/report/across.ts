@@ -1,0 +1,136 @@
+import type { Comparison } from '../analyses/ranks/compare.js';
+import type { LateRanks } from '../analyses/ranks/late-ranks.js';
+import { totals } from '../analyses/timeline/accounting.js';
+import { CAUSE_WORDS, describeRanks } from '../rules/ranks/w01-late-rank.js';
+import type { AcrossRanks, RankView } from '../rules/run-facts.js';
+import type { Report } from './report.js';
+import type { Decision } from './verdict-words.js';
+
+/** What several ranks together show, as the report has it. */
+
+export function acrossOf(
+  comparison: Comparison | null,
+  hosts: ReadonlyMap<number, string | null>,
+): AcrossRanks | null {
+  if (!comparison?.table) return null;
+  const { matched, slowGroups, late, table } = comparison;
+  return {
+    ...{ late, step: table.step },
+    links: slowGroups.map(({ group, ...slow }) => {
+      const ranks = ranksOf(matched, group);
+      const named = [...new Set(ranks.map((r) => hosts.get(r) ?? null))].filter((h) => h !== null);
+      return { ...slow, group: matched.groups[group]!.name, ranks, hosts: named };
+    }),
+  };
+}
+
+/** Numbers of the captured ranks of a group. */
+const ranksOf = (matched: Comparison['matched'], group: number) =>
+  matched.groups[group]!.captured.map((place) => matched.ranks[place]!);
+
+/** The rank that most often came last, with the time of whoever came last in each step. */
+export function criticalView(comparison: Comparison | null, views: readonly RankView[]): RankView | null {
+  const critical = comparison?.critical;
+  const view = critical && views.find((v) => v.rank === critical.rank);
+  if (!critical || !view) return null;
+  // Recorded times become those without the profiler as they do on that rank.
+  const corrected = totals((c) => {
+    const recorded = view.facts.time[c];
+    return recorded > 0 ? critical.time[c] * (view.time[c] / recorded) : critical.time[c];
+  });
+  const sum = Object.values(corrected).reduce((a, b) => a + b, 0);
+  return sum > 0 ? { ...view, time: totals((c) => (corrected[c] * view.step) / sum) } : null;
+}
+
+/** Exposed communication of a rank divided into waiting and transfer. */
+export function withWaiting(view: RankView, comparison: Comparison | null): RankView {
+  const share = comparison?.waitShare.get(view.rank) ?? 0;
+  if (share === 0) return view;
+  const { time } = view;
+  const waiting = (time.comms_transfer + time.idle_comms) * share;
+  return {
+    ...view,
+    time: {
+      ...time,
+      comms_wait: time.comms_wait + waiting,
+      comms_transfer: time.comms_transfer * (1 - share),
+      idle_comms: time.idle_comms * (1 - share),
+    },
+  };
+}
+
+const ms = (ns: number) => Math.round(ns / 1e3) / 1e3;
+
+export function stragglersOf(comparison: Comparison | null): Report['stragglers'][number][] {
+  return (comparison?.late ?? []).map((late) => ({
+    ...{ ranks: [...late.ranks], pattern: late.pattern, cause: late.cause },
+    ...{ cost_ms: ms(late.cost), confidence: late.confidence, sentence: sentenceOf(late) },
+  }));
+}
+
+const OFTEN = { persistent: ' every step', spike: ' in single steps', periodic: ' every few steps' } as const;
+
+function sentenceOf(late: LateRanks): string {
+  const who = describeRanks(late);
+  const often = late.pattern in OFTEN ? OFTEN[late.pattern as keyof typeof OFTEN] : '';
+  const capital = who[0]!.toUpperCase() + who.slice(1);
+  return late.ranks.length === 0
+    ? `${capital} comes ${ms(late.cost).toFixed(1)} ms late: ${CAUSE_WORDS[late.cause]} is uneven`
+    : `${capital} ${late.ranks.length > 1 && late.pattern !== 'persistent' ? 'come' : 'comes'} late${often} and costs ${ms(late.cost).toFixed(1)} ms a step: ${CAUSE_WORDS[late.cause]}`;
+}
+
+export function heatOf(comparison: Comparison | null): Report['heat'] {
+  if (!comparison?.table) return null;
+  const { table, lateness } = comparison;
+  return {
+    steps: [...table.steps],
+    rows: table.ranks.map((rank, r) => ({ rank, late_ms: Array.from(lateness[r]!, ms) })),
+  };
+}
+
+export function clockOf(
+  comparison: Comparison | null,
+  rank: number,
+): { offset_us: number; error_us: number } | null {
+  const clock = comparison?.clocks.ranks.find((c) => c.rank === rank && c.component === 0);
+  return clock ? { offset_us: ms(clock.offset), error_us: ms(clock.error) } : null;
+}
+
+export function collectivesOf(comparison: Comparison | null): Report['collectives'] {
+  if (!comparison) return null;
+  const { matched, waits, table } = comparison;
+  const steps = table?.steps.length ?? 1;
+  const ranks = waits.ranks.length;
+  const mean = (pick: (w: (typeof waits.ranks)[number]) => number) =>
+    ms(waits.ranks.reduce((n, w) => n + pick(w), 0) / ranks / steps);
+  return {
+    ...{ matched: matched.length, unmatched: matched.unmatched },
+    ...{ wait_ms: mean((w) => w.exposedWait), transfer_ms: mean((w) => w.exposedTransfer) },
+    groups: matched.groups.map((group, g) => ({
+      ...{ name: group.name, ranks: ranksOf(matched, g), size: group.size },
+      ...{ matched: group.instances, confidence: group.confidence },
+      wait_ms: ms(waits.groups[g]!.wait / Math.max(1, group.captured.length) / steps),
+      transfer_ms: ms(waits.groups[g]!.transfer / Math.max(1, group.captured.length) / steps),
+    })),
+  };
+}
+
+/** A late rank worth naming is part of the answer; one that was not captured may be behind waiting that nobody explains. */
+export function withStragglers(decision: Decision, comparison: Comparison | null): Decision {
+  const worst = comparison?.late[0];
+  if (worst) return { ...decision, addition: sentenceOf(worst) };
+  const unseen = comparison !== null && decision.bottleneck === 'comms' && waitsForUnseen(comparison);
+  return unseen
+    ? { ...decision, cause: 'waiting-for-unseen-rank', addition: 'a rank that was not captured may be late' }
+    : decision;
+}
+
+/** Transfers that are sometimes several times as fast as usual, in groups of which not all members were seen. */
+const OFTEN_SLOWER = 3;
+
+function waitsForUnseen({ bandwidth, matched }: Comparison): boolean {
+  return bandwidth.some((b) => {
+    const { size, captured } = matched.groups[b.group]!;
+    return size !== null && captured.length < size && b.transferMedian > OFTEN_SLOWER * b.transferP10;
+  });
+}

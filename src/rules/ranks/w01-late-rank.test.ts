@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest';
+import { drawView, runOf } from '../../../test/helpers/draw-run.js';
+import { steps } from '../../../test/helpers/draw-trace.js';
+import type { LateRanks } from '../../analyses/ranks/late-ranks.js';
+import { lateRank } from './w01-late-rank.js';
+
+const STEP = `
+  host 1  ProfilerStep#1 0-50000 | cudaLaunchKernel 100-110 #1
+  gpu 7   nvjet_tst_256 200-49000 #1`;
+const views = [0, 1].map((rank) => drawView(steps(4, 50000, STEP), { rank }));
+const late: LateRanks = {
+  ...{
+    ranks: [1],
+    pattern: 'persistent',
+    cause: 'data',
+    cost: 20e6,
+    confidence: 0.9,
+    place: null,
+    steps: [2, 3, 4],
+  },
+};
+const across = (found: readonly LateRanks[]) => ({
+  ...runOf(views),
+  across: { late: found, step: 50e6, links: [] },
+});
+
+describe('W1: a late rank', () => {
+  it('is told on that rank, with what it costs all', () => {
+    const result = lateRank.check(views[1]!, across([late]));
+    if (!('findings' in result)) throw new Error(result.silent);
+    expect(result.findings[0]).toMatchObject({ title: 'rank 1 comes late every step', addresses: 'data' });
+    expect(result.findings[0]!.price!.speedup.likely).toBeCloseTo(50 / 30, 6);
+    expect(result.findings[0]!.evidence[0]).toMatchObject({ value: 20, unit: 'ms/step' });
+    expect(lateRank.check(views[0]!, across([late]))).toEqual({ silent: 'no rank stands out' });
+  });
+
+  it('is told once when it rotates', () => {
+    const rotating = { ...late, ranks: [], pattern: 'rotating' as const };
+    expect(lateRank.check(views[0]!, across([rotating]))).toMatchObject({
+      findings: [{ id: 'rotating-imbalance' }],
+    });
+    expect(lateRank.check(views[1]!, across([rotating]))).toHaveProperty('silent');
+  });
+
+  it('is silent about a single rank', () => {
+    expect(lateRank.check(views[0]!, runOf(views))).toEqual({
+      silent: 'one rank only, or none that share a collective',
+    });
+  });
+});

@@ -1,0 +1,107 @@
+import type { Cause, LateRanks } from '../../analyses/ranks/late-ranks.js';
+import type { Bottleneck } from '../finding.js';
+import { evidence, inMs, ms, silent } from '../kit.js';
+import type { Price, RankFinding, Rule } from '../rule.js';
+import type { RankView } from '../run-facts.js';
+
+export const lateRank: Rule = {
+  info: {
+    id: 'W1',
+    title: 'One rank is late and all others wait for it',
+    needs: 'ranks',
+    looksFor:
+      'A rank whose own time (the step less its waiting for others) exceeds the median rank’s by more than ranks differ anyway: always, in spikes, periodically, or together with its host or stage. Or another rank each step (rotating).',
+    why: 'Collectives end when the last member arrives: one slow rank sets everybody’s pace. Its own trace looks fast, because it waits least.',
+    fix: {
+      text: 'Mend the cause on that rank: its own findings say how. When the work itself is uneven (rotating), balance it: bucket by length, spread experts.',
+      code: 'whyslow diagnose RUN --ranks <the late one> --all',
+    },
+    check: 'Compare the step of all ranks before and after; another rank may be next.',
+    cost: 'code',
+    risk: 'none',
+    thresholds: [
+      {
+        name: 'stands out',
+        value: 3.5,
+        unit: 'robust z',
+        source: 'Iglewicz and Hoaglin 1993; spread at least 1 % of the median',
+      },
+      { name: 'lateness', value: 0.05, unit: 'of the step', source: 'less is within the noise of real runs' },
+    ],
+  },
+  check(view, run) {
+    if (!run.across) return silent('one rank only, or none that share a collective');
+    const own = run.across.late.filter((l) => speaks(l, view, run.ranks[0]!));
+    if (own.length === 0) return silent('no rank stands out');
+    return { findings: own.map((late) => findingOf(view, late, run.across!.step)) };
+  },
+};
+
+/** The first of several late ranks speaks for them; a rotation is told once. */
+function speaks(late: LateRanks, view: RankView, first: RankView): boolean {
+  return late.ranks.length === 0 ? view === first : late.ranks[0] === view.rank;
+}
+
+const ADDRESSES: Readonly<Record<Cause, Bottleneck>> = {
+  ...{ data: 'data', gpu: 'gpu', compile: 'host', host: 'host', link: 'comms', unknown: 'host' },
+};
+
+function findingOf(view: RankView, late: LateRanks, step: number): RankFinding {
+  return {
+    id: late.ranks.length === 0 ? 'rotating-imbalance' : `late-rank-${late.ranks.join('-').slice(0, 40)}`,
+    title: titleOf(late),
+    confidence: late.confidence,
+    addresses: ADDRESSES[late.cause],
+    evidence: [
+      evidence(
+        view,
+        `${describeRanks(late)}: ${ms(late.cost)} a step later than the next, in ${late.steps.length} steps; most of it is ${CAUSE_WORDS[late.cause]}`,
+        inMs(late.cost),
+        'ms/step',
+      ),
+    ],
+    price: priceOf(step, late.cost),
+  };
+}
+
+/** All ranks take the step without the delay. */
+function priceOf(step: number, cost: number): Price | null {
+  if (!(cost < 0.9 * step)) return null;
+  const gain = (part: number) => step / (step - part * cost);
+  return {
+    speedup: { low: gain(0.7), likely: gain(1), high: gain(Math.min(1.2, (0.95 * step) / cost)) },
+    after: step - cost,
+    edit: null,
+    floor: 0,
+  };
+}
+
+export const CAUSE_WORDS: Readonly<Record<Cause, string>> = {
+  data: 'waiting for input',
+  gpu: 'computing',
+  compile: 'compiling',
+  host: 'host time (Python, pauses, launches)',
+  link: 'transfer',
+  unknown: 'of a kind the traces do not show',
+};
+
+export function describeRanks({ ranks, place, pattern }: LateRanks): string {
+  if (ranks.length === 0) return 'a different rank each step';
+  if (pattern === 'host') return `all ranks of ${place ?? 'a host'}`;
+  if (pattern === 'stage') return `all ranks at ${place ?? 'a stage'}`;
+  return `rank ${ranks.join(', ')}`;
+}
+
+function titleOf(late: LateRanks): string {
+  const often = {
+    persistent: 'every step',
+    spike: 'in single steps',
+    periodic: 'every few steps',
+    rotating: '',
+    host: 'every step',
+    stage: 'every step',
+  };
+  return late.ranks.length === 0
+    ? 'each step another rank is late: the work is uneven'
+    : `${describeRanks(late)} comes late ${often[late.pattern]}`;
+}

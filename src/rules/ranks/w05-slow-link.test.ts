@@ -1,0 +1,27 @@
+import { expect, it } from 'vitest';
+import { drawView, runOf } from '../../../test/helpers/draw-run.js';
+import { slowLink } from './w05-slow-link.js';
+
+const view = drawView(
+  'host 1  ProfilerStep#1 0-50000 | cudaLaunchKernel 100-110 #1\ngpu 7  nvjet_tst_256 200-49000 #1',
+);
+const link = {
+  group: 'dp',
+  ranks: [0, 4],
+  hosts: ['a', 'b'],
+  kind: 'all_reduce',
+  gbps: 20,
+  usualGbps: 80,
+  cost: 6e6,
+};
+
+it('W5 names the group, its hosts and how slow it is', () => {
+  const run = { ...runOf([view]), across: { late: [], step: 50e6, links: [link] } };
+  const result = slowLink.check(view, run);
+  expect(result).toMatchObject({ findings: [{ id: 'slow-link-dp', addresses: 'comms' }] });
+  expect(JSON.stringify(result)).toMatch(/20\.0 GB\/s, siblings 80\.0 GB\/s.*hosts a, b/);
+});
+
+it('W5 is silent when no group stands out', () => {
+  expect(slowLink.check(view, runOf([view]))).toEqual({ silent: 'no group’s transfers stand out' });
+});

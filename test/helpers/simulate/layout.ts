@@ -1,0 +1,61 @@
+import type { Settings } from './options.js';
+
+export type Axis = 'world' | 'dp' | 'tp' | 'pp';
+
+/** A process group and the network it has. */
+export interface Group {
+  readonly index: number;
+  readonly name: string;
+  readonly description: string;
+  readonly axis: Axis;
+  readonly ranks: readonly number[];
+  /** Bus bandwidth, bytes a µs. */
+  readonly bandwidth: number;
+  readonly latencyUs: number;
+}
+
+export interface Layout {
+  readonly groups: readonly Group[];
+  /** The group of a rank along an axis; null where it has no other member. */
+  groupOf(rank: number, axis: Axis): Group | null;
+}
+
+/** Bus bandwidths that NCCL reaches on H100/H200 machines: NVLink inside a host, one 400 Gb/s card a GPU between. */
+const NVLINK = { bandwidth: 300e3, latencyUs: 12 };
+const NETWORK = { bandwidth: 45e3, latencyUs: 30 };
+
+export function hostOf(settings: Settings, rank: number): number {
+  return Math.floor(rank / settings.ranksPerHost);
+}
+
+/** Tensor-parallel ranks are neighbours; pipeline stages lie farthest apart, as in Megatron. */
+export function layOut(settings: Settings): Layout {
+  const { ranks, parallelism, tensorParallel, stages } = settings;
+  const groups: Group[] = [];
+  const places = new Map<string, Group>();
+  const add = (axis: Axis, members: readonly number[]) => {
+    if (members.length < 2) return;
+    const oneHost = members.every((r) => hostOf(settings, r) === hostOf(settings, members[0]!));
+    const index = groups.length;
+    const description = axis === 'world' ? 'default_pg' : `mesh_${axis}`;
+    const group = { index, name: String(index), description, axis, ranks: members };
+    groups.push({ ...group, ...(oneHost ? NVLINK : NETWORK) });
+    for (const r of members) places.set(`${axis} ${r}`, groups[index]!);
+  };
+  const each = (n: number) => Array.from({ length: n }, (_, i) => i);
+  add('world', each(ranks));
+  if (parallelism === 'mesh2d') {
+    const rows = ranks / tensorParallel;
+    for (const d of each(rows)) add('tp', range(d * tensorParallel, tensorParallel, 1));
+    for (const t of each(tensorParallel)) add('dp', range(t, rows, tensorParallel));
+  } else if (parallelism === 'pipeline') {
+    const copies = ranks / stages;
+    for (const s of each(stages)) add('dp', range(s * copies, copies, 1));
+    for (const c of each(copies)) add('pp', range(c, stages, copies));
+  }
+  return { groups, groupOf: (rank, axis) => places.get(`${axis} ${rank}`) ?? null };
+}
+
+function range(start: number, count: number, stride: number): number[] {
+  return Array.from({ length: count }, (_, i) => start + i * stride);
+}

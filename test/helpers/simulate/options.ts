@@ -1,0 +1,104 @@
+export type Parallelism = 'ddp' | 'fsdp' | 'pipeline' | 'mesh2d';
+export type FaultKind = 'gpu' | 'data' | 'host' | 'compile' | 'gc' | 'link' | 'rotating';
+export type FaultPattern = 'persistent' | 'spike' | 'periodic';
+
+/** What goes wrong. `size` is a share of the target step: 0.2 makes the rank 10 ms late in steps of 50 ms. */
+export interface Fault {
+  readonly kind: FaultKind;
+  /** Who is late. `link`: the group of the first one. `rotating`: among whom it goes round, empty for all. */
+  readonly ranks: readonly number[];
+  readonly size: number;
+  /** Persistent unless said otherwise; `rotating` hits every step. */
+  readonly pattern?: FaultPattern;
+  /** Of `periodic`: every so many steps. */
+  readonly period?: number;
+  /** Of `spike`: in which step, counted from 0. */
+  readonly at?: number;
+}
+
+export interface ClockOptions {
+  /** Hosts' clocks are off by up to this, either way. */
+  readonly offsetUsPerHost: number;
+  /** And run fast or slow by up to this. */
+  readonly driftPpm: number;
+  /** How far apart members on one host see a collective end (measured: 0.6–0.8 µs). */
+  readonly withinHostUs: number;
+  /** And hosts among each other. */
+  readonly betweenHostsUs: number;
+}
+
+export interface SimulateOptions {
+  readonly seed: number;
+  /** 2 to 512. */
+  readonly ranks?: number;
+  readonly ranksPerHost?: number;
+  readonly steps?: number;
+  readonly parallelism?: Parallelism;
+  /** What a healthy step should take, about; the truth has the exact figure. */
+  readonly stepMs?: number;
+  /** Units of communication: DDP buckets, FSDP units, tensor-parallel blocks. */
+  readonly layers?: number;
+  /** Lognormal spread of kernels and transfers, relative; the host's is ten times that. */
+  readonly noise?: number;
+  /** How much GPUs differ from each other for good, relative. */
+  readonly gpuSpread?: number;
+  readonly clock?: Partial<ClockOptions>;
+  /** Profilers start apart by up to this: whoever is first waits in the first collective. */
+  readonly startSkewMs?: number;
+  readonly fault?: Fault | null;
+  /** No files of these. */
+  readonly missingRanks?: readonly number[];
+  /** Leave out `Seq` and `Comms Id`, as versions before torch 2.6 do. */
+  readonly withoutSeq?: boolean;
+  /** Recorded events a step and rank, about: how large the files get. */
+  readonly eventsPerStep?: number;
+  /** `loss.item()` every so many steps; 0: never, the host runs ahead. */
+  readonly syncEvery?: number;
+  /** Members of a tensor-parallel group (mesh2d). */
+  readonly tensorParallel?: number;
+  /** Pipeline stages, and micro-batches a step. */
+  readonly stages?: number;
+  readonly microBatches?: number;
+  /** All-gathers that FSDP issues ahead. */
+  readonly prefetch?: number;
+}
+
+export type Settings = Required<Omit<SimulateOptions, 'clock'>> & { readonly clock: ClockOptions };
+
+const CLOCK: ClockOptions = { offsetUsPerHost: 1000, driftPpm: 0, withinHostUs: 0.6, betweenHostsUs: 2 };
+
+export function settingsOf(options: SimulateOptions): Settings {
+  const ranks = options.ranks ?? 8;
+  const ranksPerHost = Math.min(options.ranksPerHost ?? 8, ranks);
+  const eventsPerStep = options.eventsPerStep ?? 150;
+  const stages = options.stages ?? (ranks % 4 === 0 && ranks >= 8 ? 4 : 2);
+  const settings: Settings = {
+    ...{ ranks, ranksPerHost, eventsPerStep, stages, steps: 8, parallelism: 'ddp', stepMs: 50, layers: 4 },
+    ...{ noise: 0.015, gpuSpread: 0.003, startSkewMs: 0, fault: null, missingRanks: [], withoutSeq: false },
+    ...{ syncEvery: 1, prefetch: 1, microBatches: eventsPerStep < 150 ? stages : 2 * stages },
+    tensorParallel: largestDivisor(ranks, Math.min(8, ranksPerHost, Math.max(2, ranks / 4))),
+    ...defined(options),
+    clock: { ...CLOCK, ...options.clock },
+  };
+  check(settings);
+  return { ...settings, ranksPerHost };
+}
+
+function check(s: Settings): void {
+  const groupOf = s.parallelism === 'pipeline' ? s.stages : s.parallelism === 'mesh2d' ? s.tensorParallel : 1;
+  if (!(s.ranks >= 2 && s.ranks <= 512)) throw new Error(`ranks: 2 to 512, not ${s.ranks}`);
+  if (s.ranks % groupOf !== 0) throw new Error(`${s.ranks} ranks do not divide into groups of ${groupOf}`);
+  if (s.steps < 3) throw new Error('steps: at least 3, the first does not count');
+  const stray = s.fault?.ranks.find((r) => !(r >= 0 && r < s.ranks));
+  if (stray !== undefined) throw new Error(`fault on rank ${stray} of ${s.ranks}`);
+}
+
+function largestDivisor(n: number, most: number): number {
+  for (let d = Math.floor(most); d > 1; d--) if (n % d === 0) return d;
+  return 1;
+}
+
+/** Without what is explicitly undefined, which must not hide a default. */
+function defined<T extends object>(options: T): T {
+  return Object.fromEntries(Object.entries(options).filter(([, v]) => v !== undefined)) as T;
+}

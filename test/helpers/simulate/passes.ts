@@ -1,0 +1,47 @@
+import type { Program } from './exchange.js';
+import type { Job } from './job.js';
+import type { Machine } from './machine.js';
+import type { KernelPlan } from './work-plan.js';
+
+/** The pieces that all kinds of parallel training are made of. */
+
+export function beginForward(m: Machine, micro: number | null): number {
+  const start = m.mark;
+  if (!micro) hiccups(m);
+  return start;
+}
+
+export function endForward(m: Machine, micro: number | null, start: number): void {
+  m.recording.phase({ name: 'forward', step: m.step, micro, start, end: m.mark, clock: 'gpu' });
+}
+
+export function beginBackward(m: Machine): number {
+  const start = m.mark;
+  m.inBackward(true);
+  return start;
+}
+
+export function endBackward(m: Machine, micro: number | null, start: number): void {
+  m.inBackward(false);
+  m.recording.phase({ name: 'backward', step: m.step, micro, start, end: m.mark, clock: 'gpu' });
+}
+
+export function launchAll(m: Machine, kernels: readonly KernelPlan[]): void {
+  for (const { operator, kernel, us } of kernels) m.launch(operator, kernel, us);
+}
+
+/** Everybody needs the norm of all gradients: one number, from all. */
+export function* clipGradients(m: Machine, { layout }: Job): Program {
+  yield* m.after(yield* m.collective(layout.groupOf(m.rank, 'world')!, 'all_reduce', 4, 0));
+}
+
+/** Trouble once a step: a graph that is compiled again, a collection that nothing records. */
+function hiccups(m: Machine): void {
+  const { compileUs, gcUs } = m.faults;
+  if (compileUs > 0) {
+    const span = m.open('user_annotation', '_compile.compile_inner (dynamo_timed)');
+    m.stall(compileUs);
+    m.close(span);
+  }
+  m.stall(gcUs);
+}
