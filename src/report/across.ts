@@ -1,6 +1,7 @@
 import type { Comparison } from '../analyses/ranks/compare.js';
 import type { LateRanks } from '../analyses/ranks/late-ranks.js';
 import { totals } from '../analyses/timeline/accounting.js';
+import { median } from '../base/statistics.js';
 import { CAUSE_WORDS, describeRanks } from '../rules/ranks/w01-late-rank.js';
 import type { AcrossRanks, RankView } from '../rules/run-facts.js';
 import type { Report } from './report.js';
@@ -85,6 +86,25 @@ export function heatOf(comparison: Comparison | null): Report['heat'] {
   return {
     steps: [...table.steps],
     rows: table.ranks.map((rank, r) => ({ rank, late_ms: Array.from(lateness[r]!, ms) })),
+  };
+}
+
+/** The run without late ranks, in seconds a step: the median rank's own time and the transfers nobody hides. */
+export function whatIfAcross(comparison: Comparison | null): Report['what_if'] {
+  if (!comparison?.table || !comparison.critical) return null;
+  const { table, critical, late } = comparison;
+  const usual =
+    table.steps.reduce((ns, _, s) => ns + median(table.own.map((o) => o[s]!)), 0) / table.steps.length;
+  const ideal = Math.min(table.step, usual + critical.time.comms_transfer + critical.time.idle_comms);
+  const lost = table.step - ideal;
+  const named = late.reduce((ns, l) => ns + l.cost, 0);
+  const share = lost > 0.001 * table.step ? Math.min(1, named / lost) : null;
+  return {
+    actual_s: table.step / 1e9,
+    ideal_s: ideal / 1e9,
+    slowdown: table.step / ideal,
+    m_w: share,
+    m_s: null,
   };
 }
 

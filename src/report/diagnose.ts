@@ -22,6 +22,7 @@ import {
   criticalView,
   heatOf,
   stragglersOf,
+  whatIfAcross,
   withStragglers,
   withWaiting,
 } from './across.js';
@@ -108,7 +109,7 @@ export function buildReport(run: RunInputs, options: Pick<DiagnoseOptions, 'rank
     stragglers: stragglersOf(comparison),
     heat: heatOf(comparison),
     collectives: collectivesOf(comparison),
-    what_if: job && whatIfFields(job),
+    what_if: job ? whatIfFields(job) : whatIfAcross(comparison),
     inputs: members.map(inputOf),
     ignored: [...run.ignored],
     health: healthOf(run, members, rules.problems),

@@ -4,8 +4,7 @@ import { type Plan, SYNC } from '../../analyses/replay/plan.js';
 import { copiesToHost, evidence, inMs, ms, percent, priceOf, silent, worthwhile } from '../kit.js';
 import type { RankFinding, Rule } from '../rule.js';
 import type { RankView } from '../run-facts.js';
-
-const EXPOSED = 0.1;
+import { communication, EXPOSED } from './communication.js';
 
 const isRead = (roles: number) => (roles & Role.reads) !== 0 && (roles & Role.nanCheck) === 0;
 const dependsOnData = (roles: number) => (roles & Role.sizesFromData) !== 0;
@@ -42,7 +41,7 @@ export const syncsAndCollectives: Rule = {
     ],
   },
   check(view) {
-    const findings = [...hostReads(view), ...metricsPhase(view), ...exposedCollectives(view)];
+    const findings = [...hostReads(view), ...metricsPhase(view), ...communication(view)];
     return findings.length > 0 ? { findings } : silent('no read or collective holds up the step');
   },
 };
@@ -153,35 +152,4 @@ function withoutReads(plan: Plan): void {
   const { nodes } = plan;
   removeOperators(plan, (n) => isRead(nodes.roles[n]!) || (copiesToHost(plan, n) && nodes.waitsFor[n]! >= 0));
   skipWaits(plan, (n) => (nodes.roles[n]! & Role.data) === 0 && isWait(plan, n));
-}
-
-function exposedCollectives(view: RankView): RankFinding[] {
-  const exposed = view.time.comms_transfer + view.time.comms_wait + view.time.idle_comms;
-  if (exposed < EXPOSED * view.step) return [];
-  const overlap = view.facts.gpu?.commOverlap;
-  const hidden =
-    overlap === null || overlap === undefined
-      ? ''
-      : `, ${percent(overlap)} of communication is hidden behind computation`;
-  return [
-    {
-      id: 'exposed-collectives',
-      title: 'collectives run with no computation beside them',
-      confidence: 0.8,
-      addresses: 'comms',
-      evidence: [
-        evidence(
-          view,
-          `${ms(exposed)} a step (${percent(exposed / view.step)}) goes to exposed communication${hidden}`,
-          inMs(exposed),
-          'ms/step',
-        ),
-      ],
-      price: null,
-      fix: {
-        text: 'Give communication something to hide behind: larger DDP buckets, gradients as views of them, no search for unused parameters; with FSDP prefetch in both directions. Other ranks’ traces tell whether this is transfer or waiting for a late rank.',
-        code: 'DDP(model, bucket_cap_mb=100, gradient_as_bucket_view=True,\n    find_unused_parameters=False)\nFSDP(..., backward_prefetch=BackwardPrefetch.BACKWARD_PRE,\n     forward_prefetch=True)',
-      },
-    },
-  ];
 }
