@@ -108,6 +108,15 @@ export function whatIfAcross(comparison: Comparison | null): Report['what_if'] {
   };
 }
 
+export function coordinatesOf(
+  comparison: Comparison | null,
+  rank: number,
+): Report['ranks'][number]['coordinates'] {
+  const { table } = comparison ?? {};
+  const place = table?.ranks.indexOf(rank) ?? -1;
+  return (place >= 0 ? table!.coordinates[place] : null) ?? null;
+}
+
 export function clockOf(
   comparison: Comparison | null,
   rank: number,

@@ -19,6 +19,7 @@ import {
   acrossOf,
   clockOf,
   collectivesOf,
+  coordinatesOf,
   criticalView,
   heatOf,
   stragglersOf,
@@ -226,7 +227,7 @@ function rankOf(view: RankView, host: string | null, comparison: Comparison | nu
     ...{
       rank,
       host,
-      coordinates: null,
+      coordinates: coordinatesOf(comparison, rank),
       step_ms: inMs(view.step),
       time: sharesOf(view.time),
       clock: clockOf(comparison, rank),

@@ -7,6 +7,7 @@ import { type CollectiveWaits, divideWaits } from '../collectives/waits.js';
 import type { RankFacts } from '../rank-facts.js';
 import { type TimeByClass, totals } from '../timeline/accounting.js';
 import { findLateRanks, type LateRanks, latenessOf } from './late-ranks.js';
+import { coordinatesFromGroups } from './mesh.js';
 import type { RankTable } from './own-time.js';
 import { findSlowLinks, type SlowGroup } from './slow-links.js';
 
@@ -48,7 +49,9 @@ export function compareRanks(all: readonly ComparedRank[]): Comparison | null {
   const waits = divideWaits(inputs, matched, clocks.contradicted);
   const bandwidth = measureBandwidth(matched, waits.transfer);
   const comparable = connected(matched, ranks.length);
-  const table = tableOf(ranks, waits, comparable);
+  const inferred = coordinatesFromGroups(matched);
+  const placed = ranks.map((r, place) => ({ ...r, coordinates: r.coordinates ?? inferred[place]! }));
+  const table = tableOf(placed, waits, comparable);
   const steps = table?.steps.length ?? 1;
   const step = table?.step ?? 0;
   return {

@@ -1,0 +1,28 @@
+import { expect, it } from 'vitest';
+import { compareRun } from '../../../test/helpers/simulate/score.js';
+import { simulateRun } from '../../../test/helpers/simulate/simulate.js';
+
+it('places in the mesh follow from the process groups', () => {
+  const { table } = compareRun(simulateRun({ seed: 1, ranks: 8, parallelism: 'mesh2d' }))!;
+  const axes = Object.keys(table!.coordinates[0]!);
+  expect(axes.length).toBeGreaterThanOrEqual(2);
+  const places = table!.coordinates.map((c) => JSON.stringify(c));
+  expect(new Set(places).size).toBe(8);
+});
+
+it('one group of all ranks says nothing about a mesh', () => {
+  const { table } = compareRun(simulateRun({ seed: 1, ranks: 4, parallelism: 'ddp' }))!;
+  expect(table!.coordinates).toEqual([null, null, null, null]);
+});
+
+it('a whole stage that is late is named as one', () => {
+  const run = simulateRun({
+    seed: 2,
+    ranks: 8,
+    parallelism: 'mesh2d',
+    fault: { kind: 'gpu', ranks: [2, 3], size: 0.3 },
+  });
+  const [late] = compareRun(run)!.late;
+  expect(late).toMatchObject({ ranks: [2, 3], cause: 'gpu' });
+  expect(late).toMatchObject({ pattern: 'stage', place: 'mesh_dp 1' });
+});
