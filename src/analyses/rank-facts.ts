@@ -123,7 +123,7 @@ function analyseTrace(trace: Trace, range: StepRange | null): RankFacts | null {
   const host = withUnmarkedInput(marked, unmarked);
   const window = windowOf(times.steps, times.begin, times.source, times.afterAnother);
   const perStep = (ns: number) => ns / window.count;
-  const detailSteps = detailRange(times.steps);
+  const detailSteps = detailRange(times.steps, all.steps.length);
   const inDetail = times.steps.slice(0, detailSteps);
   const kernels = buildKernelTable(trace, work, kinds, times.stepOf, detailSteps);
   const tree = buildHostTree(trace, host.threads, inDetail[0]!.hostStart, inDetail.at(-1)!.hostEnd);

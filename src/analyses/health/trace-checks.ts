@@ -177,7 +177,7 @@ function overlappingSpans(trace: Trace): readonly CheckResult[] {
   return found(severity, 'overlapping-spans', overlaps, message, consequence, { unit: 'row', at: first });
 }
 /** Rows at the beginning tell whether a trace has such spans; counting them all in millions would take too long. */
-const LOOKED_AT = 300_000;
+const LOOKED_AT = 100_000;
 /** No real trace comes near it; a made-up one must not make us allocate for 65,000 tracks of 255 kinds. */
 const MAX_LANES = 1 << 20;
 const NESTING: readonly number[] = [

@@ -36,8 +36,8 @@ describe('the window', () => {
 describe('a long trace', () => {
   it('is told by its first steps when all are alike', () => {
     const steps = stepsOf(equal(1000), 1000);
-    expect(representative(steps)).toBe(16);
-    expect(detailRange(steps)).toBe(4);
+    expect(representative(steps)).toBe(10);
+    expect(detailRange(steps)).toBe(2);
   });
 
   it('is taken whole when its first steps are not like the rest', () => {
@@ -47,7 +47,7 @@ describe('a long trace', () => {
 
   it('is told by a few steps however much each launches', () => {
     const steps = stepsOf(equal(50), 1e6);
-    expect([representative(steps), detailRange(steps)]).toEqual([8, 3]);
+    expect([representative(steps), detailRange(steps)]).toEqual([6, 2]);
   });
 
   it('is taken whole when it is short', () => {
@@ -55,7 +55,7 @@ describe('a long trace', () => {
   });
 
   it('takes no more detail when there is four times as much of it', () => {
-    const [short, long] = [30, 120].map((steps) => analyseRank(graphLoop(steps, 600), { steps: null })!);
+    const [short, long] = [60, 240].map((steps) => analyseRank(graphLoop(steps, 600), { steps: null })!);
     expect(long!.steps.total).toBe(short!.steps.total * 4);
     expect(long!.detail!.plan!.works.length).toBe(short!.detail!.plan!.works.length);
     expect(long!.detail!.plan!.works.length).toBeLessThanOrEqual(12_000);

@@ -47,8 +47,8 @@ export function windowOf(
 }
 
 /** Pieces of GPU work that figures are over, when the steps are alike. */
-const ENOUGH_WORKS = 16_000;
-const ENOUGH_STEPS = 8;
+const ENOUGH_WORKS = 10_000;
+const ENOUGH_STEPS = 6;
 /** How far the mean of the first steps may be from that of all. */
 const ALIKE = 0.05;
 
@@ -66,8 +66,13 @@ export function representative(steps: readonly StepTime[]): number {
 /** Pieces of GPU work looked at in detail. */
 const DETAIL_WORKS = 4_000;
 const DETAIL_STEPS = 3;
+const LONG = 50;
 
-export const detailRange = (steps: readonly StepTime[]) => stepsWithin(steps, DETAIL_WORKS, DETAIL_STEPS);
+/** `total`: whole steps in the trace. Of hundreds fewer are needed, and the time to look at them counts. */
+export const detailRange = (steps: readonly StepTime[], total = steps.length) =>
+  total >= LONG
+    ? stepsWithin(steps, DETAIL_WORKS / 2, DETAIL_STEPS - 1)
+    : stepsWithin(steps, DETAIL_WORKS, DETAIL_STEPS);
 
 /** How many steps, from the first on, launch no more than so much work; but at least a few. */
 function stepsWithin(steps: readonly StepTime[], works: number, least: number): number {
