@@ -138,3 +138,9 @@ export const inAttention = (roles: number) => (roles & (Role.attention | Role.ma
 export function copiesToHost({ nodes, works }: Plan, n: number): boolean {
   return nodes.workCount[n] === 1 && works.sort[nodes.firstWork[n]!] === WorkSort.toHost;
 }
+
+/** Share of the step that the GPU is idle for launches. Pauses are W4's: no launch would have filled them. */
+export function idleForLaunches({ facts, time, step }: RankView): number {
+  const pauses = facts.detail ? facts.detail.silences.total / facts.detail.steps : 0;
+  return Math.max(0, time.idle_host - pauses) / step;
+}

@@ -37,8 +37,7 @@ export function lateAxis(table: RankTable, lateness: readonly Float64Array[]): L
 
 function latePlace(table: RankTable, lateness: readonly Float64Array[], keys: readonly string[]) {
   const means = lateness.map((l) => mean([...l]));
-  const byKey = new Map<string, number[]>();
-  keys.forEach((key, r) => byKey.set(key, [...(byKey.get(key) ?? []), r]));
+  const byKey = placesByKey(keys);
   const groups = [...byKey].filter(([, members]) => members.length >= LEAST_RANKS);
   if (groups.length < LEAST_PLACES || groups.length < byKey.size) return null;
   const [place, members] = groups.reduce((a, b) =>
@@ -60,8 +59,13 @@ function latePlace(table: RankTable, lateness: readonly Float64Array[], keys: re
 function explained(values: readonly number[], keys: readonly string[]): number {
   const all = mean(values);
   const total = values.reduce((n, v) => n + (v - all) ** 2, 0);
-  const sums = new Map<string, number[]>();
-  keys.forEach((key, i) => sums.set(key, [...(sums.get(key) ?? []), values[i]!]));
-  const between = [...sums.values()].reduce((n, group) => n + group.length * (mean(group) - all) ** 2, 0);
+  const groups = [...placesByKey(keys).values()].map((places) => places.map((i) => values[i]!));
+  const between = groups.reduce((n, group) => n + group.length * (mean(group) - all) ** 2, 0);
   return total > 0 ? between / total : 0;
+}
+
+function placesByKey(keys: readonly string[]): Map<string, number[]> {
+  const byKey = new Map<string, number[]>();
+  for (const [place, key] of keys.entries()) byKey.set(key, [...(byKey.get(key) ?? []), place]);
+  return byKey;
 }

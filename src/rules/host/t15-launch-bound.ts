@@ -2,7 +2,7 @@ import { Role } from '../../analyses/detail/roles.js';
 import { addHostPerStep, scaleHost, scaleWorks } from '../../analyses/replay/edits.js';
 import { median } from '../../base/statistics.js';
 import { isFusable, unfusedChains } from '../kernels/fuse-elementwise.js';
-import { evidence, inMs, ms, percent, priceOf, silent, worthwhile } from '../kit.js';
+import { evidence, idleForLaunches, inMs, ms, percent, priceOf, silent, worthwhile } from '../kit.js';
 import type { Edit, Level, Rule } from '../rule.js';
 import type { RankView } from '../run-facts.js';
 import { fuseOptimizer, optimizerOf, parametersOf } from './fuse-optimizer.js';
@@ -55,9 +55,7 @@ export const launchBound: Rule = {
     if (!plan) return silent('launches were not recorded');
     const graphs = plan.nodes.graphKernels.reduce((a, b) => a + b, 0) / plan.works.length;
     if (graphs > 0.3) return silent('CUDA graphs are in use already');
-    // Pauses are W4's: no launch would have filled them.
-    const pauses = detail.silences.total / detail.steps;
-    const idle = Math.max(0, view.time.idle_host - pauses) / view.step;
+    const idle = idleForLaunches(view);
     if (idle < IDLE) return silent(`the GPU waits for the host ${percent(idle)} of the step`);
     const launches = plan.works.length / plan.steps.length;
     if (launches < LAUNCHES) return silent(`only ${launches.toFixed(0)} launches a step`);

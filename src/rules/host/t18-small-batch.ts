@@ -1,6 +1,6 @@
 import { Role } from '../../analyses/detail/roles.js';
 import { median } from '../../base/statistics.js';
-import { evidence, ms, percent, silent } from '../kit.js';
+import { evidence, idleForLaunches, ms, percent, silent } from '../kit.js';
 import type { Rule } from '../rule.js';
 import type { RankView } from '../run-facts.js';
 
@@ -53,7 +53,7 @@ export const smallBatch: Rule = {
     const plan = view.facts.detail?.plan;
     if (!plan) return silent('launches were not recorded');
     const busy = view.time.compute / view.step;
-    const idle = view.time.idle_host / view.step;
+    const idle = idleForLaunches(view);
     if (busy > BUSY || idle < IDLE) return silent(`the GPU computes ${percent(busy)} of the step`);
     const short = median(plan.works.duration);
     if (short > SHORT_KERNEL_NS) return silent(`kernels are long enough (median ${ms(short)})`);
