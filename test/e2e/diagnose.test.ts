@@ -64,6 +64,33 @@ describe('whyslow diagnose', () => {
     expect(stderr).toContain('there are 0, 1, 2, 3');
   });
 
+  it('names the late rank, why and what it costs', async () => {
+    const { report: r } = await report([join(root, 'test/fixtures/zoo-ranks/straggler_host')]);
+    expect(r.verdict.bottleneck).toBe('host');
+    expect(r.stragglers).toMatchObject([{ ranks: [2], pattern: 'persistent', cause: 'host' }]);
+    expect(r.stragglers[0]!.cost_ms).toBeGreaterThan(17);
+    expect(r.stragglers[0]!.cost_ms).toBeLessThan(24);
+    expect(r.findings[0]).toMatchObject({ rule: 'W1', ranks: [2] });
+    expect(r.collectives!.matched).toBeGreaterThan(10);
+    expect(r.heat!.rows).toHaveLength(4);
+  });
+
+  it.each([
+    ['balanced', null],
+    ['comms_bound', 'comms'],
+  ])('names nobody in %s', async (name, bottleneck) => {
+    const { report: r } = await report([join(root, 'test/fixtures/zoo-ranks', name)]);
+    expect(r.stragglers).toEqual([]);
+    if (bottleneck) expect(r.verdict.bottleneck).toBe(bottleneck);
+  });
+
+  it('draws who is late when', async () => {
+    const { stdout } = await whyslow(['diagnose', join(root, 'test/fixtures/zoo-ranks/straggler_host')]);
+    expect(stdout).toMatch(/lateness by step, 4–12, █ = \d/);
+    expect(stdout).toMatch(/rank +2 {2}[▅▆▇█]{9}/);
+    expect(stdout.split('\n').filter((l) => [...l].length > 80)).toEqual([]);
+  });
+
   it('knows jobs without a GPU', async () => {
     const { report: r } = await report([trace('cpu_only')]);
     expect(r.verdict.bottleneck).toBe('compute');

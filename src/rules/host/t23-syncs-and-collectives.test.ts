@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { drawView, expectGain, fires, silence } from '../../../test/helpers/draw-run.js';
+import { check, drawView, expectGain, fires, silence } from '../../../test/helpers/draw-run.js';
 import { steps } from '../../../test/helpers/draw-trace.js';
 import { syncsAndCollectives } from './t23-syncs-and-collectives.js';
 
@@ -85,5 +85,30 @@ describe('T23: collectives', () => {
     expect(silence(syncsAndCollectives, drawView(steps(4, 25200, OVERLAPPED)))).toMatch(
       /no read or collective/,
     );
+  });
+});
+
+describe('T23: communication', () => {
+  const step = (more: string) => `
+    host 1  ProfilerStep#1 0-20000 | aten::mm 0-100 | cudaLaunchKernel 50-60 #1 | cudaLaunchKernel 80-90 #2${more}
+    gpu 7   nvjet_tst_256 70-8000 #1
+    gpu 9   ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>) 8000-19000 #2`;
+
+  it('names collectives that nothing hides, and what hiding them could bring', () => {
+    const view = drawView(steps(4, 20000, step('')));
+    const found = fires(syncsAndCollectives, view, {
+      id: 'exposed-collectives',
+      addresses: 'comms',
+      unit: 'ms/step',
+      placed: false,
+    });
+    expect(found.price).toBeNull();
+    expect(found.fix!.text).toMatch(/up to 1\d\.\d ms shorter/);
+  });
+
+  it('names a search for unused parameters', () => {
+    const search = ' | torch.distributed.ddp.reducer::search_unused_parameters 19000-19500';
+    const result = check(syncsAndCollectives, drawView(steps(4, 20000, step(search))));
+    expect(JSON.stringify(result)).toContain('find-unused-parameters');
   });
 });
