@@ -1,4 +1,4 @@
-import type { CheckResult } from '../analyses/health/finding.js';
+import { type CheckResult, found } from '../analyses/health/finding.js';
 import { checkTrace, inputProblem } from '../analyses/health/health.js';
 import { type AnalyseOptions, analyseRank, type RankFacts } from '../analyses/rank-facts.js';
 import {
@@ -105,8 +105,23 @@ function digest({ content, ...member }: MemberResult, want: Want): TaskMember {
       if (want === 'trace') return { ...traced, trace: content.trace };
       const checks = [...base.checks, ...checkTrace(trace)];
       const summarised = { ...traced, checks, traceSummary: summariseTrace(trace) };
-      return want === 'summary' ? summarised : { ...summarised, facts: analyseRank(trace, want.facts) };
+      return want === 'summary' ? summarised : { ...summarised, ...analysed(trace, want.facts, checks) };
     }
+  }
+}
+
+/** A bug in an analysis must not cost the user the other files, nor the health checks of this one. */
+function analysed(trace: Trace, options: AnalyseOptions, checks: readonly CheckResult[]) {
+  try {
+    return { facts: analyseRank(trace, options), checks };
+  } catch (error) {
+    if (process.env.WHYSLOW_DEBUG) throw error;
+    const message = `the analysis failed: ${error instanceof Error ? error.message : String(error)}`;
+    const consequence = 'please report it; nothing is said about this file';
+    return {
+      facts: null,
+      checks: [...checks, ...found('severe', 'analysis-failed', 1, message, consequence)],
+    };
   }
 }
 

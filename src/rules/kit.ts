@@ -1,4 +1,3 @@
-import { Role } from '../analyses/detail/roles.js';
 import type { KernelTotal } from '../analyses/kernels/kernel-table.js';
 import type { RankFacts } from '../analyses/rank-facts.js';
 import { copyPlan, type Plan } from '../analyses/replay/plan.js';
@@ -15,17 +14,24 @@ export const silent = (reason: string): Silent => ({ silent: reason });
 /** A gain below this is within the noise of real runs: it is not promised. */
 export const LEAST_GAIN = 1.03;
 
+/** A step of nothing is a fault of the recording, not a gain. */
+const MOST_GAIN = 1000;
+
 /**
  * Plays the step with the fix applied: as likely, and with its uncertain parts and the cost of the profiler at both ends.
  * Null when the plan does not reproduce the step: then nothing is priced.
  */
 export function priceOf(view: RankView, edit: Edit, floor: (level: Level) => number = () => 0): Price | null {
   const { baseline } = view;
-  if (!baseline?.faithful) return null;
+  if (!baseline?.faithful || !(baseline.corrected > 0)) return null;
   const after = (level: Level, cost: Level) => {
     const plan = copyPlan(baseline.plan);
     edit(plan, level);
-    return Math.max(replay(plan, baseline.recording[cost]).step, floor(level));
+    return Math.max(
+      replay(plan, baseline.recording[cost]).step,
+      floor(level),
+      baseline.corrected / MOST_GAIN,
+    );
   };
   const likely = baseline.corrected / after('likely', 'likely');
   // No gain: nobody asks how uncertain it is.
@@ -131,8 +137,6 @@ const ROLE_RANGE = 2 ** 20;
 /** Matrix products, convolutions and attention: what tensor cores are for. */
 export const isMatrixWork = (k: KernelTotal) =>
   (k.class === 'gemm' || k.class === 'conv') && k.tensorCore !== null;
-
-export const inAttention = (roles: number) => (roles & (Role.attention | Role.mathAttention)) !== 0;
 
 /** A call that copies to the host and nothing else. */
 export function copiesToHost({ nodes, works }: Plan, n: number): boolean {

@@ -84,7 +84,9 @@ function correctTime(
   }
   // Measured steps may be longer than the profiled ones, or shorter than the device was busy: then all classes scale.
   const total = sum();
-  return total > 0 ? totals((c) => (corrected[c] * step) / total) : facts.time;
+  if (total > 0) return totals((c) => (corrected[c] * step) / total);
+  const recorded = TIME_CLASSES.reduce((ns, c) => ns + facts.time[c], 0);
+  return totals((c) => (recorded > 0 ? (facts.time[c] * step) / recorded : 0));
 }
 
 const ratio = (after: number, before: number) => (before > 0 ? after / before : 1);

@@ -14,6 +14,8 @@ export interface RulesResult {
   readonly problems: readonly Problem[];
 }
 
+const NOTHING_MEASURED = { silent: 'no time passes in the steps' };
+
 interface Seen {
   readonly rule: Rule;
   readonly view: RankView;
@@ -30,7 +32,8 @@ export function runRules(rules: readonly Rule[], run: RunFacts): RulesResult {
     const before = seen.length;
     for (const view of run.ranks) {
       try {
-        const result = rule.check(view, run);
+        // Shares of no time are no shares.
+        const result = view.step > 0 ? rule.check(view, run) : NOTHING_MEASURED;
         if ('silent' in result) reasons.push(result.silent);
         else seen.push(...result.findings.map((found) => ({ rule, view, found })));
       } catch (error) {

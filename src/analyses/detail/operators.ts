@@ -1,6 +1,5 @@
 import type { Trace } from '../../model/trace.js';
 import type { HostTree } from './host-tree.js';
-import type { Role } from './roles.js';
 
 /** One name among the host's calls. Times in ns over the detail window. */
 export interface OperatorTotal {
@@ -56,5 +55,3 @@ export function totalOperators(trace: Trace, tree: HostTree): OperatorTotal[] {
     .sort((a, b) => b.self - a.self)
     .slice(0, KEPT);
 }
-
-export type RoleBit = (typeof Role)[keyof typeof Role];

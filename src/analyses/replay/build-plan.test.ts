@@ -5,7 +5,6 @@ import { analyseRank } from '../rank-facts.js';
 import {
   addHostPerStep,
   dropInputWaits,
-  isLaunch,
   removeCalls,
   removeOperators,
   scaleHost,
@@ -175,7 +174,7 @@ describe('edits', () => {
 
   it('scale and add host time', () => {
     expect(edited((p) => scaleHost(p, (n) => n === 3, 2))).toBe(158 + 17);
-    expect(edited((p) => addHostPerStep(p, (n) => isLaunch(p, n), 30_000))).toBe(158 + 30);
+    expect(edited((p) => addHostPerStep(p, (n) => p.nodes.kind[n] === LAUNCH, 30_000))).toBe(158 + 30);
   });
 
   it('take time from the longest waits first', () => {

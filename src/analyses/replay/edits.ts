@@ -1,4 +1,4 @@
-import { LAUNCH, type Plan, SYNC } from './plan.js';
+import { type Plan, SYNC } from './plan.js';
 
 /** Fixes as changes of a plan. All of them change the copy they are given. */
 
@@ -96,5 +96,3 @@ export function takeFromLongest(column: Float64Array, total: number, atMost: num
     left -= taken;
   }
 }
-
-export const isLaunch = (plan: Plan, n: number) => plan.nodes.kind[n] === LAUNCH;
