@@ -81,7 +81,7 @@ export function buildReport(run: RunInputs, options: Pick<DiagnoseOptions, 'rank
   const divided = views.map((view) => withWaiting(view, comparison));
   const critical = criticalView(comparison, views);
   const judged = (critical ? [critical] : divided).map((view) => ({ view, verdict: judge(view) }));
-  const decision = withStragglers(decide(judged), comparison);
+  const decision = withStragglers(decide(judged, healthOf(run, members, []).grade), comparison);
   const hosts = new Map(views.map((v) => [v.rank, hostOf(members, v)]));
   const facts: RunFacts = {
     ranks: divided,

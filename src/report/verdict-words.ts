@@ -1,3 +1,4 @@
+import type { Grade } from '../analyses/health/finding.js';
 import type { Bottleneck } from '../rules/finding.js';
 import type { RankView } from '../rules/run-facts.js';
 import type { RankVerdict, Shares } from '../rules/verdict.js';
@@ -22,8 +23,12 @@ export interface Decision {
 /** Below this the answer is "unknown" (method 3). */
 const SURE_ENOUGH = 0.5;
 
+/** Less sure by this when health is poor: files of several runs, ranks twice, nothing recorded of the device. */
+const POOR = 0.25;
+
 export function decide(
   judged: readonly { readonly view: RankView; readonly verdict: RankVerdict }[],
+  health: Grade,
 ): Decision {
   if (judged.length === 0) {
     return {
@@ -38,10 +43,15 @@ export function decide(
     };
   }
   const { view, verdict } = judged.reduce((a, b) => (b.view.step > a.view.step ? b : a));
-  const { shares, doubts, second } = verdict;
-  const sure = verdict.confidence >= SURE_ENOUGH;
+  const { shares, second } = verdict;
+  const poor = health === 'poor';
+  const confidence = Math.max(0, Math.round(100 * (verdict.confidence - (poor ? POOR : 0))) / 100);
+  const doubts = poor
+    ? ['the input has severe problems (see its health)', ...verdict.doubts]
+    : verdict.doubts;
+  const sure = confidence >= SURE_ENOUGH;
   return {
-    ...{ view, shares, doubts, confidence: verdict.confidence },
+    ...{ view, shares, doubts, confidence },
     bottleneck: sure ? verdict.bottleneck : 'unknown',
     second: sure ? second : null,
     guess: verdict.bottleneck,
