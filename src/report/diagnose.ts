@@ -1,9 +1,8 @@
 import { fromEventLog } from '../analyses/collectives/from-event-log.js';
 import { asRankFacts } from '../analyses/events/as-rank-facts.js';
 import { analyseEventLog, type EventFacts } from '../analyses/events/event-facts.js';
-import { joinUnprofiledStep } from '../analyses/events/join-step.js';
+import { unprofiledLog } from '../analyses/events/join-step.js';
 import { summariseHealth } from '../analyses/health/health.js';
-import type { RankFacts } from '../analyses/rank-facts.js';
 import { type ComparedRank, type Comparison, compareRanks } from '../analyses/ranks/compare.js';
 import type { TimeByClass } from '../analyses/timeline/accounting.js';
 import { totals } from '../analyses/timeline/accounting.js';
@@ -11,7 +10,7 @@ import { InputError } from '../base/input-error.js';
 import type { RankedMember } from '../ingest/ranks.js';
 import { type ProgressSink, type RunInputs, readInputs } from '../ingest/read-run.js';
 import { RULES } from '../rules/list.js';
-import { type Unprofiled, viewRank } from '../rules/rank-view.js';
+import { viewRank } from '../rules/rank-view.js';
 import type { RankView, RunFacts } from '../rules/run-facts.js';
 import { runRules } from '../rules/run-rules.js';
 import { judge } from '../rules/verdict.js';
@@ -134,18 +133,12 @@ function viewsOf(members: readonly RankedMember[]): RankView[] {
   );
   const logView = (f: EventFacts) =>
     viewRank(f.rank, asRankFacts(f, collectives.get(`${f.run} ${f.rank}`) ?? null), f);
-  const traced = members.flatMap(({ member, rank }) =>
-    member.facts ? [viewRank(rank, member.facts, unprofiledOf(logs, rank, member.facts))] : [],
+  const traced = members.flatMap(({ member: { facts }, rank }) =>
+    facts ? [viewRank(rank, facts, unprofiledLog(logs, rank, facts.time.idle_data))] : [],
   );
   const seen = new Set(traced.map((v) => v.rank));
   const newest = new Map(logs.filter((f) => !seen.has(f.rank)).map((f) => [f.rank, f]));
   return [...traced, ...[...newest.values()].map(logView)].sort((a, b) => a.rank - b.rank);
-}
-
-function unprofiledOf(logs: readonly EventFacts[], rank: number, facts: RankFacts): Unprofiled | null {
-  const step = joinUnprofiledStep(logs, rank, facts.time.idle_data);
-  const log = logs.findLast((f) => f.step === step);
-  return step === null || !log ? null : { step, time: log.time };
 }
 
 function chooseRanks(

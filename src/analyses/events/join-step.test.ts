@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { joinUnprofiledStep } from './join-step.js';
+import { unprofiledLog } from './join-step.js';
 import { analyse, HEADER, steps } from './testing.js';
+
+const stepWithout = (...args: Parameters<typeof unprofiledLog>) => unprofiledLog(...args)?.step ?? null;
 
 const run = (count: number, ms: number, rank = 0) =>
   steps(0, count - 1, () => [`training_step ${ms} r${rank}`]);
@@ -8,32 +10,32 @@ const run = (count: number, ms: number, rank = 0) =>
 describe('the unprofiled step for a trace', () => {
   it('is that of the last run of the rank', () => {
     const facts = analyse(run(5, 40), run(4, 20), HEADER, run(3, 12, 1));
-    expect(joinUnprofiledStep(facts, 0)).toBe(20e6);
-    expect(joinUnprofiledStep(facts, 1)).toBe(12e6);
-    expect(joinUnprofiledStep(facts, 2)).toBeNull();
-    expect(joinUnprofiledStep([], 0)).toBeNull();
+    expect(stepWithout(facts, 0)).toBe(20e6);
+    expect(stepWithout(facts, 1)).toBe(12e6);
+    expect(stepWithout(facts, 2)).toBeNull();
+    expect(stepWithout([], 0)).toBeNull();
   });
 
   it('needs three steps, and does not go back to an earlier run for them', () => {
-    expect(joinUnprofiledStep(analyse(run(2, 40)), 0)).toBeNull();
-    expect(joinUnprofiledStep(analyse(run(5, 40), run(2, 20)), 0)).toBeNull();
+    expect(stepWithout(analyse(run(2, 40)), 0)).toBeNull();
+    expect(stepWithout(analyse(run(5, 40), run(2, 20)), 0)).toBeNull();
   });
 
   it('takes the only rank there is where one side does not know its own', () => {
     const unknown = steps(0, 4, () => ['training_step 30 r-1']);
-    expect(joinUnprofiledStep(analyse(unknown), 3)).toBe(30e6);
-    expect(joinUnprofiledStep(analyse(run(5, 40, 7)), -1)).toBe(40e6);
-    expect(joinUnprofiledStep(analyse(run(5, 40, 7), run(5, 40, 8)), -1)).toBeNull();
+    expect(stepWithout(analyse(unknown), 3)).toBe(30e6);
+    expect(stepWithout(analyse(run(5, 40, 7)), -1)).toBe(40e6);
+    expect(stepWithout(analyse(run(5, 40, 7), run(5, 40, 8)), -1)).toBeNull();
   });
 
   it('is not a step that may lack the input the trace waits for', () => {
     const without = analyse(run(5, 40));
-    expect(joinUnprofiledStep(without, 0, 1e6)).toBe(40e6);
-    expect(joinUnprofiledStep(without, 0, 100e6)).toBeNull();
+    expect(stepWithout(without, 0, 1e6)).toBe(40e6);
+    expect(stepWithout(without, 0, 100e6)).toBeNull();
     const withInput = analyse(
       HEADER,
       steps(0, 4, () => ['data_wait 100', 'training_step 40']),
     );
-    expect(joinUnprofiledStep(withInput, 0, 100e6)).toBe(140e6);
+    expect(stepWithout(withInput, 0, 100e6)).toBe(140e6);
   });
 });

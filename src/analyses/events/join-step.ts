@@ -6,19 +6,19 @@ const MIN_STEPS = 3;
 const INPUT_MATTERS = 0.05;
 
 /**
- * ns a step without the profiler, for the trace of a rank; null when the log has none to trust. Of several runs the last
- * counts, also when it is too short: an earlier one may have been another program. `traceInputWait`: ns a step that the
- * trace waits for input; a step that may leave the input out (lmms-engine's does) is then no match for it.
+ * The log that says what a step of a rank's trace takes without the profiler; null when there is none to trust. Of several
+ * runs the last counts, also when it is too short: an earlier one may have been another program. `traceInputWait`: ns a
+ * step that the trace waits for input; a step that may leave the input out (lmms-engine's does) is then no match for it.
  */
-export function joinUnprofiledStep(
+export function unprofiledLog(
   facts: readonly EventFacts[],
   rank: number,
   traceInputWait = 0,
-): number | null {
+): EventFacts | null {
   const last = facts.filter((f) => f.rank === rank).at(-1) ?? onlyRank(facts, rank);
   if (!last || last.steps < MIN_STEPS) return null;
   if (!last.stepIsWhole && traceInputWait > INPUT_MATTERS * last.step) return null;
-  return last.step;
+  return last;
 }
 
 /** Where either side does not know its rank, and there is only one it can be. */

@@ -51,7 +51,8 @@ export function compareRanks(all: readonly ComparedRank[]): Comparison | null {
   const comparable = connected(matched, ranks.length);
   const inferred = coordinatesFromGroups(matched);
   const placed = ranks.map((r, place) => ({ ...r, coordinates: r.coordinates ?? inferred[place]! }));
-  const table = tableOf(placed, waits, comparable);
+  const bySteps = ranks.map((r, place) => waitsBySteps(r.facts.collectives!, waits.waitOf[place]!));
+  const table = tableOf(placed, bySteps, comparable);
   const steps = table?.steps.length ?? 1;
   const step = table?.step ?? 0;
   return {
@@ -60,7 +61,7 @@ export function compareRanks(all: readonly ComparedRank[]): Comparison | null {
     lateness: table ? latenessOf(table) : [],
     slowGroups: findSlowLinks(matched, bandwidth, step, steps),
     critical: table && criticalPath(table),
-    waitShare: new Map(waits.ranks.map((w) => [w.rank, shareOf(w.exposedWait, w.exposedTransfer)])),
+    waitShare: new Map(ranks.map((r, place) => [r.rank, waitShareOf(bySteps[place]!)])),
   };
 }
 
@@ -83,29 +84,33 @@ function connected(matched: MatchedCollectives, ranks: number): ReadonlySet<numb
   return [...sets.values()].reduce((a, b) => (b.size > a.size ? b : a));
 }
 
-const shareOf = (wait: number, transfer: number) => (wait + transfer > 0 ? wait / (wait + transfer) : 0);
+/** The same share over all steps. */
+function waitShareOf(steps: ReadonlyMap<number, StepWait>): number {
+  let waited = 0;
+  let exposed = 0;
+  for (const step of steps.values()) {
+    waited += step.share * step.exposed;
+    exposed += step.exposed;
+  }
+  return exposed > 0 ? waited / exposed : 0;
+}
 
 /** Ranks side by side over the steps they all have. */
 function tableOf(
   ranks: readonly ComparedRank[],
-  waits: CollectiveWaits,
+  bySteps: readonly ReadonlyMap<number, StepWait>[],
   comparable: ReadonlySet<number>,
 ): RankTable | null {
   const chosen = ranks.map((r, place) => ({ ...r, place })).filter((r) => comparable.has(r.place));
   const common = commonSteps(chosen.map((r) => r.facts.steps.indices));
   if (chosen.length < 2 || common.length === 0) return null;
-  const rows = chosen.map((r) =>
-    rowOf(r.facts, waitsBySteps(r.facts.collectives!, waits.waitOf[r.place]!), common),
-  );
-  const periods = chosen.flatMap((r) =>
-    common.map((s) => r.facts.steps.periods[r.facts.steps.indices.indexOf(s)]!),
-  );
+  const rows = chosen.map((r) => rowOf(r.facts, bySteps[r.place]!, common));
   return {
     ...{ ranks: chosen.map((r) => r.rank), hosts: chosen.map((r) => r.host), steps: common },
     coordinates: chosen.map((r) => r.coordinates),
     own: rows.map((r) => r.own),
     time: rows.map((r) => r.time),
-    step: mean(periods),
+    step: mean(rows.map((r) => r.step)),
     // Waiting is told from durations alone: no two clocks are compared.
     clockError: 0,
     phasesOnly: chosen.some((r) => r.facts.source === 'events'),
@@ -127,7 +132,7 @@ function rowOf(facts: RankFacts, waits: ReadonlyMap<number, StepWait>, steps: re
   const own = new Float64Array(steps.length);
   const time = steps.map((step, i) => {
     const place = placeOf.get(step)!;
-    const inStep = waits.get(step) ?? { longest: 0, share: 0 };
+    const inStep = waits.get(step) ?? { longest: 0, exposed: 0, share: 0 };
     const classes = facts.timePerStep[place]!;
     const period = facts.steps.periods[place]!;
     if (facts.source === 'events') {
@@ -146,7 +151,7 @@ function rowOf(facts: RankFacts, waits: ReadonlyMap<number, StepWait>, steps: re
       return c === 'comms_transfer' || c === 'idle_comms' ? classes[c] * (1 - inStep.share) : classes[c];
     });
   });
-  return { own, time };
+  return { own, time, step: mean(steps.map((step) => facts.steps.periods[placeOf.get(step)!]!)) };
 }
 
 /**
@@ -169,7 +174,10 @@ function waitsBySteps(collectives: RankCollectives, waitOf: Float64Array): Map<n
     sum.exposed += collectives.exposed[i]!;
   }
   const entries = [...sums].map(([step, s]) => {
-    return [step, { longest: s.longest, share: s.exposed > 0 ? s.waited / s.exposed : 0 }] as const;
+    return [
+      step,
+      { longest: s.longest, exposed: s.exposed, share: s.exposed > 0 ? s.waited / s.exposed : 0 },
+    ] as const;
   });
   return new Map(entries);
 }
@@ -177,7 +185,8 @@ function waitsBySteps(collectives: RankCollectives, waitOf: Float64Array): Map<n
 interface StepWait {
   /** ns, of one collective, hidden or not. */
   readonly longest: number;
-  /** Of exposed communication. */
+  /** ns of exposed communication, and the part of it that is waiting. */
+  readonly exposed: number;
   readonly share: number;
 }
 
