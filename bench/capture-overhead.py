@@ -1,0 +1,245 @@
+"""
+What the events tier costs: interleaved rounds of the same training loop with capture off, with CUDA events used the
+plain way (two fresh events a phase, 3 phases), and with whyslow_capture (7 phases). A table with 95 % intervals.
+
+    python bench/capture-overhead.py [--rounds 40] [--json results.json]
+
+Needs a GPU. Results with date, device and versions are kept in bench/results.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python" / "src"))
+from whyslow_capture.config import CaptureConfig
+from whyslow_capture.session import Capture
+
+
+class Job:
+    """A training loop whose step takes about `step_ms`, bound by the GPU or by the host that launches it."""
+
+    def __init__(self, step_ms: float, bound: str) -> None:
+        torch.manual_seed(0)
+        if bound == "gpu":
+            width, depth, batch = 4096, 4, 2048
+        else:
+            width, depth, batch = 256, 24, 64
+        layers: list[torch.nn.Module] = []
+        for _ in range(depth):
+            layers += [torch.nn.Linear(width, width), torch.nn.GELU()]
+        self.model = torch.nn.Sequential(*layers).cuda().to(torch.bfloat16)
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=1e-6)
+        self.host = [torch.randn(batch, width, dtype=torch.bfloat16).pin_memory() for _ in range(4)]
+        self.repeat = 1
+        self.calibrate(step_ms)
+
+    def calibrate(self, step_ms: float) -> None:
+        for _ in range(3):
+            run_plain(self, 10)
+        for _ in range(4):
+            measured = run_plain(self, 30)
+            self.repeat = max(1, round(self.repeat * step_ms / measured))
+
+    def batch(self, i: int) -> torch.Tensor:
+        return self.host[i % 4]
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for _ in range(self.repeat):
+            x = self.model(x)
+        return x.float().pow(2).mean()
+
+
+def timed(steps: int, body: Callable[[int], None]) -> float:
+    torch.cuda.synchronize()
+    started = time.perf_counter()
+    for i in range(steps):
+        body(i)
+    torch.cuda.synchronize()
+    return (time.perf_counter() - started) / steps * 1e3
+
+
+def run_plain(job: Job, steps: int) -> float:
+    def body(i: int) -> None:
+        x = job.batch(i)
+        x = x.to("cuda", non_blocking=True)
+        loss = job.forward(x)
+        loss.backward()
+        job.optimizer.step()
+        job.optimizer.zero_grad(set_to_none=True)
+
+    return timed(steps, body)
+
+
+def naive(every: int) -> Callable[[Job, int], float]:
+    """As lmms-engine does it: fresh events around host_to_device, training_step, training_metrics; read at a flush."""
+
+    def run(job: Job, steps: int) -> float:
+        pending: list[tuple[str, int, torch.cuda.Event, torch.cuda.Event]] = []
+        sink = tempfile.TemporaryFile("w")  # noqa: SIM115 (open while the loop runs)
+
+        def flush() -> None:
+            for name, step, begin, end in pending:
+                end.synchronize()
+                row = {"name": name, "step": step, "rank": 0, "duration_ms": begin.elapsed_time(end)}
+                sink.write(json.dumps(row) + "\n")
+            sink.flush()
+            pending.clear()
+
+        def phase(name: str, i: int, work: Callable[[], object]) -> object:
+            if i % every:
+                return work()
+            begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+            begin.record()
+            result = work()
+            end.record()
+            pending.append((name, i, begin, end))
+            return result
+
+        def body(i: int) -> None:
+            x = phase("host_to_device", i, lambda: job.batch(i).to("cuda", non_blocking=True))
+
+            def train() -> None:
+                loss = job.forward(x)  # type: ignore[arg-type]
+                loss.backward()
+                job.optimizer.step()
+                job.optimizer.zero_grad(set_to_none=True)
+
+            phase("training_step", i, train)
+            phase("training_metrics", i, lambda: None)
+            if i % 10 == 9:
+                flush()
+
+        return timed(steps, body)
+
+    return run
+
+
+class Ours:
+    """Seven phases: data_wait, host_to_device, forward, backward, optimizer, training_metrics, training_step."""
+
+    def __init__(self, *, auto: bool = False, **config: object) -> None:
+        self.out = tempfile.mkdtemp()
+        self.capture = Capture(CaptureConfig(out=self.out, auto_phases=auto, **config))  # type: ignore[arg-type]
+        self.auto = auto
+        self.opened = False
+
+    def __call__(self, job: Job, steps: int) -> float:
+        cap = self.capture
+        if not self.opened:
+            cap.open()
+            self.opened = True
+        if self.auto:
+
+            def automatic(i: int) -> None:
+                x = job.batch(i).to("cuda", non_blocking=True)
+                loss = job.forward(x)
+                loss.backward()
+                job.optimizer.step()
+                job.optimizer.zero_grad(set_to_none=True)
+                cap.step()
+
+            return timed(steps, automatic)
+
+        def body(i: int) -> None:
+            with cap.phase("data_wait"):
+                x = job.batch(i)
+            with cap.phase("host_to_device"):
+                x = x.to("cuda", non_blocking=True)
+            with cap.phase("forward"):
+                loss = job.forward(x)
+            with cap.phase("backward"):
+                loss.backward()
+            with cap.phase("optimizer"):
+                job.optimizer.step()
+                job.optimizer.zero_grad(set_to_none=True)
+            with cap.phase("training_metrics"):
+                pass
+            cap.step()
+
+        return timed(steps, body)
+
+    def note(self) -> dict[str, object]:
+        return self.capture.budget.summary()
+
+
+def interval(values: list[float]) -> tuple[float, float, float]:
+    """Median with a bootstrap 95 % interval."""
+    generator = random.Random(1)
+    draws = sorted(statistics.median(generator.choices(values, k=len(values))) for _ in range(1000))
+    return statistics.median(values), draws[25], draws[974]
+
+
+def measure(title: str, job: Job, rounds: int, steps: int, auto: bool) -> dict[str, object]:
+    ours = Ours()
+    every = Ours(record_every_n_steps=1, max_overhead=1.0)
+    variants: dict[str, Callable[[Job, int], float]] = {
+        "off": run_plain,
+        "off again": run_plain,
+        "plain events, every step, 3 phases": naive(1),
+        "plain events, 1 in 10, 3 phases": naive(10),
+        "whyslow, defaults, 7 phases": ours,
+        "whyslow, every step, no budget, 7 phases": every,
+    }
+    automatic = Ours(auto=True) if auto else None
+    if automatic is not None:
+        variants["whyslow, defaults, automatic phases"] = automatic
+    for run in variants.values():
+        run(job, steps)
+    # Time for the budget to settle before it is judged.
+    for _ in range(10):
+        ours(job, steps)
+        if automatic is not None:
+            automatic(job, steps)
+    times: dict[str, list[float]] = {name: [] for name in variants}
+    order = list(variants)
+    shuffler = random.Random(7)
+    for _ in range(rounds):
+        shuffler.shuffle(order)
+        for name in order:
+            times[name].append(variants[name](job, steps))
+    base = times["off"]
+    print(f"\n{title}: step {statistics.median(base):.3f} ms, {rounds} rounds of {steps} steps a variant, interleaved")
+    rows = {}
+    for name in variants:
+        extra = [(t / b - 1) * 100 for t, b in zip(times[name], base, strict=True)]
+        middle, low, high = interval(extra)
+        micros = statistics.median(base) * 10 * middle
+        rows[name] = {"percent": middle, "low": low, "high": high, "us_per_step": micros}
+        print(f"  {name:44} {middle:+7.2f} %  [{low:+.2f}, {high:+.2f}]   {micros:+8.1f} µs a step")
+    print("  own account:", json.dumps(ours.note()))
+    print("  every step: ", json.dumps(every.note()))
+    for used in (ours, every, automatic):
+        if used is not None:
+            used.capture.close()
+    return {"step_ms": statistics.median(base), "rows": rows, "own": ours.note(), "every": every.note()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=40)
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--auto", action="store_true", help="also measure automatic phases")
+    options = parser.parse_args()
+    print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, {time.strftime('%Y-%m-%d')}")
+    results = {
+        "3 ms, GPU-bound": measure("3 ms, GPU-bound", Job(3, "gpu"), options.rounds, 100, options.auto),
+        "3 ms, host-bound": measure("3 ms, host-bound", Job(3, "host"), options.rounds, 100, options.auto),
+        "30 ms, GPU-bound": measure("30 ms, GPU-bound", Job(30, "gpu"), max(10, options.rounds // 4), 30, options.auto),
+    }
+    if options.json:
+        options.json.write_text(json.dumps(results, indent=1))
+
+
+if __name__ == "__main__":
+    main()

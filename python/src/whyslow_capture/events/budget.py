@@ -1,0 +1,90 @@
+"""Capture measures what it costs and records less often rather than cost more than it may."""
+
+from __future__ import annotations
+
+from collections import deque
+from statistics import median
+
+# What we time of ourselves is not all we cost: caches, the interpreter's lock, the device's front end. A share of the
+# budget is left for that; bench/capture-overhead compares it with the true cost.
+USABLE_SHARE = 0.6
+# Sparser than this a log says nothing; then the budget is too small for the job, and the header says so.
+MAX_STRETCH = 1 << 12
+# Costs and steps vary, on a shared machine by a lot; the median of a few decides.
+REMEMBERED = 15
+# The first samples pay for the making of events and for code that was never run.
+WARM_UP_SAMPLES = 2
+
+
+class OverheadBudget:
+    """
+    Which steps to record. The stride is ``every`` times a power of two: ranks stretch by themselves, and what the most
+    stretched one records the others record as well, so that steps can be compared.
+    """
+
+    def __init__(self, every: int, max_overhead: float) -> None:
+        self.every = max(1, every)
+        self.max_overhead = max_overhead
+        self.stretch = 1
+        # (step, stride) whenever it changed.
+        self.history: list[tuple[int, int]] = []
+        # What capture takes of a step that is not recorded: hooks that look and go. Set by who installs them.
+        self.idle_ns = 0.0
+        # What the writing thread needs for one sample: it takes the interpreter's lock meanwhile. Set by that thread.
+        self.writing_ns = 0.0
+        self._samples = 0
+        self._costs: deque[float] = deque(maxlen=REMEMBERED)
+        self._steps: deque[int] = deque(maxlen=REMEMBERED)
+
+    @property
+    def stride(self) -> int:
+        return self.every * self.stretch
+
+    def until_due(self, steps_since_start: int) -> int:
+        """0: this step is to be recorded."""
+        return -steps_since_start % self.stride
+
+    def note_pace(self, step_ns: int) -> None:
+        """How long a step took, over the ones that were not recorded."""
+        self._steps.append(step_ns)
+
+    def note_sample(self, step: int, cost_ns: int) -> None:
+        """What recording one step cost, resolving included."""
+        self._samples += 1
+        if self._samples <= WARM_UP_SAMPLES:
+            return
+        self._costs.append(cost_ns + self.writing_ns)
+        if not self._steps:
+            return
+        allowed = USABLE_SHARE * self.max_overhead * median(self._steps) - self.idle_ns
+        cost = median(self._costs)
+        # By one doubling a sample, either way: one bad moment of the machine must not end the recording, and half of
+        # what is allowed must be enough before it records more often again.
+        if cost > allowed * self.stride and self.stretch < MAX_STRETCH:
+            self._stretch(step, 2 * self.stretch)
+        elif self.stretch > 1 and cost < 0.5 * allowed * (self.stride // 2):
+            self._stretch(step, self.stretch // 2)
+
+    def _stretch(self, step: int, stretch: int) -> None:
+        self.stretch = stretch
+        self.history.append((step, self.stride))
+        del self.history[1:-15]
+
+    def overhead(self) -> float | None:
+        """The share of the time that capture takes by its own measurement."""
+        if not self._steps or not self._costs:
+            return None
+        step = median(self._steps)
+        return (median(self._costs) / self.stride + self.idle_ns) / step if step > 0 else None
+
+    def summary(self) -> dict[str, object]:
+        own = self.overhead()
+        return {
+            "max": self.max_overhead,
+            "measured": None if own is None else round(own, 6),
+            "stride": self.stride,
+            "stretched": self.stretch > 1,
+            "changes": [list(change) for change in self.history],
+            "recorded_step_us": round(median(self._costs) / 1e3, 1) if self._costs else None,
+            "other_step_us": round(self.idle_ns / 1e3, 2),
+        }

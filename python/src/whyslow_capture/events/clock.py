@@ -1,0 +1,72 @@
+"""Marks on the timeline: CUDA events on a GPU job, the host's clock on others."""
+
+from __future__ import annotations
+
+from time import perf_counter_ns
+
+import torch
+
+# An events pool beyond this means that completions are not coming in.
+MAX_EVENTS = 1024
+
+
+class CudaMarks:
+    """
+    Events for one device, used again and again: making one costs several times what recording it does.
+
+    All calls into CUDA are made by the training thread, and none while it captures a CUDA graph: a query from another
+    thread would break a capture that runs in global mode.
+    """
+
+    def __init__(self) -> None:
+        self.device = torch.cuda.current_device()
+        self._free: list[torch.cuda.Event] = []
+        self._made = 0
+        self._streams: dict[int, torch.cuda.Stream] = {}
+        # Nothing else runs in this stream, so an event in it happens as soon as it is recorded: it ties the device's
+        # clock to the host's without waiting for either.
+        self._anchor_stream = torch.cuda.Stream(self.device)
+        # Around torch's Python wrappers where there is a way: they cost as much as the call itself.
+        self._raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+        self._is_capturing = getattr(torch._C, "_cuda_isCurrentStreamCapturing", torch.cuda.is_current_stream_capturing)
+        base = getattr(torch._C, "_CudaEventBase", None)
+        self._record = base.record if base is not None else torch.cuda.Event.record
+
+    def reserve(self, count: int) -> None:
+        while len(self._free) < count and self._made < MAX_EVENTS:
+            self._free.append(torch.cuda.Event(enable_timing=True))
+            self._made += 1
+
+    def mark(self) -> tuple[torch.cuda.Event, int] | None:
+        """An event in the current stream, and which stream that was. None while nothing can be recorded."""
+        if self._is_capturing():
+            return None
+        event = self._free.pop() if self._free else self._take()
+        if event is None:
+            return None
+        raw = self._raw_stream(self.device) if self._raw_stream is not None else -1
+        stream = self._streams.get(raw)
+        if stream is None:
+            stream = torch.cuda.current_stream(self.device)
+            if raw >= 0:
+                self._streams[raw] = stream
+        self._record(event, stream)
+        return event, raw
+
+    def anchor(self) -> tuple[torch.cuda.Event, int] | None:
+        """An event and the host's time at which it happened, to some 10 µs."""
+        if self._is_capturing():
+            return None
+        event = self._take()
+        if event is None:
+            return None
+        self._record(event, self._anchor_stream)
+        return event, perf_counter_ns()
+
+    def _take(self) -> torch.cuda.Event | None:
+        if not self._free:
+            self.reserve(1)
+        return self._free.pop() if self._free else None
+
+    def give_back(self, events: list[torch.cuda.Event]) -> None:
+        self._free.extend(events)

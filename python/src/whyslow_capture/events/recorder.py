@@ -1,0 +1,288 @@
+"""The hot path: marks around phases of the steps that are sampled, next to nothing in the others."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from json import dumps
+from time import perf_counter_ns
+
+import torch
+
+from ..layout import TRAINING_STEP
+from ..trouble import Trouble
+from .budget import OverheadBudget
+from .clock import CudaMarks
+from .sample import Phase, ResolvedSample, Sample
+
+# Marks so close are one. From the end of one phase to the beginning of the next the interpreter needs 2 µs on a fast
+# host, 6 on a slow one; to launch an operation 5 and 15. What is launched in between counts to the later phase.
+SAME_MOMENT_NS = 10_000
+# Samples whose events the device has not reached. A job that is this far ahead loses the oldest.
+MAX_PENDING = 32
+FAR = 1 << 62
+# Phases in one step: beyond it a phase is inside a loop where it does not belong.
+MAX_PHASES = 512
+
+
+class Recorder:
+    def __init__(
+        self, budget: OverheadBudget, trouble: Trouble, *, first_step: int = 0, start: int = 0, end: int | None = None
+    ) -> None:
+        self.recording = False
+        """Hooks ask this first: in a step that is not sampled they do nothing else."""
+        self.thread = threading.get_ident()
+        self.current_step = first_step
+        self.micro = 0
+        self.quiet_until = 0
+        """Steps before this one need no attention: the session does not even look."""
+        self.enabled = True
+        self.on_sample: Callable[[], None] | None = None
+        """Called when a step that is recorded has begun (hooks that are in place only then)."""
+        self._watch: Callable[[], None] | None = None
+        self.budget = budget
+        self._trouble = trouble
+        self._start, self._end = start, end
+        self._sample: Sample | None = None
+        self._cuda: CudaMarks | None = None
+        self._cuda_failed = False
+        self._open: dict[str, list[int]] = {}
+        self._json_names: dict[str, str] = {}
+        self._marked_at = 0
+        self._spent = 0
+        # When the last sample ended (host time) and at which step: the pace of the steps between. 0: not comparable.
+        self._sample_ended_at = 0
+        self._sample_ended_step = 0
+        self._pending: deque[Sample] = deque()
+        self._resolved: list[ResolvedSample] = []
+
+    # -- phases ------------------------------------------------------------------------------------------------------
+
+    def begin(self, name: str) -> None:
+        """Opens a phase. One inside another of the same name is part of it."""
+        if not self.recording or threading.get_ident() != self.thread:
+            return
+        if self._watch is not None:
+            self._watch()
+        started = perf_counter_ns()
+        opened = self._open.get(name)
+        if opened is not None:
+            opened[2] += 1
+        else:
+            self._open[name] = [self._mark(started), self.micro, 1]
+        self._spent += perf_counter_ns() - started
+
+    def end(self, name: str) -> None:
+        """Closes the phase of that name; without one open nothing happens."""
+        if not self.recording or threading.get_ident() != self.thread:
+            return
+        if self._watch is not None:
+            self._watch()
+        started = perf_counter_ns()
+        opened = self._open.get(name)
+        if opened is not None:
+            opened[2] -= 1
+            if opened[2] == 0:
+                del self._open[name]
+                self._add(name, opened[0], self._mark(started, opened[0]), opened[1])
+        self._spent += perf_counter_ns() - started
+
+    def mark(self, *, on_any_thread: bool = False) -> int:
+        """A mark for a phase that is named later; −1: none can be made. `on_any_thread`: the training thread waits."""
+        if not self.recording or not (on_any_thread or threading.get_ident() == self.thread):
+            return -1
+        started = perf_counter_ns()
+        index = self._mark(started)
+        self._spent += perf_counter_ns() - started
+        return index
+
+    def mark_phase(self, name: str, begin: int, end: int, micro: int | None = None) -> None:
+        """A phase between two marks of this step."""
+        if self.recording and threading.get_ident() == self.thread:
+            self._add(name, begin, end, self.micro if micro is None else micro)
+
+    def has(self, name: str) -> bool:
+        """Whether the phase is open, or recorded in this micro-batch: what the job says itself no hook repeats."""
+        if name in self._open:
+            return True
+        quoted, sample = self._json_names.get(name), self._sample
+        if quoted is None or sample is None:
+            return False
+        return any(p.name == quoted and p.micro == self.micro for p in sample.phases)
+
+    def next_micro(self) -> None:
+        self.micro += 1
+
+    def set_watch(self, watch: Callable[[], None] | None) -> None:
+        """Called at every phase boundary until set to None: an open profiler window looks after its memory there."""
+        self._watch = watch
+        self.recording = watch is not None or self._sample is not None
+
+    # -- steps -------------------------------------------------------------------------------------------------------
+
+    def finish_step(self, number: int | None = None) -> int:
+        """The step under way has ended; returns the number of the next one, which `start_step` begins."""
+        now = perf_counter_ns()
+        if number is not None:
+            self.current_step = number
+        if self._sample is not None:
+            self._sample.step = self.current_step
+            self._close_sample(self._sample, now)
+        # Charged to the samples, not to the step in which it happens.
+        if self._pending:
+            self._resolve_pending()
+        self.current_step += 1
+        return self.current_step
+
+    def start_step(self, *, undisturbed: bool = True, flush_at: int | None = None) -> None:
+        """
+        `undisturbed`: no profiler is at work, so that what is recorded is the job's own speed. `flush_at`: the step at
+        which the session wants to be asked again.
+        """
+        self.micro = 0
+        step = self.current_step
+        if not undisturbed:
+            self._sample_ended_at = 0
+        first = max(self._start, step if undisturbed else step + 1)
+        due = first + self.budget.until_due(first - self._start)
+        if not self.enabled or (self._end is not None and due > self._end):
+            due = FAR
+        if due == step:
+            self._open_sample(step)
+        busy = self._sample is not None or bool(self._pending) or not undisturbed
+        self.quiet_until = step if busy else min(due, FAR if flush_at is None else flush_at)
+
+    @property
+    def has_resolved(self) -> bool:
+        return bool(self._resolved)
+
+    def abandon_step(self) -> None:
+        """What was noted of the step under way does not count."""
+        sample, self._sample = self._sample, None
+        self.recording = self._watch is not None
+        if sample is not None and self._cuda is not None:
+            self._cuda.give_back(sample.used_events())
+        self._sample_ended_at = 0
+
+    def take_resolved(self) -> list[ResolvedSample]:
+        resolved, self._resolved = self._resolved, []
+        return resolved
+
+    def drain(self, wait_s: float) -> list[ResolvedSample]:
+        """All that can still be had, at the end of the job: here the device may be waited for, but not for ever."""
+        deadline = perf_counter_ns() + int(wait_s * 1e9)
+        while self._pending and perf_counter_ns() < deadline:
+            self._resolve_pending(limit=MAX_PENDING)
+            if self._pending:
+                threading.Event().wait(0.002)
+        return self.take_resolved()
+
+    def forget(self) -> None:
+        """In a forked child: the events belong to the parent's CUDA context."""
+        self.enabled = self.recording = False
+        self._sample = None
+        self._pending.clear()
+        self._resolved.clear()
+        self._cuda = None
+
+    # -- inside ------------------------------------------------------------------------------------------------------
+
+    def _mark(self, now: int, unlike: int = -1) -> int:
+        """`unlike`: where this phase began. However short, one call can have launched a lot."""
+        sample = self._sample
+        if sample is None:
+            return -1
+        host = sample.host_ns
+        if now - self._marked_at < SAME_MOMENT_NS and host and len(host) - 1 != unlike:
+            return len(host) - 1
+        if sample.events is not None and self._cuda is not None:
+            marked = self._cuda.mark()
+            if marked is None:
+                self._trouble.count("marks-not-possible")
+                return -1
+            sample.events.append(marked[0])
+            sample.streams.add(marked[1])
+        host.append(now)
+        self._marked_at = perf_counter_ns()
+        return len(host) - 1
+
+    def _add(self, name: str, begin: int, end: int, micro: int) -> None:
+        sample = self._sample
+        if sample is None or begin < 0 or end < 0:
+            return
+        if len(sample.phases) >= MAX_PHASES:
+            self._trouble.count("phases-not-recorded")
+            return
+        quoted = self._json_names.get(name)
+        if quoted is None:
+            quoted = self._json_names[name] = dumps(name)
+        sample.phases.append(Phase(quoted, begin, end, micro))
+
+    def _open_sample(self, step: int) -> None:
+        sample = Sample(step)
+        if torch.cuda.is_initialized() and not self._cuda_failed:
+            try:
+                if self._cuda is None:
+                    self._cuda = CudaMarks()
+                    self._cuda.reserve(64)
+                anchor = self._cuda.anchor()
+                if anchor is None:
+                    return  # inside a CUDA graph capture: not this step
+                sample.anchor, sample.anchor_host_ns = anchor
+                sample.events = []
+            except Exception as error:
+                self._cuda_failed = True
+                self._trouble.warn("cuda-events", f"no CUDA events, phases are timed by the host: {error}")
+        now = perf_counter_ns()
+        between = step - self._sample_ended_step
+        if self._sample_ended_at and between > 0:
+            self.budget.note_pace((now - self._sample_ended_at) // between)
+        self._open.clear()
+        self._sample = sample
+        self._spent = 0
+        self.thread = threading.get_ident()
+        self._marked_at = 0
+        self.recording = True
+        self._open[TRAINING_STEP] = [self._mark(perf_counter_ns()), 0, 1]
+        if self.on_sample is not None:
+            self.on_sample()
+
+    def _close_sample(self, sample: Sample, now: int) -> None:
+        whole = self._open.pop(TRAINING_STEP, None)
+        end = self._mark(now)
+        # Phases a failing step left open have no end.
+        self._open.clear()
+        self._sample = None
+        self.recording = self._watch is not None
+        if whole is not None and whole[0] >= 0 and end >= 0:
+            sample.phases.append(Phase(f'"{TRAINING_STEP}"', whole[0], end, 0))
+        if self.budget.every == 1 and whole is not None and whole[0] >= 0:
+            self.budget.note_pace(now - sample.host_ns[whole[0]])
+        self._pending.append(sample)
+        if len(self._pending) > MAX_PENDING:
+            dropped = self._pending.popleft()
+            self._trouble.count("samples-dropped")
+            if self._cuda is not None:
+                # Recording an event again while the device has yet to reach it is allowed; the old time is lost.
+                self._cuda.give_back(dropped.used_events())
+        self._sample_ended_at = perf_counter_ns()
+        self._sample_ended_step = sample.step + 1
+        sample.cost_ns = self._spent + self._sample_ended_at - now
+
+    def _resolve_pending(self, limit: int = 2) -> None:
+        if self._cuda is not None and torch.cuda.is_current_stream_capturing():
+            return
+        for _ in range(limit):
+            if not self._pending:
+                return
+            started = perf_counter_ns()
+            sample = self._pending[0]
+            if not sample.is_done():
+                return
+            self._pending.popleft()
+            self._resolved.append(sample.resolve())
+            if self._cuda is not None:
+                self._cuda.give_back(sample.used_events())
+            cost = sample.cost_ns + perf_counter_ns() - started
+            self.budget.note_sample(sample.step, cost)

@@ -1,0 +1,100 @@
+"""What is noted while a step is being recorded, and what it becomes once the device is done with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import torch
+
+
+@dataclass
+class Phase:
+    # As JSON writes it.
+    name: str
+    # Indices of marks.
+    begin: int
+    end: int
+    micro: int
+
+
+@dataclass
+class Sample:
+    step: int
+    # Host times of the marks; on a GPU job each has an event beside it.
+    host_ns: list[int] = field(default_factory=list)
+    events: list[torch.cuda.Event] | None = None
+    streams: set[int] = field(default_factory=set)
+    phases: list[Phase] = field(default_factory=list)
+    anchor: torch.cuda.Event | None = None
+    anchor_host_ns: int = 0
+    cost_ns: int = 0
+
+    def is_done(self) -> bool:
+        if not self.events:
+            return True
+        if self.anchor is not None and not self.anchor.query():
+            return False
+        # In one stream the last mark comes last.
+        if len(self.streams) <= 1:
+            return bool(self.events[-1].query())
+        return all(e.query() for e in self.events)
+
+    def used_events(self) -> list[torch.cuda.Event]:
+        return [*(self.events or []), *([self.anchor] if self.anchor is not None else [])]
+
+    def resolve(self) -> ResolvedSample:
+        """Only when done. Reads each event's time once, whatever the number of phases."""
+        device_ns: list[int] | None = None
+        if self.events:
+            first = self.events[0]
+            offset = self.host_ns[0] if self.anchor is None else self.anchor_host_ns
+            base_ms = 0.0 if self.anchor is None else self.anchor.elapsed_time(first)
+            device_ns = [offset + int((base_ms + first.elapsed_time(e)) * 1e6) for e in self.events]
+        return ResolvedSample(self.step, self.host_ns, device_ns, self.anchor is not None, self.phases)
+
+
+@dataclass(frozen=True)
+class ResolvedSample:
+    step: int
+    host_ns: list[int]
+    # On the host's clock as well (by the anchor); None on jobs without GPU.
+    device_ns: list[int] | None
+    anchored: bool
+    phases: list[Phase]
+
+    def numbers(self, origin_ns: int) -> tuple[float, ...]:
+        """The values of this sample's records, in the order of `template`'s places."""
+        host, device, step = self.host_ns, self.device_ns, self.step
+        values: list[float] = []
+        if device is None:
+            for phase in self.phases:
+                begin = host[phase.begin]
+                values += (step, (host[phase.end] - begin) / 1e6, (begin - origin_ns) / 1e6)
+            return tuple(values)
+        for phase in self.phases:
+            begin, end = device[phase.begin], device[phase.end]
+            values += (
+                step,
+                (end - begin) / 1e6,
+                (begin - origin_ns) / 1e6,
+                (host[phase.end] - host[phase.begin]) / 1e6,
+            )
+            if self.anchored:
+                # The anchor is late by some µs, so a device that waits can seem ahead of the host.
+                values.append(max(0, end - host[phase.end]) / 1e6)
+        return tuple(values)
+
+    def shape(self) -> tuple[object, ...]:
+        """Samples of one shape differ in numbers only."""
+        return (self.device_ns is None, self.anchored, *[(p.name, p.micro) for p in self.phases])
+
+    def template(self, rank: int, run: str) -> str:
+        """The records as lines of JSON with places for the numbers."""
+        clock = "host" if self.device_ns is None else "gpu"
+        device = "" if self.device_ns is None else '"host_ms":%.4f,' + ('"lag_ms":%.4f,' if self.anchored else "")
+        rest = f'"clock":"{clock}","run":{run.replace("%", "%%")}'
+        return "".join(
+            f'{{"name":{p.name.replace("%", "%%")},"step":%d,"rank":{rank},"duration_ms":%.4f,"start_ms":%.4f,'
+            f'"micro":{p.micro},{device}{rest}}}\n'
+            for p in self.phases
+        )

@@ -1,0 +1,205 @@
+"""Writes the events file off the training thread. What cannot be written is counted, and the file stays whole."""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+import time
+from collections.abc import Callable
+from json import dumps
+from pathlib import Path
+from time import thread_time_ns
+
+from ..trouble import Trouble, describe
+from .budget import OverheadBudget
+from .sample import ResolvedSample
+
+# The header is written again in place when there is more to say, so it has room; JSON takes the spaces.
+HEADER_BYTES = 4096
+# What may wait for a disk that does not answer.
+MAX_WAITING = 256
+# Samples come in few shapes: a job whose steps all differ pays for building the text each time.
+MAX_TEMPLATES = 64
+LOOK_EVERY_S = 2.0
+
+Header = dict[str, object]
+
+
+class EventsWriter:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        rank: int,
+        run: str,
+        origin_ns: int,
+        header: Callable[[], Header],
+        trouble: Trouble,
+        budget: OverheadBudget,
+    ) -> None:
+        self.path = path
+        self.rows = 0
+        self._rank, self._run, self._origin_ns = rank, dumps(run), origin_ns
+        self._header, self._trouble, self._budget = header, trouble, budget
+        self._queue: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+        # Where this run's header is; None until it is written.
+        self._header_at: int | None = None
+        self._header_is_old = False
+        self._size = 0
+        self._fd = -1
+        self._inode = (-1, -1)
+        self._looked_at = 0.0
+        self._templates: dict[tuple[object, ...], str] = {}
+
+    def put(self, samples: list[ResolvedSample]) -> None:
+        """From the training thread: never waits."""
+        if self._queue.qsize() >= MAX_WAITING:
+            self._drop(samples, "the disk does not keep up, records are dropped")
+            return
+        self.submit(lambda: self._record(samples))
+
+    def refresh_header(self) -> None:
+        """There is something new to say: with the next records, or at the end."""
+        self._header_is_old = True
+
+    def submit(self, job: Callable[[], None]) -> None:
+        """Something else to be written off the training thread, in its turn."""
+        self._queue.put(job)
+        if self._thread is None:
+            thread = threading.Thread(target=self._work, name="whyslow-events", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError:  # the interpreter is shutting down; close() writes what is left
+                return
+            self._thread = thread
+
+    def close(self, timeout_s: float = 5.0) -> None:
+        if self.rows:
+            self.refresh_header()
+            self._queue.put(lambda: self._record([]))
+        self._queue.put(self._close_file)
+        self._queue.put(None)
+        if self._thread is None:
+            self._work()
+            return
+        self._thread.join(timeout_s)
+        if self._thread.is_alive():
+            self._trouble.warn("slow-disk", f"{self.path} could not be finished within {timeout_s:.0f} s")
+
+    def _work(self) -> None:
+        while True:
+            job = self._queue.get()
+            if job is None:
+                return
+            # A thread of ours must not die half-way, whatever it meets.
+            with self._trouble.guard("not-written", "writing"):
+                job()
+
+    def _record(self, samples: list[ResolvedSample]) -> None:
+        try:
+            # Only this takes the interpreter's lock; the system writes without it.
+            started = thread_time_ns()
+            text = "".join([self._text(sample) for sample in samples])
+            if samples:
+                cost = (thread_time_ns() - started) / len(samples)
+                self._budget.writing_ns += 0.2 * (cost - self._budget.writing_ns)
+            self._write(text.encode())
+            self.rows += sum(len(s.phases) for s in samples)
+        except Exception as error:
+            self._close_file()
+            self._drop(samples, f"cannot write {self.path}, records are dropped: {describe(error)}")
+
+    def _text(self, sample: ResolvedSample) -> str:
+        # Built by one call instead of one a field: this runs beside the training thread and holds up what it launches.
+        shape = sample.shape()
+        template = self._templates.get(shape)
+        if template is None:
+            if len(self._templates) >= MAX_TEMPLATES:
+                self._templates.clear()
+            template = self._templates[shape] = sample.template(self._rank, self._run)
+        return template % sample.numbers(self._origin_ns)
+
+    def _drop(self, samples: list[ResolvedSample], message: str) -> None:
+        self._trouble.warn("not-written", message)
+        self._trouble.count("records-dropped", sum(len(s.phases) for s in samples))
+
+    def _write(self, data: bytes) -> None:
+        self._open_file()
+        if self._header_at is None:
+            self._write_whole(self._header_line(), self._size)
+            self._header_at = self._size
+            self._size += HEADER_BYTES
+        elif self._header_is_old:
+            _pwrite_all(self._fd, self._header_line(), self._header_at)
+        self._header_is_old = False
+        if data:
+            self._write_whole(data, self._size)
+            self._size += len(data)
+
+    def _header_line(self) -> bytes:
+        return header_line(self._header())
+
+    def _open_file(self) -> None:
+        """Kept open; looked after now and then, for the directory may have been moved, removed or brought back."""
+        now = time.monotonic()
+        if self._fd >= 0 and now - self._looked_at < LOOK_EVERY_S:
+            return
+        self._looked_at = now
+        if self._fd >= 0:
+            if _is_same(self._fd, self.path):
+                return
+            self._close_file()
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        # Not O_APPEND: the header is written in place.
+        self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644)
+        self._find_place(self._fd)
+
+    def _close_file(self) -> None:
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+    def _find_place(self, fd: int) -> None:
+        """Behind what is there. An earlier run's torn last line is ended, so that ours begin on their own."""
+        status = os.fstat(fd)
+        if (status.st_dev, status.st_ino) == self._inode and status.st_size >= self._size:
+            return
+        self._inode = (status.st_dev, status.st_ino)
+        self._header_at = None
+        self._size = status.st_size
+        if self._size > 0 and os.pread(fd, 1, self._size - 1) != b"\n":
+            _pwrite_all(fd, b"\n", self._size)
+            self._size += 1
+
+    def _write_whole(self, data: bytes, at: int) -> None:
+        """All or nothing: half a record at the end of a full disk is taken back."""
+        try:
+            _pwrite_all(self._fd, data, at)
+        except OSError:
+            os.ftruncate(self._fd, at)
+            raise
+
+
+def header_line(header: Header) -> bytes:
+    text = dumps(header, separators=(",", ":"), default=str)
+    if len(text) >= HEADER_BYTES:
+        keep = ("whyslow", "run", "rank", "origin_ns")
+        text = dumps({key: header[key] for key in keep if key in header})[: HEADER_BYTES - 1]
+    return text.encode("ascii").ljust(HEADER_BYTES - 1) + b"\n"
+
+
+def _is_same(fd: int, path: Path) -> bool:
+    try:
+        there = os.stat(path)
+    except OSError:
+        return False
+    return os.path.samestat(os.fstat(fd), there)
+
+
+def _pwrite_all(fd: int, data: bytes, at: int) -> None:
+    view = memoryview(data)
+    while view:
+        written = os.pwrite(fd, view, at)
+        view, at = view[written:], at + written

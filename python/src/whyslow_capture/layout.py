@@ -1,0 +1,50 @@
+"""Names that readers of the files rely on: phases, files, folders."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+DATA_WAIT = "data_wait"
+HOST_TO_DEVICE = "host_to_device"
+FORWARD = "forward"
+BACKWARD = "backward"
+OPTIMIZER = "optimizer"
+TRAINING_STEP = "training_step"
+TRAINING_METRICS = "training_metrics"
+
+FORMAT = 1
+"""Version of the files, under the key ``whyslow`` of each header."""
+
+
+def collective(kind: str) -> str:
+    return f"collective:{kind}"
+
+
+def run_file(out: Path) -> Path:
+    return out / "run.json"
+
+
+def rank_file(out: Path, rank: int) -> Path:
+    return out / "ranks" / f"rank_{rank}.json"
+
+
+def events_file(out: Path, rank: int) -> Path:
+    return out / "cuda_event_profiler" / f"cuda_events_rank_{rank}.jsonl"
+
+
+def trace_dir(out: Path, step: int) -> Path:
+    return out / "traces" / f"step_{step}"
+
+
+def trace_name(rank: int, coordinates: tuple[int, ...], suffix: str) -> str:
+    """``suffix`` is ``.json.gz`` or ``.tar.gz``. Without a mesh the rank is its own coordinate."""
+    coord = "-".join(str(c) for c in coordinates or (rank,))
+    return f"rank-{rank}-coord-{coord}-trace{suffix}"
+
+
+def telemetry_dir(out: Path) -> Path:
+    return out / "telemetry"
+
+
+def control_dir(out: Path) -> Path:
+    return out / "control"

@@ -1,0 +1,86 @@
+"""``run.json`` and ``ranks/rank_<r>.json``: what a reader must know about the job beside the measurements."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from dataclasses import asdict
+from pathlib import Path
+
+import torch
+
+from . import process
+from ._version import VERSION
+from .config import CaptureConfig
+from .layout import FORMAT
+
+Anchor = dict[str, object]
+
+# Anchors of long jobs: the first, and the newest ones.
+MAX_ANCHORS = 16
+# axis name -> (size, coordinate of this rank)
+Mesh = dict[str, tuple[int, int]]
+
+
+def anchor(at: str) -> Anchor:
+    """The wall clock and the monotonic one at one moment. Start times in the log count from a monotonic time."""
+    before = time.perf_counter_ns()
+    wall = time.time_ns()
+    after = time.perf_counter_ns()
+    return {"at": at, "wall_ns": wall, "monotonic_ns": (before + after) // 2}
+
+
+def keep_anchor(anchors: list[Anchor], new: Anchor) -> None:
+    anchors.append(new)
+    if len(anchors) > MAX_ANCHORS:
+        del anchors[1]
+
+
+def run_manifest(config: CaptureConfig, run: str, mesh: Mesh | None, started_ns: int) -> dict[str, object]:
+    return {
+        "whyslow": FORMAT,
+        "run": run,
+        "world_size": process.world_size(),
+        "mesh": None if mesh is None else {"axes": list(mesh), "sizes": [size for size, _ in mesh.values()]},
+        "schedule": asdict(config),
+        "versions": {
+            "whyslow_capture": VERSION,
+            "torch": str(torch.__version__),
+            "cuda": torch.version.cuda,
+            "hip": getattr(torch.version, "hip", None),
+            "python": sys.version.split()[0],
+        },
+        "command": sys.argv[:64],
+        "started_ns": started_ns,
+    }
+
+
+def rank_manifest(
+    run: str, rank: int, mesh: Mesh | None, anchors: list[Anchor], extra: dict[str, object]
+) -> dict[str, object]:
+    return {
+        "whyslow": FORMAT,
+        "run": run,
+        "rank": rank,
+        "local_rank": process.local_rank(),
+        "host": process.host(),
+        "pid": os.getpid(),
+        "device": process.device(),
+        "coordinates": None if mesh is None else {axis: coordinate for axis, (_, coordinate) in mesh.items()},
+        "anchors": anchors,
+        **extra,
+    }
+
+
+def write_atomically(path: Path, content: dict[str, object]) -> None:
+    """A reader sees the old file or the new one, never half of one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
+    try:
+        partial.write_text(json.dumps(content, indent=1, default=str) + "\n")
+        os.replace(partial, path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,328 @@
+"""One capture in one process: ties steps, phases, profiler windows and files together."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import time
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, TypeVar
+
+from . import layout, manifest, process
+from .config import CaptureConfig
+from .events.budget import OverheadBudget
+from .events.recorder import Recorder
+from .events.writer import EventsWriter
+from .trouble import Trouble
+
+if TYPE_CHECKING:
+    from .trace.tier import TraceTier
+
+Batch = TypeVar("Batch")
+
+# Manifests tell how the run is going; more often nobody looks.
+MANIFEST_EVERY_S = 20.0
+# Each hand-over to the writing thread costs the training thread some 0.1 ms on a slow host.
+FLUSH_AT_MOST_EVERY_S = 0.25
+# What close() waits for the device, for the disk and for traces being compressed.
+DRAIN_S, WRITE_S, TRACE_S = 2.0, 5.0, 120.0
+
+
+class PhaseContext:
+    """`with cap.phase(name)`. One object a name: a loop makes none."""
+
+    __slots__ = ("_name", "_recorder")
+
+    def __init__(self, recorder: Recorder, name: str) -> None:
+        self._recorder, self._name = recorder, name
+
+    def __enter__(self) -> None:
+        self._recorder.begin(self._name)
+
+    def __exit__(self, *_: object) -> None:
+        self._recorder.end(self._name)
+
+
+class Capture:
+    def __init__(self, config: CaptureConfig, trouble: Trouble | None = None) -> None:
+        self.config = config
+        self.out = Path(config.out).expanduser().absolute()
+        self.run = run_id(config)
+        self.rank = process.rank()
+        self.trouble = trouble or Trouble()
+        self.budget = OverheadBudget(config.record_every_n_steps, config.max_overhead)
+        self.recorder = Recorder(
+            self.budget,
+            self.trouble,
+            first_step=config.resume_step,
+            start=config.start_step,
+            end=config.end_step,
+        )
+        self.trace: TraceTier | None = None
+        self.mesh: manifest.Mesh | None = None
+        self._pid = os.getpid()
+        self._anchors = [manifest.anchor("start")]
+        self._phases: dict[str, PhaseContext] = {}
+        self._writer: EventsWriter | None = None
+        self._flushed_at = config.resume_step
+        self._flushed_s = 0.0
+        self._stated_stride = self.budget.stride
+        self._manifest_at = 0.0
+        self._uninstall: Callable[[], None] | None = None
+        self._closed = False
+        self._steps_are_manual = True
+
+    # -- life --------------------------------------------------------------------------------------------------------
+
+    def open(self, steps: str = "manual") -> Capture:
+        """`steps`: "manual" where step() is called by the job, "optimizer" where every optimizer step is one."""
+        self._steps_are_manual = steps == "manual"
+        with self.trouble.guard("open", "starting"):
+            if self.config.auto_phases:
+                from .hooks import install
+
+                self._uninstall = install(self, steps=steps)
+            atexit.register(self.close)
+            self.recorder.enabled = self._records_here()
+            self.recorder.start_step()
+            # The end of the first step is waited for in any case: then the job's rank is known.
+            self.recorder.quiet_until = 0
+        return self
+
+    def __enter__(self) -> Capture:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Writes what there is and lets go of everything. May be called twice, and in a forked child does nothing."""
+        if self._closed or os.getpid() != self._pid:
+            return
+        self._closed = True
+        atexit.unregister(self.close)
+        with self.trouble.guard("close", "finishing"):
+            if self._uninstall is not None:
+                self._uninstall()
+        with self.trouble.guard("close", "finishing"):
+            self.recorder.abandon_step()
+            self.recorder.enabled = False
+            if self.trace is not None:
+                self.trace.close(TRACE_S)
+        with self.trouble.guard("close", "finishing"):
+            self._finish_files()
+
+    def _finish_files(self) -> None:
+        samples = self.recorder.drain(DRAIN_S)
+        writer = self._writer
+        if writer is None:  # not one whole step: nothing is left behind
+            return
+        manifest.keep_anchor(self._anchors, manifest.anchor("end"))
+        if samples and self._records_here():
+            writer.put(samples)
+        writer.submit(self._write_rank_manifest)
+        writer.close(WRITE_S)
+
+    def forget(self) -> None:
+        """In a forked child: it is not the training process, and what is open belongs to the parent."""
+        self._closed = True
+        self.recorder.forget()
+        if self.trace is not None:
+            self.trace.after_fork_in_child()
+
+    # -- steps and phases --------------------------------------------------------------------------------------------
+
+    def manual_steps(self) -> None:
+        """The job calls step() itself from now on: the optimizer no longer ends steps."""
+        self._steps_are_manual = True
+
+    def optimizer_step(self) -> None:
+        """From the optimizer's hook, once an iteration."""
+        if not self._steps_are_manual:
+            self.step()
+
+    def step(self, number: int | None = None) -> None:
+        """The training step has ended (its number, if the job keeps count itself)."""
+        recorder = self.recorder
+        upcoming = (recorder.current_step if number is None else number) + 1
+        if upcoming < recorder.quiet_until and (self.trace is None or upcoming < self.trace.quiet_until):
+            recorder.current_step = upcoming
+            recorder.micro = 0
+            return
+        if self._closed:
+            return
+        try:
+            self._step(number)
+        except Exception as error:
+            recorder.abandon_step()
+            self.trouble.warn("step", f"recording a step failed, training goes on: {error!r}")
+
+    def _step(self, number: int | None) -> None:
+        recorder = self.recorder
+        upcoming = recorder.finish_step(number)
+        if self._writer is None:
+            self._settle()
+        elif upcoming - self._flushed_at >= self.config.flush_every_n_steps:
+            self._flush()
+            self._flushed_at = upcoming
+        trace = self.trace
+        if trace is not None:
+            trace.begin_step(upcoming)
+        recorder.start_step(
+            undisturbed=trace is None or not trace.busy,
+            flush_at=self._flushed_at + self.config.flush_every_n_steps if recorder.has_resolved else None,
+        )
+
+    def phase(self, name: str) -> PhaseContext:
+        found = self._phases.get(name)
+        if found is None:
+            found = self._phases[name] = PhaseContext(self.recorder, str(name))
+        return found
+
+    def data(self, loader: Iterable[Batch]) -> Iterator[Batch]:
+        """Times the wait for each batch of any iterable. A DataLoader is timed without this."""
+        recorder = self.recorder
+        iterator = iter(loader)
+        while True:
+            recorder.begin(layout.DATA_WAIT)
+            try:
+                batch = next(iterator)
+            except StopIteration:
+                return
+            finally:
+                recorder.end(layout.DATA_WAIT)
+            yield batch
+
+    def micro_step(self) -> None:
+        """The next micro-batch of the same step begins."""
+        self.recorder.next_micro()
+
+    def to_device(self, batch: Batch, device: object) -> Batch:
+        from .copies import to_device
+
+        return to_device(batch, device)  # type: ignore[arg-type]
+
+    def step_callback(self, target: str) -> Callable[[], None] | None:
+        """To be called at the end of each step of `target`; None when nobody wants to know."""
+        if self._closed:
+            return None
+        if self.trace is None:
+            with self.trouble.guard("trace", "setting up profiler windows"):
+                self.trace = self._make_trace()
+        return None if self.trace is None else self.trace.step_callback(target)
+
+    def set_mesh(self, mesh: object) -> None:
+        """A DeviceMesh, or {axis: (size, this rank's coordinate)}: traces are named by it."""
+        from .trace.mesh import mesh_of
+
+        self.mesh = mesh_of(mesh)
+        if self._writer is not None:
+            self._writer.submit(self._write_run_manifest)
+            self._writer.submit(self._write_rank_manifest)
+
+    # -- files -------------------------------------------------------------------------------------------------------
+
+    def _records_here(self) -> bool:
+        ranks = self.config.ranks
+        return ranks is None or self.rank in ranks
+
+    def _settle(self) -> None:
+        """After the first step the job has a rank for certain, and has shown that it trains."""
+        self.rank = process.rank()
+        self.recorder.enabled = self._records_here()
+        self._writer = EventsWriter(
+            layout.events_file(self.out, self.rank),
+            rank=self.rank,
+            run=self.run,
+            origin_ns=self._origin_ns,
+            header=self._header,
+            trouble=self.trouble,
+            budget=self.budget,
+        )
+        if self.trace is None:
+            with self.trouble.guard("trace", "setting up profiler windows"):
+                self.trace = self._make_trace()
+        self._writer.submit(self._write_run_manifest)
+        self._writer.submit(self._write_rank_manifest)
+        self._manifest_at = time.monotonic()
+
+    def _make_trace(self) -> TraceTier:
+        from .trace.tier import TraceTier
+
+        return TraceTier(
+            self.config,
+            rank=process.rank(),
+            world=process.world_size(),
+            out=self.out,
+            trouble=self.trouble,
+            coordinates=lambda: tuple(c for _, c in (self.mesh or {}).values()),
+            recorder_watch_setter=self.recorder.set_watch,
+        )
+
+    def _flush(self) -> None:
+        now = time.monotonic()
+        writer = self._writer
+        if writer is None or now - self._flushed_s < FLUSH_AT_MOST_EVERY_S:
+            return
+        self._flushed_s = now
+        samples = self.recorder.take_resolved()
+        if samples:
+            if not self._records_here():
+                return  # the first step was recorded before the rank was known
+            writer.put(samples)
+        if self.budget.stride != self._stated_stride:
+            self._stated_stride = self.budget.stride
+            writer.refresh_header()
+        if now - self._manifest_at > MANIFEST_EVERY_S:
+            self._manifest_at = now
+            manifest.keep_anchor(self._anchors, manifest.anchor("flush"))
+            writer.submit(self._write_rank_manifest)
+
+    @property
+    def _origin_ns(self) -> int:
+        return int(str(self._anchors[0]["monotonic_ns"]))
+
+    def _header(self) -> dict[str, object]:
+        return {
+            "whyslow": layout.FORMAT,
+            "run": self.run,
+            "rank": self.rank,
+            "world_size": process.world_size(),
+            "origin_ns": self._origin_ns,
+            "anchors": self._anchors,
+            "record_every_n_steps": self.config.record_every_n_steps,
+            "stride": self.budget.stride,
+            "overhead": self.budget.summary(),
+            "dropped": dict(self.trouble.counts),
+        }
+
+    def _write_run_manifest(self) -> None:
+        if self.rank == 0:
+            started = int(str(self._anchors[0]["wall_ns"]))
+            content = manifest.run_manifest(self.config, self.run, self.mesh, started)
+            manifest.write_atomically(layout.run_file(self.out), content)
+
+    def _write_rank_manifest(self) -> None:
+        extra: dict[str, object] = {
+            "steps": self.recorder.current_step,
+            "overhead": self.budget.summary(),
+            "dropped": dict(self.trouble.counts),
+        }
+        if self.trace is not None:
+            extra["trace"] = self.trace.summary()
+        content = manifest.rank_manifest(self.run, self.rank, self.mesh, self._anchors, extra)
+        manifest.write_atomically(layout.rank_file(self.out, self.rank), content)
+
+
+def run_id(config: CaptureConfig) -> str:
+    """The same on all ranks where a launcher gives one. A restart after a failure is a run of its own."""
+    base = config.run or os.environ.get("TORCHELASTIC_RUN_ID") or ""
+    if base in ("", "none"):
+        base = uuid.uuid4().hex[:12]
+    restart = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+    return base if restart in ("", "0") else f"{base}.{restart}"

@@ -1,0 +1,51 @@
+"""Shared by the tests: a capture without hooks, its files, programs run in processes of their own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+from whyslow_capture import layout
+from whyslow_capture.config import CaptureConfig
+from whyslow_capture.session import Capture
+
+SRC = Path(__file__).resolve().parents[1] / "src"
+
+
+def make(out: Path, **config: Any) -> Capture:
+    """Phases by hand, and no budget: on a busy machine it would sample less."""
+    given = {"auto_phases": False, "max_overhead": 1e9, **config}
+    return Capture(CaptureConfig(out=str(out), **given)).open()
+
+
+def lines_of(out: Path, rank: int = 0) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in layout.events_file(out, rank).read_text().splitlines()]
+
+
+def records_of(out: Path, rank: int = 0) -> list[dict[str, Any]]:
+    return [line for line in lines_of(out, rank) if "whyslow" not in line]
+
+
+def header_of(out: Path, rank: int = 0) -> dict[str, Any]:
+    return lines_of(out, rank)[0]
+
+
+def run_program(
+    source: str, *arguments: object, check: bool = True, env: dict[str, str] | None = None, timeout: float = 120
+) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(SRC), "OMP_NUM_THREADS": "1", **(env or {})}
+    result = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(source), *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=timeout,
+    )
+    if check and result.returncode != 0:
+        raise AssertionError(f"exit {result.returncode}\n{result.stdout}\n{result.stderr}")
+    return result

@@ -1,0 +1,289 @@
+"""What may go wrong around the events file: the training goes on, one warning, the file stays readable."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from support import SRC, lines_of, make, records_of, run_program
+
+from whyslow_capture import layout
+
+LOOP = f"""
+    import sys, time
+    sys.path.insert(0, {str(Path(__file__).parent)!r})
+    from support import make
+    from pathlib import Path
+    cap = make(Path(sys.argv[1]), record_every_n_steps=1, flush_every_n_steps=1)
+"""
+
+
+def one_warning(stderr: str, about: str) -> None:
+    lines = [line for line in stderr.splitlines() if line.startswith("whyslow_capture")]
+    assert len(lines) == 1, stderr
+    assert about in lines[0]
+
+
+def test_killed_with_sigkill_the_file_is_whole_to_the_last_record(tmp_path: Path) -> None:
+    program = (
+        LOOP
+        + """
+    for i in range(100000):
+        with cap.phase("forward"):
+            time.sleep(0.001)
+        cap.step()
+        if i == 400:
+            print("far enough", flush=True)
+    """
+    )
+    import textwrap
+
+    process = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(program), str(tmp_path)],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(SRC)},
+    )
+    assert process.stdout is not None
+    process.stdout.readline()
+    process.send_signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    steps = [r["step"] for r in records_of(tmp_path)]  # every line parses
+    assert len(set(steps)) > 100
+    manifest = json.loads(layout.rank_file(tmp_path, 0).read_text())
+    assert manifest["pid"] == process.pid
+
+
+def test_a_torn_last_line_of_an_earlier_run_is_left_behind(tmp_path: Path) -> None:
+    path = layout.events_file(tmp_path, 0)
+    path.parent.mkdir(parents=True)
+    path.write_text('{"name":"forward","step":3,"rank":0,"dura')
+    with make(tmp_path, record_every_n_steps=1) as cap:
+        cap.step()
+    torn, header, record = path.read_text().splitlines()
+    assert torn.endswith("dura")
+    assert "whyslow" in json.loads(header)
+    assert json.loads(record)["name"] == "training_step"
+
+
+def test_a_second_run_is_appended_under_its_own_header(tmp_path: Path) -> None:
+    for run in ("first", "second"):
+        with make(tmp_path, record_every_n_steps=1, run=run) as cap:
+            cap.step()
+    lines = lines_of(tmp_path)
+    assert [(line["run"], "whyslow" in line) for line in lines] == [
+        ("first", True),
+        ("first", False),
+        ("second", True),
+        ("second", False),
+    ]
+
+
+def test_disk_full_for_real(tmp_path: Path) -> None:
+    small = tmp_path / "small"
+    small.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=48k", "tmpfs", str(small)], capture_output=True)
+    if mounted.returncode != 0:
+        # Without the right to mount: the same through a limit on the size of files.
+        limit_file_size(tmp_path)
+        return
+    try:
+        program = (
+            LOOP
+            + """
+    for i in range(1200):
+        with cap.phase("forward"):
+            pass
+        cap.step()
+        if i % 200 == 0:
+            time.sleep(0.26)  # several writes, not one
+    cap.close()
+    print(cap.recorder.current_step, cap.trouble.counts["records-dropped"])
+    """
+        )
+        result = run_program(program, small / "out")
+        steps, dropped = map(int, result.stdout.split())
+        assert steps == 1200
+        assert dropped > 0
+        assert result.stderr.count("No space left") == 1
+        rows = records_of(small / "out")  # every line parses
+        assert rows
+        assert len(rows) + dropped == 2 * 1200
+    finally:
+        subprocess.run(["umount", str(small)], check=True)
+
+
+def limit_file_size(tmp_path: Path) -> None:
+    program = (
+        LOOP
+        + """
+    import resource, signal
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))
+    for i in range(1200):
+        with cap.phase("forward"):
+            pass
+        cap.step()
+        if i % 200 == 0:
+            time.sleep(0.26)
+    cap.close()
+    print(cap.recorder.current_step, cap.trouble.counts["records-dropped"])
+    """
+    )
+    out = tmp_path / "limited"
+    result = run_program(program, out)
+    steps, dropped = map(int, result.stdout.split())
+    assert steps == 1200
+    assert dropped > 0
+    one_warning(result.stderr, "File too large")
+    assert len(records_of(out)) + dropped == 2 * 1200
+
+
+def test_a_limit_on_file_sizes(tmp_path: Path) -> None:
+    assert resource.RLIMIT_FSIZE
+    limit_file_size(tmp_path)
+
+
+def test_a_directory_that_cannot_be_made(tmp_path: Path) -> None:
+    # Below a regular file nothing can be made, not even by root.
+    (tmp_path / "file").write_text("")
+    program = (
+        LOOP
+        + """
+    for _ in range(50):
+        cap.step()
+    cap.close()
+    print(cap.recorder.current_step)
+    """
+    )
+    result = run_program(program, tmp_path / "file" / "out")
+    assert result.stdout.strip() == "50"
+    one_warning(result.stderr, "Not a directory")
+    assert "Traceback" not in result.stderr
+
+
+def test_a_directory_that_vanishes_and_is_made_again(tmp_path: Path) -> None:
+    import shutil
+
+    out = tmp_path / "out"
+    cap = make(out, record_every_n_steps=1, flush_every_n_steps=1)
+    for round_ in range(3):
+        for _ in range(20):
+            cap.step()
+        time.sleep(0.3)
+        cap.step()
+        time.sleep(0.2)
+        if round_ == 0:
+            shutil.rmtree(out)
+            time.sleep(2.1)  # it looks after its file every 2 s
+    cap.close()
+    rows = records_of(out)
+    assert lines_of(out)[0]["whyslow"] == 1
+    assert {r["step"] for r in rows} >= set(range(45, 60))
+
+
+def test_a_stuck_disk_does_not_stop_the_training(tmp_path: Path) -> None:
+    # Opening a FIFO that nobody reads waits for ever, as a dead network disk does.
+    path = layout.events_file(tmp_path, 0)
+    path.parent.mkdir(parents=True)
+    os.mkfifo(path)
+    program = (
+        LOOP
+        + """
+    import whyslow_capture.session as session, os
+    session.WRITE_S = 0.5
+    real = os.open
+    def waiting(path, flags, *rest, **more):
+        if str(path).endswith("jsonl"):
+            flags = flags & ~os.O_RDWR | os.O_WRONLY
+        return real(path, flags, *rest, **more)
+    os.open = waiting
+    began = time.monotonic()
+    for _ in range(2000):
+        cap.step()
+    took = time.monotonic() - began
+    cap.close()
+    print(took, time.monotonic() - began)
+    """
+    )
+    result = run_program(program, tmp_path, timeout=30)
+    took, whole = map(float, result.stdout.split())
+    assert took < 5
+    assert whole < 8
+    one_warning(result.stderr, "could not be finished")
+
+
+def test_a_forked_child_writes_nothing_and_the_parent_goes_on(tmp_path: Path) -> None:
+    cap = make(tmp_path, record_every_n_steps=1, flush_every_n_steps=1)
+    for _ in range(5):
+        cap.step()
+    pid = os.fork()
+    if pid == 0:
+        code = 0
+        try:
+            for _ in range(50):
+                with cap.phase("child"):
+                    pass
+                cap.step()
+            cap.close()
+        except BaseException:
+            code = 1
+        os._exit(code)
+    assert os.waitpid(pid, 0)[1] == 0
+    for _ in range(5):
+        cap.step()
+    cap.close()
+    rows = records_of(tmp_path)
+    assert {r["name"] for r in rows} == {"training_step"}
+    assert [r["step"] for r in rows] == list(range(10))
+
+
+def test_the_end_of_the_interpreter_flushes(tmp_path: Path) -> None:
+    run_program(
+        LOOP
+        + """
+    for _ in range(7):
+        cap.step()
+    raise SystemExit(0)
+    """,
+        tmp_path,
+    )
+    assert [r["step"] for r in records_of(tmp_path)] == list(range(7))
+
+
+def test_a_crash_keeps_its_exit_code_and_traceback_and_what_was_recorded(tmp_path: Path) -> None:
+    result = run_program(
+        LOOP
+        + """
+    for _ in range(7):
+        cap.step()
+    raise RuntimeError("theirs")
+    """,
+        tmp_path,
+        check=False,
+    )
+    assert result.returncode == 1
+    assert result.stderr.rstrip().endswith("RuntimeError: theirs")
+    assert len(records_of(tmp_path)) == 7
+
+
+def test_a_job_that_never_steps_leaves_nothing(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with make(out):
+        pass
+    assert not out.exists()
+
+
+def test_a_bug_of_ours_in_a_step_does_not_reach_the_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cap = make(tmp_path, record_every_n_steps=1)
+    cap.recorder.finish_step = None  # type: ignore[assignment, method-assign]
+    for _ in range(20):
+        cap.step()
+    cap.close()
+    one_warning(capsys.readouterr().err, "recording a step failed")

@@ -1,0 +1,215 @@
+"""Which steps are recorded and what their records say."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+from support import header_of, lines_of, make, records_of
+
+from whyslow_capture import layout
+from whyslow_capture.events.budget import OverheadBudget
+from whyslow_capture.events.recorder import Recorder
+from whyslow_capture.trouble import Trouble
+
+PHASES = ("host_to_device", "training_metrics")
+
+
+def train(capture: object, steps: int) -> None:
+    for _ in range(steps):
+        for name in PHASES:
+            with capture.phase(name):  # type: ignore[attr-defined]
+                pass
+        capture.step()  # type: ignore[attr-defined]
+
+
+def steps_recorded(out: Path) -> list[int]:
+    return [r["step"] for r in records_of(out) if r["name"] == "training_step"]
+
+
+def test_900_steps_of_3_phases_one_in_ten_are_270_rows(tmp_path: Path) -> None:
+    # The seed's volume: 8 ranks · 90 · 3 = 2,160 rows.
+    with make(tmp_path) as cap:
+        train(cap, 900)
+    rows = records_of(tmp_path)
+    assert len(rows) == 90 * 3 == 2160 / 8
+    assert steps_recorded(tmp_path) == list(range(0, 900, 10))
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        ({"record_every_n_steps": 1}, list(range(12))),
+        ({"record_every_n_steps": 5}, [0, 5, 10]),
+        ({"record_every_n_steps": 4, "start_step": 3}, [3, 7, 11]),
+        ({"record_every_n_steps": 2, "start_step": 2, "end_step": 6}, [2, 4, 6]),
+        ({"record_every_n_steps": 2, "resume_step": 101}, [102, 104, 106, 108, 110, 112]),
+        ({"ranks": (1, 2)}, None),
+        ({"ranks": (0,)}, [0, 10]),
+    ],
+)
+def test_start_end_every_ranks_and_resume(
+    tmp_path: Path, config: dict[str, object], expected: list[int] | None
+) -> None:
+    with make(tmp_path, **config) as cap:
+        train(cap, 12)
+    if expected is None:
+        assert not layout.events_file(tmp_path, 0).exists()
+        assert layout.rank_file(tmp_path, 0).exists(), "the rank is still described"
+    else:
+        assert steps_recorded(tmp_path) == expected
+
+
+def test_records_have_the_fields_of_the_contract(tmp_path: Path) -> None:
+    with make(tmp_path, record_every_n_steps=1, run='odd "name" % of a run') as cap:
+        for micro in range(2):
+            with cap.phase("forward"):
+                time.sleep(0.003)
+            if micro == 0:
+                cap.micro_step()
+        with cap.phase('rollout "x" %s'):
+            time.sleep(0.002)
+        cap.step()
+    first, *rest = lines_of(tmp_path)
+    assert first["whyslow"] == 1
+    assert first["run"] == 'odd "name" % of a run'
+    assert first["anchors"][0]["at"] == "start"
+    assert first["anchors"][-1]["at"] == "end"
+    assert {r["name"] for r in rest} == {"forward", 'rollout "x" %s', "training_step"}
+    assert [(r["micro"]) for r in rest if r["name"] == "forward"] == [0, 1]
+    for record in rest:
+        assert record["clock"] == "host"
+        assert record["rank"] == 0
+        assert record["run"] == first["run"]
+    forward = rest[0]
+    assert 2.9 < forward["duration_ms"] < 30
+    whole = rest[-1]
+    assert whole["start_ms"] <= forward["start_ms"]
+    assert whole["duration_ms"] >= sum(r["duration_ms"] for r in rest[:-1])
+
+
+def test_step_numbers_of_the_job_win(tmp_path: Path) -> None:
+    with make(tmp_path, record_every_n_steps=5) as cap:
+        for number in (100, 101, 102, 103, 104, 105, 106):
+            with cap.phase("forward"):
+                pass
+            cap.step(number)
+    # Step 0 was being recorded when the job said that it was number 100.
+    assert steps_recorded(tmp_path) == [100, 105]
+
+
+def test_phases_nest_and_what_is_left_open_is_dropped(tmp_path: Path) -> None:
+    with make(tmp_path, record_every_n_steps=1) as cap:
+        with cap.phase("outer"), cap.phase("inner"), cap.phase("outer"):
+            time.sleep(0.001)
+        cap.recorder.begin("never-ended")
+        cap.recorder.end("never-begun")
+        cap.step()
+        cap.step()
+    assert sorted(r["name"] for r in records_of(tmp_path) if r["step"] == 0) == ["inner", "outer", "training_step"]
+
+
+def test_an_exception_in_a_phase_passes_and_closes_it(tmp_path: Path) -> None:
+    with make(tmp_path, record_every_n_steps=1) as cap:
+        with pytest.raises(KeyError, match="theirs"), cap.phase("forward"):
+            raise KeyError("theirs")
+        cap.step()
+    assert "forward" in {r["name"] for r in records_of(tmp_path)}
+
+
+def test_data_times_any_iterable(tmp_path: Path) -> None:
+    def slow() -> object:
+        for i in range(4):
+            time.sleep(0.005)
+            yield i
+
+    with make(tmp_path, record_every_n_steps=1) as cap:
+        seen = []
+        for item in cap.data(slow()):  # type: ignore[arg-type]
+            seen.append(item)
+            cap.step()
+    assert seen == [0, 1, 2, 3]
+    waits = [r["duration_ms"] for r in records_of(tmp_path) if r["name"] == "data_wait"]
+    assert len(waits) == 4
+    assert min(waits) > 4.9
+
+
+class TestBudget:
+    def test_stretches_by_powers_of_two_until_it_is_cheap_enough(self) -> None:
+        budget = OverheadBudget(every=10, max_overhead=0.005)
+        step_ns, cost_ns, step = 3_000_000, 200_000, 0
+        for _ in range(40):
+            budget.note_pace(step_ns)
+            budget.note_sample(step, cost_ns)
+            step += budget.stride
+        assert budget.stride in (20, 40)
+        assert budget.overhead() is not None
+        assert cost_ns / budget.stride / step_ns <= 0.005
+        assert budget.summary()["stretched"] is True
+
+    def test_comes_back_when_steps_get_longer(self) -> None:
+        budget = OverheadBudget(every=10, max_overhead=0.005)
+        for pace, cost in ((1_000_000, 200_000), (100_000_000, 200_000)):
+            for step in range(60):
+                budget.note_pace(pace)
+                budget.note_sample(step, cost)
+        assert budget.stride == 10
+
+    def test_cheap_capture_is_left_alone(self) -> None:
+        budget = OverheadBudget(every=10, max_overhead=0.005)
+        for step in range(100):
+            budget.note_pace(30_000_000)
+            budget.note_sample(step, 150_000)
+        assert budget.history == []
+
+    def test_sparser_ranks_record_a_subset(self) -> None:
+        dense, sparse = OverheadBudget(10, 1), OverheadBudget(10, 1)
+        sparse.stretch = 8
+        due = [n for n in range(1000) if sparse.until_due(n) == 0]
+        assert due
+        assert all(dense.until_due(n) == 0 for n in due)
+
+    def test_holds_in_a_real_loop(self, tmp_path: Path) -> None:
+        with make(tmp_path, max_overhead=0.005, record_every_n_steps=1) as cap:
+            for _ in range(1500):
+                for name in PHASES:
+                    with cap.phase(name):
+                        pass
+                time.sleep(0.0005)
+                cap.step()
+        header = header_of(tmp_path)
+        assert header["stride"] > 1
+        assert header["overhead"]["stretched"] is True
+        assert header["overhead"]["measured"] <= 0.005
+        assert header["overhead"]["changes"][0][1] == 2
+
+
+def test_marks_close_together_are_one_but_a_phase_keeps_its_own_end() -> None:
+    recorder = Recorder(OverheadBudget(1, 1.0), Trouble())
+    recorder.start_step()
+    for name in ("a", "b"):
+        recorder.begin(name)
+        recorder.end(name)
+    recorder.finish_step()
+    (sample,) = recorder.take_resolved()
+    # Step begin = a's begin, a's end = b's begin, b's end, and the step's end where it came at once.
+    assert 3 <= len(sample.host_ns) <= 4
+    for phase in sample.phases:
+        assert phase.end > phase.begin
+
+
+def test_other_threads_are_not_the_training_loop(tmp_path: Path) -> None:
+    import threading
+
+    with make(tmp_path, record_every_n_steps=1) as cap:
+
+        def elsewhere() -> None:
+            with cap.phase("elsewhere"):
+                pass
+
+        thread = threading.Thread(target=elsewhere)
+        thread.start()
+        thread.join()
+        cap.step()
+    assert {r["name"] for r in records_of(tmp_path)} == {"training_step"}
