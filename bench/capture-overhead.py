@@ -34,7 +34,7 @@ class Job:
         if bound == "gpu":
             width, depth, batch = 4096, 4, 2048
         else:
-            width, depth, batch = 256, 24, 64
+            width, depth, batch = 256, 12, 64
         layers: list[torch.nn.Module] = []
         for _ in range(depth):
             layers += [torch.nn.Linear(width, width), torch.nn.GELU()]
@@ -180,7 +180,7 @@ def interval(values: list[float]) -> tuple[float, float, float]:
     return statistics.median(values), draws[25], draws[974]
 
 
-def measure(title: str, job: Job, rounds: int, steps: int, auto: bool) -> dict[str, object]:
+def measure(title: str, job: Job, rounds: int, steps: int, options: argparse.Namespace) -> dict[str, object]:
     ours = Ours()
     every = Ours(record_every_n_steps=1, max_overhead=1.0)
     variants: dict[str, Callable[[Job, int], float]] = {
@@ -191,9 +191,11 @@ def measure(title: str, job: Job, rounds: int, steps: int, auto: bool) -> dict[s
         "whyslow, defaults, 7 phases": ours,
         "whyslow, every step, no budget, 7 phases": every,
     }
-    automatic = Ours(auto=True) if auto else None
+    automatic = Ours(auto=True) if options.auto else None
     if automatic is not None:
         variants["whyslow, defaults, automatic phases"] = automatic
+    if options.few:
+        variants = {name: run for name, run in variants.items() if name.startswith("off") or "defaults" in name}
     for run in variants.values():
         run(job, steps)
     # Time for the budget to settle before it is judged.
@@ -229,13 +231,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=40)
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--few", action="store_true", help="only off and the defaults: for narrow intervals")
+    parser.add_argument("--only", default="", help="jobs whose title contains this")
     parser.add_argument("--auto", action="store_true", help="also measure automatic phases")
     options = parser.parse_args()
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, {time.strftime('%Y-%m-%d')}")
+    jobs = (
+        ("3 ms, GPU-bound", 3, "gpu", options.rounds, 50),
+        ("3 ms, host-bound", 3, "host", options.rounds, 50),
+        ("30 ms, GPU-bound", 30, "gpu", max(10, options.rounds // 4), 30),
+    )
     results = {
-        "3 ms, GPU-bound": measure("3 ms, GPU-bound", Job(3, "gpu"), options.rounds, 100, options.auto),
-        "3 ms, host-bound": measure("3 ms, host-bound", Job(3, "host"), options.rounds, 100, options.auto),
-        "30 ms, GPU-bound": measure("30 ms, GPU-bound", Job(30, "gpu"), max(10, options.rounds // 4), 30, options.auto),
+        title: measure(title, Job(ms, bound), rounds, steps, options)
+        for title, ms, bound, rounds, steps in jobs
+        if options.only in title
     }
     if options.json:
         options.json.write_text(json.dumps(results, indent=1))
