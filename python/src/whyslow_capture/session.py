@@ -175,7 +175,7 @@ class Capture:
             trace.begin_step(upcoming)
         recorder.start_step(
             undisturbed=trace is None or not trace.busy,
-            flush_at=self._flushed_at + self.config.flush_every_n_steps if recorder.has_resolved else None,
+            flush_at=self._flushed_at + self.config.flush_every_n_steps if recorder.has_samples else None,
         )
 
     def phase(self, name: str) -> PhaseContext:

@@ -11,7 +11,7 @@ USABLE_SHARE = 0.6
 # Sparser than this a log says nothing; then the budget is too small for the job, and the header says so.
 MAX_STRETCH = 1 << 12
 # Costs and steps vary, on a shared machine by a lot; the median of a few decides.
-REMEMBERED = 15
+REMEMBERED = 31
 # The first samples pay for the making of events and for code that was never run.
 WARM_UP_SAMPLES = 2
 
@@ -58,11 +58,11 @@ class OverheadBudget:
             return
         allowed = USABLE_SHARE * self.max_overhead * median(self._steps) - self.idle_ns
         cost = median(self._costs)
-        # By one doubling a sample, either way: one bad moment of the machine must not end the recording, and half of
-        # what is allowed must be enough before it records more often again.
+        # By one doubling a sample, either way: one bad moment of the machine must not end the recording, and much
+        # less than is allowed must be enough before it records more often again.
         if cost > allowed * self.stride and self.stretch < MAX_STRETCH:
             self._stretch(step, 2 * self.stretch)
-        elif self.stretch > 1 and cost < 0.5 * allowed * (self.stride // 2):
+        elif self.stretch > 1 and cost < 0.4 * allowed * (self.stride // 2):
             self._stretch(step, self.stretch // 2)
 
     def _stretch(self, step: int, stretch: int) -> None:

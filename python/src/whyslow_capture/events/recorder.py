@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import deque
 from collections.abc import Callable
 from json import dumps
 from time import perf_counter_ns
@@ -14,13 +13,12 @@ from ..layout import TRAINING_STEP
 from ..trouble import Trouble
 from .budget import OverheadBudget
 from .clock import CudaMarks
+from .pending import PendingSamples
 from .sample import Phase, ResolvedSample, Sample
 
 # Marks so close are one. From the end of one phase to the beginning of the next the interpreter needs 2 µs on a fast
 # host, 6 on a slow one; to launch an operation 5 and 15. What is launched in between counts to the later phase.
 SAME_MOMENT_NS = 10_000
-# Samples whose events the device has not reached. A job that is this far ahead loses the oldest.
-MAX_PENDING = 32
 FAR = 1 << 62
 # Phases in one step: beyond it a phase is inside a loop where it does not belong.
 MAX_PHASES = 512
@@ -54,8 +52,7 @@ class Recorder:
         # When the last sample ended (host time) and at which step: the pace of the steps between. 0: not comparable.
         self._sample_ended_at = 0
         self._sample_ended_step = 0
-        self._pending: deque[Sample] = deque()
-        self._resolved: list[ResolvedSample] = []
+        self._pending = PendingSamples(budget, trouble)
 
     # -- phases ------------------------------------------------------------------------------------------------------
 
@@ -129,9 +126,6 @@ class Recorder:
         if self._sample is not None:
             self._sample.step = self.current_step
             self._close_sample(self._sample, now)
-        # Charged to the samples, not to the step in which it happens.
-        if self._pending:
-            self._resolve_pending()
         self.current_step += 1
         return self.current_step
 
@@ -150,40 +144,34 @@ class Recorder:
             due = FAR
         if due == step:
             self._open_sample(step)
-        busy = self._sample is not None or bool(self._pending) or not undisturbed
+        busy = self._sample is not None or not undisturbed
         self.quiet_until = step if busy else min(due, FAR if flush_at is None else flush_at)
 
     @property
-    def has_resolved(self) -> bool:
-        return bool(self._resolved)
+    def has_samples(self) -> bool:
+        return bool(self._pending)
 
     def abandon_step(self) -> None:
         """What was noted of the step under way does not count."""
         sample, self._sample = self._sample, None
         self.recording = self._watch is not None
-        if sample is not None and self._cuda is not None:
-            self._cuda.give_back(sample.used_events())
+        if sample is not None and sample.events is not None and self._cuda is not None:
+            self._cuda.give_back(sample.events)
         self._sample_ended_at = 0
 
     def take_resolved(self) -> list[ResolvedSample]:
-        resolved, self._resolved = self._resolved, []
-        return resolved
+        """What the device is done with by now."""
+        self._pending.resolve(self._cuda)
+        return self._pending.take()
 
     def drain(self, wait_s: float) -> list[ResolvedSample]:
-        """All that can still be had, at the end of the job: here the device may be waited for, but not for ever."""
-        deadline = perf_counter_ns() + int(wait_s * 1e9)
-        while self._pending and perf_counter_ns() < deadline:
-            self._resolve_pending(limit=MAX_PENDING)
-            if self._pending:
-                threading.Event().wait(0.002)
-        return self.take_resolved()
+        return self._pending.drain(self._cuda, wait_s)
 
     def forget(self) -> None:
         """In a forked child: the events belong to the parent's CUDA context."""
         self.enabled = self.recording = False
         self._sample = None
         self._pending.clear()
-        self._resolved.clear()
         self._cuda = None
 
     # -- inside ------------------------------------------------------------------------------------------------------
@@ -220,6 +208,7 @@ class Recorder:
         sample.phases.append(Phase(quoted, begin, end, micro))
 
     def _open_sample(self, step: int) -> None:
+        started = perf_counter_ns()
         sample = Sample(step)
         if torch.cuda.is_initialized() and not self._cuda_failed:
             try:
@@ -234,19 +223,18 @@ class Recorder:
             except Exception as error:
                 self._cuda_failed = True
                 self._trouble.warn("cuda-events", f"no CUDA events, phases are timed by the host: {error}")
-        now = perf_counter_ns()
         between = step - self._sample_ended_step
         if self._sample_ended_at and between > 0:
-            self.budget.note_pace((now - self._sample_ended_at) // between)
+            self.budget.note_pace((started - self._sample_ended_at) // between)
         self._open.clear()
         self._sample = sample
-        self._spent = 0
         self.thread = threading.get_ident()
         self._marked_at = 0
         self.recording = True
         self._open[TRAINING_STEP] = [self._mark(perf_counter_ns()), 0, 1]
         if self.on_sample is not None:
             self.on_sample()
+        self._spent = perf_counter_ns() - started
 
     def _close_sample(self, sample: Sample, now: int) -> None:
         whole = self._open.pop(TRAINING_STEP, None)
@@ -259,30 +247,7 @@ class Recorder:
             sample.phases.append(Phase(f'"{TRAINING_STEP}"', whole[0], end, 0))
         if self.budget.every == 1 and whole is not None and whole[0] >= 0:
             self.budget.note_pace(now - sample.host_ns[whole[0]])
-        self._pending.append(sample)
-        if len(self._pending) > MAX_PENDING:
-            dropped = self._pending.popleft()
-            self._trouble.count("samples-dropped")
-            if self._cuda is not None:
-                # Recording an event again while the device has yet to reach it is allowed; the old time is lost.
-                self._cuda.give_back(dropped.used_events())
         self._sample_ended_at = perf_counter_ns()
         self._sample_ended_step = sample.step + 1
         sample.cost_ns = self._spent + self._sample_ended_at - now
-
-    def _resolve_pending(self, limit: int = 2) -> None:
-        if self._cuda is not None and torch.cuda.is_current_stream_capturing():
-            return
-        for _ in range(limit):
-            if not self._pending:
-                return
-            started = perf_counter_ns()
-            sample = self._pending[0]
-            if not sample.is_done():
-                return
-            self._pending.popleft()
-            self._resolved.append(sample.resolve())
-            if self._cuda is not None:
-                self._cuda.give_back(sample.used_events())
-            cost = sample.cost_ns + perf_counter_ns() - started
-            self.budget.note_sample(sample.step, cost)
+        self._pending.add(sample, self._cuda)

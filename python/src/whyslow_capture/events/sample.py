@@ -39,9 +39,6 @@ class Sample:
             return bool(self.events[-1].query())
         return all(e.query() for e in self.events)
 
-    def used_events(self) -> list[torch.cuda.Event]:
-        return [*(self.events or []), *([self.anchor] if self.anchor is not None else [])]
-
     def resolve(self) -> ResolvedSample:
         """Only when done. Reads each event's time once, whatever the number of phases."""
         device_ns: list[int] | None = None
