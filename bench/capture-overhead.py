@@ -23,6 +23,7 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python" / "src"))
 from whyslow_capture.config import CaptureConfig
+from whyslow_capture.hooks import install
 from whyslow_capture.session import Capture
 
 
@@ -69,108 +70,116 @@ def timed(steps: int, body: Callable[[int], None]) -> float:
     return (time.perf_counter() - started) / steps * 1e3
 
 
+def plain_step(job: Job, i: int) -> None:
+    x = job.batch(i)
+    x = x.to("cuda", non_blocking=True)
+    loss = job.forward(x)
+    loss.backward()
+    job.optimizer.step()
+    job.optimizer.zero_grad(set_to_none=True)
+
+
 def run_plain(job: Job, steps: int) -> float:
-    def body(i: int) -> None:
-        x = job.batch(i)
-        x = x.to("cuda", non_blocking=True)
-        loss = job.forward(x)
-        loss.backward()
-        job.optimizer.step()
-        job.optimizer.zero_grad(set_to_none=True)
-
-    return timed(steps, body)
+    return timed(steps, lambda i: plain_step(job, i))
 
 
-def naive(every: int) -> Callable[[Job, int], float]:
+class Naive:
     """As lmms-engine does it: fresh events around host_to_device, training_step, training_metrics; read at a flush."""
 
-    def run(job: Job, steps: int) -> float:
-        pending: list[tuple[str, int, torch.cuda.Event, torch.cuda.Event]] = []
-        sink = tempfile.TemporaryFile("w")  # noqa: SIM115 (open while the loop runs)
+    def __init__(self, every: int) -> None:
+        self.every = every
+        self.pending: list[tuple[str, int, torch.cuda.Event, torch.cuda.Event]] = []
+        self.sink = tempfile.TemporaryFile("w")  # noqa: SIM115 (open while the loop runs)
 
-        def flush() -> None:
-            for name, step, begin, end in pending:
-                end.synchronize()
-                row = {"name": name, "step": step, "rank": 0, "duration_ms": begin.elapsed_time(end)}
-                sink.write(json.dumps(row) + "\n")
-            sink.flush()
-            pending.clear()
+    def __call__(self, job: Job, steps: int) -> float:
+        return timed(steps, lambda i: self.step(job, i))
 
-        def phase(name: str, i: int, work: Callable[[], object]) -> object:
-            if i % every:
-                return work()
-            begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-            begin.record()
-            result = work()
-            end.record()
-            pending.append((name, i, begin, end))
-            return result
+    def flush(self) -> None:
+        for name, step, begin, end in self.pending:
+            end.synchronize()
+            row = {"name": name, "step": step, "rank": 0, "duration_ms": begin.elapsed_time(end)}
+            self.sink.write(json.dumps(row) + "\n")
+        self.sink.flush()
+        self.pending.clear()
 
-        def body(i: int) -> None:
-            x = phase("host_to_device", i, lambda: job.batch(i).to("cuda", non_blocking=True))
+    def phase(self, name: str, i: int, work: Callable[[], object]) -> object:
+        if i % self.every:
+            return work()
+        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        begin.record()
+        result = work()
+        end.record()
+        self.pending.append((name, i, begin, end))
+        return result
 
-            def train() -> None:
-                loss = job.forward(x)  # type: ignore[arg-type]
-                loss.backward()
-                job.optimizer.step()
-                job.optimizer.zero_grad(set_to_none=True)
+    def step(self, job: Job, i: int) -> None:
+        x = self.phase("host_to_device", i, lambda: job.batch(i).to("cuda", non_blocking=True))
 
-            phase("training_step", i, train)
-            phase("training_metrics", i, lambda: None)
-            if i % 10 == 9:
-                flush()
+        def train() -> None:
+            loss = job.forward(x)  # type: ignore[arg-type]
+            loss.backward()
+            job.optimizer.step()
+            job.optimizer.zero_grad(set_to_none=True)
 
-        return timed(steps, body)
-
-    return run
+        self.phase("training_step", i, train)
+        self.phase("training_metrics", i, lambda: None)
+        if i % 10 == 9:
+            self.flush()
 
 
 class Ours:
     """Seven phases: data_wait, host_to_device, forward, backward, optimizer, training_metrics, training_step."""
 
-    def __init__(self, *, auto: bool = False, **config: object) -> None:
-        self.out = tempfile.mkdtemp()
-        self.capture = Capture(CaptureConfig(out=self.out, auto_phases=auto, **config))  # type: ignore[arg-type]
-        self.auto = auto
+    def __init__(self, **config: object) -> None:
+        self.capture = Capture(CaptureConfig(out=tempfile.mkdtemp(), auto_phases=False, **config))  # type: ignore[arg-type]
         self.opened = False
 
-    def __call__(self, job: Job, steps: int) -> float:
-        cap = self.capture
+    def open(self) -> None:
         if not self.opened:
-            cap.open()
+            self.capture.open()
             self.opened = True
-        if self.auto:
 
-            def automatic(i: int) -> None:
-                x = job.batch(i).to("cuda", non_blocking=True)
-                loss = job.forward(x)
-                loss.backward()
-                job.optimizer.step()
-                job.optimizer.zero_grad(set_to_none=True)
-                cap.step()
+    def __call__(self, job: Job, steps: int) -> float:
+        self.open()
+        return timed(steps, lambda i: self.step(job, i))
 
-            return timed(steps, automatic)
+    def step(self, job: Job, i: int) -> None:
+        cap = self.capture
+        with cap.phase("data_wait"):
+            x = job.batch(i)
+        with cap.phase("host_to_device"):
+            x = x.to("cuda", non_blocking=True)
+        with cap.phase("forward"):
+            loss = job.forward(x)
+        with cap.phase("backward"):
+            loss.backward()
+        with cap.phase("optimizer"):
+            job.optimizer.step()
+            job.optimizer.zero_grad(set_to_none=True)
+        with cap.phase("training_metrics"):
+            pass
+        cap.step()
 
-        def body(i: int) -> None:
-            with cap.phase("data_wait"):
-                x = job.batch(i)
-            with cap.phase("host_to_device"):
-                x = x.to("cuda", non_blocking=True)
-            with cap.phase("forward"):
-                loss = job.forward(x)
-            with cap.phase("backward"):
-                loss.backward()
-            with cap.phase("optimizer"):
-                job.optimizer.step()
-                job.optimizer.zero_grad(set_to_none=True)
-            with cap.phase("training_metrics"):
-                pass
-            cap.step()
 
-        return timed(steps, body)
+class Automatic(Ours):
+    """Phases found by hooks. They are in place only while this variant runs: the others must not feel them."""
 
-    def note(self) -> dict[str, object]:
-        return self.capture.budget.summary()
+    def __call__(self, job: Job, steps: int) -> float:
+        self.open()
+        uninstall = install(self.capture, steps="manual")
+        self.capture.recorder.abandon_step()
+        self.capture.recorder.start_step()
+        try:
+            # The first steps find the model.
+            for i in range(3):
+                self.step(job, i)
+            return timed(steps, lambda i: self.step(job, i))
+        finally:
+            uninstall()
+
+    def step(self, job: Job, i: int) -> None:
+        plain_step(job, i)
+        self.capture.step()
 
 
 def interval(values: list[float]) -> tuple[float, float, float]:
@@ -182,18 +191,17 @@ def interval(values: list[float]) -> tuple[float, float, float]:
 
 def measure(title: str, job: Job, rounds: int, steps: int, options: argparse.Namespace) -> dict[str, object]:
     ours = Ours()
-    every = Ours(record_every_n_steps=1, max_overhead=1.0)
+    every = Ours(record_every_n_steps=1, max_overhead=1e9)
+    automatic = Automatic()
     variants: dict[str, Callable[[Job, int], float]] = {
         "off": run_plain,
         "off again": run_plain,
-        "plain events, every step, 3 phases": naive(1),
-        "plain events, 1 in 10, 3 phases": naive(10),
+        "plain events, every step, 3 phases": Naive(1),
+        "plain events, 1 in 10, 3 phases": Naive(10),
         "whyslow, defaults, 7 phases": ours,
+        "whyslow, defaults, automatic phases": automatic,
         "whyslow, every step, no budget, 7 phases": every,
     }
-    automatic = Ours(auto=True) if options.auto else None
-    if automatic is not None:
-        variants["whyslow, defaults, automatic phases"] = automatic
     if options.few:
         variants = {name: run for name, run in variants.items() if name.startswith("off") or "defaults" in name}
     for run in variants.values():
@@ -201,8 +209,7 @@ def measure(title: str, job: Job, rounds: int, steps: int, options: argparse.Nam
     # Time for the budget to settle before it is judged.
     for _ in range(10):
         ours(job, steps)
-        if automatic is not None:
-            automatic(job, steps)
+        automatic(job, steps)
     times: dict[str, list[float]] = {name: [] for name in variants}
     order = list(variants)
     shuffler = random.Random(7)
@@ -219,12 +226,62 @@ def measure(title: str, job: Job, rounds: int, steps: int, options: argparse.Nam
         micros = statistics.median(base) * 10 * middle
         rows[name] = {"percent": middle, "low": low, "high": high, "us_per_step": micros}
         print(f"  {name:44} {middle:+7.2f} %  [{low:+.2f}, {high:+.2f}]   {micros:+8.1f} µs a step")
-    print("  own account:", json.dumps(ours.note()))
-    print("  every step: ", json.dumps(every.note()))
+    own = ours.capture.budget.summary()
+    print("  its own account:", json.dumps(own))
     for used in (ours, every, automatic):
-        if used is not None:
+        if used.opened:
             used.capture.close()
-    return {"step_ms": statistics.median(base), "rows": rows, "own": ours.note(), "every": every.note()}
+    return {"step_ms": statistics.median(base), "rows": rows, "own": own}
+
+
+def measure_single_steps(job: Job, steps: int) -> dict[str, object]:
+    """
+    What a recorded step costs the host, and one that is not recorded: variants take turns from step to step in a loop
+    that the host paces, so that the machine's moods meet all of them alike. Flushes and reading are in the means.
+    """
+    recorded, idle = Ours(record_every_n_steps=1, max_overhead=1e9), Ours(record_every_n_steps=1 << 40)
+    plain = Naive(1)
+    counts = {"off": 0, "plain events, 3 phases": 0, "whyslow, recorded, 7 phases": 0, "whyslow, not recorded": 0}
+    bodies: dict[str, Callable[[int], None]] = {
+        "off": lambda i: plain_step(job, i),
+        "plain events, 3 phases": lambda i: plain.step(job, i),
+        "whyslow, recorded, 7 phases": lambda i: recorded.step(job, i),
+        "whyslow, not recorded": lambda i: idle.step(job, i),
+    }
+    recorded.open()
+    idle.open()
+    times: dict[str, list[float]] = {name: [] for name in bodies}
+    order = list(bodies)
+    shuffler = random.Random(3)
+    torch.cuda.synchronize()
+    for turn in range(steps):
+        shuffler.shuffle(order)
+        for name in order:
+            started = time.perf_counter()
+            bodies[name](counts[name])
+            took = time.perf_counter() - started
+            counts[name] += 1
+            if turn >= 50:
+                times[name].append(took * 1e6)
+    base = trimmed_mean(times["off"])
+    print(f"\nhost's time for a step, turn by turn, {steps - 50} steps each: off {base:.0f} µs")
+    rows = {}
+    for name in bodies:
+        generator = random.Random(1)
+        extra = [a - b for a, b in zip(times[name], times["off"], strict=True)]
+        draws = sorted(trimmed_mean(generator.choices(extra, k=len(extra))) for _ in range(300))
+        rows[name] = {"us": trimmed_mean(extra), "low": draws[7], "high": draws[292]}
+        print(f"  {name:44} {rows[name]['us']:+7.1f} µs  [{draws[7]:+.1f}, {draws[292]:+.1f}]")
+    recorded.capture.close()
+    idle.capture.close()
+    return {"off_us": base, "rows": rows}
+
+
+def trimmed_mean(values: list[float]) -> float:
+    """Without the outermost hundredth: steps that the machine took away from us."""
+    ordered = sorted(values)
+    cut = len(ordered) // 100
+    return statistics.fmean(ordered[cut : len(ordered) - cut])
 
 
 def main() -> None:
@@ -233,7 +290,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     parser.add_argument("--few", action="store_true", help="only off and the defaults: for narrow intervals")
     parser.add_argument("--only", default="", help="jobs whose title contains this")
-    parser.add_argument("--auto", action="store_true", help="also measure automatic phases")
+    parser.add_argument("--turns", type=int, default=1500, help="steps of each variant, taken in turns; 0: none")
     options = parser.parse_args()
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, {time.strftime('%Y-%m-%d')}")
     jobs = (
@@ -246,6 +303,8 @@ def main() -> None:
         for title, ms, bound, rounds, steps in jobs
         if options.only in title
     }
+    if options.turns:
+        results["single steps"] = measure_single_steps(Job(3, "host"), options.turns)
     if options.json:
         options.json.write_text(json.dumps(results, indent=1))
 

@@ -196,7 +196,7 @@ def test_a_stuck_disk_does_not_stop_the_training(tmp_path: Path) -> None:
     program = (
         LOOP
         + """
-    import whyslow_capture.session as session, os
+    import whyslow_capture.files as session, os
     session.WRITE_S = 0.5
     real = os.open
     def waiting(path, flags, *rest, **more):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -15,7 +14,7 @@ from . import layout, manifest, process
 from .config import CaptureConfig
 from .events.budget import OverheadBudget
 from .events.recorder import Recorder
-from .events.writer import EventsWriter
+from .files import RunFiles
 from .trouble import Trouble
 
 if TYPE_CHECKING:
@@ -23,12 +22,8 @@ if TYPE_CHECKING:
 
 Batch = TypeVar("Batch")
 
-# Manifests tell how the run is going; more often nobody looks.
-MANIFEST_EVERY_S = 20.0
-# Each hand-over to the writing thread costs the training thread some 0.1 ms on a slow host.
-FLUSH_AT_MOST_EVERY_S = 0.25
-# What close() waits for the device, for the disk and for traces being compressed.
-DRAIN_S, WRITE_S, TRACE_S = 2.0, 5.0, 120.0
+# What close() waits for traces that are being compressed.
+TRACE_S = 120.0
 
 
 class PhaseContext:
@@ -64,13 +59,9 @@ class Capture:
         self.trace: TraceTier | None = None
         self.mesh: manifest.Mesh | None = None
         self._pid = os.getpid()
-        self._anchors = [manifest.anchor("start")]
+        self.files = RunFiles()
         self._phases: dict[str, PhaseContext] = {}
-        self._writer: EventsWriter | None = None
         self._flushed_at = config.resume_step
-        self._flushed_s = 0.0
-        self._stated_stride = self.budget.stride
-        self._manifest_at = 0.0
         self._uninstall: Callable[[], None] | None = None
         self._closed = False
         self._steps_are_manual = True
@@ -115,18 +106,7 @@ class Capture:
             if self.trace is not None:
                 self.trace.close(TRACE_S)
         with self.trouble.guard("close", "finishing"):
-            self._finish_files()
-
-    def _finish_files(self) -> None:
-        samples = self.recorder.drain(DRAIN_S)
-        writer = self._writer
-        if writer is None:  # not one whole step: nothing is left behind
-            return
-        manifest.keep_anchor(self._anchors, manifest.anchor("end"))
-        if samples and self._records_here():
-            writer.put(samples)
-        writer.submit(self._write_rank_manifest)
-        writer.close(WRITE_S)
+            self.files.finish(self.recorder, keep=self._records_here())
 
     def forget(self) -> None:
         """In a forked child: it is not the training process, and what is open belongs to the parent."""
@@ -165,11 +145,11 @@ class Capture:
     def _step(self, number: int | None) -> None:
         recorder = self.recorder
         upcoming = recorder.finish_step(number)
-        if self._writer is None:
+        if not self.files.begun:
             self._settle()
         elif upcoming - self._flushed_at >= self.config.flush_every_n_steps:
-            self._flush()
             self._flushed_at = upcoming
+            self.files.flush(self.recorder, keep=self.recorder.enabled)
         trace = self.trace
         if trace is not None:
             trace.begin_step(upcoming)
@@ -221,11 +201,9 @@ class Capture:
         from .trace.mesh import mesh_of
 
         self.mesh = mesh_of(mesh)
-        if self._writer is not None:
-            self._writer.submit(self._write_run_manifest)
-            self._writer.submit(self._write_rank_manifest)
+        self.files.describe_again()
 
-    # -- files -------------------------------------------------------------------------------------------------------
+    # -- inside ------------------------------------------------------------------------------------------------------
 
     def _records_here(self) -> bool:
         ranks = self.config.ranks
@@ -235,21 +213,10 @@ class Capture:
         """After the first step the job has a rank for certain, and has shown that it trains."""
         self.rank = process.rank()
         self.recorder.enabled = self._records_here()
-        self._writer = EventsWriter(
-            layout.events_file(self.out, self.rank),
-            rank=self.rank,
-            run=self.run,
-            origin_ns=self._origin_ns,
-            header=self._header,
-            trouble=self.trouble,
-            budget=self.budget,
-        )
         if self.trace is None:
             with self.trouble.guard("trace", "setting up profiler windows"):
                 self.trace = self._make_trace()
-        self._writer.submit(self._write_run_manifest)
-        self._writer.submit(self._write_rank_manifest)
-        self._manifest_at = time.monotonic()
+        self.files.begin(self)
 
     def _make_trace(self) -> TraceTier:
         from .trace.tier import TraceTier
@@ -263,60 +230,6 @@ class Capture:
             coordinates=lambda: tuple(c for _, c in (self.mesh or {}).values()),
             recorder_watch_setter=self.recorder.set_watch,
         )
-
-    def _flush(self) -> None:
-        now = time.monotonic()
-        writer = self._writer
-        if writer is None or now - self._flushed_s < FLUSH_AT_MOST_EVERY_S:
-            return
-        self._flushed_s = now
-        samples = self.recorder.take_resolved()
-        if samples:
-            if not self._records_here():
-                return  # the first step was recorded before the rank was known
-            writer.put(samples)
-        if self.budget.stride != self._stated_stride:
-            self._stated_stride = self.budget.stride
-            writer.refresh_header()
-        if now - self._manifest_at > MANIFEST_EVERY_S:
-            self._manifest_at = now
-            manifest.keep_anchor(self._anchors, manifest.anchor("flush"))
-            writer.submit(self._write_rank_manifest)
-
-    @property
-    def _origin_ns(self) -> int:
-        return int(str(self._anchors[0]["monotonic_ns"]))
-
-    def _header(self) -> dict[str, object]:
-        return {
-            "whyslow": layout.FORMAT,
-            "run": self.run,
-            "rank": self.rank,
-            "world_size": process.world_size(),
-            "origin_ns": self._origin_ns,
-            "anchors": self._anchors,
-            "record_every_n_steps": self.config.record_every_n_steps,
-            "stride": self.budget.stride,
-            "overhead": self.budget.summary(),
-            "dropped": dict(self.trouble.counts),
-        }
-
-    def _write_run_manifest(self) -> None:
-        if self.rank == 0:
-            started = int(str(self._anchors[0]["wall_ns"]))
-            content = manifest.run_manifest(self.config, self.run, self.mesh, started)
-            manifest.write_atomically(layout.run_file(self.out), content)
-
-    def _write_rank_manifest(self) -> None:
-        extra: dict[str, object] = {
-            "steps": self.recorder.current_step,
-            "overhead": self.budget.summary(),
-            "dropped": dict(self.trouble.counts),
-        }
-        if self.trace is not None:
-            extra["trace"] = self.trace.summary()
-        content = manifest.rank_manifest(self.run, self.rank, self.mesh, self._anchors, extra)
-        manifest.write_atomically(layout.rank_file(self.out, self.rank), content)
 
 
 def run_id(config: CaptureConfig) -> str:

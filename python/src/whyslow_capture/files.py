@@ -1,0 +1,127 @@
+"""The files of one rank: its events, and what describes it and the run. All written off the training thread."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from . import layout, manifest, process
+from .events.recorder import Recorder
+from .events.writer import EventsWriter
+
+if TYPE_CHECKING:
+    from .session import Capture
+
+# Manifests tell how the run is going; more often nobody looks.
+DESCRIBE_EVERY_S = 20.0
+# Each hand-over to the writing thread costs the training thread some 0.1 ms on a slow host.
+FLUSH_AT_MOST_EVERY_S = 0.25
+# What the end of the job waits for the device and for the disk.
+DRAIN_S, WRITE_S = 2.0, 5.0
+
+
+class RunFiles:
+    def __init__(self) -> None:
+        self._anchors = [manifest.anchor("start")]
+        self._capture: Capture | None = None
+        self._writer: EventsWriter | None = None
+        self._flushed_at = 0.0
+        self._described_at = 0.0
+        self._stated_stride = 0
+
+    @property
+    def begun(self) -> bool:
+        return self._writer is not None
+
+    def begin(self, capture: Capture) -> None:
+        """The rank is known now. Nothing was touched before: a job that never trains leaves nothing behind."""
+        self._capture = capture
+        self._stated_stride = capture.budget.stride
+        self._writer = EventsWriter(
+            layout.events_file(capture.out, capture.rank),
+            rank=capture.rank,
+            run=capture.run,
+            origin_ns=self._origin_ns,
+            header=self._header,
+            trouble=capture.trouble,
+            budget=capture.budget,
+        )
+        self.describe_again()
+
+    def flush(self, recorder: Recorder, *, keep: bool) -> None:
+        """`keep`: False where the first step was recorded before it was known that this rank is not to be."""
+        now = time.monotonic()
+        writer, capture = self._writer, self._capture
+        if writer is None or capture is None or now - self._flushed_at < FLUSH_AT_MOST_EVERY_S:
+            return
+        self._flushed_at = now
+        samples = recorder.take_resolved()
+        if samples and keep:
+            writer.put(samples)
+        if capture.budget.stride != self._stated_stride:
+            self._stated_stride = capture.budget.stride
+            writer.refresh_header()
+        if now - self._described_at > DESCRIBE_EVERY_S:
+            self._described_at = now
+            manifest.keep_anchor(self._anchors, manifest.anchor("flush"))
+            writer.submit(self._describe_rank)
+
+    def finish(self, recorder: Recorder, *, keep: bool) -> None:
+        samples = recorder.drain(DRAIN_S)
+        writer = self._writer
+        if writer is None:  # not one whole step
+            return
+        manifest.keep_anchor(self._anchors, manifest.anchor("end"))
+        if samples and keep:
+            writer.put(samples)
+        writer.submit(self._describe_rank)
+        writer.close(WRITE_S)
+
+    def describe_again(self) -> None:
+        """Something about the run has become known."""
+        if self._writer is not None:
+            self._described_at = time.monotonic()
+            self._writer.submit(self._describe_run)
+            self._writer.submit(self._describe_rank)
+
+    @property
+    def _origin_ns(self) -> int:
+        return int(str(self._anchors[0]["monotonic_ns"]))
+
+    def _header(self) -> dict[str, object]:
+        capture = self._capture
+        if capture is None:
+            return {}
+        return {
+            "whyslow": layout.FORMAT,
+            "run": capture.run,
+            "rank": capture.rank,
+            "world_size": process.world_size(),
+            "origin_ns": self._origin_ns,
+            "anchors": list(self._anchors),
+            "record_every_n_steps": capture.config.record_every_n_steps,
+            "stride": capture.budget.stride,
+            "overhead": capture.budget.summary(),
+            "dropped": dict(capture.trouble.counts),
+        }
+
+    def _describe_run(self) -> None:
+        capture = self._capture
+        if capture is not None and capture.rank == 0:
+            started = int(str(self._anchors[0]["wall_ns"]))
+            content = manifest.run_manifest(capture.config, capture.run, capture.mesh, started)
+            manifest.write_atomically(layout.run_file(capture.out), content)
+
+    def _describe_rank(self) -> None:
+        capture = self._capture
+        if capture is None:
+            return
+        extra: dict[str, object] = {
+            "steps": capture.recorder.current_step,
+            "overhead": capture.budget.summary(),
+            "dropped": dict(capture.trouble.counts),
+        }
+        if capture.trace is not None:
+            extra["trace"] = capture.trace.summary()
+        content = manifest.rank_manifest(capture.run, capture.rank, capture.mesh, list(self._anchors), extra)
+        manifest.write_atomically(layout.rank_file(capture.out, capture.rank), content)
