@@ -191,7 +191,7 @@ def interval(values: list[float]) -> tuple[float, float, float]:
 
 def measure(title: str, job: Job, rounds: int, steps: int, options: argparse.Namespace) -> dict[str, object]:
     ours = Ours()
-    every = Ours(record_every_n_steps=1, max_overhead=1e9)
+    every = Ours(record_every_n_steps=1, max_overhead=1.0)
     automatic = Automatic()
     variants: dict[str, Callable[[Job, int], float]] = {
         "off": run_plain,
@@ -239,7 +239,7 @@ def measure_single_steps(job: Job, steps: int) -> dict[str, object]:
     What a recorded step costs the host, and one that is not recorded: variants take turns from step to step in a loop
     that the host paces, so that the machine's moods meet all of them alike. Flushes and reading are in the means.
     """
-    recorded, idle = Ours(record_every_n_steps=1, max_overhead=1e9), Ours(record_every_n_steps=1 << 40)
+    recorded, idle = Ours(record_every_n_steps=1, max_overhead=1.0), Ours(record_every_n_steps=1 << 40)
     plain = Naive(1)
     counts = {"off": 0, "plain events, 3 phases": 0, "whyslow, recorded, 7 phases": 0, "whyslow, not recorded": 0}
     bodies: dict[str, Callable[[int], None]] = {

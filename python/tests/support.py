@@ -19,7 +19,7 @@ SRC = Path(__file__).resolve().parents[1] / "src"
 
 def make(out: Path, **config: Any) -> Capture:
     """Phases by hand, and no budget: on a busy machine it would sample less."""
-    given = {"auto_phases": False, "max_overhead": 1e9, **config}
+    given = {"auto_phases": False, "max_overhead": 1.0, **config}
     return Capture(CaptureConfig(out=str(out), **given)).open()
 
 

@@ -54,7 +54,8 @@ class OverheadBudget:
         if self._samples <= WARM_UP_SAMPLES:
             return
         self._costs.append(cost_ns + self.writing_ns)
-        if not self._steps:
+        # 100 % is for those who want every record at any price.
+        if not self._steps or self.max_overhead >= 1:
             return
         allowed = USABLE_SHARE * self.max_overhead * median(self._steps) - self.idle_ns
         cost = median(self._costs)
