@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import random
 import statistics
 import sys
 import tempfile
@@ -30,9 +31,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python" / "src"))
 from whyslow_capture import metrics_exchange
 from whyslow_capture.metrics import MetricsGather
 
-# Student's t for 95 %, by degrees of freedom; 2 beyond the list is close enough.
-T95 = {4: 2.78, 9: 2.26, 14: 2.14, 19: 2.09, 29: 2.05, 39: 2.02}
-# CI needs the ratio to show, not the machine: blocks shorter than this are timed for longer.
+# Shorter than this a block of steps shows the machine's moods.
 BLOCK_S = 0.05
 
 
@@ -150,12 +149,11 @@ def _steps_for(job: Job, way: Callable[[Job], None]) -> int:
     return max(10, min(2000, int(BLOCK_S / max(job.time(lambda: way(job), 20), 1e-6))))
 
 
-def interval(values: list[float]) -> tuple[float, float]:
-    """Mean and half of the 95 % interval."""
-    if len(values) < 2:
-        return values[0], float("inf")
-    t = T95[max(n for n in T95 if n <= max(len(values) - 1, 4))]
-    return statistics.fmean(values), t * statistics.stdev(values) / len(values) ** 0.5
+def interval(values: list[float], form: str) -> str:
+    """The median and its 95 % interval, by drawing rounds again. Not the mean: one round may fall into a pause."""
+    generator = random.Random(1)
+    draws = sorted(statistics.median(generator.choices(values, k=len(values))) for _ in range(1000))
+    return " ".join([format(statistics.median(values), form), f"[{draws[25]:{form}}, {draws[974]:{form}}]"])
 
 
 def report(times: dict[str, list[float]], work_ms: float) -> None:
@@ -164,18 +162,14 @@ def report(times: dict[str, list[float]], work_ms: float) -> None:
     print("|---|---|---|---|---|")
     base, naive = times["no metrics"], times[NAIVE]
     for name, mine in times.items():
-        mean, half = interval([1e3 * t for t in mine])
-        added, added_half = interval([1e3 * (t - b) for t, b in zip(mine, base, strict=True)])
-        columns = [f"{mean:.4f} ± {half:.4f}", f"{added:+.4f} ± {added_half:.4f}" if name != "no metrics" else ""]
+        columns = [interval([1e3 * t for t in mine], ".4f"), "", "", ""]
+        if name != "no metrics":
+            columns[1] = interval([1e3 * (t - b) for t, b in zip(mine, base, strict=True)], "+.4f")
         if name not in ("no metrics", NAIVE):
-            # Of costs near nothing a ratio says nothing.
             costs = [(n - b) / (t - b) for t, b, n in zip(mine, base, naive, strict=True) if t > b]
-            columns.append(
-                "{:.2f} ± {:.2f}".format(*interval(costs)) if len(costs) == len(mine) else "cost within noise"
-            )
-            columns.append("{:.2f} ± {:.2f}".format(*interval([n / t for t, n in zip(mine, naive, strict=True)])))
-        else:
-            columns += ["", ""]
+            # Of costs near nothing a ratio says nothing.
+            columns[2] = interval(costs, ".2f") if len(costs) == len(mine) else "cost within noise"
+            columns[3] = interval([n / t for t, n in zip(mine, naive, strict=True)], ".2f")
         print(f"| {name} | {' | '.join(columns)} |")
 
 

@@ -11,7 +11,7 @@ from support import records_of, run_program
 
 import whyslow_capture
 from whyslow_capture import layout
-from whyslow_capture.active import InnerCapture, active
+from whyslow_capture.of_process import InnerCapture
 
 
 def train(steps: int, cap: object) -> list[float]:
@@ -68,9 +68,9 @@ def test_a_second_capture_joins_the_first(tmp_path: Path, capsys: pytest.Capture
             with whyslow_capture.capture(tmp_path / "two") as inner:
                 assert isinstance(inner, InnerCapture)
                 inner.step()  # type: ignore[operator]
-        assert active() is outer
+        assert whyslow_capture.active() is outer
         outer.step()
-    assert active() is None
+    assert whyslow_capture.active() is None
     assert not (tmp_path / "two").exists()
     assert json.loads(layout.rank_file(tmp_path / "one", 0).read_text())["steps"] == 3
     assert capsys.readouterr().err.count("capture is on already") == 1
@@ -86,7 +86,7 @@ def test_one_after_the_other(tmp_path: Path) -> None:
 def test_a_wrong_name_is_the_callers_mistake(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="record_every_n_steps"):
         whyslow_capture.capture(tmp_path, record_evry_n_steps=5)
-    assert active() is None
+    assert whyslow_capture.active() is None
 
 
 def test_manifests(tmp_path: Path) -> None:

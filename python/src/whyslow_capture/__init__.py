@@ -16,21 +16,21 @@ from typing import TYPE_CHECKING
 from ._version import VERSION as __version__
 
 if TYPE_CHECKING:
-    from .active import DisabledCapture, active, capture
     from .config import CaptureConfig, TraceConfig
     from .copies import to_device
     from .metrics import MetricsGather
+    from .of_process import DisabledCapture, active, capture
     from .session import Capture
 
 # Loaded when first used: a job that only copies batches needs no profiler.
 _HOMES = {
     "Capture": "session",
     "CaptureConfig": "config",
-    "DisabledCapture": "active",
+    "DisabledCapture": "of_process",
     "MetricsGather": "metrics",
     "TraceConfig": "config",
-    "active": "active",
-    "capture": "active",
+    "active": "of_process",
+    "capture": "of_process",
     "to_device": "copies",
 }
 

@@ -36,6 +36,8 @@ class Recorder:
         self.quiet_until = 0
         """Steps before this one need no attention: the session does not even look."""
         self.enabled = True
+        self.times_whole_steps = True
+        """Off where the job has a phase `training_step` of its own."""
         self.on_sample: Callable[[], None] | None = None
         """Called when a step that is recorded has begun (hooks that are in place only then)."""
         self._watch: Callable[[], None] | None = None
@@ -56,8 +58,8 @@ class Recorder:
 
     # -- phases ------------------------------------------------------------------------------------------------------
 
-    def begin(self, name: str) -> None:
-        """Opens a phase. One inside another of the same name is part of it."""
+    def begin(self, name: str, at: int = -1) -> None:
+        """Opens a phase, at a mark that has been made. One inside another of the same name is part of it."""
         if not self.recording or threading.get_ident() != self.thread:
             return
         if self._watch is not None:
@@ -67,7 +69,7 @@ class Recorder:
         if opened is not None:
             opened[2] += 1
         else:
-            self._open[name] = [self._mark(started), self.micro, 1]
+            self._open[name] = [self._mark(started) if at < 0 else at, self.micro, 1]
         self._spent += perf_counter_ns() - started
 
     def end(self, name: str) -> None:
@@ -85,12 +87,15 @@ class Recorder:
                 self._add(name, opened[0], self._mark(started, opened[0]), opened[1])
         self._spent += perf_counter_ns() - started
 
-    def mark(self, *, on_any_thread: bool = False) -> int:
-        """A mark for a phase that is named later; −1: none can be made. `on_any_thread`: the training thread waits."""
+    def mark(self, *, unlike: int = -1, on_any_thread: bool = False) -> int:
+        """
+        A mark for a phase that is named later; −1: none can be made. `unlike`: the one at which that phase began.
+        `on_any_thread`: the training thread waits.
+        """
         if not self.recording or not (on_any_thread or threading.get_ident() == self.thread):
             return -1
         started = perf_counter_ns()
-        index = self._mark(started)
+        index = self._mark(started, unlike)
         self._spent += perf_counter_ns() - started
         return index
 
@@ -98,6 +103,13 @@ class Recorder:
         """A phase between two marks of this step."""
         if self.recording and threading.get_ident() == self.thread:
             self._add(name, begin, end, self.micro if micro is None else micro)
+
+    def add_cost(self, ns: int) -> None:
+        """What hooks spent on this step besides marks."""
+        self._spent += ns
+
+    def is_open(self, name: str) -> bool:
+        return name in self._open
 
     def has(self, name: str) -> bool:
         """Whether the phase is open, or recorded in this micro-batch: what the job says itself no hook repeats."""
@@ -231,7 +243,9 @@ class Recorder:
         self.thread = threading.get_ident()
         self._marked_at = 0
         self.recording = True
-        self._open[TRAINING_STEP] = [self._mark(perf_counter_ns()), 0, 1]
+        begin = self._mark(perf_counter_ns())
+        if self.times_whole_steps:
+            self._open[TRAINING_STEP] = [begin, 0, 1]
         if self.on_sample is not None:
             self.on_sample()
         self._spent = perf_counter_ns() - started
@@ -245,8 +259,8 @@ class Recorder:
         self.recording = self._watch is not None
         if whole is not None and whole[0] >= 0 and end >= 0:
             sample.phases.append(Phase(f'"{TRAINING_STEP}"', whole[0], end, 0))
-        if self.budget.every == 1 and whole is not None and whole[0] >= 0:
-            self.budget.note_pace(now - sample.host_ns[whole[0]])
+        if self.budget.every == 1 and sample.host_ns:
+            self.budget.note_pace(now - sample.host_ns[0])
         self._sample_ended_at = perf_counter_ns()
         self._sample_ended_step = sample.step + 1
         sample.cost_ns = self._spent + self._sample_ended_at - now

@@ -1,0 +1,136 @@
+"""What a setting may be, however it was written: in Python, in JSON or as text in the environment."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterable
+
+TRUE_WORDS = ("1", "true", "yes")
+FALSE_WORDS = ("0", "false", "no", "")
+# No job has more; a slip such as "0-99999999" must not fill the memory.
+MAX_RANKS = 1 << 20
+
+Parser = Callable[[object], object]
+
+
+class BadValueError(ValueError):
+    """Its text says what is allowed; who reads the value adds the name and the value."""
+
+
+def boolean(value: object) -> bool:
+    if isinstance(value, bool):
+        return value
+    word = str(value).strip().lower() if isinstance(value, (str, int)) else None
+    if word in TRUE_WORDS:
+        return True
+    if word in FALSE_WORDS:
+        return False
+    raise BadValueError("1, true, yes or 0, false, no")
+
+
+def whole(minimum: int = 0, *, optional: bool = False) -> Parser:
+    """A whole number from `minimum` on; `optional`: None or "none" as well."""
+
+    def parse(value: object) -> int | None:
+        if optional and (value is None or (isinstance(value, str) and value.strip().lower() == "none")):
+            return None
+        number = _number(value)
+        if number is None or number != int(number) or number < minimum:
+            raise BadValueError(f"a whole number from {minimum} on" + (", or None" if optional else ""))
+        return int(number)
+
+    return parse
+
+
+def share(value: object) -> float:
+    """A share of the time: 0.005 or "0.5%"."""
+    number: float | None
+    if isinstance(value, str) and value.strip().endswith("%"):
+        number = _number(value.strip()[:-1])
+        number = None if number is None else number / 100
+    else:
+        number = _number(value)
+    if number is None or not 0 < number <= 1:
+        raise BadValueError('a share above 0 and up to 1, such as 0.005, or a percentage such as "0.5%"')
+    return number
+
+
+def ranks(value: object) -> tuple[int, ...] | None:
+    """``None`` or "all": every rank. A number, numbers, or text such as "0,2-5"."""
+    if value is None or (isinstance(value, str) and value.strip().lower() == "all"):
+        return None
+    found: set[int] = set()
+    for part in _parts(value):
+        low, high = _range(part)
+        if high - low >= MAX_RANKS:
+            raise _bad_ranks()
+        found.update(range(low, high + 1))
+    if not found:
+        raise _bad_ranks()
+    return tuple(sorted(found))
+
+
+def names(value: object) -> tuple[str, ...]:
+    """One name, several with commas between, or a list of names."""
+    given = value.split(",") if isinstance(value, str) else value
+    if isinstance(given, Iterable):
+        found = [name.strip() for name in given if isinstance(name, str) and name.strip()]
+        if found:
+            return tuple(dict.fromkeys(found))
+    raise BadValueError('a name or several, such as "train_actor,train_log_probs"')
+
+
+def text(value: object) -> str:
+    if isinstance(value, (str, os.PathLike)):
+        found = os.fspath(value)
+        if isinstance(found, str) and found.strip():
+            return found
+    raise BadValueError("a text that is not empty")
+
+
+def optional_text(value: object) -> str | None:
+    return None if value is None else text(value)
+
+
+def one_of(*allowed: str) -> Parser:
+    def parse(value: object) -> str:
+        word = value.strip().lower().lstrip(".") if isinstance(value, str) else ""
+        if word not in allowed:
+            raise BadValueError(" or ".join(allowed))
+        return word
+
+    return parse
+
+
+def _number(value: object) -> float | int | None:
+    if isinstance(value, str):
+        written = value.strip()
+        try:
+            value = int(written) if written.lstrip("+-").isdigit() else float(written)
+        except ValueError:
+            return None
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        return None
+    return value
+
+
+def _parts(value: object) -> list[object]:
+    if isinstance(value, str):
+        return [part for part in value.split(",") if part.strip()]
+    if isinstance(value, Iterable):
+        return list(value)
+    return [value]
+
+
+def _range(part: object) -> tuple[int, int]:
+    low, dash, high = part.partition("-") if isinstance(part, str) else (part, "", None)
+    first = _number(low)
+    last = _number(high) if dash else first
+    if first is None or last is None or first != int(first) or last != int(last) or not 0 <= first <= last:
+        raise _bad_ranks()
+    return int(first), int(last)
+
+
+def _bad_ranks() -> BadValueError:
+    return BadValueError('"all", a rank, a list of ranks, or text such as "0,2-5"')

@@ -1,0 +1,140 @@
+"""
+Batches to the device without waiting for the copy.
+
+    batch = to_device(batch, "cuda")
+
+Through dicts, lists, tuples, named tuples, dataclasses and whatever has a `.to`. As with `Tensor.to`, what is there
+already is handed back itself.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections import UserDict
+from collections.abc import Callable, Mapping, MutableMapping
+from dataclasses import fields, is_dataclass
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+import torch
+
+from .current import phase, running
+from .layout import HOST_TO_DEVICE
+from .trouble import Trouble
+
+Batch = TypeVar("Batch")
+
+# Of the process: the remark about memory is made once, whether a capture runs or not.
+_TROUBLE = Trouble()
+_UNPINNED = "unpinned-copy"
+
+
+def to_device(batch: Batch, device: torch.device | str | int, non_blocking: bool = True) -> Batch:
+    """
+    The batch with its tensors on `device`; types are kept, other objects are left alone.
+
+    A copy from the host's ordinary memory waits whatever is asked: one warning, with what to do.
+    """
+    mover = _Mover(torch.device(device), non_blocking)
+    with phase(HOST_TO_DEVICE):
+        moved: Batch = mover.move(batch)
+    return moved
+
+
+class _Mover:
+    def __init__(self, device: torch.device, non_blocking: bool) -> None:
+        self._device = device
+        self._non_blocking = non_blocking
+        # What was met before: a tensor that is there twice is copied once, and a structure that holds itself has an
+        # end. Objects are kept so that their ids stay theirs.
+        self._met: dict[int, tuple[object, object]] = {}
+
+    def move(self, value: Any) -> Any:
+        kind = type(value)
+        if kind in _PLAIN:
+            return value
+        met = self._met.get(id(value))
+        if met is not None:
+            return met[1]
+        self._met[id(value)] = (value, value)
+        moved = self._tensor(value) if isinstance(value, torch.Tensor) else self._structure(value)
+        self._met[id(value)] = (value, moved)
+        return moved
+
+    def _tensor(self, tensor: torch.Tensor) -> torch.Tensor:
+        if self._non_blocking and tensor.device.type == "cpu" and gains_from_pinning(self._device):
+            self._look_at_memory(tensor)
+        return tensor.to(self._device, non_blocking=self._non_blocking)
+
+    def _structure(self, value: Any) -> Any:
+        # PackedSequence is a tuple and TensorDict a mapping, but both know better which of their parts to move.
+        # BatchEncoding's own .to changes the batch it is called on.
+        own = getattr(value, "to", None)
+        if callable(own) and not isinstance(value, (UserDict, type)):
+            return self._by_its_own(own)
+        if isinstance(value, Mapping):
+            return self._mapping(value)
+        if isinstance(value, (list, tuple)):
+            return self._sequence(value)
+        if is_dataclass(value) and not isinstance(value, type):
+            return self._dataclass(value)
+        return value
+
+    def _by_its_own(self, own: Callable[..., Any]) -> Any:
+        try:
+            return own(self._device, non_blocking=self._non_blocking)
+        except TypeError:  # it knows no non_blocking
+            return own(self._device)
+
+    def _mapping(self, value: Mapping[Any, Any]) -> Any:
+        changed = {key: moved for key, item in value.items() if (moved := self.move(item)) is not item}
+        if not changed:
+            return value
+        if isinstance(value, MutableMapping):
+            clone = copy.copy(value)
+            for key, moved in changed.items():
+                clone[key] = moved
+            return clone
+        whole = {**value, **changed}
+        return MappingProxyType(whole) if isinstance(value, MappingProxyType) else whole
+
+    def _sequence(self, value: list[Any] | tuple[Any, ...]) -> Any:
+        moved = [self.move(item) for item in value]
+        if all(new is old for new, old in zip(moved, value, strict=True)):
+            return value
+        if isinstance(value, tuple):
+            # Named tuples included, whatever their constructor takes.
+            return tuple.__new__(type(value), moved)
+        if type(value) is list:
+            return moved
+        clone = copy.copy(value)
+        clone[:] = moved
+        return clone
+
+    def _dataclass(self, value: Any) -> Any:
+        items = {f.name: getattr(value, f.name) for f in fields(value) if hasattr(value, f.name)}
+        changed = {name: moved for name, item in items.items() if (moved := self.move(item)) is not item}
+        if not changed:
+            return value
+        clone = copy.copy(value)
+        for name, moved in changed.items():
+            object.__setattr__(clone, name, moved)  # frozen ones too
+        return clone
+
+    def _look_at_memory(self, tensor: torch.Tensor) -> None:
+        capture = running()
+        trouble = _TROUBLE if capture is None else capture.trouble
+        if _UNPINNED in trouble.counts or _UNPINNED in _TROUBLE.counts or tensor.numel() == 0 or tensor.is_pinned():
+            return
+        trouble.warn(
+            _UNPINNED,
+            f"a batch goes to {self._device} from memory that is not pinned, so every copy waits: give the DataLoader "
+            "pin_memory=True (or call .pin_memory() on what is built by hand)",
+        )
+
+
+def gains_from_pinning(device: torch.device) -> bool:
+    return device.type not in ("cpu", "meta")
+
+
+_PLAIN = frozenset({int, float, bool, str, bytes, type(None)})

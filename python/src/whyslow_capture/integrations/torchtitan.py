@@ -1,0 +1,144 @@
+"""
+torchtitan exports a trace itself and hands its path to `trace_post_processor`:
+
+    profiler = Profiler.Config(enable_profiling=True, trace_post_processor=trace_post_processor())
+
+What it wrote stays where torchtitan puts it, compressed if it was not; it appears as well in a folder that
+`whyslow diagnose` reads: `out`, else that of the running capture, else ``whyslow`` beside torchtitan's own. All of it
+is done by a thread.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from .. import layout, manifest, process
+from ..config import load_config
+from ..current import running
+from ..session import run_id
+from ..trace.compress import compress
+from ..trouble import Trouble
+from .framework_steps import FOLDER
+from .optional import raise_missing
+
+# torchtitan: <folder>/iteration_<step>/rank<rank>_trace.json[.gz]
+_STEP = re.compile(r"iteration_(\d+)")
+_RANK = re.compile(r"rank(\d+)_trace")
+
+
+def trace_post_processor(out: str | os.PathLike[str] | None = None) -> Any:
+    """For `Profiler.Config.trace_post_processor`."""
+    try:
+        from torchtitan.config.function import Function
+    except Exception as error:  # a broken installation raises what it likes
+        raise_missing(__name__, "torchtitan with Profiler.Config.trace_post_processor", "torchtitan", error)
+    return Function.Config(fn=TraceFiler(out))
+
+
+class TraceFiler:
+    """Takes the path of an exported trace. Needs no torchtitan: any `on_trace_ready` can call it."""
+
+    def __init__(self, out: str | os.PathLike[str] | None = None) -> None:
+        self._out = None if out is None else Path(out)
+        self._trouble = Trouble()
+        self._worker: ThreadPoolExecutor | None = None
+        self._last: Future[None] | None = None
+
+    def __call__(self, trace_path: str | os.PathLike[str]) -> None:
+        with self._trouble.guard("trace-filing", "filing a trace"):
+            source = Path(trace_path).absolute()
+            step = _number_in(_STEP, [part.name for part in source.parents])
+            rank = _number_in(_RANK, [source.name])
+            out = self._out_for(source)
+            capture = running()
+            coordinates = tuple(c for _, c in (capture.mesh or {}).values()) if capture is not None else ()
+            if self._worker is None:
+                # Its thread is waited for when the interpreter exits.
+                self._worker = ThreadPoolExecutor(1, "whyslow-traces")
+            self._last = self._worker.submit(
+                self._file, source, out, step or 0, process.rank() if rank is None else rank, coordinates
+            )
+
+    def wait(self) -> None:
+        """Until all that was handed over is filed."""
+        if self._last is not None:
+            self._last.result()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # torchtitan copies its configs.
+        return TraceFiler, (self._out,)
+
+    def _out_for(self, source: Path) -> Path:
+        if self._out is not None:
+            return self._out
+        capture = running()
+        if capture is not None:
+            return capture.out
+        for parent in source.parents:
+            if _STEP.fullmatch(parent.name):
+                # …/profiling/traces/iteration_10 -> …/profiling/whyslow
+                return parent.parents[1] / FOLDER
+        return source.parent / FOLDER
+
+    def _file(self, source: Path, out: Path, step: int, rank: int, coordinates: tuple[int, ...]) -> None:
+        with self._trouble.guard("trace-filing", f"filing {source.name}"):
+            compressed = source if source.suffix == ".gz" else _compress(source)
+            target = layout.trace_dir(out, step) / layout.trace_name(rank, coordinates, ".json.gz")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            _link_or_copy(compressed, target)
+            if running() is None:  # which would write them itself
+                _write_manifests(out, rank)
+
+
+def _compress(raw: Path) -> Path:
+    """Beside the raw file, in its place. Whole or not at all."""
+    compressed = raw.with_name(raw.name + ".gz")
+    partial = _partial(compressed)
+    try:
+        compress(raw, partial, None)
+        os.replace(partial, compressed)
+    finally:
+        partial.unlink(missing_ok=True)
+    raw.unlink()
+    return compressed
+
+
+def _link_or_copy(source: Path, target: Path) -> None:
+    partial = _partial(target)
+    partial.unlink(missing_ok=True)
+    try:
+        try:
+            os.link(source, partial)
+        except OSError:  # another disk, or one without links
+            shutil.copyfile(source, partial)
+        os.replace(partial, target)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _partial(path: Path) -> Path:
+    return path.with_name(f".{path.name}.partial-{os.getpid()}")
+
+
+def _write_manifests(out: Path, rank: int) -> None:
+    config = load_config()
+    run = run_id(config)
+    anchor = manifest.anchor("start")
+    if rank == 0 and not layout.run_file(out).exists():
+        content = manifest.run_manifest(config, run, None, int(str(anchor["wall_ns"])))
+        manifest.write_atomically(layout.run_file(out), content)
+    if not layout.rank_file(out, rank).exists():
+        manifest.write_atomically(layout.rank_file(out, rank), manifest.rank_manifest(run, rank, None, [anchor], {}))
+
+
+def _number_in(pattern: re.Pattern[str], names: list[str]) -> int | None:
+    for name in names:
+        found = pattern.fullmatch(name) or pattern.match(name)
+        if found:
+            return int(found.group(1))
+    return None

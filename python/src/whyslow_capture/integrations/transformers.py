@@ -1,0 +1,50 @@
+"""
+transformers' Trainer:
+
+    trainer = Trainer(..., callbacks=[WhyslowCallback()])
+
+Files go to ``<output_dir>/whyslow`` unless `out` says otherwise; keywords are those of `whyslow_capture.capture`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .framework_steps import FrameworkSteps
+from .optional import missing_base
+
+
+def _callback_class() -> Any:
+    try:
+        from transformers import TrainerCallback
+    except Exception as error:  # a broken installation raises what it likes
+        return missing_base(__name__, "transformers", "transformers", error)
+    return TrainerCallback
+
+
+class WhyslowCallback(_callback_class()):  # type: ignore[misc]
+    def __init__(self, **config: object) -> None:
+        self._steps = FrameworkSteps(config)
+
+    @property
+    def capture(self) -> Any:
+        """The `Capture` while training runs, else None."""
+        return self._steps.capture
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        self._steps.open(args.output_dir, state.global_step)
+
+    def on_substep_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        self._steps.micro_step()
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        self._steps.step()
+
+    def on_evaluate(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        self._steps.disturbed()
+
+    def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        self._steps.disturbed()
+
+    def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        self._steps.close()

@@ -1,0 +1,27 @@
+"""What all tests share. In CI a skipped test is a failure: there, everything must have run."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is None:
+        return
+    counts = {
+        "passed": len(reporter.stats.get("passed", [])),
+        "failed": len(reporter.stats.get("failed", [])) + len(reporter.stats.get("error", [])),
+        "skipped": len(reporter.stats.get("skipped", [])),
+    }
+    if counts["skipped"] and os.environ.get("CI"):
+        reporter.write_line(f"\nCI: {counts['skipped']} skipped tests count as failed")
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+    # `npm test` adds these to those of vitest.
+    file = os.environ.get("TEST_COUNTS")
+    if file:
+        with open(file, "a", encoding="utf-8") as out:
+            out.write(json.dumps(counts) + "\n")

@@ -1,0 +1,60 @@
+"""Runs a function as several real gloo ranks and hands back what each returned."""
+
+from __future__ import annotations
+
+import multiprocessing
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import torch
+
+# A rank that hangs must fail the test, not the machine's patience.
+PATIENCE_S = 60
+
+
+def run_ranks(work: Callable[..., Any], world: int, *args: object) -> list[Any]:
+    """`work(rank, *args)` in `world` processes. An exception in one is raised here, with its traceback."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["torch", "torch.distributed"])
+    with tempfile.TemporaryDirectory() as scratch:
+        results = context.SimpleQueue()
+        meeting_point = str(Path(scratch, "store"))
+        processes = [
+            context.Process(target=_rank, args=(rank, world, meeting_point, results, work, args), daemon=True)
+            for rank in range(world)
+        ]
+        for process in processes:
+            process.start()
+        for process in processes:
+            process.join(PATIENCE_S)
+        stuck = [rank for rank, process in enumerate(processes) if process.is_alive()]
+        for rank in stuck:
+            processes[rank].kill()
+        found: dict[int, tuple[bool, Any]] = {}
+        while not results.empty():
+            rank, is_good, value = results.get()
+            found[rank] = (is_good, value)
+    failed = [str(value) for is_good, value in found.values() if not is_good]
+    assert not failed, "\n".join(failed)
+    assert not stuck, f"ranks {stuck} hang"
+    assert len(found) == world, f"only ranks {sorted(found)} answered"
+    return [found[rank][1] for rank in range(world)]
+
+
+def _rank(rank: int, world: int, store: str, results: Any, work: Callable[..., Any], args: tuple[object, ...]) -> None:
+    try:
+        torch.set_num_threads(1)
+        torch.distributed.init_process_group(
+            "gloo", init_method=f"file://{store}", rank=rank, world_size=world, timeout=timedelta(seconds=20)
+        )
+        answer = (rank, True, work(rank, *args))
+        torch.distributed.destroy_process_group()
+    except BaseException:
+        answer = (rank, False, f"rank {rank}: {traceback.format_exc()}")
+    results.put(answer)
+    sys.stdout.flush()

@@ -1,0 +1,262 @@
+"""Settings: by keyword, environment, JSON, and under the names of the seeds."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from whyslow_capture.config import PARSERS, CaptureConfig, TraceConfig, load_config
+from whyslow_capture.seed_names import all_names
+from whyslow_capture.trouble import Trouble
+
+
+def load(given: dict[str, object] | None = None, environ: dict[str, str] | None = None, trouble: Trouble | None = None):
+    return load_config(given, environ=environ or {}, trouble=trouble)
+
+
+def test_defaults_are_those_of_the_contract():
+    config = load()
+    assert config == CaptureConfig()
+    assert (config.enabled, config.ranks, config.start_step, config.end_step) == (True, None, 0, None)
+    assert (config.record_every_n_steps, config.flush_every_n_steps, config.max_overhead) == (10, 10, 0.005)
+    trace = config.trace
+    assert (trace.enabled, trace.period, trace.ranks) == (False, 0, (0,))
+    assert not (trace.record_shapes or trace.with_flops or trace.with_stack or trace.profile_memory)
+
+
+def test_every_field_can_be_set():
+    ours = {f.name for f in fields(CaptureConfig)} - {"trace"} | {f"trace.{f.name}" for f in fields(TraceConfig)}
+    assert set(PARSERS) == ours
+
+
+def test_the_readme_lists_every_setting():
+    readme = (Path(__file__).parents[1] / "README.md").read_text()
+    table = readme[readme.index("| name | default |") : readme.index("Keywords and variables")]
+    assert [name for name in PARSERS if f"`{name}`" not in table] == []
+    theirs = readme[readme.index("| from | names |") :]
+    assert [name for name in all_names() if name.removeprefix("SLIME_PROFILE") not in theirs] == []
+
+
+def test_the_environment_of_this_process_counts(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("WHYSLOW_RECORD_EVERY_N_STEPS", "7")
+    assert load_config().record_every_n_steps == 7
+
+
+EVERYTHING = {
+    "enabled": ("yes", True),
+    "out": ("/tmp/x y", "/tmp/x y"),
+    "ranks": ("0,2-4", (0, 2, 3, 4)),
+    "start_step": ("5", 5),
+    "end_step": ("90", 90),
+    "record_every_n_steps": ("3", 3),
+    "flush_every_n_steps": ("4", 4),
+    "max_overhead": ("1%", 0.01),
+    "resume_step": ("100", 100),
+    "auto_phases": ("FALSE", False),
+    "run": ("night", "night"),
+    "trace.enabled": ("True", True),
+    "trace.period": ("50", 50),
+    "trace.warmup": ("2", 2),
+    "trace.active": ("4", 4),
+    "trace.repeat": ("6", 6),
+    "trace.ranks": ("all", None),
+    "trace.target": ("train_actor, train_log_probs", ("train_actor", "train_log_probs")),
+    "trace.record_shapes": ("1", True),
+    "trace.with_flops": ("YES", True),
+    "trace.with_stack": ("true", True),
+    "trace.profile_memory": ("1", True),
+    "trace.budget_mb": ("512", 512),
+    "trace.format": (".tar.gz", "tar.gz"),
+}
+
+
+def value_of(config: CaptureConfig, name: str) -> object:
+    section, _, rest = name.rpartition(".")
+    return getattr(config.trace if section else config, rest)
+
+
+def test_everything_is_listed():
+    assert set(EVERYTHING) == set(PARSERS)
+
+
+@pytest.mark.parametrize("name", EVERYTHING)
+def test_each_by_environment_by_json_and_by_keyword(name: str, tmp_path: Path):
+    written, wanted = EVERYTHING[name]
+    assert wanted != value_of(CaptureConfig(), name) or name == "enabled"
+    variable = "WHYSLOW_" + name.replace(".", "_").upper()
+    trouble = Trouble()
+    assert value_of(load({}, {variable: written}, trouble), name) == wanted
+    assert trouble.counts == {}
+    assert value_of(load({name: written}), name) == wanted
+    assert value_of(load({name.replace(".", "_"): written}), name) == wanted
+    file = tmp_path / "config.json"
+    file.write_text(json.dumps({name: written}))
+    assert value_of(load({"config": file}), name) == wanted
+    assert value_of(load({}, {"WHYSLOW_CONFIG": str(file)}), name) == wanted
+    if name.startswith("trace."):
+        file.write_text(json.dumps({"trace": {name[6:]: written}}))
+        assert value_of(load({"config": str(file)}), name) == wanted
+        assert value_of(load({"trace": {name[6:]: written}}), name) == wanted
+
+
+def test_keyword_over_environment_over_json_over_callback_over_default(tmp_path: Path):
+    file = tmp_path / "c.json"
+    file.write_text(json.dumps({"start_step": 2, "flush_every_n_steps": 2, "out": "json"}))
+    environ = {"WHYSLOW_START_STEP": "3", "WHYSLOW_FLUSH_EVERY_N_STEPS": "3", "WHYSLOW_CONFIG": str(file)}
+    defaults = {"start_step": 1, "out": "callback", "run": "callback"}
+    config = load({"start_step": 4, "defaults": defaults}, environ)
+    assert (config.start_step, config.flush_every_n_steps, config.out) == (4, 3, "json")
+    assert (config.run, config.record_every_n_steps) == ("callback", 10)
+    assert load({"config": {"out": "given"}}, environ).out == "given", "config= is used in place of WHYSLOW_CONFIG"
+
+
+def test_none_is_not_given_unless_it_means_something():
+    environ = {"WHYSLOW_OUT": "there", "WHYSLOW_RANKS": "1", "WHYSLOW_END_STEP": "9", "WHYSLOW_TRACE_RANKS": "3"}
+    config = load({"out": None, "run": None, "record_every_n_steps": None}, environ)
+    assert (config.out, config.ranks, config.end_step, config.trace.ranks) == ("there", (1,), 9, (3,))
+    config = load({"ranks": None, "end_step": None, "trace.ranks": None}, environ)
+    assert (config.ranks, config.end_step, config.trace.ranks) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("given", "ranks"),
+    [("all", None), ("0", (0,)), ("0, 2-5", (0, 2, 3, 4, 5)), (3, (3,)), ([5, 1, 1], (1, 5)), (range(2), (0, 1))],
+)
+def test_ranks(given: object, ranks: object):
+    assert load({"ranks": given}).ranks == ranks
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "allowed"),
+    [
+        ("ranks", "a", '"0,2-5"'),
+        ("ranks", "5-2", '"0,2-5"'),
+        ("ranks", [], '"0,2-5"'),
+        ("ranks", -1, '"0,2-5"'),
+        ("ranks", "0-999999999", '"0,2-5"'),
+        ("enabled", "on", "1, true, yes"),
+        ("enabled", 2, "1, true, yes"),
+        ("record_every_n_steps", 0, "from 1 on"),
+        ("record_every_n_steps", True, "from 1 on"),
+        ("start_step", 1.5, "from 0 on"),
+        ("start_step", "soon", "from 0 on"),
+        ("max_overhead", 0, "0.5%"),
+        ("max_overhead", "200%", "0.5%"),
+        ("max_overhead", "nan", "0.5%"),
+        ("out", "", "not empty"),
+        ("trace.format", "zip", "json.gz or tar.gz"),
+        ("trace.target", [], "train_actor"),
+        ("trace.budget_mb", 0, "from 1 on"),
+    ],
+)
+def test_a_bad_value_is_refused_in_code_and_mentioned_in_the_environment(
+    name: str, value: object, allowed: str, capsys: pytest.CaptureFixture[str]
+):
+    with pytest.raises(ValueError, match="allowed is") as raised:
+        load({name: value})
+    assert name in str(raised.value) and repr(value) in str(raised.value) and allowed in str(raised.value)
+    if isinstance(value, str) and value:
+        variable = "WHYSLOW_" + name.replace(".", "_").upper()
+        trouble = Trouble()
+        assert load({}, {variable: value}, trouble) == CaptureConfig()
+        assert load({}, {variable: value}, trouble) == CaptureConfig()
+        said = capsys.readouterr().err
+        assert said.count("\n") == 1 and variable in said and allowed in said and "ignored" in said
+
+
+@pytest.mark.parametrize(
+    ("slip", "meant"),
+    [
+        ("record_every_n_step", "record_every_n_steps"),
+        ("record-every-n-steps", "record_every_n_steps"),
+        ("trace_priod", "trace.period"),
+        ("period", "trace.period"),
+        ("with_stack", "trace.with_stack"),
+        ("enable_cuda_events_profiler", "enable_cuda_event_profiler"),
+    ],
+)
+def test_an_unknown_name_in_code_names_the_one_that_was_meant(slip: str, meant: str):
+    with pytest.raises(ValueError, match=f"unknown setting '{slip}'.*did you mean.*{meant}"):
+        load({slip: 1})
+    with pytest.raises(ValueError, match="unknown setting"):
+        load({"config": {slip: 1}})
+
+
+def test_an_unknown_name_near_none_lists_all():
+    with pytest.raises(ValueError, match="known are enabled, out"):
+        load({"qqqq": 1})
+    with pytest.raises(ValueError, match=r"unknown setting 'trace.activ' \(did you mean trace.active"):
+        load({"trace": {"activ": 1}})
+
+
+def test_slips_in_the_environment_are_mentioned_other_names_are_left_alone(capsys: pytest.CaptureFixture[str]):
+    trouble = Trouble()
+    environ = {"WHYSLOW_RECORD_EVERY_N_STEP": "5", "WHYSLOW_SOMETHING_ELSE": "x", "WHYSLOW_CONFIG": ""}
+    assert load({}, environ, trouble) == CaptureConfig()
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and "did you mean WHYSLOW_RECORD_EVERY_N_STEPS?" in said
+
+
+@pytest.mark.parametrize("content", [None, "{", "[1]", '{"recordd": 1, "start_step": 3}'])
+def test_a_bad_file_is_an_error_in_code_and_a_remark_in_the_environment(
+    content: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    file = tmp_path / "c.json"
+    if content is not None:
+        file.write_text(content)
+    with pytest.raises(ValueError, match=r"c\.json|recordd"):
+        load({"config": str(file)})
+    config = load({}, {"WHYSLOW_CONFIG": str(file)})
+    assert config.start_step == (3 if content and "start_step" in content else 0), "what is right in it counts"
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_the_same_setting_twice_in_one_source():
+    with pytest.raises(ValueError, match=r"trace.period is given twice"):
+        load({"trace.period": 10, "trace": {"period": 20}})
+    assert load({"trace.period": 10, "trace": {"period": 10}}).trace.period == 10
+
+
+# -- windows ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_period_switches_windows_on():
+    assert load({"trace_period": 100}).trace == TraceConfig(enabled=True, period=100)
+    assert load({}, {"WHYSLOW_TRACE_PERIOD": "100"}).trace.enabled
+    assert not load({"trace_period": 100, "trace.enabled": False}).trace.enabled
+    assert load({"trace": TraceConfig(period=100, active=5)}).trace == TraceConfig(enabled=True, period=100, active=5)
+
+
+@pytest.mark.parametrize(
+    "given", [{"trace": True}, {"trace": "yes"}, {"trace": {"enabled": True}}, {"trace.enabled": 1}]
+)
+def test_tracing_without_a_period_is_one_window(given: dict[str, object]):
+    for trace in (load(given).trace, load({}, {"WHYSLOW_TRACE": "1"}).trace):
+        assert (trace.enabled, trace.period, trace.warmup, trace.active, trace.repeat) == (True, 20, 1, 3, 1)
+    assert load(given | {"trace_active": 30}).trace.period == 31
+
+
+def test_the_usual_window_gives_way_to_a_short_period():
+    assert (load({"trace_period": 2}).trace.warmup, load({"trace_period": 2}).trace.active) == (1, 1)
+    assert (load({"trace_period": 1}).trace.warmup, load({"trace_period": 1}).trace.active) == (0, 1)
+    assert (load({"trace_period": 3, "trace_active": 3}).trace.warmup) == 0
+
+
+def test_a_window_longer_than_its_period_is_refused(capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(ValueError, match=r"trace.warmup=2 and trace.active=9 do not fit in trace.period=10"):
+        load({"trace": {"period": 10, "warmup": 2, "active": 9}})
+    config = load({"trace_period": 10}, {"WHYSLOW_TRACE_ACTIVE": "12"})
+    assert (config.trace.period, config.trace.active) == (10, 3)
+    assert "WHYSLOW_TRACE_ACTIVE" in capsys.readouterr().err
+    with pytest.raises(ValueError, match="end_step=4 is before start_step=5"):
+        load({"start_step": 5, "end_step": 4})
+    assert load({"start_step": 5}, {"WHYSLOW_END_STEP": "4"}).end_step is None
+
+
+def test_a_config_object_can_be_given_again():
+    config = load({"out": "x", "ranks": "1-2", "trace": True, "max_overhead": "2%"})
+    assert load({"config": config}) == config
+    assert load({"config": config, "out": "y"}).out == "y"
