@@ -35,10 +35,12 @@ class PhaseContext:
         self._recorder, self._name = recorder, name
 
     def __enter__(self) -> None:
-        self._recorder.begin(self._name)
+        if self._recorder.recording:
+            self._recorder.begin(self._name)
 
     def __exit__(self, *_: object) -> None:
-        self._recorder.end(self._name)
+        if self._recorder.recording:
+            self._recorder.end(self._name)
 
 
 class Capture:
@@ -229,6 +231,7 @@ class Capture:
             trouble=self.trouble,
             coordinates=lambda: tuple(c for _, c in (self.mesh or {}).values()),
             recorder_watch_setter=self.recorder.set_watch,
+            current_step=lambda: self.recorder.current_step,
         )
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 from time import perf_counter_ns
 
 import torch
+
+from .sample import Sample
 
 # An events pool beyond this means that completions are not coming in.
 MAX_EVENTS = 2048
@@ -24,7 +27,8 @@ class CudaMarks:
         self.device = torch.cuda.current_device()
         self._free: list[torch.cuda.Event] = []
         self._made = 0
-        self._streams: dict[int, torch.cuda.Stream] = {}
+        self._stream = torch.cuda.current_stream(self.device)
+        self._stream_id = -1
         # Nothing else runs in this stream, so an event in it happens as soon as it is recorded: it ties the device's
         # clock to the host's without waiting for either.
         self._anchor: tuple[torch.cuda.Event, int] | None = None
@@ -40,21 +44,23 @@ class CudaMarks:
             self._free.append(torch.cuda.Event(enable_timing=True))
             self._made += 1
 
-    def mark(self) -> tuple[torch.cuda.Event, int] | None:
-        """An event in the current stream, and which stream that was. None while nothing can be recorded."""
+    def mark(self, sample: Sample) -> bool:
+        """Adds an event in the current stream. False while nothing can be recorded."""
         if self._is_capturing():
-            return None
+            return False
         event = self._free.pop() if self._free else self._take()
         if event is None:
-            return None
+            return False
         raw = self._raw_stream(self.device) if self._raw_stream is not None else -1
-        stream = self._streams.get(raw)
-        if stream is None:
-            stream = torch.cuda.current_stream(self.device)
-            if raw >= 0:
-                self._streams[raw] = stream
-        self._record(event, stream)
-        return event, raw
+        if raw != self._stream_id or raw < 0:
+            self._stream = torch.cuda.current_stream(self.device)
+            self._stream_id = raw
+        if raw != sample.stream:
+            sample.in_one_stream = sample.stream is None
+            sample.stream = raw
+        self._record(event, self._stream)
+        sample.events.append(event)
+        return True
 
     def anchor(self) -> tuple[torch.cuda.Event, int] | None:
         """An event and the host's time at which it happened, to some 10 µs. One serves the samples of half a second."""
@@ -71,6 +77,12 @@ class CudaMarks:
         if not self._free:
             self.reserve(1)
         return self._free.pop() if self._free else None
+
+    def keep_for_ever(self, samples: list[Sample]) -> None:
+        """In a forked child an event that is freed ends the process: CUDA does not work there."""
+        events = [*self._free, *([self._anchor[0]] if self._anchor else []), *[e for s in samples for e in s.events]]
+        for thing in (*events, self._anchor_stream, self._stream):
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
 
     def give_back(self, events: list[torch.cuda.Event]) -> None:
         self._free.extend(events)

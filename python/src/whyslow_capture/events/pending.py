@@ -20,21 +20,21 @@ MAX_PENDING = 48
 class PendingSamples:
     def __init__(self, budget: OverheadBudget, trouble: Trouble) -> None:
         self._budget, self._trouble = budget, trouble
-        self._waiting: deque[Sample] = deque()
+        self.waiting: deque[Sample] = deque()
         self._resolved: list[ResolvedSample] = []
 
     def __bool__(self) -> bool:
-        return bool(self._waiting or self._resolved)
+        return bool(self.waiting or self._resolved)
 
     def add(self, sample: Sample, cuda: CudaMarks | None) -> None:
-        self._waiting.append(sample)
-        if len(self._waiting) <= MAX_PENDING:
+        self.waiting.append(sample)
+        if len(self.waiting) <= MAX_PENDING:
             return
         self.resolve(cuda)
-        if len(self._waiting) > MAX_PENDING:
-            dropped = self._waiting.popleft()
+        if len(self.waiting) > MAX_PENDING:
+            dropped = self.waiting.popleft()
             self._trouble.count("samples-dropped")
-            if cuda is not None and dropped.events is not None:
+            if cuda is not None:
                 # Recording an event again while the device has yet to reach it is allowed; the old time is lost.
                 cuda.give_back(dropped.events)
 
@@ -45,14 +45,14 @@ class PendingSamples:
         """
         if cuda is not None and torch.cuda.is_current_stream_capturing():
             return
-        while self._waiting:
+        while self.waiting:
             started = perf_counter_ns()
-            sample = self._waiting[0]
+            sample = self.waiting[0]
             if not sample.is_done():
                 return
-            self._waiting.popleft()
+            self.waiting.popleft()
             self._resolved.append(sample.resolve())
-            if cuda is not None and sample.events is not None:
+            if cuda is not None:
                 cuda.give_back(sample.events)
             self._budget.note_sample(sample.step, sample.cost_ns + perf_counter_ns() - started)
 
@@ -64,11 +64,11 @@ class PendingSamples:
         """All that can still be had, at the end of the job: here the device may be waited for, but not for ever."""
         deadline = perf_counter_ns() + int(wait_s * 1e9)
         self.resolve(cuda)
-        while self._waiting and perf_counter_ns() < deadline:
+        while self.waiting and perf_counter_ns() < deadline:
             threading.Event().wait(0.002)
             self.resolve(cuda)
         return self.take()
 
     def clear(self) -> None:
-        self._waiting.clear()
+        self.waiting.clear()
         self._resolved.clear()

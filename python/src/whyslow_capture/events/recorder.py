@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from json import dumps
 from time import perf_counter_ns
 
 import torch
@@ -14,11 +13,13 @@ from ..trouble import Trouble
 from .budget import OverheadBudget
 from .clock import CudaMarks
 from .pending import PendingSamples
-from .sample import Phase, ResolvedSample, Sample
+from .sample import ResolvedSample, Sample
 
 # Marks so close are one. From the end of one phase to the beginning of the next the interpreter needs 2 µs on a fast
 # host, 6 on a slow one; to launch an operation 5 and 15. What is launched in between counts to the later phase.
 SAME_MOMENT_NS = 10_000
+# In less than this nothing was launched at all.
+EMPTY_NS = 4_000
 FAR = 1 << 62
 # Phases in one step: beyond it a phase is inside a loop where it does not belong.
 MAX_PHASES = 512
@@ -48,7 +49,6 @@ class Recorder:
         self._cuda: CudaMarks | None = None
         self._cuda_failed = False
         self._open: dict[str, list[int]] = {}
-        self._json_names: dict[str, str] = {}
         self._marked_at = 0
         self._spent = 0
         # When the last sample ended (host time) and at which step: the pace of the steps between. 0: not comparable.
@@ -115,10 +115,8 @@ class Recorder:
         """Whether the phase is open, or recorded in this micro-batch: what the job says itself no hook repeats."""
         if name in self._open:
             return True
-        quoted, sample = self._json_names.get(name), self._sample
-        if quoted is None or sample is None:
-            return False
-        return any(p.name == quoted and p.micro == self.micro for p in sample.phases)
+        sample = self._sample
+        return sample is not None and any(p[0] == name and p[3] == self.micro for p in sample.phases)
 
     def next_micro(self) -> None:
         self.micro += 1
@@ -167,7 +165,7 @@ class Recorder:
         """What was noted of the step under way does not count."""
         sample, self._sample = self._sample, None
         self.recording = self._watch is not None
-        if sample is not None and sample.events is not None and self._cuda is not None:
+        if sample is not None and self._cuda is not None:
             self._cuda.give_back(sample.events)
         self._sample_ended_at = 0
 
@@ -182,27 +180,23 @@ class Recorder:
     def forget(self) -> None:
         """In a forked child: the events belong to the parent's CUDA context."""
         self.enabled = self.recording = False
-        self._sample = None
-        self._pending.clear()
-        self._cuda = None
+        if self._cuda is not None:
+            self._cuda.keep_for_ever([*([self._sample] if self._sample else []), *self._pending.waiting])
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
     def _mark(self, now: int, unlike: int = -1) -> int:
-        """`unlike`: where this phase began. However short, one call can have launched a lot."""
+        """`unlike`: where this phase began. One call is enough to launch a lot, so it ends elsewhere, if not empty."""
         sample = self._sample
         if sample is None:
             return -1
         host = sample.host_ns
-        if now - self._marked_at < SAME_MOMENT_NS and host and len(host) - 1 != unlike:
+        since = now - self._marked_at
+        if since < SAME_MOMENT_NS and host and (len(host) - 1 != unlike or since < EMPTY_NS):
             return len(host) - 1
-        if sample.events is not None and self._cuda is not None:
-            marked = self._cuda.mark()
-            if marked is None:
-                self._trouble.count("marks-not-possible")
-                return -1
-            sample.events.append(marked[0])
-            sample.streams.add(marked[1])
+        if sample.on_device and self._cuda is not None and not self._cuda.mark(sample):
+            self._trouble.count("marks-not-possible")
+            return -1
         host.append(now)
         self._marked_at = perf_counter_ns()
         return len(host) - 1
@@ -214,14 +208,11 @@ class Recorder:
         if len(sample.phases) >= MAX_PHASES:
             self._trouble.count("phases-not-recorded")
             return
-        quoted = self._json_names.get(name)
-        if quoted is None:
-            quoted = self._json_names[name] = dumps(name)
-        sample.phases.append(Phase(quoted, begin, end, micro))
+        sample.phases.append((name, begin, end, micro))
 
     def _open_sample(self, step: int) -> None:
         started = perf_counter_ns()
-        sample = Sample(step)
+        sample = Sample(step, on_device=False)
         if torch.cuda.is_initialized() and not self._cuda_failed:
             try:
                 if self._cuda is None:
@@ -231,7 +222,7 @@ class Recorder:
                 if anchor is None:
                     return  # inside a CUDA graph capture: not this step
                 sample.anchor, sample.anchor_host_ns = anchor
-                sample.events = []
+                sample.on_device = True
             except Exception as error:
                 self._cuda_failed = True
                 self._trouble.warn("cuda-events", f"no CUDA events, phases are timed by the host: {error}")
@@ -258,7 +249,7 @@ class Recorder:
         self._sample = None
         self.recording = self._watch is not None
         if whole is not None and whole[0] >= 0 and end >= 0:
-            sample.phases.append(Phase(f'"{TRAINING_STEP}"', whole[0], end, 0))
+            sample.phases.append((TRAINING_STEP, whole[0], end, 0))
         if self.budget.every == 1 and sample.host_ns:
             self.budget.note_pace(now - sample.host_ns[0])
         self._sample_ended_at = perf_counter_ns()

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from json import dumps
 
 import torch
 
-
-@dataclass
-class Phase:
-    # As JSON writes it.
-    name: str
-    # Indices of marks.
-    begin: int
-    end: int
-    micro: int
+# Name, indices of the marks where it begins and ends, micro-step. A plain tuple: made on the hot path.
+Phase = tuple[str, int, int, int]
 
 
 @dataclass
 class Sample:
     step: int
+    on_device: bool
     # Host times of the marks; on a GPU job each has an event beside it.
     host_ns: list[int] = field(default_factory=list)
-    events: list[torch.cuda.Event] | None = None
-    streams: set[int] = field(default_factory=set)
+    events: list[torch.cuda.Event] = field(default_factory=list)
+    stream: int | None = None
+    in_one_stream: bool = True
     phases: list[Phase] = field(default_factory=list)
     anchor: torch.cuda.Event | None = None
     anchor_host_ns: int = 0
@@ -35,14 +31,14 @@ class Sample:
         if self.anchor is not None and not self.anchor.query():
             return False
         # In one stream the last mark comes last.
-        if len(self.streams) <= 1:
+        if self.in_one_stream:
             return bool(self.events[-1].query())
         return all(e.query() for e in self.events)
 
     def resolve(self) -> ResolvedSample:
         """Only when done. Reads each event's time once, whatever the number of phases."""
         device_ns: list[int] | None = None
-        if self.events:
+        if self.on_device and self.events:
             first = self.events[0]
             offset = self.host_ns[0] if self.anchor is None else self.anchor_host_ns
             base_ms = 0.0 if self.anchor is None else self.anchor.elapsed_time(first)
@@ -64,26 +60,21 @@ class ResolvedSample:
         host, device, step = self.host_ns, self.device_ns, self.step
         values: list[float] = []
         if device is None:
-            for phase in self.phases:
-                begin = host[phase.begin]
-                values += (step, (host[phase.end] - begin) / 1e6, (begin - origin_ns) / 1e6)
+            for _, first, last, _ in self.phases:
+                begin = host[first]
+                values += (step, (host[last] - begin) / 1e6, (begin - origin_ns) / 1e6)
             return tuple(values)
-        for phase in self.phases:
-            begin, end = device[phase.begin], device[phase.end]
-            values += (
-                step,
-                (end - begin) / 1e6,
-                (begin - origin_ns) / 1e6,
-                (host[phase.end] - host[phase.begin]) / 1e6,
-            )
+        for _, first, last, _ in self.phases:
+            begin, end = device[first], device[last]
+            values += (step, (end - begin) / 1e6, (begin - origin_ns) / 1e6, (host[last] - host[first]) / 1e6)
             if self.anchored:
                 # The anchor is late by some µs, so a device that waits can seem ahead of the host.
-                values.append(max(0, end - host[phase.end]) / 1e6)
+                values.append(max(0, end - host[last]) / 1e6)
         return tuple(values)
 
     def shape(self) -> tuple[object, ...]:
         """Samples of one shape differ in numbers only."""
-        return (self.device_ns is None, self.anchored, *[(p.name, p.micro) for p in self.phases])
+        return (self.device_ns is None, self.anchored, *[(name, micro) for name, _, _, micro in self.phases])
 
     def template(self, rank: int, run: str) -> str:
         """The records as lines of JSON with places for the numbers."""
@@ -91,7 +82,7 @@ class ResolvedSample:
         device = "" if self.device_ns is None else '"host_ms":%.4f,' + ('"lag_ms":%.4f,' if self.anchored else "")
         rest = f'"clock":"{clock}","run":{run.replace("%", "%%")}'
         return "".join(
-            f'{{"name":{p.name.replace("%", "%%")},"step":%d,"rank":{rank},"duration_ms":%.4f,"start_ms":%.4f,'
-            f'"micro":{p.micro},{device}{rest}}}\n'
-            for p in self.phases
+            f'{{"name":{dumps(name).replace("%", "%%")},"step":%d,"rank":{rank},"duration_ms":%.4f,"start_ms":%.4f,'
+            f'"micro":{micro},{device}{rest}}}\n'
+            for name, _, _, micro in self.phases
         )
