@@ -17,7 +17,7 @@ DESCRIBE_EVERY_S = 20.0
 # Each hand-over to the writing thread costs the training thread some 0.1 ms on a slow host.
 FLUSH_AT_MOST_EVERY_S = 0.25
 # What the end of the job waits for the device and for the disk.
-DRAIN_S, WRITE_S = 2.0, 5.0
+DRAIN_S, WRITE_S = 10.0, 5.0
 
 
 class RunFiles:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
+from threading import get_ident
 from time import perf_counter_ns
 
 import torch
@@ -13,7 +13,7 @@ from ..trouble import Trouble
 from .budget import OverheadBudget
 from .clock import CudaMarks
 from .pending import PendingSamples
-from .sample import ResolvedSample, Sample
+from .sample import Phase, ResolvedSample, Sample
 
 # Marks so close are one. From the end of one phase to the beginning of the next the interpreter needs 2 µs on a fast
 # host, 6 on a slow one; to launch an operation 5 and 15. What is launched in between counts to the later phase.
@@ -21,6 +21,8 @@ SAME_MOMENT_NS = 10_000
 # In less than this nothing was launched at all.
 EMPTY_NS = 4_000
 FAR = 1 << 62
+# What a phase costs besides its marks, on the slow host of bench/capture-overhead.
+PHASE_NS = 6_000
 # Phases in one step: beyond it a phase is inside a loop where it does not belong.
 MAX_PHASES = 512
 
@@ -31,7 +33,7 @@ class Recorder:
     ) -> None:
         self.recording = False
         """Hooks ask this first: in a step that is not sampled they do nothing else."""
-        self.thread = threading.get_ident()
+        self.thread = get_ident()
         self.current_step = first_step
         self.micro = 0
         self.quiet_until = 0
@@ -48,7 +50,12 @@ class Recorder:
         self._sample: Sample | None = None
         self._cuda: CudaMarks | None = None
         self._cuda_failed = False
-        self._open: dict[str, list[int]] = {}
+        # Of the sample under way: open phases (mark, micro-step) and how often they were opened inside themselves,
+        # phases that have ended, the last mark and when it had been made.
+        self._open: dict[str, tuple[int, int]] = {}
+        self._depths: dict[str, int] = {}
+        self._phases: list[Phase] = []
+        self._last = -1
         self._marked_at = 0
         self._spent = 0
         # When the last sample ended (host time) and at which step: the pace of the steps between. 0: not comparable.
@@ -58,51 +65,74 @@ class Recorder:
 
     # -- phases ------------------------------------------------------------------------------------------------------
 
+    # These run between the job's own launches, with cold caches: each line costs ten times what it does in a loop of
+    # its own. Hence no helper functions, and a mark that is shared is not timed.
+
     def begin(self, name: str, at: int = -1) -> None:
         """Opens a phase, at a mark that has been made. One inside another of the same name is part of it."""
-        if not self.recording or threading.get_ident() != self.thread:
+        if not self.recording or get_ident() != self.thread:
             return
         if self._watch is not None:
             self._watch()
-        started = perf_counter_ns()
-        opened = self._open.get(name)
-        if opened is not None:
-            opened[2] += 1
-        else:
-            self._open[name] = [self._mark(started) if at < 0 else at, self.micro, 1]
-        self._spent += perf_counter_ns() - started
+        if name in self._open:
+            self._depths[name] = self._depths.get(name, 0) + 1
+            return
+        if at < 0:
+            now = perf_counter_ns()
+            at = self._last if now - self._marked_at < SAME_MOMENT_NS else self._mark(now)
+        self._open[name] = (at, self.micro)
 
     def end(self, name: str) -> None:
         """Closes the phase of that name; without one open nothing happens."""
-        if not self.recording or threading.get_ident() != self.thread:
+        if not self.recording or get_ident() != self.thread:
             return
         if self._watch is not None:
             self._watch()
-        started = perf_counter_ns()
-        opened = self._open.get(name)
-        if opened is not None:
-            opened[2] -= 1
-            if opened[2] == 0:
-                del self._open[name]
-                self._add(name, opened[0], self._mark(started, opened[0]), opened[1])
-        self._spent += perf_counter_ns() - started
+        if self._depths and self._leave_inner(name):
+            return
+        opened = self._open.pop(name, None)
+        if opened is None:
+            return
+        now = perf_counter_ns()
+        begin, micro = opened
+        since = now - self._marked_at
+        # One call is enough to launch a lot, so a phase has an end of its own, if it was not empty.
+        is_shared = since < SAME_MOMENT_NS and (since < EMPTY_NS or self._last != begin)
+        end = self._last if is_shared else self._mark(now)
+        if begin >= 0 and end >= 0:
+            phases = self._phases
+            if len(phases) < MAX_PHASES:
+                phases.append((name, begin, end, micro))
+            else:
+                self._trouble.count("phases-not-recorded")
+
+    def _leave_inner(self, name: str) -> bool:
+        depth = self._depths.pop(name, 0)
+        if depth > 1:
+            self._depths[name] = depth - 1
+        return depth > 0
 
     def mark(self, *, unlike: int = -1, on_any_thread: bool = False) -> int:
         """
         A mark for a phase that is named later; −1: none can be made. `unlike`: the one at which that phase began.
         `on_any_thread`: the training thread waits.
         """
-        if not self.recording or not (on_any_thread or threading.get_ident() == self.thread):
+        if not self.recording or not (on_any_thread or get_ident() == self.thread):
             return -1
-        started = perf_counter_ns()
-        index = self._mark(started, unlike)
-        self._spent += perf_counter_ns() - started
-        return index
+        now = perf_counter_ns()
+        since = now - self._marked_at
+        if since < SAME_MOMENT_NS and (since < EMPTY_NS or self._last != unlike):
+            return self._last
+        return self._mark(now)
 
     def mark_phase(self, name: str, begin: int, end: int, micro: int | None = None) -> None:
         """A phase between two marks of this step."""
-        if self.recording and threading.get_ident() == self.thread:
-            self._add(name, begin, end, self.micro if micro is None else micro)
+        if not self.recording or get_ident() != self.thread or begin < 0 or end < 0:
+            return
+        if len(self._phases) < MAX_PHASES:
+            self._phases.append((name, begin, end, self.micro if micro is None else micro))
+        else:
+            self._trouble.count("phases-not-recorded")
 
     def add_cost(self, ns: int) -> None:
         """What hooks spent on this step besides marks."""
@@ -115,8 +145,7 @@ class Recorder:
         """Whether the phase is open, or recorded in this micro-batch: what the job says itself no hook repeats."""
         if name in self._open:
             return True
-        sample = self._sample
-        return sample is not None and any(p[0] == name and p[3] == self.micro for p in sample.phases)
+        return any(p[0] == name and p[3] == self.micro for p in self._phases)
 
     def next_micro(self) -> None:
         self.micro += 1
@@ -164,6 +193,8 @@ class Recorder:
     def abandon_step(self) -> None:
         """What was noted of the step under way does not count."""
         sample, self._sample = self._sample, None
+        self._phases = []
+        self._last, self._marked_at = -1, 0
         self.recording = self._watch is not None
         if sample is not None and self._cuda is not None:
             self._cuda.give_back(sample.events)
@@ -185,30 +216,19 @@ class Recorder:
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
-    def _mark(self, now: int, unlike: int = -1) -> int:
-        """`unlike`: where this phase began. One call is enough to launch a lot, so it ends elsewhere, if not empty."""
+    def _mark(self, now: int) -> int:
         sample = self._sample
         if sample is None:
             return -1
-        host = sample.host_ns
-        since = now - self._marked_at
-        if since < SAME_MOMENT_NS and host and (len(host) - 1 != unlike or since < EMPTY_NS):
-            return len(host) - 1
         if sample.on_device and self._cuda is not None and not self._cuda.mark(sample):
             self._trouble.count("marks-not-possible")
             return -1
+        host = sample.host_ns
+        self._last = len(host)
         host.append(now)
-        self._marked_at = perf_counter_ns()
-        return len(host) - 1
-
-    def _add(self, name: str, begin: int, end: int, micro: int) -> None:
-        sample = self._sample
-        if sample is None or begin < 0 or end < 0:
-            return
-        if len(sample.phases) >= MAX_PHASES:
-            self._trouble.count("phases-not-recorded")
-            return
-        sample.phases.append((name, begin, end, micro))
+        self._marked_at = after = perf_counter_ns()
+        self._spent += after - now
+        return self._last
 
     def _open_sample(self, step: int) -> None:
         started = perf_counter_ns()
@@ -230,29 +250,33 @@ class Recorder:
         if self._sample_ended_at and between > 0:
             self.budget.note_pace((started - self._sample_ended_at) // between)
         self._open.clear()
+        self._depths.clear()
         self._sample = sample
-        self.thread = threading.get_ident()
-        self._marked_at = 0
+        self._phases = sample.phases
+        self.thread = get_ident()
+        self._last, self._marked_at = -1, 0
         self.recording = True
         begin = self._mark(perf_counter_ns())
         if self.times_whole_steps:
-            self._open[TRAINING_STEP] = [begin, 0, 1]
+            self._open[TRAINING_STEP] = (begin, 0)
         if self.on_sample is not None:
             self.on_sample()
         self._spent = perf_counter_ns() - started
 
     def _close_sample(self, sample: Sample, now: int) -> None:
         whole = self._open.pop(TRAINING_STEP, None)
-        end = self._mark(now)
-        # Phases a failing step left open have no end.
-        self._open.clear()
-        self._sample = None
-        self.recording = self._watch is not None
+        spent = self._spent
+        end = self._last if now - self._marked_at < SAME_MOMENT_NS else self._mark(now)
         if whole is not None and whole[0] >= 0 and end >= 0:
             sample.phases.append((TRAINING_STEP, whole[0], end, 0))
+        # Phases a failing step left open have no end.
+        self._open.clear()
+        self._sample, self._phases = None, []
+        self._last, self._marked_at = -1, 0
+        self.recording = self._watch is not None
         if self.budget.every == 1 and sample.host_ns:
             self.budget.note_pace(now - sample.host_ns[0])
         self._sample_ended_at = perf_counter_ns()
         self._sample_ended_step = sample.step + 1
-        sample.cost_ns = self._spent + self._sample_ended_at - now
+        sample.cost_ns = spent + self._sample_ended_at - now + PHASE_NS * len(sample.phases)
         self._pending.add(sample, self._cuda)
