@@ -43,6 +43,18 @@ class PhaseContext:
             self._recorder.end(self._name)
 
 
+class PhaseContexts(dict[str, PhaseContext]):
+    """By name. Looked up by the interpreter itself: in steps that are not recorded every call counts."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        super().__init__()
+        self._recorder = recorder
+
+    def __missing__(self, name: str) -> PhaseContext:
+        context = self[name] = PhaseContext(self._recorder, str(name))
+        return context
+
+
 class Capture:
     def __init__(self, config: CaptureConfig, trouble: Trouble | None = None) -> None:
         self.config = config
@@ -62,7 +74,8 @@ class Capture:
         self.mesh: manifest.Mesh | None = None
         self._pid = os.getpid()
         self.files = RunFiles()
-        self._phases: dict[str, PhaseContext] = {}
+        self.phase: Callable[[str], PhaseContext] = PhaseContexts(self.recorder).__getitem__
+        """`with cap.phase("rollout"):` times what is inside, in steps that are recorded."""
         self._flushed_at = config.resume_step
         self._uninstall: Callable[[], None] | None = None
         self._closed = False
@@ -159,12 +172,6 @@ class Capture:
             undisturbed=trace is None or not trace.busy,
             flush_at=self._flushed_at + self.config.flush_every_n_steps if recorder.has_samples else None,
         )
-
-    def phase(self, name: str) -> PhaseContext:
-        found = self._phases.get(name)
-        if found is None:
-            found = self._phases[name] = PhaseContext(self.recorder, str(name))
-        return found
 
     def data(self, loader: Iterable[Batch]) -> Iterator[Batch]:
         """Times the wait for each batch of any iterable. A DataLoader is timed without this."""

@@ -31,7 +31,8 @@ class CudaMarks:
         self._stream_id = -1
         # Nothing else runs in this stream, so an event in it happens as soon as it is recorded: it ties the device's
         # clock to the host's without waiting for either.
-        self._anchor: tuple[torch.cuda.Event, int] | None = None
+        self._anchor: torch.cuda.Event | None = None
+        self._anchored_at = -ANCHOR_EVERY_NS
         self._anchor_stream = torch.cuda.Stream(self.device)
         # Around torch's Python wrappers where there is a way: they cost as much as the call itself.
         self._raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)
@@ -62,16 +63,20 @@ class CudaMarks:
         sample.events.append(event)
         return True
 
-    def anchor(self) -> tuple[torch.cuda.Event, int] | None:
-        """An event and the host's time at which it happened, to some 10 µs. One serves the samples of half a second."""
+    def tie_clocks(self, sample: Sample, now: int) -> bool:
+        """
+        Gives the sample an event whose time is known on the host's clock as well, to some 10 µs. One serves the samples
+        of half a second. False while nothing can be recorded.
+        """
         if self._is_capturing():
-            return None
-        now = perf_counter_ns()
-        if self._anchor is None or now - self._anchor[1] > ANCHOR_EVERY_NS:
-            event = torch.cuda.Event(enable_timing=True)
-            self._record(event, self._anchor_stream)
-            self._anchor = event, perf_counter_ns()
-        return self._anchor
+            return False
+        if now - self._anchored_at > ANCHOR_EVERY_NS:
+            self._anchor = torch.cuda.Event(enable_timing=True)
+            self._record(self._anchor, self._anchor_stream)
+            self._anchored_at = perf_counter_ns()
+        sample.anchor, sample.anchor_host_ns = self._anchor, self._anchored_at
+        sample.on_device = True
+        return True
 
     def _take(self) -> torch.cuda.Event | None:
         if not self._free:
@@ -80,7 +85,11 @@ class CudaMarks:
 
     def keep_for_ever(self, samples: list[Sample]) -> None:
         """In a forked child an event that is freed ends the process: CUDA does not work there."""
-        events = [*self._free, *([self._anchor[0]] if self._anchor else []), *[e for s in samples for e in s.events]]
+        events = [
+            *self._free,
+            *([self._anchor] if self._anchor is not None else []),
+            *[e for s in samples for e in s.events],
+        ]
         for thing in (*events, self._anchor_stream, self._stream):
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
 

@@ -8,7 +8,7 @@ from time import perf_counter_ns
 
 import torch
 
-from ..layout import TRAINING_STEP
+from ..layout import DATA_WAIT, TRAINING_STEP
 from ..trouble import Trouble
 from .budget import OverheadBudget
 from .clock import CudaMarks
@@ -19,10 +19,12 @@ from .sample import Phase, ResolvedSample, Sample
 # host, 6 on a slow one; to launch an operation 5 and 15. What is launched in between counts to the later phase.
 SAME_MOMENT_NS = 10_000
 # In less than this nothing was launched at all.
-EMPTY_NS = 4_000
+EMPTY_NS = 5_000
 FAR = 1 << 62
 # What a phase costs besides its marks, on the slow host of bench/capture-overhead.
 PHASE_NS = 6_000
+# And what it costs in a step that is not recorded.
+IDLE_PHASE_NS = 1_000
 # Phases in one step: beyond it a phase is inside a loop where it does not belong.
 MAX_PHASES = 512
 
@@ -96,8 +98,8 @@ class Recorder:
         now = perf_counter_ns()
         begin, micro = opened
         since = now - self._marked_at
-        # One call is enough to launch a lot, so a phase has an end of its own, if it was not empty.
-        is_shared = since < SAME_MOMENT_NS and (since < EMPTY_NS or self._last != begin)
+        # One call is enough to launch a lot, so a phase has an end of its own, if it was not empty or just a wait.
+        is_shared = since < SAME_MOMENT_NS and (since < EMPTY_NS or self._last != begin or name == DATA_WAIT)
         end = self._last if is_shared else self._mark(now)
         if begin >= 0 and end >= 0:
             phases = self._phases
@@ -232,17 +234,14 @@ class Recorder:
 
     def _open_sample(self, step: int) -> None:
         started = perf_counter_ns()
-        sample = Sample(step, on_device=False)
+        sample = Sample(step)
         if torch.cuda.is_initialized() and not self._cuda_failed:
             try:
                 if self._cuda is None:
                     self._cuda = CudaMarks()
                     self._cuda.reserve(64)
-                anchor = self._cuda.anchor()
-                if anchor is None:
+                if not self._cuda.tie_clocks(sample, started):
                     return  # inside a CUDA graph capture: not this step
-                sample.anchor, sample.anchor_host_ns = anchor
-                sample.on_device = True
             except Exception as error:
                 self._cuda_failed = True
                 self._trouble.warn("cuda-events", f"no CUDA events, phases are timed by the host: {error}")
@@ -279,4 +278,5 @@ class Recorder:
         self._sample_ended_at = perf_counter_ns()
         self._sample_ended_step = sample.step + 1
         sample.cost_ns = spent + self._sample_ended_at - now + PHASE_NS * len(sample.phases)
+        self.budget.idle_ns = IDLE_PHASE_NS * len(sample.phases)
         self._pending.add(sample, self._cuda)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from json import dumps
 
 import torch
@@ -11,19 +11,34 @@ import torch
 Phase = tuple[str, int, int, int]
 
 
-@dataclass
 class Sample:
-    step: int
-    on_device: bool
-    # Host times of the marks; on a GPU job each has an event beside it.
-    host_ns: list[int] = field(default_factory=list)
-    events: list[torch.cuda.Event] = field(default_factory=list)
-    stream: int | None = None
-    in_one_stream: bool = True
-    phases: list[Phase] = field(default_factory=list)
-    anchor: torch.cuda.Event | None = None
-    anchor_host_ns: int = 0
-    cost_ns: int = 0
+    """Made on the hot path: no dataclass, whose lists cost a call each."""
+
+    __slots__ = (
+        "anchor",
+        "anchor_host_ns",
+        "cost_ns",
+        "events",
+        "host_ns",
+        "in_one_stream",
+        "on_device",
+        "phases",
+        "step",
+        "stream",
+    )
+
+    def __init__(self, step: int) -> None:
+        self.step = step
+        # Host times of the marks; on a GPU job each has an event beside it.
+        self.host_ns: list[int] = []
+        self.on_device = False
+        self.events: list[torch.cuda.Event] = []
+        self.stream: int | None = None
+        self.in_one_stream = True
+        self.phases: list[Phase] = []
+        self.anchor: torch.cuda.Event | None = None
+        self.anchor_host_ns = 0
+        self.cost_ns = 0
 
     def is_done(self) -> bool:
         if not self.events:

@@ -1,0 +1,149 @@
+"""`collective:<kind>`: synchronous calls of torch.distributed on the training thread."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+import threading
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from ..layout import collective
+from .dynamo import is_compiling, never_compiled, not_compiled
+from .groups import suffix
+from .patches import Patches
+
+if TYPE_CHECKING:
+    from .flow import Flow
+
+# In one step: a model that communicates in each layer has hundreds.
+MAX_COLLECTIVES = 32
+
+KINDS = {
+    "all_reduce": "all_reduce",
+    "all_gather": "all_gather",
+    "all_gather_into_tensor": "all_gather",
+    "all_gather_single": "all_gather",
+    "all_gather_object": "all_gather",
+    "reduce_scatter": "reduce_scatter",
+    "reduce_scatter_tensor": "reduce_scatter",
+    "reduce_scatter_single": "reduce_scatter",
+    "broadcast": "broadcast",
+    "broadcast_object_list": "broadcast",
+    "barrier": "barrier",
+    "monitored_barrier": "barrier",
+    "all_to_all": "all_to_all",
+    "all_to_all_single": "all_to_all",
+    "reduce": "reduce",
+    "gather": "gather",
+    "scatter": "scatter",
+}
+
+
+def install(flow: Flow, patches: Patches) -> None:
+    distributed = torch.distributed
+    if not distributed.is_available():
+        return
+    # Keeps a table of these functions for torch.compile: of the true ones, if it is made now.
+    import_module("torch.distributed._functional_collectives")
+    from torch.distributed import distributed_c10d
+
+    timer = CollectiveTimer(flow)
+    for name, kind in KINDS.items():
+        original = getattr(distributed_c10d, name, None)
+        if original is None:
+            continue
+        wrapper = timer.wrap(original, kind)
+        patches.put(distributed_c10d, name, wrapper)
+        if getattr(distributed, name, None) is original:
+            patches.put(distributed, name, wrapper)
+
+
+class CollectiveTimer:
+    def __init__(self, flow: Flow) -> None:
+        self._flow = flow
+        self._names: dict[tuple[str, int], str | None] = {}
+        self._inside = False
+        self._step = -1
+        self._recorded = 0
+
+    def wrap(self, original: Callable[..., Any], kind: str) -> Callable[..., Any]:
+        recorder = self._flow.recorder
+        group_in, is_async = argument(original, "group"), argument(original, "async_op")
+
+        @functools.wraps(original)
+        def call(*args: Any, **options: Any) -> Any:
+            # Dynamo puts a functional collective in the place of the original, which it finds by tracing this.
+            if is_compiling() or not recorder.recording or self._inside:
+                return original(*args, **options)
+            name = None if is_async(args, options) else self._begins(kind, group_in(args, options))
+            if name is None:
+                return original(*args, **options)
+            try:
+                return original(*args, **options)
+            finally:
+                self._ends(name)
+
+        return not_compiled(call)
+
+    @never_compiled
+    def _begins(self, kind: str, group: Any) -> str | None:
+        flow = self._flow
+        recorder = flow.recorder
+        try:
+            # On a stream beside (FSDP's) it runs while the model computes.
+            if threading.get_ident() != recorder.thread or flow.is_on_side_stream():
+                return None
+            name = self._name(kind, group)
+            if name is None or not self._has_room():
+                return None
+            self._inside = True
+            recorder.begin(name)
+            return name
+        except Exception as error:
+            flow.failed(error)
+            return None
+
+    @never_compiled
+    def _ends(self, name: str) -> None:
+        self._inside = False
+        try:
+            self._flow.recorder.end(name)
+        except Exception as error:
+            self._flow.failed(error)
+
+    def _has_room(self) -> bool:
+        step = self._flow.recorder.current_step
+        if step != self._step:
+            self._step, self._recorded = step, 0
+        self._recorded += 1
+        if self._recorded > MAX_COLLECTIVES:
+            self._flow.trouble.count("collectives-not-recorded")
+            return False
+        return True
+
+    def _name(self, kind: str, group: Any) -> str | None:
+        """None for groups in which this rank is not, or is alone."""
+        key = (kind, id(group))
+        if key not in self._names:
+            distributed = torch.distributed
+            alone = distributed.get_rank(group) < 0 or distributed.get_world_size(group) < 2
+            self._names[key] = None if alone else collective(kind + suffix(group))
+        return self._names[key]
+
+
+def argument(function: Callable[..., Any], name: str) -> Callable[[tuple[Any, ...], dict[str, Any]], Any]:
+    """Finds an argument of a call by its name, by keyword or by place; None where it was not given."""
+    try:
+        place = list(inspect.signature(function).parameters).index(name)
+    except (TypeError, ValueError):
+        place = sys.maxsize
+
+    def find(args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        return args[place] if len(args) > place else options.get(name)
+
+    return find

@@ -1,0 +1,109 @@
+"""`host_to_device`: copies of a batch, between the end of loading and the call of the model, in recorded steps only."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from .. import process
+from .dynamo import is_compiling, never_compiled, not_compiled
+from .patches import Patches
+
+if TYPE_CHECKING:
+    from .flow import Flow
+
+# Copies timed in one armed span: a batch of very many tensors is not worth an event for each.
+MAX_COPIES = 16
+
+
+def to_cuda(source: torch.device, target: torch.device) -> bool:
+    return source.type == "cpu" and target.type == "cuda"
+
+
+class CopyTimer:
+    """Exchanges Tensor.to and Tensor.cuda while armed. Jobs without GPU never see that."""
+
+    def __init__(
+        self,
+        flow: Flow,
+        *,
+        is_copy: Callable[[torch.device, torch.device], bool] = to_cuda,
+        is_wanted: Callable[[], bool] = process.uses_cuda,
+    ) -> None:
+        self._flow = flow
+        self._is_copy = is_copy
+        self._is_wanted = is_wanted
+        self._patches: Patches | None = None
+        self._covered = False
+        self._left = 0
+        # What is called instead: as found when armed, for others may have exchanged it before.
+        self._before: dict[str, Callable[..., Any]] = {}
+        self._wrappers = {name: self._wrap(name) for name in ("to", "cuda")}
+
+    def arm(self) -> None:
+        if self._patches is None and not self._covered and self._is_wanted():
+            self._left = MAX_COPIES
+            self._put()
+
+    def disarm(self) -> None:
+        patches, self._patches = self._patches, None
+        if patches is not None and not patches.remove():
+            # Somebody has wrapped ours meanwhile and will call it for ever: put on top again it would call itself.
+            self._covered = True
+
+    def _put(self) -> None:
+        self._before = {name: getattr(torch.Tensor, name) for name in self._wrappers}
+        self._patches = Patches()
+        for name, wrapper in self._wrappers.items():
+            self._patches.put(torch.Tensor, name, wrapper)
+
+    def _wrap(self, name: str) -> Callable[..., Any]:
+        def copy(tensor: Any, /, *args: Any, **options: Any) -> Any:
+            original = self._before[name]
+            if is_compiling() or self._patches is None:
+                return original(tensor, *args, **options)
+            begin = self._begins(tensor)
+            if type(tensor) is torch.Tensor:
+                result = original(tensor, *args, **options)
+            else:
+                # Subclasses compare what they are asked for with torch.Tensor's attributes: they find the true ones.
+                self.disarm()
+                try:
+                    result = original(tensor, *args, **options)
+                finally:
+                    if not self._covered:
+                        self._put()
+            if begin >= 0:
+                self._ends(begin, tensor, result)
+            return result
+
+        copy.__name__ = copy.__qualname__ = name
+        return not_compiled(copy)
+
+    @never_compiled
+    def _begins(self, tensor: Any) -> int:
+        """The mark before a copy; −1 when it is not timed."""
+        flow = self._flow
+        try:
+            if not flow.recorder.recording:
+                self.disarm()
+                return -1
+            if self._left == 0 or threading.get_ident() != flow.recorder.thread or not flow.wants_copies():
+                return -1
+            return flow.recorder.mark()
+        except Exception as error:
+            flow.failed(error)
+            return -1
+
+    @never_compiled
+    def _ends(self, begin: int, tensor: Any, result: Any) -> None:
+        flow = self._flow
+        try:
+            if self._is_copy(tensor.device, result.device):
+                self._left -= 1
+                flow.copied(begin)
+        except Exception as error:
+            flow.failed(error)

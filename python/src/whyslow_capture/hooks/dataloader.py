@@ -1,0 +1,63 @@
+"""`data_wait`: the training loop waits for its next batch."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.utils.data import dataloader
+
+from .dynamo import never_compiled, not_compiled
+from .patches import Patches
+
+if TYPE_CHECKING:
+    from .flow import Flow
+
+
+def install(flow: Flow, patches: Patches) -> None:
+    recorder = flow.recorder
+    get_ident = threading.get_ident
+    original_next = dataloader._BaseDataLoaderIter.__next__
+    original_iter = dataloader.DataLoader.__iter__
+
+    @never_compiled
+    def begins() -> bool:
+        """False in validation loops, which run without gradients, and in a loader that another one reads from."""
+        if flow.in_data or flow.in_backward or get_ident() != recorder.thread or not torch.is_grad_enabled():
+            return False
+        try:
+            return flow.data_begins()
+        except Exception as error:
+            flow.failed(error)
+            return False
+
+    @never_compiled
+    def ends(got: bool) -> None:
+        try:
+            flow.data_ends(got=got)
+        except Exception as error:
+            flow.failed(error)
+
+    def __next__(self: Any) -> Any:
+        if not recorder.recording or not begins():
+            return original_next(self)
+        got = False
+        try:
+            batch = original_next(self)
+            got = True
+            return batch
+        finally:
+            ends(got)
+
+    def __iter__(self: Any) -> Any:
+        # Workers are started here, at each epoch anew unless they are persistent.
+        if not recorder.recording or not begins():
+            return original_iter(self)
+        try:
+            return original_iter(self)
+        finally:
+            ends(False)
+
+    patches.put(dataloader._BaseDataLoaderIter, "__next__", not_compiled(__next__))
+    patches.put(dataloader.DataLoader, "__iter__", not_compiled(__iter__))

@@ -1,0 +1,275 @@
+"""What hooks see of a training step, put in order: which phase begins where another ends, and when the step is over."""
+
+from __future__ import annotations
+
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Protocol
+
+import torch
+
+from ..events.recorder import Recorder
+from ..layout import BACKWARD, DATA_WAIT, FORWARD, HOST_TO_DEVICE, OPTIMIZER
+from ..trouble import Trouble, describe
+from .modules import KnownModules
+from .step_clock import StepClock
+
+if TYPE_CHECKING:
+    from .copies import CopyTimer
+    from .forward import ForwardEntry
+    from .gradient_sync import GradientSync
+
+# Waits for data in one step: more is a validation loop, or one that skips batches.
+MAX_DATA_WAITS = 64
+# Optimizers whose models are looked for: a job with one for each parameter steps them inside backward.
+MAX_OPTIMIZERS = 4
+# Stands for all optimizers that step inside a backward pass.
+IN_BACKWARD = -1
+
+
+class Steps(Protocol):
+    """What hooks need of a capture."""
+
+    recorder: Recorder
+    trouble: Trouble
+
+    def optimizer_step(self) -> None: ...
+
+
+class Flow:
+    def __init__(self, capture: Steps, *, ends_steps: bool) -> None:
+        self.recorder = capture.recorder
+        self.trouble = capture.trouble
+        self._end_step = capture.optimizer_step if ends_steps else None
+        self.clock = StepClock()
+        self.modules = KnownModules()
+        self.copies: CopyTimer | None = None
+        self.forward: ForwardEntry | None = None
+        self.gradient_sync: GradientSync | None = None
+        self.in_backward = False
+        self.stepped_in_backward = False
+        self._seen: set[int] = set()
+        self._known: set[int] = set()
+        self.sees_steps = False
+        """An optimizer's step has called its hooks: it is not compiled."""
+        self._has_loader = False
+        self.in_data = False
+        self._stream: int | None = None
+        self._passes = 0
+        self._begin_sample()
+
+    def _begin_sample(self) -> None:
+        self._data_waits = 0
+        self._usual_passes, self._passes = self._passes, 0
+        self._optimizer = 0
+        self._optimizer_begin = -1
+        self.in_data = False
+        self._begin_micro()
+
+    def _begin_micro(self) -> None:
+        # Marks; −1: not seen in this micro-batch.
+        self._loaded = -1
+        self._copy_begin = self._copy_end = -1
+        self._forward_begin = -1
+        self._copies_recorded = False
+        self._backward_done = False
+
+    def failed(self, error: Exception) -> None:
+        self.trouble.warn("hooks", f"timing a phase failed, training goes on: {describe(error)}")
+
+    def _arm(self) -> None:
+        """Puts what finds copies and the call of the model in place, in steps that are recorded."""
+        if self.recorder.mark() < 0:
+            return
+        started = perf_counter_ns()
+        if self.copies is not None:
+            self.copies.arm()
+        if self.forward is not None:
+            self.forward.arm()
+        self.recorder.add_cost(perf_counter_ns() - started)
+
+    def _arm_again(self) -> None:
+        """After a pass, if as in the step before there is another: a model is not left with hooks when a step ends."""
+        if self._passes < self._usual_passes:
+            self._arm()
+
+    def disarm(self) -> None:
+        started = perf_counter_ns()
+        if self.copies is not None:
+            self.copies.disarm()
+        if self.forward is not None:
+            self.forward.disarm()
+        self.recorder.add_cost(perf_counter_ns() - started)
+
+    def sample_begins(self) -> None:
+        """A step that is recorded has begun."""
+        try:
+            self._begin_sample()
+            self._stream = current_stream()
+            # A loop without DataLoader gives no sign between its steps.
+            if not self._has_loader and self._known:
+                self._arm()
+        except Exception as error:
+            self.failed(error)
+
+    def is_on_side_stream(self) -> bool:
+        """Not on the stream that the step began on."""
+        return self._stream is not None and current_stream() != self._stream
+
+    # -- data --------------------------------------------------------------------------------------------------------
+
+    def data_begins(self) -> bool:
+        """Whether this wait is recorded."""
+        self._has_loader = True
+        if self._data_waits >= MAX_DATA_WAITS:
+            self.trouble.count("data-waits-not-recorded")
+            self.disarm()
+            return False
+        self._data_waits += 1
+        self._end_copies()
+        self._leave_backward()
+        self.in_data = True
+        self.recorder.begin(DATA_WAIT)
+        return True
+
+    def data_ends(self, *, got: bool) -> None:
+        self.in_data = False
+        self.recorder.end(DATA_WAIT)
+        if got:
+            self._loaded = self.recorder.mark()
+            self._arm()
+
+    def _leave_backward(self) -> None:
+        """What comes after a backward pass is the next micro-batch's."""
+        if self._backward_done:
+            self.recorder.next_micro()
+            self._begin_micro()
+
+    # -- copies and forward ------------------------------------------------------------------------------------------
+
+    def wants_copies(self) -> bool:
+        if self.in_backward or self.in_data or self._optimizer_begin >= 0:
+            return False
+        self._leave_backward()
+        # Where the job times its copies itself nothing is added.
+        return self._copies_recorded or not self.recorder.has(HOST_TO_DEVICE)
+
+    def copied(self, begin: int) -> None:
+        """A copy to the device has been asked for; `begin`: mark before it. One phase from the first to the last."""
+        if self._copy_begin < 0:
+            self._copy_begin = begin
+        self._copy_end = self.recorder.mark(unlike=begin)
+
+    def _end_copies(self) -> None:
+        begin, end = self._copy_begin, self._copy_end
+        if begin >= 0 and end >= 0:
+            self._copy_begin = self._copy_end = -1
+            self._copies_recorded = True
+            self._loaded = max(self._loaded, end)
+            self.recorder.mark_phase(HOST_TO_DEVICE, begin, end)
+
+    def forward_begins(self) -> None:
+        """A model was called. The first call of a micro-batch counts."""
+        if self.in_backward or self.in_data or self._forward_begin >= 0:
+            return
+        self._leave_backward()
+        self._end_copies()
+        self.disarm()
+        self._forward_begin = self.recorder.mark()
+
+    # -- backward ----------------------------------------------------------------------------------------------------
+
+    def backward_begins(self, root: object) -> None:
+        """Forward ends where the outermost backward begins, the loss included."""
+        recorder = self.recorder
+        if self._forward_begin < 0 and self.forward is not None:
+            self.forward.missed()
+        self.disarm()
+        self._end_copies()
+        begin = self._forward_begin if self._forward_begin >= 0 else self._loaded
+        self._forward_begin = self._loaded = -1
+        if self.gradient_sync is not None:
+            self.gradient_sync.before(root)
+        boundary = recorder.mark(unlike=begin)
+        if begin >= 0 and not recorder.has(FORWARD):
+            recorder.mark_phase(FORWARD, begin, boundary)
+        recorder.begin(BACKWARD, at=boundary)
+
+    def backward_ends(self) -> None:
+        recorder = self.recorder
+        if recorder.recording:
+            recorder.end(BACKWARD)
+            end = recorder.mark()
+            if self.gradient_sync is not None:
+                self.gradient_sync.after()
+            self._backward_done = True
+            self._passes += 1
+            if self._optimizer_begin >= 0:
+                # A closure: what the optimizer does itself begins here.
+                self._optimizer_begin = end
+            self._arm_again()
+        if self.stepped_in_backward:
+            self.stepped_in_backward = False
+            self._meet(None)
+            self._end_iteration(IN_BACKWARD)
+
+    # -- optimizer ---------------------------------------------------------------------------------------------------
+
+    def optimizer_begins(self, optimizer: object) -> None:
+        """In recorded steps. Of wrappers around an optimizer the outermost counts."""
+        if self.in_backward or self.recorder.is_open(OPTIMIZER):
+            return
+        # Under way and beginning again: its last step failed, and the job went on.
+        if self._optimizer_begin < 0 or self._optimizer == id(optimizer):
+            self._optimizer = id(optimizer)
+            self._optimizer_begin = self.recorder.mark()
+
+    def optimizer_ends(self, optimizer: object) -> None:
+        """In any step: it may be the end of it."""
+        if self.in_backward:
+            # Perhaps on a thread of autograd's: nothing but the flag is touched.
+            self.stepped_in_backward = True
+            return
+        key = id(optimizer)
+        begin = self._optimizer_begin
+        if begin >= 0 and self._optimizer == key:
+            self._optimizer_begin = -1
+            self.recorder.mark_phase(OPTIMIZER, begin, self.recorder.mark(unlike=begin))
+        if key not in self._known and len(self._known) < MAX_OPTIMIZERS:
+            self._meet(optimizer)
+        self._end_iteration(key)
+
+    def gradients_zeroed(self, optimizer: object) -> bool:
+        """
+        Where a compiled step() hides from its hooks, this is the sign that an iteration is over. False: steps are seen,
+        nobody needs to tell.
+        """
+        if self.sees_steps:
+            return False
+        if self.clock.backward_since_step and not self.in_backward:
+            self._meet(optimizer)
+            self._end_iteration(id(optimizer))
+        return True
+
+    def _meet(self, optimizer: object) -> None:
+        """Looks for its models: not in the first step, if that is recorded, for it takes a while."""
+        key = id(optimizer)
+        if key in self._known:
+            return
+        if self.recorder.recording and key not in self._seen:
+            self._seen.add(key)
+            return
+        self._known.add(key)
+        if self.forward is not None:
+            self.forward.look_for_models(optimizer)
+
+    def _end_iteration(self, key: int) -> None:
+        if self.clock.stepped(key) and self._end_step is not None:
+            self._end_step()
+        elif self.recorder.recording:
+            self._arm_again()
+
+
+def current_stream() -> int | None:
+    if not torch.cuda.is_initialized():
+        return None
+    return int(torch.cuda.current_stream().cuda_stream)

@@ -1,0 +1,137 @@
+"""`forward`: from the first call of a model in a micro-batch to the beginning of backward."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import weakref
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from .dynamo import has_compiled, is_compiling, never_compiled
+from .modules import Module, children, roots
+
+if TYPE_CHECKING:
+    from torch.utils.hooks import RemovableHandle
+
+    from .flow import Flow
+
+# A root that is not called itself (LightningModule.training_step, wrappers) is replaced by its children.
+MAX_LEVELS = 3
+MAX_MODULES = 32
+# Micro-batches without a call before that is done.
+PATIENCE = 2
+
+
+class _EntryHook:
+    """
+    The forward pre-hook. In checkpoints and copies of a model it becomes one that does nothing: they must load where
+    whyslow is not installed.
+    """
+
+    def __init__(self, entry: ForwardEntry) -> None:
+        self._entry = entry
+
+    @never_compiled
+    def __call__(self, module: Any, args: Any) -> None:
+        # Traced into a compiled region it has to be empty.
+        if is_compiling():
+            return
+        self._entry.called()
+
+    def __deepcopy__(self, memo: object) -> Any:
+        return contextlib.nullcontext().__exit__
+
+    def __reduce__(self) -> Any:
+        return getattr, (contextlib.nullcontext(), "__exit__")
+
+
+class ForwardEntry:
+    """Hooks on the models' roots, in place from the end of loading to the first call, in recorded steps only."""
+
+    def __init__(self, flow: Flow) -> None:
+        self._flow = flow
+        self._hook = _EntryHook(self)
+        self._candidates: list[weakref.ref[Module]] = []
+        self._handles: list[RemovableHandle] = []
+        self._levels_left = MAX_LEVELS - 1
+        self._missed = 0
+
+    def look_for_models(self, optimizer: Any) -> None:
+        """Whose parameters this optimizer has. Where it has copies of them (DeepSpeed): all that can be trained."""
+        parameters = None
+        if optimizer is not None:
+            parameters = {id(p) for group in optimizer.param_groups for p in group["params"]}
+        modules = self._flow.modules
+        found = roots(modules.get(), parameters) or roots(modules.search(), parameters)
+        if not found and not self._candidates:
+            found = roots(modules.get(), None)
+        if has_compiled() and not any(is_compiled(m) or not can_be_hooked(m) for m in modules.get()):
+            # A function is compiled, perhaps one that calls the model: a graph made while a hook is there is only good
+            # for a model with that hook, and would be made again without.
+            found = []
+        known = {id(reference()) for reference in self._candidates}
+        room = MAX_MODULES - len(self._candidates)
+        self._candidates += [weakref.ref(m) for m in found if id(m) not in known][:room]
+
+    def arm(self) -> None:
+        if self._handles:
+            return
+        for reference in self._candidates:
+            module = reference()
+            if module is not None and can_be_hooked(module):
+                handle = Module.register_forward_pre_hook(module, self._hook, prepend=True)
+                self._handles.append(handle)
+
+    def disarm(self) -> None:
+        while self._handles:
+            self._handles.pop().remove()
+
+    def called(self) -> None:
+        """From the hook. Models are called by validation and by a teacher's thread as well."""
+        flow = self._flow
+        try:
+            recorder = flow.recorder
+            if not recorder.recording:
+                self.disarm()
+            elif threading.get_ident() == recorder.thread and torch.is_grad_enabled():
+                self._missed = 0
+                flow.forward_begins()
+        except Exception as error:
+            flow.failed(error)
+
+    def missed(self) -> None:
+        """A backward pass begins and hooks that were in place have not been called."""
+        if not self._handles or self._levels_left == 0:
+            return
+        self._missed += 1
+        if self._missed < PATIENCE:
+            return
+        self._missed = 0
+        self._levels_left -= 1
+        self.disarm()
+        if has_compiled():
+            self._candidates = []  # called within a compiled function: see above
+        else:
+            self._descend()
+
+    def _descend(self) -> None:
+        below: list[weakref.ref[Module]] = []
+        for reference in self._candidates:
+            module = reference()
+            if module is None:
+                continue
+            inner = list(children(module)) if can_be_hooked(module) and not is_compiled(module) else []
+            below += [weakref.ref(m) for m in inner or [module]]
+        self._candidates = below[:MAX_MODULES]
+
+
+def is_compiled(module: Module) -> bool:
+    """What `torch.compile(module)` returns. Its own hooks run outside the graph, those of what is in it would not."""
+    return type(module).__name__ == "OptimizedModule" or "dynamo_ctx" in module.__dict__
+
+
+def can_be_hooked(module: Module) -> bool:
+    """Not what `module.compile()` was called on: its hooks are part of the graph."""
+    return module.__dict__.get("_compiled_call_impl") is None and not isinstance(module, torch.jit.ScriptModule)

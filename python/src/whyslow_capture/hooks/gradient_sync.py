@@ -1,0 +1,141 @@
+"""How long the end of a backward pass waits for gradients of other ranks (DDP, FSDP)."""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from .. import process
+from ..layout import collective
+from .dynamo import compiles_backward, never_compiled
+from .groups import suffix
+from .modules import Module
+
+if TYPE_CHECKING:
+    from .flow import Flow
+
+
+class GradientSync:
+    """
+    DDP and FSDP make the stream (with gloo: the host) wait for their collectives in a callback that the engine runs at
+    the end of the pass. Callbacks run in the order in which they were queued, and ours is queued by the very first
+    gradient: what passes between it and the end of the pass is communication that was not hidden.
+    """
+
+    def __init__(self, flow: Flow) -> None:
+        self._flow = flow
+        self._searches = 0
+        self._wrappers: list[weakref.ref[Module]] = []
+        self._kind: str | None = None
+        self._handle: Any = None
+        self._computed = -1
+
+    def before(self, tensors: Any) -> None:
+        self._drop()
+        if not process.group_is_up() or process.world_size() < 2 or compiles_backward():
+            return
+        modules = self._flow.modules
+        if self._searches != modules.searches:
+            self._searches = modules.searches
+            self._look_for_wrappers(modules.get())
+        root = tensors if isinstance(tensors, torch.Tensor) else next(iter(tensors), None)
+        if self._kind is None or not isinstance(root, torch.Tensor) or root.grad_fn is None:
+            return
+        # Passes that only accumulate wait for nobody, on no rank: there would be records without a collective.
+        if not any(syncs(w) for w in map(_alive, self._wrappers) if w is not None):
+            return
+        self._handle = root.register_hook(self._first_gradient)
+        # Before hooks of FSDP's on the same tensor (a model that returns its loss): they queue the waiting. Torch calls
+        # them in the order in which they were put in, whatever `move_to_end` says: the others are put in again.
+        hooks: Any = root._backward_hooks
+        for key in [key for key in hooks if key != self._handle.id]:
+            hooks[key] = hooks.pop(key)
+
+    def after(self) -> None:
+        """At the end of the pass."""
+        computed = self._computed
+        self._drop()
+        if computed >= 0 and self._kind is not None:
+            recorder = self._flow.recorder
+            recorder.mark_phase(self._kind, computed, recorder.mark(unlike=computed))
+
+    @never_compiled
+    def _first_gradient(self, gradient: Any) -> None:
+        try:
+            torch.autograd.Variable._execution_engine.queue_callback(self._graph_done)
+        except Exception as error:
+            self._flow.failed(error)
+
+    @never_compiled
+    def _graph_done(self) -> None:
+        try:
+            # On a GPU job this is a thread of autograd's, on the stream of the training thread, which waits meanwhile.
+            self._computed = self._flow.recorder.mark(on_any_thread=True)
+        except Exception as error:
+            self._flow.failed(error)
+
+    def _drop(self) -> None:
+        self._computed = -1
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            handle.remove()
+
+    def _look_for_wrappers(self, modules: list[Module]) -> None:
+        found: dict[str, list[Module]] = {}
+        for module in modules:
+            kind = kind_of(module)
+            if kind is not None:
+                found.setdefault(kind, []).append(module)
+        wrappers = [module for modules in found.values() for module in modules]
+        self._wrappers = [weakref.ref(module) for module in wrappers]
+        if not found:
+            return
+        kind = next(iter(found)) if len(found) == 1 else "grad_sync"
+        groups = {suffix(group_of(module)) for module in wrappers}
+        # Several groups at once: the wait is for all of them.
+        self._kind = collective(kind + (groups.pop() if len(groups) == 1 else ""))
+
+
+def _alive(reference: weakref.ref[Module]) -> Module | None:
+    return reference()
+
+
+def kind_of(module: Module) -> str | None:
+    """The collective by which this wrapper exchanges gradients. Classes that were never imported have no instances."""
+    if isinstance(module, torch.nn.parallel.DistributedDataParallel):
+        return "all_reduce"
+    if any(c.__name__ in ("FSDPModule", "FullyShardedDataParallel") and "fsdp" in c.__module__ for c in _bases(module)):
+        return "reduce_scatter"
+    return None
+
+
+def _bases(module: Module) -> tuple[type, ...]:
+    return type(module).__mro__ if "torch.distributed.fsdp" in sys.modules else ()
+
+
+def syncs(wrapper: Module) -> bool:
+    """False within `no_sync()` and the like. Unknown is taken for true."""
+    if hasattr(wrapper, "require_backward_grad_sync"):
+        return bool(wrapper.require_backward_grad_sync)
+    if "_sync_gradients" in wrapper.__dict__:
+        return bool(wrapper.__dict__["_sync_gradients"])
+    parameters = _sharded(wrapper)
+    return bool(getattr(parameters, "reduce_grads", True))
+
+
+def group_of(wrapper: Module) -> Any:
+    group = getattr(wrapper, "process_group", None)
+    return group if group is not None else getattr(_sharded(wrapper), "_reduce_scatter_process_group", None)
+
+
+def _sharded(wrapper: Any) -> Any:
+    """FSDP2 keeps its parameters in a state beside the module."""
+    try:
+        state = wrapper._get_fsdp_state()
+        groups = getattr(state, "_fsdp_param_groups", None)
+        return groups[0] if groups else getattr(state, "_fsdp_param_group", None)
+    except Exception:
+        return None

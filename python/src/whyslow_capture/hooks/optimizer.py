@@ -1,0 +1,122 @@
+"""`optimizer`, and the end of a step: torch's own hooks around every optimizer's step()."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any, Protocol
+
+import torch
+from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+
+from .dynamo import is_compiling, never_compiled, not_compiled
+from .patches import Patch, Patches
+
+if TYPE_CHECKING:
+    from torch.utils.hooks import RemovableHandle
+
+    from .flow import Flow
+
+
+class Recording(Protocol):
+    recording: bool
+
+
+class OptimizerTarget(Protocol):
+    sees_steps: bool
+
+    @property
+    def recorder(self) -> Recording: ...
+    def optimizer_begins(self, optimizer: object) -> None: ...
+    def optimizer_ends(self, optimizer: object) -> None: ...
+    def failed(self, error: Exception) -> None: ...
+
+
+class _Relay:
+    """
+    Torch walks its table of hooks while it calls them, so that none may be added or taken away in a hook. But captures
+    begin and end there. Hence one pair of hooks, which stays, and passes calls on to whoever wants them.
+    """
+
+    target: OptimizerTarget | None = None
+    inside = False
+    handles: tuple[RemovableHandle, ...] = ()
+
+
+_relay = _Relay()
+
+
+def attach(target: OptimizerTarget) -> None:
+    _relay.target = target
+    if not _relay.handles:
+        _relay.handles = (register_optimizer_step_pre_hook(_before), register_optimizer_step_post_hook(_after))
+
+
+def detach(target: OptimizerTarget) -> None:
+    if _relay.target is not target:
+        return
+    _relay.target = None
+    if not _relay.inside:
+        for handle in _relay.handles:
+            handle.remove()
+        _relay.handles = ()
+
+
+def attached() -> OptimizerTarget | None:
+    return _relay.target
+
+
+# In a compiled step() the hooks are traced: there they are empty, break no graph, and nothing is seen of the step.
+@never_compiled
+def _before(optimizer: Any, args: Any, options: Any) -> None:
+    if is_compiling():
+        return
+    target = _relay.target
+    if target is None:
+        return
+    target.sees_steps = True
+    if not target.recorder.recording:
+        return
+    _relay.inside = True
+    try:
+        target.optimizer_begins(optimizer)
+    except Exception as error:
+        target.failed(error)
+    finally:
+        _relay.inside = False
+
+
+@never_compiled
+def _after(optimizer: Any, args: Any, options: Any) -> None:
+    if is_compiling():
+        return
+    target = _relay.target
+    if target is None:
+        return
+    _relay.inside = True
+    try:
+        target.optimizer_ends(optimizer)
+    except Exception as error:
+        target.failed(error)
+    finally:
+        _relay.inside = False
+
+
+def install_zero_grad(flow: Flow, patches: Patches) -> None:
+    original = torch.optim.Optimizer.zero_grad
+    patch: Patch
+
+    @never_compiled
+    def begins(optimizer: object) -> None:
+        try:
+            if not flow.gradients_zeroed(optimizer):
+                patch.remove()
+        except Exception as error:
+            flow.failed(error)
+
+    @functools.wraps(original)
+    def zero_grad(self: Any, *args: Any, **options: Any) -> None:
+        if not is_compiling():
+            begins(self)
+        return original(self, *args, **options)
+
+    patch = patches.put(torch.optim.Optimizer, "zero_grad", not_compiled(zero_grad))

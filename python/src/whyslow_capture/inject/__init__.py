@@ -1,0 +1,1 @@
+"""`whyslow run`: capture in a job that does not know of it."""

@@ -1,0 +1,105 @@
+"""Torch is there. Capture begins when the process shows that it trains: until then no files, no threads."""
+
+from __future__ import annotations
+
+import functools
+import multiprocessing
+import multiprocessing.util
+import threading
+from typing import Any
+
+import torch
+from torch.utils.data import dataloader, get_worker_info
+
+from ..hooks import optimizer as optimizer_hooks
+from ..hooks.dynamo import is_compiling, never_compiled, not_compiled
+from ..hooks.optimizer import OptimizerTarget, Recording
+from ..hooks.patches import Patches
+from ..trouble import Trouble
+
+
+class Armed:
+    """Waits for the first batch, the first zero_grad() or the first optimizer step, whichever comes first."""
+
+    def __init__(self) -> None:
+        self._patches = Patches()
+        self._waiting = True
+        self._trouble = Trouble()
+        self.recorder: Recording = _Always()
+        self.sees_steps = False
+
+    def arm(self) -> None:
+        self._put(dataloader.DataLoader, "__iter__", only_main=True)
+        self._put(dataloader._BaseDataLoaderIter, "__next__", only_main=True)
+        self._put(torch.optim.Optimizer, "zero_grad", only_main=False)
+        optimizer_hooks.attach(self)
+
+    def _put(self, owner: Any, name: str, *, only_main: bool) -> None:
+        original = getattr(owner, name)
+
+        @functools.wraps(original)
+        def call(self_: Any, *args: Any, **options: Any) -> Any:
+            if self._waiting and not is_compiling() and not (only_main and not on_main_thread()):
+                self.begin()
+                if not self._waiting:
+                    # What is there now: the hooks of the capture that has just begun.
+                    return getattr(owner, name)(self_, *args, **options)
+            return original(self_, *args, **options)
+
+        self._patches.put(owner, name, not_compiled(call))
+
+    def optimizer_begins(self, optimizer: object) -> None:
+        self.begin()
+        successor: OptimizerTarget | None = optimizer_hooks.attached()
+        if successor not in (None, self) and successor.recorder.recording:
+            successor.optimizer_begins(optimizer)
+
+    def optimizer_ends(self, optimizer: object) -> None:
+        pass
+
+    def failed(self, error: Exception) -> None:
+        self._trouble.warn("inject", f"not started, training goes on: {error!r}")
+
+    @never_compiled
+    def begin(self) -> None:
+        """This process trains, unless it loads data for one that does."""
+        if not self._waiting or get_worker_info() is not None:
+            return
+        self._waiting = False
+        try:
+            self._patches.remove()
+            optimizer_hooks.detach(self)
+            begin_capture(self._trouble)
+        except Exception as error:
+            self.failed(error)
+
+
+class _Always:
+    """Every optimizer step is of interest."""
+
+    recording = True
+
+
+def on_main_thread() -> bool:
+    """A thread that reads ahead is not the one that trains. Where training is not on the main one, its steps tell."""
+    return threading.current_thread() is threading.main_thread()
+
+
+def begin_capture(trouble: Trouble) -> None:
+    from ..config import load_config
+    from ..of_process import active, open_capture
+    from ..session import Capture
+
+    if active() is not None:
+        return  # the job has its own
+    config = load_config({}, trouble=trouble)
+    if not config.enabled:
+        return
+    capture = open_capture(Capture(config, trouble), steps="optimizer")
+    if multiprocessing.parent_process() is not None:
+        # A child that multiprocessing has forked ends without atexit.
+        multiprocessing.util.Finalize(None, capture.close, exitpriority=0)
+
+
+def arm_capture() -> None:
+    Armed().arm()

@@ -1,0 +1,136 @@
+"""
+d9d's `Profiler`, as a drop-in: same arguments, same `open(start_step)`, same names of files. What is better: the job
+waits for less (compression runs aside), and a window that would take the host's memory is cut short.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import uuid
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from .. import layout, manifest, process
+from ..config import CaptureConfig, TraceConfig
+from ..trace.mesh import Mesh, mesh_of
+from ..trace.schedule import WindowPlan
+from ..trace.tier import TraceTier
+from ..trouble import Trouble
+
+# What the end of the job waits for a trace being compressed.
+CLOSE_S = 600.0
+
+
+class Profiler:
+    def __init__(
+        self,
+        save_dir: Path | str,
+        period_steps: int,
+        warmup_steps: int,
+        active_steps: int,
+        dist_context: object = None,
+        *,
+        record_shapes: bool = True,
+        with_stack: bool = True,
+        budget_mb: int = TraceConfig.budget_mb,
+    ) -> None:
+        """`dist_context`: d9d's DistributedContext, a DeviceMesh, {axis: (size, coordinate)}, or None."""
+        if active_steps < 1 or warmup_steps < 0 or period_steps < warmup_steps + active_steps:
+            raise ValueError("period_steps must hold warmup_steps and at least one of active_steps")
+        self._out = Path(os.fspath(save_dir)).expanduser().absolute()
+        self._mesh_source = dist_context
+        self._trace = TraceConfig(
+            enabled=True,
+            period=period_steps,
+            warmup=warmup_steps,
+            active=active_steps,
+            ranks=None,
+            record_shapes=record_shapes,
+            with_stack=with_stack,
+            budget_mb=budget_mb,
+            format="tar.gz",
+        )
+
+    @contextmanager
+    def open(self, start_step: int) -> Iterator[StepCounter]:
+        """`start_step`: the number of the step that begins now, so that a resumed job records the same steps."""
+        trouble = Trouble()
+        mesh: Mesh = {}
+        with trouble.guard("mesh", "reading the mesh"):
+            mesh = mesh_of(self._mesh_source)
+        config = CaptureConfig(out=str(self._out), trace=self._trace)
+        rank, world = process.rank(), process.world_size()
+        coordinates = tuple(coordinate for _, coordinate in mesh.values())
+        tier = TraceTier(
+            config,
+            rank=rank,
+            world=world,
+            out=self._out,
+            trouble=trouble,
+            coordinates=lambda: coordinates,
+            recorder_watch_setter=lambda _: None,
+            places=D9dPlaces(self._out, rank, coordinates),
+            on_demand=False,
+        )
+        about = _Manifests(config, rank, mesh, tier)
+        with trouble.guard("manifest", "writing the manifest"):
+            about.write()
+        try:
+            yield StepCounter(tier, start_step)
+        finally:
+            tier.close(CLOSE_S)
+            with trouble.guard("manifest", "writing the manifest"):
+                about.write()
+
+
+class StepCounter:
+    """What `open` yields: as much of torch.profiler.profile as a training loop uses."""
+
+    def __init__(self, tier: TraceTier, start_step: int) -> None:
+        self._tier = tier
+        self.step_num = start_step
+        tier.begin_step(start_step)
+
+    def step(self) -> None:
+        """The next step begins."""
+        self.step_num += 1
+        self._tier.begin_step(self.step_num)
+
+
+class D9dPlaces:
+    """save_dir/step_<n>/rank-<r>-coord-<a-b-c>-trace.tar.gz; `n` is the step after the last recorded one, as there."""
+
+    def __init__(self, save_dir: Path, rank: int, coordinates: tuple[int, ...]) -> None:
+        self._save_dir = save_dir
+        self._name = layout.trace_name(rank, coordinates, ".tar.gz") if coordinates else "trace.tar.gz"
+
+    def path(self, plan: WindowPlan) -> Path:
+        return self._save_dir / f"step_{plan.end}" / self._name
+
+    def folders(self) -> Iterable[Path]:
+        return [place for place in self._save_dir.glob("step_*") if place.is_dir()]
+
+    def is_own(self, name: str) -> bool:
+        return self._name in name
+
+
+class _Manifests:
+    """Axis names and sizes, which the names of the files do not tell."""
+
+    def __init__(self, config: CaptureConfig, rank: int, mesh: Mesh, tier: TraceTier) -> None:
+        self._config, self._rank, self._mesh, self._tier = config, rank, mesh or None, tier
+        self._run = config.run or os.environ.get("TORCHELASTIC_RUN_ID") or uuid.uuid4().hex[:12]
+        self._started_ns = time.time_ns()
+        self._anchors: list[manifest.Anchor] = [manifest.anchor("start")]
+
+    def write(self) -> None:
+        out = Path(self._config.out)
+        if self._rank == 0:
+            run = manifest.run_manifest(self._config, self._run, self._mesh, self._started_ns)
+            manifest.write_atomically(layout.run_file(out), run)
+        anchors = [*self._anchors, manifest.anchor("end")]
+        extra: dict[str, object] = {"trace": self._tier.summary()}
+        rank = manifest.rank_manifest(self._run, self._rank, self._mesh, anchors, extra)
+        manifest.write_atomically(layout.rank_file(out, self._rank), rank)

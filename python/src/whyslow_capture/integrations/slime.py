@@ -1,0 +1,143 @@
+"""
+slime's `TrainProfiler`, as a drop-in: the same arguments and variables (`--profile-target`, `--profile-step-start`,
+`SLIME_PROFILE_*`), the same file names for TensorBoard. Rank 0 only, and shapes, flops, stacks and memory off, unless
+asked for.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+from .. import process
+from ..config import CaptureConfig, TraceConfig
+from ..config_values import BadValueError, boolean
+from ..seed_names import SLIME_STEP_END, SLIME_STEP_START
+from ..trace.schedule import TRAIN_OVERALL, WindowPlan
+from ..trace.tier import TraceTier
+from ..trouble import Trouble
+
+TRAIN_ACTOR, TRAIN_LOG_PROBS = "train_actor", "train_log_probs"
+CLOSE_S = 120.0
+
+Item = TypeVar("Item")
+
+
+class TrainProfiler:
+    def __init__(self, args: Any) -> None:
+        """`args`: slime's parsed arguments; what is missing there has slime's defaults."""
+        self._trouble = Trouble()
+        self._tier: TraceTier | None = None
+        self._steps = 0
+        if getattr(args, "record_memory_history", False):
+            self._trouble.warn("slime_memory", "--record-memory-history is slime's own; it is not done here")
+        if getattr(args, "use_pytorch_profiler", False):
+            with self._trouble.guard("slime", "setting up profiler windows"):
+                self._tier = self._new_tier(args)
+                atexit.register(self.close)
+
+    def on_init_end(self) -> None:
+        """Set-up is over: the first step begins."""
+        if self._tier is not None:
+            self._tier.begin_step(0)
+
+    def step(self, rollout_id: int) -> None:
+        """A rollout ended. Steps count from the start of the process, whatever rollout a resumed job begins with."""
+        if self._tier is not None:
+            self._steps += 1
+            self._tier.begin_step(self._steps)
+
+    @property
+    def step_train_actor(self) -> Callable[[], None] | None:
+        """For `train(step_callback=...)`: to be called after each step; None when that target is off."""
+        return self._callback(TRAIN_ACTOR)
+
+    @property
+    def step_train_log_probs(self) -> Callable[[], None] | None:
+        """For `forward_only(step_callback=...)`."""
+        return self._callback(TRAIN_LOG_PROBS)
+
+    def iterate_train_actor(self, iterator: Iterable[Item]) -> Iterator[Item]:
+        return _counted(iterator, self.step_train_actor)
+
+    def iterate_train_log_probs(self, iterator: Iterable[Item]) -> Iterator[Item]:
+        return _counted(iterator, self.step_train_log_probs)
+
+    def close(self) -> None:
+        """slime has no such call; at exit it comes by itself."""
+        atexit.unregister(self.close)
+        if self._tier is not None:
+            self._tier.close(CLOSE_S)
+
+    def _callback(self, target: str) -> Callable[[], None] | None:
+        return None if self._tier is None else self._tier.step_callback(target)
+
+    def _new_tier(self, args: Any) -> TraceTier:
+        folder = Path(getattr(args, "tensorboard_dir", None) or CaptureConfig.out).expanduser().absolute()
+        rank = process.rank()
+        return TraceTier(
+            CaptureConfig(out=str(folder), trace=self._options(args)),
+            rank=rank,
+            world=process.world_size(),
+            out=folder,
+            trouble=self._trouble,
+            coordinates=tuple,
+            recorder_watch_setter=lambda _: None,
+            places=TensorBoardPlaces(folder, rank),
+            on_demand=False,
+        )
+
+    def _options(self, args: Any) -> TraceConfig:
+        """One window over the steps from start up to, not including, end, after one step of warm-up."""
+        start = int(getattr(args, "profile_step_start", SLIME_STEP_START))
+        end = int(getattr(args, "profile_step_end", max(SLIME_STEP_END, start + 1)))
+        if end <= start:
+            raise ValueError(f"profile_step_end ({end}) must be above profile_step_start ({start})")
+        targets = getattr(args, "profile_target", None) or (TRAIN_OVERALL,)
+        return TraceConfig(
+            enabled=True,
+            period=end,
+            warmup=min(1, start),
+            active=end - start,
+            repeat=1,
+            ranks=None if self._is_set("SLIME_PROFILE_ALL_RANKS") else (0,),
+            target=(targets,) if isinstance(targets, str) else tuple(targets),
+            record_shapes=self._is_set("SLIME_PROFILE_RECORD_SHAPES"),
+            with_flops=self._is_set("SLIME_PROFILE_WITH_FLOPS"),
+            with_stack=self._is_set("SLIME_PROFILE_WITH_STACK"),
+            profile_memory=self._is_set("SLIME_PROFILE_MEMORY"),
+        )
+
+    def _is_set(self, name: str) -> bool:
+        try:
+            return boolean(os.environ.get(name, ""))
+        except BadValueError as error:
+            self._trouble.warn(f"slime_{name}", f"{name}={os.environ.get(name)!r} is taken as off: {error}")
+            return False
+
+
+class TensorBoardPlaces:
+    """<tensorboard_dir>/<target>_rank_<r>.<ns>.pt.trace.json.gz, which its profiler plugin finds."""
+
+    def __init__(self, folder: Path, rank: int) -> None:
+        self._folder, self._rank = folder, rank
+
+    def path(self, plan: WindowPlan) -> Path:
+        return self._folder / f"{plan.target}_rank_{self._rank}.{time.time_ns()}.pt.trace.json.gz"
+
+    def folders(self) -> Iterable[Path]:
+        return [self._folder]
+
+    def is_own(self, name: str) -> bool:
+        return f"_rank_{self._rank}." in name
+
+
+def _counted(iterator: Iterable[Item], callback: Callable[[], None] | None) -> Iterator[Item]:
+    for item in iterator:
+        yield item
+        if callback is not None:
+            callback()

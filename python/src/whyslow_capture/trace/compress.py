@@ -1,0 +1,48 @@
+"""A raw trace becomes `.json.gz` or `.tar.gz`: piece by piece, so memory does not depend on its size."""
+
+from __future__ import annotations
+
+import tarfile
+import zlib
+from pathlib import Path
+from typing import BinaryIO
+
+# Level 3 does 220 MB/s and shrinks traces 11 to 13 times; level 6 half as fast, 14 to 15 times; 9 at 25 MB/s, 15 to 17
+# times (a CPU trace of 55 MB, a GPU trace of 17 MB). While the job runs, its processor time is worth more than that.
+LEVEL = 3
+# zlib lets other threads run while it works on a piece, and the interpreter is asked back for once a piece.
+PIECE = 1 << 18
+GZIP_FORMAT = 31
+
+
+class _GzipWriter:
+    """Enough of a file for tarfile to write to."""
+
+    def __init__(self, out: BinaryIO) -> None:
+        self._out = out
+        self._engine = zlib.compressobj(LEVEL, zlib.DEFLATED, GZIP_FORMAT)
+
+    def write(self, data: bytes) -> int:
+        self._out.write(self._engine.compress(data))
+        return len(data)
+
+    def finish(self) -> None:
+        self._out.write(self._engine.flush())
+
+
+def compress(raw: Path, target: Path, archived_as: str | None) -> int:
+    """Returns the size of `target`. `archived_as`: the name within a tar archive; None for plain gzip."""
+    with open(raw, "rb") as source, open(target, "wb") as out:
+        writer = _GzipWriter(out)
+        if archived_as is None:
+            while piece := source.read(PIECE):
+                writer.write(piece)
+        else:
+            member = tarfile.TarInfo(archived_as)
+            status = raw.stat()
+            member.size, member.mtime, member.mode = status.st_size, int(status.st_mtime), 0o644
+            # "w|": written strictly from front to back.
+            with tarfile.open(fileobj=writer, mode="w|", copybufsize=PIECE) as archive:  # type: ignore[call-overload]
+                archive.addfile(member, source)
+        writer.finish()
+        return out.tell()

@@ -1,0 +1,123 @@
+"""The files of OUT/control: requests from outside, the plan of the first rank, the answer of each."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..manifest import write_atomically
+
+_NAME = re.compile(r"^(?P<kind>request|plan)-(?P<id>[A-Za-z0-9_.]+)\.json$")
+
+
+@dataclass(frozen=True)
+class Ask:
+    id: str
+    steps: int
+    # None: as the job is configured; "all".
+    ranks: tuple[int, ...] | str | None
+    asked_ns: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    id: str
+    first_step: int
+    steps: int
+    ranks: tuple[int, ...] | str
+    # When, by the clock of the rank that made it.
+    planned_ns: int = 0
+
+    def includes(self, rank: int) -> bool:
+        return self.ranks == "all" or rank in self.ranks
+
+
+class ControlFolder:
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def look(self) -> tuple[set[str], set[str]]:
+        """(ids of requests, ids of plans)"""
+        found: dict[str, set[str]] = {"request": set(), "plan": set()}
+        try:
+            names = os.listdir(self._folder)
+        except OSError:
+            names = []
+        for name in names:
+            match = _NAME.match(name)
+            if match:
+                found[match["kind"]].add(match["id"])
+        return found["request"], found["plan"]
+
+    def read_ask(self, ask_id: str) -> Ask:
+        content = self._read(f"request-{ask_id}.json")
+        steps = _whole(content.get("steps", 3), "steps", 1)
+        asked_ns = content.get("asked_ns", 0)
+        if not isinstance(asked_ns, (int, float)):
+            raise ValueError("asked_ns is a number")
+        return Ask(ask_id, steps, _ranks(content.get("ranks")), int(asked_ns))
+
+    def read_plan(self, plan_id: str) -> Plan:
+        content = self._read(f"plan-{plan_id}.json")
+        ranks = _ranks(content.get("ranks"))
+        if ranks is None:
+            raise ValueError("a plan names its ranks")
+        first = _whole(content.get("first_step"), "first_step", 0)
+        planned_ns = _whole(content.get("planned_ns", 0), "planned_ns", 0)
+        return Plan(plan_id, first, _whole(content.get("steps"), "steps", 1), ranks, planned_ns)
+
+    def write_plan(self, plan: Plan) -> None:
+        ranks = plan.ranks if isinstance(plan.ranks, str) else list(plan.ranks)
+        content: dict[str, object] = {
+            "id": plan.id,
+            "first_step": plan.first_step,
+            "steps": plan.steps,
+            "ranks": ranks,
+            "planned_ns": plan.planned_ns,
+        }
+        write_atomically(self._folder / f"plan-{plan.id}.json", content)
+
+    def write_answer(
+        self, ask_id: str, rank: int, status: str, message: str, path: str | None, steps: tuple[int, int] | None
+    ) -> None:
+        content: dict[str, object] = {
+            "id": ask_id,
+            "rank": rank,
+            "status": status,
+            "path": path,
+            "first_step": None if steps is None else steps[0],
+            "last_step": None if steps is None else steps[1],
+            "message": message,
+        }
+        write_atomically(self._answer_file(ask_id, rank), content)
+
+    def is_answered(self, ask_id: str, rank: int) -> bool:
+        return self._answer_file(ask_id, rank).exists()
+
+    def _answer_file(self, ask_id: str, rank: int) -> Path:
+        return self._folder / f"done-{ask_id}-rank-{rank}.json"
+
+    def _read(self, name: str) -> dict[str, object]:
+        content = json.loads((self._folder / name).read_text())
+        if not isinstance(content, dict):
+            raise ValueError(f"{name} is not an object")
+        return content
+
+
+def _whole(value: object, name: str, least: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise ValueError(f"{name} is a whole number from {least} on")
+    return value
+
+
+def _ranks(value: object) -> tuple[int, ...] | str | None:
+    if value is None:
+        return None
+    if value == "all":
+        return "all"
+    if isinstance(value, list) and value:
+        return tuple(sorted({_whole(rank, "ranks", 0) for rank in value}))
+    raise ValueError('ranks is a list of ranks, "all" or null')

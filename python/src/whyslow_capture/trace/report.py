@@ -1,0 +1,75 @@
+"""What became of each window, for the rank's manifest and for who asked."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from .schedule import WindowPlan
+
+# A job of a million steps has many windows; the manifest shows the newest.
+KEPT = 50
+
+
+@dataclass
+class WindowReport:
+    plan: WindowPlan
+    path: str | None
+    last_step: int | None
+    cut: str | None
+    status: str = "pending"
+    message: str = ""
+    raw_bytes: int = 0
+    bytes: int = 0
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def succeed(self) -> None:
+        self.status = "done" if self.cut is None else "cut"
+        self.message = self.cut or ""
+
+    def fail(self, why: str) -> None:
+        self.status, self.message, self.path = "failed", why, None
+
+    def miss(self, why: str) -> None:
+        self.status, self.message, self.path = "missed", why, None
+
+    def as_json(self) -> dict[str, object]:
+        return {
+            "target": self.plan.target,
+            "first_step": self.plan.first,
+            "last_step": self.last_step,
+            "status": self.status,
+            "path": self.path,
+            "message": self.message,
+            "raw_bytes": self.raw_bytes,
+            "bytes": self.bytes,
+            "seconds_blocked": {doing: round(seconds, 4) for doing, seconds in self.seconds.items()},
+        }
+
+
+class WindowReports:
+    def __init__(self, on_end: Callable[[WindowReport], None]) -> None:
+        self._on_end = on_end
+        self._lock = threading.Lock()
+        self._newest: list[WindowReport] = []
+        self._counts: dict[str, int] = {}
+        self._seconds = 0.0
+
+    def add(self, report: WindowReport) -> None:
+        with self._lock:
+            self._newest = [*self._newest, report][-KEPT:]
+
+    def end(self, report: WindowReport) -> None:
+        with self._lock:
+            self._counts[report.status] = self._counts.get(report.status, 0) + 1
+            self._seconds += sum(report.seconds.values())
+        self._on_end(report)
+
+    def summary(self) -> dict[str, object]:
+        with self._lock:
+            return {
+                "counts": dict(self._counts),
+                "seconds_blocked": round(self._seconds, 4),
+                "windows": [report.as_json() for report in self._newest],
+            }

@@ -1,0 +1,103 @@
+"""
+Other users of the profiler in this process.
+
+torch has one profiler a process and does not defend it: when a second one is started, even by another thread or while
+the first only warms up, the one that stops last crashes the process (torch 2.13: SIGSEGV in `_disable_profiler` or in
+`save`). So we watch who uses it: no window is opened beside another profiler, and an open window ends when the job
+starts a profiler of its own.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+import torch.autograd.profiler as autograd_profiler
+
+# Functions of torch.autograd.profiler through which everything passes: torch.profiler, autograd.profiler, emit_nvtx.
+_PREPARE, _ENABLE, _DISABLE = "_prepare_profiler", "_enable_profiler", "_disable_profiler"
+
+
+class ProfilerUse:
+    """Who is using torch's profiler. One object a process, as there is one profiler."""
+
+    def __init__(self) -> None:
+        self._calling: int | None = None
+        self._is_installed = False
+        # A profiler of the job is warming up or recording.
+        self.is_used_by_job = False
+        # Ends our open window, because the job wants the profiler.
+        self._give_way: Callable[[], None] | None = None
+
+    def install(self) -> None:
+        if self._is_installed:
+            return
+        self._is_installed = True
+        for name, before, after in (
+            (_PREPARE, self._job_starts, None),
+            (_ENABLE, self._job_starts, None),
+            (_DISABLE, None, self._job_stopped),
+        ):
+            original = getattr(autograd_profiler, name, None)
+            if original is not None:
+                setattr(autograd_profiler, name, self._wrap(original, before, after))
+
+    def claim(self, give_way: Callable[[], None]) -> bool:
+        """For a window; False when somebody has the profiler, be it the job or another window."""
+        if self.is_taken:
+            return False
+        self._give_way = give_way
+        return True
+
+    def release(self) -> None:
+        self._give_way = None
+
+    @property
+    def is_taken(self) -> bool:
+        return self.is_used_by_job or self._give_way is not None or torch_profiler_enabled()
+
+    @contextmanager
+    def ours(self) -> Iterator[None]:
+        """What this thread asks of the profiler within is our own doing."""
+        self._calling = threading.get_ident()
+        try:
+            yield
+        finally:
+            self._calling = None
+
+    def _wrap(
+        self, original: Callable[..., Any], before: Callable[[], None] | None, after: Callable[[], None] | None
+    ) -> Callable[..., Any]:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if self._calling == threading.get_ident():
+                return original(*args, **kwargs)
+            if before is not None:
+                before()
+            try:
+                return original(*args, **kwargs)
+            finally:
+                if after is not None:
+                    after()
+
+        call.__wrapped__ = original  # type: ignore[attr-defined]
+        return call
+
+    def _job_starts(self) -> None:
+        give_way, self._give_way = self._give_way, None
+        self.is_used_by_job = True
+        if give_way is not None:
+            give_way()
+
+    def _job_stopped(self) -> None:
+        self.is_used_by_job = False
+
+
+def torch_profiler_enabled() -> bool:
+    """On this thread."""
+    return bool(torch._C._autograd._profiler_enabled())
+
+
+PROFILER_USE = ProfilerUse()

@@ -1,0 +1,266 @@
+"""The trace tier of one process: windows by schedule and on demand, over training steps and other targets."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+
+from .. import layout
+from ..config import CaptureConfig
+from ..trouble import Trouble, describe
+from .budget import WindowBudget, ranks_sharing_host
+from .export import clean_stale
+from .keeper import WindowKeeper
+from .places import CapturePlaces, Places
+from .report import WindowReport
+from .requests import Requests
+from .rivals import PROFILER_USE
+from .schedule import TRAIN_OVERALL, Schedule, WindowPlan
+from .track import NEVER, Track
+
+SetWatch = Callable[[Callable[[], None] | None], None]
+
+
+class TraceTier:
+    """
+    `begin_step` is told each training step that begins, or at least each from `quiet_until` on. Nothing raised in here
+    reaches the caller.
+    """
+
+    def __init__(
+        self,
+        config: CaptureConfig,
+        rank: int,
+        world: int,
+        out: Path,
+        trouble: Trouble,
+        coordinates: Callable[[], tuple[int, ...]],
+        recorder_watch_setter: SetWatch,
+        *,
+        current_step: Callable[[], int | None] | None = None,
+        places: Places | None = None,
+        on_demand: bool = True,
+        new_budget: Callable[[Path], WindowBudget] | None = None,
+        poll_s: float | None = None,
+    ) -> None:
+        """
+        `current_step`: the step under way, for any thread; without it `begin_step` is asked for at each step while a
+        request waits.
+        """
+        self._config, self._options = config, config.trace
+        self._rank, self._world, self._out, self._trouble = rank, world, out, trouble
+        self._coordinates = coordinates
+        self._began = time.time()
+        self._is_off = False
+        self._has_schedule = self._options.period > 0 and (self._options.ranks is None or rank in self._options.ranks)
+        self._step: int | None = None
+        self._wants_steps = False
+        # From this step on begin_step has something to do. Read by the session before it calls.
+        self.quiet_until = 0
+        self._overall = Track(self._schedule_of(TRAIN_OVERALL))
+        self._tracks: dict[str, Track] = {}
+        self._callbacks: dict[str, Callable[[], None]] = {}
+        self._inbox: deque[WindowPlan] = deque()
+        self._places = places or CapturePlaces(out, rank, coordinates, f".{self._options.format}")
+        sharers = ranks_sharing_host(self._options.ranks)
+        self._keeper = WindowKeeper(
+            self._options,
+            trouble,
+            place=self._places.path,
+            about=self._about,
+            set_watch=recorder_watch_setter,
+            new_budget=new_budget or (lambda folder: WindowBudget(self._options, folder, sharers)),
+            on_end=self._on_end,
+        )
+        PROFILER_USE.install()
+        self._requests: Requests | None = None
+        if on_demand:
+            self._requests = Requests(
+                layout.control_dir(out),
+                rank,
+                world,
+                self._options.ranks,
+                self._options.warmup,
+                current_step=current_step or (lambda: self._step),
+                accept=self._accept,
+                free_from=self._free_from,
+                trouble=trouble,
+                at_start=self._clean_up,
+                want_steps=None if current_step is not None else self._want_steps,
+                poll_s=poll_s,
+            )
+            self._requests.start()
+        elif self._has_schedule:
+            self._clean_up()
+
+    # -- for the session ---------------------------------------------------------------------------------------------
+
+    @property
+    def busy(self) -> bool:
+        """A profiler is at work: steps take longer than they would."""
+        return self._keeper.plan is not None
+
+    def begin_step(self, step: int) -> None:
+        self._step = step
+        if step >= self.quiet_until:
+            self._advance(self._overall, step)
+
+    def step_callback(self, target: str) -> Callable[[], None] | None:
+        """To be called at the end of each step of `target`; None when that is not traced here. Steps count from 0."""
+        if self._is_off or not self._has_schedule or target == TRAIN_OVERALL or target not in self._options.target:
+            return None
+        callback = self._callbacks.get(target)
+        if callback is None:
+            callback = self._callbacks[target] = self._new_callback(target)
+        return callback
+
+    def close(self, timeout: float | None = 60.0) -> None:
+        """Ends an open window, waits for traces being compressed, answers who waits. May be called twice."""
+        if self._is_off:
+            return
+        self._turn_off()
+        with self._trouble.guard("trace_close", "ending the trace tier"):
+            self._keeper.close(timeout)
+        if self._requests is not None:
+            with self._trouble.guard("trace_close", "ending the trace tier"):
+                for plan in (*self._overall.drop_all(), *self._inbox):
+                    self._answer_missed(plan, "the job ended before that step")
+                self._requests.close(2.0)
+
+    def summary(self) -> dict[str, object]:
+        return self._keeper.reports.summary()
+
+    def after_fork_in_child(self) -> None:
+        self._keeper.forget_in_child()
+        self._turn_off()
+
+    # -- steps -------------------------------------------------------------------------------------------------------
+
+    def _advance(self, track: Track, step: int) -> None:
+        try:
+            if self._is_off:
+                self._keeper.boundary()  # close() waits in another thread
+            else:
+                self._take_inbox()
+                self._drive(track, step)
+        except Exception as error:
+            self._trouble.warn("trace", f"the trace tier failed, training goes on: {describe(error)}")
+        finally:
+            self._set_quiet(track, step)
+
+    def _drive(self, track: Track, step: int) -> None:
+        keeper = self._keeper
+        if keeper.is_broken:
+            if keeper.silence():
+                self._turn_off()
+            return
+        open_plan = keeper.plan
+        if open_plan is not None and open_plan.target == track.target:
+            keeper.proceed(step)
+        for late in track.drop_late(step):
+            self._answer_missed(late, f"step {late.first} had begun when the plan was seen")
+        due = track.due(step)
+        if due is None:
+            return
+        if keeper.plan is None:
+            if keeper.open(due, step):
+                track.drop(due)
+        elif step >= due.first:
+            # torch has one profiler: the first window wins, this one waits for its next time.
+            track.drop(due)
+            self._trouble.count("trace_collision")
+            self._answer_missed(due, f"a window over {keeper.plan.target} was open")
+
+    def _set_quiet(self, track: Track, step: int) -> None:
+        open_plan = self._keeper.plan
+        is_open = open_plan is not None and open_plan.target == track.target
+        if self._is_off:
+            track.quiet_until = 0 if is_open else NEVER
+        elif is_open or self._keeper.is_broken:
+            track.quiet_until = 0
+        else:
+            track.quiet_until = track.next_event(step)
+        if track is self._overall:
+            self.quiet_until = 0 if self._wants_steps and not self._is_off else track.quiet_until
+            if self._inbox and not self._is_off:  # came in meanwhile
+                self.quiet_until = 0
+
+    def _new_callback(self, target: str) -> Callable[[], None]:
+        track = self._tracks[target] = Track(self._schedule_of(target))
+        self._advance(track, 0)
+
+        def end_of_step() -> None:
+            track.step += 1
+            if track.step >= track.quiet_until:
+                self._advance(track, track.step)
+
+        return end_of_step
+
+    def _schedule_of(self, target: str) -> Schedule:
+        options, config = self._options, self._config
+        period = options.period if self._has_schedule and target in options.target else 0
+        is_overall = target == TRAIN_OVERALL
+        return Schedule(
+            target,
+            period,
+            options.warmup,
+            options.active,
+            options.repeat,
+            # These are numbers of training steps.
+            start=config.start_step if is_overall else 0,
+            last=config.end_step if is_overall else None,
+        )
+
+    def _turn_off(self) -> None:
+        self._is_off = True
+        for track in (self._overall, *self._tracks.values()):
+            self._set_quiet(track, 0)
+
+    # -- on demand ---------------------------------------------------------------------------------------------------
+
+    def _accept(self, plan: WindowPlan) -> None:
+        """From the thread that reads requests."""
+        self._inbox.append(plan)
+        self.quiet_until = 0
+
+    def _want_steps(self, wanted: bool) -> None:
+        self._wants_steps = wanted
+        if wanted:
+            self.quiet_until = 0
+
+    def _take_inbox(self) -> None:
+        while self._inbox:
+            self._overall.ask(self._inbox.popleft())
+
+    def _free_from(self, wish: WindowPlan, others: tuple[WindowPlan, ...]) -> int:
+        now = self._keeper.plan
+        open_plans = (now,) if now is not None and now.target == TRAIN_OVERALL else ()
+        return self._overall.free_from(wish, (*others, *open_plans))
+
+    def _answer_missed(self, plan: WindowPlan, why: str) -> None:
+        if plan.request is not None and self._requests is not None:
+            self._requests.answer(plan.request, "missed", why)
+
+    def _on_end(self, report: WindowReport) -> None:
+        request = report.plan.request
+        if request is not None and self._requests is not None:
+            last = report.last_step
+            steps = None if last is None else (report.plan.first, last)
+            self._requests.answer(request, report.status, report.message, report.path, steps)
+
+    def _about(self, plan: WindowPlan) -> dict[str, object]:
+        return {
+            "rank": self._rank,
+            "world_size": self._world,
+            "coordinates": list(self._coordinates()),
+            "target": plan.target,
+            "first_step": plan.first,
+            "steps": plan.steps,
+        }
+
+    def _clean_up(self) -> None:
+        removed = clean_stale(self._places.folders(), self._places.is_own, self._began)
+        if removed:
+            self._trouble.count("trace_stale_files", removed)

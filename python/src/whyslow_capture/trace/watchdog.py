@@ -1,0 +1,61 @@
+"""Looks after an open window from a thread of its own, since a step may last an hour."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from ..trouble import Trouble
+from .budget import Verdict, WindowBudget
+
+POLL_S = 0.2
+# The next boundary of a step or phase is the better place to stop; so long it is waited for.
+PATIENCE_S = 1.0
+
+
+class Watchdog:
+    """
+    `on_verdict` is called once, in this thread, when the window must end; `interrupt` again and again after that, when
+    no boundary came by, until `stop`.
+    """
+
+    def __init__(
+        self,
+        budget: WindowBudget,
+        trouble: Trouble,
+        on_verdict: Callable[[str], None],
+        interrupt: Callable[[], None],
+        poll_s: float = POLL_S,
+        patience_s: float = PATIENCE_S,
+    ) -> None:
+        self._budget, self._trouble = budget, trouble
+        self._on_verdict, self._interrupt = on_verdict, interrupt
+        self._poll_s, self._patience_s = poll_s, patience_s
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="whyslow-watch", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._is_over.set()
+
+    def _run(self) -> None:
+        with self._trouble.guard("trace_watch", "looking after a profiler window"):
+            verdict = self._wait_for_verdict()
+            if verdict is None:
+                return
+            self._on_verdict(verdict.reason)
+            patience = 0.0 if verdict.is_critical else self._patience_s
+            until = time.monotonic() + patience
+            while not self._is_over.wait(min(self._poll_s, max(0.0, until - time.monotonic()) or self._poll_s)):
+                if time.monotonic() >= until:
+                    self._interrupt()
+
+    def _wait_for_verdict(self) -> Verdict | None:
+        while not self._is_over.wait(self._poll_s):
+            verdict = self._budget.look()
+            if verdict is not None:
+                return verdict
+        return None

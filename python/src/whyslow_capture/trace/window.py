@@ -1,0 +1,122 @@
+"""One window: a profiler that exists from the first step of warm-up to the last recorded one, and not a step longer."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from enum import Enum
+
+from torch.autograd.profiler import record_function
+
+from ..config import TraceConfig
+from .profiler import LostRecordingError, WindowProfiler
+from .schedule import WindowPlan
+
+
+class State(Enum):
+    NEW = "new"
+    WARMING = "warming"
+    RECORDING = "recording"
+    STOPPED = "stopped"
+    # Lost to another thread of the job: must not be stopped any more.
+    ABANDONED = "abandoned"
+
+
+class Window:
+    """Driven by the training thread alone: torch's profiler belongs to the thread that started it."""
+
+    def __init__(self, plan: WindowPlan, options: TraceConfig, cuda: bool) -> None:
+        self.plan = plan
+        self.state = State.NEW
+        self.thread = threading.get_ident()
+        # Of the last step that was (at least partly) recorded.
+        self.last_step: int | None = None
+        # Why it ends before its time.
+        self.cut: str | None = None
+        # What the training thread spent in the profiler, by what it did there.
+        self.seconds: dict[str, float] = {}
+        self._profiler: WindowProfiler | None = WindowProfiler(options, cuda)
+        self._mark: record_function | None = None
+        self._deciding = threading.Lock()
+
+    @property
+    def is_open(self) -> bool:
+        return self.state in (State.WARMING, State.RECORDING)
+
+    def warm_up(self) -> None:
+        begin = time.perf_counter()
+        self._live.prepare()
+        self.state = State.WARMING
+        self._spent("start", begin)
+
+    def record(self, step: int, about: dict[str, object]) -> None:
+        """`about` goes into the trace's header under "whyslow"."""
+        begin = time.perf_counter()
+        self._live.start()
+        self.state = State.RECORDING
+        self._live.describe("whyslow", json.dumps(about))
+        self._begin_mark(step)
+        self._spent("start", begin)
+
+    def next_step(self, step: int) -> None:
+        self._end_mark()
+        self._begin_mark(step)
+
+    def stop(self) -> None:
+        """After this, whether it works or not, the profiler is not touched again but for `save`."""
+        begin = time.perf_counter()
+        with self._deciding:
+            if self.state is State.ABANDONED:
+                raise LostRecordingError("the job's own profiler has taken over")
+            was, self.state = self.state, State.STOPPED
+        if was is State.WARMING:
+            self._live.start()  # what is only prepared cannot be stopped
+        elif was is State.RECORDING:
+            if self.cut is not None:
+                self._live.describe("whyslow_cut", json.dumps(self.cut))
+            self._end_mark()
+        if was in (State.WARMING, State.RECORDING):
+            self._live.stop()
+        self._spent("stop", begin)
+
+    def abandon(self) -> bool:
+        """From any thread; False when it is being stopped or has been."""
+        with self._deciding:
+            if not self.is_open:
+                return False
+            self.state = State.ABANDONED
+            return True
+
+    def save(self, raw: str) -> int:
+        begin = time.perf_counter()
+        try:
+            return self._live.save(raw)
+        finally:
+            self._spent("export", begin)
+
+    def release(self) -> None:
+        """Frees the recording here and now, not when somebody next looks."""
+        begin = time.perf_counter()
+        self._profiler = None
+        self._spent("free", begin)
+
+    @property
+    def _live(self) -> WindowProfiler:
+        if self._profiler is None:
+            raise LostRecordingError("the window is over")
+        return self._profiler
+
+    def _begin_mark(self, step: int) -> None:
+        # The name readers know steps by, with the number the job uses.
+        self._mark = record_function(f"ProfilerStep#{step}")
+        self._mark.__enter__()
+        self.last_step = step
+
+    def _end_mark(self) -> None:
+        mark, self._mark = self._mark, None
+        if mark is not None:
+            mark.__exit__(None, None, None)
+
+    def _spent(self, doing: str, begin: float) -> None:
+        self.seconds[doing] = self.seconds.get(doing, 0.0) + time.perf_counter() - begin

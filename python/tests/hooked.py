@@ -1,0 +1,112 @@
+"""Shared by the tests of hooks and injection: captures with hooks, small jobs, processes as `whyslow run` has them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from support import SRC, records_of
+
+from whyslow_capture.of_process import open_capture
+from whyslow_capture.config import CaptureConfig
+from whyslow_capture.session import Capture
+
+SITE = SRC / "whyslow_capture" / "inject" / "site"
+
+
+@contextmanager
+def capturing(out: Path, steps: str = "optimizer", **config: Any) -> Iterator[Capture]:
+    """With hooks, every step recorded."""
+    given = {"record_every_n_steps": 1, "max_overhead": 1.0, **config}
+    capture = open_capture(Capture(CaptureConfig(out=str(out), **given)), steps)
+    try:
+        yield capture
+    finally:
+        capture.close()
+
+
+class Net(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = torch.nn.Linear(8, 8)
+        self.second = torch.nn.Linear(8, 1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.second(self.first(x).relu())
+
+
+class Job:
+    """A model and its optimizer; `step` is one iteration of the plainest loop."""
+
+    def __init__(self, model: torch.nn.Module | None = None, **options: Any) -> None:
+        torch.manual_seed(0)
+        self.model = model or Net()
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.01, **options)
+
+    def backward(self, x: torch.Tensor) -> float:
+        loss = self.model(x).pow(2).mean()
+        loss.backward()
+        return float(loss.detach())
+
+    def step(self, x: torch.Tensor) -> float:
+        loss = self.backward(x)
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+        return loss
+
+
+def batches(count: int) -> list[torch.Tensor]:
+    torch.manual_seed(1)
+    return list(torch.randn(count, 4, 8))
+
+
+def phases(out: Path, step: int, rank: int = 0) -> list[tuple[str, int]]:
+    """(name, micro) in the order in which they began; the whole step is left out."""
+    found = [r for r in records_of(out, rank) if r["step"] == step and r["name"] != "training_step"]
+    return [(r["name"], r["micro"]) for r in sorted(found, key=lambda r: (r["start_ms"], r["name"]))]
+
+
+def names(out: Path, step: int, rank: int = 0) -> list[str]:
+    return [name for name, _ in phases(out, step, rank)]
+
+
+def duration(out: Path, step: int, name: str, rank: int = 0) -> float:
+    return sum(r["duration_ms"] for r in records_of(out, rank) if r["step"] == step and r["name"] == name)
+
+
+def steps_of(out: Path, rank: int = 0) -> list[int]:
+    return [r["step"] for r in records_of(out, rank) if r["name"] == "training_step"]
+
+
+def injected(out: Path, **settings: object) -> dict[str, str]:
+    """The environment in which `whyslow run` starts a job."""
+    path = os.environ.get("PYTHONPATH")
+    return {
+        **os.environ,
+        "WHYSLOW_INJECT": "1",
+        "WHYSLOW_OUT": str(out),
+        "WHYSLOW_RUN": "the-run",
+        "WHYSLOW_PYTHON": str(SRC),
+        "WHYSLOW_RECORD_EVERY_N_STEPS": "1",
+        "WHYSLOW_MAX_OVERHEAD": "1",
+        "PYTHONPATH": os.pathsep.join([str(SITE), *([path] if path else [])]),
+        "OMP_NUM_THREADS": "1",
+        **{f"WHYSLOW_{name.upper()}": str(value) for name, value in settings.items()},
+    }
+
+
+def run_script(
+    source: str, folder: Path, *arguments: str, env: dict[str, str], before: tuple[str, ...] = (sys.executable,)
+) -> subprocess.CompletedProcess[str]:
+    script = folder / "train.py"
+    script.write_text(textwrap.dedent(source))
+    return subprocess.run(
+        [*before, str(script), *arguments], capture_output=True, text=True, env=env, timeout=180, cwd=folder
+    )

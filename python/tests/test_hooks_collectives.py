@@ -1,0 +1,304 @@
+"""Collectives and waiting for gradients, by real gloo ranks."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from gloo_ranks import run_ranks
+from hooked import Job, Net, batches, capturing, duration, names, phases, steps_of
+from torch import distributed
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader
+
+from whyslow_capture.hooks.groups import describe
+from whyslow_capture.session import Capture
+
+SLEEP_S = 0.1
+
+
+class Sleepy(torch.autograd.Function):
+    """Takes its time in backward, before there is any gradient to exchange."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, seconds: float) -> torch.Tensor:
+        ctx.seconds = seconds
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> Any:
+        time.sleep(ctx.seconds)
+        return gradient, None
+
+
+class SleepyJob(Job):
+    seconds = 0.0
+
+    def backward(self, x: torch.Tensor) -> float:
+        loss = Sleepy.apply(self.model(x).pow(2).mean(), self.seconds)
+        loss.backward()
+        return float(loss.detach())
+
+
+def ddp_job(rank: int) -> SleepyJob:
+    torch.manual_seed(0)
+    job = SleepyJob(DistributedDataParallel(Net()))
+    job.seconds = SLEEP_S if rank == SLEEPER else 0.0
+    return job
+
+
+WORLD = 3
+SLEEPER = 1
+
+
+def everything(rank: int, base: Path) -> dict[str, Any]:
+    """All that needs ranks, one after the other in the same processes: to start them takes longest."""
+    scenarios: dict[str, Callable[[int, Path], Any]] = {
+        "ddp": train_ddp,
+        "accumulating": train_accumulating,
+        "sharded": train_sharded,
+        "sharded-loss": train_sharded_loss,
+        "order": queue_order,
+        "kinds": call_everything,
+        "often": call_often,
+        "compiled": compile_with_collective,
+    }
+    results = {}
+    for name, work in scenarios.items():
+        results[name] = work(rank, base / name)
+        gc.collect()  # models of the last one that are still there would be found
+    return results
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict[str, Any]]]:
+    base = tmp_path_factory.mktemp("ranks")
+    return base, run_ranks(everything, WORLD, base)
+
+
+Runs = tuple[Path, list[dict[str, Any]]]
+
+
+def train_ddp(rank: int, out: Path) -> list[float]:
+    job = ddp_job(rank)
+    with capturing(out):
+        return [job.step(x) for x in DataLoader(batches(6), batch_size=None)]
+
+
+def test_ddp_the_ranks_that_wait_show_it(runs: Runs) -> None:
+    out = runs[0] / "ddp"
+    expected = ["data_wait", "forward", "backward", "collective:all_reduce", "optimizer"]
+    for rank in range(WORLD):
+        assert names(out, 5, rank) == expected
+    for step in (3, 4, 5):
+        waits = [duration(out, step, "collective:all_reduce", rank) for rank in range(WORLD)]
+        # The fast ones wait for most of the other's sleep, the late one for nobody.
+        assert waits.pop(SLEEPER) < 0.5 * SLEEP_S * 1000
+        assert all(wait > 0.5 * SLEEP_S * 1000 for wait in waits)
+        assert duration(out, step, "backward", SLEEPER) >= SLEEP_S * 1000
+
+
+def train_accumulating(rank: int, out: Path) -> None:
+    job = ddp_job(rank)
+    with capturing(out):
+        loader = iter(DataLoader(batches(12), batch_size=None))
+        for _ in range(4):
+            with job.model.no_sync():  # type: ignore[operator]
+                job.backward(next(loader))
+                job.backward(next(loader))
+            job.step(next(loader))
+
+
+def test_passes_without_exchange_have_no_record_on_any_rank(runs: Runs) -> None:
+    out = runs[0] / "accumulating"
+    for rank in range(WORLD):
+        assert [p for p in phases(out, 3, rank) if p[0].startswith("collective")] == [("collective:all_reduce", 2)]
+        assert steps_of(out, rank) == [0, 1, 2, 3]
+
+
+def train_sharded_loss(rank: int, out: Path) -> None:
+    train_sharded(rank, out, returns_loss=True)
+
+
+def train_sharded(rank: int, out: Path, returns_loss: bool = False) -> None:
+    from torch.distributed.fsdp import fully_shard
+
+    class Loss(Net):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return super().forward(x).pow(2).mean()
+
+    torch.manual_seed(0)
+    model = Loss() if returns_loss else Net()
+    for part in (model.first, model.second, model):
+        fully_shard(part)
+    job = SleepyJob(model)
+    with capturing(out):
+        for x in DataLoader(batches(5), batch_size=None):
+            if returns_loss:
+                # The tensor that backward starts from has hooks of FSDP's, which queue its own callback.
+                job.model(x).backward()
+                job.optimizer.step()
+                job.optimizer.zero_grad()
+            else:
+                job.step(x)
+
+
+@pytest.mark.parametrize("scenario", ["sharded", "sharded-loss"])
+def test_fsdp2(runs: Runs, scenario: str) -> None:
+    found = [names(runs[0] / scenario, 4, rank) for rank in range(WORLD)]
+    assert found[0] == found[1] == found[2]
+    assert found[0].count("backward") == 1
+    # Each part's gradients, and the end of the pass.
+    assert found[0].count("collective:reduce_scatter") == 3
+    assert found[0].index("collective:all_gather") < found[0].index("backward")
+
+
+def queue_order(rank: int, out: Path) -> list[str]:
+    """Ours must run before a callback that a hook on the very same tensor queues, whoever came first."""
+    from whyslow_capture.hooks.gradient_sync import GradientSync
+
+    order: list[str] = []
+    engine = torch.autograd.Variable._execution_engine
+
+    class Mark:
+        def mark(self, **_: object) -> int:
+            order.append("ours")
+            return 1
+
+    class FakeFlow:
+        recorder = Mark()
+
+        def failed(self, error: Exception) -> None:
+            raise error
+
+    sync = GradientSync(FakeFlow())  # type: ignore[arg-type]
+    sync._kind = "collective:all_reduce"
+    sync._flow.modules = type("None", (), {"searches": 0})()  # type: ignore[misc]
+    model = DistributedDataParallel(Net())
+    sync._wrappers = [lambda: model]  # type: ignore[list-item]
+    loss = model(batches(1)[0]).mean()
+    loss.register_hook(lambda _: engine.queue_callback(lambda: order.append("theirs")))
+    sync.before(loss)
+    loss.backward()
+    sync._drop()
+    assert len(loss._backward_hooks) == 1  # type: ignore[arg-type]
+    return order
+
+
+def test_ours_is_the_first_callback(runs: Runs) -> None:
+    assert [results["order"] for results in runs[1]] == [["ours", "theirs"]] * WORLD
+
+
+def call_everything(rank: int, out: Path) -> None:
+    job = Job()
+    pair = distributed.new_group([0, 1])
+    other = distributed.new_group([2])
+    with capturing(out) as capture:
+        for x in batches(3):
+            job.step(x)
+            t, many = torch.ones(3), [torch.zeros(3) for _ in range(3)]
+            distributed.all_reduce(t)
+            distributed.all_gather(many, t)
+            distributed.all_gather_into_tensor(torch.zeros(9), t)
+            distributed.reduce_scatter_tensor(torch.zeros(1), t)
+            distributed.broadcast(t, 0)
+            distributed.barrier()
+            distributed.all_to_all_single(torch.zeros(3), t)
+            distributed.reduce(t, 0)
+            distributed.gather(t, many if rank == 0 else None)
+            distributed.scatter(t, many if rank == 0 else None)
+            distributed.all_gather_object([None] * 3, "x")
+            distributed.broadcast_object_list(["x"])
+            distributed.distributed_c10d.all_reduce(t, distributed.ReduceOp.SUM, pair)
+            distributed.all_reduce(t, group=other)
+            # Asynchronous ones overlap with what comes after.
+            distributed.all_reduce(t, async_op=True).wait()
+            distributed.all_reduce(t, distributed.ReduceOp.SUM, None, True).wait()
+            with pytest.raises(RuntimeError, match="invalid root"):
+                distributed.broadcast(t, 99)
+        assert capture.trouble.counts == {}
+
+
+def test_every_collective_has_its_name(runs: Runs) -> None:
+    kinds = "all_reduce all_gather all_gather reduce_scatter broadcast barrier all_to_all reduce gather scatter"
+    world = [*kinds.split(), "all_gather", "broadcast"]
+    for rank in range(WORLD):
+        found = [n.removeprefix("collective:") for n in names(runs[0] / "kinds", 2, rank) if n.startswith("coll")]
+        group = ["all_reduce@0-1"] if rank < 2 else []
+        # The broadcast at the end failed, and is closed.
+        assert found == [*world, *group, "broadcast"]
+
+
+def call_often(rank: int, out: Path) -> dict[str, int]:
+    job = Job()
+    with capturing(out) as capture:
+        for x in batches(2):
+            for _ in range(40):
+                distributed.barrier()
+            job.step(x)
+        return dict(capture.trouble.counts)
+
+
+def test_many_collectives_are_bounded(runs: Runs) -> None:
+    assert [results["often"] for results in runs[1]] == [{"collectives-not-recorded": 16}] * WORLD
+    assert names(runs[0] / "often", 1).count("collective:barrier") == 32
+
+
+def compile_with_collective(rank: int, out: Path) -> Any:
+    class Exchanging(Net):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            y = super().forward(x).detach()
+            distributed.all_reduce(y)
+            return super().forward(x) + y
+
+    def train(capture: Capture | None) -> Any:
+        torch._dynamo.reset()
+        torch._dynamo.utils.counters.clear()
+        torch.manual_seed(0)
+        job = Job(Exchanging())
+        job.model.compile(backend="eager", fullgraph=True)
+        losses = [job.step(x) for x in batches(4)]
+        counters = torch._dynamo.utils.counters
+        return losses, counters["stats"]["unique_graphs"], sum(counters["graph_break"].values())
+
+    import torch._dynamo
+
+    plain = train(None)
+    with capturing(out) as capture:
+        captured = train(capture)
+    again = train(None)
+    return plain, captured, again
+
+
+def test_collectives_in_a_compiled_model(runs: Runs) -> None:
+    for plain, captured, again in (results["compiled"] for results in runs[1]):
+        assert plain == captured == again
+        assert plain[1] == 1
+
+
+def test_alone_nothing_is_looked_for(tmp_path: Path) -> None:
+    with capturing(tmp_path) as capture:
+        job = Job()
+        for x in DataLoader(batches(3), batch_size=None):
+            job.step(x)
+        assert capture._uninstall._flow.gradient_sync._wrappers == []  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("ranks", "expected"),
+    [
+        ([0, 1, 2, 3], "0-3"),
+        ([4, 5], "4-5"),
+        ([0, 4, 8], "0-8/4"),
+        ([3], "3"),
+        ([0, 1, 5], "0.1.5"),
+        ([0, 1, 2, 3, 4, 5, 6, 7, 9], "9-"),
+    ],
+)
+def test_names_of_groups(ranks: list[int], expected: str) -> None:
+    assert describe(ranks).startswith(expected)

@@ -1,0 +1,184 @@
+"""Copies to the device. There is none here: the copy that is timed is one to `meta`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from hooked import Job, batches, capturing, duration, names, phases
+from torch.utils.data import DataLoader
+
+from whyslow_capture.hooks.copies import MAX_COPIES, CopyTimer
+from whyslow_capture.session import Capture
+
+TRUE_TO, TRUE_CUDA = torch.Tensor.to, torch.Tensor.cuda
+
+
+def is_as_it_was() -> bool:
+    return not {"to", "cuda"} & set(vars(torch.Tensor)) and torch.Tensor.to is TRUE_TO and torch.Tensor.cuda is TRUE_CUDA
+
+
+@contextmanager
+def timing_copies(out: Path, **config: Any) -> Iterator[Capture]:
+    with capturing(out, **config) as capture:
+        flow = capture._uninstall._flow  # type: ignore[union-attr]
+        to_meta = lambda source, target: (source.type, target.type) == ("cpu", "meta")  # noqa: E731
+        flow.copies = CopyTimer(flow, is_copy=to_meta, is_wanted=lambda: True)
+        yield capture
+    assert is_as_it_was()
+
+
+def test_from_the_first_copy_to_the_last(tmp_path: Path) -> None:
+    job = Job()
+    with timing_copies(tmp_path):
+        for x in DataLoader(batches(5), batch_size=None):
+            time.sleep(0.05)
+            x.to("meta")
+            time.sleep(0.02)
+            x.to(torch.float64)  # not to the device: not timed
+            x.to("meta")
+            time.sleep(0.05)
+            job.step(x)
+    assert names(tmp_path, 4) == ["data_wait", "host_to_device", "forward", "backward", "optimizer"]
+    assert 20 <= duration(tmp_path, 4, "host_to_device") < 70
+    # Where the model is not known yet, forward is from the last copy.
+    assert 50 <= duration(tmp_path, 0, "forward")
+
+
+def test_each_micro_batch_has_its_own(tmp_path: Path) -> None:
+    job = Job()
+    with timing_copies(tmp_path):
+        loader = iter(DataLoader(batches(8), batch_size=None))
+        for _ in range(4):
+            for _ in range(2):
+                x = next(loader)
+                x.to("meta")
+                job.backward(x)
+            job.optimizer.step()
+    found = [phase for phase in phases(tmp_path, 3) if phase[0] == "host_to_device"]
+    assert found == [("host_to_device", 0), ("host_to_device", 1)]
+
+
+def test_a_batch_that_is_loaded_ahead_is_not_in_the_copy(tmp_path: Path) -> None:
+    """As accelerate's loader: copy this batch, load the next one, then use this one."""
+    job = Job()
+    with timing_copies(tmp_path):
+        loader = iter(DataLoader(batches(6), batch_size=None))
+        x = next(loader)
+        for _ in range(4):
+            x.to("meta")
+            following = next(loader)
+            job.step(x)
+            x = following
+    assert names(tmp_path, 3) == ["data_wait", "forward", "backward", "optimizer"]
+    assert names(tmp_path, 0)[:3] == ["data_wait", "data_wait", "host_to_device"]
+
+
+def test_only_while_a_batch_is_on_its_way(tmp_path: Path) -> None:
+    job = Job()
+    seen = []
+    job.model.register_forward_hook(lambda *_: seen.append(is_as_it_was()))
+    with timing_copies(tmp_path, record_every_n_steps=2):
+        for step, x in enumerate(DataLoader(batches(8), batch_size=None)):
+            assert is_as_it_was() == (step % 2 == 1)
+            job.step(x)
+            assert is_as_it_was()
+    assert seen[4:] == [True] * 4
+
+
+def test_jobs_without_gpu_never_see_it(tmp_path: Path) -> None:
+    job = Job()
+    with capturing(tmp_path):
+        for x in DataLoader(batches(4), batch_size=None):
+            assert is_as_it_was()
+            job.step(x)
+
+
+def test_many_tensors_are_bounded(tmp_path: Path) -> None:
+    job = Job()
+    with timing_copies(tmp_path):
+        for x in DataLoader(batches(4), batch_size=None):
+            for _ in range(MAX_COPIES):
+                x.to("meta")
+            time.sleep(0.05)
+            x.to("meta")
+            job.step(x)
+    assert duration(tmp_path, 3, "host_to_device") < 50
+
+
+def test_failures_and_results_are_the_jobs_own(tmp_path: Path) -> None:
+    job = Job()
+    with timing_copies(tmp_path) as capture:
+        for x in DataLoader(batches(4), batch_size=None):
+            with pytest.raises(RuntimeError, match="device string"):
+                x.to("no-such-device")
+            with pytest.raises((AssertionError, RuntimeError), match="CUDA"):
+                x.cuda()
+            assert x.to(torch.float32) is x
+            assert x.to(tensor=torch.ones(1, dtype=torch.float64)).dtype == torch.float64
+            job.step(x)
+    assert capture.trouble.counts == {}
+    assert "host_to_device" not in names(tmp_path, 3)
+
+
+def test_subclasses_find_torch_as_they_know_it(tmp_path: Path) -> None:
+    asked = []
+
+    class Tagged(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, function: Any, types: Any, args: Any = (), options: Any = None) -> Any:
+            asked.append(function is torch.Tensor.to)
+            return super().__torch_function__(function, types, args, options or {})
+
+    job = Job()
+    with timing_copies(tmp_path):
+        for x in DataLoader(batches(4), batch_size=None):
+            tagged = x.as_subclass(Tagged)
+            asked.clear()
+            assert type(tagged.to("meta")) is Tagged
+            assert asked[0]
+            job.step(x)
+    assert "host_to_device" in names(tmp_path, 3)
+
+
+def test_somebody_wrapping_ours_does_not_make_it_call_itself(tmp_path: Path) -> None:
+    job = Job()
+    try:
+        with capturing(tmp_path) as capture:
+            flow = capture._uninstall._flow  # type: ignore[union-attr]
+            flow.copies = CopyTimer(flow, is_copy=lambda *_: True, is_wanted=lambda: True)
+            for step, x in enumerate(DataLoader(batches(6), batch_size=None)):
+                if step == 2:
+                    ours = torch.Tensor.to
+                    torch.Tensor.to = lambda tensor, *args: ours(tensor, *args)  # type: ignore[method-assign]
+                assert x.to(torch.float64).dtype == torch.float64
+                job.step(x)
+    finally:
+        del torch.Tensor.to  # type: ignore[misc]
+    assert torch.Tensor.to is TRUE_TO
+
+
+def test_what_was_exchanged_before_is_called(tmp_path: Path) -> None:
+    job, calls = Job(), []
+
+    def theirs(tensor: Any, *args: Any) -> Any:
+        calls.append(args)
+        return TRUE_TO(tensor, *args)
+
+    torch.Tensor.to = theirs  # type: ignore[method-assign]
+    try:
+        with capturing(tmp_path) as capture:
+            flow = capture._uninstall._flow  # type: ignore[union-attr]
+            flow.copies = CopyTimer(flow, is_copy=lambda *_: True, is_wanted=lambda: True)
+            for x in DataLoader(batches(3), batch_size=None):
+                x.to("meta")
+                job.step(x)
+        assert torch.Tensor.to is theirs
+        assert calls == [("meta",)] * 3
+    finally:
+        del torch.Tensor.to  # type: ignore[misc]

@@ -1,0 +1,230 @@
+"""Finding where the model is called, without anybody noticing."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import io
+import json
+import os
+import pickle
+import sys
+import time
+import weakref
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from hooked import Job, Net, batches, capturing, duration, names
+from support import SRC, run_program
+from torch.utils.data import DataLoader
+
+from whyslow_capture.hooks.forward import ForwardEntry
+from whyslow_capture.hooks.modules import all_modules, roots
+from whyslow_capture.session import Capture
+
+PLAIN = ["data_wait", "forward", "backward", "optimizer"]
+PAUSE_MS = 50
+
+
+def train(job: Job, steps: int = 8) -> list[float]:
+    """A pause after loading: only who sees the call of the model leaves it out of forward."""
+    losses = []
+    for x in DataLoader(batches(steps), batch_size=None):
+        time.sleep(PAUSE_MS / 1000)
+        losses.append(job.step(x))
+    return losses
+
+
+def entry_of(capture: Capture) -> ForwardEntry:
+    return capture._uninstall._flow.forward  # type: ignore[union-attr]
+
+
+class Trained(torch.nn.Module):
+    """As Lightning has it: the module that owns everything is not itself called."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.parts = torch.nn.ModuleList([Net()])
+
+    def training_step(self, x: torch.Tensor) -> torch.Tensor:
+        return self.parts[0](x)
+
+
+class TrainedJob(Job):
+    def backward(self, x: torch.Tensor) -> float:
+        loss = self.model.training_step(x).pow(2).mean()  # type: ignore[operator]
+        loss.backward()
+        return float(loss.detach())
+
+
+def test_from_the_call_of_the_model_once_it_is_known(tmp_path: Path) -> None:
+    with capturing(tmp_path):
+        train(Job())
+    # In the first two steps from the end of loading: nobody has looked for the model yet.
+    assert duration(tmp_path, 0, "forward") >= PAUSE_MS
+    assert all(duration(tmp_path, step, "forward") < PAUSE_MS for step in (3, 4, 5))
+
+
+def test_a_root_that_is_not_called_gives_way_to_its_children(tmp_path: Path) -> None:
+    with capturing(tmp_path):
+        train(TrainedJob(Trained()), steps=10)
+    # Twice two steps to see that neither the root nor the list in it is called.
+    assert duration(tmp_path, 3, "forward") >= PAUSE_MS
+    assert all(names(tmp_path, step) == PLAIN for step in range(1, 10))
+    assert all(duration(tmp_path, step, "forward") < PAUSE_MS for step in (7, 8, 9))
+
+
+def test_calls_without_gradients_are_not_training(tmp_path: Path) -> None:
+    job = Job()
+    with capturing(tmp_path):
+        for x in DataLoader(batches(6), batch_size=None):
+            with torch.no_grad():
+                job.model(x)
+            time.sleep(PAUSE_MS / 1000)
+            job.step(x)
+    assert duration(tmp_path, 5, "forward") < PAUSE_MS
+
+
+def test_hooks_are_there_only_from_loading_to_the_call(tmp_path: Path) -> None:
+    job = Job()
+    seen = []
+    job.model.first.register_forward_pre_hook(lambda *_: seen.append(len(job.model._forward_pre_hooks)))
+    with capturing(tmp_path, record_every_n_steps=2):
+        for step, x in enumerate(DataLoader(batches(8), batch_size=None)):
+            is_recorded = step in (4, 6)
+            assert len(job.model._forward_pre_hooks) == is_recorded or step < 4
+            job.step(x)
+            assert len(job.model._forward_pre_hooks) == 0
+    assert sum(seen) == 0
+
+
+def test_models_are_copied_and_saved_without_our_hook(tmp_path: Path) -> None:
+    job = Job()
+    with capturing(tmp_path / "run") as capture:
+        train(job, 3)
+        entry_of(capture).arm()
+        assert len(job.model._forward_pre_hooks) == 1
+        twin = copy.deepcopy(job.model)
+        pickled = pickle.dumps(job.model)
+        buffer = io.BytesIO()
+        torch.save(job.model, buffer)
+    assert b"whyslow" not in pickled
+    assert b"whyslow" not in buffer.getvalue()
+    x = batches(1)[0]
+    expected = job.model(x)
+    for loaded in (twin, pickle.loads(pickled), torch.load(io.BytesIO(buffer.getvalue()), weights_only=False)):
+        assert torch.equal(loaded(x), expected)
+
+
+def test_roots_are_the_models_of_the_optimizer() -> None:
+    student, teacher = Trained(), Net()
+    own = {id(p) for p in student.parameters()}
+    found = roots(all_modules(), own)
+    assert [m for m in found if m is student or m is teacher or m is student.parts[0]] == [student]
+    trainable = roots(all_modules(), None)
+    assert any(m is teacher for m in trainable)
+    assert not any(m is student.parts for m in trainable)
+
+
+def test_no_model_is_kept_alive(tmp_path: Path) -> None:
+    with capturing(tmp_path):
+        job = Job()
+        train(job, 4)
+        model = weakref.ref(job.model)
+        del job
+        gc.collect()
+        assert model() is None
+        train(Job(), 4)
+
+
+COMPILED = """
+    import json, sys, torch, torch._dynamo
+    from torch.utils.data import DataLoader
+    from hooked import Job, batches, capturing
+
+    def of_module(job):
+        call = torch.compile(job.model, backend="eager", fullgraph=True)
+        return lambda x: call(x).pow(2).mean()
+
+    def in_place(job):
+        job.model.compile(backend="eager", fullgraph=True)
+        return lambda x: job.model(x).pow(2).mean()
+
+    def of_parts(job):
+        job.model.first = torch.compile(job.model.first, backend="eager")
+        job.model.second.compile(backend="eager")
+        return lambda x: job.model(x).pow(2).mean()
+
+    def of_function(job):
+        # New shapes in most steps: it is compiled again and again.
+        call = torch.compile(lambda x: job.model(x).pow(2).mean(), backend="eager", fullgraph=True, dynamic=False)
+        sizes = iter([1, 1, 2, 2, 3, 3, 4, 4, 1])
+        return lambda x: call(x[: next(sizes)])
+
+    def of_optimizer(job):
+        job.optimizer.step = torch.compile(job.optimizer.step, backend="eager")
+        return lambda x: job.model(x).pow(2).mean()
+
+    def whole(job):
+        return lambda x: job.model(x).pow(2).mean()
+
+    def train(way):
+        torch._dynamo.reset()
+        torch._dynamo.utils.counters.clear()
+        job = Job()
+        loss_of = way(job)
+
+        def step(x):
+            loss = loss_of(x)
+            loss.backward()
+            job.optimizer.step()
+            job.optimizer.zero_grad()
+            return loss
+
+        if way is whole:
+            step = torch.compile(step, backend="eager")
+        losses = [step(x).item() for x in DataLoader(batches(9), batch_size=None)]
+        counters = torch._dynamo.utils.counters
+        breaks = sum(counters["graph_break"].values())
+        return losses, counters["stats"]["unique_graphs"], breaks, counters["frames"]["total"]
+
+    results = {}
+    for way in (of_module, in_place, of_parts, of_function, of_optimizer, whole):
+        train(way)  # cold and warm differ by a frame or two of torch's own
+        plain = train(way)
+        with capturing(sys.argv[1] + "/" + way.__name__, record_every_n_steps=2):
+            results[way.__name__] = plain, train(way)
+    print(json.dumps(results))
+"""
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    out = tmp_path_factory.mktemp("compiled")
+    env = {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), str(SRC)])}
+    printed = run_program(COMPILED, out, env=env, timeout=300).stdout
+    return out, json.loads(printed.splitlines()[-1])
+
+
+@pytest.mark.parametrize("way", ["of_module", "in_place", "of_parts", "of_function", "of_optimizer", "whole"])
+def test_compiled_jobs_do_not_notice(compiled: tuple[Path, dict[str, Any]], way: str) -> None:
+    out, results = compiled
+    (losses, graphs, breaks, frames), captured = results[way]
+    assert captured[:3] == [losses, graphs, breaks]
+    assert captured[3] <= frames
+    # A compiled optimizer hides its step from hooks: gradients being zeroed tell.
+    expected = [name for name in PLAIN if not (name == "optimizer" and way in ("of_optimizer", "whole"))]
+    assert names(out / way, 4) == expected
+    assert names(out / way, 8) == expected
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 14), reason="torch.jit.script is gone")
+def test_models_are_scripted_between_epochs(tmp_path: Path) -> None:
+    job = Job()
+    with capturing(tmp_path):
+        for _ in range(3):
+            for x in DataLoader(batches(3), batch_size=None):
+                job.step(x)
+            torch.jit.script(job.model)

@@ -1,0 +1,327 @@
+"""Jobs that know nothing of capture, run as `whyslow run` runs them: real processes, real torch."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hooked import duration, injected, names, run_script, steps_of
+from support import records_of
+
+from whyslow_capture import layout
+
+# Two passes a step, a compiled model, workers that fork: what a job may do with torch, and a loss to compare.
+TRAIN = """
+    import os, sys, torch, torch.multiprocessing
+    from torch.utils.data import DataLoader, TensorDataset
+
+    class Data(TensorDataset):
+        def __getitem__(self, index):
+            assert torch.utils.data.get_worker_info() is not None
+            return super().__getitem__(index)
+
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = torch.nn.Linear(8, 1)
+
+        def forward(self, x):
+            return self.layer(x).pow(2).mean()
+
+    if __name__ == "__main__":
+        torch.manual_seed(0)
+        model = Net()
+        if "compile" in sys.argv:
+            model = torch.compile(model, backend="eager")
+        optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
+        start = "spawn" if "spawn" in sys.argv else "fork"
+        loader = DataLoader(Data(torch.randn(48, 8)), batch_size=4, num_workers=1, multiprocessing_context=start)
+        for index, (x,) in enumerate(loader):
+            loss = model(x)
+            loss.backward()
+            if index % 2:
+                optimizer.step()
+                optimizer.zero_grad()
+            print(f"loss {loss.item()!r}", flush=True)
+"""
+
+
+def losses(result: subprocess.CompletedProcess[str]) -> list[str]:
+    assert result.returncode == 0, result.stderr
+    return [line for line in result.stdout.splitlines() if line.startswith("loss")]
+
+
+def files_in(out: Path) -> list[str]:
+    return sorted(str(path.relative_to(out)) for path in out.rglob("*") if path.is_file())
+
+
+ONE_RANK = ["cuda_event_profiler/cuda_events_rank_0.jsonl", "ranks/rank_0.json", "run.json"]
+
+
+@pytest.fixture(scope="module")
+def plain_losses(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    folder = tmp_path_factory.mktemp("plain")
+    result = run_script(TRAIN, folder, env={**injected(folder / "out"), "WHYSLOW_INJECT": "0"})
+    assert not (folder / "out").exists()
+    return losses(result)
+
+
+@pytest.mark.parametrize("way", ["fork", "spawn", "compile"])
+def test_a_job_is_captured_and_learns_the_same(tmp_path: Path, plain_losses: list[str], way: str) -> None:
+    out = tmp_path / "out"
+    captured = run_script(TRAIN, tmp_path, way, env=injected(out))
+    assert losses(captured) == plain_losses
+    assert len(plain_losses) == 12
+    assert captured.stderr == ""
+    # Workers leave nothing: neither those that are forked nor those that start anew.
+    assert files_in(out) == ONE_RANK
+    assert steps_of(out) == [0, 1, 2, 3, 4, 5]
+    micro = ["data_wait", "forward", "backward"]
+    assert names(out, 0) == ["data_wait", *micro, *micro, "optimizer"]
+    assert all(names(out, step) == [*micro, *micro, "optimizer"] for step in range(1, 6))
+    assert [r["micro"] for r in records_of(out) if r["step"] == 3 and r["name"] == "forward"] == [0, 1]
+    assert {r["run"] for r in records_of(out)} == {"the-run"}
+
+
+ENDS = """
+    import os, signal, sys, torch
+    model = torch.nn.Linear(8, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    for index in range(30):
+        optimizer.zero_grad()
+        model(torch.randn(4, 8)).mean().backward()
+        optimizer.step()
+    how = sys.argv[1]
+    if how == "exit":
+        sys.exit(3)
+    if how == "exception":
+        raise LookupError("the job's own")
+    if how == "in backward":
+        loss = model(torch.randn(4, 8)).mean()
+        loss.backward()
+        loss.backward()
+    if how in ("SIGINT", "SIGTERM"):
+        os.kill(os.getpid(), getattr(signal, how))
+"""
+
+
+@pytest.mark.parametrize("how", ["exit", "exception", "in backward", "SIGINT", "SIGTERM"])
+def test_jobs_end_as_they_would(tmp_path: Path, how: str) -> None:
+    expected = {"exit": 3, "exception": 1, "in backward": 1}
+    code = expected[how] if how in expected else -getattr(signal, how)
+    out = tmp_path / "out"
+    result = run_script(ENDS, tmp_path, how, env=injected(out))
+    assert result.returncode == code
+    assert result.stdout == ""
+    if how == "exception":
+        assert result.stderr.splitlines()[-1] == "LookupError: the job's own"
+        assert "whyslow" not in result.stderr
+    elif how == "in backward":
+        assert "Trying to backward through the graph a second time" in result.stderr.splitlines()[-1]
+        assert "During handling" not in result.stderr
+    elif how == "SIGINT":
+        assert result.stderr.splitlines()[-1] == "KeyboardInterrupt"
+    else:
+        assert result.stderr == ""
+    # What was flushed is there however it ended; all of it where Python could still say good-bye.
+    found = steps_of(out)
+    assert found == list(range(len(found)))
+    assert len(found) == 30 or how == "SIGTERM"
+
+
+QUIET = """
+    import subprocess, sys, threading, torch
+    from torch.utils.data import DataLoader
+
+    model = torch.nn.Linear(8, 1)
+    for x in DataLoader(torch.randn(400, 8), batch_size=4):
+        model(x)
+    subprocess.run([sys.executable, "-c", "import torch; print(torch.ones(2).sum().item())"], check=True)
+    print(threading.active_count())
+"""
+
+
+def test_a_process_that_does_not_train_leaves_nothing(tmp_path: Path) -> None:
+    """It evaluates; the one that it starts only imports torch."""
+    result = run_script(QUIET, tmp_path, env=injected(tmp_path / "out"))
+    assert (result.returncode, result.stdout, result.stderr) == (0, "2.0\n1\n", "")
+    assert not (tmp_path / "out").exists()
+
+
+OWN = """
+    import sys, torch
+    model = torch.nn.Linear(8, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+
+    def step():
+        model(torch.randn(4, 8)).mean().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+    if sys.argv[1] == "late":
+        step()
+        step()
+    import whyslow_capture
+
+    with whyslow_capture.capture(sys.argv[2]) as cap:
+        for _ in range(3):
+            step()
+            step()
+            cap.step()
+    step()
+"""
+
+
+def test_a_job_with_a_capture_of_its_own_keeps_it(tmp_path: Path) -> None:
+    result = run_script(OWN, tmp_path, "first", str(tmp_path / "own"), env=injected(tmp_path / "out"))
+    assert (result.returncode, result.stderr) == (0, "")
+    assert not (tmp_path / "out").exists()
+    assert steps_of(tmp_path / "own") == [0, 1, 2]
+    assert names(tmp_path / "own", 2).count("optimizer") == 2
+
+
+def test_its_steps_count_from_when_it_says_so(tmp_path: Path) -> None:
+    result = run_script(OWN, tmp_path, "late", str(tmp_path / "own"), env=injected(tmp_path / "out"))
+    assert result.returncode == 0
+    assert "capture is on already" in result.stderr
+    assert not (tmp_path / "own").exists()
+    # Two by the optimizer, then three of the job's own.
+    assert steps_of(tmp_path / "out") == [0, 1, 2, 3, 4]
+    assert names(tmp_path / "out", 4).count("optimizer") == 2
+
+
+RANKS = """
+    import sys, time, torch
+    from torch import distributed
+    from torch.nn.parallel import DistributedDataParallel
+    from torch.utils.data import DataLoader
+
+    distributed.init_process_group("gloo")
+    rank = distributed.get_rank()
+    torch.manual_seed(0)
+    model = DistributedDataParallel(torch.nn.Linear(8, 1))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    for x in DataLoader(torch.randn(24, 8), batch_size=4):
+        if rank == 2:
+            time.sleep(0.1)
+        loss = model(x).pow(2).mean()
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        with open(f"{sys.argv[1]}-{rank}", "a") as file:
+            file.write(f"{loss.item()!r}\\n")
+    distributed.destroy_process_group()
+    sys.exit(5 if rank == 1 and sys.argv[2] == "fails" else 0)
+"""
+
+
+@pytest.fixture(scope="module")
+def ranks(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("ranks")
+    torchrun = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "3")
+    env = injected(folder / "out")
+    plain = run_script(RANKS, folder, "plain", "", env={**env, "WHYSLOW_INJECT": "0"}, before=torchrun)
+    assert plain.returncode == 0, plain.stderr
+    captured = run_script(RANKS, folder, "captured", "fails", env=env, before=torchrun)
+    assert captured.returncode == 1, captured.stderr
+    assert "exitcode  : 5" in captured.stderr
+    return folder
+
+
+def test_torchrun_each_rank_has_its_files_and_the_launcher_none(ranks: Path) -> None:
+    each = [f"cuda_event_profiler/cuda_events_rank_{r}.jsonl" for r in range(3)]
+    assert files_in(ranks / "out") == [*each, *(f"ranks/rank_{r}.json" for r in range(3)), "run.json"]
+    assert json.loads(layout.run_file(ranks / "out").read_text())["world_size"] == 3
+    for rank in range(3):
+        assert steps_of(ranks / "out", rank) == [0, 1, 2, 3, 4, 5]
+        expected = ["data_wait", "forward", "backward", "collective:all_reduce", "optimizer"]
+        assert names(ranks / "out", 5, rank) == expected
+
+
+def test_torchrun_all_ranks_learn_the_same(ranks: Path) -> None:
+    for rank in range(3):
+        plain, captured = (Path(ranks, f"{kind}-{rank}").read_text() for kind in ("plain", "captured"))
+        assert plain == captured
+        assert plain.count("\n") == 6
+
+
+def test_torchrun_the_late_rank_is_the_one_that_does_not_wait(ranks: Path) -> None:
+    for step in (3, 4, 5):
+        waits = [duration(ranks / "out", step, "collective:all_reduce", rank) for rank in range(3)]
+        assert waits.index(min(waits)) == 2
+        assert sorted(waits)[1] > 50
+
+
+SPAWNED = """
+    import os, sys, torch, torch.multiprocessing
+
+    def train(rank):
+        os.environ["RANK"] = str(rank)
+        model = torch.nn.Linear(8, 1)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+        for _ in range(4):
+            model(torch.randn(4, 8)).mean().backward()
+            optimizer.step()
+
+    if __name__ == "__main__":
+        torch.multiprocessing.start_processes(train, nprocs=int(sys.argv[2]), start_method=sys.argv[1])
+"""
+
+
+@pytest.mark.parametrize(("start", "count"), [("fork", 2), ("spawn", 1)])
+def test_processes_that_torch_starts_itself(tmp_path: Path, start: str, count: int) -> None:
+    result = run_script(SPAWNED, tmp_path, start, str(count), env=injected(tmp_path / "out"))
+    assert (result.returncode, result.stderr) == (0, "")
+    assert [steps_of(tmp_path / "out", rank) for rank in range(count)] == [[0, 1, 2, 3]] * count
+
+
+THREADED = """
+    import queue, threading, torch
+    from torch.utils.data import DataLoader
+
+    ahead = queue.Queue(2)
+
+    def read():
+        for x in DataLoader(torch.randn(24, 8), batch_size=4):
+            ahead.put(x)
+        ahead.put(None)
+
+    threading.Thread(target=read).start()
+
+    def train():
+        model = torch.nn.Linear(8, 1)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+        while (x := ahead.get()) is not None:
+            model(x).mean().backward()
+            optimizer.step()
+
+    trainer = threading.Thread(target=train)
+    trainer.start()
+    trainer.join()
+"""
+
+
+def test_a_thread_that_reads_ahead_is_not_the_training(tmp_path: Path) -> None:
+    result = run_script(THREADED, tmp_path, env=injected(tmp_path / "out"))
+    assert (result.returncode, result.stderr) == (0, "")
+    assert steps_of(tmp_path / "out") == [0, 1, 2, 3, 4, 5]
+    assert names(tmp_path / "out", 4) == ["forward", "backward", "optimizer"]
+
+
+def test_settings_come_from_the_environment(tmp_path: Path) -> None:
+    settings = {"record_every_n_steps": 7, "start_step": 3, "flush_every_n_steps": "often"}
+    result = run_script(ENDS, tmp_path, "", env=injected(tmp_path / "out", **settings))
+    assert result.returncode == 0
+    assert steps_of(tmp_path / "out") == [3, 10, 17, 24]
+    assert result.stderr.count("\n") == 1
+    assert "FLUSH_EVERY_N_STEPS='often'" in result.stderr
+
+
+def test_capture_can_be_off(tmp_path: Path) -> None:
+    off = run_script(ENDS, tmp_path, "", env=injected(tmp_path / "off", enabled=0))
+    assert (off.returncode, off.stderr) == (0, "")
+    assert not (tmp_path / "off").exists()

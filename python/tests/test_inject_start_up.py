@@ -1,0 +1,157 @@
+"""What every Python process of a job gets, most of which have nothing to do with training. No torch here."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hooked import SITE, injected
+
+# Stands for torch: only that it is imported matters here.
+FAKE_TORCH = "import sys\nprint('torch runs', 'whyslow_capture' in sys.modules)\n"
+FAKE_CAPTURE = {
+    "whyslow_capture/__init__.py": "",
+    "whyslow_capture/inject/__init__.py": "",
+    "whyslow_capture/inject/arm.py": "def arm_capture():\n    import torch\n    print('armed', torch.__name__)\n",
+}
+
+
+def python(code: str, env: dict[str, str], *options: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, *options, "-c", code], capture_output=True, text=True, env=env, timeout=60)
+
+
+def write(folder: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder
+
+
+def with_path(env: dict[str, str], *folders: Path) -> dict[str, str]:
+    return {**env, "PYTHONPATH": os.pathsep.join([env["PYTHONPATH"], *map(str, folders)])}
+
+
+@pytest.fixture
+def fake_torch(tmp_path: Path) -> dict[str, str]:
+    """An environment in which `torch` and `whyslow_capture` are stand-ins."""
+    torch = write(tmp_path / "torch-path", {"torch/__init__.py": FAKE_TORCH, "torch/nn.py": ""})
+    capture = write(tmp_path / "source", FAKE_CAPTURE)
+    return {**with_path(injected(tmp_path / "out"), torch), "WHYSLOW_PYTHON": str(capture)}
+
+
+def test_a_process_without_torch_is_as_before(tmp_path: Path) -> None:
+    code = "import sys; print([p for p in sys.path if 'whyslow' in p], [m for m in sys.modules if 'whyslow' in m])"
+    result = python(code, injected(tmp_path / "out"))
+    assert result.stdout == "[] ['_whyslow_start']\n"
+    assert result.stderr == ""
+    assert not (tmp_path / "out").exists()
+
+
+def test_start_up_takes_little(tmp_path: Path) -> None:
+    def cost() -> int:
+        """µs, as the interpreter itself counts them."""
+        report = python("pass", injected(tmp_path / "out"), "-X", "importtime").stderr
+        return int(re.findall(r"\|\s+(\d+) \|\s+sitecustomize\n", report)[-1])
+
+    assert min(cost() for _ in range(5)) < 5000
+
+
+@pytest.mark.parametrize("option", ["-S", "-I", "-E"])
+def test_where_python_is_told_to_ignore_us_it_does(tmp_path: Path, option: str) -> None:
+    assert python("import sys; print('_whyslow_start' in sys.modules)", injected(tmp_path), option).stdout == "False\n"
+
+
+def test_the_jobs_own_sitecustomize_runs(tmp_path: Path, fake_torch: dict[str, str]) -> None:
+    theirs = write(tmp_path / "theirs", {"sitecustomize.py": "import sys\nprint('theirs')\nvalue = 7\n"})
+    second = write(tmp_path / "second", {"sitecustomize.py": "print('never')\n"})
+    code = "import sitecustomize as s; print(s.value, s.__file__); import torch"
+    result = python(code, with_path(fake_torch, theirs, second))
+    assert result.stdout.splitlines() == [
+        "theirs",
+        f"7 {theirs / 'sitecustomize.py'}",
+        "torch runs False",
+        "armed torch",
+    ]
+    assert result.stderr == ""
+
+
+@pytest.mark.parametrize("fault", ["raise ValueError('theirs')", "import no_such_module"])
+def test_its_errors_are_reported_as_ever(tmp_path: Path, fake_torch: dict[str, str], fault: str) -> None:
+    theirs = write(tmp_path / "theirs", {"sitecustomize.py": fault + "\n"})
+    env = with_path(fake_torch, theirs)
+    plain = {**env, "PYTHONPATH": env["PYTHONPATH"].replace(str(SITE) + os.pathsep, "")}
+    expected, result = python("import torch", plain), python("import torch", env)
+    assert expected.stderr.startswith("Error in sitecustomize")
+    assert (result.returncode, result.stderr) == (expected.returncode, expected.stderr)
+    assert result.stdout.splitlines()[-1] == "armed torch"
+
+
+def test_being_looked_for_is_not_being_imported(fake_torch: dict[str, str]) -> None:
+    code = """
+from importlib.util import find_spec
+print(type(find_spec("torch").loader).__name__)
+import torch, torch.nn, sys
+print(type(torch.__loader__).__name__, "exec_module" in vars(torch.__loader__), torch.__spec__.origin == torch.__file__)
+print([f for f in sys.meta_path if "Torch" in type(f).__name__], [p for p in sys.path if "source" in p])
+"""
+    assert python(code, fake_torch).stdout.splitlines() == [
+        "SourceFileLoader",
+        "torch runs False",
+        "armed torch",
+        "SourceFileLoader False True",
+        "[] []",
+    ]
+
+
+def test_an_import_that_fails_may_be_tried_again(tmp_path: Path, fake_torch: dict[str, str]) -> None:
+    source = "import os\nif not os.environ.pop('READY', None):\n    os.environ['READY'] = '1'\n    raise OSError('no driver')\n"
+    broken = write(tmp_path / "broken", {"torch/__init__.py": source})
+    env = {**fake_torch, "PYTHONPATH": os.pathsep.join([str(SITE), str(broken)])}
+    code = "try:\n    import torch\nexcept OSError as error:\n    print(error)\nimport torch"
+    assert python(code, env).stdout.splitlines() == ["no driver", "armed torch"]
+
+
+def test_no_torch_at_all(tmp_path: Path) -> None:
+    result = python("import sys; sys.path[:] = []; import torch", injected(tmp_path / "out"))
+    assert "No module named 'torch'" in result.stderr
+    assert "whyslow" not in result.stderr
+
+
+def test_trouble_of_ours_is_one_line(fake_torch: dict[str, str]) -> None:
+    result = python("import torch; print('goes on')", {**fake_torch, "WHYSLOW_PYTHON": "/nowhere"})
+    assert result.stdout.splitlines()[-1] == "goes on"
+    assert re.fullmatch(r"whyslow_capture: nothing is captured in this process: ModuleNotFoundError.*\n", result.stderr)
+
+
+def test_the_jobs_own_package_is_preferred(tmp_path: Path, fake_torch: dict[str, str]) -> None:
+    arm = {"whyslow_capture/inject/arm.py": "def arm_capture():\n    print('their own')\n"}
+    own = write(tmp_path / "own", {**FAKE_CAPTURE, **arm})
+    assert python("import torch", with_path(fake_torch, own)).stdout.splitlines()[-1] == "their own"
+
+
+def test_whyslow_run_within_whyslow_run(tmp_path: Path, fake_torch: dict[str, str]) -> None:
+    outer = tmp_path / "outer"
+    outer.symlink_to(SITE)
+    assert python("import torch", with_path(fake_torch, outer)).stdout.count("armed") == 1
+
+
+def test_without_the_switch_nothing_happens(fake_torch: dict[str, str]) -> None:
+    assert python("import torch", {**fake_torch, "WHYSLOW_INJECT": "0"}).stdout == "torch runs False\n"
+
+
+def test_modules_scripts_and_exec(tmp_path: Path, fake_torch: dict[str, str]) -> None:
+    write(
+        tmp_path,
+        {
+            "job.py": "import os, sys\nif len(sys.argv) == 1:\n    os.execv(sys.executable, [sys.executable, __file__, 'x'])\nimport torch\n"
+        },
+    )
+    run = [sys.executable, "-m", "job"]
+    result = subprocess.run(run, capture_output=True, text=True, env=fake_torch, cwd=tmp_path, timeout=60)
+    assert result.stdout.splitlines() == ["torch runs False", "armed torch"]
+    assert result.stderr == ""

@@ -1,0 +1,428 @@
+"""A window is refused or cut short before it hurts the host, and what it has recorded is kept."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from support import run_program
+from trace_support import files_in, make_tier, read_trace, steps_in, train, work
+
+from whyslow_capture.config import TraceConfig
+from whyslow_capture.trace.budget import MB, WindowBudget, free_disk, ranks_sharing_host
+from whyslow_capture.trace.memory import HeapReader, HostMemory, MemoryReader
+from whyslow_capture.trace.rivals import torch_profiler_enabled
+from whyslow_capture.trouble import Trouble
+
+GB = 1024 * MB
+
+
+def draw_host(root: Path, cgroup: str, files: dict[str, str]) -> MemoryReader:
+    proc = root / "proc"
+    (proc / "self").mkdir(parents=True)
+    (proc / "meminfo").write_text("MemTotal:       16777216 kB\nMemFree: 1 kB\nMemAvailable:    8388608 kB\n")
+    (proc / "self/statm").write_text("90000 5000 1000 1 0 1 0\n")
+    (proc / "self/cgroup").write_text(cgroup)
+    for name, content in files.items():
+        (root / "cgroup" / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / "cgroup" / name).write_text(content)
+    return MemoryReader(proc, root / "cgroup")
+
+
+def test_the_machine_alone(tmp_path: Path) -> None:
+    reader = draw_host(tmp_path, "0::/\n", {"memory.stat": ""})
+    assert reader.host() == HostMemory(16 * GB, 8 * GB)
+    assert reader.own()[0] == 4000 * 4096
+
+
+def test_a_container_with_cgroup_v2(tmp_path: Path) -> None:
+    files = {
+        "memory.max": f"{4 * GB}\n",
+        "memory.current": f"{3 * GB}\n",
+        "memory.stat": f"anon 1\ninactive_file {GB}\n",
+    }
+    # Its path is the host's; in here only the root exists.
+    reader = draw_host(tmp_path, "0::/kubepods/pod1\n", files)
+    assert reader.host() == HostMemory(4 * GB, 2 * GB)
+
+
+def test_a_limit_on_a_group_above(tmp_path: Path) -> None:
+    files = {
+        "slurm/job/memory.max": f"{2 * GB}\n",
+        "slurm/job/memory.current": f"{GB}\n",
+        "slurm/job/memory.stat": "inactive_file 0\n",
+        "slurm/job/step/memory.max": "max\n",
+        "slurm/job/step/memory.current": "1\n",
+    }
+    assert draw_host(tmp_path, "0::/slurm/job/step\n", files).host() == HostMemory(2 * GB, GB)
+
+
+def test_cgroup_v1(tmp_path: Path) -> None:
+    files = {
+        "memory/docker/memory.limit_in_bytes": f"{GB}\n",
+        "memory/docker/memory.usage_in_bytes": f"{GB // 2}\n",
+        "memory/docker/memory.stat": f"cache 5\ntotal_inactive_file {GB // 4}\n",
+        "memory/memory.limit_in_bytes": "9223372036854771712\n",
+        "memory/memory.usage_in_bytes": "1\n",
+    }
+    cgroup = "5:cpu,cpuacct:/docker\n4:memory:/docker\n0::/\n"
+    assert draw_host(tmp_path, cgroup, files).host() == HostMemory(GB, 3 * GB // 4)
+
+
+def test_elsewhere_than_linux_nothing_is_known(tmp_path: Path) -> None:
+    reader = MemoryReader(tmp_path / "no", tmp_path / "nowhere")
+    assert reader.host() is None and reader.own() == ()
+    assert WindowBudget(TraceConfig(), tmp_path, own_memory=reader.own, host_memory=reader.host).refuse() is None
+
+
+def test_this_host_for_real() -> None:
+    reader = MemoryReader()
+    before, host = reader.own(), reader.host()
+    assert len(before) == 2 and host is not None
+    assert 0 < host.available <= host.total
+    held = b"x" * (64 * MB)
+    after = reader.own()
+    assert all(60 * MB < now - then < 140 * MB for now, then in zip(after, before, strict=True))
+    del held
+
+
+def test_what_goes_into_free_memory_of_the_process_counts_too() -> None:
+    """After a first big window (or data set) the heap has room: what is recorded next does not show as resident."""
+    drawn = Drawn()
+    figures = [(500 * MB, 100 * MB)]
+    budget = WindowBudget(TraceConfig(), Path("/out"), 1, lambda: figures[0], lambda: drawn.host, lambda _: drawn.disk)
+    budget.begin()
+    figures[0] = (500 * MB, 400 * MB)
+    assert budget.recorded == 300 * MB
+    assert budget.look() is not None
+
+
+def test_counting_the_heap_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    reader = HeapReader()
+    now = [100.0]
+    monkeypatch.setattr("whyslow_capture.trace.memory.time.monotonic", lambda: now[0])
+    real, asked = reader._ask, []
+
+    def slow() -> object:
+        asked.append(now[0])
+        now[0] += 0.08
+        return real()
+
+    reader._ask = slow
+    for _ in range(100):  # 20 s, looked at 5 times a second
+        assert reader.in_use() is not None
+        now[0] += 0.2
+    assert len(asked) == 3
+
+
+class Drawn:
+    """A host whose figures the test sets."""
+
+    def __init__(self) -> None:
+        self.own, self.host, self.disk = 1 * GB, HostMemory(64 * GB, 32 * GB), (500 * GB, 1000 * GB)
+
+    def budget(self, sharers: int = 1, **options: object) -> WindowBudget:
+        return WindowBudget(
+            TraceConfig(**{"budget_mb": 2048, **options}),  # type: ignore[arg-type]
+            Path("/out"),
+            sharers,
+            own_memory=lambda: (self.own,),
+            host_memory=lambda: self.host,
+            disk=lambda _: self.disk,
+        )
+
+
+def test_before_a_window_the_host_must_have_room() -> None:
+    drawn = Drawn()
+    assert drawn.budget().refuse() is None
+    drawn.host = HostMemory(64 * GB, 3 * GB)  # 3.2 GB are kept free
+    refusal = drawn.budget().refuse()
+    assert refusal is not None and "3,072 MB" in refusal and "3,277 MB" in refusal
+    drawn.host = HostMemory(64 * GB, 4 * GB)
+    assert drawn.budget().refuse() is None
+    refusal = drawn.budget(sharers=16).refuse()
+    assert refusal is not None and "16 ranks share" in refusal
+
+
+def test_before_a_window_the_disk_must_have_room() -> None:
+    drawn = Drawn()
+    drawn.disk = (70 * MB, 1000 * GB)
+    refusal = drawn.budget().refuse()
+    assert refusal is not None and "70 MB left" in refusal
+    drawn.disk = (100 * MB, 1000 * GB)
+    assert drawn.budget().refuse() is None
+
+
+def test_what_stopping_would_take_counts_not_what_is_recorded() -> None:
+    drawn = Drawn()
+    budget = drawn.budget()
+    assert budget.refuse() is None
+    budget.begin()
+    drawn.own += 280 * MB
+    assert budget.look() is None
+    drawn.own += 20 * MB  # 300 MB recorded: 2.1 GB at stop
+    verdict = budget.look()
+    assert verdict is not None and not verdict.is_critical
+    assert "300 MB" in verdict.reason and "2,048 MB are allowed" in verdict.reason
+    rich = drawn.budget(record_shapes=True)
+    drawn.own -= 300 * MB
+    rich.begin()
+    drawn.own += 240 * MB
+    assert rich.look() is not None
+    assert drawn.budget().look() is None  # it has not begun
+
+
+def test_a_host_that_runs_out_is_critical() -> None:
+    drawn = Drawn()
+    budget = drawn.budget()
+    budget.begin()
+    drawn.own += 100 * MB
+    drawn.host = HostMemory(64 * GB, int(3.7 * GB))
+    verdict = budget.look()
+    assert verdict is not None and verdict.is_critical
+    assert "3,789 MB" in verdict.reason and "600 MB" in verdict.reason
+    # 8 ranks stop together.
+    drawn.host = HostMemory(64 * GB, 7 * GB)
+    assert budget.look() is None
+    shared = drawn.budget(sharers=8)
+    drawn.own -= 100 * MB
+    shared.begin()
+    drawn.own += 100 * MB
+    verdict = shared.look()
+    assert verdict is not None and "on each of 8 ranks" in verdict.reason
+
+
+def test_little_room_means_a_smaller_allowance() -> None:
+    drawn = Drawn()
+    drawn.host = HostMemory(64 * GB, int(3.2 * GB) + 210 * MB)
+    budget = drawn.budget()
+    assert budget.refuse() is None
+    budget.begin()
+    drawn.own += 31 * MB
+    verdict = budget.look()
+    assert verdict is not None and "trace.budget_mb is 2048" in verdict.reason
+
+
+def test_a_disk_that_fills_up() -> None:
+    drawn = Drawn()
+    budget = drawn.budget()
+    budget.begin()
+    drawn.own += 100 * MB
+    drawn.disk = (250 * MB, 1000 * GB)
+    verdict = budget.look()
+    assert verdict is not None and "250 MB" in verdict.reason and "200 MB" in verdict.reason
+    # After stop it has grown to seven times what was recorded.
+    drawn.own += 600 * MB
+    assert budget.refuse_export() is None
+    drawn.disk = (100 * MB, 1000 * GB)
+    refusal = budget.refuse_export()
+    assert refusal is not None and "100 MB left" in refusal and "200 MB" in refusal
+
+
+def test_who_shares_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "8")
+    assert [ranks_sharing_host(ranks) for ranks in (None, (0,), (0, 5), tuple(range(64)))] == [8, 1, 2, 8]
+
+
+def test_free_disk_of_a_folder_that_is_not_there_yet(tmp_path: Path) -> None:
+    assert free_disk(tmp_path / "a/b/c") == pytest.approx(free_disk(tmp_path), rel=0.05)
+
+
+# -- in a tier ---------------------------------------------------------------------------------------------------------
+
+
+def tight(allowed_growth: int) -> Callable[[Path], WindowBudget]:
+    """A budget that this process uses up when it grows by that much."""
+    return lambda folder: WindowBudget(TraceConfig(budget_mb=max(1, 7 * allowed_growth // MB)), folder)
+
+
+def test_no_window_without_room(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    drawn = Drawn()
+    drawn.host = HostMemory(64 * GB, GB)
+    tier = make_tier(tmp_path, period=2, active=1, tier={"new_budget": lambda _: drawn.budget()})
+    train(tier, range(9))
+    tier.close()
+    warnings = [line for line in capfd.readouterr().err.splitlines() if line.startswith("whyslow_capture")]
+    assert len(warnings) == 1 and "1,024 MB of memory left" in warnings[0]
+    assert list(tmp_path.iterdir()) == []
+    assert tier.summary()["counts"] == {"failed": 5}
+
+
+def flood(seconds: float, until: Callable[[], bool]) -> None:
+    """Operations until something happens."""
+    x, end = torch.ones(4), time.monotonic() + seconds
+    while time.monotonic() < end and not until():
+        for _ in range(100):
+            x.add_(1)
+
+
+def test_cut_at_the_next_step(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    trouble = Trouble()
+    tier = make_tier(tmp_path, trouble, period=1000, active=900, tier={"new_budget": tight(4 * MB)})
+    tier.begin_step(99)
+    for step in range(100, 1000):
+        tier.begin_step(step)
+        if not tier.busy and step > 101:
+            break
+        work(2_000)
+    tier.close()
+    (path,) = tmp_path.rglob("*.gz")
+    recorded = steps_in(path)
+    assert recorded == list(range(100, step)) and 1 < len(recorded) < 800
+    warnings = [line for line in capfd.readouterr().err.splitlines() if line.startswith("whyslow_capture")]
+    assert len(warnings) == 1 and "cut short" in warnings[0] and "MB are allowed" in warnings[0]
+    assert trouble.counts == {"trace_cut": 1}
+    (window,) = tier.summary()["windows"]
+    assert window["status"] == "cut" and window["last_step"] == recorded[-1]
+    assert read_trace(path)["whyslow_cut"] == window["message"]
+
+
+def test_cut_at_the_next_phase(tmp_path: Path) -> None:
+    watches: list[Callable[[], None] | None] = []
+    given = {"new_budget": tight(4 * MB), "recorder_watch_setter": watches.append}
+    tier = make_tier(tmp_path, period=10, active=1, tier=given)
+    train(tier, (8, 9))
+    (watch,) = watches
+    assert watch is not None
+    flood(20, lambda: watch() or not tier.busy)
+    assert watches == [watch, None]
+    assert not torch_profiler_enabled()
+    train(tier, (10, 11))
+    tier.close()
+    (path,) = tmp_path.rglob("*.gz")
+    assert steps_in(path) == [9]
+    assert tier.summary()["counts"] == {"cut": 1}
+
+
+def test_the_memory_is_given_back(tmp_path: Path) -> None:
+    reader = MemoryReader()
+    tier = make_tier(tmp_path, period=2, warmup=0, active=1)
+    train(tier, (0, 1))
+    before = reader.own()[0]
+    work(40_000)
+    tier.begin_step(2)
+    tier.close()
+    after = reader.own()[0]
+    # 80,000 events, of which torch made some 100 MB.
+    assert after - before < 30 * MB
+
+
+# -- within a step: real processes, in which nothing ever ends --------------------------------------------------------
+
+LONG_STEP = f"""
+    import sys, time, threading
+    sys.path.insert(0, {str(Path(__file__).parent)!r})
+    from pathlib import Path
+    import torch
+    from trace_support import make_tier
+    from test_trace_budget import tight, MB
+    from whyslow_capture.trace.rivals import torch_profiler_enabled
+
+    def go(body, **options):
+        tier = make_tier(Path(sys.argv[1]), period=2, active=1, tier={{"new_budget": tight(4 * MB)}}, **options)
+        tier.begin_step(0)
+        tier.begin_step(1)
+        assert torch_profiler_enabled()
+        body(tier)
+        assert not torch_profiler_enabled()
+        tier.begin_step(2)
+        tier.begin_step(3)   # the next window, after all that
+        torch.ones(3) + 1
+        tier.begin_step(4)
+        tier.close()
+        print(dict(sorted(tier.summary()["counts"].items())))
+"""
+
+
+def test_cut_within_a_step_that_does_not_end(tmp_path: Path) -> None:
+    program = (
+        LONG_STEP
+        + """
+    def endless(tier):
+        x, end = torch.ones(4), time.monotonic() + 60
+        with torch.profiler.record_function("rollout"):
+            while tier.busy and time.monotonic() < end:
+                x.add_(1)
+                time.sleep(0.0001)
+    go(endless)
+    """
+    )
+    result = run_program(program, tmp_path)
+    assert result.stdout == "{'cut': 1, 'done': 1, 'missed': 1}\n"
+    assert files_in(tmp_path) == [f"traces/step_{n}/rank-0-coord-0-trace.json.gz" for n in (1, 3)]
+    path = tmp_path / "traces/step_1/rank-0-coord-0-trace.json.gz"
+    assert steps_in(path) == [1]
+    events = read_trace(path)["traceEvents"]
+    assert sum(event["name"] == "aten::add_" for event in events) > 5_000
+    (rollout,) = [event for event in events if event["name"] == "rollout" and event["ph"] == "X"]
+    assert rollout["dur"] > 0
+    assert steps_in(tmp_path / "traces/step_3/rank-0-coord-0-trace.json.gz") == [3]
+
+
+def test_not_cut_within_a_backward_pass_but_right_after(tmp_path: Path) -> None:
+    """autograd puts its own thread state back at the end of it: a profiler stopped inside would be on again."""
+    program = (
+        LONG_STEP
+        + """
+    class Slow(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+        @staticmethod
+        def backward(ctx, gradient):
+            for _ in range(40_000):
+                gradient = gradient + 0
+            end = time.monotonic() + 2.5   # beyond the patience of the watchdog
+            while time.monotonic() < end:
+                pass
+            print("still open", tier_of[0].busy)
+            return gradient * 2
+    tier_of = []
+    def body(tier):
+        tier_of.append(tier)
+        Slow.apply(torch.ones(4, requires_grad=True)).sum().backward()
+        end = time.monotonic() + 30
+        while tier.busy and time.monotonic() < end:
+            pass
+    go(body)
+    """
+    )
+    result = run_program(program, tmp_path)
+    assert result.stdout == "still open True\n{'cut': 1, 'done': 1, 'missed': 1}\n"
+
+
+def test_an_exit_asked_for_while_the_window_is_cut_is_not_swallowed(tmp_path: Path) -> None:
+    program = (
+        LONG_STEP
+        + """
+    import os, signal
+    def handler(*_):
+        raise SystemExit(17)
+    signal.signal(signal.SIGTERM, handler)
+    from whyslow_capture.trace import window
+    real = window.Window.save
+    def save(self, raw):
+        os.kill(os.getpid(), signal.SIGTERM)
+        for _ in range(1000):
+            pass
+        return real(self, raw)
+    window.Window.save = save
+    def body(tier):
+        x = torch.ones(4)
+        try:
+            while True:
+                x.add_(1)
+                time.sleep(0.0001)
+        finally:
+            print("out of the loop", tier.busy)
+            tier.close()
+    go(body)
+    """
+    )
+    result = run_program(program, tmp_path, check=False)
+    assert result.returncode == 17, result.stderr
+    assert result.stdout == "out of the loop False\n"
+    assert files_in(tmp_path) == []

@@ -1,0 +1,528 @@
+"""What may go wrong around a window: the job goes on, one warning, nothing half-made is left."""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import SRC, run_program
+from trace_support import files_in, make_tier, steps_in, train, work
+
+from whyslow_capture.trace import export, keeper
+from whyslow_capture.trace.rivals import torch_profiler_enabled
+from whyslow_capture.trouble import Trouble
+
+HERE = Path(__file__).parent
+
+
+def warnings_in(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.startswith("whyslow_capture")]
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """40 MB of it, as far as this user may mount. Otherwise the test limits the size of its files instead."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=40m", "tmpfs", folder], capture_output=True)
+    yield folder
+    if mounted.returncode == 0:
+        subprocess.run(["umount", folder], check=True)
+
+
+class Full:
+    """Leaves `left` bytes on a small disk; where there is none, lets no file grow beyond that."""
+
+    def __init__(self, folder: Path, left: int) -> None:
+        self._folder, self._left = folder, left
+        self._limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    def __enter__(self) -> None:
+        if os.path.ismount(self._folder):
+            free = shutil.disk_usage(self._folder).free
+            (self._folder / "filler").write_bytes(b"x" * (free - self._left))
+        else:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (self._left, self._limits[1]))
+
+    def __exit__(self, *_: object) -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, self._limits)
+        (self._folder / "filler").unlink(missing_ok=True)
+
+
+def after(tier: Any, folder: Path, trouble: Trouble, err: str, about: str) -> None:
+    """One warning, no leftovers, and the tier still works once the trouble is over."""
+    assert not torch_profiler_enabled()
+    (warning,) = warnings_in(err)
+    assert about in warning
+    assert sum(trouble.counts.values()) == 1
+    assert files_in(folder) == []
+    train(tier, range(5, 9))
+    tier.close()
+    assert [steps_in(path) for path in folder.rglob("*.gz")] == [[7]]
+
+
+def test_the_disk_is_full_when_the_trace_is_written(
+    small_disk: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("whyslow_capture.trace.budget.WindowBudget.refuse_export", lambda _: None)
+    trouble = Trouble()
+    tier = make_tier(small_disk, trouble, period=4, active=1, budget_mb=64)
+    train(tier, range(4))
+    with Full(small_disk, left=20_000):
+        tier.begin_step(4)
+    after(tier, small_disk, trouble, capfd.readouterr().err, "disk full")
+
+
+def test_a_trace_that_will_not_fit_is_not_even_written(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    from test_trace_budget import Drawn
+
+    drawn, trouble = Drawn(), Trouble()
+    tier = make_tier(tmp_path, trouble, period=4, active=1, tier={"new_budget": lambda _: drawn.budget()})
+    train(tier, range(4))
+    drawn.own, whole, drawn.disk = drawn.own + (700 << 20), drawn.disk, (100 << 20, 1 << 40)
+    tier.begin_step(4)
+    drawn.disk = whole
+    after(tier, tmp_path, trouble, capfd.readouterr().err, "100 MB left, the trace needs about 200 MB")
+
+
+def test_a_limit_on_file_sizes_is_as_good_as_a_full_disk(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    trouble = Trouble()
+    tier = make_tier(tmp_path, trouble, period=4, active=1)
+    train(tier, range(4))
+    with Full(tmp_path, left=20_000):
+        tier.begin_step(4)
+    after(tier, tmp_path, trouble, capfd.readouterr().err, "disk full")
+
+
+def test_the_disk_is_full_when_the_trace_is_compressed(
+    small_disk: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = keeper.Exporter._compress
+
+    def fills_up(self: Any, task: Any) -> Any:
+        with Full(small_disk, left=0):
+            return real(self, task)
+
+    trouble = Trouble()
+    tier = make_tier(small_disk, trouble, period=4, active=1, budget_mb=64)
+    with monkeypatch.context() as patch:
+        patch.setattr(keeper.Exporter, "_compress", fills_up)
+        train(tier, range(5))
+        wait_for(lambda: trouble.counts)
+    wait_for(lambda: not files_in(small_disk))
+    after(tier, small_disk, trouble, capfd.readouterr().err, "compressing a trace")
+
+
+def test_the_disk_is_too_small_for_any_trace(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", tmp_path], capture_output=True)
+    options: dict[str, Any] = {}
+    if mounted.returncode != 0:
+        from test_trace_budget import Drawn
+
+        drawn = Drawn()
+        drawn.disk = (2 << 20, 2 << 20)
+        options = {"tier": {"new_budget": lambda _: drawn.budget()}}
+    try:
+        tier = make_tier(tmp_path, period=4, active=1, **options)
+        train(tier, range(9))
+        tier.close()
+        (warning,) = warnings_in(capfd.readouterr().err)
+        assert "2.0 MB left" in warning
+        assert files_in(tmp_path) == []
+    finally:
+        if mounted.returncode == 0:
+            subprocess.run(["umount", tmp_path], check=True)
+
+
+def wait_for(condition: Any, seconds: float = 20) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "file"
+    file.write_text("in the way")
+    tier = make_tier(file / "out", period=2, active=1)
+    train(tier, range(7))
+    tier.close()
+    (warning,) = warnings_in(capfd.readouterr().err)
+    assert "NotADirectoryError" in warning
+    assert files_in(tmp_path) == ["file"]
+    assert tier.summary()["counts"] == {"failed": 4}
+
+
+def test_a_read_only_folder(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Root may write anywhere; a read-only mount binds it as well."""
+    traces = tmp_path / "traces"
+    traces.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "ro", "tmpfs", traces], capture_output=True)
+    if mounted.returncode != 0:
+        traces.chmod(0o500)
+    try:
+        tier = make_tier(tmp_path, period=2, active=1)
+        train(tier, range(7))
+        tier.close()
+    finally:
+        if mounted.returncode == 0:
+            subprocess.run(["umount", traces], check=True)
+    (warning,) = warnings_in(capfd.readouterr().err)
+    assert "Read-only" in warning or "Permission" in warning
+    assert files_in(tmp_path) == []
+
+
+def test_a_folder_that_vanishes_is_made_again(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out"
+    tier = make_tier(out, period=4, active=1)
+    train(tier, range(4))
+    shutil.rmtree(out)
+    train(tier, range(4, 9))
+    tier.close()
+    assert warnings_in(capfd.readouterr().err) == []
+    assert [steps_in(path) for path in sorted(out.rglob("*.gz"))] == [[3], [7]]
+
+
+def test_a_folder_that_vanishes_for_good(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    trouble, out = Trouble(), tmp_path / "out"
+    tier = make_tier(out, trouble, period=4, active=1)
+    train(tier, range(4))
+    shutil.rmtree(out)
+    out.write_text("a file now")
+    tier.begin_step(4)
+    out.unlink()
+    after(tier, tmp_path, trouble, capfd.readouterr().err, "NotADirectoryError")
+
+
+def test_what_fails_in_the_profiler_stays_there(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for method in ("prepare", "start"):
+        trouble = Trouble()
+        tier = make_tier(tmp_path, trouble, period=4, active=1)
+        with monkeypatch.context() as patch:
+
+            def fails(self: object) -> None:
+                raise RuntimeError("no such luck")
+
+            patch.setattr(f"whyslow_capture.trace.profiler.WindowProfiler.{method}", fails)
+            train(tier, range(5))
+        (warning,) = warnings_in(capfd.readouterr().err)
+        assert "no such luck" in warning
+        assert not torch_profiler_enabled()
+        tier.close()
+        assert files_in(tmp_path) == []
+    # What was prepared only does not keep the next one from working.
+    tier = make_tier(tmp_path, period=2, active=1)
+    train(tier, range(3))
+    tier.close()
+    assert len(files_in(tmp_path)) == 1
+
+
+def test_no_time_left_to_compress(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import threading
+
+    may_end = threading.Event()
+    real = export.compress
+
+    def slow(*args: Any) -> int:
+        size = real(*args)
+        assert may_end.wait(20)
+        return size
+
+    monkeypatch.setattr(export, "compress", slow)
+    tier = make_tier(tmp_path, period=2, active=1)
+    train(tier, range(3))
+    tier.close(timeout=0.3)
+    may_end.set()
+    (warning,) = warnings_in(capfd.readouterr().err)
+    assert "no time to compress" in warning
+    assert tier.summary()["windows"][0]["status"] == "failed"
+    time.sleep(0.2)
+    assert files_in(tmp_path) == []
+
+
+# -- real processes ---------------------------------------------------------------------------------------------------
+
+PRELUDE = f"""
+    import os, sys, time, threading
+    sys.path.insert(0, {str(HERE)!r})
+    from pathlib import Path
+    import torch
+    from torch.profiler import profile, schedule, ProfilerActivity
+    from trace_support import make_tier, train, work, steps_in, read_trace
+    from whyslow_capture.trouble import Trouble
+    out = Path(sys.argv[1])
+    trouble = Trouble()
+    import torch._inductor.config  # which torch's own profiler would import in the midst of it all
+    def theirs(**options):
+        return profile(activities=[ProfilerActivity.CPU], **options)
+    def exported(p, name):
+        p.export_chrome_trace(str(out / name))
+        import json
+        return sum(e.get("name") == "aten::add" for e in json.loads((out / name).read_text())["traceEvents"])
+"""
+
+
+def test_the_job_has_a_profiler_of_its_own(tmp_path: Path) -> None:
+    """torch crashes the process when two are started; here both the job's and ours must come out whole."""
+    program = (
+        PRELUDE
+        + """
+    # Theirs runs: no window.
+    tier = make_tier(out, trouble, period=4, active=1)
+    with theirs() as p:
+        train(tier, range(5))
+    print("running:", exported(p, "a.json"), trouble.counts)
+
+    # Theirs warms up (nothing is enabled yet): no window either.
+    ready = lambda p: print("theirs:", exported(p, "b.json"))
+    p = theirs(schedule=schedule(wait=0, warmup=3, active=2), on_trace_ready=ready)
+    p.start()
+    for step in range(5, 10):
+        tier.begin_step(step)
+        work()
+        p.step()
+    p.stop()
+    print(trouble.counts)
+
+    # Between their cycles there is room; when theirs begins within our window, ours ends.
+    tier.begin_step(10)
+    tier.begin_step(11)
+    work(7)
+    with theirs() as p:
+        work(9)
+        tier.begin_step(12)
+    print("during ours:", exported(p, "c.json"), tier.busy, trouble.counts)
+
+    # The same with emit_itt, which raises when the profiler is on.
+    tier.begin_step(14)
+    tier.begin_step(15)
+    work(3)
+    with torch.autograd.profiler.emit_itt():
+        work()
+    # And after all that we still work.
+    train(tier, range(16, 21))
+    tier.close()
+    print(sorted(steps_in(p) for p in out.rglob("*.gz")), tier.summary()["counts"])
+    """
+    )
+    result = run_program(program, tmp_path)
+    assert result.stdout.splitlines() == [
+        "running: 100 {'trace_rival': 1}",
+        "theirs: 40",
+        "{'trace_rival': 2}",
+        "during ours: 9 False {'trace_rival': 3}",
+        "[[11], [15], [19]] {'failed': 2, 'cut': 2, 'done': 1}",
+    ]
+    assert len(warnings_in(result.stderr)) == 1
+
+
+def test_the_job_profiles_another_thread(tmp_path: Path) -> None:
+    program = (
+        PRELUDE
+        + """
+    tier = make_tier(out, trouble, period=4, active=1)
+    train(tier, range(4))
+    def elsewhere():
+        with theirs() as p:
+            work(9)
+        print("theirs:", exported(p, "a.json"))
+    thread = threading.Thread(target=elsewhere)
+    thread.start()
+    while thread.is_alive():
+        work(1)          # no boundary: ours is ended between two instructions
+        time.sleep(0.001)
+    print(tier.busy)
+    train(tier, range(4, 9))
+    tier.close()
+    print(sorted(steps_in(p) for p in out.rglob("*.gz")), tier.summary()["counts"])
+
+    # Ours cannot be ended (its thread waits for theirs): it is given up, and nothing crashes.
+    from whyslow_capture.trace import keeper
+    keeper.GIVE_WAY_S = 0.5
+    tier = make_tier(out, trouble, period=4, active=1)
+    train(tier, range(4))
+    thread = threading.Thread(target=lambda: time.sleep(0.5) or elsewhere())
+    thread.start()
+    thread.join()
+    train(tier, range(4, 20))
+    tier.close()
+    print(tier.summary()["counts"])
+    from whyslow_capture.trace.memory import MemoryReader
+    before = MemoryReader().own()[-1]
+    work(30_000)
+    print("recorded on:", MemoryReader().own()[-1] - before > 1_000_000)
+    """
+    )
+    result = run_program(program, tmp_path)
+    assert result.stdout.splitlines() == [
+        "theirs: 9",
+        "False",
+        "[[3], [7]] {'cut': 1, 'done': 1}",
+        "theirs: 9",
+        "{'failed': 1}",
+        "recorded on: False",
+    ]
+
+
+def test_a_fork_within_a_window(tmp_path: Path) -> None:
+    """A DataLoader worker is such a child: it must not go on recording, nor write, nor stop anything."""
+    program = (
+        PRELUDE
+        + """
+    from whyslow_capture.trace.memory import MemoryReader
+    tier = make_tier(out, trouble, period=4, active=1)
+    os.register_at_fork(after_in_child=tier.after_fork_in_child)
+    train(tier, range(4))
+    child = os.fork()
+    if child == 0:
+        before = MemoryReader().own()[-1]
+        work(30_000)
+        grown = MemoryReader().own()[-1] - before
+        train(tier, range(4, 40))
+        tier.close()
+        os._exit(0 if grown < 1_000_000 and not tier.busy else 1)
+    print(os.waitpid(child, 0)[1], tier.busy)
+    train(tier, range(4, 9))
+    tier.close()
+    print(sorted(steps_in(p) for p in out.rglob("*.gz")))
+    """
+    )
+    result = run_program(program, tmp_path)
+    assert result.stdout.splitlines() == ["0 True", "[[3], [7]]"]
+    assert len(files_in(tmp_path)) == 2
+
+
+def test_leftovers_of_a_killed_process_are_cleaned_up(tmp_path: Path) -> None:
+    program = (
+        PRELUDE
+        + """
+    from whyslow_capture.trace import export
+    def stuck(*args):
+        print("compressing", flush=True)
+        time.sleep(60)
+    export.compress = stuck
+    tier = make_tier(out, trouble, period=2, active=1)
+    train(tier, range(3))
+    time.sleep(60)
+    """
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(program), str(tmp_path)],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(SRC)},
+    )
+    assert process.stdout is not None
+    process.stdout.readline()
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    (left,) = files_in(tmp_path)
+    assert f"-{process.pid}." in left
+    folder = (tmp_path / left).parent
+    # Not ours to remove: another rank's, another host's, a living process's.
+    kept = [
+        left.replace("rank-0-", "rank-1-"),
+        left.replace(f"-{process.pid}.", f"-{os.getppid()}."),
+        str(Path(left).with_name(".rank-0-coord-0-trace.json.gz.partial-elsewhere-1.json")),
+    ]
+    for name in kept:
+        (tmp_path / name).write_text("")
+    # A process with our number, before us: containers start all over with the same.
+    same = folder / f".rank-0-coord-0-trace.json.gz.partial-{os.uname().nodename}-{os.getpid()}.json.tmp"
+    same.write_text("")
+    os.utime(same, (1, 1))
+    trouble = Trouble()
+    make_tier(tmp_path, trouble, period=2, active=1).close()
+    assert files_in(tmp_path) == sorted(kept)
+    assert trouble.counts == {"trace_stale_files": 2}
+
+
+def test_an_exit_within_a_window_flushes_and_a_crash_keeps_its_exit_code(tmp_path: Path) -> None:
+    program = (
+        PRELUDE
+        + """
+    import atexit
+    tier = make_tier(out, trouble, period=8, active=4)
+    atexit.register(tier.close)
+    train(tier, range(6))
+    sys.exit(9)
+    """
+    )
+    result = run_program(program, tmp_path, check=False)
+    assert result.returncode == 9
+    assert [steps_in(path) for path in tmp_path.rglob("*.gz")] == [[4, 5]]
+    assert len(files_in(tmp_path)) == 1
+    assert warnings_in(result.stderr) == []
+
+
+def test_a_job_that_trains_in_a_thread_ends_well_within_a_window(tmp_path: Path) -> None:
+    """A profiler left on when the process ends crashes it."""
+    program = (
+        PRELUDE
+        + """
+    tier = make_tier(out, trouble, period=8, active=4)
+    thread = threading.Thread(target=train, args=(tier, range(6)))
+    thread.start()
+    thread.join()
+    tier.close()
+    print(tier.summary()["counts"])
+
+    tier = make_tier(out, trouble, period=8, active=4)
+    def endless():
+        for step in range(10**9):
+            tier.begin_step(min(step, 6))
+            time.sleep(0.05)
+    threading.Thread(target=endless, daemon=True).start()
+    while not tier.busy:
+        time.sleep(0.01)
+    time.sleep(0.5)
+    tier.close()   # from the main thread: waits for the next step
+    print(tier.summary()["counts"])
+    """
+    )
+    result = run_program(program, tmp_path)
+    assert result.stdout.splitlines() == ["{'failed': 1}", "{'cut': 1}"]
+    assert files_in(tmp_path) == ["traces/step_4/rank-0-coord-0-trace.json.gz"]
+
+
+def test_ctrl_c_at_any_moment_of_a_window_passes_and_leaves_no_trash(tmp_path: Path) -> None:
+    """Interrupted in stop, in export, in release: KeyboardInterrupt gets out, the window is over, torch works on."""
+    from whyslow_capture.trace import window as module
+
+    for method in ("stop", "save", "release", "next_step", "record"):
+        out = tmp_path / method
+        tier = make_tier(out, period=4, active=2)
+        real = getattr(module.Window, method)
+        raised: list[int] = []
+
+        def interrupted(self: Any, *args: Any, real: Any = real, raised: Any = raised) -> Any:
+            if not raised:
+                raised.append(1)
+                real(self, *args)
+                raise KeyboardInterrupt
+            return real(self, *args)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(module.Window, method, interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                train(tier, range(6))
+            tier.close()
+        assert not torch_profiler_enabled(), method
+        assert not any(".partial-" in name for name in files_in(out)), method
+    tier = make_tier(tmp_path / "again", period=2, active=1)
+    train(tier, range(3), lambda _: work())
+    tier.close()
+    assert len(files_in(tmp_path / "again")) == 1

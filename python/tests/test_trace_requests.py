@@ -1,0 +1,355 @@
+"""Windows on demand, through files: all ranks open at one step, everybody who asked gets an answer."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from gloo_ranks import run_ranks
+from support import run_program
+from trace_support import make_tier, steps_in, work
+
+from whyslow_capture.trace import requests
+from whyslow_capture.trace.tier import TraceTier
+from whyslow_capture.trouble import Trouble
+
+POLL_S = 0.05
+
+
+def ask(out: Path, ask_id: str, **content: Any) -> None:
+    control = out / "control"
+    control.mkdir(parents=True, exist_ok=True)
+    given = {"whyslow": 1, "id": ask_id, "steps": 2, "ranks": None, "asked_ns": time.time_ns(), **content}
+    (control / f".request-{ask_id}.tmp").write_text(json.dumps(given))
+    (control / f".request-{ask_id}.tmp").rename(control / f"request-{ask_id}.json")
+
+
+def read(out: Path, name: str) -> dict[str, Any] | None:
+    path = out / "control" / f"{name}.json"
+    return json.loads(path.read_text()) if path.exists() else None
+
+
+def demand_tier(out: Path, trouble: Trouble | None = None, rank: int = 0, world: int = 1, **options: Any) -> TraceTier:
+    tier = {"on_demand": True, "poll_s": POLL_S, **options.pop("tier", {})}
+    return make_tier(out, trouble, rank, world, tier=tier, **options)
+
+
+def run_until(tier: TraceTier, done: Callable[[], object], first: int = 0, step_s: float = 0.005) -> int:
+    """Training steps until something has happened; returns the number of the step that is under way."""
+    end, step = time.monotonic() + 30, first
+    while not done():
+        assert time.monotonic() < end
+        tier.begin_step(step)
+        work()
+        time.sleep(step_s)
+        step += 1
+    return step - 1
+
+
+@pytest.mark.parametrize("knows_step", [False, True])
+def test_a_request_is_answered_with_the_path(tmp_path: Path, knows_step: bool) -> None:
+    """With nothing configured: windows are off unless asked for."""
+    now = [0]
+    given = {"current_step": lambda: now[0]} if knows_step else {}
+    tier = demand_tier(tmp_path, tier=given)
+    begin = tier.begin_step
+
+    def follow(step: int) -> None:
+        now[0] = step
+        begin(step)
+
+    tier.begin_step = follow  # type: ignore[method-assign]
+    step = run_until(tier, lambda: tier.quiet_until > 10**9)
+    ask(tmp_path, "abc", steps=3)
+    run_until(tier, lambda: read(tmp_path, "done-abc-rank-0"), step + 1)
+    tier.close()
+    plan, done = read(tmp_path, "plan-abc"), read(tmp_path, "done-abc-rank-0")
+    assert plan is not None and done is not None
+    assert set(plan) == {"id", "first_step", "steps", "ranks", "planned_ns"}
+    assert (plan["id"], plan["steps"], plan["ranks"]) == ("abc", 3, [0])
+    assert abs(plan["planned_ns"] - time.time_ns()) < 60e9
+    first = plan["first_step"]
+    assert done == {
+        "id": "abc",
+        "rank": 0,
+        "status": "done",
+        "path": str(tmp_path / f"traces/step_{first}/rank-0-coord-0-trace.json.gz"),
+        "first_step": first,
+        "last_step": first + 2,
+        "message": "",
+    }
+    assert steps_in(Path(done["path"])) == [first, first + 1, first + 2]
+    assert first >= step + 5
+
+
+def test_nothing_is_looked_at_per_step_while_nobody_asks(tmp_path: Path) -> None:
+    tier = demand_tier(tmp_path)
+    tier.begin_step(0)
+    assert tier.quiet_until > 10**9
+    time.sleep(5 * POLL_S)
+    assert tier.quiet_until > 10**9
+    tier.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_one_after_the_other(tmp_path: Path) -> None:
+    tier = demand_tier(tmp_path)
+    ask(tmp_path, "a", steps=1)
+    ask(tmp_path, "b", steps=1)
+    run_until(tier, lambda: read(tmp_path, "done-a-rank-0") and read(tmp_path, "done-b-rank-0"))
+    tier.close()
+    answers = [read(tmp_path, f"done-{name}-rank-0") for name in "ab"]
+    assert [answer and answer["status"] for answer in answers] == ["done", "done"]
+    plans = [read(tmp_path, f"plan-{name}") for name in "ab"]
+    assert abs(plans[0]["first_step"] - plans[1]["first_step"]) >= 2  # type: ignore[index]
+
+
+def test_beside_a_schedule(tmp_path: Path) -> None:
+    tier = demand_tier(tmp_path, period=40, active=10)
+    ask(tmp_path, "a", steps=5)
+    run_until(tier, lambda: read(tmp_path, "done-a-rank-0"))
+    tier.close()
+    done = read(tmp_path, "done-a-rank-0")
+    assert done is not None and done["status"] == "done"
+    first = done["first_step"]
+    # Not in the way of the windows at 30 to 39, 70 to 79, ..., warm-up included.
+    assert all((step % 40) < 29 for step in range(first - 1, first + 5))
+
+
+def test_a_schedule_without_a_gap_makes_room(tmp_path: Path) -> None:
+    tier = demand_tier(tmp_path, period=4, active=3)
+    ask(tmp_path, "a", steps=5)
+    run_until(tier, lambda: read(tmp_path, "done-a-rank-0"), step_s=0.02)
+    tier.close()
+    done = read(tmp_path, "done-a-rank-0")
+    assert done is not None and done["status"] == "done", done
+    assert steps_in(Path(done["path"])) == list(range(done["first_step"], done["first_step"] + 5))
+
+
+def test_requests_that_cannot_be_served_are_answered(tmp_path: Path) -> None:
+    trouble = Trouble()
+    tier = demand_tier(tmp_path, trouble)
+    run_until(tier, lambda: tier.quiet_until > 10**9)
+    ask(tmp_path, "old", asked_ns=time.time_ns() - 11 * 60 * 10**9)
+    ask(tmp_path, "odd", steps="many")
+    (tmp_path / "control/request-torn.json").write_text('{"id": "to')
+    ask(tmp_path, "far", ranks=[7], steps=1)
+    names = ("done-old-rank-0", "done-odd-rank-0", "done-torn-rank-0", "done-far-rank-7")
+    run_until(tier, lambda: all(read(tmp_path, name) for name in names), 10)
+    tier.close()
+    old, odd, torn, far = (read(tmp_path, name) or {} for name in names)
+    assert old["status"] == "missed" and "11 minutes ago" in old["message"]
+    assert odd["status"] == "failed" and "steps is a whole number" in odd["message"]
+    assert torn["status"] == "failed"
+    assert far["status"] == "missed" and "the job has 1" in far["message"]
+    assert read(tmp_path, "done-far-rank-0") is None
+    assert trouble.counts == {}
+
+
+def test_a_plan_that_is_seen_too_late(tmp_path: Path) -> None:
+    tier = demand_tier(tmp_path, rank=3, world=4)
+    step = run_until(tier, lambda: tier.quiet_until > 10**9, 100)
+    time.sleep(3 * POLL_S)
+    control = tmp_path / "control"
+    control.mkdir()
+    (control / "plan-w.json").write_text("torn")
+    for name, ranks in (("x", [3]), ("y", [1])):
+        plan = {"id": name, "first_step": 50, "steps": 1, "ranks": ranks, "planned_ns": time.time_ns()}
+        (control / f"plan-{name}.json").write_text(json.dumps(plan))
+    run_until(tier, lambda: read(tmp_path, "done-x-rank-3"), step + 1)
+    tier.close()
+    done = read(tmp_path, "done-x-rank-3")
+    assert done is not None and done["status"] == "missed" and done["path"] is None
+    assert read(tmp_path, "done-y-rank-3") is None
+
+
+def test_plans_of_an_earlier_run_are_not_followed(tmp_path: Path) -> None:
+    ask(tmp_path, "x")
+    plan = {"id": "x", "first_step": 10, "steps": 1, "ranks": "all"}
+    (tmp_path / "control/plan-x.json").write_text(json.dumps(plan))
+    tier = demand_tier(tmp_path)
+    run_until(tier, lambda: read(tmp_path, "done-x-rank-0"))
+    for step in range(5, 20):
+        tier.begin_step(step)
+    tier.close()
+    done = read(tmp_path, "done-x-rank-0")
+    assert done is not None and done["status"] == "missed" and "started anew" in done["message"]
+    assert not (tmp_path / "traces").exists()
+
+
+def test_a_plan_made_before_this_rank_was_set_up_is_followed(tmp_path: Path) -> None:
+    """The first rank may be some seconds ahead."""
+    plan = {"id": "x", "first_step": 10, "steps": 1, "ranks": "all", "planned_ns": time.time_ns()}
+    (tmp_path / "control").mkdir()
+    (tmp_path / "control/plan-x.json").write_text(json.dumps(plan))
+    tier = demand_tier(tmp_path, rank=1, world=2)
+    run_until(tier, lambda: tier.quiet_until < 10**9, -(10**6))
+    run_until(tier, lambda: read(tmp_path, "done-x-rank-1"), 5)
+    tier.close()
+    done = read(tmp_path, "done-x-rank-1")
+    assert done is not None and done["status"] == "done"
+
+
+def test_when_the_process_began() -> None:
+    age_s = (time.time_ns() - requests._process_began_ns()) / 1e9
+    assert 0 < age_s < 3600
+    assert (
+        run_program(
+            "import time; from whyslow_capture.trace.requests import _process_began_ns as f; "
+            "print((time.time_ns() - f()) / 1e9 < 60, (time.time_ns() - f()) / 1e9 > 0.2)"
+        ).stdout
+        == "True True\n"
+    )
+
+
+def test_a_request_from_before_the_job_is_served(tmp_path: Path) -> None:
+    """A job that loads for minutes may be asked before it has begun."""
+    ask(tmp_path, "early", asked_ns=time.time_ns() - 5 * 60 * 10**9)
+    tier = demand_tier(tmp_path)
+    run_until(tier, lambda: read(tmp_path, "done-early-rank-0"))
+    tier.close()
+    done = read(tmp_path, "done-early-rank-0")
+    assert done is not None and done["status"] == "done"
+
+
+def test_a_job_that_ends_first_says_so(tmp_path: Path) -> None:
+    tier = demand_tier(tmp_path)
+    ask(tmp_path, "a")
+    run_until(tier, lambda: read(tmp_path, "plan-a"))
+    tier.close()
+    done = read(tmp_path, "done-a-rank-0")
+    assert done is not None and done["status"] == "missed" and "job ended" in done["message"]
+
+
+def test_a_window_that_is_cut_says_so(tmp_path: Path) -> None:
+    tier = demand_tier(tmp_path)
+    ask(tmp_path, "a", steps=10_000)
+    step = run_until(tier, lambda: tier.busy and tier.summary() and (plan := read(tmp_path, "plan-a")) and plan)
+    plan = read(tmp_path, "plan-a")
+    assert plan is not None
+    run_until(tier, lambda: step_of(tier) >= plan["first_step"] + 3, step + 1)
+    tier.close()
+    done = read(tmp_path, "done-a-rank-0")
+    assert done is not None and done["status"] == "cut"
+    assert steps_in(Path(done["path"])) == list(range(plan["first_step"], done["last_step"] + 1))
+
+
+def step_of(tier: TraceTier) -> int:
+    return tier._step or 0
+
+
+def test_a_window_that_cannot_open_says_why(tmp_path: Path) -> None:
+    (tmp_path / "traces").write_text("a file in the way")
+    tier = demand_tier(tmp_path)
+    ask(tmp_path, "a")
+    run_until(tier, lambda: read(tmp_path, "done-a-rank-0"))
+    tier.close()
+    done = read(tmp_path, "done-a-rank-0")
+    assert done is not None and done["status"] == "failed" and "NotADirectoryError" in done["message"]
+
+
+def test_long_steps_do_not_wait_for_many_of_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """60 s a step, seen by a thread that looks once a second."""
+    clock = [0.0]
+    monkeypatch.setattr(requests.time, "monotonic", lambda: clock[0])
+    accepted: list[Any] = []
+    asked = requests.Requests(
+        tmp_path / "control",
+        0,
+        2,
+        None,
+        1,
+        lambda: int(clock[0] // 60),
+        accepted.append,
+        lambda plan, _: plan.first,
+        Trouble(),
+    )
+    for second in range(400):
+        clock[0] = float(second)
+        if second == 250:
+            ask(tmp_path, "a")
+        asked.poll()
+    # Asked in step 4: 3 steps ahead and one of warm-up.
+    (plan,) = accepted
+    assert (plan.first, plan.steps, plan.warmup) == (8, 2, 1)
+
+
+def test_big_jobs_and_slow_file_systems_look_further_ahead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def margin(world: int) -> int:
+        clock = [0.0]
+        monkeypatch.setattr(requests.time, "monotonic", lambda: clock[0])
+        accepted: list[Any] = []
+        out = tmp_path / f"{world}-{time.time_ns()}"
+        asked = requests.Requests(
+            out / "control",
+            0,
+            world,
+            None,
+            0,
+            lambda: int(clock[0] * 10),
+            accepted.append,
+            lambda p, _: p.first,
+            Trouble(),
+        )
+        for second in range(40):
+            clock[0] = float(second)
+            asked.poll()
+        ask(out, "a")
+        asked.poll()
+        asked.poll()
+        return accepted[0].first - 390
+
+    assert margin(8) == 32
+    assert margin(2048) == 122
+    monkeypatch.setattr(requests, "_is_nfs", lambda _: True)
+    assert margin(8) == 382
+
+
+def test_nfs_is_told_from_other_mounts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mounts = "/dev/vda / ext4 rw 0 0\nhost:/x /data nfs4 rw 0 0\nscratch /data/fast lustre rw 0 0\n"
+    monkeypatch.setattr(Path, "read_text", lambda self: mounts)
+    assert requests._is_nfs(Path("/data/run/control"))
+    assert not requests._is_nfs(Path("/data/fast/run"))
+    assert not requests._is_nfs(Path("/database"))
+    assert not requests._is_nfs(Path("/tmp/x"))
+
+
+def _asked_rank(rank: int, out: str) -> int:
+    folder = Path(out)
+    tier = demand_tier(folder, rank=rank, world=3)
+    step = 0
+    end = time.monotonic() + 40
+    is_over = torch.zeros(1)
+    while is_over.item() == 0:
+        tier.begin_step(step)
+        work()
+        time.sleep(0.004 * (rank + 1))
+        if rank == 0 and step == 20:
+            ask(folder, "some", ranks=[0, 2])
+        if rank == 0 and step == 60:
+            ask(folder, "each", ranks="all", steps=1)
+        if rank == 0:
+            names = [f"done-some-rank-{r}" for r in (0, 2)] + [f"done-each-rank-{r}" for r in range(3)]
+            is_over[0] = float(all(read(folder, name) for name in names) or time.monotonic() > end)
+        torch.distributed.broadcast(is_over, 0)
+        step += 1
+    tier.close()
+    return step
+
+
+def test_all_ranks_open_at_the_same_step(tmp_path: Path) -> None:
+    run_ranks(_asked_rank, 3, str(tmp_path))
+    for name, ranks, count in (("some", (0, 2), 2), ("each", (0, 1, 2), 1)):
+        plan = read(tmp_path, f"plan-{name}")
+        assert plan is not None
+        expected = list(range(plan["first_step"], plan["first_step"] + count))
+        for rank in ranks:
+            done = read(tmp_path, f"done-{name}-rank-{rank}")
+            assert done is not None and done["status"] == "done", done
+            assert steps_in(Path(done["path"])) == expected
+    assert read(tmp_path, "done-some-rank-1") is None

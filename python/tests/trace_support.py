@@ -1,0 +1,69 @@
+"""Shared by the tests of the trace tier: a tier in this process, steps of real torch work, traces read back."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import tarfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from whyslow_capture.config import CaptureConfig, TraceConfig
+from whyslow_capture.trace.tier import TraceTier
+from whyslow_capture.trouble import Trouble
+
+
+def make_tier(out: Path, trouble: Trouble | None = None, rank: int = 0, world: int = 1, **options: Any) -> TraceTier:
+    """Options of the trace by their names; `config` for those beside it, `tier` for arguments of the tier."""
+    config, tier = options.pop("config", {}), options.pop("tier", {})
+    given = {
+        "coordinates": lambda: (),
+        "recorder_watch_setter": lambda _: None,
+        "on_demand": False,
+        **tier,
+    }
+    full = CaptureConfig(out=str(out), trace=TraceConfig(**options), **config)
+    return TraceTier(full, rank, world, out, trouble or Trouble(), **given)
+
+
+def work(operations: int = 20) -> torch.Tensor:
+    x = torch.ones(4)
+    for _ in range(operations):
+        x = x + 1
+    return x
+
+
+def train(tier: TraceTier, steps: Iterable[int], each: Callable[[int], object] = lambda _: work()) -> None:
+    """The first number is the step that begins; the last is only begun."""
+    for step in steps:
+        tier.begin_step(step)
+        each(step)
+
+
+def files_in(folder: Path) -> list[str]:
+    """Of all files, hidden ones too, without folders."""
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+def read_trace(path: Path) -> dict[str, Any]:
+    if path.name.endswith(".tar.gz"):
+        with tarfile.open(path) as archive:
+            (member,) = archive.getmembers()
+            content = archive.extractfile(member)
+            assert content is not None
+            return json.load(content)
+    with gzip.open(path) as file:
+        return json.load(file)
+
+
+def steps_in(path: Path) -> list[int]:
+    events = read_trace(path)["traceEvents"]
+    names = {event["name"] for event in events if event.get("name", "").startswith("ProfilerStep#")}
+    return sorted(int(name.split("#")[1]) for name in names)
+
+
+def operations_in(path: Path, name: str = "aten::add") -> int:
+    return sum(event.get("name") == name for event in read_trace(path)["traceEvents"])
