@@ -14,8 +14,8 @@ from typing import Any
 import torch
 from support import SRC, records_of
 
-from whyslow_capture.of_process import open_capture
 from whyslow_capture.config import CaptureConfig
+from whyslow_capture.of_process import open_capture
 from whyslow_capture.session import Capture
 
 SITE = SRC / "whyslow_capture" / "inject" / "site"

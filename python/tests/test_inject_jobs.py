@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -62,18 +63,33 @@ def files_in(out: Path) -> list[str]:
 ONE_RANK = ["cuda_event_profiler/cuda_events_rank_0.jsonl", "ranks/rank_0.json", "run.json"]
 
 
+Results = dict[str, tuple[subprocess.CompletedProcess[str], Path]]
+
+
+def run_all(source: str, folder: Path, ways: list[str]) -> Results:
+    """Two at a time: to import torch takes longest."""
+
+    def run(way: str) -> tuple[subprocess.CompletedProcess[str], Path]:
+        own = folder / way
+        own.mkdir()
+        switch = {"WHYSLOW_INJECT": "0"} if way == "plain" else {}
+        return run_script(source, own, way, env={**injected(own / "out"), **switch}), own / "out"
+
+    with ThreadPoolExecutor(2) as pool:
+        return dict(zip(ways, pool.map(run, ways), strict=True))
+
+
 @pytest.fixture(scope="module")
-def plain_losses(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    folder = tmp_path_factory.mktemp("plain")
-    result = run_script(TRAIN, folder, env={**injected(folder / "out"), "WHYSLOW_INJECT": "0"})
-    assert not (folder / "out").exists()
-    return losses(result)
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    return run_all(TRAIN, tmp_path_factory.mktemp("trained"), ["plain", "fork", "spawn", "compile"])
 
 
 @pytest.mark.parametrize("way", ["fork", "spawn", "compile"])
-def test_a_job_is_captured_and_learns_the_same(tmp_path: Path, plain_losses: list[str], way: str) -> None:
-    out = tmp_path / "out"
-    captured = run_script(TRAIN, tmp_path, way, env=injected(out))
+def test_a_job_is_captured_and_learns_the_same(trained: Results, way: str) -> None:
+    plain, nothing = trained["plain"]
+    assert not nothing.exists()
+    plain_losses = losses(plain)
+    captured, out = trained[way]
     assert losses(captured) == plain_losses
     assert len(plain_losses) == 12
     assert captured.stderr == ""
@@ -109,12 +125,19 @@ ENDS = """
 """
 
 
-@pytest.mark.parametrize("how", ["exit", "exception", "in backward", "SIGINT", "SIGTERM"])
-def test_jobs_end_as_they_would(tmp_path: Path, how: str) -> None:
+WAYS_TO_END = ["exit", "exception", "in backward", "SIGINT", "SIGTERM"]
+
+
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    return run_all(ENDS, tmp_path_factory.mktemp("ended"), WAYS_TO_END)
+
+
+@pytest.mark.parametrize("how", WAYS_TO_END)
+def test_jobs_end_as_they_would(ended: Results, how: str) -> None:
     expected = {"exit": 3, "exception": 1, "in backward": 1}
     code = expected[how] if how in expected else -getattr(signal, how)
-    out = tmp_path / "out"
-    result = run_script(ENDS, tmp_path, how, env=injected(out))
+    result, out = ended[how]
     assert result.returncode == code
     assert result.stdout == ""
     if how == "exception":
@@ -150,48 +173,6 @@ def test_a_process_that_does_not_train_leaves_nothing(tmp_path: Path) -> None:
     result = run_script(QUIET, tmp_path, env=injected(tmp_path / "out"))
     assert (result.returncode, result.stdout, result.stderr) == (0, "2.0\n1\n", "")
     assert not (tmp_path / "out").exists()
-
-
-OWN = """
-    import sys, torch
-    model = torch.nn.Linear(8, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-
-    def step():
-        model(torch.randn(4, 8)).mean().backward()
-        optimizer.step()
-        optimizer.zero_grad()
-
-    if sys.argv[1] == "late":
-        step()
-        step()
-    import whyslow_capture
-
-    with whyslow_capture.capture(sys.argv[2]) as cap:
-        for _ in range(3):
-            step()
-            step()
-            cap.step()
-    step()
-"""
-
-
-def test_a_job_with_a_capture_of_its_own_keeps_it(tmp_path: Path) -> None:
-    result = run_script(OWN, tmp_path, "first", str(tmp_path / "own"), env=injected(tmp_path / "out"))
-    assert (result.returncode, result.stderr) == (0, "")
-    assert not (tmp_path / "out").exists()
-    assert steps_of(tmp_path / "own") == [0, 1, 2]
-    assert names(tmp_path / "own", 2).count("optimizer") == 2
-
-
-def test_its_steps_count_from_when_it_says_so(tmp_path: Path) -> None:
-    result = run_script(OWN, tmp_path, "late", str(tmp_path / "own"), env=injected(tmp_path / "out"))
-    assert result.returncode == 0
-    assert "capture is on already" in result.stderr
-    assert not (tmp_path / "own").exists()
-    # Two by the optimizer, then three of the job's own.
-    assert steps_of(tmp_path / "out") == [0, 1, 2, 3, 4]
-    assert names(tmp_path / "out", 4).count("optimizer") == 2
 
 
 RANKS = """
@@ -277,51 +258,3 @@ def test_processes_that_torch_starts_itself(tmp_path: Path, start: str, count: i
     result = run_script(SPAWNED, tmp_path, start, str(count), env=injected(tmp_path / "out"))
     assert (result.returncode, result.stderr) == (0, "")
     assert [steps_of(tmp_path / "out", rank) for rank in range(count)] == [[0, 1, 2, 3]] * count
-
-
-THREADED = """
-    import queue, threading, torch
-    from torch.utils.data import DataLoader
-
-    ahead = queue.Queue(2)
-
-    def read():
-        for x in DataLoader(torch.randn(24, 8), batch_size=4):
-            ahead.put(x)
-        ahead.put(None)
-
-    threading.Thread(target=read).start()
-
-    def train():
-        model = torch.nn.Linear(8, 1)
-        optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-        while (x := ahead.get()) is not None:
-            model(x).mean().backward()
-            optimizer.step()
-
-    trainer = threading.Thread(target=train)
-    trainer.start()
-    trainer.join()
-"""
-
-
-def test_a_thread_that_reads_ahead_is_not_the_training(tmp_path: Path) -> None:
-    result = run_script(THREADED, tmp_path, env=injected(tmp_path / "out"))
-    assert (result.returncode, result.stderr) == (0, "")
-    assert steps_of(tmp_path / "out") == [0, 1, 2, 3, 4, 5]
-    assert names(tmp_path / "out", 4) == ["forward", "backward", "optimizer"]
-
-
-def test_settings_come_from_the_environment(tmp_path: Path) -> None:
-    settings = {"record_every_n_steps": 7, "start_step": 3, "flush_every_n_steps": "often"}
-    result = run_script(ENDS, tmp_path, "", env=injected(tmp_path / "out", **settings))
-    assert result.returncode == 0
-    assert steps_of(tmp_path / "out") == [3, 10, 17, 24]
-    assert result.stderr.count("\n") == 1
-    assert "FLUSH_EVERY_N_STEPS='often'" in result.stderr
-
-
-def test_capture_can_be_off(tmp_path: Path) -> None:
-    off = run_script(ENDS, tmp_path, "", env=injected(tmp_path / "off", enabled=0))
-    assert (off.returncode, off.stderr) == (0, "")
-    assert not (tmp_path / "off").exists()

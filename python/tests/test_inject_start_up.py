@@ -109,7 +109,12 @@ print([f for f in sys.meta_path if "Torch" in type(f).__name__], [p for p in sys
 
 
 def test_an_import_that_fails_may_be_tried_again(tmp_path: Path, fake_torch: dict[str, str]) -> None:
-    source = "import os\nif not os.environ.pop('READY', None):\n    os.environ['READY'] = '1'\n    raise OSError('no driver')\n"
+    source = """
+import os
+if not os.environ.pop('READY', None):
+    os.environ['READY'] = '1'
+    raise OSError('no driver')
+"""
     broken = write(tmp_path / "broken", {"torch/__init__.py": source})
     env = {**fake_torch, "PYTHONPATH": os.pathsep.join([str(SITE), str(broken)])}
     code = "try:\n    import torch\nexcept OSError as error:\n    print(error)\nimport torch"
@@ -145,12 +150,13 @@ def test_without_the_switch_nothing_happens(fake_torch: dict[str, str]) -> None:
 
 
 def test_modules_scripts_and_exec(tmp_path: Path, fake_torch: dict[str, str]) -> None:
-    write(
-        tmp_path,
-        {
-            "job.py": "import os, sys\nif len(sys.argv) == 1:\n    os.execv(sys.executable, [sys.executable, __file__, 'x'])\nimport torch\n"
-        },
-    )
+    job = """
+import os, sys
+if len(sys.argv) == 1:
+    os.execv(sys.executable, [sys.executable, __file__, 'again'])
+import torch
+"""
+    write(tmp_path, {"job.py": job})
     run = [sys.executable, "-m", "job"]
     result = subprocess.run(run, capture_output=True, text=True, env=fake_torch, cwd=tmp_path, timeout=60)
     assert result.stdout.splitlines() == ["torch runs False", "armed torch"]

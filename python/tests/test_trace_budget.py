@@ -14,6 +14,7 @@ from trace_support import files_in, make_tier, read_trace, steps_in, train, work
 from whyslow_capture.config import TraceConfig
 from whyslow_capture.trace.budget import MB, WindowBudget, free_disk, ranks_sharing_host
 from whyslow_capture.trace.memory import HeapReader, HostMemory, MemoryReader
+from whyslow_capture.trace.profiler import boundary_is_safe
 from whyslow_capture.trace.rivals import torch_profiler_enabled
 from whyslow_capture.trouble import Trouble
 
@@ -35,7 +36,7 @@ def draw_host(root: Path, cgroup: str, files: dict[str, str]) -> MemoryReader:
 def test_the_machine_alone(tmp_path: Path) -> None:
     reader = draw_host(tmp_path, "0::/\n", {"memory.stat": ""})
     assert reader.host() == HostMemory(16 * GB, 8 * GB)
-    assert reader.own()[0] == 4000 * 4096
+    assert reader.resident() == 4000 * 4096
 
 
 def test_a_container_with_cgroup_v2(tmp_path: Path) -> None:
@@ -74,35 +75,53 @@ def test_cgroup_v1(tmp_path: Path) -> None:
 
 def test_elsewhere_than_linux_nothing_is_known(tmp_path: Path) -> None:
     reader = MemoryReader(tmp_path / "no", tmp_path / "nowhere")
-    assert reader.host() is None and reader.own() == ()
-    assert WindowBudget(TraceConfig(), tmp_path, own_memory=reader.own, host_memory=reader.host).refuse() is None
+    assert reader.host() is None and reader.resident() is None
+    budget = WindowBudget(TraceConfig(), tmp_path, own_memory=reader.resident, host_memory=reader.host)
+    assert budget.refuse() is None
+    budget.begin()
+    budget.next_step()
+    assert budget.look() is None
 
 
 def test_this_host_for_real() -> None:
     reader = MemoryReader()
-    before, host = reader.own(), reader.host()
-    assert len(before) == 2 and host is not None
-    assert 0 < host.available <= host.total
-    held = b"x" * (64 * MB)
-    after = reader.own()
-    assert all(60 * MB < now - then < 140 * MB for now, then in zip(after, before, strict=True))
-    del held
+    host = reader.host()
+    assert host is not None and 0 < host.available <= host.total
+    for measure in (reader.own, reader.resident):
+        before = measure()
+        held = b"x" * (64 * MB)
+        time.sleep(0.1)
+        after = measure()
+        assert before is not None and after is not None
+        assert 60 * MB < after - before < 140 * MB
+        del held
 
 
 def test_what_goes_into_free_memory_of_the_process_counts_too() -> None:
     """After a first big window (or data set) the heap has room: what is recorded next does not show as resident."""
-    drawn = Drawn()
-    figures = [(500 * MB, 100 * MB)]
-    budget = WindowBudget(TraceConfig(), Path("/out"), 1, lambda: figures[0], lambda: drawn.host, lambda _: drawn.disk)
-    budget.begin()
-    figures[0] = (500 * MB, 400 * MB)
-    assert budget.recorded == 300 * MB
-    assert budget.look() is not None
+    reader = MemoryReader()
+    heap = [bytes(1000) for _ in range(100_000)]
+    kept = heap[::20]
+    del heap  # its pages stay, as something is left on each
+    resident, own = reader.resident(), reader.own()
+    time.sleep(0.1)
+    heap = [bytes(1000) for _ in range(50_000)]
+    assert resident is not None and own is not None
+    assert (reader.resident() or 0) - resident < 10 * MB
+    assert (reader.own() or 0) - own > 40 * MB
+    del heap, kept
+
+
+def test_with_another_allocator_the_resident_memory_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(HeapReader, "in_use", lambda self: 12345)
+    reader = MemoryReader()
+    assert not HeapReader().is_in_charge
+    assert (reader.own() or 0) > 50 * MB
 
 
 def test_counting_the_heap_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     reader = HeapReader()
-    now = [100.0]
+    now = [time.monotonic() + 100]
     monkeypatch.setattr("whyslow_capture.trace.memory.time.monotonic", lambda: now[0])
     real, asked = reader._ask, []
 
@@ -123,15 +142,17 @@ class Drawn:
 
     def __init__(self) -> None:
         self.own, self.host, self.disk = 1 * GB, HostMemory(64 * GB, 32 * GB), (500 * GB, 1000 * GB)
+        self.now = 0.0
 
     def budget(self, sharers: int = 1, **options: object) -> WindowBudget:
         return WindowBudget(
             TraceConfig(**{"budget_mb": 2048, **options}),  # type: ignore[arg-type]
             Path("/out"),
             sharers,
-            own_memory=lambda: (self.own,),
+            own_memory=lambda: self.own,
             host_memory=lambda: self.host,
             disk=lambda _: self.disk,
+            now=lambda: self.now,
         )
 
 
@@ -162,8 +183,10 @@ def test_what_stopping_would_take_counts_not_what_is_recorded() -> None:
     assert budget.refuse() is None
     budget.begin()
     drawn.own += 280 * MB
+    budget.next_step()
     assert budget.look() is None
     drawn.own += 20 * MB  # 300 MB recorded: 2.1 GB at stop
+    budget.next_step()
     verdict = budget.look()
     assert verdict is not None and not verdict.is_critical
     assert "300 MB" in verdict.reason and "2,048 MB are allowed" in verdict.reason
@@ -171,8 +194,36 @@ def test_what_stopping_would_take_counts_not_what_is_recorded() -> None:
     drawn.own -= 300 * MB
     rich.begin()
     drawn.own += 240 * MB
+    rich.next_step()
     assert rich.look() is not None
     assert drawn.budget().look() is None  # it has not begun
+
+
+def test_the_working_memory_of_the_job_is_not_ours() -> None:
+    """A CPU job holds activations within a step; at the begin of the next one they are gone."""
+    drawn = Drawn()
+    budget = drawn.budget()
+    budget.begin()
+    for _ in range(5):
+        drawn.now += 0.5
+        drawn.own += 10 * GB
+        assert budget.look() is None
+        drawn.own -= 10 * GB
+        budget.next_step()
+    # In a step that lasts, what was seen while warming up counts as the job's.
+    seen = drawn.budget()
+    seen.learn()
+    drawn.own += 10 * GB
+    seen.learn()
+    drawn.own -= 10 * GB
+    seen.learn()
+    seen.begin()
+    drawn.now += 60
+    drawn.own += 10 * GB + 200 * MB
+    assert seen.look() is None
+    drawn.own += 200 * MB
+    verdict = seen.look()
+    assert verdict is not None and "400 MB" in verdict.reason
 
 
 def test_a_host_that_runs_out_is_critical() -> None:
@@ -180,6 +231,7 @@ def test_a_host_that_runs_out_is_critical() -> None:
     budget = drawn.budget()
     budget.begin()
     drawn.own += 100 * MB
+    drawn.now += 3  # a long step
     drawn.host = HostMemory(64 * GB, int(3.7 * GB))
     verdict = budget.look()
     assert verdict is not None and verdict.is_critical
@@ -191,6 +243,7 @@ def test_a_host_that_runs_out_is_critical() -> None:
     drawn.own -= 100 * MB
     shared.begin()
     drawn.own += 100 * MB
+    shared.next_step()
     verdict = shared.look()
     assert verdict is not None and "on each of 8 ranks" in verdict.reason
 
@@ -202,6 +255,7 @@ def test_little_room_means_a_smaller_allowance() -> None:
     assert budget.refuse() is None
     budget.begin()
     drawn.own += 31 * MB
+    budget.next_step()
     verdict = budget.look()
     assert verdict is not None and "trace.budget_mb is 2048" in verdict.reason
 
@@ -211,6 +265,7 @@ def test_a_disk_that_fills_up() -> None:
     budget = drawn.budget()
     budget.begin()
     drawn.own += 100 * MB
+    budget.next_step()
     drawn.disk = (250 * MB, 1000 * GB)
     verdict = budget.look()
     assert verdict is not None and "250 MB" in verdict.reason and "200 MB" in verdict.reason
@@ -224,7 +279,7 @@ def test_a_disk_that_fills_up() -> None:
 
 def test_who_shares_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOCAL_WORLD_SIZE", "8")
-    assert [ranks_sharing_host(ranks) for ranks in (None, (0,), (0, 5), tuple(range(64)))] == [8, 1, 2, 8]
+    assert [ranks_sharing_host(recording) for recording in (1, 2, 64)] == [1, 2, 8]
 
 
 def test_free_disk_of_a_folder_that_is_not_there_yet(tmp_path: Path) -> None:
@@ -234,15 +289,16 @@ def test_free_disk_of_a_folder_that_is_not_there_yet(tmp_path: Path) -> None:
 # -- in a tier ---------------------------------------------------------------------------------------------------------
 
 
-def tight(allowed_growth: int) -> Callable[[Path], WindowBudget]:
-    """A budget that this process uses up when it grows by that much."""
-    return lambda folder: WindowBudget(TraceConfig(budget_mb=max(1, 7 * allowed_growth // MB)), folder)
+def tight(allowed_growth: int) -> Callable[[Path, object], WindowBudget]:
+    """A budget that this process uses up when it grows by that much, also within a step of half a second."""
+    options = TraceConfig(budget_mb=max(1, 7 * allowed_growth // MB))
+    return lambda folder, _: WindowBudget(options, folder, long_step_s=0.5)
 
 
 def test_no_window_without_room(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     drawn = Drawn()
     drawn.host = HostMemory(64 * GB, GB)
-    tier = make_tier(tmp_path, period=2, active=1, tier={"new_budget": lambda _: drawn.budget()})
+    tier = make_tier(tmp_path, period=2, active=1, tier={"new_budget": lambda *_: drawn.budget()})
     train(tier, range(9))
     tier.close()
     warnings = [line for line in capfd.readouterr().err.splitlines() if line.startswith("whyslow_capture")]
@@ -280,6 +336,19 @@ def test_cut_at_the_next_step(tmp_path: Path, capfd: pytest.CaptureFixture[str])
     assert read_trace(path)["whyslow_cut"] == window["message"]
 
 
+def test_not_cut_for_what_the_job_itself_takes(tmp_path: Path) -> None:
+    tier = make_tier(tmp_path, period=10, active=4, tier={"new_budget": tight(4 * MB)})
+
+    def step(_: int) -> None:
+        activations = [torch.full((16 * MB,), 1.0) for _ in range(3)]  # 192 MB
+        time.sleep(0.3)
+        del activations
+
+    train(tier, range(4, 11), step)
+    tier.close()
+    assert tier.summary()["counts"] == {"done": 1}
+
+
 def test_cut_at_the_next_phase(tmp_path: Path) -> None:
     watches: list[Callable[[], None] | None] = []
     given = {"new_budget": tight(4 * MB), "recorder_watch_setter": watches.append}
@@ -301,11 +370,11 @@ def test_the_memory_is_given_back(tmp_path: Path) -> None:
     reader = MemoryReader()
     tier = make_tier(tmp_path, period=2, warmup=0, active=1)
     train(tier, (0, 1))
-    before = reader.own()[0]
+    before = reader.resident() or 0
     work(40_000)
     tier.begin_step(2)
     tier.close()
-    after = reader.own()[0]
+    after = reader.resident() or 0
     # 80,000 events, of which torch made some 100 MB.
     assert after - before < 30 * MB
 
@@ -392,6 +461,59 @@ def test_not_cut_within_a_backward_pass_but_right_after(tmp_path: Path) -> None:
     )
     result = run_program(program, tmp_path)
     assert result.stdout == "still open True\n{'cut': 1, 'done': 1, 'missed': 1}\n"
+
+
+def test_what_comes_in_between_is_not_compiled() -> None:
+    """Where a compiled function runs Python, dynamo looks at every call, also at one that comes in between."""
+    program = """
+    import threading, time
+    import torch
+    import torch._dynamo
+    from torch._dynamo.utils import counters
+    from whyslow_capture.trace.main_thread import MainThreadCall
+
+    times = []
+    def action():
+        times.append(time.monotonic())
+    call, is_over = MainThreadCall(action), threading.Event()
+    def poke():
+        while not is_over.wait(0.0003):
+            call.ask()
+
+    def helper(y):
+        time.sleep(0)
+        return y + 1
+    @torch.compile(backend="eager")
+    def step(x):
+        y = x + 1
+        torch._dynamo.graph_break()
+        return helper(y * 2)
+    for _ in range(10):
+        step(torch.ones(3))
+    before = dict(counters["frames"])
+    threading.Thread(target=poke, daemon=True).start()
+    end = time.monotonic() + 60
+    while len(times) < 1500 and time.monotonic() < end:  # one in a hundred hits the right place
+        step(torch.ones(3))
+    is_over.set()
+    print(len(times), dict(counters["frames"]) == before)
+    """
+    result = run_program(program)
+    count, is_same = result.stdout.split()
+    assert int(count) >= 1500 and is_same == "True"
+    assert "recompile" not in result.stderr
+
+
+def test_neither_within_a_compiled_region_nor_a_cuda_graph(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert boundary_is_safe()
+    with monkeypatch.context() as patch:
+        patch.setattr(torch._C._dynamo.eval_frame, "get_eval_frame_callback", lambda: print)
+        assert not boundary_is_safe()
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
+    for is_capturing in (True, False):
+        monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda is_capturing=is_capturing: is_capturing)
+        assert boundary_is_safe() == (not is_capturing)
 
 
 def test_an_exit_asked_for_while_the_window_is_cut_is_not_swallowed(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ import pytest
 from support import SRC, run_program
 from trace_support import files_in, make_tier, steps_in, train, work
 
-from whyslow_capture.trace import export, keeper
+from whyslow_capture.trace import export
 from whyslow_capture.trace.rivals import torch_profiler_enabled
 from whyslow_capture.trouble import Trouble
 
@@ -87,7 +87,7 @@ def test_a_trace_that_will_not_fit_is_not_even_written(tmp_path: Path, capfd: py
     from test_trace_budget import Drawn
 
     drawn, trouble = Drawn(), Trouble()
-    tier = make_tier(tmp_path, trouble, period=4, active=1, tier={"new_budget": lambda _: drawn.budget()})
+    tier = make_tier(tmp_path, trouble, period=4, active=1, tier={"new_budget": lambda *_: drawn.budget()})
     train(tier, range(4))
     drawn.own, whole, drawn.disk = drawn.own + (700 << 20), drawn.disk, (100 << 20, 1 << 40)
     tier.begin_step(4)
@@ -107,7 +107,7 @@ def test_a_limit_on_file_sizes_is_as_good_as_a_full_disk(tmp_path: Path, capfd: 
 def test_the_disk_is_full_when_the_trace_is_compressed(
     small_disk: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = keeper.Exporter._compress
+    real = export.Exporter._compress
 
     def fills_up(self: Any, task: Any) -> Any:
         with Full(small_disk, left=0):
@@ -116,7 +116,7 @@ def test_the_disk_is_full_when_the_trace_is_compressed(
     trouble = Trouble()
     tier = make_tier(small_disk, trouble, period=4, active=1, budget_mb=64)
     with monkeypatch.context() as patch:
-        patch.setattr(keeper.Exporter, "_compress", fills_up)
+        patch.setattr(export.Exporter, "_compress", fills_up)
         train(tier, range(5))
         wait_for(lambda: trouble.counts)
     wait_for(lambda: not files_in(small_disk))
@@ -131,7 +131,7 @@ def test_the_disk_is_too_small_for_any_trace(tmp_path: Path, capfd: pytest.Captu
 
         drawn = Drawn()
         drawn.disk = (2 << 20, 2 << 20)
-        options = {"tier": {"new_budget": lambda _: drawn.budget()}}
+        options = {"tier": {"new_budget": lambda *_: drawn.budget()}}
     try:
         tier = make_tier(tmp_path, period=4, active=1, **options)
         train(tier, range(9))
@@ -362,9 +362,9 @@ def test_the_job_profiles_another_thread(tmp_path: Path) -> None:
     tier.close()
     print(tier.summary()["counts"])
     from whyslow_capture.trace.memory import MemoryReader
-    before = MemoryReader().own()[-1]
+    before = MemoryReader().own()
     work(30_000)
-    print("recorded on:", MemoryReader().own()[-1] - before > 1_000_000)
+    print("recorded on:", MemoryReader().own() - before > 1_000_000)
     """
     )
     result = run_program(program, tmp_path)
@@ -389,9 +389,9 @@ def test_a_fork_within_a_window(tmp_path: Path) -> None:
     train(tier, range(4))
     child = os.fork()
     if child == 0:
-        before = MemoryReader().own()[-1]
+        before = MemoryReader().own()
         work(30_000)
-        grown = MemoryReader().own()[-1] - before
+        grown = MemoryReader().own() - before
         train(tier, range(4, 40))
         tier.close()
         os._exit(0 if grown < 1_000_000 and not tier.busy else 1)

@@ -12,7 +12,7 @@ import torch
 from gloo_ranks import run_ranks
 from trace_support import files_in, make_tier, operations_in, read_trace, steps_in, train, work
 
-from whyslow_capture.trace import keeper
+from whyslow_capture.trace import export
 from whyslow_capture.trace.rivals import torch_profiler_enabled
 from whyslow_capture.trouble import Trouble
 
@@ -175,14 +175,14 @@ def test_the_summary_tells_what_the_job_waited_for(tmp_path: Path) -> None:
 
 def test_the_job_does_not_wait_for_compression(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     begun, may_end = threading.Event(), threading.Event()
-    real = keeper.Exporter._compress
+    real = export.Exporter._compress
 
     def slow(self: Any, task: Any) -> Any:
         begun.set()
         assert may_end.wait(20)
         return real(self, task)
 
-    monkeypatch.setattr(keeper.Exporter, "_compress", slow)
+    monkeypatch.setattr(export.Exporter, "_compress", slow)
     tier = make_tier(tmp_path, period=3, active=1)
     train(tier, range(4))
     assert begun.wait(20)  # and training is here already

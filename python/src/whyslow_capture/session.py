@@ -15,6 +15,7 @@ from .config import CaptureConfig
 from .events.budget import OverheadBudget
 from .events.recorder import Recorder
 from .files import RunFiles
+from .phases import PhaseContext, PhaseContexts
 from .trouble import Trouble
 
 if TYPE_CHECKING:
@@ -24,35 +25,6 @@ Batch = TypeVar("Batch")
 
 # What close() waits for traces that are being compressed.
 TRACE_S = 120.0
-
-
-class PhaseContext:
-    """`with cap.phase(name)`. One object a name: a loop makes none."""
-
-    __slots__ = ("_name", "_recorder")
-
-    def __init__(self, recorder: Recorder, name: str) -> None:
-        self._recorder, self._name = recorder, name
-
-    def __enter__(self) -> None:
-        if self._recorder.recording:
-            self._recorder.begin(self._name)
-
-    def __exit__(self, *_: object) -> None:
-        if self._recorder.recording:
-            self._recorder.end(self._name)
-
-
-class PhaseContexts(dict[str, PhaseContext]):
-    """By name. Looked up by the interpreter itself: in steps that are not recorded every call counts."""
-
-    def __init__(self, recorder: Recorder) -> None:
-        super().__init__()
-        self._recorder = recorder
-
-    def __missing__(self, name: str) -> PhaseContext:
-        context = self[name] = PhaseContext(self._recorder, str(name))
-        return context
 
 
 class Capture:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 class Trouble:
     def __init__(self, where: str = "") -> None:
         self._where = where
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self.counts: dict[str, int] = {}
 
     def count(self, code: str, times: int = 1) -> int:

@@ -24,7 +24,7 @@ FAR = 1 << 62
 # What a phase costs besides its marks, on the slow host of bench/capture-overhead.
 PHASE_NS = 6_000
 # And what it costs in a step that is not recorded.
-IDLE_PHASE_NS = 1_000
+IDLE_PHASE_NS = 500
 # Phases in one step: beyond it a phase is inside a loop where it does not belong.
 MAX_PHASES = 512
 
@@ -43,6 +43,8 @@ class Recorder:
         self.enabled = True
         self.times_whole_steps = True
         """Off where the job has a phase `training_step` of its own."""
+        self.on_recording: Callable[[bool], None] | None = None
+        """Called when `recording` changes."""
         self.on_sample: Callable[[], None] | None = None
         """Called when a step that is recorded has begun (hooks that are in place only then)."""
         self._watch: Callable[[], None] | None = None
@@ -140,6 +142,11 @@ class Recorder:
         """What hooks spent on this step besides marks."""
         self._spent += ns
 
+    @property
+    def is_sampling(self) -> bool:
+        """`recording` is also true in a step that only a profiler window watches: no marks are made there."""
+        return self._sample is not None
+
     def is_open(self, name: str) -> bool:
         return name in self._open
 
@@ -155,7 +162,7 @@ class Recorder:
     def set_watch(self, watch: Callable[[], None] | None) -> None:
         """Called at every phase boundary until set to None: an open profiler window looks after its memory there."""
         self._watch = watch
-        self.recording = watch is not None or self._sample is not None
+        self._set_recording(watch is not None or self._sample is not None)
 
     # -- steps -------------------------------------------------------------------------------------------------------
 
@@ -197,7 +204,7 @@ class Recorder:
         sample, self._sample = self._sample, None
         self._phases = []
         self._last, self._marked_at = -1, 0
-        self.recording = self._watch is not None
+        self._set_recording(self._watch is not None)
         if sample is not None and self._cuda is not None:
             self._cuda.give_back(sample.events)
         self._sample_ended_at = 0
@@ -212,11 +219,18 @@ class Recorder:
 
     def forget(self) -> None:
         """In a forked child: the events belong to the parent's CUDA context."""
-        self.enabled = self.recording = False
+        self.enabled = False
+        self._set_recording(False)
         if self._cuda is not None:
             self._cuda.keep_for_ever([*([self._sample] if self._sample else []), *self._pending.waiting])
 
     # -- inside ------------------------------------------------------------------------------------------------------
+
+    def _set_recording(self, recording: bool) -> None:
+        if recording != self.recording:
+            self.recording = recording
+            if self.on_recording is not None:
+                self.on_recording(recording)
 
     def _mark(self, now: int) -> int:
         sample = self._sample
@@ -254,7 +268,7 @@ class Recorder:
         self._phases = sample.phases
         self.thread = get_ident()
         self._last, self._marked_at = -1, 0
-        self.recording = True
+        self._set_recording(True)
         begin = self._mark(perf_counter_ns())
         if self.times_whole_steps:
             self._open[TRAINING_STEP] = (begin, 0)
@@ -272,7 +286,7 @@ class Recorder:
         self._open.clear()
         self._sample, self._phases = None, []
         self._last, self._marked_at = -1, 0
-        self.recording = self._watch is not None
+        self._set_recording(self._watch is not None)
         if self.budget.every == 1 and sample.host_ns:
             self.budget.note_pace(now - sample.host_ns[0])
         self._sample_ended_at = perf_counter_ns()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from json import dumps
 
 import torch
@@ -61,14 +60,16 @@ class Sample:
         return ResolvedSample(self.step, self.host_ns, device_ns, self.anchor is not None, self.phases)
 
 
-@dataclass(frozen=True)
 class ResolvedSample:
-    step: int
-    host_ns: list[int]
-    # On the host's clock as well (by the anchor); None on jobs without GPU.
-    device_ns: list[int] | None
-    anchored: bool
-    phases: list[Phase]
+    __slots__ = ("anchored", "device_ns", "host_ns", "phases", "step")
+
+    def __init__(
+        self, step: int, host_ns: list[int], device_ns: list[int] | None, anchored: bool, phases: list[Phase]
+    ) -> None:
+        self.step, self.host_ns, self.phases = step, host_ns, phases
+        # On the host's clock as well (by the anchor); None on jobs without GPU.
+        self.device_ns = device_ns
+        self.anchored = anchored
 
     def numbers(self, origin_ns: int) -> tuple[float, ...]:
         """The values of this sample's records, in the order of `template`'s places."""

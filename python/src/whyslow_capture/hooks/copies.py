@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from .. import process
 from .dynamo import is_compiling, never_compiled, not_compiled
 from .patches import Patches
 
@@ -31,7 +30,7 @@ class CopyTimer:
         flow: Flow,
         *,
         is_copy: Callable[[torch.device, torch.device], bool] = to_cuda,
-        is_wanted: Callable[[], bool] = process.uses_cuda,
+        is_wanted: Callable[[], bool] = torch.cuda.is_initialized,
     ) -> None:
         self._flow = flow
         self._is_copy = is_copy

@@ -23,10 +23,12 @@ def install(flow: Flow, patches: Patches) -> None:
 
     @never_compiled
     def begins() -> bool:
-        """False in validation loops, which run without gradients, and in a loader that another one reads from."""
+        """False in validation loops, and in a loader that another one reads from."""
         if flow.in_data or flow.in_backward or get_ident() != recorder.thread or not torch.is_grad_enabled():
             return False
         try:
+            if flow.forward is not None and flow.forward.is_evaluating():
+                return False
             return flow.data_begins()
         except Exception as error:
             flow.failed(error)

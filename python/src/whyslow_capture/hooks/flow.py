@@ -78,7 +78,7 @@ class Flow:
 
     def _arm(self) -> None:
         """Puts what finds copies and the call of the model in place, in steps that are recorded."""
-        if self.recorder.mark() < 0:
+        if not self.recorder.is_sampling:
             return
         started = perf_counter_ns()
         if self.copies is not None:

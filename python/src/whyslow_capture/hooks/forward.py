@@ -57,6 +57,7 @@ class ForwardEntry:
         self._handles: list[RemovableHandle] = []
         self._levels_left = MAX_LEVELS - 1
         self._missed = 0
+        self._trains_in_training_mode = False
 
     def look_for_models(self, optimizer: Any) -> None:
         """Whose parameters this optimizer has. Where it has copies of them (DeepSpeed): all that can be trained."""
@@ -97,23 +98,31 @@ class ForwardEntry:
                 self.disarm()
             elif threading.get_ident() == recorder.thread and torch.is_grad_enabled():
                 self._missed = 0
+                self._trains_in_training_mode = self._is_in_training_mode()
                 flow.forward_begins()
         except Exception as error:
             flow.failed(error)
 
+    def is_evaluating(self) -> bool:
+        """The models are in evaluation mode, and were not when they were trained."""
+        return self._trains_in_training_mode and not self._is_in_training_mode()
+
+    def _is_in_training_mode(self) -> bool:
+        return any(module.training for reference in self._candidates if (module := reference()) is not None)
+
     def missed(self) -> None:
         """A backward pass begins and hooks that were in place have not been called."""
-        if not self._handles or self._levels_left == 0:
+        if not self._handles:
             return
         self._missed += 1
         if self._missed < PATIENCE:
             return
         self._missed = 0
-        self._levels_left -= 1
         self.disarm()
-        if has_compiled():
-            self._candidates = []  # called within a compiled function: see above
+        if has_compiled() or self._levels_left == 0:
+            self._candidates = []  # perhaps called within a compiled function: see above
         else:
+            self._levels_left -= 1
             self._descend()
 
     def _descend(self) -> None:

@@ -81,7 +81,6 @@ def roots(modules: Iterable[Module], of: set[int] | None) -> list[Module]:
     """Modules in no other module, with a parameter among `of` (ids), or a trainable one when that is None."""
     modules = list(modules)
     inner = {id(child) for module in modules for child in children(module)}
-    # A replica that torch keeps of a module shares its parameters: the one that was made first comes first.
     return [
         module
         for module in modules

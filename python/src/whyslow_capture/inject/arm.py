@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 import multiprocessing
 import multiprocessing.util
+import os
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.utils.data import dataloader, get_worker_info
@@ -16,6 +17,9 @@ from ..hooks.dynamo import is_compiling, never_compiled, not_compiled
 from ..hooks.optimizer import OptimizerTarget, Recording
 from ..hooks.patches import Patches
 from ..trouble import Trouble
+
+if TYPE_CHECKING:
+    from ..session import Capture
 
 
 class Armed:
@@ -34,6 +38,11 @@ class Armed:
         self._put(torch.optim.Optimizer, "zero_grad", only_main=False)
         optimizer_hooks.attach(self)
 
+    def disarm(self) -> None:
+        self._waiting = False
+        self._patches.remove()
+        optimizer_hooks.detach(self)
+
     def _put(self, owner: Any, name: str, *, only_main: bool) -> None:
         original = getattr(owner, name)
 
@@ -51,7 +60,10 @@ class Armed:
     def optimizer_begins(self, optimizer: object) -> None:
         self.begin()
         successor: OptimizerTarget | None = optimizer_hooks.attached()
-        if successor not in (None, self) and successor.recorder.recording:
+        if successor is None or successor is self:
+            return
+        successor.sees_steps = True
+        if successor.recorder.recording:
             successor.optimizer_begins(optimizer)
 
     def optimizer_ends(self, optimizer: object) -> None:
@@ -65,10 +77,8 @@ class Armed:
         """This process trains, unless it loads data for one that does."""
         if not self._waiting or get_worker_info() is not None:
             return
-        self._waiting = False
         try:
-            self._patches.remove()
-            optimizer_hooks.detach(self)
+            self.disarm()
             begin_capture(self._trouble)
         except Exception as error:
             self.failed(error)
@@ -99,6 +109,29 @@ def begin_capture(trouble: Trouble) -> None:
     if multiprocessing.parent_process() is not None:
         # A child that multiprocessing has forked ends without atexit.
         multiprocessing.util.Finalize(None, capture.close, exitpriority=0)
+    if hasattr(os, "register_at_fork"):
+        forks = ForkWatch(capture)
+        os.register_at_fork(before=forks.before, after_in_child=forks.in_child)
+
+
+class ForkWatch:
+    """A process that has only read data so far may fork those that train. (Workers of a loader never begin.)"""
+
+    def __init__(self, capture: Capture) -> None:
+        self._capture = capture
+        self._pid = os.getpid()
+        self._has_not_trained = False
+
+    def before(self) -> None:
+        from ..of_process import active
+
+        is_first_step = self._capture.recorder.current_step == self._capture.config.resume_step
+        self._has_not_trained = is_first_step and active() is self._capture and os.getpid() == self._pid
+
+    def in_child(self) -> None:
+        if self._has_not_trained:
+            self._has_not_trained = False
+            arm_capture()
 
 
 def arm_capture() -> None:

@@ -3,8 +3,6 @@ Waits for the job to import torch, and then arms capture. Runs at the start of e
 which never import it: no imports here but what the interpreter itself has loaded.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 
@@ -23,8 +21,8 @@ class TorchFinder:
     """
 
     def find_spec(
-        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
+        self, name: str, path: "Sequence[str] | None" = None, target: "ModuleType | None" = None
+    ) -> "ModuleSpec | None":
         if name != "torch":
             return None
         for finder in sys.meta_path:
@@ -35,12 +33,12 @@ class TorchFinder:
                 return spec
         return None
 
-    def _arm_after(self, loader: Any) -> None:
+    def _arm_after(self, loader: "Any") -> None:
         execute = getattr(loader, "exec_module", None)
         if execute is None:
             return
 
-        def exec_module(module: ModuleType) -> None:
+        def exec_module(module: "ModuleType") -> None:
             del loader.exec_module
             execute(module)
             if self in sys.meta_path:

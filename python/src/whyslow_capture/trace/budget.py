@@ -5,12 +5,17 @@ The danger is not what is recorded but what torch makes of it when it stops: the
 at once, while the job waits. Measured on torch 2.13 (210,000 CPU events, bytes an event): 236 while recording, 1,080 to
 1,300 more at stop; with shapes 545 and 3,640; with everything on 542 and 4,360. A job that is fine while it records is
 killed at the end of the window. So the limit holds for what stopping now would take.
+
+How much is recorded torch does not tell; the growth of the process does, at the begin of a step. Within a step the
+job's own working memory is in it (activations of a CPU job, offloaded states): what that is was seen while warming up,
+and short steps are not judged before they end.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +33,8 @@ DISK_PER_RECORDED = 2.2
 FLOOR_SHARE, FLOOR_MOST = 0.05, 8192 * MB
 # The disk is left with this, or with 5 % if it is a small one.
 DISK_MARGIN = 64 * MB
+# Steps shorter than this are judged at their end, where the job's working memory is as it was.
+LONG_STEP_S = 2.0
 # A window that could take less than this would show next to nothing.
 LEAST_ALLOWANCE = 64 * MB
 
@@ -57,9 +64,11 @@ class WindowBudget:
         options: TraceConfig,
         folder: Path,
         sharers: int = 1,
-        own_memory: Callable[[], tuple[int, ...]] | None = None,
+        own_memory: Callable[[], int | None] | None = None,
         host_memory: Callable[[], HostMemory | None] | None = None,
         disk: Callable[[Path], tuple[int, int]] = free_disk,
+        now: Callable[[], float] = time.monotonic,
+        long_step_s: float = LONG_STEP_S,
     ) -> None:
         reader = MemoryReader()
         self._own = own_memory or reader.own
@@ -71,7 +80,12 @@ class WindowBudget:
         self._at_stop = GROWTH_AT_STOP_RICH if rich else GROWTH_AT_STOP
         self._budget = options.budget_mb * MB
         self._allowance = self._budget
-        self._before: tuple[int, ...] = ()
+        self._now, self._long_step_s = now, long_step_s
+        self._before: int | None = None
+        # Of this process, while nothing was recorded: the least and the most it had taken.
+        self._idle: tuple[int, int] | None = None
+        self._at_last_step = 0
+        self._step_began = 0.0
 
     def refuse(self) -> str | None:
         """Before a window: why there should be none. Otherwise it may take what the host can spare of the budget."""
@@ -94,19 +108,38 @@ class WindowBudget:
         self._allowance = int(min(self._allowance, spare_disk / writes))
         return None
 
+    def learn(self) -> None:
+        """While the profiler warms up: what the job takes by itself."""
+        now = self._own()
+        if now is not None:
+            least, most = self._idle or (now, now)
+            self._idle = (min(least, now), max(most, now))
+
     def begin(self) -> None:
         """Recording starts now."""
         self._before = self._own()
+        self._step_began = self._now()
+
+    def next_step(self) -> None:
+        """A recorded step ended and the next one begins."""
+        self._at_last_step = self._growth()
+        self._step_began = self._now()
 
     @property
     def recorded(self) -> int:
         """Bytes, as far as the process's growth tells."""
-        return max((now - before for now, before in zip(self._own(), self._before, strict=False)), default=0)
+        least, most = self._idle or (0, 0)
+        working_memory = most - least
+        return max(self._at_last_step, self._growth() - working_memory)
+
+    def _growth(self) -> int:
+        now = self._own()
+        return 0 if now is None or self._before is None else max(0, now - self._before)
 
     def look(self) -> Verdict | None:
-        recorded = self.recorded
-        needed = recorded * (1 + self._at_stop)
-        if needed > self._allowance:
+        is_long = self._now() - self._step_began >= self._long_step_s
+        recorded = self.recorded if is_long else self._at_last_step
+        if recorded * (1 + self._at_stop) > self._allowance:
             return Verdict(
                 f"this process grew by {_mb(recorded)} since the window opened; stopping takes about "
                 f"{self._at_stop} times that, and {_mb(self._allowance)} are allowed"
@@ -126,7 +159,7 @@ class WindowBudget:
     def refuse_export(self) -> str | None:
         """After the window: why its trace cannot be written."""
         free, _ = self._disk(self._folder)
-        guess = int(self.recorded / (1 + self._at_stop) * RAW_PER_RECORDED)
+        guess = int(self._growth() / (1 + self._at_stop) * RAW_PER_RECORDED)
         return (
             f"the disk of {self._folder} has {_mb(free)} left, the trace needs about {_mb(guess)}"
             if free < guess
@@ -144,13 +177,13 @@ class WindowBudget:
         return None
 
 
-def ranks_sharing_host(ranks: tuple[int, ...] | None) -> int:
-    """How many ranks may record on this host at the same time."""
+def ranks_sharing_host(recording: int) -> int:
+    """How many of the `recording` ranks may be on this host."""
     try:
         local = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
     except ValueError:
         local = 1
-    return local if ranks is None else max(1, min(local, len(ranks)))
+    return max(1, min(local, recording))
 
 
 def _floor(host: HostMemory) -> int:

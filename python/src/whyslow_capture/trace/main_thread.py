@@ -10,6 +10,8 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 
+from ..hooks.dynamo import never_compiled
+
 
 class _Action:
     """
@@ -22,6 +24,8 @@ class _Action:
         self._action = action
         self.is_queued = False
 
+    # The main thread may be in a compiled region: its compiler must not take this for part of the model.
+    @never_compiled
     def __bool__(self) -> bool:
         self.is_queued = False
         self._action()

@@ -38,12 +38,20 @@ class HeapReader:
         with suppress(AttributeError, OSError):  # another C library, or an old one
             self._ask = ctypes.CDLL(None).mallinfo2
             self._ask.restype = _MallocInfo
-        self._last: int | None = None
+        self._last = 0
         self._next_at = 0.0
+        # With another allocator in its place (jemalloc, tcmalloc) it counts nothing.
+        before = self.in_use()
+        probe = ctypes.create_string_buffer(1 << 20)
+        self._next_at = 0.0
+        after = self.in_use()
+        self.is_in_charge = before is not None and after is not None and after - before >= len(probe)
 
     def in_use(self) -> int | None:
+        if self._ask is None:
+            return None
         begin = time.monotonic()
-        if self._ask is not None and begin >= self._next_at:
+        if begin >= self._next_at:
             info = self._ask()
             self._last = info.uordblks + info.hblkhd
             end = time.monotonic()
@@ -60,18 +68,19 @@ class MemoryReader:
         self._groups: list[tuple[Path, bool]] | None = None
         self._heap = HeapReader()
 
-    def own(self) -> tuple[int, ...]:
+    def own(self) -> int | None:
         """
-        What this process alone holds, in up to two ways: resident, without files and shared memory, which come and go
-        with the data; and in use according to the C library, since what it had free does not show as resident.
+        What this process has taken: in use according to the C library, since what goes into memory that it had free
+        does not show as resident; otherwise resident, without files and shared memory, which come and go with the data.
         """
+        return self._heap.in_use() if self._heap.is_in_charge else self.resident()
+
+    def resident(self) -> int | None:
         try:
             _, resident, shared = (self._proc / "self/statm").read_text().split()[:3]
         except (OSError, ValueError):
-            return ()
-        held = (int(resident) - int(shared)) * self._page
-        heap = self._heap.in_use()
-        return (held,) if heap is None else (held, heap)
+            return None
+        return (int(resident) - int(shared)) * self._page
 
     def host(self) -> HostMemory | None:
         """The tightest of the machine and all control groups this process is in."""

@@ -141,10 +141,13 @@ def boundary_is_safe() -> bool:
     """
     Whether the profiler may be started or stopped here. Within a backward pass it may not: autograd puts its own
     thread state back afterwards, profiler included. While CUDA records a graph it may not: stopping waits for the
-    device, which spoils the graph.
+    device, which spoils the graph. In a compiled region dynamo would look at our code as if it were the model's.
     """
     in_backward = getattr(torch._C, "_current_graph_task_id", None)
     if in_backward is not None and in_backward() != -1:
+        return False
+    compiler = getattr(torch._C._dynamo.eval_frame, "get_eval_frame_callback", None)
+    if compiler is not None and callable(compiler()):
         return False
     if torch.cuda.is_available() and torch.cuda.is_initialized():
         return not torch.cuda.is_current_stream_capturing()

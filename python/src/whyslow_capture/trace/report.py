@@ -51,7 +51,8 @@ class WindowReport:
 class WindowReports:
     def __init__(self, on_end: Callable[[WindowReport], None]) -> None:
         self._on_end = on_end
-        self._lock = threading.Lock()
+        # The thread that holds it may be interrupted by the end of a window, which reports as well.
+        self._lock = threading.RLock()
         self._newest: list[WindowReport] = []
         self._counts: dict[str, int] = {}
         self._seconds = 0.0

@@ -92,9 +92,11 @@ class Requests:
     def answer(
         self, ask_id: str, status: str, message: str, path: str | None = None, steps: tuple[int, int] | None = None
     ) -> None:
-        """`status`: done, cut, missed or failed. Written by the thread here, not by the caller's."""
+        """
+        `status`: done, cut, missed or failed. Written when the thread next looks: the caller may have been interrupted
+        anywhere, so there is no lock in here.
+        """
         self._outbox.append((ask_id, status, message, path, steps))
-        self._wake.set()
 
     def _run(self) -> None:
         if self._at_start is not None:
@@ -126,7 +128,8 @@ class Requests:
             # Of a run that ended: its steps are not ours.
             self._refuse(plan.id, "missed", "the job was started anew")
             return
-        self._accept(WindowPlan(TRAIN_OVERALL, plan.first_step, plan.steps, self._warmup, plan.id))
+        recording = len(plan.ranks) if isinstance(plan.ranks, tuple) else self._world
+        self._accept(WindowPlan(TRAIN_OVERALL, plan.first_step, plan.steps, self._warmup, plan.id, recording))
 
     def _lead(self, waiting: list[str], step: int | None) -> None:
         if self._want_steps is not None:

@@ -26,6 +26,7 @@ class ProfilerUse:
 
     def __init__(self) -> None:
         self._calling: int | None = None
+        self._deciding = threading.RLock()
         self._is_installed = False
         # A profiler of the job is warming up or recording.
         self.is_used_by_job = False
@@ -47,10 +48,11 @@ class ProfilerUse:
 
     def claim(self, give_way: Callable[[], None]) -> bool:
         """For a window; False when somebody has the profiler, be it the job or another window."""
-        if self.is_taken:
-            return False
-        self._give_way = give_way
-        return True
+        with self._deciding:
+            if self.is_taken:
+                return False
+            self._give_way = give_way
+            return True
 
     def release(self) -> None:
         self._give_way = None
@@ -86,8 +88,9 @@ class ProfilerUse:
         return call
 
     def _job_starts(self) -> None:
-        give_way, self._give_way = self._give_way, None
-        self.is_used_by_job = True
+        with self._deciding:
+            give_way, self._give_way = self._give_way, None
+            self.is_used_by_job = True
         if give_way is not None:
             give_way()
 

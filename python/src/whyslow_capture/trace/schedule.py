@@ -18,6 +18,8 @@ class WindowPlan:
     warmup: int
     # Of the request that asked for it, if it is not one of the schedule.
     request: str | None = None
+    # How many ranks record it; 0: those that are configured.
+    recording_ranks: int = 0
 
     @property
     def warm_from(self) -> int:

@@ -11,6 +11,7 @@ from .. import layout
 from ..config import CaptureConfig
 from ..trouble import Trouble, describe
 from .budget import WindowBudget, ranks_sharing_host
+from .delivery import Delivery
 from .export import clean_stale
 from .keeper import WindowKeeper
 from .places import CapturePlaces, Places
@@ -42,7 +43,7 @@ class TraceTier:
         current_step: Callable[[], int | None] | None = None,
         places: Places | None = None,
         on_demand: bool = True,
-        new_budget: Callable[[Path], WindowBudget] | None = None,
+        new_budget: Callable[[Path, WindowPlan], WindowBudget] | None = None,
         poll_s: float | None = None,
     ) -> None:
         """
@@ -64,15 +65,10 @@ class TraceTier:
         self._callbacks: dict[str, Callable[[], None]] = {}
         self._inbox: deque[WindowPlan] = deque()
         self._places = places or CapturePlaces(out, rank, coordinates, f".{self._options.format}")
-        sharers = ranks_sharing_host(self._options.ranks)
+        budget_for = new_budget or self._new_budget
+        self._delivery = Delivery(trouble, self._places.path, budget_for, self._options.budget_mb // 2, self._on_end)
         self._keeper = WindowKeeper(
-            self._options,
-            trouble,
-            place=self._places.path,
-            about=self._about,
-            set_watch=recorder_watch_setter,
-            new_budget=new_budget or (lambda folder: WindowBudget(self._options, folder, sharers)),
-            on_end=self._on_end,
+            self._options, trouble, self._delivery, self._about, recorder_watch_setter, budget_for
         )
         PROFILER_USE.install()
         self._requests: Requests | None = None
@@ -122,7 +118,8 @@ class TraceTier:
             return
         self._turn_off()
         with self._trouble.guard("trace_close", "ending the trace tier"):
-            self._keeper.close(timeout)
+            self._keeper.close()
+            self._delivery.exporter.close(timeout)
         if self._requests is not None:
             with self._trouble.guard("trace_close", "ending the trace tier"):
                 for plan in (*self._overall.drop_all(), *self._inbox):
@@ -130,7 +127,7 @@ class TraceTier:
                 self._requests.close(2.0)
 
     def summary(self) -> dict[str, object]:
-        return self._keeper.reports.summary()
+        return self._delivery.reports.summary()
 
     def after_fork_in_child(self) -> None:
         self._keeper.forget_in_child()
@@ -217,6 +214,10 @@ class TraceTier:
         self._is_off = True
         for track in (self._overall, *self._tracks.values()):
             self._set_quiet(track, 0)
+
+    def _new_budget(self, folder: Path, plan: WindowPlan) -> WindowBudget:
+        configured = self._world if self._options.ranks is None else len(self._options.ranks)
+        return WindowBudget(self._options, folder, ranks_sharing_host(plan.recording_ranks or configured))
 
     # -- on demand ---------------------------------------------------------------------------------------------------
 

@@ -10,6 +10,8 @@ from ..trouble import Trouble
 from .budget import Verdict, WindowBudget
 
 POLL_S = 0.2
+# Warm-up is often a single step, the most of which is to be seen.
+LEARN_FASTER = 10
 # The next boundary of a step or phase is the better place to stop; so long it is waited for.
 PATIENCE_S = 1.0
 
@@ -17,7 +19,7 @@ PATIENCE_S = 1.0
 class Watchdog:
     """
     `on_verdict` is called once, in this thread, when the window must end; `interrupt` again and again after that, when
-    no boundary came by, until `stop`.
+    no boundary came by, until `stop`. Before `judge` it only gets to know what the job takes without us.
     """
 
     def __init__(
@@ -33,10 +35,15 @@ class Watchdog:
         self._on_verdict, self._interrupt = on_verdict, interrupt
         self._poll_s, self._patience_s = poll_s, patience_s
         self._is_over = threading.Event()
+        self._judges = False
         self._thread = threading.Thread(target=self._run, name="whyslow-watch", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
+
+    def judge(self) -> None:
+        """Recording has begun."""
+        self._judges = True
 
     def stop(self) -> None:
         self._is_over.set()
@@ -54,7 +61,10 @@ class Watchdog:
                     self._interrupt()
 
     def _wait_for_verdict(self) -> Verdict | None:
-        while not self._is_over.wait(self._poll_s):
+        while not self._is_over.wait(self._poll_s if self._judges else self._poll_s / LEARN_FASTER):
+            if not self._judges:
+                self._budget.learn()
+                continue
             verdict = self._budget.look()
             if verdict is not None:
                 return verdict

@@ -11,6 +11,7 @@ from torch.autograd.profiler import record_function
 
 from ..config import TraceConfig
 from .profiler import LostRecordingError, WindowProfiler
+from .rivals import torch_profiler_enabled
 from .schedule import WindowPlan
 
 
@@ -71,7 +72,9 @@ class Window:
                 raise LostRecordingError("the job's own profiler has taken over")
             was, self.state = self.state, State.STOPPED
         if was is State.WARMING:
-            self._live.start()  # what is only prepared cannot be stopped
+            # What is only prepared cannot be stopped; what Ctrl-C interrupted in starting may be on.
+            if not torch_profiler_enabled():
+                self._live.start()
         elif was is State.RECORDING:
             if self.cut is not None:
                 self._live.describe("whyslow_cut", json.dumps(self.cut))

@@ -1,0 +1,124 @@
+"""From a stopped window to a trace: what the job waits for here, and what the exporter does afterwards."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from ..trouble import Trouble, describe
+from .budget import MB, WindowBudget
+from .export import Compression, Exporter, partial_path
+from .profiler import clean_after_save
+from .report import WindowReport, WindowReports
+from .rivals import PROFILER_USE
+from .schedule import WindowPlan
+from .window import State, Window
+
+
+class Delivery:
+    def __init__(
+        self,
+        trouble: Trouble,
+        place: Callable[[WindowPlan], Path],
+        new_budget: Callable[[Path, WindowPlan], WindowBudget],
+        most_pending: int,
+        on_end: Callable[[WindowReport], None],
+    ) -> None:
+        """`most_pending`: MB of raw traces that may wait to be compressed when another window opens."""
+        self._trouble, self._place, self._new_budget = trouble, place, new_budget
+        self._most_pending = most_pending
+        self.reports = WindowReports(on_end)
+        self.exporter = Exporter(trouble)
+
+    def prepare(self, plan: WindowPlan) -> Path | None:
+        """Where the trace will go; None, said and reported, when there can be no window."""
+        target = self._place(plan)
+        refusal = self._refusal(plan, target)
+        if refusal is None:
+            return target
+        self.refuse(plan, *refusal)
+        return None
+
+    def refuse(self, plan: WindowPlan, code: str, reason: str) -> None:
+        self._trouble.warn(code, f"no profiler window over steps {plan.first} to {plan.end - 1}: {reason}")
+        self.report_failure(plan, None, reason)
+
+    def report_failure(self, plan: WindowPlan, last_step: int | None, reason: str) -> None:
+        report = WindowReport(plan, None, last_step, None)
+        report.fail(reason)
+        self.reports.add(report)
+        self.reports.end(report)
+
+    def finish(self, window: Window, target: Path, budget: WindowBudget | None) -> None:
+        """Stops it and writes its JSON, which the job waits for. Passes on only what ends the job, such as Ctrl-C."""
+        raw = partial_path(target, ".json")
+        report = WindowReport(window.plan, str(target), window.last_step, window.cut)
+        is_handed_over = False
+        try:
+            is_handed_over = self._write(window, target, raw, budget, report)
+        except Exception as error:
+            self._trouble.warn("trace_export", f"writing a trace to {target} failed: {describe(error)}")
+            report.fail(describe(error))
+        finally:
+            if not is_handed_over:
+                window.release()
+                clean_after_save(str(raw))
+                with suppress(OSError):
+                    target.parent.rmdir()  # goes only if it is empty: then this window made it
+                report.seconds = dict(window.seconds)
+                self.reports.add(report)
+                self.reports.end(report)
+
+    def _write(
+        self, window: Window, target: Path, raw: Path, budget: WindowBudget | None, report: WindowReport
+    ) -> bool:
+        was_recording = window.state is State.RECORDING
+        window.stop()
+        if not was_recording:
+            report.miss(window.cut or "its steps never came")
+            return False
+        refusal = None if budget is None else budget.refuse_export()
+        if refusal is not None:
+            self._trouble.warn("trace_disk", f"a trace was given up: {refusal}")
+            report.fail(refusal)
+            return False
+        raw.parent.mkdir(parents=True, exist_ok=True)
+        report.raw_bytes = window.save(str(raw))
+        window.release()
+        report.seconds = dict(window.seconds)
+        self._hand_over(raw, target, report)
+        return True
+
+    def _hand_over(self, raw: Path, target: Path, report: WindowReport) -> None:
+        def on_end(size: int, problem: str | None) -> None:
+            report.bytes = size
+            if problem is None:
+                report.succeed()
+            else:
+                report.fail(problem)
+            self.reports.end(report)
+
+        self.reports.add(report)
+        name = target.name
+        archived_as = name.removesuffix(".tar.gz") + ".json" if name.endswith(".tar.gz") else None
+        self.exporter.submit(Compression(raw, report.raw_bytes, target, archived_as, on_end))
+
+    def _refusal(self, plan: WindowPlan, target: Path) -> tuple[str, str] | None:
+        """(code, reason) why no window can be opened now."""
+        if PROFILER_USE.is_taken:
+            return "trace_rival", "the job uses torch's profiler itself, and there is only one"
+        pending = self.exporter.pending_bytes // MB
+        if pending > self._most_pending:
+            return "trace_pending", f"{pending} MB of earlier traces are still being compressed"
+        refusal = self._new_budget(target.parent, plan).refuse()
+        if refusal is not None:
+            return "trace_budget", refusal
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            return "trace_folder", describe(error)
+        if not os.access(target.parent, os.W_OK):
+            return "trace_folder", f"{target.parent} cannot be written to"
+        return None

@@ -1,0 +1,119 @@
+"""Optimizers: what is theirs, and where steps end."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from hooked import Job, batches, capturing, duration, names, phases, steps_of
+from torch.utils.data import DataLoader
+
+PLAIN = [("data_wait", 0), ("forward", 0), ("backward", 0), ("optimizer", 0)]
+
+
+def test_an_optimizer_that_fails_leaves_the_next_step_whole(tmp_path: Path) -> None:
+    job = Job()
+    steps = job.optimizer.register_step_pre_hook
+
+    def refuse(*_: object) -> None:
+        raise ValueError("no step")
+
+    with capturing(tmp_path):
+        for index, x in enumerate(DataLoader(batches(5), batch_size=None)):
+            if index == 3:
+                handle = steps(refuse)
+                job.backward(x)
+                with pytest.raises(ValueError, match="no step"):
+                    job.optimizer.step()
+                handle.remove()
+                time.sleep(0.05)
+            job.step(x)
+    assert steps_of(tmp_path) == [0, 1, 2, 3, 4]
+    assert duration(tmp_path, 3, "optimizer") < 50
+
+
+def test_steps_of_the_job_win(tmp_path: Path) -> None:
+    job = Job()
+    with capturing(tmp_path, steps="manual") as capture:
+        for x in batches(4):
+            job.step(x)
+            job.step(x)
+            capture.step()
+    assert steps_of(tmp_path) == [0, 1, 2, 3]
+    assert names(tmp_path, 3) == ["forward", "backward", "optimizer"] * 2
+
+
+def test_two_optimizers_in_turn(tmp_path: Path) -> None:
+    one, other = Job(), Job()
+    with capturing(tmp_path):
+        for x in DataLoader(batches(5), batch_size=None):
+            one.step(x)
+            other.step(x)
+    assert steps_of(tmp_path) == [0, 1, 2, 3, 4]
+    part = [("forward", 0), ("backward", 0), ("optimizer", 0), ("forward", 1), ("backward", 1), ("optimizer", 1)]
+    assert phases(tmp_path, 3) == [("data_wait", 0), *part]
+
+
+def test_a_closure_is_not_the_optimizer(tmp_path: Path) -> None:
+    job = Job()
+    with capturing(tmp_path):
+        for x in DataLoader(batches(5), batch_size=None):
+
+            def closure(x: torch.Tensor = x) -> torch.Tensor:
+                job.optimizer.zero_grad()
+                time.sleep(0.05)
+                loss = job.model(x).mean()
+                loss.backward()
+                return loss
+
+            job.optimizer.step(closure)
+    assert phases(tmp_path, 4) == PLAIN
+    assert duration(tmp_path, 4, "optimizer") < 50
+
+
+def test_lbfgs_ends_one_step_a_call(tmp_path: Path) -> None:
+    job = Job()
+    optimizer = torch.optim.LBFGS(job.model.parameters(), max_iter=3)
+    with capturing(tmp_path):
+        for x in batches(4):
+
+            def closure(x: torch.Tensor = x) -> torch.Tensor:
+                optimizer.zero_grad()
+                loss = job.model(x).pow(2).mean()
+                loss.backward()
+                return loss
+
+            optimizer.step(closure)
+    assert steps_of(tmp_path) == [0, 1, 2, 3]
+
+
+def test_optimizers_inside_backward_end_the_step_with_it(tmp_path: Path) -> None:
+    job = Job()
+    each = {p: torch.optim.SGD([p], lr=0.01) for p in job.model.parameters()}
+
+    def apply(parameter: torch.Tensor) -> None:
+        each[parameter].step()
+        each[parameter].zero_grad()
+
+    for p in each:
+        p.register_post_accumulate_grad_hook(apply)
+    with capturing(tmp_path):
+        for x in DataLoader(batches(5), batch_size=None):
+            job.backward(x)
+    assert steps_of(tmp_path) == [0, 1, 2, 3, 4]
+    assert phases(tmp_path, 4) == [("data_wait", 0), ("forward", 0), ("backward", 0)]
+
+
+def test_a_step_that_amp_skips_merges_with_the_next(tmp_path: Path) -> None:
+    job = Job()
+    with capturing(tmp_path):
+        for index, x in enumerate(DataLoader(batches(6), batch_size=None)):
+            if index == 3:
+                job.backward(x)
+                job.optimizer.zero_grad()
+            else:
+                job.step(x)
+    assert steps_of(tmp_path) == [0, 1, 2, 3, 4]
+    assert [name for name, _ in phases(tmp_path, 3)].count("backward") == 2

@@ -1,0 +1,222 @@
+"""When an armed process begins to capture, in this process."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from hooked import Job, batches, names, phases, steps_of
+from torch.optim.optimizer import _global_optimizer_post_hooks, _global_optimizer_pre_hooks
+from torch.utils.data import DataLoader
+from torch.utils.data import dataloader as torch_dataloader
+
+import whyslow_capture
+from whyslow_capture import layout, process
+from whyslow_capture.inject.arm import Armed
+from whyslow_capture.of_process import active
+
+Settings = Callable[..., Path]
+
+
+@pytest.fixture
+def out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("WHYSLOW_OUT", str(tmp_path / "out"))
+    monkeypatch.setenv("WHYSLOW_RECORD_EVERY_N_STEPS", "1")
+    monkeypatch.setenv("WHYSLOW_MAX_OVERHEAD", "1")
+    return tmp_path / "out"
+
+
+@pytest.fixture
+def armed(out: Path) -> Iterator[Armed]:
+    now = Armed()
+    now.arm()
+    yield now
+    now.disarm()
+    close()
+
+
+def close() -> None:
+    capture = active()
+    if capture is not None:
+        capture.close()
+
+
+def test_from_the_first_batch(armed: Armed, out: Path) -> None:
+    job = Job()
+    for x in DataLoader(batches(3), batch_size=None):
+        job.step(x)
+    close()
+    assert steps_of(out) == [0, 1, 2]
+    assert names(out, 0) == ["data_wait", "data_wait", "forward", "backward", "optimizer"]
+
+
+def test_from_the_first_zero_grad(armed: Armed, out: Path) -> None:
+    job = Job()
+    for x in batches(3):
+        job.optimizer.zero_grad()
+        job.backward(x)
+        job.optimizer.step()
+    close()
+    assert steps_of(out) == [0, 1, 2]
+    assert names(out, 0) == ["backward", "optimizer"]
+
+
+def test_from_the_first_optimizer_step(armed: Armed, out: Path) -> None:
+    """Within torch's own walk over its hooks: none may come or go there."""
+    job = Job()
+    for x in batches(3):
+        job.step(x)
+    close()
+    assert steps_of(out) == [0, 1, 2]
+    assert names(out, 0) == ["optimizer"]
+    assert phases(out, 2) == [("forward", 0), ("backward", 0), ("optimizer", 0)]
+
+
+def test_nothing_is_left_behind(out: Path) -> None:
+    def now() -> list[object]:
+        return [
+            torch_dataloader._BaseDataLoaderIter.__next__,
+            torch_dataloader.DataLoader.__iter__,
+            torch.optim.Optimizer.zero_grad,
+            dict(_global_optimizer_pre_hooks),
+            dict(_global_optimizer_post_hooks),
+        ]
+
+    before = now()
+    Armed().arm()
+    assert now() != before
+    for x in DataLoader(batches(3), batch_size=None):
+        Job().step(x)
+    close()
+    assert now() == before
+
+
+def test_until_then_there_is_nothing(armed: Armed, out: Path) -> None:
+    threads = threading.active_count()
+    Job().model(batches(1)[0]).mean().backward()
+    assert active() is None
+    assert threading.active_count() == threads
+    assert not out.exists()
+
+
+def test_evaluation_writes_nothing(armed: Armed, out: Path) -> None:
+    model = Job().model
+    for x in DataLoader(batches(100), batch_size=None):
+        model(x)
+    close()
+    assert not out.exists()
+
+
+def test_a_worker_never_begins(armed: Armed, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("whyslow_capture.inject.arm.get_worker_info", lambda: object())
+    job = Job()
+    for x in DataLoader(batches(3), batch_size=None):
+        job.step(x)
+    assert active() is None
+
+
+@pytest.mark.parametrize("trained", [False, True])
+def test_a_process_that_has_only_read_data_may_fork_the_training(armed: Armed, out: Path, trained: bool) -> None:
+    job = Job()
+    for x in DataLoader(batches(3), batch_size=None):
+        if trained:
+            job.step(x)
+    child = os.fork()
+    if child == 0:
+        os.environ["RANK"] = "1"
+        for x in batches(3):
+            job.step(x)
+        close()
+        os._exit(0)
+    os.waitpid(child, 0)
+    close()
+    assert layout.events_file(out, 0).exists() == trained
+    assert layout.events_file(out, 1).exists() != trained
+
+
+def in_thread(work: Callable[[], None]) -> None:
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+
+
+def test_a_thread_that_reads_ahead_is_not_the_training(armed: Armed, out: Path) -> None:
+    job, ahead = Job(), list[torch.Tensor]()
+    in_thread(lambda: ahead.extend(DataLoader(batches(5), batch_size=None)))
+    assert active() is None
+    # Training on another thread than the main one, as Ray has it.
+    in_thread(lambda: [job.step(x) for x in ahead] and None)
+    close()
+    assert steps_of(out) == [0, 1, 2, 3, 4]
+    assert names(out, 4) == ["forward", "backward", "optimizer"]
+
+
+def test_a_job_with_a_capture_of_its_own_keeps_it(armed: Armed, out: Path, tmp_path: Path) -> None:
+    job = Job()
+    with whyslow_capture.capture(tmp_path / "own") as capture:
+        for x in DataLoader(batches(3), batch_size=None):
+            job.step(x)
+            job.step(x)
+            capture.step()
+    for x in DataLoader(batches(3), batch_size=None):
+        job.step(x)  # the job has ended its capture: ours does not begin
+    assert active() is None
+    assert not out.exists()
+    assert steps_of(tmp_path / "own") == [0, 1, 2]
+    assert names(tmp_path / "own", 2).count("optimizer") == 2
+
+
+def test_its_steps_count_from_when_it_joins(armed: Armed, out: Path, tmp_path: Path) -> None:
+    job = Job()
+    for x in batches(2):
+        job.step(x)
+    with whyslow_capture.capture(tmp_path / "own") as capture:
+        for x in batches(3):
+            job.step(x)
+            job.step(x)
+            capture.step()
+    close()
+    assert not (tmp_path / "own").exists()
+    # Two by the optimizer, then three of the job's own.
+    assert steps_of(out) == [0, 1, 2, 3, 4]
+    assert names(out, 4).count("optimizer") == 2
+
+
+def test_settings_come_from_the_environment(
+    armed: Armed, out: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = {"RECORD_EVERY_N_STEPS": "7", "START_STEP": "3", "FLUSH_EVERY_N_STEPS": "often"}
+    for name, value in settings.items():
+        monkeypatch.setenv(f"WHYSLOW_{name}", value)
+    job = Job()
+    for x in batches(30):
+        job.step(x)
+    close()
+    assert steps_of(out) == [3, 10, 17, 24]
+    assert capsys.readouterr().err.splitlines() == [
+        "whyslow_capture: WHYSLOW_FLUSH_EVERY_N_STEPS='often': allowed is a whole number from 1 on; ignored"
+    ]
+
+
+def test_capture_can_be_off(armed: Armed, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WHYSLOW_ENABLED", "0")
+    Job().step(batches(1)[0])
+    assert active() is None
+
+
+def test_trouble_of_ours_never_reaches_the_job(
+    armed: Armed, out: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail() -> int:
+        raise RuntimeError("ours")
+
+    monkeypatch.setattr(process, "rank", fail)
+    job = Job()
+    losses = [job.step(x) for x in DataLoader(batches(3), batch_size=None)]
+    other = Job()
+    assert losses == [other.step(x) for x in batches(3)]
+    assert capsys.readouterr().err.count("\n") == 1
