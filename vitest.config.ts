@@ -1,11 +1,34 @@
 import { defineConfig } from 'vitest/config';
 import { SummaryReporter } from './test/helpers/summary-reporter.js';
 
+/** Real training jobs whose timing is judged: they run after everything else, one at a time. */
+const JOBS = ['test/e2e/run-jobs.test.ts', 'test/e2e/capture-job.test.ts'];
+
 export default defineConfig({
   test: {
-    include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     reporters: ['default', new SummaryReporter()],
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'tests',
+          include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+          exclude: JOBS,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'jobs',
+          include: JOBS,
+          maxWorkers: 1,
+          sequence: { groupOrder: 1 },
+          testTimeout: 180_000,
+        },
+      },
+    ],
   },
 });

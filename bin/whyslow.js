@@ -8,6 +8,7 @@ if (major < 20 || (major === 20 && minor < 19)) {
   console.error(`whyslow needs Node 20.19 or newer; this is ${process.versions.node}.`);
   process.exit(2);
 }
+const chosenByUser = process.env.UV_THREADPOOL_SIZE !== undefined;
 process.env.UV_THREADPOOL_SIZE ??= String(Math.max(4, availableParallelism()));
 
 import('../dist/cli.js')
@@ -17,5 +18,7 @@ import('../dist/cli.js')
     process.exit(2);
   })
   .then(async ({ main }) => {
+    // Loading has used the pool, so its size is fixed; `whyslow run` gives this environment to the job.
+    if (!chosenByUser) delete process.env.UV_THREADPOOL_SIZE;
     process.exitCode = await main(process.argv.slice(2));
   });

@@ -5,15 +5,21 @@ import { fileURLToPath } from 'node:url';
 
 export const root = new URL('../', import.meta.url);
 
-/** Runs a program in the repository's root and ends the script when it fails. */
-export function run(program, args, options = {}) {
+/** Runs a program in the repository's root; returns its exit status. */
+export function tryRun(program, args, options = {}) {
   const { status, error } = spawnSync(program, args, {
     cwd: fileURLToPath(root),
     stdio: 'inherit',
     ...options,
   });
   if (error) throw error;
-  if (status !== 0) process.exit(status ?? 1);
+  return status ?? 1;
+}
+
+/** The same, and ends the script when it fails. */
+export function run(program, args, options = {}) {
+  const status = tryRun(program, args, options);
+  if (status !== 0) process.exit(status);
 }
 
 /** Installs the dependencies unless they are there and newer than the lock file. */

@@ -1,12 +1,45 @@
-// `npm test`: format, lint, types, build, then all tests. Works on a fresh clone.
-import { ensureInstalled, run } from './lib.mjs';
+// `npm test`: format, lint, types, build, then all tests, of TypeScript and Python. Works on a fresh clone. Arguments go to
+// vitest, and then only its tests run: `npm test -- src/rules`.
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { ensureInstalled, root, run, tryRun } from './lib.mjs';
+import { checkPython, ensurePython, testPython } from './python.mjs';
+
+const chosen = process.argv.slice(2);
+/** Both test programs add a line with their counts. */
+const counts = new URL('.build/test-counts.jsonl', root);
 
 ensureInstalled();
-const step = (title, program, args) => {
-  console.log(`\n== ${title}`);
-  run(program, args);
-};
-step('format and lint (biome)', 'node', ['node_modules/@biomejs/biome/bin/biome', 'check', '.']);
-step('types (tsc)', 'node', ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.json']);
-step('build', 'node', ['scripts/build.mjs']);
-step('tests (vitest)', 'node', ['node_modules/vitest/vitest.mjs', 'run', ...process.argv.slice(2)]);
+const title = (text) => console.log(`\n== ${text}`);
+title('format and lint (biome)');
+run('node', ['node_modules/@biomejs/biome/bin/biome', 'check', '.']);
+title('types (tsc)');
+run('node', ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.json']);
+title('build');
+run('node', ['scripts/build.mjs']);
+
+const withPython = ensurePython() && chosen.length === 0;
+if (withPython) {
+  title('format, lint, types of python/ (ruff, mypy)');
+  checkPython();
+}
+mkdirSync(new URL('.', counts), { recursive: true });
+rmSync(counts, { force: true });
+const env = { ...process.env, TEST_COUNTS: fileURLToPath(counts) };
+// Both run in any case: one failure should not hide another.
+const statuses = [];
+if (withPython) {
+  title('tests of python/ (pytest)');
+  statuses.push(testPython([], env));
+}
+title('tests (vitest)');
+statuses.push(tryRun('node', ['node_modules/vitest/vitest.mjs', 'run', ...chosen], { env }));
+
+const text = existsSync(counts) ? readFileSync(counts, 'utf8') : '';
+const lines = text
+  .split('\n')
+  .filter(Boolean)
+  .map((line) => JSON.parse(line));
+const sum = (name) => lines.reduce((total, line) => total + line[name], 0);
+console.log(`\nall tests: ${sum('passed')} passed, ${sum('failed')} failed, ${sum('skipped')} skipped`);
+process.exit(statuses.find((status) => status !== 0) ?? 0);

@@ -2,12 +2,23 @@
 export { InputError } from './base/input-error.js';
 export type { Position, Problem } from './base/problem.js';
 export { readEvents } from './ingest/read-events.js';
-export { type ReadRunOptions, type Run, type RunLog, type RunTrace, readRun } from './ingest/run.js';
+export {
+  type ReadRunOptions,
+  type Run,
+  type RunLog,
+  type RunManifestFile,
+  type RunTelemetry,
+  type RunTrace,
+  readRun,
+} from './ingest/run.js';
 export type { CallTree } from './model/call-tree.js';
 export { Category, isGpuWork } from './model/category.js';
 export type { EventLog, EventLogHeader, EventLogRun } from './model/event-log.js';
+export type { GpuIdentity } from './model/gpu-identity.js';
 export type { GpuLinks } from './model/gpu-links.js';
+export type { ClockAnchor, Manifest, MeshAxis, RankManifest, RunManifest } from './model/manifest.js';
 export type { HostStep } from './model/steps.js';
 export { StringTable } from './model/string-table.js';
+export type { GpuTelemetry, TelemetryField } from './model/telemetry.js';
 export { Trace } from './model/trace.js';
 export * from './model/trace-data.js';

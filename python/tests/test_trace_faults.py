@@ -353,14 +353,14 @@ def test_the_job_profiles_another_thread(tmp_path: Path) -> None:
     # Ours cannot be ended (its thread waits for theirs): it is given up, and nothing crashes.
     from whyslow_capture.trace import keeper
     keeper.GIVE_WAY_S = 0.5
-    tier = make_tier(out, trouble, period=4, active=1)
+    tier = make_tier(out, trouble, period=4, active=1, tier={"on_demand": True})
     train(tier, range(4))
     thread = threading.Thread(target=lambda: time.sleep(0.5) or elsewhere())
     thread.start()
     thread.join()
     train(tier, range(4, 20))
     tier.close()
-    print(tier.summary()["counts"])
+    print(tier.summary()["counts"], [t.name for t in threading.enumerate() if t.name.startswith("whyslow")])
     from whyslow_capture.trace.memory import MemoryReader
     before = MemoryReader().own()
     work(30_000)
@@ -373,7 +373,7 @@ def test_the_job_profiles_another_thread(tmp_path: Path) -> None:
         "False",
         "[[3], [7]] {'cut': 1, 'done': 1}",
         "theirs: 9",
-        "{'failed': 1}",
+        "{'failed': 1} []",
         "recorded on: False",
     ]
 

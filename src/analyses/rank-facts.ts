@@ -9,13 +9,16 @@ import { buildHostTree } from './detail/host-tree.js';
 import { type InputFacts, inputFacts } from './detail/input-facts.js';
 import { type OperatorTotal, totalOperators } from './detail/operators.js';
 import { findSilences, operatorSpans, type Silences } from './detail/silences.js';
+import type { PhaseKnowledge } from './events/event-facts.js';
 import { type GpuUnions, gpuUnions } from './gpu-unions.js';
 import { classifyNames } from './kernels/classify.js';
 import type { KernelKind } from './kernels/kernel-kind.js';
 import { buildKernelTable, type KernelTotal } from './kernels/kernel-table.js';
+import { cutTimeline, type RankTimeline } from './paths/timeline.js';
 import { buildPlan } from './replay/build-plan.js';
 import type { Plan } from './replay/plan.js';
 import {
+  type Accounting,
   accountHostTime,
   accountParts,
   accountTime,
@@ -33,6 +36,8 @@ import { WorkSort, workSorts } from './timeline/work-sorts.js';
 export interface RankFacts {
   /** An events log knows phases only: no kernels, no detail. */
   readonly source: 'trace' | 'events';
+  /** What the phases of an events log can tell; null for a trace. */
+  readonly phases: PhaseKnowledge | null;
   /** Kernels, operators and plan were left out (`AnalyseOptions.light`). */
   readonly light: boolean;
   readonly device: DeviceInfo | null;
@@ -49,6 +54,7 @@ export interface RankFacts {
   readonly gpu: GpuUnions | null;
   /** What is needed to compare it with other ranks; null without communication. */
   readonly collectives: RankCollectives | null;
+  readonly timeline: RankTimeline | null;
   readonly input: InputFacts;
   /** Every kernel of the detail window, most time first; `plan.works.kernel` points into it. */
   readonly kernels: readonly KernelTotal[];
@@ -140,9 +146,11 @@ function analyseTrace(trace: Trace, range: StepRange | null): RankFacts | null {
     begin: times.begin,
   });
   if (plan) markEagerAttention(plan, kernels.list);
+  const collectives = communicates(trace, work, kinds, marked)
+    ? extractCollectives(trace, work, kinds, all, { blocking: marked.waits.comms })
+    : null;
   return {
-    source: 'trace',
-    light: false,
+    ...{ source: 'trace', phases: null, light: false },
     device: deviceOf(trace),
     switches: trace.data.header.switches,
     hasGpuWork: work.length > 0,
@@ -164,9 +172,8 @@ function analyseTrace(trace: Trace, range: StepRange | null): RankFacts | null {
     timePerStep: accountParts(accounting, window.bounds),
     copies: { toDevice: perStep(accounting.copies.toDevice), toHost: perStep(accounting.copies.toHost) },
     gpu: gpuUnions(trace, work, kinds),
-    collectives: communicates(trace, work, kinds, marked)
-      ? extractCollectives(trace, work, kinds, all, { blocking: marked.waits.comms })
-      : null,
+    collectives,
+    timeline: collectives && timelineOf(accounting, window.bounds, collectives),
     input: inputFacts(trace, host, unmarked, window.steps),
     kernels: kernels.list,
     detail:
@@ -179,6 +186,14 @@ function analyseTrace(trace: Trace, range: StepRange | null): RankFacts | null {
             silences: findSilences(host, inDetail, operators),
           },
   };
+}
+
+function timelineOf(
+  { spans }: Accounting,
+  bounds: readonly number[],
+  { start }: RankCollectives,
+): RankTimeline {
+  return cutTimeline({ spans, stepFrom: bounds.slice(0, -1), stepTo: bounds.slice(1), arrivals: start });
 }
 
 /** Whether there is anything to compare with other ranks: looking for it takes a pass over all calls. */

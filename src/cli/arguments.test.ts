@@ -1,5 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { bottleneckList, positiveInteger, rankList, stepRange } from './arguments.js';
+import {
+  bottleneckList,
+  positiveInteger,
+  rankList,
+  ranksOrAll,
+  share,
+  stepRange,
+  whole,
+} from './arguments.js';
 
 describe('stepRange', () => {
   it.each([
@@ -60,5 +68,36 @@ describe('positiveInteger', () => {
     expect(positiveInteger('12')).toBe(12);
     for (const text of ['0', '-1', '1.5', '', 'x', '10000'])
       expect(() => positiveInteger(text)).toThrow('1 to 9999');
+  });
+});
+
+describe('whole', () => {
+  it('takes whole numbers from its minimum on', () => {
+    expect(whole(0)('0')).toBe(0);
+    expect(whole(1)('100000')).toBe(100_000);
+    for (const text of ['0', '-1', '1.5', '', 'x'])
+      expect(() => whole(1)(text)).toThrow('a whole number from 1');
+  });
+});
+
+describe('share', () => {
+  it.each([
+    ['0.5%', 0.005],
+    ['2 %', 0.02],
+    ['0.005', 0.005],
+    ['.1', 0.1],
+  ])('%s', (text, expected) => {
+    expect(share(text)).toBe(expected);
+  });
+
+  it.each(['0', '0%', '5', '100%', 'x', '', '-1%', '1.2.3'])('refuses "%s"', (text) => {
+    expect(() => share(text)).toThrow('0.5% or 0.005');
+  });
+});
+
+describe('ranksOrAll', () => {
+  it('takes the word or a list', () => {
+    expect(ranksOrAll('all')).toBe('all');
+    expect(ranksOrAll('1-2')).toEqual([1, 2]);
   });
 });

@@ -19,6 +19,21 @@ export function positiveInteger(text: string): number {
   return Number(text);
 }
 
+/** Numbers of steps and the like: from `minimum` to more than any job has. */
+export const whole = (minimum: number) => (text: string) => {
+  if (!/^\d{1,9}$/.test(text) || Number(text) < minimum)
+    throw new InvalidArgumentError(`it must be a whole number from ${minimum}.`);
+  return Number(text);
+};
+
+/** `0.5%` or `0.005`. */
+export function share(text: string): number {
+  const [, digits, percent] = /^(\d*\.?\d+)\s*(%?)$/.exec(text.trim()) ?? [];
+  const value = Number(digits) / (percent ? 100 : 1);
+  if (!(value > 0 && value < 1)) throw new InvalidArgumentError('it must be a share such as 0.5% or 0.005.');
+  return Number(value.toPrecision(12));
+}
+
 /** `3-6`, `3-`, `-6`, `3`. */
 export function stepRange(text: string): StepRange {
   const [, from = '', dash = '', to = ''] = /^(\d{0,9})(?:(-)(\d{0,9}))?$/.exec(text.trim()) ?? [];
@@ -46,6 +61,9 @@ export function rankList(text: string): readonly number[] {
   }
   return [...ranks].sort((a, b) => a - b);
 }
+
+/** `all`, or as `rankList`. */
+export const ranksOrAll = (text: string) => (text.trim() === 'all' ? ('all' as const) : rankList(text));
 
 /** `data,comms`. */
 export function bottleneckList(text: string): readonly Bottleneck[] {

@@ -4,10 +4,9 @@ export interface CommandContext {
   readonly stderr: NodeJS.WriteStream;
   /** Whether stdout takes colours. */
   readonly color: boolean;
-  /** For commands that end well with another code than 0. */
-  exitWith(code: ExitCode): void;
+  /** For commands that end well with another code than 0: one of `EXIT`, or that of a command they ran. */
+  exitWith(code: number): void;
 }
 
 /** Exit codes of the contract. */
 export const EXIT = { done: 0, gateFailed: 1, badInput: 2, noVerdict: 3 } as const;
-export type ExitCode = (typeof EXIT)[keyof typeof EXIT];

@@ -2,14 +2,22 @@ import { Command, CommanderError } from 'commander';
 import pc from 'picocolors';
 import { InputError } from '../base/input-error.js';
 import { toolInfo } from '../report/tool-info.js';
+import { registerCapture } from './commands/capture.js';
 import { registerDiagnose } from './commands/diagnose.js';
 import { registerInspect } from './commands/inspect.js';
 import { registerRules } from './commands/rules.js';
-import { type CommandContext, EXIT, type ExitCode } from './context.js';
+import { registerRun } from './commands/run.js';
+import { type CommandContext, EXIT } from './context.js';
+
+const EXAMPLES = `
+Examples:
+  $ whyslow diagnose runs/llama
+  $ whyslow run -- torchrun --nproc-per-node 8 train.py
+  $ whyslow inspect runs/llama`;
 
 /** Runs the command line; returns the exit code. Nothing a user can do wrong prints a stack trace. */
 export async function main(argv: readonly string[]): Promise<number> {
-  let exitCode: ExitCode = EXIT.done;
+  let exitCode: number = EXIT.done;
   const context: CommandContext = {
     stdout: process.stdout,
     stderr: process.stderr,
@@ -19,10 +27,11 @@ export async function main(argv: readonly string[]): Promise<number> {
     },
   };
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    // The reader of a pipe has gone (`| head`): nobody is left to tell.
-    if (error.code === 'EPIPE') process.exit(EXIT.done);
+    // The reader of a pipe (`| head`) or the terminal has gone: nobody is left to tell.
+    if (error.code === 'EPIPE' || error.code === 'EIO') process.exit(exitCode);
     throw error;
   });
+  process.stderr.on('error', () => {});
   try {
     await program(context).parseAsync(argv as string[], { from: 'user' });
     return exitCode;
@@ -40,8 +49,11 @@ function program(context: CommandContext): Command {
     .version(version)
     .exitOverride()
     .showHelpAfterError('(--help shows how it is used)')
-    .addHelpText('after', '\nExamples:\n  $ whyslow diagnose runs/llama\n  $ whyslow inspect runs/llama');
+    .enablePositionalOptions() // what stands behind `run` belongs to the command it runs
+    .addHelpText('after', EXAMPLES);
   registerDiagnose(command, context);
+  registerRun(command, context);
+  registerCapture(command, context);
   registerInspect(command, context);
   registerRules(command, context);
   for (const sub of command.commands) sub.exitOverride();

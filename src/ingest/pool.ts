@@ -14,9 +14,11 @@ export interface ReadOptions {
   readonly onProgress?: (readBytes: number, doneFiles: number) => void;
 }
 
-/** Of more files than this, only the first few are looked at in full: memory must not grow with the ranks. */
+/** Of more traces than this, only the first few are looked at in full: memory must not grow with the ranks. */
 const MANY_FILES = 16;
 const IN_FULL = 8;
+/** By name; wrong guesses cost nothing but detail. Logs, telemetry and manifests lie beside the traces of a capture. */
+const NO_TRACE = /\.(?:jsonl|txt|csv|log)(?:\.(?:gz|zst))?$|(?:^|[/\\])(?:ranks[/\\]rank_\d+|run)\.json$/i;
 /** Starting a thread takes as long as reading this many stored bytes. */
 const WORTH_A_THREAD = 4e6;
 
@@ -30,9 +32,10 @@ export async function readAll(files: readonly FoundFile[], options: ReadOptions)
     progress.done(index, await how(files[index]!.path, (n) => progress.report(index, n)));
   };
   const { want } = options;
+  const traces = files.filter((f) => !NO_TRACE.test(f.path));
   const lighter =
-    files.length > MANY_FILES && typeof want === 'object' ? { facts: { ...want.facts, light: true } } : want;
-  const full = new Set(files.slice(0, IN_FULL).map((f) => f.path));
+    traces.length > MANY_FILES && typeof want === 'object' ? { facts: { ...want.facts, light: true } } : want;
+  const full = new Set(traces.slice(0, IN_FULL).map((f) => f.path));
   const wantOf = (path: string) => (full.has(path) ? want : lighter);
   const here = (path: string, onBytes: (n: number) => void) => runTask(path, wantOf(path), onBytes);
   const order = files.map((_, i) => i).sort((a, b) => files[b]!.size - files[a]!.size);

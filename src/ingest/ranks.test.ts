@@ -15,6 +15,7 @@ const member = (path: string, rank: number | null, window = '3-6'): TaskMember =
   },
   ...{ kind: 'kineto', identity: { events: 1, rank, window }, looksLike: null, traceSummary: null },
   ...{ logSummary: null, facts: null, whatIf: null, checks: [], trace: null, log: null },
+  ...{ manifest: null, gpus: null, telemetry: null },
 });
 const assigned = (...members: TaskMember[]) => {
   const { ranked, problems } = assignRanks(members);

@@ -9,6 +9,8 @@ import type { TaskMember, TaskResult } from './task.js';
 /** Everything found under the paths of a run, read. */
 export interface RunInputs {
   readonly members: readonly RankedMember[];
+  /** What belongs to no rank alone, or only tells about one: manifests and telemetry. */
+  readonly beside: readonly TaskMember[];
   /** Files in searched directories that are nothing we read. */
   readonly ignored: readonly string[];
   /** Of the run as a whole; those of a file are with its member. */
@@ -41,10 +43,11 @@ export async function readInputs(
   problems.addAll(found.problems);
   const { known, ignored } = sift(found.files, results, problems);
   if (known.length === 0) throw new InputError(nothingReadable(found.files, results));
-  const { ranked, problems: rankProblems } = assignRanks(known);
+  const { ranked, problems: rankProblems } = assignRanks(known.filter((m) => !isBeside(m)));
   problems.addAll(rankProblems);
   return {
     members: ranked,
+    beside: known.filter(isBeside),
     ignored,
     problems: problems.list(),
     storedBytes: results.reduce((n, r) => n + r.storedBytes, 0),
@@ -52,6 +55,9 @@ export async function readInputs(
     seconds: (performance.now() - started) / 1000,
   };
 }
+
+/** What `whyslow capture` and a job tell each other: ours, and no input. */
+const REQUEST_FILE = /(^|[\\/])control[\\/](request|plan|done)-[^\\/]*\.json$/;
 
 /** A file the user named must be readable; one that merely lies in a directory may be anything. */
 function sift(files: readonly FoundFile[], results: readonly TaskResult[], problems: ProblemLog) {
@@ -64,7 +70,7 @@ function sift(files: readonly FoundFile[], results: readonly TaskResult[], probl
     known.push(...members);
     if (members.length > 0) return;
     if (!files[i]!.explicit && result.error === null) {
-      ignored.push(result.path);
+      if (!REQUEST_FILE.test(result.path)) ignored.push(result.path);
       return;
     }
     unusable.push(`${result.path} cannot be used: ${whyNot(result)}`);
@@ -75,8 +81,11 @@ function sift(files: readonly FoundFile[], results: readonly TaskResult[], probl
 
 /** A trace without a single event, and a log without a record, are no input. */
 function isUsable(member: TaskMember): boolean {
+  if (member.kind === 'manifest') return member.manifest !== null;
   return member.kind !== 'unknown' && member.identity.events > 0;
 }
+
+const isBeside = ({ kind }: TaskMember) => kind === 'manifest' || kind === 'dmon';
 
 function whyNot(result: TaskResult): string {
   if (result.error !== null) return result.error;

@@ -7,12 +7,16 @@ import {
   summariseTrace,
   type TraceSummary,
 } from '../analyses/summary.js';
+import { type GpuState, summariseTelemetry } from '../analyses/telemetry/gpu-state.js';
 import { type WhatIfAnswer, whatIf } from '../analyses/what-if/what-if.js';
 import { InputError } from '../base/input-error.js';
 import type { Problem } from '../base/problem.js';
 import type { EventLog } from '../model/event-log.js';
+import type { Manifest } from '../model/manifest.js';
+import type { GpuTelemetry } from '../model/telemetry.js';
 import { Trace } from '../model/trace.js';
 import type { TraceData } from '../model/trace-data.js';
+import type { ReadResult } from '../readers/reader.js';
 import type { MemberResult } from './member-reader.js';
 import { type OnBytes, readFile } from './read-file.js';
 
@@ -24,7 +28,7 @@ import { type OnBytes, readFile } from './read-file.js';
 export type Want = 'trace' | 'summary' | { readonly facts: AnalyseOptions };
 
 export interface TaskMember extends Omit<MemberResult, 'content'> {
-  readonly kind: 'kineto' | 'events' | 'operations' | 'unknown';
+  readonly kind: ReadResult['kind'] | 'unknown';
   readonly identity: MemberIdentity;
   /** Why nothing reads it; null for what is read. */
   readonly looksLike: string | null;
@@ -39,6 +43,10 @@ export interface TaskMember extends Omit<MemberResult, 'content'> {
   readonly log: EventLog | null;
   /** Of a table of operations. */
   readonly whatIf: WhatIfAnswer | null;
+  readonly manifest: Manifest | null;
+  /** The GPUs of a telemetry log; its samples with `trace` only. */
+  readonly gpus: readonly GpuState[] | null;
+  readonly telemetry: GpuTelemetry | null;
 }
 
 /** What the content says about which part of the run it is. */
@@ -80,6 +88,9 @@ function digest({ content, ...member }: MemberResult, want: Want): TaskMember {
     trace: null,
     log: null,
     whatIf: null,
+    manifest: null,
+    gpus: null,
+    telemetry: null,
   };
   const base = { ...member, ...nothing, identity, checks: member.problems.map(inputProblem) };
   switch (content.kind) {
@@ -98,6 +109,16 @@ function digest({ content, ...member }: MemberResult, want: Want): TaskMember {
         kind: 'operations',
         identity: { events: content.table.rows, rank: null, window: '' },
         whatIf: whatIf(content.table),
+      };
+    case 'manifest':
+      return { ...base, kind: 'manifest', manifest: content.manifest };
+    case 'dmon':
+      return {
+        ...base,
+        kind: 'dmon',
+        identity: { events: content.telemetry.rows, rank: null, window: '' },
+        gpus: summariseTelemetry(content.telemetry),
+        telemetry: want === 'trace' ? content.telemetry : null,
       };
     default: {
       const trace = new Trace(content.trace);

@@ -30,6 +30,13 @@ export interface EventLogRun {
   readonly micro: Int32Array;
   /** 0 unknown, 1 gpu, 2 host. */
   readonly clock: Uint8Array;
+  /** Of a phase on the device's clock: how long the host took for it, ms. NaN where unknown. */
+  readonly hostMs: Float64Array;
+  /**
+   * How far the device was behind the host when the phase ended, ms: the hundredth of a millisecond that a mark takes
+   * where the device had nothing left to do. NaN where unknown.
+   */
+  readonly lagMs: Float64Array;
 }
 
 export interface EventLogHeader {

@@ -1,10 +1,21 @@
+import { dmonReader } from './dmon/descriptor.js';
 import { eventsReader } from './events/descriptor.js';
 import { kinetoReader } from './kineto/descriptor.js';
+import { manifestReader } from './manifest/descriptor.js';
 import { operationsReader } from './operations/descriptor.js';
 import type { ReaderDescriptor } from './reader.js';
 
-/** All formats, asked in this order; the first whose sniff says yes reads the file. */
-export const READERS: readonly ReaderDescriptor[] = [operationsReader, eventsReader, kinetoReader];
+/**
+ * All formats, asked in this order; the first whose sniff says yes reads the file. Manifests before events: both begin
+ * with an object that has `whyslow` in it.
+ */
+export const READERS: readonly ReaderDescriptor[] = [
+  operationsReader,
+  manifestReader,
+  eventsReader,
+  kinetoReader,
+  dmonReader,
+];
 
 export function findReader(head: Uint8Array): ReaderDescriptor | null {
   return READERS.find((r) => r.sniff(head)) ?? null;

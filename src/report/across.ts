@@ -1,8 +1,7 @@
 import type { Comparison } from '../analyses/ranks/compare.js';
 import type { LateRanks } from '../analyses/ranks/late-ranks.js';
 import { totals } from '../analyses/timeline/accounting.js';
-import { median } from '../base/statistics.js';
-import { CAUSE_WORDS, describeRanks } from '../rules/ranks/w01-late-rank.js';
+import { causeWords, describeRanks } from '../rules/ranks/w01-late-rank.js';
 import type { AcrossRanks, RankView } from '../rules/run-facts.js';
 import type { Report } from './report.js';
 import type { Decision } from './verdict-words.js';
@@ -11,15 +10,15 @@ import type { Decision } from './verdict-words.js';
 
 export function acrossOf(
   comparison: Comparison | null,
-  hosts: ReadonlyMap<number, string | null>,
+  places: ReadonlyMap<number, { readonly host: string | null }>,
 ): AcrossRanks | null {
   if (!comparison?.table) return null;
-  const { matched, slowGroups, late, table } = comparison;
+  const { matched, slowGroups, late, table, played } = comparison;
   return {
-    ...{ late, step: table.step },
+    ...{ late, step: table.step, overlap: played?.withOverlap ?? null },
     links: slowGroups.map(({ group, ...slow }) => {
       const ranks = ranksOf(matched, group);
-      const named = [...new Set(ranks.map((r) => hosts.get(r) ?? null))].filter((h) => h !== null);
+      const named = [...new Set(ranks.map((r) => places.get(r)?.host ?? null))].filter((h) => h !== null);
       return { ...slow, group: matched.groups[group]!.name, ranks, hosts: named };
     }),
   };
@@ -29,7 +28,7 @@ export function acrossOf(
 const ranksOf = (matched: Comparison['matched'], group: number) =>
   matched.groups[group]!.captured.map((place) => matched.ranks[place]!);
 
-/** The rank that most often came last, with the time of whoever came last in each step. */
+/** The rank that the critical path goes through most, with the time of the whole path. */
 export function criticalView(comparison: Comparison | null, views: readonly RankView[]): RankView | null {
   const critical = comparison?.critical;
   const view = critical && views.find((v) => v.rank === critical.rank);
@@ -45,6 +44,8 @@ export function criticalView(comparison: Comparison | null, views: readonly Rank
 
 /** Exposed communication of a rank divided into waiting and transfer. */
 export function withWaiting(view: RankView, comparison: Comparison | null): RankView {
+  const logged = view.facts.phases && timeFromLog(view, comparison);
+  if (logged) return logged;
   const share = comparison?.waitShare.get(view.rank) ?? 0;
   if (share === 0) return view;
   const { time } = view;
@@ -58,6 +59,17 @@ export function withWaiting(view: RankView, comparison: Comparison | null): Rank
       idle_comms: time.idle_comms * (1 - share),
     },
   };
+}
+
+/** Of a log waiting may lie in any phase: the comparison has taken it out of them step by step. */
+function timeFromLog(view: RankView, comparison: Comparison | null): RankView | null {
+  const { table } = comparison ?? {};
+  const place = table?.ranks.indexOf(view.rank) ?? -1;
+  if (!table || place < 0) return null;
+  const steps = table.time[place]!;
+  const sum = steps.reduce((ns, t) => ns + Object.values(t).reduce((a, b) => a + b, 0), 0);
+  if (!(sum > 0)) return null;
+  return { ...view, time: totals((c) => (steps.reduce((ns, t) => ns + t[c], 0) * view.step) / sum) };
 }
 
 const ms = (ns: number) => Math.round(ns / 1e3) / 1e3;
@@ -75,9 +87,10 @@ function sentenceOf(late: LateRanks): string {
   const who = describeRanks(late);
   const often = late.pattern in OFTEN ? OFTEN[late.pattern as keyof typeof OFTEN] : '';
   const capital = who[0]!.toUpperCase() + who.slice(1);
+  const many = late.ranks.length > 1;
   return late.ranks.length === 0
-    ? `${capital} comes ${ms(late.cost).toFixed(1)} ms late: ${CAUSE_WORDS[late.cause]} is uneven`
-    : `${capital} ${late.ranks.length > 1 && late.pattern !== 'persistent' ? 'come' : 'comes'} late${often} and costs ${ms(late.cost).toFixed(1)} ms a step: ${CAUSE_WORDS[late.cause]}`;
+    ? `${capital} comes ${ms(late.cost).toFixed(1)} ms late: ${causeWords(late)} is uneven`
+    : `${capital} ${many ? 'come' : 'comes'} late${often} and ${many ? 'cost' : 'costs'} ${ms(late.cost).toFixed(1)} ms a step: ${causeWords(late)}`;
 }
 
 export function heatOf(comparison: Comparison | null): Report['heat'] {
@@ -86,25 +99,6 @@ export function heatOf(comparison: Comparison | null): Report['heat'] {
   return {
     steps: [...table.steps],
     rows: table.ranks.map((rank, r) => ({ rank, late_ms: Array.from(lateness[r]!, ms) })),
-  };
-}
-
-/** The run without late ranks, in seconds a step: the median rank's own time and the transfers nobody hides. */
-export function whatIfAcross(comparison: Comparison | null): Report['what_if'] {
-  if (!comparison?.table || !comparison.critical) return null;
-  const { table, critical, late } = comparison;
-  const usual =
-    table.steps.reduce((ns, _, s) => ns + median(table.own.map((o) => o[s]!)), 0) / table.steps.length;
-  const ideal = Math.min(table.step, usual + critical.time.comms_transfer + critical.time.idle_comms);
-  const lost = table.step - ideal;
-  const named = late.reduce((ns, l) => ns + l.cost, 0);
-  const share = lost > 0.001 * table.step ? Math.min(1, named / lost) : null;
-  return {
-    actual_s: table.step / 1e9,
-    ideal_s: ideal / 1e9,
-    slowdown: table.step / ideal,
-    m_w: share,
-    m_s: null,
   };
 }
 

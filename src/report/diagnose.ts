@@ -1,16 +1,13 @@
-import { fromEventLog } from '../analyses/collectives/from-event-log.js';
-import { asRankFacts } from '../analyses/events/as-rank-facts.js';
-import { analyseEventLog, type EventFacts } from '../analyses/events/event-facts.js';
-import { unprofiledLog } from '../analyses/events/join-step.js';
 import { summariseHealth } from '../analyses/health/health.js';
-import { type ComparedRank, type Comparison, compareRanks } from '../analyses/ranks/compare.js';
+import { type Comparison, compareRanks } from '../analyses/ranks/compare.js';
 import type { TimeByClass } from '../analyses/timeline/accounting.js';
 import { totals } from '../analyses/timeline/accounting.js';
 import { InputError } from '../base/input-error.js';
+import { keepOneRun } from '../ingest/one-run.js';
 import type { RankedMember } from '../ingest/ranks.js';
 import { type ProgressSink, type RunInputs, readInputs } from '../ingest/read-run.js';
+import type { TaskMember } from '../ingest/task.js';
 import { RULES } from '../rules/list.js';
-import { viewRank } from '../rules/rank-view.js';
 import type { RankView, RunFacts } from '../rules/run-facts.js';
 import { runRules } from '../rules/run-rules.js';
 import { judge } from '../rules/verdict.js';
@@ -22,13 +19,22 @@ import {
   criticalView,
   heatOf,
   stragglersOf,
-  whatIfAcross,
   withStragglers,
   withWaiting,
 } from './across.js';
+import { criticalPathOf, whatIfAcross } from './path-report.js';
+import {
+  besideProblems,
+  comparedRank,
+  meshProblems,
+  placesOf,
+  type RunPlaces,
+  withTelemetry,
+} from './places.js';
 import type { Report, ReportRank, TimeShares } from './report.js';
 import { toolInfo } from './tool-info.js';
 import { captureNext, type Decision, decide, inWords } from './verdict-words.js';
+import { viewsOf } from './views.js';
 import { answerFromTable, whatIfFields, whatIfOf } from './what-if-report.js';
 
 export interface DiagnoseOptions {
@@ -48,14 +54,15 @@ export async function diagnose(paths: readonly string[], options: DiagnoseOption
     ...(jobs === undefined ? {} : { jobs }),
     ...(progress === undefined ? {} : { progress }),
   });
-  return buildReport(await inFull(run, options), options);
+  return buildReport(await inFull(keepOneRun(run), options), options);
 }
 
 /** Of many ranks only some were looked at in full: the late ones must be, for their own findings say why. */
 async function inFull(run: RunInputs, options: DiagnoseOptions): Promise<RunInputs> {
   if (!run.members.some((m) => m.member.facts?.light)) return run;
   const views = viewsOf(run.members);
-  const comparison = compareRanks(views.map((view) => comparedRank(run.members, view)));
+  const places = placesOf(run);
+  const comparison = compareRanks(views.map((view) => comparedRank(view, places)));
   const wanted = new Set((comparison?.late ?? []).flatMap((l) => l.ranks.slice(0, 2)).slice(0, MOST_IN_FULL));
   const files = run.members
     .filter((m) => wanted.has(m.rank) && m.member.facts?.light)
@@ -76,16 +83,17 @@ export function buildReport(run: RunInputs, options: Pick<DiagnoseOptions, 'rank
   const views = viewsOf(members);
   if (views.length === 0 && options.steps !== null)
     throw new InputError('none of the steps asked for is in the traces');
-  const comparison = compareRanks(views.map((view) => comparedRank(members, view)));
+  const places = placesOf(run);
+  const comparison = withTelemetry(compareRanks(views.map((v) => comparedRank(v, places))), places);
   const divided = views.map((view) => withWaiting(view, comparison));
   const critical = criticalView(comparison, views);
   const judged = (critical ? [critical] : divided).map((view) => ({ view, verdict: judge(view) }));
-  const decision = withStragglers(decide(judged, healthOf(run, members, []).grade), comparison);
-  const hosts = new Map(views.map((v) => [v.rank, hostOf(members, v)]));
+  const decision = withStragglers(decide(judged, healthOf(run, members, places, []).grade), comparison);
   const facts: RunFacts = {
     ranks: divided,
     verdict: { bottleneck: decision.bottleneck, confidence: decision.confidence },
-    across: acrossOf(comparison, hosts),
+    across: acrossOf(comparison, places.ranks),
+    gpus: places.gpus,
   };
   const rules = runRules(RULES, facts);
   const slowest = decision.view;
@@ -105,40 +113,22 @@ export function buildReport(run: RunInputs, options: Pick<DiagnoseOptions, 'rank
     time: slowest ? sharesOf(slowest.time) : sharesOf(totals(() => 0)),
     findings: [...rules.findings],
     silent: [...rules.silent],
-    ranks: divided.map((view) => rankOf(view, hosts.get(view.rank) ?? null, comparison)),
+    ranks: divided.map((view) => rankOf(view, places, comparison)),
     stragglers: stragglersOf(comparison),
     heat: heatOf(comparison),
+    critical_path: criticalPathOf(comparison),
     collectives: collectivesOf(comparison),
     what_if: job ? whatIfFields(job) : whatIfAcross(comparison),
-    inputs: members.map(inputOf),
+    inputs: [
+      ...members.map((m) => inputOf(m.member, m.rank)),
+      ...run.beside.map((m) => inputOf(m, besideRank(m))),
+    ],
     ignored: [...run.ignored],
-    health: healthOf(run, members, rules.problems),
+    health: healthOf(run, members, places, [...meshProblems(comparison, places), ...rules.problems]),
     tool: toolInfo(),
   };
   // A table of operations alone: there are no traces to judge, but a job to play again.
   return table ? { ...report, ...table } : report;
-}
-
-/** One view a rank: its trace, with unprofiled steps where a log has them; or the log alone. */
-function viewsOf(members: readonly RankedMember[]): RankView[] {
-  const logs = members.flatMap(({ member, rank }) =>
-    member.log ? analyseEventLog(member.log).map((f) => (f.rank < 0 ? { ...f, rank } : f)) : [],
-  );
-  const collectives = new Map(
-    members.flatMap(({ member, rank }) =>
-      (member.log?.runs ?? []).flatMap((run) =>
-        fromEventLog(run).map((c) => [`${run.id} ${c.rank < 0 ? rank : c.rank}`, c.collectives] as const),
-      ),
-    ),
-  );
-  const logView = (f: EventFacts) =>
-    viewRank(f.rank, asRankFacts(f, collectives.get(`${f.run} ${f.rank}`) ?? null), f);
-  const traced = members.flatMap(({ member: { facts }, rank }) =>
-    facts ? [viewRank(rank, facts, unprofiledLog(logs, rank, facts.time.idle_data))] : [],
-  );
-  const seen = new Set(traced.map((v) => v.rank));
-  const newest = new Map(logs.filter((f) => !seen.has(f.rank)).map((f) => [f.rank, f]));
-  return [...traced, ...[...newest.values()].map(logView)].sort((a, b) => a.rank - b.rank);
 }
 
 function chooseRanks(
@@ -189,38 +179,16 @@ function sharesOf(time: TimeByClass): TimeShares {
   return totals((c) => (sum > 0 ? time[c] / sum : 0));
 }
 
-function comparedRank(members: readonly RankedMember[], view: RankView): ComparedRank {
-  const own = members.find((m) => m.member.facts === view.facts)?.member;
-  return {
-    ...{ rank: view.rank, host: hostOf(members, view), facts: view.facts },
-    worldSize: own?.traceSummary?.distributed?.worldSize ?? null,
-    coordinates: own?.hints.coordinates ? axes(own.hints.coordinates) : null,
-  };
-}
-
-/** Names of files have the place in the mesh, but not what its axes are called. */
-const axes = (coordinates: readonly number[]) =>
-  Object.fromEntries(coordinates.map((c, i) => [`axis${i}`, c]));
-
-/** Of the rank's trace, or of any file that names one. */
-function hostOf(members: readonly RankedMember[], view: RankView): string | null {
-  const own = members.filter((m) => m.rank === view.rank);
-  const traced = own.find((m) => m.member.facts === view.facts);
-  const hosts = [...(traced ? [traced] : []), ...own].map(
-    (m) => m.member.traceSummary?.hostName ?? m.member.hints.host,
-  );
-  return hosts.find((h) => h !== null) ?? null;
-}
-
-function rankOf(view: RankView, host: string | null, comparison: Comparison | null): ReportRank {
+function rankOf(view: RankView, places: RunPlaces, comparison: Comparison | null): ReportRank {
   const { rank } = view;
+  const place = places.ranks.get(rank);
   const { gpu } = view.facts;
   const us = (ns: number) => ns / 1e3;
   return {
     ...{
       rank,
-      host,
-      coordinates: coordinatesOf(comparison, rank),
+      host: place?.host ?? null,
+      coordinates: place?.coordinates ?? coordinatesOf(comparison, rank),
       step_ms: inMs(view.step),
       time: sharesOf(view.time),
       clock: clockOf(comparison, rank),
@@ -235,7 +203,10 @@ function rankOf(view: RankView, host: string | null, comparison: Comparison | nu
   };
 }
 
-function inputOf({ member, rank }: RankedMember): Report['inputs'][number] {
+/** A rank's manifest tells about that rank; others are of the run, or of a machine. */
+const besideRank = ({ manifest }: TaskMember) => (manifest?.of === 'rank' ? manifest.rank : null);
+
+function inputOf(member: TaskMember, rank: number | null): Report['inputs'][number] {
   return {
     path: member.path,
     kind: member.kind,
@@ -249,7 +220,8 @@ function inputOf({ member, rank }: RankedMember): Report['inputs'][number] {
 function healthOf(
   run: RunInputs,
   members: readonly RankedMember[],
-  ofRules: RunInputs['problems'],
+  places: RunPlaces,
+  others: RunInputs['problems'],
 ): Report['health'] {
   const perRank = members.map(({ member, rank }) => ({ rank, problems: member.checks }));
   const windows = members.flatMap(({ member, rank }) => {
@@ -266,5 +238,7 @@ function healthOf(
       },
     ];
   });
-  return summariseHealth(perRank, [...run.problems, ...ofRules], windows);
+  const ofTheRun = [...run.problems, ...besideProblems(run), ...places.problems, ...others];
+  const seen = { ranks: members.map((m) => m.rank), worldSize: places.worldSize };
+  return summariseHealth(perRank, ofTheRun, windows, seen);
 }

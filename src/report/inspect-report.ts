@@ -1,10 +1,15 @@
 import type { Health } from '../analyses/health/finding.js';
 import { summariseHealth } from '../analyses/health/health.js';
+import { type CaptureInfo, joinManifests } from '../analyses/places/join-manifests.js';
 import type { CategoryCount, EventLogSummary, StepSummary } from '../analyses/summary.js';
-import type { Problem } from '../base/problem.js';
+import type { GpuState } from '../analyses/telemetry/gpu-state.js';
+import { type Problem, ProblemLog } from '../base/problem.js';
 import type { RankSource } from '../ingest/ranks.js';
 import type { RunInputs } from '../ingest/read-run.js';
+import type { TaskMember } from '../ingest/task.js';
+import type { Manifest } from '../model/manifest.js';
 import type { DeviceInfo } from '../model/trace-data.js';
+import { besideProblems, manifestsOf } from './places.js';
 import { toolInfo } from './tool-info.js';
 
 /** What `whyslow inspect` found. `--json` prints exactly this. */
@@ -35,9 +40,10 @@ export interface InspectReport {
 
 export interface InspectedInput {
   readonly path: string;
-  readonly kind: 'kineto' | 'events' | 'operations';
-  readonly rank: number;
-  readonly rank_source: RankSource;
+  readonly kind: Exclude<TaskMember['kind'], 'unknown'>;
+  /** Null for what is of the run or of a machine: its manifest, telemetry. */
+  readonly rank: number | null;
+  readonly rank_source: RankSource | null;
   readonly layout: string;
   readonly coordinates: readonly number[] | null;
   readonly host: string | null;
@@ -54,12 +60,20 @@ export interface InspectedInput {
   readonly switches: readonly string[];
   readonly versions: Readonly<Record<string, string>>;
   readonly event_log: EventLogSummary | null;
+  readonly manifest: Manifest | null;
+  /** GPUs in a telemetry log. */
+  readonly gpus: readonly GpuState[] | null;
   readonly problems: readonly Problem[];
 }
 
 export function buildInspectReport(run: RunInputs): InspectReport {
   const traces = run.members.filter((m) => m.member.traceSummary !== null);
-  const inputs = run.members.map(inspectedInput);
+  const problems = new ProblemLog();
+  const capture = joinManifests(manifestsOf(run), problems);
+  const inputs = [
+    ...run.members.map((m) => inspectedInput(m.member, m.rank, m.rankSource)),
+    ...run.beside.map((m) => inspectedInput(m, m.manifest?.of === 'rank' ? m.manifest.rank : null, null)),
+  ];
   const windows = traces.map(({ member, rank }) => {
     const { window, distributed } = member.traceSummary!;
     const group = String(member.hints.step ?? '');
@@ -72,29 +86,38 @@ export function buildInspectReport(run: RunInputs): InspectReport {
     };
   });
   const perRank = run.members.map(({ member, rank }) => ({ rank, problems: member.checks }));
-  const worlds = windows.map((w) => w.worldSize ?? 0);
+  const worldSize = capture.worldSize ?? (Math.max(0, ...windows.map((w) => w.worldSize ?? 0)) || null);
+  const seen = { ranks: run.members.map((m) => m.rank), worldSize };
+  const ofTheRun = [...run.problems, ...besideProblems(run), ...problems.list()];
   return {
     schema: 'whyslow/inspect/1',
     inputs,
     ignored: run.ignored,
-    ranks: [...new Set(inputs.map((i) => i.rank))].sort((a, b) => a - b),
-    world_size: Math.max(0, ...worlds) || null,
-    devices: distinctDevices(traces.flatMap((t) => t.member.traceSummary!.devices)),
+    ranks: [...new Set(seen.ranks)].sort((a, b) => a - b),
+    world_size: worldSize,
+    devices: devicesOf(
+      traces.flatMap((t) => t.member.traceSummary!.devices),
+      capture,
+    ),
     categories: sumCategories(inputs.flatMap((i) => i.categories)),
-    health: summariseHealth(perRank, run.problems, windows),
-    problems: run.problems,
+    health: summariseHealth(perRank, ofTheRun, windows, seen),
+    problems: ofTheRun,
     reading: {
       seconds: run.seconds,
       stored_bytes: run.storedBytes,
       decoded_bytes: run.decodedBytes,
       mb_per_s: run.decodedBytes / 1e6 / run.seconds,
-      events: inputs.reduce((n, i) => n + i.events, 0),
+      events: inputs.reduce((n, i) => n + (i.kind === 'dmon' ? 0 : i.events), 0),
     },
     tool: toolInfo(),
   };
 }
 
-function inspectedInput({ member, rank, rankSource }: RunInputs['members'][number]): InspectedInput {
+function inspectedInput(
+  member: TaskMember,
+  rank: number | null,
+  rankSource: RankSource | null,
+): InspectedInput {
   const trace = member.traceSummary;
   const records = member.logSummary?.runs.reduce((n, r) => n + r.records, 0) ?? 0;
   return {
@@ -104,7 +127,7 @@ function inspectedInput({ member, rank, rankSource }: RunInputs['members'][numbe
     rank_source: rankSource,
     layout: member.hints.layout,
     coordinates: member.hints.coordinates,
-    host: trace?.hostName ?? member.hints.host,
+    host: (member.manifest?.of === 'rank' ? member.manifest.host : trace?.hostName) ?? member.hints.host,
     encodings: member.encodings,
     bytes: member.storedBytes,
     decoded_bytes: member.decodedBytes,
@@ -117,12 +140,19 @@ function inspectedInput({ member, rank, rankSource }: RunInputs['members'][numbe
     switches: trace?.switches ?? [],
     versions: trace?.versions ?? {},
     event_log: member.logSummary,
+    manifest: member.manifest,
+    gpus: member.gpus,
     problems: member.problems,
   };
 }
 
-/** Every rank lists all devices of its host: the same one is named once. */
-function distinctDevices(devices: readonly DeviceInfo[]): DeviceInfo[] {
+/** Every rank lists all devices of its host: the same one is named once. Without traces manifests name them. */
+function devicesOf(inTraces: readonly DeviceInfo[], capture: CaptureInfo): DeviceInfo[] {
+  const unknown = { computeMajor: null, computeMinor: null, multiprocessors: null, warpSize: null };
+  const inManifests = [...capture.ranks.values()].flatMap(({ device }) =>
+    device?.name ? [{ id: device.index ?? 0, name: device.name, totalMemory: null, ...unknown }] : [],
+  );
+  const devices = inTraces.length > 0 ? inTraces : inManifests;
   return [...new Map(devices.map((d) => [`${d.id} ${d.name}`, d])).values()];
 }
 

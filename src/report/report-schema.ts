@@ -109,6 +109,30 @@ const whatIf = z.strictObject({
   slowdown: z.number().describe('actual_s / ideal_s'),
   m_w: z.number().nullable().describe('share of the slowdown that the slowest few workers explain'),
   m_s: z.number().nullable().describe('share of the slowdown that the last pipeline stage explains'),
+  cases: z
+    .array(
+      z.strictObject({
+        text: z.string().describe('what is done away with, e.g. without the delay of rank 5'),
+        ranks: ranks.describe('whose; empty where it is nobody’s'),
+        saving_ms: ms.describe('milliseconds a step that all take less'),
+      }),
+    )
+    .describe('from playing the recorded steps of all ranks; empty where that does not reproduce them'),
+});
+
+const criticalPath = z.strictObject({
+  by_class: time,
+  by_rank: z
+    .array(
+      z.strictObject({
+        rank: z.int().min(0),
+        share: fraction.describe('of the path that is this rank’s time'),
+        mostly: z.enum(Object.keys(time.shape) as [keyof typeof time.shape, ...(keyof typeof time.shape)[]]),
+        mostly_ms: ms.describe('a step, of that class'),
+      }),
+    )
+    .describe('most first; ranks that are not on it are left out'),
+  hops: z.number().min(0).describe('from one rank to another, a step'),
 });
 
 const heat = z.strictObject({
@@ -143,6 +167,9 @@ export const reportSchema = z
     ranks: z.array(rank),
     stragglers: z.array(straggler),
     heat: heat.nullable().describe('who is late when; null for a single rank'),
+    critical_path: criticalPath
+      .nullable()
+      .describe('what set the pace, walked back through all ranks; null for a single rank'),
     collectives: collectives.nullable().describe('null where ranks had nothing in common to match'),
     what_if: whatIf.nullable().describe('the run without stragglers; null where it cannot be replayed'),
     inputs: z.array(input),

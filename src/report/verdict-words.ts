@@ -83,22 +83,25 @@ function answerOf({ bottleneck, guess, shares, doubts, view }: Decision): string
     const best = guess === 'unknown' ? '' : ` (best guess: ${guess})`;
     return `Unknown: ${doubts[0] ?? 'the evidence does not decide'}${best}`;
   }
+  const { phases } = view.facts;
   const onGpu = view.facts.hasGpuWork;
   switch (bottleneck) {
     case 'gpu':
-      return view.facts.source === 'events'
-        ? `GPU-bound as far as phases tell: computing takes ${percent(shares.gpu)} of every step`
+      return phases
+        ? `GPU-bound as far as phases tell: ${phases.hostPaced === null ? 'computing takes' : 'the GPU is behind the host in'} ${percent(shares.gpu)} of every step`
         : `GPU-bound: the GPU computes ${percent(shares.gpu)} of every step`;
     case 'compute':
-      return `Compute-bound: operators on the CPU take ${percent(shares.gpu)} of every step`;
+      return `Compute-bound: ${phases ? 'the model’s phases' : 'operators'} on the CPU take ${percent(shares.gpu)} of every step`;
     case 'data':
       return `Data-bound: ${percent(shares.data)} of every step ${onGpu ? 'the GPU' : 'the job'} waits for ${inputOf(view)}`;
     case 'comms':
       return `Comms-bound: ${percent(shares.comms)} of every step is communication that nothing hides`;
     default:
+      if (phases && onGpu && phases.hostPaced !== null && view.time.idle_host >= view.time.idle_sync)
+        return `Host-bound as far as phases tell: ${percent(shares.host)} of every step the GPU has nothing queued and goes at the host’s pace`;
       return onGpu
         ? `Host-bound: ${percent(shares.host)} of every step the GPU waits for ${hostWorkOf(view)}`
-        : `Host-bound: ${percent(shares.host)} of every step passes outside operators, in Python`;
+        : `Host-bound: ${percent(shares.host)} of every step passes outside ${phases ? 'the model’s phases' : 'operators'}, in Python`;
   }
 }
 

@@ -28,7 +28,7 @@ export function whatIfFields({
   m_w,
   m_s,
 }: WhatIf): NonNullable<Report['what_if']> {
-  return { actual_s, ideal_s, slowdown, m_w, m_s };
+  return { actual_s, ideal_s, slowdown, m_w, m_s, cases: [] };
 }
 
 export function answerFromTable(job: WhatIf): TableAnswer {

@@ -8,6 +8,7 @@ import { RULES } from './list.js';
 const IDS = [
   ...[
     'T1',
+    'T2',
     'T4',
     'T5',
     'T6',

@@ -18,6 +18,7 @@ import { sixteenBit } from './kernels/t13-sixteen-bit.js';
 import { fusedAttention } from './kernels/t14-fused-attention.js';
 import { checkpointing } from './kernels/t17-checkpointing.js';
 import { split } from './measurement/t01-split.js';
+import { clocksAndPower } from './measurement/t02-clocks-and-power.js';
 import { captureMore } from './measurement/t19-capture-more.js';
 import { memory } from './measurement/t22-memory.js';
 import { profilerSwitches } from './measurement/w06-profiler-switches.js';
@@ -28,6 +29,7 @@ import type { Rule } from './rule.js';
 /** Every rule there is, in the order of the knowledge base. Adding one: its file, its test, its line here. */
 export const RULES: readonly Rule[] = [
   split,
+  clocksAndPower,
   numWorkers,
   persistentWorkers,
   pinnedCopies,

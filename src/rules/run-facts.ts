@@ -2,6 +2,7 @@ import type { DeviceRates } from '../analyses/kernels/device-rates.js';
 import type { RankFacts } from '../analyses/rank-facts.js';
 import type { LateRanks } from '../analyses/ranks/late-ranks.js';
 import type { Baseline } from '../analyses/replay/recording-cost.js';
+import type { GpuState } from '../analyses/telemetry/gpu-state.js';
 import type { TimeByClass } from '../analyses/timeline/accounting.js';
 import type { Bottleneck } from './finding.js';
 
@@ -11,6 +12,8 @@ export interface RunFacts {
   readonly verdict: { readonly bottleneck: Bottleneck; readonly confidence: number };
   /** What only several ranks together show; null for a single one, or ranks that share no collective. */
   readonly across: AcrossRanks | null;
+  /** What telemetry says of the GPU of a rank, by rank; empty without telemetry. */
+  readonly gpus: ReadonlyMap<number, GpuState>;
 }
 
 export interface AcrossRanks {
@@ -18,6 +21,8 @@ export interface AcrossRanks {
   /** ns a step, mean over ranks. */
   readonly step: number;
   readonly links: readonly SlowLink[];
+  /** ns a step less when computing hides all transfers, from playing all ranks; null: that does not reproduce the step. */
+  readonly overlap: number | null;
 }
 
 /** A group whose transfers are slow against its siblings of the same kind and size, or against its own best. */

@@ -26,8 +26,11 @@ export const BUSY = 0.85;
 export const WORTH_NAMING = 0.1;
 /** Beside a device that is mostly busy, another class must be at least this part of its time. */
 const BESIDE_GPU = 0.25;
-/** That the device is busy, seen through phases alone. */
+/** That the device is busy, seen through phases alone; and where they say that it was behind the host. */
 const MOST_FROM_PHASES = 0.6;
+const MOST_FROM_LAGS = 0.85;
+/** That the host holds the device up: for how much of the time it had nothing queued it was busy is not known. */
+const MOST_HOST_PACED = 0.75;
 /** Loaders keep several batches ready for each worker: fewer steps may not show that they are too slow. */
 const FEW_STEPS = 8;
 /** No training step is shorter. */
@@ -87,12 +90,19 @@ export function judge(view: RankView): RankVerdict {
   }
   if (shares.other > 0.3) doubt(0.3 * shares.other, 'much idle time has no recorded reason');
   if (view.baseline && !view.baseline.faithful) doubt(0.1, 'replaying the step does not reproduce it');
-  if (facts.source === 'events') {
+  if (facts.phases) {
+    const { allHost, hostPaced } = facts.phases;
+    const atMost = (most: number, text: string) => {
+      confidence = Math.min(confidence, most);
+      doubts.push(text);
+    };
+    if (allHost || named === 'data' || named === 'comms') doubt(0.1, 'phases say less than a trace');
     // The whole step on the device's clock looks like computing, however idle the device is inside it.
-    if (named === 'gpu') {
-      confidence = Math.min(confidence, MOST_FROM_PHASES);
-      doubts.push('phases cannot tell computing from waiting for launches');
-    } else doubt(0.1, 'phases say less than a trace');
+    else if (hostPaced === null && named === 'gpu')
+      atMost(MOST_FROM_PHASES, 'phases cannot tell computing from waiting for launches');
+    else if (hostPaced === null) doubt(0.1, 'phases say less than a trace');
+    else if (named === 'gpu') atMost(MOST_FROM_LAGS, 'phases say less than a trace');
+    else atMost(MOST_HOST_PACED, 'for how long the device idled at the host’s pace is not known');
   } else if (!facts.hasHostEvents) doubt(0.25, 'no host events were recorded');
   const bottleneck: Bottleneck = named === 'gpu' && !facts.hasGpuWork ? 'compute' : named;
   return {

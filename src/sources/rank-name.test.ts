@@ -16,6 +16,13 @@ const CASES: readonly (readonly [string, Partial<NameHints>])[] = [
   ['prof/step_20/rank-7-coord-1-3-trace.tar.gz', { layout: 'd9d', rank: 7, step: 20, coordinates: [1, 3] }],
   ['out/ranks/rank_5.json', { layout: 'whyslow', rank: 5 }],
   ['out/cuda_event_profiler/cuda_events_rank_11.jsonl', { layout: 'events', rank: 11 }],
+  // telemetry
+  ['out/telemetry/dmon-node-01.txt', { layout: 'telemetry', host: 'node-01' }],
+  ['dmon_gpu-a.example.org.txt.gz', { layout: 'telemetry', host: 'gpu-a.example.org' }],
+  ['nvidia-smi-query_node7.csv', { layout: 'telemetry', host: 'node7' }],
+  ['nvidia-smi-query.csv', { layout: 'telemetry' }],
+  ['dmon.txt', { layout: 'telemetry' }],
+  ['dmonitor.txt', {}],
   // torchtitan
   ['profiling/traces/iteration_10/rank0_trace.json.gz', { layout: 'torchtitan', rank: 0, step: 10 }],
   ['iteration_10/RANK63_TRACE.JSON', { layout: 'torchtitan', rank: 63, step: 10 }],

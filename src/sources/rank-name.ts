@@ -1,5 +1,14 @@
 /** Who writes files under names like this. */
-export type Layout = 'whyslow' | 'torchtitan' | 'd9d' | 'tensorboard' | 'hta' | 'slime' | 'events' | 'plain';
+export type Layout =
+  | 'whyslow'
+  | 'torchtitan'
+  | 'd9d'
+  | 'tensorboard'
+  | 'hta'
+  | 'slime'
+  | 'events'
+  | 'telemetry'
+  | 'plain';
 
 /** What a path says about a file. Hints only: what stands in the file goes first. */
 export interface NameHints {
@@ -25,6 +34,7 @@ const LAYOUTS: readonly (readonly [Layout, RegExp])[] = [
   ['slime', /^train_\w+_rank_\d+\.\d+\.pt\.trace\.json(\.gz)?$/i],
   ['hta', pattern('^rank-\\d+\\b.*{ext}')],
   ['tensorboard', /\.pt\.trace\.json(\.gz)?$/i],
+  ['telemetry', /^(?:nvidia[-_]smi|dmon)(?![a-z0-9]).*\.(?:txt|csv|log)(?:\.(?:gz|zst))?$/i],
 ];
 
 /** HTA asks only for a rank somewhere in the name. */
@@ -70,7 +80,12 @@ export function rankFromPath(path: string): NameHints {
       (place) => numberIn([place.name], STEP) ?? numberIn(place.directories, STEP_DIRECTORY),
     ),
     coordinates: firstOf(places, (place) => COORDINATES.exec(place.name)?.[1].split('-').map(Number) ?? null),
-    host: layout === 'tensorboard' ? firstOf(places, hostOf) : null,
+    host:
+      layout === 'tensorboard'
+        ? firstOf(places, hostOf)
+        : layout === 'telemetry'
+          ? firstOf(places, telemetryHost)
+          : null,
   };
 }
 
@@ -101,6 +116,12 @@ function rankInName(name: string): number | null {
 function hostOf({ name }: Place): string | null {
   const worker = TENSORBOARD.exec(name)?.groups?.worker ?? null;
   return worker === null || rankInName(name) !== null ? null : worker;
+}
+
+/** `dmon-<host>.txt`, `nvidia-smi-query_<host>.csv`; one of a single machine names none. */
+function telemetryHost({ name }: Place): string | null {
+  const bare = name.replace(/\.(?:txt|csv|log)(?:\.(?:gz|zst))?$/i, '');
+  return bare.replace(/^(?:(?:nvidia[-_]smi|dmon|query)(?:[-_.]|$))+/i, '') || null;
 }
 
 function numberIn(names: readonly string[], expression: RegExp): number | null {

@@ -4,18 +4,25 @@ import { describe, expect, it } from 'vitest';
 import { root, whyslow } from '../helpers/cli.js';
 
 describe('the command line', () => {
-  it.each(['diagnose', 'rules'])('%s --help has an example and fits the page', async (command) => {
-    const { stdout, code } = await whyslow([command, '--help']);
-    expect(code).toBe(0);
-    expect(stdout).toContain(`$ whyslow ${command}`);
-    expect(stdout.split('\n').filter((l) => l.length > 80)).toEqual([]);
-  });
+  it.each(['diagnose', 'rules', 'run', 'capture'])(
+    '%s --help has an example and fits the page',
+    async (command) => {
+      const { stdout, code } = await whyslow([command, '--help']);
+      expect(code).toBe(0);
+      expect(stdout).toContain(`$ whyslow ${command}`);
+      expect(stdout.split('\n').filter((l) => l.length > 80)).toEqual([]);
+    },
+  );
 
   it.each([
     ['an unknown bottleneck', ['diagnose', 'x', '--fail-on', 'disk'], 'none of gpu, data, comms'],
     ['no steps', ['diagnose', 'x', '--steps', 'a'], '3-6, 3-, -6 or 3'],
     ['no ranks', ['diagnose', 'x', '--ranks', '5-2'], 'ends before it starts'],
     ['no path', ['diagnose'], 'missing required argument'],
+    ['no command', ['run', '--trace'], 'missing required argument'],
+    ['no share', ['run', '--max-overhead', '2', '--', 'true'], '0.5% or 0.005'],
+    ['an unknown option', ['run', '--trase', '--', 'true'], 'Did you mean --trace?'],
+    ['no steps to capture', ['capture', 'x', '--steps', '0'], 'a whole number from 1'],
     ['an unknown rule', ['rules', 'T9999'], 'there is no rule T9999'],
   ])('%s: exit 2 with what was wrong', async (_, args, reason) => {
     const { stdout, stderr, code } = await whyslow(args);

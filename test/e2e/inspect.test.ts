@@ -47,7 +47,7 @@ describe('inspect on what the repository ships', () => {
   it('prints a page of at most 80 columns', async () => {
     const { stdout, code } = await whyslow(['inspect', join(ZOO, 'fat_trace')]);
     expect(code).toBe(0);
-    expect(stdout).toContain('1 trace: 11.1 k events');
+    expect(stdout).toContain('1 trace, 1 telemetry log: 11.1 k events');
     expect(stdout).toContain('with-stack');
     expect(stdout).not.toContain('\x1b');
     expect(stdout.split('\n').filter((l) => l.length > 80)).toEqual([]);

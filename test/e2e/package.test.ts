@@ -1,9 +1,36 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, symlinkSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { InspectReport } from '../../src/report/inspect-report.js';
 import { inFolder, root } from '../helpers/cli.js';
+import { describeWithTorch, python } from '../helpers/python.js';
+
+describeWithTorch('the Python part of the package', () => {
+  it('can be installed by pip, and then works by itself', () =>
+    inFolder(async (folder) => {
+      // Building leaves files beside the sources.
+      cpSync(join(root, 'python'), join(folder, 'python'), {
+        recursive: true,
+        filter: (from) => !/_cache|egg-info|\/build$/.test(from),
+      });
+      const target = join(folder, 'site');
+      const pip = (...args: string[]) =>
+        execFileSync(python, ['-m', 'pip', '--quiet', ...args], { cwd: folder });
+      pip('install', '--no-deps', '--no-build-isolation', '--no-index', '--target', target, './python');
+      const script = 'import whyslow_capture as w; print(w.__file__); w.CaptureConfig()';
+      const env = { ...process.env, PYTHONPATH: target };
+      const out = execFileSync(python, ['-P', '-c', script], { cwd: folder, env });
+      expect(out.toString().trim()).toBe(join(target, 'whyslow_capture/__init__.py'));
+      const packages = (path: string) =>
+        readdirSync(path, { recursive: true, encoding: 'utf8' }).filter((f) =>
+          /__init__\.py$|py\.typed$/.test(f),
+        );
+      expect(packages(join(target, 'whyslow_capture')).sort()).toEqual(
+        packages(join(root, 'python/src/whyslow_capture')).sort(),
+      );
+    }));
+});
 
 describe('the package', () => {
   it('works where it is unpacked, with the fast scanner in it', async () => {
@@ -26,9 +53,19 @@ describe('the package', () => {
           'wasm/scanner.wasm',
           'LICENSE',
           'README.md',
+          'python/pyproject.toml',
+          'python/README.md',
+          'python/src/whyslow_capture/__init__.py',
+          'python/src/whyslow_capture/py.typed',
+          'python/src/whyslow_capture/inject/site/sitecustomize.py',
         ]),
       );
-      expect(paths.filter((p) => /\.test\.|testing|^src|fixtures/.test(p))).toEqual([]);
+      expect(paths.filter((p) => /\.test\.|testing|^src|fixtures|python\/tests/.test(p))).toEqual([]);
+      expect(paths.filter((p) => /_cache|\.pyc$|egg-info|requirements/.test(p))).toEqual([]);
+      // Not one of its files is forgotten.
+      const sources = readdirSync(join(root, 'python/src'), { recursive: true, encoding: 'utf8' });
+      const wanted = sources.filter((f) => f.endsWith('.py')).map((f) => `python/src/${f}`);
+      expect(paths.filter((p) => /^python\/src\/.*\.py$/.test(p)).sort()).toEqual(wanted.sort());
       execFileSync('tar', ['-xzf', join(folder, packed.filename), '-C', folder]);
       // Its dependencies as npm would put them beside it.
       mkdirSync(join(folder, 'node_modules'));

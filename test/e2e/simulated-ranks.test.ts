@@ -1,13 +1,8 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { analyseRank } from '../../src/analyses/rank-facts.js';
 import { compareRanks } from '../../src/analyses/ranks/compare.js';
 import { mean } from '../../src/base/statistics.js';
 import { Trace } from '../../src/model/trace.js';
-import { diagnose } from '../../src/report/diagnose.js';
-import { inFolder } from '../helpers/cli.js';
-import { toEventLogs } from '../helpers/simulate/event-logs.js';
 import type { SimulateOptions } from '../helpers/simulate/options.js';
 import { compareRun, type Outcome, scoreRun } from '../helpers/simulate/score.js';
 import { simulateRun } from '../helpers/simulate/simulate.js';
@@ -57,8 +52,45 @@ describe(`${SEEDS} simulated runs`, () => {
     expect(real.length).toBeGreaterThan(100);
     expect(figures.recall).toBeGreaterThanOrEqual(0.95);
     expect(figures.cause).toBeGreaterThanOrEqual(0.9);
-    expect(figures.cost).toBeGreaterThanOrEqual(0.9);
+    expect(figures.cost).toBeGreaterThanOrEqual(0.95);
   }, 240_000);
+});
+
+/** A delay is passed on: members of the late rank's group come late to their other groups, stages to the next stage. */
+describe('the critical path of simulated runs', () => {
+  const runs = Array.from({ length: 24 }, (_, seed) => {
+    const ranks = [8, 16][seed % 2]!;
+    const parallelism = (['mesh2d', 'pipeline'] as const)[(seed >> 1) % 2]!;
+    const late = (seed * 5 + 3) % ranks;
+    const fault = { kind: KINDS[seed % 5]!, ranks: [late], size: 0.3 };
+    return { seed, late, options: { ...optionsOf(seed), ranks, parallelism, fault } as SimulateOptions };
+  });
+  const compared = runs.map(({ late, options }) => {
+    const run = simulateRun(options);
+    return { late, options, truth: run.truth, comparison: compareRun(run)! };
+  });
+
+  it('belongs to the rank where a chain of delays begins', () => {
+    const owned = compared.filter(({ late, comparison }) => comparison.path!.ranks[0]!.rank === late);
+    console.log(`critical path owned by the late rank: ${owned.length} of ${compared.length}`);
+    expect(owned.length / compared.length).toBeGreaterThanOrEqual(0.95);
+  });
+
+  it('is as long as the steps', () => {
+    for (const { comparison } of compared) {
+      const length = Object.values(comparison.path!.time).reduce((a, b) => a + b, 0);
+      expect(Math.abs(length / comparison.table!.step - 1)).toBeLessThan(0.01);
+    }
+  });
+
+  it('the run played again reproduces the steps, and what the delay costs', () => {
+    for (const { comparison, truth } of compared) {
+      const { unchanged, measured } = comparison.played!;
+      expect(Math.abs(unchanged / measured - 1)).toBeLessThan(0.01);
+      if (truth.costMs < 0.05 * truth.stepMs) continue;
+      expect(Math.abs(comparison.late[0]!.cost / 1e6 / truth.costMs - 1)).toBeLessThan(0.2);
+    }
+  });
 });
 
 describe('simulated runs', () => {
@@ -126,20 +158,6 @@ describe('simulated runs', () => {
       };
     });
     expect(compareRanks(copies)!.late).toEqual([]);
-  });
-
-  it.each([
-    ['data', 'data'],
-    ['host', 'unknown'],
-  ] as const)('events logs alone tell who is late: %s', async (kind, cause) => {
-    await inFolder(async (folder) => {
-      const options = { seed: 4, ranks: 8, steps: 12, parallelism: 'ddp' } as const;
-      const run = simulateRun({ ...options, fault: { kind, ranks: [5], size: 0.3 } });
-      for (const log of toEventLogs(run)) writeFileSync(join(folder, log.name), log.text);
-      const { stragglers } = await diagnose([folder], { steps: null, ranks: null, jobs: 1 });
-      expect(stragglers).toMatchObject([{ ranks: [5], pattern: 'persistent', cause }]);
-      expect(Math.abs(stragglers[0]!.cost_ms / run.truth.costMs - 1)).toBeLessThan(0.3);
-    });
   });
 
   it('some of the ranks still give an answer', () => {

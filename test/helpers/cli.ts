@@ -1,8 +1,7 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
 export const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -15,35 +14,46 @@ export interface Ran {
   readonly stderr: string;
 }
 
-/** Runs the built command line in its own process. */
-export function whyslow(
-  args: readonly string[],
-  options: { stdin?: Uint8Array; env?: Record<string, string> } = {},
-): Promise<Ran> {
-  return new Promise((resolve, reject) => {
-    const env = { ...process.env, NO_COLOR: '', FORCE_COLOR: '', ...options.env };
-    const child = spawn(process.execPath, [join(root, 'bin/whyslow.js'), ...args], { cwd: root, env });
-    let stdout = '';
-    let stderr = '';
-    child.stdout.on('data', (d: Buffer) => {
-      stdout += d.toString();
-    });
-    child.stderr.on('data', (d: Buffer) => {
-      stderr += d.toString();
-    });
-    child.once('error', reject);
-    child.once('close', (code) => resolve({ code, stdout, stderr }));
-    child.stdin.on('error', () => {}); // it may end before it has read everything
-    child.stdin.end(options.stdin);
-  });
+export interface RunOptions {
+  readonly stdin?: Uint8Array;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
 }
 
-/** A folder that is gone after `use`. */
-export async function inFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
-  const folder = await mkdtemp(join(tmpdir(), 'whyslow-test-'));
-  try {
-    return await use(folder);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+/** Runs the built command line in its own process. */
+export function whyslow(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
+  const stdin = options.stdin ?? new Uint8Array();
+  return start(process.execPath, [join(root, 'bin/whyslow.js'), ...args], { ...options, stdin }).ended;
 }
+
+/** A process that is under way, with what it has said so far. */
+export interface Started {
+  readonly child: ChildProcessWithoutNullStreams;
+  readonly said: { stdout: string; stderr: string };
+  readonly ended: Promise<Ran>;
+}
+
+export function start(program: string, args: readonly string[], options: RunOptions = {}): Started {
+  const env = { ...process.env, NO_COLOR: '', FORCE_COLOR: '', ...options.env };
+  const child = spawn(program, args, { cwd: options.cwd ?? root, env });
+  const said = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const)
+    child[name].setEncoding('utf8').on('data', (text: string) => {
+      said[name] += text;
+    });
+  child.stdin.on('error', () => {}); // it may end before it has read everything
+  if (options.stdin !== undefined) child.stdin.end(options.stdin);
+  const ended = new Promise<Ran>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code) => resolve({ code, ...said }));
+  });
+  return { child, said, ended };
+}
+
+/** Waits until something is so. */
+export async function until(condition: () => boolean, what: string, seconds = 20): Promise<void> {
+  for (const end = Date.now() + seconds * 1000; !condition(); await sleep(20))
+    if (Date.now() > end) throw new Error(`${what}: not within ${seconds} s`);
+}
+
+export { inFolder } from './folder.js';

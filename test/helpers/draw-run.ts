@@ -41,7 +41,7 @@ export function runOf(
   bottleneck: Bottleneck = 'gpu',
   confidence = 0.9,
 ): RunFacts {
-  return { ranks: views, verdict: { bottleneck, confidence }, across: null };
+  return { ranks: views, verdict: { bottleneck, confidence }, across: null, gpus: new Map() };
 }
 
 export function check(rule: Rule, view: RankView, verdict?: RunFacts['verdict']): RuleResult {

@@ -87,6 +87,7 @@ export function sampleReport(more: Partial<Report> = {}): Report {
     ranks: [sampleRank(0, { time, coordinates: null, clock: null })],
     stragglers: [],
     heat: null,
+    critical_path: null,
     collectives: null,
     what_if: null,
     inputs: [

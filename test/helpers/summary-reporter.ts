@@ -1,3 +1,4 @@
+import { appendFileSync } from 'node:fs';
 import type { Reporter, TestModule } from 'vitest/node';
 
 /** Ends the output with one plain line, and makes a skipped test fail CI: there, everything must have run. */
@@ -15,6 +16,8 @@ export class SummaryReporter implements Reporter {
       console.log(`CI: ${counts.skipped} skipped tests count as failed`);
       process.exitCode = 1;
     }
+    const { TEST_COUNTS } = process.env;
+    if (TEST_COUNTS) appendFileSync(TEST_COUNTS, `${JSON.stringify(counts)}\n`);
     process.once('exit', () =>
       console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`),
     );

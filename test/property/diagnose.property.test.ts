@@ -123,6 +123,7 @@ describe('any trace', () => {
           ranks: [view],
           verdict: { bottleneck: verdict.bottleneck, confidence: verdict.confidence },
           across: null,
+          gpus: new Map(),
         };
         const { findings, problems } = runRules(RULES, run);
         expect(problems).toEqual([]);
@@ -152,6 +153,12 @@ describe('any trace', () => {
           })),
         );
         for (const late of compared?.late ?? []) expect(Number.isFinite(late.cost)).toBe(true);
+        const { path, played } = compared ?? {};
+        const onPath = path ? Object.values(path.time) : [];
+        for (const ns of [...onPath, played?.withoutAny ?? 0, played?.withOverlap ?? 0]) {
+          expect(ns).toBeGreaterThanOrEqual(0);
+          expect(ns).toBeLessThan(Number.POSITIVE_INFINITY);
+        }
       }),
       { numRuns: 300 },
     );

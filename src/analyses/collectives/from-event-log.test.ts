@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { HEADER, readLog, steps } from '../events/testing.js';
-import { fromEventLog } from './from-event-log.js';
+import { fromEventLog, membersOf } from './from-event-log.js';
 import { matchCollectives } from './match.js';
 import { COLLECTIVE_KINDS } from './rank-collectives.js';
 import { divideWaits } from './waits.js';
@@ -41,6 +41,52 @@ describe('collectives of an events log', () => {
       [1, 0, 20, 10],
       [2, 100, 20, 0],
     ]);
+  });
+
+  it('are in order of time where that is known, and what runs at once counts once', () => {
+    const [only] = read(
+      HEADER,
+      ...steps(1, 1, () => [
+        ...['forward 5 +0 host', 'collective:all_reduce 4 +20 host', 'collective:all_gather 3 +10 host'],
+        'collective:all_reduce 6 +18 host',
+      ]),
+    );
+    const c = only!.collectives;
+    expect(Array.from(c.start, (ns) => ns / 1e6)).toEqual([10, 18, 20]);
+    expect(Array.from(c.exposed, (ns) => ns / 1e6)).toEqual([3, 6, 0]);
+  });
+
+  it.each([
+    ['all_reduce', 4, [0, 1, 2, 3]],
+    ['all_reduce', null, null],
+    ['all_reduce@0-3', 8, [0, 1, 2, 3]],
+    ['all_reduce@1-13/4', 16, [1, 5, 9, 13]],
+    ['all_gather@0.2.5', 8, [0, 2, 5]],
+    ['all_reduce@12-0123abcd', 64, null],
+    ['all_reduce@3-0', 8, null],
+    ['all_reduce@0-4/0', 8, null],
+    ['all_reduce@dp', 8, null],
+  ] as const)('have the members that capture names: %s of %s', (name, worldSize, members) => {
+    expect(membersOf(name, worldSize)).toEqual(members);
+  });
+
+  it('have the world in a header that says how large it is', () => {
+    const header = '{"whyslow": 1, "run": "a", "rank": 0, "world_size": 2}';
+    const [only] = read(
+      header,
+      ...steps(0, 3, () => [
+        'collective:all_reduce 2',
+        'collective:grad_sync 3',
+        'collective:all_reduce@0-1 2',
+      ]),
+    );
+    const { groups, kind } = only!.collectives;
+    expect(groups.map((g) => [g.name, g.ranks, g.named])).toEqual([
+      ['all_reduce', [0, 1], true],
+      ['grad_sync', [0, 1], true],
+      ['all_reduce@0-1', [0, 1], true],
+    ]);
+    expect(new Set(Array.from(kind, (k) => COLLECTIVE_KINDS[k]))).toEqual(new Set(['all_reduce']));
   });
 
   it('are none where there are none', () => {

@@ -8,40 +8,88 @@ const PREFIX = 'collective:';
 
 /**
  * Collectives of an events log: records named `collective:<kind>`, one list a rank of the run; ranks without any are left
- * out. Durations only: the k-th of a name in a step is the same on all ranks, and no clock is compared.
+ * out. The k-th of a name in a step is the same on all ranks, and no clock is compared: start times only order them. They
+ * are time in which the host, or the stream that computes, did nothing else: that is where a loop can time them.
  */
 export function fromEventLog(run: EventLogRun): { rank: number; collectives: RankCollectives }[] {
   return recordsByRank(run).flatMap((records) => {
-    const collectives = fromRecords(records);
+    const collectives = fromRecords(records, worldSizeOf(run));
     return collectives ? [{ rank: records.rank, collectives }] : [];
   });
 }
 
-function fromRecords(records: RankRecords): RankCollectives | null {
+function worldSizeOf({ header }: EventLogRun): number | null {
+  const size = header?.fields.world_size;
+  return typeof size === 'number' && size >= 2 && size <= MOST_RANKS ? size : null;
+}
+
+/** More than ranks anywhere, and than members of all groups of a rank together. */
+const MOST_RANKS = 1 << 17;
+
+/**
+ * `all_reduce@0-3`, `@0-12/4` (every fourth), `@0.2.5`: capture writes who is in a group that does not have all ranks.
+ * Null: not known.
+ */
+export function membersOf(name: string, worldSize: number | null): readonly number[] | null {
+  const [, list] = name.split('@');
+  if (list === undefined) return worldSize === null ? null : range(0, worldSize - 1, 1);
+  const [, first, last, stride = '1'] = /^(\d{1,7})-(\d{1,7})(?:\/(\d{1,7}))?$/.exec(list) ?? [];
+  if (first !== undefined) {
+    const ranks = range(Number(first), Number(last), Number(stride));
+    return ranks.length >= 2 ? ranks : null;
+  }
+  return /^\d{1,7}(?:\.\d{1,7})+$/.test(list) ? list.split('.').map(Number) : null;
+}
+
+function range(first: number, last: number, stride: number): number[] {
+  const count = stride > 0 ? Math.floor((last - first) / stride) + 1 : 0;
+  return Array.from({ length: Math.max(0, Math.min(count, MOST_RANKS)) }, (_, i) => first + i * stride);
+}
+
+/** Gradients through groups of several kinds: nobody is done before all members have come, as in each of them. */
+const kindOf = (name: string) => (name.startsWith('grad_sync') ? 'all_reduce' : kindOfName(name));
+
+function fromRecords(records: RankRecords, worldSize: number | null): RankCollectives | null {
   const groups: CollectiveGroup[] = [];
   const builder = new CollectivesBuilder();
+  let members = 0;
   const groupOf = records.phases.map(({ name }) => {
     if (!name.startsWith(PREFIX)) return -1;
-    // Which group it was is not recorded; collectives of one name are taken for one group's.
-    const unnamed = { name: name.slice(PREFIX.length), description: '', size: null, ranks: null };
-    return groups.push({ ...unnamed, key: `events ${name}`, named: false }) - 1;
+    const kind = name.slice(PREFIX.length);
+    const ranks = members < MOST_RANKS ? membersOf(kind, worldSize) : null;
+    members += ranks?.length ?? 0;
+    // Where the group is not recorded, collectives of one name are taken for one group's.
+    return (
+      groups.push({
+        ...{ name: kind, description: '', key: `events ${name}` },
+        ...{ ranks, size: ranks?.length ?? null, named: ranks !== null },
+      }) - 1
+    );
   });
-  // A clock of its own: without start times the order in the file is all there is.
+  // A clock of its own where start times are missing: the order in the file is all there is.
+  const placed = records.steps.every((s) =>
+    [...s.parts.values()].every((parts) => parts.every((p) => !Number.isNaN(p.start))),
+  );
   let now = 0;
   records.steps.forEach((step, place) => {
-    for (const [phase, parts] of step.parts) {
+    const inStep = [...step.parts].flatMap(([phase, parts]) =>
+      groupOf[phase]! < 0 ? [] : parts.map((part) => ({ phase, ...part })),
+    );
+    if (placed) inStep.sort((a, b) => a.start - b.start);
+    let reached = Number.NEGATIVE_INFINITY;
+    for (const { phase, start: at, ns } of inStep) {
       const group = groupOf[phase]!;
-      if (group < 0) continue;
-      for (const { ns } of parts) {
-        builder.add({
-          ...{ group, kind: kindOfName(groups[group]!.name), step: place, start: now, end: now + ns },
-          ...{ sequence: Number.NaN, peer: -1, bytes: Number.NaN, dtype: '' },
-          onDevice: records.phases[phase]!.clock !== 'host',
-          // Nothing is known about what ran meanwhile.
-          exposed: ns,
-        });
-        now += ns;
-      }
+      const start = placed ? at : now;
+      // Of two at once the time is the first one's.
+      const exposed = Math.max(0, start + ns - Math.max(start, reached));
+      reached = Math.max(reached, start + ns);
+      builder.add({
+        ...{ group, kind: kindOf(groups[group]!.name), step: place, start, end: start + ns },
+        ...{ sequence: Number.NaN, peer: -1, bytes: Number.NaN, dtype: '' },
+        onDevice: records.phases[phase]!.clock !== 'host',
+        exposed,
+      });
+      now += ns;
     }
   });
   if (builder.length === 0) return null;

@@ -3,7 +3,8 @@
  * needed to compare ranks, and nothing else.
  */
 export interface RankCollectives {
-  readonly source: 'trace' | 'events';
+  /** `phases`: phases that end together on all ranks, of logs that name no collective; they are waiting alone. */
+  readonly source: 'trace' | 'events' | 'phases';
   /** Nanoseconds since 1970 (or since boot, as the trace has it) that `start` and `end` count from. */
   readonly baseNs: bigint;
   /** Times are of a clock that can be compared. False for event logs: there only `end − start` means something. */

@@ -1,16 +1,22 @@
 import type { RankCollectives } from '../collectives/rank-collectives.js';
 import type { RankFacts } from '../rank-facts.js';
-import { type TimeByClass, totals } from '../timeline/accounting.js';
 import type { EventFacts } from './event-facts.js';
 
 /** A log's facts in the shape that verdict and rules ask about, for ranks without a trace. */
 export function asRankFacts(log: EventFacts, collectives: RankCollectives | null = null): RankFacts {
-  const perStep = log.periods.map((_, i) => log.dataWaitPerStep[i] ?? 0);
   const onDevice = log.phases.some((p) => p.clock !== 'host');
   return {
     source: 'events',
-    light: false,
-    ...{ device: null, switches: [], gpu: null, collectives, kernels: [], detail: null },
+    ...{ light: false, phases: log.knowledge },
+    ...{
+      device: null,
+      switches: [],
+      gpu: null,
+      collectives,
+      kernels: [],
+      detail: null,
+      timeline: log.timeline,
+    },
     ...{ hasGpuWork: onDevice, hasHostEvents: false },
     steps: {
       ...{ source: 'profiler', total: log.steps, count: log.steps, first: log.first, last: log.last },
@@ -18,7 +24,7 @@ export function asRankFacts(log: EventFacts, collectives: RankCollectives | null
       ...{ periods: log.periods, indices: log.indices },
     },
     time: log.time,
-    timePerStep: log.periods.map((period, i) => divide(period, perStep[i]!)),
+    timePerStep: log.timePerStep,
     copies: { toDevice: log.time.copy, toHost: 0 },
     input: {
       ...{
@@ -33,10 +39,4 @@ export function asRankFacts(log: EventFacts, collectives: RankCollectives | null
       compile: { ns: 0, count: 0, name: null },
     },
   };
-}
-
-/** Of one step only the wait for input is known by itself; the rest is taken to be computing. */
-function divide(period: number, data: number): TimeByClass {
-  const waited = Math.min(period, data);
-  return totals((c) => (c === 'idle_data' ? waited : c === 'compute' ? period - waited : 0));
 }

@@ -25,6 +25,8 @@ const record = fc.record(
     start_ms: number,
     micro: fc.nat({ max: 2 }),
     clock: fc.constantFrom('gpu', 'host'),
+    host_ms: number,
+    lag_ms: number,
     run: fc.constantFrom('a', 'b'),
   },
   { requiredKeys: ['name', 'step', 'duration_ms'] },
@@ -45,6 +47,7 @@ const even = fc
       names.map((phase, k) => ({
         ...{ name: phase, step, rank: 0, duration_ms: next() },
         ...(hasStarts ? { start_ms: step * 50 + next() } : {}),
+        ...(hasStarts && clock === 'gpu' ? { host_ms: next(), lag_ms: next() } : {}),
         ...(clock === '' ? {} : { clock: clock === 'mixed' ? (k % 2 ? 'gpu' : 'host') : clock }),
       })),
     );
@@ -62,6 +65,11 @@ function expectSound(facts: EventFacts): void {
   expect(Object.keys(time).sort()).toEqual([...TIME_CLASSES].sort());
   const sum = Object.values(time).reduce((a, b) => a + b, 0);
   expect(Math.abs(sum - step)).toBeLessThanOrEqual(1e-9 * step);
+  facts.timePerStep.forEach((own, i) => {
+    for (const value of Object.values(own)) expect(value).toBeGreaterThanOrEqual(0);
+    const all = Object.values(own).reduce((a, b) => a + b, 0);
+    expect(Math.abs(all - facts.periods[i]!)).toBeLessThanOrEqual(1e-6 * facts.periods[i]! + 1);
+  });
   expect(facts.steps).toBeGreaterThan(0);
   expect(facts.last).toBeGreaterThanOrEqual(facts.first);
   if (facts.dataWaitPerStep.length > 0) expect(facts.dataWaitPerStep).toHaveLength(facts.steps);

@@ -33,7 +33,9 @@ describe('files of lmms-engine: four fields', () => {
   it('sums the records of a step: accumulated gradients keep global_step', () => {
     const accumulated = analyseOne(steps(0, 4, () => Array(4).fill('training_step 10')));
     expect(ms(accumulated.step)).toBe(40);
-    expect(accumulated.phases).toEqual([{ name: 'training_step', ns: 40e6, records: 20, clock: 'unknown' }]);
+    expect(accumulated.phases).toMatchObject([
+      { name: 'training_step', ns: 40e6, records: 20, clock: 'unknown', perStep: Array(5).fill(40e6) },
+    ]);
   });
 });
 
@@ -110,7 +112,7 @@ describe('training_step without start times', () => {
     expect(ms(facts.step)).toBe(40);
     // 27 of the model, 10 of waits: 3 are left, too few for the collective to be beside backward.
     expect(msByClass(facts)).toEqual({ compute: 21, comms_transfer: 6, idle_data: 10, idle_other: 3 });
-    expect(facts.phases.find((p) => p.name === 'forward')).toEqual({
+    expect(facts.phases.find((p) => p.name === 'forward')).toMatchObject({
       name: 'forward',
       ns: 8e6,
       records: 10,
@@ -244,6 +246,80 @@ describe('a job without GPU', () => {
     );
     expect(msByClass(facts)).toEqual({ compute: 36, copy: 4 });
     expect(facts.notes.join()).toMatch(/what the device did cannot be told/);
+  });
+});
+
+describe('a whole iteration every tenth step, as whyslow_capture writes it', () => {
+  it('is divided by when phases ran', () => {
+    const lines = steps(
+      ...([10, 90] as const),
+      (n) => [
+        ...[
+          `data_wait 4 +${n * 40} host`,
+          `forward 10 +${n * 40 + 4} host`,
+          `backward 15 +${n * 40 + 14} host`,
+        ],
+        // The end of backward, where nothing else is done.
+        `collective:all_reduce 6 +${n * 40 + 23} host`,
+        ...[`optimizer 3 +${n * 40 + 31} host`, `training_step 40 +${n * 40} host`],
+      ],
+      10,
+    );
+    const facts = analyseOne(HEADER, lines);
+    expect(facts).toMatchObject({ stepSource: 'training_step', steps: 9 });
+    expect(facts.knowledge).toEqual({ placed: true, allHost: true, hostPaced: null, copyingHost: null });
+    // 2 ms between backward and optimizer, 6 after it.
+    const each = { compute: 22, comms_transfer: 6, idle_data: 4, idle_host: 8 };
+    expect(msByClass(facts)).toEqual(each);
+    for (const time of facts.timePerStep) expect(msByClass({ ...facts, time })).toEqual(each);
+  });
+
+  it('has no more of a wait than the device felt', () => {
+    // The host waits 20 ms for input and runs 18 ms ahead meanwhile.
+    const lines = steps(
+      ...([10, 90] as const),
+      (n) => [
+        ...[`data_wait 2 +${n * 40} gpu ^18 ~0.01`, `forward 13 +${n * 40 + 2} gpu ^0.01 ~8`],
+        ...[`backward 25 +${n * 40 + 15} gpu ^8 ~18`, `training_step 40 +${n * 40} gpu ^18 ~18`],
+      ],
+      10,
+    );
+    const facts = analyseOne(HEADER, lines);
+    expect(msByClass(facts)).toEqual({ compute: 38, idle_data: 2 });
+    expect(facts.knowledge.hostPaced).toBe(0);
+    expect(facts.notes).not.toContain(LAUNCH_NOTE);
+  });
+
+  it('is the host’s where the device has caught up at the end of its phases', () => {
+    const lines = steps(
+      ...([10, 90] as const),
+      (n) => [
+        ...[`forward 12 +${n * 40} gpu ^0.01 ~0.02`, `backward 20 +${n * 40 + 12} gpu ^0.02 ~0.02`],
+        // Nothing is known to be done from 36 on, and the device waits for the host there too.
+        ...[`optimizer 4 +${n * 40 + 32} gpu ^0.02 ~0.01`, `training_step 40 +${n * 40} gpu ^0.01 ~0.01`],
+      ],
+      10,
+    );
+    const facts = analyseOne(HEADER, lines);
+    expect(facts.time.idle_host / facts.step).toBeGreaterThan(0.99);
+    expect(facts.notes.join()).toMatch(
+      /nothing queued in 100 % of the step: it was idle for an unknown part/,
+    );
+  });
+
+  it('is the device’s where it is behind, in phases and between them', () => {
+    const lines = steps(
+      ...([10, 90] as const),
+      (n) => [
+        // The loss is read at the end of the step: no lag is left, and no time passes on the device.
+        ...[`forward 10 +${n * 40} gpu ^0.01 ~6`, `backward 20 +${n * 40 + 10} gpu ^6 ~18`],
+        ...[`optimizer 4 +${n * 40 + 36} gpu ^22 ~25`, `training_step 40 +${n * 40} gpu ^0.01 ~0.02`],
+      ],
+      10,
+    );
+    const facts = analyseOne(HEADER, lines);
+    // Clipping between backward and optimizer is in no phase.
+    expect(msByClass(facts)).toEqual({ compute: 40 });
   });
 });
 

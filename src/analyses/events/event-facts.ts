@@ -1,12 +1,13 @@
 import { mean, median } from '../../base/statistics.js';
 import type { EventLog, EventLogRun } from '../../model/event-log.js';
-import type { TimeByClass } from '../timeline/accounting.js';
+import type { RankTimeline } from '../paths/timeline.js';
+import { type TimeByClass, totals } from '../timeline/accounting.js';
 import { meanAmounts, total } from './amounts.js';
 import { divideByAmounts } from './divide.js';
 import { divideBySpans } from './divide-spans.js';
 import { exposedShare } from './layout.js';
 import { notesOf } from './notes.js';
-import { findOutliers, moveOutliers } from './outliers.js';
+import { computingOf, findOutliers, moveOutliers } from './outliers.js';
 import type { PhaseClock } from './phases.js';
 import { type EventStepSource, findPeriods, type StepPeriods } from './step-periods.js';
 import { type RankRecords, recordsByRank, sumOf } from './step-records.js';
@@ -32,6 +33,11 @@ export interface EventFacts {
   readonly phases: readonly PhaseFacts[];
   /** The step divided into the report's classes; adds up to `step`. */
   readonly time: TimeByClass;
+  /** The same for each step that counts, steps far longer than others as they are. */
+  readonly timePerStep: readonly TimeByClass[];
+  readonly knowledge: PhaseKnowledge;
+  /** What it did between collectives; null where it is not known when phases ran. */
+  readonly timeline: RankTimeline | null;
   /** Time and number of each step that counts. */
   readonly periods: readonly number[];
   readonly indices: readonly number[];
@@ -41,11 +47,25 @@ export interface EventFacts {
   readonly notes: readonly string[];
 }
 
+/** How much phases can tell. */
+export interface PhaseKnowledge {
+  /** When phases ran is known: the division is exact, and a collective is time in which nothing else went on. */
+  readonly placed: boolean;
+  /** There is only the host's clock: a job without GPU. */
+  readonly allHost: boolean;
+  /** ns a step at the host's pace: the device had nothing queued. Null: how far it was behind is not recorded. */
+  readonly hostPaced: number | null;
+  /** ns a step that the host spent on copies the device timed: next to none when they are asynchronous. Null: unknown. */
+  readonly copyingHost: number | null;
+}
+
 export interface PhaseFacts {
   readonly name: string;
   readonly ns: number;
   readonly records: number;
   readonly clock: PhaseClock;
+  /** ns in each step that counts; 0 where a step has none. */
+  readonly perStep: readonly number[];
 }
 
 /** 1.4826 · MAD estimates a standard deviation. */
@@ -70,34 +90,72 @@ function factsOf(run: EventLogRun, records: RankRecords, periods: StepPeriods): 
   const amounts = meanAmounts(periods.amounts);
   const waits = periods.amounts.map((a) => total(a, ['data']));
   const hasData = records.phases.some((p) => p.role === 'data');
+  const placed = divideBySpans(records, periods, amounts);
   const canHide =
-    source === 'training_step' && layout === 'whole' && amounts.data.host > 0 && amounts.whole.device > 0;
+    !placed &&
+    source === 'training_step' &&
+    layout === 'whole' &&
+    amounts.data.host > 0 &&
+    amounts.whole.device > 0;
   const exposed = canHide ? exposedShare(waits, ns) : null;
-  const divided =
-    divideBySpans(records, periods, amounts) ??
-    divideByAmounts(step, amounts, { layout, exposed: exposed ?? 1, allHost: records.allHost });
-  const outliers = findOutliers(periods.amounts, layout);
+  const options = { layout, exposed: exposed ?? 1, allHost: records.allHost };
+  const timePerStep =
+    placed?.perStep ?? ns.map((period, i) => divideByAmounts(period, periods.amounts[i]!, options));
+  const divided = placed
+    ? totals((c) => mean(timePerStep.map((t) => t[c])))
+    : divideByAmounts(step, amounts, options);
+  const outliers = findOutliers(
+    placed ? placed.perStep.map((t) => t.compute) : computingOf(periods.amounts, layout),
+  );
   const time = moveOutliers(divided, outliers);
+  const hostPaced = placed?.hostPaced ?? null;
   const missed = periods.acrossGaps > SAME_PERIOD * step;
   const stepIsWhole = source === 'start-times' || (!missed && (hasData || periods.acrossGaps > 0));
   return {
-    ...{ rank: records.rank, run: run.id, steps: steps.length, step, medianStep, time, stepIsWhole },
+    ...{ rank: records.rank, run: run.id, steps: steps.length, step, medianStep, stepIsWhole },
+    ...{ time, timePerStep },
+    knowledge: {
+      ...{ placed: placed !== null, allHost: records.allHost, hostPaced },
+      copyingHost: copyingHost(records, periods),
+    },
     ...{ first: steps[0]!.number, last: steps.at(-1)!.number, stepSource: source },
     spread: (MAD_TO_DEVIATION * median(ns.map((v) => Math.abs(v - medianStep)))) / medianStep,
     ...{ periods: ns, indices: steps.map((s) => s.number) },
-    phases: phasesOf(records, periods),
+    ...{ phases: phasesOf(records, periods), timeline: placed?.timeline ?? null },
     dataWaitPerStep: hasData ? waits : [],
-    notes: notesOf({ records, periods, amounts, step, exposed, stepIsWhole, missed, time, outliers }),
+    notes: notesOf({
+      records,
+      periods,
+      amounts,
+      step,
+      exposed,
+      stepIsWhole,
+      missed,
+      time,
+      outliers,
+      hostPaced,
+    }),
   };
 }
 
+function copyingHost(records: RankRecords, { steps }: StepPeriods): number | null {
+  const places = records.phases.flatMap((p, place) =>
+    p.role === 'copy' && p.clock === 'gpu' ? [place] : [],
+  );
+  if (places.length === 0) return null;
+  const ns = steps.map((s) =>
+    places.flatMap((p) => s.parts.get(p) ?? []).reduce((sum, part) => sum + part.hostNs, 0),
+  );
+  const spent = mean(ns);
+  return Number.isNaN(spent) ? null : spent;
+}
+
 function phasesOf(records: RankRecords, { steps }: StepPeriods): PhaseFacts[] {
-  const sums = records.phases.map(({ name, clock }) => ({ name, ns: 0, records: 0, clock }));
-  for (const step of steps) {
-    for (const [place, parts] of step.parts) {
-      sums[place]!.ns += sumOf(parts) / steps.length;
-      sums[place]!.records += parts.length;
-    }
-  }
-  return sums.filter((p) => p.records > 0);
+  return records.phases
+    .map(({ name, clock }, place) => {
+      const perStep = steps.map((s) => sumOf(s.parts.get(place)));
+      const count = steps.reduce((n, s) => n + (s.parts.get(place)?.length ?? 0), 0);
+      return { name, ns: mean(perStep), records: count, clock, perStep };
+    })
+    .filter((p) => p.records > 0);
 }

@@ -21,6 +21,8 @@ export interface NoteFacts {
   readonly missed: boolean;
   readonly time: TimeByClass;
   readonly outliers: Outliers;
+  /** ns a step; null: lags are not recorded. */
+  readonly hostPaced: number | null;
 }
 
 const NAMED = 5;
@@ -30,14 +32,20 @@ export function notesOf(facts: NoteFacts): string[] {
   return [...aboutComputing(facts), ...aboutInput(facts), ...aboutStep(facts), ...aboutRecords(facts)];
 }
 
-function aboutComputing({ amounts, records, periods, time, outliers }: NoteFacts): string[] {
+function aboutComputing({ amounts, records, periods, time, outliers, hostPaced, step }: NoteFacts): string[] {
   const source = computeSource(amounts);
   const notes: string[] = [];
   if (!source) notes.push('no phase of the model was recorded: computing cannot be told');
   else if (records.allHost) notes.push('all phases are timed by the host: right on a job without GPU only');
   else if (source.clock === 'host')
     notes.push('computing is timed by the host: what the device did cannot be told');
-  else notes.push(LAUNCH_NOTE);
+  else if (hostPaced === null) notes.push(LAUNCH_NOTE);
+  else if (hostPaced > 0) {
+    const share = Math.round((100 * hostPaced) / step);
+    notes.push(
+      `the device had nothing queued in ${share} % of the step: it was idle for an unknown part of it`,
+    );
+  }
   if (source?.role === 'whole') {
     notes.push('only the whole step was timed: what is not a recorded wait counts as computing');
   }

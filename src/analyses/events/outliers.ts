@@ -19,18 +19,21 @@ export interface Outliers {
  * Steps that took far longer than most, and not because of a recorded wait: compilation, a checkpoint or a garbage
  * collection look like computing to a phase that is open meanwhile.
  */
-export function findOutliers(amounts: readonly Amounts[], layout: Layout): Outliers {
-  const source = computeSource(meanAmounts(amounts));
-  if (!source || amounts.length < MIN_STEPS) return { steps: 0, ns: 0 };
-  const inside = source.role === 'whole' && layout === 'whole';
-  const computing = amounts.map((a) => {
-    return Math.max(0, a[source.role][source.clock] - (inside ? total(a, WAIT_ROLES) : 0));
-  });
+export function findOutliers(computing: readonly number[]): Outliers {
+  if (computing.length < MIN_STEPS) return { steps: 0, ns: 0 };
   const usual = median(computing);
   // Most steps have none of it: then there is no usual.
   if (usual === 0) return { steps: 0, ns: 0 };
   const far = computing.filter((ns) => ns > FAR * usual);
-  return { steps: far.length, ns: far.reduce((sum, ns) => sum + ns - usual, 0) / amounts.length };
+  return { steps: far.length, ns: far.reduce((sum, ns) => sum + ns - usual, 0) / computing.length };
+}
+
+/** ns of each step, from how long phases took. */
+export function computingOf(amounts: readonly Amounts[], layout: Layout): number[] {
+  const source = computeSource(meanAmounts(amounts));
+  if (!source) return [];
+  const inside = source.role === 'whole' && layout === 'whole';
+  return amounts.map((a) => Math.max(0, a[source.role][source.clock] - (inside ? total(a, WAIT_ROLES) : 0)));
 }
 
 /** Nothing says what it was, so it is nobody's. */

@@ -15,7 +15,7 @@ export interface StepPeriods {
   readonly steps: readonly RecordedStep[];
   readonly amounts: readonly Amounts[];
   readonly ns: readonly number[];
-  /** Start of each step; null unless periods come from start times. */
+  /** Start of each step; null unless periods come from start times, or from a whole iteration whose start is known. */
   readonly starts: readonly number[] | null;
   readonly warmUp: number;
   /** ns a step from one recorded step to the next over those that were not recorded; NaN: no such gap. */
@@ -77,8 +77,18 @@ function finish(
   return {
     ...{ source, layout, steps, amounts, warmUp, acrossGaps },
     ns: kept.map((c) => (isWhole ? total(c.amounts, ['whole']) : c.ns)),
-    starts: source === 'start-times' ? kept.map((c) => c.start) : null,
+    starts:
+      source === 'start-times' ? kept.map((c) => c.start) : isWhole ? wholeStarts(records, steps) : null,
   };
+}
+
+function wholeStarts({ phases }: RankRecords, steps: readonly RecordedStep[]): number[] | null {
+  const place = phases.findIndex((p) => p.role === 'whole');
+  const starts = steps.map((s) => {
+    const parts = s.parts.get(place);
+    return parts?.length === 1 ? parts[0]!.start : Number.NaN;
+  });
+  return starts.some(Number.isNaN) ? null : starts;
 }
 
 /** Steps whose successor was recorded too: with every tenth step recorded there are none. */

@@ -6,6 +6,9 @@ export interface Part {
   /** From the run's anchor; NaN unknown. */
   readonly start: number;
   readonly ns: number;
+  /** On the device's clock: what the host took for it, and how far the device was behind it at the end. NaN unknown. */
+  readonly hostNs: number;
+  readonly lag: number;
 }
 
 export interface RecordedPhase {
@@ -109,7 +112,10 @@ class Collector {
       this.#steps.set(number, step);
     }
     const start = Math.abs(startMs) <= MAX_START_MS ? startMs * NS_PER_MS : Number.NaN;
-    const entry = { start, ns: ms * NS_PER_MS, micro: run.micro[row]!, clock: run.clock[row]! };
+    const entry = {
+      ...{ start, ns: ms * NS_PER_MS, micro: run.micro[row]!, clock: run.clock[row]! },
+      ...{ hostNs: run.hostMs[row]! * NS_PER_MS, lag: run.lagMs[row]! * NS_PER_MS },
+    };
     const entries = step.phases.get(name);
     if (!entries) step.phases.set(name, [entry]);
     else if (!isWrittenTwice(entries, entry)) entries.push(entry);

@@ -14,7 +14,10 @@ export function readLog(text: string): EventLog {
 
 export const HEADER = '{"whyslow": 1, "run": "a", "rank": 0}';
 
-/** `name ms` records of one step; more fields after the time: `+start`, `#micro`, `gpu` or `host`, `r<rank>`. */
+/**
+ * `name ms` records of one step; more fields after the time: `+start`, `#micro`, `gpu` or `host`, `r<rank>`, and of a device
+ * `~lag`, from which `host_ms` follows where `^lag` is that at the start.
+ */
 export function stepLines(step: number, ...phases: string[]): string[] {
   return phases.map((phase) => {
     const [name, duration, ...more] = phase.split(' ');
@@ -23,8 +26,11 @@ export function stepLines(step: number, ...phases: string[]): string[] {
       if (field[0] === '+') record.start_ms = Number(field.slice(1));
       else if (field[0] === '#') record.micro = Number(field.slice(1));
       else if (field[0] === 'r') record.rank = Number(field.slice(1));
+      else if (field[0] === '~') record.lag_ms = Number(field.slice(1));
+      else if (field[0] === '^') record.host_ms = Number(duration) + Number(field.slice(1));
       else record.clock = field;
     }
+    if ('host_ms' in record) record.host_ms = Number(record.host_ms) - Number(record.lag_ms);
     return JSON.stringify(record);
   });
 }

@@ -8,7 +8,7 @@ import {
   type HealthProblem,
   type Severity,
 } from './finding.js';
-import { missingRanks, type RankWindow, startSkew } from './run-checks.js';
+import { missingRanks, type RankWindow, type SeenRanks, seenIn, startSkew } from './run-checks.js';
 import { TRACE_CHECKS } from './trace-checks.js';
 
 /** How much a reader's or source's problem weighs; what is not listed is a warning. */
@@ -29,6 +29,14 @@ const SEVERITY: Readonly<Record<string, Severity>> = {
   ...{ 'missing-end': 'note', 'not-an-event': 'note', 'long-string': 'note', 'several-runs': 'note' },
   ...{ 'malformed-header': 'warning', 'duplicate-rank': 'severe', 'rank-conflict': 'severe' },
   ...{ 'slow-scanner': 'note', 'same-file-twice': 'note', 'rank-from-order': 'note', 'step-order': 'note' },
+  // Of telemetry some samples fewer change nothing.
+  ...{ 'cut-sample': 'note', 'odd-line': 'note', 'odd-value': 'note', 'too-many-samples': 'note' },
+  ...{
+    'other-run': 'note',
+    'groups-outside-mesh': 'note',
+    'telemetry-unplaced': 'note',
+    'long-field': 'note',
+  },
 };
 
 export function checkTrace(trace: Trace): readonly CheckResult[] {
@@ -52,6 +60,7 @@ export function summariseHealth(
   perRank: readonly { readonly rank: number; readonly problems: readonly CheckResult[] }[],
   ofTheRun: readonly Problem[],
   windows: readonly RankWindow[],
+  seen: SeenRanks = seenIn(windows),
 ): Health {
   const byCode = new Map<string, HealthProblem>();
   for (const { rank, problems } of perRank) {
@@ -71,7 +80,7 @@ export function summariseHealth(
     }
   }
   const run = ofTheRun.map((p) => ({ ...inputProblem(p), ranks: [] }));
-  const problems = [...byCode.values(), ...run, ...startSkew(windows), ...missingRanks(windows)];
+  const problems = [...byCode.values(), ...run, ...startSkew(windows), ...missingRanks(seen)];
   const ordered = problems.sort((a, b) => WEIGHT[b.severity] - WEIGHT[a.severity]);
   return { grade: gradeOf(ordered), problems: ordered };
 }

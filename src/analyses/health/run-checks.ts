@@ -54,9 +54,21 @@ function disjoint(windows: readonly RankWindow[]): HealthProblem {
   };
 }
 
-export function missingRanks(windows: readonly RankWindow[]): readonly HealthProblem[] {
+/** Ranks of which there is a trace or a log, and how many the job has; null where nothing says. */
+export interface SeenRanks {
+  readonly ranks: readonly number[];
+  readonly worldSize: number | null;
+}
+
+/** As far as traces alone tell. */
+export function seenIn(windows: readonly RankWindow[]): SeenRanks {
   const world = Math.max(0, ...windows.map((w) => w.worldSize ?? 0));
-  const have = new Set(windows.map((w) => w.rank));
+  return { ranks: windows.map((w) => w.rank), worldSize: world || null };
+}
+
+export function missingRanks({ ranks, worldSize }: SeenRanks): readonly HealthProblem[] {
+  const world = worldSize ?? 0;
+  const have = new Set(ranks);
   if (world <= 1 || have.size === 0 || have.size >= world) return [];
   return [
     {

@@ -1,23 +1,17 @@
-import { largest, mean } from '../../base/statistics.js';
 import { type Bandwidth, measureBandwidth } from '../collectives/bandwidth.js';
 import { alignClocks, type Clocks } from '../collectives/clocks.js';
 import { type MatchedCollectives, type MatchInput, matchCollectives } from '../collectives/match.js';
-import type { RankCollectives } from '../collectives/rank-collectives.js';
 import { type CollectiveWaits, divideWaits } from '../collectives/waits.js';
-import type { RankFacts } from '../rank-facts.js';
-import { type TimeByClass, totals } from '../timeline/accounting.js';
+import type { CriticalPath } from '../paths/critical-path.js';
+import { alongLast, type CriticalTime, followRun } from '../paths/follow-run.js';
+import type { PlayedRun } from '../paths/what-if-ranks.js';
 import { findLateRanks, type LateRanks, latenessOf } from './late-ranks.js';
 import { coordinatesFromGroups } from './mesh.js';
 import type { RankTable } from './own-time.js';
 import { findSlowLinks, type SlowGroup } from './slow-links.js';
+import { type ComparedRank, tableOf, waitShareOf, waitsBySteps } from './table.js';
 
-export interface ComparedRank {
-  readonly rank: number;
-  readonly host: string | null;
-  readonly coordinates: Readonly<Record<string, number>> | null;
-  readonly worldSize: number | null;
-  readonly facts: RankFacts;
-}
+export type { ComparedRank } from './table.js';
 
 /** What several ranks together show. */
 export interface Comparison {
@@ -30,8 +24,12 @@ export interface Comparison {
   readonly late: readonly LateRanks[];
   readonly lateness: readonly Float64Array[];
   readonly slowGroups: readonly SlowGroup[];
-  /** A step's time along the ranks that came last, ns by class: waiting is what the late one was doing. */
-  readonly critical: { readonly time: TimeByClass; readonly rank: number } | null;
+  /** A step's time along the ranks that were waited for, ns by class: waiting is what the late one was doing. */
+  readonly critical: CriticalTime | null;
+  /** Where it comes from: the way back through all ranks. Null: ranks' steps are known, not what they did when. */
+  readonly path: CriticalPath | null;
+  /** The steps, to be played with something changed. Null: playing them unchanged does not reproduce them. */
+  readonly played: PlayedRun | null;
   /** Of exposed communication, the part that is waiting for others; by rank number. */
   readonly waitShare: ReadonlyMap<number, number>;
 }
@@ -50,17 +48,22 @@ export function compareRanks(all: readonly ComparedRank[]): Comparison | null {
   const bandwidth = measureBandwidth(matched, waits.transfer);
   const comparable = connected(matched, ranks.length);
   const inferred = coordinatesFromGroups(matched);
-  const placed = ranks.map((r, place) => ({ ...r, coordinates: r.coordinates ?? inferred[place]! }));
+  // What files say goes first; the two are not mixed, for their axes may be others.
+  const said = ranks.some((r) => r.coordinates !== null);
+  const placed = ranks.map((r, place) => ({ ...r, coordinates: said ? r.coordinates : inferred[place]! }));
   const bySteps = ranks.map((r, place) => waitsBySteps(r.facts.collectives!, waits.waitOf[place]!));
   const table = tableOf(placed, bySteps, comparable);
+  const followed = table && followRun(ranks, table, { matched, waits, clocks });
+  const { path = null, played = null } = followed ?? {};
   const steps = table?.steps.length ?? 1;
   const step = table?.step ?? 0;
   return {
     ...{ matched, clocks, waits, bandwidth, table },
-    late: table ? findLateRanks(table) : [],
+    late: table ? withCosts(findLateRanks(table), played, steps) : [],
     lateness: table ? latenessOf(table) : [],
     slowGroups: findSlowLinks(matched, bandwidth, step, steps),
-    critical: table && criticalPath(table),
+    ...{ path, played },
+    critical: path ? { time: path.time, rank: path.ranks[0]!.rank } : table && alongLast(table),
     waitShare: new Map(ranks.map((r, place) => [r.rank, waitShareOf(bySteps[place]!)])),
   };
 }
@@ -84,121 +87,13 @@ function connected(matched: MatchedCollectives, ranks: number): ReadonlySet<numb
   return [...sets.values()].reduce((a, b) => (b.size > a.size ? b : a));
 }
 
-/** The same share over all steps. */
-function waitShareOf(steps: ReadonlyMap<number, StepWait>): number {
-  let waited = 0;
-  let exposed = 0;
-  for (const step of steps.values()) {
-    waited += step.share * step.exposed;
-    exposed += step.exposed;
-  }
-  return exposed > 0 ? waited / exposed : 0;
-}
+/** Of the steps it is late in: a delay that costs nobody so much is nobody's concern. */
+const COSTS_SOMETHING = 0.01;
 
-/** Ranks side by side over the steps they all have. */
-function tableOf(
-  ranks: readonly ComparedRank[],
-  bySteps: readonly ReadonlyMap<number, StepWait>[],
-  comparable: ReadonlySet<number>,
-): RankTable | null {
-  const chosen = ranks.map((r, place) => ({ ...r, place })).filter((r) => comparable.has(r.place));
-  const common = commonSteps(chosen.map((r) => r.facts.steps.indices));
-  if (chosen.length < 2 || common.length === 0) return null;
-  const rows = chosen.map((r) => rowOf(r.facts, bySteps[r.place]!, common));
-  return {
-    ...{ ranks: chosen.map((r) => r.rank), hosts: chosen.map((r) => r.host), steps: common },
-    coordinates: chosen.map((r) => r.coordinates),
-    own: rows.map((r) => r.own),
-    time: rows.map((r) => r.time),
-    step: mean(rows.map((r) => r.step)),
-    // Waiting is told from durations alone: no two clocks are compared.
-    clockError: 0,
-    phasesOnly: chosen.some((r) => r.facts.source === 'events'),
-  };
-}
-
-function commonSteps(lists: readonly (readonly number[])[]): number[] {
-  const [first = [], ...rest] = lists;
-  const sets = rest.map((l) => new Set(l));
-  return first.filter((s) => sets.every((set) => set.has(s)));
-}
-
-/**
- * A rank's own time in each step: the step less its exposed communication. Not only what it waited: an early rank sees
- * transfers bare that the late one hides behind its computing, and they are not its own doing either.
- */
-function rowOf(facts: RankFacts, waits: ReadonlyMap<number, StepWait>, steps: readonly number[]) {
-  const placeOf = new Map(facts.steps.indices.map((s, i) => [s, i]));
-  const own = new Float64Array(steps.length);
-  const time = steps.map((step, i) => {
-    const place = placeOf.get(step)!;
-    const inStep = waits.get(step) ?? { longest: 0, exposed: 0, share: 0 };
-    const classes = facts.timePerStep[place]!;
-    const period = facts.steps.periods[place]!;
-    if (facts.source === 'events') {
-      // What was hidden is not known, and one delay may show in several collectives: the longest wait is taken out.
-      const waiting = Math.min(period, inStep.longest);
-      own[i] = period - waiting;
-      return totals((c) =>
-        c === 'comms_wait' ? waiting : c === 'compute' ? Math.max(0, classes[c] - waiting) : classes[c],
-      );
-    }
-    const exposed = classes.comms_transfer + classes.comms_wait + classes.idle_comms;
-    const waiting = exposed * inStep.share;
-    own[i] = period - exposed;
-    return totals((c) => {
-      if (c === 'comms_wait') return waiting;
-      return c === 'comms_transfer' || c === 'idle_comms' ? classes[c] * (1 - inStep.share) : classes[c];
-    });
-  });
-  return { own, time, step: mean(steps.map((step) => facts.steps.periods[placeOf.get(step)!]!)) };
-}
-
-/**
- * Of a rank's exposed communication in each step, the part that is waiting. A collective waits first and moves data last,
- * and what computing hides of it is its beginning: so the exposed part is transfer up to the transfer's length, and
- * waiting beyond.
- */
-function waitsBySteps(collectives: RankCollectives, waitOf: Float64Array): Map<number, StepWait> {
-  const sums = new Map<number, { longest: number; waited: number; exposed: number }>();
-  for (let i = 0; i < collectives.length; i++) {
-    const step = collectives.steps[collectives.step[i]!];
-    const wait = waitOf[i]!;
-    if (step === undefined || Number.isNaN(wait)) continue;
-    const transfer = collectives.end[i]! - collectives.start[i]! - wait;
-    const waiting = Math.min(wait, Math.max(0, collectives.exposed[i]! - transfer));
-    const sum = sums.get(step) ?? { longest: 0, waited: 0, exposed: 0 };
-    sums.set(step, sum);
-    sum.longest = Math.max(sum.longest, wait);
-    sum.waited += waiting;
-    sum.exposed += collectives.exposed[i]!;
-  }
-  const entries = [...sums].map(([step, s]) => {
-    return [
-      step,
-      { longest: s.longest, exposed: s.exposed, share: s.exposed > 0 ? s.waited / s.exposed : 0 },
-    ] as const;
-  });
-  return new Map(entries);
-}
-
-interface StepWait {
-  /** ns, of one collective, hidden or not. */
-  readonly longest: number;
-  /** ns of exposed communication, and the part of it that is waiting. */
-  readonly exposed: number;
-  readonly share: number;
-}
-
-/** In each step the rank that came last sets the pace: the run's time is what it did then. */
-function criticalPath(table: RankTable): Comparison['critical'] {
-  const last = table.steps.map((_, s) => {
-    const own = table.own.map((o) => o[s]!);
-    return own.indexOf(largest(own));
-  });
-  const time = totals((c) => (c === 'comms_wait' ? 0 : mean(last.map((r, s) => table.time[r]![s]![c]))));
-  const often = [...new Set(last)].reduce((a, b) =>
-    last.filter((r) => r === b).length > last.filter((r) => r === a).length ? b : a,
-  );
-  return { time, rank: table.ranks[often]! };
+/** What is saved when the run is played without a delay: another may be next, or a bubble may have hidden a part of it. */
+function withCosts(late: readonly LateRanks[], played: PlayedRun | null, steps: number): LateRanks[] {
+  if (!played) return [...late];
+  return late
+    .map((l) => (l.ranks.length > 0 ? { ...l, cost: played.without(l.ranks) } : l))
+    .filter((l) => l.cost >= (COSTS_SOMETHING * played.measured * l.steps.length) / steps);
 }

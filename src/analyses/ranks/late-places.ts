@@ -18,14 +18,30 @@ const WORTH_NAMING = 0.05;
 const LEAST_RANKS = 2;
 const LEAST_PLACES = 2;
 
-export function lateHost(table: RankTable, lateness: readonly Float64Array[]): LatePlace | null {
+/** Stages do different work by design; ranks along other axes do the same. */
+const PIPELINE = /^(?:pp|pipe|pipeline|stage)/i;
+
+/**
+ * Where ranks are late together. When a machine holds just the ranks of a place on an axis, nothing tells which of the
+ * two it is: a stage of a pipeline is taken for uneven, else the machine for slow, and both are named.
+ */
+export function latePlaces(table: RankTable, lateness: readonly Float64Array[]): LatePlace[] {
+  const host = lateHost(table, lateness);
+  const axis = lateAxis(table, lateness);
+  if (!host || !axis || host.ranks.join() !== axis.ranks.join())
+    return [host, axis].filter((p) => p !== null);
+  const [first, second] = PIPELINE.test(axis.place) ? [axis, host] : [host, axis];
+  return [{ ...first, place: `${first.place} (${second.place})` }];
+}
+
+function lateHost(table: RankTable, lateness: readonly Float64Array[]): LatePlace | null {
   if (table.hosts.some((h) => h === null)) return null;
   const found = latePlace(table, lateness, table.hosts as readonly string[]);
   return found && { ...found, pattern: 'host' };
 }
 
 /** Along which axis of the mesh ranks are late together. */
-export function lateAxis(table: RankTable, lateness: readonly Float64Array[]): LatePlace | null {
+function lateAxis(table: RankTable, lateness: readonly Float64Array[]): LatePlace | null {
   const axes = Object.keys(table.coordinates[0] ?? {});
   for (const axis of axes) {
     const keys = table.coordinates.map((c) => `${axis} ${c?.[axis] ?? '?'}`);

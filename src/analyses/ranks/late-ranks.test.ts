@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type TimeByClass, totals } from '../timeline/accounting.js';
-import { binomialTail, findLateRanks } from './late-ranks.js';
+import { binomialTail } from './late-patterns.js';
+import { findLateRanks } from './late-ranks.js';
 import type { RankTable } from './own-time.js';
 
 const STEPS = 8;
@@ -22,10 +23,11 @@ function tableOf(
   const own = time.map((t) => Float64Array.from(t, (c) => Object.values(c).reduce((a, b) => a + b, 0)));
   return {
     ranks: Array.from({ length: ranks }, (_, r) => r),
+    places: Array.from({ length: ranks }, (_, r) => r),
     hosts: places.hosts ?? Array.from({ length: ranks }, () => null),
     coordinates: places.coordinates ?? Array.from({ length: ranks }, () => null),
     steps: Array.from({ length: STEPS }, (_, s) => s + 10),
-    ...{ own, time, step: 100e6, clockError: 0, phasesOnly: false },
+    ...{ own, time, step: 100e6, clockError: 0, phasesOnly: false, fromLogs: false },
   };
 }
 
@@ -63,6 +65,14 @@ describe('late ranks', () => {
     const coordinates = [0, 0, 0, 1, 1, 1].map((pp, i) => ({ dp: i % 3, pp }));
     expect(findLateRanks(tableOf(6, onB, { coordinates }))).toMatchObject([
       { pattern: 'stage', place: 'pp 1' },
+    ]);
+    // A stage that fills a machine is one thing, not two.
+    expect(findLateRanks(tableOf(6, onB, { coordinates, hosts }))).toMatchObject([
+      { pattern: 'stage', place: 'pp 1 (b)', ranks: [3, 4, 5] },
+    ]);
+    const dp = coordinates.map((c) => ({ tp: c.dp, dp: c.pp }));
+    expect(findLateRanks(tableOf(6, onB, { coordinates: dp, hosts }))).toMatchObject([
+      { pattern: 'host', place: 'b (dp 1)' },
     ]);
   });
 

@@ -1,8 +1,18 @@
 import { largest, mean, median } from '../../base/statistics.js';
-import { lateAxis, lateHost } from './late-places.js';
+import type { SlowGpu } from '../telemetry/slow-gpu.js';
+import {
+  type Differences,
+  differencesOf,
+  MOSTLY,
+  patternOf,
+  type SingleRankPattern,
+  STANDS_OUT,
+  WORTH_NAMING,
+} from './late-patterns.js';
+import { latePlaces } from './late-places.js';
 import { byCause, CAUSES, type OwnCause, type RankTable } from './own-time.js';
 
-export type Pattern = 'persistent' | 'spike' | 'periodic' | 'rotating' | 'host' | 'stage';
+export type Pattern = SingleRankPattern | 'rotating' | 'host' | 'stage';
 export type Cause = OwnCause | 'link' | 'unknown';
 
 export interface LateRanks {
@@ -17,26 +27,19 @@ export interface LateRanks {
   readonly place: string | null;
   /** Steps in which it was last, by index. */
   readonly steps: readonly number[];
+  /** Where telemetry shows that its GPU was slow. */
+  readonly slowGpu?: SlowGpu;
 }
-
-/** Robust z above which a rank stands out (Iglewicz and Hoaglin's 3.5; method 5). */
-const STANDS_OUT = 3.5;
-/** Spread is never believed to be smaller than this part of the median: eight equal ranks must give none. */
-const LEAST_SPREAD = 0.01;
-/** Lateness below this part of the step is not worth a name. */
-const WORTH_NAMING = 0.05;
-/** Of the steps: last in at least so many is persistent. */
-const MOSTLY = 0.5;
-const MAD_TO_DEVIATION = 1.4826;
 
 /** Who is late, in what pattern, why, and what it costs; nobody where nobody stands out. */
 export function findLateRanks(table: RankTable): LateRanks[] {
   if (table.ranks.length < 2 || table.steps.length < 1) return [];
   const lateness = latenessOf(table);
-  const places = [lateHost(table, lateness), lateAxis(table, lateness)].filter((p) => p !== null);
+  const places = latePlaces(table, lateness);
   if (places.length > 0) return places.map((p) => ({ ...p, cause: causeOf(table, p.ranks, null) }));
+  const differences = differencesOf(table, lateness);
   const single = table.ranks.flatMap((rank, r) => {
-    const found = patternOf(table, lateness, r);
+    const found = patternOf(table, differences, r);
     return found ? [{ rank, r, ...found }] : [];
   });
   if (single.length > 0)
@@ -50,102 +53,18 @@ export function findLateRanks(table: RankTable): LateRanks[] {
         cost: costOf(table, r),
       }))
       .filter((f) => f.cost >= (WORTH_NAMING * table.step) / table.steps.length)
-      .sort((a, b) => b.cost - a.cost);
-  const rotating = rotation(table, lateness);
+      .sort((a, b) => oneOff(a) - oneOff(b) || b.cost - a.cost);
+  const rotating = rotation(table, differences);
   return rotating ? [rotating] : [];
 }
+
+/** What comes back is worth more than what happened once, whatever that cost the few steps that were recorded. */
+const oneOff = ({ pattern }: LateRanks) => Number(pattern === 'spike');
 
 /** ns by which each rank's own time exceeds the median rank's, step by step. */
 export function latenessOf({ own, steps }: RankTable): Float64Array[] {
   const usual = steps.map((_, s) => median(own.map((o) => o[s]!)));
   return own.map((o) => o.map((ns, s) => ns - usual[s]!));
-}
-
-/** What counts as a usual deviation between ranks, ns. */
-function spreadOf(table: RankTable, values: readonly number[]): number {
-  const middle = median(values);
-  const deviation = MAD_TO_DEVIATION * median(values.map((v) => Math.abs(v - middle)));
-  const floor = Math.max(LEAST_SPREAD * median(table.own.map((o) => mean([...o]))), 2 * table.clockError);
-  return Math.max(deviation, floor);
-}
-
-interface SinglePattern {
-  readonly pattern: Pattern;
-  readonly confidence: number;
-  /** Places of the steps in which it is late. */
-  readonly steps: readonly number[];
-}
-
-function patternOf(table: RankTable, lateness: readonly Float64Array[], r: number): SinglePattern | null {
-  const n = table.steps.length;
-  const late = lateIn(table, lateness, r);
-  if (late.length === 0) return null;
-  const meanLateness = mean([...lateness[r]!]);
-  const others = lateness.map((l) => mean([...l]));
-  const z = (meanLateness - median(others)) / spreadOf(table, others);
-  const worthIt = meanLateness >= WORTH_NAMING * table.step;
-  if (worthIt && z > STANDS_OUT && late.length >= MOSTLY * n) {
-    return {
-      pattern: 'persistent',
-      steps: late,
-      confidence: confidenceOf(z, late.length, n, table.ranks.length),
-    };
-  }
-  const period = periodOf(late);
-  const sum = late.reduce((ns, s) => ns + lateness[r]![s]!, 0);
-  if (sum < WORTH_NAMING * table.step) return null;
-  if (period !== null)
-    return { pattern: 'periodic', steps: late, confidence: Math.min(0.9, 0.6 + 0.1 * late.length) };
-  // Late in a few steps by much more than anybody else ever is.
-  if (late.length < MOSTLY * n && standsAlone(lateness, r, late)) {
-    return { pattern: 'spike', steps: late, confidence: 0.75 };
-  }
-  return null;
-}
-
-/** Steps in which a rank is late by more than ranks differ anyway, and by enough to matter. */
-function lateIn(table: RankTable, lateness: readonly Float64Array[], r: number): number[] {
-  return table.steps.flatMap((_, s) => {
-    const inStep = lateness.map((l) => l[s]!);
-    const z = (inStep[r]! - median(inStep)) / spreadOf(table, inStep);
-    return z > STANDS_OUT && inStep[r]! >= WORTH_NAMING * table.step ? [s] : [];
-  });
-}
-
-/** No other rank is ever half as late: otherwise it is an imbalance that moves about. */
-function standsAlone(lateness: readonly Float64Array[], r: number, late: readonly number[]): boolean {
-  const own = median(late.map((s) => lateness[r]![s]!));
-  return lateness.every((l, q) => q === r || largest(l) < own / 2);
-}
-
-/** Equal distances between three or more late steps. */
-function periodOf(late: readonly number[]): number | null {
-  if (late.length < 3) return null;
-  const distance = late[1]! - late[0]!;
-  return distance > 1 && late.every((s, i) => i === 0 || s - late[i - 1]! === distance) ? distance : null;
-}
-
-/**
- * Chance that a rank is last so often by luck (binomial), for as many ranks as were looked at (Holm's first step), and
- * how far it stands out.
- */
-function confidenceOf(z: number, last: number, steps: number, ranks: number): number {
-  const luck = Math.min(1, ranks * binomialTail(steps, last, 1 / ranks));
-  const certain = steps >= 3 ? 1 - luck : 0.75;
-  return Math.round(100 * Math.min(0.98, certain * (0.7 + Math.min(0.28, 0.03 * (z - STANDS_OUT))))) / 100;
-}
-
-/** Probability of `k` or more successes in `n` tries. */
-export function binomialTail(n: number, k: number, p: number): number {
-  let sum = 0;
-  for (let i = k; i <= n; i++) sum += Math.exp(logChoose(n, i) + i * Math.log(p) + (n - i) * Math.log1p(-p));
-  return Math.min(1, sum);
-}
-
-function logChoose(n: number, k: number): number {
-  let sum = 0;
-  for (let i = 1; i <= k; i++) sum += Math.log((n - k + i) / i);
-  return sum;
 }
 
 /** ns a step that all could be faster without this rank: up to where the next one arrives. */
@@ -163,7 +82,7 @@ export function causeOf(table: RankTable, late: readonly number[], steps: readon
   const totals = table.ranks.map((_, r) => {
     const sum = { data: 0, gpu: 0, compile: 0, host: 0 };
     for (const s of counted) {
-      const own = byCause(table.time[r]![s]!);
+      const own = byCause(table.time[r]![s]!, table.fromLogs);
       for (const c of CAUSES) sum[c] += own[c] / counted.length;
     }
     return sum;
@@ -180,7 +99,7 @@ export function causeOf(table: RankTable, late: readonly number[], steps: readon
 }
 
 /** Somebody is always late, but each time another one: no bad rank, an imbalance in data or experts. */
-function rotation(table: RankTable, lateness: readonly Float64Array[]): LateRanks | null {
+function rotation(table: RankTable, { lateness, inSteps }: Differences): LateRanks | null {
   const n = table.steps.length;
   if (n < 4 || table.ranks.length < 3) return null;
   const last: number[] = [];
@@ -188,8 +107,7 @@ function rotation(table: RankTable, lateness: readonly Float64Array[]): LateRank
     const inStep = lateness.map((l) => l[s]!);
     const worst = largest(inStep);
     last.push(inStep.indexOf(worst));
-    const sorted = inStep.toSorted((a, b) => b - a);
-    return { ns: worst, z: worst / spreadOf(table, inStep), next: sorted[1]! };
+    return { ns: worst, z: worst / inSteps[s]!.spread };
   });
   const loss = mean(losses.map((l) => l.ns));
   const real = losses.filter((l) => l.z > STANDS_OUT).length;

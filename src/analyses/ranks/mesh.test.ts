@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { compareRun } from '../../../test/helpers/simulate/score.js';
 import { simulateRun } from '../../../test/helpers/simulate/simulate.js';
+import { axesOutsideMesh } from './mesh.js';
 
 it('places in the mesh follow from the process groups', () => {
   const { table } = compareRun(simulateRun({ seed: 1, ranks: 8, parallelism: 'mesh2d' }))!;
@@ -15,6 +16,17 @@ it('one group of all ranks says nothing about a mesh', () => {
   expect(table!.coordinates).toEqual([null, null, null, null]);
 });
 
+it('groups that lie along no axis of what files say are told', () => {
+  const { matched } = compareRun(
+    simulateRun({ seed: 1, ranks: 8, parallelism: 'mesh2d', tensorParallel: 2 }),
+  )!;
+  expect(axesOutsideMesh(matched, (rank) => ({ dp: rank >> 1, tp: rank % 2 }))).toEqual([]);
+  // Finer than the groups: each lies along two axes.
+  expect(axesOutsideMesh(matched, (r) => ({ pp: r >> 2, dp: (r >> 1) % 2, tp: r % 2 }))).toEqual([]);
+  expect(axesOutsideMesh(matched, (rank) => ({ dp: rank % 4, tp: rank >> 2 }))).toEqual(['tp', 'dp']);
+  expect(axesOutsideMesh(matched, () => null)).toEqual([]);
+});
+
 it('a whole stage that is late is named as one', () => {
   const run = simulateRun({
     seed: 2,
@@ -24,5 +36,5 @@ it('a whole stage that is late is named as one', () => {
   });
   const [late] = compareRun(run)!.late;
   expect(late).toMatchObject({ ranks: [2, 3], cause: 'gpu' });
-  expect(late).toMatchObject({ pattern: 'stage', place: 'mesh_dp 1' });
+  expect(late).toMatchObject({ pattern: 'stage', place: 'dp 1' });
 });

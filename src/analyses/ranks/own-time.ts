@@ -7,6 +7,8 @@ import type { TimeByClass } from '../timeline/accounting.js';
 export interface RankTable {
   /** Rank numbers, in the order of all the other lists. */
   readonly ranks: readonly number[];
+  /** Their places among all ranks that were compared. */
+  readonly places: readonly number[];
   readonly hosts: readonly (string | null)[];
   /** Place in the mesh by axis name; null where not known. */
   readonly coordinates: readonly (Readonly<Record<string, number>> | null)[];
@@ -20,6 +22,8 @@ export interface RankTable {
   readonly clockError: number;
   /** Some ranks are known from phases of an events log only: what they did besides waiting for input is not. */
   readonly phasesOnly: boolean;
+  /** All are known from event logs: copies in them are the phase that moves a batch to the device. */
+  readonly fromLogs: boolean;
   /** ns of each step by class, for each rank; waiting for others taken out. */
   readonly time: readonly (readonly TimeByClass[])[];
 }
@@ -29,12 +33,12 @@ export const CAUSES = ['data', 'gpu', 'compile', 'host'] as const;
 export type OwnCause = (typeof CAUSES)[number];
 
 /** ns of a rank's own time by cause. */
-export function byCause(time: TimeByClass): Record<OwnCause, number> {
+export function byCause(time: TimeByClass, copiesAreInput = false): Record<OwnCause, number> {
   return {
-    data: time.idle_data,
+    data: time.idle_data + (copiesAreInput ? time.copy : 0),
     gpu: time.compute,
     compile: time.idle_compile,
     // Copies are small beside the rest, and what delays them is the host.
-    host: time.idle_host + time.idle_sync + time.idle_other + time.copy,
+    host: time.idle_host + time.idle_sync + time.idle_other + (copiesAreInput ? 0 : time.copy),
   };
 }

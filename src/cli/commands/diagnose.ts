@@ -6,7 +6,7 @@ import { bottleneckList, positiveInteger, rankList, type StepRange, stepRange } 
 import { type CommandContext, EXIT } from '../context.js';
 import { ProgressLine } from '../progress.js';
 
-interface DiagnoseOptions {
+export interface DiagnoseOptions {
   readonly json?: boolean;
   readonly all?: boolean;
   readonly steps?: StepRange;
@@ -51,8 +51,8 @@ export function registerDiagnose(program: Command, context: CommandContext): voi
 }
 
 // Loaded when asked for, here and below: other commands start faster without the rules.
-async function diagnosed(
-  paths: string[],
+export async function diagnosed(
+  paths: readonly string[],
   options: DiagnoseOptions,
   context: CommandContext,
 ): Promise<Report> {
@@ -63,7 +63,7 @@ async function diagnosed(
   return diagnose(paths, { steps, ranks, progress, ...jobs }).finally(() => progress.end());
 }
 
-async function forTerminal(
+export async function forTerminal(
   report: Report,
   options: DiagnoseOptions,
   context: CommandContext,

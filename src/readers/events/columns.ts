@@ -6,7 +6,7 @@ const FIRST_ROWS = 64;
 type Column = Uint8Array | Uint16Array | Int32Array | Float64Array;
 
 /**
- * The rows of one run: 35 bytes each. Capacity doubles, and the unused half is zero pages the system has not handed
+ * The rows of one run: 51 bytes each. Capacity doubles, and the unused half is zero pages the system has not handed
  * out yet.
  */
 export class RunColumns {
@@ -19,6 +19,8 @@ export class RunColumns {
   #startMs = new Float64Array(FIRST_ROWS);
   #micro = new Int32Array(FIRST_ROWS);
   #clock = new Uint8Array(FIRST_ROWS);
+  #hostMs = new Float64Array(FIRST_ROWS);
+  #lagMs = new Float64Array(FIRST_ROWS);
 
   get rows(): number {
     return this.#rows;
@@ -34,6 +36,8 @@ export class RunColumns {
     this.#startMs[row] = record.startMs;
     this.#micro[row] = record.micro;
     this.#clock[row] = record.clock;
+    this.#hostMs[row] = record.hostMs;
+    this.#lagMs[row] = record.lagMs;
   }
 
   /** Call once: the columns are cut to length one at a time, so that no second copy of the run is ever alive. */
@@ -51,6 +55,8 @@ export class RunColumns {
       startMs: this.#startMs,
       micro: this.#micro,
       clock: this.#clock,
+      hostMs: this.#hostMs,
+      lagMs: this.#lagMs,
     };
   }
 
@@ -62,6 +68,8 @@ export class RunColumns {
     this.#startMs = resized(this.#startMs, new Float64Array(capacity));
     this.#micro = resized(this.#micro, new Int32Array(capacity));
     this.#clock = resized(this.#clock, new Uint8Array(capacity));
+    this.#hostMs = resized(this.#hostMs, new Float64Array(capacity));
+    this.#lagMs = resized(this.#lagMs, new Float64Array(capacity));
     this.#capacity = capacity;
   }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { MAX_LINE_BYTES } from '../line-splitter.js';
 import { eventsReader } from './descriptor.js';
-import { MAX_LINE_BYTES } from './line-splitter.js';
 import { MAX_NAMES, MAX_RUNS } from './runs.js';
 import { draw, faults, read, row } from './testing.js';
 
@@ -36,6 +36,8 @@ describe('the forms', () => {
         '{"whyslow": 1, "run": "r1", "rank": 2, "anchors": [{"wall_ns": 5}], "later": true}',
         '{"clock":"gpu","micro":0,"start_ms":-1.5,"duration_ms":2e-1,"rank":2,"step":4,"name":"forward","x":{"y":[]}}',
         '{"name":"data_wait","step":4,"rank":2,"duration_ms":9,"clock":"host","run":"r1","micro":null}',
+        '{"name":"backward","step":4,"rank":2,"duration_ms":7,"clock":"gpu","host_ms":3.5,"lag_ms":"4"}',
+        '{"name":"optimizer","step":4,"rank":2,"duration_ms":1,"clock":"gpu","host_ms":null,"lag_ms":null}',
       ].join('\n'),
     );
     expect(result.problems).toEqual([]);
@@ -47,7 +49,12 @@ describe('the forms', () => {
       rank: 2,
       fields: { whyslow: 1, run: 'r1', rank: 2, anchors: [{ wall_ns: 5 }], later: true },
     });
-    expect(draw(result.runs[0])).toEqual(['forward@4 r2 0.2 +-1.5 #0 gpu', 'data_wait@4 r2 9 host']);
+    expect(draw(result.runs[0])).toEqual([
+      'forward@4 r2 0.2 +-1.5 #0 gpu',
+      'data_wait@4 r2 9 host',
+      'backward@4 r2 7 gpu host 3.5 lag 4',
+      'optimizer@4 r2 1 gpu',
+    ]);
   });
 
   it('gives columns that can be cloned, each in a buffer of its own size', () => {
@@ -155,6 +162,18 @@ const FAULTS: readonly [string, string | Uint8Array, readonly string[], readonly
     ].join('\n'),
     [DRAWN, DRAWN, 'b@1 r0 1', 'c@1 r0 1 #0', 'c@1 r0 1 #1', 'c@1 r0 1 #1'],
     ['duplicate-record×2@2'],
+  ],
+  [
+    'the same phase again, later: two waits for data in a step',
+    [row('a', 1, 1, ', "micro": 0, "start_ms": 5'), row('a', 1, 1, ', "micro": 0, "start_ms": 6')].join('\n'),
+    ['a@1 r0 1 +5 #0', 'a@1 r0 1 +6 #0'],
+    [],
+  ],
+  [
+    'a record written twice',
+    [row('a', 1, 1, ', "micro": 0, "start_ms": 5'), row('a', 1, 1, ', "micro": 0, "start_ms": 5')].join('\n'),
+    ['a@1 r0 1 +5 #0', 'a@1 r0 1 +5 #0'],
+    ['duplicate-record×1@2'],
   ],
   [
     'a line above 1 MiB',

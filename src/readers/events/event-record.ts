@@ -19,13 +19,18 @@ export interface EventRecord {
   startMs: number;
   micro: number;
   clock: number;
+  hostMs: number;
+  lagMs: number;
   run: string | null;
 }
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 export function emptyRecord(): EventRecord {
-  return { name: '', step: 0, rank: -1, durationMs: NaN, startMs: NaN, micro: -1, clock: 0, run: null };
+  return {
+    ...{ name: '', step: 0, rank: -1, durationMs: NaN, startMs: NaN, micro: -1, clock: 0 },
+    ...{ hostMs: NaN, lagMs: NaN, run: null },
+  };
 }
 
 /** Checks the fields of a record; false where it has no usable name or step and must be left out. */
@@ -48,6 +53,8 @@ export function fillRecord(out: EventRecord, json: JsonObject, faults: FaultCoun
   out.startMs = toMs(json.start_ms, faults, line);
   out.micro = toCount(json.micro, faults, line);
   out.clock = toClock(json.clock, faults, line);
+  out.hostMs = toMs(json.host_ms, faults, line);
+  out.lagMs = toMs(json.lag_ms, faults, line);
   out.run = toRun(json.run, faults, line);
   if (out.durationMs < 0) faults.add('negative-duration', line);
   return true;

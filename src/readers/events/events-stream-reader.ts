@@ -1,9 +1,10 @@
+import { parseObject } from '../json-object.js';
+import { LineSplitter, type PieceEnd, type PieceSink } from '../line-splitter.js';
 import type { ReadResult, StreamReader } from '../reader.js';
 import { emptyRecord, fillRecord, type JsonObject, toHeader } from './event-record.js';
 import { FaultCounter } from './faults.js';
-import { LineSplitter, type PieceEnd, type PieceSink } from './line-splitter.js';
 import { RunBook } from './runs.js';
-import { parseObject, salvageObjects } from './tolerant-json.js';
+import { salvageObjects } from './tolerant-json.js';
 
 /**
  * Reads an events file with a JSON.parse a line. A scanner over the bytes was tried and dropped: best of five each on

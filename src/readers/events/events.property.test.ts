@@ -17,6 +17,7 @@ const more = fc.constantFrom(
   ', "micro": 1',
   ', "run": "b"',
   ', "start_ms": 2.5, "clock": "gpu"',
+  ', "start_ms": 2.5, "clock": "gpu", "host_ms": 1.5, "lag_ms": 0.02',
   ', "x": {"name": []}',
 );
 const record = fc
@@ -40,9 +41,8 @@ const rows = ({ runs }: Read): string[][] => runs.map(draw);
 
 function expectSound({ runs }: Read): void {
   for (const run of runs) {
-    for (const column of [run.name, run.step, run.rank, run.durationMs, run.startMs, run.micro, run.clock]) {
-      expect(column.length).toBe(run.rows);
-    }
+    const columns = [run.name, run.step, run.rank, run.durationMs, run.startMs, run.micro, run.clock];
+    for (const column of [...columns, run.hostMs, run.lagMs]) expect(column.length).toBe(run.rows);
     expect(run.name.every((id) => id < run.names.length)).toBe(true);
   }
 }

@@ -3,6 +3,8 @@ interface Phase {
   /** The first micro-step seen in this step; the rest is in `micros`, which most files never need. */
   micro: number;
   micros: Set<number> | null;
+  /** Of the latest record; NaN unknown. */
+  start: number;
 }
 
 /**
@@ -36,19 +38,26 @@ export class RankHistory {
     this.#phases = new Map();
   }
 
-  /** True when the phase was already there with this step and micro-step. */
-  note(name: number, step: number, micro: number): boolean {
+  /**
+   * True when the phase was already there with this step and micro-step. Known to have begun at another time it is
+   * another wait or call of the same name, not a repetition.
+   */
+  note(name: number, step: number, micro: number, start: number): boolean {
     const phase = this.#phases.get(name);
     if (phase === undefined) {
-      this.#phases.set(name, { step, micro, micros: null });
+      this.#phases.set(name, { step, micro, micros: null, start });
       return false;
     }
     if (phase.step !== step) {
       phase.step = step;
       phase.micro = micro;
       phase.micros?.clear();
+      phase.start = start;
       return false;
     }
+    const isLater = start > phase.start;
+    phase.start = start;
+    if (isLater) return false;
     if (phase.micro === micro || phase.micros?.has(micro)) return true;
     phase.micros ??= new Set();
     phase.micros.add(micro);

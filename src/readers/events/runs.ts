@@ -94,7 +94,8 @@ export class RunBook {
     if (wentBack && section.id === null && section.header === null)
       this.#nextRun(section, history, record, line);
     else if (wentBack) this.#faults.add('step-order', line);
-    if (history.note(name, record.step, record.micro)) this.#faults.add('duplicate-record', line);
+    if (history.note(name, record.step, record.micro, record.startMs))
+      this.#faults.add('duplicate-record', line);
     return section.runs[history.run];
   }
 

@@ -1,4 +1,4 @@
-import { parseObject } from './tolerant-json.js';
+import { parseObject } from '../json-object.js';
 
 /** What may stand before the first record: NUL padding, the tail of a torn record, a stray print. */
 const MAX_BAD_LINES = 5;

@@ -1,7 +1,7 @@
 import type { Report, ReportRank } from '../../report/report.js';
 import { formatMs, shorten } from './format.js';
 import { oneLine, type Page, paragraph } from './page.js';
-import { largestShares } from './step-time.js';
+import { className, largestShares } from './step-time.js';
 import { displayWidth, padToWidth } from './width.js';
 
 const MAX_RANKS = 16;
@@ -17,10 +17,39 @@ export function rankSection(report: Report, page: Page, all: boolean): string[] 
   const more = report.ranks.length - shown.length;
   return [
     ...late,
+    ...pathLine(report, page),
+    ...casesLine(report, page),
     ...heatStrip(shown, report, page),
     ...table(shown, report, page),
     ...(more > 0 ? [page.c.dim(`  … and ${more} more (--all lists them)`)] : []),
   ];
+}
+
+/** Ranks with less of the path are not named. */
+const ON_PATH = 0.1;
+const MOST_ON_PATH = 3;
+
+/** Whose time sets the pace, and what that time is. */
+function pathLine(report: Report, page: Page): string[] {
+  const path = report.critical_path;
+  if (!path) return [];
+  const named = path.by_rank.filter((r) => r.share >= ON_PATH).slice(0, MOST_ON_PATH);
+  if (named.length === 0) return paragraph('critical path: spread over all ranks', page, '  ');
+  const parts = named.map(
+    ({ rank, share, mostly, mostly_ms }) =>
+      `rank ${rank} for ${Math.round(100 * share)} % (${className(mostly)} ${formatMs(mostly_ms)})`,
+  );
+  const others = path.by_rank.length - named.length;
+  const more = others > 0 ? `, ${others} more` : '';
+  return paragraph(`critical path: ${parts.join(', ')}${more}`, page, '  ');
+}
+
+/** What the step would be without something. */
+function casesLine(report: Report, page: Page): string[] {
+  const cases = report.what_if?.cases ?? [];
+  if (cases.length === 0) return [];
+  const text = cases.map((c) => `${c.text}: −${formatMs(c.saving_ms)}`).join('; ');
+  return paragraph(`${text[0]!.toUpperCase()}${text.slice(1)}`, page, '  ');
 }
 
 /** Of many ranks the late ones and then the slowest, in the order of ranks. */

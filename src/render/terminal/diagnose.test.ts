@@ -224,6 +224,32 @@ describe('renderDiagnose', () => {
     `);
   });
 
+  it('says whose time sets the pace, and what the step would be without something', () => {
+    const path = (by_rank: NonNullable<Report['critical_path']>['by_rank']) => ({
+      ...{ by_class: shares({ compute: 1 }), by_rank, hops: 1.5 },
+    });
+    const what_if = {
+      ...{ actual_s: 0.161, ideal_s: 0.13, slowdown: 1.24, m_w: 1, m_s: null },
+      cases: [
+        { text: 'without the delay of rank 35', ranks: [35], saving_ms: 31.2 },
+        { text: 'with all transfers hidden behind computing', ranks: [], saving_ms: 12 },
+      ],
+    };
+    const by_rank = [
+      { rank: 35, share: 0.71, mostly: 'idle_data' as const, mostly_ms: 31.4 },
+      { rank: 3, share: 0.25, mostly: 'compute' as const, mostly_ms: 9 },
+      { rank: 4, share: 0.04, mostly: 'compute' as const, mostly_ms: 1 },
+    ];
+    const text = plain({ ...MANY_RANKS, critical_path: path(by_rank), what_if });
+    expect(text).toContain('critical path: rank 35 for 71 % (input wait 31.4 ms), rank 3 for 25 %');
+    expect(text.replace(/\s+/g, ' ')).toContain(
+      'Without the delay of rank 35: −31.2 ms; with all transfers hidden behind computing: −12.0 ms',
+    );
+    expect(tooWide(text)).toEqual([]);
+    const even = by_rank.map((r) => ({ ...r, share: 0.03 }));
+    expect(plain({ ...MANY_RANKS, critical_path: path(even) })).toContain('spread over all ranks');
+  });
+
   it('shows everything when asked', () => {
     const text = plain(MANY_RANKS, { all: true });
     expect(text).toContain('  39    node-4');

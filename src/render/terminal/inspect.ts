@@ -12,6 +12,7 @@ import {
   wrap,
 } from './format.js';
 import { gradePaint, healthProblem } from './health.js';
+import { besideLines } from './inspect-beside.js';
 import type { Colors } from './page.js';
 
 const WIDTH = 80;
@@ -41,21 +42,24 @@ function headline(report: InspectReport, c: Colors): string {
       'table of operations',
       'tables of operations',
     ),
+    plural(report.inputs.filter((i) => i.kind === 'dmon').length, 'telemetry log'),
+    plural(report.inputs.filter((i) => i.kind === 'manifest').length, 'manifest'),
   ].filter((text) => !text.startsWith('0 '));
   const title = `${c.bold(kinds.join(', '))}: ${formatCount(reading.events)} events, ${formatBytes(reading.decoded_bytes)}`;
   return [`${title}   health ${paint(health.grade)}`, ...facts(report)].join('\n');
 }
 
 function facts(report: InspectReport): string[] {
-  const lines = [`  ranks    ${ranksLine(report)}`];
+  const lines = report.ranks.length > 0 ? [`  ranks    ${ranksLine(report)}`] : [];
   if (report.devices.length > 0) lines.push(`  devices  ${devicesLine(report)}`);
   const steps = stepsLine(report);
   if (steps) lines.push(`  steps    ${steps}`);
-  return lines.map((l) => wrap(l, WIDTH, '           '));
+  lines.push(...besideLines(report));
+  return lines.map((l) => wrap(l, WIDTH, '           ').replaceAll('\u00a0', ' '));
 }
 
 function ranksLine(report: InspectReport): string {
-  const sources = new Set(report.inputs.map((i) => i.rank_source));
+  const sources = new Set(report.inputs.flatMap((i) => i.rank_source ?? []));
   const said = [...sources].map(
     (s) => ({ file: 'the file', name: 'the file name', order: 'the order of files' })[s],
   );
@@ -79,8 +83,12 @@ function stepsLine(report: InspectReport): string | null {
 }
 
 function inputs(report: InspectReport, c: Colors): string {
-  const rows = report.inputs.slice(0, MAX_LISTED).map((i) => inputLine(i, c));
-  const more = report.inputs.length - rows.length;
+  // One a rank: they would fill the page.
+  const listed = report.inputs.filter((i) => i.kind !== 'manifest');
+  const manifests = report.inputs.length - listed.length;
+  const rows = listed.slice(0, MAX_LISTED).map((i) => inputLine(i, c));
+  const more = listed.length - rows.length;
+  if (manifests > 0) rows.push(c.dim(`  and ${plural(manifests, 'manifest')} (--json has what they say)`));
   if (more > 0) rows.push(c.dim(`  … and ${more} more (--json lists all)`));
   if (report.ignored.length > 0)
     rows.push(c.dim(`  ${plural(report.ignored.length, 'other file')} left alone`));
@@ -90,12 +98,17 @@ function inputs(report: InspectReport, c: Colors): string {
 function inputLine(input: InspectedInput, c: Colors): string {
   const name = shorten(printable(input.path), NAME_WIDTH).padEnd(NAME_WIDTH);
   const size = formatBytes(input.decoded_bytes).padStart(7);
-  const events = `${formatCount(input.events)} ${input.kind === 'events' ? 'records' : 'events'}`.padStart(
-    14,
-  );
+  const events = `${formatCount(input.events)} ${COUNTED[input.kind]}`.padStart(14);
   const gpu = input.kind === 'kineto' ? ` ${formatCount(input.gpu_work)} GPU` : '';
-  return `  ${c.cyan(`rank ${input.rank}`.padEnd(7))} ${name} ${size}${events}${c.dim(gpu)}`;
+  const rank = input.rank === null ? '' : `rank ${input.rank}`;
+  return `  ${c.cyan(rank.padEnd(7))} ${name} ${size}${events}${c.dim(gpu)}`;
 }
+
+/** What is counted in it. */
+const COUNTED: Readonly<Record<InspectedInput['kind'], string>> = {
+  ...{ kineto: 'events', events: 'records', operations: 'events', dmon: 'samples', manifest: '' },
+};
+
 const NAME_WIDTH = 36;
 
 function categories(report: InspectReport, c: Colors): string {

@@ -14,6 +14,7 @@ const CLASS_NAMES: Readonly<Record<TimeClass, string>> = {
   idle_host: 'host',
   idle_other: 'other',
 };
+export const className = (c: TimeClass) => CLASS_NAMES[c];
 /** Smaller parts of a step are not worth a reader's time. */
 const MIN_SHARE = 0.005;
 

@@ -2,7 +2,7 @@ import { type CollectiveKind, Kind } from '../../analyses/collectives/rank-colle
 import { median } from '../../base/statistics.js';
 import { evidence, inMs, ms, percent } from '../kit.js';
 import type { RankFinding } from '../rule.js';
-import type { RankView } from '../run-facts.js';
+import type { RankView, RunFacts } from '../run-facts.js';
 
 /** What T23 says about collectives: not hidden, too small, not prefetched, or searched for in vain. */
 
@@ -13,11 +13,11 @@ const SMALL_BYTES = 1e6;
 const MANY = 30;
 const GATHERS: readonly CollectiveKind[] = ['all_gather'];
 
-export function communication(view: RankView): RankFinding[] {
-  return [...unusedParameters(view), ...exposedCollectives(view)];
+export function communication(view: RankView, run: RunFacts): RankFinding[] {
+  return [...unusedParameters(view), ...exposedCollectives(view, run)];
 }
 
-function exposedCollectives(view: RankView): RankFinding[] {
+function exposedCollectives(view: RankView, { across }: RunFacts): RankFinding[] {
   const { comms_transfer, comms_wait, idle_comms } = view.time;
   const exposed = comms_transfer + comms_wait + idle_comms;
   if (exposed < EXPOSED * view.step) return [];
@@ -25,7 +25,8 @@ function exposedCollectives(view: RankView): RankFinding[] {
   const hidden =
     overlap === null ? '' : `, ${percent(overlap)} of communication is hidden behind computation`;
   const waiting = comms_wait > 0 ? `, ${ms(comms_wait)} of it waiting for other ranks` : '';
-  const most = ` With full overlap the step would be up to ${ms(comms_transfer + idle_comms)} shorter.`;
+  const played = across?.overlap ?? null;
+  const most = ` With full overlap the step would be ${played === null ? `up to ${ms(comms_transfer + idle_comms)}` : ms(played)} shorter.`;
   const seen = evidence(
     view,
     `${ms(exposed)} a step (${percent(exposed / view.step)}) goes to exposed communication${waiting}${hidden}`,

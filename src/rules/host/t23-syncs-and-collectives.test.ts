@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { check, drawView, expectGain, fires, silence } from '../../../test/helpers/draw-run.js';
+import { check, drawView, expectGain, fires, runOf, silence } from '../../../test/helpers/draw-run.js';
 import { steps } from '../../../test/helpers/draw-trace.js';
 import { syncsAndCollectives } from './t23-syncs-and-collectives.js';
 
@@ -104,6 +104,13 @@ describe('T23: communication', () => {
     });
     expect(found.price).toBeNull();
     expect(found.fix!.text).toMatch(/up to 1\d\.\d ms shorter/);
+  });
+
+  it('says what hiding them brings where all ranks were played', () => {
+    const view = drawView(steps(4, 20000, step('')));
+    const across = { late: [], step: 20e6, links: [], overlap: 7.5e6 };
+    const result = syncsAndCollectives.check(view, { ...runOf([view]), across });
+    expect(JSON.stringify(result)).toContain('would be 7.50 ms shorter');
   });
 
   it('names a search for unused parameters', () => {

@@ -40,8 +40,8 @@ export const syncsAndCollectives: Rule = {
       },
     ],
   },
-  check(view) {
-    const findings = [...hostReads(view), ...metricsPhase(view), ...communication(view)];
+  check(view, run) {
+    const findings = [...hostReads(view), ...metricsPhase(view), ...communication(view, run)];
     return findings.length > 0 ? { findings } : silent('no read or collective holds up the step');
   },
 };

@@ -10,6 +10,8 @@ const EXPOSED = 0.03;
 /** Of the host link's peak that copies from pinned memory reach (zoo, 256 MB: 0.86). */
 const LINK_REACHED: Readonly<Record<Level, number>> = { low: 0.6, likely: 0.85, high: 0.95 };
 
+/** Of the device's time for copies, what the host may need to start them: 0.09 of 0.6 ms on an H200. */
+const ASYNCHRONOUS = 0.5;
 const toDevice = (k: KernelTotal) => k.copy?.direction === 'HtoD';
 const isPageable = (k: KernelTotal) => toDevice(k) && k.copy?.hostMemory === 'pageable';
 
@@ -149,6 +151,10 @@ function followsCopy(view: RankView, plan: Plan, n: number): boolean {
 function fromPhases(view: RankView): RuleResult {
   const exposed = view.copies.toDevice;
   if (exposed < EXPOSED * view.step) return silent(`copies are ${percent(exposed / view.step)} of the step`);
+  const onHost = view.facts.phases?.copyingHost ?? null;
+  // A copy from pageable memory, or one that is waited for, takes the host as long as the device.
+  if (onHost !== null && onHost < ASYNCHRONOUS * exposed)
+    return silent('copies are asynchronous already: the host goes on at once');
   const text = `host_to_device: ${ms(exposed)} a step (${percent(exposed / view.step)})`;
   return {
     findings: [

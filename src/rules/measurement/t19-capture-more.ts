@@ -1,7 +1,10 @@
 import { evidence, silent } from '../kit.js';
 import type { Rule } from '../rule.js';
 
-export const CAPTURE = `from torch.profiler import profile, schedule, ProfilerActivity
+export const CAPTURE = `whyslow run --trace -- python train.py
+whyslow capture OUT --steps 3   # of a job that whyslow run has started
+# or by hand:
+from torch.profiler import profile, schedule, ProfilerActivity
 done = lambda p: p.export_chrome_trace("trace.json")
 with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA],
              schedule=schedule(wait=5, warmup=3, active=6, repeat=1),
@@ -21,7 +24,7 @@ export const captureMore: Rule = {
     looksFor: 'No steps, no GPU work, one step only, or two answers too close to each other.',
     why: 'A wrong verdict costs more than another capture.',
     fix: {
-      text: 'Record six steps after warm-up, with CPU and CUDA activity and a call of step() in every step.',
+      text: 'Record a few steps after warm-up, with CPU and CUDA activity and every step marked.',
       code: CAPTURE,
     },
     check: 'The training is not changed by it; it runs about 1.5 times slower while it records.',

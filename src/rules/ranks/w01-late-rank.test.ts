@@ -21,7 +21,7 @@ const late: LateRanks = {
 };
 const across = (found: readonly LateRanks[]) => ({
   ...runOf(views),
-  across: { late: found, step: 50e6, links: [] },
+  across: { late: found, step: 50e6, links: [], overlap: null },
 });
 
 describe('W1: a late rank', () => {
@@ -32,6 +32,18 @@ describe('W1: a late rank', () => {
     expect(result.findings[0]!.price!.speedup.likely).toBeCloseTo(50 / 30, 6);
     expect(result.findings[0]!.evidence[0]).toMatchObject({ value: 20, unit: 'ms/step' });
     expect(lateRank.check(views[0]!, across([late]))).toEqual({ silent: 'no rank stands out' });
+  });
+
+  it('names the clock of its GPU, and is a matter of hardware then', () => {
+    const held = { by: 'thermal', share: 0.34 } as const;
+    const slowGpu = { clock: 1050.4, usualClock: 1755, held };
+    const result = lateRank.check(views[1]!, across([{ ...late, cause: 'gpu', slowGpu }]));
+    if (!('findings' in result)) throw new Error(result.silent);
+    expect(result.findings[0]).toMatchObject({ addresses: 'gpu', cost: 'hardware' });
+    expect(result.findings[0]!.evidence[1]).toMatchObject({
+      text: 'its GPU ran at 1,050 MHz against 1,755 on the others (thermal slowdown 34 % of the time)',
+      ...{ value: 1050, unit: 'MHz', rank: 1 },
+    });
   });
 
   it('is told once when it rotates', () => {

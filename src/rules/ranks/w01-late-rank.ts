@@ -1,8 +1,9 @@
 import type { Cause, LateRanks } from '../../analyses/ranks/late-ranks.js';
-import type { Bottleneck } from '../finding.js';
+import type { Bottleneck, Evidence } from '../finding.js';
 import { evidence, inMs, ms, silent } from '../kit.js';
 import type { Price, RankFinding, Rule } from '../rule.js';
 import type { RankView } from '../run-facts.js';
+import { slowGpuWords } from './slow-gpu-words.js';
 
 export const lateRank: Rule = {
   info: {
@@ -59,10 +60,22 @@ function findingOf(view: RankView, late: LateRanks, step: number): RankFinding {
         inMs(late.cost),
         'ms/step',
       ),
+      ...clocksOf(view, late),
     ],
     price: priceOf(step, late.cost),
+    ...(late.slowGpu ? { cost: 'hardware', fix: SLOW_GPU } : {}),
   };
 }
+
+function clocksOf(view: RankView, { slowGpu, ranks }: LateRanks): Evidence[] {
+  if (!slowGpu) return [];
+  return [evidence(view, slowGpuWords(slowGpu, ranks.length), Math.round(slowGpu.clock), 'MHz')];
+}
+
+const SLOW_GPU = {
+  text: 'Look at that GPU on its host: heat, power limit, locked clocks. Cool it, reset it, or leave the host out.',
+  code: 'nvidia-smi -q -d PERFORMANCE,CLOCK,POWER,TEMPERATURE',
+};
 
 /** All ranks take the step without the delay. */
 function priceOf(step: number, cost: number): Price | null {
@@ -76,7 +89,12 @@ function priceOf(step: number, cost: number): Price | null {
   };
 }
 
-export const CAUSE_WORDS: Readonly<Record<Cause, string>> = {
+/** `computing`, and what telemetry says of the GPU. */
+export function causeWords({ cause, slowGpu, ranks }: LateRanks): string {
+  return CAUSE_WORDS[cause] + (slowGpu ? `; ${slowGpuWords(slowGpu, ranks.length)}` : '');
+}
+
+const CAUSE_WORDS: Readonly<Record<Cause, string>> = {
   data: 'waiting for input',
   gpu: 'computing',
   compile: 'compiling',
@@ -103,5 +121,5 @@ function titleOf(late: LateRanks): string {
   };
   return late.ranks.length === 0
     ? 'each step another rank is late: the work is uneven'
-    : `${describeRanks(late)} comes late ${often[late.pattern]}`;
+    : `${describeRanks(late)} ${late.ranks.length > 1 ? 'come' : 'comes'} late ${often[late.pattern]}`;
 }

@@ -16,7 +16,7 @@ const link = {
 };
 
 it('W5 names the group, its hosts and how slow it is', () => {
-  const run = { ...runOf([view]), across: { late: [], step: 50e6, links: [link] } };
+  const run = { ...runOf([view]), across: { late: [], step: 50e6, links: [link], overlap: null } };
   const result = slowLink.check(view, run);
   expect(result).toMatchObject({ findings: [{ id: 'slow-link-dp', addresses: 'comms' }] });
   expect(JSON.stringify(result)).toMatch(/20\.0 GB\/s, siblings 80\.0 GB\/s.*hosts a, b/);

@@ -52,6 +52,7 @@ export function planFaults(
 function stepFaults(kind: FaultKind, extraUs: number, computeUs: number): StepFaults {
   switch (kind) {
     case 'gpu':
+    case 'clock':
     case 'rotating':
       return { ...HEALTHY, kernelFactor: 1 + extraUs / computeUs };
     case 'data':

@@ -56,6 +56,27 @@ export function layOut(settings: Settings): Layout {
   return { groups, groupOf: (rank, axis) => places.get(`${axis} ${rank}`) ?? null };
 }
 
+/** Axes of the device mesh, outermost first, and each rank's place on them: the last counts fastest. */
+export function meshOf({ ranks, parallelism, tensorParallel, stages }: Settings) {
+  const axis = (name: Axis, size: number) => ({ name, size });
+  const axes =
+    parallelism === 'mesh2d'
+      ? [axis('dp', ranks / tensorParallel), axis('tp', tensorParallel)]
+      : parallelism === 'pipeline'
+        ? [axis('pp', stages), axis('dp', ranks / stages)]
+        : [axis('dp', ranks)];
+  const coordinates = (rank: number): Record<string, number> => {
+    let rest = rank;
+    const places = axes.toReversed().map(({ name, size }) => {
+      const place = rest % size;
+      rest = Math.floor(rest / size);
+      return [name, place] as const;
+    });
+    return Object.fromEntries(places.reverse());
+  };
+  return { axes, coordinates };
+}
+
 function range(start: number, count: number, stride: number): number[] {
   return Array.from({ length: count }, (_, i) => start + i * stride);
 }

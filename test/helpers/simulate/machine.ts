@@ -4,7 +4,7 @@ import type { Exchange, Meeting } from './exchange.js';
 import type { StepFaults } from './faults.js';
 import type { Group } from './layout.js';
 import { hash01, Random } from './random.js';
-import { Recording, type Span } from './recording.js';
+import { type Moment, Recording, type Span } from './recording.js';
 
 /** Threads, and the stream that computes. */
 const MAIN = 0;
@@ -32,7 +32,6 @@ interface CommsStream {
 interface Unfinished {
   readonly span: Span;
   readonly meeting: Meeting;
-  readonly kind: CollectiveKind;
   readonly step: number;
 }
 
@@ -67,8 +66,12 @@ export class Machine {
   }
 
   /** Where the compute stream would take a CUDA event now. */
-  get mark(): number {
-    return Math.max(this.now, this.#computeEnd);
+  get mark(): Moment {
+    return { host: this.now, device: Math.max(this.now, this.#computeEnd) };
+  }
+
+  phase(name: string, micro: number | null, from: Moment, to = this.mark): void {
+    this.recording.phase({ name, step: this.step, micro, from, to });
   }
 
   beginStep(step: number): Span {
@@ -152,7 +155,7 @@ export class Machine {
     const transfer = { kind: isMessage ? ('send' as const) : kind, bytes, share };
     const meeting = this.exchange.arrive(arrival, group, transfer, isMessage ? pair : undefined);
     const kernel = this.recording.work('kernel', args.kernel, stream.id, start, call, args.onDevice);
-    this.#unfinished.push({ span: kernel, meeting, kind, step: this.step });
+    this.#unfinished.push({ span: kernel, meeting, step: this.step });
     stream.last = meeting;
     return meeting;
   }
@@ -160,20 +163,17 @@ export class Machine {
   /** What is launched from now on waits for a collective; the host does not. */
   *after(meeting: Meeting): Generator<Meeting, void, void> {
     yield* this.#ended(meeting);
+    const from = this.mark;
     this.#computeEnd = Math.max(this.#computeEnd, this.exchange.endFor(meeting, this.rank));
+    this.phase(`collective:${meeting.kind}`, null, from);
   }
 
   /** The ends of collectives, once all are known. */
   finish(): void {
     const { frontiers } = this.recording;
-    const counts = new Map<string, number>();
-    for (const { span, meeting, kind, step } of this.#unfinished) {
+    for (const { span, meeting, step } of this.#unfinished) {
       span.end = this.exchange.endFor(meeting, this.rank);
       frontiers[step] = Math.max(frontiers[step]!, span.end);
-      const micro = counts.get(`${step} ${kind}`) ?? 0;
-      counts.set(`${step} ${kind}`, micro + 1);
-      const times = { start: span.start, end: span.end };
-      this.recording.phase({ name: `collective:${kind}`, step, micro, ...times, clock: 'gpu' });
     }
   }
 

@@ -1,5 +1,6 @@
 export type Parallelism = 'ddp' | 'fsdp' | 'pipeline' | 'mesh2d';
-export type FaultKind = 'gpu' | 'data' | 'host' | 'compile' | 'gc' | 'link' | 'rotating';
+/** `clock`: kernels take longer because the GPU is hot and its clock low; telemetry shows it. */
+export type FaultKind = 'gpu' | 'clock' | 'data' | 'host' | 'compile' | 'gc' | 'link' | 'rotating';
 export type FaultPattern = 'persistent' | 'spike' | 'periodic';
 
 /** What goes wrong. `size` is a share of the target step: 0.2 makes the rank 10 ms late in steps of 50 ms. */

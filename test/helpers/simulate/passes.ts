@@ -1,29 +1,30 @@
 import type { Program } from './exchange.js';
 import type { Job } from './job.js';
 import type { Machine } from './machine.js';
+import type { Moment } from './recording.js';
 import type { KernelPlan } from './work-plan.js';
 
 /** The pieces that all kinds of parallel training are made of. */
 
-export function beginForward(m: Machine, micro: number | null): number {
-  const start = m.mark;
+export function beginForward(m: Machine, micro: number | null): Moment {
+  // Outside of the phase, as what happens before the model is called.
   if (!micro) hiccups(m);
-  return start;
+  return m.mark;
 }
 
-export function endForward(m: Machine, micro: number | null, start: number): void {
-  m.recording.phase({ name: 'forward', step: m.step, micro, start, end: m.mark, clock: 'gpu' });
+export function endForward(m: Machine, micro: number | null, from: Moment): void {
+  m.phase('forward', micro, from);
 }
 
-export function beginBackward(m: Machine): number {
-  const start = m.mark;
+export function beginBackward(m: Machine): Moment {
+  const from = m.mark;
   m.inBackward(true);
-  return start;
+  return from;
 }
 
-export function endBackward(m: Machine, micro: number | null, start: number): void {
+export function endBackward(m: Machine, micro: number | null, from: Moment): void {
   m.inBackward(false);
-  m.recording.phase({ name: 'backward', step: m.step, micro, start, end: m.mark, clock: 'gpu' });
+  m.phase('backward', micro, from);
 }
 
 export function launchAll(m: Machine, kernels: readonly KernelPlan[]): void {

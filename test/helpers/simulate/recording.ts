@@ -13,15 +13,20 @@ export interface Span {
   readonly args: string;
 }
 
+/** When the host makes a mark, and when the stream that computes comes to it. True µs. */
+export interface Moment {
+  readonly host: number;
+  readonly device: number;
+}
+
 /** What a training loop times of itself: records of an events log. */
 export interface Phase {
   readonly name: string;
   readonly step: number;
   /** Micro-batch; of collectives the how-many-th of its kind in the step. */
   readonly micro: number | null;
-  readonly start: number;
-  readonly end: number;
-  readonly clock: 'gpu' | 'host';
+  readonly from: Moment;
+  readonly to: Moment;
 }
 
 /** What a profiler would see of one rank. */

@@ -42,6 +42,7 @@ export function scoreRun(options: SimulateOptions): Outcome {
     a.length === b.length && a.every((r) => b.includes(r));
   const cause = {
     gpu: 'gpu',
+    clock: 'gpu',
     data: 'data',
     host: 'host',
     gc: 'host',

@@ -24,26 +24,31 @@ export function* train(m: Machine, job: Job): Program {
     const begin = m.mark;
     nextBatch(m);
     busyPython(m, m.faults.hostUs);
+    const model = m.mark;
     yield* PASSES[parallelism](m, job);
     optimizer(m, job.work.optimizerUs);
+    m.phase('model', null, model);
+    const metrics = m.mark;
     if (syncEvery > 0 && step % syncEvery === 0) readLoss(m);
-    const end = m.mark;
-    m.recording.phase({ name: 'training_step', step, micro: null, start: begin, end, clock: 'gpu' });
+    m.phase('training_metrics', null, metrics);
     m.spend(10);
     m.close(span);
     m.spend(10);
+    m.phase('training_step', null, begin);
   }
 }
 
 function nextBatch(m: Machine): void {
-  const start = m.now;
+  const start = m.mark;
   const span = m.open('user_annotation', 'enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__');
   m.spend(NEXT_BATCH_US);
   m.stall(m.faults.dataUs);
   m.close(span);
-  m.recording.phase({ name: 'data_wait', step: m.step, micro: null, start, end: m.now, clock: 'host' });
+  m.phase('data_wait', null, start);
   m.spend(10);
+  const copied = m.mark;
   m.copy('Memcpy HtoD (Pinned -> Device)', BATCH_COPY_US, BATCH_BYTES);
+  m.phase('host_to_device', null, copied);
 }
 
 /** Somebody's code between fetching and training: Python, and small operators on the host. */
@@ -63,7 +68,7 @@ function optimizer(m: Machine, us: number): void {
   m.spend(20);
   m.launch('aten::_fused_adamw_', OPTIMIZER_KERNEL, us);
   m.close(span);
-  m.recording.phase({ name: 'optimizer', step: m.step, micro: null, start, end: m.mark, clock: 'gpu' });
+  m.phase('optimizer', null, start);
 }
 
 function readLoss(m: Machine): void {

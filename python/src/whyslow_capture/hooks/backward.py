@@ -40,6 +40,7 @@ def install(flow: Flow, patches: Patches) -> None:
         if flow.in_backward or get_ident() != recorder.thread:
             return original(tensors, *args, **options)
         flow.in_backward = flow.clock.backward_since_step = True
+        flow.passes += 1
         if recorder.recording:
             begins(tensors)
         try:

@@ -54,12 +54,12 @@ class Flow:
         self._has_loader = False
         self.in_data = False
         self._stream: int | None = None
-        self._passes = 0
+        # Backward passes: in the iteration before, and so far in this one.
+        self._usual_passes = self.passes = 0
         self._begin_sample()
 
     def _begin_sample(self) -> None:
         self._data_waits = 0
-        self._usual_passes, self._passes = self._passes, 0
         self._optimizer = 0
         self._optimizer_begin = -1
         self.in_data = False
@@ -89,7 +89,7 @@ class Flow:
 
     def _arm_again(self) -> None:
         """After a pass, if as in the step before there is another: a model is not left with hooks when a step ends."""
-        if self._passes < self._usual_passes:
+        if self.passes < self._usual_passes:
             self._arm()
 
     def disarm(self) -> None:
@@ -202,7 +202,6 @@ class Flow:
             if self.gradient_sync is not None:
                 self.gradient_sync.after()
             self._backward_done = True
-            self._passes += 1
             if self._optimizer_begin >= 0:
                 # A closure: what the optimizer does itself begins here.
                 self._optimizer_begin = end
@@ -263,7 +262,10 @@ class Flow:
             self.forward.look_for_models(optimizer)
 
     def _end_iteration(self, key: int) -> None:
-        if self.clock.stepped(key) and self._end_step is not None:
+        is_over = self.clock.stepped(key)
+        if is_over:
+            self._usual_passes, self.passes = self.passes, 0
+        if is_over and self._end_step is not None:
             self._end_step()
         elif self.recorder.recording:
             self._arm_again()

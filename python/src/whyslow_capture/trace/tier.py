@@ -54,7 +54,9 @@ class TraceTier:
         self._rank, self._world, self._out, self._trouble = rank, world, out, trouble
         self._coordinates = coordinates
         self._began = time.time()
+        # No more windows: closed, in a forked child, or the profiler was lost.
         self._is_off = False
+        self._is_closed = False
         self._has_schedule = self._options.period > 0 and (self._options.ranks is None or rank in self._options.ranks)
         self._step: int | None = None
         self._wants_steps = False
@@ -114,8 +116,9 @@ class TraceTier:
 
     def close(self, timeout: float | None = 60.0) -> None:
         """Ends an open window, waits for traces being compressed, answers who waits. May be called twice."""
-        if self._is_off:
+        if self._is_closed:
             return
+        self._is_closed = True
         self._turn_off()
         with self._trouble.guard("trace_close", "ending the trace tier"):
             self._keeper.close()
@@ -130,6 +133,7 @@ class TraceTier:
         return self._delivery.reports.summary()
 
     def after_fork_in_child(self) -> None:
+        self._is_closed = True
         self._keeper.forget_in_child()
         self._turn_off()
 

@@ -1,0 +1,121 @@
+import type { RunPlan } from './run-plan.js';
+
+export interface Change {
+  /** What a rank's own segment takes instead: rank and segment by place in the plan, ns. */
+  readonly own?: (rank: number, segment: number) => number;
+  /** Transfers take no time that anybody waits for. */
+  readonly hidden?: boolean;
+}
+
+/**
+ * Plays the ranks forward: each goes through its own time, comes to its collectives on the way, and where nothing but
+ * communication was going on it waits for the collective that ended that. A collective is over a transfer after its last
+ * member came, and comes after the one before it in its stream. Returns what each rank took, ns; null when ranks wait for
+ * each other, which they never do unless collectives were matched wrongly.
+ */
+export function playRun(plan: RunPlan, change: Change = {}): Float64Array | null {
+  return new Player(plan, change).run();
+}
+
+class Player {
+  /** By rank: the time it is at, the segment it is in, the slot it waits for. */
+  readonly #now: Float64Array;
+  readonly #at: Uint32Array;
+  readonly #blocked: Int32Array;
+  /** By rank and slot: when the rank was ready for it, when it ended. NaN: not yet. */
+  readonly #ready: readonly Float64Array[];
+  readonly #ended: readonly Float64Array[];
+  readonly #started: readonly Uint8Array[];
+  /** By collective: members that came, the last of them when. */
+  readonly #came: Uint32Array;
+  readonly #last: Float64Array;
+  /** Ranks that may go on. */
+  readonly #queue: number[];
+  /** Slots that may start: [rank, slot, rank, slot, …]. */
+  readonly #startable: number[] = [];
+
+  constructor(
+    readonly plan: RunPlan,
+    readonly change: Change,
+  ) {
+    const { ranks, transfer } = plan;
+    this.#now = Float64Array.from(ranks, (r) => r.begin);
+    this.#at = new Uint32Array(ranks.length);
+    this.#blocked = new Int32Array(ranks.length).fill(-1);
+    this.#ready = ranks.map((r) => new Float64Array(r.slots.length).fill(Number.NaN));
+    this.#ended = ranks.map((r) => new Float64Array(r.slots.length).fill(Number.NaN));
+    this.#started = ranks.map((r) => new Uint8Array(r.slots.length));
+    this.#came = new Uint32Array(transfer.length);
+    this.#last = new Float64Array(transfer.length).fill(Number.NEGATIVE_INFINITY);
+    this.#queue = ranks.map((_, r) => r);
+  }
+
+  run(): Float64Array | null {
+    const { ranks } = this.plan;
+    for (let r = this.#queue.pop(); r !== undefined; r = this.#queue.pop()) this.#advance(r);
+    if (ranks.some((rank, r) => this.#at[r]! < rank.length)) return null;
+    return this.#now.map((time, r) => time - ranks[r]!.begin);
+  }
+
+  #advance(r: number): void {
+    const rank = this.plan.ranks[r]!;
+    while (this.#at[r]! < rank.length) {
+      const i = this.#at[r]!;
+      const exposed = rank.exposed[i] === 1;
+      const own = exposed ? 0 : (this.change.own?.(r, i) ?? rank.duration[i]!);
+      for (let k = rank.firstSlot[i]!; k < rank.firstSlot[i + 1]!; k++) {
+        const slot = rank.slotOrder[k]!;
+        // Coming back to a segment that held it up the rank has been to its collectives already.
+        if (!Number.isNaN(this.#ready[r]![slot]!)) continue;
+        this.#ready[r]![slot] = this.#now[r]! + rank.slots.after[slot]! * own;
+        this.#startable.push(r, slot);
+      }
+      this.#startAll();
+      if (exposed) {
+        const release = rank.release[i]!;
+        const end = release < 0 ? this.#now[r]! + rank.duration[i]! : this.#ended[r]![release]!;
+        if (Number.isNaN(end)) {
+          this.#blocked[r] = release;
+          return;
+        }
+        this.#now[r] = Math.max(this.#now[r]!, end + (release < 0 ? 0 : rank.tail[i]!));
+      } else this.#now[r]! += own;
+      this.#at[r]!++;
+    }
+  }
+
+  #startAll(): void {
+    const { ranks, members, transfer } = this.plan;
+    while (this.#startable.length > 0) {
+      const slot = this.#startable.pop()!;
+      const r = this.#startable.pop()!;
+      const { slots } = ranks[r]!;
+      const before = slots.before[slot]!;
+      const free = before < 0 ? Number.NEGATIVE_INFINITY : this.#ended[r]![before]!;
+      const ready = this.#ready[r]![slot]!;
+      // Tried again when the one before it ends, or when the rank comes to it.
+      if (Number.isNaN(free) || Number.isNaN(ready) || this.#started[r]![slot] === 1) continue;
+      this.#started[r]![slot] = 1;
+      const start = Math.max(free, ready);
+      const collective = slots.collective[slot]!;
+      if (collective < 0) {
+        this.#end(r, slot, start + (this.change.hidden ? 0 : slots.duration[slot]!));
+        continue;
+      }
+      this.#last[collective] = Math.max(this.#last[collective]!, start);
+      const [from, to] = [members.from[collective]!, members.from[collective + 1]!];
+      if (++this.#came[collective]! < to - from) continue;
+      const end = this.#last[collective]! + (this.change.hidden ? 0 : transfer[collective]!);
+      for (let m = from; m < to; m++) this.#end(members.rank[m]!, members.slot[m]!, end);
+    }
+  }
+
+  #end(r: number, slot: number, end: number): void {
+    this.#ended[r]![slot] = end;
+    const { firstBehind, nextBehind } = this.plan.ranks[r]!.slots;
+    for (let k = firstBehind[slot]!; k >= 0; k = nextBehind[k]!) this.#startable.push(r, k);
+    if (this.#blocked[r] !== slot) return;
+    this.#blocked[r] = -1;
+    this.#queue.push(r);
+  }
+}

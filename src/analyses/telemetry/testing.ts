@@ -1,0 +1,20 @@
+import type { GpuState } from './gpu-state.js';
+
+/** For tests: a GPU at full work, as the zoo's H200 shows itself. */
+export function gpuState(more: Partial<GpuState> = {}): GpuState {
+  return {
+    ...{
+      index: 0,
+      name: null,
+      uuid: null,
+      pci: null,
+      samples: 20,
+      untilNs: null,
+      busySamples: 20,
+      utilisation: 100,
+    },
+    ...{ clock: 1830, maxClock: 1980, power: 690, maxPower: 700, powerLimit: null, temperature: 62 },
+    ...{ powerCap: 0.9, thermal: 0, slowdown: null },
+    ...more,
+  };
+}

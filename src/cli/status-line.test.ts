@@ -1,0 +1,27 @@
+import { expect, it } from 'vitest';
+import { StatusLine } from './status-line.js';
+
+function lineOn(isTTY: boolean) {
+  const written: string[] = [];
+  return {
+    written,
+    line: new StatusLine({ isTTY, columns: 12, write: (text: string) => written.push(text) }),
+  };
+}
+
+it('shows one line that fits, once, and clears it', () => {
+  const { written, line } = lineOn(true);
+  line.show('waiting for ten');
+  line.show('waiting for two');
+  line.show('done');
+  line.end();
+  line.end();
+  expect(written).toEqual(['\r\x1b[2Kwaiting for', '\r\x1b[2Kdone', '\r\x1b[2K']);
+});
+
+it('shows nothing elsewhere', () => {
+  const { written, line } = lineOn(false);
+  line.show('waiting');
+  line.end();
+  expect(written).toEqual([]);
+});

@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest';
+import type { EventLogRun } from '../model/event-log.js';
+import type { Manifest } from '../model/manifest.js';
+import { keepOneRun } from './one-run.js';
+import type { RankedMember } from './ranks.js';
+import type { RunInputs } from './read-run.js';
+import type { TaskMember } from './task.js';
+
+const member = (path: string, more: object) => ({ path, manifest: null, log: null, ...more }) as TaskMember;
+const manifest = (path: string, value: object) => member(path, { manifest: value as Manifest });
+const runJson = (run: string, startedNs: number | null) =>
+  manifest('run.json', { of: 'run', run, startedNs });
+const rankJson = (rank: number, run: string, wallNs: number) =>
+  manifest(`rank_${rank}.json`, { of: 'rank', run, rank, anchors: [{ at: 'start', wallNs }] });
+const runOf = (id: string | null, wall: number | null = null, rows = 5): EventLogRun =>
+  ({ id, rows, header: wall === null ? null : { fields: { anchors: [{ wall_ns: wall }] } } }) as never;
+const log = (rank: number, ...runs: readonly EventLogRun[]): RankedMember => ({
+  ...{ rank, rankSource: 'file', member: member(`log${rank}`, { log: { runs } }) },
+});
+const trace = (rank: number, endNs: number | null): RankedMember => ({
+  ...{ rank, rankSource: 'file' },
+  member: member(`trace${rank}`, {
+    traceSummary: { window: { endNs: endNs === null ? null : BigInt(endNs) } },
+  }),
+});
+const inputs = (members: readonly RankedMember[], beside: readonly TaskMember[] = []): RunInputs => ({
+  ...{ members, beside, ignored: [], problems: [], storedBytes: 0, decodedBytes: 0, seconds: 1 },
+});
+const kept = (...args: Parameters<typeof inputs>) => {
+  const run = keepOneRun(inputs(...args));
+  return [
+    ...run.members.map(({ member: m }) => `${m.path} ${m.log?.runs.map((r) => r.id).join() ?? ''}`.trim()),
+    ...run.beside.map((m) => m.path),
+    ...run.problems.map((p) => p.message),
+  ];
+};
+const DAY = 86_400e9;
+
+describe('files of several runs', () => {
+  it('leave the newest that has records, with what belongs to it', () => {
+    const members = [log(0, runOf('a', DAY), runOf('b', 9 * DAY)), log(1, runOf('a', DAY))];
+    const beside = [runJson('b', 9 * DAY), rankJson(0, 'b', 9 * DAY), rankJson(1, 'a', DAY)];
+    expect(kept(members, beside)).toEqual([
+      'log0 b',
+      ...['run.json', 'rank_0.json'],
+      'files of another run (a) lie beside those of b: 1 manifest, records of 2 logs',
+    ]);
+  });
+
+  it('of which the newest has recorded nothing yet leave the one before', () => {
+    const beside = [runJson('b', 9 * DAY), rankJson(0, 'a', DAY)];
+    expect(kept([log(0, runOf('a', DAY))], beside)).toEqual([
+      'log0 a',
+      'rank_0.json',
+      'files of another run (b) lie beside those of a: 1 manifest',
+    ]);
+  });
+
+  it('leave no trace that ended before the run began', () => {
+    const beside = [runJson('b', 9 * DAY)];
+    expect(kept([trace(0, 9.5 * DAY), trace(1, 8 * DAY), trace(2, null)], beside)).toEqual([
+      ...['trace0', 'trace2', 'run.json'],
+      'files of another run lie beside those of b: 1 trace',
+    ]);
+    // Clocks differ by seconds; and where all are older they are what there is.
+    expect(kept([trace(0, 9 * DAY - 5e9)], beside)).toEqual(['trace0', 'run.json']);
+    expect(kept([trace(0, DAY)], beside)).toEqual(['trace0', 'run.json']);
+  });
+
+  it('with traces of the newer and logs of the older leave the newer', () => {
+    const members = [trace(0, 9.5 * DAY), log(0, runOf('a', DAY))];
+    const beside = [runJson('b', 9 * DAY), rankJson(0, 'b', 9 * DAY)];
+    expect(kept(members, beside).slice(0, 3)).toEqual(['trace0', 'run.json', 'rank_0.json']);
+  });
+
+  it('are left alone where nothing names a run, or all name one', () => {
+    const unnamed = inputs([log(0, runOf(null), runOf(null)), trace(1, DAY)]);
+    expect(keepOneRun(unnamed)).toBe(unnamed);
+    const one = inputs([log(0, runOf('a', 5), runOf(null))], [runJson('a', null)]);
+    expect(keepOneRun(one)).toBe(one);
+  });
+});

@@ -1,0 +1,65 @@
+import { delimiter } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { jobEnvironment, pythonPart, settingsOf } from './environment.js';
+
+const given = { out: '/runs/a', run: 'r1', settings: {} };
+
+describe('the environment of a job', () => {
+  it('finds our start-up code first and says where to write', () => {
+    const env = jobEnvironment({ HOME: '/h', PYTHONPATH: '/mine' }, given);
+    const { source, startUp } = pythonPart();
+    expect(env).toEqual({
+      HOME: '/h',
+      WHYSLOW_INJECT: '1',
+      WHYSLOW_OUT: '/runs/a',
+      WHYSLOW_RUN: 'r1',
+      WHYSLOW_PYTHON: source,
+      PYTHONPATH: `${startUp}${delimiter}/mine`,
+    });
+    expect(startUp).toMatch(/python\/src\/whyslow_capture\/inject\/site$/);
+  });
+
+  it.each([{}, { PYTHONPATH: '' }])(
+    'has no empty entry in PYTHONPATH for %j: it would be the current directory',
+    (env) => {
+      expect(jobEnvironment(env, given).PYTHONPATH).toBe(pythonPart().startUp);
+    },
+  );
+
+  it('keeps settings of the environment unless an option says otherwise', () => {
+    const before = { WHYSLOW_RECORD_EVERY_N_STEPS: '7', WHYSLOW_START_STEP: '3' };
+    const env = jobEnvironment(before, { ...given, settings: settingsOf({ every: 2 }) });
+    expect(env).toMatchObject({ WHYSLOW_RECORD_EVERY_N_STEPS: '2', WHYSLOW_START_STEP: '3' });
+  });
+});
+
+describe('options as settings', () => {
+  it('sets nothing that was not asked for', () => {
+    expect(settingsOf({})).toEqual({});
+  });
+
+  it('knows all of them', () => {
+    expect(
+      settingsOf({ every: 5, startStep: 0, endStep: 90, maxOverhead: 0.01, ranks: [0, 5], trace: true }),
+    ).toEqual({
+      record_every_n_steps: '5',
+      start_step: '0',
+      end_step: '90',
+      max_overhead: '0.01',
+      ranks: '0,5',
+      'trace.enabled': '1',
+    });
+  });
+
+  it('anything about traces turns them on', () => {
+    expect(settingsOf({ tracePeriod: 100, traceRanks: 'all', traceStack: true, traceBudgetMb: 512 })).toEqual(
+      {
+        'trace.enabled': '1',
+        'trace.period': '100',
+        'trace.ranks': 'all',
+        'trace.with_stack': '1',
+        'trace.budget_mb': '512',
+      },
+    );
+  });
+});

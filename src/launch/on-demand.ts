@@ -1,0 +1,121 @@
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { isAbsolute, join, resolve } from 'node:path';
+
+/**
+ * The conversation with a running job, through files in OUT/control: we leave a request, its first rank answers with a
+ * plan for a step that no rank has reached yet, and every rank says when it is done.
+ */
+export interface Request {
+  readonly id: string;
+  readonly steps: number;
+  /** Null: those that the job's own configuration traces. */
+  readonly ranks: readonly number[] | 'all' | null;
+}
+
+export interface Plan {
+  readonly firstStep: number;
+  readonly steps: number;
+  readonly ranks: readonly number[] | 'all';
+}
+
+export interface Answer {
+  readonly rank: number;
+  readonly status: 'done' | 'cut' | 'missed' | 'failed';
+  readonly path: string | null;
+  readonly firstStep: number | null;
+  readonly lastStep: number | null;
+  readonly message: string;
+}
+
+export class Conversation {
+  readonly #out: string;
+  readonly #request: Request;
+
+  constructor(out: string, request: Request) {
+    this.#out = resolve(out);
+    this.#request = request;
+  }
+
+  #file(name: string): string {
+    return join(this.#out, 'control', name);
+  }
+  get #requestFile(): string {
+    return this.#file(`request-${this.#request.id}.json`);
+  }
+
+  /** Whole or not at all: ranks look at any time. */
+  async ask(): Promise<void> {
+    const { id, steps, ranks } = this.#request;
+    const asked_ns = Number(BigInt(Date.now()) * 1_000_000n);
+    const temporary = this.#file(`.request-${id}.tmp`);
+    await mkdir(this.#file('.'), { recursive: true });
+    await writeFile(temporary, `${JSON.stringify({ whyslow: 1, id, steps, ranks, asked_ns })}\n`);
+    await rename(temporary, this.#requestFile);
+  }
+
+  /** Takes the request back. Ranks that have planned the window already may still record it. */
+  async withdraw(): Promise<void> {
+    await rm(this.#requestFile, { force: true });
+  }
+
+  /** Clears away what was said, once all ranks have answered. */
+  async end(ranks: readonly number[]): Promise<void> {
+    const names = [`plan-${this.#request.id}.json`, ...ranks.map((rank) => this.#answerName(rank))];
+    await Promise.all(names.map((name) => rm(this.#file(name), { force: true })));
+  }
+
+  #answerName(rank: number): string {
+    return `done-${this.#request.id}-rank-${rank}.json`;
+  }
+
+  async plan(): Promise<Plan | null> {
+    const read = await readObject(this.#file(`plan-${this.#request.id}.json`));
+    if (!read || typeof read.first_step !== 'number') return null;
+    return {
+      firstStep: read.first_step,
+      steps: typeof read.steps === 'number' ? read.steps : this.#request.steps,
+      ranks: Array.isArray(read.ranks) ? read.ranks.map(Number) : 'all',
+    };
+  }
+
+  async answers(ranks: readonly number[]): Promise<readonly Answer[]> {
+    const read = await Promise.all(ranks.map((rank) => this.#answer(rank)));
+    return read.filter((answer) => answer !== null);
+  }
+
+  async #answer(rank: number): Promise<Answer | null> {
+    const read = await readObject(this.#file(this.#answerName(rank)));
+    if (!read) return null;
+    const status = STATUSES.find((s) => s === read.status) ?? 'failed';
+    return {
+      rank,
+      status,
+      path: typeof read.path === 'string' ? this.#traceFile(read.path) : null,
+      firstStep: typeof read.first_step === 'number' ? read.first_step : null,
+      lastStep: typeof read.last_step === 'number' ? read.last_step : null,
+      message: typeof read.message === 'string' ? read.message : '',
+    };
+  }
+
+  /** The job may see OUT under another name (a container, another node): then by its place inside OUT. */
+  #traceFile(path: string): string {
+    const direct = isAbsolute(path) ? path : join(this.#out, path);
+    if (existsSync(direct)) return direct;
+    const inside = path.lastIndexOf('traces/');
+    const here = join(this.#out, path.slice(Math.max(0, inside)));
+    return inside >= 0 && existsSync(here) ? here : direct;
+  }
+}
+
+const STATUSES = ['done', 'cut', 'missed', 'failed'] as const;
+
+/** Null when it is not there (yet) or not whole. */
+async function readObject(path: string): Promise<Record<string, unknown> | null> {
+  try {
+    const value: unknown = JSON.parse(await readFile(path, 'utf8'));
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,54 @@
+import { randomBytes } from 'node:crypto';
+import type { Environment } from './environment.js';
+
+/**
+ * What names a job the same on all its nodes, by launcher. A Slurm job may run several things one after the other: its
+ * steps tell them apart, and where there is no step there is only one of us.
+ */
+const SHARED: readonly ((env: Environment) => string | null)[] = [
+  (env) => env.WHYSLOW_RUN || null,
+  (env) => (env.SLURM_JOB_ID && env.SLURM_STEP_ID ? `slurm-${env.SLURM_JOB_ID}-${env.SLURM_STEP_ID}` : null),
+  (env) => named('ray', env.RAY_JOB_ID),
+  (env) => named('elastic', env.TORCHELASTIC_RUN_ID),
+  (env) => named('mpi', env.OMPI_MCA_ess_base_jobid ?? env.PMIX_NAMESPACE),
+];
+
+/** torchrun's default id is the word none. */
+const named = (kind: string, id: string | undefined) => (id && id !== 'none' ? `${kind}-${id}` : null);
+
+/** The id that several launches of one job share, or null: then each is a run of its own. */
+export function sharedRunId(env: Environment): string | null {
+  for (const find of SHARED) {
+    const id = find(env);
+    if (id) return fileNameOf(id);
+  }
+  return null;
+}
+
+export const newRunId = () => randomBytes(6).toString('hex');
+
+/** A job that torchrun restarts numbers its runs: x, x.1, x.2. */
+export const isRunOf = (id: string, run: string) => id === run || id.startsWith(`${run}.`);
+
+/** Ids become parts of file names. */
+export const fileNameOf = (text: string) => text.replace(/[^A-Za-z0-9._-]+/g, '-').slice(0, 80);
+
+/**
+ * The place of this launch among those of one job, where the launcher or the command says it; 0 elsewhere. Only the first
+ * one prints a diagnosis: hundreds of nodes reading the same files at once would help nobody.
+ */
+export function launchIndex(env: Environment, command: readonly string[]): number {
+  const argument = /^--(?:node[-_]rank|machine[-_]rank)(?:=(\d+))?$/;
+  const at = command.findIndex((word) => argument.test(word));
+  const inCommand = at < 0 ? undefined : (argument.exec(command[at]!)![1] ?? command[at + 1]);
+  const found = [
+    inCommand,
+    env.SLURM_PROCID,
+    env.OMPI_COMM_WORLD_RANK,
+    env.PMI_RANK,
+    env.NODE_RANK,
+    env.GROUP_RANK,
+  ];
+  const index = Number(found.find((text) => text !== undefined && /^\d+$/.test(text)) ?? 0);
+  return index;
+}

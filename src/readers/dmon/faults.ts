@@ -1,0 +1,49 @@
+import type { Problem, ProblemText } from '../../base/problem.js';
+
+const FAULTS = {
+  'cut-sample': {
+    message: 'The last line stops before its end.',
+    consequence: 'That sample is left out; the ones before it are complete.',
+  },
+  'odd-line': {
+    message: 'A line fits neither the header nor its columns.',
+    consequence: 'The line is left out.',
+  },
+  'odd-value': {
+    message: 'A figure is no number, or one that cannot be.',
+    consequence: 'It is taken as unknown; the others of the sample count.',
+  },
+  'nul-bytes': {
+    message: 'There are NUL bytes in the log, as a crash of the machine leaves them; counted in bytes.',
+    consequence: 'Samples that were not yet on disk at the crash are missing.',
+  },
+  'long-line': { message: 'A line is longer than 1 MiB.', consequence: 'The line is left out.' },
+  'too-many-gpus': {
+    message: 'The log seems to have more than 1024 GPUs.',
+    consequence: 'Samples of those beyond are left out.',
+  },
+  'too-many-samples': {
+    message: 'The log has more than a million samples.',
+    consequence: 'The later ones are left out.',
+  },
+} as const satisfies Record<string, ProblemText>;
+
+export type FaultCode = keyof typeof FAULTS;
+
+/** Counts faults by code with the line of the first. */
+export class FaultCounter {
+  readonly #seen = new Map<FaultCode, { count: number; readonly line: number }>();
+
+  add(code: FaultCode, line: number, count = 1): void {
+    const seen = this.#seen.get(code);
+    if (seen) seen.count += count;
+    else this.#seen.set(code, { count, line });
+  }
+
+  list(): readonly Problem[] {
+    return [...this.#seen].map(([code, { count, line }]) => ({
+      ...{ code, count, ...FAULTS[code] },
+      first: { unit: 'line', at: line },
+    }));
+  }
+}

@@ -1,0 +1,150 @@
+import { describe, expect, it } from 'vitest';
+import { findReader } from '../registry.js';
+import { MAX_ENTRIES, MAX_TEXT } from './fields.js';
+import { MAX_BYTES } from './manifest-stream-reader.js';
+import { RANK, RUN, read } from './testing.js';
+
+const readJson = (value: object) => read(JSON.stringify(value));
+const kindOf = (text: string) => findReader(Buffer.from(text).subarray(0, 65536))?.id ?? null;
+const pretty = (value: object) => JSON.stringify(value, null, 2);
+
+describe('the forms', () => {
+  it('reads what is known of a run', () => {
+    const { manifest, problems } = read(`\ufeff${pretty(RUN)}\n`);
+    expect(problems).toEqual([]);
+    expect(manifest).toEqual({
+      ...{ of: 'run', run: 'r-1', worldSize: 8, startedNs: RUN.started_ns },
+      mesh: [
+        { name: 'dp', size: 4 },
+        { name: 'tp', size: 2 },
+      ],
+      ...{ versions: RUN.versions, command: RUN.command },
+    });
+    expect(structuredClone(manifest)).toEqual(manifest);
+  });
+
+  it('reads what is known of a rank', () => {
+    const { manifest, problems } = readJson(RANK);
+    expect(problems).toEqual([]);
+    expect(manifest).toEqual({
+      ...{ of: 'rank', run: 'r-1', rank: 3, localRank: 3, host: 'node-1', pid: 4711 },
+      device: {
+        ...{ index: 3, name: 'NVIDIA H200', uuid: '1a2b3c4d-0000-1111-2222-333344445555', pci: '0:1a:0' },
+      },
+      ...{ coordinates: { dp: 1, tp: 1 }, dropped: { 'disk-full': 4 } },
+      anchors: [
+        { at: 'start', wallNs: 1_790_857_026e9, monotonicNs: 5e15 },
+        { at: 'end', wallNs: 1_790_857_126e9, monotonicNs: 5.0001e15 },
+      ],
+    });
+  });
+
+  it('reads a process without GPU and mesh, and the numbers torch has for a bus', () => {
+    const bare = { whyslow: 1, rank: 0, host: 'h', device: null, coordinates: null, anchors: [] };
+    expect(readJson(bare)).toMatchObject({
+      manifest: { device: null, coordinates: null, anchors: [], run: null },
+      problems: [],
+    });
+    const device = { index: 0, name: 'A', pci_bus_id: 26, pci_domain_id: 0, pci_device_id: 1 };
+    expect(readJson({ ...RANK, device }).manifest).toMatchObject({ device: { pci: '0:1a:1', uuid: null } });
+    expect(readJson({ ...RANK, device: { type: 'cpu' } }).manifest).toMatchObject({ device: null });
+  });
+});
+
+/** Title, what is changed, what comes of it, problems. */
+const FAULTS: readonly [string, object, object, readonly string[]][] = [
+  ['text for a rank', { ...RANK, rank: '3' }, { rank: null }, ['wrong-type×1']],
+  ['numbers that cannot be', { ...RANK, pid: -1, rank: 1.5 }, { pid: null, rank: null }, ['wrong-type×2']],
+  ['a list for a device', { ...RANK, device: [1] }, { device: null }, ['wrong-type×1']],
+  [
+    'coordinates of which some are none',
+    { ...RANK, coordinates: { dp: 1, tp: 'x' } },
+    { coordinates: { dp: 1 } },
+    ['wrong-type×1'],
+  ],
+  [
+    'anchors that are none',
+    { ...RANK, anchors: [1, {}, { wall_ns: 'x' }, { wall_ns: 5 }] },
+    { anchors: [{ at: '', wallNs: 5, monotonicNs: Number.NaN }] },
+    ['wrong-type×2'],
+  ],
+  ['a number for a run', { ...RUN, run: 7 }, { run: '7' }, []],
+  ['no ranks at all', { ...RUN, world_size: 0 }, { worldSize: null }, []],
+  ['names without sizes', { ...RUN, mesh: { axes: ['dp'], sizes: [] } }, { mesh: null }, ['broken-mesh×1']],
+  [
+    'an axis twice',
+    { ...RUN, mesh: { axes: ['dp', 'dp'], sizes: [4, 2] } },
+    { mesh: null },
+    ['broken-mesh×1'],
+  ],
+  [
+    'a size that is none',
+    { ...RUN, mesh: { axes: ['dp'], sizes: ['8'] } },
+    { mesh: null },
+    ['broken-mesh×1'],
+  ],
+  ['a newer version', { ...RUN, whyslow: 2 }, { run: 'r-1' }, ['newer-version×1']],
+  [
+    'a host of 5000 letters',
+    { ...RANK, host: 'h'.repeat(5000) },
+    { host: 'h'.repeat(MAX_TEXT) },
+    ['long-field×1'],
+  ],
+];
+
+describe('faults', () => {
+  it.each(FAULTS)('%s', (_, value, expected, problems) => {
+    const result = readJson(value);
+    expect(result.manifest).toMatchObject(expected);
+    expect(result.problems.map((p) => `${p.code}×${p.count}`)).toEqual(problems);
+    for (const p of result.problems) expect(p.consequence).toMatch(/\.$/);
+  });
+
+  it('keeps the first and the last of very many anchors, and bounds tables', () => {
+    const anchors = Array.from({ length: 5000 }, (_, i) => ({ at: 'flush', wall_ns: i, monotonic_ns: i }));
+    const dropped = Object.fromEntries(anchors.map((_, i) => [`code-${i}`, i]));
+    const { manifest } = readJson({ ...RANK, anchors, dropped });
+    if (manifest?.of !== 'rank') throw new Error('no rank');
+    expect(manifest.anchors).toHaveLength(MAX_ENTRIES);
+    expect([manifest.anchors[0]!.wallNs, manifest.anchors.at(-1)!.wallNs]).toEqual([0, 4999]);
+    expect(Object.keys(manifest.dropped)).toHaveLength(MAX_ENTRIES);
+  });
+
+  it('takes names of properties for names', () => {
+    const text = '{"whyslow":1,"host":"h","coordinates":{"__proto__":1,"constructor":2}}';
+    const { manifest } = read(text);
+    if (manifest?.of !== 'rank') throw new Error('no rank');
+    expect(Object.entries(manifest.coordinates!)).toEqual([
+      ['__proto__', 1],
+      ['constructor', 2],
+    ]);
+    expect(manifest.rank).toBeNull();
+  });
+
+  it('does not read more than 1 MiB', () => {
+    const result = readJson({ ...RUN, schedule: 'x'.repeat(MAX_BYTES) });
+    expect(result).toMatchObject({ manifest: null, problems: [{ code: 'too-large' }] });
+  });
+
+  it('takes Python’s NaN for unknown', () => {
+    const result = read('{"whyslow":1,"run":"a","world_size":2,"started_ns":NaN}');
+    expect(result.manifest).toMatchObject({ worldSize: 2, startedNs: null });
+  });
+});
+
+describe('sniff', () => {
+  const header = '{"whyslow":1,"run":"r","rank":3,"host":"h","anchors":[{"wall_ns":1}]}';
+  const record = '{"name":"a","step":1,"rank":0,"duration_ms":1}';
+  it.each([
+    ['a run on one line', JSON.stringify(RUN), 'manifest'],
+    ['a rank over lines', `${pretty(RANK)}\n`, 'manifest'],
+    ['a rank of 200 kB', pretty({ ...RANK, anchors: Array(2000).fill(RANK.anchors[0]) }), 'manifest'],
+    ['a header and its records', `${header}\n${record}\n`, 'events'],
+    ['a header alone', `${header.replace('"host":"h",', '')}\n`, 'events'],
+    ['a request of `whyslow capture`', '{"whyslow":1,"id":"a","steps":3,"ranks":null}', 'events'],
+    ['a trace with our field', '{"whyslow":1,"host":"h","traceEvents":[]}', 'kineto'],
+    ['other JSON', '{"host":"h","world_size":8}', null],
+    ['a list', `[${JSON.stringify(RUN)}]`, null],
+    ['keys inside something else', '{"whyslow":1,"x":{"host":1}}', 'events'],
+  ])('%s', (_, text, kind) => expect(kindOf(text)).toBe(kind));
+});

@@ -1,0 +1,98 @@
+import type { ProblemLog } from '../../base/problem.js';
+import { asObject, type JsonObject } from '../json-object.js';
+
+/** Longest text kept: host names have 64 characters, ids of runs fewer. */
+export const MAX_TEXT = 256;
+/** Longest list or table kept. */
+export const MAX_ENTRIES = 256;
+
+/** Fields of a JSON object that nobody checked. What is absent is null; what is of the wrong type is null and counted. */
+export class Fields {
+  constructor(
+    readonly object: JsonObject,
+    readonly problems: ProblemLog,
+  ) {}
+
+  text(key: string): string | null {
+    const value = this.#present(key);
+    if (value === null) return null;
+    if (typeof value === 'number') return String(value);
+    return typeof value === 'string' ? this.#clipped(value) : this.#wrong();
+  }
+
+  /** A whole number from 0 on. */
+  count(key: string): number | null {
+    const value = this.#present(key);
+    if (value === null) return null;
+    return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : this.#wrong();
+  }
+
+  /** Any number that can be calculated with: times in ns exceed the whole ones. */
+  number(key: string): number | null {
+    const value = this.#present(key);
+    if (value === null) return null;
+    return typeof value === 'number' && Number.isFinite(value) ? value : this.#wrong();
+  }
+
+  inside(key: string): Fields | null {
+    const value = this.#present(key);
+    if (value === null) return null;
+    const object = asObject(value);
+    return object ? new Fields(object, this.problems) : this.#wrong();
+  }
+
+  list(key: string): readonly unknown[] | null {
+    const value = this.#present(key);
+    if (value === null) return null;
+    return Array.isArray(value) ? value : this.#wrong();
+  }
+
+  /** Entries whose value passes; the others are counted. */
+  table<T>(take: (fields: Fields, key: string) => T | null): Readonly<Record<string, T>> {
+    const keys = Object.keys(this.object);
+    if (keys.length > MAX_ENTRIES) this.#long();
+    const entries = keys.slice(0, MAX_ENTRIES).flatMap((key) => {
+      const value = take(this, key);
+      return value === null ? [] : [[this.#clipped(key), value] as const];
+    });
+    return Object.fromEntries(entries);
+  }
+
+  /** Objects of a list; others in it are counted. */
+  static each(values: readonly unknown[], problems: ProblemLog): Fields[] {
+    return values.flatMap((value) => {
+      const object = asObject(value);
+      if (!object) noteWrong(problems);
+      return object ? [new Fields(object, problems)] : [];
+    });
+  }
+
+  #present(key: string): unknown {
+    return Object.hasOwn(this.object, key) ? (this.object[key] ?? null) : null;
+  }
+
+  #wrong(): null {
+    noteWrong(this.problems);
+    return null;
+  }
+
+  #clipped(text: string): string {
+    if (text.length <= MAX_TEXT) return text;
+    this.#long();
+    return text.slice(0, MAX_TEXT);
+  }
+
+  #long(): void {
+    this.problems.add('long-field', {
+      message: `A text of a manifest has more than ${MAX_TEXT} characters, or a table more entries.`,
+      consequence: 'It is cut.',
+    });
+  }
+}
+
+function noteWrong(problems: ProblemLog): void {
+  problems.add('wrong-type', {
+    message: 'A field of a manifest holds something it cannot hold, such as text for a rank.',
+    consequence: 'It is taken as unknown.',
+  });
+}

@@ -1,0 +1,40 @@
+import { ProblemLog } from '../../base/problem.js';
+import { parseObject } from '../json-object.js';
+import type { ReadResult, StreamReader } from '../reader.js';
+import { toManifest } from './to-manifest.js';
+
+/** A manifest of a long run has some kilobytes; anchors of a day of flushes some hundred. */
+export const MAX_BYTES = 1 << 20;
+
+/** Holds the file until it is complete: it is one small object. */
+export class ManifestStreamReader implements StreamReader {
+  #chunks: Buffer[] = [];
+  #bytes = 0;
+
+  push(chunk: Uint8Array): void {
+    this.#bytes += chunk.length;
+    if (this.#bytes <= MAX_BYTES) this.#chunks.push(Buffer.from(chunk));
+    else this.#chunks = [];
+  }
+
+  finish(): ReadResult {
+    const problems = new ProblemLog();
+    const text = Buffer.concat(this.#chunks)
+      .toString('utf8')
+      .replace(/^\ufeff/, '');
+    const object = this.#bytes > MAX_BYTES ? null : parseObject(text);
+    if (this.#bytes > MAX_BYTES) problems.add('too-large', TOO_LARGE);
+    else if (!object) problems.add('broken-manifest', BROKEN);
+    return {
+      kind: 'manifest',
+      manifest: object && toManifest(object, problems),
+      problems: problems.list(),
+    };
+  }
+}
+
+const TOO_LARGE = { message: 'The manifest has more than 1 MiB.', consequence: 'It was not read.' };
+const BROKEN = {
+  message: 'The manifest is not one JSON object: it may be cut.',
+  consequence: 'Nothing in it is used.',
+};

@@ -1,0 +1,45 @@
+import type { Problem } from '../../base/problem.js';
+import type { Manifest } from '../../model/manifest.js';
+import { manifestReader } from './descriptor.js';
+
+/** For the tests of this folder: reads a text or bytes, cut at the given places. */
+export function read(
+  input: string | Uint8Array,
+  cuts: readonly number[] = [],
+): { manifest: Manifest | null; problems: readonly Problem[] } {
+  const bytes = typeof input === 'string' ? Buffer.from(input) : input;
+  const reader = manifestReader.create({});
+  let from = 0;
+  for (const cut of [...cuts].sort((a, b) => a - b)) {
+    // A copy that is overwritten afterwards: the reader may not hold on to a chunk.
+    const chunk = new Uint8Array(bytes.subarray(from, Math.max(from, cut)));
+    reader.push(chunk);
+    chunk.fill(0x78);
+    from = Math.max(from, cut);
+  }
+  reader.push(bytes.subarray(from));
+  const result = reader.finish();
+  if (result.kind !== 'manifest') throw new Error(`unexpected kind ${result.kind}`);
+  return result;
+}
+
+export const RUN = {
+  ...{ whyslow: 1, run: 'r-1', world_size: 8, mesh: { axes: ['dp', 'tp'], sizes: [4, 2] } },
+  schedule: { record_every_n_steps: 10 },
+  ...{ versions: { torch: '2.13.0', python: '3.12.3' }, command: ['train.py', '--lr', '1e-4'] },
+  started_ns: 1_790_857_026_123_456_800,
+};
+
+export const RANK = {
+  ...{ whyslow: 1, run: 'r-1', rank: 3, local_rank: 3, host: 'node-1', pid: 4711 },
+  device: {
+    ...{ type: 'cuda', index: 3, name: 'NVIDIA H200', uuid: 'GPU-1A2B3C4D-0000-1111-2222-333344445555' },
+    pci_bus_id: '00000000:1A:00.0',
+  },
+  coordinates: { dp: 1, tp: 1 },
+  anchors: [
+    { at: 'start', wall_ns: 1_790_857_026e9, monotonic_ns: 5e15 },
+    { at: 'end', wall_ns: 1_790_857_126e9, monotonic_ns: 5.0001e15 },
+  ],
+  ...{ overhead: { share: 0.002 }, dropped: { 'disk-full': 4 } },
+};

@@ -1,0 +1,104 @@
+import type { ProblemLog } from '../../base/problem.js';
+import { type GpuIdentity, pciKey, pciKeyOf, uuidKey } from '../../model/gpu-identity.js';
+import type { ClockAnchor, Manifest, MeshAxis, RankManifest, RunManifest } from '../../model/manifest.js';
+import type { JsonObject } from '../json-object.js';
+import { Fields, MAX_ENTRIES } from './fields.js';
+
+const FORMAT_VERSION = 1;
+/** Axes of a mesh; torch's own limit is 8. */
+const MAX_AXES = 16;
+
+export function toManifest(object: JsonObject, problems: ProblemLog): Manifest {
+  const fields = new Fields(object, problems);
+  if ((fields.number('whyslow') ?? 0) > FORMAT_VERSION) {
+    problems.add('newer-version', {
+      message: 'A manifest names a format version newer than 1.',
+      consequence: 'Fields this version does not know are ignored.',
+    });
+  }
+  const isRank = ['host', 'pid', 'local_rank', 'rank'].some((key) => Object.hasOwn(object, key));
+  return isRank ? toRank(fields) : toRun(fields);
+}
+
+function toRun(fields: Fields): RunManifest {
+  return {
+    of: 'run',
+    run: fields.text('run'),
+    worldSize: fields.count('world_size') || null,
+    mesh: toMesh(fields.inside('mesh')),
+    startedNs: fields.number('started_ns'),
+    versions: fields.inside('versions')?.table((f, key) => f.text(key)) ?? {},
+    command: (fields.list('command') ?? []).filter((a) => typeof a === 'string').slice(0, MAX_ENTRIES),
+  };
+}
+
+/** Names and sizes go together: a mesh of which either is wrong says nothing. */
+function toMesh(mesh: Fields | null): readonly MeshAxis[] | null {
+  if (!mesh) return null;
+  const names = mesh.list('axes') ?? [];
+  const sizes = mesh.list('sizes') ?? [];
+  const axes = names.flatMap((name, i) => {
+    const size = sizes[i];
+    const fits = typeof name === 'string' && name.length <= 64 && Number.isSafeInteger(size);
+    return fits && (size as number) > 0 ? [{ name, size: size as number }] : [];
+  });
+  const distinct = new Set(axes.map((a) => a.name)).size === axes.length;
+  if (axes.length === names.length && axes.length === sizes.length && axes.length <= MAX_AXES && distinct) {
+    return axes.length > 0 ? axes : null;
+  }
+  mesh.problems.add('broken-mesh', {
+    message: 'The names and sizes of the mesh do not fit each other.',
+    consequence: 'The mesh is taken as unknown.',
+  });
+  return null;
+}
+
+function toRank(fields: Fields): RankManifest {
+  return {
+    of: 'rank',
+    run: fields.text('run'),
+    rank: fields.count('rank'),
+    localRank: fields.count('local_rank'),
+    host: fields.text('host') || null,
+    pid: fields.count('pid'),
+    device: toDevice(fields.inside('device')),
+    coordinates: toCoordinates(fields.inside('coordinates')),
+    anchors: toAnchors(fields),
+    dropped: fields.inside('dropped')?.table((f, key) => f.count(key)) ?? {},
+  };
+}
+
+function toCoordinates(fields: Fields | null): RankManifest['coordinates'] {
+  const coordinates = fields?.table((f, key) => f.count(key)) ?? {};
+  const axes = Object.keys(coordinates).length;
+  return axes > 0 && axes <= MAX_AXES ? coordinates : null;
+}
+
+function toDevice(device: Fields | null): GpuIdentity | null {
+  if (!device || device.text('type') === 'cpu') return null;
+  return {
+    index: device.count('index'),
+    name: device.text('name'),
+    uuid: uuidKey(device.text('uuid') ?? ''),
+    pci: toPci(device),
+  };
+}
+
+/** torch has the bus as a number, with domain and device beside it; others have one text. */
+function toPci(device: Fields): string | null {
+  if (typeof device.object.pci_bus_id === 'string') return pciKey(device.object.pci_bus_id);
+  const bus = device.count('pci_bus_id');
+  if (bus === null) return null;
+  return pciKeyOf(device.count('pci_domain_id') ?? 0, bus, device.count('pci_device_id') ?? 0);
+}
+
+function toAnchors(fields: Fields): readonly ClockAnchor[] {
+  const all = fields.list('anchors') ?? [];
+  const half = MAX_ENTRIES / 2;
+  const kept = all.length > MAX_ENTRIES ? [...all.slice(0, half), ...all.slice(-half)] : all;
+  return Fields.each(kept, fields.problems).flatMap((anchor) => {
+    const wallNs = anchor.number('wall_ns');
+    const monotonicNs = anchor.number('monotonic_ns') ?? Number.NaN;
+    return wallNs === null ? [] : [{ at: anchor.text('at') ?? '', wallNs, monotonicNs }];
+  });
+}

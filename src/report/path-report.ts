@@ -1,0 +1,75 @@
+import type { Comparison } from '../analyses/ranks/compare.js';
+import type { LateRanks } from '../analyses/ranks/late-ranks.js';
+import { TIME_CLASSES, type TimeByClass, totals } from '../analyses/timeline/accounting.js';
+import { median } from '../base/statistics.js';
+import { describeRanks } from '../rules/ranks/w01-late-rank.js';
+import type { Report } from './report.js';
+
+/** The way through all ranks and what the run would take without something, as the report has them. */
+
+const ms = (ns: number) => Math.round(ns / 1e3) / 1e3;
+
+export function criticalPathOf(comparison: Comparison | null): Report['critical_path'] {
+  const path = comparison?.path;
+  if (!path) return null;
+  const all = sum(path.time);
+  if (!(all > 0)) return null;
+  return {
+    by_class: totals((c) => path.time[c] / all),
+    by_rank: path.ranks.map(({ rank, ns, time }) => {
+      const mostly = TIME_CLASSES.reduce((a, b) => (time[b] > time[a] ? b : a));
+      return { rank, share: Math.min(1, ns / all), mostly, mostly_ms: ms(time[mostly]) };
+    }),
+    hops: Math.round(100 * path.hops) / 100,
+  };
+}
+
+const sum = (time: TimeByClass) => Object.values(time).reduce((a, b) => a + b, 0);
+
+/** Of the step: a saving below it is within the noise of real runs. */
+const WORTH_SAYING = 0.01;
+
+/** The run without late ranks, in seconds a step: by playing it, else from the median rank's own time. */
+export function whatIfAcross(comparison: Comparison | null): Report['what_if'] {
+  if (!comparison?.table || !comparison.critical) return null;
+  const { table, played, late } = comparison;
+  const lost = played ? Math.min(played.withoutAny, 0.99 * table.step) : lostToLateness(comparison);
+  const ideal = table.step - lost;
+  const named = late.flatMap((l) => l.ranks);
+  const back = played && named.length > 0 ? played.without(named) : late.reduce((ns, l) => ns + l.cost, 0);
+  return {
+    actual_s: table.step / 1e9,
+    ideal_s: ideal / 1e9,
+    slowdown: table.step / ideal,
+    m_w: lost > 0.001 * table.step ? Math.min(1, back / lost) : null,
+    m_s: null,
+    cases: casesOf(comparison),
+  };
+}
+
+/** The median rank's own time and the transfers nobody hides are left. */
+function lostToLateness({ table, critical }: Comparison): number {
+  const steps = table!.steps.length;
+  const usual = table!.steps.reduce((ns, _, s) => ns + median(table!.own.map((o) => o[s]!)), 0) / steps;
+  const { comms_transfer, idle_comms } = critical!.time;
+  return table!.step - Math.min(table!.step, usual + comms_transfer + idle_comms);
+}
+
+/** What to do away with, and what that saves: only where the run was played and reproduced. */
+function casesOf({ played, table, late }: Comparison): NonNullable<Report['what_if']>['cases'] {
+  if (!played) return [];
+  const without = late.map((l) => ({
+    text: `without ${lateOnes(l)}`,
+    ranks: [...l.ranks],
+    saving_ms: ms(l.ranks.length > 0 ? l.cost : played.withoutAny),
+  }));
+  const hidden = {
+    text: 'with all transfers hidden behind computing',
+    ranks: [],
+    saving_ms: ms(played.withOverlap),
+  };
+  return [...without, hidden].filter((c) => c.saving_ms >= ms(WORTH_SAYING * table!.step));
+}
+
+const lateOnes = (late: LateRanks) =>
+  late.ranks.length === 0 ? 'the imbalance' : `the delay of ${describeRanks(late)}`;

@@ -1,0 +1,40 @@
+import { fromEventLog } from '../analyses/collectives/from-event-log.js';
+import { fromPhases } from '../analyses/collectives/from-phases.js';
+import type { RankCollectives } from '../analyses/collectives/rank-collectives.js';
+import { asRankFacts } from '../analyses/events/as-rank-facts.js';
+import { analyseEventLog, type EventFacts } from '../analyses/events/event-facts.js';
+import { unprofiledLog } from '../analyses/events/join-step.js';
+import type { RankedMember } from '../ingest/ranks.js';
+import { viewRank } from '../rules/rank-view.js';
+import type { RankView } from '../rules/run-facts.js';
+
+/** One view a rank: its trace, with unprofiled steps where a log has them; or the log alone. */
+export function viewsOf(members: readonly RankedMember[]): RankView[] {
+  const logs = members.flatMap(({ member, rank }) =>
+    member.log ? analyseEventLog(member.log).map((f) => (f.rank < 0 ? { ...f, rank } : f)) : [],
+  );
+  const traced = members.flatMap(({ member: { facts }, rank }) =>
+    facts ? [viewRank(rank, facts, unprofiledLog(logs, rank, facts.time.idle_data))] : [],
+  );
+  const seen = new Set(traced.map((v) => v.rank));
+  const newest = [...new Map(logs.filter((f) => !seen.has(f.rank)).map((f) => [f.rank, f])).values()];
+  const collectives = collectivesOf(members, newest);
+  const logged = newest.map((f, i) => viewRank(f.rank, asRankFacts(f, collectives[i]!), f));
+  return [...traced, ...logged].sort((a, b) => a.rank - b.rank);
+}
+
+/** What logs record of collectives; where they record none, phases that end together. */
+function collectivesOf(
+  members: readonly RankedMember[],
+  logs: readonly EventFacts[],
+): readonly (RankCollectives | null)[] {
+  const recorded = new Map(
+    members.flatMap(({ member, rank }) =>
+      (member.log?.runs ?? []).flatMap((run) =>
+        fromEventLog(run).map((c) => [`${run.id} ${c.rank < 0 ? rank : c.rank}`, c.collectives] as const),
+      ),
+    ),
+  );
+  const own = logs.map((f) => recorded.get(`${f.run} ${f.rank}`) ?? null);
+  return own.some((c) => c !== null) ? own : (fromPhases(logs) ?? own);
+}

@@ -1,0 +1,148 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { diagnose } from '../../src/report/diagnose.js';
+import type { Report } from '../../src/report/report.js';
+import { inFolder } from '../helpers/cli.js';
+import { type LogOptions, toEventLogs } from '../helpers/simulate/event-logs.js';
+import type { SimulateOptions } from '../helpers/simulate/options.js';
+import { Random } from '../helpers/simulate/random.js';
+import { simulateRun } from '../helpers/simulate/simulate.js';
+
+/** Verdicts from event logs alone, in the layout that whyslow_capture writes. */
+
+function reportOf(logs: readonly { readonly name: string; readonly text: string }[]): Promise<Report> {
+  return inFolder(async (folder) => {
+    for (const log of logs) writeFileSync(join(folder, log.name), log.text);
+    return diagnose([folder], { steps: null, ranks: null, jobs: 1 });
+  });
+}
+
+const simulated = async (options: SimulateOptions, layout: LogOptions = {}) => {
+  const run = simulateRun({ ranks: 8, steps: 24, eventsPerStep: 80, ...options });
+  return { truth: run.truth, report: await reportOf(toEventLogs(run, layout)) };
+};
+
+describe('GPU jobs', () => {
+  const layouts: Readonly<Record<string, LogOptions>> = {
+    'every step': {},
+    'every second or fourth step': { every: (rank) => (rank % 2 ? 4 : 2) },
+    'without collectives': { withoutCollectives: true },
+  };
+  it.each(Object.keys(layouts))('a late rank is found and priced: %s', async (name) => {
+    const kinds = [
+      ['data', 'data', 'data'],
+      ['host', 'host', 'host'],
+      ['gpu', 'gpu', 'gpu'],
+    ] as const;
+    for (const [kind, cause, bottleneck] of kinds) {
+      const fault = { kind, ranks: [5], size: 0.6 };
+      const { truth, report } = await simulated({ seed: 4, fault }, layouts[name]);
+      expect(report.stragglers).toMatchObject([{ ranks: [5], pattern: 'persistent', cause }]);
+      const said = report.stragglers[0]!.cost_ms / truth.costMs;
+      // Of slow computing the part in the phase that holds the collective is not told from the collective.
+      const least = kind === 'gpu' && name === 'without collectives' ? 0.3 : 0.8;
+      expect(said).toBeGreaterThan(least);
+      expect(said).toBeLessThan(1.2);
+      expect(report.verdict.bottleneck).toBe(bottleneck);
+    }
+  });
+
+  it.each(['ddp', 'fsdp', 'mesh2d', 'pipeline'] as const)(
+    'nobody is late in a healthy run: %s',
+    async (parallelism) => {
+      for (const layout of Object.values(layouts)) {
+        const { report } = await simulated({ seed: 7, parallelism }, layout);
+        expect(report.stragglers).toEqual([]);
+      }
+    },
+  );
+
+  it.each([
+    ['gpu', { stepMs: 20, eventsPerStep: 150 }],
+    ['gpu', { stepMs: 20, eventsPerStep: 150, syncEvery: 0 }],
+    ['host', { stepMs: 3, eventsPerStep: 2400 }],
+    ['host', { stepMs: 3, eventsPerStep: 2400, syncEvery: 0 }],
+    ['data', { stepMs: 20, eventsPerStep: 150, fault: { kind: 'data', ranks: [0, 1], size: 1.5 } }],
+  ] as const)('%s-bound: %j', async (bottleneck, options) => {
+    const every = () => 4;
+    const { report } = await simulated({ seed: 1, ranks: 2, steps: 40, layers: 2, ...options }, { every });
+    expect(report.verdict.bottleneck).toBe(bottleneck);
+    if (bottleneck === 'host') expect(report.verdict.sentence).toMatch(/nothing queued/);
+  });
+
+  it('files of lmms-engine that show no wait name nobody', async () => {
+    const fault = { kind: 'host', ranks: [5], size: 0.4 } as const;
+    const { report } = await simulated({ seed: 4, fault }, { layout: 'bare' });
+    expect(report.stragglers).toEqual([]);
+  });
+});
+
+/** Four ranks without GPU under DDP, ms: what each does before an all_reduce that all end together. */
+function cpuLogs(seed: number, more: { data?: number; sleep?: (rank: number) => number }) {
+  const random = new Random(seed, 0);
+  const about = (ms: number) => ms * random.lognormal(0.08);
+  const ranks = [0, 1, 2, 3].map((rank) => ({ rank, lines: [] as object[], now: 5 * rank }));
+  for (const { lines, rank } of ranks) lines.push({ whyslow: 1, run: 'cpu', rank });
+  for (let step = 0; step < 300; step++) {
+    const plans = ranks.map(({ rank, now }) => {
+      const [data, sleep] = [about(more.data ?? 0.5), more.sleep?.(rank) ?? 0];
+      const [forward, backward, optimizer] = [about(12), about(24), about(3)];
+      return {
+        begin: now,
+        data,
+        sleep,
+        forward,
+        optimizer,
+        before: data + sleep + forward + backward,
+      };
+    });
+    const arrived = plans.map((p) => p.begin - 5 * plans.indexOf(p) + p.before);
+    const end = Math.max(...arrived) + about(3);
+    for (const [r, { begin, data, sleep, forward, optimizer, before }] of plans.entries()) {
+      const own = ranks[r]!;
+      // Clocks are 5 ms apart from rank to rank.
+      const reduced = end + 5 * r;
+      own.now = reduced + optimizer + about(0.2);
+      if (step % (r === 3 ? 20 : 10) !== 0) continue;
+      const add = (name: string, start: number, to: number) =>
+        own.lines.push({
+          ...{ name, step, rank: r, duration_ms: to - start, start_ms: start, micro: 0 },
+          ...{ clock: 'host', run: 'cpu' },
+        });
+      const awake = begin + data + sleep;
+      add('data_wait', begin, begin + data);
+      add('forward', awake, awake + forward);
+      add('collective:all_reduce', begin + before, reduced);
+      add('backward', awake + forward, reduced);
+      add('optimizer', reduced, reduced + optimizer);
+      add('training_step', begin, own.now);
+    }
+  }
+  return ranks.map(({ rank, lines }) => ({
+    name: `cuda_events_rank_${rank}.jsonl`,
+    text: `${lines.map((l) => JSON.stringify(l)).join('\n')}\n`,
+  }));
+}
+
+describe('jobs without GPU: four ranks, every tenth step', () => {
+  it('healthy: compute', async () => {
+    for (const seed of [1, 2, 3]) {
+      const { verdict, stragglers } = await reportOf(cpuLogs(seed, {}));
+      expect([verdict.bottleneck, stragglers]).toEqual(['compute', []]);
+    }
+  });
+
+  it.each([20, 50])('rank 2 sleeps %i ms a step: host', async (ms) => {
+    const { verdict, stragglers } = await reportOf(cpuLogs(ms, { sleep: (r) => (r === 2 ? ms : 0) }));
+    expect(verdict.bottleneck).toBe('host');
+    expect(stragglers).toMatchObject([{ ranks: [2], pattern: 'persistent', cause: 'host' }]);
+    expect(Math.abs(stragglers[0]!.cost_ms / ms - 1)).toBeLessThan(0.2);
+    expect(verdict.sentence).toMatch(/Rank 2 comes late every step/);
+  });
+
+  it('a slow loader on all ranks: data', async () => {
+    const { verdict, stragglers } = await reportOf(cpuLogs(5, { data: 60 }));
+    expect([verdict.bottleneck, stragglers]).toEqual(['data', []]);
+  });
+});

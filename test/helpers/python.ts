@@ -1,0 +1,14 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe } from 'vitest';
+import { root } from './cli.js';
+
+/** The Python with torch that `npm test` has set up. */
+export const python = join(root, '.venv/bin/python');
+
+/** Tests with real jobs. Without that Python they are skipped, which in CI counts as failed. */
+export const describeWithTorch = describe.skipIf(!existsSync(python));
+if (!existsSync(python))
+  console.log('skipped without .venv (npm test makes it): tests with real training jobs');
+
+export const job = (name: string) => join(root, 'test/e2e/jobs', name);
