@@ -64,9 +64,10 @@ export function checkPython() {
   run(python, ['-m', 'mypy', '--config-file', 'python/pyproject.toml', 'python/src']);
 }
 
-/** The exit status of pytest. */
+/** The exit status of pytest. Two at a time: most tests wait for processes. A file's tests share what it has set up. */
 export function testPython(args = [], env = process.env) {
-  return tryRun(at(python), ['-m', 'pytest', '-q', ...args], { cwd: at('python'), env });
+  const options = ['-q', '-n', '2', '--dist', 'loadfile'];
+  return tryRun(at(python), ['-m', 'pytest', ...options, ...args], { cwd: at('python'), env });
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -58,7 +58,8 @@ def test_start_up_takes_little(tmp_path: Path) -> None:
         report = python("pass", injected(tmp_path / "out"), "-X", "importtime").stderr
         return int(re.findall(r"\|\s+(\d+) \|\s+sitecustomize\n", report)[-1])
 
-    assert min(cost() for _ in range(5)) < 5000
+    # 2.3 to 4.5 ms on a quiet machine. What would slow down every process is importing something large.
+    assert min(cost() for _ in range(5)) < 20_000
 
 
 @pytest.mark.parametrize("option", ["-S", "-I", "-E"])

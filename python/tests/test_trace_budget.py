@@ -104,11 +104,11 @@ def test_what_goes_into_free_memory_of_the_process_counts_too() -> None:
     kept = heap[::20]
     del heap  # its pages stay, as something is left on each
     resident, own = reader.resident(), reader.own()
-    time.sleep(0.1)
     heap = [bytes(1000) for _ in range(50_000)]
     assert resident is not None and own is not None
     assert (reader.resident() or 0) - resident < 10 * MB
-    assert (reader.own() or 0) - own > 40 * MB
+    # A new one: the other may not count again so soon.
+    assert (MemoryReader().own() or 0) - own > 40 * MB
     del heap, kept
 
 
