@@ -85,6 +85,22 @@ def test_a_second_run_is_appended_under_its_own_header(tmp_path: Path) -> None:
     ]
 
 
+def test_two_trainings_under_one_name_are_two_runs(tmp_path: Path) -> None:
+    program = f"""
+    import sys
+    sys.path.insert(0, {str(Path(__file__).parent)!r})
+    from support import make
+    from pathlib import Path
+    with make(Path(sys.argv[1]), record_every_n_steps=1, run="sweep") as cap:
+        cap.step()
+    """
+    for _ in range(2):
+        run_program(program, tmp_path)
+    first, second = (line["run"] for line in lines_of(tmp_path) if "whyslow" in line)
+    assert first == "sweep"
+    assert second.startswith("sweep-")
+
+
 def test_disk_full_for_real(tmp_path: Path) -> None:
     small = tmp_path / "small"
     small.mkdir()

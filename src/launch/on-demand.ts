@@ -31,6 +31,7 @@ export interface Answer {
 export class Conversation {
   readonly #out: string;
   readonly #request: Request;
+  #asking: Promise<void> = Promise.resolve();
 
   constructor(out: string, request: Request) {
     this.#out = resolve(out);
@@ -45,7 +46,12 @@ export class Conversation {
   }
 
   /** Whole or not at all: ranks look at any time. */
-  async ask(): Promise<void> {
+  ask(): Promise<void> {
+    this.#asking = this.#ask();
+    return this.#asking;
+  }
+
+  async #ask(): Promise<void> {
     const { id, steps, ranks } = this.#request;
     const asked_ns = Number(BigInt(Date.now()) * 1_000_000n);
     const temporary = this.#file(`.request-${id}.tmp`);
@@ -56,6 +62,8 @@ export class Conversation {
 
   /** Takes the request back. Ranks that have planned the window already may still record it. */
   async withdraw(): Promise<void> {
+    // Interrupted while it is being written, it would appear after it was removed.
+    await this.#asking.catch(() => {});
     await rm(this.#requestFile, { force: true });
   }
 
