@@ -10,7 +10,8 @@ import pytest
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-    if reporter is None:
+    # Of the processes that share the tests the first has them all.
+    if reporter is None or hasattr(session.config, "workerinput"):
         return
     counts = {
         "passed": len(reporter.stats.get("passed", [])),
