@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { SummaryReporter } from './test/helpers/summary-reporter.js';
 
@@ -16,6 +17,8 @@ export default defineConfig({
           name: 'tests',
           include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
           exclude: JOBS,
+          // Left to itself vitest keeps one of two cores free.
+          maxWorkers: Math.max(2, availableParallelism() - 1),
           sequence: { groupOrder: 0 },
         },
       },
