@@ -42,9 +42,5 @@ def trace_name(rank: int, coordinates: tuple[int, ...], suffix: str) -> str:
     return f"rank-{rank}-coord-{coord}-trace{suffix}"
 
 
-def telemetry_dir(out: Path) -> Path:
-    return out / "telemetry"
-
-
 def control_dir(out: Path) -> Path:
     return out / "control"

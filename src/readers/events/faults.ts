@@ -1,4 +1,5 @@
-import type { Problem, ProblemText } from '../../base/problem.js';
+import type { ProblemText } from '../../base/problem.js';
+import { LineFaults } from '../line-faults.js';
 
 /** Every fault this reader tolerates, with the words shown for it. */
 const FAULTS = {
@@ -79,25 +80,8 @@ const FAULTS = {
 
 export type FaultCode = keyof typeof FAULTS;
 
-/**
- * Counts faults by code with the line of the first. Cheaper per repeat than `ProblemLog`, which copies: with gradient
- * accumulation most records may be duplicates.
- */
-export class FaultCounter {
-  readonly #seen = new Map<FaultCode, { count: number; readonly line: number }>();
-
-  add(code: FaultCode, line: number, count = 1): void {
-    const seen = this.#seen.get(code);
-    if (seen) seen.count += count;
-    else this.#seen.set(code, { count, line });
-  }
-
-  list(): readonly Problem[] {
-    return [...this.#seen].map(([code, { count, line }]) => ({
-      code,
-      count,
-      ...FAULTS[code],
-      first: { unit: 'line', at: line },
-    }));
+export class FaultCounter extends LineFaults<FaultCode> {
+  constructor() {
+    super(FAULTS);
   }
 }

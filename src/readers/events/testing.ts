@@ -1,5 +1,6 @@
 import type { Problem } from '../../base/problem.js';
 import type { EventLogRun } from '../../model/event-log.js';
+import { readCut } from '../testing.js';
 import { eventsReader } from './descriptor.js';
 
 /** For the tests of this folder. */
@@ -10,18 +11,7 @@ export interface Read {
 
 /** Reads a text or bytes, cut at the given places. */
 export function read(input: string | Uint8Array, cuts: readonly number[] = []): Read {
-  const bytes = typeof input === 'string' ? Buffer.from(input) : input;
-  const reader = eventsReader.create({});
-  let from = 0;
-  for (const cut of [...cuts].sort((a, b) => a - b)) {
-    // A copy that is overwritten afterwards: the reader may not hold on to a chunk.
-    const chunk = new Uint8Array(bytes.subarray(from, Math.max(from, cut)));
-    reader.push(chunk);
-    chunk.fill(0x78);
-    from = Math.max(from, cut);
-  }
-  reader.push(bytes.subarray(from));
-  const result = reader.finish();
+  const result = readCut(eventsReader, input, cuts);
   if (result.kind !== 'events') throw new Error(`unexpected kind ${result.kind}`);
   return { runs: result.log.runs, problems: result.problems };
 }

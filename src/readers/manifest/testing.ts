@@ -1,5 +1,6 @@
 import type { Problem } from '../../base/problem.js';
 import type { Manifest } from '../../model/manifest.js';
+import { readCut } from '../testing.js';
 import { manifestReader } from './descriptor.js';
 
 /** For the tests of this folder: reads a text or bytes, cut at the given places. */
@@ -7,18 +8,7 @@ export function read(
   input: string | Uint8Array,
   cuts: readonly number[] = [],
 ): { manifest: Manifest | null; problems: readonly Problem[] } {
-  const bytes = typeof input === 'string' ? Buffer.from(input) : input;
-  const reader = manifestReader.create({});
-  let from = 0;
-  for (const cut of [...cuts].sort((a, b) => a - b)) {
-    // A copy that is overwritten afterwards: the reader may not hold on to a chunk.
-    const chunk = new Uint8Array(bytes.subarray(from, Math.max(from, cut)));
-    reader.push(chunk);
-    chunk.fill(0x78);
-    from = Math.max(from, cut);
-  }
-  reader.push(bytes.subarray(from));
-  const result = reader.finish();
+  const result = readCut(manifestReader, input, cuts);
   if (result.kind !== 'manifest') throw new Error(`unexpected kind ${result.kind}`);
   return result;
 }

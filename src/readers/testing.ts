@@ -1,0 +1,21 @@
+import type { ReaderDescriptor, ReadResult } from './reader.js';
+
+/** For the tests of readers: reads a text or bytes, cut at the given places. */
+export function readCut(
+  descriptor: ReaderDescriptor,
+  input: string | Uint8Array,
+  cuts: readonly number[],
+): ReadResult {
+  const bytes = typeof input === 'string' ? Buffer.from(input) : input;
+  const reader = descriptor.create({});
+  let from = 0;
+  for (const cut of [...cuts].sort((a, b) => a - b)) {
+    // A copy that is overwritten afterwards: the reader may not hold on to a chunk.
+    const chunk = new Uint8Array(bytes.subarray(from, Math.max(from, cut)));
+    reader.push(chunk);
+    chunk.fill(0x78);
+    from = Math.max(from, cut);
+  }
+  reader.push(bytes.subarray(from));
+  return reader.finish();
+}
