@@ -1,9 +1,7 @@
 import type { Problem, ProblemText } from '../base/problem.js';
 
 /** The words shown for each fault that a reader tolerates. */
-export type FaultWords<Code extends string> = Readonly<
-  Record<Code, Pick<Problem, 'message' | 'consequence'>>
->;
+export type FaultWords<Code extends string> = Readonly<Record<Code, ProblemText>>;
 
 /**
  * Counts faults of a text by code, with the line of the first. Cheaper per repeat than `ProblemLog`, which copies: with
