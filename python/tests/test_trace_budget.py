@@ -226,6 +226,44 @@ def test_the_working_memory_of_the_job_is_not_ours() -> None:
     assert verdict is not None and "400 MB" in verdict.reason
 
 
+def test_the_working_memory_counts_from_the_begin_of_a_step() -> None:
+    """The first look at the warm-up may come when the job has taken some of it."""
+    drawn = Drawn()
+    budget = drawn.budget()
+    drawn.own += GB
+    budget.learn()
+    drawn.own += GB
+    budget.learn()
+    drawn.own -= 2 * GB
+    budget.begin()
+    drawn.now += 60
+    drawn.own += 2 * GB
+    assert budget.look() is None
+
+
+def test_what_was_read_within_a_step_is_not_taken_for_what_is_held_between_two(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counting a heap in pieces takes so long that it is done seldom; in between the last figure stands."""
+    held, now = [GB], [time.monotonic() + 100]
+    monkeypatch.setattr("whyslow_capture.trace.memory.time.monotonic", lambda: now[0])
+
+    def in_use(reader: HeapReader) -> int:
+        if now[0] >= reader._next_at:
+            reader._last, reader._next_at = held[0], now[0] + 8
+        return reader._last
+
+    budget = WindowBudget(TraceConfig(budget_mb=2048), Path("/out"), disk=lambda _: (GB, GB), now=lambda: now[0])
+    monkeypatch.setattr(HeapReader, "in_use", in_use)
+    held[0] += 2 * GB
+    budget.learn()
+    held[0], now[0] = held[0] - 2 * GB, now[0] + 9
+    budget.begin()
+    held[0], now[0] = held[0] + 2 * GB + 100 * MB, now[0] + 9
+    assert budget.look() is None
+    held[0], now[0] = held[0] - 2 * GB, now[0] + 1
+    budget.next_step()
+    assert budget.look() is None
+
+
 def test_a_host_that_runs_out_is_critical() -> None:
     drawn = Drawn()
     budget = drawn.budget()

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
 import type { Report } from '../../src/report/report.js';
-import { inFolder, type Ran, root, start, until, whyslow } from '../helpers/cli.js';
+import { inFolder, type Ran, start, startOnTerminal, until, whyslow } from '../helpers/cli.js';
 import { describeWithTorch, job, python } from '../helpers/python.js';
 
 const TRAIN = job('train.py');
@@ -80,15 +80,15 @@ describeWithTorch('one process', () => {
 
   it('is interrupted by Ctrl-C on the terminal, and what was measured is still diagnosed', () =>
     inFolder(async (cwd) => {
-      const program = join(root, 'bin/whyslow.js');
-      const line = `'${process.execPath}' '${program}' run --out o -- '${python}' '${TRAIN}' --steps 100000; echo code=$?`;
-      const terminal = start('script', ['-qec', line, '/dev/null'], { cwd });
+      const terminal = startOnTerminal(['run', '--out', 'o', '--', python, TRAIN, '--steps', '100000'], {
+        cwd,
+      });
       await until(() => terminal.said.stdout.includes('step 50 loss'), 'training', 60);
       terminal.child.stdin.write('\x03');
-      const { stdout } = await terminal.ended;
+      const { stdout, code } = await terminal.ended;
       expect(stdout).toContain('KeyboardInterrupt');
       expect(stdout).toContain('1 rank measured');
-      expect(stdout).toContain('code=130');
+      expect(code).toBe(130);
     }));
 
   it('is found behind a shell script and behind accelerate', async () => {

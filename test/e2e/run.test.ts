@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { inFolder, type RunOptions, root, start, until, whyslow } from '../helpers/cli.js';
+import { inFolder, type RunOptions, root, start, startOnTerminal, until, whyslow } from '../helpers/cli.js';
 
 const program = join(root, 'bin/whyslow.js');
 /** Settings of whoever runs the tests must not reach them. */
@@ -132,13 +132,12 @@ describe('whyslow run and signals', () => {
         join(cwd, 'job.sh'),
         "n=0; trap 'n=$((n+1))' INT; echo ready; i=0; while [ $i -lt 20 ]; do sleep 0.05; i=$((i+1)); done; echo count=$n; exit 5",
       );
-      const line = `${process.execPath} ${program} run --out o -- sh job.sh; echo code=$?`;
-      const job = start('script', ['-qec', line, '/dev/null'], { cwd, env });
+      const job = startOnTerminal(['run', '--out', 'o', '--', 'sh', 'job.sh'], { cwd, env });
       await until(() => job.said.stdout.includes('ready'), 'ready');
       job.child.stdin.write('\x03');
-      const { stdout } = await job.ended;
+      const { stdout, code } = await job.ended;
       expect(stdout).toContain('count=1');
-      expect(stdout).toContain('code=5');
+      expect(code).toBe(5);
     }));
 
   it.each([

@@ -50,6 +50,14 @@ export function start(program: string, args: readonly string[], options: RunOpti
   return { child, said, ended };
 }
 
+/** The program on a terminal of its own, which says both outputs as one. */
+export function startOnTerminal(args: readonly string[], options: RunOptions = {}): Started {
+  const words = [process.execPath, join(root, 'bin/whyslow.js'), ...args].map((word) => `'${word}'`);
+  // `exec`: a shell in between may end at a Ctrl-C without waiting for the command.
+  const env = { ...options.env, SHELL: '/bin/sh' };
+  return start('script', ['-qec', `exec ${words.join(' ')}`, '/dev/null'], { ...options, env });
+}
+
 /** Waits until something is so. */
 export async function until(condition: () => boolean, what: string, seconds = 20): Promise<void> {
   for (const end = Date.now() + seconds * 1000; !condition(); await sleep(20))

@@ -70,9 +70,11 @@ class WindowBudget:
         now: Callable[[], float] = time.monotonic,
         long_step_s: float = LONG_STEP_S,
     ) -> None:
-        reader = MemoryReader()
-        self._own = own_memory or reader.own
-        self._host = host_memory or reader.host
+        # A reader repeats itself while reading again would cost too much: what one said within a step must not pass for
+        # what the process holds between two.
+        self._new_reader = (lambda: own_memory) if own_memory else (lambda: MemoryReader().own)
+        self._own_within_step = self._own_at_boundary = self._new_reader()
+        self._host = host_memory or MemoryReader().host
         self._disk, self._folder = disk, folder
         # All ranks of a host stop their windows at the same moment.
         self._sharers = max(1, sharers)
@@ -82,8 +84,8 @@ class WindowBudget:
         self._allowance = self._budget
         self._now, self._long_step_s = now, long_step_s
         self._before: int | None = None
-        # Of this process, while nothing was recorded: the least and the most it had taken.
-        self._idle: tuple[int, int] | None = None
+        # The most this process was seen to hold while nothing was recorded.
+        self._most_before = 0
         self._at_last_step = 0
         self._step_began = 0.0
 
@@ -110,35 +112,31 @@ class WindowBudget:
 
     def learn(self) -> None:
         """While the profiler warms up: what the job takes by itself."""
-        now = self._own()
-        if now is not None:
-            least, most = self._idle or (now, now)
-            self._idle = (min(least, now), max(most, now))
+        self._most_before = max(self._most_before, self._own_within_step() or 0)
 
     def begin(self) -> None:
         """Recording starts now."""
-        self._before = self._own()
+        self._own_at_boundary = self._new_reader()
+        self._before = self._own_at_boundary()
         self._step_began = self._now()
 
     def next_step(self) -> None:
         """A recorded step ended and the next one begins."""
-        self._at_last_step = self._growth()
+        self._at_last_step = self._growth(self._own_at_boundary)
         self._step_began = self._now()
 
-    @property
-    def recorded(self) -> int:
-        """Bytes, as far as the process's growth tells."""
-        least, most = self._idle or (0, 0)
-        working_memory = most - least
-        return max(self._at_last_step, self._growth() - working_memory)
+    def _recorded_so_far(self) -> int:
+        """Bytes, as far as the process's growth tells, in the middle of a step."""
+        working_memory = max(0, self._most_before - (self._before or 0))
+        return max(self._at_last_step, self._growth(self._own_within_step) - working_memory)
 
-    def _growth(self) -> int:
-        now = self._own()
+    def _growth(self, read: Callable[[], int | None]) -> int:
+        now = read()
         return 0 if now is None or self._before is None else max(0, now - self._before)
 
     def look(self) -> Verdict | None:
         is_long = self._now() - self._step_began >= self._long_step_s
-        recorded = self.recorded if is_long else self._at_last_step
+        recorded = self._recorded_so_far() if is_long else self._at_last_step
         if recorded * (1 + self._at_stop) > self._allowance:
             return Verdict(
                 f"this process grew by {_mb(recorded)} since the window opened; stopping takes about "
@@ -159,7 +157,7 @@ class WindowBudget:
     def refuse_export(self) -> str | None:
         """After the window: why its trace cannot be written."""
         free, _ = self._disk(self._folder)
-        guess = int(self._growth() / (1 + self._at_stop) * RAW_PER_RECORDED)
+        guess = int(self._growth(self._new_reader()) / (1 + self._at_stop) * RAW_PER_RECORDED)
         return (
             f"the disk of {self._folder} has {_mb(free)} left, the trace needs about {_mb(guess)}"
             if free < guess
