@@ -79,7 +79,9 @@ def test_micro_batches_without_automatic_phases(tmp_path: Path):
     job = Job(None, accumulate=3)
     job.prepare()
     seen: list[int] = []
-    with instrument(job.accelerator, out=tmp_path, auto_phases=False) as instrumented:
+    with instrument(
+        job.accelerator, out=tmp_path, auto_phases=False, record_every_n_steps=1, max_overhead=1
+    ) as instrumented:
         original = job.model.forward
         job.model.forward = lambda batch: (seen.append(instrumented.capture.recorder.micro), original(batch))[1]
         job.train()

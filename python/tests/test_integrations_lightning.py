@@ -109,7 +109,7 @@ def test_accumulated_batches_without_automatic_phases(tmp_path: Path):
         def on_train_batch_start(self, *_: Any) -> None:
             seen.append(callback.capture.recorder.micro)
 
-    callback = WhyslowCallback(auto_phases=False)
+    callback = WhyslowCallback(auto_phases=False, record_every_n_steps=1, max_overhead=1)
     train(tmp_path, [callback, Spy()], accumulate_grad_batches=3, max_steps=2)
     assert seen == [0, 1, 2, 0, 1, 2]
 

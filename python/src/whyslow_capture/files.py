@@ -43,13 +43,10 @@ class RunFiles:
         self._anchors = [manifest.anchor("start")]
         self._capture: Capture | None = None
         self._writer: EventsWriter | None = None
+        self.begun = False
         self._flushed_at = 0.0
         self._described_at = 0.0
         self._stated_stride = 0
-
-    @property
-    def begun(self) -> bool:
-        return self._writer is not None
 
     def begin(self, capture: Capture) -> None:
         """The rank is known now. Nothing was touched before: a job that never trains leaves nothing behind."""
@@ -65,6 +62,7 @@ class RunFiles:
             trouble=capture.trouble,
             budget=capture.budget,
         )
+        self.begun = True
         self.describe_again()
 
     def flush(self, recorder: Recorder, *, keep: bool) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from .events.recorder import Recorder
@@ -15,23 +17,13 @@ class PhaseContext:
     costs a microsecond and more.
     """
 
-    __slots__ = ("_name", "_recorder")
+    __slots__ = ("name",)
 
-    def __init__(self, recorder: Recorder, name: str) -> None:
-        self._recorder, self._name = recorder, name
+    def __init__(self, name: str) -> None:
+        self.name = name
 
     __enter__: Any = staticmethod("".format)
     __exit__: Any = staticmethod("".format)
-
-
-class RecordedPhase(PhaseContext):
-    __slots__ = ()
-
-    def __enter__(self) -> None:
-        self._recorder.begin(self._name)
-
-    def __exit__(self, *_: object) -> None:
-        self._recorder.end(self._name)
 
 
 class PhaseContexts(dict[str, PhaseContext]):
@@ -40,16 +32,32 @@ class PhaseContexts(dict[str, PhaseContext]):
     def __init__(self, recorder: Recorder) -> None:
         super().__init__()
         self._recorder = recorder
-        self._kind: type[PhaseContext] = PhaseContext
+        # A class for each name, so that no function of ours is in between: for steps that are recorded, and for those
+        # that a profiler window watches.
+        self._recorded: dict[str, type[PhaseContext]] = {}
+        self._watched: dict[str, type[PhaseContext]] = {}
         recorder.on_recording = self.switch
-        self.switch(recorder.recording)
 
-    def __missing__(self, name: str) -> PhaseContext:
-        context = self[name] = self._kind(self._recorder, str(name))
+    def __missing__(self, given: str) -> PhaseContext:
+        name, recorder = str(given), self._recorder
+        self._recorded[given] = _calling(recorder.tape.begin, recorder.tape.end, name)
+        self._watched[given] = _calling(recorder.begin, recorder.end, name)
+        context = self[given] = PhaseContext(name)
+        self.switch()
         return context
 
-    def switch(self, recording: bool) -> None:
-        kind = self._kind = RecordedPhase if recording else PhaseContext
+    def switch(self) -> None:
+        recorder = self._recorder
+        kinds = self._watched if recorder.watch is not None else self._recorded
         # Another thread may name a new one meanwhile.
-        for context in list(self.values()):
-            context.__class__ = kind
+        for name, context in list(self.items()):
+            context.__class__ = kinds[name] if recorder.recording else PhaseContext
+
+
+def _calling(begin: Callable[[str], None], end: Callable[..., None], name: str) -> type[PhaseContext]:
+    calls = {
+        "__slots__": (),
+        "__enter__": staticmethod(partial(begin, name)),
+        "__exit__": staticmethod(partial(end, name)),
+    }
+    return type("RecordedPhase", (PhaseContext,), calls)

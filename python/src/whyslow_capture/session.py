@@ -117,9 +117,12 @@ class Capture:
         """The training step has ended (its number, if the job keeps count itself)."""
         recorder = self.recorder
         upcoming = (recorder.current_step if number is None else number) + 1
-        if upcoming < recorder.quiet_until and (self.trace is None or upcoming < self.trace.quiet_until):
+        if (
+            upcoming < recorder.quiet_until
+            and (self.trace is None or upcoming < self.trace.quiet_until)
+            and (not recorder.is_sampling or recorder.next_in_row(upcoming - 1))
+        ):
             recorder.current_step = upcoming
-            recorder.micro = 0
             return
         if self._closed:
             return
@@ -138,11 +141,11 @@ class Capture:
             self._flushed_at = upcoming
             self.files.flush(self.recorder, keep=self.recorder.enabled)
         trace = self.trace
-        if trace is not None:
+        if trace is not None and upcoming >= trace.quiet_until:
             trace.begin_step(upcoming)
         recorder.start_step(
             undisturbed=trace is None or not trace.busy,
-            flush_at=self._flushed_at + self.config.flush_every_n_steps if recorder.has_samples else None,
+            flush_at=self._flushed_at + self.config.flush_every_n_steps,
         )
 
     def data(self, loader: Iterable[Batch]) -> Iterator[Batch]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 
 # What we time of ourselves is not all we cost: caches, the interpreter's lock, the device's front end. A share of the
 # budget is left for that; bench/capture-overhead compares it with the true cost.
@@ -30,6 +31,8 @@ class OverheadBudget:
         self.every = max(1, every)
         self.max_overhead = max_overhead
         self.stretch = 1
+        # Every so many steps one is recorded.
+        self.stride = self.every
         # (step, stride) whenever it changed.
         self.history: list[tuple[int, int]] = []
         # What capture takes of a step that is not recorded: hooks that look and go. Set by who installs them.
@@ -39,18 +42,8 @@ class OverheadBudget:
         self._samples = 0
         self._costs: deque[float] = deque(maxlen=REMEMBERED)
         self._steps: deque[float] = deque(maxlen=REMEMBERED)
-
-    @property
-    def stride(self) -> int:
-        return self.every * self.stretch
-
-    def until_due(self, steps_since_start: int) -> int:
-        """0: this step is to be recorded."""
-        return -steps_since_start % self.stride
-
-    def note_pace(self, step_ns: int) -> None:
+        self.note_pace: Callable[[float], None] = self._steps.append
         """How long a step took, over the ones that were not recorded."""
-        self._steps.append(step_ns)
 
     def note_sample(self, step: int, cost_ns: int) -> None:
         """What recording one step cost, resolving included."""
@@ -71,7 +64,7 @@ class OverheadBudget:
             self._stretch(step, self.stretch // 2)
 
     def _stretch(self, step: int, stretch: int) -> None:
-        self.stretch = stretch
+        self.stretch, self.stride = stretch, self.every * stretch
         self.history.append((step, self.stride))
         del self.history[1:-15]
 

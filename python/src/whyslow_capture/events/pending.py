@@ -6,14 +6,12 @@ import threading
 from collections import deque
 from time import perf_counter_ns
 
-import torch
-
 from ..trouble import Trouble
 from .budget import OverheadBudget
-from .clock import CudaMarks
+from .device import CudaDevice
 from .sample import ResolvedSample, Sample
 
-# A job that is this far ahead of its device loses the oldest.
+# A job that is so many recorded steps ahead of its device loses the oldest.
 MAX_PENDING = 48
 
 
@@ -21,52 +19,72 @@ class PendingSamples:
     def __init__(self, budget: OverheadBudget, trouble: Trouble) -> None:
         self._budget, self._trouble = budget, trouble
         self.waiting: deque[Sample] = deque()
+        self._steps = 0
         self._resolved: list[ResolvedSample] = []
+        self.device: CudaDevice | None = None
 
     def __bool__(self) -> bool:
         return bool(self.waiting or self._resolved)
 
-    def add(self, sample: Sample, cuda: CudaMarks | None) -> None:
+    def add(self, sample: Sample) -> None:
         self.waiting.append(sample)
-        if len(self.waiting) <= MAX_PENDING:
-            return
-        self.resolve(cuda)
-        if len(self.waiting) > MAX_PENDING:
-            dropped = self.waiting.popleft()
-            self._trouble.count("samples-dropped")
-            if cuda is not None:
-                # Recording an event again while the device has yet to reach it is allowed; the old time is lost.
-                cuda.give_back(dropped.events)
+        self._steps += len(sample.steps)
+        if self._steps > MAX_PENDING:
+            self._drop_oldest()
 
-    def resolve(self, cuda: CudaMarks | None) -> None:
+    def _drop_oldest(self) -> None:
+        """There are too many, even if what is done by now is not counted."""
+        self.resolve()
+        while self._steps > MAX_PENDING:
+            dropped = self._pop()
+            self._trouble.count("samples-dropped", len(dropped.steps))
+            if self.device is not None:
+                # Recording an event again while the device has yet to reach it is allowed; the old time is lost.
+                self.device.give_back(dropped)
+
+    def _pop(self) -> Sample:
+        sample = self.waiting.popleft()
+        self._steps -= len(sample.steps)
+        return sample
+
+    def resolve(self) -> None:
         """
         Asks the device, never waits for it. Called for several samples at once: the first one of a batch costs three
         times the others. On the training thread, like all calls into CUDA.
         """
-        if cuda is not None and torch.cuda.is_current_stream_capturing():
+        device = self.device
+        if device is not None and device.is_capturing():
             return
         while self.waiting:
             started = perf_counter_ns()
             sample = self.waiting[0]
-            if not sample.is_done():
+            if device is not None and not device.is_done(sample):
                 return
-            self.waiting.popleft()
-            self._resolved.append(sample.resolve())
-            if cuda is not None:
-                cuda.give_back(sample.events)
-            self._budget.note_sample(sample.step, sample.cost_ns + perf_counter_ns() - started)
+            self._pop()
+            times = None if device is None else device.times(sample)
+            if device is not None:
+                device.give_back(sample)
+            anchored = times is not None and sample.anchor is not None
+            begin = 0
+            for step, end in sample.steps:
+                entries = sample.entries[begin:end]
+                self._resolved.append(ResolvedSample(step, sample.host_ns, times, anchored, entries))
+                begin = end
+            cost = (sample.spent + perf_counter_ns() - started) // len(sample.steps)
+            for step, _ in sample.steps:
+                self._budget.note_sample(step, cost)
 
     def take(self) -> list[ResolvedSample]:
         resolved, self._resolved = self._resolved, []
         return resolved
 
-    def drain(self, cuda: CudaMarks | None, wait_s: float) -> list[ResolvedSample]:
+    def drain(self, wait_s: float) -> list[ResolvedSample]:
         """All that can still be had, at the end of the job: here the device may be waited for, but not for ever."""
         deadline = perf_counter_ns() + int(wait_s * 1e9)
-        self.resolve(cuda)
+        self.resolve()
         while self.waiting and perf_counter_ns() < deadline:
             threading.Event().wait(0.002)
-            self.resolve(cuda)
+            self.resolve()
         return self.take()
 
     def clear(self) -> None:

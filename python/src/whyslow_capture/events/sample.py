@@ -2,74 +2,81 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from json import dumps
 
 import torch
 
-# Name, indices of the marks where it begins and ends, micro-step. A plain tuple: made on the hot path.
+# Name, indices of the marks where it begins and ends, micro-step.
 Phase = tuple[str, int, int, int]
+# As noted on the hot path, where plain tuples are best: a phase begins (name, mark, micro-step), ends (name, mark), or
+# is given whole.
+Entry = tuple[str, int] | tuple[str, int, int] | Phase
+
+
+def phases_of(entries: list[Entry]) -> list[Phase]:
+    """One inside another of the same name is part of it; what has no beginning, no end or no mark there is left out."""
+    phases: list[Phase] = []
+    opened: dict[str, tuple[int, int]] = {}
+    depths: dict[str, int] = {}
+    for entry in entries:
+        name = entry[0]
+        if len(entry) == 4:
+            phases.append(entry)
+        elif len(entry) == 3:
+            depths[name] = depths.get(name, 0) + 1
+            if depths[name] == 1:
+                opened[name] = (entry[1], entry[2])
+        elif name in opened:
+            depths[name] -= 1
+            if depths[name] == 0:
+                begin, micro = opened.pop(name)
+                if begin >= 0 and entry[1] >= 0:
+                    phases.append((name, begin, entry[1], micro))
+    return phases
 
 
 class Sample:
-    """Made on the hot path: no dataclass, whose lists cost a call each."""
+    """Steps in a row that were recorded, while the device is still at them."""
 
-    __slots__ = (
-        "anchor",
-        "anchor_host_ns",
-        "cost_ns",
-        "events",
-        "host_ns",
-        "in_one_stream",
-        "on_device",
-        "phases",
-        "step",
-        "stream",
-    )
+    __slots__ = ("anchor", "anchor_host_ns", "entries", "events", "host_ns", "in_one_stream", "spent", "steps")
 
-    def __init__(self, step: int) -> None:
-        self.step = step
+    def __init__(
+        self,
+        steps: list[tuple[int, int]],
+        host_ns: list[int],
+        entries: list[Entry],
+        events: list[torch.cuda.Event],
+        in_one_stream: bool,
+        spent: int,
+    ) -> None:
+        # Number, and how many of the entries belong to it and those before it.
+        self.steps = steps
         # Host times of the marks; on a GPU job each has an event beside it.
-        self.host_ns: list[int] = []
-        self.on_device = False
-        self.events: list[torch.cuda.Event] = []
-        self.stream: int | None = None
-        self.in_one_stream = True
-        self.phases: list[Phase] = []
+        self.host_ns, self.events = host_ns, events
+        self.in_one_stream = in_one_stream
+        self.entries = entries
         self.anchor: torch.cuda.Event | None = None
         self.anchor_host_ns = 0
-        self.cost_ns = 0
-
-    def is_done(self) -> bool:
-        if not self.events:
-            return True
-        if self.anchor is not None and not self.anchor.query():
-            return False
-        # In one stream the last mark comes last.
-        if self.in_one_stream:
-            return bool(self.events[-1].query())
-        return all(e.query() for e in self.events)
-
-    def resolve(self) -> ResolvedSample:
-        """Only when done. Reads each event's time once, whatever the number of phases."""
-        device_ns: list[int] | None = None
-        if self.on_device and self.events:
-            first = self.events[0]
-            offset = self.host_ns[0] if self.anchor is None else self.anchor_host_ns
-            base_ms = 0.0 if self.anchor is None else self.anchor.elapsed_time(first)
-            device_ns = [offset + int((base_ms + first.elapsed_time(e)) * 1e6) for e in self.events]
-        return ResolvedSample(self.step, self.host_ns, device_ns, self.anchor is not None, self.phases)
+        # Host time that recording took.
+        self.spent = spent
 
 
 class ResolvedSample:
-    __slots__ = ("anchored", "device_ns", "host_ns", "phases", "step")
+    """One step, with marks that it may share with others."""
 
     def __init__(
-        self, step: int, host_ns: list[int], device_ns: list[int] | None, anchored: bool, phases: list[Phase]
+        self, step: int, host_ns: list[int], device_ns: list[int] | None, anchored: bool, entries: list[Entry]
     ) -> None:
-        self.step, self.host_ns, self.phases = step, host_ns, phases
+        self.step, self.host_ns = step, host_ns
         # On the host's clock as well (by the anchor); None on jobs without GPU.
         self.device_ns = device_ns
         self.anchored = anchored
+        self._entries = entries
+
+    @cached_property
+    def phases(self) -> list[Phase]:
+        return phases_of(self._entries)
 
     def numbers(self, origin_ns: int) -> tuple[float, ...]:
         """The values of this sample's records, in the order of `template`'s places."""

@@ -111,7 +111,6 @@ class CudaEventProfiler:
             if capture.recorder.current_step != step:
                 # Steps were left out, or it starts again: not the next number.
                 capture.recorder.abandon_step()
-                capture.recorder.quiet_until = 0
                 capture.step(step - 1)
         self._step = step
         self._seen.clear()

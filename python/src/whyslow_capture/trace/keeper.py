@@ -43,7 +43,7 @@ class WindowKeeper:
     ) -> None:
         self._options, self._trouble, self._delivery = options, trouble, delivery
         self._about, self._set_watch, self._new_budget = about, set_watch, new_budget
-        self._window: Window | None = None
+        self.window: Window | None = None
         self._target = Path()
         self._budget: WindowBudget | None = None
         self._watchdog: Watchdog | None = None
@@ -56,7 +56,7 @@ class WindowKeeper:
 
     @property
     def plan(self) -> WindowPlan | None:
-        window = self._window
+        window = self.window
         return None if window is None else window.plan
 
     # -- steps -------------------------------------------------------------------------------------------------------
@@ -83,7 +83,7 @@ class WindowKeeper:
             return
         self._is_inside = True
         try:
-            if self._window is window:  # not ended on the way in here
+            if self.window is window:  # not ended on the way in here
                 self._proceed(window, step)
         except Exception as error:
             self._give_up(window, error)
@@ -97,7 +97,7 @@ class WindowKeeper:
             return
         self._is_inside = True
         try:
-            if self._window is window and boundary_is_safe():
+            if self.window is window and boundary_is_safe():
                 self._finish(window)
         finally:
             self._is_inside = False
@@ -114,7 +114,7 @@ class WindowKeeper:
             self._record(window, step)
 
     def _own_window(self) -> Window | None:
-        window = self._window
+        window = self.window
         return window if window is not None and window.thread == threading.get_ident() else None
 
     # -- begin and end -----------------------------------------------------------------------------------------------
@@ -124,7 +124,7 @@ class WindowKeeper:
         if not PROFILER_USE.claim(self._give_way):
             self._delivery.refuse(plan, "trace_rival", "another profiler is in use")
             return
-        self._window, self._target = window, target
+        self.window, self._target = window, target
         self._budget = self._new_budget(target.parent, plan)
         self._watchdog = Watchdog(
             self._budget,
@@ -160,7 +160,7 @@ class WindowKeeper:
             self._delivery.finish(window, self._target, self._budget)
         finally:
             # Whatever came up, be it Ctrl-C: this window is over, and must not be stopped again.
-            self._window = None
+            self.window = None
             PROFILER_USE.release()
 
     def _give_up(self, window: Window, error: Exception) -> None:
@@ -171,7 +171,7 @@ class WindowKeeper:
 
     def _drop(self, window: Window, why: str) -> None:
         self._unwatch()
-        self._window = None
+        self.window = None
         PROFILER_USE.release()
         self._delivery.report_failure(window.plan, window.last_step, why)
 
@@ -192,14 +192,14 @@ class WindowKeeper:
 
     def _interrupt(self, window: Window) -> None:
         """From other threads, when neither a step nor a phase ended."""
-        if self._window is window and window.thread == threading.main_thread().ident:
+        if self.window is window and window.thread == threading.main_thread().ident:
             if self._main_thread_call is None:
                 self._main_thread_call = MainThreadCall(self.boundary)
             self._main_thread_call.ask()
 
     def _give_way(self) -> None:
         """The job starts a profiler of its own, in this thread or another. It must find none running."""
-        window = self._window
+        window = self.window
         if window is not None:
             window.cut = "the job started a profiler of its own"
             self._trouble.warn("trace_rival", "the job started a profiler of its own; our window ends here")
@@ -207,7 +207,7 @@ class WindowKeeper:
 
     def close(self) -> None:
         """A profiler that is still on when the process ends crashes it (torch 2.13): exit code 139."""
-        window = self._window
+        window = self.window
         if window is None:
             return
         window.cut = window.cut or "the job ended"
@@ -221,7 +221,7 @@ class WindowKeeper:
         until = time.monotonic() + (0 if window.thread == threading.get_ident() else patience_s)
         while True:
             self.boundary()
-            if self._window is not window:
+            if self.window is not window:
                 return
             if time.monotonic() >= until and window.abandon():
                 # It is half open for ever: no other is opened, and its thread must be told to record nothing more.
@@ -240,7 +240,7 @@ class WindowKeeper:
 
     def forget_in_child(self) -> None:
         """A fork copies the profiler as well: in a DataLoader worker it would record on and fill the memory."""
-        window, self._window = self._window, None
+        window, self.window = self.window, None
         PROFILER_USE.release()
         if window is not None and window.is_open and window.thread == threading.get_ident():
             stop_recording_here()

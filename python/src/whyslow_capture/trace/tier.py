@@ -98,7 +98,7 @@ class TraceTier:
     @property
     def busy(self) -> bool:
         """A profiler is at work: steps take longer than they would."""
-        return self._keeper.plan is not None
+        return self._keeper.window is not None
 
     def begin_step(self, step: int) -> None:
         self._step = step
@@ -187,6 +187,8 @@ class TraceTier:
             self.quiet_until = 0 if self._wants_steps and not self._is_off else track.quiet_until
             if self._inbox and not self._is_off:  # came in meanwhile
                 self.quiet_until = 0
+        elif open_plan is not None:
+            self.quiet_until = 0  # the session is to see that steps are disturbed
 
     def _new_callback(self, target: str) -> Callable[[], None]:
         track = self._tracks[target] = Track(self._schedule_of(target))

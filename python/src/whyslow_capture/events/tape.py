@@ -1,0 +1,205 @@
+"""The hot path: what is noted of a step while it is being recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import get_ident
+from time import perf_counter_ns
+from typing import TYPE_CHECKING
+
+from ..layout import DATA_WAIT, TRAINING_STEP
+from ..trouble import Trouble
+from .sample import Entry, Sample
+
+if TYPE_CHECKING:
+    import torch
+
+    from .device import CudaDevice
+
+# Marks so close are one. From the end of one phase to the beginning of the next the interpreter needs 2 µs on a fast
+# host, 6 on a slow one; to launch an operation 5 and 15. What is launched in between counts to the later phase.
+SAME_MOMENT_NS = 10_000
+# In less than this nothing was launched at all.
+EMPTY_NS = 5_000
+# Beginnings and ends of phases on one tape: beyond it a phase is inside a loop where it does not belong.
+MAX_ENTRIES = 1024
+# Steps in a row on one tape, which share the mark between them, and for how long: so long the clocks stay together.
+MAX_STEPS = 16
+MAX_NS = 500_000_000
+OFF = 0
+
+
+class Tape:
+    """
+    Marks are moments of the host's clock, with a CUDA event beside each on a GPU job; entries say what begins or ends
+    at which. What they mean together is found out later, off the training thread.
+
+    This runs between the job's own launches, with cold caches: each line costs ten times what it does in a loop of its
+    own, each function called a microsecond. Hence slots, few calls, and a mark that is shared is not timed.
+    """
+
+    __slots__ = (
+        "_trouble",
+        "device",
+        "entries",
+        "events",
+        "free",
+        "host_ns",
+        "in_one_stream",
+        "is_capturing",
+        "last",
+        "marked_at",
+        "micro",
+        "raw_stream",
+        "record",
+        "spent",
+        "steps",
+        "stream",
+        "stream_id",
+        "thread",
+    )
+
+    def __init__(self, trouble: Trouble) -> None:
+        self._trouble = trouble
+        # The training thread's number while a step is being recorded.
+        self.thread = OFF
+        self.micro = 0
+        self.host_ns: list[int] = []
+        self.entries: list[Entry] = []
+        # Steps that have ended on this tape: number, and how many of the entries they and those before them have.
+        self.steps: list[tuple[int, int]] = []
+        # The last mark (−1: none), and when it had been made.
+        self.last, self.marked_at = -1, 0
+        # Host time that went into recording.
+        self.spent = 0
+        # Of the GPU; its functions are kept here to be at hand.
+        self.device: CudaDevice | None = None
+        self.events: list[torch.cuda.Event] = []
+        self.free: list[torch.cuda.Event] = []
+        self.stream: torch.cuda.Stream | None = None
+        self.stream_id = -2
+        self.in_one_stream = True
+        self.is_capturing: Callable[[], bool] = bool
+        self.raw_stream: Callable[[int], int] = abs
+        self.record: Callable[[torch.cuda.Event, torch.cuda.Stream | None], None] = lambda *_: None
+
+    def use(self, device: CudaDevice) -> None:
+        """From now on marks have CUDA events."""
+        self.device, self.free = device, device.free
+        self.is_capturing, self.raw_stream, self.record = device.is_capturing, device.raw_stream, device.record
+
+    # -- phases ------------------------------------------------------------------------------------------------------
+
+    def begin(self, name: str, at: int = -1) -> None:
+        """At a mark that has been made, or now."""
+        if get_ident() != self.thread:
+            return
+        if at < 0:
+            now = perf_counter_ns()
+            at = self.last if now - self.marked_at < SAME_MOMENT_NS else self.mark(now)
+        self.entries.append((name, at, self.micro))
+        if len(self.entries) > MAX_ENTRIES:
+            self._overflow()
+
+    def end(self, name: str, *_: object) -> None:
+        """Takes what `__exit__` is given."""
+        if get_ident() != self.thread:
+            return
+        now = perf_counter_ns()
+        since = now - self.marked_at
+        # One call is enough to launch a lot, so a phase has an end of its own, if it was not empty or just a wait.
+        is_shared = since < SAME_MOMENT_NS and (since < EMPTY_NS or name == DATA_WAIT or self._began_earlier(name))
+        self.entries.append((name, self.last if is_shared else self.mark(now)))
+
+    def add(self, name: str, begin: int, end: int, micro: int) -> None:
+        """A phase between two marks."""
+        if get_ident() == self.thread and begin >= 0 and end >= 0:
+            self.entries.append((name, begin, end, micro))
+            if len(self.entries) > MAX_ENTRIES:
+                self._overflow()
+
+    def mark(self, now: int) -> int:
+        """A new one; its index, or −1 where none can be made."""
+        device = self.device
+        if device is not None:
+            raw = self.raw_stream(device.index)
+            # Nobody captures the default stream, which is number 0, into a CUDA graph.
+            if (raw != 0 and self.is_capturing()) or not (self.free or device.reserve(1)):
+                self._trouble.count("marks-not-possible")
+                return -1
+            if raw != self.stream_id:
+                self._follow_stream(device, raw)
+            event = self.free.pop()
+            try:
+                self.record(event, self.stream)
+            except Exception as error:
+                return self._fail(error)
+            self.events.append(event)
+        host = self.host_ns
+        self.last = at = len(host)
+        host.append(now)
+        self.marked_at = after = perf_counter_ns()
+        self.spent += after - now
+        return at
+
+    def _began_earlier(self, name: str) -> bool:
+        """Whether the open phase of that name began before the last mark."""
+        return not any(entry[0] == name and len(entry) == 3 and entry[1] == self.last for entry in self.entries)
+
+    def _follow_stream(self, device: CudaDevice, raw: int) -> None:
+        self.in_one_stream = not self.events
+        self.stream = device.current_stream()
+        self.stream_id = raw if raw >= 0 else -2  # unknown: looked for each time
+
+    def _fail(self, error: Exception) -> int:
+        """Nothing of ours may reach the job; if CUDA is broken, it will hear of it by itself."""
+        self._trouble.warn("cuda-events", f"recording a CUDA event failed, training goes on: {error}")
+        self.thread = OFF
+        return -1
+
+    def _overflow(self) -> None:
+        """No more until the end of the step."""
+        self._trouble.count("phases-not-recorded")
+        self.thread = OFF
+
+    # -- steps -------------------------------------------------------------------------------------------------------
+
+    def start(self, whole: bool) -> None:
+        """A step to be recorded begins. `whole`: it is a phase of its own."""
+        self.thread = get_ident()
+        self.in_one_stream = True
+        self.micro = 0
+        begin = self.mark(perf_counter_ns())
+        if whole:
+            self.entries.append((TRAINING_STEP, begin, 0))
+
+    def end_step(self, step: int, now: int, whole: bool) -> int:
+        """Returns the mark at which it ended."""
+        end = self.last if now - self.marked_at < SAME_MOMENT_NS else self.mark(now)
+        if whole:
+            self.entries.append((TRAINING_STEP, end))
+        self.steps.append((step, len(self.entries)))
+        return end
+
+    def next_step(self, step: int, whole: bool) -> bool:
+        """That step has ended, and the next one begins at the same mark. False: not on this tape."""
+        now, host = perf_counter_ns(), self.host_ns
+        if get_ident() != self.thread or len(self.steps) >= MAX_STEPS or not host or now - host[0] > MAX_NS:
+            return False
+        end = self.end_step(step, now, whole)
+        self.micro = 0
+        if whole:
+            self.entries.append((TRAINING_STEP, end, 0))
+        return True
+
+    def of_this_step(self) -> list[Entry]:
+        return self.entries[self.steps[-1][1] :] if self.steps else self.entries
+
+    def cut(self) -> Sample:
+        """What there is of steps that have ended. The tape is empty then, and off."""
+        sample = Sample(self.steps, self.host_ns, self.entries, self.events, self.in_one_stream, self.spent)
+        self.thread = OFF
+        self.host_ns, self.entries, self.events, self.steps = [], [], [], []
+        self.last, self.marked_at = -1, 0
+        self.spent = 0
+        return sample

@@ -1,0 +1,268 @@
+"""Marks on a GPU job: how many events there are, whose they are, and that none is used again too early."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import fake_cuda
+import pytest
+
+from whyslow_capture.events import device as device_module
+from whyslow_capture.events import pending, tape
+from whyslow_capture.events import recorder as recorder_module
+from whyslow_capture.events.budget import OverheadBudget
+from whyslow_capture.events.recorder import Recorder
+from whyslow_capture.events.sample import Phase, ResolvedSample
+from whyslow_capture.trouble import Trouble
+
+PHASES = ("host_to_device", "forward", "backward", "optimizer")
+MS = 1_000_000
+
+
+class Clock:
+    """Moves when it is told to, and a little each time it is read."""
+
+    def __init__(self) -> None:
+        self.now = 1_000 * MS
+
+    def __call__(self) -> int:
+        self.now += 100
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    for module in (device_module, tape, recorder_module, pending):
+        monkeypatch.setattr(module, "perf_counter_ns", clock)
+    return clock
+
+
+@pytest.fixture
+def device(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> fake_cuda.Device:
+    return fake_cuda.install(monkeypatch, clock)
+
+
+def make_recorder(every: int = 1) -> Recorder:
+    return Recorder(OverheadBudget(every, 1.0), Trouble())
+
+
+def train(recorder: Recorder, clock: Clock, steps: int) -> None:
+    """Phases of 1, 2, 3 and 4 ms, in a step that `start_step` has begun; the next one is begun at the end."""
+    for _ in range(steps):
+        for i, name in enumerate(PHASES):
+            recorder.begin(name)
+            clock.now += (i + 1) * MS
+            recorder.end(name)
+        next_step(recorder)
+
+
+def next_step(recorder: Recorder, flush_at: int = 1 << 62) -> None:
+    """As the session does it."""
+    step = recorder.current_step
+    if step + 1 < recorder.quiet_until and recorder.next_in_row(step):
+        recorder.current_step = step + 1
+        return
+    recorder.finish_step()
+    recorder.start_step(flush_at=flush_at)
+
+
+def check(samples: list[ResolvedSample], steps: list[int]) -> None:
+    assert [s.step for s in samples] == steps
+    for sample in samples:
+        assert sample.device_ns is not None and sample.anchored
+        lengths = {
+            name: (sample.device_ns[end] - sample.device_ns[begin]) / MS for name, begin, end, _ in sample.phases
+        }
+        expected = {"host_to_device": 1, "forward": 2, "backward": 3, "optimizer": 4, "training_step": 10}
+        assert lengths == pytest.approx(expected, abs=0.01)
+
+
+def test_steps_in_a_row_share_the_mark_between_them(device: fake_cuda.Device, clock: Clock) -> None:
+    recorder = make_recorder()
+    recorder.start_step()
+    steps = 1 + tape.MAX_STEPS + 4
+    train(recorder, clock, steps)
+    # Four phases, four ends; the begin is the end of the step before, unless a tape begins: the first step has one of
+    # its own. And an anchor.
+    assert device.recorded == steps * 4 + 3 + 1
+    recorder.finish_step()
+    samples = recorder.take_resolved()[:-1]
+    check(samples, list(range(steps)))
+    for before, after in pairwise(samples):
+        assert before.device_ns is not None and after.device_ns is not None
+        begins, ends = last_of(after)[1], last_of(before)[2]
+        assert after.device_ns[begins] == pytest.approx(before.device_ns[ends], abs=1000)
+
+
+def last_of(sample: ResolvedSample) -> Phase:
+    return sample.phases[-1]
+
+
+def test_not_steps_that_are_long(device: fake_cuda.Device, clock: Clock) -> None:
+    """The clocks of host and device part: each of them needs an anchor of its own."""
+    recorder = make_recorder()
+    recorder.start_step()
+    for _ in range(5):
+        clock.now += 600 * MS
+        next_step(recorder)
+    assert len(recorder.take_resolved()) == 5
+    assert device.recorded == 6 * 2 + 5
+
+
+def test_steps_between_which_none_is_recorded(device: fake_cuda.Device, clock: Clock) -> None:
+    recorder = make_recorder(every=3)
+    recorder.start_step()
+    train(recorder, clock, 9)
+    check(recorder.take_resolved(), [0, 3, 6])
+
+
+def test_events_in_flight_are_not_used_again(device: fake_cuda.Device, clock: Clock) -> None:
+    device.lag_ns = 205 * MS  # twenty steps behind
+    recorder = make_recorder()
+    recorder.start_step()
+    samples = []
+    for _ in range(30):
+        train(recorder, clock, 3)
+        recorder.finish_step()
+        samples += recorder.take_resolved()
+        recorder.start_step()
+    clock.now += 300 * MS
+    samples += recorder.take_resolved()
+    check([s for s in samples if s.step % 4 < 3], [n for n in range(119) if n % 4 < 3])
+    assert device.made < 64 + 10 + 30 * 5
+
+
+def test_a_device_that_is_far_behind_loses_the_oldest(device: fake_cuda.Device, clock: Clock) -> None:
+    device.lag_ns = 10_000 * MS
+    recorder = make_recorder()
+    recorder.start_step()
+    train(recorder, clock, 10 * tape.MAX_STEPS)
+    assert recorder.take_resolved() == []
+    # Enough for those that may wait and those on the tape, not for all.
+    assert device.made < 64 + 10 + 5 * (pending.MAX_PENDING + tape.MAX_STEPS)
+    clock.now += 20_000 * MS
+    (first, *_), last = recorder.take_resolved(), 10 * tape.MAX_STEPS
+    assert last - pending.MAX_PENDING - tape.MAX_STEPS <= first.step < last - pending.MAX_PENDING + tape.MAX_STEPS
+
+
+def test_a_step_that_is_given_up_leaves_those_before_it(device: fake_cuda.Device, clock: Clock) -> None:
+    device.lag_ns = 100 * MS
+    recorder = make_recorder()
+    recorder.start_step()
+    train(recorder, clock, 2)
+    recorder.begin("never-ended")
+    for _ in range(40):  # would use an event of theirs again if it had been given back
+        recorder.abandon_step()
+        recorder.start_step()
+        recorder.begin("x")
+        clock.now += MS // 10
+        recorder.end("x")
+    recorder.abandon_step()
+    clock.now += 200 * MS
+    check(recorder.take_resolved(), [0, 1])
+    made = device.made
+    recorder.start_step()
+    train(recorder, clock, 2)
+    recorder.finish_step()
+    clock.now += 200 * MS
+    assert len(recorder.take_resolved()) == 3
+    assert device.made == made
+
+
+def test_an_event_that_cannot_be_recorded_does_not_reach_the_job(
+    device: fake_cuda.Device, clock: Clock, capfd: pytest.CaptureFixture[str]
+) -> None:
+    recorder = make_recorder()
+    recorder.start_step()
+    train(recorder, clock, 1)
+    recorder.begin("forward")
+    clock.now += MS
+    device.fails = True
+    recorder.end("forward")
+    next_step(recorder)
+    recorder.finish_step()
+    assert "recording a CUDA event failed" in capfd.readouterr().err
+    check(recorder.take_resolved()[:1], [0])
+
+
+def test_a_phase_in_a_loop_ends_the_recording_of_the_step(device: fake_cuda.Device, clock: Clock) -> None:
+    recorder = make_recorder()
+    recorder.start_step()
+    for _ in range(2 * tape.MAX_ENTRIES):
+        recorder.begin("x")
+        recorder.end("x")
+    next_step(recorder)
+    train(recorder, clock, 2)
+    recorder.finish_step()
+    first, *others = recorder.take_resolved()
+    assert 500 < len(first.phases) <= tape.MAX_ENTRIES // 2 + 1
+    assert first.phases[-1][0] == "training_step"
+    check(others[:2], [1, 2])
+
+
+def test_nothing_is_recorded_while_a_graph_is_captured(device: fake_cuda.Device, clock: Clock) -> None:
+    recorder = make_recorder()
+    recorder.start_step()
+    recorder.begin("forward")
+    clock.now += MS
+    device.is_capturing = True
+    recorder.end("forward")
+    recorder.begin("backward")
+    clock.now += MS
+    recorder.end("backward")
+    recorder.finish_step()
+    recorder.start_step()
+    assert not recorder.is_sampling and not recorder.recording
+    assert recorder.take_resolved() == []
+    device.is_capturing = False
+    recorder.finish_step()
+    recorder.start_step()
+    train(recorder, clock, 2)
+    recorder.finish_step()
+    first, *others = recorder.take_resolved()
+    assert first.phases == [], "what had no mark is not made up"
+    check(others[:2], [2, 3])
+
+
+def test_marks_in_two_streams_are_waited_for_in_both(device: fake_cuda.Device, clock: Clock) -> None:
+    recorder = make_recorder(every=2)
+    recorder.start_step()
+    recorder.begin("forward")
+    clock.now += MS
+    device.stream, device.lag_ns = 8, 500 * MS
+    recorder.end("forward")
+    clock.now += MS
+    device.stream, device.lag_ns = 7, 0
+    recorder.finish_step()
+    recorder.start_step()
+    assert recorder.take_resolved() == []
+    clock.now += 600 * MS
+    assert len(recorder.take_resolved()) == 1
+
+
+def test_times_are_on_the_hosts_clock(device: fake_cuda.Device, clock: Clock) -> None:
+    recorder = make_recorder()
+    recorder.start_step()
+    device.lag_ns = 3 * MS
+    train(recorder, clock, 3)
+    recorder.finish_step()
+    clock.now += 10 * MS
+    *_, sample = recorder.take_resolved()
+    assert sample.device_ns is not None
+    for host, on_device in [*zip(sample.host_ns, sample.device_ns, strict=True)][1:]:
+        assert on_device - host == pytest.approx(3 * MS, abs=MS // 10)
+
+
+def test_cuda_that_fails_leaves_the_hosts_clock(monkeypatch: pytest.MonkeyPatch, device: fake_cuda.Device) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("no device")
+
+    monkeypatch.setattr(device_module.torch.cuda, "Event", fail)
+    recorder = make_recorder()
+    recorder.start_step()
+    recorder.begin("forward")
+    recorder.end("forward")
+    recorder.finish_step()
+    (sample,) = recorder.take_resolved()
+    assert sample.device_ns is None and sample.host_ns
