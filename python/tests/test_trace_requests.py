@@ -207,9 +207,10 @@ def test_when_the_process_began() -> None:
     )
 
 
-def test_a_request_from_before_the_job_is_served(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("minutes", "wait_s"), [(5, 0), (5, 60), (20, 1800)])
+def test_a_request_from_before_the_job_is_served(tmp_path: Path, minutes: int, wait_s: int) -> None:
     """A job that loads for minutes may be asked before it has begun."""
-    ask(tmp_path, "early", asked_ns=time.time_ns() - 5 * 60 * 10**9)
+    ask(tmp_path, "early", asked_ns=time.time_ns() - minutes * 60 * 10**9, wait_s=wait_s)
     tier = demand_tier(tmp_path)
     run_until(tier, lambda: read(tmp_path, "done-early-rank-0"))
     tier.close()

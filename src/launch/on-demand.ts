@@ -11,6 +11,8 @@ export interface Request {
   readonly steps: number;
   /** Null: those that the job's own configuration traces. */
   readonly ranks: readonly number[] | 'all' | null;
+  /** How long we wait for answers: a request older than that is for nobody. */
+  readonly waitSeconds: number;
 }
 
 export interface Plan {
@@ -52,11 +54,11 @@ export class Conversation {
   }
 
   async #ask(): Promise<void> {
-    const { id, steps, ranks } = this.#request;
+    const { id, steps, ranks, waitSeconds: wait_s } = this.#request;
     const asked_ns = Number(BigInt(Date.now()) * 1_000_000n);
     const temporary = this.#file(`.request-${id}.tmp`);
     await mkdir(this.#file('.'), { recursive: true });
-    await writeFile(temporary, `${JSON.stringify({ whyslow: 1, id, steps, ranks, asked_ns })}\n`);
+    await writeFile(temporary, `${JSON.stringify({ whyslow: 1, id, steps, ranks, asked_ns, wait_s })}\n`);
     await rename(temporary, this.#requestFile);
   }
 

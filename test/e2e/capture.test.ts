@@ -69,6 +69,7 @@ describe('whyslow capture', () => {
         steps: 2,
         ranks: [0, 5],
         asked_ns: expect.any(Number),
+        wait_s: 600,
       });
       expect(await asked).toEqual({ code: 0, stdout: `o/${trace(0)}\no/${trace(5)}\n`, stderr: '' });
       expect(readdirSync(join(cwd, 'o/control'))).toEqual([]);

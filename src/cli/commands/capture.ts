@@ -47,7 +47,8 @@ export function registerCapture(program: Command, context: CommandContext): void
 
 async function capture(out: string, options: CaptureOptions, context: CommandContext): Promise<void> {
   await mustBeRunning(out);
-  const request = { id: randomBytes(4).toString('hex'), steps: options.steps, ranks: options.ranks ?? null };
+  const { steps, ranks = null, timeout } = options;
+  const request = { id: randomBytes(4).toString('hex'), steps, ranks, waitSeconds: timeout };
   const conversation = new Conversation(out, request);
   const status = new StatusLine(context.stderr);
   const interrupted = async () => {

@@ -20,6 +20,8 @@ class Ask:
     # None: as the job is configured; "all".
     ranks: tuple[int, ...] | str | None
     asked_ns: int
+    # How long an answer is waited for, if it was said.
+    wait_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -55,10 +57,10 @@ class ControlFolder:
     def read_ask(self, ask_id: str) -> Ask:
         content = self._read(f"request-{ask_id}.json")
         steps = _whole(content.get("steps", 3), "steps", 1)
-        asked_ns = content.get("asked_ns", 0)
-        if not isinstance(asked_ns, (int, float)):
-            raise ValueError("asked_ns is a number")
-        return Ask(ask_id, steps, _ranks(content.get("ranks")), int(asked_ns))
+        asked_ns, wait_s = content.get("asked_ns", 0), content.get("wait_s", 0)
+        if not isinstance(asked_ns, (int, float)) or not isinstance(wait_s, (int, float)):
+            raise ValueError("asked_ns and wait_s are numbers")
+        return Ask(ask_id, steps, _ranks(content.get("ranks")), int(asked_ns), float(wait_s))
 
     def read_plan(self, plan_id: str) -> Plan:
         content = self._read(f"plan-{plan_id}.json")

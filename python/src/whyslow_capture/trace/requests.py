@@ -23,7 +23,8 @@ LEADER = 0
 POLL_S, RANKS_PER_POLL_S = 1.0, 512
 # NFS clients know of a new file in a folder up to this much later (acdirmin).
 NFS_DELAY_S = 35.0
-# Nobody waits for an answer that long; a job that is still loading may take some minutes to begin.
+# Who does not say how long an answer is waited for waits no longer; a job that is still loading may take some minutes to
+# begin.
 EXPIRE_S = 600.0
 
 Answer = tuple[str, str, str, str | None, tuple[int, int] | None]
@@ -143,7 +144,7 @@ class Requests:
                 self._refuse(ask_id, "failed", f"the request cannot be read: {describe(error)}")
                 continue
             age_s = (time.time_ns() - ask.asked_ns) / 1e9
-            if age_s > EXPIRE_S:
+            if age_s > max(EXPIRE_S, ask.wait_s):
                 self._refuse(ask_id, "missed", f"asked {age_s / 60:.0f} minutes ago, nobody waits for it any more")
             elif step is not None:
                 self._plan(ask, step)
