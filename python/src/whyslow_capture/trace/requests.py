@@ -23,8 +23,8 @@ LEADER = 0
 POLL_S, RANKS_PER_POLL_S = 1.0, 512
 # NFS clients know of a new file in a folder up to this much later (acdirmin).
 NFS_DELAY_S = 35.0
-# Who does not say how long an answer is waited for waits no longer; a job that is still loading may take some minutes to
-# begin.
+# Who does not say how long an answer is waited for waits no longer than this; a job that is still loading may take some
+# minutes to begin.
 EXPIRE_S = 600.0
 
 Answer = tuple[str, str, str, str | None, tuple[int, int] | None]
