@@ -31,6 +31,7 @@ describe('W1: a late rank', () => {
     expect(result.findings[0]).toMatchObject({ title: 'rank 1 comes late every step', addresses: 'data' });
     expect(result.findings[0]!.price!.speedup.likely).toBeCloseTo(50 / 30, 6);
     expect(result.findings[0]!.evidence[0]).toMatchObject({ value: 20, unit: 'ms/step' });
+    expect(result.findings[0]!.fix!.code).toBe('whyslow diagnose RUN --ranks 1 --all');
     expect(lateRank.check(views[0]!, across([late]))).toEqual({ silent: 'no rank stands out' });
   });
 
@@ -44,6 +45,13 @@ describe('W1: a late rank', () => {
       text: 'its GPU ran at 1,050 MHz against 1,755 on the others (thermal slowdown 34 % of the time)',
       ...{ value: 1050, unit: 'MHz', rank: 1 },
     });
+  });
+
+  it('of a host says how to see them, not all of them', () => {
+    const many = { ...late, ranks: Array.from({ length: 64 }, (_, i) => i + 1), pattern: 'host' as const };
+    const result = lateRank.check(views[1]!, across([many]));
+    if (!('findings' in result)) throw new Error(result.silent);
+    expect(result.findings[0]!.fix!.code).toBe('whyslow diagnose RUN --ranks 1,2,3,4,5,6,7,8 --all');
   });
 
   it('is told once when it rotates', () => {

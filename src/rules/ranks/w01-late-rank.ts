@@ -1,5 +1,5 @@
 import type { Cause, LateRanks } from '../../analyses/ranks/late-ranks.js';
-import type { Bottleneck, Evidence } from '../finding.js';
+import type { Bottleneck, Evidence, Finding } from '../finding.js';
 import { evidence, inMs, ms, silent } from '../kit.js';
 import type { Price, RankFinding, Rule } from '../rule.js';
 import type { RankView } from '../run-facts.js';
@@ -63,9 +63,25 @@ function findingOf(view: RankView, late: LateRanks, step: number): RankFinding {
       ...clocksOf(view, late),
     ],
     price: priceOf(step, late.cost),
-    ...(late.slowGpu ? { cost: 'hardware', fix: SLOW_GPU } : {}),
+    ...(late.slowGpu ? { cost: 'hardware', fix: SLOW_GPU } : { fix: fixOf(late) }),
   };
 }
+
+function fixOf({ ranks }: LateRanks): Finding['fix'] {
+  if (ranks.length === 0)
+    return {
+      text: 'Balance the work of the ranks: batches of like length (bucket by length, or by tokens), experts spread by load.',
+      code: 'whyslow diagnose RUN --all',
+    };
+  const chosen = ranks.slice(0, MOST_NAMED).join(',');
+  const whose = ranks.length === 1 ? `rank ${chosen}` : 'those ranks';
+  return {
+    text: `Mend the cause on ${whose}; findings of ${ranks.length === 1 ? 'its' : 'their'} own say how.`,
+    code: `whyslow diagnose RUN --ranks ${chosen} --all`,
+  };
+}
+
+const MOST_NAMED = 8;
 
 function clocksOf(view: RankView, { slowGpu, ranks }: LateRanks): Evidence[] {
   if (!slowGpu) return [];
