@@ -78,17 +78,19 @@ function joinRanks(seen: readonly Seen[]): Joined[] {
 
 const gainOf = (price: Price | null) => price?.speedup.likely ?? 0;
 
-const FIRST = 'W1';
+const LATE_RANK = 'W1';
+/** All others wait for a late rank; one that was late once, or by little, is not what to begin with. */
+const WORTH_FIRST = 1.05;
 
 /**
- * A late rank first, for all others wait for it; what addresses the bottleneck next; then gains we can defend before
+ * A late rank first, if it costs enough; what addresses the bottleneck next; then gains we can defend before
  * those we cannot; then cheap before dear; then large before small. Advice on the measurement comes last.
  */
 function inOrder(bottleneck: Bottleneck): (a: Joined, b: Joined) => number {
   const target = bottleneck === 'compute' ? 'gpu' : bottleneck;
   const group = ({ found, rule }: Joined) => {
     // Who is late comes before how to mend it.
-    if (rule.info.id === FIRST) return -1;
+    if (rule.info.id === LATE_RANK && (found.price?.speedup.likely ?? WORTH_FIRST) >= WORTH_FIRST) return -1;
     return found.addresses === target ? 0 : found.addresses === null ? 2 : 1;
   };
   const cost = ({ rule, found }: Joined) => COSTS.indexOf(found.cost ?? rule.info.cost ?? 'code');

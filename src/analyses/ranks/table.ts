@@ -14,6 +14,8 @@ export interface ComparedRank {
   readonly facts: RankFacts;
 }
 
+const ENOUGH_WITHOUT_FIRST = 5;
+
 /** Ranks side by side over the steps they all have. */
 export function tableOf(
   ranks: readonly ComparedRank[],
@@ -21,7 +23,10 @@ export function tableOf(
   comparable: ReadonlySet<number>,
 ): RankTable | null {
   const chosen = ranks.map((r, place) => ({ ...r, place })).filter((r) => comparable.has(r.place));
-  const common = commonSteps(chosen.map((r) => r.facts.steps.indices));
+  const fromLogs = chosen.every((r) => r.facts.source === 'events');
+  const shared = commonSteps(chosen.map((r) => r.facts.steps.indices));
+  // A log begins with the job: getting going takes each rank as long as it does, and says nothing about it.
+  const common = fromLogs && shared.length > ENOUGH_WITHOUT_FIRST ? shared.slice(1) : shared;
   if (chosen.length < 2 || common.length === 0) return null;
   const rows = chosen.map((r) => rowOf(r.facts, bySteps[r.place]!, common));
   return {
@@ -34,7 +39,7 @@ export function tableOf(
     // Waiting is told from durations alone: no two clocks are compared.
     clockError: 0,
     phasesOnly: chosen.some((r) => r.facts.phases !== null && !tellsCauses(r.facts.phases)),
-    fromLogs: chosen.every((r) => r.facts.source === 'events'),
+    fromLogs,
   };
 }
 

@@ -104,7 +104,7 @@ function fromPhases(view: RankView): RuleResult {
         ],
         price: null,
         fix: {
-          text: 'With num_workers=0 raise it; with workers see whether they are CPU- or IO-bound (whyslow rules T8). A trace tells which.',
+          text: `With num_workers=0 raise it; with workers see whether they are CPU- or IO-bound (whyslow rules T8). A trace tells which. If no step waited for input, it would take ${ms(view.step - exposed)}.`,
           code: numWorkers.info.fix.code,
         },
       },
