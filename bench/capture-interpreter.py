@@ -1,0 +1,223 @@
+"""
+What the events tier costs the interpreter, without a GPU: a device is put in place whose calls do nothing, so that only
+our own Python is left. Variants take turns from step to step, in a loop that the host paces.
+
+    python bench/capture-interpreter.py [--steps 3000] [--against ../older/python/src]
+
+`--against`: the package of another checkout, measured in the same run. The driver's part is in
+bench/capture-overhead.py, which needs a GPU.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import operator
+import random
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+HERE = Path(__file__).resolve().parents[1] / "python" / "src"
+PACKAGE = "whyslow_capture"
+Step = Callable[[int], None]
+
+
+class Event(float):
+    """Its methods are functions of C that return at once, as the driver's would be if it had nothing to do."""
+
+    __slots__ = ()
+
+    def __new__(cls, enable_timing: bool = False) -> Event:
+        return float.__new__(cls, 1.0)
+
+    elapsed_time = float.__sub__
+    query = float.__bool__
+
+
+class WrappedEvent(Event):
+    """With the layers of Python that torch.cuda.Event has."""
+
+    __slots__ = ()
+
+    def record(self, stream: object = None) -> None:
+        operator.is_(self, torch.cuda.current_stream() if stream is None else stream)
+
+    def elapsed_time(self, later: WrappedEvent) -> float:  # type: ignore[override]
+        return super().elapsed_time(later)
+
+    def synchronize(self) -> None:
+        super().query()
+
+
+class Calls:
+    record = staticmethod(operator.is_)
+    elapsed_time = staticmethod(operator.sub)
+    query = staticmethod(bool)
+
+
+class Stream:
+    def __init__(self, *_: object) -> None:
+        pass
+
+
+def put_device_in_place() -> None:
+    stream = Stream()
+    replaced: dict[str, object] = {
+        "is_initialized": lambda: True,
+        "current_device": lambda: 0,
+        "current_stream": lambda *_: stream,
+        "is_current_stream_capturing": lambda: False,
+        "Stream": Stream,
+        "Event": Event,
+    }
+    for name, value in replaced.items():
+        setattr(torch.cuda, name, value)
+    torch._C._CudaEventBase = Calls  # type: ignore[attr-defined,misc,assignment]
+    torch._C._cuda_getCurrentRawStream = abs  # type: ignore[attr-defined]
+    torch._C._cuda_isCurrentStreamCapturing = bool  # type: ignore[attr-defined]
+
+
+class Job:
+    """Small layers, as a GPU job looks to its host: one launch after the other."""
+
+    def __init__(self) -> None:
+        torch.manual_seed(0)
+        torch.set_num_threads(1)
+        layers = [layer for _ in range(12) for layer in (torch.nn.Linear(64, 64), torch.nn.GELU())]
+        self.model = torch.nn.Sequential(*layers)
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=1e-6)
+        self.batch = torch.randn(16, 64)
+
+    def copied(self) -> torch.Tensor:
+        return self.batch + 0
+
+    def loss(self, x: torch.Tensor) -> torch.Tensor:
+        return self.model(x).float().pow(2).mean()
+
+    def optimize(self) -> None:
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+
+    def plain(self, _: int) -> None:
+        self.loss(self.copied()).backward()
+        self.optimize()
+
+
+def plain_events(job: Job) -> Step:
+    """Two fresh events a phase, 3 phases, read and written at every tenth step: as lmms-engine does it."""
+    pending: list[tuple[str, int, WrappedEvent, WrappedEvent]] = []
+    sink = tempfile.TemporaryFile("w")  # noqa: SIM115 (open while the loop runs)
+
+    def phase(name: str, i: int, work: Callable[[], Any]) -> Any:
+        begin, end = WrappedEvent(enable_timing=True), WrappedEvent(enable_timing=True)
+        begin.record()
+        result = work()
+        end.record()
+        pending.append((name, i, begin, end))
+        return result
+
+    def step(i: int) -> None:
+        x = phase("host_to_device", i, job.copied)
+
+        def train() -> None:
+            job.loss(x).backward()
+            job.optimize()
+
+        phase("training_step", i, train)
+        phase("training_metrics", i, lambda: None)
+        if i % 10 == 9:
+            for name, number, begin, end in pending:
+                end.synchronize()
+                row = {"name": name, "step": number, "rank": 0, "duration_ms": begin.elapsed_time(end)}
+                sink.write(json.dumps(row) + "\n")
+            sink.flush()
+            pending.clear()
+
+    return step
+
+
+def recorded(job: Job, source: Path, **config: object) -> tuple[Step, Callable[[], None]]:
+    """Seven phases with the package that is at `source`."""
+    for name in [name for name in sys.modules if name.split(".")[0] == PACKAGE]:
+        del sys.modules[name]
+    sys.path.insert(0, str(source))
+    session = importlib.import_module(f"{PACKAGE}.session")
+    make_config = importlib.import_module(f"{PACKAGE}.config").CaptureConfig
+    # What it imports later must be its own too.
+    importlib.import_module(f"{PACKAGE}.trace.tier")
+    sys.path.remove(str(source))
+    cap = session.Capture(make_config(out=tempfile.mkdtemp(), auto_phases=False, **config)).open()
+
+    def step(_: int) -> None:
+        with cap.phase("data_wait"):
+            pass
+        with cap.phase("host_to_device"):
+            x = job.copied()
+        with cap.phase("forward"):
+            loss = job.loss(x)
+        with cap.phase("backward"):
+            loss.backward()
+        with cap.phase("optimizer"):
+            job.optimize()
+        with cap.phase("training_metrics"):
+            pass
+        cap.step()
+
+    # A first step makes it import the rest.
+    step(0)
+    return step, cap.close
+
+
+def trimmed_mean(values: list[float]) -> float:
+    """Without the outermost hundredth: steps that the machine took away from us."""
+    ordered = sorted(values)
+    cut = len(ordered) // 100
+    return statistics.fmean(ordered[cut : len(ordered) - cut])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--steps", type=int, default=3000)
+    parser.add_argument("--against", type=Path)
+    options = parser.parse_args()
+    put_device_in_place()
+    job = Job()
+    variants: dict[str, Step] = {"off": job.plain, "off again": job.plain, "plain events, 3 phases": plain_events(job)}
+    closing = []
+    for label, source in (("before", options.against), ("whyslow", HERE)):
+        if source is not None:
+            always = {"record_every_n_steps": 1, "max_overhead": 1.0}
+            for what, config in (("recorded", always), ("not recorded", {"record_every_n_steps": 1 << 40})):
+                step, close = recorded(job, source.resolve(), **config)
+                variants[f"{label}, {what}, 7 phases"] = step
+                closing.append(close)
+    times: dict[str, list[float]] = {name: [] for name in variants}
+    order, shuffler = list(variants), random.Random(1)
+    for turn in range(options.steps):
+        shuffler.shuffle(order)
+        for name in order:
+            started = time.perf_counter()
+            variants[name](turn)
+            took = time.perf_counter() - started
+            if turn >= 50:
+                times[name].append(took * 1e6)
+    print(f"torch {torch.__version__}, Python {sys.version.split()[0]}, {time.strftime('%Y-%m-%d')}")
+    print(f"a step takes {trimmed_mean(times['off']):.0f} µs; {options.steps - 50} of each variant, µs more than off:")
+    for name in variants:
+        extra = [a - b for a, b in zip(times[name], times["off"], strict=True)]
+        draws = sorted(trimmed_mean(shuffler.choices(extra, k=len(extra))) for _ in range(200))
+        print(f"  {name:32} {trimmed_mean(extra):+7.1f}  [{draws[5]:+.1f}, {draws[194]:+.1f}]")
+    for close in closing:
+        close()
+
+
+if __name__ == "__main__":
+    main()
