@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import sys
 import tempfile
+import time
 import traceback
 from collections.abc import Callable
 from datetime import timedelta
@@ -48,11 +50,16 @@ def run_ranks(work: Callable[..., Any], world: int, *args: object) -> list[Any]:
 
 def _rank(rank: int, world: int, store: str, results: Any, work: Callable[..., Any], args: tuple[object, ...]) -> None:
     try:
+        # These may have no processes of their own, which torch 2.3 starts for its compiler as soon as that is imported.
+        os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
         torch.set_num_threads(1)
         torch.distributed.init_process_group(
             "gloo", init_method=f"file://{store}", rank=rank, world_size=world, timeout=timedelta(seconds=20)
         )
         answer = (rank, True, work(rank, *args))
+        # torch 2.3 hangs here when its own thread is about to free a tensor of the last collective: that takes the
+        # interpreter's lock, which the main thread holds while it waits for that thread.
+        time.sleep(0.1)
         torch.distributed.destroy_process_group()
     except BaseException:
         answer = (rank, False, f"rank {rank}: {traceback.format_exc()}")

@@ -12,14 +12,19 @@ import pytest
 import torch
 from gloo_ranks import run_ranks
 from hooked import Job, Net, batches, capturing, duration, names, phases, steps_of
+from old_torch import is_before, needs_torch
 from torch import distributed
+from torch.distributed.device_mesh import init_device_mesh
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader
 
-from whyslow_capture.hooks.groups import describe
+from whyslow_capture.hooks.gradient_sync import group_of, kind_of, syncs
+from whyslow_capture.hooks.groups import describe, suffix
 from whyslow_capture.session import Capture
 
 SLEEP_S = 0.1
+# Seen to fail without a GPU in 2.3 and 2.6.
+FSDP2_ON_CPU = "2.7"
 
 
 class Sleepy(torch.autograd.Function):
@@ -61,12 +66,12 @@ def everything(rank: int, base: Path) -> dict[str, Any]:
     scenarios: dict[str, Callable[[int, Path], Any]] = {
         "ddp": train_ddp,
         "accumulating": train_accumulating,
-        "sharded": train_sharded,
-        "sharded-loss": train_sharded_loss,
+        **({} if is_before(FSDP2_ON_CPU) else {"sharded": train_sharded, "sharded-loss": train_sharded_loss}),
         "order": queue_order,
         "kinds": call_everything,
         "often": call_often,
         "compiled": compile_with_collective,
+        "recognised": recognise_sharded,  # last: torch 2.3 keeps these models for ever
     }
     results = {}
     for name, work in scenarios.items():
@@ -121,13 +126,19 @@ def test_passes_without_exchange_have_no_record_on_any_rank(runs: Runs) -> None:
         assert steps_of(out, rank) == [0, 1, 2, 3]
 
 
+def fully_shard(module: torch.nn.Module) -> None:
+    try:
+        from torch.distributed.fsdp import fully_shard as shard
+    except ImportError:
+        from torch.distributed._composable.fsdp import fully_shard as shard  # before 2.6
+    shard(module, mesh=init_device_mesh("cpu", (WORLD,)))
+
+
 def train_sharded_loss(rank: int, out: Path) -> None:
     train_sharded(rank, out, returns_loss=True)
 
 
 def train_sharded(rank: int, out: Path, returns_loss: bool = False) -> None:
-    from torch.distributed.fsdp import fully_shard
-
     class Loss(Net):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
             return super().forward(x).pow(2).mean()
@@ -148,6 +159,7 @@ def train_sharded(rank: int, out: Path, returns_loss: bool = False) -> None:
                 job.step(x)
 
 
+@needs_torch(FSDP2_ON_CPU, "FSDP2 needs a GPU")
 @pytest.mark.parametrize("scenario", ["sharded", "sharded-loss"])
 def test_fsdp2(runs: Runs, scenario: str) -> None:
     found = [names(runs[0] / scenario, 4, rank) for rank in range(WORLD)]
@@ -156,6 +168,23 @@ def test_fsdp2(runs: Runs, scenario: str) -> None:
     # Each part's gradients, and the end of the pass.
     assert found[0].count("collective:reduce_scatter") == 3
     assert found[0].index("collective:all_gather") < found[0].index("backward")
+
+
+def recognise_sharded(rank: int, out: Path) -> Any:
+    """Works without a GPU in every version, unlike training."""
+    model = Net()
+    for part in (model.first, model):
+        fully_shard(part)
+    exchanges = [syncs(model)]
+    for wanted in (False, True):
+        model.set_requires_gradient_sync(wanted)  # type: ignore[operator]
+        exchanges.append(syncs(model))
+    return kind_of(model), kind_of(model.second), suffix(group_of(model)), exchanges
+
+
+def test_fsdp2_is_recognised(runs: Runs) -> None:
+    for results in runs[1]:
+        assert results["recognised"] == ("reduce_scatter", None, "", [True, False, True])
 
 
 def queue_order(rank: int, out: Path) -> list[str]:

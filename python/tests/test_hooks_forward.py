@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 import torch
 from hooked import Job, Net, batches, capturing, duration, names
+from old_torch import is_before
 from support import SRC, run_program
 from torch.utils.data import DataLoader
 
@@ -140,7 +141,7 @@ def test_no_model_is_kept_alive(tmp_path: Path) -> None:
 
 
 COMPILED = """
-    import json, sys, torch, torch._dynamo
+    import gc, json, sys, torch, torch._dynamo
     from torch.utils.data import DataLoader
     from hooked import Job, batches, capturing
 
@@ -194,6 +195,7 @@ COMPILED = """
     for way in (of_module, in_place, of_parts, of_function, of_optimizer, whole):
         train(way)  # cold and warm differ by a frame or two of torch's own
         plain = train(way)
+        gc.collect()  # compiled models of the way before that are still there would be found
         with capturing(sys.argv[1] + "/" + way.__name__, record_every_n_steps=2):
             results[way.__name__] = plain, train(way)
     print(json.dumps(results))
@@ -212,10 +214,13 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
 def test_compiled_jobs_do_not_notice(compiled: tuple[Path, dict[str, Any]], way: str) -> None:
     out, results = compiled
     (losses, graphs, breaks, frames), captured = results[way]
-    assert captured[:3] == [losses, graphs, breaks]
+    assert captured[:2] == [losses, graphs]
+    # Fewer: with any hook, even an empty one, torch 2.3 does not try the frame around a compiled optimizer's step.
+    assert captured[2] <= breaks
     assert captured[3] <= frames
-    # A compiled optimizer hides its step from hooks: gradients being zeroed tell.
-    expected = [name for name in PLAIN if not (name == "optimizer" and way in ("of_optimizer", "whole"))]
+    # A compiled optimizer hides its step from hooks (for 2.3 see above): gradients being zeroed tell.
+    is_hidden = way in ("of_optimizer", "whole") and not is_before("2.4")
+    expected = [name for name in PLAIN if not (name == "optimizer" and is_hidden)]
     assert names(out / way, 4) == expected
     assert names(out / way, 8) == expected
 

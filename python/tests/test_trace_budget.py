@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from old_torch import is_before
 from support import run_program
 from trace_support import files_in, make_tier, read_trace, steps_in, train, work
 
@@ -465,7 +466,8 @@ def test_cut_within_a_step_that_does_not_end(tmp_path: Path) -> None:
     events = read_trace(path)["traceEvents"]
     assert sum(event["name"] == "aten::add_" for event in events) > 5_000
     (rollout,) = [event for event in events if event["name"] == "rollout" and event["ph"] == "X"]
-    assert rollout["dur"] > 0
+    # torch 2.3 knows the begin only of what has not ended.
+    assert rollout["dur"] > 0 or is_before("2.4")
     assert steps_in(tmp_path / "traces/step_3/rank-0-coord-0-trace.json.gz") == [3]
 
 
@@ -545,13 +547,43 @@ def test_what_comes_in_between_is_not_compiled() -> None:
 def test_neither_within_a_compiled_region_nor_a_cuda_graph(monkeypatch: pytest.MonkeyPatch) -> None:
     assert boundary_is_safe()
     with monkeypatch.context() as patch:
-        patch.setattr(torch._C._dynamo.eval_frame, "get_eval_frame_callback", lambda: print)
+        patch.setattr(torch._C._dynamo.eval_frame, "get_eval_frame_callback", lambda: print, raising=False)
         assert not boundary_is_safe()
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
     for is_capturing in (True, False):
         monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda is_capturing=is_capturing: is_capturing)
         assert boundary_is_safe() == (not is_capturing)
+
+
+def test_a_real_compiled_region_is_seen() -> None:
+    program = """
+    import torch
+    import torch._dynamo
+    from whyslow_capture.hooks.dynamo import never_compiled
+    from whyslow_capture.trace.profiler import boundary_is_safe
+
+    seen = []
+    class Hook:
+        @never_compiled
+        def ours(self):
+            seen.append(boundary_is_safe())
+    def here(y):
+        torch._dynamo.graph_break()
+        seen.append(boundary_is_safe())
+        return y + 1
+    @torch.compile(backend="eager")
+    def step(x):
+        y = x + 1
+        torch._dynamo.graph_break()
+        return here(y * 2)
+    seen.append(boundary_is_safe())
+    step(torch.ones(3))
+    Hook().ours()
+    seen.append(boundary_is_safe())
+    print(seen)
+    """
+    assert run_program(program).stdout == "[True, False, True, True]\n"
 
 
 def test_an_exit_asked_for_while_the_window_is_cut_is_not_swallowed(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ import pytest
 from support import SRC, run_program
 from trace_support import files_in, make_tier, steps_in, train, work
 
-from whyslow_capture.trace import export
+from whyslow_capture.trace import export, profiler
 from whyslow_capture.trace.rivals import torch_profiler_enabled
 from whyslow_capture.trouble import Trouble
 
@@ -102,6 +102,22 @@ def test_a_limit_on_file_sizes_is_as_good_as_a_full_disk(tmp_path: Path, capfd: 
     with Full(tmp_path, left=20_000):
         tier.begin_step(4)
     after(tier, tmp_path, trouble, capfd.readouterr().err, "disk full")
+
+
+def test_whole_and_cut_traces(tmp_path: Path) -> None:
+    """As torch 2.3, 2.6 and 2.13 end theirs, and where a full disk may end them."""
+    file = tmp_path / "trace.json"
+    for text, is_whole in (
+        ('{\n  "traceEvents": [\n  {\n    "ph": "X"\n  }\n  ],\n  "traceName": "x"\n}', True),
+        ('{\n  "traceEvents": [\n  {\n    "ph": "X"\n  }\n  ],\n  "baseTimeNanoseconds": 179\n}\n', True),
+        ('{\n  "traceEvents": [\n  {\n    "ph": "X"\n  }\n  ],"traceName": "x" }', True),
+        ('{\n  "traceEvents": [\n  {\n    "ph": "X"\n  }', False),
+        ('{\n  "traceEvents": [\n  {\n    "ph": "X"\n  }\n  ],\n  "traceName": "x"\n', False),
+        ('{\n  "traceEvents": [\n  {\n    "ph": "X', False),
+        ("", False),
+    ):
+        file.write_text(text)
+        assert profiler._is_whole(str(file)) == is_whole, text
 
 
 def test_the_disk_is_full_when_the_trace_is_compressed(

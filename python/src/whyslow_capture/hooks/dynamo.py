@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import torch
 
@@ -20,26 +21,66 @@ def not_compiled(function: Function) -> Function:
     graph that they are traced into. Those that can be called in a compiled region begin with `if is_compiling()`, and
     do there only what they stand for.
     """
-    return _skip(function, what_it_calls=False)
+    _skip(function, what_it_calls=False)
+    return function
 
 
 def never_compiled(function: Function) -> Function:
     """For our own work: neither it nor anything that it calls."""
-    return _skip(function, what_it_calls=True)
+    if _skip(function, what_it_calls=True):
+        return function
+    return _without_compiler(function)
 
 
-def _skip(function: Function, *, what_it_calls: bool) -> Function:
+def _skip(function: Callable[..., Any], *, what_it_calls: bool) -> bool:
+    """False where `what_it_calls` was asked for and this torch can only skip the frame itself."""
     try:
         frames: Any = torch._C._dynamo.eval_frame
         if hasattr(frames, "set_code_exec_strategy"):
             action = frames._FrameAction
             below = action.SKIP if what_it_calls else action.DEFAULT
             frames.set_code_exec_strategy(function.__code__, frames._FrameExecStrategy(action.SKIP, below))
-        else:  # before 2.7
-            frames.skip_code(function.__code__)
+            return True
+        # Before 2.7.
+        frames.skip_code(function.__code__)
+        return not what_it_calls
     except Exception:
-        pass  # a torch that calls it something else: frames of ours may be compiled, which is slow once but right
-    return function
+        # A torch that calls it something else: frames of ours may be compiled, which is slow once but right.
+        return True
+
+
+def _without_compiler(function: Function) -> Function:
+    """
+    For torch before 2.7: the compiler is off in this thread during the call, as `torch._dynamo.disable` does it. Where
+    a job compiles with `fullgraph=True` it would otherwise raise at the first line of ours that it cannot trace.
+    """
+    set_eval_frame = getattr(torch._C._dynamo.eval_frame, "set_eval_frame", None)
+    if set_eval_frame is None:
+        return function
+
+    @functools.wraps(function)
+    def call(*args: Any, **options: Any) -> Any:
+        if is_compiling():  # traced, not called: that would break the graph
+            return function(*args, **options)
+        before = set_eval_frame(None)
+        try:
+            return function(*args, **options)
+        finally:
+            set_eval_frame(before)
+
+    return cast(Function, not_compiled(call))
+
+
+@not_compiled
+def in_compiled_region() -> bool:
+    """Whether dynamo looks at the functions that are called here."""
+    frames: Any = torch._C._dynamo.eval_frame
+    if hasattr(frames, "get_eval_frame_callback"):
+        return callable(frames.get_eval_frame_callback())
+    # Before 2.6 it is told only to who sets another.
+    callback = frames.set_eval_frame(None)
+    frames.set_eval_frame(callback)
+    return callable(callback)
 
 
 def has_compiled() -> bool:

@@ -17,6 +17,9 @@ from .modules import Module
 if TYPE_CHECKING:
     from .flow import Flow
 
+# What FSDP1 and FSDP2 make of a module; FSDP2's was called FSDP in torch 2.3.
+_SHARDED = ("FSDPModule", "FullyShardedDataParallel", "FSDP")
+
 
 class GradientSync:
     """
@@ -107,7 +110,7 @@ def kind_of(module: Module) -> str | None:
     """The collective by which this wrapper exchanges gradients. Classes that were never imported have no instances."""
     if isinstance(module, torch.nn.parallel.DistributedDataParallel):
         return "all_reduce"
-    if any(c.__name__ in ("FSDPModule", "FullyShardedDataParallel") and "fsdp" in c.__module__ for c in _bases(module)):
+    if any(c.__name__ in _SHARDED and "fsdp" in c.__module__ for c in _bases(module)):
         return "reduce_scatter"
     return None
 
@@ -123,7 +126,8 @@ def syncs(wrapper: Module) -> bool:
     if "_sync_gradients" in wrapper.__dict__:
         return bool(wrapper.__dict__["_sync_gradients"])
     parameters = _sharded(wrapper)
-    return bool(getattr(parameters, "reduce_grads", True))
+    # The second name is torch 2.3's.
+    return bool(getattr(parameters, "reduce_grads", getattr(parameters, "reduce_scatter_grads", True)))
 
 
 def group_of(wrapper: Module) -> Any:

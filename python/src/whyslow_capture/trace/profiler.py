@@ -13,6 +13,7 @@ from torch.profiler import ProfilerActivity
 from torch.profiler.profiler import _KinetoProfile
 
 from ..config import TraceConfig
+from ..hooks.dynamo import in_compiled_region
 from .rivals import PROFILER_USE
 
 
@@ -73,6 +74,7 @@ class WindowProfiler:
     def prepare(self) -> None:
         with PROFILER_USE.ours():
             self._profile.prepare_trace()
+            PROFILER_USE.ours_is_unfinished = True
         _parse_nothing(self._profile.profiler)
 
     def start(self) -> None:
@@ -89,6 +91,7 @@ class WindowProfiler:
         self._is_stopped = True
         with PROFILER_USE.ours():
             self._profile.stop_trace()
+            PROFILER_USE.ours_is_unfinished = False
 
     def save(self, raw: str) -> int:
         """Writes the JSON; returns its size. Possible once: torch gives a recording away only one time."""
@@ -100,7 +103,18 @@ class WindowProfiler:
         if not os.path.exists(raw):
             # No exception tells: kineto writes aside, renames at the end, and logs a line when that failed.
             raise OSError("the profiler could not write its trace (disk full?)")
+        if not _is_whole(raw):
+            # An older torch (2.3) does not write aside, and says nothing at all.
+            raise OSError("the profiler could not write all of its trace (disk full?)")
         return os.path.getsize(raw)
+
+
+def _is_whole(raw: str) -> bool:
+    """Whether the JSON is closed. A brace alone in its line, and not at the begin of it, closes an event only."""
+    with open(raw, "rb") as file:
+        file.seek(max(0, os.path.getsize(raw) - 256))
+        last_line = file.read().rstrip().rsplit(b"\n", 1)[-1]
+    return last_line == b"}" or (last_line.endswith(b"}") and last_line.strip() != b"}")
 
 
 def clean_after_save(raw: str) -> None:
@@ -146,8 +160,7 @@ def boundary_is_safe() -> bool:
     in_backward = getattr(torch._C, "_current_graph_task_id", None)
     if in_backward is not None and in_backward() != -1:
         return False
-    compiler = getattr(torch._C._dynamo.eval_frame, "get_eval_frame_callback", None)
-    if compiler is not None and callable(compiler()):
+    if in_compiled_region():
         return False
     if torch.cuda.is_available() and torch.cuda.is_initialized():
         return not torch.cuda.is_current_stream_capturing()

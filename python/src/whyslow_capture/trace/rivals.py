@@ -9,6 +9,7 @@ starts a profiler of its own.
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -30,6 +31,8 @@ class ProfilerUse:
         self._is_installed = False
         # A profiler of the job is warming up or recording.
         self.is_used_by_job = False
+        # One of ours was prepared and has not been stopped: it is at work, or it was lost.
+        self.ours_is_unfinished = False
         # Ends our open window, because the job wants the profiler.
         self._give_way: Callable[[], None] | None = None
 
@@ -37,6 +40,7 @@ class ProfilerUse:
         if self._is_installed:
             return
         self._is_installed = True
+        self._let_lost_ones_go()
         for name, before, after in (
             (_PREPARE, self._job_starts, None),
             (_ENABLE, self._job_starts, None),
@@ -86,6 +90,30 @@ class ProfilerUse:
 
         call.__wrapped__ = original  # type: ignore[attr-defined]
         return call
+
+    def _let_lost_ones_go(self) -> None:
+        """
+        A window that was lost (its thread is gone, or could not stop it in time) leaves kineto busy. An older torch
+        (2.3 and 2.6, not 2.13) then wants to stop it in whichever thread prepares the next profiler, raises because
+        that thread has none, and does so for ever, to the job as well. Turned on and off there, kineto is free.
+        """
+        prepare, enable, disable = (getattr(autograd_profiler, name, None) for name in (_PREPARE, _ENABLE, _DISABLE))
+        if prepare is None or enable is None or disable is None:
+            return
+
+        @functools.wraps(prepare)
+        def prepare_anew(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return prepare(*args, **kwargs)
+            except RuntimeError:
+                if not self.ours_is_unfinished:
+                    raise
+            enable(*args, **kwargs)
+            disable()
+            self.ours_is_unfinished = False
+            return prepare(*args, **kwargs)
+
+        setattr(autograd_profiler, _PREPARE, prepare_anew)
 
     def _job_starts(self) -> None:
         with self._deciding:
