@@ -99,6 +99,21 @@ def last_of(sample: ResolvedSample) -> Phase:
     return sample.phases[-1]
 
 
+def test_steps_with_many_micro_batches_are_whole(device: fake_cuda.Device, clock: Clock) -> None:
+    recorder = make_recorder()
+    recorder.start_step()
+    for _ in range(12):
+        for _ in range(30):
+            for name in PHASES:
+                recorder.begin(name)
+                clock.now += 20_000
+                recorder.end(name)
+            recorder.next_micro()
+        next_step(recorder)
+    samples = recorder.take_resolved()
+    assert [len(s.phases) for s in samples] == [121] * len(samples) and len(samples) >= 10
+
+
 def test_not_steps_that_are_long(device: fake_cuda.Device, clock: Clock) -> None:
     """The clocks of host and device part: each of them needs an anchor of its own."""
     recorder = make_recorder()

@@ -23,9 +23,11 @@ SAME_MOMENT_NS = 10_000
 EMPTY_NS = 5_000
 # Beginnings and ends of phases on one tape: beyond it a phase is inside a loop where it does not belong.
 MAX_ENTRIES = 1024
-# Steps in a row on one tape, which share the mark between them, and for how long: so long the clocks stay together.
+# Steps in a row on one tape, which share the mark between them: so many, for so long (then the clocks have parted), and
+# while there is room for a step with many micro-batches.
 MAX_STEPS = 16
 MAX_NS = 500_000_000
+MAX_ENTRIES_BEFORE = MAX_ENTRIES // 4
 OFF = 0
 
 
@@ -184,7 +186,9 @@ class Tape:
     def next_step(self, step: int, whole: bool) -> bool:
         """That step has ended, and the next one begins at the same mark. False: not on this tape."""
         now, host = perf_counter_ns(), self.host_ns
-        if get_ident() != self.thread or len(self.steps) >= MAX_STEPS or not host or now - host[0] > MAX_NS:
+        if get_ident() != self.thread or len(self.steps) >= MAX_STEPS or len(self.entries) > MAX_ENTRIES_BEFORE:
+            return False
+        if not host or now - host[0] > MAX_NS:
             return False
         end = self.end_step(step, now, whole)
         self.micro = 0
