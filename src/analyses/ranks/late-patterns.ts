@@ -72,12 +72,16 @@ export function patternOf(table: RankTable, differences: Differences, r: number)
   if (sum < WORTH_NAMING * table.step) return null;
   if (period !== null)
     return { pattern: 'periodic', steps: late, confidence: Math.min(0.9, 0.6 + 0.1 * late.length) };
-  // Late in a few steps by much more than anybody else ever is.
-  if (late.length < MOSTLY * n && standsAlone(lateness, r, late)) {
+  // Late in a few steps by much more than anybody else ever is. Where one step in ten was recorded once is not enough: a
+  // machine that took a break in one of them would be charged for all.
+  const enough = late.length >= (table.fromLogs && areSampled(table.steps) ? 2 : 1);
+  if (enough && late.length < MOSTLY * n && standsAlone(lateness, r, late)) {
     return { pattern: 'spike', steps: late, confidence: 0.75 };
   }
   return null;
 }
+
+const areSampled = (steps: readonly number[]) => steps.at(-1)! - steps[0]! >= 2 * steps.length;
 
 /** Chance of being last so often by luck, all ranks together. */
 const BY_LUCK = 0.01;

@@ -51,6 +51,15 @@ describe('late ranks', () => {
     ).toMatchObject([{ ranks: [2], pattern: 'periodic', cause: 'data' }]);
   });
 
+  it('are not told by one step of a log that holds one in ten', () => {
+    const spike = tableOf(8, (r, s) => (r === 2 && s === 4 ? ['idle_host', 80] : null));
+    const twice = tableOf(8, (r, s) => (r === 2 && (s === 4 || s === 5) ? ['idle_host', 80] : null));
+    const sampled = { fromLogs: true, steps: spike.steps.map((_, s) => 10 * s) };
+    expect(findLateRanks({ ...spike, ...sampled })).toEqual([]);
+    expect(findLateRanks({ ...spike, fromLogs: true })).toMatchObject([{ pattern: 'spike' }]);
+    expect(findLateRanks({ ...twice, ...sampled })).toMatchObject([{ ranks: [2], pattern: 'spike' }]);
+  });
+
   it('are nobody when each step another one is late', () => {
     const found = findLateRanks(tableOf(8, (r, s) => (r === (s * 3) % 8 ? ['compute', 30] : null)));
     expect(found).toMatchObject([{ ranks: [], pattern: 'rotating', cause: 'gpu' }]);
