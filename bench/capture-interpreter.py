@@ -14,8 +14,6 @@ import argparse
 import importlib
 import json
 import operator
-import random
-import statistics
 import sys
 import tempfile
 import time
@@ -24,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from turns import take_turns
 
 HERE = Path(__file__).resolve().parents[1] / "python" / "src"
 PACKAGE = "whyslow_capture"
@@ -176,13 +175,6 @@ def recorded(job: Job, source: Path, **config: object) -> tuple[Step, Callable[[
     return step, cap.close
 
 
-def trimmed_mean(values: list[float]) -> float:
-    """Without the outermost hundredth: steps that the machine took away from us."""
-    ordered = sorted(values)
-    cut = len(ordered) // 100
-    return statistics.fmean(ordered[cut : len(ordered) - cut])
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--steps", type=int, default=3000)
@@ -199,22 +191,8 @@ def main() -> None:
                 step, close = recorded(job, source.resolve(), **config)
                 variants[f"{label}, {what}, 7 phases"] = step
                 closing.append(close)
-    times: dict[str, list[float]] = {name: [] for name in variants}
-    order, shuffler = list(variants), random.Random(1)
-    for turn in range(options.steps):
-        shuffler.shuffle(order)
-        for name in order:
-            started = time.perf_counter()
-            variants[name](turn)
-            took = time.perf_counter() - started
-            if turn >= 50:
-                times[name].append(took * 1e6)
     print(f"torch {torch.__version__}, Python {sys.version.split()[0]}, {time.strftime('%Y-%m-%d')}")
-    print(f"a step takes {trimmed_mean(times['off']):.0f} µs; {options.steps - 50} of each variant, µs more than off:")
-    for name in variants:
-        extra = [a - b for a, b in zip(times[name], times["off"], strict=True)]
-        draws = sorted(trimmed_mean(shuffler.choices(extra, k=len(extra))) for _ in range(200))
-        print(f"  {name:32} {trimmed_mean(extra):+7.1f}  [{draws[5]:+.1f}, {draws[194]:+.1f}]")
+    take_turns(variants, options.steps)
     for close in closing:
         close()
 

@@ -20,6 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
+from turns import take_turns
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python" / "src"))
 from whyslow_capture.config import CaptureConfig
@@ -241,7 +242,6 @@ def measure_single_steps(job: Job, steps: int) -> dict[str, object]:
     """
     recorded, idle = Ours(record_every_n_steps=1, max_overhead=1.0), Ours(record_every_n_steps=1 << 40)
     plain = Naive(1)
-    counts = {"off": 0, "plain events, 3 phases": 0, "whyslow, recorded, 7 phases": 0, "whyslow, not recorded": 0}
     bodies: dict[str, Callable[[int], None]] = {
         "off": lambda i: plain_step(job, i),
         "plain events, 3 phases": lambda i: plain.step(job, i),
@@ -250,38 +250,11 @@ def measure_single_steps(job: Job, steps: int) -> dict[str, object]:
     }
     recorded.open()
     idle.open()
-    times: dict[str, list[float]] = {name: [] for name in bodies}
-    order = list(bodies)
-    shuffler = random.Random(3)
     torch.cuda.synchronize()
-    for turn in range(steps):
-        shuffler.shuffle(order)
-        for name in order:
-            started = time.perf_counter()
-            bodies[name](counts[name])
-            took = time.perf_counter() - started
-            counts[name] += 1
-            if turn >= 50:
-                times[name].append(took * 1e6)
-    base = trimmed_mean(times["off"])
-    print(f"\nhost's time for a step, turn by turn, {steps - 50} steps each: off {base:.0f} µs")
-    rows = {}
-    for name in bodies:
-        generator = random.Random(1)
-        extra = [a - b for a, b in zip(times[name], times["off"], strict=True)]
-        draws = sorted(trimmed_mean(generator.choices(extra, k=len(extra))) for _ in range(300))
-        rows[name] = {"us": trimmed_mean(extra), "low": draws[7], "high": draws[292]}
-        print(f"  {name:44} {rows[name]['us']:+7.1f} µs  [{draws[7]:+.1f}, {draws[292]:+.1f}]")
+    base, rows = take_turns(bodies, steps)
     recorded.capture.close()
     idle.capture.close()
     return {"off_us": base, "rows": rows}
-
-
-def trimmed_mean(values: list[float]) -> float:
-    """Without the outermost hundredth: steps that the machine took away from us."""
-    ordered = sorted(values)
-    cut = len(ordered) // 100
-    return statistics.fmean(ordered[cut : len(ordered) - cut])
 
 
 def main() -> None:

@@ -17,10 +17,7 @@ class PhaseContext:
     costs a microsecond and more.
     """
 
-    __slots__ = ("name",)
-
-    def __init__(self, name: str) -> None:
-        self.name = name
+    __slots__ = ()
 
     __enter__: Any = staticmethod("".format)
     __exit__: Any = staticmethod("".format)
@@ -42,7 +39,7 @@ class PhaseContexts(dict[str, PhaseContext]):
         name, recorder = str(given), self._recorder
         self._recorded[given] = _calling(recorder.tape.begin, recorder.tape.end, name)
         self._watched[given] = _calling(recorder.begin, recorder.end, name)
-        context = self[given] = PhaseContext(name)
+        context = self[given] = PhaseContext()
         self.switch()
         return context
 

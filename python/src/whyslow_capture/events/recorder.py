@@ -16,9 +16,10 @@ from .sample import ResolvedSample
 from .tape import EMPTY_NS, MAX_STEPS, SAME_MOMENT_NS, Tape
 
 FAR = 1 << 62
-# What a phase costs besides its marks: some 5 µs on the slow host of bench/capture-overhead, rounded up.
+# What a phase costs besides its marks: some 5 µs on the slow host of bench/capture-overhead, rounded up, when it did
+# more than now: our account errs on the side of less recording.
 PHASE_NS = 6_000
-# And in a step that is not recorded: 0.3 µs in a loop of its own on a CPU, and some for cold caches, not measured.
+# And in a step that is not recorded: 0 to 7 µs for all seven (bench/capture-interpreter).
 IDLE_PHASE_NS = 500
 
 

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 
 from ..layout import DATA_WAIT, TRAINING_STEP
 from ..trouble import Trouble
+from .device import ANCHOR_EVERY_NS, CudaDevice
 from .sample import Entry, Sample
 
 if TYPE_CHECKING:
     import torch
-
-    from .device import CudaDevice
 
 # Marks so close are one. From the end of one phase to the beginning of the next the interpreter needs 2 µs on a fast
 # host, 6 on a slow one; to launch an operation 5 and 15. What is launched in between counts to the later phase.
@@ -23,10 +22,9 @@ SAME_MOMENT_NS = 10_000
 EMPTY_NS = 5_000
 # Beginnings and ends of phases on one tape: beyond it a phase is inside a loop where it does not belong.
 MAX_ENTRIES = 1024
-# Steps in a row on one tape, which share the mark between them: so many, for so long (then the clocks have parted), and
-# while there is room for a step with many micro-batches.
+# Steps in a row on one tape, which share the mark between them: so many, as long as one anchor serves, and while there
+# is room for a step with many micro-batches.
 MAX_STEPS = 16
-MAX_NS = 500_000_000
 MAX_ENTRIES_BEFORE = MAX_ENTRIES // 4
 OFF = 0
 
@@ -188,7 +186,7 @@ class Tape:
         now, host = perf_counter_ns(), self.host_ns
         if get_ident() != self.thread or len(self.steps) >= MAX_STEPS or len(self.entries) > MAX_ENTRIES_BEFORE:
             return False
-        if not host or now - host[0] > MAX_NS:
+        if not host or now - host[0] > ANCHOR_EVERY_NS:
             return False
         end = self.end_step(step, now, whole)
         self.micro = 0

@@ -1,0 +1,92 @@
+"""Where a window may end: not within a backward pass, a compiled region or a CUDA graph."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from support import run_program
+
+from whyslow_capture.trace.profiler import boundary_is_safe
+
+
+def test_what_comes_in_between_is_not_compiled() -> None:
+    """Where a compiled function runs Python, dynamo looks at every call, also at one that comes in between."""
+    program = """
+    import threading, time
+    import torch
+    import torch._dynamo
+    from torch._dynamo.utils import counters
+    from whyslow_capture.trace.main_thread import MainThreadCall
+
+    times = []
+    def action():
+        times.append(time.monotonic())
+    call, is_over = MainThreadCall(action), threading.Event()
+    def poke():
+        while not is_over.wait(0.0003):
+            call.ask()
+
+    def helper(y):
+        time.sleep(0)
+        return y + 1
+    @torch.compile(backend="eager")
+    def step(x):
+        y = x + 1
+        torch._dynamo.graph_break()
+        return helper(y * 2)
+    for _ in range(10):
+        step(torch.ones(3))
+    before = dict(counters["frames"])
+    threading.Thread(target=poke, daemon=True).start()
+    end = time.monotonic() + 60
+    while len(times) < 1500 and time.monotonic() < end:  # one in a hundred hits the right place
+        step(torch.ones(3))
+    is_over.set()
+    print(len(times), dict(counters["frames"]) == before)
+    """
+    result = run_program(program)
+    count, is_same = result.stdout.split()
+    assert int(count) >= 1500 and is_same == "True"
+    assert "recompile" not in result.stderr
+
+
+def test_neither_within_a_compiled_region_nor_a_cuda_graph(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert boundary_is_safe()
+    with monkeypatch.context() as patch:
+        patch.setattr(torch._C._dynamo.eval_frame, "get_eval_frame_callback", lambda: print, raising=False)
+        assert not boundary_is_safe()
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
+    for is_capturing in (True, False):
+        monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda is_capturing=is_capturing: is_capturing)
+        assert boundary_is_safe() == (not is_capturing)
+
+
+def test_a_real_compiled_region_is_seen() -> None:
+    program = """
+    import torch
+    import torch._dynamo
+    from whyslow_capture.hooks.dynamo import never_compiled
+    from whyslow_capture.trace.profiler import boundary_is_safe
+
+    seen = []
+    class Hook:
+        @never_compiled
+        def ours(self):
+            seen.append(boundary_is_safe())
+    def here(y):
+        torch._dynamo.graph_break()
+        seen.append(boundary_is_safe())
+        return y + 1
+    @torch.compile(backend="eager")
+    def step(x):
+        y = x + 1
+        torch._dynamo.graph_break()
+        return here(y * 2)
+    seen.append(boundary_is_safe())
+    step(torch.ones(3))
+    Hook().ours()
+    seen.append(boundary_is_safe())
+    print(seen)
+    """
+    assert run_program(program).stdout == "[True, False, True, True]\n"
