@@ -54,6 +54,12 @@ describe('the order to try fixes in', () => {
     expect(idsOf(rules.toReversed())).toEqual(ids);
   });
 
+  it('begins with a late rank, unless that costs little', () => {
+    const late = (likely: number) => rule('w1', 'code', () => ({ addresses: 'data', price: gain(likely) }));
+    expect(idsOf([dear, late(1.2)])).toEqual(['w1', 'dear']);
+    expect(idsOf([dear, late(1.03)])).toEqual(['dear', 'w1']);
+  });
+
   it('follows the verdict', () => {
     expect(idsOf([dear, elsewhere], 'data')).toEqual(['elsewhere', 'dear']);
     expect(idsOf([elsewhere, dear], 'compute')).toEqual(['dear', 'elsewhere']);
@@ -61,6 +67,11 @@ describe('the order to try fixes in', () => {
 });
 
 describe('several ranks', () => {
+  it('of which two traces are of one are told once', () => {
+    const { findings } = runRules([rule('x', 'free', () => ({}))], runOf([view, view], 'gpu'));
+    expect(findings.map((f) => f.ranks)).toEqual([[view.rank]]);
+  });
+
   const ranks = [0, 1, 2].map((rank) => drawView(steps(4, 100200, SLOW), { rank }));
 
   it('become one finding, for which the rank that gains most speaks', () => {

@@ -67,7 +67,8 @@ function joinRanks(seen: readonly Seen[]): Joined[] {
   const byId = new Map<string, Joined>();
   for (const s of seen) {
     const known = byId.get(s.found.id);
-    const ranks = [...(known?.ranks ?? []), s.view.rank];
+    // Traces of several runs may be of one rank.
+    const ranks = [...new Set([...(known?.ranks ?? []), s.view.rank])];
     byId.set(
       s.found.id,
       known && gainOf(known.found.price) >= gainOf(s.found.price) ? { ...known, ranks } : { ...s, ranks },
