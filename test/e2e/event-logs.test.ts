@@ -58,6 +58,14 @@ describe('GPU jobs', () => {
     },
   );
 
+  it('a rank that is slow to get going is not late', async () => {
+    const spike = (at: number) => ({ kind: 'host', ranks: [5], size: 1.5, pattern: 'spike', at }) as const;
+    const { report: later } = await simulated({ seed: 4, fault: spike(12) });
+    expect(later.stragglers).toMatchObject([{ ranks: [5], pattern: 'spike' }]);
+    const { report: first } = await simulated({ seed: 4, fault: spike(0) });
+    expect(first.stragglers).toEqual([]);
+  });
+
   it.each([
     ['gpu', { stepMs: 20, eventsPerStep: 150 }],
     ['gpu', { stepMs: 20, eventsPerStep: 150, syncEvery: 0 }],
