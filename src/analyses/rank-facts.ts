@@ -3,7 +3,6 @@ import { kindMask, type Trace } from '../model/trace.js';
 import type { DeviceInfo } from '../model/trace-data.js';
 import { extractCollectives } from './collectives/extract.js';
 import type { RankCollectives } from './collectives/rank-collectives.js';
-import { countCollectives } from './detail/collectives.js';
 import { markEagerAttention } from './detail/eager-attention.js';
 import { buildHostTree } from './detail/host-tree.js';
 import { type InputFacts, inputFacts } from './detail/input-facts.js';
@@ -85,8 +84,6 @@ export interface DetailFacts {
   /** Recorded in the detail window: operators, runtime and driver calls; Python frames; kernels of CUDA graphs. */
   readonly events: number;
   readonly frames: number;
-  /** Collectives on the device a step, and how many of them move a few numbers only. */
-  readonly collectives: { readonly count: number; readonly scalar: number };
   /** Times without any recorded call on the training threads, input waits left out. */
   readonly silences: Silences;
 }
@@ -181,7 +178,6 @@ function analyseTrace(trace: Trace, range: StepRange | null): RankFacts | null {
         ? null
         : {
             ...{ plan, steps: detailSteps, operators: totalOperators(trace, tree), frames: frames.length },
-            collectives: countCollectives(trace, kinds, plan),
             events: tree.counted.reduce((n, c) => n + c, 0),
             silences: findSilences(host, inDetail, operators),
           },

@@ -1,6 +1,8 @@
+import { atPace } from '../analyses/events/pace.js';
 import type { Comparison } from '../analyses/ranks/compare.js';
 import type { LateRanks } from '../analyses/ranks/late-ranks.js';
-import { totals } from '../analyses/timeline/accounting.js';
+import { type TimeByClass, totals } from '../analyses/timeline/accounting.js';
+import { mean } from '../base/statistics.js';
 import { causeWords, describeRanks } from '../rules/ranks/w01-late-rank.js';
 import type { AcrossRanks, RankView } from '../rules/run-facts.js';
 import type { Report } from './report.js';
@@ -13,9 +15,9 @@ export function acrossOf(
   places: ReadonlyMap<number, { readonly host: string | null }>,
 ): AcrossRanks | null {
   if (!comparison?.table) return null;
-  const { matched, slowGroups, late, table, played } = comparison;
+  const { matched, slowGroups, late, table, played, beyondPace } = comparison;
   return {
-    ...{ late, step: table.step, overlap: played?.withOverlap ?? null },
+    ...{ late, step: table.step - beyondPace, overlap: played?.withOverlap ?? null },
     links: slowGroups.map(({ group, ...slow }) => {
       const ranks = ranksOf(matched, group);
       const named = [...new Set(ranks.map((r) => places.get(r)?.host ?? null))].filter((h) => h !== null);
@@ -38,9 +40,17 @@ export function criticalView(comparison: Comparison | null, views: readonly Rank
     const recorded = view.facts.time[c];
     return recorded > 0 ? critical.time[c] * (view.time[c] / recorded) : critical.time[c];
   });
-  const sum = Object.values(corrected).reduce((a, b) => a + b, 0);
-  return sum > 0 ? { ...view, time: totals((c) => (corrected[c] * view.step) / sum) } : null;
+  return sumOf(corrected) > 0 ? { ...view, time: ofStep(view, corrected) } : null;
 }
+
+/** Classes of recorded steps as parts of a step. */
+function ofStep({ step, facts }: RankView, time: TimeByClass): TimeByClass {
+  const scaled = (to: number) => totals((c) => (time[c] * to) / sumOf(time));
+  // In a log the steps that were not recorded may take longer or shorter, by something that happens now and then.
+  return facts.phases ? atPace(scaled(mean([...facts.steps.periods])), step) : scaled(step);
+}
+
+const sumOf = (time: TimeByClass) => Object.values(time).reduce((a, b) => a + b, 0);
 
 /** Exposed communication of a rank divided into waiting and transfer. */
 export function withWaiting(view: RankView, comparison: Comparison | null): RankView {
@@ -66,10 +76,8 @@ function timeFromLog(view: RankView, comparison: Comparison | null): RankView | 
   const { table } = comparison ?? {};
   const place = table?.ranks.indexOf(view.rank) ?? -1;
   if (!table || place < 0) return null;
-  const steps = table.time[place]!;
-  const sum = steps.reduce((ns, t) => ns + Object.values(t).reduce((a, b) => a + b, 0), 0);
-  if (!(sum > 0)) return null;
-  return { ...view, time: totals((c) => (steps.reduce((ns, t) => ns + t[c], 0) * view.step) / sum) };
+  const time = totals((c) => table.time[place]!.reduce((ns, t) => ns + t[c], 0));
+  return sumOf(time) > 0 ? { ...view, time: ofStep(view, time) } : null;
 }
 
 const ms = (ns: number) => Math.round(ns / 1e3) / 1e3;

@@ -88,7 +88,10 @@ export function buildReport(run: RunInputs, options: Pick<DiagnoseOptions, 'rank
   const divided = views.map((view) => withWaiting(view, comparison));
   const critical = criticalView(comparison, views);
   const judged = (critical ? [critical] : divided).map((view) => ({ view, verdict: judge(view) }));
-  const decision = withStragglers(decide(judged, healthOf(run, members, places, []).grade), comparison);
+  const decision = withStragglers(
+    decide(judged, healthOf(run, members, views, places, []).grade),
+    comparison,
+  );
   const facts: RunFacts = {
     ranks: divided,
     verdict: { bottleneck: decision.bottleneck, confidence: decision.confidence },
@@ -124,7 +127,7 @@ export function buildReport(run: RunInputs, options: Pick<DiagnoseOptions, 'rank
       ...run.beside.map((m) => inputOf(m, besideRank(m))),
     ],
     ignored: [...run.ignored],
-    health: healthOf(run, members, places, [...meshProblems(comparison, places), ...rules.problems]),
+    health: healthOf(run, members, views, places, [...meshProblems(comparison, places), ...rules.problems]),
     tool: toolInfo(),
   };
   // A table of operations alone: there are no traces to judge, but a job to play again.
@@ -220,10 +223,14 @@ function inputOf(member: TaskMember, rank: number | null): Report['inputs'][numb
 function healthOf(
   run: RunInputs,
   members: readonly RankedMember[],
+  views: readonly RankView[],
   places: RunPlaces,
   others: RunInputs['problems'],
 ): Report['health'] {
-  const perRank = members.map(({ member, rank }) => ({ rank, problems: member.checks }));
+  const perRank = [
+    ...members.map(({ member, rank }) => ({ rank, problems: member.checks })),
+    ...views.map(({ rank, notes }) => ({ rank, problems: notes })),
+  ];
   const windows = members.flatMap(({ member, rank }) => {
     const summary = member.traceSummary;
     if (!summary) return [];

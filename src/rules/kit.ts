@@ -67,6 +67,9 @@ export function at(base: Evidence, ts: number, dur: number, step: number | null 
   return { ...base, ts_ns: Math.round(ts), dur_ns: Math.round(dur), step };
 }
 
+/** `1 step`, `2 steps`. */
+export const count = (n: number, what: string) => `${n} ${what}${n === 1 ? '' : 's'}`;
+
 export const ms = (ns: number): string => {
   const value = ns / MS;
   return `${value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2)} ms`;

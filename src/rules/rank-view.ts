@@ -1,3 +1,4 @@
+import type { CheckResult } from '../analyses/health/finding.js';
 import { findDevice } from '../analyses/kernels/device-rates.js';
 import type { RankFacts } from '../analyses/rank-facts.js';
 import { type Baseline, baselineOf, recordingOf } from '../analyses/replay/recording-cost.js';
@@ -11,6 +12,7 @@ const LEAST_LEFT = 0.4;
 export interface Unprofiled {
   readonly step: number;
   readonly time: TimeByClass;
+  readonly notes: readonly CheckResult[];
 }
 
 /** A rank's facts with its step as it is without the profiler: measured where an events log has it, else estimated. */
@@ -20,6 +22,7 @@ export function viewRank(rank: number, facts: RankFacts, unprofiled: Unprofiled 
   const step = unprofiled?.step ?? correctedStep(facts, baseline);
   return {
     ...{ rank, facts, baseline, step, measuredUnprofiled: unprofiled !== null },
+    notes: unprofiled?.notes ?? [],
     rates: facts.device ? findDevice(facts.device.name, facts.device.totalMemory) : null,
     time: correctTime(facts, baseline, step, unprofiled?.time ?? null),
     copies: correctCopies(facts, baseline),

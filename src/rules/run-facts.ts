@@ -1,3 +1,4 @@
+import type { CheckResult } from '../analyses/health/finding.js';
 import type { DeviceRates } from '../analyses/kernels/device-rates.js';
 import type { RankFacts } from '../analyses/rank-facts.js';
 import type { LateRanks } from '../analyses/ranks/late-ranks.js';
@@ -51,4 +52,6 @@ export interface RankView {
   readonly copies: { readonly toDevice: number; readonly toHost: number };
   /** Measured without the profiler (events log), not estimated. */
   readonly measuredUnprofiled: boolean;
+  /** What the log that measured it could not tell. */
+  readonly notes: readonly CheckResult[];
 }

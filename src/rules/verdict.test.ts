@@ -20,6 +20,9 @@ const communication = (percent: number) => `
   host 1  ProfilerStep#1 0-100000 | cudaLaunchKernel 0-10 #1 | cudaLaunchKernel 20-30 #2 | cudaDeviceSynchronize 40-99995
   gpu 7   nvjet_tst_256 15-${100000 - percent * 1000} #1
   gpu 20  ncclDevKernel_AllReduce_Sum_f32_RING_LL ${100000 - percent * 1000}-99990 #2`;
+/** Input, then Python, then the GPU computes. */
+const inputAndPython = (data: number, host: number) =>
+  after('', data + host).replace('0-100000', `0-100000 | ${NEXT} 0-${data * 1000}`);
 /** Copies count as what they are for: batches to the device, values to the host. */
 const copy = (name: string, percent: number) =>
   communication(percent).replace('gpu 20  ncclDevKernel_AllReduce_Sum_f32_RING_LL', `gpu 7   Memcpy ${name}`);
@@ -78,7 +81,14 @@ describe('confidence', () => {
   it('is high when one class leads by far, lower when two are close', () => {
     expect(judged(input(95))).toMatchObject({ doubts: [] });
     expect(judged(input(95)).confidence).toBeGreaterThan(0.9);
-    expect(judged(input(50)).confidence).toBeLessThan(0.65);
+    expect(judged(inputAndPython(45, 40)).confidence).toBeLessThan(0.65);
+  });
+
+  it('grows with a wait, however much is computed beside it', () => {
+    const grown = [25, 33, 45, 50, 60, 80].map((percent) => judged(input(percent)).confidence);
+    expect(grown).toEqual(grown.toSorted((a, b) => a - b));
+    expect(grown[0]).toBeLessThan(0.65);
+    expect(judged(input(50)).confidence).toBeGreaterThan(0.8);
   });
 
   it.each([
@@ -94,9 +104,9 @@ describe('confidence', () => {
     const verdict = judge(drawView(drawing));
     expect(verdict.doubts.join('; ')).toMatch(doubt);
     const { shares, bottleneck } = verdict;
-    const ranked = Object.entries(shares).filter(([c]) => c !== 'other' && c !== bottleneck);
-    const lead = shares[bottleneck as 'gpu'] - Math.max(...ranked.map(([, share]) => share));
-    expect(verdict.confidence).toBeLessThan(0.55 + Math.min(0.42, Math.abs(lead) * 0.7));
+    const others = (['data', 'comms', 'host'] as const).filter((c) => c !== bottleneck).map((c) => shares[c]);
+    const lead = shares[bottleneck as 'gpu'] - Math.max(0.1, shares.gpu / 4, ...others);
+    expect(verdict.confidence).toBeLessThan(0.6 + Math.min(0.37, lead * 0.7));
     expect(plain.doubts).toEqual([]);
   });
 });

@@ -57,7 +57,17 @@ function nameOf(shares: Shares): Class {
   if (shares.gpu >= BUSY) return 'gpu';
   const others = (['data', 'comms', 'host'] as const).toSorted((a, b) => shares[b] - shares[a]);
   const best = others[0]!;
-  return shares[best] >= Math.max(WORTH_NAMING, BESIDE_GPU * shares.gpu) ? best : 'gpu';
+  return shares[best] >= leastBeside(shares.gpu) ? best : 'gpu';
+}
+
+/** What a class must take of the step to be named beside a device that computes for this share of it. */
+const leastBeside = (gpu: number) => Math.max(WORTH_NAMING, BESIDE_GPU * gpu);
+
+/** From how far shares are from those at which another class would be named; computing beside a wait is no rival of it. */
+function certaintyOf(shares: Shares, named: Class): number {
+  const rivals = (['data', 'comms', 'host'] as const).filter((c) => c !== named).map((c) => shares[c]);
+  if (named === 'gpu') return 0.55 + Math.min(0.42, Math.abs(shares.gpu - Math.max(...rivals)) * 0.7);
+  return 0.6 + Math.min(0.37, (shares[named] - Math.max(...rivals, leastBeside(shares.gpu))) * 0.7);
 }
 
 /** One rank's verdict, and how far it can be trusted. */
@@ -68,7 +78,7 @@ export function judge(view: RankView): RankVerdict {
   const ranked = (['gpu', 'data', 'comms', 'host'] as const).toSorted((a, b) => shares[b] - shares[a]);
   const runnerUp = ranked.find((c) => c !== named)!;
   const doubts: string[] = [];
-  let confidence = 0.55 + Math.min(0.42, Math.abs(shares[named] - shares[runnerUp]) * 0.7);
+  let confidence = certaintyOf(shares, named);
   const doubt = (by: number, text: string) => {
     confidence -= by;
     doubts.push(text);

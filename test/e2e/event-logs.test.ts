@@ -48,6 +48,31 @@ describe('GPU jobs', () => {
     }
   });
 
+  describe('what happens every ten steps, where one step in ten is recorded', () => {
+    // Steps 9, 19, … take much longer, as where rank 5 writes a checkpoint.
+    const fault = { kind: 'host', ranks: [5], size: 4, pattern: 'periodic', period: 10 } as const;
+    const recorded = (from: number) => simulated({ seed: 4, steps: 100, fault }, { every: () => 10, from });
+    const pace = (stepsMs: readonly number[]) => stepsMs.reduce((a, b) => a + b, 0) / stepsMs.length;
+
+    it('counts once in ten steps when it is in all recorded ones', async () => {
+      const { truth, report } = await recorded(9);
+      expect(report.health.problems[0]).toMatchObject({ code: 'recorded-slower', severity: 'warning' });
+      expect(report.step.ms! / pace(truth.stepsMs)).toBeCloseTo(1, 1);
+      expect(report.ranks[5]!.step_ms).toBeCloseTo(report.step.ms!, 0);
+      expect(report.stragglers).toMatchObject([{ ranks: [5], pattern: 'periodic', cause: 'host' }]);
+      expect(report.stragglers[0]!.cost_ms / truth.costMs).toBeGreaterThan(0.7);
+      expect(report.stragglers[0]!.cost_ms / truth.costMs).toBeLessThan(1.3);
+    });
+
+    it('is told, though without a name, when it is in none', async () => {
+      const { truth, report } = await recorded(5);
+      expect(report.health.problems[0]).toMatchObject({ code: 'others-slower', severity: 'warning' });
+      expect(report.health.problems[0]!.consequence).toMatch(/record_every_n_steps=7/);
+      expect(report.step.ms! / pace(truth.stepsMs)).toBeCloseTo(1, 1);
+      expect(report.stragglers).toEqual([]);
+    });
+  });
+
   it.each(['ddp', 'fsdp', 'mesh2d', 'pipeline'] as const)(
     'nobody is late in a healthy run: %s',
     async (parallelism) => {

@@ -32,7 +32,7 @@ export function drawView(
   return viewRank(
     rank,
     facts,
-    unprofiledMs === undefined ? null : { step: unprofiledMs * 1e6, time: facts.time },
+    unprofiledMs === undefined ? null : { step: unprofiledMs * 1e6, time: facts.time, notes: [] },
   );
 }
 
@@ -57,7 +57,7 @@ export function silence(rule: Rule, view: RankView, verdict?: RunFacts['verdict'
 /** Code fits a terminal of 80 columns with an indent. */
 export const CODE_COLUMNS = 75;
 
-interface Expected {
+export interface Expected {
   readonly id: string;
   readonly addresses: Bottleneck | null;
   /** Of the first piece of evidence; null: it has no figure. */

@@ -41,7 +41,8 @@ export function inTurn(...parts: readonly (readonly [drawing: string, length: nu
 /** More than a part uses. */
 const IDS_A_PART = 10_000;
 const TRACK = /^(host|gpu) (\d+)\s+(.*)$/;
-const SPAN = /^(.*?) (-?[\d.]+)-(-?[\d.]+)(?: #(\d+))?(?: x(\d+)@([\d.]+))?((?: (?:bytes|elements)=\S+)*)$/;
+const SPAN =
+  /^(.*?) (-?[\d.]+)-(-?[\d.]+)(?: #(\d+))?(?: x(\d+)@([\d.]+))?((?: (?:bytes|elements|dtype)=\S+)*)$/;
 
 const linesOf = (drawing: string) =>
   drawing
@@ -88,11 +89,15 @@ function drawSpans(kind: 'host' | 'gpu', track: number, span: string): object[] 
   }));
 }
 
-const ARG_NAMES: Readonly<Record<string, string>> = { bytes: 'bytes', elements: 'In msg nelems' };
+const ARG_NAMES: Readonly<Record<string, string>> = {
+  ...{ bytes: 'bytes', elements: 'In msg nelems', dtype: 'dtype' },
+};
 
 function drawArgs(text: string): Record<string, unknown> {
   const pairs = [...text.matchAll(/ (\w+)=(\S+)/g)];
-  return Object.fromEntries(pairs.map(([, key, value]) => [ARG_NAMES[key!]!, Number(value)]));
+  return Object.fromEntries(
+    pairs.map(([, key, value]) => [ARG_NAMES[key!]!, /^\d/.test(value!) ? Number(value) : value]),
+  );
 }
 
 function match(pattern: RegExp, text: string, what: string): readonly (string | undefined)[] {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { LAUNCH_NOTE } from './notes.js';
-import { analyse, analyseOne, HEADER, ms, msByClass, stepLines, steps } from './testing.js';
+import { analyse, analyseOne, HEADER, ms, msByClass, noted, stepLines, steps } from './testing.js';
 
 describe('files of lmms-engine: four fields', () => {
   const facts = analyseOne(
@@ -23,11 +23,11 @@ describe('files of lmms-engine: four fields', () => {
   it('says that input was not timed and that launches look like computing', () => {
     expect(facts.stepIsWhole).toBe(false);
     expect(facts.dataWaitPerStep).toEqual([]);
-    expect(facts.notes).toContain(LAUNCH_NOTE);
-    expect(facts.notes).toContain(
-      'data_wait was not recorded: waiting for input would be not in the step at all',
+    expect(noted(facts)).toContain(LAUNCH_NOTE);
+    expect(noted(facts)).toContain(
+      'data_wait was not recorded → waiting for input would be not in the step at all',
     );
-    expect(facts.notes.join()).toMatch(/only the whole step was timed/);
+    expect(noted(facts)).toMatch(/only the whole step was timed/);
   });
 
   it('sums the records of a step: accumulated gradients keep global_step', () => {
@@ -63,7 +63,7 @@ describe('training_step without start times', () => {
     );
     expect(ms(facts.step)).toBe(71);
     expect(msByClass(facts)).toEqual({ compute: 32, copy: 1, idle_data: 30, idle_other: 8 });
-    expect(facts.notes.join()).toMatch(/does not hold the waits/);
+    expect(noted(facts)).toMatch(/does not hold the waits/);
   });
 
   it('is one part of the step when long waits do not make it longer', () => {
@@ -92,13 +92,13 @@ describe('training_step without start times', () => {
     ]);
     const facts = analyseOne(HEADER, hidden);
     expect(facts.time.idle_data).toBeLessThan(1e6);
-    expect(facts.notes.join()).toMatch(/steps grow with \d % of it/);
+    expect(noted(facts)).toMatch(/steps grow with \d % of it/);
     const steady = analyseOne(
       HEADER,
       steps(0, 19, () => ['data_wait 20 host', 'training_step 40 gpu']),
     );
     expect(msByClass(steady)).toEqual({ compute: 20, idle_data: 20 });
-    expect(steady.notes.join()).toMatch(/may be hidden behind the device/);
+    expect(noted(steady)).toMatch(/may be hidden behind the device/);
   });
 
   it('sums micro-steps and counts nested phases once', () => {
@@ -171,7 +171,7 @@ describe('start times', () => {
       idle_host: 4,
       idle_other: 3,
     });
-    expect(facts.notes).toContain('what these phases do is not known: log');
+    expect(noted(facts)).toContain('phases of the job’s own: log → what they do is not known');
   });
 
   it('hide a host wait behind the device', () => {
@@ -187,13 +187,17 @@ describe('start times', () => {
   });
 
   it('are not compared across steps that were not recorded', () => {
-    const facts = analyseOne(
-      HEADER,
-      steps(0, 90, (n) => [`data_wait 1 +${n * 50} gpu`, `training_step 40 +${n * 50} gpu`], 10),
-    );
+    const lines = steps(0, 90, (n) => [`data_wait 1 +${n * 50} gpu`, `training_step 40 +${n * 50} gpu`], 10);
+    const facts = analyseOne(HEADER, lines);
     expect(facts).toMatchObject({ stepSource: 'training_step', steps: 10, stepIsWhole: false });
     expect(ms(facts.step)).toBe(40);
-    expect(facts.notes.join()).toMatch(/50.0 ms a step pass, the phases explain 40.0 ms/);
+    expect(noted(facts)).toMatch(
+      /50.0 ms a step pass, recorded ones take 40.0 ms → .*record_every_n_steps=7/,
+    );
+    const parts = steps(0, 90, (n) => [`forward 10 +${n * 50} gpu`, `backward 30 +${n * 50 + 10} gpu`], 10);
+    expect(noted(analyseOne(HEADER, parts))).toMatch(/50.0 ms a step pass, the phases explain 40.0 ms/);
+    const even = steps(0, 90, (n) => [`data_wait 1 +${n * 40} gpu`, `training_step 40 +${n * 40} gpu`], 10);
+    expect(noted(analyseOne(HEADER, even))).not.toMatch(/a step pass/);
   });
 
   it('are not compared between a run and its resumption', () => {
@@ -225,7 +229,7 @@ describe('without training_step', () => {
       steps(0, 4, () => ['a 10 gpu', 'b 5 host']),
     );
     expect(msByClass(facts)).toEqual({ idle_host: 5, idle_other: 10 });
-    expect(facts.notes).toContain('no phase of the model was recorded: computing cannot be told');
+    expect(noted(facts)).toContain('no phase of the model was recorded → computing cannot be told');
   });
 });
 
@@ -236,7 +240,7 @@ describe('a job without GPU', () => {
       steps(0, 9, () => ['data_wait 9 host', 'forward 10 host', 'backward 15 host', 'training_step 40 host']),
     );
     expect(msByClass(facts)).toEqual({ compute: 25, idle_data: 9, idle_host: 6 });
-    expect(facts.notes.join()).toMatch(/right on a job without GPU only/);
+    expect(noted(facts)).toMatch(/right on a job without GPU only/);
   });
 
   it('does not read a host-timed step beside device phases as host-bound', () => {
@@ -245,7 +249,7 @@ describe('a job without GPU', () => {
       steps(0, 9, () => ['host_to_device 4 gpu', 'training_step 40 host']),
     );
     expect(msByClass(facts)).toEqual({ compute: 36, copy: 4 });
-    expect(facts.notes.join()).toMatch(/what the device did cannot be told/);
+    expect(noted(facts)).toMatch(/what the device did cannot be told/);
   });
 });
 
@@ -287,7 +291,7 @@ describe('a whole iteration every tenth step, as whyslow_capture writes it', () 
     const facts = analyseOne(HEADER, lines);
     expect(msByClass(facts)).toEqual({ compute: 38, idle_data: 2 });
     expect(facts.knowledge.hostPaced).toBe(0);
-    expect(facts.notes).not.toContain(LAUNCH_NOTE);
+    expect(noted(facts)).not.toContain(LAUNCH_NOTE);
   });
 
   it('is the host’s where the device has caught up at the end of its phases', () => {
@@ -302,9 +306,7 @@ describe('a whole iteration every tenth step, as whyslow_capture writes it', () 
     );
     const facts = analyseOne(HEADER, lines);
     expect(facts.time.idle_host / facts.step).toBeGreaterThan(0.99);
-    expect(facts.notes.join()).toMatch(
-      /nothing queued in 100 % of the step: it was idle for an unknown part/,
-    );
+    expect(noted(facts)).toMatch(/nothing queued in 100 % of the step → it was idle for an unknown part/);
   });
 
   it('is the device’s where it is behind, in phases and between them', () => {
@@ -331,7 +333,7 @@ describe('which steps count', () => {
     expect(ms(facts.step)).toBeCloseTo(40 + 160 / 18, 3);
     expect(ms(facts.medianStep)).toBe(40);
     expect(facts.spread).toBe(0);
-    expect(facts.notes).toContain('left out the first 2 steps: warm-up');
+    expect(noted(facts)).toContain('the first 2 steps took far longer → left out as warm-up');
   });
 
   it('does not take a step far longer than others for computing', () => {
@@ -340,7 +342,7 @@ describe('which steps count', () => {
       steps(0, 9, (n) => [`training_step ${n % 5 === 4 ? 540 : 40}`]),
     );
     expect(msByClass(facts)).toEqual({ compute: 40, idle_other: 100 });
-    expect(facts.notes.join()).toMatch(/2 of 10 steps took over three times as long without a recorded wait/);
+    expect(noted(facts)).toMatch(/2 of 10 steps took over three times as long without a recorded wait/);
   });
 
   it('keeps a first step that is a burst like later ones', () => {
@@ -361,7 +363,7 @@ describe('which steps count', () => {
       bad,
     );
     expect(facts).toMatchObject({ steps: 5, last: 4, step: 40e6 });
-    expect(facts.notes).toContain('2 records without a usable duration were left out');
+    expect(noted(facts)).toContain('2 × records without a usable duration → they were left out');
   });
 
   it('has nothing to say without a usable step', () => {

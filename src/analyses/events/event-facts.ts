@@ -1,5 +1,6 @@
 import { mean, median } from '../../base/statistics.js';
 import type { EventLog, EventLogRun } from '../../model/event-log.js';
+import type { CheckResult } from '../health/finding.js';
 import type { RankTimeline } from '../paths/timeline.js';
 import { type TimeByClass, totals } from '../timeline/accounting.js';
 import { meanAmounts, total } from './amounts.js';
@@ -8,6 +9,7 @@ import { divideBySpans } from './divide-spans.js';
 import { exposedShare } from './layout.js';
 import { notesOf } from './notes.js';
 import { computingOf, findOutliers, moveOutliers } from './outliers.js';
+import { atPace, biasOf } from './pace.js';
 import type { PhaseClock } from './phases.js';
 import { type EventStepSource, findPeriods, type StepPeriods } from './step-periods.js';
 import { type RankRecords, recordsByRank, sumOf } from './step-records.js';
@@ -21,7 +23,7 @@ export interface EventFacts {
   readonly steps: number;
   readonly first: number;
   readonly last: number;
-  /** Mean: what a step costs in the long run. Input that comes in bursts hides from the median. */
+  /** Mean: what a step costs in the long run, also those that were not recorded. Bursts of input hide from the median. */
   readonly step: number;
   readonly medianStep: number;
   /** Typical deviation from the median (1.4826 · MAD), as a share of it. */
@@ -44,7 +46,7 @@ export interface EventFacts {
   /** Recorded wait for input, each step that counts; empty when it was not recorded. Hidden or not. */
   readonly dataWaitPerStep: readonly number[];
   /** What could not be told, and what was assumed. */
-  readonly notes: readonly string[];
+  readonly notes: readonly CheckResult[];
 }
 
 /** How much phases can tell. */
@@ -70,8 +72,6 @@ export interface PhaseFacts {
 
 /** 1.4826 · MAD estimates a standard deviation. */
 const MAD_TO_DEVIATION = 1.4826;
-/** What passes between recorded steps may exceed the step by so much before something must lie outside it. */
-const SAME_PERIOD = 1.1;
 
 /** One for each run and rank that has a step, in the order of the file: of a rank the newest run comes last. */
 export function analyseEventLog(log: EventLog): EventFacts[] {
@@ -84,8 +84,8 @@ export function analyseEventLog(log: EventLog): EventFacts[] {
 }
 
 function factsOf(run: EventLogRun, records: RankRecords, periods: StepPeriods): EventFacts {
-  const { source, steps, ns, layout } = periods;
-  const step = mean(ns);
+  const { source, steps, ns, layout, gaps } = periods;
+  const recorded = mean(ns);
   const medianStep = median(ns);
   const amounts = meanAmounts(periods.amounts);
   const waits = periods.amounts.map((a) => total(a, ['data']));
@@ -103,14 +103,19 @@ function factsOf(run: EventLogRun, records: RankRecords, periods: StepPeriods): 
     placed?.perStep ?? ns.map((period, i) => divideByAmounts(period, periods.amounts[i]!, options));
   const divided = placed
     ? totals((c) => mean(timePerStep.map((t) => t[c])))
-    : divideByAmounts(step, amounts, options);
+    : divideByAmounts(recorded, amounts, options);
   const outliers = findOutliers(
     placed ? placed.perStep.map((t) => t.compute) : computingOf(periods.amounts, layout),
   );
-  const time = moveOutliers(divided, outliers);
+  // Recorded whole steps can be compared with all of them; of anything less it is not known what lies outside it.
+  const isIteration = source === 'training_step' && layout === 'whole';
+  const bias = biasOf(recorded, gaps);
+  const step = !bias || !isIteration ? recorded : bias === 'recorded-slower' ? gaps.mean : gaps.median;
+  const usual = moveOutliers(divided, outliers);
+  const time = step === recorded ? usual : atPace(usual, step);
   const hostPaced = placed?.hostPaced ?? null;
-  const missed = periods.acrossGaps > SAME_PERIOD * step;
-  const stepIsWhole = source === 'start-times' || (!missed && (hasData || periods.acrossGaps > 0));
+  const missed = bias === 'others-slower' && !isIteration;
+  const stepIsWhole = source === 'start-times' || (!missed && (hasData || gaps.median > 0));
   return {
     ...{ rank: records.rank, run: run.id, steps: steps.length, step, medianStep, stepIsWhole },
     ...{ time, timePerStep },
@@ -127,10 +132,11 @@ function factsOf(run: EventLogRun, records: RankRecords, periods: StepPeriods): 
       records,
       periods,
       amounts,
-      step,
+      recorded,
       exposed,
       stepIsWhole,
-      missed,
+      bias,
+      isIteration,
       time,
       outliers,
       hostPaced,

@@ -1,6 +1,7 @@
 import { median } from '../../base/statistics.js';
 import { type Amounts, amountsOf, total } from './amounts.js';
 import { findLayout, type Layout } from './layout.js';
+import type { GapPeriods } from './pace.js';
 import { type PhaseRole, WAIT_ROLES } from './phases.js';
 import type { RankRecords, RecordedStep } from './step-records.js';
 import { anchorStarts } from './step-starts.js';
@@ -18,8 +19,8 @@ export interface StepPeriods {
   /** Start of each step; null unless periods come from start times, or from a whole iteration whose start is known. */
   readonly starts: readonly number[] | null;
   readonly warmUp: number;
-  /** ns a step from one recorded step to the next over those that were not recorded; NaN: no such gap. */
-  readonly acrossGaps: number;
+  /** From one recorded step to the next over those that were not recorded, warm-up left out. */
+  readonly gaps: GapPeriods;
 }
 
 /** Below a nanosecond it is no step. */
@@ -44,24 +45,24 @@ export function findPeriods(records: RankRecords): StepPeriods | null {
   const withWhole = candidates.filter((c) => total(c.amounts, ['whole']) >= MIN_STEP);
   const anchors = anchorStarts(records);
   const pairs = consecutive(candidates, anchors);
-  const acrossGaps = periodAcrossGaps(records, anchors);
+  const gapsFrom = (first: RecordedStep | undefined) => gapPeriods(records, anchors, first);
   if (pairs.length >= ENOUGH_PAIRS || (pairs.length > 0 && pairs.length >= withWhole.length - 1)) {
-    return finish('start-times', records, pairs, acrossGaps);
+    return finish('start-times', records, pairs, gapsFrom);
   }
   if (withWhole.length * 2 >= candidates.length) {
     // Long either way: which of the two is the step is decided without the warm-up.
     const ns = (a: Amounts) => total(a, ['whole', ...WAIT_ROLES]);
     const steps = withWhole.map((c) => ({ ...c, ns: ns(c.amounts), start: Number.NaN }));
-    return finish('training_step', records, steps, acrossGaps);
+    return finish('training_step', records, steps, gapsFrom);
   }
-  return finish('sum-of-phases', records, summed(records, candidates), acrossGaps);
+  return finish('sum-of-phases', records, summed(records, candidates), gapsFrom);
 }
 
 function finish(
   source: EventStepSource,
   records: RankRecords,
   candidates: readonly Candidate[],
-  acrossGaps: number,
+  gapsFrom: (first: RecordedStep | undefined) => GapPeriods,
 ): StepPeriods | null {
   if (candidates.length === 0) return null;
   const waits = candidates.map((c) => total(c.amounts, ['data']));
@@ -75,7 +76,7 @@ function finish(
   const layout = findLayout(records, steps, amounts);
   const isWhole = source === 'training_step' && layout === 'whole';
   return {
-    ...{ source, layout, steps, amounts, warmUp, acrossGaps },
+    ...{ source, layout, steps, amounts, warmUp, gaps: gapsFrom(steps[0]) },
     ns: kept.map((c) => (isWhole ? total(c.amounts, ['whole']) : c.ns)),
     starts:
       source === 'start-times' ? kept.map((c) => c.start) : isWhole ? wholeStarts(records, steps) : null,
@@ -101,14 +102,22 @@ function consecutive(all: readonly Timed[], starts: readonly number[]): Candidat
   });
 }
 
-/** Without its parts, and with evaluation and checkpoints in it: a check on the step, not the step. */
-function periodAcrossGaps({ steps }: RankRecords, starts: readonly number[]): number {
-  const periods = steps.flatMap((step, i) => {
+/** Without its parts, and with evaluation and checkpoints in it: a check on the step. */
+function gapPeriods(
+  { steps }: RankRecords,
+  starts: readonly number[],
+  first: RecordedStep | undefined,
+): GapPeriods {
+  const from = first ? steps.indexOf(first) : 0;
+  const gaps = steps.flatMap((step, i) => {
     const next = steps[i + 1];
-    if (!next || next.number === step.number + 1 || next.generation !== step.generation) return [];
-    return [(starts[i + 1]! - starts[i]!) / (next.number - step.number)];
+    if (i < from || !next || next.number === step.number + 1 || next.generation !== step.generation)
+      return [];
+    const gap = { ns: starts[i + 1]! - starts[i]!, steps: next.number - step.number };
+    return gap.ns >= MIN_STEP * gap.steps ? [gap] : [];
   });
-  return median(periods.filter((p) => p >= MIN_STEP));
+  const sum = (of: 'ns' | 'steps') => gaps.reduce((n, gap) => n + gap[of], 0);
+  return { mean: sum('ns') / sum('steps'), median: median(gaps.map((gap) => gap.ns / gap.steps)) };
 }
 
 /** Phases one after the other. Collectives and the user's own lie in the model's phases where there are any. */

@@ -57,6 +57,10 @@ export function analyseOne(...lines: readonly (string | readonly string[])[]): E
   return all[0]!;
 }
 
+/** What could not be told, one line each. */
+export const noted = (facts: EventFacts) =>
+  facts.notes.map((n) => `${n.count > 1 ? `${n.count} × ` : ''}${n.message} → ${n.consequence}`).join('\n');
+
 /** Classes that are not zero, in ms. */
 export function msByClass({ time }: EventFacts): Record<string, number> {
   const shown = TIME_CLASSES.map((c) => [c, Math.round(time[c] / 1e3) / 1e3] as const);

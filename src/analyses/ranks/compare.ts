@@ -1,3 +1,4 @@
+import { mean } from '../../base/statistics.js';
 import { type Bandwidth, measureBandwidth } from '../collectives/bandwidth.js';
 import { alignClocks, type Clocks } from '../collectives/clocks.js';
 import { type MatchedCollectives, type MatchInput, matchCollectives } from '../collectives/match.js';
@@ -30,6 +31,8 @@ export interface Comparison {
   readonly path: CriticalPath | null;
   /** The steps, to be played with something changed. Null: playing them unchanged does not reproduce them. */
   readonly played: PlayedRun | null;
+  /** ns by which the steps that were recorded are longer than all of them are on average: a delay costs so much less. */
+  readonly beyondPace: number;
   /** Of exposed communication, the part that is waiting for others; by rank number. */
   readonly waitShare: ReadonlyMap<number, number>;
 }
@@ -57,9 +60,11 @@ export function compareRanks(all: readonly ComparedRank[]): Comparison | null {
   const { path = null, played = null } = followed ?? {};
   const steps = table?.steps.length ?? 1;
   const step = table?.step ?? 0;
+  const beyondPace = table ? beyondPaceOf(table, ranks) : 0;
+  const late = table ? withCosts(findLateRanks(table), played, steps) : [];
   return {
     ...{ matched, clocks, waits, bandwidth, table },
-    late: table ? withCosts(findLateRanks(table), played, steps) : [],
+    ...{ beyondPace, late: table ? late.flatMap((l) => inAllSteps(l, beyondPace, table)) : [] },
     lateness: table ? latenessOf(table) : [],
     slowGroups: findSlowLinks(matched, bandwidth, step, steps),
     ...{ path, played },
@@ -96,4 +101,21 @@ function withCosts(late: readonly LateRanks[], played: PlayedRun | null, steps: 
   return late
     .map((l) => (l.ranks.length > 0 ? { ...l, cost: played.without(l.ranks) } : l))
     .filter((l) => l.cost >= (COSTS_SOMETHING * played.measured * l.steps.length) / steps);
+}
+
+/** Logs know from when steps began how long those took that they did not record. */
+function beyondPaceOf(table: RankTable, ranks: readonly ComparedRank[]): number {
+  if (!table.fromLogs) return 0;
+  const recorded = mean(table.places.map((p) => mean([...ranks[p]!.facts.steps.periods])));
+  const pace = mean(table.places.map((p) => ranks[p]!.facts.steps.profiled));
+  return Math.max(0, recorded - pace);
+}
+
+/** Late whenever a step is recorded, and not in the others: it comes back, but not in every step. */
+function inAllSteps(late: LateRanks, beyondPace: number, table: RankTable): LateRanks[] {
+  if (beyondPace === 0) return [late];
+  const step = table.step - beyondPace;
+  const cost = late.cost - beyondPace;
+  if (cost < COSTS_SOMETHING * step) return [];
+  return [{ ...late, cost, pattern: late.pattern === 'persistent' ? 'periodic' : late.pattern }];
 }

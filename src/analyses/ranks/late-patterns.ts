@@ -117,10 +117,14 @@ function lateIn(table: RankTable, { lateness, inSteps }: Differences, r: number)
   });
 }
 
-/** No other rank is ever half as late: otherwise it is an imbalance that moves about. */
+/** Nobody else is ever so late, as a part of what it is: otherwise it is an imbalance that moves about. */
+const ALONE = 0.5;
+/** What happened once must stand out more: on a busy machine some rank is the latest of all in some step. */
+const ALONE_ONCE = 0.25;
+
 function standsAlone(lateness: readonly Float64Array[], r: number, late: readonly number[]): boolean {
-  const own = median(late.map((s) => lateness[r]![s]!));
-  return lateness.every((l, q) => q === r || largest(l) < own / 2);
+  const most = median(late.map((s) => lateness[r]![s]!)) * (late.length > 1 ? ALONE : ALONE_ONCE);
+  return lateness.every((l, q) => q === r || largest(l) < most);
 }
 
 /** Equal distances between three or more late steps. */

@@ -60,6 +60,15 @@ describe('late ranks', () => {
     expect(findLateRanks({ ...twice, ...sampled })).toMatchObject([{ ranks: [2], pattern: 'spike' }]);
   });
 
+  it('are not told by one step where others come near it', () => {
+    const once = (other: number) =>
+      tableOf(8, (r, s) =>
+        s === 4 && r === 2 ? ['idle_host', 80] : s === 6 && r === 3 ? ['idle_host', other] : null,
+      );
+    expect(findLateRanks(once(30))).toEqual([]);
+    expect(findLateRanks(once(15))).toMatchObject([{ ranks: [2], pattern: 'spike' }]);
+  });
+
   it('are nobody when each step another one is late', () => {
     const found = findLateRanks(tableOf(8, (r, s) => (r === (s * 3) % 8 ? ['compute', 30] : null)));
     expect(found).toMatchObject([{ ranks: [], pattern: 'rotating', cause: 'gpu' }]);

@@ -1,14 +1,18 @@
-import { evidence, silent } from '../kit.js';
+import type { RankCollectives } from '../../analyses/collectives/rank-collectives.js';
+import { evidence, ms, percent, silent } from '../kit.js';
 import type { Rule } from '../rule.js';
 
 const COLLECTIVES = 2;
+/** A few numbers: losses, norms, counts. */
+const SCALAR_BYTES = 512;
 
 export const scalarCollectives: Rule = {
   info: {
     id: 'W2',
     title: 'Several collectives of single numbers every step',
     needs: 'ranks or trace',
-    looksFor: 'Communication kernels that move a few numbers (losses, norms, counts), several a step.',
+    looksFor:
+      'Collectives, on the device or the host, that move a few numbers (losses, norms, counts), several a step.',
     why: 'Each costs a launch and a round trip between all ranks, and when its result is read, a stop of the whole pipeline.',
     fix: {
       text: 'Put the values into one tensor, reduce it once, read it one step late.',
@@ -19,12 +23,16 @@ export const scalarCollectives: Rule = {
     risk: 'none',
     thresholds: [
       { name: 'scalar collectives', value: COLLECTIVES, unit: 'a step', source: 'one gather is enough' },
+      { name: 'scalar', value: SCALAR_BYTES, unit: 'bytes', source: '64 numbers of 8 bytes' },
     ],
   },
   check(view) {
-    const { collectives } = view.facts.detail ?? {};
-    if (!collectives || collectives.count === 0) return silent('no collectives on the device');
-    if (collectives.scalar < COLLECTIVES) return silent('collectives carry tensors, not single numbers');
+    const { collectives } = view.facts;
+    if (!collectives || collectives.length === 0) return silent('no collectives were recorded');
+    const small = smallOnes(collectives);
+    const [count, scalar] = [collectives.length, small.length].map((n) => n / collectives.steps.length);
+    if (!(scalar! >= COLLECTIVES)) return silent('collectives carry tensors, not single numbers');
+    const exposed = small.reduce((ns, i) => ns + collectives.exposed[i]!, 0) / collectives.steps.length;
     return {
       findings: [
         {
@@ -35,8 +43,8 @@ export const scalarCollectives: Rule = {
           evidence: [
             evidence(
               view,
-              `${collectives.scalar.toFixed(0)} of ${collectives.count.toFixed(0)} collectives a step carry at most 64 elements`,
-              Math.round(collectives.scalar),
+              `${scalar!.toFixed(0)} of ${count!.toFixed(0)} collectives a step carry at most ${SCALAR_BYTES} bytes: nothing hides ${ms(exposed)} a step of them (${percent(exposed / view.step)}), waiting for other ranks included`,
+              Math.round(scalar!),
               'collectives/step',
             ),
           ],
@@ -46,3 +54,8 @@ export const scalarCollectives: Rule = {
     };
   },
 };
+
+/** Places of those that move a few numbers. Of barriers, and where sizes are not recorded (NaN), nothing is known. */
+function smallOnes({ bytes, length }: RankCollectives): number[] {
+  return Array.from({ length }, (_, i) => i).filter((i) => bytes[i]! > 0 && bytes[i]! <= SCALAR_BYTES);
+}

@@ -3,6 +3,7 @@ import { removeCalls, takeFromLongest } from '../../analyses/replay/edits.js';
 import {
   at,
   copiesToHost,
+  count,
   evidence,
   inMs,
   ms,
@@ -71,8 +72,8 @@ function allocator(view: RankView): RankFinding[] {
   if (!detail) return [];
   const calls = detail.operators.filter((o) => ALLOCATES.test(o.name));
   const perStep = calls.reduce((ns, o) => ns + o.total, 0) / detail.steps;
-  const count = calls.reduce((n, o) => n + o.count, 0) / detail.steps;
-  if (count < 1 || perStep < SHARE * view.step) return [];
+  const perStepCalls = calls.reduce((n, o) => n + o.count, 0) / detail.steps;
+  if (perStepCalls < 1 || perStep < SHARE * view.step) return [];
   const price = priceOf(view, (plan) =>
     takeFromLongest(plan.nodes.hostWork, perStep * plan.steps.length, Number.POSITIVE_INFINITY),
   );
@@ -85,7 +86,7 @@ function allocator(view: RankView): RankFinding[] {
       evidence: [
         evidence(
           view,
-          `${calls.map((o) => o.name).join(', ')}: ${count.toFixed(0)} calls a step, ${ms(perStep)} (${percent(perStep / view.step)})`,
+          `${calls.map((o) => o.name).join(', ')}: ${perStepCalls.toFixed(0)} calls a step, ${ms(perStep)} (${percent(perStep / view.step)})`,
           inMs(perStep),
           'ms/step',
         ),
@@ -149,8 +150,6 @@ function silences(view: RankView): RankFinding[] {
     },
   ];
 }
-
-const count = (n: number, what: string) => `${n} ${what}${n === 1 ? '' : 's'}`;
 
 /** Bytes a step that go to the host tensor by tensor; 0 when it is a few pieces only. */
 function copiedToHost(view: RankView): number {

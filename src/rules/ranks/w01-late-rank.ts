@@ -1,6 +1,6 @@
 import type { Cause, LateRanks } from '../../analyses/ranks/late-ranks.js';
 import type { Bottleneck, Evidence, Finding } from '../finding.js';
-import { evidence, inMs, ms, silent } from '../kit.js';
+import { count, evidence, inMs, ms, silent } from '../kit.js';
 import type { Price, RankFinding, Rule } from '../rule.js';
 import type { RankView } from '../run-facts.js';
 import { slowGpuWords } from './slow-gpu-words.js';
@@ -56,7 +56,7 @@ function findingOf(view: RankView, late: LateRanks, step: number): RankFinding {
     evidence: [
       evidence(
         view,
-        `${describeRanks(late)}: ${ms(late.cost)} a step later than the next, in ${late.steps.length} steps; most of it is ${CAUSE_WORDS[late.cause]}`,
+        `${describeRanks(late)}: ${ms(late.cost)} a step later than the next, in ${count(late.steps.length, 'step')}; most of it is ${CAUSE_WORDS[late.cause]}`,
         inMs(late.cost),
         'ms/step',
       ),

@@ -16,6 +16,8 @@ export interface LogOptions {
   readonly layout?: 'capture' | 'host' | 'bare';
   /** Every so many steps; ranks may differ. */
   readonly every?: (rank: number) => number;
+  /** The first of them. */
+  readonly from?: number;
   /** Without records of collectives. */
   readonly withoutCollectives?: boolean;
 }
@@ -31,7 +33,7 @@ const BARE = new Map([
 
 /** The same run as its ranks' own event logs: phases and collectives, no trace. */
 export function toEventLogs(run: SimulatedRun, options: LogOptions = {}): SimulatedLog[] {
-  const { layout = 'capture', every = () => 1, withoutCollectives = false } = options;
+  const { layout = 'capture', every = () => 1, from: first = 0, withoutCollectives = false } = options;
   const { settings } = run.job;
   return run.files.map(({ rank }) => {
     const clock = clockOf(settings, rank);
@@ -57,7 +59,7 @@ export function toEventLogs(run: SimulatedRun, options: LogOptions = {}): Simula
       };
     };
     const isWritten = ({ name, step }: Phase) => {
-      if (step % every(rank) !== 0) return false;
+      if (step < first || (step - first) % every(rank) !== 0) return false;
       if (layout === 'bare') return BARE.has(name);
       return name !== 'model' && name !== 'training_metrics' && !(withoutCollectives && isCollective(name));
     };
