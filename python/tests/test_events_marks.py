@@ -4,38 +4,24 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import drawn_clock
 import fake_cuda
 import pytest
+from drawn_clock import MS, Clock
 
 from whyslow_capture.events import device as device_module
 from whyslow_capture.events import pending, tape
-from whyslow_capture.events import recorder as recorder_module
 from whyslow_capture.events.budget import OverheadBudget
 from whyslow_capture.events.recorder import Recorder
 from whyslow_capture.events.sample import Phase, ResolvedSample
 from whyslow_capture.trouble import Trouble
 
 PHASES = ("host_to_device", "forward", "backward", "optimizer")
-MS = 1_000_000
-
-
-class Clock:
-    """Moves when it is told to, and a little each time it is read."""
-
-    def __init__(self) -> None:
-        self.now = 1_000 * MS
-
-    def __call__(self) -> int:
-        self.now += 100
-        return self.now
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    clock = Clock()
-    for module in (device_module, tape, recorder_module, pending):
-        monkeypatch.setattr(module, "perf_counter_ns", clock)
-    return clock
+    return drawn_clock.install(monkeypatch, tick_ns=100)
 
 
 @pytest.fixture

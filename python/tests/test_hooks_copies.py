@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from drawn_clock import Clock
 from hooked import Job, batches, capturing, duration, names, phases
 from torch.utils.data import DataLoader
 
@@ -34,19 +34,19 @@ def timing_copies(out: Path, **config: Any) -> Iterator[Capture]:
     assert is_as_it_was()
 
 
-def test_from_the_first_copy_to_the_last(tmp_path: Path) -> None:
+def test_from_the_first_copy_to_the_last(tmp_path: Path, clock: Clock) -> None:
     job = Job()
     with timing_copies(tmp_path):
         for x in DataLoader(batches(5), batch_size=None):
-            time.sleep(0.05)
+            clock.pause(50)
             x.to("meta")
-            time.sleep(0.02)
+            clock.pause(20)
             x.to(torch.float64)  # not to the device: not timed
             x.to("meta")
-            time.sleep(0.05)
+            clock.pause(50)
             job.step(x)
     assert names(tmp_path, 4) == ["data_wait", "host_to_device", "forward", "backward", "optimizer"]
-    assert 20 <= duration(tmp_path, 4, "host_to_device") < 70
+    assert 20 <= duration(tmp_path, 4, "host_to_device") < 21
     # Where the model is not known yet, forward is from the last copy.
     assert duration(tmp_path, 0, "forward") >= 50
 
@@ -100,13 +100,13 @@ def test_jobs_without_gpu_never_see_it(tmp_path: Path) -> None:
             job.step(x)
 
 
-def test_many_tensors_are_bounded(tmp_path: Path) -> None:
+def test_many_tensors_are_bounded(tmp_path: Path, clock: Clock) -> None:
     job = Job()
     with timing_copies(tmp_path):
         for x in DataLoader(batches(4), batch_size=None):
             for _ in range(MAX_COPIES):
                 x.to("meta")
-            time.sleep(0.05)
+            clock.pause(50)
             x.to("meta")
             job.step(x)
     assert duration(tmp_path, 3, "host_to_device") < 50

@@ -9,13 +9,13 @@ import json
 import os
 import pickle
 import sys
-import time
 import weakref
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from drawn_clock import Clock
 from hooked import Job, Net, batches, capturing, duration, names
 from old_torch import is_before
 from support import SRC, run_program
@@ -29,11 +29,12 @@ PLAIN = ["data_wait", "forward", "backward", "optimizer"]
 PAUSE_MS = 50
 
 
-def train(job: Job, steps: int = 8) -> list[float]:
+def train(job: Job, steps: int = 8, clock: Clock | None = None) -> list[float]:
     """A pause after loading: only who sees the call of the model leaves it out of forward."""
     losses = []
     for x in DataLoader(batches(steps), batch_size=None):
-        time.sleep(PAUSE_MS / 1000)
+        if clock is not None:
+            clock.pause(PAUSE_MS)
         losses.append(job.step(x))
     return losses
 
@@ -60,30 +61,30 @@ class TrainedJob(Job):
         return float(loss.detach())
 
 
-def test_from_the_call_of_the_model_once_it_is_known(tmp_path: Path) -> None:
+def test_from_the_call_of_the_model_once_it_is_known(tmp_path: Path, clock: Clock) -> None:
     with capturing(tmp_path):
-        train(Job())
+        train(Job(), clock=clock)
     # In the first two steps from the end of loading: nobody has looked for the model yet.
     assert duration(tmp_path, 0, "forward") >= PAUSE_MS
     assert all(duration(tmp_path, step, "forward") < PAUSE_MS for step in (3, 4, 5))
 
 
-def test_a_root_that_is_not_called_gives_way_to_its_children(tmp_path: Path) -> None:
+def test_a_root_that_is_not_called_gives_way_to_its_children(tmp_path: Path, clock: Clock) -> None:
     with capturing(tmp_path):
-        train(TrainedJob(Trained()), steps=10)
+        train(TrainedJob(Trained()), 10, clock)
     # Twice two steps to see that neither the root nor the list in it is called.
     assert duration(tmp_path, 3, "forward") >= PAUSE_MS
     assert all(names(tmp_path, step) == PLAIN for step in range(1, 10))
     assert all(duration(tmp_path, step, "forward") < PAUSE_MS for step in (7, 8, 9))
 
 
-def test_calls_without_gradients_are_not_training(tmp_path: Path) -> None:
+def test_calls_without_gradients_are_not_training(tmp_path: Path, clock: Clock) -> None:
     job = Job()
     with capturing(tmp_path):
         for x in DataLoader(batches(6), batch_size=None):
             with torch.no_grad():
                 job.model(x)
-            time.sleep(PAUSE_MS / 1000)
+            clock.pause(PAUSE_MS)
             job.step(x)
     assert duration(tmp_path, 5, "forward") < PAUSE_MS
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
 import torch
+from drawn_clock import Clock
 from hooked import Job, batches, capturing, duration, names, phases, steps_of
 from torch.utils.data import DataLoader
 
 PLAIN = [("data_wait", 0), ("forward", 0), ("backward", 0), ("optimizer", 0)]
 
 
-def test_an_optimizer_that_fails_leaves_the_next_step_whole(tmp_path: Path) -> None:
+def test_an_optimizer_that_fails_leaves_the_next_step_whole(tmp_path: Path, clock: Clock) -> None:
     job = Job()
     steps = job.optimizer.register_step_pre_hook
 
@@ -28,7 +28,7 @@ def test_an_optimizer_that_fails_leaves_the_next_step_whole(tmp_path: Path) -> N
                 with pytest.raises(ValueError, match="no step"):
                     job.optimizer.step()
                 handle.remove()
-                time.sleep(0.05)
+                clock.pause(50)
             job.step(x)
     assert steps_of(tmp_path) == [0, 1, 2, 3, 4]
     assert duration(tmp_path, 3, "optimizer") < 50
@@ -56,14 +56,14 @@ def test_two_optimizers_in_turn(tmp_path: Path) -> None:
     assert phases(tmp_path, 3) == [("data_wait", 0), *part]
 
 
-def test_a_closure_is_not_the_optimizer(tmp_path: Path) -> None:
+def test_a_closure_is_not_the_optimizer(tmp_path: Path, clock: Clock) -> None:
     job = Job()
     with capturing(tmp_path):
         for x in DataLoader(batches(5), batch_size=None):
 
             def closure(x: torch.Tensor = x) -> torch.Tensor:
                 job.optimizer.zero_grad()
-                time.sleep(0.05)
+                clock.pause(50)
                 loss = job.model(x).mean()
                 loss.backward()
                 return loss

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from drawn_clock import Clock
 from hooked import Job, batches, capturing, duration, names, phases, steps_of
 from support import records_of
 from torch.utils.data import DataLoader, Dataset, IterableDataset
@@ -39,10 +39,10 @@ def test_phases_share_their_boundaries(tmp_path: Path) -> None:
     assert end["optimizer"] <= end["training_step"] + 0.0002
 
 
-def test_what_takes_long_is_what_is_named(tmp_path: Path) -> None:
+def test_what_takes_long_is_what_is_named(tmp_path: Path, clock: Clock) -> None:
     class Slow(torch.nn.Linear):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
-            time.sleep(0.02)
+            clock.pause(20)
             return super().forward(x)
 
     class SlowData(Dataset[torch.Tensor]):
@@ -50,17 +50,17 @@ def test_what_takes_long_is_what_is_named(tmp_path: Path) -> None:
             return 4
 
         def __getitem__(self, index: int) -> torch.Tensor:
-            time.sleep(0.03)
+            clock.pause(30)
             return torch.ones(4, 8)
 
     job = Job(Slow(8, 1))
     with capturing(tmp_path):
         for x in DataLoader(SlowData(), batch_size=None):
-            time.sleep(0.1)  # of no phase: neither loading nor the model
+            clock.pause(100)  # of no phase: neither loading nor the model
             job.step(x)
-    assert 30 <= duration(tmp_path, 3, "data_wait") < 100
-    assert 20 <= duration(tmp_path, 3, "forward") < 100
-    assert duration(tmp_path, 3, "backward") < 20
+    assert 30 <= duration(tmp_path, 3, "data_wait") < 31
+    assert 20 <= duration(tmp_path, 3, "forward") < 21
+    assert duration(tmp_path, 3, "backward") < 1
 
 
 @pytest.mark.parametrize("loads_all_first", [False, True])
@@ -83,15 +83,15 @@ def test_gradient_accumulation_counts_micro_batches(tmp_path: Path, loads_all_fi
     assert ("optimizer", 2) in found
 
 
-def test_without_a_dataloader_loading_is_not_called_forward(tmp_path: Path) -> None:
+def test_without_a_dataloader_loading_is_not_called_forward(tmp_path: Path, clock: Clock) -> None:
     job = Job()
     with capturing(tmp_path):
         for x in batches(5):
-            time.sleep(0.05)
+            clock.pause(50)
             job.step(x)
     assert names(tmp_path, 0) == ["backward", "optimizer"]
     assert names(tmp_path, 4) == ["forward", "backward", "optimizer"]
-    assert duration(tmp_path, 4, "forward") < 50
+    assert duration(tmp_path, 4, "forward") < 1
 
 
 @pytest.mark.parametrize("workers", [0, 1])

@@ -105,7 +105,7 @@ def test_the_training_thread_does_not_wait(tmp_path: Path, monkeypatch: pytest.M
 
     def slow(raw: Path, target: Path, name: None) -> int:
         threads.append(threading.get_ident())
-        assert go.wait(20)
+        assert go.wait(60)
         target.write_bytes(gzip.compress(raw.read_bytes()))
         return 0
 

@@ -124,10 +124,24 @@ def test_with_another_allocator_the_resident_memory_counts(monkeypatch: pytest.M
     assert (reader.own() or 0) > 50 * MB
 
 
+def test_what_a_reader_tries_out_at_first_is_not_counted() -> None:
+    program = """
+    from whyslow_capture.trace.memory import HeapReader
+
+    HeapReader.SHARE = 1e-9  # It does not count again.
+    first = [HeapReader().in_use() for _ in range(5)]
+    HeapReader.SHARE = 1e9  # It always does.
+    again = [HeapReader().in_use() for _ in range(5)]
+    assert max(first + again) - min(first + again) < 100_000, (first, again)
+    """
+    run_program(program)
+
+
 def test_counting_the_heap_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     reader = HeapReader()
     now = [time.monotonic() + 100]
-    monkeypatch.setattr("whyslow_capture.trace.memory.time.monotonic", lambda: now[0])
+    for clock in ("monotonic", "thread_time"):
+        monkeypatch.setattr(f"whyslow_capture.trace.memory.time.{clock}", lambda: now[0])
     real, asked = reader._ask, []
 
     def slow() -> object:

@@ -72,12 +72,12 @@ def test_steps_between_windows_are_not_even_looked_at(tmp_path: Path) -> None:
     tier = make_tier(tmp_path, period=1_000_000)
     tier.begin_step(0)
     assert tier.quiet_until == 999_996
-    begin = time.perf_counter()
-    for step in range(1, 200_001):
+    looked_at: list[int] = []
+    tier._advance = lambda _, step: looked_at.append(step)  # type: ignore[method-assign]
+    for step in (1, 2, 500_000, 999_995, 999_996):
         tier.begin_step(step)
-    each = (time.perf_counter() - begin) / 200_000
+    assert looked_at == [999_996]
     tier.close()
-    assert each < 1e-6
 
 
 def test_off_unless_asked(tmp_path: Path) -> None:
@@ -179,13 +179,13 @@ def test_the_job_does_not_wait_for_compression(tmp_path: Path, monkeypatch: pyte
 
     def slow(self: Any, task: Any) -> Any:
         begun.set()
-        assert may_end.wait(20)
+        assert may_end.wait(60)
         return real(self, task)
 
     monkeypatch.setattr(export.Exporter, "_compress", slow)
     tier = make_tier(tmp_path, period=3, active=1)
     train(tier, range(4))
-    assert begun.wait(20)  # and training is here already
+    assert begun.wait(60)  # and training is here already
     (raw,) = files_in(tmp_path)
     assert Path(raw).name.startswith(".") and ".partial-" in raw
     may_end.set()

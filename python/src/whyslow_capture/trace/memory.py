@@ -53,17 +53,19 @@ class HeapReader:
         probe = ctypes.create_string_buffer(1 << 20)
         self._next_at = 0.0
         after = self.in_use()
+        # Asked before it may count again it repeats itself, and the probe is gone by then.
+        self._last = before or 0
         return before is not None and after is not None and after - before >= len(probe) // 2
 
     def in_use(self) -> int | None:
         if self._ask is None:
             return None
-        begin = time.monotonic()
-        if begin >= self._next_at:
+        if time.monotonic() >= self._next_at:
+            # Of this thread: by the clock on the wall it would also be what it waits for the interpreter's lock.
+            begin = time.thread_time()
             info = self._ask()
             self._last = info.uordblks + info.hblkhd
-            end = time.monotonic()
-            self._next_at = end + (end - begin) / self.SHARE
+            self._next_at = time.monotonic() + (time.thread_time() - begin) / self.SHARE
         return self._last
 
 

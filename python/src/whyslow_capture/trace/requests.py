@@ -72,11 +72,15 @@ class Requests:
         self._thread = threading.Thread(target=self._run, name="whyslow-control", daemon=True)
         self._thread.start()
 
-    def close(self, timeout: float) -> None:
+    def stop(self, timeout: float) -> None:
+        """Looks no more: what was not accepted by now never is."""
         self._is_closing = True
         self._wake.set()
         if self._thread is not None:
             self._thread.join(timeout)
+
+    def close(self) -> None:
+        """After `stop`: sends what is to be answered yet."""
         with self._trouble.guard("trace_control", "answering a request"):
             self._send()
             self._decline_rest()
@@ -85,8 +89,10 @@ class Requests:
         """Whoever asked in the last second must not wait for a job that has ended."""
         requests, plans = self._control.look()
         for plan_id in plans - self._seen_plans:
-            if self._control.read_plan(plan_id).includes(self._rank):
-                self._refuse(plan_id, "missed", "the job ended before that step")
+            # One that cannot be read must not keep the others from an answer.
+            with self._trouble.guard("trace_control", "reading a plan"):
+                if self._control.read_plan(plan_id).includes(self._rank):
+                    self._refuse(plan_id, "missed", "the job ended before that step")
         for ask_id in requests - plans - self._settled if self._rank == LEADER else ():
             self._refuse(ask_id, "missed", "the job ended")
 

@@ -125,9 +125,11 @@ class TraceTier:
             self._delivery.exporter.close(timeout)
         if self._requests is not None:
             with self._trouble.guard("trace_close", "ending the trace tier"):
+                # First: a plan it is about to hand over would find nobody to answer it.
+                self._requests.stop(2.0)
                 for plan in (*self._overall.drop_all(), *self._inbox):
                     self._answer_missed(plan, "the job ended before that step")
-                self._requests.close(2.0)
+                self._requests.close()
 
     def summary(self) -> dict[str, object]:
         return self._delivery.reports.summary()

@@ -1,0 +1,33 @@
+"""The clock that recording reads, drawn: what a busy machine takes in between is in no duration."""
+
+from __future__ import annotations
+
+import pytest
+
+from whyslow_capture.events import device, pending, recorder, tape
+from whyslow_capture.hooks import flow
+
+MS = 1_000_000
+
+
+class Clock:
+    """Moves when it is told to, and by `tick_ns` each time it is read."""
+
+    def __init__(self, tick_ns: int) -> None:
+        self.now = 1_000 * MS
+        self._tick_ns = tick_ns
+
+    def __call__(self) -> int:
+        self.now += self._tick_ns
+        return self.now
+
+    def pause(self, milliseconds: float) -> None:
+        """In place of a sleep."""
+        self.now += int(milliseconds * MS)
+
+
+def install(monkeypatch: pytest.MonkeyPatch, tick_ns: int) -> Clock:
+    clock = Clock(tick_ns)
+    for module in (device, flow, pending, recorder, tape):
+        monkeypatch.setattr(module, "perf_counter_ns", clock)
+    return clock
