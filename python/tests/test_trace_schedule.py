@@ -105,6 +105,13 @@ def test_the_margin_covers_three_seconds_and_few_long_steps(step_s: float, least
     assert (5 if step_s < 1 else 3) <= ahead <= most_steps
 
 
+def test_a_job_that_got_faster_is_asked_further_ahead() -> None:
+    rate = StepRate()
+    for second in range(60):  # a slow start, then ten steps a second
+        rate.see(float(second), second // 10 if second < 50 else 5 + 10 * (second - 50))
+    assert rate.steps_ahead(59.0, 3.0) >= 30
+
+
 def test_a_pause_does_not_look_like_slow_steps() -> None:
     rate = StepRate()
     for second in range(20):

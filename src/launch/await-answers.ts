@@ -48,9 +48,13 @@ export const silentRanks = ({ expected, answers }: Progress) =>
   expected.filter((rank) => !answers.some((answer) => answer.rank === rank));
 
 async function proceed(before: Progress, out: string, conversation: Conversation): Promise<Progress> {
-  const plan = before.plan ?? (await conversation.plan());
-  // The first rank can also refuse.
-  const expected = before.plan ? before.expected : plan ? await ranksOf(plan, out) : [PLANNER];
+  if (before.plan) return { ...before, answers: await conversation.answers(before.expected) };
+  // The first rank can also refuse. Looked for before the plan: an answer that comes right after a look for the plan may
+  // be of a plan that we have not seen, and the other ranks would not be waited for.
+  const refusal = await conversation.answers([PLANNER]);
+  const plan = await conversation.plan();
+  if (!plan) return { plan, expected: [PLANNER], answers: refusal };
+  const expected = await ranksOf(plan, out);
   return { plan, expected, answers: await conversation.answers(expected) };
 }
 

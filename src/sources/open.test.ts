@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdir, readdir, readFile, symlink } from 'node:fs/promises';
+import { mkdir, readdir, readFile, readlink, symlink } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -162,17 +162,19 @@ describe('visitMembers', () => {
 
   it.skipIf(!isLinux)('lets go of everything on an early break, on an error and at the end', async () => {
     const file = await folder.write('handles.tar.gz', gzipSync(tar(two)));
-    const before = await openFiles();
     await visitMembers(file, async ({ stream }) => {
+      expect(await openFiles()).toEqual([file]);
       for await (const _ of stream.chunks) break;
     });
+    expect(await openFiles()).toEqual([]);
     await expect(
       visitMembers(file, async ({ stream }) => {
         for await (const _ of stream.chunks) throw new Error('enough');
       }),
     ).rejects.toThrow('enough');
+    expect(await openFiles()).toEqual([]);
     await readAll(file);
-    expect(await openFiles()).toEqual(before);
+    expect(await openFiles()).toEqual([]);
   });
 
   it('refuses a second iteration of the same stream', async () => {
@@ -244,13 +246,16 @@ describe('peekHead', () => {
     const file = await folder.write('big.json.gz', gzipSync(sampleText(8 << 20), { level: 0 }));
     const before = await bytesRead();
     await peekHead(file);
-    expect((await bytesRead()) - before).toBeLessThan(400 << 10);
+    // 320 when measured; how far it reads ahead depends on what is scheduled first.
+    expect((await bytesRead()) - before).toBeLessThan(600 << 10);
   });
 });
 
-/** The descriptors this process has open, as the kernel sees them. */
-async function openFiles(): Promise<number> {
-  return (await readdir('/proc/self/fd')).length;
+/** Files of ours that this process has open, as the kernel sees them; it has others that come and go. */
+async function openFiles(): Promise<string[]> {
+  const handles = await readdir('/proc/self/fd');
+  const targets = await Promise.all(handles.map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')));
+  return targets.filter((path) => path.startsWith(folder.path));
 }
 
 async function bytesRead(): Promise<number> {

@@ -1,5 +1,6 @@
 import { createTarPacker, packTar } from 'modern-tar';
 import { describe, expect, it } from 'vitest';
+import { cpuTime } from '../../test/helpers/cpu-time.js';
 import { Cursor } from './cursor.js';
 import { Faults } from './faults.js';
 import type { Layer } from './layer.js';
@@ -105,7 +106,7 @@ describe('tarMembers', () => {
     let total = 0;
     let isCopied = false;
     const names: string[] = [];
-    const start = performance.now();
+    const start = cpuTime();
     for await (const member of tarMembers(layerOf(big()), new Faults())) {
       names.push(member.name);
       if (names.length > 1) break;
@@ -117,7 +118,7 @@ describe('tarMembers', () => {
     expect(names).toEqual(['big.json', b.name]);
     expect(total).toBe(size);
     expect(isCopied).toBe(false);
-    expect(size / 1e6 / (performance.now() - start)).toBeGreaterThan(2); // GB/s; 300 to 600 when measured
+    expect(size / 1e6 / (cpuTime() - start)).toBeGreaterThan(2); // GB/s; 300 to 600 when measured
   });
 });
 

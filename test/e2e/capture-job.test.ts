@@ -13,8 +13,11 @@ describeWithTorch('whyslow capture with a running job', () => {
       const args = ['run', '--out', 'o', '--', ...command, job('train.py'), '--steps', '100000'];
       const running = start(process.execPath, [program, ...args], { cwd });
       try {
-        await until(() => existsSync(join(cwd, 'o/ranks/rank_1.json')), 'the first step', 60);
-        const asked = await whyslow(['capture', 'o', '--steps', '2', '--ranks', '0,1', '--json'], { cwd });
+        await until(() => existsSync(join(cwd, 'o/ranks/rank_1.json')), 'the first step');
+        const ask = () => whyslow(['capture', 'o', '--steps', '2', '--ranks', '0,1', '--json'], { cwd });
+        let asked = await ask();
+        // A job that goes several times faster at once is past the step that was planned, before all have seen the plan.
+        for (let i = 0; i < 3 && asked.stdout.includes('"missed"'); i++) asked = await ask();
         expect(asked).toMatchObject({ code: 0, stderr: '' });
         const answer = JSON.parse(asked.stdout) as {
           first_step: number;

@@ -98,7 +98,7 @@ describe('whyslow capture', () => {
   it('says which ranks have no trace; one is enough', () =>
     inFolder(async (cwd) => {
       for (const rank of [0, 1, 2]) await addRank(join(cwd, 'o'), rank);
-      const asked = whyslow(['capture', 'o', '--ranks', 'all', '--timeout', '1'], { cwd });
+      const asked = whyslow(['capture', 'o', '--ranks', 'all', '--timeout', '5'], { cwd });
       const request = await answer(join(cwd, 'o'), { first_step: 7, steps: 3, ranks: 'all' }, [
         { rank: 0, status: 'missed', path: null, message: 'at step 9' },
         { rank: 2, status: 'done', path: 'traces/t.json.gz' },
@@ -107,7 +107,7 @@ describe('whyslow capture', () => {
       const { code, stdout, stderr } = await asked;
       expect({ code, stdout }).toEqual({ code: 0, stdout: 'o/traces/t.json.gz\n' });
       expect(stderr).toContain('rank 0: not recorded: at step 9');
-      expect(stderr).toContain('no answer within 1 s (--timeout): rank 1 did not answer');
+      expect(stderr).toContain('no answer within 5 s (--timeout): rank 1 did not answer');
     }));
 
   it('fails when there is no trace at all', () =>

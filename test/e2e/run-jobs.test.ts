@@ -25,16 +25,18 @@ function measured(...args: string[]): Promise<Measured> {
   });
 }
 
+/** Steps in which one was late for real may be named, too; a busy machine has them. */
+const withoutSpikes = ({ stragglers }: Report) => stragglers.filter((s) => s.pattern !== 'spike');
+
 describeWithTorch('four ranks under torchrun', () => {
   let healthy: Measured;
   beforeAll(async () => {
     healthy = await measured();
-  }, 180_000);
+  });
 
   it('healthy: every rank is there, none is late, and it is not the data', () => {
     expect(healthy.report.ranks.map((r) => r.rank)).toEqual([0, 1, 2, 3]);
-    // Steps in which one was late for real may be named; a busy machine has them.
-    expect(healthy.report.stragglers.filter((s) => s.pattern !== 'spike')).toEqual([]);
+    expect(withoutSpikes(healthy.report)).toEqual([]);
     expect(healthy.report.verdict.bottleneck).not.toBe('data');
   });
 
@@ -47,10 +49,12 @@ describeWithTorch('four ranks under torchrun', () => {
   });
 
   it('one rank that sleeps is named, with the host as the cause', async () => {
-    const { report } = await measured('--late-rank', '2', '--late-ms', '60');
-    expect(report.stragglers).toMatchObject([{ ranks: [2], pattern: 'persistent', cause: 'host' }]);
-    expect(report.stragglers[0]!.cost_ms).toBeGreaterThan(30);
-    expect(report.stragglers[0]!.cost_ms).toBeLessThan(90);
+    const { report } = await measured('--steps', '80', '--late-rank', '2', '--late-ms', '200');
+    const late = withoutSpikes(report);
+    expect(late).toMatchObject([{ ranks: [2], pattern: 'persistent', cause: 'host' }]);
+    // On a machine with ten times the work it can do the others come tens of ms late as well.
+    expect(late[0]!.cost_ms).toBeGreaterThan(100);
+    expect(late[0]!.cost_ms).toBeLessThan(300);
     expect(report.verdict.bottleneck).toBe('host');
   });
 
@@ -58,7 +62,7 @@ describeWithTorch('four ranks under torchrun', () => {
     const { report } = await measured('--data-ms', '80');
     expect(report.verdict.bottleneck).toBe('data');
     expect(report.findings.map((f) => f.rule)).toContain('T4');
-    expect(report.stragglers.filter((s) => s.pattern !== 'spike')).toEqual([]);
+    expect(withoutSpikes(report)).toEqual([]);
   });
 });
 
@@ -83,7 +87,7 @@ describeWithTorch('one process', () => {
       const terminal = startOnTerminal(['run', '--out', 'o', '--', python, TRAIN, '--steps', '100000'], {
         cwd,
       });
-      await until(() => terminal.said.stdout.includes('step 50 loss'), 'training', 60);
+      await until(() => terminal.said.stdout.includes('step 50 loss'), 'training');
       terminal.child.stdin.write('\x03');
       const { stdout, code } = await terminal.ended;
       expect(stdout).toContain('KeyboardInterrupt');

@@ -130,7 +130,7 @@ describe('whyslow run and signals', () => {
       // The second Ctrl-C that a relay would add interrupts the cleaning up of the first.
       await writeFile(
         join(cwd, 'job.sh'),
-        "n=0; trap 'n=$((n+1))' INT; echo ready; i=0; while [ $i -lt 20 ]; do sleep 0.05; i=$((i+1)); done; echo count=$n; exit 5",
+        "n=0; trap 'n=$((n+1))' INT; echo ready; while [ $n = 0 ]; do sleep 0.05; done; i=0; while [ $i -lt 20 ]; do sleep 0.05; i=$((i+1)); done; echo count=$n; exit 5",
       );
       const job = startOnTerminal(['run', '--out', 'o', '--', 'sh', 'job.sh'], { cwd, env });
       await until(() => job.said.stdout.includes('ready'), 'ready');
@@ -215,10 +215,8 @@ while :; do echo ' 20261115   08:00:00      0    135'; sleep 0.05; done
 
   it('keeps what it says for the time of the run, and ends it', () =>
     withFake(async (cwd, env) => {
-      const ran = await run(inShell(`until [ -s ${dmon} ]; do sleep 0.02; done; exit 4`, '--out', 'o'), {
-        cwd,
-        env,
-      });
+      const untilSaid = `until grep -qs '^ 20261115' ${dmon}; do sleep 0.02; done; exit 4`;
+      const ran = await run(inShell(untilSaid, '--out', 'o'), { cwd, env });
       expect(ran.code).toBe(4);
       expect(readFileSync(join(cwd, dmon), 'utf8')).toMatch(/^#Date.*\n 20261115/);
       expect(readFileSync(join(cwd, 'log'), 'utf8')).toBe(
@@ -229,14 +227,12 @@ while :; do echo ' 20261115   08:00:00      0    135'; sleep 0.05; done
 
   it('does not leave it behind when we are killed', () =>
     withFake(async (cwd, env) => {
-      const job = start(
-        process.execPath,
-        [program, 'run', ...inShell('sleep 1.5; echo trained', '--out', 'o')],
-        { cwd, env },
-      );
+      const train = 'until [ -e enough ]; do sleep 0.05; done; echo trained';
+      const job = start(process.execPath, [program, 'run', ...inShell(train, '--out', 'o')], { cwd, env });
       await until(() => existsSync(join(cwd, dmon)), 'telemetry');
       job.child.kill('SIGKILL');
       await until(() => !isRunning(pidIn(cwd)), 'its end');
+      await writeFile(join(cwd, 'enough'), '');
       expect((await job.ended).stdout).toBe('trained\n');
     }));
 

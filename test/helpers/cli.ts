@@ -59,7 +59,7 @@ export function startOnTerminal(args: readonly string[], options: RunOptions = {
 }
 
 /** Waits until something is so. */
-export async function until(condition: () => boolean, what: string, seconds = 20): Promise<void> {
+export async function until(condition: () => boolean, what: string, seconds = 120): Promise<void> {
   for (const end = Date.now() + seconds * 1000; !condition(); await sleep(20))
     if (Date.now() > end) throw new Error(`${what}: not within ${seconds} s`);
 }

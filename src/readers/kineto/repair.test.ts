@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { cpuTime } from '../../../test/helpers/cpu-time.js';
 import { brokenEventExtent, garbageExtent, repairEvent } from './repair.js';
 
 const repaired = (text: string) =>
@@ -51,10 +52,10 @@ describe('extents', () => {
   });
 
   it('takes no longer for a sea of spaces', () => {
-    const started = performance.now();
+    const started = cpuTime();
     const text = `{"name": "a "b", "dur": 1}${' '.repeat(900_000)}x`;
     expect(brokenEventExtent(Buffer.from(text), false)).toEqual({ kind: 'need-more' });
-    expect(performance.now() - started).toBeLessThan(2000);
+    expect(cpuTime() - started).toBeLessThan(2000);
   });
 
   it('skips garbage to the next event', () => {

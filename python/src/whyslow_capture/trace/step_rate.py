@@ -7,6 +7,8 @@ from collections import deque
 
 KEPT_S = 120.0
 KEPT_CHANGES = 64
+# The last so many changes are looked at by themselves: a job may have got faster.
+RECENT_CHANGES = 4
 
 
 class StepRate:
@@ -27,10 +29,11 @@ class StepRate:
         """Pauses (a checkpoint, an evaluation) since the last step do not count: after them it goes on as before."""
         if not self._changes:
             return 1.0
-        first, last = self._changes[0], self._changes[-1]
-        if last[1] == first[1]:
-            return max(0.001, now - first[0])
-        return (last[0] - first[0]) / (last[1] - first[1])
+        last = self._changes[-1]
+        if last[1] == self._changes[0][1]:
+            return max(0.001, now - last[0])
+        since = (self._changes[0], self._changes[max(0, len(self._changes) - 1 - RECENT_CHANGES)])
+        return min((last[0] - first[0]) / (last[1] - first[1]) for first in since)
 
     def steps_ahead(self, now: float, seconds: float) -> int:
         """How many steps from now nobody will have reached within `seconds`: at least 3, of short steps 5."""

@@ -1,0 +1,33 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { inFolder } from '../../test/helpers/folder.js';
+import { awaitAnswers } from './await-answers.js';
+import { Conversation, type Plan } from './on-demand.js';
+
+/** Something happens right after the first look for the plan. */
+class Interrupted extends Conversation {
+  afterLook: (() => Promise<void>) | null = null;
+
+  override async plan(): Promise<Plan | null> {
+    const found = await super.plan();
+    await this.afterLook?.();
+    this.afterLook = null;
+    return found;
+  }
+}
+
+it('waits for all ranks of a plan that comes with an answer between two looks', () =>
+  inFolder(async (out) => {
+    const put = (name: string, content: object) =>
+      writeFile(join(out, 'control', name), JSON.stringify(content));
+    const conversation = new Interrupted(out, { id: 'x', steps: 1, ranks: [0, 1], waitSeconds: 30 });
+    conversation.afterLook = async () => {
+      await put('plan-x.json', { first_step: 7, steps: 1, ranks: [0, 1] });
+      for (const rank of [0, 1]) await put(`done-x-rank-${rank}.json`, { status: 'done', path: 'trace' });
+    };
+    await conversation.ask();
+    const outcome = await awaitAnswers(out, conversation, 30, () => {});
+    expect(outcome).toMatchObject({ gaveUp: null, plan: { firstStep: 7 }, expected: [0, 1] });
+    expect(outcome.answers.map((a) => a.rank)).toEqual([0, 1]);
+  }));
