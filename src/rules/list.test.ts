@@ -43,6 +43,7 @@ describe('the rules', () => {
       for (const text of [title, needs, looksFor, why, check, fix.text, fix.code]) {
         expect(text.trim().length).toBeGreaterThan(4);
       }
+      expect(/\bevents\b/.test(needs) && !info.readsLogs).toBe(false);
       expect([...COSTS, null]).toContain(info.cost);
       expect(RISKS).toContain(info.risk);
       for (const t of info.thresholds) {

@@ -9,6 +9,8 @@ export interface RuleInfo {
   readonly title: string;
   /** What input it needs, e.g. `trace`, `trace or events`. */
   readonly needs: string;
+  /** It has something to say about an events log alone; the others need a trace. */
+  readonly readsLogs?: true;
   /** What must be seen for it to fire. */
   readonly looksFor: string;
   readonly why: string;

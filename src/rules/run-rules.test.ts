@@ -23,12 +23,14 @@ const gain = (likely: number, from: RankView = view): RankFinding['price'] => ({
   floor: 0,
 });
 
+const PLAIN = RULES.find((r) => !r.info.readsLogs)!.info;
+
 /** A rule that finds what it is told, on every rank. */
 function rule(id: string, cost: Cost, find: (view: RankView) => Partial<RankFinding> | string): Rule {
   const fix = { text: 'do it', code: 'do_it()' };
   const plain = { id, title: id, confidence: 0.9, addresses: 'gpu' as const, evidence: [], price: null };
   return {
-    info: { ...RULES[1]!.info, id: id.toUpperCase(), cost, risk: 'none', fix },
+    info: { ...PLAIN, id: id.toUpperCase(), cost, risk: 'none', fix },
     check: (v) => {
       const found = find(v);
       return typeof found === 'string' ? { silent: found } : { findings: [{ ...plain, ...found }] };
@@ -105,6 +107,16 @@ describe('rules that find nothing', () => {
     expect(result.problems).toMatchObject([{ code: 'rule-failed', count: 1 }]);
     expect(result.problems[0]!.message).toMatch(/BROKEN failed: off by one/);
   });
+});
+
+it('what a log cannot show is not called absent', () => {
+  const log = { ...view, facts: { ...view.facts, source: 'events' as const } };
+  const ofTraces = rule('traces', 'knob', () => 'no convolutions');
+  const { info } = rule('logs', 'knob', () => '');
+  const ofLogs = { ...rule('logs', 'knob', () => 'no waits'), info: { ...info, readsLogs: true as const } };
+  const reasonsFor = (v: RankView) => runRules([ofTraces, ofLogs], runOf([v])).silent.map((s) => s.reason);
+  expect(reasonsFor(view)).toEqual(['no convolutions', 'no waits']);
+  expect(reasonsFor(log)).toEqual(['needs a trace', 'no waits']);
 });
 
 describe('savings', () => {

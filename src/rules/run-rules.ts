@@ -3,7 +3,7 @@ import { replay } from '../analyses/replay/replay.js';
 import type { Problem } from '../base/problem.js';
 import { largest } from '../base/statistics.js';
 import { type Bottleneck, COSTS, type Finding } from './finding.js';
-import type { Price, RankFinding, Rule } from './rule.js';
+import type { Price, RankFinding, Rule, RuleResult } from './rule.js';
 import type { RankView, RunFacts } from './run-facts.js';
 
 export interface RulesResult {
@@ -15,6 +15,7 @@ export interface RulesResult {
 }
 
 const NOTHING_MEASURED = { silent: 'no time passes in the steps' };
+const NOT_IN_LOGS = { silent: 'needs a trace' };
 
 interface Seen {
   readonly rule: Rule;
@@ -32,8 +33,7 @@ export function runRules(rules: readonly Rule[], run: RunFacts): RulesResult {
     const before = seen.length;
     for (const view of run.ranks) {
       try {
-        // Shares of no time are no shares.
-        const result = view.step > 0 ? rule.check(view, run) : NOTHING_MEASURED;
+        const result = ask(rule, view, run);
         if ('silent' in result) reasons.push(result.silent);
         else seen.push(...result.findings.map((found) => ({ rule, view, found })));
       } catch (error) {
@@ -45,6 +45,14 @@ export function runRules(rules: readonly Rule[], run: RunFacts): RulesResult {
   }
   const joined = joinRanks(seen).toSorted(inOrder(run.verdict.bottleneck));
   return { findings: withSavings(joined), silent, problems };
+}
+
+function ask(rule: Rule, view: RankView, run: RunFacts): RuleResult {
+  // Shares of no time are no shares.
+  if (!(view.step > 0)) return NOTHING_MEASURED;
+  // What a log cannot show is not absent.
+  if (view.facts.source === 'events' && !rule.info.readsLogs) return NOT_IN_LOGS;
+  return rule.check(view, run);
 }
 
 function failure(rule: Rule, error: unknown): Problem {

@@ -13,7 +13,8 @@ export const syncsAndCollectives: Rule = {
   info: {
     id: 'T23',
     title: 'The step waits: the host reads values back, or collectives are not overlapped',
-    needs: 'trace (all ranks better)',
+    needs: 'trace or events (all ranks better)',
+    readsLogs: true,
     looksFor:
       'Reads of GPU values (.item(), .cpu(), nonzero) after which the GPU runs dry; communication kernels with no computation beside them.',
     why: 'To read a value the host waits until the GPU has caught up; then the queue is empty and the GPU waits for the host. Exposed collectives are time in which no rank computes.',

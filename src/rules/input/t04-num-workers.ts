@@ -15,7 +15,8 @@ export const numWorkers: Rule = {
   info: {
     id: 'T4',
     title: 'Batches are made on the training thread (num_workers=0)',
-    needs: 'trace, script or config',
+    needs: 'trace, events, script or config',
+    readsLogs: true,
     looksFor:
       'GPU idle during DataLoader.__next__ of a _SingleProcessDataLoaderIter: decoding, augmenting and collating happen between the steps.',
     why: 'While the main process prepares a batch it launches nothing, so the GPU waits. Worker processes prepare the next batches during the step.',

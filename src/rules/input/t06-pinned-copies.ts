@@ -19,7 +19,8 @@ export const pinnedCopies: Rule = {
   info: {
     id: 'T6',
     title: 'Batches are copied from pageable memory, or the host waits for the copy',
-    needs: 'trace or script',
+    needs: 'trace, events or script',
+    readsLogs: true,
     looksFor:
       'Memcpy HtoD (Pageable -> Device) with the GPU waiting for it, or copies from pinned memory in which the host waits.',
     why: 'The driver copies pageable memory through a small staging buffer at a fraction of the link and blocks the host meanwhile. Either setting alone does nothing: only pinned memory can be copied asynchronously, and only non_blocking=True asks for it.',

@@ -15,6 +15,7 @@ export const prefetch: Rule = {
     id: 'T7',
     title: 'Input comes in bursts: most batches are ready, every few steps one is not',
     needs: 'trace or events',
+    readsLogs: true,
     looksFor:
       'Input waits on a minority of steps while the others find their batch ready, and the loader fast enough on average.',
     why: 'Workers finish together, or some samples are slow. A deeper queue bridges the gaps; it cannot raise the rate.',

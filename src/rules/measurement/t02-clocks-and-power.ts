@@ -23,6 +23,7 @@ export const clocksAndPower: Rule = {
     id: 'T2',
     title: '“100 % busy” is not fed: clock and power say throttled or starved',
     needs: 'nvidia-smi dmon or query',
+    readsLogs: true,
     looksFor:
       'A busy GPU whose clock is held down by heat or the hardware, is lower than that of the other GPUs of the run, or far below its own maximum; or one that draws little power although it is always busy.',
     why: 'Utilisation is the share of time in which any kernel runs, however small or slow. Clock and power tell how much it does then.',

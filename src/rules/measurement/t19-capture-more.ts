@@ -21,6 +21,7 @@ export const captureMore: Rule = {
     id: 'T19',
     title: 'The evidence at hand does not decide',
     needs: 'anything',
+    readsLogs: true,
     looksFor: 'No steps, no GPU work, one step only, or two answers too close to each other.',
     why: 'A wrong verdict costs more than another capture.',
     fix: {

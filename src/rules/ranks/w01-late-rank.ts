@@ -10,6 +10,7 @@ export const lateRank: Rule = {
     id: 'W1',
     title: 'One rank is late and all others wait for it',
     needs: 'ranks',
+    readsLogs: true,
     looksFor:
       'A rank whose own time (the step less its waiting for others) exceeds the median rank’s by more than ranks differ anyway: always, in spikes, periodically, or together with its host or stage. Or another rank each step (rotating).',
     why: 'Collectives end when the last member arrives: one slow rank sets everybody’s pace. Its own trace looks fast, because it waits least.',
