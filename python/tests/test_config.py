@@ -54,6 +54,7 @@ EVERYTHING = {
     "start_step": ("5", 5),
     "end_step": ("90", 90),
     "record_every_n_steps": ("3", 3),
+    "spread_steps": ("yes", True),
     "flush_every_n_steps": ("4", 4),
     "max_overhead": ("1%", 0.01),
     "resume_step": ("100", 100),
@@ -113,6 +114,14 @@ def test_keyword_over_environment_over_json_over_callback_over_default(tmp_path:
     assert (config.start_step, config.flush_every_n_steps, config.out) == (4, 3, "json")
     assert (config.run, config.record_every_n_steps) == ("callback", 10)
     assert load({"config": {"out": "given"}}, environ).out == "given", "config= is used in place of WHYSLOW_CONFIG"
+
+
+def test_whoever_says_how_often_to_record_means_these_steps():
+    ours = {"defaults": {"spread_steps": True}}
+    assert load(ours).spread_steps
+    assert not load({"record_every_n_steps": 10, **ours}).spread_steps
+    assert not load(ours, {"WHYSLOW_RECORD_EVERY_N_STEPS": "10"}).spread_steps
+    assert load({"record_every_n_steps": 20, "spread_steps": True}).spread_steps
 
 
 def test_none_is_not_given_unless_it_means_something():

@@ -137,6 +137,14 @@ def test_data_times_any_iterable(tmp_path: Path) -> None:
     assert min(waits) > 4.9
 
 
+def recorded_by(budget: OverheadBudget, end: int) -> list[int]:
+    steps, step = [], budget.due(0)
+    while step < end:
+        steps.append(step)
+        step = budget.due(step + 1)
+    return steps
+
+
 class TestBudget:
     def test_stretches_by_powers_of_two_until_it_is_cheap_enough(self) -> None:
         budget = OverheadBudget(every=10, max_overhead=0.005)
@@ -172,6 +180,26 @@ class TestBudget:
             sparse.note_sample(step, 200_000)
         assert sparse.stride == 80
         assert sparse.stride % dense.stride == 0
+
+    def test_spread_steps_are_one_in_each_ten(self) -> None:
+        budget = OverheadBudget(10, 1, spread=True)
+        steps = recorded_by(budget, 10_000)
+        assert steps[0] == 0 and [step // 10 for step in steps] == list(range(1000))
+        # As many at each place, and of what happens every so many steps as many as there are.
+        for period in (2, 3, 5, 7, 10, 20, 50, 100):
+            share = sum(step % period == 0 for step in steps) / len(steps)
+            assert share == pytest.approx(1 / period, rel=0.25)
+
+    def test_spread_steps_of_sparser_ranks_are_a_subset(self) -> None:
+        dense = OverheadBudget(10, 1, spread=True)
+        every_tenth = set(recorded_by(dense, 10_000))
+        for stretch in (2, 4, 64):
+            sparse = OverheadBudget(10, 1, spread=True)
+            sparse.stretch, sparse.stride = stretch, 10 * stretch
+            steps = recorded_by(sparse, 10_000)
+            assert [step // sparse.stride for step in steps] == list(range(len(steps)))
+            assert every_tenth >= set(steps)
+            assert len({step % 10 for step in steps}) > min(8, len(steps) // 4)
 
     def test_holds_in_a_real_loop(self, tmp_path: Path) -> None:
         with make(tmp_path, max_overhead=0.005, record_every_n_steps=1) as cap:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from hooked import duration, injected, names, run_script, steps_of
-from support import records_of
+from support import header_of, records_of
 
 from whyslow_capture import layout
 
@@ -174,6 +174,24 @@ def test_a_process_that_does_not_train_leaves_nothing(tmp_path: Path) -> None:
     result = run_script(QUIET, tmp_path, env=injected(tmp_path / "out"))
     assert (result.returncode, result.stdout, result.stderr) == (0, "2.0\n1\n", "")
     assert not (tmp_path / "out").exists()
+
+
+def test_by_default_any_of_ten_steps_is_recorded(tmp_path: Path) -> None:
+    script = """
+        import torch
+        model = torch.nn.Linear(8, 1)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+        for _ in range(60):
+            model(torch.ones(4, 8)).mean().backward()
+            optimizer.step()
+            optimizer.zero_grad()
+    """
+    env = injected(tmp_path / "out")
+    del env["WHYSLOW_RECORD_EVERY_N_STEPS"]
+    assert run_script(script, tmp_path, env=env).returncode == 0
+    assert header_of(tmp_path / "out")["spread_steps"] is True
+    # At the same places in every job: ranks can be compared. One in each ten, not always the first.
+    assert steps_of(tmp_path / "out") == [0, 16, 22, 38, 44, 50]
 
 
 RANKS = """

@@ -67,7 +67,7 @@ describe('GPU jobs', () => {
     it('is told, though without a name, when it is in none', async () => {
       const { truth, report } = await recorded(5);
       expect(report.health.problems[0]).toMatchObject({ code: 'others-slower', severity: 'warning' });
-      expect(report.health.problems[0]!.consequence).toMatch(/record_every_n_steps=7/);
+      expect(report.health.problems[0]!.consequence).toMatch(/spread_steps=true/);
       expect(report.step.ms! / pace(truth.stepsMs)).toBeCloseTo(1, 1);
       expect(report.stragglers).toEqual([]);
     });

@@ -45,6 +45,9 @@ class CaptureConfig:
     start_step: int = 0
     end_step: int | None = None
     record_every_n_steps: int = 10
+    # Of every so many steps any one is recorded, not always the first: what a job does every 10 or 100 steps is then in
+    # as many of the recorded ones as of all. `whyslow run` turns it on where nobody says how often to record.
+    spread_steps: bool = False
     flush_every_n_steps: int = 10
     max_overhead: float = 0.005
     # The number of the first step of this process: a resumed job goes on counting.
@@ -62,6 +65,7 @@ PARSERS = {
     "start_step": whole(0),
     "end_step": whole(0, optional=True),
     "record_every_n_steps": whole(1),
+    "spread_steps": boolean,
     "flush_every_n_steps": whole(1),
     "max_overhead": share,
     "resume_step": whole(0),
@@ -100,13 +104,15 @@ def load_config(
 
     What is wrong in ``given`` raises ValueError; what is wrong in the environment is said once and left out.
     """
-    from .config_sources import gather_settings  # which needs the classes above
+    from .config_sources import NOT_GIVEN, gather_settings  # which needs the classes above
 
     settings = gather_settings(given or {}, os.environ if environ is None else environ, trouble or Trouble())
     plain: dict[str, Any] = {name: setting.value for name, setting in settings.items()}
     trace = {name.partition(".")[2]: value for name, value in plain.items() if name.startswith("trace.")}
     _complete_schedule(trace)
     rest = {name: value for name, value in plain.items() if "." not in name}
+    if "record_every_n_steps" in settings and settings.get("spread_steps", NOT_GIVEN).source == "defaults":
+        del rest["spread_steps"]  # whoever says how often means these steps
     return CaptureConfig(**rest, trace=TraceConfig(**trace))
 
 

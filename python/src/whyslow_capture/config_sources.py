@@ -29,6 +29,7 @@ class Setting:
     is_code: bool
 
 
+NOT_GIVEN = Setting(None, "", "", False)
 Settings = dict[str, Setting]
 Complain = Callable[[str, str], None]
 

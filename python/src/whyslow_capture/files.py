@@ -117,6 +117,7 @@ class RunFiles:
             "origin_ns": self._origin_ns,
             "anchors": list(self._anchors),
             "record_every_n_steps": capture.config.record_every_n_steps,
+            "spread_steps": capture.config.spread_steps,
             "stride": capture.budget.stride,
             "overhead": capture.budget.summary(),
             "dropped": dict(capture.trouble.counts),

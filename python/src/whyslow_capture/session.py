@@ -34,7 +34,7 @@ class Capture:
         self.run = run_id(config)
         self.rank = process.rank()
         self.trouble = trouble or Trouble()
-        self.budget = OverheadBudget(config.record_every_n_steps, config.max_overhead)
+        self.budget = OverheadBudget(config.record_every_n_steps, config.max_overhead, spread=config.spread_steps)
         self.recorder = Recorder(
             self.budget,
             self.trouble,

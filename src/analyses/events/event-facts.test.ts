@@ -186,16 +186,21 @@ describe('start times', () => {
     expect(msByClass(analyseOne(HEADER, lines))).toEqual({ compute: 35, idle_data: 5 });
   });
 
-  it('are not compared across steps that were not recorded', () => {
+  it('tell how long steps take that were not recorded', () => {
     const lines = steps(0, 90, (n) => [`data_wait 1 +${n * 50} gpu`, `training_step 40 +${n * 50} gpu`], 10);
     const facts = analyseOne(HEADER, lines);
-    expect(facts).toMatchObject({ stepSource: 'training_step', steps: 10, stepIsWhole: false });
-    expect(ms(facts.step)).toBe(40);
-    expect(noted(facts)).toMatch(
-      /50.0 ms a step pass, recorded ones take 40.0 ms → .*record_every_n_steps=7/,
-    );
+    expect(facts).toMatchObject({ stepSource: 'training_step', steps: 10, stepIsWhole: true });
+    expect(ms(facts.step)).toBe(50);
+    expect(msByClass(facts)).toEqual({ compute: 39, idle_data: 1, idle_other: 10 });
+    expect(noted(facts)).toMatch(/50.0 ms a step pass, recorded ones take 40.0 ms → .*spread_steps=true/);
     const parts = steps(0, 90, (n) => [`forward 10 +${n * 50} gpu`, `backward 30 +${n * 50 + 10} gpu`], 10);
     expect(noted(analyseOne(HEADER, parts))).toMatch(/50.0 ms a step pass, the phases explain 40.0 ms/);
+    // An evaluation after the step 40.
+    const rare = steps(0, 90, (n) => [`training_step 40 +${n * 40 + (n > 40 ? 2000 : 0)} gpu`], 10);
+    expect(noted(analyseOne(HEADER, rare))).toMatch(
+      /all together 62.2 ms a step pass, recorded ones take 40.0/,
+    );
+    expect(ms(analyseOne(HEADER, rare).step)).toBe(40);
     const even = steps(0, 90, (n) => [`data_wait 1 +${n * 40} gpu`, `training_step 40 +${n * 40} gpu`], 10);
     expect(noted(analyseOne(HEADER, even))).not.toMatch(/a step pass/);
   });

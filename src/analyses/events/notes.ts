@@ -3,7 +3,7 @@ import type { TimeByClass } from '../timeline/accounting.js';
 import { type Amounts, total } from './amounts.js';
 import { computeSource } from './divide.js';
 import type { Outliers } from './outliers.js';
-import type { PaceBias } from './pace.js';
+import { type PaceBias, SAME_PACE } from './pace.js';
 import { WAIT_ROLES } from './phases.js';
 import type { StepPeriods } from './step-periods.js';
 import type { RankRecords } from './step-records.js';
@@ -134,12 +134,18 @@ function aboutStep(facts: NoteFacts): CheckResult[] {
 function aboutGaps({ periods: { gaps }, recorded, bias, isIteration }: NoteFacts): CheckResult[] {
   const warn = (code: string, message: string, consequence: string) =>
     found('warning', code, 1, message, consequence);
-  const remedy = 'record_every_n_steps=7 records other ones';
+  const remedy = 'spread_steps=true records any of ten';
   if (bias === 'recorded-slower' && isIteration)
     return warn(
       'recorded-slower',
       `recorded steps take ${ms(recorded)} ms, all together ${ms(gaps.mean)} ms a step`,
-      `what happens whenever a step is recorded (a log, a checkpoint) is spread over all steps; ${remedy}`,
+      `what recorded steps have more of (a log, a checkpoint) is spread over all steps; ${remedy}`,
+    );
+  if (bias === null && isIteration && gaps.mean > SAME_PACE * recorded)
+    return warn(
+      'rare-pauses',
+      `all together ${ms(gaps.mean)} ms a step pass, recorded ones take ${ms(recorded)} ms`,
+      'now and then something takes long (an evaluation, a checkpoint): it is not in these figures',
     );
   if (bias !== 'others-slower') return [];
   const pass = `from one recorded step to the next ${ms(gaps.median)} ms a step pass`;

@@ -1,7 +1,7 @@
 import { TIME_CLASSES, type TimeByClass, type TimeClass } from '../timeline/accounting.js';
 
 /** Recorded steps and others may differ by so much before something must happen in the ones and not in the others. */
-const SAME_PACE = 1.1;
+export const SAME_PACE = 1.1;
 
 /** ns a step. `between`: from one recorded step to the next over those that were not recorded; NaN: no such gap. */
 export interface GapPeriods {

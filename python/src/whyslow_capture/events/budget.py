@@ -15,6 +15,10 @@ REMEMBERED = 31
 # The first samples pay for the making of events and for code that was never run.
 WARM_UP_SAMPLES = 2
 
+# 2^64 divided by the golden ratio.
+GOLDEN = 0x9E3779B97F4A7C15
+WORD = (1 << 64) - 1
+
 
 def median(values: deque[float]) -> float:
     """The upper of two: `statistics.median` costs more than a phase."""
@@ -27,8 +31,9 @@ class OverheadBudget:
     stretched one records the others record as well, so that steps can be compared.
     """
 
-    def __init__(self, every: int, max_overhead: float) -> None:
+    def __init__(self, every: int, max_overhead: float, *, spread: bool = False) -> None:
         self.every = max(1, every)
+        self.spread = spread
         self.max_overhead = max_overhead
         self.stretch = 1
         # Every so many steps one is recorded.
@@ -44,6 +49,28 @@ class OverheadBudget:
         self._steps: deque[float] = deque(maxlen=REMEMBERED)
         self.note_pace: Callable[[float], None] = self._steps.append
         """How long a step took, over the ones that were not recorded."""
+
+    def due(self, first: int) -> int:
+        """The first step to record that is not before this one. Steps count from where recording begins."""
+        stride = self.stride
+        if not self.spread:
+            return first + -first % stride
+        block = first // stride
+        chosen = self._one_of(block)
+        return chosen if chosen >= first else self._one_of(block + 1)
+
+    def _one_of(self, block: int) -> int:
+        """
+        One of a block of steps: on all ranks the same, and of a wider block one of those of its two halves. Multiples
+        of the golden ratio fill an interval evenly, however many there are, and keep step with nothing.
+        """
+        if block == 0:
+            return 0  # for jobs that are tried for a few steps
+        stretch = self.stretch
+        while stretch > 1:
+            stretch //= 2
+            block = 2 * block + (block * GOLDEN >> 63 & 1)
+        return block * self.every + ((block * GOLDEN & WORD) * self.every >> 64)
 
     def note_sample(self, step: int, cost_ns: int) -> None:
         """What recording one step cost, resolving included."""

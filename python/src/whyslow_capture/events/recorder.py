@@ -144,7 +144,7 @@ class Recorder:
         if not undisturbed:
             self._sample_ended_at = 0
         first = max(self._start, step if undisturbed else step + 1)
-        due = first + -(first - self._start) % stride
+        due = self._start + self.budget.due(first - self._start)
         last = FAR if self._end is None else self._end
         if not self.enabled or due > last:
             due = FAR

@@ -102,7 +102,7 @@ def begin_capture(trouble: Trouble) -> None:
 
     if active() is not None:
         return  # the job has its own
-    config = load_config({}, trouble=trouble)
+    config = load_config({"defaults": {"spread_steps": True}}, trouble=trouble)
     if not config.enabled:
         return
     capture = open_capture(Capture(config, trouble), steps="optimizer")
