@@ -3,7 +3,7 @@ import type { TimeByClass } from '../timeline/accounting.js';
 import { type Amounts, total } from './amounts.js';
 import { computeSource } from './divide.js';
 import type { Outliers } from './outliers.js';
-import { type PaceBias, SAME_PACE } from './pace.js';
+import { areRegular, type PaceBias, SAME_PACE } from './pace.js';
 import { WAIT_ROLES } from './phases.js';
 import type { StepPeriods } from './step-periods.js';
 import type { RankRecords } from './step-records.js';
@@ -131,15 +131,15 @@ function aboutStep(facts: NoteFacts): CheckResult[] {
 }
 
 /** What a job does every few steps is in all of the recorded ones, or in none. */
-function aboutGaps({ periods: { gaps }, recorded, bias, isIteration }: NoteFacts): CheckResult[] {
+function aboutGaps({ periods: { gaps, steps }, recorded, bias, isIteration }: NoteFacts): CheckResult[] {
   const warn = (code: string, message: string, consequence: string) =>
     found('warning', code, 1, message, consequence);
-  const remedy = 'spread_steps=true records any of ten';
+  const remedy = areRegular(steps.map((s) => s.number)) ? '; spread_steps=true records any of ten' : '';
   if (bias === 'recorded-slower' && isIteration)
     return warn(
       'recorded-slower',
       `recorded steps take ${ms(recorded)} ms, all together ${ms(gaps.mean)} ms a step`,
-      `what recorded steps have more of (a log, a checkpoint) is spread over all steps; ${remedy}`,
+      `what recorded steps have more of (a log, a checkpoint) is spread over all steps${remedy}`,
     );
   if (bias === null && isIteration && gaps.mean > SAME_PACE * recorded)
     return warn(
@@ -153,7 +153,7 @@ function aboutGaps({ periods: { gaps }, recorded, bias, isIteration }: NoteFacts
     ? warn(
         'others-slower',
         `${pass}, recorded ones take ${ms(recorded)} ms`,
-        `what the others do more (a checkpoint, a rank that is late every few steps) has no name here; ${remedy}`,
+        `what the others do more (a checkpoint, a rank that is late every few steps) has no name here${remedy}`,
       )
     : warn(
         'time-between',

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { TIME_CLASSES, type TimeByClass, totals } from '../timeline/accounting.js';
-import { atPace, biasOf } from './pace.js';
+import { areRegular, atPace, biasOf } from './pace.js';
 
 const time = (given: Partial<TimeByClass>) => totals((c) => given[c] ?? 0);
 const sum = (t: TimeByClass) => TIME_CLASSES.reduce((ns, c) => ns + t[c], 0);
@@ -17,6 +17,14 @@ describe('recorded steps and all of them', () => {
     ['there is no gap', 100, { mean: Number.NaN, median: Number.NaN }, null],
   ])('%s', (_, recorded, gaps, bias) => expect(biasOf(recorded, gaps)).toBe(bias));
 });
+
+it.each([
+  ['every tenth', [0, 10, 20, 30], true],
+  ['some of them are missing', [10, 30, 40, 80], true],
+  ['any of ten', [0, 16, 22, 38], false],
+  ['all', [5, 6, 7, 8], false],
+  ['one', [5], false],
+])('are recorded at a regular distance: %s', (_, steps, regular) => expect(areRegular(steps)).toBe(regular));
 
 describe('a step at the pace of the run', () => {
   it('has less of the largest pause, and only then of what is computed', () => {

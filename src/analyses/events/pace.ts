@@ -21,6 +21,13 @@ export function biasOf(recorded: number, gaps: GapPeriods): PaceBias | null {
   return gaps.median > SAME_PACE * recorded ? 'others-slower' : null;
 }
 
+/** Every so many steps one is recorded, always at the same distance: what happens as regularly may be in all of them. */
+export function areRegular(steps: readonly number[]): boolean {
+  const distances = steps.slice(1).map((step, i) => step - steps[i]!);
+  const least = distances.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY);
+  return least > 1 && Number.isFinite(least) && distances.every((d) => d % least === 0);
+}
+
 /**
  * A recorded step's classes as a share of a step at the pace of the run. What recorded steps have more than others is
  * taken from what is no computing, the largest first; what others have more has no name.

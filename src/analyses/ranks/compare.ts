@@ -3,6 +3,7 @@ import { type Bandwidth, measureBandwidth } from '../collectives/bandwidth.js';
 import { alignClocks, type Clocks } from '../collectives/clocks.js';
 import { type MatchedCollectives, type MatchInput, matchCollectives } from '../collectives/match.js';
 import { type CollectiveWaits, divideWaits } from '../collectives/waits.js';
+import { areRegular } from '../events/pace.js';
 import type { CriticalPath } from '../paths/critical-path.js';
 import { alongLast, type CriticalTime, followRun } from '../paths/follow-run.js';
 import type { PlayedRun } from '../paths/what-if-ranks.js';
@@ -111,9 +112,13 @@ function beyondPaceOf(table: RankTable, ranks: readonly ComparedRank[]): number 
   return Math.max(0, recorded - pace);
 }
 
-/** Late whenever a step is recorded, and not in the others: it comes back, but not in every step. */
+/**
+ * Late whenever a step is recorded, and not in the others: it comes back, but not in every step. Where any step may be
+ * recorded, who is late in most of them is so in all.
+ */
 function inAllSteps(late: LateRanks, beyondPace: number, table: RankTable): LateRanks[] {
-  if (beyondPace === 0) return [late];
+  const isInAll = late.pattern === 'persistent' && !areRegular(table.steps);
+  if (beyondPace === 0 || isInAll) return [late];
   const step = table.step - beyondPace;
   const cost = late.cost - beyondPace;
   if (cost < COSTS_SOMETHING * step) return [];
