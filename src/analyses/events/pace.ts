@@ -1,3 +1,4 @@
+import { smallest } from '../../base/statistics.js';
 import { TIME_CLASSES, type TimeByClass, type TimeClass } from '../timeline/accounting.js';
 
 /** Recorded steps and others may differ by so much before something must happen in the ones and not in the others. */
@@ -24,7 +25,7 @@ export function biasOf(recorded: number, gaps: GapPeriods): PaceBias | null {
 /** Every so many steps one is recorded, always at the same distance: what happens as regularly may be in all of them. */
 export function areRegular(steps: readonly number[]): boolean {
   const distances = steps.slice(1).map((step, i) => step - steps[i]!);
-  const least = distances.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY);
+  const least = smallest(distances);
   return least > 1 && Number.isFinite(least) && distances.every((d) => d % least === 0);
 }
 

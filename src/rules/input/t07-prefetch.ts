@@ -1,3 +1,4 @@
+import { largest } from '../../base/statistics.js';
 import { at, evidence, inMs, ms, percent, priceOf, silent } from '../kit.js';
 import type { Level, Rule } from '../rule.js';
 
@@ -39,7 +40,7 @@ export const prefetch: Rule = {
     if (!known) return silent('no DataLoader with workers was seen');
     const waits = timePerStep.map((t) => t.idle_data);
     if (waits.length < 4) return silent('too few steps to tell bursts');
-    const worst = Math.max(...waits);
+    const worst = largest(waits);
     const share = view.time.idle_data / view.step;
     if (share < EXPOSED) return silent(`input waits are ${percent(share)} of the step`);
     if (share > RATE_LIMITED) return silent('the loader is too slow on average: a deeper queue cannot help');

@@ -1,3 +1,4 @@
+import { largest, smallest } from '../../base/statistics.js';
 import { at, evidence, inMs, kernelTime, ms, percent, silent, topKernel } from '../kit.js';
 import type { Rule } from '../rule.js';
 
@@ -66,6 +67,6 @@ export const cudnnBenchmark: Rule = {
 };
 
 function constantShapes(computePerStep: readonly number[]): boolean {
-  const [low, high] = [Math.min(...computePerStep), Math.max(...computePerStep)];
+  const [low, high] = [smallest(computePerStep), largest(computePerStep)];
   return high - low <= SAME * high;
 }
