@@ -60,7 +60,7 @@ export async function diagnose(paths: readonly string[], options: DiagnoseOption
 /** Of many ranks only some were looked at in full: the late ones must be, for their own findings say why. */
 async function inFull(run: RunInputs, options: DiagnoseOptions): Promise<RunInputs> {
   if (!run.members.some((m) => m.member.facts?.light)) return run;
-  const views = viewsOf(run.members);
+  const views = viewsOf(run.members, options.steps);
   const places = placesOf(run);
   const comparison = compareRanks(views.map((view) => comparedRank(view, places)));
   const wanted = new Set((comparison?.late ?? []).flatMap((l) => l.ranks.slice(0, 2)).slice(0, MOST_IN_FULL));
@@ -80,9 +80,9 @@ const MOST_IN_FULL = 4;
 
 export function buildReport(run: RunInputs, options: Pick<DiagnoseOptions, 'ranks' | 'steps'>): Report {
   const members = chooseRanks(run.members, options.ranks);
-  const views = viewsOf(members);
+  const views = viewsOf(members, options.steps);
   if (views.length === 0 && options.steps !== null)
-    throw new InputError('none of the steps asked for is in the traces');
+    throw new InputError('none of the steps asked for was recorded');
   const places = placesOf(run);
   const comparison = withTelemetry(compareRanks(views.map((v) => comparedRank(v, places))), places);
   const divided = views.map((view) => withWaiting(view, comparison));

@@ -4,14 +4,27 @@ import type { RankCollectives } from '../analyses/collectives/rank-collectives.j
 import { asRankFacts } from '../analyses/events/as-rank-facts.js';
 import { analyseEventLog, type EventFacts } from '../analyses/events/event-facts.js';
 import { unprofiledLog } from '../analyses/events/join-step.js';
+import { keepSteps, type StepRange } from '../analyses/events/keep-steps.js';
 import type { RankedMember } from '../ingest/ranks.js';
 import { viewRank } from '../rules/rank-view.js';
 import type { RankView } from '../rules/run-facts.js';
 
-/** One view a rank: its trace, with unprofiled steps where a log has them; or the log alone. */
-export function viewsOf(members: readonly RankedMember[]): RankView[] {
-  const logs = members.flatMap(({ member, rank }) =>
-    member.log ? analyseEventLog(member.log).map((f) => (f.rank < 0 ? { ...f, rank } : f)) : [],
+/**
+ * One view a rank: its trace, with unprofiled steps where a log has them; or the log alone. `steps`: those to look at, of
+ * logs; beside a trace they tell how long any step takes without the profiler.
+ */
+export function viewsOf(given: readonly RankedMember[], steps: StepRange | null): RankView[] {
+  const withTrace = new Set(given.flatMap(({ member, rank }) => (member.facts ? [rank] : [])));
+  const kept = given.map((m) => {
+    if (!m.member.log) return { ...m, notes: [] };
+    const { log, notes } = keepSteps(m.member.log, withTrace.has(m.rank) ? null : steps);
+    return { ...m, member: { ...m.member, log }, notes };
+  });
+  const members: readonly RankedMember[] = kept;
+  const logs = kept.flatMap(({ member: { log }, rank, notes }) =>
+    (log ? analyseEventLog(log) : []).map((f) => ({
+      ...{ ...f, rank: f.rank < 0 ? rank : f.rank, notes: [...f.notes, ...notes] },
+    })),
   );
   const traced = members.flatMap(({ member: { facts }, rank }) =>
     facts ? [viewRank(rank, facts, unprofiledLog(logs, rank, facts.time.idle_data))] : [],

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { diagnose } from '../../src/report/diagnose.js';
+import { type DiagnoseOptions, diagnose } from '../../src/report/diagnose.js';
 import type { Report } from '../../src/report/report.js';
 import { inFolder } from '../helpers/cli.js';
 import { type LogOptions, toEventLogs } from '../helpers/simulate/event-logs.js';
@@ -11,10 +11,13 @@ import { simulateRun } from '../helpers/simulate/simulate.js';
 
 /** Verdicts from event logs alone, in the layout that whyslow_capture writes. */
 
-function reportOf(logs: readonly { readonly name: string; readonly text: string }[]): Promise<Report> {
+function reportOf(
+  logs: readonly { readonly name: string; readonly text: string }[],
+  steps: DiagnoseOptions['steps'] = null,
+): Promise<Report> {
   return inFolder(async (folder) => {
     for (const log of logs) writeFileSync(join(folder, log.name), log.text);
-    return diagnose([folder], { steps: null, ranks: null, jobs: 1 });
+    return diagnose([folder], { steps, ranks: null, jobs: 1 });
   });
 }
 
@@ -22,6 +25,28 @@ const simulated = async (options: SimulateOptions, layout: LogOptions = {}) => {
   const run = simulateRun({ ranks: 8, steps: 24, eventsPerStep: 80, ...options });
   return { truth: run.truth, report: await reportOf(toEventLogs(run, layout)) };
 };
+
+it('looks at the steps asked for', async () => {
+  // Rank 5 is late from step 12 on.
+  const [healthy, late] = [null, { kind: 'host', ranks: [5], size: 0.6 } as const].map((fault) =>
+    toEventLogs(simulateRun({ ranks: 8, steps: 24, eventsPerStep: 80, seed: 4, fault })),
+  );
+  const logs = healthy!.map(({ name, text }, rank) => {
+    const linesOf = (log: string, wanted: (step: number) => boolean) =>
+      log.split('\n').filter((line) => line && wanted((JSON.parse(line) as { step?: number }).step ?? -1));
+    const lines = [...linesOf(text, (s) => s < 12), ...linesOf(late![rank]!.text, (s) => s >= 12)];
+    return { name, text: `${lines.join('\n')}\n` };
+  });
+  const [before, after] = [
+    await reportOf(logs, { first: null, last: 11 }),
+    await reportOf(logs, { first: 12, last: 20 }),
+  ];
+  expect(before.step).toMatchObject({ first: 0 });
+  expect(before.stragglers).toEqual([]);
+  expect(after.step).toMatchObject({ first: 12, last: 19 });
+  expect(after.stragglers).toMatchObject([{ ranks: [5], pattern: 'persistent' }]);
+  await expect(reportOf(logs, { first: 100, last: 200 })).rejects.toThrow('none of the steps asked for');
+});
 
 describe('GPU jobs', () => {
   const layouts: Readonly<Record<string, LogOptions>> = {
