@@ -1,7 +1,7 @@
 import { atPace } from '../analyses/events/pace.js';
 import type { Comparison } from '../analyses/ranks/compare.js';
 import type { LateRanks } from '../analyses/ranks/late-ranks.js';
-import { type TimeByClass, totals } from '../analyses/timeline/accounting.js';
+import { sumOfClasses, type TimeByClass, totals } from '../analyses/timeline/accounting.js';
 import { mean } from '../base/statistics.js';
 import { causeWords, describeRanks } from '../rules/ranks/w01-late-rank.js';
 import type { AcrossRanks, RankView } from '../rules/run-facts.js';
@@ -40,17 +40,15 @@ export function criticalView(comparison: Comparison | null, views: readonly Rank
     const recorded = view.facts.time[c];
     return recorded > 0 ? critical.time[c] * (view.time[c] / recorded) : critical.time[c];
   });
-  return sumOf(corrected) > 0 ? { ...view, time: ofStep(view, corrected) } : null;
+  return sumOfClasses(corrected) > 0 ? { ...view, time: ofStep(view, corrected) } : null;
 }
 
 /** Classes of recorded steps as parts of a step. */
 function ofStep({ step, facts }: RankView, time: TimeByClass): TimeByClass {
-  const scaled = (to: number) => totals((c) => (time[c] * to) / sumOf(time));
+  const scaled = (to: number) => totals((c) => (time[c] * to) / sumOfClasses(time));
   // In a log the steps that were not recorded may take longer or shorter, by something that happens now and then.
   return facts.phases ? atPace(scaled(mean([...facts.steps.periods])), step) : scaled(step);
 }
-
-const sumOf = (time: TimeByClass) => Object.values(time).reduce((a, b) => a + b, 0);
 
 /** Exposed communication of a rank divided into waiting and transfer. */
 export function withWaiting(view: RankView, comparison: Comparison | null): RankView {
@@ -77,7 +75,7 @@ function timeFromLog(view: RankView, comparison: Comparison | null): RankView | 
   const place = table?.ranks.indexOf(view.rank) ?? -1;
   if (!table || place < 0) return null;
   const time = totals((c) => table.time[place]!.reduce((ns, t) => ns + t[c], 0));
-  return sumOf(time) > 0 ? { ...view, time: ofStep(view, time) } : null;
+  return sumOfClasses(time) > 0 ? { ...view, time: ofStep(view, time) } : null;
 }
 
 const ms = (ns: number) => Math.round(ns / 1e3) / 1e3;

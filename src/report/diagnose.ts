@@ -1,7 +1,7 @@
 import { summariseHealth } from '../analyses/health/health.js';
 import { type Comparison, compareRanks } from '../analyses/ranks/compare.js';
 import type { TimeByClass } from '../analyses/timeline/accounting.js';
-import { totals } from '../analyses/timeline/accounting.js';
+import { sumOfClasses, totals } from '../analyses/timeline/accounting.js';
 import { InputError } from '../base/input-error.js';
 import { keepOneRun } from '../ingest/one-run.js';
 import type { RankedMember } from '../ingest/ranks.js';
@@ -178,7 +178,7 @@ const inMs = (ns: number) => Math.round(ns / 1e3) / 1e3;
 
 /** Fractions that add up to 1. */
 function sharesOf(time: TimeByClass): TimeShares {
-  const sum = Object.values(time).reduce((a, b) => a + b, 0);
+  const sum = sumOfClasses(time);
   return totals((c) => (sum > 0 ? time[c] / sum : 0));
 }
 

@@ -1,7 +1,7 @@
 import { atPace } from '../analyses/events/pace.js';
 import type { Comparison } from '../analyses/ranks/compare.js';
 import type { LateRanks } from '../analyses/ranks/late-ranks.js';
-import { TIME_CLASSES, type TimeByClass, totals } from '../analyses/timeline/accounting.js';
+import { sumOfClasses, TIME_CLASSES, totals } from '../analyses/timeline/accounting.js';
 import { median } from '../base/statistics.js';
 import { describeRanks } from '../rules/ranks/w01-late-rank.js';
 import type { Report } from './report.js';
@@ -14,20 +14,18 @@ export function criticalPathOf(comparison: Comparison | null): Report['critical_
   if (!comparison?.path || !comparison.table) return null;
   const { path, table, beyondPace } = comparison;
   const pace = 1 - beyondPace / table.step;
-  const all = sum(path.time);
+  const all = sumOfClasses(path.time);
   if (!(all > 0)) return null;
   return {
     by_class: totals((c) => path.time[c] / all),
     by_rank: path.ranks.map(({ rank, ns, time: recorded }) => {
-      const time = atPace(recorded, pace * sum(recorded));
+      const time = atPace(recorded, pace * sumOfClasses(recorded));
       const mostly = TIME_CLASSES.reduce((a, b) => (time[b] > time[a] ? b : a));
       return { rank, share: Math.min(1, ns / all), mostly, mostly_ms: ms(time[mostly]) };
     }),
     hops: Math.round(100 * path.hops) / 100,
   };
 }
-
-const sum = (time: TimeByClass) => Object.values(time).reduce((a, b) => a + b, 0);
 
 /** Of the step: a saving below it is within the noise of real runs. */
 const WORTH_SAYING = 0.01;

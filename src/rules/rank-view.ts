@@ -2,7 +2,7 @@ import type { CheckResult } from '../analyses/health/finding.js';
 import { findDevice } from '../analyses/kernels/device-rates.js';
 import type { RankFacts } from '../analyses/rank-facts.js';
 import { type Baseline, baselineOf, recordingOf } from '../analyses/replay/recording-cost.js';
-import { TIME_CLASSES, type TimeByClass, type TimeClass, totals } from '../analyses/timeline/accounting.js';
+import { sumOfClasses, type TimeByClass, type TimeClass, totals } from '../analyses/timeline/accounting.js';
 import type { RankView } from './run-facts.js';
 
 /** Recording cannot have slowed a loop to less than this share of itself (the worst in the zoo: 0.6). */
@@ -70,7 +70,7 @@ function correctTime(
     corrected.comms_transfer *= ratio(after.comms, before.comms);
     corrected.copy *= ratio(after.copy, before.copy);
   }
-  const sum = () => TIME_CLASSES.reduce((ns, c) => ns + corrected[c], 0);
+  const sum = () => sumOfClasses(corrected);
   let excess = sum() - step;
   for (const c of SLOWED_BY_RECORDING) {
     if (excess <= 0) break;
@@ -88,7 +88,7 @@ function correctTime(
   // Measured steps may be longer than the profiled ones, or shorter than the device was busy: then all classes scale.
   const total = sum();
   if (total > 0) return totals((c) => (corrected[c] * step) / total);
-  const recorded = TIME_CLASSES.reduce((ns, c) => ns + facts.time[c], 0);
+  const recorded = sumOfClasses(facts.time);
   return totals((c) => (recorded > 0 ? (facts.time[c] * step) / recorded : 0));
 }
 

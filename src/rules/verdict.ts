@@ -1,3 +1,4 @@
+import { sumOfClasses } from '../analyses/timeline/accounting.js';
 import type { Bottleneck } from './finding.js';
 import type { RankView } from './run-facts.js';
 
@@ -39,7 +40,7 @@ const SHORTEST_STEP_NS = 10_000;
 const CLOSE = 1.5;
 
 export function sharesOf(view: RankView, time = view.time): Shares {
-  const step = Object.values(time).reduce((a, b) => a + b, 0) || 1;
+  const step = sumOfClasses(time) || 1;
   const { toDevice, toHost } = view.copies;
   const device = Math.max(0, time.copy - toDevice - toHost);
   return {

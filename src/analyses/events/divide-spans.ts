@@ -1,6 +1,12 @@
 import { CoverageCursor, NO_SPANS, type Spans, subtract, union, unionOf } from '../../base/intervals.js';
 import { cutTimeline, type RankTimeline } from '../paths/timeline.js';
-import { TIME_CLASSES, type TimeByClass, type TimeClass, totals } from '../timeline/accounting.js';
+import {
+  sumOfClasses,
+  TIME_CLASSES,
+  type TimeByClass,
+  type TimeClass,
+  totals,
+} from '../timeline/accounting.js';
 import type { Amounts } from './amounts.js';
 import { computeSource } from './divide.js';
 import { findPacing, NO_PACING } from './pacing.js';
@@ -65,7 +71,7 @@ function timePerStep(
   const cursors = TIME_CLASSES.map((c) => new CoverageCursor(spans[c]));
   return starts.map((start, i) => {
     const time = totals((c) => cursors[TIME_CLASSES.indexOf(c)]!.covered(start, start + ns[i]!));
-    const sum = Object.values(time).reduce((a, b) => a + b, 0);
+    const sum = sumOfClasses(time);
     // Start times are large and lengths are not: what rounding took or gave must not show in the sum.
     if (sum > ns[i]!) return totals((c) => (time[c] * ns[i]!) / sum);
     return { ...time, idle_other: time.idle_other + ns[i]! - sum };

@@ -1,5 +1,5 @@
 import { smallest } from '../../base/statistics.js';
-import { TIME_CLASSES, type TimeByClass, type TimeClass } from '../timeline/accounting.js';
+import { sumOfClasses, TIME_CLASSES, type TimeByClass, type TimeClass } from '../timeline/accounting.js';
 
 /** Recorded steps and others may differ by so much before something must happen in the ones and not in the others. */
 export const SAME_PACE = 1.1;
@@ -35,7 +35,7 @@ export function areRegular(steps: readonly number[]): boolean {
  */
 export function atPace(time: TimeByClass, step: number): TimeByClass {
   const paced = { ...time } as Record<TimeClass, number>;
-  let excess = TIME_CLASSES.reduce((ns, c) => ns + time[c], 0) - step;
+  let excess = sumOfClasses(time) - step;
   if (excess < 0) paced.idle_other -= excess;
   const pauses = TIME_CLASSES.filter((c) => c !== 'compute' && c !== 'copy');
   const largestFirst = [...pauses.toSorted((a, b) => time[b] - time[a]), 'compute', 'copy'] as const;

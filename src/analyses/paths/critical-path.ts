@@ -1,4 +1,4 @@
-import { TIME_CLASSES, type TimeByClass, totals } from '../timeline/accounting.js';
+import { sumOfClasses, TIME_CLASSES, type TimeByClass, totals } from '../timeline/accounting.js';
 import type { Meetings } from './meetings.js';
 import { type RankTimeline, segmentBefore, touches } from './timeline.js';
 
@@ -135,7 +135,7 @@ class Walk {
     for (const sums of this.#sums) for (let c = 0; c < CLASSES; c++) all[c]! += sums[c]!;
     const ranks = this.ranks.map(({ rank }, r) => {
       const time = of(this.#sums[r]!);
-      return { rank, time, ns: Object.values(time).reduce((a, b) => a + b, 0) };
+      return { rank, time, ns: sumOfClasses(time) };
     });
     return {
       time: of(all),

@@ -4,7 +4,7 @@ import type { MatchedCollectives } from '../collectives/match.js';
 import type { CollectiveWaits } from '../collectives/waits.js';
 import type { RankFacts } from '../rank-facts.js';
 import type { RankTable } from '../ranks/own-time.js';
-import { type TimeByClass, totals } from '../timeline/accounting.js';
+import { sumOfClasses, type TimeByClass, totals } from '../timeline/accounting.js';
 import { type CriticalPath, type PathRank, walkBack } from './critical-path.js';
 import { Meetings } from './meetings.js';
 import { type PlayedRun, prepareRun } from './what-if-ranks.js';
@@ -47,7 +47,7 @@ export function followRun(
   const collectives = ranks.map((r) => r.facts.collectives!);
   const meetings = new Meetings(collectives, matched, waits);
   const path = walkBack(chosen, meetings, (step) => lastIn(table, step));
-  const length = path ? Object.values(path.time).reduce((a, b) => a + b, 0) : 0;
+  const length = path ? sumOfClasses(path.time) : 0;
   const timed = collectives.every((c) => c.timed);
   return {
     path: Math.abs(length / table.step - 1) <= (timed ? SAME_LENGTH : SAME_IN_LOGS) ? path : null,

@@ -86,6 +86,11 @@ export function totals(of: (c: TimeClass) => number): TimeByClass {
   return Object.fromEntries(TIME_CLASSES.map((c) => [c, of(c)])) as unknown as TimeByClass;
 }
 
+/** All classes together, ns. */
+export function sumOfClasses(time: TimeByClass): number {
+  return TIME_CLASSES.reduce((ns, c) => ns + time[c], 0);
+}
+
 /** The same for consecutive parts of the window, e.g. steps. Bounds ascend. */
 export function accountParts(accounting: Accounting, bounds: readonly number[]): TimeByClass[] {
   const cursors = totals(() => 0) as Record<TimeClass, number>;
