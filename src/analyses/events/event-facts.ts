@@ -9,7 +9,7 @@ import { divideBySpans } from './divide-spans.js';
 import { exposedShare } from './layout.js';
 import { notesOf } from './notes.js';
 import { computingOf, findOutliers, moveOutliers } from './outliers.js';
-import { atPace, biasOf } from './pace.js';
+import { atPace, biasOf, usualPeriod } from './pace.js';
 import type { PhaseClock } from './phases.js';
 import { type EventStepSource, findPeriods, type StepPeriods } from './step-periods.js';
 import { type RankRecords, recordsByRank, sumOf } from './step-records.js';
@@ -110,7 +110,7 @@ function factsOf(run: EventLogRun, records: RankRecords, periods: StepPeriods): 
   // Recorded whole steps can be compared with all of them; of anything less it is not known what lies outside it.
   const isIteration = source === 'training_step' && layout === 'whole';
   const bias = biasOf(recorded, gaps);
-  const step = !bias || !isIteration ? recorded : bias === 'recorded-slower' ? gaps.mean : gaps.median;
+  const step = !bias || !isIteration ? recorded : bias === 'recorded-slower' ? gaps.mean : usualPeriod(gaps);
   const usual = moveOutliers(divided, outliers);
   const time = step === recorded ? usual : atPace(usual, step);
   const hostPaced = placed?.hostPaced ?? null;

@@ -3,7 +3,7 @@ import type { TimeByClass } from '../timeline/accounting.js';
 import { type Amounts, total } from './amounts.js';
 import { computeSource } from './divide.js';
 import type { Outliers } from './outliers.js';
-import { areRegular, type PaceBias, SAME_PACE } from './pace.js';
+import { areRegular, type PaceBias, SAME_PACE, usualPeriod } from './pace.js';
 import { WAIT_ROLES } from './phases.js';
 import type { StepPeriods } from './step-periods.js';
 import type { RankRecords } from './step-records.js';
@@ -132,9 +132,11 @@ function aboutStep(facts: NoteFacts): CheckResult[] {
 
 /** What a job does every few steps is in all of the recorded ones, or in none. */
 function aboutGaps({ periods: { gaps, steps }, recorded, bias, isIteration }: NoteFacts): CheckResult[] {
+  // Where any step may be recorded they differ by chance.
+  const regular = areRegular(steps.map((s) => s.number));
+  const remedy = regular ? '; spread_steps=true records any of ten' : '';
   const warn = (code: string, message: string, consequence: string) =>
-    found('warning', code, 1, message, consequence);
-  const remedy = areRegular(steps.map((s) => s.number)) ? '; spread_steps=true records any of ten' : '';
+    found(regular || !isIteration ? 'warning' : 'note', code, 1, message, consequence);
   if (bias === 'recorded-slower' && isIteration)
     return warn(
       'recorded-slower',
@@ -142,13 +144,15 @@ function aboutGaps({ periods: { gaps, steps }, recorded, bias, isIteration }: No
       `what recorded steps have more of (a log, a checkpoint) is spread over all steps${remedy}`,
     );
   if (bias === null && isIteration && gaps.mean > SAME_PACE * recorded)
-    return warn(
+    return found(
+      'warning',
       'rare-pauses',
+      1,
       `all together ${ms(gaps.mean)} ms a step pass, recorded ones take ${ms(recorded)} ms`,
       'now and then something takes long (an evaluation, a checkpoint): it is not in these figures',
     );
   if (bias !== 'others-slower') return [];
-  const pass = `from one recorded step to the next ${ms(gaps.median)} ms a step pass`;
+  const pass = `from one recorded step to the next ${ms(usualPeriod(gaps))} ms a step pass`;
   return isIteration
     ? warn(
         'others-slower',

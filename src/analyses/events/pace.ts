@@ -10,6 +10,9 @@ export interface GapPeriods {
   readonly median: number;
 }
 
+/** ns a step of most steps: without rare pauses, and where gaps differ in length with what comes now and then. */
+export const usualPeriod = ({ mean, median }: GapPeriods) => Math.min(mean, median);
+
 export type PaceBias = 'recorded-slower' | 'others-slower';
 
 /**
@@ -19,7 +22,7 @@ export type PaceBias = 'recorded-slower' | 'others-slower';
  */
 export function biasOf(recorded: number, gaps: GapPeriods): PaceBias | null {
   if (recorded > SAME_PACE * gaps.mean) return 'recorded-slower';
-  return gaps.median > SAME_PACE * recorded ? 'others-slower' : null;
+  return usualPeriod(gaps) > SAME_PACE * recorded ? 'others-slower' : null;
 }
 
 /** Every so many steps one is recorded, always at the same distance: what happens as regularly may be in all of them. */
