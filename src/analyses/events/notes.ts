@@ -149,7 +149,7 @@ function aboutGaps({ periods: { gaps, steps }, recorded, bias, isIteration }: No
       'rare-pauses',
       1,
       `all together ${ms(gaps.mean)} ms a step pass, recorded ones take ${ms(recorded)} ms`,
-      'now and then something takes long (an evaluation, a checkpoint): it is not in these figures',
+      'now and then something takes long (an evaluation, a checkpoint, a profiler): it is not in these figures',
     );
   if (bias !== 'others-slower') return [];
   const pass = `from one recorded step to the next ${ms(usualPeriod(gaps))} ms a step pass`;

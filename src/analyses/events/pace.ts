@@ -4,7 +4,7 @@ import { sumOfClasses, TIME_CLASSES, type TimeByClass, type TimeClass } from '..
 /** Recorded steps and others may differ by so much before something must happen in the ones and not in the others. */
 export const SAME_PACE = 1.1;
 
-/** ns a step. `between`: from one recorded step to the next over those that were not recorded; NaN: no such gap. */
+/** ns a step, from one recorded step to the next over those that were not recorded; NaN: no such gap. */
 export interface GapPeriods {
   readonly mean: number;
   readonly median: number;
