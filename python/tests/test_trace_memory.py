@@ -137,20 +137,23 @@ def test_what_a_reader_tries_out_at_first_is_not_counted() -> None:
     run_program(program)
 
 
-def test_counting_the_heap_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("own_share", "times"), [(1.0, 3), (0.001, 100)])
+def test_counting_the_heap_is_limited(own_share: float, times: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By what it takes itself: while it waits for the interpreter's lock nothing is counted."""
     reader = HeapReader()
-    now = [time.monotonic() + 100]
-    for clock in ("monotonic", "thread_time"):
-        monkeypatch.setattr(f"whyslow_capture.trace.memory.time.{clock}", lambda: now[0])
+    now, own = [time.monotonic() + 100], [0.0]
+    monkeypatch.setattr("whyslow_capture.trace.memory.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("whyslow_capture.trace.memory.time.thread_time", lambda: own[0])
     real, asked = reader._ask, []
 
     def slow() -> object:
         asked.append(now[0])
         now[0] += 0.08
+        own[0] += own_share * 0.08
         return real()
 
     reader._ask = slow
     for _ in range(100):  # 20 s, looked at 5 times a second
         assert reader.in_use() is not None
         now[0] += 0.2
-    assert len(asked) == 3
+    assert len(asked) == times
