@@ -15,9 +15,9 @@ export function acrossOf(
   places: ReadonlyMap<number, { readonly host: string | null }>,
 ): AcrossRanks | null {
   if (!comparison?.table) return null;
-  const { matched, slowGroups, late, table, played, beyondPace } = comparison;
+  const { matched, slowGroups, late, played, pace } = comparison;
   return {
-    ...{ late, step: table.step - beyondPace, overlap: played?.withOverlap ?? null },
+    ...{ late, step: pace, overlap: played?.withOverlap ?? null },
     links: slowGroups.map(({ group, ...slow }) => {
       const ranks = ranksOf(matched, group);
       const named = [...new Set(ranks.map((r) => places.get(r)?.host ?? null))].filter((h) => h !== null);

@@ -2,6 +2,7 @@ import { summariseHealth } from '../analyses/health/health.js';
 import { type Comparison, compareRanks } from '../analyses/ranks/compare.js';
 import type { TimeByClass } from '../analyses/timeline/accounting.js';
 import { sumOfClasses, totals } from '../analyses/timeline/accounting.js';
+import type { StepRange } from '../analyses/timeline/step-times.js';
 import { InputError } from '../base/input-error.js';
 import { keepOneRun } from '../ingest/one-run.js';
 import type { RankedMember } from '../ingest/ranks.js';
@@ -38,8 +39,8 @@ import { viewsOf } from './views.js';
 import { answerFromTable, whatIfFields, whatIfOf } from './what-if-report.js';
 
 export interface DiagnoseOptions {
-  /** Both ends included; null: open. */
-  readonly steps: { readonly first: number | null; readonly last: number | null } | null;
+  /** Null: all. */
+  readonly steps: StepRange | null;
   readonly ranks: readonly number[] | null;
   /** Files read at once. */
   readonly jobs?: number;

@@ -1,5 +1,5 @@
 import { atPace } from '../analyses/events/pace.js';
-import type { Comparison } from '../analyses/ranks/compare.js';
+import { beyondPace, type Comparison } from '../analyses/ranks/compare.js';
 import type { LateRanks } from '../analyses/ranks/late-ranks.js';
 import { sumOfClasses, TIME_CLASSES, totals } from '../analyses/timeline/accounting.js';
 import { median } from '../base/statistics.js';
@@ -12,14 +12,14 @@ const ms = (ns: number) => Math.round(ns / 1e3) / 1e3;
 
 export function criticalPathOf(comparison: Comparison | null): Report['critical_path'] {
   if (!comparison?.path || !comparison.table) return null;
-  const { path, table, beyondPace } = comparison;
-  const pace = 1 - beyondPace / table.step;
+  const { path, table, pace } = comparison;
+  const share = Math.min(1, pace / table.step);
   const all = sumOfClasses(path.time);
   if (!(all > 0)) return null;
   return {
     by_class: totals((c) => path.time[c] / all),
     by_rank: path.ranks.map(({ rank, ns, time: recorded }) => {
-      const time = atPace(recorded, pace * sumOfClasses(recorded));
+      const time = atPace(recorded, share * sumOfClasses(recorded));
       const mostly = TIME_CLASSES.reduce((a, b) => (time[b] > time[a] ? b : a));
       return { rank, share: Math.min(1, ns / all), mostly, mostly_ms: ms(time[mostly]) };
     }),
@@ -33,19 +33,21 @@ const WORTH_SAYING = 0.01;
 /** The run without late ranks, in seconds a step: by playing it, else from the median rank's own time. */
 export function whatIfAcross(comparison: Comparison | null): Report['what_if'] {
   if (!comparison?.table || !comparison.critical) return null;
-  const { table, played, late, beyondPace } = comparison;
-  const step = table.step - beyondPace;
+  const { table, played, late, pace } = comparison;
+  const beyond = beyondPace(table, pace);
   const inRecorded = played ? Math.min(played.withoutAny, 0.99 * table.step) : lostToLateness(comparison);
-  const lost = Math.max(0, inRecorded - beyondPace);
-  const ideal = step - lost;
+  const lost = Math.max(0, inRecorded - beyond);
+  const ideal = pace - lost;
   const named = late.flatMap((l) => l.ranks);
   const back =
-    played && named.length > 0 ? played.without(named) - beyondPace : late.reduce((ns, l) => ns + l.cost, 0);
+    played && named.length > 0
+      ? Math.max(0, played.without(named) - beyond)
+      : late.reduce((ns, l) => ns + l.cost, 0);
   return {
-    actual_s: step / 1e9,
+    actual_s: pace / 1e9,
     ideal_s: ideal / 1e9,
-    slowdown: step / ideal,
-    m_w: lost > 0.001 * step ? Math.min(1, back / lost) : null,
+    slowdown: pace / ideal,
+    m_w: lost > 0.001 * pace ? Math.min(1, back / lost) : null,
     m_s: null,
     cases: casesOf(comparison),
   };
@@ -60,12 +62,12 @@ function lostToLateness({ table, critical }: Comparison): number {
 }
 
 /** What to do away with, and what that saves: only where the run was played and reproduced. */
-function casesOf({ played, table, late, beyondPace }: Comparison): NonNullable<Report['what_if']>['cases'] {
+function casesOf({ played, table, late, pace }: Comparison): NonNullable<Report['what_if']>['cases'] {
   if (!played) return [];
   const without = late.map((l) => ({
     text: `without ${lateOnes(l)}`,
     ranks: [...l.ranks],
-    saving_ms: ms(l.ranks.length > 0 ? l.cost : Math.max(0, played.withoutAny - beyondPace)),
+    saving_ms: ms(l.ranks.length > 0 ? l.cost : Math.max(0, played.withoutAny - beyondPace(table!, pace))),
   }));
   const hidden = {
     text: 'with all transfers hidden behind computing',

@@ -4,7 +4,8 @@ import type { RankCollectives } from '../analyses/collectives/rank-collectives.j
 import { asRankFacts } from '../analyses/events/as-rank-facts.js';
 import { analyseEventLog, type EventFacts } from '../analyses/events/event-facts.js';
 import { unprofiledLog } from '../analyses/events/join-step.js';
-import { keepSteps, type StepRange } from '../analyses/events/keep-steps.js';
+import { keepSteps } from '../analyses/events/keep-steps.js';
+import type { StepRange } from '../analyses/timeline/step-times.js';
 import type { RankedMember } from '../ingest/ranks.js';
 import { viewRank } from '../rules/rank-view.js';
 import type { RankView } from '../rules/run-facts.js';

@@ -1,11 +1,6 @@
 import type { EventLog, EventLogRun } from '../../model/event-log.js';
 import { type CheckResult, found } from '../health/finding.js';
-
-/** Both ends included; null: open. */
-export interface StepRange {
-  readonly first: number | null;
-  readonly last: number | null;
-}
+import type { StepRange } from '../timeline/step-times.js';
 
 /** Each takes some 50 µs to look at, and 5,000 say all there is to say about a job: at one in ten that is a day or two. */
 const MOST = 5000;
@@ -22,6 +17,7 @@ export function keepSteps(log: EventLog, range: StepRange | null, most = MOST): 
     const steps = new Set<number>();
     for (const step of run.step) if (isWithin(step, range)) steps.add(step);
     if (steps.size === 0) return [];
+    if (range === null && steps.size <= most) return [run];
     let from = range?.first ?? Number.NEGATIVE_INFINITY;
     if (steps.size > most) {
       from = Float64Array.from(steps).sort()[steps.size - most]!;
@@ -46,7 +42,6 @@ const isWithin = (step: number, range: StepRange | null) =>
 function selectSteps(run: EventLogRun, range: StepRange): EventLogRun {
   const rows: number[] = [];
   for (let row = 0; row < run.rows; row++) if (isWithin(run.step[row]!, range)) rows.push(row);
-  if (rows.length === run.rows) return run;
   const chosen = Uint32Array.from(rows);
   const select = <T extends Float64Array | Int32Array | Uint16Array | Uint8Array>(column: T): T => {
     const kept = new (column.constructor as new (length: number) => T)(chosen.length);

@@ -32,8 +32,8 @@ export interface Comparison {
   readonly path: CriticalPath | null;
   /** The steps, to be played with something changed. Null: playing them unchanged does not reproduce them. */
   readonly played: PlayedRun | null;
-  /** ns by which the steps that were recorded are longer than all of them are on average: a delay costs so much less. */
-  readonly beyondPace: number;
+  /** ns a step over all steps, also those that a log did not record; as in the table where it is not known. */
+  readonly pace: number;
   /** Of exposed communication, the part that is waiting for others; by rank number. */
   readonly waitShare: ReadonlyMap<number, number>;
 }
@@ -61,11 +61,11 @@ export function compareRanks(all: readonly ComparedRank[]): Comparison | null {
   const { path = null, played = null } = followed ?? {};
   const steps = table?.steps.length ?? 1;
   const step = table?.step ?? 0;
-  const beyondPace = table ? beyondPaceOf(table, ranks) : 0;
+  const pace = table ? paceOf(table, ranks) : 0;
   const late = table ? withCosts(findLateRanks(table), played, steps) : [];
   return {
     ...{ matched, clocks, waits, bandwidth, table },
-    ...{ beyondPace, late: table ? late.flatMap((l) => inAllSteps(l, beyondPace, table)) : [] },
+    ...{ pace, late: table ? late.flatMap((l) => inAllSteps(l, pace, table)) : [] },
     lateness: table ? latenessOf(table) : [],
     slowGroups: findSlowLinks(matched, bandwidth, step, steps),
     ...{ path, played },
@@ -105,22 +105,23 @@ function withCosts(late: readonly LateRanks[], played: PlayedRun | null, steps: 
 }
 
 /** Logs know from when steps began how long those took that they did not record. */
-function beyondPaceOf(table: RankTable, ranks: readonly ComparedRank[]): number {
-  if (!table.fromLogs) return 0;
-  const recorded = mean(table.places.map((p) => mean([...ranks[p]!.facts.steps.periods])));
-  const pace = mean(table.places.map((p) => ranks[p]!.facts.steps.profiled));
-  return Math.max(0, recorded - pace);
+function paceOf(table: RankTable, ranks: readonly ComparedRank[]): number {
+  const steps = table.places.map((p) => ranks[p]!.facts.steps);
+  const isKnown = table.fromLogs && steps.some((s) => s.profiled !== mean(s.periods));
+  return isKnown ? mean(steps.map((s) => s.profiled)) : table.step;
 }
+
+/** ns by which the steps that were recorded are longer than all of them on average: a delay in them costs so much less. */
+export const beyondPace = (table: RankTable, pace: number) => Math.max(0, table.step - pace);
 
 /**
  * Late whenever a step is recorded, and not in the others: it comes back, but not in every step. Where any step may be
  * recorded, who is late in most of them is so in all.
  */
-function inAllSteps(late: LateRanks, beyondPace: number, table: RankTable): LateRanks[] {
-  const isInAll = late.pattern === 'persistent' && !areRegular(table.steps);
-  if (beyondPace === 0 || isInAll) return [late];
-  const step = table.step - beyondPace;
-  const cost = late.cost - beyondPace;
-  if (cost < COSTS_SOMETHING * step) return [];
+function inAllSteps(late: LateRanks, pace: number, table: RankTable): LateRanks[] {
+  const beyond = beyondPace(table, pace);
+  if (beyond === 0 || (late.pattern === 'persistent' && !areRegular(table.steps))) return [late];
+  const cost = late.cost - beyond;
+  if (cost < COSTS_SOMETHING * pace) return [];
   return [{ ...late, cost, pattern: late.pattern === 'persistent' ? 'periodic' : late.pattern }];
 }

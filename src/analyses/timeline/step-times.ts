@@ -32,6 +32,7 @@ export interface StepTimes {
   readonly stepOf: Int32Array;
 }
 
+/** Both ends included; null: open. */
 export interface StepRange {
   readonly first: number | null;
   readonly last: number | null;
