@@ -83,6 +83,7 @@ describe('GPU jobs', () => {
       const { truth, report } = await recorded(9);
       expect(report.health.problems[0]).toMatchObject({ code: 'recorded-slower', severity: 'warning' });
       expect(report.step.ms! / pace(truth.stepsMs)).toBeCloseTo(1, 1);
+      expect((1e3 * report.what_if!.actual_s) / report.step.ms!).toBeCloseTo(1, 1);
       expect(report.ranks[5]!.step_ms).toBeCloseTo(report.step.ms!, 0);
       expect(report.stragglers).toMatchObject([{ ranks: [5], pattern: 'periodic', cause: 'host' }]);
       expect(report.stragglers[0]!.cost_ms / truth.costMs).toBeGreaterThan(0.7);
@@ -94,6 +95,7 @@ describe('GPU jobs', () => {
       expect(report.health.problems[0]).toMatchObject({ code: 'others-slower', severity: 'warning' });
       expect(report.health.problems[0]!.consequence).toMatch(/spread_steps=true/);
       expect(report.step.ms! / pace(truth.stepsMs)).toBeCloseTo(1, 1);
+      expect((1e3 * report.what_if!.actual_s) / report.step.ms!).toBeCloseTo(1, 1);
       expect(report.stragglers).toEqual([]);
     });
   });
