@@ -78,6 +78,13 @@ function timeFromLog(view: RankView, comparison: Comparison | null): RankView | 
   return sumOfClasses(time) > 0 ? { ...view, time: ofStep(view, time) } : null;
 }
 
+/** The share of the step that goes to waiting for who computes longer than the others. */
+export function lateComputingOf(comparison: Comparison | null): number {
+  const { late = [], pace = 0 } = comparison ?? {};
+  const costs = late.filter((l) => l.cause === 'gpu').map((l) => l.cost);
+  return pace > 0 ? costs.reduce((sum, ns) => sum + ns, 0) / pace : 0;
+}
+
 const ms = (ns: number) => Math.round(ns / 1e3) / 1e3;
 
 export function stragglersOf(comparison: Comparison | null): Report['stragglers'][number][] {

@@ -19,6 +19,7 @@ import {
   coordinatesOf,
   criticalView,
   heatOf,
+  lateComputingOf,
   stragglersOf,
   withStragglers,
   withWaiting,
@@ -88,7 +89,10 @@ export function buildReport(run: RunInputs, options: Pick<DiagnoseOptions, 'rank
   const comparison = withTelemetry(compareRanks(views.map((v) => comparedRank(v, places))), places);
   const divided = views.map((view) => withWaiting(view, comparison));
   const critical = criticalView(comparison, views);
-  const judged = (critical ? [critical] : divided).map((view) => ({ view, verdict: judge(view) }));
+  const lateComputing = lateComputingOf(comparison);
+  const judged = (critical ? [critical] : divided).map((view) => ({
+    ...{ view, verdict: judge(view, lateComputing) },
+  }));
   const decision = withStragglers(
     decide(judged, healthOf(run, members, views, places, []).grade),
     comparison,

@@ -111,6 +111,24 @@ describe('confidence', () => {
   });
 });
 
+describe('a rank that computes longer than the others', () => {
+  // Computes for 60 %, and 30 % is something else.
+  const view = drawView(steps(8, 100000, input(30)));
+
+  it('is what to mend when it costs more than anything else does', () => {
+    expect(judge(view).bottleneck).toBe('data');
+    const late = judge(view, 0.4);
+    expect(late.bottleneck).toBe('gpu');
+    expect(late.confidence).toBeGreaterThan(0.7);
+  });
+
+  it('is not when it costs less, but makes the answer less certain', () => {
+    const late = judge(view, 0.25);
+    expect(late.bottleneck).toBe('data');
+    expect(late.confidence).toBeLessThan(judge(view).confidence);
+  });
+});
+
 describe('an answer that hangs on what the profiler cost', () => {
   // 100 events cost 290 µs (220 to 360): of 2290 µs on the host 2070 or 1930 are left, a quarter of 8000 µs or not.
   const BETWEEN = `

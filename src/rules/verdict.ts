@@ -54,37 +54,42 @@ export function sharesOf(view: RankView, time = view.time): Shares {
 
 type Class = 'gpu' | 'data' | 'comms' | 'host';
 
-function nameOf(shares: Shares): Class {
+function nameOf(shares: Shares, lateComputing: number): Class {
   if (shares.gpu >= BUSY) return 'gpu';
   const others = (['data', 'comms', 'host'] as const).toSorted((a, b) => shares[b] - shares[a]);
   const best = others[0]!;
-  return shares[best] >= leastBeside(shares.gpu) ? best : 'gpu';
+  return shares[best] >= Math.max(leastBeside(shares.gpu), lateComputing) ? best : 'gpu';
 }
 
 /** What a class must take of the step to be named beside a device that computes for this share of it. */
 const leastBeside = (gpu: number) => Math.max(WORTH_NAMING, BESIDE_GPU * gpu);
 
 /** From how far shares are from those at which another class would be named; computing beside a wait is no rival of it. */
-function certaintyOf(shares: Shares, named: Class): number {
+function certaintyOf(shares: Shares, named: Class, lateComputing: number): number {
   const rivals = (['data', 'comms', 'host'] as const).filter((c) => c !== named).map((c) => shares[c]);
   if (named === 'gpu') return 0.55 + Math.min(0.42, Math.abs(shares.gpu - Math.max(...rivals)) * 0.7);
-  return 0.6 + Math.min(0.37, (shares[named] - Math.max(...rivals, leastBeside(shares.gpu))) * 0.7);
+  const beside = Math.max(leastBeside(shares.gpu), lateComputing);
+  return 0.6 + Math.min(0.37, (shares[named] - Math.max(...rivals, beside)) * 0.7);
 }
 
-/** One rank's verdict, and how far it can be trusted. */
-export function judge(view: RankView): RankVerdict {
+/**
+ * One rank's verdict, and how far it can be trusted. `lateComputing`: the share of the step that all wait for a rank
+ * which computes longer than the others. Computing is what a GPU is there for, but that could be won back.
+ */
+export function judge(view: RankView, lateComputing = 0): RankVerdict {
   const shares = sharesOf(view);
   const { facts } = view;
-  const named = nameOf(shares);
+  const named = nameOf(shares, lateComputing);
   const ranked = (['gpu', 'data', 'comms', 'host'] as const).toSorted((a, b) => shares[b] - shares[a]);
   const runnerUp = ranked.find((c) => c !== named)!;
   const doubts: string[] = [];
-  let confidence = certaintyOf(shares, named);
+  let confidence = certaintyOf(shares, named, lateComputing);
   const doubt = (by: number, text: string) => {
     confidence -= by;
     doubts.push(text);
   };
-  if (flipsWithCorrection(view, named)) doubt(0.2, "the profiler's own cost decides between two answers");
+  if (flipsWithCorrection(view, named, lateComputing))
+    doubt(0.2, "the profiler's own cost decides between two answers");
   if (facts.steps.source === 'window') doubt(0.2, 'the trace is not divided into steps');
   else if (facts.steps.count < 2) doubt(0.12, 'only one step could be measured');
   if (facts.steps.irregular && facts.steps.count > 1 && facts.steps.count < 6) {
@@ -132,12 +137,12 @@ const asBottleneck = (c: Class, view: RankView): Bottleneck =>
   c === 'gpu' && !view.facts.hasGpuWork ? 'compute' : c;
 
 /** Whether another answer comes out at either end of what the profiler may have cost. */
-function flipsWithCorrection(view: RankView, named: Class): boolean {
+function flipsWithCorrection(view: RankView, named: Class, lateComputing: number): boolean {
   const { baseline } = view;
   if (!baseline || view.measuredUnprofiled) return false;
   return [baseline.correctedLow, baseline.correctedHigh].some((step) => {
     const shift = step - baseline.corrected;
     const host = Math.max(0, view.time.idle_host + shift);
-    return nameOf(sharesOf(view, { ...view.time, idle_host: host })) !== named;
+    return nameOf(sharesOf(view, { ...view.time, idle_host: host }), lateComputing) !== named;
   });
 }

@@ -75,6 +75,24 @@ describe('whyslow diagnose', () => {
     expect(r.heat!.rows).toHaveLength(4);
   });
 
+  it('names a rank whose GPU is late, though its host asks for the collective as early as the others', async () => {
+    const { report: r } = await report([join(root, 'test/fixtures/zoo-ranks/straggler_gpu')]);
+    expect(r.verdict.bottleneck).toBe('gpu');
+    expect(r.stragglers).toMatchObject([{ ranks: [1], pattern: 'persistent', cause: 'gpu' }]);
+    // Twelve products of 2.67 ms.
+    expect(r.stragglers[0]!.cost_ms).toBeGreaterThan(26);
+    expect(r.stragglers[0]!.cost_ms).toBeLessThan(36);
+    expect(r.findings[0]).toMatchObject({ rule: 'W1', ranks: [1] });
+  });
+
+  it('names a rank that is late now and then', async () => {
+    const { report: r } = await report([join(root, 'test/fixtures/zoo-ranks/straggler_transient')]);
+    expect(r.stragglers).toMatchObject([{ ranks: [3], pattern: 'spike', cause: 'host' }]);
+    // 30 ms in two of ten steps.
+    expect(r.stragglers[0]!.cost_ms).toBeGreaterThan(4.8);
+    expect(r.stragglers[0]!.cost_ms).toBeLessThan(7.2);
+  });
+
   it.each([
     ['balanced', null],
     ['comms_bound', 'comms'],

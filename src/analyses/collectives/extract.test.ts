@@ -182,6 +182,22 @@ describe('collectives on the host', () => {
     expect([...c.exposed]).toEqual([20_000, 15_000]);
   });
 
+  it('begin when the device has made what they send, in the order in which they were asked for', () => {
+    const sync = (ts: number, dur: number, tid: number) =>
+      host('cuda_runtime', 'cudaStreamSynchronize', ts, dur, {}, tid);
+    const c = extract([
+      // Two tensors; the third wait comes after the transfer.
+      ...[gloo(8, 2000, 50), sync(10, 200, 50), sync(212, 100, 50), sync(1900, 50, 50)],
+      // Woken before the first, though asked for later.
+      ...[gloo(9, 2100, 51), sync(11, 299, 51)],
+      // Nothing to wait for; a wait that begins before it or ends after it is not its own.
+      ...[gloo(3000, 500, 50), sync(2995, 100, 50), gloo(4000, 100, 51), sync(4001, 300, 51)],
+      ...[sync(5, 5000, 1), kernel('gemm', 20, 30, {}, 7)],
+    ]);
+    expect([...c.start]).toEqual([312_000, 312_000, 3_000_000, 4_000_000]);
+    expect([...c.end]).toEqual([2_008_000, 2_109_000, 3_500_000, 4_100_000]);
+  });
+
   it('are exposed where the training threads were blocked, without a device', () => {
     const trace = drawTrace('host 1  ProfilerStep#1 0-100 | aten::mm 10-20\nhost 50  gloo:all_reduce 30-80');
     const blocking = unionOf([[40_000, 60_000]]);

@@ -151,16 +151,20 @@ function addHostSpans(pass: Pass, computing: Spans, blocking: Spans | null): voi
       ? exposure(gapsOf(blocking, Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY))
       : exposure(computing);
   let step = 0;
+  const begun: number[] = [];
   host.spans.forEach((row, i) => {
-    const [start, end] = [ts[row]!, ts[row]! + Math.max(0, dur[row]!)];
+    const [asked, end] = [ts[row]!, ts[row]! + Math.max(0, dur[row]!)];
     const { steps } = times;
-    while (step + 1 < steps.length && steps[step + 1]!.hostStart <= start) step++;
-    const inStep = steps[step] && start >= steps[step]!.hostStart && start <= steps[step]!.hostEnd;
+    while (step + 1 < steps.length && steps[step + 1]!.hostStart <= asked) step++;
+    const inStep = steps[step] && asked >= steps[step]!.hostStart && asked <= steps[step]!.hostEnd;
     const places = [args.placeOf(row), args.placeOf(recordOf[i]!)].filter((p) => p >= 0);
     const kind = args.kind(places, [row]);
     const group = groups.placeOf(args.group(places), 'host');
     const info = groups.groups[group]!;
     const dtype = args.dtype(places, row);
+    // In the order in which they were asked for: threads that the device wakes at once overtake each other.
+    const start = Math.min(end, Math.max(host.readyAt(row), begun[group] ?? asked));
+    begun[group] = start;
     builder.add({
       ...{ group, kind, dtype, start, end, onDevice: false, step: inStep ? step : -1 },
       sequence: args.sequence(places),

@@ -2,6 +2,7 @@ import { Category } from '../../model/category.js';
 import { sortByTime } from '../../model/time-order.js';
 import { kindMask, type Trace } from '../../model/trace.js';
 import { NO_ID } from '../../model/trace-data.js';
+import { SYNCHRONISES } from '../host-names.js';
 
 /** `record_param_comms`: torch's record of a collective, with its arguments in traces of torch ≥ 2.1. */
 const RECORD = 1;
@@ -9,8 +10,11 @@ const RECORD = 1;
 const ANNOTATION = 2;
 /** `gloo:all_reduce`, `mpi:…`, `ucc:…`: the collective itself, on the thread that does it. */
 const HOST_SPAN = 3;
+/** The runtime is asked to wait for the device. */
+const DEVICE_WAIT = 4;
 
 function sortOfName(name: string): number {
+  if (SYNCHRONISES.test(name)) return DEVICE_WAIT;
   if (name === 'record_param_comms') return RECORD;
   if (/^(?:nccl|rccl|xccl|hccl):/.test(name)) return ANNOTATION;
   return /^(?:gloo|mpi|ucc):/.test(name) ? HOST_SPAN : 0;
@@ -27,16 +31,19 @@ export interface HostOps {
   readonly annotationAround: (track: number, at: number) => number;
   /** Row of the record with this `External id`; −1: none. */
   readonly recordOf: (external: number) => number;
+  /** When a collective of the host had what it is to send: first of all its thread waits for the device to make it. */
+  readonly readyAt: (span: number) => number;
 }
 
 export function findHostOps(trace: Trace): HostOps {
   const { data } = trace;
   const isHost = kindMask(
     data,
-    (c, phase) => phase === 'X' && (c === Category.cpuOp || c === Category.annotation),
+    (c, phase) =>
+      phase === 'X' && (c === Category.cpuOp || c === Category.annotation || c === Category.runtime),
   );
   const sortOf = trace.strings.memo(sortOfName);
-  const found: number[][] = [[], [], [], []];
+  const found: number[][] = [[], [], [], [], []];
   for (let row = 0; row < data.rows; row++) {
     if (isHost[data.kind[row]!] === 0) continue;
     const sort = sortOf(data.name[row]!);
@@ -52,6 +59,30 @@ export function findHostOps(trace: Trace): HostOps {
     recordAround: enclosing(trace, records),
     annotationAround: enclosing(trace, inOrder(ANNOTATION)),
     recordOf: (external) => byExternal.get(external) ?? -1,
+    readyAt: readiness(trace, inOrder(DEVICE_WAIT)),
+  };
+}
+
+/** ns: from one call at the head of a collective to the next. Anything further on is after the transfer. */
+const AT_ONCE = 500_000;
+
+/**
+ * Gloo copies tensors of a GPU to the host. Its span begins when it is asked to, and its thread then waits until the
+ * device has come so far: a rank whose GPU is late would seem to take part for as long as those that wait for it.
+ */
+function readiness(trace: Trace, waits: Uint32Array): (span: number) => number {
+  const { ts, dur, track } = trace.data;
+  const lists = rowsByTrack(trace, waits);
+  return (span) => {
+    const list = lists.get(track[span]!) ?? [];
+    const end = ts[span]! + Math.max(0, dur[span]!);
+    let ready = ts[span]!;
+    for (let i = lastBefore(list, ts, ready) + 1; i < list.length; i++) {
+      const [from, to] = [ts[list[i]!]!, ts[list[i]!]! + dur[list[i]!]!];
+      if (from - ready > AT_ONCE || to > end) break;
+      ready = Math.max(ready, to);
+    }
+    return ready;
   };
 }
 
@@ -60,26 +91,37 @@ const LOOK_BACK = 8;
 
 /** Rows in order of start. A few thousand of millions: cheaper than the nesting of every call. */
 function enclosing(trace: Trace, rows: Uint32Array): (track: number, at: number) => number {
-  const { ts, dur, track } = trace.data;
+  const { ts, dur } = trace.data;
+  const lists = rowsByTrack(trace, rows);
+  return (onTrack, at) => {
+    const list = lists.get(onTrack) ?? [];
+    const last = lastBefore(list, ts, at);
+    for (let i = last; i > Math.max(-1, last - LOOK_BACK); i--) {
+      if (ts[list[i]!]! + dur[list[i]!]! >= at) return list[i]!;
+    }
+    return -1;
+  };
+}
+
+function rowsByTrack(trace: Trace, rows: Uint32Array): ReadonlyMap<number, readonly number[]> {
+  const { track } = trace.data;
   const lists = new Map<number, number[]>();
   for (const row of rows) {
     const list = lists.get(track[row]!);
     if (list) list.push(row);
     else lists.set(track[row]!, [row]);
   }
-  return (onTrack, at) => {
-    const list = lists.get(onTrack);
-    if (!list) return -1;
-    let low = 0;
-    let high = list.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (ts[list[middle]!]! <= at) low = middle + 1;
-      else high = middle;
-    }
-    for (let i = low - 1; i >= Math.max(0, low - LOOK_BACK); i--) {
-      if (ts[list[i]!]! + dur[list[i]!]! >= at) return list[i]!;
-    }
-    return -1;
-  };
+  return lists;
+}
+
+/** Place of the last row that begins no later; −1: none. */
+function lastBefore(rows: readonly number[], ts: Float64Array, at: number): number {
+  let low = 0;
+  let high = rows.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (ts[rows[middle]!]! <= at) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
 }
