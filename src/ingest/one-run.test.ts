@@ -12,8 +12,11 @@ const runJson = (run: string, startedNs: number | null) =>
   manifest('run.json', { of: 'run', run, startedNs });
 const rankJson = (rank: number, run: string, wallNs: number) =>
   manifest(`rank_${rank}.json`, { of: 'rank', run, rank, anchors: [{ at: 'start', wallNs }] });
-const runOf = (id: string | null, wall: number | null = null, rows = 5): EventLogRun =>
-  ({ id, rows, header: wall === null ? null : { fields: { anchors: [{ wall_ns: wall }] } } }) as never;
+const runOf = (id: string | null, wall: number | null = null, rows = 5, world?: number): EventLogRun =>
+  ({
+    ...{ id, rows },
+    header: wall === null ? null : { fields: { anchors: [{ wall_ns: wall }], world_size: world } },
+  }) as never;
 const log = (rank: number, ...runs: readonly EventLogRun[]): RankedMember => ({
   ...{ rank, rankSource: 'file', member: member(`log${rank}`, { log: { runs } }) },
 });
@@ -71,6 +74,27 @@ describe('files of several runs', () => {
     const members = [trace(0, 9.5 * DAY), log(0, runOf('a', DAY))];
     const beside = [runJson('b', 9 * DAY), rankJson(0, 'b', 9 * DAY)];
     expect(kept(members, beside).slice(0, 3)).toEqual(['trace0', 'run.json', 'rank_0.json']);
+  });
+
+  it('are of one when each rank has made up a name: other ranks of as many, at the same time', () => {
+    const rank = (r: number, id: string, at: number, world = 3) => log(r, runOf(id, at, 5, world));
+    const beside = [runJson('a', DAY), rankJson(1, 'b', DAY + 2e9)];
+    const one = inputs([rank(0, 'a', DAY), rank(1, 'b', DAY + 2e9), rank(2, 'c', DAY - 3e9)], beside);
+    expect(keepOneRun(one)).toBe(one);
+    // Later, of another number of ranks, or the same rank again: another run.
+    const others = [rank(1, 'b', DAY - 90e9), rank(1, 'b', DAY - 2e9, 4), rank(0, 'b', DAY - 2e9)];
+    for (const other of others)
+      expect(kept([rank(0, 'a', DAY), other])).toEqual([
+        'log0 a',
+        'files of another run (b) lie beside those of a: records of 1 log',
+      ]);
+    // The one before it, by as many ranks that named it one by one.
+    const before = [runOf('x', DAY / 2, 5, 2), runOf('y', DAY / 2, 5, 2)];
+    const both = [log(0, before[0]!, runOf('a', DAY, 5, 2)), log(1, before[1]!, runOf('b', DAY, 5, 2))];
+    expect(kept(both)).toEqual([
+      ...['log0 a', 'log1 b'],
+      'files of another run (x) lie beside those of a: records of 2 logs',
+    ]);
   });
 
   it('are left alone where nothing names a run, or all name one', () => {

@@ -19,11 +19,12 @@ const CLEARLY_BEFORE_NS = 60e9;
  * does not lend it its leftovers. Traces do not name their run: those that ended before it began are of another.
  */
 export function keepOneRun(inputs: RunInputs): RunInputs {
-  const runs = namedRuns(inputs);
+  const nameOf = runNames(inputs.members);
+  const runs = namedRuns(inputs, nameOf);
   const told = newest(runs);
   if (!told) return inputs;
   const left: string[] = [];
-  const isOther = (id: string | null) => id !== null && id !== told.id;
+  const isOther = (id: string | null) => id !== null && nameOf(id) !== told.id;
   const beside = inputs.beside.filter((m) => !isOther(m.manifest?.run ?? null));
   if (beside.length < inputs.beside.length)
     left.push(count(inputs.beside.length - beside.length, 'manifest'));
@@ -38,10 +39,44 @@ export function keepOneRun(inputs: RunInputs): RunInputs {
   return { ...inputs, members, beside, problems: [...inputs.problems, otherRun(told.id, runs, left)] };
 }
 
-function namedRuns({ members, beside }: RunInputs): readonly NamedRun[] {
+/**
+ * Ranks whose launcher gives them no common name may each have made one up. Logs of different ranks of as many, begun at
+ * the same time, are of one run: it goes by the first one's name.
+ */
+function runNames(members: readonly RankedMember[]): (id: string) => string {
+  const logged = new Map<string, { readonly ranks: Set<number>; readonly world: number; began: number }>();
+  for (const { rank, member } of members) {
+    for (const run of member.log?.runs ?? []) {
+      if (run.id === null) continue;
+      const world = run.header?.fields.world_size;
+      const one = logged.get(run.id) ?? { ranks: new Set(), world: Number(world ?? 0), began: Number.NaN };
+      one.ranks.add(rank);
+      one.began = firstAnchor(run) ?? one.began;
+      logged.set(run.id, one);
+    }
+  }
+  const names = new Map<string, string>();
+  const found: (readonly [string, NonNullable<ReturnType<typeof logged.get>>])[] = [];
+  for (const [id, one] of logged) {
+    const same = found.find(
+      ([, other]) =>
+        one.world > 1 &&
+        one.world === other.world &&
+        Math.abs(one.began - other.began) < CLEARLY_BEFORE_NS &&
+        [...one.ranks].every((rank) => !other.ranks.has(rank)),
+    );
+    names.set(id, same?.[0] ?? id);
+    if (same) for (const rank of one.ranks) same[1].ranks.add(rank);
+    else found.push([id, one]);
+  }
+  return (id) => names.get(id) ?? id;
+}
+
+function namedRuns({ members, beside }: RunInputs, nameOf: (id: string) => string): readonly NamedRun[] {
   const runs = new Map<string, NamedRun>();
-  const note = (id: string | null, began: number | null, records: number) => {
-    if (id === null) return;
+  const note = (given: string | null, began: number | null, records: number) => {
+    if (given === null) return;
+    const id = nameOf(given);
     const run = runs.get(id) ?? { id, began: Number.NEGATIVE_INFINITY, records: 0 };
     run.began = Math.max(run.began, began ?? Number.NEGATIVE_INFINITY);
     run.records += records;

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import os
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import layout, manifest, process
 from .events.recorder import Recorder
 from .events.writer import EventsWriter
+from .run_name import agreed_run_id, own_run
 
 if TYPE_CHECKING:
     from .session import Capture
@@ -21,21 +19,6 @@ DESCRIBE_EVERY_S = 20.0
 FLUSH_AT_MOST_EVERY_S = 0.25
 # What the end of the job waits for the device and for the disk.
 DRAIN_S, WRITE_S = 10.0, 5.0
-
-
-def own_run(run: str, described: Path) -> str:
-    """
-    The run's name; another one where a process that trained before this one has used it for the same rank: a script
-    that starts several trainings gives all of them one environment. Ranks of one training come to the same answer.
-    """
-    try:
-        before = json.loads(described.read_text())
-        if before["run"] != run or before["pid"] == os.getpid():
-            return run
-    except (OSError, ValueError, KeyError, TypeError):
-        return run
-    mark = os.environ.get("MASTER_PORT") if process.world_size() > 1 else None
-    return f"{run}-{mark or os.getpid()}"
 
 
 class RunFiles:
@@ -52,7 +35,8 @@ class RunFiles:
         """The rank is known now. Nothing was touched before: a job that never trains leaves nothing behind."""
         self._capture = capture
         self._stated_stride = capture.budget.stride
-        capture.run = own_run(capture.run, layout.rank_file(capture.out, capture.rank))
+        agreed = agreed_run_id(capture.config, capture.run, capture.out)
+        capture.run = own_run(agreed, layout.rank_file(capture.out, capture.rank))
         self._writer = EventsWriter(
             layout.events_file(capture.out, capture.rank),
             rank=capture.rank,

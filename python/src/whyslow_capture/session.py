@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import uuid
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
@@ -16,6 +15,7 @@ from .events.budget import OverheadBudget
 from .events.recorder import Recorder
 from .files import RunFiles
 from .phases import PhaseContext, PhaseContexts
+from .run_name import run_id
 from .trouble import Trouble
 
 if TYPE_CHECKING:
@@ -215,12 +215,3 @@ class Capture:
             recorder_watch_setter=self.recorder.set_watch,
             current_step=lambda: self.recorder.current_step,
         )
-
-
-def run_id(config: CaptureConfig) -> str:
-    """The same on all ranks where a launcher gives one. A restart after a failure is a run of its own."""
-    base = config.run or os.environ.get("TORCHELASTIC_RUN_ID") or ""
-    if base in ("", "none"):
-        base = uuid.uuid4().hex[:12]
-    restart = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
-    return base if restart in ("", "0") else f"{base}.{restart}"

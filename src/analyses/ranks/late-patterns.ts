@@ -23,6 +23,8 @@ export interface Differences {
   /** The same of the ranks' means. */
   readonly means: readonly number[];
   readonly ofMeans: Difference;
+  /** No spread is believed to be smaller. */
+  readonly floor: number;
 }
 interface Difference {
   readonly middle: number;
@@ -39,7 +41,7 @@ export function differencesOf(table: RankTable, lateness: readonly Float64Array[
   };
   const means = lateness.map((l) => mean([...l]));
   return {
-    ...{ lateness, means, ofMeans: differenceOf(means) },
+    ...{ lateness, means, ofMeans: differenceOf(means), floor },
     inSteps: table.steps.map((_, s) => differenceOf(lateness.map((l) => l[s]!))),
   };
 }
@@ -151,7 +153,7 @@ export function binomialTail(n: number, k: number, p: number): number {
   return Math.min(1, sum);
 }
 
-function logChoose(n: number, k: number): number {
+export function logChoose(n: number, k: number): number {
   let sum = 0;
   for (let i = 1; i <= k; i++) sum += Math.log((n - k + i) / i);
   return sum;

@@ -74,6 +74,40 @@ describe('late ranks', () => {
     expect(found).toMatchObject([{ ranks: [], pattern: 'rotating', cause: 'gpu' }]);
   });
 
+  it('are nobody when they take turns, though the turns of some come back at equal distances', () => {
+    const inTurn = (ranks: number) => tableOf(ranks, (r, s) => (r === s % ranks ? ['compute', 30] : null));
+    expect(findLateRanks(inTurn(3))).toMatchObject([{ ranks: [], pattern: 'rotating', cost: 30e6 }]);
+    expect(findLateRanks(inTurn(4))).toMatchObject([{ ranks: [], pattern: 'rotating' }]);
+  });
+
+  it('are one that comes back where the others are late by little', () => {
+    const little = (r: number, s: number) => (r !== 2 && r === s % 4 ? (['idle_host', 6] as const) : null);
+    const found = findLateRanks(
+      tableOf(4, (r, s) => (r === 2 && s % 3 === 1 ? ['idle_host', 80] : little(r, s))),
+    );
+    expect(found).toMatchObject([{ ranks: [2], pattern: 'periodic' }]);
+  });
+
+  it.each([
+    [4, [0, 1]],
+    [8, [2, 7]],
+    [16, [1, 4, 5]],
+  ])('of %i are several that are late alike: %j', (ranks, late) => {
+    const both = tableOf(ranks, (r) => (late.includes(r) ? ['idle_host', 20 + r / 10] : null));
+    const [found, ...more] = findLateRanks(both);
+    expect(found).toMatchObject({ ranks: late, pattern: 'persistent', cause: 'host' });
+    expect(found!.cost).toBeGreaterThan(20e6);
+    expect(found!.cost).toBeLessThan(21e6);
+    expect(found!.steps).toHaveLength(STEPS);
+    expect(more).toEqual([]);
+  });
+
+  it('are not half of them that take turns, nor two that are late by little', () => {
+    const turns = tableOf(4, (r, s) => (s % 2 === Number(r < 2) ? ['idle_host', 20] : null));
+    expect(findLateRanks(turns).filter((l) => l.ranks.length > 1)).toEqual([]);
+    expect(findLateRanks(tableOf(4, (r) => (r < 2 ? ['idle_host', 4] : null)))).toEqual([]);
+  });
+
   it('are all of a host, or of a stage', () => {
     const hosts = ['a', 'a', 'a', 'b', 'b', 'b'];
     const onB = (r: number) => (r >= 3 ? (['idle_host', 25] as const) : null);

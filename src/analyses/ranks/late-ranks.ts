@@ -1,5 +1,6 @@
 import { largest, mean, median } from '../../base/statistics.js';
 import type { SlowGpu } from '../telemetry/slow-gpu.js';
+import { lateGroup } from './late-groups.js';
 import {
   type Differences,
   differencesOf,
@@ -38,24 +39,39 @@ export function findLateRanks(table: RankTable): LateRanks[] {
   const places = latePlaces(table, lateness);
   if (places.length > 0) return places.map((p) => ({ ...p, cause: causeOf(table, p.ranks, null) }));
   const differences = differencesOf(table, lateness);
-  const single = table.ranks.flatMap((rank, r) => {
-    const found = patternOf(table, differences, r);
-    return found ? [{ rank, r, ...found }] : [];
-  });
-  if (single.length > 0)
-    return single
-      .map(({ rank, r, steps, ...found }) => ({
-        ...found,
-        ranks: [rank],
-        place: null,
-        steps: steps.map((s) => table.steps[s]!),
-        cause: causeOf(table, [rank], steps),
-        cost: costOf(table, r),
-      }))
-      .filter((f) => f.cost >= (WORTH_NAMING * table.step) / table.steps.length)
-      .sort((a, b) => oneOff(a) - oneOff(b) || b.cost - a.cost);
-  const rotating = rotation(table, differences);
-  return rotating ? [rotating] : [];
+  const single = singleRanks(table, differences);
+  const group = lateGroup(table, differences);
+  if (group && group.cost > MORE_TOGETHER * largest([0, ...single.map((l) => l.cost)]))
+    return [
+      {
+        ...{ ...group, pattern: 'persistent', place: null, cause: causeOf(table, group.ranks, group.steps) },
+        steps: group.steps.map((s) => table.steps[s]!),
+      },
+    ];
+  // Where another one is late each time, one of them may well seem to come back.
+  const rotating = single.some((l) => l.pattern === 'persistent') ? null : rotation(table, differences);
+  return rotating ? [rotating] : single;
+}
+
+/** Several that are late alike are named together if that explains so many times more than any of them alone. */
+const MORE_TOGETHER = 1.5;
+
+function singleRanks(table: RankTable, differences: Differences): LateRanks[] {
+  return table.ranks
+    .flatMap((rank, r) => {
+      const found = patternOf(table, differences, r);
+      return found ? [{ rank, r, ...found }] : [];
+    })
+    .map(({ rank, r, steps, ...found }) => ({
+      ...found,
+      ranks: [rank],
+      place: null,
+      steps: steps.map((s) => table.steps[s]!),
+      cause: causeOf(table, [rank], steps),
+      cost: costOf(table, r),
+    }))
+    .filter((f) => f.cost >= (WORTH_NAMING * table.step) / table.steps.length)
+    .sort((a, b) => oneOff(a) - oneOff(b) || b.cost - a.cost);
 }
 
 /** What comes back is worth more than what happened once, whatever that cost the few steps that were recorded. */
@@ -102,30 +118,34 @@ export function causeOf(table: RankTable, late: readonly number[], steps: readon
 function rotation(table: RankTable, { lateness, inSteps }: Differences): LateRanks | null {
   const n = table.steps.length;
   if (n < 4 || table.ranks.length < 3) return null;
-  const last: number[] = [];
   const losses = table.steps.map((_, s) => {
     const inStep = lateness.map((l) => l[s]!);
     const worst = largest(inStep);
-    last.push(inStep.indexOf(worst));
-    return { ns: worst, z: worst / inSteps[s]!.spread };
+    return { step: s, ns: worst, last: inStep.indexOf(worst), z: worst / inSteps[s]!.spread };
   });
   const loss = mean(losses.map((l) => l.ns));
-  const real = losses.filter((l) => l.z > STANDS_OUT).length;
-  if (loss < WORTH_NAMING * table.step || real < MOSTLY * n || entropy(last) < 0.6) return null;
-  const causes = table.steps.map((_, s) => causeOf(table, [table.ranks[last[s]!]!], [s]));
+  const real = losses.filter((l) => l.z > STANDS_OUT);
+  if (loss < WORTH_NAMING * table.step || real.length < MOSTLY * n) return null;
+  const byRank = table.ranks.map((_, r) =>
+    real.filter((l) => l.last === r).reduce((sum, l) => sum + l.ns, 0),
+  );
+  if (evenness(byRank) < EVENLY) return null;
+  const causes = real.map((l) => causeOf(table, [table.ranks[l.last]!], [l.step]));
   return {
     ...{ ranks: [], pattern: 'rotating', place: null, steps: table.steps, cost: loss },
     cause: mostCommon(causes),
-    confidence: Math.min(0.9, 0.5 + 0.05 * real),
+    confidence: Math.min(0.9, 0.5 + 0.05 * real.length),
   };
 }
 
-/** Of who is last, as a share of the most there could be: 0 always the same, 1 all equally often. */
-function entropy(last: readonly number[]): number {
-  const counts = new Map<number, number>();
-  for (const r of last) counts.set(r, (counts.get(r) ?? 0) + 1);
-  const bits = [...counts.values()].reduce((h, c) => h - (c / last.length) * Math.log(c / last.length), 0);
-  return bits / Math.log(last.length);
+/** As for half of eight ranks, or two of three, each as much as the other. */
+const EVENLY = 0.6;
+
+/** Entropy of shares, as a part of the most there could be: 0 all is one's, 1 all have the same. */
+function evenness(amounts: readonly number[]): number {
+  const sum = amounts.reduce((a, b) => a + b, 0);
+  const shares = amounts.filter((a) => a > 0).map((a) => a / sum);
+  return shares.reduce((bits, share) => bits - share * Math.log(share), 0) / Math.log(amounts.length);
 }
 
 function mostCommon<T>(values: readonly T[]): T {

@@ -17,22 +17,25 @@ Entry = tuple[str, int] | tuple[str, int, int] | Phase
 def phases_of(entries: list[Entry]) -> list[Phase]:
     """One inside another of the same name is part of it; what has no beginning, no end or no mark there is left out."""
     phases: list[Phase] = []
-    opened: dict[str, tuple[int, int]] = {}
-    depths: dict[str, int] = {}
+    opened: dict[str, tuple[str, int, int]] = {}
+    # How many of the same name are open inside of it.
+    inner: dict[str, int] = {}
     for entry in entries:
         name = entry[0]
-        if len(entry) == 4:
-            phases.append(entry)
-        elif len(entry) == 3:
-            depths[name] = depths.get(name, 0) + 1
-            if depths[name] == 1:
-                opened[name] = (entry[1], entry[2])
-        elif name in opened:
-            depths[name] -= 1
-            if depths[name] == 0:
-                begin, micro = opened.pop(name)
+        if len(entry) == 2:
+            if inner.get(name):
+                inner[name] -= 1
+            elif name in opened:
+                _, begin, micro = opened.pop(name)
                 if begin >= 0 and entry[1] >= 0:
                     phases.append((name, begin, entry[1], micro))
+        elif len(entry) == 3:
+            if name in opened:
+                inner[name] = inner.get(name, 0) + 1
+            else:
+                opened[name] = entry
+        else:
+            phases.append(entry)
     return phases
 
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import os
 import time
-import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from .. import layout, manifest, process
 from ..config import CaptureConfig, TraceConfig
+from ..run_name import agreed_run_id, run_id
 from ..trace.mesh import Mesh, mesh_of
 from ..trace.schedule import WindowPlan
 from ..trace.tier import TraceTier
@@ -121,7 +121,7 @@ class _Manifests:
 
     def __init__(self, config: CaptureConfig, rank: int, mesh: Mesh, tier: TraceTier) -> None:
         self._config, self._rank, self._mesh, self._tier = config, rank, mesh or None, tier
-        self._run = config.run or os.environ.get("TORCHELASTIC_RUN_ID") or uuid.uuid4().hex[:12]
+        self._run = agreed_run_id(config, run_id(config), Path(config.out))
         self._started_ns = time.time_ns()
         self._anchors: list[manifest.Anchor] = [manifest.anchor("start")]
 

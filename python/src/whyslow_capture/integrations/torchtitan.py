@@ -20,7 +20,7 @@ from typing import Any
 from .. import layout, manifest, process
 from ..config import load_config
 from ..current import running
-from ..session import run_id
+from ..run_name import agreed_run_id, run_id
 from ..trace.compress import compress
 from ..trouble import Trouble
 from .framework_steps import FOLDER
@@ -126,14 +126,17 @@ def _partial(path: Path) -> Path:
 
 
 def _write_manifests(out: Path, rank: int) -> None:
+    of_run, of_rank = layout.run_file(out), layout.rank_file(out, rank)
+    wants_run, wants_rank = rank == 0 and not of_run.exists(), not of_rank.exists()
+    if not (wants_run or wants_rank):
+        return
     config = load_config()
-    run = run_id(config)
+    run = agreed_run_id(config, run_id(config), out)
     anchor = manifest.anchor("start")
-    if rank == 0 and not layout.run_file(out).exists():
-        content = manifest.run_manifest(config, run, None, int(str(anchor["wall_ns"])))
-        manifest.write_atomically(layout.run_file(out), content)
-    if not layout.rank_file(out, rank).exists():
-        manifest.write_atomically(layout.rank_file(out, rank), manifest.rank_manifest(run, rank, None, [anchor], {}))
+    if wants_run:
+        manifest.write_atomically(of_run, manifest.run_manifest(config, run, None, int(str(anchor["wall_ns"]))))
+    if wants_rank:
+        manifest.write_atomically(of_rank, manifest.rank_manifest(run, rank, None, [anchor], {}))
 
 
 def _number_in(pattern: re.Pattern[str], names: list[str]) -> int | None:
