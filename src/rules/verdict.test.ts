@@ -140,6 +140,18 @@ describe('an answer that hangs on what the profiler cost', () => {
     expect(judge(drawView(steps(8, 10310, BETWEEN))).doubts.join()).toMatch(/profiler's own cost/);
   });
 
+  it('is doubted less when both are named anyway', () => {
+    // As BETWEEN, with 2 ms of the 10 waited for input: as much as the host takes, more or less.
+    const drawing = `
+      host 1  ProfilerStep#1 0-10310 | aten::empty 0-10 x98@20 | cudaLaunchKernel 2285-2290 #1
+      host 1  ${NEXT} 2310-4310 | cudaLaunchKernel 4315-4320 #2
+      gpu 7   nvjet_tst_256 2300-2310 #1 | nvjet_tst_256 4330-10300 #2`;
+    const verdict = judge(drawView(steps(8, 10310, drawing)));
+    expect(verdict.doubts.join()).toMatch(/profiler's own cost/);
+    expect(new Set([verdict.bottleneck, verdict.second])).toEqual(new Set(['data', 'host']));
+    expect(verdict.confidence).toBeGreaterThanOrEqual(0.5);
+  });
+
   it('is not when the step was measured without it', () => {
     const view = drawView(steps(8, 10310, BETWEEN), { unprofiledMs: 10 });
     expect(judge(view).doubts).toEqual([]);

@@ -72,6 +72,14 @@ function certaintyOf(shares: Shares, named: Class, lateComputing: number): numbe
   return 0.6 + Math.min(0.37, (shares[named] - Math.max(...rivals, beside)) * 0.7);
 }
 
+/** The next one, if it is close: something that is waited for rather than computing, which there is beside any wait. */
+function runnerUp(shares: Shares, named: Class): Class | null {
+  const rivals = (['data', 'comms', 'host'] as const).toSorted((a, b) => shares[b] - shares[a]);
+  const isClose = (c: Class) =>
+    c !== named && shares[c] * CLOSE >= shares[named] && shares[c] >= WORTH_NAMING;
+  return [...rivals, 'gpu' as const].find(isClose) ?? null;
+}
+
 /**
  * One rank's verdict, and how far it can be trusted. `lateComputing`: the share of the step that all wait for a rank
  * which computes longer than the others. Computing is what a GPU is there for, but that could be won back.
@@ -80,16 +88,17 @@ export function judge(view: RankView, lateComputing = 0): RankVerdict {
   const shares = sharesOf(view);
   const { facts } = view;
   const named = nameOf(shares, lateComputing);
-  const ranked = (['gpu', 'data', 'comms', 'host'] as const).toSorted((a, b) => shares[b] - shares[a]);
-  const runnerUp = ranked.find((c) => c !== named)!;
+  const second = runnerUp(shares, named);
   const doubts: string[] = [];
   let confidence = certaintyOf(shares, named, lateComputing);
   const doubt = (by: number, text: string) => {
     confidence -= by;
     doubts.push(text);
   };
-  if (flipsWithCorrection(view, named, lateComputing))
-    doubt(0.2, "the profiler's own cost decides between two answers");
+  const other = otherCorrection(view, named, lateComputing);
+  // Two that are close are both named: which of them comes first matters less.
+  if (other !== null)
+    doubt(other === second ? 0.05 : 0.2, "the profiler's own cost decides between two answers");
   if (facts.steps.source === 'window') doubt(0.2, 'the trace is not divided into steps');
   else if (facts.steps.count < 2) doubt(0.12, 'only one step could be measured');
   if (facts.steps.irregular && facts.steps.count > 1 && facts.steps.count < 6) {
@@ -123,10 +132,7 @@ export function judge(view: RankView, lateComputing = 0): RankVerdict {
   const bottleneck: Bottleneck = named === 'gpu' && !facts.hasGpuWork ? 'compute' : named;
   return {
     bottleneck,
-    second:
-      shares[runnerUp] * CLOSE >= shares[named] && shares[runnerUp] >= WORTH_NAMING
-        ? asBottleneck(runnerUp, view)
-        : null,
+    second: second && asBottleneck(second, view),
     confidence: Math.max(0, Math.round(confidence * 100) / 100),
     shares,
     doubts,
@@ -136,13 +142,14 @@ export function judge(view: RankView, lateComputing = 0): RankVerdict {
 const asBottleneck = (c: Class, view: RankView): Bottleneck =>
   c === 'gpu' && !view.facts.hasGpuWork ? 'compute' : c;
 
-/** Whether another answer comes out at either end of what the profiler may have cost. */
-function flipsWithCorrection(view: RankView, named: Class, lateComputing: number): boolean {
+/** The answer that comes out instead at an end of what the profiler may have cost. */
+function otherCorrection(view: RankView, named: Class, lateComputing: number): Class | null {
   const { baseline } = view;
-  if (!baseline || view.measuredUnprofiled) return false;
-  return [baseline.correctedLow, baseline.correctedHigh].some((step) => {
+  if (!baseline || view.measuredUnprofiled) return null;
+  const answers = [baseline.correctedLow, baseline.correctedHigh].map((step) => {
     const shift = step - baseline.corrected;
     const host = Math.max(0, view.time.idle_host + shift);
-    return nameOf(sharesOf(view, { ...view.time, idle_host: host }), lateComputing) !== named;
+    return nameOf(sharesOf(view, { ...view.time, idle_host: host }), lateComputing);
   });
+  return answers.find((answer) => answer !== named) ?? null;
 }
