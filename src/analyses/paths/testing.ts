@@ -107,6 +107,6 @@ function tableOf(ranks: readonly ReturnType<typeof drawRank>[]): RankTable {
   return {
     ...{ ranks: ranks.map((r) => r.rank), places: ranks.map((_, place) => place), steps, own, time, step },
     ...{ hosts: ranks.map(() => null), coordinates: ranks.map(() => null) },
-    ...{ clockError: 0, phasesOnly: false, fromLogs: false },
+    ...{ clockError: 0, phasesOnly: false, fromLogs: false, inputCopies: ranks.map(() => 0) },
   };
 }

@@ -12,7 +12,7 @@ type Class = keyof TimeByClass;
 function tableOf(
   ranks: number,
   added: (rank: number, step: number) => readonly [Class, number] | null,
-  places: Partial<Pick<RankTable, 'hosts' | 'coordinates'>> = {},
+  places: Partial<Pick<RankTable, 'hosts' | 'coordinates'> & { inputCopies: number }> = {},
 ): RankTable {
   const time = Array.from({ length: ranks }, (_, r) =>
     Array.from({ length: STEPS }, (_, s) => {
@@ -28,6 +28,7 @@ function tableOf(
     coordinates: places.coordinates ?? Array.from({ length: ranks }, () => null),
     steps: Array.from({ length: STEPS }, (_, s) => s + 10),
     ...{ own, time, step: 100e6, clockError: 0, phasesOnly: false, fromLogs: false },
+    inputCopies: Array.from({ length: ranks }, () => places.inputCopies ?? 0),
   };
 }
 
@@ -40,6 +41,13 @@ describe('late ranks', () => {
   ])('are found with their cause: %s', (_, into, cause) => {
     const table = tableOf(8, (r) => (r === 5 ? [into, 20] : null));
     expect(findLateRanks(table)).toMatchObject([{ ranks: [5], pattern: 'persistent', cause, cost: 20e6 }]);
+  });
+
+  it('copy input, or something else', () => {
+    const copies = (inputCopies: number) =>
+      tableOf(8, (r) => (r === 5 ? ['copy', 20] : null), { inputCopies });
+    expect(findLateRanks(copies(1))).toMatchObject([{ ranks: [5], cause: 'data' }]);
+    expect(findLateRanks(copies(0.2))).toMatchObject([{ ranks: [5], cause: 'host' }]);
   });
 
   it('are told from spikes and what comes back', () => {

@@ -98,7 +98,7 @@ export function causeOf(table: RankTable, late: readonly number[], steps: readon
   const totals = table.ranks.map((_, r) => {
     const sum = { data: 0, gpu: 0, compile: 0, host: 0 };
     for (const s of counted) {
-      const own = byCause(table.time[r]![s]!, table.fromLogs);
+      const own = byCause(table.time[r]![s]!, table.inputCopies[r]!);
       for (const c of CAUSES) sum[c] += own[c] / counted.length;
     }
     return sum;

@@ -22,8 +22,10 @@ export interface RankTable {
   readonly clockError: number;
   /** Some ranks are known from phases of an events log only: what they did besides waiting for input is not. */
   readonly phasesOnly: boolean;
-  /** All are known from event logs: copies in them are the phase that moves a batch to the device. */
+  /** All are known from event logs. */
   readonly fromLogs: boolean;
+  /** For each rank the share of its copies that are input on the way to the device. */
+  readonly inputCopies: readonly number[];
   /** ns of each step by class, for each rank; waiting for others taken out. */
   readonly time: readonly (readonly TimeByClass[])[];
 }
@@ -32,13 +34,14 @@ export interface RankTable {
 export const CAUSES = ['data', 'gpu', 'compile', 'host'] as const;
 export type OwnCause = (typeof CAUSES)[number];
 
-/** ns of a rank's own time by cause. */
-export function byCause(time: TimeByClass, copiesAreInput = false): Record<OwnCause, number> {
+/** ns of a rank's own time by cause. `inputCopies`: the share of copies that are input. */
+export function byCause(time: TimeByClass, inputCopies: number): Record<OwnCause, number> {
+  const input = time.copy * inputCopies;
   return {
-    data: time.idle_data + (copiesAreInput ? time.copy : 0),
+    data: time.idle_data + input,
     gpu: time.compute,
     compile: time.idle_compile,
-    // Copies are small beside the rest, and what delays them is the host.
-    host: time.idle_host + time.idle_sync + time.idle_other + (copiesAreInput ? 0 : time.copy),
+    // Other copies are small beside the rest, and what delays them is the host.
+    host: time.idle_host + time.idle_sync + time.idle_other + time.copy - input,
   };
 }

@@ -40,8 +40,13 @@ export function tableOf(
     clockError: 0,
     phasesOnly: chosen.some((r) => r.facts.phases !== null && !tellsCauses(r.facts.phases)),
     fromLogs,
+    inputCopies: chosen.map((r) => (fromLogs ? 1 : inputShare(r.facts))),
   };
 }
+
+/** Of a log all: copies in it are the phase that moves a batch to the device. */
+const inputShare = ({ copies, time }: RankFacts) =>
+  time.copy > 0 ? Math.min(1, copies.toDevice / time.copy) : 0;
 
 /** Phases tell more than input where only the host computes, or where it is known who set the pace. */
 const tellsCauses = ({ placed, allHost, hostPaced }: PhaseKnowledge) =>
