@@ -3,6 +3,7 @@ What the events tier costs: interleaved rounds of the same training loop with ca
 plain way (two fresh events a phase, 3 phases), and with whyslow_capture (7 phases). A table with 95 % intervals.
 
     python bench/capture-overhead.py [--rounds 40] [--json results.json]
+    python bench/capture-overhead.py --recorded --rounds 200 --turns 0      # only what a recorded step costs, as a ratio
 
 Needs a GPU. Results with date, device and versions are kept in bench/results.md.
 """
@@ -190,6 +191,20 @@ def interval(values: list[float]) -> tuple[float, float, float]:
     return statistics.median(values), draws[25], draws[974]
 
 
+def median_ratio(ours: list[float], plain: list[float]) -> tuple[float, float, float]:
+    """Of what two ways add, with a bootstrap 95 % interval over rounds."""
+    generator, places = random.Random(2), range(len(ours))
+
+    def of(chosen: list[int]) -> float:
+        return statistics.median(ours[i] for i in chosen) / statistics.median(plain[i] for i in chosen)
+
+    draws = sorted(of(generator.choices(places, k=len(ours))) for _ in range(1000))
+    return of(list(places)), draws[25], draws[974]
+
+
+PLAIN, RECORDED = "plain events, every step, 3 phases", "whyslow, every step, no budget, 7 phases"
+
+
 def measure(title: str, job: Job, rounds: int, steps: int, options: argparse.Namespace) -> dict[str, object]:
     ours = Ours()
     every = Ours(record_every_n_steps=1, max_overhead=1.0)
@@ -197,18 +212,20 @@ def measure(title: str, job: Job, rounds: int, steps: int, options: argparse.Nam
     variants: dict[str, Callable[[Job, int], float]] = {
         "off": run_plain,
         "off again": run_plain,
-        "plain events, every step, 3 phases": Naive(1),
+        PLAIN: Naive(1),
         "plain events, 1 in 10, 3 phases": Naive(10),
         "whyslow, defaults, 7 phases": ours,
         "whyslow, defaults, automatic phases": automatic,
-        "whyslow, every step, no budget, 7 phases": every,
+        RECORDED: every,
     }
     if options.few:
         variants = {name: run for name, run in variants.items() if name.startswith("off") or "defaults" in name}
+    if options.recorded:
+        variants = {name: run for name, run in variants.items() if name.startswith("off") or "every step" in name}
     for run in variants.values():
         run(job, steps)
     # Time for the budget to settle before it is judged.
-    for _ in range(10):
+    for _ in range(0 if options.recorded else 10):
         ours(job, steps)
         automatic(job, steps)
     times: dict[str, list[float]] = {name: [] for name in variants}
@@ -227,7 +244,12 @@ def measure(title: str, job: Job, rounds: int, steps: int, options: argparse.Nam
         micros = statistics.median(base) * 10 * middle
         rows[name] = {"percent": middle, "low": low, "high": high, "us_per_step": micros}
         print(f"  {name:44} {middle:+7.2f} %  [{low:+.2f}, {high:+.2f}]   {micros:+8.1f} µs a step")
-    own = ours.capture.budget.summary()
+    if RECORDED in variants:
+        added = [[t - b for t, b in zip(times[name], base, strict=True)] for name in (RECORDED, PLAIN)]
+        middle, low, high = median_ratio(*added)
+        rows["ratio"] = {"ratio": middle, "low": low, "high": high}
+        print(f"  a recorded step with 7 phases costs {middle:.2f} [{low:.2f}, {high:.2f}] of plain events with 3")
+    own = (every if options.recorded else ours).capture.budget.summary()
     print("  its own account:", json.dumps(own))
     for used in (ours, every, automatic):
         if used.opened:
@@ -262,13 +284,14 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=40)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--few", action="store_true", help="only off and the defaults: for narrow intervals")
+    parser.add_argument("--recorded", action="store_true", help="only off and every step recorded")
     parser.add_argument("--only", default="", help="jobs whose title contains this")
     parser.add_argument("--turns", type=int, default=1500, help="steps of each variant, taken in turns; 0: none")
     options = parser.parse_args()
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, {time.strftime('%Y-%m-%d')}")
     jobs = (
-        ("3 ms, GPU-bound", 3, "gpu", options.rounds, 50),
-        ("3 ms, host-bound", 3, "host", options.rounds, 50),
+        ("3 ms, GPU-bound", 3, "gpu", options.rounds, 20 if options.recorded else 50),
+        ("3 ms, host-bound", 3, "host", options.rounds, 20 if options.recorded else 50),
         ("30 ms, GPU-bound", 30, "gpu", max(10, options.rounds // 4), 30),
     )
     results = {

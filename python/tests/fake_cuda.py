@@ -12,6 +12,8 @@ import torch
 class Device:
     def __init__(self) -> None:
         self.lag_ns = 0
+        # What the host needs to record an event. Needs a clock that is drawn.
+        self.takes_ns = 0
         self.is_capturing = False
         self.stream = 7
         self.fails = False
@@ -38,6 +40,8 @@ def install(monkeypatch: pytest.MonkeyPatch, clock: Callable[[], int] = time.per
             if device.fails:
                 raise RuntimeError("CUDA error: an illegal memory access was encountered")
             device.recorded += 1
+            if device.takes_ns:
+                clock.now += device.takes_ns  # type: ignore[attr-defined]
             self.at = clock() + device.lag_ns
 
         def query(self) -> bool:

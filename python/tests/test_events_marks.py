@@ -71,7 +71,7 @@ def test_steps_in_a_row_share_the_mark_between_them(device: fake_cuda.Device, cl
     train(recorder, clock, steps)
     # Four phases, four ends; the begin is the end of the step before, unless a tape begins: the first step has one of
     # its own. And an anchor.
-    assert device.recorded == steps * 4 + 3 + 1
+    assert device.recorded == steps * 4 + 3 + 1 + device_module.RECORD_TRIES
     recorder.finish_step()
     samples = recorder.take_resolved()[:-1]
     check(samples, list(range(steps)))
@@ -79,6 +79,55 @@ def test_steps_in_a_row_share_the_mark_between_them(device: fake_cuda.Device, cl
         assert before.device_ns is not None and after.device_ns is not None
         begins, ends = last_of(after)[1], last_of(before)[2]
         assert after.device_ns[begins] == pytest.approx(before.device_ns[ends], abs=1000)
+
+
+def test_one_mark_for_what_follows_at_once(device: fake_cuda.Device, clock: Clock) -> None:
+    """However many phases begin and end in a row, each within a moment of the other."""
+    recorder = make_recorder()
+    recorder.start_step()
+    next_step(recorder)
+    before = device.recorded
+    for name in ("a", "b", "c", "d"):
+        clock.now += tape.SAME_MOMENT_NS - 500
+        recorder.begin(name)
+        clock.now += tape.EMPTY_NS - 500
+        recorder.end(name)
+    assert device.recorded == before
+    clock.now += tape.SAME_MOMENT_NS
+    recorder.begin("later")
+    clock.now += tape.EMPTY_NS
+    recorder.end("later")
+    assert device.recorded == before + 2
+
+
+def test_a_phase_that_ends_with_one_inside_it_shares_its_end(device: fake_cuda.Device, clock: Clock) -> None:
+    recorder = make_recorder()
+    recorder.start_step()
+    next_step(recorder)
+    clock.now += MS
+    recorder.begin("outer")
+    recorder.begin("inner")
+    clock.now += MS
+    recorder.end("inner")
+    before = device.recorded
+    clock.now += tape.SAME_MOMENT_NS - 500
+    recorder.end("outer")
+    assert device.recorded == before
+    # What has begun there has an end of its own: one call is enough to launch a lot.
+    recorder.begin("other")
+    clock.now += tape.SAME_MOMENT_NS - 500
+    recorder.end("other")
+    assert device.recorded == before + 1
+
+
+@pytest.mark.parametrize(("takes", "slowness"), [(300, 1.0), (1400, 1.4), (9000, device_module.MOST_SLOWNESS)])
+def test_a_slow_host_has_longer_moments(device: fake_cuda.Device, clock: Clock, takes: int, slowness: float) -> None:
+    device.takes_ns = takes
+    recorder = make_recorder()
+    recorder.start_step()
+    next_step(recorder)
+    assert recorder.tape.same_moment_ns == pytest.approx(tape.SAME_MOMENT_NS * slowness, rel=0.2)
+    assert recorder.tape.empty_ns == pytest.approx(tape.EMPTY_NS * slowness, rel=0.2)
 
 
 def last_of(sample: ResolvedSample) -> Phase:
@@ -108,7 +157,7 @@ def test_not_steps_that_are_long(device: fake_cuda.Device, clock: Clock) -> None
         clock.now += 600 * MS
         next_step(recorder)
     assert len(recorder.take_resolved()) == 5
-    assert device.recorded == 6 * 2 + 5
+    assert device.recorded == 6 * 2 + 5 + device_module.RECORD_TRIES
 
 
 def test_steps_between_which_none_is_recorded(device: fake_cuda.Device, clock: Clock) -> None:

@@ -18,6 +18,10 @@ RESERVED = 64
 ANCHOR_EVERY_NS = 500_000_000
 ANCHOR_TRIES = 4
 CLOSE_NS = 25_000
+# Recording an event on a fast host, again and again; slower hosts are allowed for up to so many times that.
+RECORD_NS = 1_000
+MOST_SLOWNESS = 1.7
+RECORD_TRIES = 16
 
 
 class CudaDevice:
@@ -47,7 +51,18 @@ class CudaDevice:
         event: Any = getattr(torch_c, "_CudaEventBase", torch.cuda.Event)
         self.record, self._query, self._elapsed = event.record, event.query, event.elapsed_time
         self.reserve(RESERVED)
+        self.slowness = min(MOST_SLOWNESS, max(1.0, self._time_to_record() / RECORD_NS))
+        """How much longer this host takes for everything than a fast one."""
         self.renew_anchor()
+
+    def _time_to_record(self) -> int:
+        """ns, the shortest of a few: other threads come between."""
+        times = []
+        for event in self.free[:RECORD_TRIES]:
+            before = perf_counter_ns()
+            self.record(event, self._anchor_stream)
+            times.append(perf_counter_ns() - before)
+        return min(times)
 
     def current_stream(self) -> torch.cuda.Stream:
         return torch.cuda.current_stream(self.index)

@@ -13,7 +13,7 @@ from .budget import OverheadBudget
 from .device import ANCHOR_EVERY_NS, CudaDevice
 from .pending import PendingSamples
 from .sample import ResolvedSample
-from .tape import EMPTY_NS, MAX_STEPS, SAME_MOMENT_NS, Tape
+from .tape import MAX_STEPS, Tape
 
 FAR = 1 << 62
 # What a phase costs besides its marks: some 5 µs on the slow host of bench/capture-overhead, rounded up, when it did
@@ -83,7 +83,8 @@ class Recorder:
             return -1
         tape, now = self.tape, perf_counter_ns()
         since = now - tape.marked_at
-        if since < SAME_MOMENT_NS and (since < EMPTY_NS or tape.last != unlike):
+        if since < tape.empty_ns or (since < tape.same_moment_ns and tape.last != unlike):
+            tape.marked_at = now
             return tape.last
         return tape.mark(now)
 

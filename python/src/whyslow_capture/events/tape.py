@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     import torch
 
 # Marks so close are one. From the end of one phase to the beginning of the next the interpreter needs 2 µs on a fast
-# host, 6 on a slow one; to launch an operation 5 and 15. What is launched in between counts to the later phase.
+# host, 6 and now and then 12 on a slow one; to launch an operation 5 and 15. What is launched in between counts to the
+# later phase. Both are of a fast host: `CudaDevice.slowness` stretches them.
 SAME_MOMENT_NS = 10_000
 # In less than this nothing was launched at all.
 EMPTY_NS = 5_000
@@ -41,6 +42,7 @@ class Tape:
     __slots__ = (
         "_trouble",
         "device",
+        "empty_ns",
         "entries",
         "events",
         "free",
@@ -52,6 +54,7 @@ class Tape:
         "micro",
         "raw_stream",
         "record",
+        "same_moment_ns",
         "spent",
         "steps",
         "stream",
@@ -68,8 +71,10 @@ class Tape:
         self.entries: list[Entry] = []
         # Steps that have ended on this tape: number, and how many of the entries they and those before them have.
         self.steps: list[tuple[int, int]] = []
-        # The last mark (−1: none), and when it had been made.
+        # The last mark (−1: none), and until when hardly anything can have been launched after it: it had just been
+        # made, or was shared.
         self.last, self.marked_at = -1, 0
+        self.same_moment_ns, self.empty_ns = SAME_MOMENT_NS, EMPTY_NS
         # Host time that went into recording.
         self.spent = 0
         # Of the GPU; its functions are kept here to be at hand.
@@ -86,6 +91,8 @@ class Tape:
     def use(self, device: CudaDevice) -> None:
         """From now on marks have CUDA events."""
         self.device, self.free = device, device.free
+        self.same_moment_ns = int(SAME_MOMENT_NS * device.slowness)
+        self.empty_ns = int(EMPTY_NS * device.slowness)
         self.is_capturing, self.raw_stream, self.record = device.is_capturing, device.raw_stream, device.record
 
     # -- phases ------------------------------------------------------------------------------------------------------
@@ -96,7 +103,10 @@ class Tape:
             return
         if at < 0:
             now = perf_counter_ns()
-            at = self.last if now - self.marked_at < SAME_MOMENT_NS else self.mark(now)
+            if now - self.marked_at < self.same_moment_ns:
+                at, self.marked_at = self.last, now
+            else:
+                at = self.mark(now)
         self.entries.append((name, at, self.micro))
         if len(self.entries) > MAX_ENTRIES:
             self._overflow()
@@ -108,8 +118,11 @@ class Tape:
         now = perf_counter_ns()
         since = now - self.marked_at
         # One call is enough to launch a lot, so a phase has an end of its own, if it was not empty or just a wait.
-        is_shared = since < SAME_MOMENT_NS and (since < EMPTY_NS or name == DATA_WAIT or self._began_earlier(name))
-        self.entries.append((name, self.last if is_shared else self.mark(now)))
+        if since < self.empty_ns or (since < self.same_moment_ns and (name == DATA_WAIT or self._began_earlier(name))):
+            at, self.marked_at = self.last, now
+        else:
+            at = self.mark(now)
+        self.entries.append((name, at))
 
     def add(self, name: str, begin: int, end: int, micro: int) -> None:
         """A phase between two marks."""
@@ -144,7 +157,10 @@ class Tape:
 
     def _began_earlier(self, name: str) -> bool:
         """Whether the open phase of that name began before the last mark."""
-        return not any(entry[0] == name and len(entry) == 3 and entry[1] == self.last for entry in self.entries)
+        for entry in reversed(self.entries):
+            if entry[0] == name and len(entry) == 3:
+                return entry[1] != self.last
+        return True
 
     def _follow_stream(self, device: CudaDevice, raw: int) -> None:
         self.in_one_stream = not self.events
@@ -175,7 +191,10 @@ class Tape:
 
     def end_step(self, step: int, now: int, whole: bool) -> int:
         """Returns the mark at which it ended."""
-        end = self.last if now - self.marked_at < SAME_MOMENT_NS else self.mark(now)
+        if now - self.marked_at < self.same_moment_ns:
+            end, self.marked_at = self.last, now
+        else:
+            end = self.mark(now)
         if whole:
             self.entries.append((TRAINING_STEP, end))
         self.steps.append((step, len(self.entries)))

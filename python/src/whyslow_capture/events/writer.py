@@ -9,10 +9,11 @@ import time
 from collections.abc import Callable
 from json import dumps
 from pathlib import Path
-from time import thread_time_ns
+from time import perf_counter_ns, thread_time_ns
 
 from ..trouble import Trouble, describe
 from .budget import OverheadBudget
+from .lull import Lull
 from .sample import ResolvedSample
 
 # The header is written again in place when there is more to say, so it has room; JSON takes the spaces.
@@ -22,6 +23,9 @@ MAX_WAITING = 256
 # Samples come in few shapes: a job whose steps all differ pays for building the text each time.
 MAX_TEMPLATES = 64
 LOOK_EVERY_S = 2.0
+# What fits into a lull: as much of it, and at least so many.
+SHARE_OF_LULL = 0.8
+LEAST_AT_ONCE = 8
 
 Header = dict[str, object]
 
@@ -44,6 +48,7 @@ class EventsWriter:
         self._header, self._trouble, self._budget = header, trouble, budget
         self._queue: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
+        self._hurry = threading.Event()
         # Where this run's header is; None until it is written.
         self._header_at: int | None = None
         self._header_is_old = False
@@ -58,7 +63,8 @@ class EventsWriter:
         if self._queue.qsize() >= MAX_WAITING:
             self._drop(samples, "the disk does not keep up, records are dropped")
             return
-        self.submit(lambda: self._record(samples))
+        at = perf_counter_ns()
+        self.submit(lambda: self._record(samples, at))
 
     def refresh_header(self) -> None:
         """There is something new to say: with the next records, or at the end."""
@@ -76,9 +82,10 @@ class EventsWriter:
             self._thread = thread
 
     def close(self, timeout_s: float = 5.0) -> None:
+        self._hurry.set()
         if self.rows:
             self.refresh_header()
-            self._queue.put(lambda: self._record([]))
+            self._queue.put(lambda: self._write_records([]))
         self._queue.put(self._close_file)
         self._queue.put(None)
         if self._thread is None:
@@ -97,7 +104,16 @@ class EventsWriter:
             with self._trouble.guard("not-written", "writing"):
                 job()
 
-    def _record(self, samples: list[ResolvedSample]) -> None:
+    def _record(self, samples: list[ResolvedSample], at: int) -> None:
+        """`at`: when they were handed over, which is where a step begins."""
+        lull = Lull(samples, at)
+        fitting = int(SHARE_OF_LULL * lull.length / max(1.0, self._budget.writing_ns))
+        size = max(LEAST_AT_ONCE, fitting) if lull.length else len(samples)
+        for begin in range(0, len(samples), size):
+            lull.wait(self._hurry)
+            self._write_records(samples[begin : begin + size])
+
+    def _write_records(self, samples: list[ResolvedSample]) -> None:
         try:
             # Only this takes the interpreter's lock; the system writes without it.
             started = thread_time_ns()

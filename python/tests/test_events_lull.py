@@ -1,0 +1,118 @@
+"""Records are written while the training thread is in the backward pass."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from drawn_clock import MS, Clock
+from support import make, records_of, run_program
+
+from whyslow_capture.events import lull as lull_module
+from whyslow_capture.events.lull import Lull
+from whyslow_capture.events.sample import ResolvedSample
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock(0)
+    monkeypatch.setattr(lull_module, "perf_counter_ns", clock)
+    return clock
+
+
+class Asked(threading.Event):
+    """Notes for how long it would have been waited for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ms: list[float] = []
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self.ms.append(round((timeout or 0) * 1e3, 3))
+        return False
+
+
+def step(begin: int, forward: int, backward: int, rest: int) -> ResolvedSample:
+    """Its marks in ms from `begin`."""
+    marks = [begin, begin + forward, begin + forward + backward, begin + forward + backward + rest]
+    entries = [("training_step", 0, 0), ("forward", 0, 1, 0), ("backward", 1, 2, 0), ("training_step", 3)]
+    return ResolvedSample(1, [m * MS for m in marks], None, False, list(entries))
+
+
+def waits(lull: Lull, clock: Clock, at_ms: float) -> list[float]:
+    asked, clock.now = Asked(), int(at_ms * MS)
+    lull.wait(asked)
+    return asked.ms
+
+
+def test_it_is_the_backward_pass_of_the_next_step(clock: Clock) -> None:
+    # Handed over at 1000 ms, where a step begins: 10 ms forward, then 20 backward, 40 in all.
+    lull = Lull([step(500, 10, 20, 10)], 1000 * MS)
+    assert lull.length == 20 * MS
+    assert waits(lull, clock, 1000) == [12]  # a tenth of it later
+    assert waits(lull, clock, 1013) == []  # in it
+    assert waits(lull, clock, 1025) == [27]  # nearly over: the one after it
+    assert waits(lull, clock, 1052) == []
+
+
+def test_nothing_is_held_back_for_long(clock: Clock) -> None:
+    patience = lull_module.PATIENCE_NS // MS
+    lull = Lull([step(500, 10, 20, 10)], 1000 * MS)
+    assert waits(lull, clock, 1000 + patience - 5) == []
+    assert waits(Lull([step(0, patience, 500, 10)], 1000 * MS), clock, 1000) == []
+
+
+def test_jobs_without_one_are_not_waited_for(clock: Clock) -> None:
+    empty = ResolvedSample(1, [0], None, False, [])
+    for lull in (Lull([], 0), Lull([empty], 0), Lull([step(0, 0, 0, 0)], 0)):
+        assert waits(lull, clock, 0) == []
+
+
+def test_the_end_of_the_job_waits_for_nothing(tmp_path: Path) -> None:
+    cap = make(tmp_path, record_every_n_steps=1, flush_every_n_steps=1)
+    for _ in range(6):
+        with cap.phase("forward"):
+            time.sleep(0.06)
+        with cap.phase("backward"):
+            time.sleep(0.06)
+        cap.step()
+    started = time.monotonic()
+    cap.close()
+    assert time.monotonic() - started < 2
+    assert len(records_of(tmp_path)) == 6 * 3
+
+
+def test_it_is_where_the_lock_is_free(tmp_path: Path) -> None:
+    """A loop that keeps the lock in the forward pass only: what is written is written in the backward pass."""
+    source = """
+        import sys, time
+        from whyslow_capture import capture
+        from whyslow_capture.events import writer
+
+        places, inside = [], [False]
+        write = writer.EventsWriter._text
+        def noted(self, sample):
+            places.append(inside[0])
+            return write(self, sample)
+        writer.EventsWriter._text = noted
+        with capture(sys.argv[1], record_every_n_steps=1, max_overhead=1.0, auto_phases=False) as cap:
+            end = time.monotonic() + 3
+            while time.monotonic() < end:
+                with cap.phase("forward"):
+                    until = time.perf_counter() + 0.01
+                    while time.perf_counter() < until:
+                        pass
+                with cap.phase("backward"):
+                    inside[0] = True
+                    time.sleep(0.02)
+                    inside[0] = False
+                cap.step()
+            cap.recorder.enabled = False
+            within = places[:]
+        print(len(within), sum(within))
+    """
+    written, in_backward = map(int, run_program(source, tmp_path).stdout.split())
+    assert written > 20
+    assert in_backward > 0.3 * written  # without waiting: hardly any
