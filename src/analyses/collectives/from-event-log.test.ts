@@ -43,6 +43,26 @@ describe('collectives of an events log', () => {
     ]);
   });
 
+  it('that were over while the device still computed last as long as the host waited for them', () => {
+    const [only] = read(
+      HEADER,
+      ...steps(1, 1, () => [
+        ...['collective:all_reduce 0.01 +30 gpu ^18 ~0.2', 'collective:all_reduce 5 +50 gpu ^18 ~0.2'],
+        // NCCL's do not hold up the host.
+        'collective:all_reduce 0.01 +70 gpu ^0.1 ~0.05',
+      ]),
+    );
+    const c = only!.collectives;
+    const ms = (ns: Float64Array) => Array.from(ns, (n) => Math.round(n / 1e4) / 100);
+    expect([ms(c.start), ms(c.end), ms(c.exposed)]).toEqual([
+      ...[
+        [12.2, 50, 70],
+        [30.01, 55, 70.01],
+        [0.01, 5, 0.01],
+      ],
+    ]);
+  });
+
   it('are in order of time where that is known, and what runs at once counts once', () => {
     const [only] = read(
       HEADER,

@@ -49,6 +49,16 @@ function range(first: number, last: number, stride: number): number[] {
 /** Gradients through groups of several kinds: nobody is done before all members have come, as in each of them. */
 const kindOf = (name: string) => (name.startsWith('grad_sync') ? 'all_reduce' : kindOfName(name));
 
+/** On the device, less than any transfer through the host takes; and on the host, to be a wait. ns. */
+const NOTHING = 150_000;
+const A_WAIT = 500_000;
+
+/**
+ * The host waited for it (gloo) while the device was still computing: when that had ended it was over, so nobody can have
+ * waited for this rank. Its own time is what the host waited.
+ */
+const isHidden = (ns: number, hostNs: number) => ns <= NOTHING && hostNs >= A_WAIT;
+
 function fromRecords(records: RankRecords, worldSize: number | null): RankCollectives | null {
   const groups: CollectiveGroup[] = [];
   const builder = new CollectivesBuilder();
@@ -77,14 +87,16 @@ function fromRecords(records: RankRecords, worldSize: number | null): RankCollec
     );
     if (placed) inStep.sort((a, b) => a.start - b.start);
     let reached = Number.NEGATIVE_INFINITY;
-    for (const { phase, start: at, ns } of inStep) {
+    for (const { phase, start: at, ns, hostNs } of inStep) {
       const group = groupOf[phase]!;
-      const start = placed ? at : now;
+      const began = placed ? at : now;
       // Of two at once the time is the first one's.
-      const exposed = Math.max(0, start + ns - Math.max(start, reached));
-      reached = Math.max(reached, start + ns);
+      const exposed = Math.max(0, began + ns - Math.max(began, reached));
+      reached = Math.max(reached, began + ns);
+      const end = began + ns;
+      const start = isHidden(ns, hostNs) ? end - hostNs : began;
       builder.add({
-        ...{ group, kind: kindOf(groups[group]!.name), step: place, start, end: start + ns },
+        ...{ group, kind: kindOf(groups[group]!.name), step: place, start, end },
         ...{ sequence: Number.NaN, peer: -1, bytes: Number.NaN, dtype: '' },
         onDevice: records.phases[phase]!.clock !== 'host',
         exposed,

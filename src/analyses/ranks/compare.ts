@@ -62,7 +62,8 @@ export function compareRanks(all: readonly ComparedRank[]): Comparison | null {
   const steps = table?.steps.length ?? 1;
   const step = table?.step ?? 0;
   const pace = table ? paceOf(table, ranks) : 0;
-  const late = table ? withCosts(findLateRanks(table), played, steps) : [];
+  const found = table ? withCosts(findLateRanks(table), played, steps) : [];
+  const late = table?.fromLogs ? found.flatMap((l) => asWaitedFor(l, waits, table)) : found;
   return {
     ...{ matched, clocks, waits, bandwidth, table },
     ...{ pace, late: table ? late.flatMap((l) => inAllSteps(l, pace, table)) : [] },
@@ -102,6 +103,19 @@ function withCosts(late: readonly LateRanks[], played: PlayedRun | null, steps: 
   return late
     .map((l) => (l.ranks.length > 0 ? { ...l, cost: played.without(l.ranks) } : l))
     .filter((l) => l.cost >= (COSTS_SOMETHING * played.measured * l.steps.length) / steps);
+}
+
+/**
+ * Logs are not played. A rank that takes longer may hide that behind a collective that takes as long anyway: it costs no more
+ * than the others were seen to wait for it.
+ */
+function asWaitedFor(late: LateRanks, waits: CollectiveWaits, table: RankTable): LateRanks[] {
+  if (late.ranks.length === 0) return [late];
+  const caused = waits.ranks.filter((r) => late.ranks.includes(r.rank)).reduce((ns, r) => ns + r.caused, 0);
+  const cost = Math.min(late.cost, caused / table.steps.length);
+  return cost >= COSTS_SOMETHING * table.step * (late.steps.length / table.steps.length)
+    ? [{ ...late, cost }]
+    : [];
 }
 
 /** Logs know from when steps began how long those took that they did not record. */

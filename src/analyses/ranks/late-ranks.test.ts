@@ -77,6 +77,24 @@ describe('late ranks', () => {
     expect(findLateRanks(once(15))).toMatchObject([{ ranks: [2], pattern: 'spike' }]);
   });
 
+  it('are told by many steps though another one comes near it now and then', () => {
+    const often = (times: number) =>
+      longer(
+        tableOf(4, (r, s) => (r === 2 && s % 4 === 1 ? ['idle_host', 80] : null)),
+        times,
+      );
+    /** The same steps again and again; in one of all of them rank 0 is as late. */
+    function longer(table: RankTable, times: number): RankTable {
+      const repeat = <T>(list: ArrayLike<T>): T[] =>
+        Array.from({ length: times }, () => [...Array.from(list)]).flat();
+      const own = table.own.map((o) => Float64Array.from(repeat(o)));
+      own[0]![3]! += 50e6;
+      return { ...table, own, time: table.time.map(repeat), steps: repeat(table.steps).map((_, s) => s) };
+    }
+    expect(findLateRanks(often(1)).filter((l) => l.ranks.includes(2))).toEqual([]);
+    expect(findLateRanks(often(4))).toMatchObject([{ ranks: [2], cause: 'host' }]);
+  });
+
   it('are nobody when each step another one is late', () => {
     const found = findLateRanks(tableOf(8, (r, s) => (r === (s * 3) % 8 ? ['compute', 30] : null)));
     expect(found).toMatchObject([{ ranks: [], pattern: 'rotating', cause: 'gpu' }]);

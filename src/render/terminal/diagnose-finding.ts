@@ -1,7 +1,8 @@
+import { namedRanks } from '../../base/rank-ranges.js';
 import type { Report, ReportFinding } from '../../report/report.js';
 import type { Risk } from '../../rules/finding.js';
 import { codeLines } from './code.js';
-import { namedRanks, shorten } from './format.js';
+import { shorten } from './format.js';
 import { bothEnds, hanging, oneLine, type Page, paragraph, same } from './page.js';
 import { gain } from './step-time.js';
 

@@ -1,14 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import {
-  formatBytes,
-  formatCount,
-  formatMs,
-  formatRanks,
-  formatSeconds,
-  printable,
-  shorten,
-  wrap,
-} from './format.js';
+import { formatRanks, namedRanks } from '../../base/rank-ranges.js';
+import { formatBytes, formatCount, formatMs, formatSeconds, printable, shorten, wrap } from './format.js';
 import { displayWidth } from './width.js';
 
 describe('figures', () => {
@@ -27,6 +19,8 @@ describe('figures', () => {
     [formatSeconds(3600), '60 min 0 s'],
     [formatRanks([3, 0, 1, 2, 7, 9, 8]), '0–3, 7–9'],
     [formatRanks([]), ''],
+    [namedRanks([5]), 'rank 5'],
+    [namedRanks([0, 1, 4]), 'ranks 0–1, 4'],
   ])('%s', (got, expected) => {
     expect(got).toBe(expected);
   });

@@ -35,24 +35,6 @@ function trim(n: number): string {
   return n >= 100 ? n.toFixed(0) : n >= 10 ? n.toFixed(1) : n.toFixed(2);
 }
 
-/** Lists ranks as ranges: 0–7, 12. */
-export function formatRanks(ranks: readonly number[]): string {
-  const sorted = [...ranks].sort((a, b) => a - b);
-  const parts: string[] = [];
-  for (let i = 0; i < sorted.length; ) {
-    let j = i;
-    while (sorted[j + 1] === sorted[j]! + 1) j++;
-    parts.push(j > i ? `${sorted[i]}–${sorted[j]}` : `${sorted[i]}`);
-    i = j + 1;
-  }
-  return parts.join(', ');
-}
-
-/** `rank 5`, `ranks 0–3, 7`. */
-export function namedRanks(ranks: readonly number[]): string {
-  return `${ranks.length === 1 ? 'rank' : 'ranks'} ${formatRanks(ranks)}`;
-}
-
 /** Text from strangers for a terminal: control characters, escape sequences and direction marks become visible. */
 export function printable(text: string): string {
   return text.replace(/[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, (c) => {

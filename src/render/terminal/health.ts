@@ -1,5 +1,6 @@
 import type { Grade, HealthProblem, Severity } from '../../analyses/health/finding.js';
-import { formatCount, formatRanks } from './format.js';
+import { formatRanks } from '../../base/rank-ranges.js';
+import { formatCount } from './format.js';
 import { type Colors, type Page, type Paint, paragraph } from './page.js';
 
 export function gradePaint(grade: Grade, c: Colors): Paint {

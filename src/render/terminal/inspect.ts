@@ -1,10 +1,10 @@
 import pc from 'picocolors';
+import { formatRanks } from '../../base/rank-ranges.js';
 import type { InspectedInput, InspectReport } from '../../report/inspect-report.js';
 import {
   formatBytes,
   formatCount,
   formatMs,
-  formatRanks,
   formatSeconds,
   plural,
   printable,

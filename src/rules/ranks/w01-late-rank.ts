@@ -1,4 +1,5 @@
 import type { Cause, LateRanks } from '../../analyses/ranks/late-ranks.js';
+import { namedRanks } from '../../base/rank-ranges.js';
 import type { Bottleneck, Evidence, Finding } from '../finding.js';
 import { count, evidence, inMs, ms, silent } from '../kit.js';
 import type { Price, RankFinding, Rule } from '../rule.js';
@@ -39,9 +40,9 @@ export const lateRank: Rule = {
   },
 };
 
-/** The first of several late ranks speaks for them; a rotation is told once. */
+/** A rotation is told once. */
 function speaks(late: LateRanks, view: RankView, first: RankView): boolean {
-  return late.ranks.length === 0 ? view === first : late.ranks[0] === view.rank;
+  return late.ranks.length === 0 ? view === first : late.ranks.includes(view.rank);
 }
 
 const ADDRESSES: Readonly<Record<Cause, Bottleneck>> = {
@@ -124,7 +125,7 @@ export function describeRanks({ ranks, place, pattern }: LateRanks): string {
   if (ranks.length === 0) return 'a different rank each step';
   if (pattern === 'host') return `all ranks of ${place ?? 'a host'}`;
   if (pattern === 'stage') return `all ranks at ${place ?? 'a stage'}`;
-  return `rank ${ranks.join(', ')}`;
+  return namedRanks(ranks);
 }
 
 function titleOf(late: LateRanks): string {
