@@ -6,7 +6,7 @@ import contextlib
 import os
 import weakref
 
-from . import backward, collectives, dataloader, optimizer
+from . import collectives, dataloader, optimizer
 from .copies import CopyTimer
 from .flow import Flow, Steps
 from .forward import ForwardEntry
@@ -28,6 +28,7 @@ class Uninstall:
         optimizer.detach(flow)
         flow.disarm()
         # Wrappers that somebody else has wrapped stay where they are: with the recorder off they only pass calls on.
+        flow.backward.disarm()
         self._patches.remove()
         if flow.recorder.on_sample == flow.sample_begins:
             flow.recorder.on_sample = None
@@ -40,7 +41,7 @@ def install(capture: Steps, *, steps: str) -> Uninstall:
     installed = Uninstall(flow, patches)
     parts = {
         "dataloader": lambda: dataloader.install(flow, patches),
-        "backward": lambda: backward.install(flow, patches),
+        "backward": lambda: flow.backward.arm(),
         "zero_grad": lambda: optimizer.install_zero_grad(flow, patches),
         "collectives": lambda: collectives.install(flow, patches),
         "optimizer": lambda: optimizer.attach(flow),

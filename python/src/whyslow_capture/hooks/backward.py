@@ -9,45 +9,72 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from .dynamo import never_compiled, not_compiled
-from .patches import Patches
+from .patches import Patch
 
 if TYPE_CHECKING:
     from .flow import Flow
 
 
-def install(flow: Flow, patches: Patches) -> None:
-    recorder = flow.recorder
-    get_ident = threading.get_ident
-    original = torch.autograd.backward
+class BackwardWatch:
+    """In place while backward passes have to be seen. In other steps it is not there, and costs nothing."""
 
-    @never_compiled
-    def begins(tensors: object) -> None:
-        try:
-            flow.backward_begins(tensors)
-        except Exception as error:
-            flow.failed(error)
+    def __init__(self, flow: Flow) -> None:
+        self._flow = flow
+        self._original = torch.autograd.backward
+        self._ours = self._make()
+        self._patch: Patch | None = None
+        # Somebody has put a function of their own over ours: it cannot be taken away any more.
+        self._is_covered = False
 
-    @never_compiled
-    def ends() -> None:
-        try:
-            flow.backward_ends()
-        except Exception as error:
-            flow.failed(error)
+    def arm(self) -> None:
+        if self._patch is None:
+            self._original = torch.autograd.backward
+            self._patch = Patch(torch.autograd, "backward", self._ours)
 
-    @functools.wraps(original)
-    def backward(tensors: Any, *args: Any, **options: Any) -> None:
-        # Checkpointing and custom functions run further passes inside one, on threads of autograd's where it has some.
-        if flow.in_backward or get_ident() != recorder.thread:
-            return original(tensors, *args, **options)
-        flow.in_backward = flow.clock.backward_since_step = True
-        flow.passes += 1
-        if recorder.recording:
-            begins(tensors)
-        try:
-            return original(tensors, *args, **options)
-        finally:
-            flow.in_backward = False
-            if recorder.recording or flow.stepped_in_backward:
-                ends()
+    def disarm(self) -> bool:
+        """False: it had to stay, and only passes calls on."""
+        if self._patch is not None and not self._is_covered:
+            if self._patch.remove():
+                self._patch = None
+            else:
+                self._is_covered = True
+        return self._patch is None
 
-    patches.put(torch.autograd, "backward", not_compiled(backward))
+    def _make(self) -> Any:
+        flow = self._flow
+        recorder = flow.recorder
+        get_ident = threading.get_ident
+
+        @never_compiled
+        def begins(tensors: object) -> None:
+            try:
+                flow.backward_begins(tensors)
+            except Exception as error:
+                flow.failed(error)
+
+        @never_compiled
+        def ends() -> None:
+            try:
+                flow.backward_ends()
+            except Exception as error:
+                flow.failed(error)
+
+        @functools.wraps(self._original)
+        def backward(tensors: Any, *args: Any, **options: Any) -> None:
+            original = self._original
+            # Checkpointing and custom functions run further passes inside one, on threads of autograd's where it has
+            # some.
+            if flow.in_backward or get_ident() != recorder.thread:
+                return original(tensors, *args, **options)
+            flow.in_backward = flow.clock.backward_since_step = True
+            flow.passes += 1
+            if recorder.recording:
+                begins(tensors)
+            try:
+                return original(tensors, *args, **options)
+            finally:
+                flow.in_backward = False
+                if recorder.recording or flow.stepped_in_backward:
+                    ends()
+
+        return not_compiled(backward)

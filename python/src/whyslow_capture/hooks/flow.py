@@ -10,7 +10,9 @@ import torch
 from ..events.recorder import Recorder
 from ..layout import BACKWARD, DATA_WAIT, FORWARD, HOST_TO_DEVICE, OPTIMIZER
 from ..trouble import Trouble, describe
+from .backward import BackwardWatch
 from .modules import KnownModules
+from .optimizer import attached, hear_begins
 from .step_clock import StepClock
 
 if TYPE_CHECKING:
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 MAX_DATA_WAITS = 64
 # Optimizers whose models are looked for: a job with one for each parameter steps them inside backward.
 MAX_OPTIMIZERS = 4
+# Iterations in a row before it is taken for known how the job goes round.
+ENOUGH_ALIKE = 4
 # Stands for all optimizers that step inside a backward pass.
 IN_BACKWARD = -1
 
@@ -41,6 +45,7 @@ class Flow:
         self.trouble = capture.trouble
         self._end_step = capture.optimizer_step if ends_steps else None
         self.clock = StepClock()
+        self.backward = BackwardWatch(self)
         self.modules = KnownModules()
         self.copies: CopyTimer | None = None
         self.forward: ForwardEntry | None = None
@@ -54,6 +59,8 @@ class Flow:
         self._has_loader = False
         self.in_data = False
         self._stream: int | None = None
+        # Iterations in a row that one step of one optimizer ended; and which, while nothing else has to be seen.
+        self._steady = self._quiet = 0
         # Backward passes: in the iteration before, and so far in this one.
         self._usual_passes = self.passes = 0
         self._begin_sample()
@@ -104,6 +111,7 @@ class Flow:
         """A step that is recorded has begun."""
         try:
             self._begin_sample()
+            self._watch(True)
             self._stream = current_stream()
             # A loop without DataLoader gives no sign between its steps.
             if not self._has_loader and self._known:
@@ -224,6 +232,16 @@ class Flow:
 
     def optimizer_ends(self, optimizer: object) -> None:
         """In any step: it may be the end of it."""
+        if id(optimizer) == self._quiet:
+            if self._end_step is not None:
+                self._end_step()
+            if self.recorder.recording:
+                self._watch(True)
+            return
+        if self._quiet:
+            # Another one. What came before it was not seen: from here on all is.
+            self._watch(True)
+            return
         if self.in_backward:
             # Perhaps on a thread of autograd's: nothing but the flag is touched.
             self.stepped_in_backward = True
@@ -262,13 +280,29 @@ class Flow:
             self.forward.look_for_models(optimizer)
 
     def _end_iteration(self, key: int) -> None:
-        is_over = self.clock.stepped(key)
+        clock = self.clock
+        is_over = clock.stepped(key)
         if is_over:
             self._usual_passes, self.passes = self.passes, 0
         if is_over and self._end_step is not None:
             self._end_step()
         elif self.recorder.recording:
             self._arm_again()
+        # What goes round by one optimizer is known without looking; a compiled step() is known by nothing else.
+        self._steady = self._steady + 1 if is_over and clock.is_steady(key) else 0
+        is_known = self._steady >= ENOUGH_ALIKE and self.sees_steps and key in self._known
+        self._watch(self.recorder.recording or not is_known, key)
+
+    def _watch(self, wanted: bool, key: int = 0) -> None:
+        """Whether backward passes, and optimizers that begin, have to be seen; `key`: the one that goes on unseen."""
+        if wanted:
+            self._quiet = 0
+            self.backward.arm()
+        else:
+            self._quiet = key
+            self.backward.disarm()
+        if attached() is self:
+            hear_begins(wanted)
 
 
 def current_stream() -> int | None:

@@ -33,13 +33,14 @@ class OptimizerTarget(Protocol):
 
 class _Relay:
     """
-    Torch walks its table of hooks while it calls them, so that none may be added or taken away in a hook. But captures
+    Torch walks its tables of hooks while it calls them, so that none may be added or taken away in a hook. But captures
     begin and end there. Hence one pair of hooks, which stays, and passes calls on to whoever wants them.
     """
 
     target: OptimizerTarget | None = None
     inside = False
-    handles: tuple[RemovableHandle, ...] = ()
+    before: RemovableHandle | None = None
+    after: RemovableHandle | None = None
 
 
 _relay = _Relay()
@@ -47,8 +48,18 @@ _relay = _Relay()
 
 def attach(target: OptimizerTarget) -> None:
     _relay.target = target
-    if not _relay.handles:
-        _relay.handles = (register_optimizer_step_pre_hook(_before), register_optimizer_step_post_hook(_after))
+    hear_begins(True)
+    if _relay.after is None:
+        _relay.after = register_optimizer_step_post_hook(_after)
+
+
+def hear_begins(wanted: bool) -> None:
+    """In steps that are not recorded nobody needs to. Not from within the hook itself: see above."""
+    if wanted and _relay.before is None:
+        _relay.before = register_optimizer_step_pre_hook(_before)
+    elif not wanted and _relay.before is not None:
+        _relay.before.remove()
+        _relay.before = None
 
 
 def detach(target: OptimizerTarget) -> None:
@@ -56,9 +67,10 @@ def detach(target: OptimizerTarget) -> None:
         return
     _relay.target = None
     if not _relay.inside:
-        for handle in _relay.handles:
-            handle.remove()
-        _relay.handles = ()
+        hear_begins(False)
+        if _relay.after is not None:
+            _relay.after.remove()
+            _relay.after = None
 
 
 def attached() -> OptimizerTarget | None:

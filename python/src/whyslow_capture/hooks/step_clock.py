@@ -31,6 +31,10 @@ class StepClock:
         self._groups_since_end = 0
         self._cycle = 1
 
+    def is_steady(self, optimizer: int) -> bool:
+        """Every step of this optimizer, the only one, ends an iteration: so it has been for a whole one."""
+        return optimizer == self._steady
+
     def stepped(self, optimizer: int) -> bool:
         """A step of this optimizer has ended (ids tell them apart); whether the iteration has, too."""
         if optimizer == self._steady and self.backward_since_step:

@@ -1,0 +1,129 @@
+"""Steps that are not recorded: of what hooks need only the end of the optimizer's step is left in place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from hooked import Job, batches, capturing, names, steps_of
+from torch.optim import optimizer as torch_optimizer
+
+ORIGINAL = torch.autograd.backward
+X = torch.randn(4, 8)
+
+
+def is_untouched() -> bool:
+    return torch.autograd.backward is ORIGINAL and not torch_optimizer._global_optimizer_pre_hooks
+
+
+def test_nothing_is_in_the_way_but_in_recorded_steps(tmp_path: Path) -> None:
+    job, seen = Job(), []
+    with capturing(tmp_path, record_every_n_steps=8):
+        for x in batches(25):
+            seen.append(is_untouched())
+            job.step(x)
+    # Until it is known how the job goes round, and where a step is recorded.
+    assert [i for i, untouched in enumerate(seen) if not untouched] == [0, 1, 2, 3, 8, 16, 24]
+    assert is_untouched()
+    assert steps_of(tmp_path) == [0, 8, 16, 24]
+    for step in (8, 16, 24):
+        assert names(tmp_path, step) == ["forward", "backward", "optimizer"]
+
+
+def one_after_the_other(one: Job, other: Job) -> None:
+    """A second optimizer joins: first for itself, then in turn with the first one."""
+    for _ in range(12):
+        one.step(X)
+    for _ in range(5):
+        other.step(X)
+    for _ in range(12):
+        one.step(X)
+        other.step(X)
+
+
+def accumulation(one: Job, other: Job) -> None:
+    for passes in (1, 4, 2):
+        for _ in range(9):
+            for _ in range(passes):
+                one.backward(X)
+            one.optimizer.step()
+
+
+def twice_in_a_row(one: Job, other: Job) -> None:
+    for _ in range(20):
+        one.step(X)
+    for _ in range(10):
+        one.backward(X)
+        one.optimizer.step()
+        other.optimizer.step()
+
+
+def inside_backward(one: Job, other: Job) -> None:
+    """As `other` trains from its eleventh step on."""
+    for _ in range(10):
+        other.step(X)
+    each = {p: torch.optim.SGD([p], lr=0.01) for p in one.model.parameters()}
+    for p in one.model.parameters():
+        p.register_post_accumulate_grad_hook(lambda p: each[p].step())
+    for _ in range(12):
+        one.backward(X)
+
+
+@pytest.mark.parametrize("job", [one_after_the_other, accumulation, twice_in_a_row, inside_backward])
+def test_steps_are_counted_as_if_all_were_seen(tmp_path: Path, job: Callable[[Job, Job], None]) -> None:
+    counted = []
+    for every in (1, 7, 1000):
+        with capturing(tmp_path / str(every), record_every_n_steps=every) as capture:
+            job(Job(), Job())
+            counted.append(capture.recorder.current_step)
+    assert counted[0] > 10
+    # It may take one step of another kind to see that things have changed.
+    assert all(abs(count - counted[0]) <= 1 for count in counted), counted
+
+
+@pytest.fixture
+def untouched_afterwards() -> Iterator[None]:
+    yield
+    torch.autograd.backward = ORIGINAL
+
+
+def test_a_function_over_ours_is_left_alone(tmp_path: Path, untouched_afterwards: None) -> None:
+    job, calls = Job(), []
+    with capturing(tmp_path, record_every_n_steps=4):
+        job.step(X)
+        ours = torch.autograd.backward
+        assert ours is not ORIGINAL
+
+        def theirs(*args: object, **options: object) -> None:
+            calls.append(1)
+            ours(*args, **options)  # type: ignore[arg-type]
+
+        torch.autograd.backward = theirs
+        for _ in range(11):
+            job.step(X)
+        assert torch.autograd.backward is theirs
+    job.step(X)
+    assert len(calls) == 12
+    assert steps_of(tmp_path) == [0, 4, 8]
+    assert names(tmp_path, 8) == ["forward", "backward", "optimizer"]
+
+
+def test_who_came_in_between_stays_below(tmp_path: Path, untouched_afterwards: None) -> None:
+    job, calls = Job(), []
+    with capturing(tmp_path, record_every_n_steps=8):
+        for _ in range(6):
+            job.step(X)
+        assert torch.autograd.backward is ORIGINAL
+
+        def theirs(*args: object, **options: object) -> None:
+            calls.append(1)
+            ORIGINAL(*args, **options)  # type: ignore[arg-type]
+
+        torch.autograd.backward = theirs
+        for _ in range(8):
+            job.step(X)
+        assert torch.autograd.backward is theirs
+    assert len(calls) == 8
+    assert names(tmp_path, 8) == ["forward", "backward", "optimizer"]
