@@ -1,4 +1,4 @@
-import { largest, mean, median } from '../../base/statistics.js';
+import { largest, mean, median, smallest } from '../../base/statistics.js';
 import type { SlowGpu } from '../telemetry/slow-gpu.js';
 import { lateGroup } from './late-groups.js';
 import {
@@ -114,6 +114,10 @@ export function causeOf(table: RankTable, late: readonly number[], steps: readon
   return most.ns > 0.01 * table.step ? most.cause : 'unknown';
 }
 
+/** Of the steps: in so many somebody has to be late, for busy machines hold up one now and then; if that is much, in most. */
+const NEARLY_ALWAYS = 0.75;
+const MUCH = 0.25;
+
 /** Somebody is always late, but each time another one: no bad rank, an imbalance in data or experts. */
 function rotation(table: RankTable, { lateness, inSteps }: Differences): LateRanks | null {
   const n = table.steps.length;
@@ -121,11 +125,17 @@ function rotation(table: RankTable, { lateness, inSteps }: Differences): LateRan
   const losses = table.steps.map((_, s) => {
     const inStep = lateness.map((l) => l[s]!);
     const worst = largest(inStep);
-    return { step: s, ns: worst, last: inStep.indexOf(worst), z: worst / inSteps[s]!.spread };
+    const last = inStep.indexOf(worst);
+    const others = inStep.filter((_, r) => r !== last);
+    const next = largest(others);
+    // One is late, and the others come together: on shared cores they come early and late by as much.
+    const alone = worst - next > next - smallest(others);
+    return { step: s, ns: worst, last, isReal: alone && worst / inSteps[s]!.spread > STANDS_OUT };
   });
   const loss = mean(losses.map((l) => l.ns));
-  const real = losses.filter((l) => l.z > STANDS_OUT);
-  if (loss < WORTH_NAMING * table.step || real.length < MOSTLY * n) return null;
+  const real = losses.filter((l) => l.isReal);
+  const least = loss >= MUCH * table.step ? MOSTLY : NEARLY_ALWAYS;
+  if (loss < WORTH_NAMING * table.step || real.length < least * n) return null;
   const byRank = table.ranks.map((_, r) =>
     real.filter((l) => l.last === r).reduce((sum, l) => sum + l.ns, 0),
   );
