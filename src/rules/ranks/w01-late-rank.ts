@@ -13,7 +13,7 @@ export const lateRank: Rule = {
     needs: 'ranks',
     readsLogs: true,
     looksFor:
-      'A rank whose own time (the step less its waiting for others) exceeds the median rank’s by more than ranks differ anyway: always, in spikes, periodically, or together with its host or stage. Or another rank each step (rotating).',
+      'A rank whose own time (the step less its waiting for others) exceeds the median rank’s by more than ranks differ anyway: always, in spikes, periodically, together with its host or stage, or with other ranks that are late alike. Or another rank each step (rotating).',
     why: 'Collectives end when the last member arrives: one slow rank sets everybody’s pace. Its own trace looks fast, because it waits least.',
     fix: {
       text: 'Mend the cause on that rank: its own findings say how. When the work itself is uneven (rotating), balance it: bucket by length, spread experts.',
