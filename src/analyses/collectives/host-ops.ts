@@ -10,11 +10,8 @@ const RECORD = 1;
 const ANNOTATION = 2;
 /** `gloo:all_reduce`, `mpi:…`, `ucc:…`: the collective itself, on the thread that does it. */
 const HOST_SPAN = 3;
-/** The runtime is asked to wait for the device. */
-const DEVICE_WAIT = 4;
 
 function sortOfName(name: string): number {
-  if (SYNCHRONISES.test(name)) return DEVICE_WAIT;
   if (name === 'record_param_comms') return RECORD;
   if (/^(?:nccl|rccl|xccl|hccl):/.test(name)) return ANNOTATION;
   return /^(?:gloo|mpi|ucc):/.test(name) ? HOST_SPAN : 0;
@@ -39,11 +36,10 @@ export function findHostOps(trace: Trace): HostOps {
   const { data } = trace;
   const isHost = kindMask(
     data,
-    (c, phase) =>
-      phase === 'X' && (c === Category.cpuOp || c === Category.annotation || c === Category.runtime),
+    (c, phase) => phase === 'X' && (c === Category.cpuOp || c === Category.annotation),
   );
   const sortOf = trace.strings.memo(sortOfName);
-  const found: number[][] = [[], [], [], [], []];
+  const found: number[][] = [[], [], [], []];
   for (let row = 0; row < data.rows; row++) {
     if (isHost[data.kind[row]!] === 0) continue;
     const sort = sortOf(data.name[row]!);
@@ -51,15 +47,16 @@ export function findHostOps(trace: Trace): HostOps {
   }
   const inOrder = (sort: number) => sortByTime(Uint32Array.from(found[sort]!), data.ts, data.dur);
   const records = inOrder(RECORD);
+  const spans = inOrder(HOST_SPAN);
   const byExternal = new Map<number, number>();
   for (const row of records) if (data.external[row] !== NO_ID) byExternal.set(data.external[row]!, row);
   return {
-    spans: inOrder(HOST_SPAN),
+    spans,
     records,
     recordAround: enclosing(trace, records),
     annotationAround: enclosing(trace, inOrder(ANNOTATION)),
     recordOf: (external) => byExternal.get(external) ?? -1,
-    readyAt: readiness(trace, inOrder(DEVICE_WAIT)),
+    readyAt: readiness(trace, spans),
   };
 }
 
@@ -70,9 +67,9 @@ const AT_ONCE = 500_000;
  * Gloo copies tensors of a GPU to the host. Its span begins when it is asked to, and its thread then waits until the
  * device has come so far: a rank whose GPU is late would seem to take part for as long as those that wait for it.
  */
-function readiness(trace: Trace, waits: Uint32Array): (span: number) => number {
+function readiness(trace: Trace, spans: Uint32Array): (span: number) => number {
   const { ts, dur, track } = trace.data;
-  const lists = rowsByTrack(trace, waits);
+  const lists = rowsByTrack(trace, deviceWaits(trace, new Set(spans.map((row) => track[row]!))));
   return (span) => {
     const list = lists.get(track[span]!) ?? [];
     const end = ts[span]! + Math.max(0, dur[span]!);
@@ -84,6 +81,20 @@ function readiness(trace: Trace, waits: Uint32Array): (span: number) => number {
     }
     return ready;
   };
+}
+
+/** Rows of calls that wait for the device, on these tracks, in order of start. Most traces have no such track. */
+function deviceWaits(trace: Trace, tracks: ReadonlySet<number>): Uint32Array {
+  const { data } = trace;
+  if (tracks.size === 0) return new Uint32Array(0);
+  const isCall = kindMask(data, (c, phase) => phase === 'X' && c === Category.runtime);
+  const waits = trace.strings.memo((name) => Number(SYNCHRONISES.test(name)));
+  const found: number[] = [];
+  for (let row = 0; row < data.rows; row++) {
+    if (isCall[data.kind[row]!] === 0 || !tracks.has(data.track[row]!)) continue;
+    if (waits(data.name[row]!) === 1 && !Number.isNaN(data.ts[row]!)) found.push(row);
+  }
+  return sortByTime(Uint32Array.from(found), data.ts, data.dur);
 }
 
 /** How many earlier calls are asked: records nest two or three deep. */

@@ -1,5 +1,6 @@
 import { largest, mean, median, smallest } from '../../base/statistics.js';
 import {
+  BY_LUCK,
   binomialTail,
   type Differences,
   logChoose,
@@ -17,9 +18,6 @@ export interface LateGroup {
   /** Places of the steps in which each of them was later than all the others. */
   readonly steps: readonly number[];
 }
-
-/** Chance that the same ranks are the last ones in so many steps by luck. */
-const BY_LUCK = 0.01;
 
 /**
  * Two ranks that are late alike hide each other: mending one of them gains nothing, and where they are many the median

@@ -86,7 +86,7 @@ export function patternOf(table: RankTable, differences: Differences, r: number)
 const areSampled = (steps: readonly number[]) => steps.at(-1)! - steps[0]! >= 2 * steps.length;
 
 /** Chance of being last so often by luck, all ranks together. */
-const BY_LUCK = 0.01;
+export const BY_LUCK = 0.01;
 /** And by so many errors of what it is late by. */
 const SURELY_ABOVE = 2.5;
 /** The error of a median of normal values is so many times that of their mean. */
