@@ -16,6 +16,8 @@ import time
 from pathlib import Path
 
 import torch
+from small_job import Job
+from turns import median_interval
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python" / "src"))
 from whyslow_capture.config import CaptureConfig
@@ -26,28 +28,13 @@ from whyslow_capture.session import Capture
 WARM_UP = 300
 
 
-class Job:
-    def __init__(self) -> None:
-        torch.manual_seed(0)
-        torch.set_num_threads(1)
-        layers = [layer for _ in range(12) for layer in (torch.nn.Linear(64, 64), torch.nn.GELU())]
-        self.model = torch.nn.Sequential(*layers)
-        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=1e-6)
-        self.batch = torch.randn(16, 64)
-
-    def step(self) -> None:
-        self.model(self.batch + 0).float().pow(2).mean().backward()
-        self.optimizer.step()
-        self.optimizer.zero_grad(set_to_none=True)
-
-
 def block(job: Job, capture: Capture | None, steps: int) -> float:
     """µs a step."""
     uninstall = None if capture is None else install(capture, steps="optimizer")
     times = []
     for i in range(WARM_UP + steps):
         started = time.perf_counter()
-        job.step()
+        job.plain(i)
         if i >= WARM_UP:
             times.append((time.perf_counter() - started) * 1e6)
     if uninstall is not None:
@@ -75,8 +62,8 @@ def main() -> None:
     print(f"off: {statistics.median(times['off']):.0f} µs a step, {options.rounds} rounds of {options.steps} steps")
     for name in ("off again", "hooks"):
         extra = [a - b for a, b in zip(times[name], times["off"], strict=True)]
-        draws = sorted(statistics.median(generator.choices(extra, k=len(extra))) for _ in range(1000))
-        print(f"  {name:10} {statistics.median(extra):+6.1f} µs  [{draws[25]:+.1f}, {draws[974]:+.1f}]")
+        middle, low, high = median_interval(extra)
+        print(f"  {name:10} {middle:+6.1f} µs  [{low:+.1f}, {high:+.1f}]")
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
-from turns import take_turns
+from turns import median_interval, take_turns
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python" / "src"))
 from whyslow_capture.config import CaptureConfig
@@ -184,13 +184,6 @@ class Automatic(Ours):
         self.capture.step()
 
 
-def interval(values: list[float]) -> tuple[float, float, float]:
-    """Median with a bootstrap 95 % interval."""
-    generator = random.Random(1)
-    draws = sorted(statistics.median(generator.choices(values, k=len(values))) for _ in range(1000))
-    return statistics.median(values), draws[25], draws[974]
-
-
 def median_ratio(ours: list[float], plain: list[float]) -> tuple[float, float, float]:
     """Of what two ways add, with a bootstrap 95 % interval over rounds."""
     generator, places = random.Random(2), range(len(ours))
@@ -240,7 +233,7 @@ def measure(title: str, job: Job, rounds: int, steps: int, options: argparse.Nam
     rows = {}
     for name in variants:
         extra = [(t / b - 1) * 100 for t, b in zip(times[name], base, strict=True)]
-        middle, low, high = interval(extra)
+        middle, low, high = median_interval(extra)
         micros = statistics.median(base) * 10 * middle
         rows[name] = {"percent": middle, "low": low, "high": high, "us_per_step": micros}
         print(f"  {name:44} {middle:+7.2f} %  [{low:+.2f}, {high:+.2f}]   {micros:+8.1f} µs a step")

@@ -15,8 +15,6 @@ from __future__ import annotations
 import argparse
 import os
 import platform
-import random
-import statistics
 import sys
 import tempfile
 import time
@@ -25,6 +23,7 @@ from pathlib import Path
 
 import torch
 import torch.distributed as dist
+from turns import median_interval
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python" / "src"))
 
@@ -150,10 +149,8 @@ def _steps_for(job: Job, way: Callable[[Job], None]) -> int:
 
 
 def interval(values: list[float], form: str) -> str:
-    """The median and its 95 % interval, by drawing rounds again. Not the mean: one round may fall into a pause."""
-    generator = random.Random(1)
-    draws = sorted(statistics.median(generator.choices(values, k=len(values))) for _ in range(1000))
-    return " ".join([format(statistics.median(values), form), f"[{draws[25]:{form}}, {draws[974]:{form}}]"])
+    middle, low, high = median_interval(values)
+    return f"{middle:{form}} [{low:{form}}, {high:{form}}]"
 
 
 def report(times: dict[str, list[float]], work_ms: float) -> None:

@@ -6,6 +6,7 @@ import threading
 import time
 from pathlib import Path
 
+import drawn_clock
 import pytest
 from drawn_clock import MS, Clock
 from support import make, records_of, run_program
@@ -70,18 +71,23 @@ def test_jobs_without_one_are_not_waited_for(clock: Clock) -> None:
         assert waits(lull, clock, 0) == []
 
 
-def test_the_end_of_the_job_waits_for_nothing(tmp_path: Path) -> None:
+def test_the_end_of_the_job_waits_for_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lull_module, "PATIENCE_NS", 1000_000 * MS)
+    steps = drawn_clock.install(monkeypatch, tick_ns=1000)
     cap = make(tmp_path, record_every_n_steps=1, flush_every_n_steps=1)
-    for _ in range(6):
-        with cap.phase("forward"):
-            time.sleep(0.06)
-        with cap.phase("backward"):
-            time.sleep(0.06)
+    for _ in range(3):
+        for name in ("forward", "backward"):
+            with cap.phase(name):
+                steps.pause(300_000)
         cap.step()
-    started = time.monotonic()
+    # Handed over: to be written in the next backward pass, five minutes from now.
+    assert cap.files._writer is not None
+    cap.files._flushed_at = 0
+    cap.files.flush(cap.recorder, keep=True)
+    time.sleep(0.3)
+    assert cap.files._writer.rows == 0
     cap.close()
-    assert time.monotonic() - started < 2
-    assert len(records_of(tmp_path)) == 6 * 3
+    assert len(records_of(tmp_path)) == 3 * 3
 
 
 def test_it_is_where_the_lock_is_free(tmp_path: Path) -> None:
