@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # host, 6 on a slow one; to launch an operation 5 and 15. What is launched in between counts to the later phase. Both
 # figures below are for a fast host: `CudaDevice.slowness` stretches them.
 SAME_MOMENT_NS = 10_000
-# In less than this nothing was launched at all, not even a CUDA graph, which one call of 5 to 8.5 µs does on a slow host.
+# In less than this nothing was launched at all, not even a CUDA graph: one call, of 5 to 8.5 µs on a slow host.
 EMPTY_NS = 3_000
 # Beginnings and ends of phases on one tape: beyond it a phase is inside a loop where it does not belong.
 MAX_ENTRIES = 1024
