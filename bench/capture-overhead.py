@@ -3,7 +3,8 @@ What the events tier costs: interleaved rounds of the same training loop with ca
 plain way (two fresh events a phase, 3 phases), and with whyslow_capture (7 phases). A table with 95 % intervals.
 
     python bench/capture-overhead.py [--rounds 40] [--json results.json]
-    python bench/capture-overhead.py --recorded --rounds 200 --turns 0      # only what a recorded step costs, as a ratio
+    python bench/capture-overhead.py --only none --turns 3000       # what a recorded step costs, as a ratio
+    python bench/capture-overhead.py --only none --turns 0 --defaults 9000      # what the defaults cost
 
 Needs a GPU. Results with date, device and versions are kept in bench/results.md.
 """
@@ -19,73 +20,17 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import torch
-from turns import median_interval, take_turns
+from gpu_job import Job, plain_step, run_plain, timed
+from torch.optim.optimizer import _global_optimizer_post_hooks, _global_optimizer_pre_hooks
+from turns import median_interval, ratio_of_means, take_turns
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python" / "src"))
 from whyslow_capture.config import CaptureConfig
 from whyslow_capture.hooks import install
 from whyslow_capture.session import Capture
-
-
-class Job:
-    """A training loop whose step takes about `step_ms`, bound by the GPU or by the host that launches it."""
-
-    def __init__(self, step_ms: float, bound: str) -> None:
-        torch.manual_seed(0)
-        if bound == "gpu":
-            width, depth, batch = 4096, 4, 2048
-        else:
-            width, depth, batch = 256, 12, 64
-        layers: list[torch.nn.Module] = []
-        for _ in range(depth):
-            layers += [torch.nn.Linear(width, width), torch.nn.GELU()]
-        self.model = torch.nn.Sequential(*layers).cuda().to(torch.bfloat16)
-        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=1e-6)
-        self.host = [torch.randn(batch, width, dtype=torch.bfloat16).pin_memory() for _ in range(4)]
-        self.repeat = 1
-        self.calibrate(step_ms)
-
-    def calibrate(self, step_ms: float) -> None:
-        for _ in range(3):
-            run_plain(self, 10)
-        for _ in range(4):
-            measured = run_plain(self, 30)
-            self.repeat = max(1, round(self.repeat * step_ms / measured))
-
-    def batch(self, i: int) -> torch.Tensor:
-        return self.host[i % 4]
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        for _ in range(self.repeat):
-            x = self.model(x)
-        return x.float().pow(2).mean()
-
-
-def timed(steps: int, body: Callable[[int], None]) -> float:
-    # The first steps after another variant are slower whichever it is, and for hooks they find the model.
-    for i in range(3):
-        body(i)
-    torch.cuda.synchronize()
-    started = time.perf_counter()
-    for i in range(steps):
-        body(i)
-    torch.cuda.synchronize()
-    return (time.perf_counter() - started) / steps * 1e3
-
-
-def plain_step(job: Job, i: int) -> None:
-    x = job.batch(i)
-    x = x.to("cuda", non_blocking=True)
-    loss = job.forward(x)
-    loss.backward()
-    job.optimizer.step()
-    job.optimizer.zero_grad(set_to_none=True)
-
-
-def run_plain(job: Job, steps: int) -> float:
-    return timed(steps, lambda i: plain_step(job, i))
 
 
 class Naive:
@@ -166,6 +111,26 @@ class Ours:
         cap.step()
 
 
+class Laps(Ours):
+    """The same phases, each named when it is over."""
+
+    def step(self, job: Job, i: int) -> None:
+        lap = self.capture.lap
+        x = job.batch(i)
+        lap("data_wait")
+        x = x.to("cuda", non_blocking=True)
+        lap("host_to_device")
+        loss = job.forward(x)
+        lap("forward")
+        loss.backward()
+        lap("backward")
+        job.optimizer.step()
+        job.optimizer.zero_grad(set_to_none=True)
+        lap("optimizer")
+        lap("training_metrics")
+        self.capture.step()
+
+
 class Automatic(Ours):
     """Phases found by hooks. They are in place only while this variant runs: the others must not feel them."""
 
@@ -195,12 +160,20 @@ def median_ratio(ours: list[float], plain: list[float]) -> tuple[float, float, f
     return of(list(places)), draws[25], draws[974]
 
 
-PLAIN, RECORDED = "plain events, every step, 3 phases", "whyslow, every step, no budget, 7 phases"
+ALWAYS: dict[str, Any] = {"record_every_n_steps": 1, "max_overhead": 1.0}
+PLAIN = "plain events, every step, 3 phases"
+BLOCKS, LAPS = "whyslow, every step, 7 phases", "whyslow, every step, 7 phases as laps"
+
+
+def told_ratio(name: str, ratio: tuple[float, float, float]) -> dict[str, float]:
+    middle, low, high = ratio
+    print(f"  {name}: {middle:.2f} [{low:.2f}, {high:.2f}] of what plain events with 3 phases cost")
+    return {"ratio": middle, "low": low, "high": high}
 
 
 def measure(title: str, job: Job, rounds: int, steps: int, options: argparse.Namespace) -> dict[str, object]:
     ours = Ours()
-    every = Ours(record_every_n_steps=1, max_overhead=1.0)
+    every, laps = Ours(**ALWAYS), Laps(**ALWAYS)
     automatic = Automatic()
     variants: dict[str, Callable[[Job, int], float]] = {
         "off": run_plain,
@@ -209,7 +182,8 @@ def measure(title: str, job: Job, rounds: int, steps: int, options: argparse.Nam
         "plain events, 1 in 10, 3 phases": Naive(10),
         "whyslow, defaults, 7 phases": ours,
         "whyslow, defaults, automatic phases": automatic,
-        RECORDED: every,
+        BLOCKS: every,
+        LAPS: laps,
     }
     if options.few:
         variants = {name: run for name, run in variants.items() if name.startswith("off") or "defaults" in name}
@@ -237,39 +211,100 @@ def measure(title: str, job: Job, rounds: int, steps: int, options: argparse.Nam
         micros = statistics.median(base) * 10 * middle
         rows[name] = {"percent": middle, "low": low, "high": high, "us_per_step": micros}
         print(f"  {name:44} {middle:+7.2f} %  [{low:+.2f}, {high:+.2f}]   {micros:+8.1f} µs a step")
-    if RECORDED in variants:
-        added = [[t - b for t, b in zip(times[name], base, strict=True)] for name in (RECORDED, PLAIN)]
-        middle, low, high = median_ratio(*added)
-        rows["ratio"] = {"ratio": middle, "low": low, "high": high}
-        print(f"  a recorded step with 7 phases costs {middle:.2f} [{low:.2f}, {high:.2f}] of plain events with 3")
+    added = {name: [t - b for t, b in zip(times[name], base, strict=True)] for name in variants}
+    for name in (BLOCKS, LAPS):
+        if name in variants:
+            rows[f"{name}, ratio"] = told_ratio(name, median_ratio(added[name], added[PLAIN]))
     own = (every if options.recorded else ours).capture.budget.summary()
     print("  its own account:", json.dumps(own))
-    for used in (ours, every, automatic):
+    if automatic.opened:
+        print("  with hooks:", json.dumps(automatic.capture.budget.summary()))
+    for used in (ours, every, laps, automatic):
         if used.opened:
             used.capture.close()
     return {"step_ms": statistics.median(base), "rows": rows, "own": own}
 
 
-def measure_single_steps(job: Job, steps: int) -> dict[str, object]:
+def measure_in_turns(job: Job, turns: int, in_row: int) -> dict[str, object]:
     """
-    What a recorded step costs the host, and one that is not recorded: variants take turns from step to step in a loop
-    that the host paces, so that the machine's moods meet all of them alike. Flushes and reading are in the means.
+    What a recorded step costs the host, and one that is not recorded: variants take turns in a loop that the host
+    paces, so that the machine's moods meet all of them alike. Flushes and reading are in the means.
     """
-    recorded, idle = Ours(record_every_n_steps=1, max_overhead=1.0), Ours(record_every_n_steps=1 << 40)
+    blocks, laps, idle = Ours(**ALWAYS), Laps(**ALWAYS), Ours(record_every_n_steps=1 << 40)
     plain = Naive(1)
     bodies: dict[str, Callable[[int], None]] = {
         "off": lambda i: plain_step(job, i),
-        "plain events, 3 phases": lambda i: plain.step(job, i),
-        "whyslow, recorded, 7 phases": lambda i: recorded.step(job, i),
+        "off again": lambda i: plain_step(job, i),
+        PLAIN: lambda i: plain.step(job, i),
+        BLOCKS: lambda i: blocks.step(job, i),
+        LAPS: lambda i: laps.step(job, i),
         "whyslow, not recorded": lambda i: idle.step(job, i),
     }
-    recorded.open()
-    idle.open()
+    for used in (blocks, laps, idle):
+        used.open()
     torch.cuda.synchronize()
-    base, rows = take_turns(bodies, steps)
-    recorded.capture.close()
-    idle.capture.close()
-    return {"off_us": base, "rows": rows}
+    taken = take_turns(bodies, turns, in_row)
+    ratios = {name: told_ratio(name, ratio_of_means(taken.extra[name], taken.extra[PLAIN])) for name in (BLOCKS, LAPS)}
+    for used in (blocks, laps, idle):
+        used.capture.close()
+    return {"off_us": taken.base, "rows": taken.rows, "ratios": ratios}
+
+
+def hooks_at_rest(job: Job) -> tuple[Callable[[int], None], Callable[[], None]]:
+    """
+    A step with hooks that is not recorded, and how to end that. Once hooks know how the job goes round, what they leave
+    in such a step is a hook behind the optimizer, which this puts in place for its own turns. (And a function around
+    the DataLoader's, which is not here.)
+    """
+    capture = Automatic(record_every_n_steps=1 << 40).capture.open("optimizer")
+    uninstall = install(capture, steps="optimizer")
+    for i in range(40):
+        plain_step(job, i)
+    hooks = _global_optimizer_post_hooks
+    (key, hook), *others = hooks.items()
+    assert not others and not _global_optimizer_pre_hooks, "hooks are not at rest"
+    del hooks[key]
+
+    def step(i: int) -> None:
+        hooks[key] = hook
+        plain_step(job, i)
+        del hooks[key]
+
+    def close() -> None:
+        uninstall()
+        capture.close()
+
+    return step, close
+
+
+def measure_defaults(job: Job, turns: int) -> dict[str, object]:
+    """What capture as it comes costs the host: with its phases, recorded steps included; and hooks that are at rest."""
+    blocks, laps = Ours(), Laps()
+    resting, close = hooks_at_rest(job)
+    for used in (blocks, laps):
+        used.open()
+        # Time for the budget to settle before it is judged.
+        for i in range(1000):
+            used.step(job, i)
+        # In turns with others its steps seem long: it is not to take that for the job's pace and record more often.
+        budget = used.capture.budget
+        budget.note_pace = budget.note_sample = lambda *_: None  # type: ignore[method-assign]
+    bodies: dict[str, Callable[[int], None]] = {
+        "off": lambda i: plain_step(job, i),
+        "off again": lambda i: plain_step(job, i),
+        "whyslow, defaults, 7 phases": lambda i: blocks.step(job, i),
+        "whyslow, defaults, 7 phases as laps": lambda i: laps.step(job, i),
+        "hooks, not recorded": resting,
+    }
+    taken = take_turns(bodies, turns)
+    for name, row in taken.rows.items():
+        middle, low, high = (row[key] / taken.base * 100 for key in ("us", "low", "high"))
+        print(f"  {name:44} {middle:+7.2f} %  [{low:+.2f}, {high:+.2f}]")
+    for used in (blocks, laps):
+        print("  its own account:", json.dumps(used.capture.budget.summary()))
+        used.capture.close()
+    close()
+    return {"off_us": taken.base, "rows": taken.rows}
 
 
 def main() -> None:
@@ -279,7 +314,9 @@ def main() -> None:
     parser.add_argument("--few", action="store_true", help="only off and the defaults: for narrow intervals")
     parser.add_argument("--recorded", action="store_true", help="only off and every step recorded")
     parser.add_argument("--only", default="", help="jobs whose title contains this")
-    parser.add_argument("--turns", type=int, default=1500, help="steps of each variant, taken in turns; 0: none")
+    parser.add_argument("--turns", type=int, default=1500, help="of each variant, one step at a time; 0: none")
+    parser.add_argument("--turns-of-ten", type=int, default=0, help="the same, ten steps at a time")
+    parser.add_argument("--defaults", type=int, default=0, help="turns of the defaults, one step at a time")
     options = parser.parse_args()
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, {time.strftime('%Y-%m-%d')}")
     jobs = (
@@ -292,8 +329,11 @@ def main() -> None:
         for title, ms, bound, rounds, steps in jobs
         if options.only in title
     }
-    if options.turns:
-        results["single steps"] = measure_single_steps(Job(3, "host"), options.turns)
+    for turns, in_row in ((options.turns, 1), (options.turns_of_ten, 10)):
+        if turns:
+            results[f"in turns of {in_row}"] = measure_in_turns(Job(3, "host"), turns, in_row)
+    if options.defaults:
+        results["defaults"] = measure_defaults(Job(3, "host"), options.defaults)
     if options.json:
         options.json.write_text(json.dumps(results, indent=1))
 

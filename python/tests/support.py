@@ -12,6 +12,8 @@ from typing import Any
 
 from whyslow_capture import layout
 from whyslow_capture.config import CaptureConfig
+from whyslow_capture.events.recorder import Recorder
+from whyslow_capture.events.sample import ResolvedSample, steps_of
 from whyslow_capture.session import Capture
 
 SRC = Path(__file__).resolve().parents[1] / "src"
@@ -21,6 +23,11 @@ def make(out: Path, **config: Any) -> Capture:
     """Phases by hand, and no budget: on a busy machine it would sample less."""
     given = {"auto_phases": False, "max_overhead": 1.0, **config}
     return Capture(CaptureConfig(out=str(out), **given)).open()
+
+
+def taken(recorder: Recorder) -> list[ResolvedSample]:
+    """What the writing thread would have."""
+    return steps_of(recorder.take_done())
 
 
 def lines_of(out: Path, rank: int = 0) -> list[dict[str, Any]]:

@@ -314,3 +314,44 @@ def test_a_bug_of_ours_in_a_step_does_not_reach_the_job(tmp_path: Path, capsys: 
         cap.step()
     cap.close()
     one_warning(capsys.readouterr().err, "recording a step failed")
+
+
+# Events say when they are freed, as CUDA's do by ending a process that was forked.
+FORKING = """
+import gc, os, sys
+sys.path.insert(0, sys.argv[2])
+import fake_cuda, pytest, torch
+import whyslow_capture
+
+device = fake_cuda.install(pytest.MonkeyPatch())
+parent, freed = os.getpid(), []
+torch.cuda.Event.__del__ = lambda event: freed.append(event) if os.getpid() != parent else None
+cap = whyslow_capture.capture(sys.argv[1], record_every_n_steps=1, max_overhead=1, auto_phases=False)
+for step in range(200):
+    if step % 20 == 0:  # another anchor
+        cap.recorder._device and setattr(cap.recorder._device, "anchored_at", -(1 << 60))
+    if step == 150:  # what comes now the device does not reach
+        cap.recorder._pending.resolve()
+        device.lag_ns = 1 << 60
+    with cap.phase("forward"):
+        sum(range(2000))
+    cap.step()
+pending = cap.recorder._pending
+assert pending._read and pending.waiting and cap.recorder.tape.events
+child = os.fork()
+if child == 0:
+    # What the end of the process does in the end.
+    for held in (pending._read, pending.waiting, cap.recorder._device.free):
+        held.clear()
+    gc.collect()
+    os._exit(min(len(freed), 100))
+print("freed", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+device.lag_ns = 0
+os._exit(0)
+"""
+
+
+def test_a_forked_child_frees_no_event(tmp_path: Path) -> None:
+    """Wherever it is: on the tape, waiting for the device, read and about to be written, in the pool."""
+    result = run_program(FORKING, tmp_path, Path(__file__).parent)
+    assert result.stdout.split() == ["freed", "0"], result.stdout

@@ -8,6 +8,7 @@ import drawn_clock
 import fake_cuda
 import pytest
 from drawn_clock import MS, Clock
+from support import taken
 
 from whyslow_capture.events import device as device_module
 from whyslow_capture.events import pending, tape
@@ -73,7 +74,7 @@ def test_steps_in_a_row_share_the_mark_between_them(device: fake_cuda.Device, cl
     # its own. And an anchor.
     assert device.recorded == steps * 4 + 3 + 1 + device_module.RECORD_TRIES
     recorder.finish_step()
-    samples = recorder.take_resolved()[:-1]
+    samples = taken(recorder)[:-1]
     check(samples, list(range(steps)))
     for before, after in pairwise(samples):
         assert before.device_ns is not None and after.device_ns is not None
@@ -145,7 +146,7 @@ def test_steps_with_many_micro_batches_are_whole(device: fake_cuda.Device, clock
                 recorder.end(name)
             recorder.next_micro()
         next_step(recorder)
-    samples = recorder.take_resolved()
+    samples = taken(recorder)
     assert [len(s.phases) for s in samples] == [121] * len(samples) and len(samples) >= 10
 
 
@@ -156,7 +157,7 @@ def test_not_steps_that_are_long(device: fake_cuda.Device, clock: Clock) -> None
     for _ in range(5):
         clock.now += 600 * MS
         next_step(recorder)
-    assert len(recorder.take_resolved()) == 5
+    assert len(taken(recorder)) == 5
     assert device.recorded == 6 * 2 + 5 + device_module.RECORD_TRIES
 
 
@@ -164,7 +165,7 @@ def test_steps_between_which_none_is_recorded(device: fake_cuda.Device, clock: C
     recorder = make_recorder(every=3)
     recorder.start_step()
     train(recorder, clock, 9)
-    check(recorder.take_resolved(), [0, 3, 6])
+    check(taken(recorder), [0, 3, 6])
 
 
 def test_events_in_flight_are_not_used_again(device: fake_cuda.Device, clock: Clock) -> None:
@@ -175,10 +176,10 @@ def test_events_in_flight_are_not_used_again(device: fake_cuda.Device, clock: Cl
     for _ in range(30):
         train(recorder, clock, 3)
         recorder.finish_step()
-        samples += recorder.take_resolved()
+        samples += taken(recorder)
         recorder.start_step()
     clock.now += 300 * MS
-    samples += recorder.take_resolved()
+    samples += taken(recorder)
     check([s for s in samples if s.step % 4 < 3], [n for n in range(119) if n % 4 < 3])
     assert device.made < 64 + 10 + 30 * 5
 
@@ -188,11 +189,11 @@ def test_a_device_that_is_far_behind_loses_the_oldest(device: fake_cuda.Device, 
     recorder = make_recorder()
     recorder.start_step()
     train(recorder, clock, 10 * tape.MAX_STEPS)
-    assert recorder.take_resolved() == []
+    assert taken(recorder) == []
     # Enough for those that may wait and those on the tape, not for all.
     assert device.made < 64 + 10 + 5 * (pending.MAX_PENDING + tape.MAX_STEPS)
     clock.now += 20_000 * MS
-    (first, *_), last = recorder.take_resolved(), 10 * tape.MAX_STEPS
+    (first, *_), last = taken(recorder), 10 * tape.MAX_STEPS
     assert last - pending.MAX_PENDING - tape.MAX_STEPS <= first.step < last - pending.MAX_PENDING + tape.MAX_STEPS
 
 
@@ -210,13 +211,13 @@ def test_a_step_that_is_given_up_leaves_those_before_it(device: fake_cuda.Device
         recorder.end("x")
     recorder.abandon_step()
     clock.now += 200 * MS
-    check(recorder.take_resolved(), [0, 1])
+    check(taken(recorder), [0, 1])
     made = device.made
     recorder.start_step()
     train(recorder, clock, 2)
     recorder.finish_step()
     clock.now += 200 * MS
-    assert len(recorder.take_resolved()) == 3
+    assert len(taken(recorder)) == 3
     assert device.made == made
 
 
@@ -233,7 +234,7 @@ def test_an_event_that_cannot_be_recorded_does_not_reach_the_job(
     next_step(recorder)
     recorder.finish_step()
     assert "recording a CUDA event failed" in capfd.readouterr().err
-    check(recorder.take_resolved()[:1], [0])
+    check(taken(recorder)[:1], [0])
 
 
 def test_a_phase_in_a_loop_ends_the_recording_of_the_step(device: fake_cuda.Device, clock: Clock) -> None:
@@ -245,7 +246,7 @@ def test_a_phase_in_a_loop_ends_the_recording_of_the_step(device: fake_cuda.Devi
     next_step(recorder)
     train(recorder, clock, 2)
     recorder.finish_step()
-    first, *others = recorder.take_resolved()
+    first, *others = taken(recorder)
     assert 500 < len(first.phases) <= tape.MAX_ENTRIES // 2 + 1
     assert first.phases[-1][0] == "training_step"
     check(others[:2], [1, 2])
@@ -264,13 +265,13 @@ def test_nothing_is_recorded_while_a_graph_is_captured(device: fake_cuda.Device,
     recorder.finish_step()
     recorder.start_step()
     assert not recorder.is_sampling and not recorder.recording
-    assert recorder.take_resolved() == []
+    assert taken(recorder) == []
     device.is_capturing = False
     recorder.finish_step()
     recorder.start_step()
     train(recorder, clock, 2)
     recorder.finish_step()
-    first, *others = recorder.take_resolved()
+    first, *others = taken(recorder)
     assert first.phases == [], "what had no mark is not made up"
     check(others[:2], [2, 3])
 
@@ -286,9 +287,9 @@ def test_marks_in_two_streams_are_waited_for_in_both(device: fake_cuda.Device, c
     device.stream, device.lag_ns = 7, 0
     recorder.finish_step()
     recorder.start_step()
-    assert recorder.take_resolved() == []
+    assert taken(recorder) == []
     clock.now += 600 * MS
-    assert len(recorder.take_resolved()) == 1
+    assert len(taken(recorder)) == 1
 
 
 def test_times_are_on_the_hosts_clock(device: fake_cuda.Device, clock: Clock) -> None:
@@ -298,7 +299,7 @@ def test_times_are_on_the_hosts_clock(device: fake_cuda.Device, clock: Clock) ->
     train(recorder, clock, 3)
     recorder.finish_step()
     clock.now += 10 * MS
-    *_, sample = recorder.take_resolved()
+    *_, sample = taken(recorder)
     assert sample.device_ns is not None
     for host, on_device in [*zip(sample.host_ns, sample.device_ns, strict=True)][1:]:
         assert on_device - host == pytest.approx(3 * MS, abs=MS // 10)
@@ -314,5 +315,5 @@ def test_cuda_that_fails_leaves_the_hosts_clock(monkeypatch: pytest.MonkeyPatch,
     recorder.begin("forward")
     recorder.end("forward")
     recorder.finish_step()
-    (sample,) = recorder.take_resolved()
+    (sample,) = taken(recorder)
     assert sample.device_ns is None and sample.host_ns

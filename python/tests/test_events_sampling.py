@@ -8,7 +8,7 @@ from pathlib import Path
 import drawn_clock
 import pytest
 from drawn_clock import Clock
-from support import header_of, lines_of, make, records_of
+from support import header_of, lines_of, make, records_of, taken
 
 from whyslow_capture import layout
 from whyslow_capture.events.budget import OverheadBudget
@@ -225,7 +225,7 @@ def test_marks_close_together_are_one(monkeypatch: pytest.MonkeyPatch) -> None:
         clock.pause(0.02)
         recorder.end(name)
     recorder.finish_step()
-    (sample,) = recorder.take_resolved()
+    (sample,) = taken(recorder)
     # The step's begin is a's, a's end b's begin, and so on.
     assert len(sample.host_ns) == 4
     for _, begin, end, _ in sample.phases:
@@ -240,7 +240,7 @@ def test_a_short_phase_that_can_have_launched_something_has_an_end_of_its_own(mo
     clock.pause(0.006)
     recorder.end("a")
     recorder.finish_step()
-    (sample,) = recorder.take_resolved()
+    (sample,) = taken(recorder)
     (_, begin, end, _) = sample.phases[0]
     assert end > begin
 

@@ -56,7 +56,7 @@ class RunFiles:
         if writer is None or capture is None or now - self._flushed_at < FLUSH_AT_MOST_EVERY_S:
             return
         self._flushed_at = now
-        samples = recorder.take_resolved()
+        samples = recorder.take_done()
         if samples and keep:
             writer.put(samples)
         if capture.budget.stride != self._stated_stride:

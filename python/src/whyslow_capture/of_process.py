@@ -23,6 +23,9 @@ class DisabledCapture:
     def phase(self, name: str) -> AbstractContextManager[None]:
         return nullcontext()
 
+    def lap(self, name: str) -> None:
+        pass
+
     def data(self, loader: Iterable[Batch]) -> Iterator[Batch]:
         return iter(loader)
 

@@ -23,6 +23,14 @@ class PhaseContext:
     __exit__: Any = staticmethod("".format)
 
 
+class Lap:
+    """`cap.lap(name)`, likewise: one object for the whole run, whose class changes."""
+
+    __slots__ = ()
+
+    __call__: Any = staticmethod("".format)
+
+
 class PhaseContexts(dict[str, PhaseContext]):
     """By name. Looked up by the interpreter itself."""
 
@@ -33,6 +41,9 @@ class PhaseContexts(dict[str, PhaseContext]):
         # that a profiler window watches.
         self._recorded: dict[str, type[PhaseContext]] = {}
         self._watched: dict[str, type[PhaseContext]] = {}
+        self.lap = Lap()
+        self._recorded_lap = _lap_calling(recorder.tape.lap)
+        self._watched_lap = _lap_calling(recorder.lap)
         recorder.on_recording = self.switch
 
     def __missing__(self, given: str) -> PhaseContext:
@@ -45,7 +56,10 @@ class PhaseContexts(dict[str, PhaseContext]):
 
     def switch(self) -> None:
         recorder = self._recorder
-        kinds = self._watched if recorder.watch is not None else self._recorded
+        is_watched = recorder.watch is not None
+        lap = self._watched_lap if is_watched else self._recorded_lap
+        self.lap.__class__ = lap if recorder.recording else Lap
+        kinds = self._watched if is_watched else self._recorded
         # Another thread may name a new one meanwhile.
         for name, context in list(self.items()):
             context.__class__ = kinds[name] if recorder.recording else PhaseContext
@@ -58,3 +72,7 @@ def _calling(begin: Callable[[str], None], end: Callable[..., None], name: str) 
         "__exit__": staticmethod(partial(end, name)),
     }
     return type("RecordedPhase", (PhaseContext,), calls)
+
+
+def _lap_calling(lap: Callable[[str], None]) -> type[Lap]:
+    return type("RecordedLap", (Lap,), {"__slots__": (), "__call__": staticmethod(lap)})

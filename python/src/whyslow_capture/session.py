@@ -46,8 +46,11 @@ class Capture:
         self.mesh: manifest.Mesh | None = None
         self._pid = os.getpid()
         self.files = RunFiles()
-        self.phase: Callable[[str], PhaseContext] = PhaseContexts(self.recorder).__getitem__
+        contexts = PhaseContexts(self.recorder)
+        self.phase: Callable[[str], PhaseContext] = contexts.__getitem__
         """`with cap.phase("rollout"):` times what is inside, in steps that are recorded."""
+        self.lap: Callable[[str], None] = contexts.lap
+        """`cap.lap("forward")`: that is what was done since the last lap of this step, or since the step began."""
         self._flushed_at = config.resume_step
         self._uninstall: Callable[[], None] | None = None
         self._closed = False

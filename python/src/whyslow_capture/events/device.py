@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from itertools import repeat
 from time import perf_counter_ns
 from typing import Any
 
@@ -97,19 +98,20 @@ class CudaDevice:
         events = sample.events[-1:] if sample.in_one_stream else sample.events
         return all(self._query(event) for event in events)
 
-    def times(self, sample: Sample) -> list[int] | None:
-        """Of its marks, on the host's clock by the anchor. Only when done. Each event's time is read once."""
-        if not sample.events:
-            return None
-        elapsed, anchor = self._elapsed, sample.anchor
-        first, *others = sample.events
-        offset = sample.host_ns[0] if anchor is None else sample.anchor_host_ns
-        base_ms = 0.0 if anchor is None else elapsed(anchor, first)
-        return [offset + int(base_ms * 1e6), *[offset + int((base_ms + elapsed(first, e)) * 1e6) for e in others]]
+    def read(self, sample: Sample) -> None:
+        """When its marks happened, only when done. Each event is read once, and what that means is found out later."""
+        events = sample.events
+        if not events:
+            return
+        first = events[0]
+        if sample.anchor is not None:
+            sample.first_ms = self._elapsed(sample.anchor, first)
+        sample.others_ms = list(map(self._elapsed, repeat(first), events[1:]))
 
     def give_back(self, sample: Sample) -> None:
-        """It has been read, or will not be."""
+        """It has been read, or will not be. Nobody else may hold events: in a forked child none may be freed."""
         self.free += sample.events
+        sample.events, sample.anchor = [], None
 
     def keep_for_ever(self, samples: list[Sample], stream: object) -> None:
         """In a forked child an event that is freed ends the process: CUDA does not work there."""

@@ -9,7 +9,7 @@ from time import perf_counter_ns
 from ..trouble import Trouble
 from .budget import OverheadBudget
 from .device import CudaDevice
-from .sample import ResolvedSample, Sample
+from .sample import Sample
 
 # A job that is so many recorded steps ahead of its device loses the oldest.
 MAX_PENDING = 48
@@ -20,11 +20,11 @@ class PendingSamples:
         self._budget, self._trouble = budget, trouble
         self.waiting: deque[Sample] = deque()
         self._steps = 0
-        self._resolved: list[ResolvedSample] = []
+        self._read: list[Sample] = []
         self.device: CudaDevice | None = None
 
     def __bool__(self) -> bool:
-        return bool(self.waiting or self._resolved)
+        return bool(self.waiting or self._read)
 
     def add(self, sample: Sample) -> None:
         self.waiting.append(sample)
@@ -61,24 +61,19 @@ class PendingSamples:
             if device is not None and not device.is_done(sample):
                 return
             self._pop()
-            times = None if device is None else device.times(sample)
             if device is not None:
+                device.read(sample)
                 device.give_back(sample)
-            anchored = times is not None and sample.anchor is not None
-            begin = 0
-            for step, end in sample.steps:
-                entries = sample.entries[begin:end]
-                self._resolved.append(ResolvedSample(step, sample.host_ns, times, anchored, entries))
-                begin = end
+            self._read.append(sample)
             cost = (sample.spent + perf_counter_ns() - started) // len(sample.steps)
             for step, _ in sample.steps:
                 self._budget.note_sample(step, cost)
 
-    def take(self) -> list[ResolvedSample]:
-        resolved, self._resolved = self._resolved, []
-        return resolved
+    def take(self) -> list[Sample]:
+        read, self._read = self._read, []
+        return read
 
-    def drain(self, wait_s: float) -> list[ResolvedSample]:
+    def drain(self, wait_s: float) -> list[Sample]:
         """All that can still be had, at the end of the job: here the device may be waited for, but not for ever."""
         deadline = perf_counter_ns() + int(wait_s * 1e9)
         self.resolve()
@@ -89,4 +84,4 @@ class PendingSamples:
 
     def clear(self) -> None:
         self.waiting.clear()
-        self._resolved.clear()
+        self._read.clear()

@@ -12,7 +12,7 @@ from ..trouble import Trouble
 from .budget import OverheadBudget
 from .device import ANCHOR_EVERY_NS, CudaDevice
 from .pending import PendingSamples
-from .sample import ResolvedSample
+from .sample import Sample, micro_of
 from .tape import MAX_STEPS, Tape
 
 FAR = 1 << 62
@@ -36,15 +36,13 @@ class Recorder:
         self.quiet_until = 0
         """Steps before this one need no attention: the session does not even look."""
         self.enabled = True
-        self.times_whole_steps = True
-        """Off where the job has a phase `training_step` of its own."""
         self.on_recording: Callable[[], None] | None = None
         """Called when `recording` or what it is for changes."""
-        self.on_sample: Callable[[], None] | None = None
-        """Called when a step that is recorded has begun (hooks that are in place only then)."""
         self.watch: Callable[[], None] | None = None
         self.budget = budget
         self.tape = Tape(trouble)
+        self.next_in_row = self.tape.end_step
+        """The step under way was that one, and the next is recorded too. False: it is to be finished and started."""
         self._trouble = trouble
         self._start, self._end = start, end
         self._device: CudaDevice | None = None
@@ -73,6 +71,14 @@ class Recorder:
         if self.watch is not None:
             self.watch()
         self.tape.end(name)
+
+    def lap(self, name: str) -> None:
+        """The phase of that name is what was done since the last lap of this step, or since it began."""
+        if not self.recording or get_ident() != self.thread:
+            return
+        if self.watch is not None:
+            self.watch()
+        self.tape.lap(name)
 
     def mark(self, *, unlike: int = -1, on_any_thread: bool = False) -> int:
         """
@@ -106,7 +112,7 @@ class Recorder:
     def has(self, name: str) -> bool:
         """Whether the phase is open, or recorded in this micro-batch: what the job says itself no hook repeats."""
         micro, entries = self.tape.micro, self.tape.of_this_step()
-        return self.is_open(name) or any(e[0] == name and len(e) > 2 and e[-1] == micro for e in entries)
+        return self.is_open(name) or any(e[0] == name and len(e) > 2 and micro_of(e) == micro for e in entries)
 
     @property
     def micro(self) -> int:
@@ -124,6 +130,15 @@ class Recorder:
         """Called at every phase boundary until set to None: an open profiler window looks after its memory there."""
         self.watch = watch
         self._tell()
+
+    @property
+    def on_sample(self) -> Callable[[], None] | None:
+        """Called when a step that is recorded has begun (hooks that are in place only then)."""
+        return self.tape.on_next
+
+    @on_sample.setter
+    def on_sample(self, called: Callable[[], None] | None) -> None:
+        self.tape.on_next = called
 
     # -- steps -------------------------------------------------------------------------------------------------------
 
@@ -162,14 +177,6 @@ class Recorder:
             in_row = stride == 1 and self._sample_ended_at > 0
             self.quiet_until = min(flush_at, last + 1, step + MAX_STEPS) if in_row else step
 
-    def next_in_row(self, number: int) -> bool:
-        """The step under way was that one, and the next is recorded too. False: it is to be finished and started."""
-        if not self.tape.next_step(number, self.times_whole_steps):
-            return False
-        if self.on_sample is not None:
-            self.on_sample()
-        return True
-
     def abandon_step(self) -> None:
         """What was noted of the step under way does not count."""
         self._cut()
@@ -177,12 +184,12 @@ class Recorder:
         self._sample_ended_at = 0
         self.quiet_until = 0
 
-    def take_resolved(self) -> list[ResolvedSample]:
+    def take_done(self) -> list[Sample]:
         """What the device is done with by now."""
         self._pending.resolve()
         return self._pending.take()
 
-    def drain(self, wait_s: float) -> list[ResolvedSample]:
+    def drain(self, wait_s: float) -> list[Sample]:
         return self._pending.drain(wait_s)
 
     def forget(self) -> None:
@@ -213,7 +220,7 @@ class Recorder:
         if self._sample_ended_at and between > 0:
             self.budget.note_pace((started - self._sample_ended_at) // between)
         tape = self.tape
-        tape.start(self.times_whole_steps)
+        tape.start()
         self.thread = tape.thread
         self.is_sampling = True
         if self.on_sample is not None:
@@ -224,7 +231,7 @@ class Recorder:
     def _close_sample(self, step: int) -> None:
         started, tape = perf_counter_ns(), self.tape
         before = tape.spent
-        tape.end_step(step, started, self.times_whole_steps)
+        tape.end_step(step, goes_on=False)
         if tape.host_ns and self.budget.every == 1:
             self.budget.note_pace((started - tape.host_ns[0]) // len(tape.steps))
         self.budget.idle_ns = IDLE_PHASE_NS * len(tape.entries) // (2 * len(tape.steps))

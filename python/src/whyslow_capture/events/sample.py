@@ -9,13 +9,25 @@ import torch
 
 # Name, indices of the marks where it begins and ends, micro-step.
 Phase = tuple[str, int, int, int]
-# As noted on the hot path, where plain tuples are best: a phase begins (name, mark, micro-step), ends (name, mark), or
-# is given whole.
-Entry = tuple[str, int] | tuple[str, int, int] | Phase
+# As noted on the hot path, where plain tuples are best: a phase begins (name, mark, micro-step), ends (name, mark), is
+# given whole, or is a lap.
+Entry = tuple[str, int] | tuple[str, int, int] | Phase | tuple[str, int, int, int, str]
+LAP = "lap"
+
+
+def micro_of(entry: Entry) -> int:
+    """Of one that is more than an end."""
+    return entry[2] if len(entry) == 3 else entry[3]  # type: ignore[misc]
 
 
 def phases_of(entries: list[Entry]) -> list[Phase]:
-    """One inside another of the same name is part of it; what has no beginning, no end or no mark there is left out."""
+    """
+    One inside another of the same name is part of it; what has no beginning, no end or no mark there is left out. What
+    the job calls a lap is named when it is over: what hooks took for a phase of that name does not count.
+    """
+    laps = {entry[0] for entry in entries if len(entry) == 5}
+    if laps:
+        entries = [entry for entry in entries if len(entry) == 5 or entry[0] not in laps]
     phases: list[Phase] = []
     opened: dict[str, tuple[str, int, int]] = {}
     # How many of the same name are open inside of it.
@@ -34,15 +46,26 @@ def phases_of(entries: list[Entry]) -> list[Phase]:
                 inner[name] = inner.get(name, 0) + 1
             else:
                 opened[name] = entry
-        else:
-            phases.append(entry)
+        elif entry[1] >= 0 and entry[2] >= 0:
+            phases.append(entry[:4])
     return phases
 
 
 class Sample:
     """Steps in a row that were recorded, while the device is still at them."""
 
-    __slots__ = ("anchor", "anchor_host_ns", "entries", "events", "host_ns", "in_one_stream", "spent", "steps")
+    __slots__ = (
+        "anchor",
+        "anchor_host_ns",
+        "entries",
+        "events",
+        "first_ms",
+        "host_ns",
+        "in_one_stream",
+        "others_ms",
+        "spent",
+        "steps",
+    )
 
     def __init__(
         self,
@@ -63,6 +86,10 @@ class Sample:
         self.anchor_host_ns = 0
         # Host time that recording took.
         self.spent = spent
+        # As read from the events, on a GPU job: when the first happened after the anchor (None: there was none), and
+        # the others after the first.
+        self.first_ms: float | None = None
+        self.others_ms: list[float] | None = None
 
 
 class ResolvedSample:
@@ -112,3 +139,18 @@ class ResolvedSample:
             f'"micro":{micro},{device}{rest}}}\n'
             for name, _, _, micro in self.phases
         )
+
+
+def steps_of(samples: list[Sample]) -> list[ResolvedSample]:
+    """One by one, when their events have been read. Off the training thread."""
+    resolved = []
+    for sample in samples:
+        host, device, since = sample.host_ns, None, sample.first_ms
+        if sample.others_ms is not None:
+            first = host[0] if since is None else sample.anchor_host_ns + int(since * 1e6)
+            device = [first, *[first + int(ms * 1e6) for ms in sample.others_ms]]
+        begin = 0
+        for step, end in sample.steps:
+            resolved.append(ResolvedSample(step, host, device, since is not None, sample.entries[begin:end]))
+            begin = end
+    return resolved

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ..layout import DATA_WAIT, TRAINING_STEP
 from ..trouble import Trouble
 from .device import ANCHOR_EVERY_NS, CudaDevice
-from .sample import Entry, Sample
+from .sample import LAP, Entry, Sample
 
 if TYPE_CHECKING:
     import torch
@@ -49,9 +49,11 @@ class Tape:
         "host_ns",
         "in_one_stream",
         "is_capturing",
+        "lapped",
         "last",
         "marked_at",
         "micro",
+        "on_next",
         "raw_stream",
         "record",
         "same_moment_ns",
@@ -60,6 +62,7 @@ class Tape:
         "stream",
         "stream_id",
         "thread",
+        "times_whole_steps",
     )
 
     def __init__(self, trouble: Trouble) -> None:
@@ -74,7 +77,13 @@ class Tape:
         # The last mark (−1: none), and until when hardly anything can have been launched after it: it had just been
         # made, or was shared.
         self.last, self.marked_at = -1, 0
+        # Where the last lap of this step ended, or the step began.
+        self.lapped = -1
         self.same_moment_ns, self.empty_ns = SAME_MOMENT_NS, EMPTY_NS
+        # Off where the job has a phase `training_step` of its own.
+        self.times_whole_steps = True
+        # Called when a step has begun on a tape that was in use.
+        self.on_next: Callable[[], None] | None = None
         # Host time that went into recording.
         self.spent = 0
         # Of the GPU; its functions are kept here to be at hand.
@@ -124,9 +133,24 @@ class Tape:
             at = self.mark(now)
         self.entries.append((name, at))
 
+    def lap(self, name: str) -> None:
+        """That phase is what was done since the last lap of this step, or since it began."""
+        if get_ident() != self.thread:
+            return
+        now = perf_counter_ns()
+        since = now - self.marked_at
+        if since < self.empty_ns or (since < self.same_moment_ns and name == DATA_WAIT):
+            at, self.marked_at = self.last, now
+        else:
+            at = self.mark(now)
+        self.entries.append((name, self.lapped, at, self.micro, LAP))
+        self.lapped = at
+        if len(self.entries) > MAX_ENTRIES:
+            self._overflow()
+
     def add(self, name: str, begin: int, end: int, micro: int) -> None:
         """A phase between two marks."""
-        if get_ident() == self.thread and begin >= 0 and end >= 0:
+        if get_ident() == self.thread:
             self.entries.append((name, begin, end, micro))
             if len(self.entries) > MAX_ENTRIES:
                 self._overflow()
@@ -180,37 +204,39 @@ class Tape:
 
     # -- steps -------------------------------------------------------------------------------------------------------
 
-    def start(self, whole: bool) -> None:
-        """A step to be recorded begins. `whole`: it is a phase of its own."""
+    def start(self) -> None:
+        """A step to be recorded begins."""
         self.thread = get_ident()
         self.in_one_stream = True
         self.micro = 0
-        begin = self.mark(perf_counter_ns())
-        if whole:
-            self.entries.append((TRAINING_STEP, begin, 0))
+        self.lapped = self.mark(perf_counter_ns())
+        if self.times_whole_steps:
+            self.entries.append((TRAINING_STEP, self.lapped, 0))
 
-    def end_step(self, step: int, now: int, whole: bool) -> int:
-        """Returns the mark at which it ended."""
+    def end_step(self, step: int, goes_on: bool = True) -> bool:
+        """That step has ended. `goes_on`: the next one begins at the same mark; False: not on this tape."""
+        now, entries = perf_counter_ns(), self.entries
+        if goes_on and (
+            get_ident() != self.thread
+            or len(self.steps) >= MAX_STEPS
+            or len(entries) > MAX_ENTRIES_BEFORE
+            or not self.host_ns
+            or now - self.host_ns[0] > ANCHOR_EVERY_NS
+        ):
+            return False
         if now - self.marked_at < self.same_moment_ns:
             end, self.marked_at = self.last, now
         else:
             end = self.mark(now)
-        if whole:
-            self.entries.append((TRAINING_STEP, end))
-        self.steps.append((step, len(self.entries)))
-        return end
-
-    def next_step(self, step: int, whole: bool) -> bool:
-        """That step has ended, and the next one begins at the same mark. False: not on this tape."""
-        now, host = perf_counter_ns(), self.host_ns
-        if get_ident() != self.thread or len(self.steps) >= MAX_STEPS or len(self.entries) > MAX_ENTRIES_BEFORE:
-            return False
-        if not host or now - host[0] > ANCHOR_EVERY_NS:
-            return False
-        end = self.end_step(step, now, whole)
-        self.micro = 0
-        if whole:
-            self.entries.append((TRAINING_STEP, end, 0))
+        if self.times_whole_steps:
+            entries.append((TRAINING_STEP, end))
+        self.steps.append((step, len(entries)))
+        if goes_on:
+            self.micro, self.lapped = 0, end
+            if self.times_whole_steps:
+                entries.append((TRAINING_STEP, end, 0))
+            if self.on_next is not None:
+                self.on_next()
         return True
 
     def of_this_step(self) -> list[Entry]:
@@ -221,6 +247,6 @@ class Tape:
         sample = Sample(self.steps, self.host_ns, self.entries, self.events, self.in_one_stream, self.spent)
         self.thread = OFF
         self.host_ns, self.entries, self.events, self.steps = [], [], [], []
-        self.last, self.marked_at = -1, 0
+        self.last, self.marked_at, self.lapped = -1, 0, -1
         self.spent = 0
         return sample

@@ -14,7 +14,7 @@ from time import perf_counter_ns, thread_time_ns
 from ..trouble import Trouble, describe
 from .budget import OverheadBudget
 from .lull import Lull
-from .sample import ResolvedSample
+from .sample import ResolvedSample, Sample, steps_of
 
 # The header is written again in place when there is more to say, so it has room; JSON takes the spaces.
 HEADER_BYTES = 4096
@@ -58,10 +58,10 @@ class EventsWriter:
         self._looked_at = 0.0
         self._templates: dict[tuple[object, ...], str] = {}
 
-    def put(self, samples: list[ResolvedSample]) -> None:
+    def put(self, samples: list[Sample]) -> None:
         """From the training thread: never waits."""
         if self._queue.qsize() >= MAX_WAITING:
-            self._drop(samples, "the disk does not keep up, records are dropped")
+            self._drop(steps_of(samples), "the disk does not keep up, records are dropped")
             return
         at = perf_counter_ns()
         self.submit(lambda: self._record(samples, at))
@@ -104,14 +104,15 @@ class EventsWriter:
             with self._trouble.guard("not-written", "writing"):
                 job()
 
-    def _record(self, samples: list[ResolvedSample], at: int) -> None:
+    def _record(self, samples: list[Sample], at: int) -> None:
         """`at`: when they were handed over, which is where a step begins."""
-        lull = Lull(samples, at)
+        steps = steps_of(samples)
+        lull = Lull(steps, at)
         fitting = int(SHARE_OF_LULL * lull.length / max(1.0, self._budget.writing_ns))
-        size = max(LEAST_AT_ONCE, fitting) if lull.length else len(samples)
-        for begin in range(0, len(samples), size):
+        size = max(LEAST_AT_ONCE, fitting) if lull.length else len(steps)
+        for begin in range(0, len(steps), size):
             lull.wait(self._hurry)
-            self._write_records(samples[begin : begin + size])
+            self._write_records(steps[begin : begin + size])
 
     def _write_records(self, samples: list[ResolvedSample]) -> None:
         try:

@@ -120,7 +120,7 @@ class CudaEventProfiler:
         capture = self._steps.capture
         if capture is not None:
             recorder = capture.recorder
-            recorder.times_whole_steps = False
+            recorder.tape.times_whole_steps = False
             recorder.abandon_step()
             recorder.start_step()
             recorder.quiet_until = 0

@@ -1,0 +1,243 @@
+"""`cap.lap(name)`: what was done since the last lap of the step, or since it began, was that phase."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import drawn_clock
+import fake_cuda
+import pytest
+from drawn_clock import Clock
+from hooked import Job, batches, capturing
+from support import make, records_of
+from torch.utils.data import DataLoader
+
+import whyslow_capture
+from whyslow_capture.events import tape
+from whyslow_capture.events.budget import OverheadBudget
+from whyslow_capture.events.recorder import Recorder
+from whyslow_capture.events.sample import LAP, Entry, phases_of
+from whyslow_capture.session import Capture
+from whyslow_capture.trouble import Trouble
+
+LENGTHS = {"data_wait": 1.0, "host_to_device": 2.0, "forward": 3.0, "backward": 6.0, "optimizer": 4.0}
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    return drawn_clock.install(monkeypatch, tick_ns=100)
+
+
+def durations(out: Path, step: int) -> dict[str, float]:
+    found = [r for r in records_of(out) if r["step"] == step]
+    assert len({r["name"] for r in found}) == len(found), "one record a phase"
+    return {r["name"]: r["duration_ms"] for r in found}
+
+
+def train(cap: Capture, clock: Clock, steps: int) -> None:
+    for _ in range(steps):
+        for name, length in LENGTHS.items():
+            clock.pause(length)
+            cap.lap(name)
+        cap.step()
+
+
+@pytest.mark.parametrize("every", [1, 3])
+def test_laps_are_the_whole_step(tmp_path: Path, clock: Clock, every: int) -> None:
+    with make(tmp_path, record_every_n_steps=every) as cap:
+        train(cap, clock, 10)
+    steps = sorted({r["step"] for r in records_of(tmp_path)})
+    assert steps == list(range(0, 10, every))
+    for step in steps:
+        found = durations(tmp_path, step)
+        assert found.pop("training_step") == pytest.approx(sum(LENGTHS.values()), abs=0.05)
+        assert found == pytest.approx(LENGTHS, abs=0.02)
+
+
+def test_one_event_a_lap(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, clock: Clock) -> None:
+    device = fake_cuda.install(monkeypatch, clock)
+    with make(tmp_path, record_every_n_steps=1) as cap:
+        train(cap, clock, 2)
+        before = device.recorded
+        train(cap, clock, 4)
+        # The step ends with its last lap, and the next one begins there.
+        assert device.recorded == before + 4 * len(LENGTHS)
+    rows = [r for r in records_of(tmp_path) if r["name"] != "training_step"]
+    assert {r["clock"] for r in rows} == {"gpu"}
+    assert [r["duration_ms"] for r in rows[-5:]] == pytest.approx(list(LENGTHS.values()), abs=0.02)
+
+
+def test_nothing_in_between_is_no_event(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, clock: Clock) -> None:
+    device = fake_cuda.install(monkeypatch, clock)
+    with make(tmp_path, record_every_n_steps=1) as cap:
+        cap.step()
+        clock.pause(1)
+        cap.lap("optimizer")
+        before = device.recorded
+        cap.lap("training_metrics")
+        cap.step()
+        clock.now += tape.SAME_MOMENT_NS - 500
+        cap.lap("data_wait")
+        assert device.recorded == before
+        # One call is enough to launch a lot.
+        clock.now += tape.EMPTY_NS
+        cap.lap("replay")
+        assert device.recorded == before + 1
+        cap.step()
+    assert durations(tmp_path, 1)["training_metrics"] == 0
+    # From the mark that the wait for nothing shares.
+    whole = {"data_wait": 0, "replay": 0.013, "training_step": 0.013}
+    assert durations(tmp_path, 2) == pytest.approx(whole, abs=0.002)
+
+
+def test_whoever_holds_on_to_it_is_told_nothing_new(tmp_path: Path, clock: Clock) -> None:
+    """`lap = cap.lap` before the loop, in whatever step that is."""
+    with make(tmp_path, record_every_n_steps=4) as cap:
+        taken_when_recording = cap.lap
+        cap.step()
+        taken_when_not = cap.lap
+        for step in range(1, 9):
+            clock.pause(1)
+            taken_when_recording("a")
+            clock.pause(2)
+            taken_when_not("b")
+            assert cap.lap("c") in (None, "")
+            cap.step()
+            assert cap.recorder.recording == ((step + 1) % 4 == 0)
+    for step in (4, 8):
+        assert durations(tmp_path, step) == pytest.approx({"a": 1, "b": 2, "c": 0, "training_step": 3}, abs=0.01)
+    assert {r["step"] for r in records_of(tmp_path)} == {0, 4, 8}
+
+
+def test_phases_inside_a_lap(tmp_path: Path, clock: Clock) -> None:
+    with make(tmp_path, record_every_n_steps=1) as cap:
+        for _ in range(2):
+            clock.pause(1)
+            with cap.phase("rollout"):
+                clock.pause(2)
+            cap.lap("all_of_it")
+            cap.step()
+    for step in (0, 1):
+        assert durations(tmp_path, step) == pytest.approx({"rollout": 2, "all_of_it": 3, "training_step": 3}, abs=0.01)
+
+
+def test_micro_batches(tmp_path: Path, clock: Clock) -> None:
+    with make(tmp_path, record_every_n_steps=1) as cap:
+        for micro in range(3):
+            clock.pause(1 + micro)
+            cap.lap("forward")
+            assert cap.recorder.has("forward")
+            cap.micro_step()
+            assert not cap.recorder.has("forward")
+        cap.step()
+    rows = [r for r in records_of(tmp_path) if r["name"] == "forward"]
+    assert [(r["micro"], round(r["duration_ms"])) for r in rows] == [(0, 1), (1, 2), (2, 3)]
+
+
+def test_what_the_job_laps_hooks_do_not_repeat(tmp_path: Path) -> None:
+    """From the first step on, when nobody could know yet; what it does not lap they find as always."""
+    job = Job()
+    with capturing(tmp_path, steps="manual") as cap:
+        for x in DataLoader(batches(6), batch_size=None):
+            cap.lap("data_wait")
+            loss = job.model(x).pow(2).mean()
+            cap.lap("forward")
+            loss.backward()
+            job.optimizer.step()
+            job.optimizer.zero_grad()
+            cap.step()
+    for step in range(6):
+        assert {"data_wait", "forward", "backward", "optimizer", "training_step"} <= durations(tmp_path, step).keys()
+        found = {r["name"]: r for r in records_of(tmp_path) if r["step"] == step}
+        ends = found["data_wait"]["start_ms"] + found["data_wait"]["duration_ms"]
+        assert found["forward"]["start_ms"] == pytest.approx(ends, abs=0.001), "the lap's, not the hook's"
+
+
+def test_the_same_results(tmp_path: Path) -> None:
+    def losses(out: Path | None) -> list[float]:
+        job = Job()
+        cap = whyslow_capture.DisabledCapture() if out is None else make(out, record_every_n_steps=2)
+        found = []
+        for x in batches(8):
+            cap.lap("data_wait")
+            found.append(job.step(x))
+            cap.lap("train")
+            cap.step()
+        cap.close()
+        return found
+
+    assert losses(tmp_path) == losses(None), "bit for bit"
+
+
+def test_other_threads_are_not_the_training_loop(tmp_path: Path, clock: Clock) -> None:
+    with make(tmp_path, record_every_n_steps=1) as cap:
+        clock.pause(1)
+        other = threading.Thread(target=cap.lap, args=("theirs",))
+        other.start()
+        other.join()
+        cap.lap("ours")
+        cap.step()
+    assert durations(tmp_path, 0) == pytest.approx({"ours": 1, "training_step": 1}, abs=0.01)
+
+
+def test_no_mark_no_lap(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> None:
+    """While a CUDA graph is captured; nor the one after it, of which nobody knows where it began."""
+    device = fake_cuda.install(monkeypatch, clock)
+    recorder = Recorder(OverheadBudget(1, 1.0), Trouble())
+    recorder.start_step()
+    names = ("a", "captured", "after", "b")
+    for name in names:
+        clock.pause(1)
+        device.is_capturing = name == "captured"
+        recorder.lap(name)
+        device.is_capturing = False
+    recorder.finish_step()
+    assert [name for name, *_ in phases_of(recorder.take_done()[0].entries)] == ["a", "b", "training_step"]
+
+
+def test_a_lap_in_a_loop_ends_the_recording_of_the_step(tmp_path: Path) -> None:
+    with make(tmp_path, record_every_n_steps=1) as cap:
+        for _ in range(3 * tape.MAX_ENTRIES):
+            cap.lap("x")
+        cap.step()
+        cap.lap("y")
+        cap.step()
+        assert cap.trouble.counts == {"phases-not-recorded": 1}
+    # And the step itself.
+    assert sum(r["step"] == 0 for r in records_of(tmp_path)) == tape.MAX_ENTRIES + 1
+    assert durations(tmp_path, 1).keys() == {"y", "training_step"}
+
+
+def test_a_window_is_looked_after_at_laps_too(tmp_path: Path) -> None:
+    looked = []
+    with make(tmp_path, record_every_n_steps=1 << 40) as cap:
+        cap.step()
+        cap.lap("before")
+        cap.recorder.set_watch(lambda: looked.append(1))
+        cap.lap("a")
+        cap.lap("b")
+        cap.recorder.set_watch(None)
+        cap.lap("after")
+    assert len(looked) == 2
+
+
+def test_laps_count_before_what_hooks_took_for_the_same() -> None:
+    entries: list[Entry] = [
+        ("training_step", 0, 0),
+        ("forward", 1, 2, 0),
+        ("backward", 2, 0),
+        ("backward", 3),
+        ("forward", 0, 2, 0, LAP),
+        ("collective", 2, 3, 0),
+        ("backward", 2, 3, 0, LAP),
+        ("forward", 3, 4, 1, LAP),
+        ("training_step", 4),
+    ]
+    assert phases_of(entries) == [
+        ("forward", 0, 2, 0),
+        ("collective", 2, 3, 0),
+        ("backward", 2, 3, 0),
+        ("forward", 3, 4, 1),
+        ("training_step", 0, 4, 0),
+    ]
