@@ -225,7 +225,7 @@ def measure(title: str, job: Job, rounds: int, steps: int, options: argparse.Nam
     return {"step_ms": statistics.median(base), "rows": rows, "own": own}
 
 
-def measure_in_turns(job: Job, turns: int, in_row: int) -> dict[str, object]:
+def measure_in_turns(job: Job, turns: int) -> dict[str, object]:
     """
     What a recorded step costs the host, and one that is not recorded: variants take turns in a loop that the host
     paces, so that the machine's moods meet all of them alike. Flushes and reading are in the means.
@@ -243,7 +243,7 @@ def measure_in_turns(job: Job, turns: int, in_row: int) -> dict[str, object]:
     for used in (blocks, laps, idle):
         used.open()
     torch.cuda.synchronize()
-    taken = take_turns(bodies, turns, in_row)
+    taken = take_turns(bodies, turns)
     ratios = {name: told_ratio(name, ratio_of_means(taken.extra[name], taken.extra[PLAIN])) for name in (BLOCKS, LAPS)}
     for used in (blocks, laps, idle):
         used.capture.close()
@@ -275,6 +275,40 @@ def hooks_at_rest(job: Job) -> tuple[Callable[[int], None], Callable[[], None]]:
         capture.close()
 
     return step, close
+
+
+def measure_calls(job: Job, turns: int = 1000) -> dict[str, float]:
+    """What single calls take in steps that are not recorded, with the caches as other steps left them."""
+    used = Ours(record_every_n_steps=1 << 40)
+    used.open()
+    capture = used.capture
+    for i in range(3):
+        used.step(job, i)
+
+    def phase() -> None:
+        with capture.phase("forward"):
+            pass
+
+    calls: dict[str, Callable[[], object]] = {
+        "nothing": lambda: None,
+        "with cap.phase(name)": phase,
+        "cap.lap(name)": lambda: capture.lap("forward"),
+        "cap.step()": lambda: capture.step(),
+    }
+    times: dict[str, list[int]] = {name: [] for name in calls}
+    for i in range(turns):
+        for name, call in calls.items():
+            plain_step(job, i)
+            started = time.perf_counter_ns()
+            call()
+            times[name].append(time.perf_counter_ns() - started)
+    capture.close()
+    nothing = statistics.median(times.pop("nothing"))
+    print(f"\na call in a step that is not recorded, {turns} of each between steps:")
+    found = {name: (statistics.median(own) - nothing) / 1e3 for name, own in times.items()}
+    for name, us in found.items():
+        print(f"  {name:44} {us:7.2f} µs")
+    return found
 
 
 def measure_defaults(job: Job, turns: int) -> dict[str, object]:
@@ -315,7 +349,6 @@ def main() -> None:
     parser.add_argument("--recorded", action="store_true", help="only off and every step recorded")
     parser.add_argument("--only", default="", help="jobs whose title contains this")
     parser.add_argument("--turns", type=int, default=1500, help="of each variant, one step at a time; 0: none")
-    parser.add_argument("--turns-of-ten", type=int, default=0, help="the same, ten steps at a time")
     parser.add_argument("--defaults", type=int, default=0, help="turns of the defaults, one step at a time")
     options = parser.parse_args()
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, {time.strftime('%Y-%m-%d')}")
@@ -329,11 +362,12 @@ def main() -> None:
         for title, ms, bound, rounds, steps in jobs
         if options.only in title
     }
-    for turns, in_row in ((options.turns, 1), (options.turns_of_ten, 10)):
-        if turns:
-            results[f"in turns of {in_row}"] = measure_in_turns(Job(3, "host"), turns, in_row)
+    if options.turns:
+        results["in turns"] = measure_in_turns(Job(3, "host"), options.turns)
     if options.defaults:
-        results["defaults"] = measure_defaults(Job(3, "host"), options.defaults)
+        job = Job(3, "host")
+        results["defaults"] = measure_defaults(job, options.defaults)
+        results["calls"] = measure_calls(job)
     if options.json:
         options.json.write_text(json.dumps(results, indent=1))
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 # The first turns fill caches and find what is to be found.
 WARM_UP = 50
 DRAWS = 300
+NEIGHBOURS = 25
 Row = dict[str, float]
 
 
@@ -31,15 +32,28 @@ def median_interval(values: list[float]) -> tuple[float, float, float]:
     return statistics.median(values), draws[25], draws[974]
 
 
+def interval(count: int, of: Callable[[Sequence[int]], float]) -> tuple[float, float, float]:
+    """
+    What `of` finds in turns, and its 95 % interval by drawing them again: neighbours together, for what disturbs a
+    machine lasts longer than a turn, and single turns would seem to know more than they do.
+    """
+    generator = random.Random(2)
+    rows = [range(begin, min(begin + NEIGHBOURS, count)) for begin in range(0, count, NEIGHBOURS)]
+    draws = sorted(of([i for row in generator.choices(rows, k=len(rows)) for i in row]) for _ in range(DRAWS))
+    return of(range(count)), draws[round(0.025 * DRAWS)], draws[round(0.975 * DRAWS) - 1]
+
+
+def mean_of_turns(extra: list[float]) -> tuple[float, float, float]:
+    return interval(len(extra), lambda chosen: trimmed_mean([extra[i] for i in chosen]))
+
+
 def ratio_of_means(ours: list[float], other: list[float]) -> tuple[float, float, float]:
-    """Of what two variants add in the same turns, with a bootstrap 95 % interval."""
-    generator, places = random.Random(2), range(len(ours))
+    """Of what two variants add in the same turns."""
 
     def of(chosen: Sequence[int]) -> float:
         return trimmed_mean([ours[i] for i in chosen]) / trimmed_mean([other[i] for i in chosen])
 
-    draws = sorted(of(generator.choices(places, k=len(ours))) for _ in range(DRAWS))
-    return of(places), draws[round(0.025 * DRAWS)], draws[round(0.975 * DRAWS) - 1]
+    return interval(len(ours), of)
 
 
 class Turns(NamedTuple):
@@ -50,38 +64,28 @@ class Turns(NamedTuple):
     extra: dict[str, list[float]]
 
 
-def take_turns(variants: dict[str, Callable[[int], None]], turns: int, in_row: int = 1) -> Turns:
+def take_turns(variants: dict[str, Callable[[int], None]], turns: int) -> Turns:
     """
-    Runs every variant once a turn, in any order: so many steps in a row, of which the first does not count if there are
-    more than one, with the step's number. Prints the host's time for a step of the first, and by how much each exceeds
-    it with a bootstrap 95 % interval.
+    Runs every variant once a turn, in any order, with the turn's number. Prints the host's time for a step of the
+    first, and by how much each exceeds it with a 95 % interval.
     """
     times: dict[str, list[float]] = {name: [] for name in variants}
     order, generator = list(variants), random.Random(3)
-    warm_up = max(2, WARM_UP // in_row)
     for turn in range(turns):
         generator.shuffle(order)
         for name in order:
-            body, number = variants[name], turn * in_row
-            if in_row > 1:
-                body(number)
-                number += 1
-            end = (turn + 1) * in_row
             started = time.perf_counter()
-            for i in range(number, end):
-                body(i)
+            variants[name](turn)
             took = time.perf_counter() - started
-            if turn >= warm_up:
-                times[name].append(took * 1e6 / (end - number))
+            if turn >= WARM_UP:
+                times[name].append(took * 1e6)
     first = next(iter(times.values()))
     base = trimmed_mean(first)
-    row = "" if in_row == 1 else f" of {in_row - 1} steps"
-    print(f"\nhost's time for a step, {turns - warm_up} turns{row} each: {next(iter(variants))} {base:.0f} µs")
+    print(f"\nhost's time for a step, {turns - WARM_UP} turns each: {next(iter(variants))} {base:.0f} µs")
     rows: dict[str, Row] = {}
     extra = {name: [a - b for a, b in zip(own, first, strict=True)] for name, own in times.items()}
     for name, own in extra.items():
-        draws = sorted(trimmed_mean(generator.choices(own, k=len(own))) for _ in range(DRAWS))
-        low, high = draws[round(0.025 * DRAWS)], draws[round(0.975 * DRAWS) - 1]
-        rows[name] = {"us": trimmed_mean(own), "low": low, "high": high}
+        middle, low, high = mean_of_turns(own)
+        rows[name] = {"us": middle, "low": low, "high": high}
         print(f"  {name:44} {rows[name]['us']:+7.1f} µs  [{low:+.1f}, {high:+.1f}]")
     return Turns(base, rows, extra)
