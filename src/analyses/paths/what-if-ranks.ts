@@ -45,7 +45,8 @@ export function prepareRun(
     for (const { plan } of runs) {
       const took = playRun(plan, changeOf(plan));
       if (!took) return Number.NaN;
-      sum += mean([...took]);
+      // The last one: a rank whose collectives were hidden behind what it does less of now seems not to wait for them.
+      sum += largest([...took]);
     }
     return sum / table.steps.length;
   };

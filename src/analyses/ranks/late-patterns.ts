@@ -78,7 +78,7 @@ export function patternOf(table: RankTable, differences: Differences, r: number)
   // machine that took a break in one of them would be charged for all.
   const enough = late.length >= (table.fromLogs && areSampled(table.steps) ? 2 : 1);
   if (enough && late.length < MOSTLY * n && standsAlone(lateness, r, late)) {
-    return { pattern: 'spike', steps: late, confidence: 0.75 };
+    return { pattern: keepsTime(late) ? 'periodic' : 'spike', steps: late, confidence: 0.75 };
   }
   return null;
 }
@@ -137,6 +137,23 @@ function periodOf(late: readonly number[]): number | null {
   if (late.length < 3) return null;
   const distance = late[1]! - late[0]!;
   return distance > 1 && late.every((s, i) => i === 0 || s - late[i - 1]! === distance) ? distance : null;
+}
+
+/** Late steps that come when it is time, and times when a step is late: one in four may be noise. */
+const IN_TIME = 0.75;
+const OFTEN_ENOUGH = 4;
+
+/** Whether most of many late steps come at equal distances. Not enough to name a rank, but to say how it is late. */
+export function keepsTime(late: readonly number[]): boolean {
+  const distances = new Set(late.slice(1).map((s, i) => s - late[i]!));
+  return [...distances].some((period) => {
+    if (period < 2) return false;
+    return [...new Set(late.map((s) => s % period))].some((phase) => {
+      const inTime = late.filter((s) => s % period === phase);
+      const times = (inTime.at(-1)! - inTime[0]!) / period + 1;
+      return inTime.length >= Math.max(OFTEN_ENOUGH, IN_TIME * late.length, IN_TIME * times);
+    });
+  });
 }
 
 /**

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type TimeByClass, totals } from '../timeline/accounting.js';
-import { binomialTail } from './late-patterns.js';
+import { binomialTail, keepsTime } from './late-patterns.js';
 import { findLateRanks } from './late-ranks.js';
 import type { RankTable } from './own-time.js';
 
@@ -176,4 +176,35 @@ describe('late ranks', () => {
 it('binomialTail is the chance of so many or more', () => {
   expect(binomialTail(4, 4, 0.5)).toBeCloseTo(1 / 16, 12);
   expect(binomialTail(10, 0, 0.3)).toBeCloseTo(1, 12);
+});
+
+describe('keeping time', () => {
+  const everyFourth = [3, 7, 11, 15, 19, 23, 27, 31];
+  it.each([
+    ['every fourth step', everyFourth, true],
+    ['and once more', [...everyFourth, 20].sort((a, b) => a - b), true],
+    ['but one', everyFourth.filter((s) => s !== 15), true],
+    ['two more and one less', [3, 7, 12, 15, 18, 19, 23, 27, 31], true],
+    ['three times', [3, 7, 11], false],
+    ['in every step for a while', [4, 5, 6, 7, 8, 9], false],
+    ['at any time', [2, 3, 9, 14, 20, 27, 33], false],
+    ['half of the times', [0, 4, 12, 24, 28, 40], false],
+    ['never', [], false],
+  ])('%s', (_, late, expected) => {
+    expect(keepsTime(late)).toBe(expected);
+  });
+
+  it('whatever the period and where it begins', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 2, max: 50 }),
+        fc.integer({ min: 0, max: 90 }),
+        fc.integer({ min: 4, max: 30 }),
+        (period, begin, times) => {
+          const late = Array.from({ length: times }, (_, i) => begin + i * period);
+          expect(keepsTime(late)).toBe(true);
+        },
+      ),
+    );
+  });
 });
