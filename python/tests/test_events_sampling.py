@@ -120,6 +120,20 @@ def test_an_exception_in_a_phase_passes_and_closes_it(tmp_path: Path) -> None:
     assert "forward" in {r["name"] for r in records_of(tmp_path)}
 
 
+def test_an_exception_passes_in_steps_that_are_not_recorded_too(tmp_path: Path) -> None:
+    with make(tmp_path, record_every_n_steps=1 << 40) as cap:
+        cap.step()
+        for watch in (None, lambda: None):
+            cap.recorder.set_watch(watch)
+            with pytest.raises(KeyError, match="theirs"), cap.phase("forward") as nothing:
+                assert not nothing
+                raise KeyError("theirs")
+        cap.recorder.set_watch(None)
+        with cap.phase("forward"):
+            pass
+    assert {r["name"] for r in records_of(tmp_path)} == {"training_step"}
+
+
 def test_data_times_any_iterable(tmp_path: Path) -> None:
     def slow() -> object:
         for i in range(4):

@@ -58,27 +58,26 @@ class Recorder:
 
     def begin(self, name: str, at: int = -1) -> None:
         """Opens a phase, perhaps at a mark that has been made."""
-        if not self.recording or get_ident() != self.thread:
-            return
-        if self.watch is not None:
-            self.watch()
-        self.tape.begin(name, at)
+        if self._counts_here():
+            self.tape.begin(name, at)
 
     def end(self, name: str, *_: object) -> None:
         """Closes the phase of that name."""
-        if not self.recording or get_ident() != self.thread:
-            return
-        if self.watch is not None:
-            self.watch()
-        self.tape.end(name)
+        if self._counts_here():
+            self.tape.end(name)
 
     def lap(self, name: str) -> None:
         """The phase of that name is what was done since the last lap of this step, or since it began."""
+        if self._counts_here():
+            self.tape.lap(name)
+
+    def _counts_here(self) -> bool:
+        """Whether this is the training loop, in a step that somebody looks at; a window is looked after on the way."""
         if not self.recording or get_ident() != self.thread:
-            return
+            return False
         if self.watch is not None:
             self.watch()
-        self.tape.lap(name)
+        return True
 
     def mark(self, *, unlike: int = -1, on_any_thread: bool = False) -> int:
         """
