@@ -327,6 +327,7 @@ device = fake_cuda.install(pytest.MonkeyPatch())
 parent, freed = os.getpid(), []
 torch.cuda.Event.__del__ = lambda event: freed.append(event) if os.getpid() != parent else None
 cap = whyslow_capture.capture(sys.argv[1], record_every_n_steps=1, max_overhead=1, auto_phases=False)
+cap.files._flushed_at = 1e18  # nothing is handed on meanwhile, however long it takes
 for step in range(200):
     if step % 20 == 0:  # another anchor
         cap.recorder._device and setattr(cap.recorder._device, "anchored_at", -(1 << 60))
@@ -345,7 +346,7 @@ if child == 0:
         held.clear()
     gc.collect()
     os._exit(min(len(freed), 100))
-print("freed", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+print("freed", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 device.lag_ns = 0
 os._exit(0)
 """
