@@ -15,7 +15,7 @@ from torch.utils.data import DataLoader
 
 import whyslow_capture
 from whyslow_capture.events import tape
-from whyslow_capture.events.budget import OverheadBudget
+from whyslow_capture.events.budget import IDLE_PHASE_NS, OverheadBudget
 from whyslow_capture.events.recorder import Recorder
 from whyslow_capture.events.sample import LAP, Entry, phases_of
 from whyslow_capture.session import Capture
@@ -168,6 +168,21 @@ def test_the_same_results(tmp_path: Path) -> None:
         return found
 
     assert losses(tmp_path) == losses(None), "bit for bit"
+
+
+def test_a_lap_is_a_phase_to_the_budget(tmp_path: Path, clock: Clock) -> None:
+    """What steps that are not recorded cost goes by how many phases there are, however they are named."""
+    for way in ("laps", "blocks"):
+        with make(tmp_path / way, record_every_n_steps=2) as cap:
+            for _ in range(6):
+                for name in LENGTHS:
+                    if way == "laps":
+                        cap.lap(name)
+                    else:
+                        with cap.phase(name):
+                            pass
+                cap.step()
+        assert cap.budget.idle_ns == IDLE_PHASE_NS * (len(LENGTHS) + 1)
 
 
 def test_other_threads_are_not_the_training_loop(tmp_path: Path, clock: Clock) -> None:

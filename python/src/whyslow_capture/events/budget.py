@@ -15,6 +15,10 @@ REMEMBERED = 31
 # The first samples pay for the making of events and for code that was never run.
 WARM_UP_SAMPLES = 2
 
+# What a phase costs in a step that is not recorded: 0 to 7 µs for all seven on a CPU, 2 to 13 on the slow host of
+# bench/capture-overhead.
+IDLE_PHASE_NS = 500
+
 # 2^64 divided by the golden ratio.
 GOLDEN = 0x9E3779B97F4A7C15
 WORD = (1 << 64) - 1
@@ -40,7 +44,8 @@ class OverheadBudget:
         self.stride = self.every
         # (step, stride) whenever it changed.
         self.history: list[tuple[int, int]] = []
-        # What capture takes of a step that is not recorded: hooks that look and go. Set by who installs them.
+        # What capture takes of a step that is not recorded: calls and hooks that look and go. Set by the thread that
+        # writes, which knows how many phases a step has.
         self.idle_ns = 0.0
         # What the writing thread needs for one sample: it takes the interpreter's lock meanwhile. Set by that thread.
         self.writing_ns = 0.0

@@ -19,8 +19,6 @@ FAR = 1 << 62
 # What a phase costs besides its marks: some 5 µs on the slow host of bench/capture-overhead, rounded up, when it did
 # more than now: our account errs on the side of less recording.
 PHASE_NS = 6_000
-# And in a step that is not recorded: 0 to 7 µs for all seven (bench/capture-interpreter).
-IDLE_PHASE_NS = 500
 
 
 class Recorder:
@@ -233,7 +231,6 @@ class Recorder:
         tape.end_step(step, goes_on=False)
         if tape.host_ns and self.budget.every == 1:
             self.budget.note_pace((started - tape.host_ns[0]) // len(tape.steps))
-        self.budget.idle_ns = IDLE_PHASE_NS * len(tape.entries) // (2 * len(tape.steps))
         # `recording` stays as it is until it is known whether the next step is recorded too.
         self._sample_ended_step = step + 1
         self._sample_ended_at = after = perf_counter_ns()

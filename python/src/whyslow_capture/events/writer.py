@@ -12,7 +12,7 @@ from pathlib import Path
 from time import perf_counter_ns, thread_time_ns
 
 from ..trouble import Trouble, describe
-from .budget import OverheadBudget
+from .budget import IDLE_PHASE_NS, OverheadBudget
 from .lull import Lull
 from .sample import ResolvedSample, Sample, steps_of
 
@@ -119,11 +119,13 @@ class EventsWriter:
             # Only this takes the interpreter's lock; the system writes without it.
             started = thread_time_ns()
             text = "".join([self._text(sample) for sample in samples])
+            rows = sum(len(s.phases) for s in samples)
             if samples:
                 cost = (thread_time_ns() - started) / len(samples)
                 self._budget.writing_ns += 0.2 * (cost - self._budget.writing_ns)
+                self._budget.idle_ns = IDLE_PHASE_NS * rows / len(samples)
             self._write(text.encode())
-            self.rows += sum(len(s.phases) for s in samples)
+            self.rows += rows
         except Exception as error:
             self._close_file()
             self._drop(samples, f"cannot write {self.path}, records are dropped: {describe(error)}")
