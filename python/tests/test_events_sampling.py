@@ -172,6 +172,34 @@ class TestBudget:
         assert cost_ns / budget.stride / step_ns <= 0.005
         assert budget.summary()["stretched"] is True
 
+    @pytest.mark.parametrize("slowness", [1.0, 1.7])
+    @pytest.mark.parametrize("step_ns", [2_000_000, 3_000_000, 10_000_000])
+    def test_steps_that_are_not_recorded_cost_something_too(self, step_ns: int, slowness: float) -> None:
+        budget, cost_ns = OverheadBudget(every=10, max_overhead=0.005), 200_000
+        budget.slowness = slowness
+        budget.note_phases(7)
+        for step in range(40):
+            budget.note_pace(step_ns)
+            budget.note_sample(step, cost_ns)
+        assert budget.idle_ns == pytest.approx(4_900 * slowness)
+        overhead = budget.overhead()
+        assert overhead is not None
+        # What it records is less than is left, and not much less.
+        left = 0.005 * step_ns - budget.idle_ns
+        assert cost_ns / budget.stride <= 0.6 * left
+        assert budget.stride == 10 or 2 * cost_ns / budget.stride > 0.6 * left
+        assert overhead < 0.005
+
+    def test_something_is_recorded_though_phases_alone_cost_more_than_they_may(self) -> None:
+        budget = OverheadBudget(every=10, max_overhead=0.005)
+        budget.note_phases(20)
+        for step in range(40):
+            budget.note_pace(500_000)
+            budget.note_sample(step, 100_000)
+        assert budget.idle_ns > 0.005 * 500_000
+        assert budget.stride < 10_000
+        assert budget.overhead() == pytest.approx((14_000 + 100_000 / budget.stride) / 500_000)
+
     def test_comes_back_when_steps_get_longer(self) -> None:
         budget = OverheadBudget(every=10, max_overhead=0.005)
         for pace, cost in ((1_000_000, 200_000), (100_000_000, 200_000)):

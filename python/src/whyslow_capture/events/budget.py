@@ -15,9 +15,11 @@ REMEMBERED = 31
 # The first samples pay for the making of events and for code that was never run.
 WARM_UP_SAMPLES = 2
 
-# What a phase costs in a step that is not recorded: 0 to 7 µs for all seven on a CPU, 2 to 13 on the slow host of
-# bench/capture-overhead.
-IDLE_PHASE_NS = 500
+# What a phase costs in a step that is not recorded, on a fast host: `slowness` times that on others. All seven were
+# measured at 2 to 13 µs, 8 on average, on the slow host of bench/capture-overhead.
+IDLE_PHASE_NS = 700
+# That cannot be helped by recording less: however much it is, so much of the budget is for recording.
+LEAST_SHARE = 0.1
 
 # 2^64 divided by the golden ratio.
 GOLDEN = 0x9E3779B97F4A7C15
@@ -47,6 +49,8 @@ class OverheadBudget:
         # What capture takes of a step that is not recorded: calls and hooks that look and go. Set by the thread that
         # writes, which knows how many phases a step has.
         self.idle_ns = 0.0
+        # How much longer this host takes for everything than a fast one, if that is known.
+        self.slowness = 1.0
         # What the writing thread needs for one sample: it takes the interpreter's lock meanwhile. Set by that thread.
         self.writing_ns = 0.0
         self._samples = 0
@@ -77,6 +81,10 @@ class OverheadBudget:
             block = 2 * block + (block * GOLDEN >> 63 & 1)
         return block * self.every + ((block * GOLDEN & WORD) * self.every >> 64)
 
+    def note_phases(self, count: float) -> None:
+        """So many a step has."""
+        self.idle_ns = IDLE_PHASE_NS * self.slowness * count
+
     def note_sample(self, step: int, cost_ns: int) -> None:
         """What recording one step cost, resolving included."""
         self._samples += 1
@@ -86,7 +94,8 @@ class OverheadBudget:
         # 100 % is for those who want every record at any price.
         if not self._steps or self.max_overhead >= 1:
             return
-        allowed = USABLE_SHARE * self.max_overhead * median(self._steps) - self.idle_ns
+        whole = self.max_overhead * median(self._steps)
+        allowed = USABLE_SHARE * max(LEAST_SHARE * whole, whole - self.idle_ns)
         cost = median(self._costs)
         # By one doubling a sample, either way: one bad moment of the machine must not end the recording, and much
         # less than is allowed must be enough before it records more often again.

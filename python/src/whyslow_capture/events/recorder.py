@@ -263,5 +263,6 @@ class Recorder:
         # What waits has no events; it is read without a device.
         self._pending.resolve()
         self._device = self._pending.device = device
+        self.budget.slowness = device.slowness
         self.tape.use(device)
         return device

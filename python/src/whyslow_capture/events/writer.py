@@ -12,7 +12,7 @@ from pathlib import Path
 from time import perf_counter_ns, thread_time_ns
 
 from ..trouble import Trouble, describe
-from .budget import IDLE_PHASE_NS, OverheadBudget
+from .budget import OverheadBudget
 from .lull import Lull
 from .sample import ResolvedSample, Sample, steps_of
 
@@ -123,7 +123,7 @@ class EventsWriter:
             if samples:
                 cost = (thread_time_ns() - started) / len(samples)
                 self._budget.writing_ns += 0.2 * (cost - self._budget.writing_ns)
-                self._budget.idle_ns = IDLE_PHASE_NS * rows / len(samples)
+                self._budget.note_phases(rows / len(samples))
             self._write(text.encode())
             self.rows += rows
         except Exception as error:
