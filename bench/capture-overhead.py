@@ -15,157 +15,20 @@ import argparse
 import json
 import random
 import statistics
-import sys
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import torch
-from gpu_job import Job, plain_step, run_plain, timed
-from torch.optim.optimizer import _global_optimizer_post_hooks, _global_optimizer_pre_hooks
-from turns import median_interval, ratio_of_means, take_turns
+from event_ways import ALWAYS, Automatic, Laps, Naive, Ours, hooks_at_rest
+from gpu_job import Job, plain_step, run_plain
+from turns import Estimate, mean_ratio, median_interval, median_ratio, take_turns
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python" / "src"))
-from whyslow_capture.config import CaptureConfig
-from whyslow_capture.hooks import install
-from whyslow_capture.session import Capture
-
-
-class Naive:
-    """As lmms-engine does it: fresh events around host_to_device, training_step, training_metrics; read at a flush."""
-
-    def __init__(self, every: int) -> None:
-        self.every = every
-        self.pending: list[tuple[str, int, torch.cuda.Event, torch.cuda.Event]] = []
-        self.sink = tempfile.TemporaryFile("w")  # noqa: SIM115 (open while the loop runs)
-
-    def __call__(self, job: Job, steps: int) -> float:
-        return timed(steps, lambda i: self.step(job, i))
-
-    def flush(self) -> None:
-        for name, step, begin, end in self.pending:
-            end.synchronize()
-            row = {"name": name, "step": step, "rank": 0, "duration_ms": begin.elapsed_time(end)}
-            self.sink.write(json.dumps(row) + "\n")
-        self.sink.flush()
-        self.pending.clear()
-
-    def phase(self, name: str, i: int, work: Callable[[], object]) -> object:
-        if i % self.every:
-            return work()
-        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        begin.record()
-        result = work()
-        end.record()
-        self.pending.append((name, i, begin, end))
-        return result
-
-    def step(self, job: Job, i: int) -> None:
-        x = self.phase("host_to_device", i, lambda: job.batch(i).to("cuda", non_blocking=True))
-
-        def train() -> None:
-            loss = job.forward(x)  # type: ignore[arg-type]
-            loss.backward()
-            job.optimizer.step()
-            job.optimizer.zero_grad(set_to_none=True)
-
-        self.phase("training_step", i, train)
-        self.phase("training_metrics", i, lambda: None)
-        if i % 10 == 9:
-            self.flush()
-
-
-class Ours:
-    """Seven phases: data_wait, host_to_device, forward, backward, optimizer, training_metrics, training_step."""
-
-    def __init__(self, **config: object) -> None:
-        self.capture = Capture(CaptureConfig(out=tempfile.mkdtemp(), auto_phases=False, **config))  # type: ignore[arg-type]
-        self.opened = False
-
-    def open(self) -> None:
-        if not self.opened:
-            self.capture.open()
-            self.opened = True
-
-    def __call__(self, job: Job, steps: int) -> float:
-        self.open()
-        return timed(steps, lambda i: self.step(job, i))
-
-    def step(self, job: Job, i: int) -> None:
-        cap = self.capture
-        with cap.phase("data_wait"):
-            x = job.batch(i)
-        with cap.phase("host_to_device"):
-            x = x.to("cuda", non_blocking=True)
-        with cap.phase("forward"):
-            loss = job.forward(x)
-        with cap.phase("backward"):
-            loss.backward()
-        with cap.phase("optimizer"):
-            job.optimizer.step()
-            job.optimizer.zero_grad(set_to_none=True)
-        with cap.phase("training_metrics"):
-            pass
-        cap.step()
-
-
-class Laps(Ours):
-    """The same phases, each named when it is over."""
-
-    def step(self, job: Job, i: int) -> None:
-        lap = self.capture.lap
-        x = job.batch(i)
-        lap("data_wait")
-        x = x.to("cuda", non_blocking=True)
-        lap("host_to_device")
-        loss = job.forward(x)
-        lap("forward")
-        loss.backward()
-        lap("backward")
-        job.optimizer.step()
-        job.optimizer.zero_grad(set_to_none=True)
-        lap("optimizer")
-        lap("training_metrics")
-        self.capture.step()
-
-
-class Automatic(Ours):
-    """Phases found by hooks. They are in place only while this variant runs: the others must not feel them."""
-
-    def __call__(self, job: Job, steps: int) -> float:
-        self.open()
-        uninstall = install(self.capture, steps="manual")
-        self.capture.recorder.abandon_step()
-        self.capture.recorder.start_step()
-        try:
-            return timed(steps, lambda i: self.step(job, i))
-        finally:
-            uninstall()
-
-    def step(self, job: Job, i: int) -> None:
-        plain_step(job, i)
-        self.capture.step()
-
-
-def median_ratio(ours: list[float], plain: list[float]) -> tuple[float, float, float]:
-    """Of what two ways add, with a bootstrap 95 % interval over rounds."""
-    generator, places = random.Random(2), range(len(ours))
-
-    def of(chosen: list[int]) -> float:
-        return statistics.median(ours[i] for i in chosen) / statistics.median(plain[i] for i in chosen)
-
-    draws = sorted(of(generator.choices(places, k=len(ours))) for _ in range(1000))
-    return of(list(places)), draws[25], draws[974]
-
-
-ALWAYS: dict[str, Any] = {"record_every_n_steps": 1, "max_overhead": 1.0}
 PLAIN = "plain events, every step, 3 phases"
 BLOCKS, LAPS = "whyslow, every step, 7 phases", "whyslow, every step, 7 phases as laps"
 
 
-def told_ratio(name: str, ratio: tuple[float, float, float]) -> dict[str, float]:
+def told_ratio(name: str, ratio: Estimate) -> dict[str, float]:
     middle, low, high = ratio
     print(f"  {name}: {middle:.2f} [{low:.2f}, {high:.2f}] of what plain events with 3 phases cost")
     return {"ratio": middle, "low": low, "high": high}
@@ -187,12 +50,10 @@ def measure(title: str, job: Job, rounds: int, steps: int, options: argparse.Nam
     }
     if options.few:
         variants = {name: run for name, run in variants.items() if name.startswith("off") or "defaults" in name}
-    if options.recorded:
-        variants = {name: run for name, run in variants.items() if name.startswith("off") or "every step" in name}
     for run in variants.values():
         run(job, steps)
     # Time for the budget to settle before it is judged.
-    for _ in range(0 if options.recorded else 10):
+    for _ in range(10):
         ours(job, steps)
         automatic(job, steps)
     times: dict[str, list[float]] = {name: [] for name in variants}
@@ -215,10 +76,9 @@ def measure(title: str, job: Job, rounds: int, steps: int, options: argparse.Nam
     for name in (BLOCKS, LAPS):
         if name in variants:
             rows[f"{name}, ratio"] = told_ratio(name, median_ratio(added[name], added[PLAIN]))
-    own = (every if options.recorded else ours).capture.budget.summary()
+    own = ours.capture.budget.summary()
     print("  its own account:", json.dumps(own))
-    if automatic.opened:
-        print("  with hooks:", json.dumps(automatic.capture.budget.summary()))
+    print("  with hooks:", json.dumps(automatic.capture.budget.summary()))
     for used in (ours, every, laps, automatic):
         if used.opened:
             used.capture.close()
@@ -244,37 +104,10 @@ def measure_in_turns(job: Job, turns: int) -> dict[str, object]:
         used.open()
     torch.cuda.synchronize()
     taken = take_turns(bodies, turns)
-    ratios = {name: told_ratio(name, ratio_of_means(taken.extra[name], taken.extra[PLAIN])) for name in (BLOCKS, LAPS)}
+    ratios = {name: told_ratio(name, mean_ratio(taken.extra[name], taken.extra[PLAIN])) for name in (BLOCKS, LAPS)}
     for used in (blocks, laps, idle):
         used.capture.close()
     return {"off_us": taken.base, "rows": taken.rows, "ratios": ratios}
-
-
-def hooks_at_rest(job: Job) -> tuple[Callable[[int], None], Callable[[], None]]:
-    """
-    A step with hooks that is not recorded, and how to end that. Once hooks know how the job goes round, what they leave
-    in such a step is a hook behind the optimizer, which this puts in place for its own turns. (And a function around
-    the DataLoader's, which is not here.)
-    """
-    capture = Automatic(record_every_n_steps=1 << 40).capture.open("optimizer")
-    uninstall = install(capture, steps="optimizer")
-    for i in range(40):
-        plain_step(job, i)
-    hooks = _global_optimizer_post_hooks
-    (key, hook), *others = hooks.items()
-    assert not others and not _global_optimizer_pre_hooks, "hooks are not at rest"
-    del hooks[key]
-
-    def step(i: int) -> None:
-        hooks[key] = hook
-        plain_step(job, i)
-        del hooks[key]
-
-    def close() -> None:
-        uninstall()
-        capture.close()
-
-    return step, close
 
 
 def measure_calls(job: Job, turns: int = 1000) -> dict[str, float]:
@@ -346,15 +179,14 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=40)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--few", action="store_true", help="only off and the defaults: for narrow intervals")
-    parser.add_argument("--recorded", action="store_true", help="only off and every step recorded")
     parser.add_argument("--only", default="", help="jobs whose title contains this")
     parser.add_argument("--turns", type=int, default=1500, help="of each variant, one step at a time; 0: none")
     parser.add_argument("--defaults", type=int, default=0, help="turns of the defaults, one step at a time")
     options = parser.parse_args()
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, {time.strftime('%Y-%m-%d')}")
     jobs = (
-        ("3 ms, GPU-bound", 3, "gpu", options.rounds, 20 if options.recorded else 50),
-        ("3 ms, host-bound", 3, "host", options.rounds, 20 if options.recorded else 50),
+        ("3 ms, GPU-bound", 3, "gpu", options.rounds, 50),
+        ("3 ms, host-bound", 3, "host", options.rounds, 50),
         ("30 ms, GPU-bound", 30, "gpu", max(10, options.rounds // 4), 30),
     )
     results = {

@@ -13,9 +13,11 @@ from typing import NamedTuple
 
 # The first turns fill caches and find what is to be found.
 WARM_UP = 50
-DRAWS = 300
+DRAWS = 400
 NEIGHBOURS = 25
 Row = dict[str, float]
+# The middle, and the ends of its 95 % interval.
+Estimate = tuple[float, float, float]
 
 
 def trimmed_mean(values: list[float]) -> float:
@@ -25,35 +27,43 @@ def trimmed_mean(values: list[float]) -> float:
     return statistics.fmean(ordered[cut : len(ordered) - cut])
 
 
-def median_interval(values: list[float]) -> tuple[float, float, float]:
-    """The median and its 95 % interval, by drawing rounds again. Not the mean: one round may fall into a pause."""
+def interval(count: int, of: Callable[[Sequence[int]], float], together: int = 1) -> Estimate:
+    """
+    What `of` finds in all of so many turns, and its 95 % interval by drawing them again, so many neighbours together:
+    what disturbs a machine lasts longer than a step, and single ones would seem to know more than they do.
+    """
     generator = random.Random(1)
-    draws = sorted(statistics.median(generator.choices(values, k=len(values))) for _ in range(1000))
-    return statistics.median(values), draws[25], draws[974]
-
-
-def interval(count: int, of: Callable[[Sequence[int]], float]) -> tuple[float, float, float]:
-    """
-    What `of` finds in turns, and its 95 % interval by drawing them again: neighbours together, for what disturbs a
-    machine lasts longer than a turn, and single turns would seem to know more than they do.
-    """
-    generator = random.Random(2)
-    rows = [range(begin, min(begin + NEIGHBOURS, count)) for begin in range(0, count, NEIGHBOURS)]
+    rows = [range(begin, min(begin + together, count)) for begin in range(0, count, together)]
     draws = sorted(of([i for row in generator.choices(rows, k=len(rows)) for i in row]) for _ in range(DRAWS))
     return of(range(count)), draws[round(0.025 * DRAWS)], draws[round(0.975 * DRAWS) - 1]
 
 
-def mean_of_turns(extra: list[float]) -> tuple[float, float, float]:
-    return interval(len(extra), lambda chosen: trimmed_mean([extra[i] for i in chosen]))
+def median_interval(values: list[float]) -> Estimate:
+    """Of rounds, not the mean: one round may fall into a pause."""
+    return interval(len(values), lambda chosen: statistics.median(values[i] for i in chosen))
 
 
-def ratio_of_means(ours: list[float], other: list[float]) -> tuple[float, float, float]:
-    """Of what two variants add in the same turns."""
+def median_ratio(ours: list[float], other: list[float]) -> Estimate:
+    """Of what two ways add in the same rounds."""
+
+    def of(chosen: Sequence[int]) -> float:
+        return statistics.median(ours[i] for i in chosen) / statistics.median(other[i] for i in chosen)
+
+    return interval(len(ours), of)
+
+
+def mean_interval(values: list[float]) -> Estimate:
+    """Of turns."""
+    return interval(len(values), lambda chosen: trimmed_mean([values[i] for i in chosen]), NEIGHBOURS)
+
+
+def mean_ratio(ours: list[float], other: list[float]) -> Estimate:
+    """Of what two ways add in the same turns."""
 
     def of(chosen: Sequence[int]) -> float:
         return trimmed_mean([ours[i] for i in chosen]) / trimmed_mean([other[i] for i in chosen])
 
-    return interval(len(ours), of)
+    return interval(len(ours), of, NEIGHBOURS)
 
 
 class Turns(NamedTuple):
@@ -85,7 +95,7 @@ def take_turns(variants: dict[str, Callable[[int], None]], turns: int) -> Turns:
     rows: dict[str, Row] = {}
     extra = {name: [a - b for a, b in zip(own, first, strict=True)] for name, own in times.items()}
     for name, own in extra.items():
-        middle, low, high = mean_of_turns(own)
+        middle, low, high = mean_interval(own)
         rows[name] = {"us": middle, "low": low, "high": high}
         print(f"  {name:44} {rows[name]['us']:+7.1f} µs  [{low:+.1f}, {high:+.1f}]")
     return Turns(base, rows, extra)

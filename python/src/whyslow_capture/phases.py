@@ -1,4 +1,4 @@
-"""`with cap.phase(name)`: next to nothing in steps that are not recorded, which are nearly all."""
+"""`with cap.phase(name)` and `cap.lap(name)`: next to nothing in steps that are not recorded, which are nearly all."""
 
 from __future__ import annotations
 

@@ -69,10 +69,9 @@ export function patternOf(table: RankTable, differences: Differences, r: number)
   }
   const steady = steadilyLast(table, differences, r);
   if (steady) return steady;
-  const period = periodOf(late);
   const sum = late.reduce((ns, s) => ns + lateness[r]![s]!, 0);
   if (sum < WORTH_NAMING * table.step) return null;
-  if (period !== null)
+  if (isPeriodic(late))
     return { pattern: 'periodic', steps: late, confidence: Math.min(0.9, 0.6 + 0.1 * late.length) };
   // Late in a few steps by much more than anybody else ever is. Where one step in ten was recorded once is not enough: a
   // machine that took a break in one of them would be charged for all.
@@ -132,11 +131,10 @@ function standsAlone(lateness: readonly Float64Array[], r: number, late: readonl
   return lateness.every((l, q) => q === r || l.filter((ns) => ns >= most).length <= allowed);
 }
 
-/** Equal distances between three or more late steps. */
-function periodOf(late: readonly number[]): number | null {
-  if (late.length < 3) return null;
+/** Three or more late steps, all at equal distances. */
+function isPeriodic(late: readonly number[]): boolean {
   const distance = late[1]! - late[0]!;
-  return distance > 1 && late.every((s, i) => i === 0 || s - late[i - 1]! === distance) ? distance : null;
+  return late.length >= 3 && distance > 1 && late.every((s, i) => i === 0 || s - late[i - 1]! === distance);
 }
 
 /** Late steps that come when it is time, and times when a step is late: one in four may be noise. */

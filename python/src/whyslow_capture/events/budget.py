@@ -15,8 +15,8 @@ REMEMBERED = 31
 # The first samples pay for the making of events and for code that was never run.
 WARM_UP_SAMPLES = 2
 
-# What a phase costs in a step that is not recorded, on a fast host: `slowness` times that on others. All seven were
-# measured at 2 to 13 µs, 8 on average, on the slow host of bench/capture-overhead.
+# What a phase costs in a step that is not recorded: on the slow host of bench/capture-overhead seven were measured at 2
+# to 13 µs, 8 on average. That host counts as 1.7 times as slow as a fast one, which this is for.
 IDLE_PHASE_NS = 700
 # That cannot be helped by recording less: however much it is, so much of the budget is for recording.
 LEAST_SHARE = 0.1

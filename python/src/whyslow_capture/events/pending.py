@@ -81,7 +81,3 @@ class PendingSamples:
             threading.Event().wait(0.002)
             self.resolve()
         return self.take()
-
-    def clear(self) -> None:
-        self.waiting.clear()
-        self._read.clear()

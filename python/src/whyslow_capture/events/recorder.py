@@ -128,15 +128,6 @@ class Recorder:
         self.watch = watch
         self._tell()
 
-    @property
-    def on_sample(self) -> Callable[[], None] | None:
-        """Called when a step that is recorded has begun (hooks that are in place only then)."""
-        return self.tape.on_next
-
-    @on_sample.setter
-    def on_sample(self, called: Callable[[], None] | None) -> None:
-        self.tape.on_next = called
-
     # -- steps -------------------------------------------------------------------------------------------------------
 
     def finish_step(self, number: int | None = None) -> int:
@@ -220,9 +211,9 @@ class Recorder:
         tape.start()
         self.thread = tape.thread
         self.is_sampling = True
-        if self.on_sample is not None:
+        if tape.on_step is not None:
             self._tell()
-            self.on_sample()
+            tape.on_step()
         tape.spent = perf_counter_ns() - started
 
     def _close_sample(self, step: int) -> None:

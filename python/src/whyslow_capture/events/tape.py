@@ -53,7 +53,7 @@ class Tape:
         "last",
         "marked_at",
         "micro",
-        "on_next",
+        "on_step",
         "raw_stream",
         "record",
         "same_moment_ns",
@@ -82,8 +82,8 @@ class Tape:
         self.same_moment_ns, self.empty_ns = SAME_MOMENT_NS, EMPTY_NS
         # Off where the job has a phase `training_step` of its own.
         self.times_whole_steps = True
-        # Called when a step has begun on a tape that was in use.
-        self.on_next: Callable[[], None] | None = None
+        # Called when a step that is recorded has begun (hooks that are in place only then): by who starts a tape, too.
+        self.on_step: Callable[[], None] | None = None
         # Host time that went into recording.
         self.spent = 0
         # Of the GPU; its functions are kept here to be at hand.
@@ -235,8 +235,8 @@ class Tape:
             self.micro, self.lapped = 0, end
             if self.times_whole_steps:
                 entries.append((TRAINING_STEP, end, 0))
-            if self.on_next is not None:
-                self.on_next()
+            if self.on_step is not None:
+                self.on_step()
         return True
 
     def of_this_step(self) -> list[Entry]:

@@ -30,8 +30,8 @@ class Uninstall:
         # Wrappers that somebody else has wrapped stay where they are: with the recorder off they only pass calls on.
         flow.backward.disarm()
         self._patches.remove()
-        if flow.recorder.on_sample == flow.sample_begins:
-            flow.recorder.on_sample = None
+        if flow.recorder.tape.on_step == flow.sample_begins:
+            flow.recorder.tape.on_step = None
 
 
 def install(capture: Steps, *, steps: str) -> Uninstall:
@@ -47,7 +47,7 @@ def install(capture: Steps, *, steps: str) -> Uninstall:
         "optimizer": lambda: optimizer.attach(flow),
     }
     flow.copies, flow.forward, flow.gradient_sync = CopyTimer(flow), ForwardEntry(flow), GradientSync(flow)
-    flow.recorder.on_sample = flow.sample_begins
+    flow.recorder.tape.on_step = flow.sample_begins
     for name, put in parts.items():
         # One that a version of torch does not allow leaves the others in place.
         with flow.trouble.guard(f"hook-{name}", f"timing by {name}"):
