@@ -5,7 +5,7 @@ import { root, whyslow } from '../helpers/cli.js';
 
 /** What the README shows is what is printed: figures in it go stale by themselves. `...` stands for lines left out. */
 const EXAMPLES = [
-  ...readFileSync(join(root, 'README.md'), 'utf8').matchAll(/^```\n\$ whyslow (.*)\n([^]*?)^```$/gm),
+  ...readFileSync(join(root, 'README.md'), 'utf8').matchAll(/^```\n\$ whyslow (.*)\n([\s\S]*?)^```$/gm),
 ].map(([, command, shown]) => ({ command: command!, parts: shown!.split(/^\.\.\.\n/m) }));
 
 describe('examples in the README', () => {
