@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { diagnose } from '../src/report/diagnose.js';
+import { diagnose } from '../src/library/diagnose.js';
 import { type CaseScore, type Ratio, scoreCase, share, type Totals, totalsOf } from './score.js';
 import { readTruth, type ZooTruth } from './truth.js';
 

@@ -7,7 +7,7 @@ import { registerDiagnose } from './commands/diagnose.js';
 import { registerInspect } from './commands/inspect.js';
 import { registerRules } from './commands/rules.js';
 import { registerRun } from './commands/run.js';
-import { type CommandContext, EXIT } from './context.js';
+import { type CommandContext, EXIT } from './common/context.js';
 
 const EXAMPLES = `
 Examples:

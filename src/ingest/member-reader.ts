@@ -1,5 +1,5 @@
 import type { Problem } from '../base/problem.js';
-import type { ReadResult, StreamReader } from '../readers/reader.js';
+import type { ReadResult, StreamReader } from '../readers/common/reader.js';
 import { findReader } from '../readers/registry.js';
 import { type NameHints, rankFromPath } from '../sources/rank-name.js';
 

@@ -1,14 +1,14 @@
-import { type CheckResult, found } from '../analyses/health/finding.js';
-import { checkTrace, inputProblem } from '../analyses/health/health.js';
-import { type AnalyseOptions, analyseRank, type RankFacts } from '../analyses/rank-facts.js';
+import { type CheckResult, found } from '../base/check.js';
+import { checkTrace, inputProblem } from '../diagnosis/health/health.js';
+import { type AnalyseOptions, analyseRank, type RankFacts } from '../traces/rank-facts.js';
 import {
   type EventLogSummary,
   summariseEventLog,
   summariseTrace,
   type TraceSummary,
-} from '../analyses/summary.js';
-import { type GpuState, summariseTelemetry } from '../analyses/telemetry/gpu-state.js';
-import { type WhatIfAnswer, whatIf } from '../analyses/what-if/what-if.js';
+} from './summary.js';
+import { type GpuState, summariseTelemetry } from '../telemetry/gpu-state.js';
+import { type WhatIfAnswer, whatIf } from '../operations/what-if.js';
 import { InputError } from '../base/input-error.js';
 import type { Problem } from '../base/problem.js';
 import type { EventLog } from '../model/event-log.js';
@@ -16,7 +16,7 @@ import type { Manifest } from '../model/manifest.js';
 import type { GpuTelemetry } from '../model/telemetry.js';
 import { Trace } from '../model/trace.js';
 import type { TraceData } from '../model/trace-data.js';
-import type { ReadResult } from '../readers/reader.js';
+import type { ReadResult } from '../readers/common/reader.js';
 import type { MemberResult } from './member-reader.js';
 import { type OnBytes, readFile } from './read-file.js';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { BOTTLENECKS, COSTS, RISKS } from '../rules/finding.js';
+import { BOTTLENECKS, COSTS, RISKS } from '../rules/kit/finding.js';
 
 /** Units of `Position` in base/problem.ts. */
 const POSITION_UNITS = ['byte', 'stored-byte', 'line', 'row'] as const;

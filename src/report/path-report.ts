@@ -1,7 +1,7 @@
-import { atPace } from '../analyses/events/pace.js';
-import { beyondPace, type Comparison } from '../analyses/ranks/compare.js';
-import type { LateRanks } from '../analyses/ranks/late-ranks.js';
-import { sumOfClasses, TIME_CLASSES, totals } from '../analyses/timeline/accounting.js';
+import { atPace } from '../logs/pace.js';
+import { beyondPace, type Comparison } from '../run/compare.js';
+import type { LateRanks } from '../run/lateness/late-ranks.js';
+import { sumOfClasses, TIME_CLASSES, totals } from '../traces/timeline/accounting.js';
 import { median } from '../base/statistics.js';
 import { describeRanks } from '../rules/ranks/w01-late-rank.js';
 import type { Report } from './report.js';

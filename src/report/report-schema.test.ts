@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import { sampleFinding, sampleRank, sampleReport, shares } from '../../test/helpers/sample-reports.js';
-import type { Health } from '../analyses/health/finding.js';
-import type { Finding } from '../rules/finding.js';
+import type { Health } from '../base/check.js';
+import type { Finding } from '../rules/kit/finding.js';
 import type { Report, ReportFinding } from './report.js';
 import { reportJsonSchemaText } from './report-json-schema.js';
 import { reportSchema } from './report-schema.js';

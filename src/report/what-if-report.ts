@@ -1,6 +1,6 @@
-import type { WhatIf } from '../analyses/what-if/what-if.js';
+import type { WhatIf } from '../operations/what-if.js';
 import type { RankedMember } from '../ingest/ranks.js';
-import type { Bottleneck } from '../rules/finding.js';
+import type { Bottleneck } from '../rules/kit/finding.js';
 import type { Report } from './report.js';
 
 /** What a table of operations says of a job: what stragglers cost it, and who they are. */

@@ -24,7 +24,7 @@ import { memory } from './measurement/t22-memory.js';
 import { profilerSwitches } from './measurement/w06-profiler-switches.js';
 import { lateRank } from './ranks/w01-late-rank.js';
 import { slowLink } from './ranks/w05-slow-link.js';
-import type { Rule } from './rule.js';
+import type { Rule } from './kit/rule.js';
 
 /** Every rule there is, in the order of the knowledge base. Adding one: its file, its test, its line here. */
 export const RULES: readonly Rule[] = [

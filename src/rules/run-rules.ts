@@ -1,10 +1,10 @@
-import { copyPlan } from '../analyses/replay/plan.js';
-import { replay } from '../analyses/replay/replay.js';
+import { copyPlan } from '../replay/plan.js';
+import { replay } from '../replay/replay.js';
 import type { Problem } from '../base/problem.js';
 import { largest } from '../base/statistics.js';
-import { type Bottleneck, COSTS, type Finding } from './finding.js';
-import type { Price, RankFinding, Rule, RuleResult } from './rule.js';
-import type { RankView, RunFacts } from './run-facts.js';
+import { type Bottleneck, COSTS, type Finding } from './kit/finding.js';
+import type { Price, RankFinding, Rule, RuleResult } from './kit/rule.js';
+import type { RankView, RunFacts } from '../diagnosis/run-facts.js';
 
 export interface RulesResult {
   /** In the order to try them. */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readInputs } from '../../src/ingest/read-run.js';
 import { renderInspect } from '../../src/render/terminal/inspect.js';
-import { diagnose } from '../../src/report/diagnose.js';
+import { diagnose } from '../../src/library/diagnose.js';
 import { buildInspectReport } from '../../src/report/inspect-report.js';
 import { reportSchema } from '../../src/report/report-schema.js';
 import { inFolder, root } from '../helpers/cli.js';

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type DiagnoseOptions, diagnose } from '../../src/report/diagnose.js';
+import { type DiagnoseOptions, diagnose } from '../../src/library/diagnose.js';
 import type { Report } from '../../src/report/report.js';
 import { inFolder } from '../helpers/cli.js';
 import { type LogOptions, toEventLogs } from '../helpers/simulate/event-logs.js';

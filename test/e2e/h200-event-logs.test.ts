@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { diagnose } from '../../src/report/diagnose.js';
+import { diagnose } from '../../src/library/diagnose.js';
 import { root } from '../helpers/cli.js';
 
 /** Logs of real loops on an H200 (zoo/event-logs): what each is bound by is known from how it was made. */

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { diagnose } from '../../src/report/diagnose.js';
+import { diagnose } from '../../src/library/diagnose.js';
 import { root } from '../helpers/cli.js';
 
 /**

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { analyseRank } from '../../src/analyses/rank-facts.js';
-import { compareRanks } from '../../src/analyses/ranks/compare.js';
+import { analyseRank } from '../../src/traces/rank-facts.js';
+import { compareRanks } from '../../src/run/compare.js';
 import { mean } from '../../src/base/statistics.js';
 import { Trace } from '../../src/model/trace.js';
 import type { SimulateOptions } from '../helpers/simulate/options.js';

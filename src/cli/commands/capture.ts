@@ -8,9 +8,9 @@ import { mayBeAlive, readRanks } from '../../launch/job.js';
 import { type Answer, Conversation, type Plan } from '../../launch/on-demand.js';
 import { asTyped } from '../../launch/out-directory.js';
 import { renderJson } from '../../render/json.js';
-import { ranksOrAll, whole } from '../arguments.js';
-import { type CommandContext, EXIT } from '../context.js';
-import { StatusLine } from '../status-line.js';
+import { ranksOrAll, whole } from '../common/arguments.js';
+import { type CommandContext, EXIT } from '../common/context.js';
+import { StatusLine } from '../common/status-line.js';
 
 interface CaptureOptions {
   readonly steps: number;

@@ -1,11 +1,11 @@
 import { Command } from 'commander';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { sampleReport } from '../../../test/helpers/sample-reports.js';
-import { diagnose } from '../../report/diagnose.js';
+import { diagnose } from '../../library/diagnose.js';
 import type { Report } from '../../report/report.js';
 import { registerDiagnose } from './diagnose.js';
 
-vi.mock('../../report/diagnose.js', () => ({ diagnose: vi.fn() }));
+vi.mock('../../library/diagnose.js', () => ({ diagnose: vi.fn() }));
 
 const withBottleneck = (bottleneck: Report['verdict']['bottleneck']) =>
   sampleReport({ verdict: { ...sampleReport().verdict, bottleneck } });

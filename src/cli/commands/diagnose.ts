@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import { renderJson } from '../../render/json.js';
 import type { Report } from '../../report/report.js';
-import type { Bottleneck } from '../../rules/finding.js';
-import { bottleneckList, positiveInteger, rankList, type StepRange, stepRange } from '../arguments.js';
-import { type CommandContext, EXIT } from '../context.js';
-import { ProgressLine } from '../progress.js';
+import type { Bottleneck } from '../../rules/kit/finding.js';
+import { bottleneckList, positiveInteger, rankList, type StepRange, stepRange } from '../common/arguments.js';
+import { type CommandContext, EXIT } from '../common/context.js';
+import { ProgressLine } from '../common/progress.js';
 
 export interface DiagnoseOptions {
   readonly json?: boolean;
@@ -56,7 +56,7 @@ export async function diagnosed(
   options: DiagnoseOptions,
   context: CommandContext,
 ): Promise<Report> {
-  const { diagnose } = await import('../../report/diagnose.js');
+  const { diagnose } = await import('../../library/diagnose.js');
   const progress = new ProgressLine(context.stderr);
   const jobs = options.jobs === undefined ? {} : { jobs: options.jobs };
   const { steps = null, ranks = null } = options;

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { renderJson } from '../../render/json.js';
-import { positiveInteger } from '../arguments.js';
-import type { CommandContext } from '../context.js';
-import { ProgressLine } from '../progress.js';
+import { positiveInteger } from '../common/arguments.js';
+import type { CommandContext } from '../common/context.js';
+import { ProgressLine } from '../common/progress.js';
 
 interface InspectOptions {
   readonly json?: boolean;

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { InputError } from '../../base/input-error.js';
 import { renderJson } from '../../render/json.js';
-import type { RuleInfo } from '../../rules/rule.js';
-import type { CommandContext } from '../context.js';
-import { nearRules, ruleById } from '../near-rules.js';
+import type { RuleInfo } from '../../rules/kit/rule.js';
+import type { CommandContext } from '../common/context.js';
+import { nearRules, ruleById } from '../common/near-rules.js';
 
 interface RulesOptions {
   readonly json?: boolean;

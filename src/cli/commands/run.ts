@@ -8,8 +8,8 @@ import { asTyped, defaultOut, prepareOut, timeLabel } from '../../launch/out-dir
 import { fileNameOf, launchIndex, newRunId, sharedRunId } from '../../launch/run-id.js';
 import { startTelemetry } from '../../launch/telemetry.js';
 import { renderJson } from '../../render/json.js';
-import { ranksOrAll, share, whole } from '../arguments.js';
-import type { CommandContext } from '../context.js';
+import { ranksOrAll, share, whole } from '../common/arguments.js';
+import type { CommandContext } from '../common/context.js';
 import { diagnosed, forTerminal } from './diagnose.js';
 
 interface RunOptions extends CaptureOptions {

@@ -1,4 +1,4 @@
-import type { ReaderDescriptor } from '../reader.js';
+import type { ReaderDescriptor } from '../common/reader.js';
 import { looksLikeTelemetry } from './sniff.js';
 import { TelemetryStreamReader } from './telemetry-stream-reader.js';
 

@@ -1,5 +1,5 @@
 import type { ProblemText } from '../../base/problem.js';
-import { LineFaults } from '../line-faults.js';
+import { LineFaults } from '../common/line-faults.js';
 
 const FAULTS = {
   'cut-sample': {

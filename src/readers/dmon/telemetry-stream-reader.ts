@@ -1,5 +1,5 @@
-import { LineSplitter, type PieceEnd, type PieceSink } from '../line-splitter.js';
-import type { ReadResult, StreamReader } from '../reader.js';
+import { LineSplitter, type PieceEnd, type PieceSink } from '../common/line-splitter.js';
+import type { ReadResult, StreamReader } from '../common/reader.js';
 import { TelemetryColumns } from './columns.js';
 import { dmonLayout, dmonNames, dmonUnits, type RowLayout, wordsOf } from './dmon-layout.js';
 import { FaultCounter } from './faults.js';

@@ -1,6 +1,6 @@
 import type { Problem } from '../../base/problem.js';
 import { type GpuTelemetry, TELEMETRY_FIELDS } from '../../model/telemetry.js';
-import { readCut } from '../testing.js';
+import { readCut } from '../common/testing.js';
 import { dmonReader } from './descriptor.js';
 
 /** For the tests of this folder. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { MAX_LINE_BYTES } from '../line-splitter.js';
+import { MAX_LINE_BYTES } from '../common/line-splitter.js';
 import { eventsReader } from './descriptor.js';
 import { MAX_NAMES, MAX_RUNS } from './runs.js';
 import { draw, faults, read, row } from './testing.js';

@@ -1,4 +1,4 @@
-import type { ReaderDescriptor } from '../reader.js';
+import type { ReaderDescriptor } from '../common/reader.js';
 import { EventsStreamReader } from './events-stream-reader.js';
 import { looksLikeEvents } from './sniff.js';
 

@@ -1,6 +1,6 @@
-import { parseObject } from '../json-object.js';
-import { LineSplitter, type PieceEnd, type PieceSink } from '../line-splitter.js';
-import type { ReadResult, StreamReader } from '../reader.js';
+import { parseObject } from '../common/json-object.js';
+import { LineSplitter, type PieceEnd, type PieceSink } from '../common/line-splitter.js';
+import type { ReadResult, StreamReader } from '../common/reader.js';
 import { emptyRecord, fillRecord, type JsonObject, toHeader } from './event-record.js';
 import { FaultCounter } from './faults.js';
 import { RunBook } from './runs.js';

@@ -1,5 +1,5 @@
 import type { ProblemText } from '../../base/problem.js';
-import { LineFaults } from '../line-faults.js';
+import { LineFaults } from '../common/line-faults.js';
 
 /** Every fault this reader tolerates, with the words shown for it. */
 const FAULTS = {

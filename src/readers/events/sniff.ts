@@ -1,4 +1,4 @@
-import { parseObject } from '../json-object.js';
+import { parseObject } from '../common/json-object.js';
 
 /** What may stand before the first record: NUL padding, the tail of a torn record, a stray print. */
 const MAX_BAD_LINES = 5;

@@ -1,6 +1,6 @@
 import type { Problem } from '../../base/problem.js';
 import type { EventLogRun } from '../../model/event-log.js';
-import { readCut } from '../testing.js';
+import { readCut } from '../common/testing.js';
 import { eventsReader } from './descriptor.js';
 
 /** For the tests of this folder. */

@@ -1,4 +1,4 @@
-import { type JsonObject, parseObject } from '../json-object.js';
+import { type JsonObject, parseObject } from '../common/json-object.js';
 
 /** Where a record or header begins; inside a JSON text its quotes would be escaped. */
 const OBJECT_START = /(?=\{\s*"(?:name|whyslow)")/;

@@ -1,6 +1,6 @@
 import { type Problem, ProblemLog } from '../../base/problem.js';
 import { StringTable } from '../../model/string-table.js';
-import type { ReaderDescriptor, ReaderOptions, ReadResult, StreamReader } from '../reader.js';
+import type { ReaderDescriptor, ReaderOptions, ReadResult, StreamReader } from '../common/reader.js';
 import { TraceBuilder } from './builder.js';
 import { COUNTER_PROBLEMS } from './counters.js';
 import { TraceDocument } from './document.js';

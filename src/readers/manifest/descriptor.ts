@@ -1,4 +1,4 @@
-import type { ReaderDescriptor } from '../reader.js';
+import type { ReaderDescriptor } from '../common/reader.js';
 import { ManifestStreamReader } from './manifest-stream-reader.js';
 import { looksLikeManifest } from './sniff.js';
 

@@ -1,5 +1,5 @@
 import type { ProblemLog } from '../../base/problem.js';
-import { asObject, type JsonObject } from '../json-object.js';
+import { asObject, type JsonObject } from '../common/json-object.js';
 
 /** Longest text kept: host names have 64 characters, ids of runs fewer. */
 export const MAX_TEXT = 256;

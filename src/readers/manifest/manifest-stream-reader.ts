@@ -1,6 +1,6 @@
 import { ProblemLog } from '../../base/problem.js';
-import { parseObject } from '../json-object.js';
-import type { ReadResult, StreamReader } from '../reader.js';
+import { parseObject } from '../common/json-object.js';
+import type { ReadResult, StreamReader } from '../common/reader.js';
 import { toManifest } from './to-manifest.js';
 
 /** A manifest of a long run has some kilobytes; anchors of a day of flushes some hundred. */

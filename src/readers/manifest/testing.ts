@@ -1,6 +1,6 @@
 import type { Problem } from '../../base/problem.js';
 import type { Manifest } from '../../model/manifest.js';
-import { readCut } from '../testing.js';
+import { readCut } from '../common/testing.js';
 import { manifestReader } from './descriptor.js';
 
 /** For the tests of this folder: reads a text or bytes, cut at the given places. */

@@ -1,7 +1,7 @@
 import type { ProblemLog } from '../../base/problem.js';
 import { type GpuIdentity, pciKey, pciKeyOf, uuidKey } from '../../model/gpu-identity.js';
 import type { ClockAnchor, Manifest, MeshAxis, RankManifest, RunManifest } from '../../model/manifest.js';
-import type { JsonObject } from '../json-object.js';
+import type { JsonObject } from '../common/json-object.js';
 import { Fields, MAX_ENTRIES } from './fields.js';
 
 const FORMAT_VERSION = 1;

@@ -1,6 +1,6 @@
 import { namedRanks } from '../../base/rank-ranges.js';
 import type { Report, ReportFinding } from '../../report/report.js';
-import type { Risk } from '../../rules/finding.js';
+import type { Risk } from '../../rules/kit/finding.js';
 import { codeLines } from './code.js';
 import { shorten } from './format.js';
 import { bothEnds, hanging, oneLine, type Page, paragraph, same } from './page.js';

@@ -1,4 +1,4 @@
-import type { Grade, HealthProblem, Severity } from '../../analyses/health/finding.js';
+import type { Grade, HealthProblem, Severity } from '../../base/check.js';
 import { formatRanks } from '../../base/rank-ranges.js';
 import { formatCount } from './format.js';
 import { type Colors, type Page, type Paint, paragraph } from './page.js';

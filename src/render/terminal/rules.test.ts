@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { RuleInfo } from '../../rules/rule.js';
+import type { RuleInfo } from '../../rules/kit/rule.js';
 import { renderRule, renderRuleList } from './rules.js';
 import { displayWidth } from './width.js';
 

@@ -1,5 +1,5 @@
-import type { Cost, Risk } from '../../rules/finding.js';
-import type { RuleInfo, Threshold } from '../../rules/rule.js';
+import type { Cost, Risk } from '../../rules/kit/finding.js';
+import type { RuleInfo, Threshold } from '../../rules/kit/rule.js';
 import { codeLines } from './code.js';
 import { shorten } from './format.js';
 import { hanging, oneLine, type Page, pageFor, paragraph } from './page.js';

@@ -1,8 +1,8 @@
-import { type CollectiveKind, Kind } from '../../analyses/collectives/rank-collectives.js';
+import { type CollectiveKind, Kind } from '../../facts/rank-collectives.js';
 import { median } from '../../base/statistics.js';
-import { evidence, inMs, ms, percent } from '../kit.js';
-import type { RankFinding } from '../rule.js';
-import type { RankView, RunFacts } from '../run-facts.js';
+import { evidence, inMs, ms, percent } from '../kit/kit.js';
+import type { RankFinding } from '../kit/rule.js';
+import type { RankView, RunFacts } from '../../diagnosis/run-facts.js';
 
 /** What T23 says about collectives: not hidden, too small, not prefetched, or searched for in vain. */
 

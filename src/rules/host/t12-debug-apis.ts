@@ -1,9 +1,9 @@
-import { Role } from '../../analyses/detail/roles.js';
-import { removeCalls } from '../../analyses/replay/edits.js';
-import type { Plan } from '../../analyses/replay/plan.js';
-import { evidence, inMs, ms, percent, priceOf, silent, workTime, worthwhile } from '../kit.js';
-import type { RankFinding, Rule } from '../rule.js';
-import type { RankView } from '../run-facts.js';
+import { Role } from '../../traces/detail/roles.js';
+import { removeCalls } from '../../replay/edits.js';
+import type { Plan } from '../../replay/plan.js';
+import { evidence, inMs, ms, percent, priceOf, silent, workTime, worthwhile } from '../kit/kit.js';
+import type { RankFinding, Rule } from '../kit/rule.js';
+import type { RankView } from '../../diagnosis/run-facts.js';
 
 /** Anomaly detection checks every backward node; models check a loss or two. */
 const CHECKS = 10;

@@ -1,6 +1,6 @@
-import type { RankCollectives } from '../../analyses/collectives/rank-collectives.js';
-import { evidence, ms, percent, silent } from '../kit.js';
-import type { Rule } from '../rule.js';
+import type { RankCollectives } from '../../facts/rank-collectives.js';
+import { evidence, ms, percent, silent } from '../kit/kit.js';
+import type { Rule } from '../kit/rule.js';
 
 const COLLECTIVES = 2;
 /** A few numbers: losses, norms, counts. */

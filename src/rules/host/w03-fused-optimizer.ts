@@ -1,5 +1,5 @@
-import { evidence, inMs, ms, priceOf, silent, worthwhile } from '../kit.js';
-import type { Rule } from '../rule.js';
+import { evidence, inMs, ms, priceOf, silent, worthwhile } from '../kit/kit.js';
+import type { Rule } from '../kit/rule.js';
 import { fuseOptimizer, optimizerOf } from './fuse-optimizer.js';
 
 export const fusedOptimizer: Rule = {

@@ -1,5 +1,5 @@
-import { SILENCE_NS } from '../../analyses/detail/silences.js';
-import { removeCalls, takeFromLongest } from '../../analyses/replay/edits.js';
+import { SILENCE_NS } from '../../traces/detail/silences.js';
+import { removeCalls, takeFromLongest } from '../../replay/edits.js';
 import {
   at,
   copiesToHost,
@@ -12,9 +12,9 @@ import {
   silent,
   workTime,
   worthwhile,
-} from '../kit.js';
-import type { RankFinding, Rule } from '../rule.js';
-import type { RankView } from '../run-facts.js';
+} from '../kit/kit.js';
+import type { RankFinding, Rule } from '../kit/rule.js';
+import type { RankView } from '../../diagnosis/run-facts.js';
 
 const SHARE = 0.03;
 const PAUSE_SHARE = 0.05;

@@ -1,6 +1,6 @@
-import { takeFromLongest } from '../../analyses/replay/edits.js';
-import { at, evidence, inMs, ms, percent, priceOf, silent, worthwhile } from '../kit.js';
-import type { Rule } from '../rule.js';
+import { takeFromLongest } from '../../replay/edits.js';
+import { at, evidence, inMs, ms, percent, priceOf, silent, worthwhile } from '../kit/kit.js';
+import type { Rule } from '../kit/rule.js';
 
 /** Asking persistent workers for the next epoch takes a millisecond or two; starting processes takes tens. */
 const RESTART_NS = 5e6;

@@ -1,10 +1,10 @@
-import { Role } from '../../analyses/detail/roles.js';
-import type { KernelTotal } from '../../analyses/kernels/kernel-table.js';
-import { skipWaits } from '../../analyses/replay/edits.js';
-import { type Plan, SYNC } from '../../analyses/replay/plan.js';
-import { at, evidence, inMs, ms, percent, priceOf, silent, topKernel, workTime, worthwhile } from '../kit.js';
-import type { Edit, Level, Rule, RuleResult } from '../rule.js';
-import type { RankView } from '../run-facts.js';
+import { Role } from '../../traces/detail/roles.js';
+import type { KernelTotal } from '../../traces/detail/kernel-table.js';
+import { skipWaits } from '../../replay/edits.js';
+import { type Plan, SYNC } from '../../replay/plan.js';
+import { at, evidence, inMs, ms, percent, priceOf, silent, topKernel, workTime, worthwhile } from '../kit/kit.js';
+import type { Edit, Level, Rule, RuleResult } from '../kit/rule.js';
+import type { RankView } from '../../diagnosis/run-facts.js';
 
 const EXPOSED = 0.03;
 /** Of the host link's peak that copies from pinned memory reach (zoo, 256 MB: 0.86). */

@@ -1,6 +1,6 @@
 import { largest } from '../../base/statistics.js';
-import { at, evidence, inMs, ms, percent, priceOf, silent } from '../kit.js';
-import type { Level, Rule } from '../rule.js';
+import { at, evidence, inMs, ms, percent, priceOf, silent } from '../kit/kit.js';
+import type { Level, Rule } from '../kit/rule.js';
 
 const EXPOSED = 0.05;
 /** Waits are bursts when the quiet steps wait less than this part of the worst one. */

@@ -1,5 +1,5 @@
-import { at, evidence, inMs, ms, percent, silent } from '../kit.js';
-import type { Rule } from '../rule.js';
+import { at, evidence, inMs, ms, percent, silent } from '../kit/kit.js';
+import type { Rule } from '../kit/rule.js';
 
 const EXPOSED = 0.05;
 

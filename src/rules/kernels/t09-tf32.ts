@@ -1,6 +1,6 @@
-import { Role } from '../../analyses/detail/roles.js';
-import { capabilities } from '../../analyses/kernels/capabilities.js';
-import type { KernelTotal } from '../../analyses/kernels/kernel-table.js';
+import { Role } from '../../traces/detail/roles.js';
+import { capabilities } from '../../facts/capabilities.js';
+import type { KernelTotal } from '../../traces/detail/kernel-table.js';
 import {
   at,
   evidence,
@@ -13,8 +13,8 @@ import {
   topKernel,
   workTime,
   worthwhile,
-} from '../kit.js';
-import type { Rule } from '../rule.js';
+} from '../kit/kit.js';
+import type { Rule } from '../kit/rule.js';
 import { speedUpMatrixWork } from './reached-rates.js';
 import { hasMathAttention } from './t14-fused-attention.js';
 

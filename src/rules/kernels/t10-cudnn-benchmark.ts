@@ -1,6 +1,6 @@
 import { largest, smallest } from '../../base/statistics.js';
-import { at, evidence, inMs, kernelTime, ms, percent, silent, topKernel } from '../kit.js';
-import type { Rule } from '../rule.js';
+import { at, evidence, inMs, kernelTime, ms, percent, silent, topKernel } from '../kit/kit.js';
+import type { Rule } from '../kit/rule.js';
 
 const SHARE = 0.3;
 /** Work per step may differ by this much and the shapes still be the same. */

@@ -1,4 +1,4 @@
-import type { KernelTotal } from '../../analyses/kernels/kernel-table.js';
+import type { KernelTotal } from '../../traces/detail/kernel-table.js';
 import {
   at,
   evidence,
@@ -10,8 +10,8 @@ import {
   silent,
   topKernel,
   worthwhile,
-} from '../kit.js';
-import type { Level, Rule } from '../rule.js';
+} from '../kit/kit.js';
+import type { Level, Rule } from '../kit/rule.js';
 
 const SHARE = 0.02;
 /** 16-bit batch norm in NCHW takes native kernels, in NHWC cuDNN's (zoo: 0.28 of the time). */

@@ -1,6 +1,6 @@
-import { Role } from '../../analyses/detail/roles.js';
-import type { KernelTotal } from '../../analyses/kernels/kernel-table.js';
-import type { Plan } from '../../analyses/replay/plan.js';
+import { Role } from '../../traces/detail/roles.js';
+import type { KernelTotal } from '../../traces/detail/kernel-table.js';
+import type { Plan } from '../../replay/plan.js';
 import {
   at,
   evidence,
@@ -12,9 +12,9 @@ import {
   silent,
   workTime,
   worthwhile,
-} from '../kit.js';
-import type { Level, Rule } from '../rule.js';
-import type { RankView } from '../run-facts.js';
+} from '../kit/kit.js';
+import type { Level, Rule } from '../kit/rule.js';
+import type { RankView } from '../../diagnosis/run-facts.js';
 
 const SHARE = 0.08;
 /** Part of the peak that batched products of attention reach (zoo, head size 64: 0.6 in plain fp32), and fused kernels. */

@@ -1,7 +1,7 @@
-import { Role } from '../../analyses/detail/roles.js';
-import { removeCalls } from '../../analyses/replay/edits.js';
-import { at, evidence, inMs, ms, percent, priceOf, silent, workTime, worthwhile } from '../kit.js';
-import type { Rule } from '../rule.js';
+import { Role } from '../../traces/detail/roles.js';
+import { removeCalls } from '../../replay/edits.js';
+import { at, evidence, inMs, ms, percent, priceOf, silent, workTime, worthwhile } from '../kit/kit.js';
+import type { Rule } from '../kit/rule.js';
 
 const SHARE = 0.04;
 /** Kinds of forward operators seen inside backward: a custom backward may use one, a recomputed block uses several. */

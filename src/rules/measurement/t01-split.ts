@@ -1,5 +1,5 @@
-import { silent } from '../kit.js';
-import type { Rule } from '../rule.js';
+import { silent } from '../kit/kit.js';
+import type { Rule } from '../kit/rule.js';
 
 export const split: Rule = {
   info: {

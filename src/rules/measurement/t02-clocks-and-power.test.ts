@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { drawView, expectWhole, runOf } from '../../../test/helpers/draw-run.js';
 import { steps } from '../../../test/helpers/draw-trace.js';
-import type { GpuState } from '../../analyses/telemetry/gpu-state.js';
-import { gpuState } from '../../analyses/telemetry/testing.js';
+import type { GpuState } from '../../telemetry/gpu-state.js';
+import { gpuState } from '../../telemetry/testing.js';
 import { clocksAndPower } from './t02-clocks-and-power.js';
 
 const STEP = `

@@ -1,5 +1,5 @@
-import { boardPower } from '../../analyses/telemetry/board-power.js';
-import type { GpuState } from '../../analyses/telemetry/gpu-state.js';
+import { boardPower } from '../../telemetry/board-power.js';
+import type { GpuState } from '../../telemetry/gpu-state.js';
 import {
   type Held,
   heldBy,
@@ -7,12 +7,12 @@ import {
   LEAST_SAMPLES,
   type SlowGpu,
   slowAgainst,
-} from '../../analyses/telemetry/slow-gpu.js';
+} from '../../telemetry/slow-gpu.js';
 import { largest } from '../../base/statistics.js';
-import { evidence, percent, silent } from '../kit.js';
-import { heldWords, whole } from '../ranks/slow-gpu-words.js';
-import type { RankFinding, Rule } from '../rule.js';
-import type { RankView, RunFacts } from '../run-facts.js';
+import { evidence, percent, silent } from '../kit/kit.js';
+import { heldWords, whole } from '../kit/slow-gpu-words.js';
+import type { RankFinding, Rule } from '../kit/rule.js';
+import type { RankView, RunFacts } from '../../diagnosis/run-facts.js';
 
 const BELOW_OTHERS = 0.9;
 const BELOW_MAXIMUM = 0.85;

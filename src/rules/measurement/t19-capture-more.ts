@@ -1,5 +1,5 @@
-import { evidence, silent } from '../kit.js';
-import type { Rule } from '../rule.js';
+import { evidence, silent } from '../kit/kit.js';
+import type { Rule } from '../kit/rule.js';
 
 export const CAPTURE = `whyslow run --trace -- python train.py
 whyslow capture OUT --steps 3   # of a job that whyslow run has started

@@ -1,5 +1,5 @@
-import { evidence, silent } from '../kit.js';
-import type { Rule } from '../rule.js';
+import { evidence, silent } from '../kit/kit.js';
+import type { Rule } from '../kit/rule.js';
 
 const SLOW: readonly string[] = [
   'with_stack',

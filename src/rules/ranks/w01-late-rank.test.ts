@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { drawView, runOf } from '../../../test/helpers/draw-run.js';
 import { steps } from '../../../test/helpers/draw-trace.js';
-import type { LateRanks } from '../../analyses/ranks/late-ranks.js';
+import type { LateRanks } from '../../run/lateness/late-ranks.js';
 import { lateRank } from './w01-late-rank.js';
 
 const STEP = `

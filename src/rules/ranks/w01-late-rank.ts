@@ -1,10 +1,10 @@
-import type { Cause, LateRanks } from '../../analyses/ranks/late-ranks.js';
+import type { Cause, LateRanks } from '../../run/lateness/late-ranks.js';
 import { namedRanks } from '../../base/rank-ranges.js';
-import type { Bottleneck, Evidence, Finding } from '../finding.js';
-import { count, evidence, inMs, ms, silent } from '../kit.js';
-import type { Price, RankFinding, Rule } from '../rule.js';
-import type { RankView } from '../run-facts.js';
-import { slowGpuWords } from './slow-gpu-words.js';
+import type { Bottleneck, Evidence, Finding } from '../kit/finding.js';
+import { count, evidence, inMs, ms, silent } from '../kit/kit.js';
+import type { Price, RankFinding, Rule } from '../kit/rule.js';
+import type { RankView } from '../../diagnosis/run-facts.js';
+import { slowGpuWords } from '../kit/slow-gpu-words.js';
 
 export const lateRank: Rule = {
   info: {

@@ -1,5 +1,5 @@
-import { evidence, inMs, ms, silent } from '../kit.js';
-import type { Rule } from '../rule.js';
+import { evidence, inMs, ms, silent } from '../kit/kit.js';
+import type { Rule } from '../kit/rule.js';
 
 export const slowLink: Rule = {
   info: {

@@ -1,0 +1,171 @@
+import type { EventLogRun } from '../model/event-log.js';
+import { type PhaseClock, type PhaseRole, roleOf } from './phases.js';
+
+/** One timing: a phase of a step, or of one of its micro-steps. ns. */
+export interface Part {
+  /** From the run's anchor; NaN unknown. */
+  readonly start: number;
+  readonly ns: number;
+  /** On the device's clock: what the host took for it, and how far the device was behind it at the end. NaN unknown. */
+  readonly hostNs: number;
+  readonly lag: number;
+}
+
+export interface RecordedPhase {
+  readonly name: string;
+  readonly role: PhaseRole;
+  /** Unknown where records disagree. lmms-engine writes no clock: its timings are CUDA events. */
+  readonly clock: PhaseClock;
+  /** Timed by the host in a log that also has device timings: it may have passed while the device worked. */
+  readonly onHost: boolean;
+}
+
+export interface RecordedStep {
+  readonly number: number;
+  /** How often the run had gone back to an earlier step: start times are comparable within one of these only. */
+  readonly generation: number;
+  /** By place in `RankRecords.phases`. */
+  readonly parts: ReadonlyMap<number, readonly Part[]>;
+}
+
+/** What one rank wrote in one run. */
+export interface RankRecords {
+  readonly rank: number;
+  readonly phases: readonly RecordedPhase[];
+  /** Ascending. */
+  readonly steps: readonly RecordedStep[];
+  /** Records without a usable duration, left out. */
+  readonly dropped: number;
+  /** Every timing is the host's: a job without GPU, or one that uses no CUDA events. */
+  readonly allHost: boolean;
+  /** lmms-engine's four fields: no header, no clocks, no start times. */
+  readonly bare: boolean;
+}
+
+const NS_PER_MS = 1e6;
+/** Eleven days: no phase lasts so long, and sums of what is shorter stay exact enough. */
+const MAX_DURATION_MS = 1e9;
+/** Thirty years: a start time beyond it was not counted from the run's anchor. */
+const MAX_START_MS = 1e12;
+const HOST = 2;
+
+/** In order of ranks. */
+export function recordsByRank(run: EventLogRun): RankRecords[] {
+  const collectors = new Map<number, Collector>();
+  for (let row = 0; row < run.rows; row++) {
+    const rank = run.rank[row]!;
+    let collector = collectors.get(rank);
+    if (!collector) {
+      collector = new Collector(rank);
+      collectors.set(rank, collector);
+    }
+    collector.add(run, row);
+  }
+  return [...collectors.values()].sort((a, b) => a.rank - b.rank).map((c) => c.finish(run));
+}
+
+export function sumOf(parts: readonly Part[] | undefined): number {
+  return parts ? parts.reduce((ns, p) => ns + p.ns, 0) : 0;
+}
+
+interface Entry extends Part {
+  readonly micro: number;
+  readonly clock: number;
+}
+interface OpenStep {
+  readonly generation: number;
+  readonly phases: Map<number, Entry[]>;
+}
+
+/** How far back a line is looked for; more would make a file that never counts its steps quadratic. */
+const LOOK_BACK = 64;
+
+/** Without start times equal records are micro-steps: lmms-engine does not number them. NaN is equal to nothing. */
+function isWrittenTwice(entries: readonly Entry[], entry: Entry): boolean {
+  for (let i = entries.length - 1; i >= Math.max(0, entries.length - LOOK_BACK); i--) {
+    const e = entries[i]!;
+    if (e.start === entry.start && e.micro === entry.micro && e.clock === entry.clock) return true;
+  }
+  return false;
+}
+
+class Collector {
+  readonly #steps = new Map<number, OpenStep>();
+  readonly #latest = new Map<number, { step: number; generation: number }>();
+  #generation = 0;
+  #dropped = 0;
+
+  constructor(readonly rank: number) {}
+
+  add(run: EventLogRun, row: number): void {
+    const ms = run.durationMs[row]!;
+    if (!(ms >= 0 && ms <= MAX_DURATION_MS)) {
+      this.#dropped++;
+      return;
+    }
+    const [name, number, startMs] = [run.name[row]!, run.step[row]!, run.startMs[row]!];
+    const generation = this.#generationOf(name, number);
+    let step = this.#steps.get(number);
+    // A resumed run does a step again: what was written before it broke off is not part of this one.
+    if (!step || step.generation !== generation) {
+      step = { generation, phases: new Map() };
+      this.#steps.set(number, step);
+    }
+    const start = Math.abs(startMs) <= MAX_START_MS ? startMs * NS_PER_MS : Number.NaN;
+    const entry = {
+      ...{ start, ns: ms * NS_PER_MS, micro: run.micro[row]!, clock: run.clock[row]! },
+      ...{ hostNs: run.hostMs[row]! * NS_PER_MS, lag: run.lagMs[row]! * NS_PER_MS },
+    };
+    const entries = step.phases.get(name);
+    if (!entries) step.phases.set(name, [entry]);
+    else if (!isWrittenTwice(entries, entry)) entries.push(entry);
+  }
+
+  /** Back is per phase, as in the reader: some writers flush phase by phase. */
+  #generationOf(name: number, step: number): number {
+    const latest = this.#latest.get(name);
+    // The first phase to go back begins the generation; the others follow into it.
+    if (latest && step < latest.step && latest.generation === this.#generation) this.#generation++;
+    this.#latest.set(name, { step, generation: this.#generation });
+    return this.#generation;
+  }
+
+  finish(run: EventLogRun): RankRecords {
+    const seen = new Map<number, { place: number; clocks: Set<number> }>();
+    const steps: RecordedStep[] = [];
+    let starts = 0;
+    for (const [number, step] of [...this.#steps].sort((a, b) => a[0] - b[0])) {
+      const parts = new Map<number, readonly Part[]>();
+      for (const [name, entries] of step.phases) {
+        // Timed on both clocks it must not count twice; the device's is the one that matters.
+        const device = entries.filter((e) => e.clock !== HOST);
+        const kept = device.length > 0 ? device : entries;
+        let phase = seen.get(name);
+        if (!phase) {
+          phase = { place: seen.size, clocks: new Set() };
+          seen.set(name, phase);
+        }
+        for (const e of kept) {
+          phase.clocks.add(e.clock);
+          if (!Number.isNaN(e.start)) starts++;
+        }
+        parts.set(phase.place, kept);
+      }
+      steps.push({ number, generation: step.generation, parts });
+    }
+    const all = [...seen.values()];
+    const allHost = all.every((p) => p.clocks.size === 1 && p.clocks.has(HOST));
+    const phases = [...seen].map(([name, { clocks }]): RecordedPhase => {
+      const only = clocks.size === 1 ? [...clocks][0]! : 0;
+      const clock = (['unknown', 'gpu', 'host'] as const)[only]!;
+      return {
+        name: run.names[name]!,
+        role: roleOf(run.names[name]!),
+        clock,
+        onHost: !allHost && only === HOST,
+      };
+    });
+    const bare = run.header === null && starts === 0 && phases.every((p) => p.clock === 'unknown');
+    return { ...{ rank: this.rank, phases, steps, allHost, bare }, dropped: this.#dropped };
+  }
+}

@@ -1,0 +1,70 @@
+import type { EventLog } from '../model/event-log.js';
+import { eventsReader } from '../readers/events/descriptor.js';
+import { TIME_CLASSES } from '../traces/timeline/accounting.js';
+import { analyseEventLog, type EventFacts } from './event-facts.js';
+
+/** For the tests of this folder: logs as text, read by the reader that users' files go through. */
+export function readLog(text: string): EventLog {
+  const reader = eventsReader.create({});
+  reader.push(Buffer.from(text));
+  const result = reader.finish();
+  if (result.kind !== 'events') throw new Error(`unexpected kind ${result.kind}`);
+  return result.log;
+}
+
+export const HEADER = '{"whyslow": 1, "run": "a", "rank": 0}';
+
+/**
+ * `name ms` records of one step; more fields after the time: `+start`, `#micro`, `gpu` or `host`, `r<rank>`, and of a device
+ * `~lag`, from which `host_ms` follows where `^lag` is that at the start.
+ */
+export function stepLines(step: number, ...phases: string[]): string[] {
+  return phases.map((phase) => {
+    const [name, duration, ...more] = phase.split(' ');
+    const record: Record<string, unknown> = { name, step, rank: 0, duration_ms: Number(duration) };
+    for (const field of more) {
+      if (field[0] === '+') record.start_ms = Number(field.slice(1));
+      else if (field[0] === '#') record.micro = Number(field.slice(1));
+      else if (field[0] === 'r') record.rank = Number(field.slice(1));
+      else if (field[0] === '~') record.lag_ms = Number(field.slice(1));
+      else if (field[0] === '^') record.host_ms = Number(duration) + Number(field.slice(1));
+      else record.clock = field;
+    }
+    if ('host_ms' in record) record.host_ms = Number(record.host_ms) - Number(record.lag_ms);
+    return JSON.stringify(record);
+  });
+}
+
+/** Lines of steps `from` to `to`, every `by`. */
+export function steps(
+  from: number,
+  to: number,
+  phases: (step: number) => readonly string[],
+  by = 1,
+): string[] {
+  const lines: string[] = [];
+  for (let step = from; step <= to; step += by) lines.push(...stepLines(step, ...phases(step)));
+  return lines;
+}
+
+export function analyse(...lines: readonly (string | readonly string[])[]): EventFacts[] {
+  return analyseEventLog(readLog(`${lines.flat().join('\n')}\n`));
+}
+
+export function analyseOne(...lines: readonly (string | readonly string[])[]): EventFacts {
+  const all = analyse(...lines);
+  if (all.length !== 1) throw new Error(`${all.length} facts instead of one`);
+  return all[0]!;
+}
+
+/** What could not be told, one line each. */
+export const noted = (facts: EventFacts) =>
+  facts.notes.map((n) => `${n.count > 1 ? `${n.count} × ` : ''}${n.message} → ${n.consequence}`).join('\n');
+
+/** Classes that are not zero, in ms. */
+export function msByClass({ time }: EventFacts): Record<string, number> {
+  const shown = TIME_CLASSES.map((c) => [c, Math.round(time[c] / 1e3) / 1e3] as const);
+  return Object.fromEntries(shown.filter(([, ms]) => ms !== 0));
+}
+
+export const ms = (ns: number): number => Math.round(ns / 1e3) / 1e3;

@@ -1,0 +1,93 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { read } from '../readers/operations/testing.js';
+import { whatIf } from './what-if.js';
+
+/** Tables of two real jobs with the results of StragglerAnalysis on them; not part of the project. */
+const PEERS = fileURLToPath(new URL('../../../shared/peers/straggler', import.meta.url));
+const here = existsSync(PEERS);
+if (!here) console.warn('../shared/peers is not here: what-if is not compared with StragglerAnalysis');
+
+interface Shares {
+  readonly tori: number;
+  readonly tideal: number;
+  readonly trem: number;
+  readonly rem: number;
+}
+type ByName = Readonly<Record<string, number>>;
+type Result = Readonly<
+  Record<
+    | 'step_t_base'
+    | 'step_t_nodelay'
+    | 'step_t_noblk'
+    | 'blocking_decompose_by_optype'
+    | 'blocking_decompose_by_stage'
+    | 'blocking_decompose_by_dp_rank',
+    ByName
+  >
+>;
+const json = <T>(name: string) => JSON.parse(readFileSync(`${PEERS}${name}.json`, 'utf8')) as T;
+
+/** They keep times in 32 bits: 1e-7 of them is lost. */
+const near = (ours: number | null, theirs: number) =>
+  expect(Math.abs(ours! - theirs), `${ours} and ${theirs}`).toBeLessThan(
+    1e-5 * Math.max(1, Math.abs(theirs)),
+  );
+
+const JOBS = [
+  // One slow worker; the issue's figures.
+  [
+    'AR',
+    { actual: 46.336, ideal: 23.485, share: 'm_w', of: 1.0017, slowest: { dpRank: 0, stage: 0, rank: 0 } },
+  ],
+  // A slow last stage.
+  [
+    'ST',
+    { actual: 2.1727, ideal: 1.8433, share: 'm_s', of: 1.2194, slowest: { dpRank: 1, stage: 3, rank: 7 } },
+  ],
+] as const;
+
+describe('jobs of StragglerAnalysis', () => {
+  it('are named once each', () => {
+    expect(new Set(JOBS.map(([name]) => name)).size).toBe(JOBS.length);
+  });
+
+  it.each(here ? JOBS : [])('%s: as the paper has it, and each figure of its files', (name, expected) => {
+    const { table, problems } = read(readFileSync(`${PEERS}trace-${name}.parquet`));
+    expect(problems).toEqual([]);
+    const answer = whatIf(table);
+    expect(answer.problems).toEqual([]);
+    const result = answer.whatIf!;
+    const within = (value: number, of: number) => expect(Math.abs(value / of - 1)).toBeLessThan(0.005);
+    within(result.actual_s, expected.actual);
+    within(result.ideal_s, expected.ideal);
+    within(result[expected.share]!, expected.of);
+    expect(result.slowestWorkers).toMatchObject([expected.slowest]);
+
+    const workers = json<Shares>(`mw-${name}`);
+    const stage = json<Shares>(`ms-${name}`);
+    near(result.actual_s, workers.tori);
+    near(result.ideal_s, workers.tideal);
+    near(result.withoutSlowestWorkers_s, workers.trem);
+    near(result.m_w, workers.rem);
+    near(result.withoutLastStage_s, stage.trem);
+    near(result.m_s, stage.rem);
+
+    const theirs = json<Result>(`result-${name}`);
+    expect(result.perStep.length).toBe(Object.keys(theirs.step_t_base).length);
+    for (const { step, recorded_s, actual_s, ideal_s } of result.perStep) {
+      near(recorded_s, theirs.step_t_base[step]!);
+      near(actual_s, theirs.step_t_nodelay[step]!);
+      near(ideal_s, theirs.step_t_noblk[step]!);
+    }
+    for (const [ours, by] of [
+      [result.byKind, theirs.blocking_decompose_by_optype],
+      [result.byStage, theirs.blocking_decompose_by_stage],
+      [result.byDpRank, theirs.blocking_decompose_by_dp_rank],
+    ] as const) {
+      expect(ours.length).toBe(Object.keys(by).length);
+      for (const { of, slowdown } of ours) near(slowdown, by[of]!);
+    }
+  });
+});

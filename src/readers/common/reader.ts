@@ -1,0 +1,36 @@
+import type { Problem } from '../../base/problem.js';
+import type { EventLog } from '../../model/event-log.js';
+import type { Manifest } from '../../model/manifest.js';
+import type { OperationTable } from '../../model/operation-table.js';
+import type { GpuTelemetry } from '../../model/telemetry.js';
+import type { TraceData } from '../../model/trace-data.js';
+
+/** What a reader makes of one member. */
+export type ReadResult =
+  | { readonly kind: 'kineto'; readonly trace: TraceData; readonly problems: readonly Problem[] }
+  | { readonly kind: 'events'; readonly log: EventLog; readonly problems: readonly Problem[] }
+  | { readonly kind: 'operations'; readonly table: OperationTable; readonly problems: readonly Problem[] }
+  /** Null: too large, or no JSON after all. */
+  | { readonly kind: 'manifest'; readonly manifest: Manifest | null; readonly problems: readonly Problem[] }
+  | { readonly kind: 'dmon'; readonly telemetry: GpuTelemetry; readonly problems: readonly Problem[] };
+
+/** A format: how to recognise it and how to read it. One folder a format, registered in `registry.ts`. */
+export interface ReaderDescriptor {
+  readonly id: ReadResult['kind'];
+  /** For error messages: "a PyTorch profiler trace (Chrome trace JSON)". */
+  readonly title: string;
+  /** Looks at the first decoded bytes only (at most 64 KiB); never at the name, which may be anything. */
+  sniff(head: Uint8Array): boolean;
+  create(options: ReaderOptions): StreamReader;
+}
+
+export interface ReaderOptions {
+  /** Which share of the file has been read, 0..1; NaN when unknown. Sizes the columns. */
+  readonly progress?: () => number;
+}
+
+/** Push decoded bytes, then finish. Throws only on bugs: faults of the data are problems in the result. */
+export interface StreamReader {
+  push(chunk: Uint8Array): void;
+  finish(): ReadResult;
+}

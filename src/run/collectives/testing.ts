@@ -1,0 +1,90 @@
+import { readFileSync } from 'node:fs';
+import { gunzipSync } from 'node:zlib';
+import { readTrace } from '../../../test/helpers/read-trace.js';
+import { Trace } from '../../model/trace.js';
+import { classifyNames } from '../../traces/kernels/classify.js';
+import { orderGpuWork } from '../../traces/timeline/gpu-work.js';
+import { findHostSpans } from '../../traces/timeline/host-spans.js';
+import { findStepTimes } from '../../traces/timeline/step-times.js';
+import { type ExtractOptions, extractCollectives } from '../../traces/collectives/extract.js';
+import type { MatchInput } from './match.js';
+import { type CollectiveGroup, type CollectiveKind, Kind, type RankCollectives } from '../../facts/rank-collectives.js';
+
+/** For the tests of this folder. */
+export function collectivesOf(trace: Trace, options: ExtractOptions = {}): RankCollectives | null {
+  const work = orderGpuWork(trace);
+  const host = findHostSpans(trace, work);
+  const times = findStepTimes(trace, work, host, null);
+  return extractCollectives(trace, work, classifyNames(trace), times, options);
+}
+
+export function readRank(path: string): MatchInput {
+  const trace = new Trace(readTrace(gunzipSync(readFileSync(path))).trace);
+  const { distributed } = trace.data.header;
+  return {
+    rank: distributed?.rank ?? 0,
+    worldSize: distributed?.worldSize ?? null,
+    collectives: collectivesOf(trace)!,
+  };
+}
+
+/** An entry as tests write it: what is not given is unknown. */
+export interface Drawn {
+  readonly start: number;
+  readonly end: number;
+  readonly kind?: CollectiveKind;
+  readonly group?: number;
+  readonly sequence?: number;
+  readonly peer?: number;
+  readonly bytes?: number;
+  readonly dtype?: string;
+  readonly step?: number;
+  readonly exposed?: number;
+}
+
+export const groupOf = (ranks: readonly number[], name = '0'): CollectiveGroup => ({
+  ...{ key: `ranks ${ranks.join()}`, name, description: '', size: ranks.length, ranks, named: true },
+});
+
+/** Columns by hand. Steps are numbered as entries name them, unless said otherwise. */
+export function columns(
+  entries: readonly Drawn[],
+  groups: readonly CollectiveGroup[],
+  more: Partial<RankCollectives> = {},
+): RankCollectives {
+  const dtypes = ['', ...new Set(entries.map((e) => e.dtype ?? '').filter((d) => d !== ''))];
+  const numbers = [...new Set(entries.flatMap((e) => (e.step === undefined ? [] : [e.step])))];
+  const steps = more.steps ?? numbers.sort((a, b) => a - b);
+  const of = (get: (e: Drawn) => number | undefined, none: number) => entries.map((e) => get(e) ?? none);
+  return {
+    ...{ source: 'trace', baseNs: 0n, timed: true, length: entries.length, groups, dtypes, leftOut: 0 },
+    ...{ numbered: steps.length > 0, profilerStart: false },
+    group: Uint16Array.from(of((e) => e.group, 0)),
+    kind: Uint8Array.from(entries, (e) => Kind[e.kind ?? 'all_reduce']),
+    sequence: Float64Array.from(of((e) => e.sequence, Number.NaN)),
+    peer: Int32Array.from(of((e) => e.peer, -1)),
+    bytes: Float64Array.from(of((e) => e.bytes, Number.NaN)),
+    dtype: Uint8Array.from(entries, (e) => dtypes.indexOf(e.dtype ?? '')),
+    start: Float64Array.from(entries, (e) => e.start),
+    end: Float64Array.from(entries, (e) => e.end),
+    onDevice: new Uint8Array(entries.length).fill(1),
+    step: Int32Array.from(entries, (e) => (e.step === undefined ? -1 : steps.indexOf(e.step))),
+    exposed: Float64Array.from(entries, (e) => e.exposed ?? e.end - e.start),
+    ...more,
+    steps,
+  };
+}
+
+export const rank = (number: number, collectives: RankCollectives): MatchInput => ({
+  ...{ rank: number, worldSize: null, collectives },
+});
+
+/** Members of every instance as `rank:entry`, to compare whole matchings. */
+export function membersOf(matched: ReturnType<typeof import('./match.js').matchCollectives>): string[] {
+  return Array.from({ length: matched.length }, (_, i) => {
+    const members: string[] = [];
+    for (let m = matched.memberStart[i]!; m < matched.memberStart[i + 1]!; m++)
+      members.push(`${matched.ranks[matched.memberRank[m]!]}:${matched.memberEntry[m]}`);
+    return members.join(' ');
+  });
+}

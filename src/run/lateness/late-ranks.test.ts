@@ -1,0 +1,210 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type TimeByClass, totals } from '../../traces/timeline/accounting.js';
+import { binomialTail, keepsTime } from './late-patterns.js';
+import { findLateRanks } from './late-ranks.js';
+import type { RankTable } from '../table/own-time.js';
+
+const STEPS = 8;
+type Class = keyof TimeByClass;
+
+/** Ranks that compute 100 ms a step, and what is added to some of them, by rank and step, in ms. */
+function tableOf(
+  ranks: number,
+  added: (rank: number, step: number) => readonly [Class, number] | null,
+  places: Partial<Pick<RankTable, 'hosts' | 'coordinates'> & { inputCopies: number }> = {},
+): RankTable {
+  const time = Array.from({ length: ranks }, (_, r) =>
+    Array.from({ length: STEPS }, (_, s) => {
+      const [into, ms] = added(r, s) ?? (['compute', 0] as const);
+      return totals((c) => 1e6 * ((c === 'compute' ? 100 : 0) + (c === into ? ms : 0)));
+    }),
+  );
+  const own = time.map((t) => Float64Array.from(t, (c) => Object.values(c).reduce((a, b) => a + b, 0)));
+  return {
+    ranks: Array.from({ length: ranks }, (_, r) => r),
+    places: Array.from({ length: ranks }, (_, r) => r),
+    hosts: places.hosts ?? Array.from({ length: ranks }, () => null),
+    coordinates: places.coordinates ?? Array.from({ length: ranks }, () => null),
+    steps: Array.from({ length: STEPS }, (_, s) => s + 10),
+    ...{ own, time, step: 100e6, clockError: 0, phasesOnly: false, fromLogs: false },
+    inputCopies: Array.from({ length: ranks }, () => places.inputCopies ?? 0),
+  };
+}
+
+describe('late ranks', () => {
+  it.each<[string, Class, string]>([
+    ['input', 'idle_data', 'data'],
+    ['computing', 'compute', 'gpu'],
+    ['compiling', 'idle_compile', 'compile'],
+    ['the host', 'idle_host', 'host'],
+  ])('are found with their cause: %s', (_, into, cause) => {
+    const table = tableOf(8, (r) => (r === 5 ? [into, 20] : null));
+    expect(findLateRanks(table)).toMatchObject([{ ranks: [5], pattern: 'persistent', cause, cost: 20e6 }]);
+  });
+
+  it('copy input, or something else', () => {
+    const copies = (inputCopies: number) =>
+      tableOf(8, (r) => (r === 5 ? ['copy', 20] : null), { inputCopies });
+    expect(findLateRanks(copies(1))).toMatchObject([{ ranks: [5], cause: 'data' }]);
+    expect(findLateRanks(copies(0.2))).toMatchObject([{ ranks: [5], cause: 'host' }]);
+  });
+
+  it('are told from spikes and what comes back', () => {
+    expect(
+      findLateRanks(tableOf(8, (r, s) => (r === 2 && s === 4 ? ['idle_host', 80] : null))),
+    ).toMatchObject([{ ranks: [2], pattern: 'spike', steps: [14], cost: 10e6 }]);
+    expect(
+      findLateRanks(tableOf(8, (r, s) => (r === 2 && s % 3 === 1 ? ['idle_data', 40] : null))),
+    ).toMatchObject([{ ranks: [2], pattern: 'periodic', cause: 'data' }]);
+  });
+
+  it('are not told by one step of a log that holds one in ten', () => {
+    const spike = tableOf(8, (r, s) => (r === 2 && s === 4 ? ['idle_host', 80] : null));
+    const twice = tableOf(8, (r, s) => (r === 2 && (s === 4 || s === 5) ? ['idle_host', 80] : null));
+    const sampled = { fromLogs: true, steps: spike.steps.map((_, s) => 10 * s) };
+    expect(findLateRanks({ ...spike, ...sampled })).toEqual([]);
+    expect(findLateRanks({ ...spike, fromLogs: true })).toMatchObject([{ pattern: 'spike' }]);
+    expect(findLateRanks({ ...twice, ...sampled })).toMatchObject([{ ranks: [2], pattern: 'spike' }]);
+  });
+
+  it('are not told by one step where others come near it', () => {
+    const once = (other: number) =>
+      tableOf(8, (r, s) =>
+        s === 4 && r === 2 ? ['idle_host', 80] : s === 6 && r === 3 ? ['idle_host', other] : null,
+      );
+    expect(findLateRanks(once(30))).toEqual([]);
+    expect(findLateRanks(once(15))).toMatchObject([{ ranks: [2], pattern: 'spike' }]);
+  });
+
+  it('are told by many steps though another one comes near it now and then', () => {
+    const often = (times: number) =>
+      longer(
+        tableOf(4, (r, s) => (r === 2 && s % 4 === 1 ? ['idle_host', 80] : null)),
+        times,
+      );
+    /** The same steps again and again; in one of all of them rank 0 is as late. */
+    function longer(table: RankTable, times: number): RankTable {
+      const repeat = <T>(list: ArrayLike<T>): T[] =>
+        Array.from({ length: times }, () => [...Array.from(list)]).flat();
+      const own = table.own.map((o) => Float64Array.from(repeat(o)));
+      own[0]![3]! += 50e6;
+      return { ...table, own, time: table.time.map(repeat), steps: repeat(table.steps).map((_, s) => s) };
+    }
+    expect(findLateRanks(often(1)).filter((l) => l.ranks.includes(2))).toEqual([]);
+    expect(findLateRanks(often(4))).toMatchObject([{ ranks: [2], cause: 'host' }]);
+  });
+
+  it('are nobody when each step another one is late', () => {
+    const found = findLateRanks(tableOf(8, (r, s) => (r === (s * 3) % 8 ? ['compute', 30] : null)));
+    expect(found).toMatchObject([{ ranks: [], pattern: 'rotating', cause: 'gpu' }]);
+  });
+
+  it('are nobody when they take turns, though the turns of some come back at equal distances', () => {
+    const inTurn = (ranks: number) => tableOf(ranks, (r, s) => (r === s % ranks ? ['compute', 30] : null));
+    expect(findLateRanks(inTurn(3))).toMatchObject([{ ranks: [], pattern: 'rotating', cost: 30e6 }]);
+    expect(findLateRanks(inTurn(4))).toMatchObject([{ ranks: [], pattern: 'rotating' }]);
+  });
+
+  it('are one that comes back where the others are late by little', () => {
+    const little = (r: number, s: number) => (r !== 2 && r === s % 4 ? (['idle_host', 6] as const) : null);
+    const found = findLateRanks(
+      tableOf(4, (r, s) => (r === 2 && s % 3 === 1 ? ['idle_host', 80] : little(r, s))),
+    );
+    expect(found).toMatchObject([{ ranks: [2], pattern: 'periodic' }]);
+  });
+
+  it.each([
+    [4, [0, 1]],
+    [8, [2, 7]],
+    [16, [1, 4, 5]],
+  ])('of %i are several that are late alike: %j', (ranks, late) => {
+    const both = tableOf(ranks, (r) => (late.includes(r) ? ['idle_host', 20 + r / 10] : null));
+    const [found, ...more] = findLateRanks(both);
+    expect(found).toMatchObject({ ranks: late, pattern: 'persistent', cause: 'host' });
+    expect(found!.cost).toBeGreaterThan(20e6);
+    expect(found!.cost).toBeLessThan(21e6);
+    expect(found!.steps).toHaveLength(STEPS);
+    expect(more).toEqual([]);
+  });
+
+  it('are not half of them that take turns, nor two that are late by little', () => {
+    const turns = tableOf(4, (r, s) => (s % 2 === Number(r < 2) ? ['idle_host', 20] : null));
+    expect(findLateRanks(turns).filter((l) => l.ranks.length > 1)).toEqual([]);
+    expect(findLateRanks(tableOf(4, (r) => (r < 2 ? ['idle_host', 4] : null)))).toEqual([]);
+  });
+
+  it('are all of a host, or of a stage', () => {
+    const hosts = ['a', 'a', 'a', 'b', 'b', 'b'];
+    const onB = (r: number) => (r >= 3 ? (['idle_host', 25] as const) : null);
+    expect(findLateRanks(tableOf(6, onB, { hosts }))).toMatchObject([
+      { pattern: 'host', place: 'b', ranks: [3, 4, 5], cause: 'host' },
+    ]);
+    const coordinates = [0, 0, 0, 1, 1, 1].map((pp, i) => ({ dp: i % 3, pp }));
+    expect(findLateRanks(tableOf(6, onB, { coordinates }))).toMatchObject([
+      { pattern: 'stage', place: 'pp 1' },
+    ]);
+    // A stage that fills a machine is one thing, not two.
+    expect(findLateRanks(tableOf(6, onB, { coordinates, hosts }))).toMatchObject([
+      { pattern: 'stage', place: 'pp 1 (b)', ranks: [3, 4, 5] },
+    ]);
+    const dp = coordinates.map((c) => ({ tp: c.dp, dp: c.pp }));
+    expect(findLateRanks(tableOf(6, onB, { coordinates: dp, hosts }))).toMatchObject([
+      { pattern: 'host', place: 'b (dp 1)' },
+    ]);
+  });
+
+  it('are none among equal ranks, whatever the noise', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 2, max: 32 }),
+        fc.infiniteStream(fc.double({ min: -1, max: 1, noNaN: true })),
+        (n, noise) => {
+          const table = tableOf(n, () => ['compute', 1.2 * (noise.next().value as number)]);
+          expect(findLateRanks(table)).toEqual([]);
+        },
+      ),
+      { numRuns: 200 },
+    );
+  });
+
+  it('needs two ranks and a step', () => {
+    expect(findLateRanks(tableOf(1, () => null))).toEqual([]);
+  });
+});
+
+it('binomialTail is the chance of so many or more', () => {
+  expect(binomialTail(4, 4, 0.5)).toBeCloseTo(1 / 16, 12);
+  expect(binomialTail(10, 0, 0.3)).toBeCloseTo(1, 12);
+});
+
+describe('keeping time', () => {
+  const everyFourth = [3, 7, 11, 15, 19, 23, 27, 31];
+  it.each([
+    ['every fourth step', everyFourth, true],
+    ['and once more', [...everyFourth, 20].sort((a, b) => a - b), true],
+    ['but one', everyFourth.filter((s) => s !== 15), true],
+    ['two more and one less', [3, 7, 12, 15, 18, 19, 23, 27, 31], true],
+    ['three times', [3, 7, 11], false],
+    ['in every step for a while', [4, 5, 6, 7, 8, 9], false],
+    ['at any time', [2, 3, 9, 14, 20, 27, 33], false],
+    ['half of the times', [0, 4, 12, 24, 28, 40], false],
+    ['never', [], false],
+  ])('%s', (_, late, expected) => {
+    expect(keepsTime(late)).toBe(expected);
+  });
+
+  it('whatever the period and where it begins', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 2, max: 50 }),
+        fc.integer({ min: 0, max: 90 }),
+        fc.integer({ min: 4, max: 30 }),
+        (period, begin, times) => {
+          const late = Array.from({ length: times }, (_, i) => begin + i * period);
+          expect(keepsTime(late)).toBe(true);
+        },
+      ),
+    );
+  });
+});

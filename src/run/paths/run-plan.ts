@@ -1,0 +1,154 @@
+import { onReference, type RankClock } from '../collectives/clocks.js';
+import type { PathRank } from './critical-path.js';
+import type { Meetings } from './meetings.js';
+import { type OpenRank, type PlanMembers, readyTimes, type SlotColumns, slotsFor } from './plan-slots.js';
+import { Progress } from './progress.js';
+import { segmentBefore } from '../../facts/rank-timeline.js';
+
+/** All ranks over a run of steps, as a plan that can be played again. Ranks by place in the list it was made from. */
+export interface RunPlan {
+  readonly ranks: readonly RankPlan[];
+  /** Of each collective that all captured members have in the plan: who they are, and what moving data takes, ns. */
+  readonly members: PlanMembers;
+  readonly transfer: Float64Array;
+}
+
+/**
+ * One rank: segments in order, and slots for the collectives that start in them, in order of start. All ranks begin at
+ * `begin` on one clock.
+ */
+export interface RankPlan {
+  readonly begin: number;
+  readonly length: number;
+  /** Places in the rank's timeline. */
+  readonly segment: Uint32Array;
+  readonly duration: Float64Array;
+  readonly exposed: Uint8Array;
+  /** Of an exposed segment: slot of the collective that ends it, −1: something else does; and how long after that. */
+  readonly release: Int32Array;
+  readonly tail: Float64Array;
+  /** `slotOrder` from `firstSlot[i]` up to `firstSlot[i + 1]`: the slots that the rank is ready for in segment i. */
+  readonly firstSlot: Uint32Array;
+  readonly slotOrder: Uint32Array;
+  readonly slots: SlotColumns;
+}
+
+/** `steps`: first and last, by place in the common steps. Clocks by place. */
+export function planRun(
+  ranks: readonly PathRank[],
+  meetings: Meetings,
+  [first, last]: readonly [number, number],
+  clocks: readonly RankClock[],
+): RunPlan {
+  const open = ranks.map((r) => {
+    const from = r.timeline.stepFrom[r.steps[first]!]!;
+    const to = r.timeline.stepTo[r.steps[last]!]!;
+    const segments = [segmentBefore(r.timeline, from + 1), segmentBefore(r.timeline, to)] as const;
+    return {
+      ...{ ...r, from, to, segments, progress: new Progress(r, ...segments, [first, last]) },
+      entries: entriesBetween(meetings.collectives[r.place]!.start, from, to),
+    };
+  });
+  const shared = sharedCollectives(open, meetings);
+  const slots = open.map((r) => slotsFor(r, meetings, shared.collectiveOf));
+  const { members, transfer } = shared;
+  const ready = readyTimes(open, slots, members, meetings);
+  return {
+    ranks: open.map((r, i) => {
+      const begin = onReference(clocks[r.place]!, r.from);
+      return planRank(r, slots[i]!, ready[i]!, meetings, begin);
+    }),
+    ...{ members, transfer },
+  };
+}
+
+function entriesBetween(start: Float64Array, from: number, to: number): [number, number] {
+  const below = (time: number) => {
+    let low = 0;
+    let high = start.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (start[middle]! < time) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  };
+  return [below(from), below(to)];
+}
+
+/** Instances whose captured members all lie in the plan; of others it is not known when everybody came. */
+function sharedCollectives(ranks: readonly OpenRank[], { matched, instanceOf, waits }: Meetings) {
+  const { length, memberStart, memberRank, memberEntry } = matched;
+  const seen = new Uint32Array(length);
+  for (const { place, entries } of ranks) {
+    for (let e = entries[0]; e < entries[1]; e++) {
+      const instance = instanceOf[place]![e]!;
+      if (instance >= 0) seen[instance]!++;
+    }
+  }
+  const kept: number[] = [];
+  for (let i = 0; i < length; i++) {
+    if (seen[i]! > 0 && seen[i] === memberStart[i + 1]! - memberStart[i]!) kept.push(i);
+  }
+  const indexOf = new Map(ranks.map((r, index) => [r.place, index]));
+  const from = new Uint32Array(kept.length + 1);
+  kept.forEach((i, k) => {
+    from[k + 1] = from[k]! + seen[i]!;
+  });
+  const members = { from, rank: new Uint32Array(from.at(-1)!), slot: new Uint32Array(from.at(-1)!) };
+  const collectiveOf = new Int32Array(length).fill(-1);
+  kept.forEach((i, k) => {
+    collectiveOf[i] = k;
+    for (let m = memberStart[i]!, at = from[k]!; m < memberStart[i + 1]!; m++, at++) {
+      const index = indexOf.get(memberRank[m]!)!;
+      members.rank[at] = index;
+      members.slot[at] = memberEntry[m]! - ranks[index]!.entries[0];
+    }
+  });
+  return { collectiveOf, members, transfer: Float64Array.from(kept, (i) => waits.transfer[i]!) };
+}
+
+function planRank(
+  rank: OpenRank,
+  slots: SlotColumns,
+  ready: Float64Array,
+  meetings: Meetings,
+  begin: number,
+): RankPlan {
+  const { timeline, place, from, to, entries, segments } = rank;
+  const { end: ends } = meetings.collectives[place]!;
+  const length = Math.max(0, segments[1] - segments[0] + 1);
+  const columns = {
+    segment: Uint32Array.from({ length }, (_, i) => segments[0] + i),
+    duration: new Float64Array(length),
+    exposed: new Uint8Array(length),
+    release: new Int32Array(length).fill(-1),
+    tail: new Float64Array(length),
+    firstSlot: new Uint32Array(length + 1),
+    slotOrder: Uint32Array.from({ length: slots.length }, (_, slot) => slot).sort(
+      (a, b) => ready[a]! - ready[b]!,
+    ),
+  };
+  let at = 0;
+  for (let i = 0; i < length; i++) {
+    const s = columns.segment[i]!;
+    const [start, end] = [Math.max(from, timeline.start[s]!), Math.min(to, timeline.end[s]!)];
+    columns.duration[i] = Math.max(0, end - start);
+    columns.exposed[i] = timeline.exposed[s]!;
+    columns.firstSlot[i] = at;
+    // An entry at a bound belongs to what begins there.
+    for (; at < slots.length && ready[columns.slotOrder[at]!]! < end; at++) {
+      const slot = columns.slotOrder[at]!;
+      if (columns.exposed[i] === 0 && end > start)
+        slots.after[slot] = Math.max(0, ready[slot]! - start) / (end - start);
+    }
+    if (columns.exposed[i] === 0) continue;
+    const entry = meetings.releasing(place, start, end);
+    // What began before the plan has no slot in it.
+    if (entry < entries[0] || entry >= entries[1]) continue;
+    columns.release[i] = entry - entries[0];
+    columns.tail[i] = end - ends[entry]!;
+  }
+  columns.firstSlot[length] = at;
+  return { begin, length, ...columns, slots };
+}

@@ -1,0 +1,112 @@
+import { type Spans, unionOf } from '../../base/intervals.js';
+import { CollectivesBuilder } from '../../facts/collectives-builder.js';
+import { alignClocks } from '../collectives/clocks.js';
+import { matchCollectives } from '../collectives/match.js';
+import {
+  COLLECTIVE_KINDS,
+  type CollectiveGroup,
+  type CollectiveKind,
+} from '../../facts/rank-collectives.js';
+import { divideWaits } from '../collectives/waits.js';
+import type { RankTable } from '../table/own-time.js';
+import { TIME_CLASSES, type TimeByClass, type TimeClass, totals } from '../../traces/timeline/accounting.js';
+import type { PathRank } from './critical-path.js';
+import { Meetings } from './meetings.js';
+import { cutTimeline } from '../../facts/rank-timeline.js';
+
+/**
+ * For the tests of this folder: a rank as text, one step after the other. `compute 10`: a class of time and ms.
+ * `@a 5`: nothing but collective `a` for 5 ms. `+a 20`: collective `a` starts here and takes 20 ms, whatever comes next;
+ * what follows of it beyond computing must be written as `-a 3`. A name's kind is all_reduce, or what follows a colon.
+ */
+export function drawRank(rank: number, ...steps: readonly string[]) {
+  const groups: CollectiveGroup[] = [];
+  const builder = new CollectivesBuilder();
+  const spans = Object.fromEntries(TIME_CLASSES.map((c) => [c, [] as [number, number][]])) as Record<
+    TimeClass,
+    [number, number][]
+  >;
+  const bounds = [0];
+  let now = 0;
+  const groupOf = (name: string) => {
+    const known = groups.findIndex((g) => g.name === name);
+    if (known >= 0) return known;
+    return groups.push({ key: name, name, description: '', size: null, ranks: null, named: true }) - 1;
+  };
+  steps.forEach((text, step) => {
+    for (const item of text.split(',').map((i) => i.trim())) {
+      const [what = '', length] = item.split(' ');
+      const ns = Number(length) * 1e6;
+      const isCollective = what[0] === '@' || what[0] === '+';
+      const [name = '', kind = 'all_reduce'] = what.slice(1).split(':');
+      if (isCollective) {
+        if (!COLLECTIVE_KINDS.includes(kind as CollectiveKind)) throw new Error(kind);
+        builder.add({
+          ...{ group: groupOf(name), kind: kind as CollectiveKind, step, start: now, end: now + ns },
+          ...{ sequence: Number.NaN, peer: -1, bytes: Number.NaN, dtype: '' },
+          ...{ onDevice: true, exposed: what[0] === '@' ? ns : 0 },
+        });
+        if (what[0] === '+') continue;
+      }
+      const c = isCollective || what[0] === '-' ? 'comms_transfer' : (what as TimeClass);
+      if (!TIME_CLASSES.includes(c)) throw new Error(item);
+      spans[c].push([now, now + ns]);
+      now += ns;
+    }
+    bounds.push(now);
+  });
+  const collectives = builder.finish({
+    ...{ source: 'trace', baseNs: 0n, timed: true, groups, numbered: true, profilerStart: false },
+    steps: steps.map((_, s) => s),
+  });
+  const timeline = cutTimeline({
+    spans: Object.fromEntries(TIME_CLASSES.map((c) => [c, unionOf(spans[c])])) as Record<TimeClass, Spans>,
+    ...{ stepFrom: bounds.slice(0, -1), stepTo: bounds.slice(1), arrivals: collectives.start },
+  });
+  return { rank, collectives, timeline, bounds, steps: steps.map((_, s) => s) };
+}
+
+/** Ranks side by side, as the comparison makes them. */
+export function drawRun(...ranks: readonly ReturnType<typeof drawRank>[]) {
+  const inputs = ranks.map(({ rank, collectives }) => ({ rank, collectives, worldSize: null }));
+  const matched = matchCollectives(inputs);
+  const waits = divideWaits(inputs, matched);
+  const meetings = new Meetings(
+    inputs.map((i) => i.collectives),
+    matched,
+    waits,
+  );
+  const paths: PathRank[] = ranks.map(({ rank, timeline, steps }, place) => ({
+    rank,
+    place,
+    timeline,
+    steps,
+  }));
+  return { paths, meetings, clocks: alignClocks(inputs, matched).ranks, table: tableOf(ranks) };
+}
+
+function tableOf(ranks: readonly ReturnType<typeof drawRank>[]): RankTable {
+  const steps = ranks[0]!.steps;
+  const time = ranks.map(({ timeline, bounds }) =>
+    steps.map((s): TimeByClass => {
+      const inStep = Array.from({ length: timeline.length }, (_, i) => i).filter(
+        (i) => timeline.start[i]! >= bounds[s]! && timeline.start[i]! < bounds[s + 1]!,
+      );
+      return totals((c) =>
+        inStep.reduce(
+          (ns, i) => ns + timeline.classes[i * TIME_CLASSES.length + TIME_CLASSES.indexOf(c)]!,
+          0,
+        ),
+      );
+    }),
+  );
+  const own = time.map((list) =>
+    Float64Array.from(list, (t) => Object.values(t).reduce((a, b) => a + b, 0) - t.comms_transfer),
+  );
+  const step = ranks.reduce((ns, r) => ns + r.bounds.at(-1)!, 0) / ranks.length / steps.length;
+  return {
+    ...{ ranks: ranks.map((r) => r.rank), places: ranks.map((_, place) => place), steps, own, time, step },
+    ...{ hosts: ranks.map(() => null), coordinates: ranks.map(() => null) },
+    ...{ clockError: 0, phasesOnly: false, fromLogs: false, inputCopies: ranks.map(() => 0) },
+  };
+}

@@ -1,0 +1,217 @@
+import { Category, isGpuWork } from '../../model/category.js';
+import { kindMask, type Trace } from '../../model/trace.js';
+import { COMPILES } from '../../model/host-names.js';
+import { type CheckResult, found } from '../../base/check.js';
+
+/** Checks of one trace, in the order they are reported. Each is pure and returns nothing when all is well. */
+export const TRACE_CHECKS: readonly ((trace: Trace) => readonly CheckResult[])[] = [
+  noGpuWork,
+  noSteps,
+  shortWindow,
+  cutLastStep,
+  orphanedGpuWork,
+  droppedGpuWork,
+  compileInWindow,
+  stacksOn,
+  slowSwitches,
+  overlappingSpans,
+  oddDurations,
+];
+
+function noGpuWork(trace: Trace): readonly CheckResult[] {
+  if (trace.links.work.length > 0 || trace.data.rows === 0) return [];
+  const launches = trace.links.launches;
+  return found(
+    launches > 0 ? 'severe' : 'warning',
+    'no-gpu-work',
+    1,
+    launches > 0
+      ? `${launches} launches but no GPU work: the profiler recorded no device activity`
+      : 'no GPU work in the trace',
+    'nothing can be said about the GPU; record with ProfilerActivity.CUDA if the job uses one',
+  );
+}
+
+function noSteps(trace: Trace): readonly CheckResult[] {
+  if (trace.steps.length > 0 || trace.data.rows === 0) return [];
+  const consequence = 'figures are for the whole window; call profiler.step() once a step';
+  return found(
+    'warning',
+    'no-steps',
+    1,
+    'no ProfilerStep spans: the window is not divided into steps',
+    consequence,
+  );
+}
+
+function shortWindow(trace: Trace): readonly CheckResult[] {
+  const n = trace.steps.length;
+  if (n === 0 || n >= 2) return [];
+  return found(
+    'warning',
+    'short-window',
+    1,
+    'only one step was recorded',
+    'its ends cannot be told from the rest; record two or more',
+  );
+}
+
+/** The queue drains after the last step, but a step with a fifth of its kernels missing was cut (method 6). */
+const WHOLE_STEP = 0.8;
+
+function cutLastStep(trace: Trace): readonly CheckResult[] {
+  const { steps, data } = trace;
+  if (steps.length < 2) return [];
+  const [previous, last] = [steps.at(-2)!, steps.at(-1)!];
+  let before = 0;
+  let after = 0;
+  const { work, launch } = trace.links;
+  for (let i = 0; i < work.length; i++) {
+    const from = launch[i]!;
+    if (from < 0) continue;
+    const at = data.ts[from]!;
+    if (at >= previous.startNs && at < previous.endNs) before++;
+    else if (at >= last.startNs && at < last.endNs) after++;
+  }
+  if (before === 0 || after >= before * WHOLE_STEP) return [];
+  const share = Math.round((100 * after) / before);
+  const message = `step ${last.index} has ${share} % of the GPU work of step ${previous.index}`;
+  return found('warning', 'cut-last-step', 1, message, 'it is left out of step figures', {
+    unit: 'row',
+    at: last.row,
+  });
+}
+
+function orphanedGpuWork(trace: Trace): readonly CheckResult[] {
+  const { workWithoutLaunch, work } = trace.links;
+  if (work.length === 0 || trace.links.launches === 0) return [];
+  const severity = workWithoutLaunch > work.length * 0.05 ? 'warning' : 'note';
+  const message = 'GPU work without the call that started it: launched before the window, or not recorded';
+  return found(severity, 'gpu-work-without-launch', workWithoutLaunch, message, 'it belongs to no step');
+}
+
+/** CUPTI drops the first kernels of a session as "out of range" and says so only in its log (pytorch#192021). */
+function droppedGpuWork(trace: Trace): readonly CheckResult[] {
+  const { launchesWithoutWork, launches, work } = trace.links;
+  if (work.length === 0) return [];
+  const severity = launchesWithoutWork > launches * 0.02 ? 'warning' : 'note';
+  const message = 'launches without GPU work: dropped by the profiler, or still running when it stopped';
+  return found(
+    severity,
+    'launch-without-gpu-work',
+    launchesWithoutWork,
+    message,
+    'GPU time is too low by their share',
+  );
+}
+
+function compileInWindow(trace: Trace): readonly CheckResult[] {
+  const { data, strings } = trace;
+  const isCompile = strings.memo((t) => Number(COMPILES.test(t)));
+  const onDevice = kindMask(data, (c) => isGpuWork(c) || c === Category.flow);
+  const { kind, name } = data;
+  let count = 0;
+  let first = -1;
+  for (let row = 0; row < data.rows; row++) {
+    if (onDevice[kind[row]!] === 1 || isCompile(name[row]!) === 0) continue;
+    if (first < 0) first = row;
+    count++;
+  }
+  const message = 'code was compiled, tuned or loaded inside the window';
+  const consequence = 'these steps are slower than usual; record after warm-up';
+  return found('warning', 'compile-in-window', count, message, consequence, { unit: 'row', at: first });
+}
+
+function stacksOn(trace: Trace): readonly CheckResult[] {
+  const isPython = kindMask(trace.data, (c) => c === Category.pythonFunction);
+  const events = trace.data.kinds.reduce((n, k, i) => n + (isPython[i] === 1 ? k.events : 0), 0);
+  if (events === 0 && !trace.data.header.switches.includes('with_stack')) return [];
+  const consequence = 'the host is much slower than without; host-bound figures are too high';
+  return found('warning', 'with-stack', 1, 'Python stacks were recorded (with_stack)', consequence);
+}
+
+function slowSwitches(trace: Trace): readonly CheckResult[] {
+  const on = trace.data.header.switches.filter((s) => s !== 'with_stack' && s !== 'with_modules');
+  if (on.length === 0) return [];
+  return found('note', 'slow-switches', 1, `recorded with ${on.join(', ')}`, 'each slows the host a little');
+}
+
+/** Ends are read one after the other: they may be off by this much and still be nested. */
+const NESTING_TOLERANCE_NS = 1000;
+
+/**
+ * Looks at each category of a track by itself and in file order, which is the order of time there: no sorting, no
+ * tree, so it costs little on any size. Where time runs backwards a new window begins.
+ */
+function overlappingSpans(trace: Trace): readonly CheckResult[] {
+  const { data } = trace;
+  const { ts, dur, kind, track } = data;
+  const nests = kindMask(data, (c, phase) => phase === 'X' && NESTING.includes(c));
+  const lanes = data.tracks.length * data.kinds.length;
+  if (lanes > MAX_LANES) return [];
+  const starts = new Float64Array(lanes).fill(Number.NEGATIVE_INFINITY);
+  const ends = new Array<number[] | undefined>(lanes);
+  let overlaps = 0;
+  let first = -1;
+  for (let row = 0; row < Math.min(data.rows, LOOKED_AT); row++) {
+    if (nests[kind[row]!] === 0) continue;
+    const lane = track[row]! * data.kinds.length + kind[row]!;
+    const start = ts[row]!;
+    ends[lane] ??= [];
+    const open = ends[lane];
+    if (start < starts[lane]!) open.length = 0;
+    starts[lane] = start;
+    while (open.length > 0 && open.at(-1)! <= start) open.pop();
+    const end = start + dur[row]!;
+    if (open.length > 0 && end > open.at(-1)! + NESTING_TOLERANCE_NS) {
+      if (first < 0) first = row;
+      overlaps++;
+    }
+    open.push(end);
+  }
+  const looked = Math.min(data.rows, LOOKED_AT);
+  const severity = overlaps > looked * 0.01 ? 'warning' : 'note';
+  const part = looked < data.rows ? ` (of the first ${looked} rows)` : '';
+  const message = `spans of one kind that overlap on a track without one enclosing the other${part}`;
+  const consequence = 'the inner one counts as nested; other viewers drop such spans';
+  return found(severity, 'overlapping-spans', overlaps, message, consequence, { unit: 'row', at: first });
+}
+/** Rows at the beginning tell whether a trace has such spans; counting them all in millions would take too long. */
+const LOOKED_AT = 100_000;
+/** No real trace comes near it; a made-up one must not make us allocate for 65,000 tracks of 255 kinds. */
+const MAX_LANES = 1 << 20;
+const NESTING: readonly number[] = [
+  ...[Category.cpuOp, Category.pythonFunction, Category.runtime, Category.driver],
+  ...[Category.kernel, Category.memcpy, Category.memset],
+];
+
+function oddDurations(trace: Trace): readonly CheckResult[] {
+  const { data } = trace;
+  const isSpan = kindMask(data, (_, phase) => phase === 'X');
+  const isWork = kindMask(
+    data,
+    (c, phase) => phase === 'X' && (c === Category.kernel || c === Category.memcpy),
+  );
+  let negative = 0;
+  let zero = 0;
+  let first = -1;
+  for (let row = 0; row < data.rows; row++) {
+    const d = data.dur[row]!;
+    if (d > 0 || isSpan[data.kind[row]!] === 0) continue;
+    if (d < 0) {
+      if (first < 0) first = row;
+      negative++;
+    } else if (isWork[data.kind[row]!] === 1) zero++;
+  }
+  return [
+    ...found(
+      'warning',
+      'negative-duration',
+      negative,
+      'spans with a negative duration',
+      'counted as 0 long',
+      { unit: 'row', at: first },
+    ),
+    ...found('note', 'zero-duration', zero, 'GPU work that took no time', 'counted, but adds nothing'),
+  ];
+}

@@ -1,0 +1,138 @@
+import { Category } from '../../model/category.js';
+import { sortByTime } from '../../model/time-order.js';
+import { kindMask, type Trace } from '../../model/trace.js';
+import { NO_ID } from '../../model/trace-data.js';
+import { SYNCHRONISES } from '../../model/host-names.js';
+
+/** `record_param_comms`: torch's record of a collective, with its arguments in traces of torch ≥ 2.1. */
+const RECORD = 1;
+/** `nccl:all_reduce` around the call that puts it on a stream; with the input's shape if shapes were recorded. */
+const ANNOTATION = 2;
+/** `gloo:all_reduce`, `mpi:…`, `ucc:…`: the collective itself, on the thread that does it. */
+const HOST_SPAN = 3;
+
+function sortOfName(name: string): number {
+  if (name === 'record_param_comms') return RECORD;
+  if (/^(?:nccl|rccl|xccl|hccl):/.test(name)) return ANNOTATION;
+  return /^(?:gloo|mpi|ucc):/.test(name) ? HOST_SPAN : 0;
+}
+
+/** Calls of the host that belong to collectives. */
+export interface HostOps {
+  /** Rows of collectives that run on the host, in order of start. */
+  readonly spans: Uint32Array;
+  /** Rows of records in order of start. */
+  readonly records: Uint32Array;
+  /** The innermost record or annotation around a moment of a track; −1: none. */
+  readonly recordAround: (track: number, at: number) => number;
+  readonly annotationAround: (track: number, at: number) => number;
+  /** Row of the record with this `External id`; −1: none. */
+  readonly recordOf: (external: number) => number;
+  /** When a collective of the host had what it is to send: first of all its thread waits for the device to make it. */
+  readonly readyAt: (span: number) => number;
+}
+
+export function findHostOps(trace: Trace): HostOps {
+  const { data } = trace;
+  const isHost = kindMask(
+    data,
+    (c, phase) => phase === 'X' && (c === Category.cpuOp || c === Category.annotation),
+  );
+  const sortOf = trace.strings.memo(sortOfName);
+  const found: number[][] = [[], [], [], []];
+  for (let row = 0; row < data.rows; row++) {
+    if (isHost[data.kind[row]!] === 0) continue;
+    const sort = sortOf(data.name[row]!);
+    if (sort !== 0 && !Number.isNaN(data.ts[row]!)) found[sort]!.push(row);
+  }
+  const inOrder = (sort: number) => sortByTime(Uint32Array.from(found[sort]!), data.ts, data.dur);
+  const records = inOrder(RECORD);
+  const spans = inOrder(HOST_SPAN);
+  const byExternal = new Map<number, number>();
+  for (const row of records) if (data.external[row] !== NO_ID) byExternal.set(data.external[row]!, row);
+  return {
+    spans,
+    records,
+    recordAround: enclosing(trace, records),
+    annotationAround: enclosing(trace, inOrder(ANNOTATION)),
+    recordOf: (external) => byExternal.get(external) ?? -1,
+    readyAt: readiness(trace, spans),
+  };
+}
+
+/** ns: from one call at the head of a collective to the next. Anything further on is after the transfer. */
+const AT_ONCE = 500_000;
+
+/**
+ * Gloo copies tensors of a GPU to the host. Its span begins when it is asked to, and its thread then waits until the
+ * device has come so far: a rank whose GPU is late would seem to take part for as long as those that wait for it.
+ */
+function readiness(trace: Trace, spans: Uint32Array): (span: number) => number {
+  const { ts, dur, track } = trace.data;
+  const lists = rowsByTrack(trace, deviceWaits(trace, new Set(spans.map((row) => track[row]!))));
+  return (span) => {
+    const list = lists.get(track[span]!) ?? [];
+    const end = ts[span]! + Math.max(0, dur[span]!);
+    let ready = ts[span]!;
+    for (let i = lastBefore(list, ts, ready) + 1; i < list.length; i++) {
+      const [from, to] = [ts[list[i]!]!, ts[list[i]!]! + dur[list[i]!]!];
+      if (from - ready > AT_ONCE || to > end) break;
+      ready = Math.max(ready, to);
+    }
+    return ready;
+  };
+}
+
+/** Rows of calls that wait for the device, on these tracks, in order of start. Most traces have no such track. */
+function deviceWaits(trace: Trace, tracks: ReadonlySet<number>): Uint32Array {
+  const { data } = trace;
+  if (tracks.size === 0) return new Uint32Array(0);
+  const isCall = kindMask(data, (c, phase) => phase === 'X' && c === Category.runtime);
+  const waits = trace.strings.memo((name) => Number(SYNCHRONISES.test(name)));
+  const found: number[] = [];
+  for (let row = 0; row < data.rows; row++) {
+    if (isCall[data.kind[row]!] === 0 || !tracks.has(data.track[row]!)) continue;
+    if (waits(data.name[row]!) === 1 && !Number.isNaN(data.ts[row]!)) found.push(row);
+  }
+  return sortByTime(Uint32Array.from(found), data.ts, data.dur);
+}
+
+/** How many earlier calls are asked: records nest two or three deep. */
+const LOOK_BACK = 8;
+
+/** Rows in order of start. A few thousand of millions: cheaper than the nesting of every call. */
+function enclosing(trace: Trace, rows: Uint32Array): (track: number, at: number) => number {
+  const { ts, dur } = trace.data;
+  const lists = rowsByTrack(trace, rows);
+  return (onTrack, at) => {
+    const list = lists.get(onTrack) ?? [];
+    const last = lastBefore(list, ts, at);
+    for (let i = last; i > Math.max(-1, last - LOOK_BACK); i--) {
+      if (ts[list[i]!]! + dur[list[i]!]! >= at) return list[i]!;
+    }
+    return -1;
+  };
+}
+
+function rowsByTrack(trace: Trace, rows: Uint32Array): ReadonlyMap<number, readonly number[]> {
+  const { track } = trace.data;
+  const lists = new Map<number, number[]>();
+  for (const row of rows) {
+    const list = lists.get(track[row]!);
+    if (list) list.push(row);
+    else lists.set(track[row]!, [row]);
+  }
+  return lists;
+}
+
+/** Place of the last row that begins no later; −1: none. */
+function lastBefore(rows: readonly number[], ts: Float64Array, at: number): number {
+  let low = 0;
+  let high = rows.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (ts[rows[middle]!]! <= at) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+}

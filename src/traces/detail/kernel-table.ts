@@ -1,0 +1,72 @@
+import { placeInTable } from '../../model/gpu-links.js';
+import type { Trace } from '../../model/trace.js';
+import type { GpuWork } from '../timeline/gpu-work.js';
+import type { KernelKind } from '../kernels/kernel-kind.js';
+
+/** One kernel (or kind of copy) by name. Times in ns over the detail window. */
+export interface KernelTotal extends KernelKind {
+  readonly name: string;
+  readonly count: number;
+  readonly total: number;
+  /** Of copies. */
+  readonly bytes: number;
+  /** The longest one, for evidence. */
+  readonly longestRow: number;
+  readonly longestTs: number;
+  readonly longest: number;
+}
+
+export interface KernelTable {
+  readonly list: readonly KernelTotal[];
+  /** From the string id of a name to its place in `list`. */
+  placeOf(name: number): number;
+}
+
+/** Totals over the work that steps before `lastStep` launched. */
+export function buildKernelTable(
+  trace: Trace,
+  work: GpuWork,
+  kinds: readonly (KernelKind | undefined)[],
+  stepOf: Int32Array,
+  lastStep: number,
+): KernelTable {
+  type Open = { -readonly [K in keyof KernelTotal]: KernelTotal[K] };
+  const byName = new Map<number, Open>();
+  const { copies } = trace.data;
+  for (let i = 0; i < work.length; i++) {
+    if (stepOf[i]! < 0 || stepOf[i]! >= lastStep) continue;
+    const row = work.row[i]!;
+    const id = trace.data.name[row]!;
+    let entry = byName.get(id);
+    if (!entry) {
+      const name = trace.strings.text(id);
+      entry = {
+        ...kinds[id]!,
+        name,
+        count: 0,
+        total: 0,
+        bytes: 0,
+        longestRow: row,
+        longestTs: work.start[i]!,
+        longest: 0,
+      };
+      byName.set(id, entry);
+    }
+    const duration = work.end[i]! - work.start[i]!;
+    entry.count++;
+    entry.total += duration;
+    if (entry.source === 'runtime') {
+      const copied = copies.bytes[placeInTable(copies.row, row)];
+      if (copied !== undefined && Number.isFinite(copied)) entry.bytes += copied;
+    }
+    if (duration > entry.longest) {
+      entry.longest = duration;
+      entry.longestRow = row;
+      entry.longestTs = work.start[i]!;
+    }
+  }
+  const list = [...byName.values()].sort((a, b) => b.total - a.total);
+  const placeOfEntry = new Map(list.map((entry, place) => [entry, place]));
+  const places = new Map([...byName].map(([id, entry]) => [id, placeOfEntry.get(entry)!]));
+  return { list, placeOf: (name) => places.get(name)! };
+}

@@ -1,0 +1,198 @@
+import { describe, expect, it } from 'vitest';
+import { drawTrace } from '../../../test/helpers/draw-trace.js';
+import { Role } from '../detail/roles.js';
+import { analyseRank } from '../rank-facts.js';
+import {
+  addHostPerStep,
+  dropInputWaits,
+  removeCalls,
+  removeOperators,
+  scaleHost,
+  scaleWorks,
+  skipWaits,
+  takeFromLongest,
+} from '../../replay/edits.js';
+import { copyPlan, LAUNCH, type Plan, SYNC } from '../../replay/plan.js';
+import { AS_RECORDED, replay } from '../../replay/replay.js';
+
+const factsOf = (drawing: string) => analyseRank(drawTrace(drawing), { steps: null })!;
+const planOf = (drawing: string): Plan => factsOf(drawing).detail!.plan!;
+/** Microseconds a step, with the plan changed. */
+function stepOf(plan: Plan, edit: (copy: Plan) => void = () => {}): number {
+  const copy = copyPlan(plan);
+  edit(copy);
+  return replay(copy, AS_RECORDED).step / 1000;
+}
+const all = () => true;
+
+/** Input, a product, and a loss that is read: the host waits for 60 µs of work. */
+const ONE_STEP = `
+  host 1  ProfilerStep#1 0-200 | enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__ 0-40
+  host 1  aten::mm 45-60 | cudaLaunchKernel 50-54 #1
+  host 1  aten::item 70-130 | cudaMemcpyAsync 74-78 #2 | cudaStreamSynchronize 80-125 | aten::add 140-150
+  host 1  cudaLaunchKernel 142-146 #3
+  gpu 7   gemm 56-116 #1 | Memcpy DtoH (Device -> Pinned) 117-119 #2 | add 148-158 #3`;
+
+describe('a plan', () => {
+  const plan = planOf(ONE_STEP);
+  const { nodes, works } = plan;
+
+  it('has calls in order with what passed before them', () => {
+    expect([...nodes.kind]).toEqual([LAUNCH, LAUNCH, SYNC, LAUNCH]);
+    expect([...nodes.data]).toEqual([40_000, 0, 0, 0]);
+    expect([...nodes.hostWork]).toEqual([10_000, 20_000, 2_000, 17_000]);
+    expect([...nodes.inOperator]).toEqual([5_000, 4_000, 2_000, 2_000]);
+    expect([...nodes.events]).toEqual([2, 2, 1, 2]);
+    expect(nodes.roles[2]! & Role.reads).toBe(Role.reads);
+  });
+
+  it('has what each call launched and waited for', () => {
+    expect([...nodes.workCount]).toEqual([1, 1, 0, 1]);
+    expect([...nodes.firstWork]).toEqual([0, 1, 2, 2]);
+    expect([...nodes.awaited]).toEqual([-1, -1, 1, -1]);
+    expect([...nodes.queued]).toEqual([0, 1, 2, 0]);
+    expect(nodes.returnLag[2]).toBe(6_000);
+    expect([...works.duration]).toEqual([60_000, 2_000, 10_000]);
+  });
+
+  it('gives back what was recorded', () => expect(stepOf(plan)).toBe(158));
+
+  it('is none without launches, or without a host', () => {
+    expect(factsOf('host 1  ProfilerStep#1 0-100 | aten::mm 10-50').detail!.plan).toBeNull();
+    expect(factsOf('gpu 7  gemm 0-10').detail).toBeNull();
+  });
+
+  it('learns that work waited for another stream', () => {
+    const { works } = planOf(`
+      host 1  ProfilerStep#1 0-100 | cudaLaunchKernel 10-12 #1 | cudaLaunchKernel 14-16 #2
+      gpu 7   gemm 16-60 #1
+      gpu 20  ncclDevKernel_AllReduce 62-80 #2`);
+    expect([...works.after]).toEqual([-1, 0]);
+    expect(works.afterGap[1]).toBe(2_000);
+  });
+
+  it('begins with streams busy with earlier work, and takes as long as was recorded', () => {
+    const facts = factsOf(`
+      host 1  aten::mm 0-10 | cudaLaunchKernel 2-4 #1
+      host 1  ProfilerStep#1 10-100 | cudaLaunchKernel 12-14 #2
+      gpu 7   gemm 8-50 #1 | gemm 51-70 #2`);
+    const plan = facts.detail!.plan!;
+    expect(plan.begin).toBe(10_000);
+    expect([...plan.streamBusyUntil]).toEqual([50_000]);
+    expect(stepOf(plan) * 1000).toBe(facts.steps.profiled);
+  });
+});
+
+describe('calls that wait for the device', () => {
+  const copy = (call: string) => `
+    host 1  ProfilerStep#1 0-200 | cudaLaunchKernel 10-12 #1 | cudaMemcpyAsync ${call} #2 | cudaLaunchKernel 130-134 #3
+    gpu 7   gemm 16-100 #1 | Memcpy DtoH (Device -> Pageable) 101-111 #2 | add 140-150 #3`;
+
+  it('are copies that return when they are done', () => {
+    const plan = planOf(copy('20-115'));
+    expect([...plan.nodes.waitsFor]).toEqual([-1, 1, -1]);
+    expect([plan.nodes.returnLag[1], plan.nodes.call[1]]).toEqual([4_000, 5_000]);
+    expect(stepOf(plan)).toBe(150);
+    expect(stepOf(plan, (p) => scaleWorks(p, (w) => w === 0, 0.5))).toBe(150 - 42);
+  });
+
+  it('are not copies that return before', () => {
+    expect([...planOf(copy('20-30')).nodes.waitsFor]).toEqual([-1, -1, -1]);
+  });
+
+  /** Kernels of 10 µs launched every 1 µs, then a call that lasts. */
+  const queue = (launches: number) => {
+    const list = (span: (i: number) => string) =>
+      Array.from({ length: launches }, (_, i) => span(i)).join(' | ');
+    const end = launches + 95;
+    return `
+      host 1  ProfilerStep#1 0-${end} | ${list((i) => `cudaLaunchKernel ${i}-${i + 0.8} #${i + 1}`)}
+      host 1  cudaLaunchKernel ${launches}-${end} #9999
+      gpu 7   ${list((i) => `k ${i * 10 + 5}-${i * 10 + 15} #${i + 1}`)} | k ${launches * 10 + 5}-${launches * 10 + 15} #9999`;
+  };
+
+  it('are launches into a full queue', () => {
+    const { nodes } = planOf(queue(600));
+    // The call ends at 695 µs; five more of slack between the clocks, and the 69th kernel has ended.
+    expect(nodes.waitsFor.at(-1)).toBe(68);
+    expect(nodes.call.at(-1)).toBe(5_000);
+    expect(nodes.waitsFor.slice(0, -1).every((w) => w === -1)).toBe(true);
+  });
+
+  it('are not long launches with few waiting', () => {
+    const { nodes } = planOf(queue(400));
+    expect(nodes.waitsFor.at(-1)).toBe(-1);
+    expect(nodes.call.at(-1)).toBe(95_000);
+  });
+});
+
+describe('edits', () => {
+  const plan = planOf(ONE_STEP);
+  const edited = (edit: (p: Plan) => void) => stepOf(plan, edit);
+
+  it('leave the original alone', () => {
+    edited((p) => {
+      scaleWorks(p, all, 0);
+      removeCalls(p, all);
+      dropInputWaits(p);
+    });
+    expect(stepOf(plan)).toBe(158);
+  });
+
+  it('scale work, or remove it', () => {
+    expect(edited((p) => scaleWorks(p, (w) => w === 0, 0.5))).toBe(128);
+    const without = edited((p) => scaleWorks(p, (w) => w === 0, 0));
+    // What is left are the host's own calls: launch, copy, and 6 µs until its end is noticed.
+    expect(without).toBe(121);
+  });
+
+  it('make input be there at once', () => expect(edited(dropInputWaits)).toBe(118));
+
+  it('let the host run on', () => {
+    // The call itself is still made; the last kernel then follows the copy on its stream.
+    const step = edited((p) => skipWaits(p, (n) => p.nodes.kind[n] === SYNC));
+    expect(step).toBeLessThan(135);
+    expect(step).toBeGreaterThanOrEqual(119 + 10);
+  });
+
+  it('remove calls with their work and host time', () => {
+    expect(edited((p) => removeCalls(p, (n) => n === 3))).toBe(119);
+    const read = (n: number) => (plan.nodes.roles[n]! & Role.reads) !== 0;
+    expect(edited((p) => removeCalls(p, read))).toBeCloseTo(127, 0);
+  });
+
+  it('remove operators, but not the Python before them', () => {
+    const read = (n: number) => (plan.nodes.roles[n]! & Role.reads) !== 0;
+    const [calls, operators] = [copyPlan(plan), copyPlan(plan)];
+    removeCalls(calls, read);
+    removeOperators(operators, read);
+    expect([calls.nodes.hostWork[1], operators.nodes.hostWork[1]]).toEqual([0, 16_000]);
+    expect([...operators.works.duration]).toEqual([60_000, -1, 10_000]);
+    expect([...operators.nodes.awaited]).toEqual([-1, -1, -1, -1]);
+    expect([...operators.nodes.events]).toEqual([2, 0, 0, 2]);
+  });
+
+  it('scale and add host time', () => {
+    expect(edited((p) => scaleHost(p, (n) => n === 3, 2))).toBe(158 + 17);
+    expect(edited((p) => addHostPerStep(p, (n) => p.nodes.kind[n] === LAUNCH, 30_000))).toBe(158 + 30);
+  });
+
+  it('take time from the longest waits first', () => {
+    const column = Float64Array.of(5, 100, 0, 40);
+    takeFromLongest(column, 90, 60);
+    expect([...column]).toEqual([5, 40, 0, 10]);
+    takeFromLongest(column, 1000, 1000);
+    expect([...column]).toEqual([0, 0, 0, 0]);
+  });
+});
+
+describe('steps that launch nothing', () => {
+  // Two in a row leave the plan without a call that says when the second began.
+  it('do not spoil the replay', () => {
+    const plan = planOf(`
+      host 1  ProfilerStep#1 0-100 | cudaLaunchKernel 15-18 #1 | ProfilerStep#2 100-200 | ProfilerStep#3 200-300
+      host 1  ProfilerStep#4 300-400 | cudaLaunchKernel 315-318 #2
+      gpu 7   gemm 20-60 #1 | gemm 320-360 #2`);
+    expect(stepOf(plan)).toBeCloseTo(100, 0); // from 60 to 360 in three steps
+  });
+});

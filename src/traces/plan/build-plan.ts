@@ -1,0 +1,246 @@
+import { CoverageCursor } from '../../base/intervals.js';
+import type { Trace } from '../../model/trace.js';
+import type { HostTree } from '../detail/host-tree.js';
+import { SYNCHRONISES } from '../../model/host-names.js';
+import type { KernelKind } from '../kernels/kernel-kind.js';
+import type { GpuWork } from '../timeline/gpu-work.js';
+import type { HostSpans } from '../timeline/host-spans.js';
+import type { StepTime } from '../timeline/step-times.js';
+import { LAUNCH, type Plan, type PlanNodes, type PlanSteps, SYNC } from '../../replay/plan.js';
+import { layOutWorks, type Observed } from './plan-works.js';
+
+export interface PlanInput {
+  readonly trace: Trace;
+  readonly kinds: readonly (KernelKind | undefined)[];
+  /** From the string id of a kernel's name to its place in the list of kernels. */
+  kernelOf(name: number): number;
+  readonly work: GpuWork;
+  /** For each piece of work the place of its step in the whole trace. */
+  readonly stepOf: Int32Array;
+  readonly host: HostSpans;
+  readonly tree: HostTree;
+  /** Consecutive steps, and the place of the first in the whole trace. */
+  readonly steps: readonly StepTime[];
+  readonly firstStep: number;
+  /** Count the first step too, from where it begins. */
+  readonly wholeFirst: boolean;
+  readonly begin: number;
+  /** Starts of recorded Python frames on the training threads. */
+  readonly frames: Float64Array;
+}
+
+/** A call of the host that matters to the device. */
+export interface Call {
+  readonly row: number;
+  /** Place in the host tree. */
+  readonly place: number;
+  readonly start: number;
+  readonly end: number;
+  /** Indices into the GPU work that it launched, in order of start. Empty: it synchronises. */
+  readonly works: number[];
+}
+
+/** CUDA lets about a thousand launches wait, then blocks; long calls with few waiting are slow for their own reasons. */
+const FULL_QUEUE = 500;
+const LONG_CALL_NS = 30_000;
+/** Host time of a call that only waits. */
+const SHORT_CALL_NS = 5_000;
+/** Clocks of host and device are read apart: a call may seem to end this much before what it waited for. */
+const CLOCK_SLACK_NS = 5_000;
+const MAX_STREAMS = 64;
+
+/** Null when there is nothing to play: no launches, or one step without a beginning. */
+export function buildPlan(input: PlanInput): Plan | null {
+  const { steps } = input;
+  if (steps.length === 0 || (steps.length === 1 && !input.wholeFirst)) return null;
+  const calls = callsInOrder(input);
+  const begin = steps[0]!.hostStart;
+  const laidOut = layOutWorks(input, calls, begin);
+  if (laidOut.works.length === 0 || laidOut.streamBusyUntil.length > MAX_STREAMS) return null;
+  const nodes = layOutNodes(input, calls, laidOut.observed, laidOut.streamBusyUntil.length, begin);
+  const stepTable: PlanSteps = {
+    length: steps.length,
+    index: Int32Array.from(steps, (s) => s.index),
+    hostStart: Float64Array.from(steps, (s) => s.hostStart),
+    frontier: Float64Array.from(steps, (s) => s.frontier),
+    wholeFirst: input.wholeFirst,
+    begin: input.begin,
+  };
+  const { works, streamBusyUntil } = laidOut;
+  return { nodes, works, steps: stepTable, begin, streamBusyUntil };
+}
+
+function callsInOrder({ trace, work, stepOf, tree, firstStep, steps }: PlanInput): Call[] {
+  const byRow = new Map<number, Call>();
+  for (let i = 0; i < work.length; i++) {
+    const step = stepOf[i]! - firstStep;
+    const row = work.launchRow[i]!;
+    if (row < 0 || stepOf[i]! < 0 || step < 0 || step >= steps.length) continue;
+    const known = byRow.get(row);
+    if (known) known.works.push(i);
+    else {
+      const start = trace.data.ts[row]!;
+      byRow.set(row, { row, place: tree.placeOf(row), start, end: start + trace.data.dur[row]!, works: [i] });
+    }
+  }
+  const calls = [...byRow.values()];
+  const synchronises = trace.strings.memo((name) => Number(SYNCHRONISES.test(name)));
+  for (let place = 0; place < tree.length; place++) {
+    const row = tree.row[place]!;
+    if (synchronises(trace.data.name[row]!) === 0 || byRow.has(row)) continue;
+    calls.push({ row, place, start: tree.start[place]!, end: tree.end[place]!, works: [] });
+  }
+  return calls.sort((a, b) => a.start - b.start);
+}
+
+function layOutNodes(
+  input: PlanInput,
+  calls: readonly Call[],
+  observed: Observed,
+  streams: number,
+  begin: number,
+): PlanNodes {
+  const { host, tree, steps, trace, kinds } = input;
+  const n = calls.length;
+  const f64 = () => new Float64Array(n);
+  const u32 = () => new Uint32Array(n);
+  const nodes = {
+    length: n,
+    kind: new Uint8Array(n),
+    step: new Int32Array(n),
+    roles: u32(),
+    hostWork: f64(),
+    data: f64(),
+    compile: f64(),
+    comms: f64(),
+    call: f64(),
+    returnLag: f64(),
+    inOperator: f64(),
+    events: countStarts(countedStarts(tree), calls),
+    frames: countStarts(input.frames, calls),
+    graphKernels: u32(),
+    firstWork: u32(),
+    workCount: u32(),
+    waitsFor: new Int32Array(n).fill(-1),
+    awaited: new Int32Array(n * streams).fill(-1),
+    row: u32(),
+    queued: u32(),
+  };
+  const waits = {
+    data: new CoverageCursor(host.waits.data),
+    compile: new CoverageCursor(host.waits.compile),
+    comms: new CoverageCursor(host.waits.comms),
+  };
+  let now = begin;
+  let step = 0;
+  let nextWork = 0;
+  for (let k = 0; k < n; k++) {
+    const call = calls[k]!;
+    while (step + 1 < steps.length && call.start >= steps[step + 1]!.hostStart) step++;
+    nodes.step[k] = step;
+    nodes.row[k] = call.row;
+    nodes.roles[k] = call.place < 0 ? 0 : tree.roles[call.place]!;
+    nodes.kind[k] = call.works.length > 0 ? LAUNCH : SYNC;
+    const gap = Math.max(0, call.start - now);
+    nodes.data[k] = waits.data.covered(now, call.start);
+    nodes.compile[k] = waits.compile.covered(now, call.start);
+    nodes.comms[k] = waits.comms.covered(now, call.start);
+    nodes.hostWork[k] = Math.max(0, gap - nodes.data[k]! - nodes.compile[k]! - nodes.comms[k]!);
+    if (call.place >= 0) {
+      const operator = tree.start[outermostOperator(tree, call.place)]!;
+      nodes.inOperator[k] = Math.min(nodes.hostWork[k]!, Math.max(0, call.start - Math.max(now, operator)));
+    }
+    nodes.call[k] = Math.max(0, call.end - Math.max(now, call.start));
+    nodes.firstWork[k] = nextWork;
+    nodes.queued[k] = nextWork - 1 - observed.lastDone(call.start, nextWork);
+    nodes.workCount[k] = call.works.length;
+    nextWork += call.works.length;
+    if (call.works.length > 1) nodes.graphKernels[k] = call.works.length;
+    if (call.works.length > 0) {
+      const kind = kinds[trace.data.name[input.work.row[call.works.at(-1)!]!]!];
+      const blocked = kind?.copy
+        ? blockingCopy(call, observed, nextWork - 1, kind.copy.hostMemory === 'pageable')
+        : fullQueue(call, observed, nodes.firstWork[k]!);
+      if (blocked >= 0) {
+        nodes.waitsFor[k] = blocked;
+        nodes.returnLag[k] = call.end - observed.end[blocked]!;
+        nodes.call[k] = Math.min(nodes.call[k]!, SHORT_CALL_NS);
+      }
+    } else awaitStreams(nodes, k, call, observed, streams, nextWork, /Event/.test(trace.name(call.row)));
+    now = Math.max(now, call.end);
+  }
+  return nodes;
+}
+
+/** The copy that a call stayed in until it was done; −1 when it did not. */
+function blockingCopy(call: Call, observed: Observed, work: number, pageable: boolean): number {
+  const end = observed.end[work]!;
+  const duration = call.end - call.start;
+  // The last piece of a long staged copy may still be on its way when the call returns.
+  const slack = CLOCK_SLACK_NS + 0.02 * duration;
+  // A pinned copy that happens to end within a short call was not waited for.
+  const long = duration > (pageable ? SHORT_CALL_NS : LONG_CALL_NS);
+  return end <= call.end + slack && end > call.start && long ? work : -1;
+}
+
+/** The work whose end made room in a full launch queue; −1 when the call was not held up by one. */
+function fullQueue(call: Call, observed: Observed, firstWork: number): number {
+  if (call.end - call.start < LONG_CALL_NS) return -1;
+  const doneBefore = observed.lastDone(call.start, firstWork);
+  if (firstWork - doneBefore < FULL_QUEUE) return -1;
+  return observed.lastDone(call.end + CLOCK_SLACK_NS, firstWork);
+}
+
+function awaitStreams(
+  nodes: { awaited: Int32Array; returnLag: Float64Array; call: Float64Array },
+  k: number,
+  call: Call,
+  observed: Observed,
+  streams: number,
+  launched: number,
+  onEvent: boolean,
+): void {
+  let latest = Number.NEGATIVE_INFINITY;
+  for (let s = 0; s < streams; s++) {
+    const w = observed.lastDoneOnStream(s, call.end + CLOCK_SLACK_NS, launched);
+    nodes.awaited[k * streams + s] = w;
+    if (w >= 0) latest = Math.max(latest, observed.end[w]!);
+  }
+  const waited = latest > call.start;
+  // An event that was over already may be an old one: what has been launched since is not waited for.
+  if (onEvent && !waited) nodes.awaited.fill(-1, k * streams, (k + 1) * streams);
+  nodes.returnLag[k] = waited ? call.end - latest : Math.min(nodes.call[k]!, SHORT_CALL_NS);
+  if (waited) nodes.call[k] = Math.min(nodes.call[k]!, SHORT_CALL_NS);
+}
+
+/** The operator that the user's code or a backward node called; annotations and nodes around it are not operators. */
+function outermostOperator(tree: HostTree, place: number): number {
+  let operator = place;
+  for (let p = tree.parent[place]!; p >= 0 && tree.counted[p] === 1; p = tree.parent[p]!) {
+    if (tree.isNode[p] === 1) break;
+    operator = p;
+  }
+  return operator;
+}
+
+function countedStarts({ start, counted, length }: HostTree): Float64Array {
+  const starts = new Float64Array(length);
+  let n = 0;
+  for (let i = 0; i < length; i++) if (counted[i] === 1) starts[n++] = start[i]!;
+  return starts.subarray(0, n);
+}
+
+/** Recorded events since the previous call, over all training threads. */
+function countStarts(unsorted: Float64Array, calls: readonly Call[]): Uint32Array {
+  const counts = new Uint32Array(calls.length);
+  if (calls.length === 0) return counts;
+  const starts = unsorted.slice().sort();
+  let at = 0;
+  for (let k = 0; k < calls.length; k++) {
+    const from = at;
+    while (at < starts.length && starts[at]! <= calls[k]!.start) at++;
+    counts[k] = at - from;
+  }
+  counts[calls.length - 1]! += starts.length - at;
+  return counts;
+}

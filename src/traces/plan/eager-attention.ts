@@ -1,0 +1,39 @@
+import type { KernelKind } from '../kernels/kernel-kind.js';
+import type { Plan } from '../../replay/plan.js';
+import { Role } from '../detail/roles.js';
+
+/** Scaling, masking, dropout and casts between the products and the softmax. */
+const NEAR = 12;
+/** Backward has two products on either side, with a cast or a transpose between. */
+const NEXT = 4;
+
+/**
+ * Attention written out: a softmax between batched matrix products, in the order of launches. Everything from the first
+ * product to the last gets the role of attention by math, in backward too, where no operator's name says so.
+ */
+export function markEagerAttention(plan: Plan, kernels: readonly KernelKind[]): void {
+  const { roles, length, step, kernel } = plan.works;
+  const isProduct = (w: number) => (roles[w]! & Role.batchedMatmul) !== 0;
+  const isOtherProduct = (w: number) => !isProduct(w) && kernels[kernel[w]!]!.class === 'gemm';
+  for (let w = 0; w < length; w++) {
+    if ((roles[w]! & Role.softmax) === 0) continue;
+    const first = outward(w, -1);
+    const last = outward(w, 1);
+    if (first < 0 || last < 0) continue;
+    for (let i = first; i <= last; i++) roles[i]! |= Role.mathAttention;
+  }
+
+  /** The farthest product of the group on one side of the softmax; −1: none near. */
+  function outward(from: number, by: 1 | -1): number {
+    let found = -1;
+    let left = NEAR;
+    for (let i = from + by; left > 0 && i >= 0 && i < length; i += by, left--) {
+      // A linear layer or another step's work is not part of it.
+      if (step[i] !== step[from] || isOtherProduct(i)) break;
+      if (!isProduct(i)) continue;
+      found = i;
+      left = NEXT + 1;
+    }
+    return found;
+  }
+}

@@ -1,0 +1,95 @@
+import { lengthOf, SpanUnion, subtract, union, unionOf } from '../../base/intervals.js';
+import { Category } from '../../model/category.js';
+import { rowsOfKinds } from '../../model/gpu-links.js';
+import type { Trace } from '../../model/trace.js';
+import { NO_I32, NO_ID } from '../../model/trace-data.js';
+import type { KernelKind } from '../kernels/kernel-kind.js';
+import type { GpuWork } from './gpu-work.js';
+import { WorkSort, workSorts } from './work-sorts.js';
+
+/** Unions over the file's GPU work, defined as HTA's temporal breakdown is, so that the two can be compared. ns. */
+export interface GpuUnions {
+  readonly span: number;
+  readonly compute: number;
+  /** Communication, copies, fills and recorded synchronisation of streams, outside computation. */
+  readonly nonCompute: number;
+  readonly idle: number;
+  /** Share of communication that computation covers; null without communication. */
+  readonly commOverlap: number | null;
+}
+
+/**
+ * With two or more steps only work whose launch was recorded up to the end of the last step counts; with fewer, all of
+ * it. Verdicts do not use these figures: they attribute work to steps (timeline/).
+ */
+export function gpuUnions(
+  trace: Trace,
+  work: GpuWork,
+  kinds: readonly (KernelKind | undefined)[],
+): GpuUnions | null {
+  const until = lastStepEnd(trace);
+  const { correlation, name, ts } = trace.data;
+  const sorts = workSorts(kinds);
+  const compute = new SpanUnion();
+  const comms = new SpanUnion();
+  const moves = new SpanUnion();
+  let first = Number.POSITIVE_INFINITY;
+  let last = Number.NEGATIVE_INFINITY;
+  for (let i = 0; i < work.length; i++) {
+    const row = work.row[i]!;
+    const launch = work.launchRow[i]!;
+    const counts = until === null || (launch < 0 ? correlation[row] === NO_ID : ts[launch]! <= until);
+    if (!counts) continue;
+    const sort = sorts[name[row]!]!;
+    const into = sort === WorkSort.compute ? compute : sort === WorkSort.comms ? comms : moves;
+    into.add(work.start[i]!, work.end[i]!);
+    first = Math.min(first, work.start[i]!);
+    last = Math.max(last, work.end[i]!);
+  }
+  const syncs = streamSyncs(trace, until);
+  if (!(last >= first)) return null;
+  for (const [start, end] of syncs) {
+    first = Math.min(first, start);
+    last = Math.max(last, end);
+  }
+  const [computing, communicating] = [compute.finish(), comms.finish()];
+  const busy = union(union(union(computing, communicating), moves.finish()), unionOf(syncs));
+  const span = last - first;
+  const computeNs = lengthOf(computing);
+  const commsNs = lengthOf(communicating);
+  return {
+    span,
+    compute: computeNs,
+    nonCompute: lengthOf(busy) - computeNs,
+    idle: span - lengthOf(busy),
+    commOverlap: commsNs === 0 ? null : 1 - lengthOf(subtract(communicating, computing)) / commsNs,
+  };
+}
+
+function lastStepEnd(trace: Trace): number | null {
+  const { steps } = trace;
+  return new Set(steps.map((s) => s.index)).size < 2 ? null : Math.max(...steps.map((s) => s.endNs));
+}
+
+/** CUPTI's synchronisation records that name a stream (−1: none); rare, and only where the profiler was asked for them. */
+function streamSyncs(trace: Trace, until: number | null): (readonly [start: number, end: number])[] {
+  const { data } = trace;
+  const { gpu, ts, dur, correlation } = data;
+  if (!data.kinds.some((k) => k.category === Category.sync)) return [];
+  const wide = new Set(data.wideIds.filter((w) => w.field === 'gpu.stream').map((w) => w.row));
+  const calls = new Map<number, number>();
+  if (until !== null) {
+    const isCall = (c: number) => c === Category.runtime || c === Category.driver;
+    for (const row of rowsOfKinds(data, (k) => isCall(k.category))) calls.set(correlation[row]!, ts[row]!);
+  }
+  const spans: (readonly [number, number])[] = [];
+  gpu.row.forEach((row, i) => {
+    if (trace.category(row) !== Category.sync) return;
+    const stream = gpu.stream[i]!;
+    if (stream === -1 || (stream === NO_I32 && !wide.has(row))) return;
+    const called = calls.get(correlation[row]!);
+    if (until !== null && !(called !== undefined && called <= until)) return;
+    spans.push([ts[row]!, ts[row]! + dur[row]!]);
+  });
+  return spans;
+}

@@ -1,0 +1,272 @@
+import { type Spans, subtract, union, unionOf } from '../../base/intervals.js';
+import { Category } from '../../model/category.js';
+import { kindMask, type Trace } from '../../model/trace.js';
+import {
+  COMPILES,
+  HOST_COLLECTIVE,
+  LOADS_IN_MAIN,
+  LOADS_IN_WORKERS,
+  OPTIMIZER_STEP,
+  SYNCHRONISES,
+  WAITS_FOR_DATA,
+} from '../../model/host-names.js';
+import type { GpuWork } from './gpu-work.js';
+
+export const DATA_SPAN = 1;
+export const SYNC_SPAN = 2;
+export const COMPILE_SPAN = 3;
+export const COLLECTIVE_SPAN = 4;
+export const OPTIMIZER_SPAN = 5;
+
+export interface HostSpan {
+  readonly kind: number;
+  readonly row: number;
+  readonly track: number;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** The threads that issue the training's work, and what on them is known to be waiting. */
+export interface HostSpans {
+  /** Track of the thread that drives the loop; −1 when the trace has no host events. */
+  readonly main: number;
+  /** Tracks of the threads that issue GPU work, the main one first. */
+  readonly threads: readonly number[];
+  /** First start and last end of host events on those threads (of GPU work when there are none). */
+  readonly from: number;
+  readonly to: number;
+  /** Spans of a kind on the training threads, outermost ones, in order of time. */
+  ofKind(kind: number): readonly HostSpan[];
+  /** What each moment was spent on, exclusively: input before compiling before collectives before synchronising. */
+  readonly waits: {
+    readonly data: Spans;
+    readonly compile: Spans;
+    readonly comms: Spans;
+    readonly sync: Spans;
+  };
+  /** Time between an exhausted loader and the first batch of the next: workers being started again. */
+  readonly restarts: readonly LoaderRestart[];
+  /** Requests for a batch, by the kind of loader. */
+  readonly loaders: { readonly inMain: number; readonly inWorkers: number };
+}
+
+/** An epoch's end: a request finds the loader exhausted (`start`), then a new iterator is made and asked (`end`). */
+export interface LoaderRestart {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** A thread with fewer of the launches (a prefetcher's copies) does not drive the training. */
+const TRAINING_THREAD_SHARE = 0.05;
+
+export function findHostSpans(trace: Trace, work: GpuWork): HostSpans {
+  const { data } = trace;
+  const threads = trainingThreads(trace, work);
+  const main = threads[0] ?? -1;
+  const onThread = new Uint8Array(data.tracks.length);
+  for (const t of threads) onThread[t] = 1;
+  const found = collect(trace, onThread);
+  const byKind = new Map<number, HostSpan[]>();
+  for (const kind of [DATA_SPAN, SYNC_SPAN, COMPILE_SPAN, COLLECTIVE_SPAN, OPTIMIZER_SPAN]) {
+    byKind.set(kind, outermost(found.spans.filter((s) => s.kind === kind)));
+  }
+  const restarts = findRestarts(trace, work, byKind.get(DATA_SPAN)!, main);
+  const spansOf = (kind: number) => unionOf(byKind.get(kind)!.map((s) => [s.start, s.end] as const));
+  const input = union(spansOf(DATA_SPAN), unionOf(restarts.map((r) => [r.start, r.end] as const)));
+  const compile = subtract(spansOf(COMPILE_SPAN), input);
+  const comms = subtract(
+    subtract(blockingCollectives(trace, byKind.get(COLLECTIVE_SPAN)!, onThread), input),
+    compile,
+  );
+  const sync = subtract(subtract(subtract(spansOf(SYNC_SPAN), input), compile), comms);
+  return {
+    main,
+    threads,
+    from: found.from,
+    to: found.to,
+    ofKind: (kind) => byKind.get(kind) ?? [],
+    waits: { data: input, compile, comms, sync },
+    restarts,
+    loaders: found.loaders,
+  };
+}
+
+/** The same with input waits that no span marks. */
+export function withUnmarkedInput(host: HostSpans, unmarked: Spans): HostSpans {
+  if (unmarked.length === 0) return host;
+  const { waits } = host;
+  return {
+    ...host,
+    waits: {
+      data: union(waits.data, unmarked),
+      compile: subtract(waits.compile, unmarked),
+      comms: subtract(waits.comms, unmarked),
+      sync: subtract(waits.sync, unmarked),
+    },
+  };
+}
+
+/** A collective on a thread of its own holds up the training only while the training threads do nothing else. */
+function blockingCollectives(trace: Trace, spans: readonly HostSpan[], onThread: Uint8Array): Spans {
+  const unionOfSpans = (list: readonly HostSpan[]) => unionOf(list.map((s) => [s.start, s.end] as const));
+  const inPlace = unionOfSpans(spans.filter((s) => onThread[s.track] === 1));
+  const elsewhere = unionOfSpans(spans.filter((s) => onThread[s.track] === 0));
+  return elsewhere.length === 0 ? inPlace : union(inPlace, subtract(elsewhere, operatorsOn(trace, onThread)));
+}
+
+function operatorsOn(trace: Trace, onThread: Uint8Array): Spans {
+  const { data } = trace;
+  const isOperator = kindMask(data, (c, phase) => phase === 'X' && c === Category.cpuOp);
+  const spans: [number, number][] = [];
+  for (let row = 0; row < data.rows; row++) {
+    if (isOperator[data.kind[row]!] === 0 || onThread[data.track[row]!] === 0) continue;
+    // A wait for the collective is recorded as an operator of c10d.
+    if (data.dur[row]! > 0 && !WAITS_FOR_COLLECTIVE.test(trace.name(row)))
+      spans.push([data.ts[row]!, data.ts[row]! + data.dur[row]!]);
+  }
+  return unionOf(spans);
+}
+const WAITS_FOR_COLLECTIVE = /^(?:c10d|record_param_comms|nccl|gloo)/;
+
+/** The thread with the steps, or with most launches; then every other that launches a share worth naming. */
+function trainingThreads(trace: Trace, work: GpuWork): number[] {
+  const { data } = trace;
+  const launches = new Map<number, number>();
+  for (let i = 0; i < work.length; i++) {
+    const row = work.launchRow[i]!;
+    if (row >= 0) launches.set(data.track[row]!, (launches.get(data.track[row]!) ?? 0) + 1);
+  }
+  const most = [...launches].sort((a, b) => b[1] - a[1]);
+  const total = most.reduce((n, [, count]) => n + count, 0);
+  const busy = most.filter(([, count]) => count >= total * TRAINING_THREAD_SHARE).map(([t]) => t);
+  const main = trace.steps[0]?.track ?? busy[0] ?? busiestHostTrack(trace);
+  return main < 0 ? [] : [main, ...busy.filter((t) => t !== main)];
+}
+
+function busiestHostTrack(trace: Trace): number {
+  const { data } = trace;
+  const isHost = kindMask(data, (c, phase) => phase === 'X' && c === Category.cpuOp);
+  const counts = new Uint32Array(data.tracks.length);
+  for (let row = 0; row < data.rows; row++) if (isHost[data.kind[row]!] === 1) counts[data.track[row]!]!++;
+  let best = -1;
+  for (let t = 0; t < counts.length; t++)
+    if (counts[t]! > 0 && (best < 0 || counts[t]! > counts[best]!)) best = t;
+  return best;
+}
+
+const HOST_CATEGORIES: readonly number[] = [
+  ...[
+    Category.cpuOp,
+    Category.annotation,
+    Category.pythonFunction,
+    Category.runtime,
+    Category.driver,
+    Category.other,
+  ],
+];
+
+function collect(trace: Trace, onThread: Uint8Array) {
+  const { data, strings } = trace;
+  const { kind, name, track, ts, dur } = data;
+  const isHost = kindMask(data, (c, phase) => phase === 'X' && HOST_CATEGORIES.includes(c));
+  // Names are asked about when they first come up: those of kernels are long, and never do.
+  const kindOfName = new Uint8Array(strings.size).fill(UNASKED);
+  const loaders = { inMain: 0, inWorkers: 0 };
+  const spans: HostSpan[] = [];
+  let from = Number.POSITIVE_INFINITY;
+  let to = Number.NEGATIVE_INFINITY;
+  for (let row = 0; row < data.rows; row++) {
+    if (isHost[kind[row]!] === 0) continue;
+    let spanKind = kindOfName[name[row]!]!;
+    if (spanKind === UNASKED) {
+      spanKind = kindOf(trace.name(row));
+      kindOfName[name[row]!] = spanKind;
+    }
+    const here = onThread[track[row]!] === 1;
+    if (here) {
+      const start = ts[row]!;
+      const end = start + dur[row]!;
+      if (start < from) from = start;
+      if (end > to) to = end;
+    }
+    // Collectives of gloo run on threads of their own while the training thread waits without a trace of it.
+    if (spanKind !== 0 && (here || spanKind === COLLECTIVE_SPAN)) addSpan(row, spanKind);
+  }
+  function addSpan(row: number, spanKind: number): void {
+    const start = ts[row]!;
+    spans.push({ kind: spanKind, row, track: track[row]!, start, end: start + Math.max(0, dur[row]!) });
+    if (spanKind !== DATA_SPAN) return;
+    const text = trace.name(row);
+    if (LOADS_IN_MAIN.test(text)) loaders.inMain++;
+    else if (LOADS_IN_WORKERS.test(text)) loaders.inWorkers++;
+  }
+  if (!(to >= from)) ({ from, to } = gpuExtent(trace));
+  return { spans, loaders, from, to };
+}
+
+const UNASKED = 255;
+
+function gpuExtent(trace: Trace): { from: number; to: number } {
+  const { ts, dur } = trace.data;
+  let from = Number.POSITIVE_INFINITY;
+  let to = Number.NEGATIVE_INFINITY;
+  for (const row of trace.links.work) {
+    from = Math.min(from, ts[row]!);
+    to = Math.max(to, ts[row]! + dur[row]!);
+  }
+  return to >= from ? { from, to } : { from: 0, to: 0 };
+}
+
+function kindOf(name: string): number {
+  if (name.length > 2000) return 0;
+  if (SYNCHRONISES.test(name)) return SYNC_SPAN;
+  if (OPTIMIZER_STEP.test(name)) return OPTIMIZER_SPAN;
+  if (WAITS_FOR_DATA.test(name)) return DATA_SPAN;
+  if (COMPILES.test(name)) return COMPILE_SPAN;
+  if (HOST_COLLECTIVE.test(name)) return COLLECTIVE_SPAN;
+  return 0;
+}
+
+/** Spans in order of time without those that lie inside another of the same kind. */
+function outermost(spans: readonly HostSpan[]): HostSpan[] {
+  const sorted = [...spans].sort((a, b) => a.start - b.start || b.end - a.end);
+  const kept: HostSpan[] = [];
+  let end = Number.NEGATIVE_INFINITY;
+  for (const s of sorted) {
+    if (s.end <= end) continue;
+    kept.push(s);
+    end = Math.max(end, s.end);
+  }
+  return kept;
+}
+
+/** Two requests for a batch without a launch in between: the first one found the loader exhausted. */
+function findRestarts(trace: Trace, work: GpuWork, data: readonly HostSpan[], main: number): LoaderRestart[] {
+  const requests = data.filter((s) => s.track === main);
+  if (requests.length < 2) return [];
+  const { ts, track } = trace.data;
+  let launches = new Float64Array(work.length);
+  let count = 0;
+  let sorted = true;
+  for (let i = 0; i < work.length; i++) {
+    const row = work.launchRow[i]!;
+    if (row < 0 || track[row] !== main) continue;
+    const at = ts[row]!;
+    if (count > 0 && at < launches[count - 1]!) sorted = false;
+    launches[count++] = at;
+  }
+  launches = launches.subarray(0, count);
+  // One thread's work mostly starts in the order of its launches.
+  if (!sorted) launches.sort();
+  // Without launches of its own the thread cannot tell a used batch from an exhausted loader.
+  if (launches.length === 0) return [];
+  const restarts: LoaderRestart[] = [];
+  let at = 0;
+  for (let i = 1; i < requests.length; i++) {
+    const [before, next] = [requests[i - 1]!, requests[i]!];
+    while (at < launches.length && launches[at]! < before.end) at++;
+    const launched = at < launches.length && launches[at]! < next.start;
+    if (!launched) restarts.push({ start: before.start, end: next.start });
+  }
+  return restarts;
+}
