@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { analyseRank } from '../src/traces/rank-facts.js';
 import { median } from '../src/base/statistics.js';
-import { readRun } from '../src/ingest/run.js';
-import { isMatrixWork, priceOf, workTime } from '../src/rules/kit/kit.js';
 import { viewRank } from '../src/diagnosis/rank-view.js';
 import type { RankView } from '../src/diagnosis/run-facts.js';
+import { readRun } from '../src/ingest/run.js';
+import { isMatrixWork, priceOf, workTime } from '../src/rules/kit/kit.js';
+import { analyseRank } from '../src/traces/rank-facts.js';
 import { type CaseTruth, readTruth } from './truth.js';
 
 /**

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { analyseRank } from '../src/traces/rank-facts.js';
-import { baselineOf, launchTime, recordingOf } from '../src/replay/recording-cost.js';
-import { AS_RECORDED, replay } from '../src/replay/replay.js';
 import { median, quantile } from '../src/base/statistics.js';
 import { readRun } from '../src/ingest/run.js';
+import { baselineOf, launchTime, recordingOf } from '../src/replay/recording-cost.js';
+import { AS_RECORDED, replay } from '../src/replay/replay.js';
+import { analyseRank } from '../src/traces/rank-facts.js';
 import { isSteady, readTruth } from './truth.js';
 
 /**

@@ -1,6 +1,6 @@
 import type { RankCollectives } from '../facts/rank-collectives.js';
-import type { RankFacts } from '../traces/rank-facts.js';
 import type { EventFacts } from '../logs/event-facts.js';
+import type { RankFacts } from '../traces/rank-facts.js';
 
 /** A log's facts in the shape that verdict and rules ask about, for ranks without a trace. */
 export function asRankFacts(log: EventFacts, collectives: RankCollectives | null = null): RankFacts {

@@ -1,8 +1,8 @@
 import type { CheckResult } from '../base/check.js';
 import { findDevice } from '../facts/device-rates.js';
-import type { RankFacts } from '../traces/rank-facts.js';
+import { sumOfClasses, type TimeByClass, type TimeClass, totals } from '../facts/time-class.js';
 import { type Baseline, baselineOf, recordingOf } from '../replay/recording-cost.js';
-import { sumOfClasses, type TimeByClass, type TimeClass, totals } from '../traces/timeline/accounting.js';
+import type { RankFacts } from '../traces/rank-facts.js';
 import type { RankView } from './run-facts.js';
 
 /** Recording cannot have slowed a loop to less than this share of itself (the worst in the zoo: 0.6). */

@@ -1,11 +1,11 @@
 import type { CheckResult } from '../base/check.js';
 import type { DeviceRates } from '../facts/device-rates.js';
-import type { RankFacts } from '../traces/rank-facts.js';
-import type { LateRanks } from '../run/lateness/late-ranks.js';
+import type { TimeByClass } from '../facts/time-class.js';
 import type { Baseline } from '../replay/recording-cost.js';
-import type { GpuState } from '../telemetry/gpu-state.js';
-import type { TimeByClass } from '../traces/timeline/accounting.js';
 import type { Bottleneck } from '../rules/kit/finding.js';
+import type { LateRanks } from '../run/lateness/late-ranks.js';
+import type { GpuState } from '../telemetry/gpu-state.js';
+import type { RankFacts } from '../traces/rank-facts.js';
 
 /** What rules look at: every rank that was captured, and what is said of the run as a whole. */
 export interface RunFacts {

@@ -1,4 +1,4 @@
-import { sumOfClasses } from '../traces/timeline/accounting.js';
+import { sumOfClasses } from '../facts/time-class.js';
 import type { Bottleneck } from '../rules/kit/finding.js';
 import type { RankView } from './run-facts.js';
 

@@ -1,12 +1,12 @@
-import { fromEventLog } from '../logs/log-collectives.js';
-import { fromPhases } from '../run/collectives/from-phases.js';
 import type { RankCollectives } from '../facts/rank-collectives.js';
-import { asRankFacts } from './as-rank-facts.js';
+import type { RankedMember } from '../ingest/ranks.js';
 import { analyseEventLog, type EventFacts } from '../logs/event-facts.js';
 import { unprofiledLog } from '../logs/join-step.js';
 import { keepSteps } from '../logs/keep-steps.js';
+import { fromEventLog } from '../logs/log-collectives.js';
+import { fromPhases } from '../run/collectives/from-phases.js';
 import type { StepRange } from '../traces/timeline/step-times.js';
-import type { RankedMember } from '../ingest/ranks.js';
+import { asRankFacts } from './as-rank-facts.js';
 import { viewRank } from './rank-view.js';
 import type { RankView } from './run-facts.js';
 

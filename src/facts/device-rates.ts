@@ -1,4 +1,4 @@
-import type { Precision } from '../traces/kernels/kernel-kind.js';
+import type { Precision } from './precision.js';
 
 /** What a device can do at best, as its vendor says. */
 export interface DeviceRates {

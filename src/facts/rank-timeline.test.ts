@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { clip, gapsOf, NO_SPANS, unionOf } from '../base/intervals.js';
-import { TIME_CLASSES, type TimeClass } from '../traces/timeline/accounting.js';
 import { cutTimeline, segmentBefore } from './rank-timeline.js';
+import { TIME_CLASSES, type TimeClass } from './time-class.js';
 
 const spans = fc
   .array(fc.tuple(fc.integer({ min: 0, max: 900 }), fc.integer({ min: 1, max: 60 })), { maxLength: 40 })

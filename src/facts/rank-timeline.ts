@@ -1,5 +1,5 @@
 import { CoverageCursor, clip, gapsOf, type Spans, union } from '../base/intervals.js';
-import { TIME_CLASSES, type TimeClass } from '../traces/timeline/accounting.js';
+import { TIME_CLASSES, type TimeClass } from './time-class.js';
 
 /**
  * A rank's steps cut where it may meet others: what it did, by class, between one exposed collective and the next. Plain

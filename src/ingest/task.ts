@@ -1,22 +1,19 @@
 import { type CheckResult, found } from '../base/check.js';
-import { checkTrace, inputProblem } from '../diagnosis/health/health.js';
-import { type AnalyseOptions, analyseRank, type RankFacts } from '../traces/rank-facts.js';
-import {
-  type EventLogSummary,
-  summariseEventLog,
-  summariseTrace,
-  type TraceSummary,
-} from './summary.js';
-import { type GpuState, summariseTelemetry } from '../telemetry/gpu-state.js';
-import { type WhatIfAnswer, whatIf } from '../operations/what-if.js';
 import { InputError } from '../base/input-error.js';
 import type { Problem } from '../base/problem.js';
+import { inputProblem } from '../base/severity.js';
+import { type EventLogSummary, summariseEventLog } from '../logs/log-summary.js';
 import type { EventLog } from '../model/event-log.js';
 import type { Manifest } from '../model/manifest.js';
 import type { GpuTelemetry } from '../model/telemetry.js';
 import { Trace } from '../model/trace.js';
 import type { TraceData } from '../model/trace-data.js';
+import { type WhatIfAnswer, whatIf } from '../operations/what-if.js';
 import type { ReadResult } from '../readers/common/reader.js';
+import { type GpuState, summariseTelemetry } from '../telemetry/gpu-state.js';
+import { checkTrace } from '../traces/checks/trace-checks.js';
+import { type AnalyseOptions, analyseRank, type RankFacts } from '../traces/rank-facts.js';
+import { summariseTrace, type TraceSummary } from '../traces/trace-summary.js';
 import type { MemberResult } from './member-reader.js';
 import { type OnBytes, readFile } from './read-file.js';
 

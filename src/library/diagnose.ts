@@ -1,17 +1,21 @@
-import { summariseHealth } from '../diagnosis/health/health.js';
-import { type Comparison, compareRanks } from '../run/compare.js';
-import type { TimeByClass } from '../traces/timeline/accounting.js';
-import { sumOfClasses, totals } from '../traces/timeline/accounting.js';
-import type { StepRange } from '../traces/timeline/step-times.js';
 import { InputError } from '../base/input-error.js';
+import { summariseHealth } from '../diagnosis/health/health.js';
+import {
+  besideProblems,
+  comparedRank,
+  meshProblems,
+  placesOf,
+  type RunPlaces,
+  withTelemetry,
+} from '../diagnosis/places.js';
+import type { RankView, RunFacts } from '../diagnosis/run-facts.js';
+import { judge } from '../diagnosis/verdict.js';
+import { viewsOf } from '../diagnosis/views.js';
+import { sumOfClasses, type TimeByClass, totals } from '../facts/time-class.js';
 import { keepOneRun } from '../ingest/one-run.js';
 import type { RankedMember } from '../ingest/ranks.js';
 import { type ProgressSink, type RunInputs, readInputs } from '../ingest/read-run.js';
 import type { TaskMember } from '../ingest/task.js';
-import { RULES } from '../rules/list.js';
-import type { RankView, RunFacts } from '../diagnosis/run-facts.js';
-import { runRules } from '../rules/run-rules.js';
-import { judge } from '../diagnosis/verdict.js';
 import {
   acrossOf,
   clockOf,
@@ -25,19 +29,14 @@ import {
   withWaiting,
 } from '../report/across.js';
 import { criticalPathOf, whatIfAcross } from '../report/path-report.js';
-import {
-  besideProblems,
-  comparedRank,
-  meshProblems,
-  placesOf,
-  type RunPlaces,
-  withTelemetry,
-} from '../diagnosis/places.js';
 import type { Report, ReportRank, TimeShares } from '../report/report.js';
 import { toolInfo } from '../report/tool-info.js';
 import { captureNext, type Decision, decide, inWords } from '../report/verdict-words.js';
-import { viewsOf } from '../diagnosis/views.js';
 import { answerFromTable, whatIfFields, whatIfOf } from '../report/what-if-report.js';
+import { RULES } from '../rules/list.js';
+import { runRules } from '../rules/run-rules.js';
+import { type Comparison, compareRanks } from '../run/compare.js';
+import type { StepRange } from '../traces/timeline/step-times.js';
 
 export interface DiagnoseOptions {
   /** Null: all. */

@@ -1,12 +1,6 @@
 import { CoverageCursor, NO_SPANS, type Spans, subtract, union, unionOf } from '../base/intervals.js';
 import { cutTimeline, type RankTimeline } from '../facts/rank-timeline.js';
-import {
-  sumOfClasses,
-  TIME_CLASSES,
-  type TimeByClass,
-  type TimeClass,
-  totals,
-} from '../traces/timeline/accounting.js';
+import { sumOfClasses, TIME_CLASSES, type TimeByClass, type TimeClass, totals } from '../facts/time-class.js';
 import type { Amounts } from './amounts.js';
 import { computeSource } from './divide.js';
 import { findPacing, NO_PACING } from './pacing.js';

@@ -1,4 +1,4 @@
-import { type TimeByClass, totals } from '../traces/timeline/accounting.js';
+import { type TimeByClass, totals } from '../facts/time-class.js';
 import { type Amounts, total } from './amounts.js';
 import type { Layout } from './layout.js';
 import { WAIT_ROLES } from './phases.js';

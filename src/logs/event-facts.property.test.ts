@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { TIME_CLASSES } from '../traces/timeline/accounting.js';
+import { TIME_CLASSES } from '../facts/time-class.js';
 import type { EventFacts } from './event-facts.js';
 import { unprofiledLog } from './join-step.js';
 import { analyse, HEADER } from './testing.js';

@@ -1,8 +1,8 @@
-import { mean, median } from '../base/statistics.js';
-import type { EventLog, EventLogRun } from '../model/event-log.js';
 import type { CheckResult } from '../base/check.js';
+import { mean, median } from '../base/statistics.js';
 import type { RankTimeline } from '../facts/rank-timeline.js';
-import { type TimeByClass, totals } from '../traces/timeline/accounting.js';
+import { type TimeByClass, totals } from '../facts/time-class.js';
+import type { EventLog, EventLogRun } from '../model/event-log.js';
 import { meanAmounts, total } from './amounts.js';
 import { divideByAmounts } from './divide.js';
 import { divideBySpans } from './divide-spans.js';

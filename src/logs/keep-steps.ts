@@ -1,5 +1,5 @@
-import type { EventLog, EventLogRun } from '../model/event-log.js';
 import { type CheckResult, found } from '../base/check.js';
+import type { EventLog, EventLogRun } from '../model/event-log.js';
 import type { StepRange } from '../traces/timeline/step-times.js';
 
 /** Each takes some 50 µs to look at, and 5,000 say all there is to say about a job: at one in ten that is a day or two. */

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { HEADER, readLog, steps } from './testing.js';
-import { fromEventLog, membersOf } from './log-collectives.js';
-import { matchCollectives } from '../run/collectives/match.js';
 import { COLLECTIVE_KINDS } from '../facts/rank-collectives.js';
+import { matchCollectives } from '../run/collectives/match.js';
 import { divideWaits } from '../run/collectives/waits.js';
+import { fromEventLog, membersOf } from './log-collectives.js';
+import { HEADER, readLog, steps } from './testing.js';
 
 const read = (...lines: readonly string[]) => fromEventLog(readLog(`${lines.join('\n')}\n`).runs[0]!);
 

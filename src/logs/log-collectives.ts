@@ -1,8 +1,8 @@
+import { kindOfName } from '../facts/collective-names.js';
+import { CollectivesBuilder } from '../facts/collectives-builder.js';
+import type { CollectiveGroup, RankCollectives } from '../facts/rank-collectives.js';
 import type { EventLogRun } from '../model/event-log.js';
 import { type RankRecords, recordsByRank } from './step-records.js';
-import { CollectivesBuilder } from '../facts/collectives-builder.js';
-import { kindOfName } from '../facts/collective-names.js';
-import type { CollectiveGroup, RankCollectives } from '../facts/rank-collectives.js';
 
 const PREFIX = 'collective:';
 

@@ -1,5 +1,5 @@
 import { type CheckResult, found } from '../base/check.js';
-import type { TimeByClass } from '../traces/timeline/accounting.js';
+import type { TimeByClass } from '../facts/time-class.js';
 import { type Amounts, total } from './amounts.js';
 import { computeSource } from './divide.js';
 import type { Outliers } from './outliers.js';

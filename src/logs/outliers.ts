@@ -1,5 +1,5 @@
 import { median } from '../base/statistics.js';
-import type { TimeByClass } from '../traces/timeline/accounting.js';
+import type { TimeByClass } from '../facts/time-class.js';
 import { type Amounts, meanAmounts, total } from './amounts.js';
 import { computeSource } from './divide.js';
 import type { Layout } from './layout.js';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { TIME_CLASSES, type TimeByClass, totals } from '../traces/timeline/accounting.js';
+import { TIME_CLASSES, type TimeByClass, totals } from '../facts/time-class.js';
 import { areRegular, atPace, biasOf } from './pace.js';
 
 const time = (given: Partial<TimeByClass>) => totals((c) => given[c] ?? 0);

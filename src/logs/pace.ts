@@ -1,5 +1,5 @@
 import { smallest } from '../base/statistics.js';
-import { sumOfClasses, TIME_CLASSES, type TimeByClass, type TimeClass } from '../traces/timeline/accounting.js';
+import { sumOfClasses, TIME_CLASSES, type TimeByClass, type TimeClass } from '../facts/time-class.js';
 
 /** Recorded steps and others may differ by so much before something must happen in the ones and not in the others. */
 export const SAME_PACE = 1.1;

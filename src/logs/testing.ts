@@ -1,6 +1,6 @@
+import { TIME_CLASSES } from '../facts/time-class.js';
 import type { EventLog } from '../model/event-log.js';
 import { eventsReader } from '../readers/events/descriptor.js';
-import { TIME_CLASSES } from '../traces/timeline/accounting.js';
 import { analyseEventLog, type EventFacts } from './event-facts.js';
 
 /** For the tests of this folder: logs as text, read by the reader that users' files go through. */

@@ -1,9 +1,9 @@
+import type { ReaderDescriptor } from './common/reader.js';
 import { dmonReader } from './dmon/descriptor.js';
 import { eventsReader } from './events/descriptor.js';
 import { kinetoReader } from './kineto/descriptor.js';
 import { manifestReader } from './manifest/descriptor.js';
 import { operationsReader } from './operations/descriptor.js';
-import type { ReaderDescriptor } from './common/reader.js';
 
 /**
  * All formats, asked in this order; the first whose sniff says yes reads the file. Manifests before events: both begin

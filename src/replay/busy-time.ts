@@ -1,5 +1,5 @@
 import { clip, lengthOf, type Spans, SpanUnion, subtract, union } from '../base/intervals.js';
-import { WorkSort } from '../traces/timeline/work-sorts.js';
+import { WorkSort } from '../facts/work-sort.js';
 import { type Plan, periodsOf } from './plan.js';
 import type { Replayed } from './replay.js';
 

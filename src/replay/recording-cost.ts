@@ -1,5 +1,5 @@
 import { quantile } from '../base/statistics.js';
-import { WorkSort } from '../traces/timeline/work-sorts.js';
+import { WorkSort } from '../facts/work-sort.js';
 import { type BusyTime, busyTime } from './busy-time.js';
 import type { Plan } from './plan.js';
 import { AS_RECORDED, type RecordingCost, replay } from './replay.js';

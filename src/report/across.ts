@@ -1,10 +1,10 @@
+import { mean } from '../base/statistics.js';
+import type { AcrossRanks, RankView } from '../diagnosis/run-facts.js';
+import { sumOfClasses, type TimeByClass, totals } from '../facts/time-class.js';
 import { atPace } from '../logs/pace.js';
+import { causeWords, describeRanks } from '../rules/ranks/w01-late-rank.js';
 import type { Comparison } from '../run/compare.js';
 import type { LateRanks } from '../run/lateness/late-ranks.js';
-import { sumOfClasses, type TimeByClass, totals } from '../traces/timeline/accounting.js';
-import { mean } from '../base/statistics.js';
-import { causeWords, describeRanks } from '../rules/ranks/w01-late-rank.js';
-import type { AcrossRanks, RankView } from '../diagnosis/run-facts.js';
 import type { Report } from './report.js';
 import type { Decision } from './verdict-words.js';
 

@@ -1,15 +1,16 @@
 import type { Health } from '../base/check.js';
-import { summariseHealth } from '../diagnosis/health/health.js';
-import { type CaptureInfo, joinManifests } from '../run/placement/join-manifests.js';
-import type { CategoryCount, EventLogSummary, StepSummary } from '../ingest/summary.js';
-import type { GpuState } from '../telemetry/gpu-state.js';
 import { type Problem, ProblemLog } from '../base/problem.js';
+import { summariseHealth } from '../diagnosis/health/health.js';
+import { besideProblems, manifestsOf } from '../diagnosis/places.js';
 import type { RankSource } from '../ingest/ranks.js';
 import type { RunInputs } from '../ingest/read-run.js';
 import type { TaskMember } from '../ingest/task.js';
+import type { EventLogSummary } from '../logs/log-summary.js';
 import type { Manifest } from '../model/manifest.js';
 import type { DeviceInfo } from '../model/trace-data.js';
-import { besideProblems, manifestsOf } from '../diagnosis/places.js';
+import { type CaptureInfo, joinManifests } from '../run/placement/join-manifests.js';
+import type { GpuState } from '../telemetry/gpu-state.js';
+import type { CategoryCount, StepSummary } from '../traces/trace-summary.js';
 import { toolInfo } from './tool-info.js';
 
 /** What `whyslow inspect` found. `--json` prints exactly this. */

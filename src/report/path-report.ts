@@ -1,9 +1,9 @@
+import { median } from '../base/statistics.js';
+import { sumOfClasses, TIME_CLASSES, totals } from '../facts/time-class.js';
 import { atPace } from '../logs/pace.js';
+import { describeRanks } from '../rules/ranks/w01-late-rank.js';
 import { beyondPace, type Comparison } from '../run/compare.js';
 import type { LateRanks } from '../run/lateness/late-ranks.js';
-import { sumOfClasses, TIME_CLASSES, totals } from '../traces/timeline/accounting.js';
-import { median } from '../base/statistics.js';
-import { describeRanks } from '../rules/ranks/w01-late-rank.js';
 import type { Report } from './report.js';
 
 /** The way through all ranks and what the run would take without something, as the report has them. */

@@ -1,7 +1,7 @@
 import type { Grade } from '../base/check.js';
-import type { Bottleneck } from '../rules/kit/finding.js';
 import type { RankView } from '../diagnosis/run-facts.js';
 import type { RankVerdict, Shares } from '../diagnosis/verdict.js';
+import type { Bottleneck } from '../rules/kit/finding.js';
 
 /** The run's verdict: that of the rank which sets the pace. */
 export interface Decision {

@@ -1,5 +1,5 @@
-import type { WhatIf } from '../operations/what-if.js';
 import type { RankedMember } from '../ingest/ranks.js';
+import type { WhatIf } from '../operations/what-if.js';
 import type { Bottleneck } from '../rules/kit/finding.js';
 import type { Report } from './report.js';
 

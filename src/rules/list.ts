@@ -17,6 +17,7 @@ import { channelsLast } from './kernels/t11-channels-last.js';
 import { sixteenBit } from './kernels/t13-sixteen-bit.js';
 import { fusedAttention } from './kernels/t14-fused-attention.js';
 import { checkpointing } from './kernels/t17-checkpointing.js';
+import type { Rule } from './kit/rule.js';
 import { split } from './measurement/t01-split.js';
 import { clocksAndPower } from './measurement/t02-clocks-and-power.js';
 import { captureMore } from './measurement/t19-capture-more.js';
@@ -24,7 +25,6 @@ import { memory } from './measurement/t22-memory.js';
 import { profilerSwitches } from './measurement/w06-profiler-switches.js';
 import { lateRank } from './ranks/w01-late-rank.js';
 import { slowLink } from './ranks/w05-slow-link.js';
-import type { Rule } from './kit/rule.js';
 
 /** Every rule there is, in the order of the knowledge base. Adding one: its file, its test, its line here. */
 export const RULES: readonly Rule[] = [

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { drawView, runOf } from '../../test/helpers/draw-run.js';
 import { steps } from '../../test/helpers/draw-trace.js';
+import type { RankView } from '../diagnosis/run-facts.js';
 import { scaleWorks } from '../replay/edits.js';
 import type { Cost } from './kit/finding.js';
 import { priceOf } from './kit/kit.js';
-import { RULES } from './list.js';
 import type { RankFinding, Rule } from './kit/rule.js';
-import type { RankView } from '../diagnosis/run-facts.js';
+import { RULES } from './list.js';
 import { runRules } from './run-rules.js';
 
 /** 30 ms of fp32 products and 10 ms of something else, and 60 ms of loading before them. */

@@ -1,10 +1,10 @@
-import { copyPlan } from '../replay/plan.js';
-import { replay } from '../replay/replay.js';
 import type { Problem } from '../base/problem.js';
 import { largest } from '../base/statistics.js';
+import type { RankView, RunFacts } from '../diagnosis/run-facts.js';
+import { copyPlan } from '../replay/plan.js';
+import { replay } from '../replay/replay.js';
 import { type Bottleneck, COSTS, type Finding } from './kit/finding.js';
 import type { Price, RankFinding, Rule, RuleResult } from './kit/rule.js';
-import type { RankView, RunFacts } from '../diagnosis/run-facts.js';
 
 export interface RulesResult {
   /** In the order to try them. */

@@ -1,16 +1,16 @@
 import { mean } from '../base/statistics.js';
+import { areRegular } from '../logs/pace.js';
 import { type Bandwidth, measureBandwidth } from './collectives/bandwidth.js';
 import { alignClocks, type Clocks } from './collectives/clocks.js';
 import { type MatchedCollectives, type MatchInput, matchCollectives } from './collectives/match.js';
+import { coordinatesFromGroups } from './collectives/mesh.js';
+import { findSlowLinks, type SlowGroup } from './collectives/slow-links.js';
 import { type CollectiveWaits, divideWaits } from './collectives/waits.js';
-import { areRegular } from '../logs/pace.js';
+import { findLateRanks, type LateRanks, latenessOf } from './lateness/late-ranks.js';
 import type { CriticalPath } from './paths/critical-path.js';
 import { alongLast, type CriticalTime, followRun } from './paths/follow-run.js';
 import type { PlayedRun } from './paths/what-if-ranks.js';
-import { findLateRanks, type LateRanks, latenessOf } from './lateness/late-ranks.js';
-import { coordinatesFromGroups } from './collectives/mesh.js';
 import type { RankTable } from './table/own-time.js';
-import { findSlowLinks, type SlowGroup } from './collectives/slow-links.js';
 import { type ComparedRank, tableOf, waitShareOf, waitsBySteps } from './table/table.js';
 
 export type { ComparedRank } from './table/table.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { LateRanks } from '../run/lateness/late-ranks.js';
 import { withSlowGpus } from '../run/lateness/late-gpus.js';
+import type { LateRanks } from '../run/lateness/late-ranks.js';
 import { heldBy, slowAgainst } from './slow-gpu.js';
 import { gpuState } from './testing.js';
 

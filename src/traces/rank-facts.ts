@@ -1,35 +1,30 @@
+import type { RankCollectives } from '../facts/rank-collectives.js';
+import { cutTimeline, type RankTimeline } from '../facts/rank-timeline.js';
+import { type TimeByClass, totals } from '../facts/time-class.js';
+import { WorkSort } from '../facts/work-sort.js';
+import type { PhaseKnowledge } from '../logs/event-facts.js';
 import { Category } from '../model/category.js';
 import { kindMask, type Trace } from '../model/trace.js';
 import type { DeviceInfo } from '../model/trace-data.js';
+import type { Plan } from '../replay/plan.js';
 import { extractCollectives } from './collectives/extract.js';
-import type { RankCollectives } from '../facts/rank-collectives.js';
-import { markEagerAttention } from './plan/eager-attention.js';
 import { buildHostTree } from './detail/host-tree.js';
 import { type InputFacts, inputFacts } from './detail/input-facts.js';
+import { buildKernelTable, type KernelTotal } from './detail/kernel-table.js';
 import { type OperatorTotal, totalOperators } from './detail/operators.js';
 import { findSilences, operatorSpans, type Silences } from './detail/silences.js';
-import type { PhaseKnowledge } from '../logs/event-facts.js';
-import { type GpuUnions, gpuUnions } from './timeline/gpu-unions.js';
 import { classifyNames } from './kernels/classify.js';
 import type { KernelKind } from './kernels/kernel-kind.js';
-import { buildKernelTable, type KernelTotal } from './detail/kernel-table.js';
-import { cutTimeline, type RankTimeline } from '../facts/rank-timeline.js';
 import { buildPlan } from './plan/build-plan.js';
-import type { Plan } from '../replay/plan.js';
-import {
-  type Accounting,
-  accountHostTime,
-  accountParts,
-  accountTime,
-  type TimeByClass,
-  totals,
-} from './timeline/accounting.js';
+import { markEagerAttention } from './plan/eager-attention.js';
+import { type Accounting, accountHostTime, accountParts, accountTime } from './timeline/accounting.js';
+import { type GpuUnions, gpuUnions } from './timeline/gpu-unions.js';
 import { type GpuWork, orderGpuWork, workBetween } from './timeline/gpu-work.js';
 import { COLLECTIVE_SPAN, findHostSpans, type HostSpans, withUnmarkedInput } from './timeline/host-spans.js';
 import { findStepTimes, type StepRange, type StepSource, type StepTime } from './timeline/step-times.js';
 import { detailRange, representative, windowOf } from './timeline/step-window.js';
 import { findUnmarkedInput } from './timeline/unmarked-input.js';
-import { WorkSort, workSorts } from './timeline/work-sorts.js';
+import { workSorts } from './timeline/work-sorts.js';
 
 /** All that rules ask about one rank's trace. Plain data: it moves between threads. Times in ns unless said otherwise. */
 export interface RankFacts {

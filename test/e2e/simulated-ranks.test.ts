@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { analyseRank } from '../../src/traces/rank-facts.js';
-import { compareRanks } from '../../src/run/compare.js';
 import { mean } from '../../src/base/statistics.js';
 import { Trace } from '../../src/model/trace.js';
+import { compareRanks } from '../../src/run/compare.js';
+import { analyseRank } from '../../src/traces/rank-facts.js';
 import type { SimulateOptions } from '../helpers/simulate/options.js';
 import { compareRun, type Outcome, scoreRun } from '../helpers/simulate/score.js';
 import { simulateRun } from '../helpers/simulate/simulate.js';

@@ -1,9 +1,9 @@
 import { expect } from 'vitest';
-import { analyseRank } from '../../src/traces/rank-facts.js';
-import type { Bottleneck } from '../../src/rules/kit/finding.js';
 import { viewRank } from '../../src/diagnosis/rank-view.js';
-import type { RankFinding, Rule, RuleResult } from '../../src/rules/kit/rule.js';
 import type { RankView, RunFacts } from '../../src/diagnosis/run-facts.js';
+import type { Bottleneck } from '../../src/rules/kit/finding.js';
+import type { RankFinding, Rule, RuleResult } from '../../src/rules/kit/rule.js';
+import { analyseRank } from '../../src/traces/rank-facts.js';
 import { drawTrace } from './draw-trace.js';
 
 /** Headers as the profiler writes them. */

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { analyseRank } from '../../src/traces/rank-facts.js';
-import { compareRanks } from '../../src/run/compare.js';
+import { viewRank } from '../../src/diagnosis/rank-view.js';
+import { judge } from '../../src/diagnosis/verdict.js';
 import { Trace } from '../../src/model/trace.js';
 import { RULES } from '../../src/rules/list.js';
-import { viewRank } from '../../src/diagnosis/rank-view.js';
 import { runRules } from '../../src/rules/run-rules.js';
-import { judge } from '../../src/diagnosis/verdict.js';
+import { compareRanks } from '../../src/run/compare.js';
+import { analyseRank } from '../../src/traces/rank-facts.js';
 import { readTrace } from '../helpers/read-trace.js';
 
 const HOST = [

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { drawTrace } from '../../../test/helpers/draw-trace.js';
-import { checkTrace, summariseHealth } from './health.js';
+import { checkTrace } from '../../traces/checks/trace-checks.js';
+import { summariseHealth } from './health.js';
 import type { RankWindow } from './run-checks.js';
 
 const codes = (drawing: string, header = {}) => checkTrace(drawTrace(drawing, header)).map((p) => p.code);

@@ -1,8 +1,8 @@
-import { type CollectiveKind, Kind } from '../../facts/rank-collectives.js';
 import { median } from '../../base/statistics.js';
+import type { RankView, RunFacts } from '../../diagnosis/run-facts.js';
+import { type CollectiveKind, Kind } from '../../facts/rank-collectives.js';
 import { evidence, inMs, ms, percent } from '../kit/kit.js';
 import type { RankFinding } from '../kit/rule.js';
-import type { RankView, RunFacts } from '../../diagnosis/run-facts.js';
 
 /** What T23 says about collectives: not hidden, too small, not prefetched, or searched for in vain. */
 

@@ -1,8 +1,8 @@
-import { Role } from '../../traces/detail/roles.js';
+import type { RankView } from '../../diagnosis/run-facts.js';
 import type { Plan } from '../../replay/plan.js';
+import { Role } from '../../traces/detail/roles.js';
 import { workTime } from '../kit/kit.js';
 import type { Level } from '../kit/rule.js';
-import type { RankView } from '../../diagnosis/run-facts.js';
 
 /** What a fused optimizer leaves: Python collects the parameters, then a few kernels run (zoo: 13 µs a parameter profiled). */
 const HOST_PER_PARAMETER: Readonly<Record<Level, number>> = { low: 16_000, likely: 11_000, high: 8_000 };

@@ -1,9 +1,9 @@
-import { Role } from '../../traces/detail/roles.js';
+import type { RankView } from '../../diagnosis/run-facts.js';
 import { removeCalls } from '../../replay/edits.js';
 import type { Plan } from '../../replay/plan.js';
+import { Role } from '../../traces/detail/roles.js';
 import { evidence, inMs, ms, percent, priceOf, silent, workTime, worthwhile } from '../kit/kit.js';
 import type { RankFinding, Rule } from '../kit/rule.js';
-import type { RankView } from '../../diagnosis/run-facts.js';
 
 /** Anomaly detection checks every backward node; models check a loss or two. */
 const CHECKS = 10;

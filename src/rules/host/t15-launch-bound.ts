@@ -1,10 +1,10 @@
-import { Role } from '../../traces/detail/roles.js';
-import { addHostPerStep, scaleHost, scaleWorks } from '../../replay/edits.js';
 import { median } from '../../base/statistics.js';
+import type { RankView } from '../../diagnosis/run-facts.js';
+import { addHostPerStep, scaleHost, scaleWorks } from '../../replay/edits.js';
+import { Role } from '../../traces/detail/roles.js';
 import { isFusable, unfusedChains } from '../kit/fuse-elementwise.js';
 import { evidence, idleForLaunches, inMs, ms, percent, priceOf, silent, worthwhile } from '../kit/kit.js';
 import type { Edit, Level, Rule } from '../kit/rule.js';
-import type { RankView } from '../../diagnosis/run-facts.js';
 import { fuseOptimizer, optimizerOf, parametersOf } from './fuse-optimizer.js';
 import { fallsBackToEager } from './t16-recompiles.js';
 

@@ -1,9 +1,9 @@
+import type { RankView } from '../../diagnosis/run-facts.js';
+import { takeFromLongest } from '../../replay/edits.js';
 import type { OperatorTotal } from '../../traces/detail/operators.js';
 import { Role } from '../../traces/detail/roles.js';
-import { takeFromLongest } from '../../replay/edits.js';
 import { evidence, inMs, ms, percent, priceOf, silent, worthwhile } from '../kit/kit.js';
 import type { Edit, RankFinding, Rule } from '../kit/rule.js';
-import type { RankView } from '../../diagnosis/run-facts.js';
 
 const SHARE = 0.02;
 /** No operator prepares a launch for so long unless it builds or searches something. */

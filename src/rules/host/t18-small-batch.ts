@@ -1,8 +1,8 @@
-import { Role } from '../../traces/detail/roles.js';
 import { median } from '../../base/statistics.js';
+import type { RankView } from '../../diagnosis/run-facts.js';
+import { Role } from '../../traces/detail/roles.js';
 import { evidence, idleForLaunches, ms, percent, silent } from '../kit/kit.js';
 import type { Rule } from '../kit/rule.js';
-import type { RankView } from '../../diagnosis/run-facts.js';
 
 const BUSY = 0.5;
 const IDLE = 0.3;

@@ -1,9 +1,9 @@
-import { Role } from '../../traces/detail/roles.js';
+import type { RankView } from '../../diagnosis/run-facts.js';
 import { removeOperators, skipWaits } from '../../replay/edits.js';
 import { type Plan, SYNC } from '../../replay/plan.js';
+import { Role } from '../../traces/detail/roles.js';
 import { copiesToHost, evidence, inMs, ms, percent, priceOf, silent, worthwhile } from '../kit/kit.js';
 import type { RankFinding, Rule } from '../kit/rule.js';
-import type { RankView } from '../../diagnosis/run-facts.js';
 import { communication, EXPOSED } from './communication.js';
 
 const isRead = (roles: number) => (roles & Role.reads) !== 0 && (roles & Role.nanCheck) === 0;

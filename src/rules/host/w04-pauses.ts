@@ -1,5 +1,6 @@
-import { SILENCE_NS } from '../../traces/detail/silences.js';
+import type { RankView } from '../../diagnosis/run-facts.js';
 import { removeCalls, takeFromLongest } from '../../replay/edits.js';
+import { SILENCE_NS } from '../../traces/detail/silences.js';
 import {
   at,
   copiesToHost,
@@ -14,7 +15,6 @@ import {
   worthwhile,
 } from '../kit/kit.js';
 import type { RankFinding, Rule } from '../kit/rule.js';
-import type { RankView } from '../../diagnosis/run-facts.js';
 
 const SHARE = 0.03;
 const PAUSE_SHARE = 0.05;

@@ -1,8 +1,8 @@
-import { dropInputWaits } from '../../replay/edits.js';
 import { mean } from '../../base/statistics.js';
+import type { RankView } from '../../diagnosis/run-facts.js';
+import { dropInputWaits } from '../../replay/edits.js';
 import { at, evidence, inMs, ms, percent, priceOf, silent } from '../kit/kit.js';
 import type { Level, Rule, RuleResult } from '../kit/rule.js';
-import type { RankView } from '../../diagnosis/run-facts.js';
 
 /** Share of the step that waits for input before it is worth naming. */
 const EXPOSED = 0.05;

@@ -1,10 +1,21 @@
-import { Role } from '../../traces/detail/roles.js';
-import type { KernelTotal } from '../../traces/detail/kernel-table.js';
+import type { RankView } from '../../diagnosis/run-facts.js';
 import { skipWaits } from '../../replay/edits.js';
 import { type Plan, SYNC } from '../../replay/plan.js';
-import { at, evidence, inMs, ms, percent, priceOf, silent, topKernel, workTime, worthwhile } from '../kit/kit.js';
+import type { KernelTotal } from '../../traces/detail/kernel-table.js';
+import { Role } from '../../traces/detail/roles.js';
+import {
+  at,
+  evidence,
+  inMs,
+  ms,
+  percent,
+  priceOf,
+  silent,
+  topKernel,
+  workTime,
+  worthwhile,
+} from '../kit/kit.js';
 import type { Edit, Level, Rule, RuleResult } from '../kit/rule.js';
-import type { RankView } from '../../diagnosis/run-facts.js';
 
 const EXPOSED = 0.03;
 /** Of the host link's peak that copies from pinned memory reach (zoo, 256 MB: 0.86). */

@@ -1,7 +1,7 @@
-import type { KernelTotal } from '../../traces/detail/kernel-table.js';
-import type { Plan } from '../../replay/plan.js';
-import type { Level } from '../kit/rule.js';
 import type { RankView } from '../../diagnosis/run-facts.js';
+import type { Plan } from '../../replay/plan.js';
+import type { KernelTotal } from '../../traces/detail/kernel-table.js';
+import type { Level } from '../kit/rule.js';
 
 export type MatrixPrecision = 'fp32' | 'tf32' | 'bf16' | 'fp16';
 

@@ -1,6 +1,6 @@
-import { Role } from '../../traces/detail/roles.js';
 import { capabilities } from '../../facts/capabilities.js';
 import type { KernelTotal } from '../../traces/detail/kernel-table.js';
+import { Role } from '../../traces/detail/roles.js';
 import {
   at,
   evidence,

@@ -1,6 +1,7 @@
-import { Role } from '../../traces/detail/roles.js';
-import type { KernelTotal } from '../../traces/detail/kernel-table.js';
+import type { RankView } from '../../diagnosis/run-facts.js';
 import type { Plan } from '../../replay/plan.js';
+import type { KernelTotal } from '../../traces/detail/kernel-table.js';
+import { Role } from '../../traces/detail/roles.js';
 import {
   at,
   evidence,
@@ -14,7 +15,6 @@ import {
   worthwhile,
 } from '../kit/kit.js';
 import type { Level, Rule } from '../kit/rule.js';
-import type { RankView } from '../../diagnosis/run-facts.js';
 
 const SHARE = 0.08;
 /** Part of the peak that batched products of attention reach (zoo, head size 64: 0.6 in plain fp32), and fused kernels. */

@@ -1,5 +1,5 @@
-import { Role } from '../../traces/detail/roles.js';
 import { removeCalls } from '../../replay/edits.js';
+import { Role } from '../../traces/detail/roles.js';
 import { at, evidence, inMs, ms, percent, priceOf, silent, workTime, worthwhile } from '../kit/kit.js';
 import type { Rule } from '../kit/rule.js';
 

@@ -1,9 +1,9 @@
-import { Role } from '../../traces/detail/roles.js';
-import type { KernelTotal } from '../../traces/detail/kernel-table.js';
+import type { RankView } from '../../diagnosis/run-facts.js';
 import type { Plan } from '../../replay/plan.js';
+import type { KernelTotal } from '../../traces/detail/kernel-table.js';
+import { Role } from '../../traces/detail/roles.js';
 import { evidence, inMs, ms, percent, priceOf, workTime, worthwhile } from './kit.js';
 import type { Level, RankFinding } from './rule.js';
-import type { RankView } from '../../diagnosis/run-facts.js';
 
 /** Kernels that a compiler merges with their neighbours: all they do is read, compute a little, and write. */
 const FUSES: ReadonlySet<string> = new Set([

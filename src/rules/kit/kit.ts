@@ -1,11 +1,11 @@
-import type { KernelTotal } from '../../traces/detail/kernel-table.js';
-import type { RankFacts } from '../../traces/rank-facts.js';
+import type { RankView } from '../../diagnosis/run-facts.js';
+import { WorkSort } from '../../facts/work-sort.js';
 import { copyPlan, type Plan } from '../../replay/plan.js';
 import { replay } from '../../replay/replay.js';
-import { WorkSort } from '../../traces/timeline/work-sorts.js';
+import type { KernelTotal } from '../../traces/detail/kernel-table.js';
+import type { RankFacts } from '../../traces/rank-facts.js';
 import type { Evidence } from './finding.js';
 import type { Edit, Level, Price, Silent } from './rule.js';
-import type { RankView } from '../../diagnosis/run-facts.js';
 
 /** What rules share: prices, evidence, sums over kernels. */
 

@@ -1,6 +1,6 @@
+import type { RankView, RunFacts } from '../../diagnosis/run-facts.js';
 import type { Plan } from '../../replay/plan.js';
 import type { Bottleneck, Cost, Evidence, Finding, Risk, Speedup } from './finding.js';
-import type { RankView, RunFacts } from '../../diagnosis/run-facts.js';
 
 /** A rule as data: what `whyslow rules ID` prints. */
 export interface RuleInfo {

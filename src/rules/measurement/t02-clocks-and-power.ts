@@ -1,3 +1,5 @@
+import { largest } from '../../base/statistics.js';
+import type { RankView, RunFacts } from '../../diagnosis/run-facts.js';
 import { boardPower } from '../../telemetry/board-power.js';
 import type { GpuState } from '../../telemetry/gpu-state.js';
 import {
@@ -8,11 +10,9 @@ import {
   type SlowGpu,
   slowAgainst,
 } from '../../telemetry/slow-gpu.js';
-import { largest } from '../../base/statistics.js';
 import { evidence, percent, silent } from '../kit/kit.js';
-import { heldWords, whole } from '../kit/slow-gpu-words.js';
 import type { RankFinding, Rule } from '../kit/rule.js';
-import type { RankView, RunFacts } from '../../diagnosis/run-facts.js';
+import { heldWords, whole } from '../kit/slow-gpu-words.js';
 
 const BELOW_OTHERS = 0.9;
 const BELOW_MAXIMUM = 0.85;

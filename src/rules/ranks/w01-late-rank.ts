@@ -1,9 +1,9 @@
-import type { Cause, LateRanks } from '../../run/lateness/late-ranks.js';
 import { namedRanks } from '../../base/rank-ranges.js';
+import type { RankView } from '../../diagnosis/run-facts.js';
+import type { Cause, LateRanks } from '../../run/lateness/late-ranks.js';
 import type { Bottleneck, Evidence, Finding } from '../kit/finding.js';
 import { count, evidence, inMs, ms, silent } from '../kit/kit.js';
 import type { Price, RankFinding, Rule } from '../kit/rule.js';
-import type { RankView } from '../../diagnosis/run-facts.js';
 import { slowGpuWords } from '../kit/slow-gpu-words.js';
 
 export const lateRank: Rule = {

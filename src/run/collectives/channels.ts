@@ -1,5 +1,5 @@
-import type { MatchInput, MatchMethod } from './match.js';
 import { type CollectiveGroup, IS_P2P, Kind, type RankCollectives } from '../../facts/rank-collectives.js';
+import type { MatchInput, MatchMethod } from './match.js';
 
 /** A process group as all captured ranks together know it. */
 export interface MatchedGroup {

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { CollectiveGroup } from '../../facts/rank-collectives.js';
 import { alignClocks, onReference, type RankClock } from './clocks.js';
 import { matchCollectives } from './match.js';
-import type { CollectiveGroup } from '../../facts/rank-collectives.js';
 import { columns, type Drawn, groupOf, rank } from './testing.js';
 
 interface Truth {

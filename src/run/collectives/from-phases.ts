@@ -1,8 +1,8 @@
 import { largest, mean, median, smallest } from '../../base/statistics.js';
-import type { EventFacts, PhaseFacts } from '../../logs/event-facts.js';
-import { roleOf } from '../../logs/phases.js';
 import { CollectivesBuilder } from '../../facts/collectives-builder.js';
 import type { RankCollectives } from '../../facts/rank-collectives.js';
+import type { EventFacts, PhaseFacts } from '../../logs/event-facts.js';
+import { roleOf } from '../../logs/phases.js';
 
 /** Fewer steps are chance. */
 const MIN_STEPS = 5;

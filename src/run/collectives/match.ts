@@ -1,7 +1,7 @@
+import { IS_P2P, type RankCollectives } from '../../facts/rank-collectives.js';
 import { alignLists } from './align.js';
 import { bySequence } from './by-sequence.js';
 import { type Channel, findChannels, type MatchedGroup } from './channels.js';
-import { IS_P2P, type RankCollectives } from '../../facts/rank-collectives.js';
 
 export interface MatchInput {
   readonly rank: number;

@@ -1,14 +1,19 @@
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { readTrace } from '../../../test/helpers/read-trace.js';
+import {
+  type CollectiveGroup,
+  type CollectiveKind,
+  Kind,
+  type RankCollectives,
+} from '../../facts/rank-collectives.js';
 import { Trace } from '../../model/trace.js';
+import { type ExtractOptions, extractCollectives } from '../../traces/collectives/extract.js';
 import { classifyNames } from '../../traces/kernels/classify.js';
 import { orderGpuWork } from '../../traces/timeline/gpu-work.js';
 import { findHostSpans } from '../../traces/timeline/host-spans.js';
 import { findStepTimes } from '../../traces/timeline/step-times.js';
-import { type ExtractOptions, extractCollectives } from '../../traces/collectives/extract.js';
 import type { MatchInput } from './match.js';
-import { type CollectiveGroup, type CollectiveKind, Kind, type RankCollectives } from '../../facts/rank-collectives.js';
 
 /** For the tests of this folder. */
 export function collectivesOf(trace: Trace, options: ExtractOptions = {}): RankCollectives | null {

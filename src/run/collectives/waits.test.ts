@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { COLLECTIVE_KINDS } from '../../facts/rank-collectives.js';
 import { busFactor, measureBandwidth } from './bandwidth.js';
 import { matchCollectives } from './match.js';
-import { COLLECTIVE_KINDS } from '../../facts/rank-collectives.js';
 import { columns, type Drawn, groupOf, rank } from './testing.js';
 import { divideWaits } from './waits.js';
 

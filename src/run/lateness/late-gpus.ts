@@ -1,6 +1,6 @@
-import type { LateRanks } from './late-ranks.js';
 import type { GpuState } from '../../telemetry/gpu-state.js';
 import { type SlowGpu, slowAgainst } from '../../telemetry/slow-gpu.js';
+import type { LateRanks } from './late-ranks.js';
 
 /** A rank is late by 5 % of the step or more: a clock that is to explain it is lower by about as much. */
 const BELOW = 0.97;

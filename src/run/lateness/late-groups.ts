@@ -1,4 +1,5 @@
 import { largest, mean, median, smallest } from '../../base/statistics.js';
+import type { RankTable } from '../table/own-time.js';
 import {
   BY_LUCK,
   binomialTail,
@@ -8,7 +9,6 @@ import {
   STANDS_OUT,
   WORTH_NAMING,
 } from './late-patterns.js';
-import type { RankTable } from '../table/own-time.js';
 
 /** Ranks that are late together in most steps, wherever they are. */
 export interface LateGroup {

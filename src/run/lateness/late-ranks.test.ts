@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type TimeByClass, totals } from '../../traces/timeline/accounting.js';
+import { type TimeByClass, totals } from '../../facts/time-class.js';
+import type { RankTable } from '../table/own-time.js';
 import { binomialTail, keepsTime } from './late-patterns.js';
 import { findLateRanks } from './late-ranks.js';
-import type { RankTable } from '../table/own-time.js';
 
 const STEPS = 8;
 type Class = keyof TimeByClass;

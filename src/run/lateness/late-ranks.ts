@@ -1,5 +1,6 @@
 import { largest, mean, median, smallest } from '../../base/statistics.js';
 import type { SlowGpu } from '../../telemetry/slow-gpu.js';
+import { byCause, CAUSES, type OwnCause, type RankTable } from '../table/own-time.js';
 import { lateGroup } from './late-groups.js';
 import {
   type Differences,
@@ -11,7 +12,6 @@ import {
   WORTH_NAMING,
 } from './late-patterns.js';
 import { latePlaces } from './late-places.js';
-import { byCause, CAUSES, type OwnCause, type RankTable } from '../table/own-time.js';
 
 export type Pattern = SingleRankPattern | 'rotating' | 'host' | 'stage';
 export type Cause = OwnCause | 'link' | 'unknown';

@@ -1,6 +1,6 @@
-import { sumOfClasses, TIME_CLASSES, type TimeByClass, totals } from '../../traces/timeline/accounting.js';
-import type { Meetings } from './meetings.js';
 import { type RankTimeline, segmentBefore, touches } from '../../facts/rank-timeline.js';
+import { sumOfClasses, TIME_CLASSES, type TimeByClass, totals } from '../../facts/time-class.js';
+import type { Meetings } from './meetings.js';
 
 /** What set the run's pace, from its end back to its beginning. ns a step. */
 export interface CriticalPath {

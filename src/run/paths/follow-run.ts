@@ -1,10 +1,10 @@
 import { largest, mean } from '../../base/statistics.js';
+import { sumOfClasses, type TimeByClass, totals } from '../../facts/time-class.js';
+import type { RankFacts } from '../../traces/rank-facts.js';
 import type { Clocks } from '../collectives/clocks.js';
 import type { MatchedCollectives } from '../collectives/match.js';
 import type { CollectiveWaits } from '../collectives/waits.js';
-import type { RankFacts } from '../../traces/rank-facts.js';
 import type { RankTable } from '../table/own-time.js';
-import { sumOfClasses, type TimeByClass, totals } from '../../traces/timeline/accounting.js';
 import { type CriticalPath, type PathRank, walkBack } from './critical-path.js';
 import { Meetings } from './meetings.js';
 import { type PlayedRun, prepareRun } from './what-if-ranks.js';

@@ -1,8 +1,8 @@
 import { IS_P2P } from '../../facts/rank-collectives.js';
+import { segmentBefore } from '../../facts/rank-timeline.js';
 import type { PathRank } from './critical-path.js';
 import type { Meetings } from './meetings.js';
 import type { Progress } from './progress.js';
-import { segmentBefore } from '../../facts/rank-timeline.js';
 
 /** The collectives of one rank in a plan, in order of start. */
 export interface SlotColumns {

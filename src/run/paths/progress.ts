@@ -1,6 +1,6 @@
-import { TIME_CLASSES } from '../../traces/timeline/accounting.js';
-import type { PathRank } from './critical-path.js';
 import { segmentBefore } from '../../facts/rank-timeline.js';
+import { TIME_CLASSES } from '../../facts/time-class.js';
+import type { PathRank } from './critical-path.js';
 
 const CLASSES = TIME_CLASSES.length;
 const COMPUTE = TIME_CLASSES.indexOf('compute');

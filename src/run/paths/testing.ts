@@ -1,18 +1,14 @@
 import { type Spans, unionOf } from '../../base/intervals.js';
 import { CollectivesBuilder } from '../../facts/collectives-builder.js';
+import { COLLECTIVE_KINDS, type CollectiveGroup, type CollectiveKind } from '../../facts/rank-collectives.js';
+import { cutTimeline } from '../../facts/rank-timeline.js';
+import { TIME_CLASSES, type TimeByClass, type TimeClass, totals } from '../../facts/time-class.js';
 import { alignClocks } from '../collectives/clocks.js';
 import { matchCollectives } from '../collectives/match.js';
-import {
-  COLLECTIVE_KINDS,
-  type CollectiveGroup,
-  type CollectiveKind,
-} from '../../facts/rank-collectives.js';
 import { divideWaits } from '../collectives/waits.js';
 import type { RankTable } from '../table/own-time.js';
-import { TIME_CLASSES, type TimeByClass, type TimeClass, totals } from '../../traces/timeline/accounting.js';
 import type { PathRank } from './critical-path.js';
 import { Meetings } from './meetings.js';
-import { cutTimeline } from '../../facts/rank-timeline.js';
 
 /**
  * For the tests of this folder: a rank as text, one step after the other. `compute 10`: a class of time and ms.

@@ -1,7 +1,7 @@
 import { largest, mean, median } from '../../base/statistics.js';
+import { TIME_CLASSES, type TimeByClass, type TimeClass, totals } from '../../facts/time-class.js';
 import type { RankClock } from '../collectives/clocks.js';
 import type { RankTable } from '../table/own-time.js';
-import { TIME_CLASSES, type TimeByClass, type TimeClass, totals } from '../../traces/timeline/accounting.js';
 import { type PathRank, runsOf } from './critical-path.js';
 import type { Meetings } from './meetings.js';
 import { type Change, playRun } from './play.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { hostKey, placeGpus, type RankPlace, type TelemetryLog } from './place-gpus.js';
 import { gpuState } from '../../telemetry/testing.js';
+import { hostKey, placeGpus, type RankPlace, type TelemetryLog } from './place-gpus.js';
 
 const gpu = (index: number, more: Parameters<typeof gpuState>[0] = {}) => gpuState({ index, ...more });
 const four = [0, 1, 2, 3].map((i) => gpu(i));

@@ -1,8 +1,8 @@
 import type { ProblemLog } from '../../base/problem.js';
 import type { GpuIdentity } from '../../model/gpu-identity.js';
-import { hostKey, type RankPlace } from './place-gpus.js';
 import { type Coordinates, meshPlaces } from './coordinates.js';
 import type { CaptureInfo } from './join-manifests.js';
+import { hostKey, type RankPlace } from './place-gpus.js';
 
 /** What the files of a rank say by themselves. */
 export interface RankSeen {

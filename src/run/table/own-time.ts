@@ -1,4 +1,4 @@
-import type { TimeByClass } from '../../traces/timeline/accounting.js';
+import type { TimeByClass } from '../../facts/time-class.js';
 
 /**
  * Ranks side by side, step by step. What tells a late rank is the time it takes *itself* between meeting the others:

@@ -1,8 +1,8 @@
 import { mean } from '../../base/statistics.js';
 import type { RankCollectives } from '../../facts/rank-collectives.js';
+import { type TimeByClass, totals } from '../../facts/time-class.js';
 import type { PhaseKnowledge } from '../../logs/event-facts.js';
 import type { RankFacts } from '../../traces/rank-facts.js';
-import { type TimeByClass, totals } from '../../traces/timeline/accounting.js';
 import type { RankTable } from './own-time.js';
 
 /** What is known of one rank. */

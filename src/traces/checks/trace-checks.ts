@@ -1,7 +1,7 @@
-import { Category, isGpuWork } from '../../model/category.js';
-import { kindMask, type Trace } from '../../model/trace.js';
-import { COMPILES } from '../../model/host-names.js';
 import { type CheckResult, found } from '../../base/check.js';
+import { Category, isGpuWork } from '../../model/category.js';
+import { COMPILES } from '../../model/host-names.js';
+import { kindMask, type Trace } from '../../model/trace.js';
 
 /** Checks of one trace, in the order they are reported. Each is pure and returns nothing when all is well. */
 export const TRACE_CHECKS: readonly ((trace: Trace) => readonly CheckResult[])[] = [
@@ -214,4 +214,17 @@ function oddDurations(trace: Trace): readonly CheckResult[] {
     ),
     ...found('note', 'zero-duration', zero, 'GPU work that took no time', 'counted, but adds nothing'),
   ];
+}
+
+/** All checks of one trace. */
+export function checkTrace(trace: Trace): readonly CheckResult[] {
+  return TRACE_CHECKS.flatMap((check) => {
+    try {
+      return check(trace);
+    } catch (error) {
+      // A bug in one check must not cost the user all the others.
+      const message = `the check ${check.name} failed: ${error instanceof Error ? error.message : String(error)}`;
+      return found('warning', 'check-failed', 1, message, 'please report it; the other checks ran');
+    }
+  });
 }

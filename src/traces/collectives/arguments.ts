@@ -1,8 +1,14 @@
+import {
+  bytesMoved,
+  bytesOfType,
+  elementsOfDims,
+  kindOfName,
+  MOVES_NOTHING,
+} from '../../facts/collective-names.js';
+import type { CollectiveGroup, CollectiveKind } from '../../facts/rank-collectives.js';
 import { placeInTable } from '../../model/gpu-links.js';
 import type { Trace } from '../../model/trace.js';
 import type { GroupArgs } from './groups.js';
-import { bytesMoved, bytesOfType, elementsOfDims, kindOfName, MOVES_NOTHING } from '../../facts/collective-names.js';
-import type { CollectiveGroup, CollectiveKind } from '../../facts/rank-collectives.js';
 
 /** What is known about a collective from the events that speak of it. */
 export class CollectiveArguments {

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { drawTrace } from '../../../test/helpers/draw-trace.js';
 import { readTrace } from '../../../test/helpers/read-trace.js';
 import { unionOf } from '../../base/intervals.js';
-import { Trace } from '../../model/trace.js';
 import { COLLECTIVE_KINDS, type RankCollectives } from '../../facts/rank-collectives.js';
+import { Trace } from '../../model/trace.js';
 import { collectivesOf } from '../../run/collectives/testing.js';
 
 type Args = Record<string, unknown>;

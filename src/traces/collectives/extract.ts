@@ -1,16 +1,17 @@
 import { CoverageCursor, gapsOf, type Spans, SpanUnion } from '../../base/intervals.js';
+import { CollectivesBuilder, MAX_ENTRIES } from '../../facts/collectives-builder.js';
+import type { RankCollectives } from '../../facts/rank-collectives.js';
+import { WorkSort } from '../../facts/work-sort.js';
 import { placeInTable } from '../../model/gpu-links.js';
 import type { Trace } from '../../model/trace.js';
 import { NO_I32, NO_ID } from '../../model/trace-data.js';
 import type { KernelKind } from '../kernels/kernel-kind.js';
 import type { GpuWork } from '../timeline/gpu-work.js';
 import type { StepTimes } from '../timeline/step-times.js';
-import { WorkSort, workSorts } from '../timeline/work-sorts.js';
+import { workSorts } from '../timeline/work-sorts.js';
 import { CollectiveArguments } from './arguments.js';
-import { CollectivesBuilder, MAX_ENTRIES } from '../../facts/collectives-builder.js';
 import { GroupTable } from './groups.js';
 import { findHostOps, type HostOps } from './host-ops.js';
-import type { RankCollectives } from '../../facts/rank-collectives.js';
 
 export interface ExtractOptions {
   /** Waits of the training threads for collectives of the host (`HostSpans.waits.comms`), for jobs without GPU work. */

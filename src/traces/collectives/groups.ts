@@ -1,6 +1,6 @@
+import type { CollectiveGroup } from '../../facts/rank-collectives.js';
 import type { Trace } from '../../model/trace.js';
 import type { ProcessGroup } from '../../model/trace-data.js';
-import type { CollectiveGroup } from '../../facts/rank-collectives.js';
 
 /** What an event says about its process group. Ids of strings; 0 and NaN: nothing. */
 export interface GroupArgs {

@@ -1,8 +1,8 @@
 import { Category } from '../../model/category.js';
+import { SYNCHRONISES } from '../../model/host-names.js';
 import { sortByTime } from '../../model/time-order.js';
 import { kindMask, type Trace } from '../../model/trace.js';
 import { NO_ID } from '../../model/trace-data.js';
-import { SYNCHRONISES } from '../../model/host-names.js';
 
 /** `record_param_comms`: torch's record of a collective, with its arguments in traces of torch ≥ 2.1. */
 const RECORD = 1;

@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { COLLECTIVE_KINDS } from '../../facts/rank-collectives.js';
 import { alignClocks } from '../../run/collectives/clocks.js';
 import { matchCollectives } from '../../run/collectives/match.js';
-import { COLLECTIVE_KINDS } from '../../facts/rank-collectives.js';
 import { readRank } from '../../run/collectives/testing.js';
 import { divideWaits } from '../../run/collectives/waits.js';
 

@@ -1,7 +1,7 @@
 import { placeInTable } from '../../model/gpu-links.js';
 import type { Trace } from '../../model/trace.js';
-import type { GpuWork } from '../timeline/gpu-work.js';
 import type { KernelKind } from '../kernels/kernel-kind.js';
+import type { GpuWork } from '../timeline/gpu-work.js';
 
 /** One kernel (or kind of copy) by name. Times in ns over the detail window. */
 export interface KernelTotal extends KernelKind {

@@ -1,3 +1,4 @@
+import type { Precision } from '../../facts/precision.js';
 /** What a piece of GPU work does. */
 export type WorkClass =
   /** Matrix products and their helpers (split-K sums, epilogues), matrix-vector products, grouped GEMMs of MoE. */
@@ -34,9 +35,6 @@ export type WorkClass =
   /** Waits on purpose: `torch.cuda._sleep`. */
   | 'wait'
   | 'other';
-
-/** Of the arithmetic where there is a tensor core, else of the data. */
-export type Precision = 'fp64' | 'fp32' | 'tf32' | 'fp16' | 'bf16' | 'fp8' | 'fp4' | 'int8' | 'unknown';
 
 /** Who wrote the kernel. */
 export type KernelSource =

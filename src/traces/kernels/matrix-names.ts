@@ -1,4 +1,5 @@
-import type { KernelKind, Precision } from './kernel-kind.js';
+import type { Precision } from '../../facts/precision.js';
+import type { KernelKind } from './kernel-kind.js';
 
 type Arithmetic = Pick<KernelKind, 'precision' | 'tensorCore'>;
 type Family = (name: string) => Arithmetic | undefined;

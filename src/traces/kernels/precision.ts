@@ -1,4 +1,5 @@
-import { firstMatch, type KernelKind, type NameRule, type Precision, type WorkClass } from './kernel-kind.js';
+import type { Precision } from '../../facts/precision.js';
+import { firstMatch, type KernelKind, type NameRule, type WorkClass } from './kernel-kind.js';
 import { matrixArithmetic } from './matrix-names.js';
 
 type Arithmetic = Pick<KernelKind, 'precision' | 'tensorCore'>;

@@ -1,7 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { drawTrace } from '../../../test/helpers/draw-trace.js';
-import { Role } from '../detail/roles.js';
-import { analyseRank } from '../rank-facts.js';
 import {
   addHostPerStep,
   dropInputWaits,
@@ -14,6 +12,8 @@ import {
 } from '../../replay/edits.js';
 import { copyPlan, LAUNCH, type Plan, SYNC } from '../../replay/plan.js';
 import { AS_RECORDED, replay } from '../../replay/replay.js';
+import { Role } from '../detail/roles.js';
+import { analyseRank } from '../rank-facts.js';
 
 const factsOf = (drawing: string) => analyseRank(drawTrace(drawing), { steps: null })!;
 const planOf = (drawing: string): Plan => factsOf(drawing).detail!.plan!;

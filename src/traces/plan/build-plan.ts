@@ -1,12 +1,12 @@
 import { CoverageCursor } from '../../base/intervals.js';
-import type { Trace } from '../../model/trace.js';
-import type { HostTree } from '../detail/host-tree.js';
 import { SYNCHRONISES } from '../../model/host-names.js';
+import type { Trace } from '../../model/trace.js';
+import { LAUNCH, type Plan, type PlanNodes, type PlanSteps, SYNC } from '../../replay/plan.js';
+import type { HostTree } from '../detail/host-tree.js';
 import type { KernelKind } from '../kernels/kernel-kind.js';
 import type { GpuWork } from '../timeline/gpu-work.js';
 import type { HostSpans } from '../timeline/host-spans.js';
 import type { StepTime } from '../timeline/step-times.js';
-import { LAUNCH, type Plan, type PlanNodes, type PlanSteps, SYNC } from '../../replay/plan.js';
 import { layOutWorks, type Observed } from './plan-works.js';
 
 export interface PlanInput {

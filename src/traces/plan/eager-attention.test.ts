@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { drawTrace } from '../../../test/helpers/draw-trace.js';
-import { analyseRank } from '../rank-facts.js';
 import { Role } from '../detail/roles.js';
+import { analyseRank } from '../rank-facts.js';
 
 /** One step that calls these operators, each launching one kernel: which of them are taken for attention. */
 function attention(...operators: string[]): string[] {

@@ -1,6 +1,6 @@
-import type { KernelKind } from '../kernels/kernel-kind.js';
 import type { Plan } from '../../replay/plan.js';
 import { Role } from '../detail/roles.js';
+import type { KernelKind } from '../kernels/kernel-kind.js';
 
 /** Scaling, masking, dropout and casts between the products and the softmax. */
 const NEAR = 12;

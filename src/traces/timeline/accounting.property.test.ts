@@ -2,10 +2,11 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readTrace } from '../../../test/helpers/read-trace.js';
 import { lengthOf, type Spans, union } from '../../base/intervals.js';
+import { TIME_CLASSES, type TimeByClass } from '../../facts/time-class.js';
 import { Trace } from '../../model/trace.js';
 import { classifyNames } from '../kernels/classify.js';
 import { analyseRank } from '../rank-facts.js';
-import { accountParts, accountTime, TIME_CLASSES, type TimeByClass } from './accounting.js';
+import { accountParts, accountTime } from './accounting.js';
 import { orderGpuWork } from './gpu-work.js';
 import { findHostSpans } from './host-spans.js';
 

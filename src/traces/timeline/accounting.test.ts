@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { drawTrace } from '../../../test/helpers/draw-trace.js';
 import { lengthOf, unionOf } from '../../base/intervals.js';
+import type { TimeByClass } from '../../facts/time-class.js';
 import { classifyNames } from '../kernels/classify.js';
-import { accountHostTime, accountParts, accountTime, type TimeByClass } from './accounting.js';
+import { accountHostTime, accountParts, accountTime } from './accounting.js';
 import { orderGpuWork } from './gpu-work.js';
 import { findHostSpans } from './host-spans.js';
 

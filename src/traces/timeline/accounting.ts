@@ -8,20 +8,14 @@ import {
   subtract,
   union,
 } from '../../base/intervals.js';
+import { type TimeByClass, type TimeClass, totals } from '../../facts/time-class.js';
+import { WorkSort } from '../../facts/work-sort.js';
 import type { Trace } from '../../model/trace.js';
 import type { KernelKind } from '../kernels/kernel-kind.js';
 import { blameGaps } from './blame.js';
 import type { GpuWork } from './gpu-work.js';
 import type { HostSpans } from './host-spans.js';
-import { WorkSort, workSorts } from './work-sorts.js';
-
-/** Every instant belongs to exactly one of these. The names are the report's. */
-export const TIME_CLASSES = [
-  ...(['compute', 'comms_transfer', 'comms_wait', 'copy'] as const),
-  ...(['idle_data', 'idle_sync', 'idle_compile', 'idle_comms', 'idle_host', 'idle_other'] as const),
-] as const;
-export type TimeClass = (typeof TIME_CLASSES)[number];
-export type TimeByClass = Readonly<Record<TimeClass, number>>;
+import { workSorts } from './work-sorts.js';
 
 export interface Accounting {
   readonly from: number;
@@ -80,15 +74,6 @@ export function accountHostTime(operators: Spans, host: HostSpans, from: number,
     ...{ idle_comms: none, idle_host: gapsOf(busy, from, to), idle_other: none },
   };
   return { from, to, spans, total: totals((c) => lengthOf(spans[c])), copies: { toDevice: 0, toHost: 0 } };
-}
-
-export function totals(of: (c: TimeClass) => number): TimeByClass {
-  return Object.fromEntries(TIME_CLASSES.map((c) => [c, of(c)])) as unknown as TimeByClass;
-}
-
-/** All classes together, ns. */
-export function sumOfClasses(time: TimeByClass): number {
-  return TIME_CLASSES.reduce((ns, c) => ns + time[c], 0);
 }
 
 /** The same for consecutive parts of the window, e.g. steps. Bounds ascend. */

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { drawJson, drawTrace } from '../../../test/helpers/draw-trace.js';
 import { readTrace } from '../../../test/helpers/read-trace.js';
 import { Trace } from '../../model/trace.js';
-import { gpuUnions } from './gpu-unions.js';
 import { classifyNames } from '../kernels/classify.js';
+import { gpuUnions } from './gpu-unions.js';
 import { orderGpuWork } from './gpu-work.js';
 
 /** In microseconds. */

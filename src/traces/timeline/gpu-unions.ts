@@ -1,11 +1,12 @@
 import { lengthOf, SpanUnion, subtract, union, unionOf } from '../../base/intervals.js';
+import { WorkSort } from '../../facts/work-sort.js';
 import { Category } from '../../model/category.js';
 import { rowsOfKinds } from '../../model/gpu-links.js';
 import type { Trace } from '../../model/trace.js';
 import { NO_I32, NO_ID } from '../../model/trace-data.js';
 import type { KernelKind } from '../kernels/kernel-kind.js';
 import type { GpuWork } from './gpu-work.js';
-import { WorkSort, workSorts } from './work-sorts.js';
+import { workSorts } from './work-sorts.js';
 
 /** Unions over the file's GPU work, defined as HTA's temporal breakdown is, so that the two can be compared. ns. */
 export interface GpuUnions {

@@ -1,6 +1,5 @@
 import { type Spans, subtract, union, unionOf } from '../../base/intervals.js';
 import { Category } from '../../model/category.js';
-import { kindMask, type Trace } from '../../model/trace.js';
 import {
   COMPILES,
   HOST_COLLECTIVE,
@@ -10,6 +9,7 @@ import {
   SYNCHRONISES,
   WAITS_FOR_DATA,
 } from '../../model/host-names.js';
+import { kindMask, type Trace } from '../../model/trace.js';
 import type { GpuWork } from './gpu-work.js';
 
 export const DATA_SPAN = 1;

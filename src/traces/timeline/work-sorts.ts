@@ -1,7 +1,5 @@
+import { WorkSort } from '../../facts/work-sort.js';
 import type { KernelKind } from '../kernels/kernel-kind.js';
-
-/** What a piece of GPU work counts as in time accounting. Numbers by string id: a lookup a row, no objects. */
-export const WorkSort = { compute: 0, comms: 1, toDevice: 2, toHost: 3, move: 4 } as const;
 
 export function workSorts(kinds: readonly (KernelKind | undefined)[]): Uint8Array {
   return Uint8Array.from(kinds, (kind) => {

@@ -1,5 +1,5 @@
-import { analyseRank } from '../../../src/traces/rank-facts.js';
 import { type Comparison, compareRanks } from '../../../src/run/compare.js';
+import { analyseRank } from '../../../src/traces/rank-facts.js';
 import type { SimulateOptions } from './options.js';
 import { type SimulatedRun, simulateRun } from './simulate.js';
 import { readFile } from './testing.js';
