@@ -1,6 +1,5 @@
-/** whyslow as a library. See docs/library.md. */
-export { InputError } from './base/input-error.js';
-export type { Position, Problem } from './base/problem.js';
+/** whyslow as a library. See docs/library.md. The command line uses the same functions. */
+
 export { readEvents } from './ingest/read-events.js';
 export {
   type ReadRunOptions,
@@ -11,6 +10,10 @@ export {
   type RunTrace,
   readRun,
 } from './ingest/run.js';
+export { type DiagnoseOptions, diagnose } from './library/diagnose.js';
+export { type InspectOptions, inspect } from './library/inspect.js';
+export { rules } from './library/rules.js';
+export * from './library/vocabulary.js';
 export type { CallTree } from './model/call-tree.js';
 export { Category, isGpuWork } from './model/category.js';
 export type { EventLog, EventLogHeader, EventLogRun } from './model/event-log.js';

@@ -1,11 +1,11 @@
+import type { RankView } from '../src/diagnosis/rank-view.js';
+import { analyseTrace } from '../src/traces/analyse-trace.js';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { median } from '../src/base/statistics.js';
 import { viewRank } from '../src/diagnosis/rank-view.js';
-import type { RankView } from '../src/diagnosis/run-facts.js';
 import { readRun } from '../src/ingest/run.js';
 import { isMatrixWork, priceOf, workTime } from '../src/rules/kit/kit.js';
-import { analyseRank } from '../src/traces/rank-facts.js';
 import { type CaseTruth, readTruth } from './truth.js';
 
 /**
@@ -31,7 +31,7 @@ const precisions = { fp32: ['fp32'], tf32: ['tf32'], bf16: ['bf16', 'fp16'] } as
 async function viewOf(directory: string, name: string): Promise<RankView | null> {
   const path = join(directory, name, 'rank0.json.gz');
   if (!existsSync(path)) return null;
-  const facts = analyseRank((await readRun(path, { jobs: 1 })).traces[0]!.trace, { steps: null });
+  const facts = analyseTrace((await readRun(path, { jobs: 1 })).traces[0]!.trace, { steps: null });
   return facts && viewRank(0, facts, null);
 }
 

@@ -1,10 +1,10 @@
+import { analyseTrace } from '../src/traces/analyse-trace.js';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { median, quantile } from '../src/base/statistics.js';
 import { readRun } from '../src/ingest/run.js';
 import { baselineOf, launchTime, recordingOf } from '../src/replay/recording-cost.js';
 import { AS_RECORDED, replay } from '../src/replay/replay.js';
-import { analyseRank } from '../src/traces/rank-facts.js';
 import { isSteady, readTruth } from './truth.js';
 
 /**
@@ -31,7 +31,7 @@ async function fitCase(directory: string, name: string, unprofiledMs: number): P
   const path = join(directory, name, 'rank0.json.gz');
   if (!existsSync(path)) return null;
   const { trace } = (await readRun(path, { jobs: 1 })).traces[0]!;
-  const plan = analyseRank(trace, { steps: null })?.detail?.plan;
+  const plan = analyseTrace(trace, { steps: null })?.detail?.plan;
   if (!plan) return null;
   const unprofiled = unprofiledMs * 1e6;
   const profiled = replay(plan, AS_RECORDED).step;

@@ -1,7 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import pc from 'picocolors';
 import { InputError } from '../base/input-error.js';
-import { toolInfo } from '../report/tool-info.js';
+import { toolInfo } from '../library/vocabulary.js';
 import { registerCapture } from './commands/capture.js';
 import { registerDiagnose } from './commands/diagnose.js';
 import { registerInspect } from './commands/inspect.js';

@@ -1,11 +1,7 @@
-import type { CheckResult } from '../base/check.js';
-import type { DeviceRates } from '../facts/device-rates.js';
-import type { TimeByClass } from '../facts/time-class.js';
-import type { Baseline } from '../replay/recording-cost.js';
-import type { Bottleneck } from '../rules/kit/finding.js';
 import type { LateRanks } from '../run/lateness/late-ranks.js';
 import type { GpuState } from '../telemetry/gpu-state.js';
-import type { RankFacts } from '../traces/rank-facts.js';
+import type { Bottleneck } from './bottleneck.js';
+import type { RankView } from './rank-view.js';
 
 /** What rules look at: every rank that was captured, and what is said of the run as a whole. */
 export interface RunFacts {
@@ -36,22 +32,4 @@ export interface SlowLink {
   readonly usualGbps: number;
   /** ns a step that it takes longer than its siblings. */
   readonly cost: number;
-}
-
-/** One rank: its facts, and its step without the profiler. */
-export interface RankView {
-  readonly rank: number;
-  readonly facts: RankFacts;
-  readonly rates: DeviceRates | null;
-  /** Null when the trace cannot be played again. */
-  readonly baseline: Baseline | null;
-  /** ns a step, as believed without the profiler, and its division. */
-  readonly step: number;
-  readonly time: TimeByClass;
-  /** Exposed copies in it, by direction. */
-  readonly copies: { readonly toDevice: number; readonly toHost: number };
-  /** Measured without the profiler (events log), not estimated. */
-  readonly measuredUnprofiled: boolean;
-  /** What the log that measured it could not tell. */
-  readonly notes: readonly CheckResult[];
 }

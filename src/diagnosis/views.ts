@@ -1,54 +1,68 @@
 import type { RankCollectives } from '../facts/rank-collectives.js';
+import type { StepRange } from '../facts/step-facts.js';
+import { logOf, traceFactsOf } from '../ingest/member.js';
 import type { RankedMember } from '../ingest/ranks.js';
 import { analyseEventLog, type EventFacts } from '../logs/event-facts.js';
 import { unprofiledLog } from '../logs/join-step.js';
 import { keepSteps } from '../logs/keep-steps.js';
-import { fromEventLog } from '../logs/log-collectives.js';
+import { collectivesOfLog } from '../logs/log-collectives.js';
+import { logFactsOf } from '../logs/log-facts.js';
+import type { EventLogRun } from '../model/event-log.js';
 import { fromPhases } from '../run/collectives/from-phases.js';
-import type { StepRange } from '../traces/timeline/step-times.js';
-import { asRankFacts } from './as-rank-facts.js';
-import { viewRank } from './rank-view.js';
-import type { RankView } from './run-facts.js';
+import { type RankView, viewLog, viewTrace } from './rank-view.js';
+
+/** One log file. Its rank is used for records that name none. */
+interface LogFile {
+  readonly rank: number;
+  readonly runs: readonly EventLogRun[];
+  /** Of each run and rank in it. */
+  readonly facts: readonly EventFacts[];
+}
 
 /**
- * One view a rank: its trace, with unprofiled steps where a log has them; or the log alone. `steps`: those to look at, of
- * logs; beside a trace they tell how long any step takes without the profiler.
+ * One view per rank: its trace, with step times from a log where there is one; or the log alone. `steps` limits logs that
+ * stand alone. Beside a trace, a log tells how long any step takes without the profiler.
  */
-export function viewsOf(given: readonly RankedMember[], steps: StepRange | null): RankView[] {
-  const withTrace = new Set(given.flatMap(({ member, rank }) => (member.facts ? [rank] : [])));
-  const kept = given.map((m) => {
-    if (!m.member.log) return { ...m, notes: [] };
-    const { log, notes } = keepSteps(m.member.log, withTrace.has(m.rank) ? null : steps);
-    return { ...m, member: { ...m.member, log }, notes };
+export function viewsOf(members: readonly RankedMember[], steps: StepRange | null): RankView[] {
+  const withTrace = new Set(members.filter((m) => traceFactsOf(m.member)).map((m) => m.rank));
+  const logs = members.flatMap((m) => logsOf(m, withTrace.has(m.rank) ? null : steps));
+  const facts = logs.flatMap((l) => l.facts);
+  const traced = members.flatMap(({ member, rank }) => {
+    const trace = traceFactsOf(member);
+    return trace ? [viewTrace(rank, trace, unprofiledLog(facts, rank, trace.time.idle_data))] : [];
   });
-  const members: readonly RankedMember[] = kept;
-  const logs = kept.flatMap(({ member: { log }, rank, notes }) =>
-    (log ? analyseEventLog(log) : []).map((f) => ({
-      ...{ ...f, rank: f.rank < 0 ? rank : f.rank, notes: [...f.notes, ...notes] },
-    })),
-  );
-  const traced = members.flatMap(({ member: { facts }, rank }) =>
-    facts ? [viewRank(rank, facts, unprofiledLog(logs, rank, facts.time.idle_data))] : [],
-  );
-  const seen = new Set(traced.map((v) => v.rank));
-  const newest = [...new Map(logs.filter((f) => !seen.has(f.rank)).map((f) => [f.rank, f])).values()];
-  const collectives = collectivesOf(members, newest);
-  const logged = newest.map((f, i) => viewRank(f.rank, asRankFacts(f, collectives[i]!), f));
+  const alone = facts.filter((f) => !withTrace.has(f.rank));
+  const newest = [...new Map(alone.map((f) => [f.rank, f])).values()];
+  const collectives = collectivesOf(logs, newest);
+  const logged = newest.map((f, i) => viewLog(f.rank, logFactsOf(f, collectives[i]!), f));
   return [...traced, ...logged].sort((a, b) => a.rank - b.rank);
 }
 
-/** What logs record of collectives; where they record none, phases that end together. */
+function logsOf({ member, rank }: RankedMember, steps: StepRange | null): LogFile[] {
+  const whole = logOf(member);
+  if (!whole) return [];
+  const { log, notes } = keepSteps(whole, steps);
+  const facts = analyseEventLog(log).map((f) => ({
+    ...f,
+    rank: f.rank < 0 ? rank : f.rank,
+    notes: [...f.notes, ...notes],
+  }));
+  return [{ rank, runs: log.runs, facts }];
+}
+
+/** What logs record of collectives. Where none does, phases that end together on all ranks. */
 function collectivesOf(
-  members: readonly RankedMember[],
-  logs: readonly EventFacts[],
+  logs: readonly LogFile[],
+  chosen: readonly EventFacts[],
 ): readonly (RankCollectives | null)[] {
+  const keyOf = (run: string | null, rank: number) => `${run} ${rank}`;
   const recorded = new Map(
-    members.flatMap(({ member, rank }) =>
-      (member.log?.runs ?? []).flatMap((run) =>
-        fromEventLog(run).map((c) => [`${run.id} ${c.rank < 0 ? rank : c.rank}`, c.collectives] as const),
+    logs.flatMap(({ runs, rank }) =>
+      runs.flatMap((run) =>
+        collectivesOfLog(run).map((c) => [keyOf(run.id, c.rank < 0 ? rank : c.rank), c.collectives] as const),
       ),
     ),
   );
-  const own = logs.map((f) => recorded.get(`${f.run} ${f.rank}`) ?? null);
-  return own.some((c) => c !== null) ? own : (fromPhases(logs) ?? own);
+  const own = chosen.map((f) => recorded.get(keyOf(f.run, f.rank)) ?? null);
+  return own.some((c) => c !== null) ? own : (fromPhases(chosen) ?? own);
 }

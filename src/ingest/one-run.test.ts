@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import type { EventLogRun } from '../model/event-log.js';
 import type { Manifest } from '../model/manifest.js';
+import { logOf, type RankMember, type RunMember } from './member.js';
 import { keepOneRun } from './one-run.js';
 import type { RankedMember } from './ranks.js';
 import type { RunInputs } from './read-run.js';
-import type { TaskMember } from './task.js';
 
-const member = (path: string, more: object) => ({ path, manifest: null, log: null, ...more }) as TaskMember;
-const manifest = (path: string, value: object) => member(path, { manifest: value as Manifest });
+const member = (path: string, more: object) => ({ path, ...more }) as RankMember;
+const manifest = (path: string, value: object) =>
+  ({ path, kind: 'manifest', manifest: value as Manifest }) as RunMember;
 const runJson = (run: string, startedNs: number | null) =>
   manifest('run.json', { of: 'run', run, startedNs });
 const rankJson = (rank: number, run: string, wallNs: number) =>
@@ -18,21 +19,28 @@ const runOf = (id: string | null, wall: number | null = null, rows = 5, world?: 
     header: wall === null ? null : { fields: { anchors: [{ wall_ns: wall }], world_size: world } },
   }) as never;
 const log = (rank: number, ...runs: readonly EventLogRun[]): RankedMember => ({
-  ...{ rank, rankSource: 'file', member: member(`log${rank}`, { log: { runs } }) },
+  ...{ rank, rankSource: 'file', member: member(`log${rank}`, { kind: 'events', log: { runs } }) },
 });
 const trace = (rank: number, endNs: number | null): RankedMember => ({
   ...{ rank, rankSource: 'file' },
   member: member(`trace${rank}`, {
-    traceSummary: { window: { endNs: endNs === null ? null : BigInt(endNs) } },
+    kind: 'kineto',
+    summary: { window: { endNs: endNs === null ? null : BigInt(endNs) } },
   }),
 });
-const inputs = (members: readonly RankedMember[], beside: readonly TaskMember[] = []): RunInputs => ({
+const inputs = (members: readonly RankedMember[], beside: readonly RunMember[] = []): RunInputs => ({
   ...{ members, beside, ignored: [], problems: [], storedBytes: 0, decodedBytes: 0, seconds: 1 },
 });
 const kept = (...args: Parameters<typeof inputs>) => {
   const run = keepOneRun(inputs(...args));
   return [
-    ...run.members.map(({ member: m }) => `${m.path} ${m.log?.runs.map((r) => r.id).join() ?? ''}`.trim()),
+    ...run.members.map(({ member: m }) =>
+      `${m.path} ${
+        logOf(m)
+          ?.runs.map((r) => r.id)
+          .join() ?? ''
+      }`.trim(),
+    ),
     ...run.beside.map((m) => m.path),
     ...run.problems.map((p) => p.message),
   ];

@@ -1,8 +1,8 @@
 import { type Problem, ProblemLog } from '../base/problem.js';
 import type { EventLog, EventLogRun } from '../model/event-log.js';
+import { logOf, manifestOf, type RankMember, traceSummaryOf } from './member.js';
 import type { RankedMember } from './ranks.js';
 import type { RunInputs } from './read-run.js';
-import type { TaskMember } from './task.js';
 
 /** A run that files name, and when it began: the latest that any of them says, ns since 1970; −∞ unknown. */
 interface NamedRun {
@@ -25,7 +25,7 @@ export function keepOneRun(inputs: RunInputs): RunInputs {
   if (!told) return inputs;
   const left: string[] = [];
   const isOther = (id: string | null) => id !== null && nameOf(id) !== told.id;
-  const beside = inputs.beside.filter((m) => !isOther(m.manifest?.run ?? null));
+  const beside = inputs.beside.filter((m) => !isOther(manifestOf(m)?.run ?? null));
   if (beside.length < inputs.beside.length)
     left.push(count(inputs.beside.length - beside.length, 'manifest'));
   const logs = inputs.members.map((m) => withoutRuns(m, isOther));
@@ -46,7 +46,7 @@ export function keepOneRun(inputs: RunInputs): RunInputs {
 function runNames(members: readonly RankedMember[]): (id: string) => string {
   const logged = new Map<string, { readonly ranks: Set<number>; readonly world: number; began: number }>();
   for (const { rank, member } of members) {
-    for (const run of member.log?.runs ?? []) {
+    for (const run of logOf(member)?.runs ?? []) {
       if (run.id === null) continue;
       const world = run.header?.fields.world_size;
       const one = logged.get(run.id) ?? { ranks: new Set(), world: Number(world ?? 0), began: Number.NaN };
@@ -82,16 +82,16 @@ function namedRuns({ members, beside }: RunInputs, nameOf: (id: string) => strin
     run.records += records;
     runs.set(id, run);
   };
-  for (const { manifest } of beside) {
+  for (const manifest of beside.map(manifestOf)) {
     if (manifest?.of === 'run') note(manifest.run, manifest.startedNs, 0);
     if (manifest?.of === 'rank') note(manifest.run, manifest.anchors[0]?.wallNs ?? null, 0);
   }
   for (const { member } of members)
-    for (const run of member.log?.runs ?? []) note(run.id, firstAnchor(run), run.rows);
+    for (const run of logOf(member)?.runs ?? []) note(run.id, firstAnchor(run), run.rows);
   for (const { member } of members) {
     const during = [...runs.values()].filter((r) => !endedBefore(member, r.began - CLEARLY_BEFORE_NS));
     const run = during.reduce<NamedRun | null>((a, b) => (a && a.began > b.began ? a : b), null);
-    if (member.traceSummary && run) run.records++;
+    if (traceSummaryOf(member) && run) run.records++;
   }
   return [...runs.values()];
 }
@@ -113,15 +113,16 @@ function newest(runs: readonly NamedRun[]): NamedRun | null {
 
 /** Null when nothing is left of a log; the member itself when nothing was taken out. */
 function withoutRuns(ranked: RankedMember, isOther: (id: string | null) => boolean): RankedMember | null {
-  const { log } = ranked.member;
-  const kept = log?.runs.filter((run) => !isOther(run.id)) ?? [];
-  if (!log || kept.length === log.runs.length) return ranked;
-  const rest: EventLog = { ...log, runs: kept };
-  return kept.some((run) => run.rows > 0) ? { ...ranked, member: { ...ranked.member, log: rest } } : null;
+  const { member } = ranked;
+  if (member.kind !== 'events' || !member.log) return ranked;
+  const kept = member.log.runs.filter((run) => !isOther(run.id));
+  if (kept.length === member.log.runs.length) return ranked;
+  const rest: EventLog = { ...member.log, runs: kept };
+  return kept.some((run) => run.rows > 0) ? { ...ranked, member: { ...member, log: rest } } : null;
 }
 
-function endedBefore({ traceSummary }: TaskMember, ns: number): boolean {
-  const end = traceSummary?.window.endNs ?? null;
+function endedBefore(member: RankMember, ns: number): boolean {
+  const end = traceSummaryOf(member)?.window.endNs ?? null;
   return end !== null && Number(end) < ns;
 }
 

@@ -9,7 +9,7 @@ import type { FromWorker, ToWorker } from './worker.js';
 export interface ReadOptions {
   readonly want: Want;
   /** Files read at once. Default: one a core. With 1 nothing leaves the calling thread. */
-  readonly jobs?: number;
+  readonly jobs?: number | undefined;
   /** Stored bytes read so far, over all files. */
   readonly onProgress?: (readBytes: number, doneFiles: number) => void;
 }

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { rankFromPath } from '../sources/rank-name.js';
+import type { RankMember, TraceMember } from './member.js';
 import { assignRanks } from './ranks.js';
-import type { TaskMember } from './task.js';
 
-const member = (path: string, rank: number | null, window = '3-6'): TaskMember => ({
+const member = (path: string, rank: number | null, window = '3-6'): TraceMember => ({
   ...{
     file: path,
     path,
@@ -13,11 +13,14 @@ const member = (path: string, rank: number | null, window = '3-6'): TaskMember =
     encodings: [],
     problems: [],
   },
-  ...{ kind: 'kineto', identity: { events: 1, rank, window }, looksLike: null, traceSummary: null },
-  ...{ logSummary: null, facts: null, whatIf: null, checks: [], trace: null, log: null },
-  ...{ manifest: null, gpus: null, telemetry: null },
+  kind: 'kineto',
+  identity: { events: 1, rank, window },
+  summary: null,
+  facts: null,
+  checks: [],
+  trace: null,
 });
-const assigned = (...members: TaskMember[]) => {
+const assigned = (...members: RankMember[]) => {
   const { ranked, problems } = assignRanks(members);
   return {
     ranks: ranked.map((r) => `${r.rank} ${r.rankSource}`),

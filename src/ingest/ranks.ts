@@ -1,11 +1,11 @@
 import { type Problem, ProblemLog } from '../base/problem.js';
-import type { TaskMember } from './task.js';
+import type { RankMember } from './member.js';
 
 /** Where a rank was taken from. */
 export type RankSource = 'file' | 'name' | 'order';
 
 export interface RankedMember {
-  readonly member: TaskMember;
+  readonly member: RankMember;
   readonly rank: number;
   readonly rankSource: RankSource;
 }
@@ -14,7 +14,7 @@ export interface RankedMember {
  * A rank for every trace and log: what the file says (distributedInfo, or the records of a log), else its name, else
  * its place in the order of files. Doubts are problems; nothing is dropped.
  */
-export function assignRanks(members: readonly TaskMember[]): {
+export function assignRanks(members: readonly RankMember[]): {
   readonly ranked: readonly RankedMember[];
   readonly problems: readonly Problem[];
 } {
@@ -36,7 +36,7 @@ export function assignRanks(members: readonly TaskMember[]): {
 }
 
 function noteConflicts(
-  members: readonly TaskMember[],
+  members: readonly RankMember[],
   said: readonly (number | null)[],
   problems: ProblemLog,
 ): void {

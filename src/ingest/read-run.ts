@@ -2,15 +2,16 @@ import { InputError } from '../base/input-error.js';
 import { type Problem, ProblemLog } from '../base/problem.js';
 import { READERS } from '../readers/registry.js';
 import { discoverFiles, type FoundFile } from '../sources/discover.js';
+import { isRunMember, type RankMember, type RunMember, type TaskMember } from './member.js';
 import { type ReadOptions, readAll } from './pool.js';
 import { assignRanks, type RankedMember } from './ranks.js';
-import type { TaskMember, TaskResult } from './task.js';
+import type { TaskResult } from './task.js';
 
 /** Everything found under the paths of a run, read. */
 export interface RunInputs {
   readonly members: readonly RankedMember[];
-  /** What belongs to no rank alone, or only tells about one: manifests and telemetry. */
-  readonly beside: readonly TaskMember[];
+  /** Manifests and telemetry. */
+  readonly beside: readonly RunMember[];
   /** Files in searched directories that are nothing we read. */
   readonly ignored: readonly string[];
   /** Of the run as a whole; those of a file are with its member. */
@@ -28,7 +29,7 @@ export interface ProgressSink {
 
 export async function readInputs(
   paths: readonly string[],
-  options: Omit<ReadOptions, 'onProgress'> & { readonly progress?: ProgressSink },
+  options: Omit<ReadOptions, 'onProgress'> & { readonly progress?: ProgressSink | undefined },
 ): Promise<RunInputs> {
   const started = performance.now();
   const { progress, ...rest } = options;
@@ -43,11 +44,11 @@ export async function readInputs(
   problems.addAll(found.problems);
   const { known, ignored } = sift(found.files, results, problems);
   if (known.length === 0) throw new InputError(nothingReadable(found.files, results));
-  const { ranked, problems: rankProblems } = assignRanks(known.filter((m) => !isBeside(m)));
+  const { ranked, problems: rankProblems } = assignRanks(known.filter((m) => !isRunMember(m)));
   problems.addAll(rankProblems);
   return {
     members: ranked,
-    beside: known.filter(isBeside),
+    beside: known.filter(isRunMember),
     ignored,
     problems: problems.list(),
     storedBytes: results.reduce((n, r) => n + r.storedBytes, 0),
@@ -61,7 +62,7 @@ const REQUEST_FILE = /(^|[\\/])control[\\/](request|plan|done)-[^\\/]*\.json$/;
 
 /** A file the user named must be readable; one that merely lies in a directory may be anything. */
 function sift(files: readonly FoundFile[], results: readonly TaskResult[], problems: ProblemLog) {
-  const known: TaskMember[] = [];
+  const known: (RankMember | RunMember)[] = [];
   const ignored: string[] = [];
   const unusable: string[] = [];
   results.forEach((result, i) => {
@@ -80,18 +81,16 @@ function sift(files: readonly FoundFile[], results: readonly TaskResult[], probl
 }
 
 /** A trace without a single event, and a log without a record, are no input. */
-function isUsable(member: TaskMember): boolean {
+function isUsable(member: TaskMember): member is RankMember | RunMember {
   if (member.kind === 'manifest') return member.manifest !== null;
   return member.kind !== 'unknown' && member.identity.events > 0;
 }
-
-const isBeside = ({ kind }: TaskMember) => kind === 'manifest' || kind === 'dmon';
 
 function whyNot(result: TaskResult): string {
   if (result.error !== null) return result.error;
   const member = result.members[0];
   if (!member) return 'the archive has no files in it';
-  if (member.looksLike) return member.looksLike;
+  if (member.kind === 'unknown' && member.looksLike) return member.looksLike;
   if (member.problems.length > 0) return member.problems.map((p) => p.message).join('; ');
   return 'it has no events';
 }

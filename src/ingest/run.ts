@@ -3,9 +3,9 @@ import type { EventLog } from '../model/event-log.js';
 import type { Manifest } from '../model/manifest.js';
 import type { GpuTelemetry } from '../model/telemetry.js';
 import { Trace } from '../model/trace.js';
+import { logOf, manifestOf, type TaskMember } from './member.js';
 import type { RankedMember, RankSource } from './ranks.js';
 import { type ProgressSink, readInputs } from './read-run.js';
-import type { TaskMember } from './task.js';
 
 interface AnyFile {
   /** The file that was opened. */
@@ -48,8 +48,8 @@ export interface Run {
 
 export interface ReadRunOptions {
   /** Files read at once; default one a core. */
-  readonly jobs?: number;
-  readonly progress?: ProgressSink;
+  readonly jobs?: number | undefined;
+  readonly progress?: ProgressSink | undefined;
 }
 
 /** Reads traces and event logs from files, directories and patterns. Throws InputError when there is nothing to read. */
@@ -58,12 +58,20 @@ export async function readRun(paths: string | readonly string[], options: ReadRu
   const { members, beside, ignored, problems } = await readInputs(list, { want: 'trace', ...options });
   return {
     traces: members.flatMap((m) =>
-      m.member.trace ? [{ ...fileOf(m), trace: new Trace(m.member.trace) }] : [],
+      m.member.kind === 'kineto' && m.member.trace
+        ? [{ ...fileOf(m), trace: new Trace(m.member.trace) }]
+        : [],
     ),
-    logs: members.flatMap((m) => (m.member.log ? [{ ...fileOf(m), log: m.member.log }] : [])),
-    manifests: beside.flatMap((m) => (m.manifest ? [{ ...anyFile(m), manifest: m.manifest }] : [])),
+    logs: members.flatMap((m) => {
+      const log = logOf(m.member);
+      return log ? [{ ...fileOf(m), log }] : [];
+    }),
+    manifests: beside.flatMap((m) => {
+      const manifest = manifestOf(m);
+      return manifest ? [{ ...anyFile(m), manifest }] : [];
+    }),
     telemetry: beside.flatMap((m) =>
-      m.telemetry ? [{ ...anyFile(m), host: m.hints.host, telemetry: m.telemetry }] : [],
+      m.kind === 'dmon' && m.telemetry ? [{ ...anyFile(m), host: m.hints.host, telemetry: m.telemetry }] : [],
     ),
     ignored,
     problems,

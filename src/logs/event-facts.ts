@@ -1,5 +1,6 @@
 import type { CheckResult } from '../base/check.js';
 import { mean, median } from '../base/statistics.js';
+import type { PhaseKnowledge } from '../facts/rank-facts.js';
 import type { RankTimeline } from '../facts/rank-timeline.js';
 import { type TimeByClass, totals } from '../facts/time-class.js';
 import type { EventLog, EventLogRun } from '../model/event-log.js';
@@ -47,18 +48,6 @@ export interface EventFacts {
   readonly dataWaitPerStep: readonly number[];
   /** What could not be told, and what was assumed. */
   readonly notes: readonly CheckResult[];
-}
-
-/** How much phases can tell. */
-export interface PhaseKnowledge {
-  /** When phases ran is known: the division is exact, and a collective is time in which nothing else went on. */
-  readonly placed: boolean;
-  /** There is only the host's clock: a job without GPU. */
-  readonly allHost: boolean;
-  /** ns a step at the host's pace: the device had nothing queued. Null: how far it was behind is not recorded. */
-  readonly hostPaced: number | null;
-  /** ns a step that the host spent on copies the device timed: next to none when they are asynchronous. Null: unknown. */
-  readonly copyingHost: number | null;
 }
 
 export interface PhaseFacts {

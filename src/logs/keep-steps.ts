@@ -1,6 +1,6 @@
 import { type CheckResult, found } from '../base/check.js';
+import type { StepRange } from '../facts/step-facts.js';
 import type { EventLog, EventLogRun } from '../model/event-log.js';
-import type { StepRange } from '../traces/timeline/step-times.js';
 
 /** Each takes some 50 µs to look at, and 5,000 say all there is to say about a job: at one in ten that is a day or two. */
 const MOST = 5000;

@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { COLLECTIVE_KINDS } from '../facts/rank-collectives.js';
 import { matchCollectives } from '../run/collectives/match.js';
 import { divideWaits } from '../run/collectives/waits.js';
-import { fromEventLog, membersOf } from './log-collectives.js';
+import { collectivesOfLog, membersOf } from './log-collectives.js';
 import { HEADER, readLog, steps } from './testing.js';
 
-const read = (...lines: readonly string[]) => fromEventLog(readLog(`${lines.join('\n')}\n`).runs[0]!);
+const read = (...lines: readonly string[]) => collectivesOfLog(readLog(`${lines.join('\n')}\n`).runs[0]!);
 
 describe('collectives of an events log', () => {
   it('are its records of that name, step by step', () => {

@@ -11,7 +11,7 @@ const PREFIX = 'collective:';
  * out. The k-th of a name in a step is the same on all ranks, and no clock is compared: start times only order them. They
  * are time in which the host, or the stream that computes, did nothing else: that is where a loop can time them.
  */
-export function fromEventLog(run: EventLogRun): { rank: number; collectives: RankCollectives }[] {
+export function collectivesOfLog(run: EventLogRun): { rank: number; collectives: RankCollectives }[] {
   return recordsByRank(run).flatMap((records) => {
     const collectives = fromRecords(records, worldSizeOf(run));
     return collectives ? [{ rank: records.rank, collectives }] : [];

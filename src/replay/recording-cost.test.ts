@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { drawTrace } from '../../test/helpers/draw-trace.js';
-import { analyseRank } from '../traces/rank-facts.js';
+import { analyseTrace } from '../traces/analyse-trace.js';
 import { periodsOf } from './plan.js';
 import { baselineOf, recordingOf } from './recording-cost.js';
 import { AS_RECORDED, replay } from './replay.js';
@@ -21,7 +21,7 @@ function loop(kernelUs: number, more: (at: number) => string = () => '') {
     gpu.push(`k ${start}-${free} #${i + 1}`);
   }
   const trace = drawTrace(`host 1  ${host.join(' | ')}\ngpu 7  ${gpu.join(' | ')}`);
-  const facts = analyseRank(trace, { steps: null })!;
+  const facts = analyseTrace(trace, { steps: null })!;
   return { plan: facts.detail!.plan!, recorded: facts.steps.profiled };
 }
 const EVENTS = LAUNCHES * 2;
@@ -62,7 +62,7 @@ describe('without the profiler', () => {
         host 1  ProfilerStep#${i + 1} ${at}-${at + 200} | cudaGraphLaunch ${at + 10}-${at + 150} #${i + 1}
         gpu 7   k ${at + 20}-${at + 25} #${i + 1} | k ${at + 26}-${at + 30} #${i + 1} | k ${at + 31}-${at + 35} #${i + 1}`;
     });
-    const { plan } = analyseRank(drawTrace(drawing.join('\n')), { steps: null })!.detail!;
+    const { plan } = analyseTrace(drawTrace(drawing.join('\n')), { steps: null })!.detail!;
     expect([...plan!.nodes.graphKernels]).toEqual([3, 3, 3]);
     // Part of it comes off the call, after the launch: the first and the last step differ by that.
     const saved = 200_000 - replay(plan!, { ...AS_RECORDED, perGraphKernel: 3000 }).step;

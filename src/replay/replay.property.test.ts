@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readTrace } from '../../test/helpers/read-trace.js';
 import { Trace } from '../model/trace.js';
-import { analyseRank } from '../traces/rank-facts.js';
+import { analyseTrace } from '../traces/analyse-trace.js';
 import { busyTime } from './busy-time.js';
 import { scaleWorks } from './edits.js';
 import { copyPlan, type Plan } from './plan.js';
@@ -112,7 +112,7 @@ const anyLoop = fc.array(anyStep, { minLength: 2, maxLength: 5 });
 
 function factsOf(events: readonly object[]) {
   const trace = new Trace(readTrace(JSON.stringify({ traceEvents: events }), [1 << 20], 'js').trace);
-  const facts = analyseRank(trace, { steps: null })!;
+  const facts = analyseTrace(trace, { steps: null })!;
   return { facts, plan: facts.detail!.plan! };
 }
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { BOTTLENECKS, COSTS, RISKS } from '../rules/kit/finding.js';
+import { BOTTLENECKS } from '../diagnosis/bottleneck.js';
+import { COSTS, RISKS } from '../rules/kit/finding.js';
 
 /** Units of `Position` in base/problem.ts. */
 const POSITION_UNITS = ['byte', 'stored-byte', 'line', 'row'] as const;

@@ -1,16 +1,18 @@
 import type { Health } from '../base/check.js';
 import { type Problem, ProblemLog } from '../base/problem.js';
 import { summariseHealth } from '../diagnosis/health/health.js';
-import { besideProblems, manifestsOf } from '../diagnosis/places.js';
+import { windowsOf } from '../diagnosis/health/run-health.js';
+import { manifestsOf, runFileProblems } from '../diagnosis/locations.js';
+import { manifestOf, type RankMember, type RunMember, traceSummaryOf } from '../ingest/member.js';
 import type { RankSource } from '../ingest/ranks.js';
 import type { RunInputs } from '../ingest/read-run.js';
-import type { TaskMember } from '../ingest/task.js';
 import type { EventLogSummary } from '../logs/log-summary.js';
 import type { Manifest } from '../model/manifest.js';
 import type { DeviceInfo } from '../model/trace-data.js';
 import { type CaptureInfo, joinManifests } from '../run/placement/join-manifests.js';
 import type { GpuState } from '../telemetry/gpu-state.js';
 import type { CategoryCount, StepSummary } from '../traces/trace-summary.js';
+import { describedRank } from './build-report.js';
 import { toolInfo } from './tool-info.js';
 
 /** What `whyslow inspect` found. `--json` prints exactly this. */
@@ -41,7 +43,7 @@ export interface InspectReport {
 
 export interface InspectedInput {
   readonly path: string;
-  readonly kind: Exclude<TaskMember['kind'], 'unknown'>;
+  readonly kind: (RankMember | RunMember)['kind'];
   /** Null for what is of the run or of a machine: its manifest, telemetry. */
   readonly rank: number | null;
   readonly rank_source: RankSource | null;
@@ -68,28 +70,17 @@ export interface InspectedInput {
 }
 
 export function buildInspectReport(run: RunInputs): InspectReport {
-  const traces = run.members.filter((m) => m.member.traceSummary !== null);
   const problems = new ProblemLog();
   const capture = joinManifests(manifestsOf(run), problems);
   const inputs = [
     ...run.members.map((m) => inspectedInput(m.member, m.rank, m.rankSource)),
-    ...run.beside.map((m) => inspectedInput(m, m.manifest?.of === 'rank' ? m.manifest.rank : null, null)),
+    ...run.beside.map((m) => inspectedInput(m, describedRank(m), null)),
   ];
-  const windows = traces.map(({ member, rank }) => {
-    const { window, distributed } = member.traceSummary!;
-    const group = String(member.hints.step ?? '');
-    return {
-      group,
-      rank,
-      startNs: window.startNs,
-      endNs: window.endNs,
-      worldSize: distributed?.worldSize ?? null,
-    };
-  });
+  const windows = windowsOf(run.members);
   const perRank = run.members.map(({ member, rank }) => ({ rank, problems: member.checks }));
   const worldSize = capture.worldSize ?? (Math.max(0, ...windows.map((w) => w.worldSize ?? 0)) || null);
   const seen = { ranks: run.members.map((m) => m.rank), worldSize };
-  const ofTheRun = [...run.problems, ...besideProblems(run), ...problems.list()];
+  const ofTheRun = [...run.problems, ...runFileProblems(run), ...problems.list()];
   return {
     schema: 'whyslow/inspect/1',
     inputs,
@@ -97,7 +88,7 @@ export function buildInspectReport(run: RunInputs): InspectReport {
     ranks: [...new Set(seen.ranks)].sort((a, b) => a - b),
     world_size: worldSize,
     devices: devicesOf(
-      traces.flatMap((t) => t.member.traceSummary!.devices),
+      run.members.flatMap((m) => traceSummaryOf(m.member)?.devices ?? []),
       capture,
     ),
     categories: sumCategories(inputs.flatMap((i) => i.categories)),
@@ -115,20 +106,22 @@ export function buildInspectReport(run: RunInputs): InspectReport {
 }
 
 function inspectedInput(
-  member: TaskMember,
+  member: RankMember | RunMember,
   rank: number | null,
   rankSource: RankSource | null,
 ): InspectedInput {
-  const trace = member.traceSummary;
-  const records = member.logSummary?.runs.reduce((n, r) => n + r.records, 0) ?? 0;
+  const trace = traceSummaryOf(member);
+  const manifest = manifestOf(member);
+  const log = member.kind === 'events' ? member.summary : null;
+  const records = log?.runs.reduce((n, r) => n + r.records, 0) ?? 0;
   return {
     path: member.path,
-    kind: member.kind === 'unknown' ? 'kineto' : member.kind,
+    kind: member.kind,
     rank,
     rank_source: rankSource,
     layout: member.hints.layout,
     coordinates: member.hints.coordinates,
-    host: (member.manifest?.of === 'rank' ? member.manifest.host : trace?.hostName) ?? member.hints.host,
+    host: (manifest?.of === 'rank' ? manifest.host : trace?.hostName) ?? member.hints.host,
     encodings: member.encodings,
     bytes: member.storedBytes,
     decoded_bytes: member.decodedBytes,
@@ -140,9 +133,9 @@ function inspectedInput(
     window_ms: trace?.window.ms ?? 0,
     switches: trace?.switches ?? [],
     versions: trace?.versions ?? {},
-    event_log: member.logSummary,
-    manifest: member.manifest,
-    gpus: member.gpus,
+    event_log: log,
+    manifest,
+    gpus: member.kind === 'dmon' ? member.gpus : null,
     problems: member.problems,
   };
 }

@@ -1,27 +1,26 @@
 import { median } from '../base/statistics.js';
+import { ns, share, toMs, toSeconds } from '../base/units.js';
+import { describeRanks } from '../diagnosis/words/late-ranks.js';
 import { sumOfClasses, TIME_CLASSES, totals } from '../facts/time-class.js';
 import { atPace } from '../logs/pace.js';
-import { describeRanks } from '../rules/ranks/w01-late-rank.js';
 import { beyondPace, type Comparison } from '../run/compare.js';
 import type { LateRanks } from '../run/lateness/late-ranks.js';
-import type { Report } from './report.js';
+import type { ReportPath, ReportWhatIf, TimeShares } from './report.js';
 
 /** The way through all ranks and what the run would take without something, as the report has them. */
 
-const ms = (ns: number) => Math.round(ns / 1e3) / 1e3;
-
-export function criticalPathOf(comparison: Comparison | null): Report['critical_path'] {
+export function criticalPathOf(comparison: Comparison | null): ReportPath | null {
   if (!comparison?.path || !comparison.table) return null;
   const { path, table, pace } = comparison;
-  const share = Math.min(1, pace / table.step);
+  const paced = Math.min(1, pace / table.step);
   const all = sumOfClasses(path.time);
   if (!(all > 0)) return null;
   return {
-    by_class: totals((c) => path.time[c] / all),
-    by_rank: path.ranks.map(({ rank, ns, time: recorded }) => {
-      const time = atPace(recorded, share * sumOfClasses(recorded));
+    by_class: totals((c) => path.time[c] / all) as TimeShares,
+    by_rank: path.ranks.map(({ rank, ns: onPath, time: recorded }) => {
+      const time = atPace(recorded, paced * sumOfClasses(recorded));
       const mostly = TIME_CLASSES.reduce((a, b) => (time[b] > time[a] ? b : a));
-      return { rank, share: Math.min(1, ns / all), mostly, mostly_ms: ms(time[mostly]) };
+      return { rank, share: share(Math.min(1, onPath / all)), mostly, mostly_ms: toMs(ns(time[mostly])) };
     }),
     hops: Math.round(100 * path.hops) / 100,
   };
@@ -31,7 +30,7 @@ export function criticalPathOf(comparison: Comparison | null): Report['critical_
 const WORTH_SAYING = 0.01;
 
 /** The run without late ranks, in seconds a step: by playing it, else from the median rank's own time. */
-export function whatIfAcross(comparison: Comparison | null): Report['what_if'] {
+export function whatIfAcross(comparison: Comparison | null): ReportWhatIf | null {
   if (!comparison?.table || !comparison.critical) return null;
   const { table, played, late, pace } = comparison;
   const beyond = beyondPace(table, pace);
@@ -44,8 +43,8 @@ export function whatIfAcross(comparison: Comparison | null): Report['what_if'] {
       ? Math.max(0, played.without(named) - beyond)
       : late.reduce((ns, l) => ns + l.cost, 0);
   return {
-    actual_s: pace / 1e9,
-    ideal_s: ideal / 1e9,
+    actual_s: toSeconds(ns(pace)),
+    ideal_s: toSeconds(ns(ideal)),
     slowdown: pace / ideal,
     m_w: lost > 0.001 * pace ? Math.min(1, back / lost) : null,
     m_s: null,
@@ -62,19 +61,21 @@ function lostToLateness({ table, critical }: Comparison): number {
 }
 
 /** What to do away with, and what that saves: only where the run was played and reproduced. */
-function casesOf({ played, table, late, pace }: Comparison): NonNullable<Report['what_if']>['cases'] {
+function casesOf({ played, table, late, pace }: Comparison): ReportWhatIf['cases'] {
   if (!played) return [];
   const without = late.map((l) => ({
     text: `without ${lateOnes(l)}`,
     ranks: [...l.ranks],
-    saving_ms: ms(l.ranks.length > 0 ? l.cost : Math.max(0, played.withoutAny - beyondPace(table!, pace))),
+    saving_ms: toMs(
+      ns(l.ranks.length > 0 ? l.cost : Math.max(0, played.withoutAny - beyondPace(table!, pace))),
+    ),
   }));
   const hidden = {
     text: 'with all transfers hidden behind computing',
     ranks: [],
-    saving_ms: ms(played.withOverlap),
+    saving_ms: toMs(ns(played.withOverlap)),
   };
-  return [...without, hidden].filter((c) => c.saving_ms >= ms(WORTH_SAYING * table!.step));
+  return [...without, hidden].filter((c) => c.saving_ms >= toMs(ns(WORTH_SAYING * table!.step)));
 }
 
 const lateOnes = (late: LateRanks) =>

@@ -1,21 +1,22 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, expectTypeOf, it } from 'vitest';
+import type { z } from 'zod';
 import { sampleFinding, sampleRank, sampleReport, shares } from '../../test/helpers/sample-reports.js';
-import type { Health } from '../base/check.js';
-import type { Finding } from '../rules/kit/finding.js';
-import type { Report, ReportFinding } from './report.js';
+import type { Plain } from '../base/units.js';
+import type { Report } from './report.js';
 import { reportJsonSchemaText } from './report-json-schema.js';
 import { reportSchema } from './report-schema.js';
+
+type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
 
 const faults = (report: object) =>
   reportSchema.safeParse(report).error?.issues.map((i) => i.path.join('.')) ?? [];
 
 describe('the report', () => {
-  it('has the shapes of rules and analyses', () => {
-    expectTypeOf<Finding>().toExtend<ReportFinding>();
-    expectTypeOf<ReportFinding>().toExtend<Finding>();
-    expectTypeOf<Health>().toExtend<Report['health']>();
-    expectTypeOf<Report['health']>().toExtend<Health>();
+  it('has the types that the program uses', () => {
+    type Described = DeepReadonly<z.infer<typeof reportSchema>>;
+    expectTypeOf<Plain<Report>>().toExtend<Described>();
+    expectTypeOf<Described>().toExtend<Plain<Report>>();
   });
 
   it('takes a whole one', () => {

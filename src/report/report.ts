@@ -1,12 +1,123 @@
-import type { z } from 'zod';
-import type { reportSchema } from './report-schema.js';
+import type { Health } from '../base/check.js';
+import type { Problem } from '../base/problem.js';
+import type { Ms, Seconds, Share, Us } from '../base/units.js';
+import type { Verdict } from '../diagnosis/verdict/verdict.js';
+import type { TimeClass } from '../facts/time-class.js';
+import type { Finding } from '../rules/kit/finding.js';
+import type { Cause, Pattern } from '../run/lateness/late-ranks.js';
 
-/** What `whyslow diagnose` found; every field is described in report-schema.ts and docs/report.schema.json. */
-export type Report = DeepReadonly<z.infer<typeof reportSchema>>;
-export type ReportFinding = Report['findings'][number];
-export type ReportRank = Report['ranks'][number];
-/** How a step divides, as fractions. */
-export type TimeShares = Report['time'];
-export type TimeClass = keyof TimeShares;
+/**
+ * What `whyslow diagnose` found. report-schema.ts describes every field and checks reports in tests; the two are held
+ * together by a test. These types do not need zod, so that programs which use whyslow as a library do not either.
+ */
+export interface Report {
+  readonly schema: 'whyslow/report/1';
+  readonly verdict: Verdict;
+  readonly step: ReportStep;
+  readonly time: TimeShares;
+  /** In the order to try them. */
+  readonly findings: readonly Finding[];
+  readonly silent: readonly { readonly rule: string; readonly reason: string }[];
+  readonly ranks: readonly ReportRank[];
+  readonly stragglers: readonly ReportStraggler[];
+  readonly heat: ReportHeat | null;
+  readonly critical_path: ReportPath | null;
+  readonly collectives: ReportCollectives | null;
+  readonly what_if: ReportWhatIf | null;
+  readonly inputs: readonly ReportInput[];
+  readonly ignored: readonly string[];
+  readonly health: Health;
+  readonly tool: { readonly name: 'whyslow'; readonly version: string };
+}
 
-type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
+/** How a step divides. The shares add up to 1, or are all 0 without steps. */
+export type TimeShares = Readonly<Record<TimeClass, Share>>;
+
+export interface ReportStep {
+  readonly ms: Ms | null;
+  readonly source: 'events' | 'gpu-timeline' | 'host';
+  readonly profiled_ms: Ms | null;
+  readonly corrected: boolean;
+  readonly count: number;
+  readonly first: number | null;
+  readonly last: number | null;
+}
+
+export interface ReportRank {
+  readonly rank: number;
+  readonly host: string | null;
+  readonly coordinates: Readonly<Record<string, number>> | null;
+  readonly step_ms: Ms | null;
+  readonly time: TimeShares;
+  readonly clock: { readonly offset_us: Us; readonly error_us: Us } | null;
+  readonly gpu: {
+    readonly span_us: Us;
+    readonly compute_us: Us;
+    readonly non_compute_us: Us;
+    readonly idle_us: Us;
+    readonly comm_overlap: Share | null;
+  } | null;
+}
+
+export interface ReportStraggler {
+  readonly ranks: readonly number[];
+  readonly pattern: Pattern;
+  readonly cause: Cause;
+  readonly cost_ms: Ms;
+  readonly confidence: number;
+  readonly sentence: string;
+}
+
+export interface ReportHeat {
+  readonly steps: readonly number[];
+  readonly rows: readonly { readonly rank: number; readonly late_ms: readonly Ms[] }[];
+}
+
+export interface ReportPath {
+  readonly by_class: TimeShares;
+  readonly by_rank: readonly {
+    readonly rank: number;
+    readonly share: Share;
+    readonly mostly: TimeClass;
+    readonly mostly_ms: Ms;
+  }[];
+  readonly hops: number;
+}
+
+export interface ReportCollectives {
+  readonly matched: number;
+  readonly unmatched: number;
+  readonly wait_ms: Ms;
+  readonly transfer_ms: Ms;
+  readonly groups: readonly {
+    readonly name: string;
+    readonly ranks: readonly number[];
+    readonly size: number | null;
+    readonly matched: number;
+    readonly confidence: number;
+    readonly wait_ms: Ms;
+    readonly transfer_ms: Ms;
+  }[];
+}
+
+export interface ReportWhatIf {
+  readonly actual_s: Seconds;
+  readonly ideal_s: Seconds;
+  readonly slowdown: number;
+  readonly m_w: number | null;
+  readonly m_s: number | null;
+  readonly cases: readonly {
+    readonly text: string;
+    readonly ranks: readonly number[];
+    readonly saving_ms: Ms;
+  }[];
+}
+
+export interface ReportInput {
+  readonly path: string;
+  readonly kind: string;
+  readonly rank: number | null;
+  readonly bytes: number;
+  readonly events: number;
+  readonly problems: readonly Problem[];
+}

@@ -36,14 +36,14 @@ const prefixOf = (id: string) => `${id[0]!.toLowerCase()}${id.slice(1).padStart(
 describe('the rules', () => {
   it('are these, each once', () => expect(RULES.map((r) => r.info.id)).toEqual(IDS));
 
-  it.each(RULES.map((r) => [r.info.id, r.info] as const))(
+  it.each(RULES.map((r) => [r.info.id, r] as const))(
     '%s says all that `whyslow rules` prints',
-    (_, info) => {
+    (_, { info, reads }) => {
       const { title, needs, looksFor, why, check, fix } = info;
       for (const text of [title, needs, looksFor, why, check, fix.text, fix.code]) {
         expect(text.trim().length).toBeGreaterThan(4);
       }
-      expect(/\bevents\b/.test(needs) && !info.readsLogs).toBe(false);
+      expect(/\bevents\b/.test(needs) && reads === 'traces').toBe(false);
       expect([...COSTS, null]).toContain(info.cost);
       expect(RISKS).toContain(info.risk);
       for (const t of info.thresholds) {

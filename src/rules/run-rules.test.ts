@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { drawView, runOf } from '../../test/helpers/draw-run.js';
 import { steps } from '../../test/helpers/draw-trace.js';
-import type { RankView } from '../diagnosis/run-facts.js';
+import type { LogView, RankView } from '../diagnosis/rank-view.js';
 import { scaleWorks } from '../replay/edits.js';
 import type { Cost } from './kit/finding.js';
 import { priceOf } from './kit/kit.js';
-import type { RankFinding, Rule } from './kit/rule.js';
+import type { RankFinding, Rule, TraceRule } from './kit/rule.js';
 import { RULES } from './list.js';
 import { runRules } from './run-rules.js';
 
@@ -23,13 +23,14 @@ const gain = (likely: number, from: RankView = view): RankFinding['price'] => ({
   floor: 0,
 });
 
-const PLAIN = RULES.find((r) => !r.info.readsLogs)!.info;
+const PLAIN = RULES[0]!.info;
 
 /** A rule that finds what it is told, on every rank. */
-function rule(id: string, cost: Cost, find: (view: RankView) => Partial<RankFinding> | string): Rule {
+function rule(id: string, cost: Cost, find: (view: RankView) => Partial<RankFinding> | string): TraceRule {
   const fix = { text: 'do it', code: 'do_it()' };
   const plain = { id, title: id, confidence: 0.9, addresses: 'gpu' as const, evidence: [], price: null };
   return {
+    reads: 'traces',
     info: { ...PLAIN, id: id.toUpperCase(), cost, risk: 'none', fix },
     check: (v) => {
       const found = find(v);
@@ -110,10 +111,9 @@ describe('rules that find nothing', () => {
 });
 
 it('what a log cannot show is not called absent', () => {
-  const log = { ...view, facts: { ...view.facts, source: 'events' as const } };
+  const log = { ...view, source: 'log' } as unknown as LogView;
   const ofTraces = rule('traces', 'knob', () => 'no convolutions');
-  const { info } = rule('logs', 'knob', () => '');
-  const ofLogs = { ...rule('logs', 'knob', () => 'no waits'), info: { ...info, readsLogs: true as const } };
+  const ofLogs = { ...rule('logs', 'knob', () => 'no waits'), reads: 'traces and logs' } as const;
   const reasonsFor = (v: RankView) => runRules([ofTraces, ofLogs], runOf([v])).silent.map((s) => s.reason);
   expect(reasonsFor(view)).toEqual(['no convolutions', 'no waits']);
   expect(reasonsFor(log)).toEqual(['needs a trace', 'no waits']);

@@ -1,9 +1,11 @@
 import type { Problem } from '../base/problem.js';
 import { largest } from '../base/statistics.js';
-import type { RankView, RunFacts } from '../diagnosis/run-facts.js';
+import type { Bottleneck } from '../diagnosis/bottleneck.js';
+import type { RankView, TraceView } from '../diagnosis/rank-view.js';
+import type { RunFacts } from '../diagnosis/run-facts.js';
 import { copyPlan } from '../replay/plan.js';
 import { replay } from '../replay/replay.js';
-import { type Bottleneck, COSTS, type Finding } from './kit/finding.js';
+import { COSTS, type Finding } from './kit/finding.js';
 import type { Price, RankFinding, Rule, RuleResult } from './kit/rule.js';
 
 export interface RulesResult {
@@ -15,7 +17,7 @@ export interface RulesResult {
 }
 
 const NOTHING_MEASURED = { silent: 'no time passes in the steps' };
-const NOT_IN_LOGS = { silent: 'needs a trace' };
+const NEEDS_TRACE = { silent: 'needs a trace' };
 
 interface Seen {
   readonly rule: Rule;
@@ -50,9 +52,9 @@ export function runRules(rules: readonly Rule[], run: RunFacts): RulesResult {
 function ask(rule: Rule, view: RankView, run: RunFacts): RuleResult {
   // Shares of no time are no shares.
   if (!(view.step > 0)) return NOTHING_MEASURED;
-  // What a log cannot show is not absent.
-  if (view.facts.source === 'events' && !rule.info.readsLogs) return NOT_IN_LOGS;
-  return rule.check(view, run);
+  if (rule.reads === 'traces and logs') return rule.check(view, run);
+  // What a log cannot show may still be there.
+  return view.source === 'trace' ? rule.check(view, run) : NEEDS_TRACE;
 }
 
 function failure(rule: Rule, error: unknown): Problem {
@@ -131,7 +133,8 @@ function withSavings(ordered: readonly Joined[]): Finding[] {
     applied.set(view, state);
     if (price.edit) state.edits.push(price.edit);
     state.floor = Math.max(state.floor, price.floor);
-    const together = price.edit ? playTogether(view, state.edits, state.floor) : price.after;
+    const together =
+      price.edit && view.source === 'trace' ? playTogether(view, state.edits, state.floor) : price.after;
     const saving = Math.min(left, Math.max(0, state.after - together));
     left -= saving;
     state.after = Math.min(state.after, together);
@@ -139,7 +142,7 @@ function withSavings(ordered: readonly Joined[]): Finding[] {
   });
 }
 
-function playTogether(view: RankView, edits: readonly NonNullable<Price['edit']>[], floor: number): number {
+function playTogether(view: TraceView, edits: readonly NonNullable<Price['edit']>[], floor: number): number {
   const { baseline } = view;
   const plan = copyPlan(baseline!.plan);
   for (const edit of edits) edit(plan, 'likely');

@@ -1,6 +1,7 @@
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { traceFactsOf } from '../../src/ingest/member.js';
 import { readInputs } from '../../src/ingest/read-run.js';
 import { diagnose } from '../../src/library/diagnose.js';
 import { renderInspect } from '../../src/render/terminal/inspect.js';
@@ -199,7 +200,7 @@ describe('what a capture says about itself', () => {
     await inFolder(async (folder) => {
       writeCapture(simulateRun(options), folder, { traces: true, logs: true, telemetry: true });
       const run = await readInputs([folder], { want: { facts: { steps: null } }, jobs: 1 });
-      expect(run.members.flatMap((m) => m.member.facts?.light ?? [])).toEqual(Array(8).fill(false));
+      expect(run.members.flatMap((m) => traceFactsOf(m.member)?.light ?? [])).toEqual(Array(8).fill(false));
     });
   });
 

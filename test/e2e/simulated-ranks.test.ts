@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { mean } from '../../src/base/statistics.js';
 import { Trace } from '../../src/model/trace.js';
 import { compareRanks } from '../../src/run/compare.js';
-import { analyseRank } from '../../src/traces/rank-facts.js';
+import { analyseTrace } from '../../src/traces/analyse-trace.js';
 import type { SimulateOptions } from '../helpers/simulate/options.js';
 import { compareRun, type Outcome, scoreRun } from '../helpers/simulate/score.js';
 import { simulateRun } from '../helpers/simulate/simulate.js';
@@ -154,7 +154,7 @@ describe('simulated runs', () => {
         host: null,
         coordinates: null,
         worldSize: 8,
-        facts: analyseRank(shifted, { steps: null })!,
+        facts: analyseTrace(shifted, { steps: null })!,
       };
     });
     expect(compareRanks(copies)!.late).toEqual([]);

@@ -1,9 +1,9 @@
 import { expect } from 'vitest';
-import { viewRank } from '../../src/diagnosis/rank-view.js';
-import type { RankView, RunFacts } from '../../src/diagnosis/run-facts.js';
-import type { Bottleneck } from '../../src/rules/kit/finding.js';
+import type { Bottleneck } from '../../src/diagnosis/bottleneck.js';
+import { type RankView, type TraceView, viewTrace } from '../../src/diagnosis/rank-view.js';
+import type { RunFacts } from '../../src/diagnosis/run-facts.js';
 import type { RankFinding, Rule, RuleResult } from '../../src/rules/kit/rule.js';
-import { analyseRank } from '../../src/traces/rank-facts.js';
+import { analyseTrace } from '../../src/traces/analyse-trace.js';
 import { drawTrace } from './draw-trace.js';
 
 /** Headers as the profiler writes them. */
@@ -26,10 +26,10 @@ export interface DrawOptions {
 export function drawView(
   drawing: string,
   { header = H200, unprofiledMs, rank = 0 }: DrawOptions = {},
-): RankView {
-  const facts = analyseRank(drawTrace(drawing, header), { steps: null });
+): TraceView {
+  const facts = analyseTrace(drawTrace(drawing, header), { steps: null });
   if (!facts) throw new Error('nothing to analyse in this drawing');
-  return viewRank(
+  return viewTrace(
     rank,
     facts,
     unprofiledMs === undefined ? null : { step: unprofiledMs * 1e6, time: facts.time, notes: [] },
@@ -45,7 +45,10 @@ export function runOf(
 }
 
 export function check(rule: Rule, view: RankView, verdict?: RunFacts['verdict']): RuleResult {
-  return rule.check(view, { ...runOf([view]), ...(verdict ? { verdict } : {}) });
+  const run = { ...runOf([view]), ...(verdict ? { verdict } : {}) };
+  if (rule.reads === 'traces and logs') return rule.check(view, run);
+  if (view.source === 'log') throw new Error(`${rule.info.id} does not read logs`);
+  return rule.check(view, run);
 }
 
 /** Why a rule does not fire. */

@@ -1,21 +1,12 @@
-import type { Report, ReportFinding, ReportRank, TimeShares } from '../../src/report/report.js';
+import type { Plain } from '../../src/base/units.js';
+import { totals } from '../../src/facts/time-class.js';
+import type { Report, ReportRank, TimeShares } from '../../src/report/report.js';
+import type { Finding } from '../../src/rules/kit/finding.js';
 
-const NO_TIME: TimeShares = {
-  compute: 0,
-  comms_transfer: 0,
-  comms_wait: 0,
-  copy: 0,
-  idle_data: 0,
-  idle_sync: 0,
-  idle_compile: 0,
-  idle_comms: 0,
-  idle_host: 0,
-  idle_other: 0,
-};
+/** Classes that are not named take no time. */
+export const shares = (some: Partial<Plain<TimeShares>>) => totals((c) => some[c] ?? 0) as TimeShares;
 
-export const shares = (some: Partial<TimeShares>): TimeShares => ({ ...NO_TIME, ...some });
-
-export function sampleFinding(more: Partial<ReportFinding> = {}): ReportFinding {
+export function sampleFinding(more: Partial<Finding> = {}): Finding {
   return {
     id: 'num-workers-zero',
     rule: 'T4',
@@ -46,7 +37,7 @@ export function sampleFinding(more: Partial<ReportFinding> = {}): ReportFinding 
   };
 }
 
-export function sampleRank(rank: number, more: Partial<ReportRank> = {}): ReportRank {
+export function sampleRank(rank: number, more: Partial<Plain<ReportRank>> = {}): ReportRank {
   return {
     rank,
     host: `node-${rank >> 3}`,
@@ -56,11 +47,11 @@ export function sampleRank(rank: number, more: Partial<ReportRank> = {}): Report
     clock: { offset_us: 12.5, error_us: 0.8 },
     gpu: { span_us: 483_000, compute_us: 24_000, non_compute_us: 3000, idle_us: 456_000, comm_overlap: null },
     ...more,
-  };
+  } as ReportRank;
 }
 
 /** A loop that waits for its data, as the first example of the design. */
-export function sampleReport(more: Partial<Report> = {}): Report {
+export function sampleReport(more: Partial<Plain<Report>> = {}): Report {
   const time = shares({ compute: 0.05, idle_data: 0.924, copy: 0.006, idle_host: 0.02 });
   return {
     schema: 'whyslow/report/1',
@@ -97,5 +88,5 @@ export function sampleReport(more: Partial<Report> = {}): Report {
     health: { grade: 'good', problems: [] },
     tool: { name: 'whyslow', version: '0.1.0' },
     ...more,
-  };
+  } as Report;
 }

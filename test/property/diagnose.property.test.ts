@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { viewRank } from '../../src/diagnosis/rank-view.js';
-import { judge } from '../../src/diagnosis/verdict.js';
+import { viewTrace } from '../../src/diagnosis/rank-view.js';
+import { judge } from '../../src/diagnosis/verdict/judge.js';
 import { Trace } from '../../src/model/trace.js';
 import { RULES } from '../../src/rules/list.js';
 import { runRules } from '../../src/rules/run-rules.js';
 import { compareRanks } from '../../src/run/compare.js';
-import { analyseRank } from '../../src/traces/rank-facts.js';
+import { analyseTrace } from '../../src/traces/analyse-trace.js';
 import { readTrace } from '../helpers/read-trace.js';
 
 const HOST = [
@@ -103,8 +103,8 @@ const trace = fc
   .map(([traceEvents, head]) => JSON.stringify({ schemaVersion: 1, ...head, traceEvents }));
 
 function diagnoseText(text: string, rank = 0) {
-  const facts = analyseRank(new Trace(readTrace(text).trace), { steps: null });
-  return facts && viewRank(rank, facts, null);
+  const facts = analyseTrace(new Trace(readTrace(text).trace), { steps: null });
+  return facts && viewTrace(rank, facts, null);
 }
 
 describe('any trace', () => {

@@ -1,12 +1,11 @@
 import type { Command } from 'commander';
+import type { Bottleneck, Report, StepRange } from '../../library/vocabulary.js';
 import { renderJson } from '../../render/json.js';
-import type { Report } from '../../report/report.js';
-import type { Bottleneck } from '../../rules/kit/finding.js';
-import { bottleneckList, positiveInteger, rankList, type StepRange, stepRange } from '../common/arguments.js';
+import { bottleneckList, positiveInteger, rankList, stepRange } from '../common/arguments.js';
 import { type CommandContext, EXIT } from '../common/context.js';
 import { ProgressLine } from '../common/progress.js';
 
-export interface DiagnoseOptions {
+export interface DiagnoseFlags {
   readonly json?: boolean;
   readonly all?: boolean;
   readonly steps?: StepRange;
@@ -43,7 +42,7 @@ export function registerDiagnose(program: Command, context: CommandContext): voi
     )
     .option('--jobs <n>', 'files read at once (default: one a core)', positiveInteger)
     .addHelpText('after', EXAMPLES)
-    .action(async (paths: string[], options: DiagnoseOptions) => {
+    .action(async (paths: string[], options: DiagnoseFlags) => {
       const report = await diagnosed(paths, options, context);
       context.stdout.write(options.json ? renderJson(report) : await forTerminal(report, options, context));
       judge(report, options.failOn ?? [], context);
@@ -53,19 +52,18 @@ export function registerDiagnose(program: Command, context: CommandContext): voi
 // Loaded when asked for, here and below: other commands start faster without the rules.
 export async function diagnosed(
   paths: readonly string[],
-  options: DiagnoseOptions,
+  options: DiagnoseFlags,
   context: CommandContext,
 ): Promise<Report> {
   const { diagnose } = await import('../../library/diagnose.js');
   const progress = new ProgressLine(context.stderr);
-  const jobs = options.jobs === undefined ? {} : { jobs: options.jobs };
-  const { steps = null, ranks = null } = options;
-  return diagnose(paths, { steps, ranks, progress, ...jobs }).finally(() => progress.end());
+  const { steps = null, ranks = null, jobs } = options;
+  return diagnose(paths, { steps, ranks, progress, jobs }).finally(() => progress.end());
 }
 
 export async function forTerminal(
   report: Report,
-  options: DiagnoseOptions,
+  options: DiagnoseFlags,
   context: CommandContext,
 ): Promise<string> {
   const { renderDiagnose } = await import('../../render/terminal/diagnose.js');

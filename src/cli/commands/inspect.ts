@@ -25,17 +25,13 @@ export function registerInspect(program: Command, context: CommandContext): void
     )
     .action(async (paths: string[], options: InspectOptions) => {
       // Loaded when asked for: --help and other commands start faster without the readers.
-      const [{ readInputs }, { buildInspectReport }, { renderInspect }] = await Promise.all([
-        import('../../ingest/read-run.js'),
-        import('../../report/inspect-report.js'),
+      const [{ inspect }, { renderInspect }] = await Promise.all([
+        import('../../library/inspect.js'),
         import('../../render/terminal/inspect.js'),
       ]);
       const progress = new ProgressLine(context.stderr);
-      const jobs = options.jobs === undefined ? {} : { jobs: options.jobs };
-      const run = await readInputs(paths, { want: 'summary', progress, ...jobs }).finally(() =>
-        progress.end(),
-      );
-      const report = buildInspectReport(run);
+      const { jobs } = options;
+      const report = await inspect(paths, { progress, jobs }).finally(() => progress.end());
       context.stdout.write(options.json ? renderJson(report) : renderInspect(report, context.color));
     });
 }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { InputError } from '../../base/input-error.js';
+import type { RuleInfo } from '../../library/vocabulary.js';
 import { renderJson } from '../../render/json.js';
-import type { RuleInfo } from '../../rules/kit/rule.js';
 import type { CommandContext } from '../common/context.js';
 import { nearRules, ruleById } from '../common/near-rules.js';
 
@@ -18,8 +18,7 @@ export function registerRules(program: Command, context: CommandContext): void {
     .addHelpText('after', '\nExamples:\n  $ whyslow rules\n  $ whyslow rules T4')
     .action(async (id: string | undefined, options: RulesOptions) => {
       // Loaded when asked for: the texts of all rules are most of the program.
-      const { RULES } = await import('../../rules/list.js');
-      const rules = RULES.map((rule) => rule.info);
+      const { rules } = await import('../../library/rules.js');
       const chosen = id === undefined ? rules : [oneRule(rules, id)];
       if (options.json) {
         context.stdout.write(renderJson({ schema: 'whyslow/rules/1', rules: chosen }));

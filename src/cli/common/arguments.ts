@@ -1,17 +1,10 @@
 import { InvalidArgumentError } from 'commander';
-import { BOTTLENECKS, type Bottleneck } from '../../rules/kit/finding.js';
+import { BOTTLENECKS, type Bottleneck, type StepRange } from '../../library/vocabulary.js';
 
 /** Values of options. What is wrong with them is said in words that complete commander's own sentence. */
 
 /** More ranks than any job has; a typing error must not fill the memory. */
 const MAX_RANKS = 100_000;
-
-export interface StepRange {
-  /** Null: from the first. */
-  readonly first: number | null;
-  /** Null: to the last, which is included. */
-  readonly last: number | null;
-}
 
 export function positiveInteger(text: string): number {
   if (!/^[1-9]\d{0,3}$/.test(text))

@@ -1,4 +1,4 @@
-import type { RuleInfo } from '../../rules/kit/rule.js';
+import type { RuleInfo } from '../../library/vocabulary.js';
 
 const MAX_NEAR = 5;
 

@@ -1,4 +1,4 @@
-import type { ProgressSink } from '../../ingest/read-run.js';
+import type { ProgressSink } from '../../library/vocabulary.js';
 import { formatBytes, formatSeconds } from '../../render/terminal/format.js';
 
 const SHOW_AFTER_MS = 500;

@@ -1,6 +1,6 @@
 import { namedRanks } from '../../base/rank-ranges.js';
-import type { Report, ReportFinding } from '../../report/report.js';
-import type { Risk } from '../../rules/kit/finding.js';
+import type { Report } from '../../report/report.js';
+import type { Finding, Risk } from '../../rules/kit/finding.js';
 import { codeLines } from './code.js';
 import { shorten } from './format.js';
 import { bothEnds, hanging, oneLine, type Page, paragraph, same } from './page.js';
@@ -21,7 +21,7 @@ const RISK_NOTES: Readonly<Record<Risk, string | null>> = {
 
 /** A finding with its evidence and what to paste. */
 export function findingInFull(
-  finding: ReportFinding,
+  finding: Finding,
   place: number,
   report: Report,
   page: Page,
@@ -41,7 +41,7 @@ export function findingInFull(
   ];
 }
 
-function title(finding: ReportFinding, place: number, report: Report, page: Page): string[] {
+function title(finding: Finding, place: number, report: Report, page: Page): string[] {
   const { c } = page;
   const [first, ...rest] = paragraph(
     `${finding.title} (${finding.rule})${onRanks(finding, report)}`,
@@ -53,7 +53,7 @@ function title(finding: ReportFinding, place: number, report: Report, page: Page
 }
 
 /** A finding further down the list: one line. */
-export function findingInShort(finding: ReportFinding, place: number, report: Report, page: Page): string[] {
+export function findingInShort(finding: Finding, place: number, report: Report, page: Page): string[] {
   const right = finding.speedup === null ? finding.cost : price(finding, report);
   const room = page.width - number(place).length - right.length - 2;
   const text = shorten(oneLine(`${finding.title} (${finding.rule})`), room);
@@ -64,12 +64,12 @@ function number(place: number): string {
   return `${String(place).padStart(3)}  `;
 }
 
-function price(finding: ReportFinding, report: Report): string {
+function price(finding: Finding, report: Report): string {
   return `${finding.cost}  ${gain(finding.speedup, report.step.ms)}`;
 }
 
 /** Only where it is not all of them. */
-function onRanks(finding: ReportFinding, report: Report): string {
+function onRanks(finding: Finding, report: Report): string {
   const some = finding.ranks.length > 0 && finding.ranks.length < report.ranks.length;
   return some ? ` on ${namedRanks(finding.ranks)}` : '';
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { sampleFinding, sampleRank, sampleReport, shares } from '../../../test/helpers/sample-reports.js';
-import type { Report } from '../../report/report.js';
+import type { Plain } from '../../base/units.js';
+import type { Report, ReportPath } from '../../report/report.js';
 import { renderDiagnose } from './diagnose.js';
 import { displayWidth } from './width.js';
 
@@ -225,9 +226,12 @@ describe('renderDiagnose', () => {
   });
 
   it('says whose time sets the pace, and what the step would be without something', () => {
-    const path = (by_rank: NonNullable<Report['critical_path']>['by_rank']) => ({
-      ...{ by_class: shares({ compute: 1 }), by_rank, hops: 1.5 },
+    const path = (by_rank: Plain<ReportPath>['by_rank']) => ({
+      by_class: shares({ compute: 1 }),
+      by_rank,
+      hops: 1.5,
     });
+    const shown = (more: Partial<Plain<Report>>) => plain({ ...MANY_RANKS, ...more } as Report);
     const what_if = {
       ...{ actual_s: 0.161, ideal_s: 0.13, slowdown: 1.24, m_w: 1, m_s: null },
       cases: [
@@ -240,14 +244,14 @@ describe('renderDiagnose', () => {
       { rank: 3, share: 0.25, mostly: 'compute' as const, mostly_ms: 9 },
       { rank: 4, share: 0.04, mostly: 'compute' as const, mostly_ms: 1 },
     ];
-    const text = plain({ ...MANY_RANKS, critical_path: path(by_rank), what_if });
+    const text = shown({ critical_path: path(by_rank), what_if });
     expect(text).toContain('critical path: rank 35 for 71 % (input wait 31.4 ms), rank 3 for 25 %');
     expect(text.replace(/\s+/g, ' ')).toContain(
       'Without the delay of rank 35: −31.2 ms; with all transfers hidden behind computing: −12.0 ms',
     );
     expect(tooWide(text)).toEqual([]);
     const even = by_rank.map((r) => ({ ...r, share: 0.03 }));
-    expect(plain({ ...MANY_RANKS, critical_path: path(even) })).toContain('spread over all ranks');
+    expect(shown({ critical_path: path(even) })).toContain('spread over all ranks');
   });
 
   it('shows everything when asked', () => {

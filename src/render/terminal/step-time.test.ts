@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { shares } from '../../../test/helpers/sample-reports.js';
+import type { ReportStep } from '../../report/report.js';
 import { gain, stepSource, stepSplit } from './step-time.js';
 
 describe('stepSplit', () => {
@@ -26,7 +27,7 @@ describe('stepSource', () => {
     [{ ...step, corrected: false, profiled_ms: null, count: 1, last: 3 }, 'step 3'],
     [{ ...step, corrected: false, profiled_ms: null, count: 0, first: null, last: null }, ''],
   ])('%#', (given, expected) => {
-    expect(stepSource(given)).toBe(expected);
+    expect(stepSource(given as ReportStep)).toBe(expected);
   });
 });
 

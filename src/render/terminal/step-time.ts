@@ -1,4 +1,6 @@
-import type { Report, TimeClass, TimeShares } from '../../report/report.js';
+import type { TimeClass } from '../../facts/time-class.js';
+import type { ReportStep, TimeShares } from '../../report/report.js';
+import type { Finding } from '../../rules/kit/finding.js';
 import { formatMs } from './format.js';
 
 /** Classes of time as people call them. */
@@ -39,7 +41,7 @@ export function stepSplit(stepMs: number, time: TimeShares): string {
 }
 
 /** What the profiler made of the step, and on which steps it was measured. */
-export function stepSource(step: Report['step']): string {
+export function stepSource(step: ReportStep): string {
   const parts: string[] = [];
   if (step.profiled_ms !== null) parts.push(profiled(step, step.profiled_ms));
   if (step.first !== null && step.last !== null && step.count > 0) {
@@ -50,7 +52,7 @@ export function stepSource(step: Report['step']): string {
   return parts.join(' · ');
 }
 
-function profiled(step: Report['step'], profiledMs: number): string {
+function profiled(step: ReportStep, profiledMs: number): string {
   const text = `profiled ${formatMs(profiledMs)}`;
   if (step.ms === null) return text;
   if (step.corrected) return `${text}, corrected ${formatMs(step.ms)}`;
@@ -60,7 +62,7 @@ function profiled(step: Report['step'], profiledMs: number): string {
 }
 
 /** `161 → 14–20 ms  ×8.1–11`; the factors alone where the step is not known. */
-export function gain(speedup: Report['findings'][number]['speedup'], stepMs: number | null): string {
+export function gain(speedup: Finding['speedup'], stepMs: number | null): string {
   if (speedup === null) return 'gain not priced';
   const factors = `×${range(factor(speedup.low), factor(speedup.high))}`;
   if (stepMs === null) return factors;

@@ -1,4 +1,4 @@
-import type { RankView } from '../../diagnosis/run-facts.js';
+import type { TraceView } from '../../diagnosis/rank-view.js';
 import type { Plan } from '../../replay/plan.js';
 import { Role } from '../../traces/detail/roles.js';
 import { workTime } from '../kit/kit.js';
@@ -24,7 +24,7 @@ export interface OptimizerFacts {
 /** A loop over parameters makes several launches for each; lists of tensors go in a few. */
 const FOR_LOOP_LAUNCHES = 40;
 
-export function optimizerOf(view: RankView): OptimizerFacts {
+export function optimizerOf(view: TraceView): OptimizerFacts {
   const all = workTime(view, (_, roles) => inOptimizer(roles));
   const fused = workTime(
     view,
@@ -50,14 +50,14 @@ export function optimizerOf(view: RankView): OptimizerFacts {
 }
 
 /** Tensors that get a gradient. */
-export function parametersOf(view: RankView): number {
+export function parametersOf(view: TraceView): number {
   const { detail } = view.facts;
   const accumulations = detail?.operators.find((o) => o.name === 'torch::autograd::AccumulateGrad');
   return accumulations && detail ? accumulations.count / detail.steps : 0;
 }
 
 /** The optimizer's many launches become a few. */
-export function fuseOptimizer(view: RankView, plan: Plan, level: Level): void {
+export function fuseOptimizer(view: TraceView, plan: Plan, level: Level): void {
   const { nodes, works } = plan;
   const { kind, parameters } = optimizerOf(view);
   let step = -1;

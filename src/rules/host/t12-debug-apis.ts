@@ -1,9 +1,9 @@
-import type { RankView } from '../../diagnosis/run-facts.js';
+import type { TraceView } from '../../diagnosis/rank-view.js';
 import { removeCalls } from '../../replay/edits.js';
 import type { Plan } from '../../replay/plan.js';
 import { Role } from '../../traces/detail/roles.js';
 import { evidence, inMs, ms, percent, priceOf, silent, workTime, worthwhile } from '../kit/kit.js';
-import type { RankFinding, Rule } from '../kit/rule.js';
+import type { RankFinding, TraceRule } from '../kit/rule.js';
 
 /** Anomaly detection checks every backward node; models check a loss or two. */
 const CHECKS = 10;
@@ -11,7 +11,8 @@ const CHECKS = 10;
 const isNanCheck = (roles: number) => (roles & Role.nanCheck) !== 0 && (roles & Role.backward) !== 0;
 const isZeroGrad = (roles: number) => (roles & Role.zeroGrad) !== 0;
 
-export const debugApis: Rule = {
+export const debugApis: TraceRule = {
+  reads: 'traces',
   info: {
     id: 'T12',
     title: 'A debugging aid is left on',
@@ -73,7 +74,7 @@ export const debugApis: Rule = {
   },
 };
 
-function anomalyDetection(view: RankView, checks: { ns: number; count: number }): RankFinding {
+function anomalyDetection(view: TraceView, checks: { ns: number; count: number }): RankFinding {
   const reads = workTime(view, (_, roles) => (roles & Role.reads) !== 0 && (roles & Role.backward) !== 0);
   return {
     id: 'anomaly-detection',

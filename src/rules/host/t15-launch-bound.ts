@@ -1,10 +1,10 @@
 import { median } from '../../base/statistics.js';
-import type { RankView } from '../../diagnosis/run-facts.js';
+import type { TraceView } from '../../diagnosis/rank-view.js';
 import { addHostPerStep, scaleHost, scaleWorks } from '../../replay/edits.js';
 import { Role } from '../../traces/detail/roles.js';
 import { isFusable, unfusedChains } from '../kit/fuse-elementwise.js';
 import { evidence, idleForLaunches, inMs, ms, percent, priceOf, silent, worthwhile } from '../kit/kit.js';
-import type { Edit, Level, Rule } from '../kit/rule.js';
+import type { Edit, Level, TraceRule } from '../kit/rule.js';
 import { fuseOptimizer, optimizerOf, parametersOf } from './fuse-optimizer.js';
 import { fallsBackToEager } from './t16-recompiles.js';
 
@@ -20,7 +20,8 @@ const OVERHEAD: Readonly<Record<Level, number>> = { low: 0, likely: 1, high: 0.6
 /** Chains of elementwise kernels become one that reads and writes once. */
 const ELEMENTWISE_LEFT: Readonly<Record<Level, number>> = { low: 1, likely: 0.6, high: 0.4 };
 
-export const launchBound: Rule = {
+export const launchBound: TraceRule = {
+  reads: 'traces',
   info: {
     id: 'T15',
     title: 'The GPU waits for launches: many short kernels, queue empty',
@@ -98,7 +99,7 @@ export const launchBound: Rule = {
 const OUTSIDE = Role.optimizer | Role.zeroGrad | Role.data;
 
 /** Forward and backward as two graphs; the optimizer fused where it is not. */
-function compile(view: RankView): Edit {
+function compile(view: TraceView): Edit {
   return (plan, level) => {
     const inModel = (n: number) => (plan.nodes.roles[n]! & OUTSIDE) === 0;
     scaleHost(plan, inModel, HOST_LEFT[level]);

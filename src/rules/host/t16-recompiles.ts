@@ -1,16 +1,17 @@
-import type { RankView } from '../../diagnosis/run-facts.js';
+import type { TraceView } from '../../diagnosis/rank-view.js';
 import { takeFromLongest } from '../../replay/edits.js';
 import type { OperatorTotal } from '../../traces/detail/operators.js';
 import { Role } from '../../traces/detail/roles.js';
 import { evidence, inMs, ms, percent, priceOf, silent, worthwhile } from '../kit/kit.js';
-import type { Edit, RankFinding, Rule } from '../kit/rule.js';
+import type { Edit, RankFinding, TraceRule } from '../kit/rule.js';
 
 const SHARE = 0.02;
 /** No operator prepares a launch for so long unless it builds or searches something. */
 const BUILDS_NS = 3e6;
 const BUILDING_SHARE = 0.1;
 
-export const recompiles: Rule = {
+export const recompiles: TraceRule = {
+  reads: 'traces',
   info: {
     id: 'T16',
     title: 'Code is compiled, or plans are built, while training runs',
@@ -48,13 +49,13 @@ export const recompiles: Rule = {
 };
 
 /** A compiled function is looked up, but no compiled code runs: the recompile limit was reached. */
-export function fallsBackToEager(view: RankView): boolean {
+export function fallsBackToEager(view: TraceView): boolean {
   const operators = view.facts.detail?.operators ?? [];
   const looksUp = operators.some((o) => /^TorchDynamo Cache Lookup/.test(o.name));
   return looksUp && !operators.some((o) => (o.roles & Role.compiled) !== 0);
 }
 
-function compilesInSteps(view: RankView, compile: RankView['facts']['input']['compile']): RankFinding {
+function compilesInSteps(view: TraceView, compile: TraceView['facts']['input']['compile']): RankFinding {
   const ns = view.time.idle_compile;
   return {
     id: 'compiles-in-steps',
@@ -82,7 +83,7 @@ interface Building {
 const MAKES_PLANS =
   /^aten::(?:_?cudnn|miopen|_?convolution|conv|_scaled_dot|_flash|_efficient|scaled_dot|mm$|addmm$|bmm$|baddbmm$|_thnn|lstm|gru)/;
 
-function builds(view: RankView): Building {
+function builds(view: TraceView): Building {
   const { detail } = view.facts;
   if (!detail) return { perStep: 0, longest: undefined };
   const slow = detail.operators.filter(
@@ -91,7 +92,7 @@ function builds(view: RankView): Building {
   return { perStep: slow.reduce((ns, o) => ns + o.self, 0) / detail.steps, longest: slow[0] };
 }
 
-function buildsPlans(view: RankView): RankFinding {
+function buildsPlans(view: TraceView): RankFinding {
   const { perStep, longest } = builds(view);
   const fallback = fallsBackToEager(view);
   const saved: Edit = (plan) =>
@@ -119,7 +120,7 @@ function buildsPlans(view: RankView): RankFinding {
   };
 }
 
-function runsEagerly(view: RankView): RankFinding {
+function runsEagerly(view: TraceView): RankFinding {
   return {
     id: 'recompile-limit',
     title: 'a compiled function runs eagerly: the recompile limit was reached',

@@ -1,18 +1,19 @@
 import { median } from '../../base/statistics.js';
-import type { RankView } from '../../diagnosis/run-facts.js';
+import type { TraceView } from '../../diagnosis/rank-view.js';
 import { Role } from '../../traces/detail/roles.js';
 import { evidence, idleForLaunches, ms, percent, silent } from '../kit/kit.js';
-import type { Rule } from '../kit/rule.js';
+import type { TraceRule } from '../kit/rule.js';
 
 const BUSY = 0.5;
 const IDLE = 0.3;
 const SHORT_KERNEL_NS = 20_000;
 
 /** Whether there is a backward pass: accumulation and learning rates concern training only. */
-const trains = (view: RankView) =>
+const trains = (view: TraceView) =>
   (view.facts.detail?.operators ?? []).some((o) => (o.roles & Role.backward) !== 0);
 
-export const smallBatch: Rule = {
+export const smallBatch: TraceRule = {
+  reads: 'traces',
   info: {
     id: 'T18',
     title: 'Kernels are too small to fill the device',

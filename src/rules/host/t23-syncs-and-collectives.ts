@@ -1,20 +1,20 @@
-import type { RankView } from '../../diagnosis/run-facts.js';
+import type { LogView, TraceView } from '../../diagnosis/rank-view.js';
 import { removeOperators, skipWaits } from '../../replay/edits.js';
 import { type Plan, SYNC } from '../../replay/plan.js';
 import { Role } from '../../traces/detail/roles.js';
 import { copiesToHost, evidence, inMs, ms, percent, priceOf, silent, worthwhile } from '../kit/kit.js';
-import type { RankFinding, Rule } from '../kit/rule.js';
+import type { AnyRule, RankFinding } from '../kit/rule.js';
 import { communication, EXPOSED } from './communication.js';
 
 const isRead = (roles: number) => (roles & Role.reads) !== 0 && (roles & Role.nanCheck) === 0;
 const dependsOnData = (roles: number) => (roles & Role.sizesFromData) !== 0;
 
-export const syncsAndCollectives: Rule = {
+export const syncsAndCollectives: AnyRule = {
+  reads: 'traces and logs',
   info: {
     id: 'T23',
     title: 'The step waits: the host reads values back, or collectives are not overlapped',
     needs: 'trace or events (all ranks better)',
-    readsLogs: true,
     looksFor:
       'Reads of GPU values (.item(), .cpu(), nonzero) after which the GPU runs dry; communication kernels with no computation beside them.',
     why: 'To read a value the host waits until the GPU has caught up; then the queue is empty and the GPU waits for the host. Exposed collectives are time in which no rank computes.',
@@ -42,12 +42,13 @@ export const syncsAndCollectives: Rule = {
     ],
   },
   check(view, run) {
-    const findings = [...hostReads(view), ...metricsPhase(view), ...communication(view, run)];
+    const findings =
+      view.source === 'log' ? metricsPhase(view) : [...hostReads(view), ...communication(view, run)];
     return findings.length > 0 ? { findings } : silent('no read or collective holds up the step');
   },
 };
 
-function hostReads(view: RankView): RankFinding[] {
+function hostReads(view: TraceView): RankFinding[] {
   const plan = view.facts.detail?.plan;
   if (!plan) return [];
   const waits = countWaits(plan);
@@ -85,7 +86,7 @@ function hostReads(view: RankView): RankFinding[] {
 const MANY_SHAPES = 4;
 
 /** The waits themselves cost little here, but shapes that depend on values keep a model from being compiled as a whole. */
-function shapesFromData(view: RankView, count: number): RankFinding {
+function shapesFromData(view: TraceView, count: number): RankFinding {
   const text = `${count.toFixed(0)} results a step whose size depends on data (nonzero, boolean masks): the host waits for each`;
   return {
     id: 'shapes-from-data',
@@ -105,9 +106,9 @@ function shapesFromData(view: RankView, count: number): RankFinding {
 const METRICS = 0.03;
 
 /** A log of phases times the metrics of a step by themselves. */
-function metricsPhase(view: RankView): RankFinding[] {
+function metricsPhase(view: LogView): RankFinding[] {
   const ns = view.time.idle_sync;
-  if (view.facts.source !== 'events' || ns < METRICS * view.step) return [];
+  if (ns < METRICS * view.step) return [];
   const text = `training_metrics: ${ms(ns)} a step (${percent(ns / view.step)})`;
   return [
     {

@@ -1,12 +1,13 @@
 import type { RankCollectives } from '../../facts/rank-collectives.js';
 import { evidence, ms, percent, silent } from '../kit/kit.js';
-import type { Rule } from '../kit/rule.js';
+import type { TraceRule } from '../kit/rule.js';
 
 const COLLECTIVES = 2;
 /** A few numbers: losses, norms, counts. */
 const SCALAR_BYTES = 512;
 
-export const scalarCollectives: Rule = {
+export const scalarCollectives: TraceRule = {
+  reads: 'traces',
   info: {
     id: 'W2',
     title: 'Several collectives of single numbers every step',

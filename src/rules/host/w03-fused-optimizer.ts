@@ -1,8 +1,9 @@
 import { evidence, inMs, ms, priceOf, silent, worthwhile } from '../kit/kit.js';
-import type { Rule } from '../kit/rule.js';
+import type { TraceRule } from '../kit/rule.js';
 import { fuseOptimizer, optimizerOf } from './fuse-optimizer.js';
 
-export const fusedOptimizer: Rule = {
+export const fusedOptimizer: TraceRule = {
+  reads: 'traces',
   info: {
     id: 'W3',
     title: 'The optimizer updates parameters one by one',

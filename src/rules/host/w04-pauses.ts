@@ -1,4 +1,4 @@
-import type { RankView } from '../../diagnosis/run-facts.js';
+import type { TraceView } from '../../diagnosis/rank-view.js';
 import { removeCalls, takeFromLongest } from '../../replay/edits.js';
 import { SILENCE_NS } from '../../traces/detail/silences.js';
 import {
@@ -14,7 +14,7 @@ import {
   workTime,
   worthwhile,
 } from '../kit/kit.js';
-import type { RankFinding, Rule } from '../kit/rule.js';
+import type { RankFinding, TraceRule } from '../kit/rule.js';
 
 const SHARE = 0.03;
 const PAUSE_SHARE = 0.05;
@@ -25,7 +25,8 @@ const CHECKPOINT_TENSORS = 10;
 const ALLOCATES =
   /^(?:cuda|hip)(?:Malloc|Free|HostAlloc|FreeHost|HostFree|HostMalloc|MallocHost)$|^cuMem(?:Create|Release|Map|Unmap|AddressReserve|SetAccess)$/;
 
-export const pauses: Rule = {
+export const pauses: TraceRule = {
+  reads: 'traces',
   info: {
     id: 'W4',
     title: 'The step pauses: allocator, garbage collection, checkpoint writes',
@@ -67,7 +68,7 @@ export const pauses: Rule = {
   },
 };
 
-function allocator(view: RankView): RankFinding[] {
+function allocator(view: TraceView): RankFinding[] {
   const { detail } = view.facts;
   if (!detail) return [];
   const calls = detail.operators.filter((o) => ALLOCATES.test(o.name));
@@ -100,7 +101,7 @@ function allocator(view: RankView): RankFinding[] {
   ];
 }
 
-function silences(view: RankView): RankFinding[] {
+function silences(view: TraceView): RankFinding[] {
   const { detail } = view.facts;
   if (!detail) return [];
   const { longest, total } = detail.silences;
@@ -152,7 +153,7 @@ function silences(view: RankView): RankFinding[] {
 }
 
 /** Bytes a step that go to the host tensor by tensor; 0 when it is a few pieces only. */
-function copiedToHost(view: RankView): number {
+function copiedToHost(view: TraceView): number {
   const steps = view.facts.detail?.steps ?? 1;
   if (workTime(view, (k) => k.copy?.direction === 'DtoH').count < CHECKPOINT_TENSORS) return 0;
   return view.facts.kernels.reduce((n, k) => n + (k.copy?.direction === 'DtoH' ? k.bytes : 0), 0) / steps;

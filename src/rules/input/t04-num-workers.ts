@@ -1,8 +1,8 @@
 import { mean } from '../../base/statistics.js';
-import type { RankView } from '../../diagnosis/run-facts.js';
+import type { LogView } from '../../diagnosis/rank-view.js';
 import { dropInputWaits } from '../../replay/edits.js';
 import { at, evidence, inMs, ms, percent, priceOf, silent } from '../kit/kit.js';
-import type { Level, Rule, RuleResult } from '../kit/rule.js';
+import type { AnyRule, Level, RuleResult } from '../kit/rule.js';
 
 /** Share of the step that waits for input before it is worth naming. */
 const EXPOSED = 0.05;
@@ -11,12 +11,12 @@ const WORKERS: Readonly<Record<Level, number>> = { low: 4, likely: 8, high: 16 }
 /** Batches come through shared memory: a tenth more than the work itself (zoo: 2–18 %). */
 const HANDOVER = 1.1;
 
-export const numWorkers: Rule = {
+export const numWorkers: AnyRule = {
+  reads: 'traces and logs',
   info: {
     id: 'T4',
     title: 'Batches are made on the training thread (num_workers=0)',
     needs: 'trace, events, script or config',
-    readsLogs: true,
     looksFor:
       'GPU idle during DataLoader.__next__ of a _SingleProcessDataLoaderIter: decoding, augmenting and collating happen between the steps.',
     why: 'While the main process prepares a batch it launches nothing, so the GPU waits. Worker processes prepare the next batches during the step.',
@@ -39,8 +39,8 @@ export const numWorkers: Rule = {
     ],
   },
   check(view) {
+    if (view.source === 'log') return fromPhases(view);
     const { input, steps } = view.facts;
-    if (view.facts.source === 'events') return fromPhases(view);
     if (input.inMain === 0 && input.unmarked === 0) {
       return silent(
         input.inWorkers > 0
@@ -84,7 +84,7 @@ export const numWorkers: Rule = {
 };
 
 /** A log of phases shows that input is waited for, not how it is loaded. */
-function fromPhases(view: RankView): RuleResult {
+function fromPhases(view: LogView): RuleResult {
   const exposed = view.time.idle_data;
   if (exposed < EXPOSED * view.step)
     return silent(`input waits are ${percent(exposed / view.step)} of the step`);

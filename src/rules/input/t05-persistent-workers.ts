@@ -1,13 +1,14 @@
 import { takeFromLongest } from '../../replay/edits.js';
 import { at, evidence, inMs, ms, percent, priceOf, silent, worthwhile } from '../kit/kit.js';
-import type { Rule } from '../kit/rule.js';
+import type { TraceRule } from '../kit/rule.js';
 
 /** Asking persistent workers for the next epoch takes a millisecond or two; starting processes takes tens. */
 const RESTART_NS = 5e6;
 const PERSISTENT_NS = 2e6;
 const EXPOSED = 0.02;
 
-export const persistentWorkers: Rule = {
+export const persistentWorkers: TraceRule = {
+  reads: 'traces',
   info: {
     id: 'T5',
     title: 'Workers are started again at every epoch',

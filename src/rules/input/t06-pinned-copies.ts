@@ -1,4 +1,4 @@
-import type { RankView } from '../../diagnosis/run-facts.js';
+import type { LogView, TraceView } from '../../diagnosis/rank-view.js';
 import { skipWaits } from '../../replay/edits.js';
 import { type Plan, SYNC } from '../../replay/plan.js';
 import type { KernelTotal } from '../../traces/detail/kernel-table.js';
@@ -15,7 +15,7 @@ import {
   workTime,
   worthwhile,
 } from '../kit/kit.js';
-import type { Edit, Level, Rule, RuleResult } from '../kit/rule.js';
+import type { AnyRule, Edit, Level, RuleResult } from '../kit/rule.js';
 
 const EXPOSED = 0.03;
 /** Of the host link's peak that copies from pinned memory reach (zoo, 256 MB: 0.86). */
@@ -26,12 +26,12 @@ const ASYNCHRONOUS = 0.5;
 const toDevice = (k: KernelTotal) => k.copy?.direction === 'HtoD';
 const isPageable = (k: KernelTotal) => toDevice(k) && k.copy?.hostMemory === 'pageable';
 
-export const pinnedCopies: Rule = {
+export const pinnedCopies: AnyRule = {
+  reads: 'traces and logs',
   info: {
     id: 'T6',
     title: 'Batches are copied from pageable memory, or the host waits for the copy',
     needs: 'trace, events or script',
-    readsLogs: true,
     looksFor:
       'Memcpy HtoD (Pageable -> Device) with the GPU waiting for it, or copies from pinned memory in which the host waits.',
     why: 'The driver copies pageable memory through a small staging buffer at a fraction of the link and blocks the host meanwhile. Either setting alone does nothing: only pinned memory can be copied asynchronously, and only non_blocking=True asks for it.',
@@ -59,7 +59,7 @@ export const pinnedCopies: Rule = {
     ],
   },
   check(view) {
-    if (view.facts.source === 'events') return fromPhases(view);
+    if (view.source === 'log') return fromPhases(view);
     const pageable = workTime(view, isPageable);
     const all = workTime(view, toDevice);
     if (all.count === 0) return silent('nothing is copied to the device in a step');
@@ -103,7 +103,7 @@ export const pinnedCopies: Rule = {
   },
 };
 
-function pageableFinding(view: RankView, ns: number, exposed: number, price: ReturnType<typeof priceOf>) {
+function pageableFinding(view: TraceView, ns: number, exposed: number, price: ReturnType<typeof priceOf>) {
   return {
     id: 'pageable-copy',
     title: 'batches are copied from pageable memory and the GPU waits',
@@ -121,19 +121,19 @@ function pageableFinding(view: RankView, ns: number, exposed: number, price: Ret
   };
 }
 
-function rate(view: RankView): string {
+function rate(view: TraceView): string {
   const copy = topKernel(view, isPageable);
   return copy && copy.bytes > 0 ? ` at ${(copy.bytes / copy.total).toFixed(1)} GB/s` : '';
 }
 
-function place(view: RankView, test: (k: KernelTotal) => boolean, text: string, ns: number) {
+function place(view: TraceView, test: (k: KernelTotal) => boolean, text: string, ns: number) {
   const seen = evidence(view, text, inMs(ns), 'ms/step');
   const copy = topKernel(view, test);
   return copy ? at(seen, copy.longestTs, copy.longest) : seen;
 }
 
 /** Copies run at the link's rate and the host goes on at once. */
-function pinAndOverlap(view: RankView): Edit {
+function pinAndOverlap(view: TraceView): Edit {
   return (plan, level) => {
     const { works } = plan;
     const link = view.rates ? view.rates.hostLinkGBps * LINK_REACHED[level] : null;
@@ -149,21 +149,21 @@ function pinAndOverlap(view: RankView): Edit {
   };
 }
 
-function copiesToDevice(view: RankView, plan: Plan, n: number): boolean {
+function copiesToDevice(view: TraceView, plan: Plan, n: number): boolean {
   const { firstWork, workCount } = plan.nodes;
   return workCount[n] === 1 && toDevice(view.facts.kernels[plan.works.kernel[firstWork[n]!]!]!);
 }
 
 /** `copy_` synchronises the stream after a blocking copy. */
-function followsCopy(view: RankView, plan: Plan, n: number): boolean {
+function followsCopy(view: TraceView, plan: Plan, n: number): boolean {
   return n > 0 && (plan.nodes.roles[n]! & Role.copies) !== 0 && copiesToDevice(view, plan, n - 1);
 }
 
 /** A log of phases shows the copy, not the memory it comes from. */
-function fromPhases(view: RankView): RuleResult {
+function fromPhases(view: LogView): RuleResult {
   const exposed = view.copies.toDevice;
   if (exposed < EXPOSED * view.step) return silent(`copies are ${percent(exposed / view.step)} of the step`);
-  const onHost = view.facts.phases?.copyingHost ?? null;
+  const onHost = view.facts.phases.copyingHost;
   // A copy from pageable memory, or one that is waited for, takes the host as long as the device.
   if (onHost !== null && onHost < ASYNCHRONOUS * exposed)
     return silent('copies are asynchronous already: the host goes on at once');

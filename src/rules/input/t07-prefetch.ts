@@ -1,6 +1,6 @@
 import { largest } from '../../base/statistics.js';
 import { at, evidence, inMs, ms, percent, priceOf, silent } from '../kit/kit.js';
-import type { Level, Rule } from '../kit/rule.js';
+import type { AnyRule, Level } from '../kit/rule.js';
 
 const EXPOSED = 0.05;
 /** Waits are bursts when the quiet steps wait less than this part of the worst one. */
@@ -11,12 +11,12 @@ const RATE_LIMITED = 0.5;
 /** Waits that a deeper queue does not bridge: it holds a few batches, some gaps are longer. */
 const LEFT: Readonly<Record<Level, number>> = { low: 0.6, likely: 0.1, high: 0 };
 
-export const prefetch: Rule = {
+export const prefetch: AnyRule = {
+  reads: 'traces and logs',
   info: {
     id: 'T7',
     title: 'Input comes in bursts: most batches are ready, every few steps one is not',
     needs: 'trace or events',
-    readsLogs: true,
     looksFor:
       'Input waits on a minority of steps while the others find their batch ready, and the loader fast enough on average.',
     why: 'Workers finish together, or some samples are slow. A deeper queue bridges the gaps; it cannot raise the rate.',
@@ -35,9 +35,9 @@ export const prefetch: Rule = {
     ],
   },
   check(view) {
-    const { input, timePerStep, steps } = view.facts;
-    const known = input.inWorkers > 0 || view.facts.source === 'events';
-    if (!known) return silent('no DataLoader with workers was seen');
+    const { timePerStep, steps } = view.facts;
+    const input = view.source === 'trace' ? view.facts.input : null;
+    if (input?.inWorkers === 0) return silent('no DataLoader with workers was seen');
     const waits = timePerStep.map((t) => t.idle_data);
     if (waits.length < 4) return silent('too few steps to tell bursts');
     const worst = largest(waits);
@@ -62,8 +62,8 @@ export const prefetch: Rule = {
                 inMs(worst),
                 'ms',
               ),
-              input.longest?.ts ?? 0,
-              input.longest?.dur ?? worst,
+              input?.longest?.ts ?? 0,
+              input?.longest?.dur ?? worst,
               steps.indices[step] ?? null,
             ),
           ],

@@ -1,9 +1,10 @@
 import { at, evidence, inMs, ms, percent, silent } from '../kit/kit.js';
-import type { Rule } from '../kit/rule.js';
+import type { TraceRule } from '../kit/rule.js';
 
 const EXPOSED = 0.05;
 
-export const slowWorkers: Rule = {
+export const slowWorkers: TraceRule = {
+  reads: 'traces',
   info: {
     id: 'T8',
     title: 'The loader is too slow although it has workers',

@@ -1,4 +1,4 @@
-import type { RankView } from '../../diagnosis/run-facts.js';
+import type { TraceView } from '../../diagnosis/rank-view.js';
 import type { Plan } from '../../replay/plan.js';
 import type { KernelTotal } from '../../traces/detail/kernel-table.js';
 import type { Level } from '../kit/rule.js';
@@ -20,7 +20,7 @@ const SHORTEST_NS = 4_000;
 
 /** How many times faster matrix work runs in another type; null when the device's rates are not known. */
 export function rateRatio(
-  view: RankView,
+  view: TraceView,
   from: MatrixPrecision,
   to: MatrixPrecision,
   level: Level,
@@ -32,7 +32,7 @@ export function rateRatio(
 
 /** Matrix work of a step that runs in `from`, sped up to `to`. */
 export function speedUpMatrixWork(
-  view: RankView,
+  view: TraceView,
   plan: Plan,
   level: Level,
   to: MatrixPrecision,

@@ -14,7 +14,7 @@ import {
   workTime,
   worthwhile,
 } from '../kit/kit.js';
-import type { Rule } from '../kit/rule.js';
+import type { TraceRule } from '../kit/rule.js';
 import { speedUpMatrixWork } from './reached-rates.js';
 import { hasMathAttention } from './t14-fused-attention.js';
 
@@ -22,7 +22,8 @@ const SHARE = 0.05;
 
 const isPlainFp32 = (k: KernelTotal) => isMatrixWork(k) && k.precision === 'fp32' && k.tensorCore === false;
 
-export const tf32: Rule = {
+export const tf32: TraceRule = {
+  reads: 'traces',
   info: {
     id: 'T9',
     title: 'fp32 matrix products do not use the tensor cores (TF32 is off)',

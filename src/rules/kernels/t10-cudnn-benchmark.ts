@@ -1,12 +1,13 @@
 import { largest, smallest } from '../../base/statistics.js';
 import { at, evidence, inMs, kernelTime, ms, percent, silent, topKernel } from '../kit/kit.js';
-import type { Rule } from '../kit/rule.js';
+import type { TraceRule } from '../kit/rule.js';
 
 const SHARE = 0.3;
 /** Work per step may differ by this much and the shapes still be the same. */
 const SAME = 0.02;
 
-export const cudnnBenchmark: Rule = {
+export const cudnnBenchmark: TraceRule = {
+  reads: 'traces',
   info: {
     id: 'T10',
     title: 'cuDNN could search for its fastest convolutions',

@@ -11,7 +11,7 @@ import {
   topKernel,
   worthwhile,
 } from '../kit/kit.js';
-import type { Level, Rule } from '../kit/rule.js';
+import type { Level, TraceRule } from '../kit/rule.js';
 
 const SHARE = 0.02;
 /** 16-bit batch norm in NCHW takes native kernels, in NHWC cuDNN's (zoo: 0.28 of the time). */
@@ -25,7 +25,8 @@ const isNarrowNorm = (k: KernelTotal) =>
   k.layout !== 'nhwc' &&
   /batch_norm|bn_|BatchNorm/i.test(k.name.slice(0, 300));
 
-export const channelsLast: Rule = {
+export const channelsLast: TraceRule = {
+  reads: 'traces',
   info: {
     id: 'T11',
     title: 'Convolutions run in NCHW and are transposed for the tensor cores',

@@ -14,7 +14,7 @@ import {
   workTime,
   worthwhile,
 } from '../kit/kit.js';
-import type { Level, Rule } from '../kit/rule.js';
+import type { Level, TraceRule } from '../kit/rule.js';
 import { speedUpMatrixWork } from './reached-rates.js';
 import { hasMathAttention } from './t14-fused-attention.js';
 
@@ -26,7 +26,8 @@ const isWide = (k: KernelTotal) => k.precision === 'fp32' || k.precision === 'tf
 const isWideProduct = (k: KernelTotal) => isMatrixWork(k) && isWide(k);
 const isWideAttention = (k: KernelTotal) => k.class === 'attention' && isWide(k);
 
-export const sixteenBit: Rule = {
+export const sixteenBit: TraceRule = {
+  reads: 'traces',
   info: {
     id: 'T13',
     title: 'Matrix work runs in fp32 or TF32',

@@ -1,4 +1,4 @@
-import type { RankView } from '../../diagnosis/run-facts.js';
+import type { TraceView } from '../../diagnosis/rank-view.js';
 import type { Plan } from '../../replay/plan.js';
 import type { KernelTotal } from '../../traces/detail/kernel-table.js';
 import { Role } from '../../traces/detail/roles.js';
@@ -14,7 +14,7 @@ import {
   workTime,
   worthwhile,
 } from '../kit/kit.js';
-import type { Level, Rule } from '../kit/rule.js';
+import type { Level, TraceRule } from '../kit/rule.js';
 
 const SHARE = 0.08;
 /** Part of the peak that batched products of attention reach (zoo, head size 64: 0.6 in plain fp32), and fused kernels. */
@@ -26,7 +26,7 @@ const FUSED_OF_NARROW: Readonly<Record<Level, number>> = { low: 1, likely: 0.6, 
 const isMath = (roles: number) => (roles & Role.mathAttention) !== 0;
 
 /** Attention by math that T14 would fuse: other rules leave its kernels to it. */
-export function hasMathAttention(view: RankView): boolean {
+export function hasMathAttention(view: TraceView): boolean {
   const all = workTime(view, (_, roles) => isMath(roles));
   const softmax = workTime(
     view,
@@ -36,7 +36,8 @@ export function hasMathAttention(view: RankView): boolean {
   return all.ns >= SHARE * view.step && softmax.ns > 0.03 * all.ns && products.ns > 0;
 }
 
-export const fusedAttention: Rule = {
+export const fusedAttention: TraceRule = {
+  reads: 'traces',
   info: {
     id: 'T14',
     title: 'Attention is computed step by step instead of in one fused kernel',
@@ -98,7 +99,7 @@ export const fusedAttention: Rule = {
 };
 
 /** All of it goes; the products' share of a fused kernel's time comes back in their place. */
-function fuse(view: RankView, plan: Plan, level: Level): void {
+function fuse(view: TraceView, plan: Plan, level: Level): void {
   const { works } = plan;
   const wide = workTime(view, (k, roles) => !isMath(roles) && isMatrixWork(k) && is32(k)).ns;
   const narrow = workTime(view, (k, roles) => !isMath(roles) && isMatrixWork(k) && !is32(k)).ns;

@@ -1,7 +1,7 @@
 import { removeCalls } from '../../replay/edits.js';
 import { Role } from '../../traces/detail/roles.js';
 import { at, evidence, inMs, ms, percent, priceOf, silent, workTime, worthwhile } from '../kit/kit.js';
-import type { Rule } from '../kit/rule.js';
+import type { TraceRule } from '../kit/rule.js';
 
 const SHARE = 0.04;
 /** Kinds of forward operators seen inside backward: a custom backward may use one, a recomputed block uses several. */
@@ -9,7 +9,8 @@ const KINDS = 3;
 
 const isRecomputed = (roles: number) => (roles & Role.recompute) !== 0;
 
-export const checkpointing: Rule = {
+export const checkpointing: TraceRule = {
+  reads: 'traces',
   info: {
     id: 'T17',
     title: 'The forward pass is computed again in backward (activation checkpointing)',

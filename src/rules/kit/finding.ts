@@ -1,3 +1,5 @@
+import type { Bottleneck } from '../../diagnosis/bottleneck.js';
+
 /** What a fix costs to apply, cheapest first: a flag at start-up, an argument, an edit to the loop or model, a machine. */
 export const COSTS = ['free', 'knob', 'code', 'hardware'] as const;
 export type Cost = (typeof COSTS)[number];
@@ -45,6 +47,3 @@ export interface Evidence {
   readonly ts_ns: number | null;
   readonly dur_ns: number | null;
 }
-
-export const BOTTLENECKS = ['gpu', 'data', 'comms', 'host', 'compute', 'unknown'] as const;
-export type Bottleneck = (typeof BOTTLENECKS)[number];

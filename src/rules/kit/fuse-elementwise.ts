@@ -1,4 +1,4 @@
-import type { RankView } from '../../diagnosis/run-facts.js';
+import type { TraceView } from '../../diagnosis/rank-view.js';
 import type { Plan } from '../../replay/plan.js';
 import type { KernelTotal } from '../../traces/detail/kernel-table.js';
 import { Role } from '../../traces/detail/roles.js';
@@ -29,7 +29,7 @@ const LONGEST_CHAIN = 40;
 const CHAIN_COST: Readonly<Record<Level, number>> = { low: 2.5, likely: 1.5, high: 1 };
 
 /** The device is busy with memory traffic: chains of elementwise kernels, each reading and writing all of its tensor. */
-export function unfusedChains(view: RankView): RankFinding | null {
+export function unfusedChains(view: TraceView): RankFinding | null {
   const chains = workTime(view, isFusable);
   const simple = workTime(view, (k, roles) => isFusable(k, roles) && SIMPLE.has(k.class));
   if (simple.ns < SHARE * view.step) return null;
@@ -58,7 +58,7 @@ export function unfusedChains(view: RankView): RankFinding | null {
   };
 }
 
-function fuseChains(view: RankView, plan: Plan, level: Level): void {
+function fuseChains(view: TraceView, plan: Plan, level: Level): void {
   const { works } = plan;
   const fusable = (w: number) =>
     works.duration[w]! >= 0 && isFusable(view.facts.kernels[works.kernel[w]!]!, works.roles[w]!);

@@ -1,9 +1,9 @@
-import type { RankView } from '../../diagnosis/run-facts.js';
+import type { RankView, TraceView } from '../../diagnosis/rank-view.js';
 import { WorkSort } from '../../facts/work-sort.js';
 import { copyPlan, type Plan } from '../../replay/plan.js';
 import { replay } from '../../replay/replay.js';
 import type { KernelTotal } from '../../traces/detail/kernel-table.js';
-import type { RankFacts } from '../../traces/rank-facts.js';
+import type { TraceFacts } from '../../traces/trace-facts.js';
 import type { Evidence } from './finding.js';
 import type { Edit, Level, Price, Silent } from './rule.js';
 
@@ -22,7 +22,7 @@ const MOST_GAIN = 1000;
  * Null when the plan does not reproduce the step: then nothing is priced.
  */
 export function priceOf(view: RankView, edit: Edit, floor: (level: Level) => number = () => 0): Price | null {
-  const { baseline } = view;
+  const baseline = view.source === 'trace' ? view.baseline : null;
   if (!baseline?.faithful || !(baseline.corrected > 0)) return null;
   const after = (level: Level, cost: Level) => {
     const plan = copyPlan(baseline.plan);
@@ -78,19 +78,19 @@ export const percent = (share: number): string => `${(100 * share).toFixed(share
 export const inMs = (ns: number): number => Math.round(ns / 1e3) / 1e3;
 
 /** GPU time a step of kernels that pass, in ns. */
-export function kernelTime(view: RankView, test: (kernel: KernelTotal) => boolean): number {
+export function kernelTime(view: TraceView, test: (kernel: KernelTotal) => boolean): number {
   const steps = view.facts.detail?.steps ?? 1;
   return view.facts.kernels.reduce((ns, k) => ns + (test(k) ? k.total : 0), 0) / steps;
 }
 
 /** The kernel that takes most time among those that pass. */
-export function topKernel(view: RankView, test: (kernel: KernelTotal) => boolean): KernelTotal | undefined {
+export function topKernel(view: TraceView, test: (kernel: KernelTotal) => boolean): KernelTotal | undefined {
   return view.facts.kernels.find(test);
 }
 
 /** GPU time and launches a step of work that passes, by what it is and who called it. */
 export function workTime(
-  view: RankView,
+  view: TraceView,
   test: (kernel: KernelTotal, roles: number) => boolean,
 ): { ns: number; count: number } {
   const plan = view.facts.detail?.plan;
@@ -114,7 +114,7 @@ interface WorkGroup {
 }
 const groups = new WeakMap<Plan, readonly WorkGroup[]>();
 
-function groupsOf(facts: RankFacts, plan: Plan): readonly WorkGroup[] {
+function groupsOf(facts: TraceFacts, plan: Plan): readonly WorkGroup[] {
   const known = groups.get(plan);
   if (known) return known;
   const { works } = plan;
@@ -147,7 +147,7 @@ export function copiesToHost({ nodes, works }: Plan, n: number): boolean {
 }
 
 /** Share of the step that the GPU is idle for launches. Pauses are W4's: no launch would have filled them. */
-export function idleForLaunches({ facts, time, step }: RankView): number {
+export function idleForLaunches({ facts, time, step }: TraceView): number {
   const pauses = facts.detail ? facts.detail.silences.total / facts.detail.steps : 0;
   return Math.max(0, time.idle_host - pauses) / step;
 }

@@ -1,6 +1,8 @@
-import type { RankView, RunFacts } from '../../diagnosis/run-facts.js';
+import type { Bottleneck } from '../../diagnosis/bottleneck.js';
+import type { RankView, TraceView } from '../../diagnosis/rank-view.js';
+import type { RunFacts } from '../../diagnosis/run-facts.js';
 import type { Plan } from '../../replay/plan.js';
-import type { Bottleneck, Cost, Evidence, Finding, Risk, Speedup } from './finding.js';
+import type { Cost, Evidence, Finding, Risk, Speedup } from './finding.js';
 
 /** A rule as data: what `whyslow rules ID` prints. */
 export interface RuleInfo {
@@ -9,8 +11,6 @@ export interface RuleInfo {
   readonly title: string;
   /** What input it needs, e.g. `trace`, `trace or events`. */
   readonly needs: string;
-  /** It has something to say about an events log alone; the others need a trace. */
-  readonly readsLogs?: true;
   /** What must be seen for it to fire. */
   readonly looksFor: string;
   readonly why: string;
@@ -31,10 +31,20 @@ export interface Threshold {
 }
 
 /**
- * A rule looks at one rank's facts and either finds something or says why it does not apply. It never throws on purpose;
- * one that does becomes a problem in the report and sinks nothing.
+ * A rule looks at one rank and either finds something or says why it does not apply. It says what it reads: most rules need
+ * a trace, and are not asked about ranks that only have an event log. A rule never throws on purpose; one that does becomes
+ * a problem in the report.
  */
-export interface Rule {
+export type Rule = TraceRule | AnyRule;
+
+export interface TraceRule {
+  readonly reads: 'traces';
+  readonly info: RuleInfo;
+  check(view: TraceView, run: RunFacts): RuleResult;
+}
+
+export interface AnyRule {
+  readonly reads: 'traces and logs';
   readonly info: RuleInfo;
   check(view: RankView, run: RunFacts): RuleResult;
 }

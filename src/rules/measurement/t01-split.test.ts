@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { drawView, silence } from '../../../test/helpers/draw-run.js';
 import { steps } from '../../../test/helpers/draw-trace.js';
-import { judge } from '../../diagnosis/verdict.js';
+import { judge } from '../../diagnosis/verdict/judge.js';
 import { split } from './t01-split.js';
 
 const STEP = `

@@ -1,12 +1,12 @@
 import { silent } from '../kit/kit.js';
-import type { Rule } from '../kit/rule.js';
+import type { AnyRule } from '../kit/rule.js';
 
-export const split: Rule = {
+export const split: AnyRule = {
+  reads: 'traces and logs',
   info: {
     id: 'T1',
     title: 'Where the step’s time goes: GPU, data, communication or host',
     needs: 'trace or events',
-    readsLogs: true,
     looksFor:
       'Always: every instant of the measured steps belongs to one class, and the largest one that can be won back is named.',
     why: 'Work on anything but the bottleneck changes nothing. GPU work is counted for the step that launched it, and the profiler’s own cost is taken out, because both mislead otherwise.',

@@ -1,5 +1,7 @@
 import { largest } from '../../base/statistics.js';
-import type { RankView, RunFacts } from '../../diagnosis/run-facts.js';
+import type { RankView } from '../../diagnosis/rank-view.js';
+import type { RunFacts } from '../../diagnosis/run-facts.js';
+import { heldWords, whole } from '../../diagnosis/words/slow-gpu.js';
 import { boardPower } from '../../telemetry/board-power.js';
 import type { GpuState } from '../../telemetry/gpu-state.js';
 import {
@@ -11,19 +13,18 @@ import {
   slowAgainst,
 } from '../../telemetry/slow-gpu.js';
 import { evidence, percent, silent } from '../kit/kit.js';
-import type { RankFinding, Rule } from '../kit/rule.js';
-import { heldWords, whole } from '../kit/slow-gpu-words.js';
+import type { AnyRule, RankFinding } from '../kit/rule.js';
 
 const BELOW_OTHERS = 0.9;
 const BELOW_MAXIMUM = 0.85;
 const STARVED = 0.4;
 
-export const clocksAndPower: Rule = {
+export const clocksAndPower: AnyRule = {
+  reads: 'traces and logs',
   info: {
     id: 'T2',
     title: '“100 % busy” is not fed: clock and power say throttled or starved',
     needs: 'nvidia-smi dmon or query',
-    readsLogs: true,
     looksFor:
       'A busy GPU whose clock is held down by heat or the hardware, is lower than that of the other GPUs of the run, or far below its own maximum; or one that draws little power although it is always busy.',
     why: 'Utilisation is the share of time in which any kernel runs, however small or slow. Clock and power tell how much it does then.',
@@ -115,7 +116,7 @@ function throttleOf(
 
 /** Always busy and hardly warm: kernels too small to fill it, or waiting in one for somebody else. */
 function starved(view: RankView, gpu: GpuState, run: RunFacts): RankFinding | null {
-  const { device } = view.facts;
+  const device = view.source === 'trace' ? view.facts.device : null;
   const limit =
     gpu.powerLimit ??
     boardPower(gpu.name ?? device?.name ?? '', device?.totalMemory ?? null) ??

@@ -1,5 +1,5 @@
 import { evidence, silent } from '../kit/kit.js';
-import type { Rule } from '../kit/rule.js';
+import type { AnyRule } from '../kit/rule.js';
 
 export const CAPTURE = `whyslow run --trace -- python train.py
 whyslow capture OUT --steps 3   # of a job that whyslow run has started
@@ -16,12 +16,12 @@ with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA],
 /** A verdict this sure needs no better trace. */
 const SURE = 0.7;
 
-export const captureMore: Rule = {
+export const captureMore: AnyRule = {
+  reads: 'traces and logs',
   info: {
     id: 'T19',
     title: 'The evidence at hand does not decide',
     needs: 'anything',
-    readsLogs: true,
     looksFor: 'No steps, no GPU work, one step only, or two answers too close to each other.',
     why: 'A wrong verdict costs more than another capture.',
     fix: {
@@ -38,12 +38,12 @@ export const captureMore: Rule = {
     const missing = [
       ...(facts.steps.source === 'window' ? ['no steps are marked (call profiler.step() once a step)'] : []),
       ...(facts.steps.source !== 'window' && facts.steps.count < 2 ? ['only one whole step'] : []),
-      ...(facts.source === 'events' ? ['phases only, no trace'] : []),
-      ...(facts.hasHostEvents || facts.source === 'events'
+      ...(view.source === 'log' ? ['phases only, no trace'] : []),
+      ...(view.source === 'log' || view.facts.hasHostEvents
         ? []
         : ['no host events (record ProfilerActivity.CPU)']),
     ];
-    const sure = run.verdict.confidence >= SURE && facts.source === 'trace';
+    const sure = run.verdict.confidence >= SURE && view.source === 'trace';
     if (run.verdict.bottleneck !== 'unknown' && (missing.length === 0 || sure))
       return silent('the evidence decides');
     return {

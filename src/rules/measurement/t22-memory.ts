@@ -1,9 +1,10 @@
 import { evidence, silent } from '../kit/kit.js';
-import type { Rule } from '../kit/rule.js';
+import type { TraceRule } from '../kit/rule.js';
 
 const CALLS = 1;
 
-export const memory: Rule = {
+export const memory: TraceRule = {
+  reads: 'traces',
   info: {
     id: 'T22',
     title: 'The question is memory, not time',

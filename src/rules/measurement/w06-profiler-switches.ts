@@ -1,5 +1,5 @@
 import { evidence, silent } from '../kit/kit.js';
-import type { Rule } from '../kit/rule.js';
+import type { TraceRule } from '../kit/rule.js';
 
 const SLOW: readonly string[] = [
   'with_stack',
@@ -9,7 +9,8 @@ const SLOW: readonly string[] = [
   'with_modules',
 ];
 
-export const profilerSwitches: Rule = {
+export const profilerSwitches: TraceRule = {
+  reads: 'traces',
   info: {
     id: 'W6',
     title: 'The profiler itself slows the loop: stacks, shapes or memory on',

@@ -1,17 +1,18 @@
-import { namedRanks } from '../../base/rank-ranges.js';
-import type { RankView } from '../../diagnosis/run-facts.js';
+import type { Bottleneck } from '../../diagnosis/bottleneck.js';
+import type { RankView } from '../../diagnosis/rank-view.js';
+import { CAUSE_WORDS, describeRanks } from '../../diagnosis/words/late-ranks.js';
+import { slowGpuWords } from '../../diagnosis/words/slow-gpu.js';
 import type { Cause, LateRanks } from '../../run/lateness/late-ranks.js';
-import type { Bottleneck, Evidence, Finding } from '../kit/finding.js';
+import type { Evidence, Finding } from '../kit/finding.js';
 import { count, evidence, inMs, ms, silent } from '../kit/kit.js';
-import type { Price, RankFinding, Rule } from '../kit/rule.js';
-import { slowGpuWords } from '../kit/slow-gpu-words.js';
+import type { AnyRule, Price, RankFinding } from '../kit/rule.js';
 
-export const lateRank: Rule = {
+export const lateRank: AnyRule = {
+  reads: 'traces and logs',
   info: {
     id: 'W1',
     title: 'One rank is late and all others wait for it',
     needs: 'ranks',
-    readsLogs: true,
     looksFor:
       'A rank whose own time (the step less its waiting for others) exceeds the median rank’s by more than ranks differ anyway: always, in spikes, periodically, together with its host or stage, or with other ranks that are late alike. Or another rank each step (rotating).',
     why: 'Collectives end when the last member arrives: one slow rank sets everybody’s pace. Its own trace looks fast, because it waits least.',
@@ -105,27 +106,6 @@ function priceOf(step: number, cost: number): Price | null {
     edit: null,
     floor: 0,
   };
-}
-
-/** `computing`, and what telemetry says of the GPU. */
-export function causeWords({ cause, slowGpu, ranks }: LateRanks): string {
-  return CAUSE_WORDS[cause] + (slowGpu ? `; ${slowGpuWords(slowGpu, ranks.length)}` : '');
-}
-
-const CAUSE_WORDS: Readonly<Record<Cause, string>> = {
-  data: 'waiting for input',
-  gpu: 'computing',
-  compile: 'compiling',
-  host: 'host time (Python, pauses, launches)',
-  link: 'transfer',
-  unknown: 'of a kind the traces do not show',
-};
-
-export function describeRanks({ ranks, place, pattern }: LateRanks): string {
-  if (ranks.length === 0) return 'a different rank each step';
-  if (pattern === 'host') return `all ranks of ${place ?? 'a host'}`;
-  if (pattern === 'stage') return `all ranks at ${place ?? 'a stage'}`;
-  return namedRanks(ranks);
 }
 
 function titleOf(late: LateRanks): string {

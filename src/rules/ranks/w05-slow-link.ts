@@ -1,12 +1,12 @@
 import { evidence, inMs, ms, silent } from '../kit/kit.js';
-import type { Rule } from '../kit/rule.js';
+import type { AnyRule } from '../kit/rule.js';
 
-export const slowLink: Rule = {
+export const slowLink: AnyRule = {
+  reads: 'traces and logs',
   info: {
     id: 'W5',
     title: 'One group’s transfers are slow against its siblings',
     needs: 'ranks',
-    readsLogs: true,
     looksFor:
       'All members of a group arrive together, and the transfer takes longer than that of sibling groups with the same kind and size of collective.',
     why: 'A degraded link, a NIC that fell back, or a cable sets the pace of every group that crosses it.',

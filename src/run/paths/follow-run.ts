@@ -1,6 +1,6 @@
 import { largest, mean } from '../../base/statistics.js';
+import type { RankFacts } from '../../facts/rank-facts.js';
 import { sumOfClasses, type TimeByClass, totals } from '../../facts/time-class.js';
-import type { RankFacts } from '../../traces/rank-facts.js';
 import type { Clocks } from '../collectives/clocks.js';
 import type { MatchedCollectives } from '../collectives/match.js';
 import type { CollectiveWaits } from '../collectives/waits.js';

@@ -1,8 +1,7 @@
 import { mean } from '../../base/statistics.js';
 import type { RankCollectives } from '../../facts/rank-collectives.js';
+import type { PhaseKnowledge, RankFacts } from '../../facts/rank-facts.js';
 import { type TimeByClass, totals } from '../../facts/time-class.js';
-import type { PhaseKnowledge } from '../../logs/event-facts.js';
-import type { RankFacts } from '../../traces/rank-facts.js';
 import type { RankTable } from './own-time.js';
 
 /** What is known of one rank. */
@@ -23,7 +22,7 @@ export function tableOf(
   comparable: ReadonlySet<number>,
 ): RankTable | null {
   const chosen = ranks.map((r, place) => ({ ...r, place })).filter((r) => comparable.has(r.place));
-  const fromLogs = chosen.every((r) => r.facts.source === 'events');
+  const fromLogs = chosen.every((r) => r.facts.source === 'log');
   const shared = commonSteps(chosen.map((r) => r.facts.steps.indices));
   // A log begins with the job: getting going takes each rank as long as it does, and says nothing about it.
   const common = fromLogs && shared.length > ENOUGH_WITHOUT_FIRST ? shared.slice(1) : shared;

@@ -12,10 +12,10 @@ import {
 } from '../../replay/edits.js';
 import { copyPlan, LAUNCH, type Plan, SYNC } from '../../replay/plan.js';
 import { AS_RECORDED, replay } from '../../replay/replay.js';
+import { analyseTrace } from '../analyse-trace.js';
 import { Role } from '../detail/roles.js';
-import { analyseRank } from '../rank-facts.js';
 
-const factsOf = (drawing: string) => analyseRank(drawTrace(drawing), { steps: null })!;
+const factsOf = (drawing: string) => analyseTrace(drawTrace(drawing), { steps: null })!;
 const planOf = (drawing: string): Plan => factsOf(drawing).detail!.plan!;
 /** Microseconds a step, with the plan changed. */
 function stepOf(plan: Plan, edit: (copy: Plan) => void = () => {}): number {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { drawTrace } from '../../../test/helpers/draw-trace.js';
+import { analyseTrace } from '../analyse-trace.js';
 import { Role } from '../detail/roles.js';
-import { analyseRank } from '../rank-facts.js';
 
 /** One step that calls these operators, each launching one kernel: which of them are taken for attention. */
 function attention(...operators: string[]): string[] {
@@ -13,7 +13,7 @@ function attention(...operators: string[]): string[] {
   const trace = drawTrace(
     `host 1  ProfilerStep#1 0-${at(operators.length)} | ${host.join(' | ')}\ngpu 7  ${gpu.join(' | ')}`,
   );
-  const { roles } = analyseRank(trace, { steps: null })!.detail!.plan!.works;
+  const { roles } = analyseTrace(trace, { steps: null })!.detail!.plan!.works;
   return operators.filter((_, i) => (roles[i]! & Role.mathAttention) !== 0);
 }
 

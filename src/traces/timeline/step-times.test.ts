@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { drawTrace } from '../../../test/helpers/draw-trace.js';
+import type { StepRange } from '../../facts/step-facts.js';
 import { orderGpuWork } from './gpu-work.js';
 import { findHostSpans } from './host-spans.js';
-import { findStepTimes, type StepRange } from './step-times.js';
+import { findStepTimes } from './step-times.js';
 
 /** Times in microseconds; drawings begin at 0. */
 function timesOf(drawing: string, range: StepRange | null = null) {

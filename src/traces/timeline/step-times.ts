@@ -1,11 +1,9 @@
 import { largest, smallest } from '../../base/statistics.js';
+import type { StepRange, StepSource } from '../../facts/step-facts.js';
 import type { HostStep } from '../../model/steps.js';
 import type { Trace } from '../../model/trace.js';
 import type { GpuWork } from './gpu-work.js';
 import { DATA_SPAN, type HostSpans, OPTIMIZER_SPAN } from './host-spans.js';
-
-/** Where the division into steps comes from. `window`: there is none, the whole recording counts as one step. */
-export type StepSource = 'profiler' | 'optimizer' | 'dataloader' | 'window';
 
 /** One step: when the host issued it and when the device was done with it. */
 export interface StepTime {
@@ -30,12 +28,6 @@ export interface StepTimes {
   readonly cut: boolean;
   /** For each piece of GPU work the place in `steps` of the step that launched it; −1: none. */
   readonly stepOf: Int32Array;
-}
-
-/** Both ends included; null: open. */
-export interface StepRange {
-  readonly first: number | null;
-  readonly last: number | null;
 }
 
 /** A step with a fifth of the work missing was cut (method 6). */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { readTrace } from '../../../test/helpers/read-trace.js';
 import { Trace } from '../../model/trace.js';
-import { analyseRank } from '../rank-facts.js';
+import { analyseTrace } from '../analyse-trace.js';
 import type { StepTime } from './step-times.js';
 import { detailRange, representative, windowOf } from './step-window.js';
 
@@ -55,7 +55,7 @@ describe('a long trace', () => {
   });
 
   it('takes no more detail when there is four times as much of it', () => {
-    const [short, long] = [60, 240].map((steps) => analyseRank(graphLoop(steps, 600), { steps: null })!);
+    const [short, long] = [60, 240].map((steps) => analyseTrace(graphLoop(steps, 600), { steps: null })!);
     expect(long!.steps.total).toBe(short!.steps.total * 4);
     expect(long!.detail!.plan!.works.length).toBe(short!.detail!.plan!.works.length);
     expect(long!.detail!.plan!.works.length).toBeLessThanOrEqual(12_000);

@@ -1,5 +1,6 @@
 import { largest, median } from '../../base/statistics.js';
-import type { StepSource, StepTime } from './step-times.js';
+import type { StepSource } from '../../facts/step-facts.js';
+import type { StepTime } from './step-times.js';
 
 /** The steps that figures are over, and the times that divide them. */
 export interface StepWindow {

@@ -1,5 +1,5 @@
 import { type Comparison, compareRanks } from '../../../src/run/compare.js';
-import { analyseRank } from '../../../src/traces/rank-facts.js';
+import { analyseTrace } from '../../../src/traces/analyse-trace.js';
 import type { SimulateOptions } from './options.js';
 import { type SimulatedRun, simulateRun } from './simulate.js';
 import { readFile } from './testing.js';
@@ -12,7 +12,7 @@ export function compareRun(run: SimulatedRun): Comparison | null {
       return {
         ...{ rank: file.rank, host: trace.data.header.hostName, coordinates: null },
         worldSize: trace.data.header.distributed?.worldSize ?? null,
-        facts: analyseRank(trace, { steps: null, light: true })!,
+        facts: analyseTrace(trace, { steps: null, light: true })!,
       };
     }),
   );

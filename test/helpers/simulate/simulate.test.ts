@@ -5,7 +5,7 @@ import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { analyseEventLog } from '../../../src/logs/event-facts.js';
 import { eventsReader } from '../../../src/readers/events/descriptor.js';
-import { analyseRank } from '../../../src/traces/rank-facts.js';
+import { analyseTrace } from '../../../src/traces/analyse-trace.js';
 import { cpuTime } from '../cpu-time.js';
 import { toEventLogs } from './event-logs.js';
 import type { Fault, Parallelism } from './options.js';
@@ -33,7 +33,7 @@ describe.each(KINDS)('%s', (parallelism) => {
       expect(problems).toEqual([]);
       expect(trace.data.header.distributed).toMatchObject({ rank: file.rank, worldSize: 8, backend: 'nccl' });
       expect(trace.links).toMatchObject({ workWithoutLaunch: 0, launchesWithoutWork: 0 });
-      const facts = analyseRank(trace, { steps: null })!;
+      const facts = analyseTrace(trace, { steps: null })!;
       expect(facts.steps).toMatchObject({ total: 8, count: 7, irregular: false, source: 'profiler' });
       expect(within(facts.steps.profiled / 1e6, healthy.truth.stepMs, 0.03)).toBe('near');
     }
@@ -74,7 +74,7 @@ describe.each(KINDS)('%s', (parallelism) => {
     // In a pipeline the bubble takes a part of it.
     expect(costMs / 10).toBeGreaterThan(parallelism === 'pipeline' ? 0.3 : 0.97);
     expect(costMs / 10).toBeLessThan(1.03);
-    const shown = [run, same].map((r) => analyseRank(readFile(r.files[5]!).trace, { steps: null })!);
+    const shown = [run, same].map((r) => analyseTrace(readFile(r.files[5]!).trace, { steps: null })!);
     const grown = (shown[0]!.steps.profiled - shown[1]!.steps.profiled) / 1e6;
     expect(within(grown, costMs, 0.03)).toBe('near');
   });
@@ -95,7 +95,9 @@ describe('any number of ranks', () => {
 describe('faults', () => {
   const base = { seed: 3, ranks: 8, ...NO_NOISE };
   const classes = (fault: Fault, rank: number) => {
-    const facts = analyseRank(readFile(simulateRun({ ...base, fault }).files[rank]!).trace, { steps: null })!;
+    const facts = analyseTrace(readFile(simulateRun({ ...base, fault }).files[rank]!).trace, {
+      steps: null,
+    })!;
     return facts.time;
   };
 

@@ -1,99 +1,36 @@
 import type { RankCollectives } from '../facts/rank-collectives.js';
 import { cutTimeline, type RankTimeline } from '../facts/rank-timeline.js';
-import { type TimeByClass, totals } from '../facts/time-class.js';
+import type { StepRange } from '../facts/step-facts.js';
+import { totals } from '../facts/time-class.js';
 import { WorkSort } from '../facts/work-sort.js';
-import type { PhaseKnowledge } from '../logs/event-facts.js';
 import { Category } from '../model/category.js';
 import { kindMask, type Trace } from '../model/trace.js';
 import type { DeviceInfo } from '../model/trace-data.js';
-import type { Plan } from '../replay/plan.js';
 import { extractCollectives } from './collectives/extract.js';
 import { buildHostTree } from './detail/host-tree.js';
-import { type InputFacts, inputFacts } from './detail/input-facts.js';
-import { buildKernelTable, type KernelTotal } from './detail/kernel-table.js';
-import { type OperatorTotal, totalOperators } from './detail/operators.js';
-import { findSilences, operatorSpans, type Silences } from './detail/silences.js';
+import { inputFacts } from './detail/input-facts.js';
+import { buildKernelTable } from './detail/kernel-table.js';
+import { totalOperators } from './detail/operators.js';
+import { findSilences, operatorSpans } from './detail/silences.js';
 import { classifyNames } from './kernels/classify.js';
 import type { KernelKind } from './kernels/kernel-kind.js';
 import { buildPlan } from './plan/build-plan.js';
 import { markEagerAttention } from './plan/eager-attention.js';
 import { type Accounting, accountHostTime, accountParts, accountTime } from './timeline/accounting.js';
-import { type GpuUnions, gpuUnions } from './timeline/gpu-unions.js';
+import { gpuUnions } from './timeline/gpu-unions.js';
 import { type GpuWork, orderGpuWork, workBetween } from './timeline/gpu-work.js';
 import { COLLECTIVE_SPAN, findHostSpans, type HostSpans, withUnmarkedInput } from './timeline/host-spans.js';
-import { findStepTimes, type StepRange, type StepSource, type StepTime } from './timeline/step-times.js';
+import { findStepTimes, type StepTime } from './timeline/step-times.js';
 import { detailRange, representative, windowOf } from './timeline/step-window.js';
 import { findUnmarkedInput } from './timeline/unmarked-input.js';
 import { workSorts } from './timeline/work-sorts.js';
-
-/** All that rules ask about one rank's trace. Plain data: it moves between threads. Times in ns unless said otherwise. */
-export interface RankFacts {
-  /** An events log knows phases only: no kernels, no detail. */
-  readonly source: 'trace' | 'events';
-  /** What the phases of an events log can tell; null for a trace. */
-  readonly phases: PhaseKnowledge | null;
-  /** Kernels, operators and plan were left out (`AnalyseOptions.light`). */
-  readonly light: boolean;
-  readonly device: DeviceInfo | null;
-  readonly switches: readonly string[];
-  readonly hasGpuWork: boolean;
-  readonly hasHostEvents: boolean;
-  readonly steps: StepFacts;
-  /** A step's time by class, profiled; the classes add up to `steps.profiled`. */
-  readonly time: TimeByClass;
-  /** The same for each step of the window. */
-  readonly timePerStep: readonly TimeByClass[];
-  /** Exposed copies a step, by direction. */
-  readonly copies: { readonly toDevice: number; readonly toHost: number };
-  readonly gpu: GpuUnions | null;
-  /** What is needed to compare it with other ranks; null without communication. */
-  readonly collectives: RankCollectives | null;
-  readonly timeline: RankTimeline | null;
-  readonly input: InputFacts;
-  /** Every kernel of the detail window, most time first; `plan.works.kernel` points into it. */
-  readonly kernels: readonly KernelTotal[];
-  readonly detail: DetailFacts | null;
-}
-
-export interface StepFacts {
-  readonly source: StepSource;
-  /** Whole steps in the trace, and those that the figures are over. */
-  readonly total: number;
-  readonly count: number;
-  readonly first: number;
-  readonly last: number;
-  readonly cut: boolean;
-  /** Some steps take far longer than others: figures are means, and the first step counts too. */
-  readonly irregular: boolean;
-  /** Profiled mean. */
-  readonly profiled: number;
-  readonly periods: readonly number[];
-  readonly indices: readonly number[];
-}
-
-/** A few consecutive steps in full: enough to play them again, few enough for any size of trace. */
-export interface DetailFacts {
-  readonly plan: Plan | null;
-  readonly steps: number;
-  readonly operators: readonly OperatorTotal[];
-  /** Recorded in the detail window: operators, runtime and driver calls; Python frames; kernels of CUDA graphs. */
-  readonly events: number;
-  readonly frames: number;
-  /** Times without any recorded call on the training threads, input waits left out. */
-  readonly silences: Silences;
-}
-
-export interface AnalyseOptions {
-  readonly steps: StepRange | null;
-  /** Without what only pricing needs: of hundreds of ranks a few are looked at in full. */
-  readonly light?: boolean;
-}
+import type { AnalyseOptions, TraceFacts } from './trace-facts.js';
 
 /** Kernels and operators that facts without a plan keep. */
 const LIGHT_ROWS = 40;
 
 /** What is needed to compare ranks and to give a verdict, small enough for hundreds of them. */
-function lighten(facts: RankFacts): RankFacts {
+function lighten(facts: TraceFacts): TraceFacts {
   const { detail } = facts;
   return {
     ...facts,
@@ -104,12 +41,12 @@ function lighten(facts: RankFacts): RankFacts {
 }
 
 /** Null when the trace has neither host events nor GPU work in it, or the steps asked for are not in it. */
-export function analyseRank(trace: Trace, options: AnalyseOptions): RankFacts | null {
-  const facts = analyseTrace(trace, options.steps);
+export function analyseTrace(trace: Trace, options: AnalyseOptions): TraceFacts | null {
+  const facts = factsOf(trace, options.steps);
   return facts && options.light ? lighten(facts) : facts;
 }
 
-function analyseTrace(trace: Trace, range: StepRange | null): RankFacts | null {
+function factsOf(trace: Trace, range: StepRange | null): TraceFacts | null {
   const work = orderGpuWork(trace);
   const marked = findHostSpans(trace, work);
   if (marked.main < 0 && work.length === 0) return null;
@@ -142,20 +79,21 @@ function analyseTrace(trace: Trace, range: StepRange | null): RankFacts | null {
     ? extractCollectives(trace, work, kinds, all, { blocking: marked.waits.comms })
     : null;
   return {
-    ...{ source: 'trace', phases: null, light: false },
+    source: 'trace',
+    phases: null,
+    light: false,
     device: deviceOf(trace),
     switches: trace.data.header.switches,
     hasGpuWork: work.length > 0,
     hasHostEvents: tree.length > 0,
     steps: {
-      ...{
-        source: times.source,
-        total: all.steps.length,
-        count: window.count,
-        cut: times.cut,
-        irregular: window.irregular,
-      },
-      ...{ first: window.steps[0]!.index, last: window.steps.at(-1)!.index },
+      source: times.source,
+      total: all.steps.length,
+      count: window.count,
+      cut: times.cut,
+      irregular: window.irregular,
+      first: window.steps[0]!.index,
+      last: window.steps.at(-1)!.index,
       profiled: perStep(window.to - window.from),
       periods: window.bounds.slice(1).map((end, i) => end - window.bounds[i]!),
       indices: window.steps.map((s) => s.index),

@@ -1,14 +1,22 @@
-import type { RankedMember } from '../ingest/ranks.js';
-import type { WhatIf } from '../operations/what-if.js';
-import type { Bottleneck } from '../rules/kit/finding.js';
-import type { Report } from './report.js';
+import type { RankMember } from '../../ingest/member.js';
+import type { WhatIf } from '../../operations/what-if.js';
+import type { Bottleneck } from '../bottleneck.js';
+import type { Verdict } from './verdict.js';
 
 /** What a table of operations says of a job: what stragglers cost it, and who they are. */
-export interface TableAnswer {
-  readonly verdict: Report['verdict'];
-  readonly step: Report['step'];
-  readonly stragglers: Report['stragglers'][number][];
-  readonly what_if: Report['what_if'];
+export interface OperationsAnswer {
+  readonly job: WhatIf;
+  readonly verdict: Verdict;
+  readonly straggler: OperationsStraggler | null;
+}
+
+/** Null: the last stage, not single workers. */
+export interface OperationsStraggler {
+  readonly ranks: readonly number[];
+  readonly pattern: 'persistent' | 'stage';
+  readonly cause: 'gpu' | 'unknown';
+  readonly cost_s: number;
+  readonly confidence: number;
 }
 
 /** Below this there is nothing to win back. */
@@ -17,22 +25,15 @@ const NO_SLOWDOWN = 1.05;
 const EXPLAINS = 0.5;
 const COMPUTES = /compute|forward|backward|optimizer/;
 
-export function whatIfOf(members: readonly RankedMember[]): WhatIf | null {
-  return members.map((m) => m.member.whatIf?.whatIf ?? null).find((w) => w !== null) ?? null;
+/** The first table of operations that could be replayed. */
+export function operationsJob(members: readonly RankMember[]): WhatIf | null {
+  for (const member of members)
+    if (member.kind === 'operations' && member.whatIf.whatIf) return member.whatIf.whatIf;
+  return null;
 }
 
-export function whatIfFields({
-  actual_s,
-  ideal_s,
-  slowdown,
-  m_w,
-  m_s,
-}: WhatIf): NonNullable<Report['what_if']> {
-  return { actual_s, ideal_s, slowdown, m_w, m_s, cases: [] };
-}
-
-export function answerFromTable(job: WhatIf): TableAnswer {
-  const { actual_s, ideal_s, slowdown, m_w, m_s, perStep } = job;
+export function operationsAnswer(job: WhatIf): OperationsAnswer {
+  const { actual_s, ideal_s, slowdown, m_w, m_s } = job;
   const lost = 1 - ideal_s / actual_s;
   const slow = slowdown >= NO_SLOWDOWN;
   const byWorkers = slow && (m_w ?? 0) >= EXPLAINS;
@@ -58,32 +59,17 @@ export function answerFromTable(job: WhatIf): TableAnswer {
       : slow
         ? `slow-${kind || 'operations'}`
         : 'no-stragglers';
+  const straggler: OperationsStraggler = {
+    ranks: byWorkers ? workers : [],
+    pattern: byWorkers ? 'persistent' : 'stage',
+    cause: COMPUTES.test(kind) ? 'gpu' : 'unknown',
+    cost_s: actual_s - (byWorkers ? job.withoutSlowestWorkers_s : job.withoutLastStage_s),
+    confidence: 0.8,
+  };
   return {
+    job,
     verdict: { bottleneck, cause, confidence: slow ? 0.8 : 0.7, sentence, second: null, next: [] },
-    step: {
-      ...{
-        ms: actual_s * 1e3,
-        source: 'host',
-        profiled_ms: null,
-        corrected: false,
-        count: perStep.length,
-      },
-      ...{ first: perStep[0]?.step ?? null, last: perStep.at(-1)?.step ?? null },
-    },
-    stragglers:
-      byWorkers || byStage
-        ? [
-            {
-              ranks: byWorkers ? workers : [],
-              pattern: byWorkers ? 'persistent' : 'stage',
-              cause: COMPUTES.test(kind) ? 'gpu' : 'unknown',
-              cost_ms: (actual_s - (byWorkers ? job.withoutSlowestWorkers_s : job.withoutLastStage_s)) * 1e3,
-              confidence: 0.8,
-              sentence,
-            },
-          ]
-        : [],
-    what_if: whatIfFields(job),
+    straggler: byWorkers || byStage ? straggler : null,
   };
 }
 

@@ -1,6 +1,6 @@
-import { sumOfClasses } from '../facts/time-class.js';
-import type { Bottleneck } from '../rules/kit/finding.js';
-import type { RankView } from './run-facts.js';
+import { sumOfClasses } from '../../facts/time-class.js';
+import type { Bottleneck } from '../bottleneck.js';
+import type { RankView } from '../rank-view.js';
 
 /** A step's time by who could win it back, as shares of the step. */
 export interface Shares {
@@ -106,7 +106,8 @@ export function judge(view: RankView, lateComputing = 0): RankVerdict {
   }
   if (!(view.step >= SHORTEST_STEP_NS)) doubt(0.6, 'hardly anything happens in the recorded window');
   if (
-    facts.input.inWorkers > 0 &&
+    view.source === 'trace' &&
+    view.facts.input.inWorkers > 0 &&
     named !== 'data' &&
     facts.steps.count < FEW_STEPS &&
     !view.measuredUnprofiled
@@ -114,7 +115,8 @@ export function judge(view: RankView, lateComputing = 0): RankVerdict {
     doubt(0.05, 'few steps: batches may have been prepared while the profiler started');
   }
   if (shares.other > 0.3) doubt(0.3 * shares.other, 'much idle time has no recorded reason');
-  if (view.baseline && !view.baseline.faithful) doubt(0.1, 'replaying the step does not reproduce it');
+  if (view.source === 'trace' && view.baseline && !view.baseline.faithful)
+    doubt(0.1, 'replaying the step does not reproduce it');
   if (facts.phases) {
     const { allHost, hostPaced } = facts.phases;
     const atMost = (most: number, text: string) => {
@@ -128,7 +130,8 @@ export function judge(view: RankView, lateComputing = 0): RankVerdict {
     else if (hostPaced === null) doubt(0.1, 'phases say less than a trace');
     else if (named === 'gpu') atMost(MOST_FROM_LAGS, 'phases say less than a trace');
     else atMost(MOST_HOST_PACED, 'for how long the device idled at the host’s pace is not known');
-  } else if (!facts.hasHostEvents) doubt(0.25, 'no host events were recorded');
+  } else if (view.source === 'trace' && !view.facts.hasHostEvents)
+    doubt(0.25, 'no host events were recorded');
   const bottleneck: Bottleneck = named === 'gpu' && !facts.hasGpuWork ? 'compute' : named;
   return {
     bottleneck,
@@ -144,8 +147,8 @@ const asBottleneck = (c: Class, view: RankView): Bottleneck =>
 
 /** The answer that comes out instead at an end of what the profiler may have cost. */
 function otherCorrection(view: RankView, named: Class, lateComputing: number): Class | null {
+  if (view.source === 'log' || !view.baseline || view.measuredUnprofiled) return null;
   const { baseline } = view;
-  if (!baseline || view.measuredUnprofiled) return null;
   const answers = [baseline.correctedLow, baseline.correctedHigh].map((step) => {
     const shift = step - baseline.corrected;
     const host = Math.max(0, view.time.idle_host + shift);

@@ -1,4 +1,5 @@
 import { type Problem, ProblemLog } from '../base/problem.js';
+import { manifestOf, traceFactsOf, traceSummaryOf } from '../ingest/member.js';
 import type { RankedMember } from '../ingest/ranks.js';
 import type { RunInputs } from '../ingest/read-run.js';
 import { axesOutsideMesh } from '../run/collectives/mesh.js';
@@ -8,10 +9,10 @@ import { type CaptureInfo, joinManifests } from '../run/placement/join-manifests
 import { placeGpus } from '../run/placement/place-gpus.js';
 import { type Placed, placeRanks, type RankSeen } from '../run/placement/place-ranks.js';
 import type { GpuState } from '../telemetry/gpu-state.js';
-import type { RankView } from './run-facts.js';
+import type { RankView } from './rank-view.js';
 
 /** What manifests, telemetry and names of files say about where ranks ran. */
-export interface RunPlaces {
+export interface RunLocations {
   readonly ranks: ReadonlyMap<number, Placed>;
   /** By rank; ranks whose GPU is not in any telemetry are missing. */
   readonly gpus: ReadonlyMap<number, GpuState>;
@@ -20,12 +21,12 @@ export interface RunPlaces {
 }
 
 /** Of all ranks of the run, also those that were not asked for: a GPU is told by which ones the others have. */
-export function placesOf(run: RunInputs): RunPlaces {
+export function locateRanks(run: RunInputs): RunLocations {
   const problems = new ProblemLog();
   const capture = joinManifests(manifestsOf(run), problems);
   const ranks = placeRanks(seenRanks(run.members, capture), capture, problems);
   const logs = run.beside.flatMap((m) =>
-    m.gpus ? [{ path: m.path, host: m.hints.host, gpus: m.gpus }] : [],
+    m.kind === 'dmon' ? [{ path: m.path, host: m.hints.host, gpus: m.gpus }] : [],
   );
   const { gpus, unplaced } = placeGpus([...ranks.values()], logs);
   problems.addNamed(
@@ -38,16 +39,17 @@ export function placesOf(run: RunInputs): RunPlaces {
 }
 
 /** Of the files that belong to no rank. */
-export function besideProblems(run: Pick<RunInputs, 'beside'>): readonly Problem[] {
+export function runFileProblems(run: Pick<RunInputs, 'beside'>): readonly Problem[] {
   const problems = new ProblemLog();
   for (const member of run.beside) problems.addAll(member.problems);
   return problems.list();
 }
 
 export function manifestsOf(run: Pick<RunInputs, 'beside'>) {
-  return run.beside.flatMap(({ manifest, path, hints }) =>
-    manifest ? [{ path, namedRank: hints.rank, manifest }] : [],
-  );
+  return run.beside.flatMap((member) => {
+    const manifest = manifestOf(member);
+    return manifest ? [{ path: member.path, namedRank: member.hints.rank, manifest }] : [];
+  });
 }
 
 function seenRanks(members: readonly RankedMember[], capture: CaptureInfo): RankSeen[] {
@@ -61,21 +63,21 @@ function seenRanks(members: readonly RankedMember[], capture: CaptureInfo): Rank
   for (const { member, rank } of inOrder) {
     if (member.kind === 'operations') continue;
     const known = byRank.get(rank) ?? { rank, ...none };
-    const summary = member.traceSummary;
+    const summary = traceSummaryOf(member);
     byRank.set(rank, {
       rank,
       host: known.host ?? summary?.hostName ?? member.hints.host,
       worldSize: known.worldSize ?? summary?.distributed?.worldSize ?? null,
       coordinatesInName: known.coordinatesInName ?? member.hints.coordinates,
-      device: known.device ?? member.facts?.device ?? null,
+      device: known.device ?? traceFactsOf(member)?.device ?? null,
     });
   }
   return [...byRank.values()].sort((a, b) => a.rank - b.rank);
 }
 
-export function comparedRank(view: RankView, places: RunPlaces): ComparedRank {
+export function comparedRank(view: RankView, locations: RunLocations): ComparedRank {
   const { rank, facts } = view;
-  const place = places.ranks.get(rank);
+  const place = locations.ranks.get(rank);
   return {
     ...{ rank, facts, host: place?.host ?? null, worldSize: place?.worldSize ?? null },
     coordinates: place?.coordinates ?? null,
@@ -83,14 +85,17 @@ export function comparedRank(view: RankView, places: RunPlaces): ComparedRank {
 }
 
 /** Late ranks with what telemetry says of their GPUs. */
-export function withTelemetry(comparison: Comparison | null, places: RunPlaces): Comparison | null {
-  return comparison && { ...comparison, late: withSlowGpus(comparison.late, places.gpus) };
+export function withTelemetry(comparison: Comparison | null, locations: RunLocations): Comparison | null {
+  return comparison && { ...comparison, late: withSlowGpus(comparison.late, locations.gpus) };
 }
 
 /** Process groups that do not lie along the axes that files name. */
-export function meshProblems(comparison: Comparison | null, places: RunPlaces): readonly Problem[] {
+export function meshProblems(comparison: Comparison | null, locations: RunLocations): readonly Problem[] {
   if (!comparison) return [];
-  const outside = axesOutsideMesh(comparison.matched, (rank) => places.ranks.get(rank)?.coordinates ?? null);
+  const outside = axesOutsideMesh(
+    comparison.matched,
+    (rank) => locations.ranks.get(rank)?.coordinates ?? null,
+  );
   const problems = new ProblemLog();
   problems.addNamed(
     'groups-outside-mesh',

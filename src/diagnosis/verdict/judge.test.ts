@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { drawView } from '../../test/helpers/draw-run.js';
-import { inTurn, steps } from '../../test/helpers/draw-trace.js';
-import { judge } from './verdict.js';
+import { drawView } from '../../../test/helpers/draw-run.js';
+import { inTurn, steps } from '../../../test/helpers/draw-trace.js';
+import { judge } from './judge.js';
 
 const NEXT = 'enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__';
 const COMPILE = '_compile.compile_inner (dynamo_timed)';

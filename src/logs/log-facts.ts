@@ -1,0 +1,38 @@
+import type { RankCollectives } from '../facts/rank-collectives.js';
+import type { PhaseKnowledge, RankFacts } from '../facts/rank-facts.js';
+import type { EventFacts } from './event-facts.js';
+
+/** One rank as its event log shows it. */
+export interface LogFacts extends RankFacts {
+  readonly source: 'log';
+  readonly phases: PhaseKnowledge;
+}
+
+/** A mean this far above the median: some steps take far longer than others. */
+const IRREGULAR = 1.5;
+
+/** `collectives`: from the log itself, or from the phases of all ranks. */
+export function logFactsOf(log: EventFacts, collectives: RankCollectives | null): LogFacts {
+  return {
+    source: 'log',
+    hasGpuWork: log.phases.some((p) => p.clock !== 'host'),
+    steps: {
+      source: 'profiler',
+      total: log.steps,
+      count: log.steps,
+      first: log.first,
+      last: log.last,
+      cut: false,
+      irregular: log.step > IRREGULAR * log.medianStep,
+      profiled: log.step,
+      periods: log.periods,
+      indices: log.indices,
+    },
+    time: log.time,
+    timePerStep: log.timePerStep,
+    copies: { toDevice: log.time.copy, toHost: 0 },
+    collectives,
+    timeline: log.timeline,
+    phases: log.knowledge,
+  };
+}

@@ -1,0 +1,118 @@
+import { ns, share, toMs, toUs } from '../base/units.js';
+import type { Diagnosis } from '../diagnosis/diagnosis.js';
+import type { RankView } from '../diagnosis/rank-view.js';
+import { sumOfClasses, type TimeByClass, totals } from '../facts/time-class.js';
+import { manifestOf, type RankMember, type RunMember } from '../ingest/member.js';
+import type { RulesResult } from '../rules/run-rules.js';
+import { clockOf, collectivesOf, coordinatesOf, heatOf, stragglersOf } from './across.js';
+import { operationsStep, operationsStragglers, operationsWhatIf } from './operations-report.js';
+import { criticalPathOf, whatIfAcross } from './path-report.js';
+import type { Report, ReportInput, ReportRank, ReportStep, TimeShares } from './report.js';
+import { toolInfo } from './tool-info.js';
+
+/** The report says what the diagnosis and the rules found, in its own names and units. It decides nothing. */
+export function buildReport(diagnosis: Diagnosis, rules: RulesResult): Report {
+  const { inputs, comparison, decisive, operations, verdict } = diagnosis;
+  const fromOperations = diagnosis.views.length === 0 ? operations : null;
+  return {
+    schema: 'whyslow/report/1',
+    verdict: { ...verdict, cause: fromOperations ? verdict.cause : causeOf(diagnosis, rules) },
+    step: fromOperations ? operationsStep(fromOperations) : stepOf(decisive),
+    time: decisive ? sharesOf(decisive.time) : noTime,
+    findings: rules.findings,
+    silent: rules.silent,
+    ranks: diagnosis.views.map((view) => rankOf(view, diagnosis)),
+    stragglers: fromOperations ? operationsStragglers(fromOperations) : stragglersOf(comparison),
+    heat: heatOf(comparison),
+    critical_path: criticalPathOf(comparison),
+    collectives: collectivesOf(comparison),
+    what_if: operations ? operationsWhatIf(operations) : whatIfAcross(comparison),
+    inputs: [
+      ...diagnosis.members.map((m) => inputOf(m.member, m.rank)),
+      ...inputs.beside.map((m) => inputOf(m, describedRank(m))),
+    ],
+    ignored: inputs.ignored,
+    health: diagnosis.health.with(rules.problems),
+    tool: toolInfo(),
+  };
+}
+
+/** A finding that addresses the bottleneck names the cause best. */
+function causeOf({ verdict }: Diagnosis, { findings }: RulesResult): string {
+  const target = verdict.bottleneck === 'compute' ? 'gpu' : verdict.bottleneck;
+  return findings.find((f) => f.addresses === target)?.id ?? verdict.cause;
+}
+
+const NO_STEP: ReportStep = {
+  ms: null,
+  source: 'host',
+  profiled_ms: null,
+  corrected: false,
+  count: 0,
+  first: null,
+  last: null,
+};
+
+function stepOf(view: RankView | null): ReportStep {
+  if (!view) return NO_STEP;
+  const { steps, hasGpuWork } = view.facts;
+  return {
+    ms: toMs(ns(view.step)),
+    source: view.measuredUnprofiled ? 'events' : hasGpuWork ? 'gpu-timeline' : 'host',
+    profiled_ms: view.source === 'trace' ? toMs(ns(steps.profiled)) : null,
+    corrected: !view.measuredUnprofiled,
+    count: steps.count,
+    first: steps.first,
+    last: steps.last,
+  };
+}
+
+const noTime = totals(() => 0) as TimeShares;
+
+function sharesOf(time: TimeByClass): TimeShares {
+  const sum = sumOfClasses(time);
+  return totals((c) => (sum > 0 ? time[c] / sum : 0)) as TimeShares;
+}
+
+function rankOf(view: RankView, { locations, comparison }: Diagnosis): ReportRank {
+  const { rank } = view;
+  const location = locations.ranks.get(rank);
+  return {
+    rank,
+    host: location?.host ?? null,
+    coordinates: location?.coordinates ?? coordinatesOf(comparison, rank),
+    step_ms: toMs(ns(view.step)),
+    time: sharesOf(view.time),
+    clock: clockOf(comparison, rank),
+    gpu: view.source === 'trace' ? gpuOf(view.facts) : null,
+  };
+}
+
+function gpuOf({ gpu }: (RankView & { source: 'trace' })['facts']): ReportRank['gpu'] {
+  return (
+    gpu && {
+      span_us: toUs(ns(gpu.span)),
+      compute_us: toUs(ns(gpu.compute)),
+      non_compute_us: toUs(ns(gpu.nonCompute)),
+      idle_us: toUs(ns(gpu.idle)),
+      comm_overlap: gpu.commOverlap === null ? null : share(gpu.commOverlap),
+    }
+  );
+}
+
+/** A rank's manifest describes that rank. Other manifests describe the run, telemetry a machine. */
+export function describedRank(member: RunMember): number | null {
+  const manifest = manifestOf(member);
+  return manifest?.of === 'rank' ? manifest.rank : null;
+}
+
+function inputOf(member: RankMember | RunMember, rank: number | null): ReportInput {
+  return {
+    path: member.path,
+    kind: member.kind,
+    rank,
+    bytes: member.storedBytes,
+    events: member.identity.events,
+    problems: member.problems,
+  };
+}
