@@ -2,7 +2,7 @@ import { mean } from '../base/statistics.js';
 import { sumOfClasses, type TimeByClass, totals } from '../facts/time-class.js';
 import { atPace } from '../logs/pace.js';
 import type { Comparison } from '../run/compare.js';
-import type { RankView } from './rank-view.js';
+import type { RankView } from './ranks/rank-view.js';
 import type { AcrossRanks } from './run-facts.js';
 import type { Decision } from './verdict/decide.js';
 import { lateSentence } from './words/late-ranks.js';

@@ -5,15 +5,15 @@ import type { RunInputs } from '../ingest/read-run.js';
 import { type Comparison, compareRanks } from '../run/compare.js';
 import { acrossOf, criticalView, lateComputingOf, withStragglers, withWaiting } from './across-ranks.js';
 import { type RunHealth, runHealth } from './health/run-health.js';
-import { comparedRank, locateRanks, type RunLocations, withTelemetry } from './locations.js';
-import type { RankView } from './rank-view.js';
+import { comparedRank, locateRanks, type RunLocations, withTelemetry } from './ranks/locations.js';
+import type { RankView } from './ranks/rank-view.js';
+import { viewsOf } from './ranks/views.js';
 import type { RunFacts } from './run-facts.js';
 import { decide } from './verdict/decide.js';
 import { judge } from './verdict/judge.js';
 import { type OperationsAnswer, operationsAnswer, operationsJob } from './verdict/operations-verdict.js';
 import { captureNext, verdictSentence } from './verdict/sentence.js';
 import type { Verdict } from './verdict/verdict.js';
-import { viewsOf } from './views.js';
 
 /** Which part of the run to look at. Null: all of it. */
 export interface Selection {

@@ -2,8 +2,8 @@ import type { StepRange } from '../facts/step-facts.js';
 import { traceFactsOf } from '../ingest/member.js';
 import type { RunInputs } from '../ingest/read-run.js';
 import { compareRanks } from '../run/compare.js';
-import { comparedRank, locateRanks } from './locations.js';
-import { viewsOf } from './views.js';
+import { comparedRank, locateRanks } from './ranks/locations.js';
+import { viewsOf } from './ranks/views.js';
 
 /** Reads files again with all details. Given by the caller: a diagnosis does not read files. */
 export type ReadInFull = (files: readonly string[]) => Promise<RunInputs>;

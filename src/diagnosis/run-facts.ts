@@ -1,7 +1,7 @@
 import type { LateRanks } from '../run/lateness/late-ranks.js';
 import type { GpuState } from '../telemetry/gpu-state.js';
-import type { Bottleneck } from './bottleneck.js';
-import type { RankView } from './rank-view.js';
+import type { RankView } from './ranks/rank-view.js';
+import type { Bottleneck } from './verdict/bottleneck.js';
 
 /** What rules look at: every rank that was captured, and what is said of the run as a whole. */
 export interface RunFacts {

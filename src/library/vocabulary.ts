@@ -1,7 +1,7 @@
 /** Small types that programs which use the library, the command line among them, need beside its functions. */
 export { InputError } from '../base/input-error.js';
 export type { Position, Problem } from '../base/problem.js';
-export { BOTTLENECKS, type Bottleneck } from '../diagnosis/bottleneck.js';
+export { BOTTLENECKS, type Bottleneck } from '../diagnosis/verdict/bottleneck.js';
 export type { StepRange } from '../facts/step-facts.js';
 export type { ProgressSink } from '../ingest/read-run.js';
 export type { InspectReport } from '../report/inspect-report.js';

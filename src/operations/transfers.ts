@@ -1,6 +1,6 @@
-import type { StageOperations } from './graph.js';
 import { isRecv, type Kind, PEER_TO_PEER } from './kinds.js';
 import type { Operation } from './layout.js';
+import type { StageOperations } from './stage-operations.js';
 
 /** Clocks of one worker's streams agree this well, in seconds: 50 µs, as the artifact of the paper has it. */
 const CLOCK_ERROR = 5e-5;

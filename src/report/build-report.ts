@@ -1,6 +1,6 @@
 import { ns, share, toMs, toUs } from '../base/units.js';
 import type { Diagnosis } from '../diagnosis/diagnosis.js';
-import type { RankView } from '../diagnosis/rank-view.js';
+import type { RankView } from '../diagnosis/ranks/rank-view.js';
 import { sumOfClasses, type TimeByClass, totals } from '../facts/time-class.js';
 import { manifestOf, type RankMember, type RunMember } from '../ingest/member.js';
 import type { RulesResult } from '../rules/run-rules.js';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { BOTTLENECKS } from '../diagnosis/bottleneck.js';
+import { BOTTLENECKS } from '../diagnosis/verdict/bottleneck.js';
 import { COSTS, RISKS } from '../rules/kit/finding.js';
 
 /** Units of `Position` in base/problem.ts. */

@@ -2,7 +2,7 @@ import type { Health } from '../base/check.js';
 import { type Problem, ProblemLog } from '../base/problem.js';
 import { summariseHealth } from '../diagnosis/health/health.js';
 import { windowsOf } from '../diagnosis/health/run-health.js';
-import { manifestsOf, runFileProblems } from '../diagnosis/locations.js';
+import { manifestsOf, runFileProblems } from '../diagnosis/ranks/locations.js';
 import { manifestOf, type RankMember, type RunMember, traceSummaryOf } from '../ingest/member.js';
 import type { RankSource } from '../ingest/ranks.js';
 import type { RunInputs } from '../ingest/read-run.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { drawView, runOf } from '../../test/helpers/draw-run.js';
 import { steps } from '../../test/helpers/draw-trace.js';
-import type { LogView, RankView } from '../diagnosis/rank-view.js';
+import type { LogView, RankView } from '../diagnosis/ranks/rank-view.js';
 import { scaleWorks } from '../replay/edits.js';
 import type { Cost } from './kit/finding.js';
 import { priceOf } from './kit/kit.js';

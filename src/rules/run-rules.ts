@@ -1,8 +1,8 @@
 import type { Problem } from '../base/problem.js';
 import { largest } from '../base/statistics.js';
-import type { Bottleneck } from '../diagnosis/bottleneck.js';
-import type { RankView, TraceView } from '../diagnosis/rank-view.js';
+import type { RankView, TraceView } from '../diagnosis/ranks/rank-view.js';
 import type { RunFacts } from '../diagnosis/run-facts.js';
+import type { Bottleneck } from '../diagnosis/verdict/bottleneck.js';
 import { copyPlan } from '../replay/plan.js';
 import { replay } from '../replay/replay.js';
 import { COSTS, type Finding } from './kit/finding.js';

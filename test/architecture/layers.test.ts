@@ -1,23 +1,41 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, normalize, relative } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
-
-const src = fileURLToPath(new URL('../../src', import.meta.url));
+import { cyclesIn, graphOf, importsOf, layerOf, sourceFiles, sourceText } from './import-graph.js';
+import { pictureOf } from './picture.js';
 
 /** Who may import whom: the one-way flow of ARCHITECTURE.md. Tests may import anything. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   base: [],
-  model: ['base'],
+  model: [],
   sources: ['base'],
   readers: ['base', 'model'],
-  analyses: ['base', 'model'],
-  rules: ['base', 'model', 'analyses'],
-  ingest: ['base', 'model', 'sources', 'readers', 'analyses', 'rules'],
-  report: ['base', 'model', 'analyses', 'rules', 'ingest'],
-  render: ['base', 'analyses', 'rules', 'report'],
+  facts: ['base'],
+  replay: ['base', 'facts'],
+  traces: ['base', 'model', 'facts', 'replay'],
+  logs: ['base', 'model', 'facts'],
+  operations: ['base', 'model'],
+  telemetry: ['base', 'model', 'facts'],
+  ingest: ['base', 'model', 'sources', 'readers', 'traces', 'logs', 'operations', 'telemetry'],
+  run: ['base', 'model', 'facts', 'logs', 'telemetry'],
+  diagnosis: [
+    'base',
+    'model',
+    'facts',
+    'replay',
+    'traces',
+    'logs',
+    'operations',
+    'telemetry',
+    'ingest',
+    'run',
+  ],
+  rules: ['base', 'facts', 'replay', 'traces', 'telemetry', 'run', 'diagnosis'],
+  report: ['base', 'model', 'facts', 'traces', 'logs', 'telemetry', 'ingest', 'run', 'diagnosis', 'rules'],
+  render: ['base', 'facts', 'report', 'rules'],
+  library: ['base', 'facts', 'ingest', 'diagnosis', 'rules', 'report'],
   launch: ['base'],
-  cli: ['base', 'ingest', 'rules', 'report', 'render', 'launch'],
+  cli: ['base', 'library', 'render', 'launch'],
 };
 /** Outside packages, by the layer that may use them. Everything else is Node's own. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
@@ -27,27 +45,13 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   render: ['picocolors'],
   cli: ['commander', 'picocolors'],
 };
-/** Layers that compute and must not touch files, network or the clock of the machine. */
-const PURE = ['base', 'model', 'analyses', 'rules'];
+/** Layers that read files, start threads or processes. All others only compute. */
+const TOUCHES_THE_MACHINE = ['sources', 'readers', 'ingest', 'report', 'library', 'launch', 'cli'];
 const NODE_IO = /^node:(?:fs|net|http|https|child_process|worker_threads|zlib|dgram)/;
 
-function sourceFiles(): string[] {
-  return readdirSync(src, { recursive: true, encoding: 'utf8' }).filter(
-    (f) => f.endsWith('.ts') && !isTest(f),
-  );
-}
-const isTest = (file: string) => /\.test\.ts$|(?:^|\/)testing(?:\.ts$|\/)/.test(file);
-
-function importsOf(file: string): string[] {
-  const text = readFileSync(join(src, file), 'utf8');
-  return [...text.matchAll(/(?:\bfrom\s+|\bimport\s+|\bimport\(\s*)'([^']+)'/g)].map((m) => m[1]!);
-}
-
-const layerOf = (file: string) => file.split('/')[0]!;
+const files = sourceFiles();
 
 describe('layers', () => {
-  const files = sourceFiles().filter((f) => f !== 'index.ts');
-
   it('finds the files it is about', () => {
     expect(files.length).toBeGreaterThan(40);
     expect([...new Set(files.map(layerOf))].sort()).toEqual(Object.keys(MAY_IMPORT).sort());
@@ -55,34 +59,64 @@ describe('layers', () => {
 
   it.each(files)('%s imports only what its layer may', (file) => {
     const layer = layerOf(file);
-    const wrong = importsOf(file).filter((target) => {
-      if (target.startsWith('node:')) return PURE.includes(layer) && NODE_IO.test(target);
-      if (!target.startsWith('.')) return !PACKAGES[layer]?.includes(target.split('/')[0]!);
-      const to = layerOf(relative(src, normalize(join(src, dirname(file), target))));
-      return to !== layer && !MAY_IMPORT[layer]!.includes(to);
+    const wrong = importsOf(file).filter(({ target, own }) => {
+      if (target.startsWith('node:')) return !TOUCHES_THE_MACHINE.includes(layer) && NODE_IO.test(target);
+      if (!own) return !PACKAGES[layer]?.includes(target.split('/')[0]!);
+      return layerOf(target) !== layer && !MAY_IMPORT[layer]!.includes(layerOf(target));
     });
     expect(wrong).toEqual([]);
   });
 
-  it('keeps formats apart: a reader does not import another', () => {
+  it('lists no permission that nobody uses', () => {
+    const used = graphOf(files, layerOf);
+    const unused = Object.entries(MAY_IMPORT).flatMap(([from, targets]) =>
+      targets.filter((to) => !used.get(from)?.has(to)).map((to) => `${from} → ${to}`),
+    );
+    expect(unused).toEqual([]);
+  });
+});
+
+describe('folders', () => {
+  it('import each other without a cycle, at any depth', () => {
+    expect(cyclesIn(graphOf(files, dirname))).toEqual([]);
+  });
+
+  it('keep formats apart: a reader does not import another', () => {
     const crossing = files
       .filter((f) => f.startsWith('readers/') && f.split('/').length > 2)
-      .flatMap((f) =>
-        importsOf(f).filter(
-          (t) => t.startsWith('../') && /^\.\.\/(?:kineto|events|operations|manifest|dmon)\//.test(t),
-        ),
-      );
+      .flatMap((f) => importsOf(f))
+      .filter(({ file, target }) => target.startsWith('readers/') && dirname(target) !== dirname(file))
+      .filter(({ target }) => !target.startsWith('readers/common/'));
     expect(crossing).toEqual([]);
   });
 
-  it('does not ship zod: the schema is for types, documents and tests', () => {
-    const loads =
-      /^import (?!type\b)[^;]*'(?:zod|[^']*(?:report-schema|report-json-schema|finding-schema)\.js)'/m;
-    const loading = files.filter((f) => loads.test(readFileSync(join(src, f), 'utf8')));
-    expect(loading.sort()).toEqual([
-      'report/finding-schema.ts',
-      'report/report-json-schema.ts',
-      'report/report-schema.ts',
-    ]);
+  it('keep rules apart: a rule does not import another', () => {
+    const crossing = files
+      .filter((f) => f.startsWith('rules/') && !f.startsWith('rules/kit/') && f.split('/').length > 2)
+      .flatMap((f) => importsOf(f))
+      .filter(({ file, target }) => target.startsWith('rules/') && dirname(target) !== dirname(file))
+      .filter(({ target }) => !target.startsWith('rules/kit/'));
+    expect(crossing).toEqual([]);
   });
+
+  it('are drawn in ARCHITECTURE.md as they are (npm run architecture draws them again)', () => {
+    const document = readFileSync(new URL('../../ARCHITECTURE.md', import.meta.url), 'utf8');
+    expect(document).toContain(pictureOf(files));
+  });
+});
+
+describe('files', () => {
+  it('import each other without a cycle', () => {
+    expect(cyclesIn(graphOf(files, (file) => file.replace(/\.js$/, '.ts')))).toEqual([]);
+  });
+});
+
+it('the program does not load zod: the schema is for documents and tests', () => {
+  const loads =
+    /^import (?!type\b)[^;]*'(?:zod|[^']*(?:report-schema|report-json-schema|finding-schema)\.js)'/m;
+  expect(files.filter((f) => loads.test(sourceText(f)))).toEqual([
+    'report/finding-schema.ts',
+    'report/report-json-schema.ts',
+    'report/report-schema.ts',
+  ]);
 });

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
-import type { Bottleneck } from '../../src/diagnosis/bottleneck.js';
-import { type RankView, type TraceView, viewTrace } from '../../src/diagnosis/rank-view.js';
+import { type RankView, type TraceView, viewTrace } from '../../src/diagnosis/ranks/rank-view.js';
 import type { RunFacts } from '../../src/diagnosis/run-facts.js';
+import type { Bottleneck } from '../../src/diagnosis/verdict/bottleneck.js';
 import type { RankFinding, Rule, RuleResult } from '../../src/rules/kit/rule.js';
 import { analyseTrace } from '../../src/traces/analyse-trace.js';
 import { drawTrace } from './draw-trace.js';

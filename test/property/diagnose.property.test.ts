@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { viewTrace } from '../../src/diagnosis/rank-view.js';
+import { viewTrace } from '../../src/diagnosis/ranks/rank-view.js';
 import { judge } from '../../src/diagnosis/verdict/judge.js';
 import { Trace } from '../../src/model/trace.js';
 import { RULES } from '../../src/rules/list.js';

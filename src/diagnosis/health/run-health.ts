@@ -4,8 +4,8 @@ import { traceSummaryOf } from '../../ingest/member.js';
 import type { RankedMember } from '../../ingest/ranks.js';
 import type { RunInputs } from '../../ingest/read-run.js';
 import type { Comparison } from '../../run/compare.js';
-import { meshProblems, type RunLocations, runFileProblems } from '../locations.js';
-import type { RankView } from '../rank-view.js';
+import { meshProblems, type RunLocations, runFileProblems } from '../ranks/locations.js';
+import type { RankView } from '../ranks/rank-view.js';
 import { summariseHealth } from './health.js';
 import type { RankWindow } from './run-checks.js';
 

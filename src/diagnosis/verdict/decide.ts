@@ -1,6 +1,6 @@
 import type { Grade } from '../../base/check.js';
-import type { Bottleneck } from '../bottleneck.js';
-import type { RankView } from '../rank-view.js';
+import type { RankView } from '../ranks/rank-view.js';
+import type { Bottleneck } from './bottleneck.js';
 import type { RankVerdict, Shares } from './judge.js';
 
 /** The run's verdict: that of the rank which sets the pace. */

@@ -1,6 +1,6 @@
 import { sumOfClasses } from '../../facts/time-class.js';
-import type { Bottleneck } from '../bottleneck.js';
-import type { RankView } from '../rank-view.js';
+import type { RankView } from '../ranks/rank-view.js';
+import type { Bottleneck } from './bottleneck.js';
 
 /** A step's time by who could win it back, as shares of the step. */
 export interface Shares {

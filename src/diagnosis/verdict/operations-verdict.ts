@@ -1,6 +1,6 @@
 import type { RankMember } from '../../ingest/member.js';
 import type { WhatIf } from '../../operations/what-if.js';
-import type { Bottleneck } from '../bottleneck.js';
+import type { Bottleneck } from './bottleneck.js';
 import type { Verdict } from './verdict.js';
 
 /** What a table of operations says of a job: what stragglers cost it, and who they are. */

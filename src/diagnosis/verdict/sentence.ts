@@ -1,4 +1,4 @@
-import type { RankView } from '../rank-view.js';
+import type { RankView } from '../ranks/rank-view.js';
 import type { Decision } from './decide.js';
 
 const percent = (share: number) => `${Math.round(share * 100)} %`;

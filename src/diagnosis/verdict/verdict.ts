@@ -1,4 +1,4 @@
-import type { Bottleneck } from '../bottleneck.js';
+import type { Bottleneck } from './bottleneck.js';
 
 /** The answer for the whole run. */
 export interface Verdict {

@@ -1,5 +1,5 @@
 import { median } from '../../base/statistics.js';
-import type { TraceView } from '../../diagnosis/rank-view.js';
+import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import type { RunFacts } from '../../diagnosis/run-facts.js';
 import { type CollectiveKind, Kind } from '../../facts/rank-collectives.js';
 import { evidence, inMs, ms, percent } from '../kit/kit.js';
@@ -14,15 +14,15 @@ const SMALL_BYTES = 1e6;
 const MANY = 30;
 const GATHERS: readonly CollectiveKind[] = ['all_gather'];
 
-export function communication(view: TraceView, run: RunFacts): RankFinding[] {
+export function communication(view: RankView, run: RunFacts): RankFinding[] {
   return [...unusedParameters(view), ...exposedCollectives(view, run)];
 }
 
-function exposedCollectives(view: TraceView, { across }: RunFacts): RankFinding[] {
+function exposedCollectives(view: RankView, { across }: RunFacts): RankFinding[] {
   const { comms_transfer, comms_wait, idle_comms } = view.time;
   const exposed = comms_transfer + comms_wait + idle_comms;
   if (exposed < EXPOSED * view.step) return [];
-  const overlap = view.facts.gpu?.commOverlap ?? null;
+  const overlap = view.source === 'trace' ? (view.facts.gpu?.commOverlap ?? null) : null;
   const hidden =
     overlap === null ? '' : `, ${percent(overlap)} of communication is hidden behind computation`;
   const waiting = comms_wait > 0 ? `, ${ms(comms_wait)} of it waiting for other ranks` : '';
@@ -74,7 +74,7 @@ function exposedCollectives(view: TraceView, { across }: RunFacts): RankFinding[
 }
 
 /** ns a step of exposed collectives of some kinds. */
-function exposedOf({ facts }: TraceView, kinds: readonly CollectiveKind[]): number {
+function exposedOf({ facts }: RankView, kinds: readonly CollectiveKind[]): number {
   const { collectives } = facts;
   if (!collectives || collectives.steps.length === 0) return 0;
   const wanted = kinds.map((k) => Kind[k]);
@@ -85,7 +85,7 @@ function exposedOf({ facts }: TraceView, kinds: readonly CollectiveKind[]): numb
   return sum / collectives.steps.length;
 }
 
-function smallCollectives({ facts }: TraceView): { text: string; count: number } | null {
+function smallCollectives({ facts }: RankView): { text: string; count: number } | null {
   const { collectives } = facts;
   if (!collectives || collectives.steps.length === 0) return null;
   const reduces = [...collectives.bytes].filter((b, i) => collectives.kind[i] === Kind.all_reduce && b > 0);
@@ -96,8 +96,8 @@ function smallCollectives({ facts }: TraceView): { text: string; count: number }
 }
 
 /** DDP looks through the whole graph every step for parameters that got no gradient. */
-function unusedParameters(view: TraceView): RankFinding[] {
-  const { detail } = view.facts;
+function unusedParameters(view: RankView): RankFinding[] {
+  const detail = view.source === 'trace' ? view.facts.detail : null;
   const search = detail?.operators.find((o) => /search_unused_parameters/.test(o.name));
   if (!detail || !search) return [];
   const ns = search.total / detail.steps;

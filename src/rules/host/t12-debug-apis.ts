@@ -1,4 +1,4 @@
-import type { TraceView } from '../../diagnosis/rank-view.js';
+import type { TraceView } from '../../diagnosis/ranks/rank-view.js';
 import { removeCalls } from '../../replay/edits.js';
 import type { Plan } from '../../replay/plan.js';
 import { Role } from '../../traces/detail/roles.js';

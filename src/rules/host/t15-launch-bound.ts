@@ -1,5 +1,5 @@
 import { median } from '../../base/statistics.js';
-import type { TraceView } from '../../diagnosis/rank-view.js';
+import type { TraceView } from '../../diagnosis/ranks/rank-view.js';
 import { addHostPerStep, scaleHost, scaleWorks } from '../../replay/edits.js';
 import { Role } from '../../traces/detail/roles.js';
 import { isFusable, unfusedChains } from '../kit/fuse-elementwise.js';

@@ -1,4 +1,4 @@
-import type { TraceView } from '../../diagnosis/rank-view.js';
+import type { TraceView } from '../../diagnosis/ranks/rank-view.js';
 import { takeFromLongest } from '../../replay/edits.js';
 import type { OperatorTotal } from '../../traces/detail/operators.js';
 import { Role } from '../../traces/detail/roles.js';

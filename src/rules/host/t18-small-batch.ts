@@ -1,5 +1,5 @@
 import { median } from '../../base/statistics.js';
-import type { TraceView } from '../../diagnosis/rank-view.js';
+import type { TraceView } from '../../diagnosis/ranks/rank-view.js';
 import { Role } from '../../traces/detail/roles.js';
 import { evidence, idleForLaunches, ms, percent, silent } from '../kit/kit.js';
 import type { TraceRule } from '../kit/rule.js';

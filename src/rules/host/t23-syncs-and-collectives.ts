@@ -1,4 +1,4 @@
-import type { LogView, TraceView } from '../../diagnosis/rank-view.js';
+import type { LogView, TraceView } from '../../diagnosis/ranks/rank-view.js';
 import { removeOperators, skipWaits } from '../../replay/edits.js';
 import { type Plan, SYNC } from '../../replay/plan.js';
 import { Role } from '../../traces/detail/roles.js';
@@ -42,8 +42,10 @@ export const syncsAndCollectives: AnyRule = {
     ],
   },
   check(view, run) {
-    const findings =
-      view.source === 'log' ? metricsPhase(view) : [...hostReads(view), ...communication(view, run)];
+    const findings = [
+      ...(view.source === 'log' ? metricsPhase(view) : hostReads(view)),
+      ...communication(view, run),
+    ];
     return findings.length > 0 ? { findings } : silent('no read or collective holds up the step');
   },
 };

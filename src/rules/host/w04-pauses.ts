@@ -1,4 +1,4 @@
-import type { TraceView } from '../../diagnosis/rank-view.js';
+import type { TraceView } from '../../diagnosis/ranks/rank-view.js';
 import { removeCalls, takeFromLongest } from '../../replay/edits.js';
 import { SILENCE_NS } from '../../traces/detail/silences.js';
 import {

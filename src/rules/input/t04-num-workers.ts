@@ -1,5 +1,5 @@
 import { mean } from '../../base/statistics.js';
-import type { LogView } from '../../diagnosis/rank-view.js';
+import type { LogView } from '../../diagnosis/ranks/rank-view.js';
 import { dropInputWaits } from '../../replay/edits.js';
 import { at, evidence, inMs, ms, percent, priceOf, silent } from '../kit/kit.js';
 import type { AnyRule, Level, RuleResult } from '../kit/rule.js';

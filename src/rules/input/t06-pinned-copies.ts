@@ -1,4 +1,4 @@
-import type { LogView, TraceView } from '../../diagnosis/rank-view.js';
+import type { LogView, TraceView } from '../../diagnosis/ranks/rank-view.js';
 import { skipWaits } from '../../replay/edits.js';
 import { type Plan, SYNC } from '../../replay/plan.js';
 import type { KernelTotal } from '../../traces/detail/kernel-table.js';

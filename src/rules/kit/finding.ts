@@ -1,4 +1,4 @@
-import type { Bottleneck } from '../../diagnosis/bottleneck.js';
+import type { Bottleneck } from '../../diagnosis/verdict/bottleneck.js';
 
 /** What a fix costs to apply, cheapest first: a flag at start-up, an argument, an edit to the loop or model, a machine. */
 export const COSTS = ['free', 'knob', 'code', 'hardware'] as const;

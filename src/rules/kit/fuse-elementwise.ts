@@ -1,4 +1,4 @@
-import type { TraceView } from '../../diagnosis/rank-view.js';
+import type { TraceView } from '../../diagnosis/ranks/rank-view.js';
 import type { Plan } from '../../replay/plan.js';
 import type { KernelTotal } from '../../traces/detail/kernel-table.js';
 import { Role } from '../../traces/detail/roles.js';

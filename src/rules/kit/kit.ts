@@ -1,4 +1,4 @@
-import type { RankView, TraceView } from '../../diagnosis/rank-view.js';
+import type { RankView, TraceView } from '../../diagnosis/ranks/rank-view.js';
 import { WorkSort } from '../../facts/work-sort.js';
 import { copyPlan, type Plan } from '../../replay/plan.js';
 import { replay } from '../../replay/replay.js';

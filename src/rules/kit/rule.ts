@@ -1,6 +1,6 @@
-import type { Bottleneck } from '../../diagnosis/bottleneck.js';
-import type { RankView, TraceView } from '../../diagnosis/rank-view.js';
+import type { RankView, TraceView } from '../../diagnosis/ranks/rank-view.js';
 import type { RunFacts } from '../../diagnosis/run-facts.js';
+import type { Bottleneck } from '../../diagnosis/verdict/bottleneck.js';
 import type { Plan } from '../../replay/plan.js';
 import type { Cost, Evidence, Finding, Risk, Speedup } from './finding.js';
 

@@ -1,5 +1,5 @@
 import { largest } from '../../base/statistics.js';
-import type { RankView } from '../../diagnosis/rank-view.js';
+import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import type { RunFacts } from '../../diagnosis/run-facts.js';
 import { heldWords, whole } from '../../diagnosis/words/slow-gpu.js';
 import { boardPower } from '../../telemetry/board-power.js';

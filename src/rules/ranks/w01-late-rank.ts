@@ -1,5 +1,5 @@
-import type { Bottleneck } from '../../diagnosis/bottleneck.js';
-import type { RankView } from '../../diagnosis/rank-view.js';
+import type { RankView } from '../../diagnosis/ranks/rank-view.js';
+import type { Bottleneck } from '../../diagnosis/verdict/bottleneck.js';
 import { CAUSE_WORDS, describeRanks } from '../../diagnosis/words/late-ranks.js';
 import { slowGpuWords } from '../../diagnosis/words/slow-gpu.js';
 import type { Cause, LateRanks } from '../../run/lateness/late-ranks.js';

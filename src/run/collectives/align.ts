@@ -1,6 +1,6 @@
 import { agrees, Tokens } from './agreement.js';
 import type { Channel, ChannelList } from './channels.js';
-import type { MatchInput, Slots } from './match.js';
+import type { MatchInput, Slots } from './matched.js';
 import { commonPlaces } from './sequence-match.js';
 
 /** The k-th of a group in a numbered step: wrong only where ranks do different things. */

@@ -1,6 +1,6 @@
 import { quantile } from '../../base/statistics.js';
 import { COLLECTIVE_KINDS, type CollectiveKind } from '../../facts/rank-collectives.js';
-import type { MatchedCollectives } from './match.js';
+import type { MatchedCollectives } from './matched.js';
 
 /** How fast collectives of one group, kind and size were, waiting left out. */
 export interface Bandwidth {

@@ -1,6 +1,6 @@
 import { agrees } from './agreement.js';
 import type { Channel } from './channels.js';
-import type { MatchInput, Slots } from './match.js';
+import type { MatchInput, Slots } from './matched.js';
 
 /** More entries than this that contradict their number: the ranks do not count alike. */
 const TOO_MANY = 0.1;

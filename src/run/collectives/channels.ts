@@ -1,21 +1,5 @@
 import { type CollectiveGroup, IS_P2P, Kind, type RankCollectives } from '../../facts/rank-collectives.js';
-import type { MatchInput, MatchMethod } from './match.js';
-
-/** A process group as all captured ranks together know it. */
-export interface MatchedGroup {
-  readonly key: string;
-  readonly name: string;
-  readonly description: string;
-  readonly size: number | null;
-  readonly ranks: readonly number[] | null;
-  readonly named: boolean;
-  /** Places of the ranks that have collectives of it. */
-  readonly captured: readonly number[];
-  readonly instances: number;
-  readonly confidence: number;
-  /** The weakest way that instances of it were matched in. Null: none matched. */
-  readonly method: MatchMethod | null;
-}
+import type { MatchedGroup, MatchInput } from './matched.js';
 
 /**
  * Collectives that are counted together: of one group, on device or host, with sequence numbers or without, and, of sends

@@ -1,6 +1,6 @@
 import { SYNCHRONISES } from '../../facts/rank-collectives.js';
 import { type EndPairs, fitClock } from './fit-clock.js';
-import type { MatchedCollectives, MatchInput } from './match.js';
+import type { MatchedCollectives, MatchInput } from './matched.js';
 
 /** How one rank's clock goes against its reference's. Times in ns. */
 export interface RankClock {

@@ -1,4 +1,4 @@
-import type { MatchedCollectives } from './match.js';
+import type { MatchedCollectives } from './matched.js';
 
 type Coordinates = Readonly<Record<string, number>>;
 

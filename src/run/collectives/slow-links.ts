@@ -1,6 +1,6 @@
 import { median } from '../../base/statistics.js';
 import type { Bandwidth } from './bandwidth.js';
-import type { MatchedCollectives } from './match.js';
+import type { MatchedCollectives } from './matched.js';
 
 /** A group whose transfers take longer than those of its siblings. */
 export interface SlowGroup {

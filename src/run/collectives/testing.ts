@@ -13,7 +13,7 @@ import { classifyNames } from '../../traces/kernels/classify.js';
 import { orderGpuWork } from '../../traces/timeline/gpu-work.js';
 import { findHostSpans } from '../../traces/timeline/host-spans.js';
 import { findStepTimes } from '../../traces/timeline/step-times.js';
-import type { MatchInput } from './match.js';
+import type { MatchInput } from './matched.js';
 
 /** For the tests of this folder. */
 export function collectivesOf(trace: Trace, options: ExtractOptions = {}): RankCollectives | null {

@@ -1,5 +1,5 @@
 import { IS_P2P, Kind, type RankCollectives, SYNCHRONISES } from '../../facts/rank-collectives.js';
-import type { MatchedCollectives, MatchInput } from './match.js';
+import type { MatchedCollectives, MatchInput } from './matched.js';
 
 /** Waiting told from transferring. Times in ns; ranks by place, as in the matching. */
 export interface CollectiveWaits {

@@ -2,7 +2,7 @@ import { largest, mean } from '../../base/statistics.js';
 import type { RankFacts } from '../../facts/rank-facts.js';
 import { sumOfClasses, type TimeByClass, totals } from '../../facts/time-class.js';
 import type { Clocks } from '../collectives/clocks.js';
-import type { MatchedCollectives } from '../collectives/match.js';
+import type { MatchedCollectives } from '../collectives/matched.js';
 import type { CollectiveWaits } from '../collectives/waits.js';
 import type { RankTable } from '../table/own-time.js';
 import { type CriticalPath, type PathRank, walkBack } from './critical-path.js';

@@ -1,5 +1,5 @@
 import { IS_P2P, Kind, type RankCollectives, SYNCHRONISES } from '../../facts/rank-collectives.js';
-import type { MatchedCollectives } from '../collectives/match.js';
+import type { MatchedCollectives } from '../collectives/matched.js';
 import type { CollectiveWaits } from '../collectives/waits.js';
 
 /** One member's part in a collective: a rank by place, its entry by place in the rank's columns. */

@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { readTrace } from '../../../test/helpers/read-trace.js';
 import { Trace } from '../../model/trace.js';
 import { alignClocks } from '../../run/collectives/clocks.js';
-import { type MatchInput, matchCollectives } from '../../run/collectives/match.js';
+import { matchCollectives } from '../../run/collectives/match.js';
+import type { MatchInput } from '../../run/collectives/matched.js';
 import { collectivesOf } from '../../run/collectives/testing.js';
 import { divideWaits } from '../../run/collectives/waits.js';
 

@@ -3,7 +3,7 @@ import { WorkSort } from '../../facts/work-sort.js';
 import { placeInTable } from '../../model/gpu-links.js';
 import type { PlanWorks } from '../../replay/plan.js';
 import { workSorts } from '../timeline/work-sorts.js';
-import type { Call, PlanInput } from './build-plan.js';
+import type { Call, PlanInput } from './plan-input.js';
 
 /** A start later than this after all that is known to hold it back waited for another stream. */
 const UNEXPLAINED_NS = 3_000;

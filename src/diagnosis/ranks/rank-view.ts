@@ -1,10 +1,10 @@
-import type { CheckResult } from '../base/check.js';
-import { type DeviceRates, findDevice } from '../facts/device-rates.js';
-import type { CopyTime, RankFacts } from '../facts/rank-facts.js';
-import { sumOfClasses, type TimeByClass, type TimeClass, totals } from '../facts/time-class.js';
-import type { LogFacts } from '../logs/log-facts.js';
-import { type Baseline, baselineOf, recordingOf } from '../replay/recording-cost.js';
-import type { TraceFacts } from '../traces/trace-facts.js';
+import type { CheckResult } from '../../base/check.js';
+import { type DeviceRates, findDevice } from '../../facts/device-rates.js';
+import type { CopyTime, RankFacts } from '../../facts/rank-facts.js';
+import { sumOfClasses, type TimeByClass, type TimeClass, totals } from '../../facts/time-class.js';
+import type { LogFacts } from '../../logs/log-facts.js';
+import { type Baseline, baselineOf, recordingOf } from '../../replay/recording-cost.js';
+import type { TraceFacts } from '../../traces/trace-facts.js';
 
 /** One rank: its facts, and its step time without the profiler. */
 export type RankView = TraceView | LogView;

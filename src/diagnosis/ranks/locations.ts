@@ -1,14 +1,14 @@
-import { type Problem, ProblemLog } from '../base/problem.js';
-import { manifestOf, traceFactsOf, traceSummaryOf } from '../ingest/member.js';
-import type { RankedMember } from '../ingest/ranks.js';
-import type { RunInputs } from '../ingest/read-run.js';
-import { axesOutsideMesh } from '../run/collectives/mesh.js';
-import type { ComparedRank, Comparison } from '../run/compare.js';
-import { withSlowGpus } from '../run/lateness/late-gpus.js';
-import { type CaptureInfo, joinManifests } from '../run/placement/join-manifests.js';
-import { placeGpus } from '../run/placement/place-gpus.js';
-import { type Placed, placeRanks, type RankSeen } from '../run/placement/place-ranks.js';
-import type { GpuState } from '../telemetry/gpu-state.js';
+import { type Problem, ProblemLog } from '../../base/problem.js';
+import { manifestOf, traceFactsOf, traceSummaryOf } from '../../ingest/member.js';
+import type { RankedMember } from '../../ingest/ranks.js';
+import type { RunInputs } from '../../ingest/read-run.js';
+import { axesOutsideMesh } from '../../run/collectives/mesh.js';
+import type { ComparedRank, Comparison } from '../../run/compare.js';
+import { withSlowGpus } from '../../run/lateness/late-gpus.js';
+import { type CaptureInfo, joinManifests } from '../../run/placement/join-manifests.js';
+import { placeGpus } from '../../run/placement/place-gpus.js';
+import { type Placed, placeRanks, type RankSeen } from '../../run/placement/place-ranks.js';
+import type { GpuState } from '../../telemetry/gpu-state.js';
 import type { RankView } from './rank-view.js';
 
 /** What manifests, telemetry and names of files say about where ranks ran. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type DrawOptions, drawView, H200 } from '../../test/helpers/draw-run.js';
-import { steps } from '../../test/helpers/draw-trace.js';
+import { type DrawOptions, drawView, H200 } from '../../../test/helpers/draw-run.js';
+import { steps } from '../../../test/helpers/draw-trace.js';
 import type { RankView } from './rank-view.js';
 
 /** Launches of 10 µs are a slow host's: recording an event cost it the most that is believed, a frame in proportion. */

@@ -1,14 +1,14 @@
-import type { RankCollectives } from '../facts/rank-collectives.js';
-import type { StepRange } from '../facts/step-facts.js';
-import { logOf, traceFactsOf } from '../ingest/member.js';
-import type { RankedMember } from '../ingest/ranks.js';
-import { analyseEventLog, type EventFacts } from '../logs/event-facts.js';
-import { unprofiledLog } from '../logs/join-step.js';
-import { keepSteps } from '../logs/keep-steps.js';
-import { collectivesOfLog } from '../logs/log-collectives.js';
-import { logFactsOf } from '../logs/log-facts.js';
-import type { EventLogRun } from '../model/event-log.js';
-import { fromPhases } from '../run/collectives/from-phases.js';
+import type { RankCollectives } from '../../facts/rank-collectives.js';
+import type { StepRange } from '../../facts/step-facts.js';
+import { logOf, traceFactsOf } from '../../ingest/member.js';
+import type { RankedMember } from '../../ingest/ranks.js';
+import { analyseEventLog, type EventFacts } from '../../logs/event-facts.js';
+import { unprofiledLog } from '../../logs/join-step.js';
+import { keepSteps } from '../../logs/keep-steps.js';
+import { collectivesOfLog } from '../../logs/log-collectives.js';
+import { logFactsOf } from '../../logs/log-facts.js';
+import type { EventLogRun } from '../../model/event-log.js';
+import { fromPhases } from '../../run/collectives/from-phases.js';
 import { type RankView, viewLog, viewTrace } from './rank-view.js';
 
 /** One log file. Its rank is used for records that name none. */
