@@ -1,11 +1,11 @@
-import type { RankView } from '../src/diagnosis/ranks/rank-view.js';
-import { analyseTrace } from '../src/traces/analyse-trace.js';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { median } from '../src/base/statistics.js';
+import type { RankView } from '../src/diagnosis/ranks/rank-view.js';
 import { viewRank } from '../src/diagnosis/ranks/rank-view.js';
 import { readRun } from '../src/ingest/run.js';
 import { isMatrixWork, priceOf, workTime } from '../src/rules/kit/kit.js';
+import { analyseTrace } from '../src/traces/analyse-trace.js';
 import { type CaseTruth, readTruth } from './truth.js';
 
 /**

@@ -1,10 +1,10 @@
-import { analyseTrace } from '../src/traces/analyse-trace.js';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { median, quantile } from '../src/base/statistics.js';
 import { readRun } from '../src/ingest/run.js';
 import { baselineOf, launchTime, recordingOf } from '../src/replay/recording-cost.js';
 import { AS_RECORDED, replay } from '../src/replay/replay.js';
+import { analyseTrace } from '../src/traces/analyse-trace.js';
 import { isSteady, readTruth } from './truth.js';
 
 /**
