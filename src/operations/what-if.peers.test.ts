@@ -5,7 +5,7 @@ import { read } from '../readers/operations/testing.js';
 import { whatIf } from './what-if.js';
 
 /** Tables of two real jobs with the results of StragglerAnalysis on them; not part of the project. */
-const PEERS = fileURLToPath(new URL('../../../shared/peers/straggler', import.meta.url));
+const PEERS = fileURLToPath(new URL('../../../shared/peers/straggler/', import.meta.url));
 const here = existsSync(PEERS);
 if (!here) console.warn('../shared/peers is not here: what-if is not compared with StragglerAnalysis');
 
