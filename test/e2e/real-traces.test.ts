@@ -9,7 +9,7 @@ import { expectedRows, plainEvents } from '../helpers/plain-events.js';
 import { countKinds } from '../helpers/read-trace.js';
 import { collectRows } from '../helpers/scan-rows.js';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
+const root = fileURLToPath(new URL('../../', import.meta.url));
 const FIXTURES = ['test/fixtures', 'zoo/fixtures'].map((f) => join(root, f));
 const SHARED = join(root, '../shared');
 /** Larger ones are compared by counts: a plain parse that keeps every digit takes a second per 5 MB. */

@@ -6,7 +6,7 @@ import { diagnose } from '../../src/library/diagnose.js';
 import type { Report } from '../../src/report/report.js';
 
 /** Public traces and what HTA 0.6.1 says about them; not part of the project. */
-const PEERS = fileURLToPath(new URL('../../../shared/peers', import.meta.url));
+const PEERS = fileURLToPath(new URL('../../../shared/peers/', import.meta.url));
 const here = existsSync(join(PEERS, 'expected'));
 if (!here) console.warn('../shared/peers is not here: nothing is compared with HTA');
 

@@ -9,7 +9,7 @@ import { readRank } from '../../run/collectives/testing.js';
 import { divideWaits } from '../../run/collectives/waits.js';
 
 /** Traces that are not part of the project. */
-const SHARED = fileURLToPath(new URL('../../../../shared', import.meta.url));
+const SHARED = fileURLToPath(new URL('../../../../shared/', import.meta.url));
 const here = existsSync(join(SHARED, 'zoo-ranks')) && existsSync(join(SHARED, 'peers/hta'));
 if (!here) console.warn('../shared is not here: collectives of real traces are not looked at');
 
