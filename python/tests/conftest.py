@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from drawn_clock import Clock
+    from fake_clock import Clock
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """In place of the one that recording reads; what is done between two readings takes too long to be one moment."""
-    import drawn_clock
+    import fake_clock
 
-    return drawn_clock.install(monkeypatch, tick_ns=20_000)
+    return fake_clock.install(monkeypatch, tick_ns=20_000)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

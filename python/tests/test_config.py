@@ -9,13 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from whyslow_capture.compat_names import all_names
 from whyslow_capture.config import PARSERS, CaptureConfig, TraceConfig, load_config
-from whyslow_capture.seed_names import all_names
-from whyslow_capture.trouble import Trouble
+from whyslow_capture.problems import ProblemLog
 
 
-def load(given: dict[str, object] | None = None, environ: dict[str, str] | None = None, trouble: Trouble | None = None):
-    return load_config(given, environ=environ or {}, trouble=trouble)
+def load(
+    given: dict[str, object] | None = None, environ: dict[str, str] | None = None, problems: ProblemLog | None = None
+):
+    return load_config(given, environ=environ or {}, problems=problems)
 
 
 def test_defaults_are_those_of_the_contract():
@@ -90,9 +92,9 @@ def test_each_by_environment_by_json_and_by_keyword(name: str, tmp_path: Path):
     written, wanted = EVERYTHING[name]
     assert wanted != value_of(CaptureConfig(), name) or name == "enabled"
     variable = "WHYSLOW_" + name.replace(".", "_").upper()
-    trouble = Trouble()
-    assert value_of(load({}, {variable: written}, trouble), name) == wanted
-    assert trouble.counts == {}
+    problems = ProblemLog()
+    assert value_of(load({}, {variable: written}, problems), name) == wanted
+    assert problems.counts == {}
     assert value_of(load({name: written}), name) == wanted
     assert value_of(load({name.replace(".", "_"): written}), name) == wanted
     file = tmp_path / "config.json"
@@ -171,9 +173,9 @@ def test_a_bad_value_is_refused_in_code_and_mentioned_in_the_environment(
     assert name in str(raised.value) and repr(value) in str(raised.value) and allowed in str(raised.value)
     if isinstance(value, str) and value:
         variable = "WHYSLOW_" + name.replace(".", "_").upper()
-        trouble = Trouble()
-        assert load({}, {variable: value}, trouble) == CaptureConfig()
-        assert load({}, {variable: value}, trouble) == CaptureConfig()
+        problems = ProblemLog()
+        assert load({}, {variable: value}, problems) == CaptureConfig()
+        assert load({}, {variable: value}, problems) == CaptureConfig()
         said = capsys.readouterr().err
         assert said.count("\n") == 1 and variable in said and allowed in said and "ignored" in said
 
@@ -204,9 +206,9 @@ def test_an_unknown_name_near_none_lists_all():
 
 
 def test_slips_in_the_environment_are_mentioned_other_names_are_left_alone(capsys: pytest.CaptureFixture[str]):
-    trouble = Trouble()
+    problems = ProblemLog()
     environ = {"WHYSLOW_RECORD_EVERY_N_STEP": "5", "WHYSLOW_SOMETHING_ELSE": "x", "WHYSLOW_CONFIG": ""}
-    assert load({}, environ, trouble) == CaptureConfig()
+    assert load({}, environ, problems) == CaptureConfig()
     said = capsys.readouterr().err
     assert said.count("\n") == 1 and "did you mean WHYSLOW_RECORD_EVERY_N_STEPS?" in said
 

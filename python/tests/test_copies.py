@@ -16,7 +16,7 @@ from torch.nn.utils.rnn import PackedSequence, pack_sequence
 
 import whyslow_capture
 from whyslow_capture import copies, layout, to_device
-from whyslow_capture.trouble import Trouble
+from whyslow_capture.problems import ProblemLog
 
 Pair = namedtuple("Pair", ["x", "label"])
 
@@ -166,15 +166,15 @@ def test_copies_do_not_wait_unless_asked(non_blocking: bool):
 
 
 @pytest.fixture
-def pinning_matters(monkeypatch: pytest.MonkeyPatch) -> Trouble:
+def pinning_matters(monkeypatch: pytest.MonkeyPatch) -> ProblemLog:
     """As if `meta` were a GPU, in a process that has not warned yet."""
-    trouble = Trouble()
-    monkeypatch.setattr(copies, "_TROUBLE", trouble)
+    problems = ProblemLog()
+    monkeypatch.setattr(copies, "_PROBLEMS", problems)
     monkeypatch.setattr(copies, "gains_from_pinning", lambda device: device.type == "meta")
-    return trouble
+    return problems
 
 
-def test_one_warning_when_memory_is_not_pinned(pinning_matters: Trouble, capsys: pytest.CaptureFixture[str]):
+def test_one_warning_when_memory_is_not_pinned(pinning_matters: ProblemLog, capsys: pytest.CaptureFixture[str]):
     to_device([torch.empty(0)], "meta")
     to_device([torch.ones(1)], "cpu")
     to_device([torch.ones(1)], "meta", non_blocking=False)
@@ -187,7 +187,7 @@ def test_one_warning_when_memory_is_not_pinned(pinning_matters: Trouble, capsys:
 
 
 def test_no_warning_for_pinned_memory(
-    pinning_matters: Trouble, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    pinning_matters: ProblemLog, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     monkeypatch.setattr(torch.Tensor, "is_pinned", lambda self: True)
     to_device([torch.ones(1)], "meta")

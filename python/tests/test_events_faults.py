@@ -124,7 +124,7 @@ def test_disk_full_for_real(tmp_path: Path) -> None:
         if i % 200 == 0:
             time.sleep(0.26)  # several writes, not one
     cap.close()
-    print(cap.recorder.current_step, cap.trouble.counts["records-dropped"])
+    print(cap.recorder.current_step, cap.problems.counts["records-dropped"])
     """
         )
         result = run_program(program, small / "out")
@@ -153,7 +153,7 @@ def limit_file_size(tmp_path: Path) -> None:
         if i % 200 == 0:
             time.sleep(0.26)
     cap.close()
-    print(cap.recorder.current_step, cap.trouble.counts["records-dropped"])
+    print(cap.recorder.current_step, cap.problems.counts["records-dropped"])
     """
     )
     out = tmp_path / "limited"
@@ -338,7 +338,7 @@ for step in range(200):
         sum(range(2000))
     cap.step()
 pending = cap.recorder._pending
-assert pending._read and pending.waiting and cap.recorder.tape.events
+assert pending._read and pending.waiting and cap.recorder.buffer.events
 child = os.fork()
 if child == 0:
     # What the end of the process does in the end.
@@ -353,6 +353,6 @@ os._exit(0)
 
 
 def test_a_forked_child_frees_no_event(tmp_path: Path) -> None:
-    """Wherever it is: on the tape, waiting for the device, read and about to be written, in the pool."""
+    """Wherever it is: on the buffer, waiting for the device, read and about to be written, in the pool."""
     result = run_program(FORKING, tmp_path, Path(__file__).parent)
     assert result.stdout.split() == ["freed", "0"], result.stdout

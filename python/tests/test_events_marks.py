@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-import drawn_clock
+import fake_clock
 import fake_cuda
 import pytest
-from drawn_clock import MS, Clock
+from fake_clock import MS, Clock
 from support import taken
 
 from whyslow_capture.events import device as device_module
-from whyslow_capture.events import pending, tape
+from whyslow_capture.events import pending, step_buffer
 from whyslow_capture.events.budget import OverheadBudget
 from whyslow_capture.events.recorder import Recorder
 from whyslow_capture.events.sample import Phase, ResolvedSample
-from whyslow_capture.trouble import Trouble
+from whyslow_capture.problems import ProblemLog
 
 PHASES = ("host_to_device", "forward", "backward", "optimizer")
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    return drawn_clock.install(monkeypatch, tick_ns=100)
+    return fake_clock.install(monkeypatch, tick_ns=100)
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def device(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> fake_cuda.Device:
 
 
 def make_recorder(every: int = 1) -> Recorder:
-    return Recorder(OverheadBudget(every, 1.0), Trouble())
+    return Recorder(OverheadBudget(every, 1.0), ProblemLog())
 
 
 def train(recorder: Recorder, clock: Clock, steps: int) -> None:
@@ -68,9 +68,9 @@ def check(samples: list[ResolvedSample], steps: list[int]) -> None:
 def test_steps_in_a_row_share_the_mark_between_them(device: fake_cuda.Device, clock: Clock) -> None:
     recorder = make_recorder()
     recorder.start_step()
-    steps = 1 + tape.MAX_STEPS + 4
+    steps = 1 + step_buffer.MAX_STEPS + 4
     train(recorder, clock, steps)
-    # Four phases, four ends; the begin is the end of the step before, unless a tape begins: the first step has one of
+    # Four phases, four ends; the begin is the end of the step before, unless a buffer begins: the first step has one of
     # its own. And an anchor.
     assert device.recorded == steps * 4 + 3 + 1 + device_module.RECORD_TRIES
     recorder.finish_step()
@@ -89,14 +89,14 @@ def test_one_mark_for_what_follows_at_once(device: fake_cuda.Device, clock: Cloc
     next_step(recorder)
     before = device.recorded
     for name in ("a", "b", "c", "d"):
-        clock.now += tape.SAME_MOMENT_NS - 500
+        clock.now += step_buffer.SAME_MOMENT_NS - 500
         recorder.begin(name)
-        clock.now += tape.EMPTY_NS - 500
+        clock.now += step_buffer.EMPTY_NS - 500
         recorder.end(name)
     assert device.recorded == before
-    clock.now += tape.SAME_MOMENT_NS
+    clock.now += step_buffer.SAME_MOMENT_NS
     recorder.begin("later")
-    clock.now += tape.EMPTY_NS
+    clock.now += step_buffer.EMPTY_NS
     recorder.end("later")
     assert device.recorded == before + 2
 
@@ -111,12 +111,12 @@ def test_a_phase_that_ends_with_one_inside_it_shares_its_end(device: fake_cuda.D
     clock.now += MS
     recorder.end("inner")
     before = device.recorded
-    clock.now += tape.SAME_MOMENT_NS - 500
+    clock.now += step_buffer.SAME_MOMENT_NS - 500
     recorder.end("outer")
     assert device.recorded == before
     # What has begun there has an end of its own: one call is enough to launch a lot.
     recorder.begin("other")
-    clock.now += tape.SAME_MOMENT_NS - 500
+    clock.now += step_buffer.SAME_MOMENT_NS - 500
     recorder.end("other")
     assert device.recorded == before + 1
 
@@ -127,8 +127,8 @@ def test_a_slow_host_has_longer_moments(device: fake_cuda.Device, clock: Clock, 
     recorder = make_recorder()
     recorder.start_step()
     next_step(recorder)
-    assert recorder.tape.same_moment_ns == pytest.approx(tape.SAME_MOMENT_NS * slowness, rel=0.2)
-    assert recorder.tape.empty_ns == pytest.approx(tape.EMPTY_NS * slowness, rel=0.2)
+    assert recorder.buffer.same_moment_ns == pytest.approx(step_buffer.SAME_MOMENT_NS * slowness, rel=0.2)
+    assert recorder.buffer.empty_ns == pytest.approx(step_buffer.EMPTY_NS * slowness, rel=0.2)
 
 
 def last_of(sample: ResolvedSample) -> Phase:
@@ -188,13 +188,17 @@ def test_a_device_that_is_far_behind_loses_the_oldest(device: fake_cuda.Device, 
     device.lag_ns = 10_000 * MS
     recorder = make_recorder()
     recorder.start_step()
-    train(recorder, clock, 10 * tape.MAX_STEPS)
+    train(recorder, clock, 10 * step_buffer.MAX_STEPS)
     assert taken(recorder) == []
-    # Enough for those that may wait and those on the tape, not for all.
-    assert device.made < 64 + 10 + 5 * (pending.MAX_PENDING + tape.MAX_STEPS)
+    # Enough for those that may wait and those in the buffer, not for all.
+    assert device.made < 64 + 10 + 5 * (pending.MAX_PENDING + step_buffer.MAX_STEPS)
     clock.now += 20_000 * MS
-    (first, *_), last = taken(recorder), 10 * tape.MAX_STEPS
-    assert last - pending.MAX_PENDING - tape.MAX_STEPS <= first.step < last - pending.MAX_PENDING + tape.MAX_STEPS
+    (first, *_), last = taken(recorder), 10 * step_buffer.MAX_STEPS
+    assert (
+        last - pending.MAX_PENDING - step_buffer.MAX_STEPS
+        <= first.step
+        < last - pending.MAX_PENDING + step_buffer.MAX_STEPS
+    )
 
 
 def test_a_step_that_is_given_up_leaves_those_before_it(device: fake_cuda.Device, clock: Clock) -> None:
@@ -240,14 +244,14 @@ def test_an_event_that_cannot_be_recorded_does_not_reach_the_job(
 def test_a_phase_in_a_loop_ends_the_recording_of_the_step(device: fake_cuda.Device, clock: Clock) -> None:
     recorder = make_recorder()
     recorder.start_step()
-    for _ in range(2 * tape.MAX_ENTRIES):
+    for _ in range(2 * step_buffer.MAX_ENTRIES):
         recorder.begin("x")
         recorder.end("x")
     next_step(recorder)
     train(recorder, clock, 2)
     recorder.finish_step()
     first, *others = taken(recorder)
-    assert 500 < len(first.phases) <= tape.MAX_ENTRIES // 2 + 1
+    assert 500 < len(first.phases) <= step_buffer.MAX_ENTRIES // 2 + 1
     assert first.phases[-1][0] == "training_step"
     check(others[:2], [1, 2])
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-import drawn_clock
+import fake_clock
 import pytest
-from drawn_clock import Clock
+from fake_clock import Clock
 from support import header_of, lines_of, make, records_of, taken
 
 from whyslow_capture import layout
 from whyslow_capture.events.budget import OverheadBudget
 from whyslow_capture.events.recorder import Recorder
-from whyslow_capture.trouble import Trouble
+from whyslow_capture.problems import ProblemLog
 
 PHASES = ("host_to_device", "training_metrics")
 
@@ -259,8 +259,8 @@ class TestBudget:
 
 
 def test_marks_close_together_are_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = drawn_clock.install(monkeypatch, tick_ns=1_000)
-    recorder = Recorder(OverheadBudget(1, 1.0), Trouble())
+    clock = fake_clock.install(monkeypatch, tick_ns=1_000)
+    recorder = Recorder(OverheadBudget(1, 1.0), ProblemLog())
     recorder.start_step()
     for name in ("a", "b", "c"):
         recorder.begin(name)
@@ -275,8 +275,8 @@ def test_marks_close_together_are_one(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_short_phase_that_can_have_launched_something_has_an_end_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = drawn_clock.install(monkeypatch, tick_ns=500)
-    recorder = Recorder(OverheadBudget(1, 1.0), Trouble())
+    clock = fake_clock.install(monkeypatch, tick_ns=500)
+    recorder = Recorder(OverheadBudget(1, 1.0), ProblemLog())
     recorder.start_step()
     recorder.begin("a")
     clock.pause(0.006)

@@ -208,7 +208,7 @@ def queue_order(rank: int, out: Path) -> list[str]:
 
     sync = GradientSync(FakeFlow())  # type: ignore[arg-type]
     sync._kind = "collective:all_reduce"
-    sync._flow.modules = type("None", (), {"searches": 0})()  # type: ignore[misc]
+    sync._tracker.modules = type("None", (), {"searches": 0})()  # type: ignore[misc]
     model = DistributedDataParallel(Net())
     sync._wrappers = [lambda: model]  # type: ignore[list-item]
     loss = model(batches(1)[0]).mean()
@@ -251,7 +251,7 @@ def call_everything(rank: int, out: Path) -> None:
             distributed.all_reduce(t, distributed.ReduceOp.SUM, None, True).wait()
             with pytest.raises(RuntimeError, match="invalid root"):
                 distributed.broadcast(t, 99)
-        assert capture.trouble.counts == {}
+        assert capture.problems.counts == {}
 
 
 def test_every_collective_has_its_name(runs: Runs) -> None:
@@ -271,7 +271,7 @@ def call_often(rank: int, out: Path) -> dict[str, int]:
             for _ in range(40):
                 distributed.barrier()
             job.step(x)
-        return dict(capture.trouble.counts)
+        return dict(capture.problems.counts)
 
 
 def test_many_collectives_are_bounded(runs: Runs) -> None:
@@ -316,7 +316,7 @@ def test_alone_nothing_is_looked_for(tmp_path: Path) -> None:
         job = Job()
         for x in DataLoader(batches(3), batch_size=None):
             job.step(x)
-        assert capture._uninstall._flow.gradient_sync._wrappers == []  # type: ignore[union-attr]
+        assert capture._uninstall._tracker.gradient_sync._wrappers == []  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(

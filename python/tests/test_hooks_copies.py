@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-from drawn_clock import Clock
+from fake_clock import Clock
 from hooked import Job, batches, capturing, duration, names, phases
 from torch.utils.data import DataLoader
 
@@ -27,9 +27,9 @@ def is_as_it_was() -> bool:
 @contextmanager
 def timing_copies(out: Path, **config: Any) -> Iterator[Capture]:
     with capturing(out, **config) as capture:
-        flow = capture._uninstall._flow  # type: ignore[union-attr]
+        tracker = capture._uninstall._tracker  # type: ignore[union-attr]
         to_meta = lambda source, target: (source.type, target.type) == ("cpu", "meta")  # noqa: E731
-        flow.copies = CopyTimer(flow, is_copy=to_meta, is_wanted=lambda: True)
+        tracker.copies = CopyTimer(tracker, is_copy=to_meta, is_wanted=lambda: True)
         yield capture
     assert is_as_it_was()
 
@@ -123,7 +123,7 @@ def test_failures_and_results_are_the_jobs_own(tmp_path: Path) -> None:
             assert x.to(torch.float32) is x
             assert x.to(tensor=torch.ones(1, dtype=torch.float64)).dtype == torch.float64
             job.step(x)
-    assert capture.trouble.counts == {}
+    assert capture.problems.counts == {}
     assert "host_to_device" not in names(tmp_path, 3)
 
 
@@ -151,8 +151,8 @@ def test_somebody_wrapping_ours_does_not_make_it_call_itself(tmp_path: Path) -> 
     job = Job()
     try:
         with capturing(tmp_path) as capture:
-            flow = capture._uninstall._flow  # type: ignore[union-attr]
-            flow.copies = CopyTimer(flow, is_copy=lambda *_: True, is_wanted=lambda: True)
+            tracker = capture._uninstall._tracker  # type: ignore[union-attr]
+            tracker.copies = CopyTimer(tracker, is_copy=lambda *_: True, is_wanted=lambda: True)
             for step, x in enumerate(DataLoader(batches(6), batch_size=None)):
                 if step == 2:
                     ours = torch.Tensor.to
@@ -175,8 +175,8 @@ def test_what_was_exchanged_before_is_called(tmp_path: Path) -> None:
     torch.Tensor.to = theirs  # type: ignore[method-assign]
     try:
         with capturing(tmp_path) as capture:
-            flow = capture._uninstall._flow  # type: ignore[union-attr]
-            flow.copies = CopyTimer(flow, is_copy=lambda *_: True, is_wanted=lambda: True)
+            tracker = capture._uninstall._tracker  # type: ignore[union-attr]
+            tracker.copies = CopyTimer(tracker, is_copy=lambda *_: True, is_wanted=lambda: True)
             for x in DataLoader(batches(3), batch_size=None):
                 x.to("meta")
                 job.step(x)

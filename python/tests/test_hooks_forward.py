@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 import torch
-from drawn_clock import Clock
+from fake_clock import Clock
 from hooked import Job, Net, batches, capturing, duration, names
 from old_torch import is_before
 from support import SRC, run_program
@@ -40,7 +40,7 @@ def train(job: Job, steps: int = 8, clock: Clock | None = None) -> list[float]:
 
 
 def entry_of(capture: Capture) -> ForwardEntry:
-    return capture._uninstall._flow.forward  # type: ignore[union-attr]
+    return capture._uninstall._tracker.forward  # type: ignore[union-attr]
 
 
 class Trained(torch.nn.Module):

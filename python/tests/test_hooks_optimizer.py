@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from drawn_clock import Clock
+from fake_clock import Clock
 from hooked import Job, batches, capturing, duration, names, phases, steps_of
 from torch.utils.data import DataLoader
 

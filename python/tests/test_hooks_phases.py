@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from drawn_clock import Clock
+from fake_clock import Clock
 from hooked import Job, batches, capturing, duration, names, phases, steps_of
 from support import records_of
 from torch.utils.data import DataLoader, Dataset, IterableDataset
@@ -151,7 +151,7 @@ def test_a_loop_that_skips_batches_is_bounded(tmp_path: Path) -> None:
             x = next(loader)
         job.step(x)
     assert names(tmp_path, 0).count("data_wait") == 64
-    assert capture.trouble.counts["data-waits-not-recorded"] == 36
+    assert capture.problems.counts["data-waits-not-recorded"] == 36
 
 
 def test_what_the_job_says_itself_is_not_repeated(tmp_path: Path) -> None:

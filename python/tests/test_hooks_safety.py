@@ -40,7 +40,7 @@ def test_failures_of_the_job_pass_and_close_their_phases(tmp_path: Path) -> None
                 with pytest.raises(LookupError, match="in collate"):
                     next(iter(DataLoader(batches(1), batch_size=1, collate_fn=broken)))
             job.step(x)
-    assert capture.trouble.counts == {}
+    assert capture.problems.counts == {}
     failed = [name for name, _ in phases(tmp_path, 4)]
     assert failed.count("backward") == 2
     assert failed[-2:] == ["backward", "optimizer"]
@@ -129,7 +129,7 @@ def test_a_capture_may_end_within_an_optimizer_step(tmp_path: Path) -> None:
     with capturing(tmp_path) as capture:
         original = capture.step
         capture.optimizer_step = lambda: (original(), capture.close())  # type: ignore[method-assign]
-        capture._uninstall._flow._end_step = capture.optimizer_step  # type: ignore[union-attr]
+        capture._uninstall._tracker._end_step = capture.optimizer_step  # type: ignore[union-attr]
         job.step(batches(1)[0])  # torch would fail if its table of hooks changed under it
         job.step(batches(1)[0])
     assert steps_of(tmp_path) == [0]
@@ -138,15 +138,15 @@ def test_a_capture_may_end_within_an_optimizer_step(tmp_path: Path) -> None:
 def test_trouble_of_ours_never_reaches_the_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     job = Job()
     with capturing(tmp_path) as capture:
-        flow = capture._uninstall._flow  # type: ignore[union-attr]
+        tracker = capture._uninstall._tracker  # type: ignore[union-attr]
 
         def fail(*_: object, **__: object) -> None:
             raise RuntimeError("ours")
 
         for name in ("data_begins", "backward_begins", "backward_ends", "optimizer_begins", "forward_begins"):
-            setattr(flow, name, fail)
+            setattr(tracker, name, fail)
         losses = [job.step(x) for x in DataLoader(batches(5), batch_size=None)]
-        assert capture.trouble.counts["hooks"] > 5
+        assert capture.problems.counts["hooks"] > 5
     other = Job()
     assert losses == [other.step(x) for x in batches(5)]
     assert capsys.readouterr().err.count("training goes on") == 1

@@ -16,7 +16,9 @@ FAKE_TORCH = "import sys\nprint('torch runs', 'whyslow_capture' in sys.modules)\
 FAKE_CAPTURE = {
     "whyslow_capture/__init__.py": "",
     "whyslow_capture/inject/__init__.py": "",
-    "whyslow_capture/inject/arm.py": "def arm_capture():\n    import torch\n    print('armed', torch.__name__)\n",
+    "whyslow_capture/inject/autostart.py": (
+        "def start_when_training_begins():\n    import torch\n    print('armed', torch.__name__)\n"
+    ),
 }
 
 
@@ -137,7 +139,7 @@ def test_trouble_of_ours_is_one_line(fake_torch: dict[str, str]) -> None:
 
 
 def test_the_jobs_own_package_is_preferred(tmp_path: Path, fake_torch: dict[str, str]) -> None:
-    arm = {"whyslow_capture/inject/arm.py": "def arm_capture():\n    print('their own')\n"}
+    arm = {"whyslow_capture/inject/autostart.py": "def start_when_training_begins():\n    print('their own')\n"}
     own = write(tmp_path / "own", {**FAKE_CAPTURE, **arm})
     assert python("import torch", with_path(fake_torch, own)).stdout.splitlines()[-1] == "their own"
 

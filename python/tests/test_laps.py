@@ -5,28 +5,28 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
-import drawn_clock
+import fake_clock
 import fake_cuda
 import pytest
-from drawn_clock import Clock
+from fake_clock import Clock
 from hooked import Job, batches, capturing
 from support import make, records_of
 from torch.utils.data import DataLoader
 
 import whyslow_capture
-from whyslow_capture.events import tape
+from whyslow_capture.events import step_buffer
 from whyslow_capture.events.budget import IDLE_PHASE_NS, OverheadBudget
 from whyslow_capture.events.recorder import Recorder
 from whyslow_capture.events.sample import LAP, Entry, phases_of
+from whyslow_capture.problems import ProblemLog
 from whyslow_capture.session import Capture
-from whyslow_capture.trouble import Trouble
 
 LENGTHS = {"data_wait": 1.0, "host_to_device": 2.0, "forward": 3.0, "backward": 6.0, "optimizer": 4.0}
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    return drawn_clock.install(monkeypatch, tick_ns=100)
+    return fake_clock.install(monkeypatch, tick_ns=100)
 
 
 def durations(out: Path, step: int) -> dict[str, float]:
@@ -77,11 +77,11 @@ def test_nothing_in_between_is_no_event(monkeypatch: pytest.MonkeyPatch, tmp_pat
         before = device.recorded
         cap.lap("training_metrics")
         cap.step()
-        clock.now += tape.SAME_MOMENT_NS - 500
+        clock.now += step_buffer.SAME_MOMENT_NS - 500
         cap.lap("data_wait")
         assert device.recorded == before
         # One call is enough to launch a lot.
-        clock.now += tape.EMPTY_NS
+        clock.now += step_buffer.EMPTY_NS
         cap.lap("replay")
         assert device.recorded == before + 1
         cap.step()
@@ -199,7 +199,7 @@ def test_other_threads_are_not_the_training_loop(tmp_path: Path, clock: Clock) -
 def test_no_mark_no_lap(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> None:
     """While a CUDA graph is captured; nor the one after it, of which nobody knows where it began."""
     device = fake_cuda.install(monkeypatch, clock)
-    recorder = Recorder(OverheadBudget(1, 1.0), Trouble())
+    recorder = Recorder(OverheadBudget(1, 1.0), ProblemLog())
     recorder.start_step()
     names = ("a", "captured", "after", "b")
     for name in names:
@@ -213,14 +213,14 @@ def test_no_mark_no_lap(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> None:
 
 def test_a_lap_in_a_loop_ends_the_recording_of_the_step(tmp_path: Path) -> None:
     with make(tmp_path, record_every_n_steps=1) as cap:
-        for _ in range(3 * tape.MAX_ENTRIES):
+        for _ in range(3 * step_buffer.MAX_ENTRIES):
             cap.lap("x")
         cap.step()
         cap.lap("y")
         cap.step()
-        assert cap.trouble.counts == {"phases-not-recorded": 1}
+        assert cap.problems.counts == {"phases-not-recorded": 1}
     # And the step itself.
-    assert sum(r["step"] == 0 for r in records_of(tmp_path)) == tape.MAX_ENTRIES + 1
+    assert sum(r["step"] == 0 for r in records_of(tmp_path)) == step_buffer.MAX_ENTRIES + 1
     assert durations(tmp_path, 1).keys() == {"y", "training_step"}
 
 

@@ -6,10 +6,10 @@ import random
 from pathlib import Path
 from typing import Any
 
-import drawn_clock
+import fake_clock
 import fake_cuda
 import pytest
-from drawn_clock import Clock
+from fake_clock import Clock
 from support import make, records_of
 
 from whyslow_capture.session import Capture
@@ -56,7 +56,7 @@ def check(step: list[dict[str, Any]]) -> int:
 @pytest.mark.parametrize("seed", range(16))
 def test_laps_and_phases(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, seed: int) -> None:
     dice = random.Random(seed)
-    clock = drawn_clock.install(monkeypatch, tick_ns=dice.choice((50, 500, 2_000)))
+    clock = fake_clock.install(monkeypatch, tick_ns=dice.choice((50, 500, 2_000)))
     if seed % 4:
         device = fake_cuda.install(monkeypatch, clock)
         device.lag_ns, device.takes_ns = dice.choice((0, 10_000, 3_000_000)), dice.choice((0, 500, 3_000))
@@ -66,7 +66,7 @@ def test_laps_and_phases(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, seed: 
                 do_something(cap, clock, dice)
             cap.step()
         clock.now += 100_000_000
-        assert cap.trouble.counts == {}
+        assert cap.problems.counts == {}
     rows = records_of(tmp_path)
     numbers = sorted({r["step"] for r in rows})
     assert len(numbers) >= 13

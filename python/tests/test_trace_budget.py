@@ -240,8 +240,8 @@ PRELUDE = f"""
     from trace_support import make_tier, train, work
     from test_trace_budget import tight, MB
     from whyslow_capture.trace.memory import MemoryReader
-    from whyslow_capture.trace.rivals import torch_profiler_enabled
-    from whyslow_capture.trouble import Trouble
+    from whyslow_capture.trace.profiler_use import torch_profiler_enabled
+    from whyslow_capture.problems import ProblemLog
     out = Path(sys.argv[1])
 """
 
@@ -250,8 +250,8 @@ def test_cut_at_the_next_step(tmp_path: Path) -> None:
     program = (
         PRELUDE
         + """
-    trouble = Trouble()
-    tier = make_tier(out, trouble, period=1000, active=900, tier={"new_budget": tight(4 * MB)})
+    problems = ProblemLog()
+    tier = make_tier(out, problems, period=1000, active=900, tier={"new_budget": tight(4 * MB)})
     tier.begin_step(99)
     for step in range(100, 1000):
         tier.begin_step(step)
@@ -259,7 +259,7 @@ def test_cut_at_the_next_step(tmp_path: Path) -> None:
             break
         work(2_000)
     tier.close()
-    print(json.dumps([step, trouble.counts, tier.summary()["windows"]]))
+    print(json.dumps([step, problems.counts, tier.summary()["windows"]]))
     """
     )
     result = run_program(program, tmp_path)

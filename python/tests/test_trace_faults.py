@@ -19,9 +19,9 @@ import pytest
 from support import SRC, run_program
 from trace_support import files_in, make_tier, steps_in, train, work
 
+from whyslow_capture.problems import ProblemLog
 from whyslow_capture.trace import export, profiler
-from whyslow_capture.trace.rivals import torch_profiler_enabled
-from whyslow_capture.trouble import Trouble
+from whyslow_capture.trace.profiler_use import torch_profiler_enabled
 
 HERE = Path(__file__).parent
 
@@ -60,12 +60,12 @@ class Full:
         (self._folder / "filler").unlink(missing_ok=True)
 
 
-def after(tier: Any, folder: Path, trouble: Trouble, err: str, about: str) -> None:
-    """One warning, no leftovers, and the tier still works once the trouble is over."""
+def after(tier: Any, folder: Path, problems: ProblemLog, err: str, about: str) -> None:
+    """One warning, no leftovers, and the tier still works once the problems is over."""
     assert not torch_profiler_enabled()
     (warning,) = warnings_in(err)
     assert about in warning
-    assert sum(trouble.counts.values()) == 1
+    assert sum(problems.counts.values()) == 1
     assert files_in(folder) == []
     train(tier, range(5, 9))
     tier.close()
@@ -76,33 +76,33 @@ def test_the_disk_is_full_when_the_trace_is_written(
     small_disk: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("whyslow_capture.trace.budget.WindowBudget.refuse_export", lambda _: None)
-    trouble = Trouble()
-    tier = make_tier(small_disk, trouble, period=4, active=1, budget_mb=64)
+    problems = ProblemLog()
+    tier = make_tier(small_disk, problems, period=4, active=1, budget_mb=64)
     train(tier, range(4))
     with Full(small_disk, left=20_000):
         tier.begin_step(4)
-    after(tier, small_disk, trouble, capfd.readouterr().err, "disk full")
+    after(tier, small_disk, problems, capfd.readouterr().err, "disk full")
 
 
 def test_a_trace_that_will_not_fit_is_not_even_written(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     from test_trace_budget import Drawn
 
-    drawn, trouble = Drawn(), Trouble()
-    tier = make_tier(tmp_path, trouble, period=4, active=1, tier={"new_budget": lambda *_: drawn.budget()})
+    drawn, problems = Drawn(), ProblemLog()
+    tier = make_tier(tmp_path, problems, period=4, active=1, tier={"new_budget": lambda *_: drawn.budget()})
     train(tier, range(4))
     drawn.own, whole, drawn.disk = drawn.own + (700 << 20), drawn.disk, (100 << 20, 1 << 40)
     tier.begin_step(4)
     drawn.disk = whole
-    after(tier, tmp_path, trouble, capfd.readouterr().err, "100 MB left, the trace needs about 200 MB")
+    after(tier, tmp_path, problems, capfd.readouterr().err, "100 MB left, the trace needs about 200 MB")
 
 
 def test_a_limit_on_file_sizes_is_as_good_as_a_full_disk(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    trouble = Trouble()
-    tier = make_tier(tmp_path, trouble, period=4, active=1)
+    problems = ProblemLog()
+    tier = make_tier(tmp_path, problems, period=4, active=1)
     train(tier, range(4))
     with Full(tmp_path, left=20_000):
         tier.begin_step(4)
-    after(tier, tmp_path, trouble, capfd.readouterr().err, "disk full")
+    after(tier, tmp_path, problems, capfd.readouterr().err, "disk full")
 
 
 def test_whole_and_cut_traces(tmp_path: Path) -> None:
@@ -133,15 +133,15 @@ def test_the_disk_is_full_when_the_trace_is_compressed(
         with Full(small_disk, left):
             return real(self, task)
 
-    trouble = Trouble()
-    tier = make_tier(small_disk, trouble, period=4, active=1, budget_mb=64)
+    problems = ProblemLog()
+    tier = make_tier(small_disk, problems, period=4, active=1, budget_mb=64)
     with monkeypatch.context() as patch:
         patch.setattr(export.Exporter, "_compress", fills_up)
         train(tier, range(5))
-        wait_for(lambda: trouble.counts)
+        wait_for(lambda: problems.counts)
     # A file's name goes before its blocks do.
     wait_for(lambda: not files_in(small_disk) and shutil.disk_usage(small_disk).free > 30 << 20)
-    after(tier, small_disk, trouble, capfd.readouterr().err, "compressing a trace")
+    after(tier, small_disk, problems, capfd.readouterr().err, "compressing a trace")
 
 
 def test_the_disk_is_too_small_for_any_trace(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -221,22 +221,22 @@ def test_a_folder_that_vanishes_is_made_again(tmp_path: Path, capfd: pytest.Capt
 
 
 def test_a_folder_that_vanishes_for_good(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    trouble, out = Trouble(), tmp_path / "out"
-    tier = make_tier(out, trouble, period=4, active=1)
+    problems, out = ProblemLog(), tmp_path / "out"
+    tier = make_tier(out, problems, period=4, active=1)
     train(tier, range(4))
     shutil.rmtree(out)
     out.write_text("a file now")
     tier.begin_step(4)
     out.unlink()
-    after(tier, tmp_path, trouble, capfd.readouterr().err, "NotADirectoryError")
+    after(tier, tmp_path, problems, capfd.readouterr().err, "NotADirectoryError")
 
 
 def test_what_fails_in_the_profiler_stays_there(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for method in ("prepare", "start"):
-        trouble = Trouble()
-        tier = make_tier(tmp_path, trouble, period=4, active=1)
+        problems = ProblemLog()
+        tier = make_tier(tmp_path, problems, period=4, active=1)
         with monkeypatch.context() as patch:
 
             def fails(self: object) -> None:
@@ -292,9 +292,9 @@ PRELUDE = f"""
     import torch
     from torch.profiler import profile, schedule, ProfilerActivity
     from trace_support import make_tier, train, work, steps_in, read_trace
-    from whyslow_capture.trouble import Trouble
+    from whyslow_capture.problems import ProblemLog
     out = Path(sys.argv[1])
-    trouble = Trouble()
+    problems = ProblemLog()
     import torch._inductor.config  # which torch's own profiler would import in the midst of it all
     def theirs(**options):
         return profile(activities=[ProfilerActivity.CPU], **options)
@@ -311,10 +311,10 @@ def test_the_job_has_a_profiler_of_its_own(tmp_path: Path) -> None:
         PRELUDE
         + """
     # Theirs runs: no window.
-    tier = make_tier(out, trouble, period=4, active=1)
+    tier = make_tier(out, problems, period=4, active=1)
     with theirs() as p:
         train(tier, range(5))
-    print("running:", exported(p, "a.json"), trouble.counts)
+    print("running:", exported(p, "a.json"), problems.counts)
 
     # Theirs warms up (nothing is enabled yet): no window either.
     ready = lambda p: print("theirs:", exported(p, "b.json"))
@@ -325,7 +325,7 @@ def test_the_job_has_a_profiler_of_its_own(tmp_path: Path) -> None:
         work()
         p.step()
     p.stop()
-    print(trouble.counts)
+    print(problems.counts)
 
     # Between their cycles there is room; when theirs begins within our window, ours ends.
     tier.begin_step(10)
@@ -334,7 +334,7 @@ def test_the_job_has_a_profiler_of_its_own(tmp_path: Path) -> None:
     with theirs() as p:
         work(9)
         tier.begin_step(12)
-    print("during ours:", exported(p, "c.json"), tier.busy, trouble.counts)
+    print("during ours:", exported(p, "c.json"), tier.busy, problems.counts)
 
     # The same with emit_itt, which raises when the profiler is on.
     tier.begin_step(14)
@@ -363,7 +363,7 @@ def test_the_job_profiles_another_thread(tmp_path: Path) -> None:
     program = (
         PRELUDE
         + """
-    tier = make_tier(out, trouble, period=4, active=1)
+    tier = make_tier(out, problems, period=4, active=1)
     train(tier, range(4))
     def elsewhere():
         with theirs() as p:
@@ -380,9 +380,9 @@ def test_the_job_profiles_another_thread(tmp_path: Path) -> None:
     print(sorted(steps_in(p) for p in out.rglob("*.gz")), tier.summary()["counts"])
 
     # Ours cannot be ended (its thread waits for theirs): it is given up, and nothing crashes.
-    from whyslow_capture.trace import keeper
-    keeper.GIVE_WAY_S = 0.5
-    tier = make_tier(out, trouble, period=4, active=1, tier={"on_demand": True})
+    from whyslow_capture.trace import driver
+    driver.GIVE_WAY_S = 0.5
+    tier = make_tier(out, problems, period=4, active=1, tier={"on_demand": True})
     train(tier, range(4))
     thread = threading.Thread(target=lambda: time.sleep(0.5) or elsewhere())
     thread.start()
@@ -416,7 +416,7 @@ def test_a_fork_within_a_window(tmp_path: Path) -> None:
         PRELUDE
         + """
     from whyslow_capture.trace.memory import MemoryReader
-    tier = make_tier(out, trouble, period=4, active=1)
+    tier = make_tier(out, problems, period=4, active=1)
     os.register_at_fork(after_in_child=tier.after_fork_in_child)
     train(tier, range(4))
     child = os.fork()
@@ -447,7 +447,7 @@ def test_leftovers_of_a_killed_process_are_cleaned_up(tmp_path: Path) -> None:
         print("compressing", flush=True)
         time.sleep(60)
     export.compress = stuck
-    tier = make_tier(out, trouble, period=2, active=1)
+    tier = make_tier(out, problems, period=2, active=1)
     train(tier, range(3))
     time.sleep(60)
     """
@@ -476,10 +476,10 @@ def test_leftovers_of_a_killed_process_are_cleaned_up(tmp_path: Path) -> None:
     same = folder / f".rank-0-coord-0-trace.json.gz.partial-{os.uname().nodename}-{os.getpid()}.json.tmp"
     same.write_text("")
     os.utime(same, (1, 1))
-    trouble = Trouble()
-    make_tier(tmp_path, trouble, period=2, active=1).close()
+    problems = ProblemLog()
+    make_tier(tmp_path, problems, period=2, active=1).close()
     assert files_in(tmp_path) == sorted(kept)
-    assert trouble.counts == {"trace_stale_files": 2}
+    assert problems.counts == {"trace_stale_files": 2}
 
 
 def test_an_exit_within_a_window_flushes_and_a_crash_keeps_its_exit_code(tmp_path: Path) -> None:
@@ -487,7 +487,7 @@ def test_an_exit_within_a_window_flushes_and_a_crash_keeps_its_exit_code(tmp_pat
         PRELUDE
         + """
     import atexit
-    tier = make_tier(out, trouble, period=8, active=4)
+    tier = make_tier(out, problems, period=8, active=4)
     atexit.register(tier.close)
     train(tier, range(6))
     sys.exit(9)
@@ -505,14 +505,14 @@ def test_a_job_that_trains_in_a_thread_ends_well_within_a_window(tmp_path: Path)
     program = (
         PRELUDE
         + """
-    tier = make_tier(out, trouble, period=8, active=4)
+    tier = make_tier(out, problems, period=8, active=4)
     thread = threading.Thread(target=train, args=(tier, range(6)))
     thread.start()
     thread.join()
     tier.close()
     print(tier.summary()["counts"])
 
-    tier = make_tier(out, trouble, period=8, active=4)
+    tier = make_tier(out, problems, period=8, active=4)
     is_recording = threading.Event()
     def endless():
         for step in range(10**9):

@@ -16,9 +16,9 @@ from gloo_ranks import run_ranks
 from support import run_program
 from trace_support import make_tier, steps_in, work
 
+from whyslow_capture.problems import ProblemLog
 from whyslow_capture.trace import requests
 from whyslow_capture.trace.tier import TraceTier
-from whyslow_capture.trouble import Trouble
 
 POLL_S = 0.005
 
@@ -41,9 +41,11 @@ def read(out: Path, name: str) -> dict[str, Any] | None:
     return json.loads(path.read_text()) if path.exists() else None
 
 
-def demand_tier(out: Path, trouble: Trouble | None = None, rank: int = 0, world: int = 1, **options: Any) -> TraceTier:
+def demand_tier(
+    out: Path, problems: ProblemLog | None = None, rank: int = 0, world: int = 1, **options: Any
+) -> TraceTier:
     tier = {"on_demand": True, "poll_s": POLL_S, **options.pop("tier", {})}
-    return make_tier(out, trouble, rank, world, tier=tier, **options)
+    return make_tier(out, problems, rank, world, tier=tier, **options)
 
 
 @contextmanager
@@ -171,8 +173,8 @@ def test_a_schedule_without_a_gap_makes_room(tmp_path: Path) -> None:
 
 
 def test_requests_that_cannot_be_served_are_answered(tmp_path: Path) -> None:
-    trouble = Trouble()
-    tier = demand_tier(tmp_path, trouble)
+    problems = ProblemLog()
+    tier = demand_tier(tmp_path, problems)
     run_until(tier, lambda: tier.quiet_until > 10**9)
     ask(tmp_path, "old", asked_ns=time.time_ns() - 11 * 60 * 10**9)
     ask(tmp_path, "odd", steps="many")
@@ -187,7 +189,7 @@ def test_requests_that_cannot_be_served_are_answered(tmp_path: Path) -> None:
     assert torn["status"] == "failed"
     assert far["status"] == "missed" and "the job has 1" in far["message"]
     assert read(tmp_path, "done-far-rank-0") is None
-    assert trouble.counts == {}
+    assert problems.counts == {}
 
 
 def test_a_plan_that_is_seen_too_late(tmp_path: Path) -> None:
@@ -338,7 +340,7 @@ def test_long_steps_do_not_wait_for_many_of_them(tmp_path: Path, monkeypatch: py
         lambda: int(clock[0] // 60),
         accepted.append,
         lambda plan, _: plan.first,
-        Trouble(),
+        ProblemLog(),
     )
     for second in range(400):
         clock[0] = float(second)
@@ -365,7 +367,7 @@ def test_big_jobs_and_slow_file_systems_look_further_ahead(tmp_path: Path, monke
             lambda: int(clock[0] * 10),
             accepted.append,
             lambda p, _: p.first,
-            Trouble(),
+            ProblemLog(),
         )
         for second in range(40):
             clock[0] = float(second)

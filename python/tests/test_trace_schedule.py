@@ -8,12 +8,12 @@ from torch.profiler import ProfilerAction
 
 from whyslow_capture.trace.schedule import Schedule, WindowPlan
 from whyslow_capture.trace.step_rate import StepRate
-from whyslow_capture.trace.track import NEVER, Track
+from whyslow_capture.trace.window_queue import NEVER, WindowQueue
 
 
 def recorded(schedule: Schedule, steps: range) -> set[int]:
     """Drives a track as the tier does, step by step."""
-    track, found, window = Track(schedule), set(), None
+    track, found, window = WindowQueue(schedule), set(), None
     for step in steps:
         if window is not None and step >= window.end:
             window = None
@@ -57,13 +57,13 @@ def test_a_period_too_short_for_its_window_still_records() -> None:
 
 
 def test_without_a_period_there_is_nothing_to_do() -> None:
-    track = Track(Schedule("t", period=0, warmup=1, active=3))
+    track = WindowQueue(Schedule("t", period=0, warmup=1, active=3))
     assert track.due(0) is None
     assert track.next_event(0) == NEVER
 
 
 def test_quiet_until_the_warm_up_begins() -> None:
-    track = Track(Schedule("t", period=100, warmup=2, active=3))
+    track = WindowQueue(Schedule("t", period=100, warmup=2, active=3))
     assert track.next_event(0) == 95
     assert track.due(94) is None
     plan = track.due(95)
@@ -73,7 +73,7 @@ def test_quiet_until_the_warm_up_begins() -> None:
 
 
 def test_a_window_asked_for_goes_before_the_schedule() -> None:
-    track = Track(Schedule("t", period=10, warmup=1, active=3))
+    track = WindowQueue(Schedule("t", period=10, warmup=1, active=3))
     track.ask(WindowPlan("t", first=16, steps=3, warmup=1, request="a"))
     asked = track.due(15)
     assert asked is not None and asked.request == "a"
@@ -84,7 +84,7 @@ def test_a_window_asked_for_goes_before_the_schedule() -> None:
 
 
 def test_a_plan_keeps_clear_of_the_schedule() -> None:
-    track = Track(Schedule("t", period=10, warmup=1, active=3))
+    track = WindowQueue(Schedule("t", period=10, warmup=1, active=3))
     wish = WindowPlan("t", first=7, steps=3, warmup=1, request="a")
     assert track.free_from(wish) == 11
     blocked = (WindowPlan("t", first=11, steps=3, warmup=1),)

@@ -12,9 +12,9 @@ import torch
 from gloo_ranks import run_ranks
 from trace_support import files_in, make_tier, operations_in, read_trace, steps_in, train, work
 
+from whyslow_capture.problems import ProblemLog
 from whyslow_capture.trace import export
-from whyslow_capture.trace.rivals import torch_profiler_enabled
-from whyslow_capture.trouble import Trouble
+from whyslow_capture.trace.profiler_use import torch_profiler_enabled
 
 
 def test_windows_have_the_numbers_of_the_job_and_leave_only_traces(tmp_path: Path) -> None:
@@ -218,8 +218,8 @@ def test_targets_count_calls_of_their_own(tmp_path: Path) -> None:
 
 
 def test_when_two_targets_collide_the_first_wins_and_the_other_waits(tmp_path: Path) -> None:
-    trouble = Trouble()
-    tier = make_tier(tmp_path, trouble, period=4, active=2, target=("train_overall", "train_actor"))
+    problems = ProblemLog()
+    tier = make_tier(tmp_path, problems, period=4, active=2, target=("train_overall", "train_actor"))
     callback = tier.step_callback("train_actor")
     assert callback is not None
     for step in range(9):
@@ -228,7 +228,7 @@ def test_when_two_targets_collide_the_first_wins_and_the_other_waits(tmp_path: P
         if step < 4:
             callback()  # both are to record 2 and 3, and this is first: its step 1 begins before training step 1
     tier.close()
-    assert trouble.counts.get("trace_collision") == 1
+    assert problems.counts.get("trace_collision") == 1
     assert files_in(tmp_path) == [
         "traces/step_6/rank-0-coord-0-trace.json.gz",
         "traces/train_actor/step_2/rank-0-coord-0-trace.json.gz",

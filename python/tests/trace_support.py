@@ -12,11 +12,13 @@ from typing import Any
 import torch
 
 from whyslow_capture.config import CaptureConfig, TraceConfig
+from whyslow_capture.problems import ProblemLog
 from whyslow_capture.trace.tier import TraceTier
-from whyslow_capture.trouble import Trouble
 
 
-def make_tier(out: Path, trouble: Trouble | None = None, rank: int = 0, world: int = 1, **options: Any) -> TraceTier:
+def make_tier(
+    out: Path, problems: ProblemLog | None = None, rank: int = 0, world: int = 1, **options: Any
+) -> TraceTier:
     """Options of the trace by their names; `config` for those beside it, `tier` for arguments of the tier."""
     config, tier = options.pop("config", {}), options.pop("tier", {})
     given = {
@@ -26,7 +28,7 @@ def make_tier(out: Path, trouble: Trouble | None = None, rank: int = 0, world: i
         **tier,
     }
     full = CaptureConfig(out=str(out), trace=TraceConfig(**options), **config)
-    return TraceTier(full, rank, world, out, trouble or Trouble(), **given)
+    return TraceTier(full, rank, world, out, problems or ProblemLog(), **given)
 
 
 def work(operations: int = 20) -> torch.Tensor:

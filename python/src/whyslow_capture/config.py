@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .config_values import boolean, names, one_of, optional_text, ranks, share, text, whole
-from .trouble import Trouble
+from .problems import ProblemLog
 
 # None: every rank.
 Ranks = tuple[int, ...] | None
@@ -94,7 +94,7 @@ def load_config(
     given: Mapping[str, object] | None = None,
     *,
     environ: Mapping[str, str] | None = None,
-    trouble: Trouble | None = None,
+    problems: ProblemLog | None = None,
 ) -> CaptureConfig:
     """
     Keywords, then the environment, then JSON, then defaults: the first that says something about a setting decides.
@@ -106,7 +106,7 @@ def load_config(
     """
     from .config_sources import NOT_GIVEN, gather_settings  # which needs the classes above
 
-    settings = gather_settings(given or {}, os.environ if environ is None else environ, trouble or Trouble())
+    settings = gather_settings(given or {}, os.environ if environ is None else environ, problems or ProblemLog())
     plain: dict[str, Any] = {name: setting.value for name, setting in settings.items()}
     trace = {name.partition(".")[2]: value for name, value in plain.items() if name.startswith("trace.")}
     _complete_schedule(trace)

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
 
-from . import seed_names
+from . import compat_names
 from .config import PARSERS, CaptureConfig, TraceConfig
-from .trouble import Trouble
+from .problems import ProblemLog
 
 PREFIX = "WHYSLOW_"
 # None is a value of these; for the others it means "not given".
@@ -34,7 +34,7 @@ Settings = dict[str, Setting]
 Complain = Callable[[str, str], None]
 
 
-def gather_settings(given: Mapping[str, object], environ: Mapping[str, str], trouble: Trouble) -> Settings:
+def gather_settings(given: Mapping[str, object], environ: Mapping[str, str], problems: ProblemLog) -> Settings:
     given = dict(given)
     file, framework = given.pop("config", None), given.pop("defaults", None)
     settings: Settings = {}
@@ -42,7 +42,7 @@ def gather_settings(given: Mapping[str, object], environ: Mapping[str, str], tro
         settings |= _layer(framework, "defaults", _raise)
 
     def mention(name: str, message: str) -> None:
-        trouble.warn(f"config:{name}", f"{message}; ignored")
+        problems.warn(f"config:{name}", f"{message}; ignored")
 
     named_file = environ.get(PREFIX + "CONFIG", "").strip()
     if file is not None:
@@ -72,7 +72,7 @@ def _layer(source: Mapping[str, object], where: str, complain: Complain) -> Sett
             _add(own, ours, where, name, complain)
             continue
         try:
-            found = seed_names.translate(str(name), value, source)
+            found = compat_names.translate(str(name), value, source)
         except ValueError as error:
             complain(name, _not_allowed(name, value, error))
             continue
@@ -123,10 +123,10 @@ def _add(settings: Settings, found: Mapping[str, object], where: str, given_as: 
 def _environment_layer(environ: Mapping[str, str], complain: Complain) -> Settings:
     theirs: Settings = {}
     own: Settings = {}
-    for variable in seed_names.ENVIRONMENT:
+    for variable in compat_names.ENVIRONMENT:
         if variable in environ:
             try:
-                found = seed_names.translate(variable, environ[variable], {}) or {}
+                found = compat_names.translate(variable, environ[variable], {}) or {}
             except ValueError as error:
                 complain(variable, _not_allowed(variable, environ[variable], error))
             else:
@@ -227,7 +227,7 @@ def _not_allowed(name: str, value: object, error: ValueError) -> str:
 
 
 def _did_you_mean(name: str) -> str:
-    known: Iterable[str] = [*PARSERS, *seed_names.all_names(), "trace", "config"]
+    known: Iterable[str] = [*PARSERS, *compat_names.all_names(), "trace", "config"]
     # A name of the trace tier without its prefix is the most likely slip.
     if f"trace.{name}" in PARSERS:
         return f" (did you mean trace.{name}?)"

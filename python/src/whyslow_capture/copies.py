@@ -20,12 +20,12 @@ import torch
 
 from .current import phase, running
 from .layout import HOST_TO_DEVICE
-from .trouble import Trouble
+from .problems import ProblemLog
 
 Batch = TypeVar("Batch")
 
 # Of the process: the remark about memory is made once, whether a capture runs or not.
-_TROUBLE = Trouble()
+_PROBLEMS = ProblemLog()
 _UNPINNED = "unpinned-copy"
 
 
@@ -123,10 +123,10 @@ class _Mover:
 
     def _look_at_memory(self, tensor: torch.Tensor) -> None:
         capture = running()
-        trouble = _TROUBLE if capture is None else capture.trouble
-        if _UNPINNED in trouble.counts or _UNPINNED in _TROUBLE.counts or tensor.numel() == 0 or tensor.is_pinned():
+        problems = _PROBLEMS if capture is None else capture.problems
+        if _UNPINNED in problems.counts or _UNPINNED in _PROBLEMS.counts or tensor.numel() == 0 or tensor.is_pinned():
             return
-        trouble.warn(
+        problems.warn(
             _UNPINNED,
             f"a batch goes to {self._device} from memory that is not pinned, so every copy waits: give the DataLoader "
             "pin_memory=True (or call .pin_memory() on what is built by hand)",

@@ -43,7 +43,7 @@ class RunFiles:
             run=capture.run,
             origin_ns=self._origin_ns,
             header=self._header,
-            trouble=capture.trouble,
+            problems=capture.problems,
             budget=capture.budget,
         )
         self.begun = True
@@ -104,7 +104,7 @@ class RunFiles:
             "spread_steps": capture.config.spread_steps,
             "stride": capture.budget.stride,
             "overhead": capture.budget.summary(),
-            "dropped": dict(capture.trouble.counts),
+            "dropped": dict(capture.problems.counts),
         }
 
     def _describe_run(self) -> None:
@@ -121,7 +121,7 @@ class RunFiles:
         extra: dict[str, object] = {
             "steps": capture.recorder.current_step,
             "overhead": capture.budget.summary(),
-            "dropped": dict(capture.trouble.counts),
+            "dropped": dict(capture.problems.counts),
         }
         if capture.trace is not None:
             extra["trace"] = capture.trace.summary()

@@ -8,8 +8,8 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TypeVar
 
 from .config import load_config
+from .problems import ProblemLog
 from .session import Capture
-from .trouble import Trouble
 
 Batch = TypeVar("Batch")
 
@@ -90,16 +90,16 @@ def capture(out: str | os.PathLike[str] | None = None, **config: object) -> Capt
     """
     if out is not None:
         config["out"] = os.fspath(out)
-    trouble = Trouble()
-    loaded = load_config(config, trouble=trouble)
+    problems = ProblemLog()
+    loaded = load_config(config, problems=problems)
     if not loaded.enabled:
         return DisabledCapture()
     running = active()
     if running is not None:
         running.manual_steps()
-        running.trouble.warn("second-capture", f"capture is on already, into {running.out}; this call joins it")
+        running.problems.warn("second-capture", f"capture is on already, into {running.out}; this call joins it")
         return InnerCapture(running)
-    started = Capture(loaded, trouble)
+    started = Capture(loaded, problems)
     _Holder.current = started
     return started.open()
 

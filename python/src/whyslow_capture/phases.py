@@ -45,13 +45,13 @@ class PhaseContexts(dict[str, PhaseContext]):
         self._recorded: dict[str, type[PhaseContext]] = {}
         self._watched: dict[str, type[PhaseContext]] = {}
         self.lap = Lap()
-        self._recorded_lap = _lap_calling(recorder.tape.lap)
+        self._recorded_lap = _lap_calling(recorder.buffer.lap)
         self._watched_lap = _lap_calling(recorder.lap)
         recorder.on_recording = self.switch
 
     def __missing__(self, given: str) -> PhaseContext:
         name, recorder = str(given), self._recorder
-        self._recorded[given] = _calling(recorder.tape.begin, recorder.tape.end, name)
+        self._recorded[given] = _calling(recorder.buffer.begin, recorder.buffer.end, name)
         self._watched[given] = _calling(recorder.begin, recorder.end, name)
         context = self[given] = PhaseContext()
         self.switch()

@@ -15,8 +15,8 @@ from .events.budget import OverheadBudget
 from .events.recorder import Recorder
 from .files import RunFiles
 from .phases import PhaseContext, PhaseContexts
+from .problems import ProblemLog
 from .run_name import run_id
-from .trouble import Trouble
 
 if TYPE_CHECKING:
     from .trace.tier import TraceTier
@@ -28,16 +28,16 @@ TRACE_S = 120.0
 
 
 class Capture:
-    def __init__(self, config: CaptureConfig, trouble: Trouble | None = None) -> None:
+    def __init__(self, config: CaptureConfig, problems: ProblemLog | None = None) -> None:
         self.config = config
         self.out = Path(config.out).expanduser().absolute()
         self.run = run_id(config)
         self.rank = process.rank()
-        self.trouble = trouble or Trouble()
+        self.problems = problems or ProblemLog()
         self.budget = OverheadBudget(config.record_every_n_steps, config.max_overhead, spread=config.spread_steps)
         self.recorder = Recorder(
             self.budget,
-            self.trouble,
+            self.problems,
             first_step=config.resume_step,
             start=config.start_step,
             end=config.end_step,
@@ -61,7 +61,7 @@ class Capture:
     def open(self, steps: str = "manual") -> Capture:
         """`steps`: "manual" where step() is called by the job, "optimizer" where every optimizer step is one."""
         self._steps_are_manual = steps == "manual"
-        with self.trouble.guard("open", "starting"):
+        with self.problems.guard("open", "starting"):
             if self.config.auto_phases:
                 from .hooks import install
 
@@ -87,15 +87,15 @@ class Capture:
             return
         self._closed = True
         atexit.unregister(self.close)
-        with self.trouble.guard("close", "finishing"):
+        with self.problems.guard("close", "finishing"):
             if self._uninstall is not None:
                 self._uninstall()
-        with self.trouble.guard("close", "finishing"):
+        with self.problems.guard("close", "finishing"):
             self.recorder.abandon_step()
             self.recorder.enabled = False
             if self.trace is not None:
                 self.trace.close(TRACE_S)
-        with self.trouble.guard("close", "finishing"):
+        with self.problems.guard("close", "finishing"):
             self.files.finish(self.recorder, keep=self._records_here())
 
     def forget(self) -> None:
@@ -133,7 +133,7 @@ class Capture:
             self._step(number)
         except Exception as error:
             recorder.abandon_step()
-            self.trouble.warn("step", f"recording a step failed, training goes on: {error!r}")
+            self.problems.warn("step", f"recording a step failed, training goes on: {error!r}")
 
     def _step(self, number: int | None) -> None:
         recorder = self.recorder
@@ -179,7 +179,7 @@ class Capture:
         if self._closed:
             return None
         if self.trace is None:
-            with self.trouble.guard("trace", "setting up profiler windows"):
+            with self.problems.guard("trace", "setting up profiler windows"):
                 self.trace = self._make_trace()
         return None if self.trace is None else self.trace.step_callback(target)
 
@@ -201,7 +201,7 @@ class Capture:
         self.rank = process.rank()
         self.recorder.enabled = self._records_here()
         if self.trace is None:
-            with self.trouble.guard("trace", "setting up profiler windows"):
+            with self.problems.guard("trace", "setting up profiler windows"):
                 self.trace = self._make_trace()
         self.files.begin(self)
 
@@ -213,7 +213,7 @@ class Capture:
             rank=process.rank(),
             world=process.world_size(),
             out=self.out,
-            trouble=self.trouble,
+            problems=self.problems,
             coordinates=lambda: tuple(c for _, c in (self.mesh or {}).values()),
             recorder_watch_setter=self.recorder.set_watch,
             current_step=lambda: self.recorder.current_step,

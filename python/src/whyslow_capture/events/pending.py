@@ -6,7 +6,7 @@ import threading
 from collections import deque
 from time import perf_counter_ns
 
-from ..trouble import Trouble
+from ..problems import ProblemLog
 from .budget import OverheadBudget
 from .device import CudaDevice
 from .sample import Sample
@@ -16,8 +16,8 @@ MAX_PENDING = 48
 
 
 class PendingSamples:
-    def __init__(self, budget: OverheadBudget, trouble: Trouble) -> None:
-        self._budget, self._trouble = budget, trouble
+    def __init__(self, budget: OverheadBudget, problems: ProblemLog) -> None:
+        self._budget, self._problems = budget, problems
         self.waiting: deque[Sample] = deque()
         self._steps = 0
         self._read: list[Sample] = []
@@ -37,7 +37,7 @@ class PendingSamples:
         self.resolve()
         while self._steps > MAX_PENDING:
             dropped = self._pop()
-            self._trouble.count("samples-dropped", len(dropped.steps))
+            self._problems.count("samples-dropped", len(dropped.steps))
             if self.device is not None:
                 # Recording an event again while the device has yet to reach it is allowed; the old time is lost.
                 self.device.give_back(dropped)

@@ -1,4 +1,4 @@
-"""Which steps are recorded, and what becomes of them; the tape has what happens within one."""
+"""Which steps are recorded, and what becomes of them; the buffer has what happens within one."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from time import perf_counter_ns
 
 import torch
 
-from ..trouble import Trouble
+from ..problems import ProblemLog
 from .budget import OverheadBudget
 from .device import ANCHOR_EVERY_NS, CudaDevice
 from .pending import PendingSamples
 from .sample import Sample, micro_of
-from .tape import MAX_STEPS, Tape
+from .step_buffer import MAX_STEPS, StepBuffer
 
 FAR = 1 << 62
 # What a phase costs besides its marks: some 5 µs on the slow host of bench/capture-overhead, rounded up, when it did
@@ -23,7 +23,13 @@ PHASE_NS = 6_000
 
 class Recorder:
     def __init__(
-        self, budget: OverheadBudget, trouble: Trouble, *, first_step: int = 0, start: int = 0, end: int | None = None
+        self,
+        budget: OverheadBudget,
+        problems: ProblemLog,
+        *,
+        first_step: int = 0,
+        start: int = 0,
+        end: int | None = None,
     ) -> None:
         self.recording = False
         """Hooks ask this first: in a step that is not sampled they do nothing else."""
@@ -38,36 +44,36 @@ class Recorder:
         """Called when `recording` or what it is for changes."""
         self.watch: Callable[[], None] | None = None
         self.budget = budget
-        self.tape = Tape(trouble)
-        self.next_in_row = self.tape.end_step
+        self.buffer = StepBuffer(problems)
+        self.next_in_row = self.buffer.end_step
         """The step under way was that one, and the next is recorded too. False: it is to be finished and started."""
-        self._trouble = trouble
+        self._problems = problems
         self._start, self._end = start, end
         self._device: CudaDevice | None = None
         self._cuda_failed = False
         # What `recording` was for when `on_recording` was last called.
-        self._told: tuple[bool, bool] = (False, False)
+        self._announced: tuple[bool, bool] = (False, False)
         # When the last sample ended (host time) and at which step: the pace of the steps between. 0: not comparable.
         self._sample_ended_at = 0
         self._sample_ended_step = 0
-        self._pending = PendingSamples(budget, trouble)
+        self._pending = PendingSamples(budget, problems)
 
     # -- phases ------------------------------------------------------------------------------------------------------
 
     def begin(self, name: str, at: int = -1) -> None:
         """Opens a phase, perhaps at a mark that has been made."""
         if self._counts_here():
-            self.tape.begin(name, at)
+            self.buffer.begin(name, at)
 
     def end(self, name: str, *_: object) -> None:
         """Closes the phase of that name."""
         if self._counts_here():
-            self.tape.end(name)
+            self.buffer.end(name)
 
     def lap(self, name: str) -> None:
         """The phase of that name is what was done since the last lap of this step, or since it began."""
         if self._counts_here():
-            self.tape.lap(name)
+            self.buffer.lap(name)
 
     def _counts_here(self) -> bool:
         """Whether this is the training loop, in a step that somebody looks at; a window is looked after on the way."""
@@ -84,49 +90,49 @@ class Recorder:
         """
         if not self.is_sampling or not (on_any_thread or get_ident() == self.thread):
             return -1
-        tape, now = self.tape, perf_counter_ns()
-        since = now - tape.marked_at
-        if since < tape.empty_ns or (since < tape.same_moment_ns and tape.last != unlike):
-            tape.marked_at = now
-            return tape.last
-        return tape.mark(now)
+        buffer, now = self.buffer, perf_counter_ns()
+        since = now - buffer.marked_at
+        if since < buffer.empty_ns or (since < buffer.same_moment_ns and buffer.last != unlike):
+            buffer.marked_at = now
+            return buffer.last
+        return buffer.mark(now)
 
     def mark_phase(self, name: str, begin: int, end: int, micro: int | None = None) -> None:
         """A phase between two marks of this step."""
-        self.tape.add(name, begin, end, self.tape.micro if micro is None else micro)
+        self.buffer.add(name, begin, end, self.buffer.micro if micro is None else micro)
 
     def add_cost(self, ns: int) -> None:
         """What hooks spent on this step besides marks."""
-        self.tape.spent += ns
+        self.buffer.spent += ns
 
     def is_open(self, name: str) -> bool:
         depth = 0
-        for entry in self.tape.of_this_step():
+        for entry in self.buffer.of_this_step():
             if entry[0] == name:
                 depth = depth + 1 if len(entry) == 3 else max(0, depth - (len(entry) == 2))
         return depth > 0
 
     def has(self, name: str) -> bool:
         """Whether the phase is open, or recorded in this micro-batch: what the job says itself no hook repeats."""
-        micro, entries = self.tape.micro, self.tape.of_this_step()
+        micro, entries = self.buffer.micro, self.buffer.of_this_step()
         return self.is_open(name) or any(e[0] == name and len(e) > 2 and micro_of(e) == micro for e in entries)
 
     @property
     def micro(self) -> int:
         """The micro-batch under way, in steps that are recorded."""
-        return self.tape.micro
+        return self.buffer.micro
 
     @micro.setter
     def micro(self, number: int) -> None:
-        self.tape.micro = number
+        self.buffer.micro = number
 
     def next_micro(self) -> None:
-        self.tape.micro += 1
+        self.buffer.micro += 1
 
     def set_watch(self, watch: Callable[[], None] | None) -> None:
         """Called at every phase boundary until set to None: an open profiler window looks after its memory there."""
         self.watch = watch
-        self._tell()
+        self._announce()
 
     # -- steps -------------------------------------------------------------------------------------------------------
 
@@ -154,21 +160,21 @@ class Recorder:
             due = FAR
         if due == step:
             self._open_sample(step)
-        if self._told != (self.is_sampling, self.watch is not None):
-            self._tell()
+        if self._announced != (self.is_sampling, self.watch is not None):
+            self._announce()
         if not undisturbed:
             self.quiet_until = step
         elif not self.is_sampling:
             self.quiet_until = min(due, flush_at if self._pending else FAR)
         else:
-            # Steps in a row stay on one tape; not the first, after which CUDA may be in use.
+            # Steps in a row stay on one buffer; not the first, after which CUDA may be in use.
             in_row = stride == 1 and self._sample_ended_at > 0
             self.quiet_until = min(flush_at, last + 1, step + MAX_STEPS) if in_row else step
 
     def abandon_step(self) -> None:
         """What was noted of the step under way does not count."""
         self._cut()
-        self._tell()
+        self._announce()
         self._sample_ended_at = 0
         self.quiet_until = 0
 
@@ -183,15 +189,15 @@ class Recorder:
     def forget(self) -> None:
         """In a forked child: the events belong to the parent's CUDA context."""
         self.enabled = self.is_sampling = False
-        under_way = self.tape.cut()
-        self._tell()
+        under_way = self.buffer.cut()
+        self._announce()
         if self._device is not None:
-            self._device.keep_for_ever([under_way, *self._pending.waiting], self.tape.stream)
+            self._device.keep_for_ever([under_way, *self._pending.waiting], self.buffer.stream)
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
-    def _tell(self) -> None:
-        self._told = (self.is_sampling, self.watch is not None)
+    def _announce(self) -> None:
+        self._announced = (self.is_sampling, self.watch is not None)
         self.recording = self.is_sampling or self.watch is not None
         if self.on_recording is not None:
             self.on_recording()
@@ -207,32 +213,32 @@ class Recorder:
         between = step - self._sample_ended_step
         if self._sample_ended_at and between > 0:
             self.budget.note_pace((started - self._sample_ended_at) // between)
-        tape = self.tape
-        tape.start()
-        self.thread = tape.thread
+        buffer = self.buffer
+        buffer.start()
+        self.thread = buffer.thread
         self.is_sampling = True
-        if tape.on_step is not None:
-            self._tell()
-            tape.on_step()
-        tape.spent = perf_counter_ns() - started
+        if buffer.on_step is not None:
+            self._announce()
+            buffer.on_step()
+        buffer.spent = perf_counter_ns() - started
 
     def _close_sample(self, step: int) -> None:
-        started, tape = perf_counter_ns(), self.tape
-        before = tape.spent
-        tape.end_step(step, goes_on=False)
-        if tape.host_ns and self.budget.every == 1:
-            self.budget.note_pace((started - tape.host_ns[0]) // len(tape.steps))
+        started, buffer = perf_counter_ns(), self.buffer
+        before = buffer.spent
+        buffer.end_step(step, goes_on=False)
+        if buffer.host_ns and self.budget.every == 1:
+            self.budget.note_pace((started - buffer.host_ns[0]) // len(buffer.steps))
         # `recording` stays as it is until it is known whether the next step is recorded too.
         self._sample_ended_step = step + 1
         self._sample_ended_at = after = perf_counter_ns()
         # The last mark is within.
-        tape.spent = before + after - started
+        buffer.spent = before + after - started
         self._cut()
 
     def _cut(self) -> None:
-        """Takes what there is off the tape."""
+        """Takes what there is off the buffer."""
         self.is_sampling = False
-        sample = self.tape.cut()
+        sample = self.buffer.cut()
         device = self._device
         if device is not None:
             sample.anchor, sample.anchor_host_ns = device.anchor, device.anchored_at
@@ -249,11 +255,11 @@ class Recorder:
             device = CudaDevice()
         except Exception as error:
             self._cuda_failed = True
-            self._trouble.warn("cuda-events", f"no CUDA events, phases are timed by the host: {error}")
+            self._problems.warn("cuda-events", f"no CUDA events, phases are timed by the host: {error}")
             return None
         # What waits has no events; it is read without a device.
         self._pending.resolve()
         self._device = self._pending.device = device
         self.budget.slowness = device.slowness
-        self.tape.use(device)
+        self.buffer.use(device)
         return device

@@ -11,9 +11,9 @@ from json import dumps
 from pathlib import Path
 from time import perf_counter_ns, thread_time_ns
 
-from ..trouble import Trouble, describe
+from ..problems import ProblemLog, describe
 from .budget import OverheadBudget
-from .lull import Lull
+from .next_backward import NextBackward
 from .sample import ResolvedSample, Sample, steps_of
 
 # The header is written again in place when there is more to say, so it has room; JSON takes the spaces.
@@ -23,7 +23,7 @@ MAX_WAITING = 256
 # Samples come in few shapes: a job whose steps all differ pays for building the text each time.
 MAX_TEMPLATES = 64
 LOOK_EVERY_S = 2.0
-# What fits into a lull: as much of it, and at least so many.
+# What fits into a next_backward: as much of it, and at least so many.
 SHARE_OF_LULL = 0.8
 LEAST_AT_ONCE = 8
 
@@ -39,13 +39,13 @@ class EventsWriter:
         run: str,
         origin_ns: int,
         header: Callable[[], Header],
-        trouble: Trouble,
+        problems: ProblemLog,
         budget: OverheadBudget,
     ) -> None:
         self.path = path
         self.rows = 0
         self._rank, self._run, self._origin_ns = rank, dumps(run), origin_ns
-        self._header, self._trouble, self._budget = header, trouble, budget
+        self._header, self._problems, self._budget = header, problems, budget
         self._queue: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._hurry = threading.Event()
@@ -93,7 +93,7 @@ class EventsWriter:
             return
         self._thread.join(timeout_s)
         if self._thread.is_alive():
-            self._trouble.warn("slow-disk", f"{self.path} could not be finished within {timeout_s:.0f} s")
+            self._problems.warn("slow-disk", f"{self.path} could not be finished within {timeout_s:.0f} s")
 
     def _work(self) -> None:
         while True:
@@ -101,17 +101,17 @@ class EventsWriter:
             if job is None:
                 return
             # A thread of ours must not die half-way, whatever it meets.
-            with self._trouble.guard("not-written", "writing"):
+            with self._problems.guard("not-written", "writing"):
                 job()
 
     def _record(self, samples: list[Sample], at: int) -> None:
         """`at`: when they were handed over, which is where a step begins."""
         steps = steps_of(samples)
-        lull = Lull(steps, at)
-        fitting = int(SHARE_OF_LULL * lull.length / max(1.0, self._budget.writing_ns))
-        size = max(LEAST_AT_ONCE, fitting) if lull.length else len(steps)
+        next_backward = NextBackward(steps, at)
+        fitting = int(SHARE_OF_LULL * next_backward.length / max(1.0, self._budget.writing_ns))
+        size = max(LEAST_AT_ONCE, fitting) if next_backward.length else len(steps)
         for begin in range(0, len(steps), size):
-            lull.wait(self._hurry)
+            next_backward.wait(self._hurry)
             self._write_records(steps[begin : begin + size])
 
     def _write_records(self, samples: list[ResolvedSample]) -> None:
@@ -141,8 +141,8 @@ class EventsWriter:
         return template % sample.numbers(self._origin_ns)
 
     def _drop(self, samples: list[ResolvedSample], message: str) -> None:
-        self._trouble.warn("not-written", message)
-        self._trouble.count("records-dropped", sum(len(s.phases) for s in samples))
+        self._problems.warn("not-written", message)
+        self._problems.count("records-dropped", sum(len(s.phases) for s in samples))
 
     def _write(self, data: bytes) -> None:
         self._open_file()

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ..layout import collective
+from ..patches import Patches
 from .dynamo import is_compiling, never_compiled, not_compiled
 from .groups import suffix
-from .patches import Patches
 
 if TYPE_CHECKING:
-    from .flow import Flow
+    from .phase_tracker import PhaseTracker
 
 # In one step: a model that communicates in each layer has hundreds.
 MAX_COLLECTIVES = 32
@@ -44,7 +44,7 @@ KINDS = {
 }
 
 
-def install(flow: Flow, patches: Patches) -> None:
+def install(tracker: PhaseTracker, patches: Patches) -> None:
     distributed = torch.distributed
     if not distributed.is_available():
         return
@@ -52,7 +52,7 @@ def install(flow: Flow, patches: Patches) -> None:
     import_module("torch.distributed._functional_collectives")
     from torch.distributed import distributed_c10d
 
-    timer = CollectiveTimer(flow)
+    timer = CollectiveTimer(tracker)
     for name, kind in KINDS.items():
         original = getattr(distributed_c10d, name, None)
         if original is None:
@@ -64,15 +64,15 @@ def install(flow: Flow, patches: Patches) -> None:
 
 
 class CollectiveTimer:
-    def __init__(self, flow: Flow) -> None:
-        self._flow = flow
+    def __init__(self, tracker: PhaseTracker) -> None:
+        self._tracker = tracker
         self._names: dict[tuple[str, int], str | None] = {}
         self._inside = False
         self._step = -1
         self._recorded = 0
 
     def wrap(self, original: Callable[..., Any], kind: str) -> Callable[..., Any]:
-        recorder = self._flow.recorder
+        recorder = self._tracker.recorder
         group_in, is_async = argument(original, "group"), argument(original, "async_op")
 
         @functools.wraps(original)
@@ -92,11 +92,11 @@ class CollectiveTimer:
 
     @never_compiled
     def _begins(self, kind: str, group: Any) -> str | None:
-        flow = self._flow
-        recorder = flow.recorder
+        tracker = self._tracker
+        recorder = tracker.recorder
         try:
             # On a stream beside (FSDP's) it runs while the model computes.
-            if threading.get_ident() != recorder.thread or flow.is_on_side_stream():
+            if threading.get_ident() != recorder.thread or tracker.is_on_side_stream():
                 return None
             name = self._name(kind, group)
             if name is None or not self._has_room():
@@ -105,24 +105,24 @@ class CollectiveTimer:
             recorder.begin(name)
             return name
         except Exception as error:
-            flow.failed(error)
+            tracker.failed(error)
             return None
 
     @never_compiled
     def _ends(self, name: str) -> None:
         self._inside = False
         try:
-            self._flow.recorder.end(name)
+            self._tracker.recorder.end(name)
         except Exception as error:
-            self._flow.failed(error)
+            self._tracker.failed(error)
 
     def _has_room(self) -> bool:
-        step = self._flow.recorder.current_step
+        step = self._tracker.recorder.current_step
         if step != self._step:
             self._step, self._recorded = step, 0
         self._recorded += 1
         if self._recorded > MAX_COLLECTIVES:
-            self._flow.trouble.count("collectives-not-recorded")
+            self._tracker.problems.count("collectives-not-recorded")
             return False
         return True
 

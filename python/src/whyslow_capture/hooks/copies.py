@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from ..patches import Patches
 from .dynamo import is_compiling, never_compiled, not_compiled
-from .patches import Patches
 
 if TYPE_CHECKING:
-    from .flow import Flow
+    from .phase_tracker import PhaseTracker
 
 # Copies timed in one armed span: a batch of very many tensors is not worth an event for each.
 MAX_COPIES = 16
@@ -27,12 +27,12 @@ class CopyTimer:
 
     def __init__(
         self,
-        flow: Flow,
+        tracker: PhaseTracker,
         *,
         is_copy: Callable[[torch.device, torch.device], bool] = to_cuda,
         is_wanted: Callable[[], bool] = torch.cuda.is_initialized,
     ) -> None:
-        self._flow = flow
+        self._tracker = tracker
         self._is_copy = is_copy
         self._is_wanted = is_wanted
         self._patches: Patches | None = None
@@ -85,24 +85,24 @@ class CopyTimer:
     @never_compiled
     def _begins(self, tensor: Any) -> int:
         """The mark before a copy; −1 when it is not timed."""
-        flow = self._flow
+        tracker = self._tracker
         try:
-            if not flow.recorder.recording:
+            if not tracker.recorder.recording:
                 self.disarm()
                 return -1
-            if self._left == 0 or threading.get_ident() != flow.recorder.thread or not flow.wants_copies():
+            if self._left == 0 or threading.get_ident() != tracker.recorder.thread or not tracker.wants_copies():
                 return -1
-            return flow.recorder.mark()
+            return tracker.recorder.mark()
         except Exception as error:
-            flow.failed(error)
+            tracker.failed(error)
             return -1
 
     @never_compiled
     def _ends(self, begin: int, tensor: Any, result: Any) -> None:
-        flow = self._flow
+        tracker = self._tracker
         try:
             if self._is_copy(tensor.device, result.device):
                 self._left -= 1
-                flow.copied(begin)
+                tracker.copied(begin)
         except Exception as error:
-            flow.failed(error)
+            tracker.failed(error)

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.utils.data import dataloader
 
+from ..patches import Patches
 from .dynamo import never_compiled, not_compiled
-from .patches import Patches
 
 if TYPE_CHECKING:
-    from .flow import Flow
+    from .phase_tracker import PhaseTracker
 
 
-def install(flow: Flow, patches: Patches) -> None:
-    recorder = flow.recorder
+def install(tracker: PhaseTracker, patches: Patches) -> None:
+    recorder = tracker.recorder
     get_ident = threading.get_ident
     original_next = dataloader._BaseDataLoaderIter.__next__
     original_iter = dataloader.DataLoader.__iter__
@@ -24,22 +24,22 @@ def install(flow: Flow, patches: Patches) -> None:
     @never_compiled
     def begins() -> bool:
         """False in validation loops, and in a loader that another one reads from."""
-        if flow.in_data or flow.in_backward or get_ident() != recorder.thread or not torch.is_grad_enabled():
+        if tracker.in_data or tracker.in_backward or get_ident() != recorder.thread or not torch.is_grad_enabled():
             return False
         try:
-            if flow.forward is not None and flow.forward.is_evaluating():
+            if tracker.forward is not None and tracker.forward.is_evaluating():
                 return False
-            return flow.data_begins()
+            return tracker.data_begins()
         except Exception as error:
-            flow.failed(error)
+            tracker.failed(error)
             return False
 
     @never_compiled
     def ends(got: bool) -> None:
         try:
-            flow.data_ends(got=got)
+            tracker.data_ends(got=got)
         except Exception as error:
-            flow.failed(error)
+            tracker.failed(error)
 
     def __next__(self: Any) -> Any:
         if not recorder.recording or not begins():

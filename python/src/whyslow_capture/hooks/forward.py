@@ -15,7 +15,7 @@ from .modules import Module, children, roots
 if TYPE_CHECKING:
     from torch.utils.hooks import RemovableHandle
 
-    from .flow import Flow
+    from .phase_tracker import PhaseTracker
 
 # A root that is not called itself (LightningModule.training_step, wrappers) is replaced by its children.
 MAX_LEVELS = 3
@@ -50,8 +50,8 @@ class _EntryHook:
 class ForwardEntry:
     """Hooks on the models' roots, in place from the end of loading to the first call, in recorded steps only."""
 
-    def __init__(self, flow: Flow) -> None:
-        self._flow = flow
+    def __init__(self, tracker: PhaseTracker) -> None:
+        self._tracker = tracker
         self._hook = _EntryHook(self)
         self._candidates: list[weakref.ref[Module]] = []
         self._handles: list[RemovableHandle] = []
@@ -64,7 +64,7 @@ class ForwardEntry:
         parameters = None
         if optimizer is not None:
             parameters = {id(p) for group in optimizer.param_groups for p in group["params"]}
-        modules = self._flow.modules
+        modules = self._tracker.modules
         found = roots(modules.get(), parameters) or roots(modules.search(), parameters)
         if not found and not self._candidates:
             found = roots(modules.get(), None)
@@ -91,17 +91,17 @@ class ForwardEntry:
 
     def called(self) -> None:
         """From the hook. Models are called by validation and by a teacher's thread as well."""
-        flow = self._flow
+        tracker = self._tracker
         try:
-            recorder = flow.recorder
+            recorder = tracker.recorder
             if not recorder.recording:
                 self.disarm()
             elif threading.get_ident() == recorder.thread and torch.is_grad_enabled():
                 self._missed = 0
                 self._trains_in_training_mode = self._is_in_training_mode()
-                flow.forward_begins()
+                tracker.forward_begins()
         except Exception as error:
-            flow.failed(error)
+            tracker.failed(error)
 
     def is_evaluating(self) -> bool:
         """The models are in evaluation mode, and were not when they were trained."""

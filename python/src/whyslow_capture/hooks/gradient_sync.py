@@ -15,7 +15,7 @@ from .groups import suffix
 from .modules import Module
 
 if TYPE_CHECKING:
-    from .flow import Flow
+    from .phase_tracker import PhaseTracker
 
 # What FSDP1 and FSDP2 make of a module; FSDP2's was called FSDP in torch 2.3.
 _SHARDED = ("FSDPModule", "FullyShardedDataParallel", "FSDP")
@@ -28,8 +28,8 @@ class GradientSync:
     gradient: what passes between it and the end of the pass is communication that was not hidden.
     """
 
-    def __init__(self, flow: Flow) -> None:
-        self._flow = flow
+    def __init__(self, tracker: PhaseTracker) -> None:
+        self._tracker = tracker
         self._searches = 0
         self._wrappers: list[weakref.ref[Module]] = []
         self._kind: str | None = None
@@ -40,7 +40,7 @@ class GradientSync:
         self._drop()
         if not process.group_is_up() or process.world_size() < 2 or compiles_backward():
             return
-        modules = self._flow.modules
+        modules = self._tracker.modules
         if self._searches != modules.searches:
             self._searches = modules.searches
             self._look_for_wrappers(modules.get())
@@ -62,7 +62,7 @@ class GradientSync:
         computed = self._computed
         self._drop()
         if computed >= 0 and self._kind is not None:
-            recorder = self._flow.recorder
+            recorder = self._tracker.recorder
             recorder.mark_phase(self._kind, computed, recorder.mark(unlike=computed))
 
     @never_compiled
@@ -70,15 +70,15 @@ class GradientSync:
         try:
             torch.autograd.Variable._execution_engine.queue_callback(self._graph_done)
         except Exception as error:
-            self._flow.failed(error)
+            self._tracker.failed(error)
 
     @never_compiled
     def _graph_done(self) -> None:
         try:
             # On a GPU job this is a thread of autograd's, on the stream of the training thread, which waits meanwhile.
-            self._computed = self._flow.recorder.mark(on_any_thread=True)
+            self._computed = self._tracker.recorder.mark(on_any_thread=True)
         except Exception as error:
-            self._flow.failed(error)
+            self._tracker.failed(error)
 
     def _drop(self) -> None:
         self._computed = -1

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
+from ..patches import Patch, Patches
 from .dynamo import is_compiling, never_compiled, not_compiled
-from .patches import Patch, Patches
 
 if TYPE_CHECKING:
     from torch.utils.hooks import RemovableHandle
 
-    from .flow import Flow
+    from .phase_tracker import PhaseTracker
 
 
 class Recording(Protocol):
@@ -48,12 +48,12 @@ _relay = _Relay()
 
 def attach(target: OptimizerTarget) -> None:
     _relay.target = target
-    hear_begins(True)
+    set_pre_hook(True)
     if _relay.after is None:
         _relay.after = register_optimizer_step_post_hook(_after)
 
 
-def hear_begins(wanted: bool) -> None:
+def set_pre_hook(wanted: bool) -> None:
     """In steps that are not recorded nobody needs to. Not from within the hook itself: see above."""
     if wanted and _relay.before is None:
         _relay.before = register_optimizer_step_pre_hook(_before)
@@ -67,7 +67,7 @@ def detach(target: OptimizerTarget) -> None:
         return
     _relay.target = None
     if not _relay.inside:
-        hear_begins(False)
+        set_pre_hook(False)
         if _relay.after is not None:
             _relay.after.remove()
             _relay.after = None
@@ -113,17 +113,17 @@ def _after(optimizer: Any, args: Any, options: Any) -> None:
         _relay.inside = False
 
 
-def install_zero_grad(flow: Flow, patches: Patches) -> None:
+def install_zero_grad(tracker: PhaseTracker, patches: Patches) -> None:
     original = torch.optim.Optimizer.zero_grad
     patch: Patch
 
     @never_compiled
     def begins(optimizer: object) -> None:
         try:
-            if not flow.gradients_zeroed(optimizer):
+            if not tracker.gradients_zeroed(optimizer):
                 patch.remove()
         except Exception as error:
-            flow.failed(error)
+            tracker.failed(error)
 
     @functools.wraps(original)
     def zero_grad(self: Any, *args: Any, **options: Any) -> None:

@@ -67,11 +67,11 @@ def arm() -> None:
         if source:
             sys.path.append(source)
         try:
-            from whyslow_capture.inject.arm import arm_capture
+            from whyslow_capture.inject.autostart import start_when_training_begins
         finally:
             if source and sys.path and sys.path[-1] == source:
                 sys.path.pop()
-        arm_capture()
+        start_when_training_begins()
     except Exception as error:
         say(repr(error))
 

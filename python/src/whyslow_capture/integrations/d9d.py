@@ -13,11 +13,11 @@ from pathlib import Path
 
 from .. import layout, manifest, process
 from ..config import CaptureConfig, TraceConfig
+from ..problems import ProblemLog
 from ..run_name import agreed_run_id, run_id
 from ..trace.mesh import Mesh, mesh_of
 from ..trace.schedule import WindowPlan
 from ..trace.tier import TraceTier
-from ..trouble import Trouble
 
 # What the end of the job waits for a trace being compressed.
 CLOSE_S = 600.0
@@ -56,9 +56,9 @@ class Profiler:
     @contextmanager
     def open(self, start_step: int) -> Iterator[StepCounter]:
         """`start_step`: the number of the step that begins now, so that a resumed job records the same steps."""
-        trouble = Trouble()
+        problems = ProblemLog()
         mesh: Mesh = {}
-        with trouble.guard("mesh", "reading the mesh"):
+        with problems.guard("mesh", "reading the mesh"):
             mesh = mesh_of(self._mesh_source)
         config = CaptureConfig(out=str(self._out), trace=self._trace)
         rank, world = process.rank(), process.world_size()
@@ -68,20 +68,20 @@ class Profiler:
             rank=rank,
             world=world,
             out=self._out,
-            trouble=trouble,
+            problems=problems,
             coordinates=lambda: coordinates,
             recorder_watch_setter=lambda _: None,
-            places=D9dPlaces(self._out, rank, coordinates),
+            paths=D9dPaths(self._out, rank, coordinates),
             on_demand=False,
         )
         about = _Manifests(config, rank, mesh, tier)
-        with trouble.guard("manifest", "writing the manifest"):
+        with problems.guard("manifest", "writing the manifest"):
             about.write()
         try:
             yield StepCounter(tier, start_step)
         finally:
             tier.close(CLOSE_S)
-            with trouble.guard("manifest", "writing the manifest"):
+            with problems.guard("manifest", "writing the manifest"):
                 about.write()
 
 
@@ -99,7 +99,7 @@ class StepCounter:
         self._tier.begin_step(self.step_num)
 
 
-class D9dPlaces:
+class D9dPaths:
     """save_dir/step_<n>/rank-<r>-coord-<a-b-c>-trace.tar.gz; `n` is the step after the last recorded one, as there."""
 
     def __init__(self, save_dir: Path, rank: int, coordinates: tuple[int, ...]) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from ..config import load_config
 from ..current import running
+from ..problems import ProblemLog
 from ..session import Capture
-from ..trouble import Trouble
 
 FOLDER = "whyslow"
 
@@ -25,7 +25,7 @@ class FrameworkSteps:
         self.config = load_config(config, environ={})
         self._given = dict(config)
         self._is_ours = False
-        self._trouble = Trouble()
+        self._problems = ProblemLog()
         self.capture: Capture | None = None
         self._step = 0
 
@@ -37,7 +37,7 @@ class FrameworkSteps:
         """`folder`: the framework's own; files go into a folder in it, unless it was said where."""
         self.close()
         self._step = steps_done
-        with self._trouble.guard("open", "starting"):
+        with self._problems.guard("open", "starting"):
             joined = running()
             if joined is not None:
                 # `whyslow run`, or a capture around the trainer. What went before is no training step.
@@ -70,9 +70,9 @@ class FrameworkSteps:
         """The step under way holds an evaluation or a checkpoint: it says nothing about the speed of training."""
         capture = self.capture
         if capture is not None:
-            with self._trouble.guard("disturbed", "leaving a step out"):
+            with self._problems.guard("disturbed", "leaving a step out"):
                 if capture.recorder.recording:
-                    capture.trouble.count("steps-with-evaluation-or-checkpoint")
+                    capture.problems.count("steps-with-evaluation-or-checkpoint")
                 capture.recorder.abandon_step()
 
     def close(self) -> None:

@@ -17,8 +17,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from .. import layout, process
+from ..problems import ProblemLog
 from ..session import Capture
-from ..trouble import Trouble
 from .framework_steps import FrameworkSteps
 
 
@@ -37,7 +37,7 @@ class CudaEventProfiler:
         if out.name == layout.events_file(out, 0).parent.name:
             out = out.parent
         self.path = str(layout.events_file(out, rank))
-        self._trouble = Trouble()
+        self._problems = ProblemLog()
         extra = {name: value for name, value in self.profiler_config.items() if name not in _THEIRS}
         theirs = {name: value for name, value in self.profiler_config.items() if name in _THEIRS}
         self._steps = FrameworkSteps(
@@ -83,7 +83,7 @@ class CudaEventProfiler:
     # -- inside ------------------------------------------------------------------------------------------------------
 
     def _begin(self, name: str, step: int, metadata: Mapping[str, object]) -> Capture | None:
-        with self._trouble.guard("record", "recording a phase"):
+        with self._problems.guard("record", "recording a phase"):
             self._go_to(step)
             capture = self._steps.capture
             if capture is None:
@@ -101,7 +101,9 @@ class CudaEventProfiler:
             return
         if self._step is None:
             if self.rank != process.rank():
-                self._trouble.warn("rank", f"told rank {self.rank}, but the job says {process.rank()}; that one counts")
+                self._problems.warn(
+                    "rank", f"told rank {self.rank}, but the job says {process.rank()}; that one counts"
+                )
             self._steps.open(None, step - 1)
             self._leave_training_step_to_the_trainer()
         capture = self._steps.capture
@@ -120,7 +122,7 @@ class CudaEventProfiler:
         capture = self._steps.capture
         if capture is not None:
             recorder = capture.recorder
-            recorder.tape.times_whole_steps = False
+            recorder.buffer.times_whole_steps = False
             recorder.abandon_step()
             recorder.start_step()
             recorder.quiet_until = 0
@@ -135,7 +137,7 @@ class CudaEventProfiler:
             self._seen.clear()
         self._seen.add(name)
         if set(metadata) - {"micro_step", "micro"}:
-            self._trouble.warn("metadata", f"of {', '.join(sorted(metadata))} only micro_step is kept in records")
+            self._problems.warn("metadata", f"of {', '.join(sorted(metadata))} only micro_step is kept in records")
 
 
 _THEIRS = ("start_step", "end_step", "record_every_n_steps", "flush_every_n_steps", "ranks")

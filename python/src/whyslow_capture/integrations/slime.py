@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from .. import process
+from ..compat_names import SLIME_STEP_END, SLIME_STEP_START
 from ..config import CaptureConfig, TraceConfig
 from ..config_values import BadValueError, boolean
-from ..seed_names import SLIME_STEP_END, SLIME_STEP_START
+from ..problems import ProblemLog
 from ..trace.schedule import TRAIN_OVERALL, WindowPlan
 from ..trace.tier import TraceTier
-from ..trouble import Trouble
 
 TRAIN_ACTOR, TRAIN_LOG_PROBS = "train_actor", "train_log_probs"
 CLOSE_S = 120.0
@@ -30,13 +30,13 @@ Item = TypeVar("Item")
 class TrainProfiler:
     def __init__(self, args: Any) -> None:
         """`args`: slime's parsed arguments; what is missing there has slime's defaults."""
-        self._trouble = Trouble()
+        self._problems = ProblemLog()
         self._tier: TraceTier | None = None
         self._steps = 0
         if getattr(args, "record_memory_history", False):
-            self._trouble.warn("slime_memory", "--record-memory-history is slime's own; it is not done here")
+            self._problems.warn("slime_memory", "--record-memory-history is slime's own; it is not done here")
         if getattr(args, "use_pytorch_profiler", False):
-            with self._trouble.guard("slime", "setting up profiler windows"):
+            with self._problems.guard("slime", "setting up profiler windows"):
                 self._tier = self._new_tier(args)
                 atexit.register(self.close)
 
@@ -84,10 +84,10 @@ class TrainProfiler:
             rank=rank,
             world=process.world_size(),
             out=folder,
-            trouble=self._trouble,
+            problems=self._problems,
             coordinates=tuple,
             recorder_watch_setter=lambda _: None,
-            places=TensorBoardPlaces(folder, rank),
+            paths=TensorBoardPaths(folder, rank),
             on_demand=False,
         )
 
@@ -116,11 +116,11 @@ class TrainProfiler:
         try:
             return boolean(os.environ.get(name, ""))
         except BadValueError as error:
-            self._trouble.warn(f"slime_{name}", f"{name}={os.environ.get(name)!r} is taken as off: {error}")
+            self._problems.warn(f"slime_{name}", f"{name}={os.environ.get(name)!r} is taken as off: {error}")
             return False
 
 
-class TensorBoardPlaces:
+class TensorBoardPaths:
     """<tensorboard_dir>/<target>_rank_<r>.<ns>.pt.trace.json.gz, which its profiler plugin finds."""
 
     def __init__(self, folder: Path, rank: int) -> None:

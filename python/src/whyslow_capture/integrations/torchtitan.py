@@ -20,9 +20,9 @@ from typing import Any
 from .. import layout, manifest, process
 from ..config import load_config
 from ..current import running
+from ..problems import ProblemLog
 from ..run_name import agreed_run_id, run_id
 from ..trace.compress import compress
-from ..trouble import Trouble
 from .framework_steps import FOLDER
 from .optional import raise_missing
 
@@ -45,12 +45,12 @@ class TraceFiler:
 
     def __init__(self, out: str | os.PathLike[str] | None = None) -> None:
         self._out = None if out is None else Path(out)
-        self._trouble = Trouble()
+        self._problems = ProblemLog()
         self._worker: ThreadPoolExecutor | None = None
         self._last: Future[None] | None = None
 
     def __call__(self, trace_path: str | os.PathLike[str]) -> None:
-        with self._trouble.guard("trace-filing", "filing a trace"):
+        with self._problems.guard("trace-filing", "filing a trace"):
             source = Path(trace_path).absolute()
             step = _number_in(_STEP, [part.name for part in source.parents])
             rank = _number_in(_RANK, [source.name])
@@ -86,7 +86,7 @@ class TraceFiler:
         return source.parent / FOLDER
 
     def _file(self, source: Path, out: Path, step: int, rank: int, coordinates: tuple[int, ...]) -> None:
-        with self._trouble.guard("trace-filing", f"filing {source.name}"):
+        with self._problems.guard("trace-filing", f"filing {source.name}"):
             compressed = source if source.suffix == ".gz" else _compress(source)
             target = layout.trace_dir(out, step) / layout.trace_name(rank, coordinates, ".json.gz")
             target.parent.mkdir(parents=True, exist_ok=True)

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from ..trouble import Trouble, describe
+from ..problems import ProblemLog, describe
 from .budget import MB, WindowBudget
 from .export import Compression, Exporter, partial_path
 from .profiler import clean_after_save
+from .profiler_use import PROFILER_USE
 from .report import WindowReport, WindowReports
-from .rivals import PROFILER_USE
 from .schedule import WindowPlan
 from .window import State, Window
 
@@ -20,17 +20,17 @@ from .window import State, Window
 class Delivery:
     def __init__(
         self,
-        trouble: Trouble,
+        problems: ProblemLog,
         place: Callable[[WindowPlan], Path],
         new_budget: Callable[[Path, WindowPlan], WindowBudget],
         most_pending: int,
         on_end: Callable[[WindowReport], None],
     ) -> None:
         """`most_pending`: MB of raw traces that may wait to be compressed when another window opens."""
-        self._trouble, self._place, self._new_budget = trouble, place, new_budget
+        self._problems, self._place, self._new_budget = problems, place, new_budget
         self._most_pending = most_pending
         self.reports = WindowReports(on_end)
-        self.exporter = Exporter(trouble)
+        self.exporter = Exporter(problems)
 
     def prepare(self, plan: WindowPlan) -> Path | None:
         """Where the trace will go; None, said and reported, when there can be no window."""
@@ -42,7 +42,7 @@ class Delivery:
         return None
 
     def refuse(self, plan: WindowPlan, code: str, reason: str) -> None:
-        self._trouble.warn(code, f"no profiler window over steps {plan.first} to {plan.end - 1}: {reason}")
+        self._problems.warn(code, f"no profiler window over steps {plan.first} to {plan.end - 1}: {reason}")
         self.report_failure(plan, None, reason)
 
     def report_failure(self, plan: WindowPlan, last_step: int | None, reason: str) -> None:
@@ -59,7 +59,7 @@ class Delivery:
         try:
             is_handed_over = self._write(window, target, raw, budget, report)
         except Exception as error:
-            self._trouble.warn("trace_export", f"writing a trace to {target} failed: {describe(error)}")
+            self._problems.warn("trace_export", f"writing a trace to {target} failed: {describe(error)}")
             report.fail(describe(error))
         finally:
             if not is_handed_over:
@@ -81,7 +81,7 @@ class Delivery:
             return False
         refusal = None if budget is None else budget.refuse_export()
         if refusal is not None:
-            self._trouble.warn("trace_disk", f"a trace was given up: {refusal}")
+            self._problems.warn("trace_disk", f"a trace was given up: {refusal}")
             report.fail(refusal)
             return False
         raw.parent.mkdir(parents=True, exist_ok=True)

@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..trouble import Trouble, describe
+from ..problems import ProblemLog, describe
 from .compress import compress
 from .profiler import clean_after_save
 
@@ -45,8 +45,8 @@ def partial_path(target: Path, suffix: str) -> Path:
 class Exporter:
     """One thread, started with the first recording, that takes processor time nobody else wants."""
 
-    def __init__(self, trouble: Trouble) -> None:
-        self._trouble = trouble
+    def __init__(self, problems: ProblemLog) -> None:
+        self._problems = problems
         self._wake = threading.Condition()
         self._waiting: deque[Compression] = deque()
         self._current: Compression | None = None
@@ -84,7 +84,7 @@ class Exporter:
             self._waiting.clear()
         for task in left:
             _clean(task)
-            self._trouble.warn("trace_unfinished", f"no time to compress {task.target.name}: this trace is lost")
+            self._problems.warn("trace_unfinished", f"no time to compress {task.target.name}: this trace is lost")
             task.on_end(0, "the job ended before the trace was compressed")
 
     def _run(self) -> None:
@@ -103,7 +103,7 @@ class Exporter:
                 self._pending_bytes -= task.raw_bytes
                 if self._is_abandoned:
                     return
-            with self._trouble.guard("trace_export", "finishing a trace"):
+            with self._problems.guard("trace_export", "finishing a trace"):
                 task.on_end(size, problem)
 
     def _compress(self, task: Compression) -> tuple[int, str | None]:
@@ -117,7 +117,7 @@ class Exporter:
         except Exception as error:
             if not self._is_abandoned:
                 what = f"compressing a trace into {task.target} failed, it is lost: {describe(error)}"
-                self._trouble.warn("trace_export", what)
+                self._problems.warn("trace_export", what)
             return 0, describe(error)
         finally:
             _clean(task)

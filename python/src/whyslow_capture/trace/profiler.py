@@ -14,7 +14,7 @@ from torch.profiler.profiler import _KinetoProfile
 
 from ..config import TraceConfig
 from ..hooks.dynamo import in_compiled_region
-from .rivals import PROFILER_USE
+from .profiler_use import PROFILER_USE
 
 
 class LostRecordingError(RuntimeError):

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from ..trouble import Trouble, describe
+from ..problems import ProblemLog, describe
 from .control import Ask, ControlFolder, Plan
 from .schedule import TRAIN_OVERALL, WindowPlan
 from .step_rate import StepRate
@@ -41,7 +41,7 @@ class Requests:
         current_step: Callable[[], int | None],
         accept: Callable[[WindowPlan], None],
         free_from: Callable[[WindowPlan, tuple[WindowPlan, ...]], int],
-        trouble: Trouble,
+        problems: ProblemLog,
         at_start: Callable[[], None] | None = None,
         want_steps: Callable[[bool], None] | None = None,
         poll_s: float | None = None,
@@ -54,7 +54,7 @@ class Requests:
         self._folder, self._control = folder, ControlFolder(folder)
         self._rank, self._world, self._default_ranks, self._warmup = rank, world, default_ranks, warmup
         self._current_step, self._accept, self._free_from = current_step, accept, free_from
-        self._trouble, self._at_start, self._want_steps = trouble, at_start, want_steps
+        self._problems, self._at_start, self._want_steps = problems, at_start, want_steps
         self._poll_s = poll_s if poll_s is not None else max(POLL_S, world / RANKS_PER_POLL_S)
         self._delay_s = 3 * self._poll_s + (NFS_DELAY_S if _is_nfs(folder) else 0.0)
         self._rate = StepRate()
@@ -81,7 +81,7 @@ class Requests:
 
     def close(self) -> None:
         """After `stop`: sends what is to be answered yet."""
-        with self._trouble.guard("trace_control", "answering a request"):
+        with self._problems.guard("trace_control", "answering a request"):
             self._send()
             self._decline_rest()
 
@@ -90,7 +90,7 @@ class Requests:
         requests, plans = self._control.look()
         for plan_id in plans - self._seen_plans:
             # One that cannot be read must not keep the others from an answer.
-            with self._trouble.guard("trace_control", "reading a plan"):
+            with self._problems.guard("trace_control", "reading a plan"):
                 if self._control.read_plan(plan_id).includes(self._rank):
                     self._refuse(plan_id, "missed", "the job ended before that step")
         for ask_id in requests - plans - self._settled if self._rank == LEADER else ():
@@ -107,10 +107,10 @@ class Requests:
 
     def _run(self) -> None:
         if self._at_start is not None:
-            with self._trouble.guard("trace_start", "cleaning up"):
+            with self._problems.guard("trace_start", "cleaning up"):
                 self._at_start()
         while not self._is_closing:
-            with self._trouble.guard("trace_control", "looking for requests"):
+            with self._problems.guard("trace_control", "looking for requests"):
                 self.poll()
             self._wake.wait(self._poll_s)
             self._wake.clear()
@@ -123,7 +123,7 @@ class Requests:
         requests, plans = self._control.look()
         for plan_id in sorted(plans - self._seen_plans):
             self._seen_plans.add(plan_id)
-            with self._trouble.guard("trace_control", "reading a plan"):
+            with self._problems.guard("trace_control", "reading a plan"):
                 self._follow(self._control.read_plan(plan_id))
         if self._rank == LEADER:
             self._lead(sorted(requests - plans - self._settled), step)

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from ..trouble import Trouble
+from ..problems import ProblemLog
 from .budget import Verdict, WindowBudget
 
 POLL_S = 0.2
@@ -25,13 +25,13 @@ class Watchdog:
     def __init__(
         self,
         budget: WindowBudget,
-        trouble: Trouble,
+        problems: ProblemLog,
         on_verdict: Callable[[str], None],
         interrupt: Callable[[], None],
         poll_s: float = POLL_S,
         patience_s: float = PATIENCE_S,
     ) -> None:
-        self._budget, self._trouble = budget, trouble
+        self._budget, self._problems = budget, problems
         self._on_verdict, self._interrupt = on_verdict, interrupt
         self._poll_s, self._patience_s = poll_s, patience_s
         self._is_over = threading.Event()
@@ -49,7 +49,7 @@ class Watchdog:
         self._is_over.set()
 
     def _run(self) -> None:
-        with self._trouble.guard("trace_watch", "looking after a profiler window"):
+        with self._problems.guard("trace_watch", "looking after a profiler window"):
             verdict = self._wait_for_verdict()
             if verdict is None:
                 return

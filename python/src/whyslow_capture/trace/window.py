@@ -11,7 +11,7 @@ from torch.autograd.profiler import record_function
 
 from ..config import TraceConfig
 from .profiler import LostRecordingError, WindowProfiler
-from .rivals import torch_profiler_enabled
+from .profiler_use import torch_profiler_enabled
 from .schedule import WindowPlan
 
 

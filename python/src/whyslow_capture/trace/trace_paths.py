@@ -11,7 +11,7 @@ from .. import layout
 from .schedule import TRAIN_OVERALL, WindowPlan
 
 
-class Places(Protocol):
+class TracePaths(Protocol):
     def path(self, plan: WindowPlan) -> Path:
         """Of the finished trace; its suffix, `.json.gz` or `.tar.gz`, says how it is compressed."""
         ...
@@ -25,7 +25,7 @@ class Places(Protocol):
         ...
 
 
-class CapturePlaces:
+class CapturePaths:
     """As contract.md has it: OUT/traces/step_<n>/rank-<r>-coord-<a-b-c>-trace.json.gz"""
 
     def __init__(self, out: Path, rank: int, coordinates: Callable[[], tuple[int, ...]], suffix: str) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 MAX_CYCLE = 16
 
 
-class StepClock:
+class IterationTracker:
     """
     Optimizer steps with no backward pass between them are one group (Muon and AdamW side by side; DeepSpeed, one call
     for each part of the parameters). Groups form a cycle: of one optimizer in most jobs, D then G in a GAN, D five

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from whyslow_capture.compat_names import ENVIRONMENT, RENAMED, all_names
 from whyslow_capture.config import CaptureConfig, load_config
-from whyslow_capture.seed_names import ENVIRONMENT, RENAMED, all_names
 
 
 def load(given: dict[str, object], environ: dict[str, str] | None = None) -> CaptureConfig:

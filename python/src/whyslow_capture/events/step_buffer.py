@@ -8,7 +8,7 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
 from ..layout import DATA_WAIT, TRAINING_STEP
-from ..trouble import Trouble
+from ..problems import ProblemLog
 from .device import ANCHOR_EVERY_NS, CudaDevice
 from .sample import LAP, Entry, Sample
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 SAME_MOMENT_NS = 10_000
 # In less than this nothing was launched at all, not even a CUDA graph: one call, of 5 to 8.5 µs on a slow host.
 EMPTY_NS = 3_000
-# Beginnings and ends of phases on one tape: beyond it a phase is inside a loop where it does not belong.
+# Beginnings and ends of phases on one buffer: beyond it a phase is inside a loop where it does not belong.
 MAX_ENTRIES = 1024
-# Steps in a row on one tape, which share the mark between them: so many, as long as one anchor serves, and while there
+# Steps in a row in one buffer, sharing the mark between them: so many, as long as one anchor serves, and while there
 # is room for a step with many micro-batches.
 MAX_STEPS = 16
 MAX_ENTRIES_BEFORE = MAX_ENTRIES // 4
 OFF = 0
 
 
-class Tape:
+class StepBuffer:
     """
     Marks are moments of the host's clock, with a CUDA event beside each on a GPU job; entries say what begins or ends
     at which. What they mean together is found out later, off the training thread.
@@ -40,7 +40,7 @@ class Tape:
     """
 
     __slots__ = (
-        "_trouble",
+        "_problems",
         "device",
         "empty_ns",
         "entries",
@@ -65,14 +65,14 @@ class Tape:
         "times_whole_steps",
     )
 
-    def __init__(self, trouble: Trouble) -> None:
-        self._trouble = trouble
+    def __init__(self, problems: ProblemLog) -> None:
+        self._problems = problems
         # The training thread's number while a step is being recorded.
         self.thread = OFF
         self.micro = 0
         self.host_ns: list[int] = []
         self.entries: list[Entry] = []
-        # Steps that have ended on this tape: number, and how many of the entries they and those before them have.
+        # Steps that have ended on this buffer: number, and how many of the entries they and those before them have.
         self.steps: list[tuple[int, int]] = []
         # The last mark (−1: none), and until when hardly anything can have been launched after it: it had just been
         # made, or was shared.
@@ -82,7 +82,7 @@ class Tape:
         self.same_moment_ns, self.empty_ns = SAME_MOMENT_NS, EMPTY_NS
         # Off where the job has a phase `training_step` of its own.
         self.times_whole_steps = True
-        # Called when a step that is recorded has begun (hooks that are in place only then): by who starts a tape, too.
+        # Called when a step that is recorded has begun (hooks that are in place only then): by whoever starts one.
         self.on_step: Callable[[], None] | None = None
         # Host time that went into recording.
         self.spent = 0
@@ -162,7 +162,7 @@ class Tape:
             raw = self.raw_stream(device.index)
             # Nobody captures the default stream, which is number 0, into a CUDA graph.
             if (raw != 0 and self.is_capturing()) or not (self.free or device.reserve(1)):
-                self._trouble.count("marks-not-possible")
+                self._problems.count("marks-not-possible")
                 return -1
             if raw != self.stream_id:
                 self._follow_stream(device, raw)
@@ -193,13 +193,13 @@ class Tape:
 
     def _fail(self, error: Exception) -> int:
         """Nothing of ours may reach the job; if CUDA is broken, it will hear of it by itself."""
-        self._trouble.warn("cuda-events", f"recording a CUDA event failed, training goes on: {error}")
+        self._problems.warn("cuda-events", f"recording a CUDA event failed, training goes on: {error}")
         self.thread = OFF
         return -1
 
     def _overflow(self) -> None:
         """No more until the end of the step."""
-        self._trouble.count("phases-not-recorded")
+        self._problems.count("phases-not-recorded")
         self.thread = OFF
 
     # -- steps -------------------------------------------------------------------------------------------------------
@@ -214,7 +214,7 @@ class Tape:
             self.entries.append((TRAINING_STEP, self.lapped, 0))
 
     def end_step(self, step: int, goes_on: bool = True) -> bool:
-        """That step has ended. `goes_on`: the next one begins at the same mark; False: not on this tape."""
+        """That step has ended. `goes_on`: the next one begins at the same mark; False: not on this buffer."""
         now, entries = perf_counter_ns(), self.entries
         if goes_on and (
             get_ident() != self.thread
@@ -243,7 +243,7 @@ class Tape:
         return self.entries[self.steps[-1][1] :] if self.steps else self.entries
 
     def cut(self) -> Sample:
-        """What there is of steps that have ended. The tape is empty then, and off."""
+        """What there is of steps that have ended. The buffer is empty then, and off."""
         sample = Sample(self.steps, self.host_ns, self.entries, self.events, self.in_one_stream, self.spent)
         self.thread = OFF
         self.host_ns, self.entries, self.events, self.steps = [], [], [], []

@@ -15,20 +15,20 @@ from torch.utils.data import dataloader, get_worker_info
 from ..hooks import optimizer as optimizer_hooks
 from ..hooks.dynamo import is_compiling, never_compiled, not_compiled
 from ..hooks.optimizer import OptimizerTarget, Recording
-from ..hooks.patches import Patches
-from ..trouble import Trouble
+from ..patches import Patches
+from ..problems import ProblemLog
 
 if TYPE_CHECKING:
     from ..session import Capture
 
 
-class Armed:
+class AutoStart:
     """Waits for the first batch, the first zero_grad() or the first optimizer step, whichever comes first."""
 
     def __init__(self) -> None:
         self._patches = Patches()
         self._waiting = True
-        self._trouble = Trouble()
+        self._problems = ProblemLog()
         self.recorder: Recording = _Always()
         self.sees_steps = False
 
@@ -70,7 +70,7 @@ class Armed:
         pass
 
     def failed(self, error: Exception) -> None:
-        self._trouble.warn("inject", f"not started, training goes on: {error!r}")
+        self._problems.warn("inject", f"not started, training goes on: {error!r}")
 
     @never_compiled
     def begin(self) -> None:
@@ -79,7 +79,7 @@ class Armed:
             return
         try:
             self.disarm()
-            begin_capture(self._trouble)
+            begin_capture(self._problems)
         except Exception as error:
             self.failed(error)
 
@@ -95,17 +95,17 @@ def on_main_thread() -> bool:
     return threading.current_thread() is threading.main_thread()
 
 
-def begin_capture(trouble: Trouble) -> None:
+def begin_capture(problems: ProblemLog) -> None:
     from ..config import load_config
     from ..of_process import active, open_capture
     from ..session import Capture
 
     if active() is not None:
         return  # the job has its own
-    config = load_config({"defaults": {"spread_steps": True}}, trouble=trouble)
+    config = load_config({"defaults": {"spread_steps": True}}, problems=problems)
     if not config.enabled:
         return
-    capture = open_capture(Capture(config, trouble), steps="optimizer")
+    capture = open_capture(Capture(config, problems), steps="optimizer")
     if multiprocessing.parent_process() is not None:
         # A child that multiprocessing has forked ends without atexit.
         multiprocessing.util.Finalize(None, capture.close, exitpriority=0)
@@ -131,8 +131,8 @@ class ForkWatch:
     def in_child(self) -> None:
         if self._has_not_trained:
             self._has_not_trained = False
-            arm_capture()
+            start_when_training_begins()
 
 
-def arm_capture() -> None:
-    Armed().arm()
+def start_when_training_begins() -> None:
+    AutoStart().arm()

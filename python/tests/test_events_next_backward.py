@@ -6,13 +6,13 @@ import threading
 import time
 from pathlib import Path
 
-import drawn_clock
+import fake_clock
 import pytest
-from drawn_clock import MS, Clock
+from fake_clock import MS, Clock
 from support import make, records_of, run_program
 
-from whyslow_capture.events import lull as lull_module
-from whyslow_capture.events.lull import Lull
+from whyslow_capture.events import next_backward as lull_module
+from whyslow_capture.events.next_backward import NextBackward
 from whyslow_capture.events.sample import ResolvedSample
 
 
@@ -42,38 +42,38 @@ def step(begin: int, forward: int, backward: int, rest: int) -> ResolvedSample:
     return ResolvedSample(1, [m * MS for m in marks], None, False, list(entries))
 
 
-def waits(lull: Lull, clock: Clock, at_ms: float) -> list[float]:
+def waits(next_backward: NextBackward, clock: Clock, at_ms: float) -> list[float]:
     asked, clock.now = Asked(), int(at_ms * MS)
-    lull.wait(asked)
+    next_backward.wait(asked)
     return asked.ms
 
 
 def test_it_is_the_backward_pass_of_the_next_step(clock: Clock) -> None:
     # Handed over at 1000 ms, where a step begins: 10 ms forward, then 20 backward, 40 in all.
-    lull = Lull([step(500, 10, 20, 10)], 1000 * MS)
-    assert lull.length == 20 * MS
-    assert waits(lull, clock, 1000) == [12]  # a tenth of it later
-    assert waits(lull, clock, 1013) == []  # in it
-    assert waits(lull, clock, 1025) == [27]  # nearly over: the one after it
-    assert waits(lull, clock, 1052) == []
+    next_backward = NextBackward([step(500, 10, 20, 10)], 1000 * MS)
+    assert next_backward.length == 20 * MS
+    assert waits(next_backward, clock, 1000) == [12]  # a tenth of it later
+    assert waits(next_backward, clock, 1013) == []  # in it
+    assert waits(next_backward, clock, 1025) == [27]  # nearly over: the one after it
+    assert waits(next_backward, clock, 1052) == []
 
 
 def test_nothing_is_held_back_for_long(clock: Clock) -> None:
     patience = lull_module.PATIENCE_NS // MS
-    lull = Lull([step(500, 10, 20, 10)], 1000 * MS)
-    assert waits(lull, clock, 1000 + patience - 5) == []
-    assert waits(Lull([step(0, patience, 500, 10)], 1000 * MS), clock, 1000) == []
+    next_backward = NextBackward([step(500, 10, 20, 10)], 1000 * MS)
+    assert waits(next_backward, clock, 1000 + patience - 5) == []
+    assert waits(NextBackward([step(0, patience, 500, 10)], 1000 * MS), clock, 1000) == []
 
 
 def test_jobs_without_one_are_not_waited_for(clock: Clock) -> None:
     empty = ResolvedSample(1, [0], None, False, [])
-    for lull in (Lull([], 0), Lull([empty], 0), Lull([step(0, 0, 0, 0)], 0)):
-        assert waits(lull, clock, 0) == []
+    for next_backward in (NextBackward([], 0), NextBackward([empty], 0), NextBackward([step(0, 0, 0, 0)], 0)):
+        assert waits(next_backward, clock, 0) == []
 
 
 def test_the_end_of_the_job_waits_for_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lull_module, "PATIENCE_NS", 1000_000 * MS)
-    steps = drawn_clock.install(monkeypatch, tick_ns=1000)
+    steps = fake_clock.install(monkeypatch, tick_ns=1000)
     cap = make(tmp_path, record_every_n_steps=1, flush_every_n_steps=1)
     for _ in range(3):
         for name in ("forward", "backward"):

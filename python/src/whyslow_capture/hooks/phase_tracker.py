@@ -9,11 +9,11 @@ import torch
 
 from ..events.recorder import Recorder
 from ..layout import BACKWARD, DATA_WAIT, FORWARD, HOST_TO_DEVICE, OPTIMIZER
-from ..trouble import Trouble, describe
+from ..problems import ProblemLog, describe
 from .backward import BackwardWatch
+from .iterations import IterationTracker
 from .modules import KnownModules
-from .optimizer import attached, hear_begins
-from .step_clock import StepClock
+from .optimizer import attached, set_pre_hook
 
 if TYPE_CHECKING:
     from .copies import CopyTimer
@@ -34,17 +34,17 @@ class Steps(Protocol):
     """What hooks need of a capture."""
 
     recorder: Recorder
-    trouble: Trouble
+    problems: ProblemLog
 
     def optimizer_step(self) -> None: ...
 
 
-class Flow:
+class PhaseTracker:
     def __init__(self, capture: Steps, *, ends_steps: bool) -> None:
         self.recorder = capture.recorder
-        self.trouble = capture.trouble
+        self.problems = capture.problems
         self._end_step = capture.optimizer_step if ends_steps else None
-        self.clock = StepClock()
+        self.iterations = IterationTracker()
         self.backward = BackwardWatch(self)
         self.modules = KnownModules()
         self.copies: CopyTimer | None = None
@@ -81,7 +81,7 @@ class Flow:
         self._backward_done = False
 
     def failed(self, error: Exception) -> None:
-        self.trouble.warn("hooks", f"timing a phase failed, training goes on: {describe(error)}")
+        self.problems.warn("hooks", f"timing a phase failed, training goes on: {describe(error)}")
 
     def _arm(self) -> None:
         """Puts what finds copies and the call of the model in place, in steps that are recorded."""
@@ -129,7 +129,7 @@ class Flow:
         """Whether this wait is recorded."""
         self._has_loader = True
         if self._data_waits >= MAX_DATA_WAITS:
-            self.trouble.count("data-waits-not-recorded")
+            self.problems.count("data-waits-not-recorded")
             self.disarm()
             return False
         self._data_waits += 1
@@ -262,7 +262,7 @@ class Flow:
         """
         if self.sees_steps:
             return False
-        if self.clock.backward_since_step and not self.in_backward:
+        if self.iterations.backward_since_step and not self.in_backward:
             self._meet(optimizer)
             self._end_iteration(id(optimizer))
         return True
@@ -280,7 +280,7 @@ class Flow:
             self.forward.look_for_models(optimizer)
 
     def _end_iteration(self, key: int) -> None:
-        clock = self.clock
+        clock = self.iterations
         is_over = clock.stepped(key)
         if is_over:
             self._usual_passes, self.passes = self.passes, 0
@@ -302,7 +302,7 @@ class Flow:
             self._quiet = key
             self.backward.disarm()
         if attached() is self:
-            hear_begins(wanted)
+            set_pre_hook(wanted)
 
 
 def current_stream() -> int | None:

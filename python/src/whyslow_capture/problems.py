@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 
-class Trouble:
+class ProblemLog:
     def __init__(self, where: str = "") -> None:
         self._where = where
         self._lock = threading.RLock()

@@ -14,7 +14,7 @@ PATIENCE_NS = 200_000_000
 MARGIN = 0.1
 
 
-class Lull:
+class NextBackward:
     """The backward pass of the steps to come, as it was in the last ones. `at`: when a step began, ns."""
 
     def __init__(self, samples: list[ResolvedSample], at: int) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from whyslow_capture.hooks.step_clock import StepClock
+from whyslow_capture.hooks.iterations import IterationTracker
 
 
 def drawn(groups: str, sees_backward: bool = True) -> str:
-    clock = StepClock()
+    clock = IterationTracker()
     words = []
     for group in groups.split():
         if sees_backward:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from whyslow_capture.events import device, pending, recorder, tape
-from whyslow_capture.hooks import flow
+from whyslow_capture.events import device, pending, recorder, step_buffer
+from whyslow_capture.hooks import phase_tracker
 
 MS = 1_000_000
 
@@ -28,6 +28,6 @@ class Clock:
 
 def install(monkeypatch: pytest.MonkeyPatch, tick_ns: int) -> Clock:
     clock = Clock(tick_ns)
-    for module in (device, flow, pending, recorder, tape):
+    for module in (device, phase_tracker, pending, recorder, step_buffer):
         monkeypatch.setattr(module, "perf_counter_ns", clock)
     return clock

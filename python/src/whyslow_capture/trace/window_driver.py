@@ -15,12 +15,12 @@ from pathlib import Path
 
 from .. import process
 from ..config import TraceConfig
-from ..trouble import Trouble, describe
+from ..problems import ProblemLog, describe
 from .budget import WindowBudget
 from .delivery import Delivery
 from .main_thread import MainThreadCall
 from .profiler import boundary_is_safe, stop_recording_here
-from .rivals import PROFILER_USE
+from .profiler_use import PROFILER_USE
 from .schedule import WindowPlan
 from .watchdog import Watchdog
 from .window import State, Window
@@ -31,17 +31,17 @@ GIVE_WAY_S = 10.0
 CLOSE_S = 5.0
 
 
-class WindowKeeper:
+class WindowDriver:
     def __init__(
         self,
         options: TraceConfig,
-        trouble: Trouble,
+        problems: ProblemLog,
         delivery: Delivery,
         about: Callable[[WindowPlan], dict[str, object]],
         set_watch: Callable[[Callable[[], None] | None], None],
         new_budget: Callable[[Path, WindowPlan], WindowBudget],
     ) -> None:
-        self._options, self._trouble, self._delivery = options, trouble, delivery
+        self._options, self._problems, self._delivery = options, problems, delivery
         self._about, self._set_watch, self._new_budget = about, set_watch, new_budget
         self.window: Window | None = None
         self._target = Path()
@@ -128,7 +128,7 @@ class WindowKeeper:
         self._budget = self._new_budget(target.parent, plan)
         self._watchdog = Watchdog(
             self._budget,
-            self._trouble,
+            self._problems,
             on_verdict=lambda reason: self._cut_short(window, reason),
             interrupt=lambda: self._interrupt(window),
         )
@@ -164,8 +164,8 @@ class WindowKeeper:
             PROFILER_USE.release()
 
     def _give_up(self, window: Window, error: Exception) -> None:
-        self._trouble.warn("trace_window", f"a profiler window failed, training goes on: {describe(error)}")
-        with self._trouble.guard("trace_window", "stopping a profiler window"):
+        self._problems.warn("trace_window", f"a profiler window failed, training goes on: {describe(error)}")
+        with self._problems.guard("trace_window", "stopping a profiler window"):
             window.stop()
         self._drop(window, describe(error))
 
@@ -188,7 +188,7 @@ class WindowKeeper:
         if window.cut is None:
             window.cut = reason
             steps = f"steps {window.plan.first} to {window.plan.end - 1}"
-            self._trouble.warn("trace_cut", f"the profiler window over {steps} is cut short: {reason}")
+            self._problems.warn("trace_cut", f"the profiler window over {steps} is cut short: {reason}")
 
     def _interrupt(self, window: Window) -> None:
         """From other threads, when neither a step nor a phase ended."""
@@ -202,7 +202,7 @@ class WindowKeeper:
         window = self.window
         if window is not None:
             window.cut = "the job started a profiler of its own"
-            self._trouble.warn("trace_rival", "the job started a profiler of its own; our window ends here")
+            self._problems.warn("trace_rival", "the job started a profiler of its own; our window ends here")
             self._end_by(window, GIVE_WAY_S, "the job started a profiler of its own and ours could not be stopped")
 
     def close(self) -> None:

@@ -10,7 +10,7 @@ from .schedule import Schedule, WindowPlan
 NEVER = 1 << 62
 
 
-class Track:
+class WindowQueue:
     """Counts the steps of one target. Changed by the training thread only."""
 
     def __init__(self, schedule: Schedule) -> None:
