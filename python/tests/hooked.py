@@ -14,8 +14,8 @@ from typing import Any
 import torch
 from support import SRC, records_of
 
+from whyslow_capture.api import open_session
 from whyslow_capture.config import CaptureConfig
-from whyslow_capture.of_process import open_capture
 from whyslow_capture.session import Capture
 
 SITE = SRC / "whyslow_capture" / "inject" / "site"
@@ -25,7 +25,7 @@ SITE = SRC / "whyslow_capture" / "inject" / "site"
 def capturing(out: Path, steps: str = "optimizer", **config: Any) -> Iterator[Capture]:
     """With hooks, every step recorded."""
     given = {"record_every_n_steps": 1, "max_overhead": 1.0, **config}
-    capture = open_capture(Capture(CaptureConfig(out=str(out), **given)), steps)
+    capture = open_session(Capture(CaptureConfig(out=str(out), **given)), steps)
     try:
         yield capture
     finally:

@@ -11,7 +11,7 @@ from support import records_of, run_program
 
 import whyslow_capture
 from whyslow_capture import layout
-from whyslow_capture.of_process import InnerCapture
+from whyslow_capture.api import JoinedCapture
 
 
 def train(steps: int, cap: object) -> list[float]:
@@ -66,14 +66,14 @@ def test_a_second_capture_joins_the_first(tmp_path: Path, capsys: pytest.Capture
     with whyslow_capture.capture(tmp_path / "one", max_overhead=1) as outer:
         for _ in range(2):
             with whyslow_capture.capture(tmp_path / "two") as inner:
-                assert isinstance(inner, InnerCapture)
-                inner.step()  # type: ignore[operator]
+                assert isinstance(inner, JoinedCapture)
+                inner.step()
         assert whyslow_capture.active() is outer
         outer.step()
     assert whyslow_capture.active() is None
     assert not (tmp_path / "two").exists()
     assert json.loads(layout.rank_file(tmp_path / "one", 0).read_text())["steps"] == 3
-    assert capsys.readouterr().err.count("capture is on already") == 1
+    assert capsys.readouterr().err.count("is already on") == 1
 
 
 def test_one_after_the_other(tmp_path: Path) -> None:

@@ -16,8 +16,8 @@ from torch.utils.data import dataloader as torch_dataloader
 
 import whyslow_capture
 from whyslow_capture import layout, process
+from whyslow_capture.api import active
 from whyslow_capture.inject.autostart import AutoStart
-from whyslow_capture.of_process import active
 
 Settings = Callable[..., Path]
 

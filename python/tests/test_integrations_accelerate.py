@@ -10,7 +10,7 @@ from frameworks import framework
 from support import records_of
 
 from whyslow_capture import layout
-from whyslow_capture.current import running
+from whyslow_capture.api import active_session
 from whyslow_capture.integrations.accelerate import instrument
 
 accelerate = framework("accelerate")
@@ -51,14 +51,14 @@ def test_thirty_steps(tmp_path: Path):
     job = Job(tmp_path)
     job.prepare()
     with instrument(job.accelerator, max_overhead=1) as instrumented:
-        assert running() is instrumented.capture
+        assert active_session() is instrumented.capture
         job.train()
     out = tmp_path / "whyslow"
     assert whole_steps(out) == [10, 20, 30]
     # 30 is the last of the epoch: there Accelerate has asked in vain for the batch after the one it hands over.
     for step in (10, 20):
         assert {record["name"] for record in records_of(out) if record["step"] == step} >= PHASES
-    assert running() is None
+    assert active_session() is None
     plain = Job(None)
     plain.prepare()
     plain.train()
@@ -94,7 +94,7 @@ def test_what_is_prepared_later_counts_and_end_training_closes(tmp_path: Path):
     job.prepare()
     job.train()
     job.accelerator.end_training()
-    assert instrumented.capture is None and running() is None
+    assert instrumented.capture is None and active_session() is None
     assert whole_steps(tmp_path) == [10, 20, 30]
 
 

@@ -12,7 +12,7 @@ from frameworks import framework
 from support import header_of, records_of, run_program
 
 from whyslow_capture import layout
-from whyslow_capture.current import running
+from whyslow_capture.api import active_session
 from whyslow_capture.integrations.lightning import WhyslowCallback
 
 lightning = framework("lightning.pytorch")
@@ -89,7 +89,7 @@ def test_thirty_steps(tmp_path: Path):
     for step in (10, 20, 30):
         assert {record["name"] for record in records_of(out) if record["step"] == step} >= PHASES
     assert header_of(out)["dropped"] == {}
-    assert callback.capture is None and running() is None
+    assert callback.capture is None and active_session() is None
     assert model.losses == train(tmp_path / "plain", []).losses, "training is the same with and without"
 
 
@@ -145,7 +145,7 @@ def test_a_failing_job_is_closed_and_its_error_passes(tmp_path: Path):
     callback = WhyslowCallback(record_every_n_steps=1, max_overhead=1)
     with pytest.raises(RuntimeError, match="as a job does"):
         train(tmp_path, [callback, Fails()])
-    assert callback.capture is None and running() is None
+    assert callback.capture is None and active_session() is None
     assert whole_steps(tmp_path / "whyslow") == [1, 2, 3]
 
 

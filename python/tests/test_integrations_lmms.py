@@ -10,7 +10,7 @@ import pytest
 from support import header_of, records_of
 
 from whyslow_capture import layout
-from whyslow_capture.current import running
+from whyslow_capture.api import active_session
 from whyslow_capture.integrations.lmms import CudaEventProfiler
 
 EVERY = {"record_every_n_steps": 1, "max_overhead": 1}
@@ -48,7 +48,7 @@ def test_same_file_same_records(tmp_path: Path):
         # As there: training_step is what the trainer wraps, not the whole iteration.
         assert copied["start_ms"] + copied["duration_ms"] <= stepped["start_ms"] + 0.001
         assert stepped["start_ms"] + stepped["duration_ms"] <= measured["start_ms"] + 0.001
-    assert running() is None
+    assert active_session() is None
 
 
 def test_default_is_one_step_in_ten(tmp_path: Path):

@@ -14,7 +14,7 @@ from support import header_of, lines_of, records_of
 
 import whyslow_capture
 from whyslow_capture import layout
-from whyslow_capture.current import running
+from whyslow_capture.api import active_session
 from whyslow_capture.integrations.transformers import WhyslowCallback
 
 transformers = framework("transformers")
@@ -70,7 +70,7 @@ def test_thirty_steps(tmp_path: Path):
     for step in (10, 20, 30):
         assert {record["name"] for record in records if record["step"] == step} >= PHASES
     assert header_of(out)["dropped"] == {}
-    assert callback.capture is None and running() is None
+    assert callback.capture is None and active_session() is None
     assert layout.run_file(out).exists() and layout.rank_file(out, 0).exists()
     assert losses(trainer) == losses(train(tmp_path / "plain", [])), "training is the same with and without"
 
@@ -103,7 +103,7 @@ def test_steps_with_an_evaluation_or_a_checkpoint_in_them_are_left_out(tmp_path:
 def test_a_capture_that_is_on_already_is_joined_and_left_open(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     with whyslow_capture.capture(tmp_path / "outer", max_overhead=1, record_every_n_steps=2) as cap:
         train(tmp_path / "trainer", [WhyslowCallback()], max_steps=6)
-        assert not cap._closed
+        assert not cap.is_closed
     assert steps_of(records_of(tmp_path / "outer"), layout.TRAINING_STEP) == [2, 4, 6]
     assert not (tmp_path / "trainer" / "whyslow").exists()
     assert "whyslow_capture" not in capsys.readouterr().err

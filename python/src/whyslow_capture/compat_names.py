@@ -35,7 +35,7 @@ RENAMED = {
     "active_steps": "trace.active",
 }
 
-_LMMS_KEYS = ("start_step", "end_step", "record_every_n_steps", "flush_every_n_steps", "ranks", "max_overhead")
+LMMS_KEYS = ("start_step", "end_step", "record_every_n_steps", "flush_every_n_steps", "ranks", "max_overhead")
 
 # Those that are read from the environment there.
 ENVIRONMENT = (
@@ -63,8 +63,8 @@ def all_names() -> list[str]:
 def _lmms_config(value: object, _: Mapping[str, object]) -> Settings:
     if value is None:
         return {}
-    if not isinstance(value, Mapping) or set(value) - set(_LMMS_KEYS):
-        raise BadValueError(f"a mapping with {', '.join(_LMMS_KEYS)}")
+    if not isinstance(value, Mapping) or set(value) - set(LMMS_KEYS):
+        raise BadValueError(f"a mapping with {', '.join(LMMS_KEYS)}")
     found: Settings = dict(value)
     for name in ("record_every_n_steps", "flush_every_n_steps"):
         # 0 is as good as 1 there.

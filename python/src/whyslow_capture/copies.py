@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 import torch
 
-from .current import phase, running
+from .api import active_session, phase
 from .layout import HOST_TO_DEVICE
 from .problems import ProblemLog
 
@@ -122,7 +122,7 @@ class _Mover:
         return clone
 
     def _look_at_memory(self, tensor: torch.Tensor) -> None:
-        capture = running()
+        capture = active_session()
         problems = _PROBLEMS if capture is None else capture.problems
         if _UNPINNED in problems.counts or _UNPINNED in _PROBLEMS.counts or tensor.numel() == 0 or tensor.is_pinned():
             return

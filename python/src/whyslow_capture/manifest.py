@@ -1,4 +1,4 @@
-"""``run.json`` and ``ranks/rank_<r>.json``: what a reader must know about the job beside the measurements."""
+"""``run.json`` and ``ranks/rank_<r>.json``: facts about the job that readers need besides the measurements."""
 
 from __future__ import annotations
 
@@ -9,23 +9,20 @@ import time
 from dataclasses import asdict
 from pathlib import Path
 
-import torch
-
 from . import process
 from ._version import VERSION
 from .config import CaptureConfig
 from .layout import FORMAT
+from .trace.mesh import Mesh
 
 Anchor = dict[str, object]
 
-# Anchors of long jobs: the first, and the newest ones.
+# Of a long job, the first anchor and the newest ones are kept.
 MAX_ANCHORS = 16
-# axis name -> (size, coordinate of this rank)
-Mesh = dict[str, tuple[int, int]]
 
 
 def anchor(at: str) -> Anchor:
-    """The wall clock and the monotonic one at one moment. Start times in the log count from a monotonic time."""
+    """Wall clock and monotonic clock at one moment. Start times in the events file use the monotonic clock."""
     before = time.perf_counter_ns()
     wall = time.time_ns()
     after = time.perf_counter_ns()
@@ -39,6 +36,8 @@ def keep_anchor(anchors: list[Anchor], new: Anchor) -> None:
 
 
 def run_manifest(config: CaptureConfig, run: str, mesh: Mesh | None, started_ns: int) -> dict[str, object]:
+    import torch
+
     return {
         "whyslow": FORMAT,
         "run": run,
@@ -75,7 +74,7 @@ def rank_manifest(
 
 
 def write_atomically(path: Path, content: dict[str, object]) -> None:
-    """A reader sees the old file or the new one, never half of one."""
+    """Readers see the old file or the new one, never half of one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
     try:

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 
 import torch
 
-from .current import phase
+from .api import phase
 from .layout import TRAINING_METRICS
 from .metrics_exchange import HEADER, Exchange, pick_device
 from .metrics_reduce import OPS, Column, op_name, reduce_columns

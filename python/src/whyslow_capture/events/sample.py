@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from functools import cached_property
 from json import dumps
+from typing import TYPE_CHECKING
 
-import torch
+if TYPE_CHECKING:
+    import torch
 
 # Name, indices of the marks where it begins and ends, micro-step.
 Phase = tuple[str, int, int, int]

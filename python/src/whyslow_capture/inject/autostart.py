@@ -96,16 +96,16 @@ def on_main_thread() -> bool:
 
 
 def begin_capture(problems: ProblemLog) -> None:
+    from ..api import active_session, open_session
     from ..config import load_config
-    from ..of_process import active, open_capture
     from ..session import Capture
 
-    if active() is not None:
+    if active_session() is not None:
         return  # the job has its own
     config = load_config({"defaults": {"spread_steps": True}}, problems=problems)
     if not config.enabled:
         return
-    capture = open_capture(Capture(config, problems), steps="optimizer")
+    capture = open_session(Capture(config, problems), steps="optimizer")
     if multiprocessing.parent_process() is not None:
         # A child that multiprocessing has forked ends without atexit.
         multiprocessing.util.Finalize(None, capture.close, exitpriority=0)
@@ -123,10 +123,10 @@ class ForkWatch:
         self._has_not_trained = False
 
     def before(self) -> None:
-        from ..of_process import active
+        from ..api import active_session
 
         is_first_step = self._capture.recorder.current_step == self._capture.config.resume_step
-        self._has_not_trained = is_first_step and active() is self._capture and os.getpid() == self._pid
+        self._has_not_trained = is_first_step and active_session() is self._capture and os.getpid() == self._pid
 
     def in_child(self) -> None:
         if self._has_not_trained:
