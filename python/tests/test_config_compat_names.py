@@ -87,7 +87,7 @@ def test_slime_corner_cases():
     assert (megatron.period, megatron.active) == (12, 2)
     assert not load({"use_pytorch_profiler": False, "profile_step_start": 1, "profile_step_end": 3}).trace.enabled
     assert load({"tensorboard_dir": None, "profile_target": "train_overall"}) == CaptureConfig()
-    with pytest.raises(ValueError, match="profile_step_end above profile_step_start"):
+    with pytest.raises(ValueError, match="profile_step_start is below profile_step_end"):
         load({"profile_step_start": 5, "profile_step_end": 5})
 
 

@@ -196,7 +196,7 @@ def test_a_directory_that_vanishes_and_is_made_again(tmp_path: Path, monkeypatch
     from whyslow_capture.events import writer
 
     monkeypatch.setattr(files, "FLUSH_AT_MOST_EVERY_S", 0.0)
-    monkeypatch.setattr(writer, "LOOK_EVERY_S", 0.0)
+    monkeypatch.setattr(writer, "CHECK_EVERY_S", 0.0)
     out = tmp_path / "out"
     cap = make(out, record_every_n_steps=1, flush_every_n_steps=1)
     for round_ in range(3):
@@ -243,7 +243,7 @@ def test_a_stuck_disk_does_not_stop_the_training(tmp_path: Path) -> None:
     took, whole = map(float, result.stdout.split())
     assert took < 30
     assert whole < 60
-    one_warning(result.stderr, "could not be finished")
+    one_warning(result.stderr, "is incomplete")
 
 
 def test_a_forked_child_writes_nothing_and_the_parent_goes_on(tmp_path: Path) -> None:

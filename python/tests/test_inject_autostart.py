@@ -198,7 +198,7 @@ def test_settings_come_from_the_environment(
     close()
     assert steps_of(out) == [3, 10, 17, 24]
     assert capsys.readouterr().err.splitlines() == [
-        "whyslow_capture: WHYSLOW_FLUSH_EVERY_N_STEPS='often': allowed is a whole number from 1 on; ignored"
+        "whyslow_capture: WHYSLOW_FLUSH_EVERY_N_STEPS='often' must be a whole number of at least 1; ignored"
     ]
 
 

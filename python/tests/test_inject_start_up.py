@@ -135,7 +135,7 @@ def test_no_torch_at_all(tmp_path: Path) -> None:
 def test_trouble_of_ours_is_one_line(fake_torch: dict[str, str]) -> None:
     result = python("import torch; print('goes on')", {**fake_torch, "WHYSLOW_PYTHON": "/nowhere"})
     assert result.stdout.splitlines()[-1] == "goes on"
-    assert re.fullmatch(r"whyslow_capture: nothing is captured in this process: ModuleNotFoundError.*\n", result.stderr)
+    assert re.fullmatch(r"whyslow_capture: this process is not captured: ModuleNotFoundError.*\n", result.stderr)
 
 
 def test_the_jobs_own_package_is_preferred(tmp_path: Path, fake_torch: dict[str, str]) -> None:

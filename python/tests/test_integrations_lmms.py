@@ -86,7 +86,7 @@ def test_micro_batches_by_metadata(tmp_path: Path, capsys: pytest.CaptureFixture
         pass
     profiler.close()
     assert [(r["step"], r["micro"]) for r in records_of(tmp_path)] == [(7, 2), (7, 2)]
-    assert "only micro_step is kept" in capsys.readouterr().err
+    assert "records keep only micro_step" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

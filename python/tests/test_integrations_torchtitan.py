@@ -80,7 +80,7 @@ def test_rank_0_describes_the_run(tmp_path: Path):
 def test_a_running_capture_says_where_and_names_by_its_mesh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     capture = make(tmp_path / "capture")
     capture.mesh = {"dp": (4, 1), "tp": (2, 0)}
-    monkeypatch.setattr(torchtitan, "running", lambda: capture)
+    monkeypatch.setattr(torchtitan, "active_session", lambda: capture)
     filer = TraceFiler()
     filer(export(tmp_path, ".json.gz"))
     filer.wait()

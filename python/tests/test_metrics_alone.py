@@ -48,14 +48,14 @@ def test_nothing_added():
 
 def test_misuse_is_refused_with_what_is_allowed():
     gather = MetricsGather()
-    with pytest.raises(ValueError, match=r"op='median': allowed are avg, sum, min, max"):
+    with pytest.raises(ValueError, match=r"op='median' must be one of avg, sum, min, max"):
         gather.add("a", 1, op="median")
-    with pytest.raises(ValueError, match="'a': no operation is given"):
+    with pytest.raises(ValueError, match="'a' needs at least one operation"):
         gather.add("a", 1, ops=())
-    with pytest.raises(ValueError, match=r"'a': a tensor of shape \(2,\) is not one number"):
+    with pytest.raises(ValueError, match=r"'a' must be one number, not a tensor of shape \(2,\)"):
         gather.add("a", torch.ones(2))
     gather.add("a", 1)
-    with pytest.raises(ValueError, match="'a' is added twice"):
+    with pytest.raises(ValueError, match="'a' was added twice"):
         gather.add("a", 1, op="max")
     with pytest.raises(ValueError, match="every_n=0"):
         MetricsGather(every_n=0)

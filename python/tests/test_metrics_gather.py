@@ -201,9 +201,9 @@ def add_differently(rank: int, pipelined: bool) -> list[Any]:
 @pytest.mark.parametrize("pipelined", [False, True])
 def test_ranks_that_differ_are_named_on_all_ranks_and_nothing_hangs(ran: Answers, pipelined: bool):
     for rank, (extra, order, many, none, alike) in enumerate(ran[f"add_differently {pipelined}"]):
-        assert extra.startswith("ranks added different metrics: ranks 0, 1, 3 added 1 alike; ranks 2 added 2 alike")
+        assert extra.startswith("ranks added different metrics: ranks 0, 1, 3 added 1 metric; rank 2 added 2 metrics")
         assert f"this rank, {rank}, added loss (avg)" in extra and ("extra (avg)" in extra) == (rank == 2)
-        assert "ranks 0, 2 added 2 alike; ranks 1, 3 added 2 alike" in order
+        assert "ranks 0, 2 added 2 metrics; ranks 1, 3 added 2 metrics" in order
         assert "ranks 0, 2, 3 added 3 alike; ranks 1 added 100 alike" in many
         assert "ranks 0, 1, 2 added 1 alike; ranks 3 added 0 alike" in none
         assert ("added nothing" in none) == (rank == 3)
@@ -246,4 +246,4 @@ def test_a_group_of_some_ranks(ran: Answers):
     answers = ran["in_a_subgroup"]
     assert answers[0] == answers[2] == [None, None]
     assert answers[1][0] == answers[3][0] == {"rank": 4.0}
-    assert "ranks 1 added 1 alike; ranks 3 added 1 alike" in answers[1][1], "by their numbers in the job"
+    assert "rank 1 added 1 metric; rank 3 added 1 metric" in answers[1][1], "by their numbers in the job"

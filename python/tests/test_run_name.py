@@ -87,7 +87,7 @@ def test_the_store_of_torchrun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setattr(c10d, "_get_default_store", lambda: torch.distributed.PrefixStore("default_pg", store))
     answers = []
     for own in ("a", "b"):
-        run_name._asked.clear()  # each is a rank of its own
+        run_name._named.clear()  # each is a rank of its own
         answers.append(agreed_run_id(CaptureConfig(), own, tmp_path))
     assert answers == ["a", "a"]
     assert agreed_run_id(CaptureConfig(), "c", tmp_path) == "c"

@@ -24,7 +24,7 @@ def test_what_comes_in_between_is_not_compiled() -> None:
     call, is_over = MainThreadCall(action), threading.Event()
     def poke():
         while not is_over.wait(0.0003):
-            call.ask()
+            call.request()
 
     def helper(y):
         time.sleep(0)

@@ -71,7 +71,7 @@ def test_what_stopping_would_take_counts_not_what_is_recorded() -> None:
     budget.next_step()
     verdict = budget.look()
     assert verdict is not None and not verdict.is_critical
-    assert "300 MB" in verdict.reason and "2,048 MB are allowed" in verdict.reason
+    assert "300 MB" in verdict.reason and "the limit is 2,048 MB" in verdict.reason
     rich = drawn.budget(record_shapes=True)
     drawn.own -= 300 * MB
     rich.begin()
@@ -268,7 +268,7 @@ def test_cut_at_the_next_step(tmp_path: Path) -> None:
     recorded = steps_in(path)
     assert recorded == list(range(100, after)) and 1 < len(recorded) < 800
     warnings = [line for line in result.stderr.splitlines() if line.startswith("whyslow_capture")]
-    assert len(warnings) == 1 and "cut short" in warnings[0] and "MB are allowed" in warnings[0]
+    assert len(warnings) == 1 and "cut short" in warnings[0] and "the limit is" in warnings[0]
     assert counts == {"trace_cut": 1}
     assert window["status"] == "cut" and window["last_step"] == recorded[-1]
     assert read_trace(path)["whyslow_cut"] == window["message"]

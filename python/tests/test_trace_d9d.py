@@ -81,7 +81,7 @@ def test_a_folder_in_the_way_costs_no_step(tmp_path: Path, capfd: pytest.Capture
     run(Profiler(tmp_path / "file/out", 2, 1, 1), 0, 6)
     lines = [line for line in capfd.readouterr().err.splitlines() if line.startswith("whyslow_capture")]
     assert sorted(line.split(":")[1].strip() for line in lines) == [
-        "no profiler window over steps 1 to 1",
+        "no profiler window for steps 1 to 1",
         "writing the manifest failed, training goes on",
     ]
 

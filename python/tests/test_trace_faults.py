@@ -93,7 +93,7 @@ def test_a_trace_that_will_not_fit_is_not_even_written(tmp_path: Path, capfd: py
     drawn.own, whole, drawn.disk = drawn.own + (700 << 20), drawn.disk, (100 << 20, 1 << 40)
     tier.begin_step(4)
     drawn.disk = whole
-    after(tier, tmp_path, problems, capfd.readouterr().err, "100 MB left, the trace needs about 200 MB")
+    after(tier, tmp_path, problems, capfd.readouterr().err, "100 MB left, and the trace needs about 200 MB")
 
 
 def test_a_limit_on_file_sizes_is_as_good_as_a_full_disk(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -141,7 +141,7 @@ def test_the_disk_is_full_when_the_trace_is_compressed(
         wait_for(lambda: problems.counts)
     # A file's name goes before its blocks do.
     wait_for(lambda: not files_in(small_disk) and shutil.disk_usage(small_disk).free > 30 << 20)
-    after(tier, small_disk, problems, capfd.readouterr().err, "compressing a trace")
+    after(tier, small_disk, problems, capfd.readouterr().err, "compressing it failed")
 
 
 def test_the_disk_is_too_small_for_any_trace(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -275,7 +275,7 @@ def test_no_time_left_to_compress(
     tier.close(timeout=0.3)
     may_end.set()
     (warning,) = warnings_in(capfd.readouterr().err)
-    assert "no time to compress" in warning
+    assert "the job ended before it was compressed" in warning
     assert tier.summary()["windows"][0]["status"] == "failed"
     compressing = tier._delivery.exporter._thread
     assert compressing is not None
@@ -380,8 +380,8 @@ def test_the_job_profiles_another_thread(tmp_path: Path) -> None:
     print(sorted(steps_in(p) for p in out.rglob("*.gz")), tier.summary()["counts"])
 
     # Ours cannot be ended (its thread waits for theirs): it is given up, and nothing crashes.
-    from whyslow_capture.trace import driver
-    driver.GIVE_WAY_S = 0.5
+    from whyslow_capture.trace import window_driver
+    window_driver.GIVE_WAY_S = 0.5
     tier = make_tier(out, problems, period=4, active=1, tier={"on_demand": True})
     train(tier, range(4))
     thread = threading.Thread(target=lambda: time.sleep(0.5) or elsewhere())

@@ -184,8 +184,8 @@ def test_requests_that_cannot_be_served_are_answered(tmp_path: Path) -> None:
     run_until(tier, lambda: all(read(tmp_path, name) for name in names), 10)
     tier.close()
     old, odd, torn, far = (read(tmp_path, name) or {} for name in names)
-    assert old["status"] == "missed" and "11 minutes ago" in old["message"]
-    assert odd["status"] == "failed" and "steps is a whole number" in odd["message"]
+    assert old["status"] == "missed" and "11 minutes old" in old["message"]
+    assert odd["status"] == "failed" and "steps must be a whole number" in odd["message"]
     assert torn["status"] == "failed"
     assert far["status"] == "missed" and "the job has 1" in far["message"]
     assert read(tmp_path, "done-far-rank-0") is None
@@ -218,7 +218,7 @@ def test_plans_of_an_earlier_run_are_not_followed(tmp_path: Path) -> None:
         tier.begin_step(step)
     tier.close()
     done = read(tmp_path, "done-x-rank-0")
-    assert done is not None and done["status"] == "missed" and "started anew" in done["message"]
+    assert done is not None and done["status"] == "missed" and "restarted" in done["message"]
     assert not (tmp_path / "traces").exists()
 
 

@@ -74,7 +74,7 @@ def test_quiet_until_the_warm_up_begins() -> None:
 
 def test_a_window_asked_for_goes_before_the_schedule() -> None:
     track = WindowQueue(Schedule("t", period=10, warmup=1, active=3))
-    track.ask(WindowPlan("t", first=16, steps=3, warmup=1, request="a"))
+    track.add(WindowPlan("t", first=16, steps=3, warmup=1, request="a"))
     asked = track.due(15)
     assert asked is not None and asked.request == "a"
     # That of the schedule at 17 would overlap: it is left out, the next one is taken.
@@ -99,7 +99,7 @@ def test_a_plan_keeps_clear_of_the_schedule() -> None:
 def test_the_margin_covers_three_seconds_and_few_long_steps(step_s: float, least_s: float, most_steps: int) -> None:
     rate = StepRate()
     for second in range(200):
-        rate.see(float(second), int(second / step_s))
+        rate.observe(float(second), int(second / step_s))
     ahead = rate.steps_ahead(200.0, 3.0)
     assert ahead * step_s >= least_s
     assert (5 if step_s < 1 else 3) <= ahead <= most_steps
@@ -108,14 +108,14 @@ def test_the_margin_covers_three_seconds_and_few_long_steps(step_s: float, least
 def test_a_job_that_got_faster_is_asked_further_ahead() -> None:
     rate = StepRate()
     for second in range(60):  # a slow start, then ten steps a second
-        rate.see(float(second), second // 10 if second < 50 else 5 + 10 * (second - 50))
+        rate.observe(float(second), second // 10 if second < 50 else 5 + 10 * (second - 50))
     assert rate.steps_ahead(59.0, 3.0) >= 30
 
 
 def test_a_pause_does_not_look_like_slow_steps() -> None:
     rate = StepRate()
     for second in range(20):
-        rate.see(float(second), second * 10)
+        rate.observe(float(second), second * 10)
     assert rate.seconds_per_step(300.0) == pytest.approx(0.1)
-    rate.see(300.0, 3)  # counts anew
+    rate.observe(300.0, 3)  # counts anew
     assert rate.seconds_per_step(302.0) == pytest.approx(2.0)

@@ -1,4 +1,4 @@
-"""Which steps are recorded, and what becomes of them; the buffer has what happens within one."""
+"""Decides which steps are recorded and collects their samples. `StepBuffer` records what happens within a step."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from time import perf_counter_ns
 
 import torch
 
-from ..problems import ProblemLog
+from ..problems import ProblemLog, describe
 from .budget import OverheadBudget
 from .device import ANCHOR_EVERY_NS, CudaDevice
 from .pending import PendingSamples
 from .sample import Sample, micro_of
 from .step_buffer import MAX_STEPS, StepBuffer
 
-FAR = 1 << 62
-# What a phase costs besides its marks: some 5 µs on the slow host of bench/capture-overhead, rounded up, when it did
-# more than now: our account errs on the side of less recording.
+# Later than any step.
+NEVER = 1 << 62
+# Cost of a phase besides its marks: about 5 µs on the slow host of bench/capture-overhead, rounded up. Phases have
+# become cheaper since; an estimate that is too high only makes us record less.
 PHASE_NS = 6_000
 
 
@@ -32,28 +33,32 @@ class Recorder:
         end: int | None = None,
     ) -> None:
         self.recording = False
-        """Hooks ask this first: in a step that is not sampled they do nothing else."""
+        """Hooks check this first, and do nothing else in a step that is not recorded."""
         self.is_sampling = False
-        """`recording` is also true in a step that only a profiler window watches: no marks are made there."""
+        """
+        Whether the step is sampled. `recording` is also true if only a profiler window watches; then no marks are made.
+        """
         self.thread = get_ident()
         self.current_step = first_step
         self.quiet_until = 0
-        """Steps before this one need no attention: the session does not even look."""
+        """Steps before this one need no work at their end, so `Capture.step` returns early."""
         self.enabled = True
         self.on_recording: Callable[[], None] | None = None
-        """Called when `recording` or what it is for changes."""
+        """Called when `recording` or `watch` changes."""
         self.watch: Callable[[], None] | None = None
         self.budget = budget
         self.buffer = StepBuffer(problems)
+        # An attribute instead of a method: one Python call less per recorded step.
         self.next_in_row = self.buffer.end_step
-        """The step under way was that one, and the next is recorded too. False: it is to be finished and started."""
+        """Ends the given step when the next one is recorded too. False if `finish_step` and `start_step` are needed."""
         self._problems = problems
         self._start, self._end = start, end
         self._device: CudaDevice | None = None
         self._cuda_failed = False
-        # What `recording` was for when `on_recording` was last called.
+        # (is_sampling, is watched) when `on_recording` was last called.
         self._announced: tuple[bool, bool] = (False, False)
-        # When the last sample ended (host time) and at which step: the pace of the steps between. 0: not comparable.
+        # When the last sample ended (host time) and at which step, to measure the pace of the steps in between. 0 means
+        # that a profiler disturbed them.
         self._sample_ended_at = 0
         self._sample_ended_step = 0
         self._pending = PendingSamples(budget, problems)
@@ -61,7 +66,7 @@ class Recorder:
     # -- phases ------------------------------------------------------------------------------------------------------
 
     def begin(self, name: str, at: int = -1) -> None:
-        """Opens a phase, perhaps at a mark that has been made."""
+        """Opens a phase, now or at the existing mark `at`."""
         if self._counts_here():
             self.buffer.begin(name, at)
 
@@ -71,12 +76,14 @@ class Recorder:
             self.buffer.end(name)
 
     def lap(self, name: str) -> None:
-        """The phase of that name is what was done since the last lap of this step, or since it began."""
+        """Names the time since the previous lap, or since the step began."""
         if self._counts_here():
             self.buffer.lap(name)
 
     def _counts_here(self) -> bool:
-        """Whether this is the training loop, in a step that somebody looks at; a window is looked after on the way."""
+        """
+        Whether this is the training thread in a recorded step. Also gives an open profiler window a chance to end.
+        """
         if not self.recording or get_ident() != self.thread:
             return False
         if self.watch is not None:
@@ -85,8 +92,9 @@ class Recorder:
 
     def mark(self, *, unlike: int = -1, on_any_thread: bool = False) -> int:
         """
-        A mark for a phase that is named later; −1: none can be made. `unlike`: the one at which that phase began.
-        `on_any_thread`: the training thread waits.
+        Makes a mark for a phase that is named later, and returns its index, or −1 if that is not possible. `unlike`:
+        the mark at which the phase began, to be reused only if the phase is empty. `on_any_thread`: the training thread
+        is waiting for this one.
         """
         if not self.is_sampling or not (on_any_thread or get_ident() == self.thread):
             return -1
@@ -98,11 +106,11 @@ class Recorder:
         return buffer.mark(now)
 
     def mark_phase(self, name: str, begin: int, end: int, micro: int | None = None) -> None:
-        """A phase between two marks of this step."""
+        """Records a phase between two marks of this step."""
         self.buffer.add(name, begin, end, self.buffer.micro if micro is None else micro)
 
     def add_cost(self, ns: int) -> None:
-        """What hooks spent on this step besides marks."""
+        """Adds time that hooks spent in this step besides making marks."""
         self.buffer.spent += ns
 
     def is_open(self, name: str) -> bool:
@@ -113,13 +121,15 @@ class Recorder:
         return depth > 0
 
     def has(self, name: str) -> bool:
-        """Whether the phase is open, or recorded in this micro-batch: what the job says itself no hook repeats."""
+        """
+        Whether the phase is open or was recorded in this micro-batch. If so, the job records it, and hooks must not.
+        """
         micro, entries = self.buffer.micro, self.buffer.of_this_step()
         return self.is_open(name) or any(e[0] == name and len(e) > 2 and micro_of(e) == micro for e in entries)
 
     @property
     def micro(self) -> int:
-        """The micro-batch under way, in steps that are recorded."""
+        """The current micro-batch, in recorded steps."""
         return self.buffer.micro
 
     @micro.setter
@@ -130,14 +140,16 @@ class Recorder:
         self.buffer.micro += 1
 
     def set_watch(self, watch: Callable[[], None] | None) -> None:
-        """Called at every phase boundary until set to None: an open profiler window looks after its memory there."""
+        """
+        `watch` is called at every phase boundary until it is None. An open profiler window checks its memory there.
+        """
         self.watch = watch
         self._announce()
 
     # -- steps -------------------------------------------------------------------------------------------------------
 
     def finish_step(self, number: int | None = None) -> int:
-        """The step under way has ended; returns the number of the next one, which `start_step` must begin."""
+        """Ends the current step and returns the number of the next one. Call `start_step` afterwards."""
         if number is not None:
             self.current_step = number
         if self.is_sampling:
@@ -145,19 +157,19 @@ class Recorder:
         self.current_step += 1
         return self.current_step
 
-    def start_step(self, *, undisturbed: bool = True, flush_at: int = FAR) -> None:
+    def start_step(self, *, undisturbed: bool = True, flush_at: int = NEVER) -> None:
         """
-        `undisturbed`: no profiler is at work, so that what is recorded is the job's own speed. `flush_at`: the step at
-        which the session wants to be asked again if there are records.
+        `undisturbed`: no profiler runs, so samples show the job's own speed. `flush_at`: the step at which samples are
+        to be written, if there are any.
         """
         step, stride = self.current_step, self.budget.stride
         if not undisturbed:
             self._sample_ended_at = 0
         first = max(self._start, step if undisturbed else step + 1)
         due = self._start + self.budget.due(first - self._start)
-        last = FAR if self._end is None else self._end
+        last = NEVER if self._end is None else self._end
         if not self.enabled or due > last:
-            due = FAR
+            due = NEVER
         if due == step:
             self._open_sample(step)
         if self._announced != (self.is_sampling, self.watch is not None):
@@ -165,21 +177,21 @@ class Recorder:
         if not undisturbed:
             self.quiet_until = step
         elif not self.is_sampling:
-            self.quiet_until = min(due, flush_at if self._pending else FAR)
+            self.quiet_until = min(due, flush_at if self._pending else NEVER)
         else:
-            # Steps in a row stay on one buffer; not the first, after which CUDA may be in use.
+            # Consecutive steps share one buffer. Not the first step, after which CUDA may be in use.
             in_row = stride == 1 and self._sample_ended_at > 0
             self.quiet_until = min(flush_at, last + 1, step + MAX_STEPS) if in_row else step
 
     def abandon_step(self) -> None:
-        """What was noted of the step under way does not count."""
-        self._cut()
+        """Drops the current step."""
+        self._take_sample()
         self._announce()
         self._sample_ended_at = 0
         self.quiet_until = 0
 
     def take_done(self) -> list[Sample]:
-        """What the device is done with by now."""
+        """The samples that the device is done with."""
         self._pending.resolve()
         return self._pending.take()
 
@@ -187,14 +199,14 @@ class Recorder:
         return self._pending.drain(wait_s)
 
     def forget(self) -> None:
-        """In a forked child: the events belong to the parent's CUDA context."""
+        """For a forked child: the events belong to the parent's CUDA context."""
         self.enabled = self.is_sampling = False
-        under_way = self.buffer.cut()
+        unfinished = self.buffer.take()
         self._announce()
         if self._device is not None:
-            self._device.keep_for_ever([under_way, *self._pending.waiting], self.buffer.stream)
+            self._device.keep_for_ever([unfinished, *self._pending.waiting], self.buffer.stream)
 
-    # -- inside ------------------------------------------------------------------------------------------------------
+    # -- internal ----------------------------------------------------------------------------------------------------
 
     def _announce(self) -> None:
         self._announced = (self.is_sampling, self.watch is not None)
@@ -207,7 +219,7 @@ class Recorder:
         device = self._device or self._find_device()
         if device is not None:
             if device.is_capturing():
-                return  # a CUDA graph: not this step
+                return  # a CUDA graph is being captured: skip this step
             if started - device.anchored_at > ANCHOR_EVERY_NS:
                 device.renew_anchor()
         between = step - self._sample_ended_step
@@ -228,17 +240,17 @@ class Recorder:
         buffer.end_step(step, goes_on=False)
         if buffer.host_ns and self.budget.every == 1:
             self.budget.note_pace((started - buffer.host_ns[0]) // len(buffer.steps))
-        # `recording` stays as it is until it is known whether the next step is recorded too.
+        # `recording` changes in start_step, once it is clear whether the next step is recorded too.
         self._sample_ended_step = step + 1
         self._sample_ended_at = after = perf_counter_ns()
-        # The last mark is within.
+        # That includes the last mark.
         buffer.spent = before + after - started
-        self._cut()
+        self._take_sample()
 
-    def _cut(self) -> None:
-        """Takes what there is off the buffer."""
+    def _take_sample(self) -> None:
+        """Empties the buffer. Its finished steps become a sample."""
         self.is_sampling = False
-        sample = self.buffer.cut()
+        sample = self.buffer.take()
         device = self._device
         if device is not None:
             sample.anchor, sample.anchor_host_ns = device.anchor, device.anchored_at
@@ -255,9 +267,11 @@ class Recorder:
             device = CudaDevice()
         except Exception as error:
             self._cuda_failed = True
-            self._problems.warn("cuda-events", f"no CUDA events, phases are timed by the host: {error}")
+            self._problems.warn(
+                "cuda-events", f"CUDA events do not work, so the host's clock times phases: {describe(error)}"
+            )
             return None
-        # What waits has no events; it is read without a device.
+        # Samples from before have no events and are read without a device.
         self._pending.resolve()
         self._device = self._pending.device = device
         self.budget.slowness = device.slowness

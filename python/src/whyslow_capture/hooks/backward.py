@@ -1,4 +1,4 @@
-"""`backward`: the outermost torch.autograd.backward, which Tensor.backward looks up at each call (2.3 to 2.13)."""
+"""Times `backward`: wraps torch.autograd.backward, which Tensor.backward looks up at each call (torch 2.3 to 2.13)."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 class BackwardWatch:
-    """In place while backward passes have to be seen. In other steps it is not there, and costs nothing."""
+    """Replaces torch.autograd.backward only while backward passes must be seen, so other steps pay nothing."""
 
     def __init__(self, tracker: PhaseTracker) -> None:
         self._tracker = tracker
         self._original = torch.autograd.backward
         self._ours = self._make()
         self._patch: Patch | None = None
-        # Somebody has put a function of their own over ours: it cannot be taken away any more.
+        # Someone has wrapped our function, so it can no longer be removed.
         self._is_covered = False
 
     def arm(self) -> None:
@@ -32,7 +32,7 @@ class BackwardWatch:
             self._patch = Patch(torch.autograd, "backward", self._ours)
 
     def disarm(self) -> bool:
-        """False: it had to stay, and only passes calls on."""
+        """False if ours had to stay; then it only passes calls on."""
         if self._patch is not None and not self._is_covered:
             if self._patch.remove():
                 self._patch = None
@@ -62,8 +62,8 @@ class BackwardWatch:
         @functools.wraps(self._original)
         def backward(tensors: Any, *args: Any, **options: Any) -> None:
             original = self._original
-            # Checkpointing and custom functions run further passes inside one, on threads of autograd's where it has
-            # some.
+            # Only the outermost pass counts. Checkpointing and custom functions run further passes inside it, some on
+            # autograd's own threads.
             if tracker.in_backward or get_ident() != recorder.thread:
                 return original(tensors, *args, **options)
             tracker.in_backward = tracker.iterations.backward_since_step = True

@@ -1,4 +1,4 @@
-"""`collective:<kind>`: synchronous calls of torch.distributed on the training thread."""
+"""Times `collective:<kind>`: synchronous torch.distributed calls on the training thread."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .groups import suffix
 if TYPE_CHECKING:
     from .phase_tracker import PhaseTracker
 
-# In one step: a model that communicates in each layer has hundreds.
+# Limit per step. A model that communicates in each layer makes hundreds of calls.
 MAX_COLLECTIVES = 32
 
 KINDS = {
@@ -48,7 +48,7 @@ def install(tracker: PhaseTracker, patches: Patches) -> None:
     distributed = torch.distributed
     if not distributed.is_available():
         return
-    # Keeps a table of these functions for torch.compile: of the true ones, if it is made now.
+    # This module keeps a table of the functions for torch.compile. Imported now, it has the originals.
     import_module("torch.distributed._functional_collectives")
     from torch.distributed import distributed_c10d
 
@@ -77,7 +77,7 @@ class CollectiveTimer:
 
         @functools.wraps(original)
         def call(*args: Any, **options: Any) -> Any:
-            # Dynamo puts a functional collective in the place of the original, which it finds by tracing this.
+            # Dynamo traces this to find the original, and replaces that by a functional collective.
             if is_compiling() or not recorder.recording or self._inside:
                 return original(*args, **options)
             name = None if is_async(args, options) else self._begins(kind, group_in(args, options))
@@ -95,7 +95,7 @@ class CollectiveTimer:
         tracker = self._tracker
         recorder = tracker.recorder
         try:
-            # On a stream beside (FSDP's) it runs while the model computes.
+            # On a side stream (as in FSDP) it overlaps with compute.
             if threading.get_ident() != recorder.thread or tracker.is_on_side_stream():
                 return None
             name = self._name(kind, group)
@@ -127,7 +127,7 @@ class CollectiveTimer:
         return True
 
     def _name(self, kind: str, group: Any) -> str | None:
-        """None for groups in which this rank is not, or is alone."""
+        """None if this rank is not in the group, or is alone in it."""
         key = (kind, id(group))
         if key not in self._names:
             distributed = torch.distributed
@@ -137,13 +137,13 @@ class CollectiveTimer:
 
 
 def argument(function: Callable[..., Any], name: str) -> Callable[[tuple[Any, ...], dict[str, Any]], Any]:
-    """Finds an argument of a call by its name, by keyword or by place; None where it was not given."""
+    """Returns a function that finds this argument in a call, by keyword or position; None if it was not given."""
     try:
-        place = list(inspect.signature(function).parameters).index(name)
+        position = list(inspect.signature(function).parameters).index(name)
     except (TypeError, ValueError):
-        place = sys.maxsize
+        position = sys.maxsize
 
     def find(args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-        return args[place] if len(args) > place else options.get(name)
+        return args[position] if len(args) > position else options.get(name)
 
     return find

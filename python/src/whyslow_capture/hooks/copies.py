@@ -1,4 +1,4 @@
-"""`host_to_device`: copies of a batch, between the end of loading and the call of the model, in recorded steps only."""
+"""Times `host_to_device`: copies between the end of loading and the call of the model, in recorded steps only."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .dynamo import is_compiling, never_compiled, not_compiled
 if TYPE_CHECKING:
     from .phase_tracker import PhaseTracker
 
-# Copies timed in one armed span: a batch of very many tensors is not worth an event for each.
+# Copies timed per micro-batch. A batch of very many tensors is not worth an event for each.
 MAX_COPIES = 16
 
 
@@ -23,7 +23,7 @@ def to_cuda(source: torch.device, target: torch.device) -> bool:
 
 
 class CopyTimer:
-    """Exchanges Tensor.to and Tensor.cuda while armed. Jobs without GPU never see that."""
+    """Replaces Tensor.to and Tensor.cuda while armed. Never armed in jobs without GPU."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class CopyTimer:
         self._patches: Patches | None = None
         self._covered = False
         self._left = 0
-        # What is called instead: as found when armed, for others may have exchanged it before.
+        # The functions found when armed. Others may have replaced torch's before us.
         self._before: dict[str, Callable[..., Any]] = {}
         self._wrappers = {name: self._wrap(name) for name in ("to", "cuda")}
 
@@ -50,7 +50,7 @@ class CopyTimer:
     def disarm(self) -> None:
         patches, self._patches = self._patches, None
         if patches is not None and not patches.remove():
-            # Somebody has wrapped ours meanwhile and will call it for ever: put on top again it would call itself.
+            # Someone has wrapped ours and will keep calling it. Installed again on top, it would call itself.
             self._covered = True
 
     def _put(self) -> None:
@@ -68,7 +68,7 @@ class CopyTimer:
             if type(tensor) is torch.Tensor:
                 result = original(tensor, *args, **options)
             else:
-                # Subclasses compare what they are asked for with torch.Tensor's attributes: they find the true ones.
+                # Subclasses may compare the called function with torch.Tensor's attributes, so restore the originals.
                 self.disarm()
                 try:
                     result = original(tensor, *args, **options)
@@ -84,7 +84,7 @@ class CopyTimer:
 
     @never_compiled
     def _begins(self, tensor: Any) -> int:
-        """The mark before a copy; −1 when it is not timed."""
+        """The mark before a copy, or −1 if it is not timed."""
         tracker = self._tracker
         try:
             if not tracker.recorder.recording:

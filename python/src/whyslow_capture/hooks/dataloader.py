@@ -1,4 +1,4 @@
-"""`data_wait`: the training loop waits for its next batch."""
+"""Times `data_wait`: the training loop waiting for its next batch."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def install(tracker: PhaseTracker, patches: Patches) -> None:
 
     @never_compiled
     def begins() -> bool:
-        """False in validation loops, and in a loader that another one reads from."""
+        """False in validation loops, and in a loader that another loader reads from."""
         if tracker.in_data or tracker.in_backward or get_ident() != recorder.thread or not torch.is_grad_enabled():
             return False
         try:
@@ -53,7 +53,7 @@ def install(tracker: PhaseTracker, patches: Patches) -> None:
             ends(got)
 
     def __iter__(self: Any) -> Any:
-        # Workers are started here, at each epoch anew unless they are persistent.
+        # Starts the workers, at each epoch unless they are persistent.
         if not recorder.recording or not begins():
             return original_iter(self)
         try:

@@ -1,4 +1,4 @@
-"""`optimizer`, and the end of a step: torch's own hooks around every optimizer's step()."""
+"""Times `optimizer` and finds the end of a step, with torch's own hooks around every optimizer's step()."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class OptimizerTarget(Protocol):
 
 class _Relay:
     """
-    Torch walks its tables of hooks while it calls them, so that none may be added or taken away in a hook. But captures
-    begin and end there. Hence one pair of hooks, which stays, and passes calls on to whoever wants them.
+    torch iterates over its hooks while it calls them, so a hook must not add or remove any. But captures begin and end
+    inside hooks. Hence one permanent pair of hooks that passes calls on to the current target.
     """
 
     target: OptimizerTarget | None = None
@@ -54,7 +54,7 @@ def attach(target: OptimizerTarget) -> None:
 
 
 def set_pre_hook(wanted: bool) -> None:
-    """In steps that are not recorded nobody needs to. Not from within the hook itself: see above."""
+    """Adds or removes the hook before step(), which only recorded steps need. Never call this inside that hook."""
     if wanted and _relay.before is None:
         _relay.before = register_optimizer_step_pre_hook(_before)
     elif not wanted and _relay.before is not None:
@@ -77,7 +77,7 @@ def attached() -> OptimizerTarget | None:
     return _relay.target
 
 
-# In a compiled step() the hooks are traced: there they are empty, break no graph, and nothing is seen of the step.
+# A compiled step() traces its hooks. There they do nothing and break no graph, but we do not see the step.
 @never_compiled
 def _before(optimizer: Any, args: Any, options: Any) -> None:
     if is_compiling():

@@ -1,4 +1,4 @@
-"""Torch is there. Capture begins when the process shows that it trains: until then no files, no threads."""
+"""Starts the capture once the process begins to train. Until then there are no files and no threads."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..hooks import optimizer as optimizer_hooks
 from ..hooks.dynamo import is_compiling, never_compiled, not_compiled
 from ..hooks.optimizer import OptimizerTarget, Recording
 from ..patches import Patches
-from ..problems import ProblemLog
+from ..problems import ProblemLog, describe
 
 if TYPE_CHECKING:
     from ..session import Capture
@@ -51,7 +51,7 @@ class AutoStart:
             if self._waiting and not is_compiling() and not (only_main and not on_main_thread()):
                 self.begin()
                 if not self._waiting:
-                    # What is there now: the hooks of the capture that has just begun.
+                    # The attribute now holds the hook of the capture that has just begun.
                     return getattr(owner, name)(self_, *args, **options)
             return original(self_, *args, **options)
 
@@ -70,11 +70,11 @@ class AutoStart:
         pass
 
     def failed(self, error: Exception) -> None:
-        self._problems.warn("inject", f"not started, training goes on: {error!r}")
+        self._problems.warn("inject", f"capture did not start, training goes on: {describe(error)}")
 
     @never_compiled
     def begin(self) -> None:
-        """This process trains, unless it loads data for one that does."""
+        """Starts the capture, unless this is a DataLoader worker."""
         if not self._waiting or get_worker_info() is not None:
             return
         try:
@@ -85,13 +85,13 @@ class AutoStart:
 
 
 class _Always:
-    """Every optimizer step is of interest."""
+    """A recorder stand-in, so that the optimizer hooks report every step."""
 
     recording = True
 
 
 def on_main_thread() -> bool:
-    """A thread that reads ahead is not the one that trains. Where training is not on the main one, its steps tell."""
+    """A prefetch thread does not train. If the job trains on another thread, its optimizer steps start the capture."""
     return threading.current_thread() is threading.main_thread()
 
 
@@ -101,13 +101,13 @@ def begin_capture(problems: ProblemLog) -> None:
     from ..session import Capture
 
     if active_session() is not None:
-        return  # the job has its own
+        return  # the job started its own capture
     config = load_config({"defaults": {"spread_steps": True}}, problems=problems)
     if not config.enabled:
         return
     capture = open_session(Capture(config, problems), steps="optimizer")
     if multiprocessing.parent_process() is not None:
-        # A child that multiprocessing has forked ends without atexit.
+        # Children forked by multiprocessing do not run atexit functions.
         multiprocessing.util.Finalize(None, capture.close, exitpriority=0)
     if hasattr(os, "register_at_fork"):
         forks = ForkWatch(capture)
@@ -115,7 +115,7 @@ def begin_capture(problems: ProblemLog) -> None:
 
 
 class ForkWatch:
-    """A process that has only read data so far may fork those that train. (Workers of a loader never begin.)"""
+    """Arms capture again in the forked children of a process that has only read data so far: they may train."""
 
     def __init__(self, capture: Capture) -> None:
         self._capture = capture

@@ -1,4 +1,4 @@
-"""The trace tier of one process: windows by schedule and on demand, over training steps and other targets."""
+"""The trace tier of one process: scheduled and requested windows over training steps and other targets."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SetWatch = Callable[[Callable[[], None] | None], None]
 
 class TraceTier:
     """
-    `begin_step` is told each training step that begins, or at least each from `quiet_until` on. Nothing raised in here
+    Call `begin_step` when a training step begins; steps before `quiet_until` may be skipped. No exception in here
     reaches the caller.
     """
 
@@ -47,20 +47,20 @@ class TraceTier:
         poll_s: float | None = None,
     ) -> None:
         """
-        `current_step`: the step under way, for any thread; without it `begin_step` is asked for at each step while a
-        request waits.
+        `current_step` returns the current step, on any thread. Without it, `begin_step` must be called at each step
+        while a request waits.
         """
         self._config, self._options = config, config.trace
         self._rank, self._world, self._out, self._problems = rank, world, out, problems
         self._coordinates = coordinates
         self._began = time.time()
-        # No more windows: closed, in a forked child, or the profiler was lost.
+        # No more windows: the tier is closed, this is a forked child, or the profiler was lost.
         self._is_off = False
         self._is_closed = False
         self._has_schedule = self._options.period > 0 and (self._options.ranks is None or rank in self._options.ranks)
         self._step: int | None = None
         self._wants_steps = False
-        # From this step on begin_step has something to do. Read by the session before it calls.
+        # Before this step begin_step has nothing to do. The session checks it before calling.
         self.quiet_until = 0
         self._overall = WindowQueue(self._schedule_of(TRAIN_OVERALL))
         self._queues: dict[str, WindowQueue] = {}
@@ -97,7 +97,7 @@ class TraceTier:
 
     @property
     def busy(self) -> bool:
-        """A profiler is at work: steps take longer than they would."""
+        """A profiler is running, so steps take longer than usual."""
         return self._driver.window is not None
 
     def begin_step(self, step: int) -> None:
@@ -106,7 +106,7 @@ class TraceTier:
             self._advance(self._overall, step)
 
     def step_callback(self, target: str) -> Callable[[], None] | None:
-        """To be called at the end of each step of `target`; None when that is not traced here. Steps count from 0."""
+        """A function to call at the end of each step of `target`, counted from 0. None if it is not traced here."""
         if self._is_off or not self._has_schedule or target == TRAIN_OVERALL or target not in self._options.target:
             return None
         callback = self._callbacks.get(target)
@@ -115,7 +115,7 @@ class TraceTier:
         return callback
 
     def close(self, timeout: float | None = 60.0) -> None:
-        """Ends an open window, waits for traces being compressed, answers who waits. May be called twice."""
+        """Ends an open window, waits for the compression of traces, answers open requests. May be called twice."""
         if self._is_closed:
             return
         self._is_closed = True
@@ -125,7 +125,7 @@ class TraceTier:
             self._delivery.exporter.close(timeout)
         if self._requests is not None:
             with self._problems.guard("trace_close", "ending the trace tier"):
-                # First: a plan it is about to hand over would find nobody to answer it.
+                # First, because a plan that arrives later would never be answered.
                 self._requests.stop(2.0)
                 for plan in (*self._overall.drop_all(), *self._inbox):
                     self._answer_missed(plan, "the job ended before that step")
@@ -144,7 +144,7 @@ class TraceTier:
     def _advance(self, queue: WindowQueue, step: int) -> None:
         try:
             if self._is_off:
-                self._driver.boundary()  # close() waits in another thread
+                self._driver.boundary()  # close() may be waiting in another thread
             else:
                 self._take_inbox()
                 self._drive(queue, step)
@@ -163,7 +163,7 @@ class TraceTier:
         if open_plan is not None and open_plan.target == queue.target:
             driver.proceed(step)
         for late in queue.drop_late(step):
-            self._answer_missed(late, f"step {late.first} had begun when the plan was seen")
+            self._answer_missed(late, f"step {late.first} had already begun when this rank saw the plan")
         due = queue.due(step)
         if due is None:
             return
@@ -171,10 +171,10 @@ class TraceTier:
             if driver.open(due, step):
                 queue.drop(due)
         elif step >= due.first:
-            # torch has one profiler: the first window wins, this one waits for its next time.
+            # torch has only one profiler. The open window wins, and this one waits for its next period.
             queue.drop(due)
             self._problems.count("trace_collision")
-            self._answer_missed(due, f"a window over {driver.plan.target} was open")
+            self._answer_missed(due, f"a window for {driver.plan.target} was open")
 
     def _set_quiet(self, queue: WindowQueue, step: int) -> None:
         open_plan = self._driver.plan
@@ -187,10 +187,10 @@ class TraceTier:
             queue.quiet_until = queue.next_event(step)
         if queue is self._overall:
             self.quiet_until = 0 if self._wants_steps and not self._is_off else queue.quiet_until
-            if self._inbox and not self._is_off:  # came in meanwhile
+            if self._inbox and not self._is_off:  # arrived meanwhile
                 self.quiet_until = 0
         elif open_plan is not None:
-            self.quiet_until = 0  # the session is to see that steps are disturbed
+            self.quiet_until = 0  # the session must notice that steps are disturbed
 
     def _new_callback(self, target: str) -> Callable[[], None]:
         queue = self._queues[target] = WindowQueue(self._schedule_of(target))
@@ -213,7 +213,7 @@ class TraceTier:
             options.warmup,
             options.active,
             options.repeat,
-            # These are numbers of training steps.
+            # start_step and end_step count training steps.
             start=config.start_step if is_overall else 0,
             last=config.end_step if is_overall else None,
         )
@@ -230,7 +230,7 @@ class TraceTier:
     # -- on demand ---------------------------------------------------------------------------------------------------
 
     def _accept(self, plan: WindowPlan) -> None:
-        """From the thread that reads requests."""
+        """Called by the thread that reads requests."""
         self._inbox.append(plan)
         self.quiet_until = 0
 
@@ -241,12 +241,12 @@ class TraceTier:
 
     def _take_inbox(self) -> None:
         while self._inbox:
-            self._overall.ask(self._inbox.popleft())
+            self._overall.add(self._inbox.popleft())
 
-    def _free_from(self, wish: WindowPlan, others: tuple[WindowPlan, ...]) -> int:
+    def _free_from(self, wanted: WindowPlan, others: tuple[WindowPlan, ...]) -> int:
         now = self._driver.plan
         open_plans = (now,) if now is not None and now.target == TRAIN_OVERALL else ()
-        return self._overall.free_from(wish, (*others, *open_plans))
+        return self._overall.free_from(wanted, (*others, *open_plans))
 
     def _answer_missed(self, plan: WindowPlan, why: str) -> None:
         if plan.request is not None and self._requests is not None:
