@@ -1,4 +1,4 @@
-"""The clock that recording reads, drawn: what a busy machine takes in between is in no duration."""
+"""A fake clock for the recorder, so that a busy machine does not change durations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MS = 1_000_000
 
 
 class Clock:
-    """Moves when it is told to, and by `tick_ns` each time it is read."""
+    """Advances by `tick_ns` at each reading, and when `pause` is called."""
 
     def __init__(self, tick_ns: int) -> None:
         self.now = 1_000 * MS
@@ -22,7 +22,7 @@ class Clock:
         return self.now
 
     def pause(self, milliseconds: float) -> None:
-        """In place of a sleep."""
+        """Use instead of a sleep."""
         self.now += int(milliseconds * MS)
 
 

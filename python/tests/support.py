@@ -1,4 +1,4 @@
-"""Shared by the tests: a capture without hooks, its files, programs run in processes of their own."""
+"""For all tests: a capture without hooks, readers of its files, and programs run in separate processes."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ SRC = Path(__file__).resolve().parents[1] / "src"
 
 
 def make(out: Path, **config: Any) -> Capture:
-    """Phases by hand, and no budget: on a busy machine it would sample less."""
+    """A capture without hooks and without a budget, which would sample less on a busy machine."""
     given = {"auto_phases": False, "max_overhead": 1.0, **config}
     return Capture(CaptureConfig(out=str(out), **given)).open()
 
 
 def taken(recorder: Recorder) -> list[ResolvedSample]:
-    """What the writing thread would have."""
+    """What the writer thread would get."""
     return steps_of(recorder.take_done())
 
 

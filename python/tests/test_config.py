@@ -1,4 +1,4 @@
-"""Settings: by keyword, environment, JSON, and under the names of the seeds."""
+"""Settings from keywords, environment and JSON."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_every_field_can_be_set():
 
 
 def test_the_readme_lists_every_setting():
-    # Columns of tables are padded.
+    # Table columns are padded.
     readme = re.sub(" +", " ", (Path(__file__).parents[1] / "README.md").read_text())
     table = readme[readme.index("| name | default |") : readme.index("Keywords and variables")]
     assert [name for name in PARSERS if f"`{name}`" not in table] == []
@@ -44,7 +44,7 @@ def test_the_readme_lists_every_setting():
     assert [name for name in all_names() if name.removeprefix("SLIME_PROFILE") not in theirs] == []
 
 
-def test_the_environment_of_this_process_counts(monkeypatch: pytest.MonkeyPatch):
+def test_settings_come_from_this_process_environment(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("WHYSLOW_RECORD_EVERY_N_STEPS", "7")
     assert load_config().record_every_n_steps == 7
 
@@ -83,12 +83,12 @@ def value_of(config: CaptureConfig, name: str) -> object:
     return getattr(config.trace if section else config, rest)
 
 
-def test_everything_is_listed():
+def test_every_setting_is_tested_below():
     assert set(EVERYTHING) == set(PARSERS)
 
 
 @pytest.mark.parametrize("name", EVERYTHING)
-def test_each_by_environment_by_json_and_by_keyword(name: str, tmp_path: Path):
+def test_every_setting_works_in_environment_json_and_keywords(name: str, tmp_path: Path):
     written, wanted = EVERYTHING[name]
     assert wanted != value_of(CaptureConfig(), name) or name == "enabled"
     variable = "WHYSLOW_" + name.replace(".", "_").upper()
@@ -118,7 +118,7 @@ def test_keyword_over_environment_over_json_over_callback_over_default(tmp_path:
     assert load({"config": {"out": "given"}}, environ).out == "given", "config= is used in place of WHYSLOW_CONFIG"
 
 
-def test_whoever_says_how_often_to_record_means_these_steps():
+def test_setting_the_stride_turns_spreading_off():
     ours = {"defaults": {"spread_steps": True}}
     assert load(ours).spread_steps
     assert not load({"record_every_n_steps": 10, **ours}).spread_steps
@@ -126,7 +126,7 @@ def test_whoever_says_how_often_to_record_means_these_steps():
     assert load({"record_every_n_steps": 20, "spread_steps": True}).spread_steps
 
 
-def test_none_is_not_given_unless_it_means_something():
+def test_none_means_not_given_except_where_it_is_a_value():
     environ = {"WHYSLOW_OUT": "there", "WHYSLOW_RANKS": "1", "WHYSLOW_END_STEP": "9", "WHYSLOW_TRACE_RANKS": "3"}
     config = load({"out": None, "run": None, "record_every_n_steps": None}, environ)
     assert (config.out, config.ranks, config.end_step, config.trace.ranks) == ("there", (1,), 9, (3,))
@@ -165,7 +165,7 @@ def test_ranks(given: object, ranks: object):
         ("trace.budget_mb", 0, "at least 1"),
     ],
 )
-def test_a_bad_value_is_refused_in_code_and_mentioned_in_the_environment(
+def test_a_bad_value_raises_in_code_and_warns_in_the_environment(
     name: str, value: object, allowed: str, capsys: pytest.CaptureFixture[str]
 ):
     with pytest.raises(ValueError, match=" must be ") as raised:
@@ -191,21 +191,21 @@ def test_a_bad_value_is_refused_in_code_and_mentioned_in_the_environment(
         ("enable_cuda_events_profiler", "enable_cuda_event_profiler"),
     ],
 )
-def test_an_unknown_name_in_code_names_the_one_that_was_meant(slip: str, meant: str):
+def test_an_unknown_name_suggests_the_right_one(slip: str, meant: str):
     with pytest.raises(ValueError, match=f"unknown setting '{slip}'.*did you mean.*{meant}"):
         load({slip: 1})
     with pytest.raises(ValueError, match="unknown setting"):
         load({"config": {slip: 1}})
 
 
-def test_an_unknown_name_near_none_lists_all():
+def test_an_unknown_name_without_a_match_lists_all_settings():
     with pytest.raises(ValueError, match="the settings are enabled, out"):
         load({"qqqq": 1})
     with pytest.raises(ValueError, match=r"unknown setting 'trace.activ' \(did you mean trace.active"):
         load({"trace": {"activ": 1}})
 
 
-def test_slips_in_the_environment_are_mentioned_other_names_are_left_alone(capsys: pytest.CaptureFixture[str]):
+def test_typos_in_the_environment_warn_and_other_names_do_not(capsys: pytest.CaptureFixture[str]):
     problems = ProblemLog()
     environ = {"WHYSLOW_RECORD_EVERY_N_STEP": "5", "WHYSLOW_SOMETHING_ELSE": "x", "WHYSLOW_CONFIG": ""}
     assert load({}, environ, problems) == CaptureConfig()
@@ -214,7 +214,7 @@ def test_slips_in_the_environment_are_mentioned_other_names_are_left_alone(capsy
 
 
 @pytest.mark.parametrize("content", [None, "{", "[1]", '{"recordd": 1, "start_step": 3}'])
-def test_a_bad_file_is_an_error_in_code_and_a_remark_in_the_environment(
+def test_a_bad_file_raises_in_code_and_warns_in_the_environment(
     content: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
     file = tmp_path / "c.json"
@@ -252,13 +252,13 @@ def test_tracing_without_a_period_is_one_window(given: dict[str, object]):
     assert load(given | {"trace_active": 30}).trace.period == 31
 
 
-def test_the_usual_window_gives_way_to_a_short_period():
+def test_the_default_window_shrinks_to_a_short_period():
     assert (load({"trace_period": 2}).trace.warmup, load({"trace_period": 2}).trace.active) == (1, 1)
     assert (load({"trace_period": 1}).trace.warmup, load({"trace_period": 1}).trace.active) == (0, 1)
     assert (load({"trace_period": 3, "trace_active": 3}).trace.warmup) == 0
 
 
-def test_a_window_longer_than_its_period_is_refused(capsys: pytest.CaptureFixture[str]):
+def test_a_window_longer_than_its_period_raises(capsys: pytest.CaptureFixture[str]):
     with pytest.raises(ValueError, match=r"trace.warmup=2 and trace.active=9 do not fit in trace.period=10"):
         load({"trace": {"period": 10, "warmup": 2, "active": 9}})
     config = load({"trace_period": 10}, {"WHYSLOW_TRACE_ACTIVE": "12"})
@@ -269,7 +269,7 @@ def test_a_window_longer_than_its_period_is_refused(capsys: pytest.CaptureFixtur
     assert load({"start_step": 5}, {"WHYSLOW_END_STEP": "4"}).end_step is None
 
 
-def test_a_config_object_can_be_given_again():
+def test_a_config_object_round_trips():
     config = load({"out": "x", "ranks": "1-2", "trace": True, "max_overhead": "2%"})
     assert load({"config": config}) == config
     assert load({"config": config, "out": "y"}).out == "y"

@@ -1,4 +1,4 @@
-"""When an armed process begins to capture, in this process."""
+"""When an injected process starts its capture. Runs in this process."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def close() -> None:
         capture.close()
 
 
-def test_from_the_first_batch(armed: AutoStart, out: Path) -> None:
+def test_starts_at_the_first_batch(armed: AutoStart, out: Path) -> None:
     job = Job()
     for x in DataLoader(batches(3), batch_size=None):
         job.step(x)
@@ -54,7 +54,7 @@ def test_from_the_first_batch(armed: AutoStart, out: Path) -> None:
     assert names(out, 0) == ["data_wait", "data_wait", "forward", "backward", "optimizer"]
 
 
-def test_from_the_first_zero_grad(armed: AutoStart, out: Path) -> None:
+def test_starts_at_the_first_zero_grad(armed: AutoStart, out: Path) -> None:
     job = Job()
     for x in batches(3):
         job.optimizer.zero_grad()
@@ -65,8 +65,8 @@ def test_from_the_first_zero_grad(armed: AutoStart, out: Path) -> None:
     assert names(out, 0) == ["backward", "optimizer"]
 
 
-def test_from_the_first_optimizer_step(armed: AutoStart, out: Path) -> None:
-    """Within torch's own walk over its hooks: none may come or go there."""
+def test_starts_at_the_first_optimizer_step(armed: AutoStart, out: Path) -> None:
+    """Inside torch's iteration over its hooks, where none may be added or removed."""
     job = Job()
     for x in batches(3):
         job.step(x)
@@ -76,7 +76,7 @@ def test_from_the_first_optimizer_step(armed: AutoStart, out: Path) -> None:
     assert phases(out, 2) == [("forward", 0), ("backward", 0), ("optimizer", 0)]
 
 
-def test_nothing_is_left_behind(out: Path) -> None:
+def test_no_patch_is_left_after_closing(out: Path) -> None:
     def now() -> list[object]:
         return [
             torch_dataloader._BaseDataLoaderIter.__next__,
@@ -95,7 +95,7 @@ def test_nothing_is_left_behind(out: Path) -> None:
     assert now() == before
 
 
-def test_until_then_there_is_nothing(armed: AutoStart, out: Path) -> None:
+def test_no_files_or_threads_before_training(armed: AutoStart, out: Path) -> None:
     threads = set(threading.enumerate())
     Job().model(batches(1)[0]).mean().backward()
     assert active() is None
@@ -103,7 +103,7 @@ def test_until_then_there_is_nothing(armed: AutoStart, out: Path) -> None:
     assert not out.exists()
 
 
-def test_evaluation_writes_nothing(armed: AutoStart, out: Path) -> None:
+def test_evaluation_writes_no_files(armed: AutoStart, out: Path) -> None:
     model = Job().model
     for x in DataLoader(batches(100), batch_size=None):
         model(x)
@@ -111,7 +111,9 @@ def test_evaluation_writes_nothing(armed: AutoStart, out: Path) -> None:
     assert not out.exists()
 
 
-def test_a_worker_never_begins(armed: AutoStart, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dataloader_worker_never_starts_a_capture(
+    armed: AutoStart, out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("whyslow_capture.inject.autostart.get_worker_info", lambda: object())
     job = Job()
     for x in DataLoader(batches(3), batch_size=None):
@@ -120,7 +122,7 @@ def test_a_worker_never_begins(armed: AutoStart, out: Path, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("trained", [False, True])
-def test_a_process_that_has_only_read_data_may_fork_the_training(armed: AutoStart, out: Path, trained: bool) -> None:
+def test_a_process_that_only_read_data_can_fork_training(armed: AutoStart, out: Path, trained: bool) -> None:
     job = Job()
     for x in DataLoader(batches(3), batch_size=None):
         if trained:
@@ -144,18 +146,18 @@ def in_thread(work: Callable[[], None]) -> None:
     thread.join()
 
 
-def test_a_thread_that_reads_ahead_is_not_the_training(armed: AutoStart, out: Path) -> None:
+def test_a_prefetch_thread_does_not_start_the_capture(armed: AutoStart, out: Path) -> None:
     job, ahead = Job(), list[torch.Tensor]()
     in_thread(lambda: ahead.extend(DataLoader(batches(5), batch_size=None)))
     assert active() is None
-    # Training on another thread than the main one, as Ray has it.
+    # Training on another thread than the main thread, as in Ray.
     in_thread(lambda: [job.step(x) for x in ahead] and None)
     close()
     assert steps_of(out) == [0, 1, 2, 3, 4]
     assert names(out, 4) == ["forward", "backward", "optimizer"]
 
 
-def test_a_job_with_a_capture_of_its_own_keeps_it(armed: AutoStart, out: Path, tmp_path: Path) -> None:
+def test_a_job_keeps_its_own_capture(armed: AutoStart, out: Path, tmp_path: Path) -> None:
     job = Job()
     with whyslow_capture.capture(tmp_path / "own") as capture:
         for x in DataLoader(batches(3), batch_size=None):
@@ -163,14 +165,14 @@ def test_a_job_with_a_capture_of_its_own_keeps_it(armed: AutoStart, out: Path, t
             job.step(x)
             capture.step()
     for x in DataLoader(batches(3), batch_size=None):
-        job.step(x)  # the job has ended its capture: ours does not begin
+        job.step(x)  # the job has ended its own capture, so ours does not start
     assert active() is None
     assert not out.exists()
     assert steps_of(tmp_path / "own") == [0, 1, 2]
     assert names(tmp_path / "own", 2).count("optimizer") == 2
 
 
-def test_its_steps_count_from_when_it_joins(armed: AutoStart, out: Path, tmp_path: Path) -> None:
+def test_steps_of_a_joining_job_count_from_the_join(armed: AutoStart, out: Path, tmp_path: Path) -> None:
     job = Job()
     for x in batches(2):
         job.step(x)
@@ -181,7 +183,7 @@ def test_its_steps_count_from_when_it_joins(armed: AutoStart, out: Path, tmp_pat
             capture.step()
     close()
     assert not (tmp_path / "own").exists()
-    # Two by the optimizer, then three of the job's own.
+    # Two steps ended by the optimizer, then three by the job.
     assert steps_of(out) == [0, 1, 2, 3, 4]
     assert names(out, 4).count("optimizer") == 2
 
@@ -208,7 +210,7 @@ def test_capture_can_be_off(armed: AutoStart, out: Path, monkeypatch: pytest.Mon
     assert active() is None
 
 
-def test_trouble_of_ours_never_reaches_the_job(
+def test_our_errors_never_reach_the_job(
     armed: AutoStart, out: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail() -> int:

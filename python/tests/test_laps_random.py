@@ -1,4 +1,4 @@
-"""Whatever a job does with laps and phases: all lie within their step, and laps follow one another without a gap."""
+"""Random laps and phases: all lie within their step, and laps follow each other without a gap."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from support import make, records_of
 from whyslow_capture.session import Capture
 
 LAPS = ("data_wait", "l1", "l2", "inner")
-# From nothing over what is too short to be a phase to a pause in which another anchor is due.
+# From no time at all, over times too short for a phase, to a pause that needs a new anchor.
 PAUSES_NS = (0, 200, 2_500, 4_000, 9_000, 50_000, 1_000_000, 600_000_000)
-# Records have four digits of a millisecond.
+# Records have four decimals of a millisecond.
 DIGITS_MS = 2e-3
 
 
@@ -44,7 +44,7 @@ def check(step: list[dict[str, Any]]) -> int:
     for r in step:
         assert r["duration_ms"] >= 0
         assert whole["start_ms"] - DIGITS_MS <= r["start_ms"] and r["start_ms"] + r["duration_ms"] <= end + DIGITS_MS
-    # As they are in the file: in the order in which they ended.
+    # As in the file: in the order of their ends.
     laps = [r for r in step if r["name"] in LAPS]
     place = whole["start_ms"]
     for lap in laps:

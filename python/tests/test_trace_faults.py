@@ -1,4 +1,4 @@
-"""What may go wrong around a window: the job goes on, one warning, nothing half-made is left."""
+"""Faults around a window: the job goes on, one warning appears, and no partial files are left."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def warnings_in(text: str) -> list[str]:
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """40 MB of it, as far as this user may mount. Otherwise the test limits the size of its files instead."""
+    """A disk of 40 MB, if this user may mount. Otherwise the test limits the size of files instead."""
     folder = tmp_path / "disk"
     folder.mkdir()
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=40m", "tmpfs", folder], capture_output=True)
@@ -42,7 +42,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 class Full:
-    """Leaves `left` bytes on a small disk; where there is none, lets no file grow beyond that."""
+    """Leaves `left` bytes on the small disk, or limits file sizes if there is no such disk."""
 
     def __init__(self, folder: Path, left: int) -> None:
         self._folder, self._left = folder, left
@@ -61,7 +61,7 @@ class Full:
 
 
 def after(tier: Any, folder: Path, problems: ProblemLog, err: str, about: str) -> None:
-    """One warning, no leftovers, and the tier still works once the problems is over."""
+    """One warning, no leftovers, and the tier works again once the problem is gone."""
     assert not torch_profiler_enabled()
     (warning,) = warnings_in(err)
     assert about in warning
@@ -84,7 +84,7 @@ def test_the_disk_is_full_when_the_trace_is_written(
     after(tier, small_disk, problems, capfd.readouterr().err, "disk full")
 
 
-def test_a_trace_that_will_not_fit_is_not_even_written(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_trace_that_will_not_fit_is_not_written(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     from test_trace_budget import Drawn
 
     drawn, problems = Drawn(), ProblemLog()
@@ -96,7 +96,7 @@ def test_a_trace_that_will_not_fit_is_not_even_written(tmp_path: Path, capfd: py
     after(tier, tmp_path, problems, capfd.readouterr().err, "100 MB left, and the trace needs about 200 MB")
 
 
-def test_a_limit_on_file_sizes_is_as_good_as_a_full_disk(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_file_size_limit_acts_like_a_full_disk(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     problems = ProblemLog()
     tier = make_tier(tmp_path, problems, period=4, active=1)
     train(tier, range(4))
@@ -105,8 +105,8 @@ def test_a_limit_on_file_sizes_is_as_good_as_a_full_disk(tmp_path: Path, capfd: 
     after(tier, tmp_path, problems, capfd.readouterr().err, "disk full")
 
 
-def test_whole_and_cut_traces(tmp_path: Path) -> None:
-    """As torch 2.3, 2.6 and 2.13 end theirs, and where a full disk may end them."""
+def test_complete_and_truncated_traces(tmp_path: Path) -> None:
+    """Endings of traces as torch 2.3, 2.6 and 2.13 write them, and as a full disk truncates them."""
     file = tmp_path / "trace.json"
     for text, is_whole in (
         ('{\n  "traceEvents": [\n  {\n    "ph": "X"\n  }\n  ],\n  "traceName": "x"\n}', True),
@@ -126,7 +126,7 @@ def test_the_disk_is_full_when_the_trace_is_compressed(
 ) -> None:
     real = export.Exporter._compress
 
-    # A limit on files holds for the one that stderr goes to as well.
+    # A file size limit also applies to the file that stderr goes to.
     left = 0 if os.path.ismount(small_disk) else 1_000
 
     def fills_up(self: Any, task: Any) -> Any:
@@ -139,7 +139,7 @@ def test_the_disk_is_full_when_the_trace_is_compressed(
         patch.setattr(export.Exporter, "_compress", fills_up)
         train(tier, range(5))
         wait_for(lambda: problems.counts)
-    # A file's name goes before its blocks do.
+    # A deleted file frees its blocks a little later.
     wait_for(lambda: not files_in(small_disk) and shutil.disk_usage(small_disk).free > 30 << 20)
     after(tier, small_disk, problems, capfd.readouterr().err, "compressing it failed")
 
@@ -172,7 +172,7 @@ def wait_for(condition: Any, seconds: float = 60) -> None:
         time.sleep(0.01)
 
 
-def test_a_folder_that_cannot_be_made(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_trace_folder_that_cannot_be_created(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "file"
     file.write_text("in the way")
     tier = make_tier(file / "out", period=2, active=1)
@@ -185,7 +185,7 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path, capfd: pytest.CaptureFixtu
 
 
 def test_a_read_only_folder(tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Root may write anywhere; a read-only mount binds it as well, where it may mount (not in most containers)."""
+    """Root may write anywhere except on a read-only mount, which most containers do not allow."""
     traces = tmp_path / "traces"
     traces.mkdir()
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "ro", "tmpfs", traces], capture_output=True)
@@ -209,7 +209,7 @@ def test_a_read_only_folder(tmp_path: Path, capfd: pytest.CaptureFixture[str], m
     assert files_in(tmp_path) == []
 
 
-def test_a_folder_that_vanishes_is_made_again(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_deleted_trace_folder_is_created_again(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out"
     tier = make_tier(out, period=4, active=1)
     train(tier, range(4))
@@ -220,7 +220,7 @@ def test_a_folder_that_vanishes_is_made_again(tmp_path: Path, capfd: pytest.Capt
     assert [steps_in(path) for path in sorted(out.rglob("*.gz"))] == [[3], [7]]
 
 
-def test_a_folder_that_vanishes_for_good(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_trace_folder_that_is_deleted_for_good(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     problems, out = ProblemLog(), tmp_path / "out"
     tier = make_tier(out, problems, period=4, active=1)
     train(tier, range(4))
@@ -231,7 +231,7 @@ def test_a_folder_that_vanishes_for_good(tmp_path: Path, capfd: pytest.CaptureFi
     after(tier, tmp_path, problems, capfd.readouterr().err, "NotADirectoryError")
 
 
-def test_what_fails_in_the_profiler_stays_there(
+def test_profiler_failures_do_not_reach_the_job(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for method in ("prepare", "start"):
@@ -249,14 +249,14 @@ def test_what_fails_in_the_profiler_stays_there(
         assert not torch_profiler_enabled()
         tier.close()
         assert files_in(tmp_path) == []
-    # What was prepared only does not keep the next one from working.
+    # A profiler that was only prepared does not block the next window.
     tier = make_tier(tmp_path, period=2, active=1)
     train(tier, range(3))
     tier.close()
     assert len(files_in(tmp_path)) == 1
 
 
-def test_no_time_left_to_compress(
+def test_no_time_to_compress(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import threading
@@ -279,7 +279,7 @@ def test_no_time_left_to_compress(
     assert tier.summary()["windows"][0]["status"] == "failed"
     compressing = tier._delivery.exporter._thread
     assert compressing is not None
-    compressing.join(60)  # others go before it on a busy machine
+    compressing.join(60)  # it has a low priority on a busy machine
     assert not compressing.is_alive() and files_in(tmp_path) == []
 
 
@@ -295,7 +295,7 @@ PRELUDE = f"""
     from whyslow_capture.problems import ProblemLog
     out = Path(sys.argv[1])
     problems = ProblemLog()
-    import torch._inductor.config  # which torch's own profiler would import in the midst of it all
+    import torch._inductor.config  # otherwise torch's own profiler imports it during the test
     def theirs(**options):
         return profile(activities=[ProfilerActivity.CPU], **options)
     def exported(p, name):
@@ -305,18 +305,18 @@ PRELUDE = f"""
 """
 
 
-def test_the_job_has_a_profiler_of_its_own(tmp_path: Path) -> None:
-    """torch crashes the process when two are started; here both the job's and ours must come out whole."""
+def test_the_job_has_its_own_profiler(tmp_path: Path) -> None:
+    """torch crashes if two profilers are started. Here the job's and ours must both survive."""
     program = (
         PRELUDE
         + """
-    # Theirs runs: no window.
+    # The job's profiler runs, so no window opens.
     tier = make_tier(out, problems, period=4, active=1)
     with theirs() as p:
         train(tier, range(5))
     print("running:", exported(p, "a.json"), problems.counts)
 
-    # Theirs warms up (nothing is enabled yet): no window either.
+    # The job's profiler warms up (nothing is enabled yet), so no window opens either.
     ready = lambda p: print("theirs:", exported(p, "b.json"))
     p = theirs(schedule=schedule(wait=0, warmup=3, active=2), on_trace_ready=ready)
     p.start()
@@ -327,7 +327,7 @@ def test_the_job_has_a_profiler_of_its_own(tmp_path: Path) -> None:
     p.stop()
     print(problems.counts)
 
-    # Between their cycles there is room; when theirs begins within our window, ours ends.
+    # Between its cycles our window may open. When its profiler begins inside our window, ours ends.
     tier.begin_step(10)
     tier.begin_step(11)
     work(7)
@@ -336,13 +336,13 @@ def test_the_job_has_a_profiler_of_its_own(tmp_path: Path) -> None:
         tier.begin_step(12)
     print("during ours:", exported(p, "c.json"), tier.busy, problems.counts)
 
-    # The same with emit_itt, which raises when the profiler is on.
+    # The same with emit_itt, which raises if a profiler is on.
     tier.begin_step(14)
     tier.begin_step(15)
     work(3)
     with torch.autograd.profiler.emit_itt():
         work()
-    # And after all that we still work.
+    # After all that our windows still work.
     train(tier, range(16, 21))
     tier.close()
     print(sorted(steps_in(p) for p in out.rglob("*.gz")), tier.summary()["counts"])
@@ -359,7 +359,7 @@ def test_the_job_has_a_profiler_of_its_own(tmp_path: Path) -> None:
     assert len(warnings_in(result.stderr)) == 1
 
 
-def test_the_job_profiles_another_thread(tmp_path: Path) -> None:
+def test_the_job_profiles_in_another_thread(tmp_path: Path) -> None:
     program = (
         PRELUDE
         + """
@@ -372,14 +372,14 @@ def test_the_job_profiles_another_thread(tmp_path: Path) -> None:
     thread = threading.Thread(target=elsewhere)
     thread.start()
     while thread.is_alive():
-        work(1)          # no boundary: ours is ended between two instructions
+        work(1)          # no boundary here, so ours is ended between two instructions
         time.sleep(0.001)
     print(tier.busy)
     train(tier, range(4, 9))
     tier.close()
     print(sorted(steps_in(p) for p in out.rglob("*.gz")), tier.summary()["counts"])
 
-    # Ours cannot be ended (its thread waits for theirs): it is given up, and nothing crashes.
+    # Ours cannot be ended, because its thread waits for the job's. It is abandoned, and nothing crashes.
     from whyslow_capture.trace import window_driver
     window_driver.GIVE_WAY_S = 0.5
     tier = make_tier(out, problems, period=4, active=1, tier={"on_demand": True})
@@ -391,7 +391,7 @@ def test_the_job_profiles_another_thread(tmp_path: Path) -> None:
     tier.close()
     ours = [t for t in threading.enumerate() if t.name.startswith("whyslow")]
     for thread in ours:
-        thread.join(20)  # told to end, which it does when it next gets a turn
+        thread.join(20)  # ends the next time it runs
     print(tier.summary()["counts"], [t.name for t in ours if t.is_alive()])
     from whyslow_capture.trace.memory import MemoryReader
     before = MemoryReader().own()
@@ -410,8 +410,8 @@ def test_the_job_profiles_another_thread(tmp_path: Path) -> None:
     ]
 
 
-def test_a_fork_within_a_window(tmp_path: Path) -> None:
-    """A DataLoader worker is such a child: it must not go on recording, nor write, nor stop anything."""
+def test_a_fork_inside_a_window(tmp_path: Path) -> None:
+    """A child such as a DataLoader worker must not record, write or stop anything."""
     program = (
         PRELUDE
         + """
@@ -464,7 +464,7 @@ def test_leftovers_of_a_killed_process_are_cleaned_up(tmp_path: Path) -> None:
     (left,) = files_in(tmp_path)
     assert f"-{process.pid}." in left
     folder = (tmp_path / left).parent
-    # Not ours to remove: another rank's, another host's, a living process's.
+    # Files of another rank, another host or a living process must stay.
     kept = [
         left.replace("rank-0-", "rank-1-"),
         left.replace(f"-{process.pid}.", f"-{os.getppid()}."),
@@ -472,7 +472,7 @@ def test_leftovers_of_a_killed_process_are_cleaned_up(tmp_path: Path) -> None:
     ]
     for name in kept:
         (tmp_path / name).write_text("")
-    # A process with our number, before us: containers start all over with the same.
+    # An earlier process with our id: containers reuse process ids.
     same = folder / f".rank-0-coord-0-trace.json.gz.partial-{os.uname().nodename}-{os.getpid()}.json.tmp"
     same.write_text("")
     os.utime(same, (1, 1))
@@ -482,7 +482,7 @@ def test_leftovers_of_a_killed_process_are_cleaned_up(tmp_path: Path) -> None:
     assert problems.counts == {"trace_stale_files": 2}
 
 
-def test_an_exit_within_a_window_flushes_and_a_crash_keeps_its_exit_code(tmp_path: Path) -> None:
+def test_exit_inside_a_window_flushes_and_a_crash_keeps_its_exit_code(tmp_path: Path) -> None:
     program = (
         PRELUDE
         + """
@@ -500,7 +500,7 @@ def test_an_exit_within_a_window_flushes_and_a_crash_keeps_its_exit_code(tmp_pat
     assert warnings_in(result.stderr) == []
 
 
-def test_a_job_that_trains_in_a_thread_ends_well_within_a_window(tmp_path: Path) -> None:
+def test_a_job_that_trains_in_a_thread_can_end_inside_a_window(tmp_path: Path) -> None:
     """A profiler left on when the process ends crashes it."""
     program = (
         PRELUDE
@@ -522,7 +522,7 @@ def test_a_job_that_trains_in_a_thread_ends_well_within_a_window(tmp_path: Path)
             time.sleep(0.05)
     threading.Thread(target=endless, daemon=True).start()
     assert is_recording.wait(60)
-    tier.close()   # from the main thread: waits for the next step
+    tier.close()   # called by the main thread, waits for the next step
     print(tier.summary()["counts"])
     """
     )
@@ -531,8 +531,8 @@ def test_a_job_that_trains_in_a_thread_ends_well_within_a_window(tmp_path: Path)
     assert files_in(tmp_path) == ["traces/step_4/rank-0-coord-0-trace.json.gz"]
 
 
-def test_ctrl_c_at_any_moment_of_a_window_passes_and_leaves_no_trash(tmp_path: Path) -> None:
-    """Interrupted in stop, in export, in release: KeyboardInterrupt gets out, the window is over, torch works on."""
+def test_ctrl_c_at_any_point_of_a_window_passes_and_leaves_no_files(tmp_path: Path) -> None:
+    """Interrupted in stop, export or release, KeyboardInterrupt passes, the window is over, and torch still works."""
     from whyslow_capture.trace import window as module
 
     for method in ("stop", "save", "release", "next_step", "record"):

@@ -1,4 +1,4 @@
-"""What users write passes `mypy --strict`: the README's Python snippets, and the rest of the public API."""
+"""User code passes `mypy --strict`: the README's Python snippets and the rest of the public API."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import whyslow_capture
 
 README = SRC.parent / "README.md"
 
-# Errors inside the package are silenced, as they are for an installed package; mypy checks the package in a run of its
-# own. torch is not read, which would take 10 s: its types are not what is tested. Frameworks may be missing.
+# Errors inside the package are silenced, as for an installed package; another mypy run checks the package. torch is
+# skipped, because reading it takes 10 s and its types are not under test. Frameworks may be missing.
 MYPY = """
 [mypy]
 follow_imports = silent
@@ -24,7 +24,7 @@ ignore_missing_imports = True
 follow_imports = skip
 """
 
-# Names that the README's snippets take for granted.
+# Names that the README's snippets use without defining them.
 PRELUDE = """
 from typing import Any
 
@@ -108,7 +108,7 @@ def snippets() -> list[str]:
 
 def test_user_code_passes_mypy_strict(tmp_path: Path) -> None:
     assert len(snippets()) >= 10
-    # Each snippet is a function of its own, as the README shows them one by one.
+    # Each snippet becomes a function.
     functions = [
         f"def snippet_{index}(cap: whyslow_capture.CaptureHandle, loss: torch.Tensor) -> None:\n"
         + textwrap.indent(code, "    ")

@@ -1,4 +1,4 @@
-"""pip does not install torch with the package, so importing must work without it and using must say what to do."""
+"""pip does not install torch. Importing must work without it, and using must say what to do."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ADVICE = "needs torch 2.3 or newer, which is not installed in this Python: insta
 
 
 def run_without_torch(code: str) -> str:
-    """Standard output of an interpreter that has no installed packages at all (-S), so no torch either."""
+    """Runs code in an interpreter without installed packages (-S), so without torch, and returns its output."""
     result = subprocess.run(
         [sys.executable, "-S", "-W", "error", "-c", textwrap.dedent(code)],
         capture_output=True,
