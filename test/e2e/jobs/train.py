@@ -68,8 +68,8 @@ def main() -> None:
         raise RuntimeError("planted failure")
     if distributed:
         dist.destroy_process_group()
-        # gloo's thread needs the interpreter lock to release the last all_reduce. During interpreter exit that aborts the
-        # process (torch 2.13), so give it time now.
+        # gloo's thread needs the interpreter lock to release the last all_reduce. During interpreter exit that aborts
+        # the process (torch 2.13), so give it time now.
         time.sleep(1)
     sys.exit(3 if args.end == "exit-3" else 0)
 
