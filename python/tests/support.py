@@ -10,6 +10,8 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
+from warm_python import warm_python
+
 from whyslow_capture import layout
 from whyslow_capture.config import CaptureConfig
 from whyslow_capture.events.recorder import Recorder
@@ -45,14 +47,32 @@ def header_of(out: Path, rank: int = 0) -> dict[str, Any]:
 def run_program(
     source: str, *arguments: object, check: bool = True, env: dict[str, str] | None = None, timeout: float = 300
 ) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(SRC), "OMP_NUM_THREADS": "1", **(env or {})}
+    """In a fresh interpreter."""
     result = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(source), *map(str, arguments)],
         capture_output=True,
         text=True,
-        env=environment,
+        env=_environment() | (env or {}),
         timeout=timeout,
     )
-    if check and result.returncode != 0:
+    return _checked(result) if check else result
+
+
+def run_torch_program(
+    source: str, *arguments: object, check: bool = True, timeout: float = 300
+) -> subprocess.CompletedProcess[str]:
+    """In a process of its own that has already imported torch, which saves 2 s."""
+    result = warm_python().run(
+        textwrap.dedent(source), [str(argument) for argument in arguments], _environment(), timeout
+    )
+    return _checked(result) if check else result
+
+
+def _environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(SRC), "OMP_NUM_THREADS": "1"}
+
+
+def _checked(result: subprocess.CompletedProcess[str]) -> subprocess.CompletedProcess[str]:
+    if result.returncode != 0:
         raise AssertionError(f"exit {result.returncode}\n{result.stdout}\n{result.stderr}")
     return result

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
-from support import SRC, lines_of, make, records_of, run_program
+from support import SRC, lines_of, make, records_of, run_torch_program
 
 from whyslow_capture import layout
 
@@ -99,7 +99,7 @@ def test_two_trainings_with_one_name_become_two_runs(tmp_path: Path) -> None:
         cap.step()
     """
     for _ in range(2):
-        run_program(program, tmp_path)
+        run_torch_program(program, tmp_path)
     first, second = (line["run"] for line in lines_of(tmp_path) if "whyslow" in line)
     assert first == "sweep"
     assert second.startswith("sweep-")
@@ -127,7 +127,7 @@ def test_a_real_full_disk(tmp_path: Path) -> None:
     print(cap.recorder.current_step, cap.problems.counts["records-dropped"])
     """
         )
-        result = run_program(program, small / "out")
+        result = run_torch_program(program, small / "out")
         steps, dropped = map(int, result.stdout.split())
         assert steps == 1200
         assert dropped > 0
@@ -157,7 +157,7 @@ def limit_file_size(tmp_path: Path) -> None:
     """
     )
     out = tmp_path / "limited"
-    result = run_program(program, out)
+    result = run_torch_program(program, out)
     steps, dropped = map(int, result.stdout.split())
     assert steps == 1200
     assert dropped > 0
@@ -182,7 +182,7 @@ def test_a_folder_that_cannot_be_created(tmp_path: Path) -> None:
     print(cap.recorder.current_step)
     """
     )
-    result = run_program(program, tmp_path / "file" / "out")
+    result = run_torch_program(program, tmp_path / "file" / "out")
     assert result.stdout.strip() == "50"
     one_warning(result.stderr, "Not a directory")
     assert "Traceback" not in result.stderr
@@ -239,7 +239,7 @@ def test_a_stuck_disk_does_not_stop_training(tmp_path: Path) -> None:
     """
     )
     # Waiting for the disk would take until the test's timeout.
-    result = run_program(program, tmp_path, timeout=120)
+    result = run_torch_program(program, tmp_path, timeout=120)
     took, whole = map(float, result.stdout.split())
     assert took < 30
     assert whole < 60
@@ -272,7 +272,7 @@ def test_a_forked_child_writes_nothing_and_the_parent_continues(tmp_path: Path) 
 
 
 def test_interpreter_exit_flushes(tmp_path: Path) -> None:
-    run_program(
+    run_torch_program(
         LOOP
         + """
     for _ in range(7):
@@ -285,7 +285,7 @@ def test_interpreter_exit_flushes(tmp_path: Path) -> None:
 
 
 def test_a_crash_keeps_its_exit_code_its_traceback_and_the_records(tmp_path: Path) -> None:
-    result = run_program(
+    result = run_torch_program(
         LOOP
         + """
     for _ in range(7):
@@ -354,5 +354,5 @@ os._exit(0)
 
 def test_a_forked_child_frees_no_event(tmp_path: Path) -> None:
     """Wherever the event is: in the buffer, waiting for the device, about to be written, or in the pool."""
-    result = run_program(FORKING, tmp_path, Path(__file__).parent)
+    result = run_torch_program(FORKING, tmp_path, Path(__file__).parent)
     assert result.stdout.split() == ["freed", "0"], result.stdout

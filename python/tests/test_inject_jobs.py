@@ -36,10 +36,10 @@ TRAIN = """
     if __name__ == "__main__":
         torch.manual_seed(0)
         model = Net()
-        if "compile" in sys.argv:
+        if "compile" in sys.argv[1]:
             model = torch.compile(model, backend="eager")
         optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
-        start = "spawn" if "spawn" in sys.argv else "fork"
+        start = "spawn" if "spawn" in sys.argv[1] else "fork"
         loader = DataLoader(Data(torch.randn(48, 8)), batch_size=4, num_workers=1, multiprocessing_context=start)
         for index, (x,) in enumerate(loader):
             loss = model(x)
@@ -81,10 +81,10 @@ def run_all(source: str, folder: Path, ways: list[str]) -> Results:
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Results:
-    return run_all(TRAIN, tmp_path_factory.mktemp("trained"), ["plain", "fork", "spawn", "compile"])
+    return run_all(TRAIN, tmp_path_factory.mktemp("trained"), ["plain", "fork", "spawn-compile"])
 
 
-@pytest.mark.parametrize("way", ["fork", "spawn", "compile"])
+@pytest.mark.parametrize("way", ["fork", "spawn-compile"])
 def test_a_captured_job_has_the_same_losses(trained: Results, way: str) -> None:
     plain, nothing = trained["plain"]
     assert not nothing.exists()
@@ -202,14 +202,14 @@ RANKS = """
 
     distributed.init_process_group("gloo")
     rank = distributed.get_rank()
-    over = [f"{sys.argv[1]}-{r}-over" for r in range(3)]
+    over = [f"{sys.argv[1]}-{r}-over" for r in range(2)]
     # Registered first, so it is called last, after capture has finished.
     atexit.register(lambda: open(over[rank], "w").close())
     torch.manual_seed(0)
     model = DistributedDataParallel(torch.nn.Linear(8, 1))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     for x in DataLoader(torch.randn(24, 8), batch_size=4):
-        if rank == 2:
+        if rank == 1:
             time.sleep(0.1)
         loss = model(x).pow(2).mean()
         loss.backward()
@@ -219,10 +219,10 @@ RANKS = """
             file.write(f"{loss.item()!r}\\n")
     distributed.destroy_process_group()
     time.sleep(1)  # gloo's threads must release the last all_reduce now; during exit that aborts (torch 2.13)
-    if rank == 1 and sys.argv[2] == "fails":
+    if rank == 0 and sys.argv[2] == "fails":
         # When one rank fails, torchrun kills those that have not finished.
         end = time.monotonic() + 60
-        while not (os.path.exists(over[0]) and os.path.exists(over[2])) and time.monotonic() < end:
+        while not os.path.exists(over[1]) and time.monotonic() < end:
             time.sleep(0.01)
         sys.exit(5)
 """
@@ -231,7 +231,7 @@ RANKS = """
 @pytest.fixture(scope="module")
 def ranks(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("ranks")
-    torchrun = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "3")
+    torchrun = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
     env = injected(folder / "out")
     plain = run_script(RANKS, folder, "plain", "", env={**env, "WHYSLOW_INJECT": "0"}, before=torchrun)
     assert plain.returncode == 0, plain.stderr
@@ -242,17 +242,17 @@ def ranks(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_torchrun_writes_files_per_rank_and_none_for_the_launcher(ranks: Path) -> None:
-    each = [f"cuda_event_profiler/cuda_events_rank_{r}.jsonl" for r in range(3)]
-    assert files_in(ranks / "out") == [*each, *(f"ranks/rank_{r}.json" for r in range(3)), "run.json"]
-    assert json.loads(layout.run_file(ranks / "out").read_text())["world_size"] == 3
-    for rank in range(3):
+    each = [f"cuda_event_profiler/cuda_events_rank_{r}.jsonl" for r in range(2)]
+    assert files_in(ranks / "out") == [*each, *(f"ranks/rank_{r}.json" for r in range(2)), "run.json"]
+    assert json.loads(layout.run_file(ranks / "out").read_text())["world_size"] == 2
+    for rank in range(2):
         assert steps_of(ranks / "out", rank) == [0, 1, 2, 3, 4, 5]
         expected = ["data_wait", "forward", "backward", "collective:all_reduce", "optimizer"]
         assert names(ranks / "out", 5, rank) == expected
 
 
 def test_torchrun_ranks_have_the_same_losses(ranks: Path) -> None:
-    for rank in range(3):
+    for rank in range(2):
         plain, captured = (Path(ranks, f"{kind}-{rank}").read_text() for kind in ("plain", "captured"))
         assert plain == captured
         assert plain.count("\n") == 6
@@ -260,11 +260,10 @@ def test_torchrun_ranks_have_the_same_losses(ranks: Path) -> None:
 
 def test_torchrun_the_straggler_does_not_wait(ranks: Path) -> None:
     waits = [
-        [duration(ranks / "out", step, "collective:all_reduce", rank) for step in (2, 3, 4, 5)] for rank in range(3)
+        [duration(ranks / "out", step, "collective:all_reduce", rank) for step in (2, 3, 4, 5)] for rank in range(2)
     ]
     # On a busy machine another rank may be delayed too, but not in every step.
-    assert min(waits[2]) < 50
-    assert max(waits[0]) > 50 and max(waits[1]) > 50
+    assert min(waits[1]) < 50 < max(waits[0])
 
 
 SPAWNED = """

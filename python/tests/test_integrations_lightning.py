@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 from frameworks import framework
-from support import header_of, records_of, run_program
+from support import header_of, records_of, run_torch_program
 
 from whyslow_capture import layout
 from whyslow_capture.api import active_session
@@ -157,7 +157,7 @@ def test_callbacks_can_be_pickled(tmp_path: Path):
 
 def test_the_older_package(tmp_path: Path):
     framework("pytorch_lightning")
-    run_program(
+    run_torch_program(
         """
         import sys, warnings
         import pytorch_lightning, torch

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from support import run_program
+from support import run_torch_program
 
 from whyslow_capture.trace.profiler import boundary_is_safe
 
@@ -44,7 +44,7 @@ def test_an_interrupting_call_is_not_compiled() -> None:
     is_over.set()
     print(len(times), dict(counters["frames"]) == before)
     """
-    result = run_program(program)
+    result = run_torch_program(program)
     count, is_same = result.stdout.split()
     assert int(count) >= 1500 and is_same == "True"
     assert "recompile" not in result.stderr
@@ -89,4 +89,4 @@ def test_a_real_compiled_region_is_detected() -> None:
     seen.append(boundary_is_safe())
     print(seen)
     """
-    assert run_program(program).stdout == "[True, False, True, True]\n"
+    assert run_torch_program(program).stdout == "[True, False, True, True]\n"

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import SRC, run_program
+from support import SRC, run_torch_program
 from trace_support import files_in, make_tier, steps_in, train, work
 
 from whyslow_capture.problems import ProblemLog
@@ -85,14 +85,14 @@ def test_the_disk_is_full_when_the_trace_is_written(
 
 
 def test_a_trace_that_will_not_fit_is_not_written(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    from test_trace_budget import Drawn
+    from test_trace_budget import FakeHost
 
-    drawn, problems = Drawn(), ProblemLog()
-    tier = make_tier(tmp_path, problems, period=4, active=1, tier={"new_budget": lambda *_: drawn.budget()})
+    host, problems = FakeHost(), ProblemLog()
+    tier = make_tier(tmp_path, problems, period=4, active=1, tier={"new_budget": lambda *_: host.budget()})
     train(tier, range(4))
-    drawn.own, whole, drawn.disk = drawn.own + (700 << 20), drawn.disk, (100 << 20, 1 << 40)
+    host.own, whole, host.disk = host.own + (700 << 20), host.disk, (100 << 20, 1 << 40)
     tier.begin_step(4)
-    drawn.disk = whole
+    host.disk = whole
     after(tier, tmp_path, problems, capfd.readouterr().err, "100 MB left, and the trace needs about 200 MB")
 
 
@@ -148,11 +148,11 @@ def test_the_disk_is_too_small_for_any_trace(tmp_path: Path, capfd: pytest.Captu
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", tmp_path], capture_output=True)
     options: dict[str, Any] = {}
     if mounted.returncode != 0:
-        from test_trace_budget import Drawn
+        from test_trace_budget import FakeHost
 
-        drawn = Drawn()
-        drawn.disk = (2 << 20, 2 << 20)
-        options = {"tier": {"new_budget": lambda *_: drawn.budget()}}
+        host = FakeHost()
+        host.disk = (2 << 20, 2 << 20)
+        options = {"tier": {"new_budget": lambda *_: host.budget()}}
     try:
         tier = make_tier(tmp_path, period=4, active=1, **options)
         train(tier, range(9))
@@ -295,8 +295,8 @@ PRELUDE = f"""
     from whyslow_capture.problems import ProblemLog
     out = Path(sys.argv[1])
     problems = ProblemLog()
-    import torch._inductor.config  # otherwise torch's own profiler imports it during the test
     def theirs(**options):
+        import torch._inductor.config  # otherwise the profiler imports it while it records
         return profile(activities=[ProfilerActivity.CPU], **options)
     def exported(p, name):
         p.export_chrome_trace(str(out / name))
@@ -348,7 +348,7 @@ def test_the_job_has_its_own_profiler(tmp_path: Path) -> None:
     print(sorted(steps_in(p) for p in out.rglob("*.gz")), tier.summary()["counts"])
     """
     )
-    result = run_program(program, tmp_path)
+    result = run_torch_program(program, tmp_path)
     assert result.stdout.splitlines() == [
         "running: 100 {'trace_rival': 1}",
         "theirs: 40",
@@ -399,7 +399,7 @@ def test_the_job_profiles_in_another_thread(tmp_path: Path) -> None:
     print("recorded on:", MemoryReader().own() - before > 1_000_000)
     """
     )
-    result = run_program(program, tmp_path)
+    result = run_torch_program(program, tmp_path)
     assert result.stdout.splitlines() == [
         "theirs: 9",
         "False",
@@ -433,7 +433,7 @@ def test_a_fork_inside_a_window(tmp_path: Path) -> None:
     print(sorted(steps_in(p) for p in out.rglob("*.gz")))
     """
     )
-    result = run_program(program, tmp_path)
+    result = run_torch_program(program, tmp_path)
     assert result.stdout.splitlines() == ["0 True", "[[3], [7]]"]
     assert len(files_in(tmp_path)) == 2
 
@@ -493,7 +493,7 @@ def test_exit_inside_a_window_flushes_and_a_crash_keeps_its_exit_code(tmp_path: 
     sys.exit(9)
     """
     )
-    result = run_program(program, tmp_path, check=False)
+    result = run_torch_program(program, tmp_path, check=False)
     assert result.returncode == 9
     assert [steps_in(path) for path in tmp_path.rglob("*.gz")] == [[4, 5]]
     assert len(files_in(tmp_path)) == 1
@@ -526,7 +526,7 @@ def test_a_job_that_trains_in_a_thread_can_end_inside_a_window(tmp_path: Path) -
     print(tier.summary()["counts"])
     """
     )
-    result = run_program(program, tmp_path)
+    result = run_torch_program(program, tmp_path)
     assert result.stdout.splitlines() == ["{'failed': 1}", "{'cut': 1}"]
     assert files_in(tmp_path) == ["traces/step_4/rank-0-coord-0-trace.json.gz"]
 
