@@ -204,8 +204,8 @@ def test_mismatches_name_the_ranks_on_every_rank_and_nothing_hangs(ran: Answers,
         assert extra.startswith("ranks added different metrics: ranks 0, 1, 3 added 1 metric; rank 2 added 2 metrics")
         assert f"this rank, {rank}, added loss (avg)" in extra and ("extra (avg)" in extra) == (rank == 2)
         assert "ranks 0, 2 added 2 metrics; ranks 1, 3 added 2 metrics" in order
-        assert "ranks 0, 2, 3 added 3 alike; ranks 1 added 100 alike" in many
-        assert "ranks 0, 1, 2 added 1 alike; ranks 3 added 0 alike" in none
+        assert "ranks 0, 2, 3 added 3 metrics; rank 1 added 100 metrics" in many
+        assert "ranks 0, 1, 2 added 1 metric; rank 3 added 0 metrics" in none
         assert ("added nothing" in none) == (rank == 3)
         assert alike == {f"m{i}": 1.5 for i in range(100)}
 

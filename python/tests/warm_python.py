@@ -7,6 +7,7 @@ signals.
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import selectors
@@ -27,6 +28,12 @@ class WarmPython:
         self._server = subprocess.Popen(
             [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
         )
+        atexit.register(self.close)
+
+    def close(self) -> None:
+        assert self._server.stdin is not None
+        self._server.stdin.close()
+        self._server.wait(10)
 
     def run(
         self, source: str, arguments: list[str], env: dict[str, str], timeout: float

@@ -111,8 +111,7 @@ class RunFiles:
         capture = self._capture
         if capture is not None and capture.rank == 0:
             started = int(str(self._anchors[0]["wall_ns"]))
-            content = manifest.run_manifest(capture.config, capture.run, capture.mesh, started)
-            manifest.write_atomically(layout.run_file(capture.out), content)
+            manifest.write_run(capture.out, capture.config, capture.run, capture.mesh, started)
 
     def _describe_rank(self) -> None:
         capture = self._capture
@@ -125,5 +124,4 @@ class RunFiles:
         }
         if capture.trace is not None:
             extra["trace"] = capture.trace.summary()
-        content = manifest.rank_manifest(capture.run, capture.rank, capture.mesh, list(self._anchors), extra)
-        manifest.write_atomically(layout.rank_file(capture.out, capture.rank), content)
+        manifest.write_rank(capture.out, capture.run, capture.rank, capture.mesh, list(self._anchors), extra)

@@ -63,7 +63,7 @@ class Capture:
     def open(self, steps: str = "manual") -> Capture:
         """`steps`: "manual" if the job calls step(), "optimizer" if each optimizer step ends a training step."""
         self._steps_are_manual = steps == "manual"
-        with self.problems.guard("open", "starting"):
+        with self.problems.guard("open", "starting the capture"):
             if self.config.auto_phases:
                 from .hooks import install
 
@@ -89,15 +89,15 @@ class Capture:
             return
         self.is_closed = True
         atexit.unregister(self.close)
-        with self.problems.guard("close", "finishing"):
+        with self.problems.guard("close", "closing the capture"):
             if self._uninstall is not None:
                 self._uninstall()
-        with self.problems.guard("close", "finishing"):
+        with self.problems.guard("close", "closing the capture"):
             self.recorder.abandon_step()
             self.recorder.enabled = False
             if self.trace is not None:
                 self.trace.close(TRACE_S)
-        with self.problems.guard("close", "finishing"):
+        with self.problems.guard("close", "closing the capture"):
             self.files.finish(self.recorder, keep=self._records_here())
 
     def forget(self) -> None:

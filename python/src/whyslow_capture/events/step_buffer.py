@@ -23,8 +23,8 @@ SAME_MOMENT_NS = 10_000
 EMPTY_NS = 3_000
 # More begins and ends than this mean that a phase sits in an inner loop, where it does not belong.
 MAX_ENTRIES = 1024
-# Steps in a row in one buffer, sharing the mark between them: so many, as long as one anchor serves, and while there
-# is room for a step with many micro-batches.
+# Consecutive steps share one buffer and the marks between them: at most this many, while one anchor is good enough, and
+# while there is room for a step with many micro-batches.
 MAX_STEPS = 16
 MAX_ENTRIES_BEFORE = MAX_ENTRIES // 4
 # No thread has this id.

@@ -20,11 +20,11 @@ from .sample import ResolvedSample, Sample, steps_of
 HEADER_BYTES = 4096
 # Batches of samples that may wait for a slow disk.
 MAX_WAITING = 256
-# Most jobs have only a few shapes of samples. If all steps differ, the text is built anew each time.
+# Most jobs have only a few shapes of samples. If all steps differ, each is formatted from scratch.
 MAX_TEMPLATES = 64
 # How often to check that the file is still there.
 CHECK_EVERY_S = 2.0
-# Samples to write during one backward pass: as many as fit into this share of it, and at least so many.
+# Samples to write during one backward pass: what fits into this share of it, and at least the number below.
 SHARE_OF_BACKWARD = 0.8
 LEAST_AT_ONCE = 8
 
@@ -104,7 +104,7 @@ class EventsWriter:
             if job is None:
                 return
             # The thread must survive any error.
-            with self._problems.guard("not-written", "writing"):
+            with self._problems.guard("not-written", "writing the events file"):
                 job()
 
     def _record(self, samples: list[Sample], at: int) -> None:

@@ -135,9 +135,7 @@ class _Manifests:
     def write(self) -> None:
         out = Path(self._config.out)
         if self._rank == 0:
-            run = manifest.run_manifest(self._config, self._run, self._mesh, self._started_ns)
-            manifest.write_atomically(layout.run_file(out), run)
+            manifest.write_run(out, self._config, self._run, self._mesh, self._started_ns)
         anchors = [*self._anchors, manifest.anchor("end")]
         extra: dict[str, object] = {"trace": self._tier.summary()}
-        rank = manifest.rank_manifest(self._run, self._rank, self._mesh, anchors, extra)
-        manifest.write_atomically(layout.rank_file(out, self._rank), rank)
+        manifest.write_rank(out, self._run, self._rank, self._mesh, anchors, extra)

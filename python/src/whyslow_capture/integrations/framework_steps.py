@@ -40,7 +40,7 @@ class FrameworkSteps:
         """`folder`: the framework's output folder. Files go into a subfolder of it, unless `out` is set."""
         self.close()
         self._step = steps_done
-        with self._problems.guard("open", "starting"):
+        with self._problems.guard("open", "starting the capture"):
             joined = active_session()
             if joined is not None:
                 # `whyslow run`, or a capture around the trainer. Whatever ran before is not a training step.

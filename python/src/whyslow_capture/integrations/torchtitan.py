@@ -99,7 +99,7 @@ class TraceFiler:
 def _compress(raw: Path) -> Path:
     """Replaces the raw file by a compressed one. A partial file is never visible."""
     compressed = raw.with_name(raw.name + ".gz")
-    partial = _partial(compressed)
+    partial = manifest.partial_path(compressed)
     try:
         compress(raw, partial, None)
         os.replace(partial, compressed)
@@ -110,7 +110,7 @@ def _compress(raw: Path) -> Path:
 
 
 def _link_or_copy(source: Path, target: Path) -> None:
-    partial = _partial(target)
+    partial = manifest.partial_path(target)
     partial.unlink(missing_ok=True)
     try:
         try:
@@ -122,22 +122,18 @@ def _link_or_copy(source: Path, target: Path) -> None:
         partial.unlink(missing_ok=True)
 
 
-def _partial(path: Path) -> Path:
-    return path.with_name(f".{path.name}.partial-{os.getpid()}")
-
-
 def _write_manifests(out: Path, rank: int) -> None:
-    of_run, of_rank = layout.run_file(out), layout.rank_file(out, rank)
-    wants_run, wants_rank = rank == 0 and not of_run.exists(), not of_rank.exists()
+    wants_run = rank == 0 and not layout.run_file(out).exists()
+    wants_rank = not layout.rank_file(out, rank).exists()
     if not (wants_run or wants_rank):
         return
     config = load_config()
     run = agreed_run_id(config, run_id(config), out)
     anchor = manifest.anchor("start")
     if wants_run:
-        manifest.write_atomically(of_run, manifest.run_manifest(config, run, None, int(str(anchor["wall_ns"]))))
+        manifest.write_run(out, config, run, None, int(str(anchor["wall_ns"])))
     if wants_rank:
-        manifest.write_atomically(of_rank, manifest.rank_manifest(run, rank, None, [anchor], {}))
+        manifest.write_rank(out, run, rank, None, [anchor], {})
 
 
 def _number_in(pattern: re.Pattern[str], names: list[str]) -> int | None:

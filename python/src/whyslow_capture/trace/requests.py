@@ -106,10 +106,10 @@ class Requests:
 
     def _run(self) -> None:
         if self._at_start is not None:
-            with self._problems.guard("trace_start", "cleaning up"):
+            with self._problems.guard("trace_start", "removing files of earlier runs"):
                 self._at_start()
         while not self._is_closing:
-            with self._problems.guard("trace_control", "looking for requests"):
+            with self._problems.guard("trace_control", "reading requests"):
                 self.poll()
             self._wake.wait(self._poll_s)
             self._wake.clear()

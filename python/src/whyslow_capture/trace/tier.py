@@ -120,11 +120,11 @@ class TraceTier:
             return
         self._is_closed = True
         self._turn_off()
-        with self._problems.guard("trace_close", "ending the trace tier"):
+        with self._problems.guard("trace_close", "closing the trace tier"):
             self._driver.close()
             self._delivery.exporter.close(timeout)
         if self._requests is not None:
-            with self._problems.guard("trace_close", "ending the trace tier"):
+            with self._problems.guard("trace_close", "closing the trace tier"):
                 # First, because a plan that arrives later would never be answered.
                 self._requests.stop(2.0)
                 for plan in (*self._overall.drop_all(), *self._inbox):
