@@ -2,7 +2,6 @@ import * as zlib from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { Cursor } from './cursor.js';
 import { Faults } from './faults.js';
-import { STREAMING } from './layer.js';
 import { bytes, sampleText, zstdBlock, zstdFrame } from './testing/archives.js';
 import { type FrameDecoder, fzstdDecoder, unzstd } from './zstd.js';
 import { parseZstdHeader } from './zstd-frame.js';
@@ -27,11 +26,11 @@ async function read(data: Uint8Array, decoder?: FrameDecoder, chunk = 100) {
   const faults = new Faults();
   const layer = { cursor, extent: null, size: null, stored: () => cursor.position };
   const parts: Uint8Array[] = [];
-  for await (const part of unzstd(layer, { faults, sizes: STREAMING }, decoder)) parts.push(part);
-  faults.settle();
+  for await (const part of unzstd(layer, faults, decoder)) parts.push(part);
+  faults.assignToFile();
   return {
     data: Buffer.concat(parts),
-    codes: faults.loose.list().map(({ code }) => code),
+    codes: faults.ofFile.list().map(({ code }) => code),
     parts: parts.length,
   };
 }
@@ -78,7 +77,7 @@ describe.each(decoders)('unzstd with %s', (_, decoder) => {
     const codes = new Set<string>();
     for (let at = 0; at < input.length; at += 19) {
       const broken = Buffer.from(input);
-      broken[at] ^= 0x55;
+      broken[at]! ^= 0x55;
       for (const code of (await read(broken, decoder)).codes) codes.add(code);
     }
     expect(codes).toContain('corrupt-zstd');
@@ -105,7 +104,7 @@ describe.each(decoders)('unzstd with %s', (_, decoder) => {
     const start = process.memoryUsage().rss;
     let total = 0;
     let peak = 0;
-    for await (const part of unzstd(layer, { faults: new Faults(), sizes: STREAMING }, decoder)) {
+    for await (const part of unzstd(layer, new Faults(), decoder)) {
       total += part.length;
       peak = Math.max(peak, process.memoryUsage().rss - start);
     }

@@ -43,7 +43,7 @@ export function parsePlain(text: string): Plain {
 function marked(text: string): string {
   let out = '';
   for (let at = 0; at < text.length; ) {
-    const token = tokenAt(STRING, text, at) ?? tokenAt(SCALAR, text, at) ?? text[at];
+    const token = tokenAt(STRING, text, at) ?? tokenAt(SCALAR, text, at) ?? text[at]!;
     at += token.length;
     if (token[0] === '"') {
       const body = token.replace(/[\u0000-\u001f]/g, escaped).slice(1, -1);
@@ -131,7 +131,7 @@ interface SideCell {
 const SIDE_CELLS = new Map(
   SIDE_TABLES.flatMap((t) =>
     Object.entries<string>(t.args).map(([key, column]): [string, SideCell] => {
-      return [key, { table: t.name, column, type: (t.columns as Record<string, string>)[column] }];
+      return [key, { table: t.name, column, type: (t.columns as Record<string, string>)[column]! }];
     }),
   ),
 );
@@ -148,7 +148,7 @@ class Expectation {
     const fields = new EventFields(event, this.#counters);
     const { phase } = fields;
     if (phase === null) {
-      this.#counters.noPhase++;
+      this.#counters.noPhase!++;
       return;
     }
     const category = typeof event.cat === 'string' ? event.cat : undefined;
@@ -172,9 +172,9 @@ class Expectation {
       return;
     }
     const exactNs = phase === 'M' ? null : tsNs;
-    if (phase !== 'M' && tsNs === null) this.#counters.noTimestamp++;
+    if (phase !== 'M' && tsNs === null) this.#counters.noTimestamp!++;
     const durNs = nsOf(event.dur);
-    if (phase === 'X' && durNs === null) this.#counters.noDuration++;
+    if (phase === 'X' && durNs === null) this.#counters.noDuration!++;
     const correlation = fields.correlation ?? fields.id;
     const { external, wide, side } = fields;
     this.#rows.push({
@@ -258,12 +258,12 @@ class EventFields {
   }
 
   #keepWide(name: string, value: Plain): void {
-    if (Object.keys(this.wide).length === WIDE_SLOTS) this.#counters.wideLost++;
+    if (Object.keys(this.wide).length === WIDE_SLOTS) this.#counters.wideLost!++;
     else this.wide[name] = decoded(value);
   }
 
   #noteNonFinite(value: Plain): void {
-    if (value instanceof NumberText && NON_FINITE.test(value.text)) this.#counters.nonFinite++;
+    if (value instanceof NumberText && NON_FINITE.test(value.text)) this.#counters.nonFinite!++;
   }
 }
 

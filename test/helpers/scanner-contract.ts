@@ -175,8 +175,8 @@ function describeCounters(create: Create): void {
     const batch = scanner.finishBatch();
     const { stringStarts, counters } = scanner.finish();
     expect(batch.name[0]).toBe(batch.name[1]);
-    expect(stringStarts[batch.name[0] + 1] - stringStarts[batch.name[0]]).toBe(65536);
-    expect(counters[COUNTER.longString].count).toBe(2);
+    expect(stringStarts[batch.name[0]! + 1]! - stringStarts[batch.name[0]!]!).toBe(65536);
+    expect(counters[COUNTER.longString]!.count).toBe(2);
   });
 
   it('counts kinds beyond 255 as one', () => {
@@ -208,7 +208,7 @@ function describeCounters(create: Create): void {
       scanner.startBatch();
     }
     const { tracks, counters } = scanner.finish();
-    expect([last, tracks.length, counters[COUNTER.tracksFull].count]).toStrictEqual([
+    expect([last, tracks.length, counters[COUNTER.tracksFull]!.count]).toStrictEqual([
       0xfffe,
       0xfffe,
       30000 * 3 - 1 - 0xfffe,

@@ -13,7 +13,7 @@ export class Random {
     return ((t ^ (t >>> 14)) >>> 0) % n;
   }
   pick<T>(list: readonly T[]): T {
-    return list[this.below(list.length)];
+    return list[this.below(list.length)]!;
   }
   /** True once in n. */
   once(n: number): boolean {
@@ -23,7 +23,7 @@ export class Random {
     const out = [...list];
     for (let i = out.length - 1; i > 0; i--) {
       const j = this.below(i + 1);
-      [out[i], out[j]] = [out[j], out[i]];
+      [out[i], out[j]] = [out[j]!, out[i]!];
     }
     return out;
   }
@@ -34,7 +34,7 @@ export type Member = readonly [key: string, value: string];
 
 /** The words between the spaces; a backslash is a backslash. */
 function words(text: TemplateStringsArray): string[] {
-  return text.raw[0].split(' ');
+  return text.raw[0]!.split(' ');
 }
 
 const ESCAPED_NAMES = words`q\"uote back\\ \\\" tab\tx sl\/ash \u00e9 \ud83d\ude00 {\"ph\":\"X\"}`;

@@ -23,7 +23,7 @@ describe('the forms', () => {
       rows: 3,
       names: ['host_to_device', 'training_step'],
     });
-    expect(draw(run)).toEqual([
+    expect(draw(run!)).toEqual([
       'host_to_device@10 r3 0.12345600128173828',
       'training_step@10 r3 3.0619',
       'training_step@20 r3 3',
@@ -42,14 +42,14 @@ describe('the forms', () => {
     );
     expect(result.problems).toEqual([]);
     expect(result.runs).toHaveLength(1);
-    expect(result.runs[0].id).toBe('r1');
-    expect(result.runs[0].header).toEqual({
+    expect(result.runs[0]!.id).toBe('r1');
+    expect(result.runs[0]!.header).toEqual({
       version: 1,
       run: 'r1',
       rank: 2,
       fields: { whyslow: 1, run: 'r1', rank: 2, anchors: [{ wall_ns: 5 }], later: true },
     });
-    expect(draw(result.runs[0])).toEqual([
+    expect(draw(result.runs[0]!)).toEqual([
       'forward@4 r2 0.2 +-1.5 #0 gpu',
       'data_wait@4 r2 9 host',
       'backward@4 r2 7 gpu host 3.5 lag 4',
@@ -60,8 +60,8 @@ describe('the forms', () => {
   it('gives columns that can be cloned, each in a buffer of its own size', () => {
     const { runs } = read(Array.from({ length: 100 }, (_, i) => row('a', i)).join('\n'));
     expect(structuredClone(runs)).toEqual(runs);
-    expect(runs[0].step.buffer.byteLength).toBe(800);
-    expect(runs[0].name.buffer.byteLength).toBe(200);
+    expect(runs[0]!.step.buffer.byteLength).toBe(800);
+    expect(runs[0]!.name.buffer.byteLength).toBe(200);
   });
 
   it('reads an empty file as no run, and a header alone as a run without rows', () => {
@@ -201,8 +201,8 @@ describe('faults', () => {
   it('drops records beyond 65535 names', () => {
     const lines = Array.from({ length: MAX_NAMES + 2 }, (_, i) => row(`n${i}`, 1));
     const result = read([...lines, row('n7', 2)].join('\n'));
-    expect(result.runs[0].rows).toBe(MAX_NAMES + 1);
-    expect(draw(result.runs[0]).at(-1)).toBe('n7@2 r0 1');
+    expect(result.runs[0]!.rows).toBe(MAX_NAMES + 1);
+    expect(draw(result.runs[0]!).at(-1)).toBe('n7@2 r0 1');
     expect(faults(result)).toEqual([`too-many-names×2@${MAX_NAMES + 1}`]);
   });
 

@@ -6,7 +6,7 @@ function steps(text: string): string {
   const line = (token: string): string => {
     if (token.startsWith('H'))
       return token === 'H' ? '{"whyslow": 1}' : `{"whyslow": 1, "run": "${token.slice(1)}"}`;
-    const [, name, step, rank, run] = /^([a-z]+)(\d+)(?:@(\d))?(?:\/(\w+))?$/.exec(token) ?? [];
+    const [, name = '', step, rank, run] = /^([a-z]+)(\d+)(?:@(\d))?(?:\/(\w+))?$/.exec(token) ?? [];
     return row(name, Number(step), 1, run ? `, "run": "${run}"` : '', Number(rank ?? 0));
   };
   return text.trim().split(/\s+/).map(line).join('\n');

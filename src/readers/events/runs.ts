@@ -57,7 +57,7 @@ export class RunBook {
     const current = this.#current;
     if (current !== null && (id === null || id === current.id)) return current;
     if (id === null) return this.#openSection(null, null, line);
-    if (current !== null && current.id === null && current.runs[0].rows === 0) {
+    if (current !== null && current.id === null && current.runs[0]!.rows === 0) {
       // A header without run id, and the records under it have one.
       current.id = id;
       this.#sections.set(id, current);
@@ -69,7 +69,7 @@ export class RunBook {
   #openSection(id: string | null, header: EventLogHeader | null, line: number): Section {
     if (this.#runs.length === MAX_RUNS) {
       this.#faults.add('too-many-runs', line);
-      return this.#current ?? this.#runs[MAX_RUNS - 1].section;
+      return this.#current ?? this.#runs[MAX_RUNS - 1]!.section;
     }
     const section: Section = { id, header, runs: [], ranks: new Map() };
     this.#openRun(section, line);
@@ -96,7 +96,7 @@ export class RunBook {
     else if (wentBack) this.#faults.add('step-order', line);
     if (history.note(name, record.step, record.micro, record.startMs))
       this.#faults.add('duplicate-record', line);
-    return section.runs[history.run];
+    return section.runs[history.run]!;
   }
 
   /** Each rank moves on by itself: in a file of several ranks one may restart while rows of another still come. */

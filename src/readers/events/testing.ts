@@ -20,11 +20,11 @@ export function read(input: string | Uint8Array, cuts: readonly number[] = []): 
 export function draw(run: EventLogRun): string[] {
   return Array.from({ length: run.rows }, (_, i) => {
     const start = Number.isNaN(run.startMs[i]) ? '' : ` +${run.startMs[i]}`;
-    const micro = run.micro[i] < 0 ? '' : ` #${run.micro[i]}`;
-    const clock = ['', ' gpu', ' host'][run.clock[i]];
+    const micro = run.micro[i]! < 0 ? '' : ` #${run.micro[i]}`;
+    const clock = ['', ' gpu', ' host'][run.clock[i]!];
     const host = Number.isNaN(run.hostMs[i]) ? '' : ` host ${run.hostMs[i]}`;
     const lag = Number.isNaN(run.lagMs[i]) ? '' : ` lag ${run.lagMs[i]}`;
-    return `${run.names[run.name[i]]}@${run.step[i]} r${run.rank[i]} ${run.durationMs[i]}${start}${micro}${clock}${host}${lag}`;
+    return `${run.names[run.name[i]!]}@${run.step[i]} r${run.rank[i]} ${run.durationMs[i]}${start}${micro}${clock}${host}${lag}`;
   });
 }
 

@@ -137,7 +137,7 @@ export class EventReader {
   }
 
   #skip(b: Uint8Array, p: number, end: number): number {
-    const c = b[p];
+    const c = b[p]!;
     if (c === QUOTE) return stringEnd(b, p + 1, end);
     if ((c | 0x20) === OPEN) return nestedEnd(b, p, end);
     if (c > 0x39 || c === 0x2d) this.#noteNonFinite(b, p);
@@ -199,7 +199,7 @@ export class EventReader {
         this.row.tid = this.row.strings.intern(b, p, stop);
         break;
       case OPS.phase:
-        this.row.phase = b[p] === QUOTE && stop - p === 3 ? b[p + 1] : 0;
+        this.row.phase = b[p] === QUOTE && stop - p === 3 ? b[p + 1]! : 0;
         break;
       case OPS.category:
         this.row.category = b[p] === QUOTE ? this.row.strings.intern(b, p, stop) : 0;

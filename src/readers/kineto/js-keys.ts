@@ -39,7 +39,7 @@ export class KeyTable {
   find(b: Uint8Array, p: number, inArgs: boolean): number {
     const start = p;
     let h = seed(inArgs);
-    for (let c = b[p]; c !== QUOTE; c = b[p]) {
+    for (let c = b[p]!; c !== QUOTE; c = b[p]!) {
       h = mix(h, c);
       p += c === BACKSLASH ? 2 : 1;
     }
@@ -48,7 +48,7 @@ export class KeyTable {
       const name = this.#names[slot];
       if (name === undefined) return OPS.skip;
       if (this.#hashes[slot] === h && name.length === p - start && sameBytes(name, 0, name.length, b, start))
-        return this.#codes[slot];
+        return this.#codes[slot]!;
     }
   }
 }

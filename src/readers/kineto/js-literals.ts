@@ -36,10 +36,10 @@ export class Literals {
   match(before: Literal, b: Uint8Array, p: number): Literal | undefined {
     const choices = before.next;
     for (let i = 0; i < choices.length; i++) {
-      const choice = choices[i];
+      const choice = choices[i]!;
       if (!sameBytes(choice.bytes, 0, choice.bytes.length, b, p)) continue;
       if (i > 0) {
-        choices[i] = choices[0];
+        choices[i] = choices[0]!;
         choices[0] = choice;
       }
       return choice;

@@ -26,7 +26,7 @@ export class Counters {
   }
 
   count(what: number): void {
-    this.#pending[what]++;
+    this.#pending[what]!++;
     this.#anyPending = true;
   }
 
@@ -34,12 +34,12 @@ export class Counters {
     if (!this.#anyPending) return;
     this.#pending.forEach((n, i) => {
       if (n > 0 && this.#counts[i] === 0) this.#firsts[i] = this.eventOffset;
-      this.#counts[i] += n;
+      this.#counts[i]! += n;
     });
   }
 
   list(): ScannerTables['counters'] {
-    return Array.from(this.#counts, (count, i) => ({ count, first: this.#firsts[i] }));
+    return Array.from(this.#counts, (count, i) => ({ count, first: this.#firsts[i]! }));
   }
 }
 
@@ -67,20 +67,20 @@ export class Strings {
     const h = hash(b, from, to);
     const mask = this.#slots.length - 1;
     for (let slot = h & mask; ; slot = (slot + 1) & mask) {
-      const id = this.#slots[slot];
+      const id = this.#slots[slot]!;
       if (id === 0) return this.#add(b, from, to, h, slot);
       if (this.#hashes[id] === h && this.#same(id, b, from, to)) return id;
     }
   }
 
   #same(id: number, b: Uint8Array, from: number, to: number): boolean {
-    const start = this.#starts[id];
-    const stop = this.#starts[id + 1];
+    const start = this.#starts[id]!;
+    const stop = this.#starts[id + 1]!;
     return stop - start === to - from && sameBytes(this.#bytes, start, stop, b, from);
   }
 
   #add(b: Uint8Array, from: number, to: number, hash: number, slot: number): number {
-    const start = this.#starts[this.count];
+    const start = this.#starts[this.count]!;
     if (this.count >= MAX_IDS || start + to - from > MAX_BYTES) {
       this.#counters.count(COUNTER.stringsFull);
       return 0;
@@ -106,7 +106,7 @@ export class Strings {
     const slots = new Int32Array(this.#slots.length * 2);
     const mask = slots.length - 1;
     for (let id = 1; id < this.count; id++) {
-      let slot = this.#hashes[id] & mask;
+      let slot = this.#hashes[id]! & mask;
       while (slots[slot] !== 0) slot = (slot + 1) & mask;
       slots[slot] = id;
     }
@@ -133,15 +133,15 @@ function hash(b: Uint8Array, from: number, to: number): number {
   let h = to - from;
   let i = from;
   for (; i + 4 <= to; i += 4) {
-    h = Math.imul(h ^ (b[i] | (b[i + 1] << 8) | (b[i + 2] << 16) | (b[i + 3] << 24)), 0x9e3779b1);
+    h = Math.imul(h ^ (b[i]! | (b[i + 1]! << 8) | (b[i + 2]! << 16) | (b[i + 3]! << 24)), 0x9e3779b1);
     h ^= h >>> 15;
   }
-  for (; i < to; i++) h = Math.imul(h ^ b[i], 0x9e3779b1);
+  for (; i < to; i++) h = Math.imul(h ^ b[i]!, 0x9e3779b1);
   return h ^ (h >>> 15);
 }
 
 function isOdd(b: Uint8Array, from: number, to: number): boolean {
-  for (let i = from; i < to; i++) if (b[i] < 0x20 || b[i] > 0x7e) return true;
+  for (let i = from; i < to; i++) if (b[i]! < 0x20 || b[i]! > 0x7e) return true;
   return false;
 }
 
@@ -162,12 +162,12 @@ export class Kinds {
   countEvent(phase: number, category: number): number {
     const key = category * 256 + phase;
     const kind = this.#byKey.get(key) ?? this.#add(key, phase, category);
-    this.#events[kind]++;
+    this.#events[kind]!++;
     return kind;
   }
 
   countFolded(kind: number): void {
-    this.#folded[kind]++;
+    this.#folded[kind]!++;
   }
 
   #add(key: number, phase: number, category: number): number {
@@ -182,12 +182,12 @@ export class Kinds {
   }
 
   list(): RawKind[] {
-    const used = this.#events[MAX_KINDS] > 0 ? MAX_KINDS + 1 : this.#phases.length;
+    const used = this.#events[MAX_KINDS]! > 0 ? MAX_KINDS + 1 : this.#phases.length;
     return Array.from({ length: used }, (_, k) => ({
       phase: String.fromCharCode(this.#phases[k] ?? 0),
       category: this.#categories[k] ?? 0,
-      events: this.#events[k],
-      folded: this.#folded[k],
+      events: this.#events[k]!,
+      folded: this.#folded[k]!,
     }));
   }
 }
