@@ -9,7 +9,7 @@ export interface Read {
   readonly problems: readonly Problem[];
 }
 
-/** Reads a text or bytes, cut at the given places. */
+/** Reads a text or bytes in chunks, cut at the given positions. */
 export function read(input: string | Uint8Array, cuts: readonly number[] = []): Read {
   const result = readCut(dmonReader, input, cuts);
   if (result.kind !== 'dmon') throw new Error(`unexpected kind ${result.kind}`);
