@@ -1,22 +1,24 @@
-/** Keys that an event log's header has not: it has `whyslow`, `run`, `rank` and `anchors` too. */
+import { headText } from '../common/text.js';
+
+/** Keys that only manifests have: the header of an event log also has `whyslow`, `run`, `rank` and `anchors`. */
 const OURS = ['world_size', 'mesh', 'local_rank', 'host', 'pid', 'device', 'coordinates'];
 const NOT_OURS = ['traceEvents', 'ph', 'duration_ms'];
 
-/** One JSON object and nothing behind it, with `whyslow` and something only manifests say; it may be cut by the head. */
+/** One JSON object with `whyslow` and a key that only manifests have, and nothing after it. The head may cut it. */
 export function looksLikeManifest(head: Uint8Array): boolean {
-  const text = Buffer.from(head.buffer, head.byteOffset, head.byteLength).toString('latin1');
+  const text = headText(head);
   const keys = new Set<string>();
   const end = collectKeys(text, keys);
-  // Something behind it: JSON lines, of which this was the header.
+  // More text after it: JSON lines, and this was their header.
   if (end >= 0 && text.slice(end).trim() !== '') return false;
   return keys.has('whyslow') && OURS.some((k) => keys.has(k)) && !NOT_OURS.some((k) => keys.has(k));
 }
 
-/** Keys of the outermost object of a text that may be cut. Where it ends; −1 where it does not, or is none. */
+/** Collects the keys of the outermost object. Returns where it ends; −1 where it is cut or not an object. */
 function collectKeys(text: string, keys: Set<string>): number {
   let depth = 0;
   let expectsKey = false;
-  for (let i = text.startsWith('\u00ef\u00bb\u00bf') ? 3 : 0; i < text.length; i++) {
+  for (let i = 0; i < text.length; i++) {
     const c = text[i]!;
     if (c === '"') {
       const end = endOfString(text, i);
@@ -35,7 +37,7 @@ function collectKeys(text: string, keys: Set<string>): number {
   return -1;
 }
 
-/** Where the closing quote is, or the end of the text. */
+/** Position of the closing quote, or the end of the text. */
 function endOfString(text: string, from: number): number {
   for (let i = from + 1; i < text.length; i++) {
     if (text[i] === '\\') i++;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { OperationTable } from '../../model/operation-table.js';
-import { looksLikeParquet } from './descriptor.js';
+import { operationsReader } from './descriptor.js';
 import { OperationsStreamReader } from './operations-stream-reader.js';
 import { readRuns } from './runs.js';
 import { type DrawnColumn, type DrawnFile, drawParquet, packed, read, varint } from './testing.js';
@@ -131,9 +131,7 @@ describe('faults of tables', () => {
   it('are not held beyond a limit', () => {
     const reader = new OperationsStreamReader(100);
     for (const chunk of [file().subarray(0, 60), file().subarray(60)]) reader.push(chunk);
-    const { table, problems } = reader.finish();
-    expect(table.rows).toBe(0);
-    expect(problems.map((p) => p.code)).toEqual(['too-large']);
+    expect(reader.finish()).toMatchObject({ table: { rows: 0 }, problems: [{ code: 'too-large' }] });
   });
 
   it('do not grow by what damaged runs promise', () => {
@@ -153,9 +151,9 @@ describe('any bytes', () => {
   const whole = file({ groupSize: 11 });
 
   it('are claimed by their magic only', () => {
-    expect(looksLikeParquet(whole)).toBe(true);
-    expect(looksLikeParquet(Buffer.from('{"traceEvents": []}'))).toBe(false);
-    expect(looksLikeParquet(Buffer.from('PA'))).toBe(false);
+    expect(operationsReader.sniff(whole)).toBe(true);
+    expect(operationsReader.sniff(Buffer.from('{"traceEvents": []}'))).toBe(false);
+    expect(operationsReader.sniff(Buffer.from('PA'))).toBe(false);
   });
 
   it('read the same in any chunks', () => {

@@ -1,34 +1,32 @@
 import type { FileMetaData, SchemaElement } from 'hyparquet';
 import type { OperationTable } from '../../model/operation-table.js';
-import { KindColumn, NumberColumn, type Taker } from './columns.js';
-import type { FaultCounter } from './faults.js';
+import { type ColumnSink, KindColumn, NumberColumn } from './columns.js';
+import type { OperationFaults } from './faults.js';
 import { readChunk, readFooter } from './parquet.js';
 import { Unsupported } from './runs.js';
 
 /** 54 bytes a row in the model: 0.9 GB. */
 const MAX_ROWS = 1 << 24;
 
-const NEEDED = ['step', 'optype', 'start_ts', 'duration'] as const;
-const COLUMNS: ReadonlySet<string> = new Set([
-  ...NEEDED,
-  ...['dp_rank', 'stage', 'rank', 'seq_id', 'mc', 'gmc', 'mb_id'],
-]);
+const REQUIRED = ['step', 'optype', 'start_ts', 'duration'] as const;
+const OPTIONAL = ['dp_rank', 'stage', 'rank', 'seq_id', 'mc', 'gmc', 'mb_id'] as const;
+const COLUMNS: ReadonlySet<string> = new Set([...REQUIRED, ...OPTIONAL]);
 
-/** Reads the columns of operation tables out of a Parquet file; an empty table where it is none. */
-export function readTable(file: Uint8Array, faults: FaultCounter): OperationTable {
+/** Reads the columns of an operation table from a Parquet file; an empty table where it is not one. */
+export function readTable(file: Uint8Array, faults: OperationFaults): OperationTable {
   const footer = readFooter(file);
   if (footer === null) {
     faults.add('no-footer', null);
     return emptyTable();
   }
   const elements = usableElements(footer, faults);
-  if (NEEDED.some((name) => !elements.has(name))) {
+  if (REQUIRED.some((name) => !elements.has(name))) {
     faults.add('missing-columns', null);
     return emptyTable();
   }
   const groups = groupRows(footer, file.length * 8, faults);
   const rows = groups.reduce((sum, n) => sum + n, 0);
-  // Each column in its final type from the start: a file may have millions of rows.
+  // Each column has its final type from the start: a file may have millions of rows.
   const columns = {
     step: new NumberColumn(new Float64Array(rows), Number.NaN, Number.NaN),
     optype: new KindColumn(rows, faults),
@@ -48,11 +46,11 @@ export function readTable(file: Uint8Array, faults: FaultCounter): OperationTabl
   let first = 0;
   groups.forEach((count, g) => {
     for (const [name, element] of elements) {
-      const column: Taker = columns[name as keyof typeof columns];
+      const column: ColumnSink = columns[name as keyof typeof columns];
       column.begin(first, element);
       if (readColumn(file, footer, g, count, name, element, column, faults)) continue;
       column.clear(first, count);
-      if (NEEDED.some((needed) => needed === name)) dropped[g] = 1;
+      if (REQUIRED.some((required) => required === name)) dropped[g] = 1;
     }
     first += count;
   });
@@ -62,19 +60,27 @@ export function readTable(file: Uint8Array, faults: FaultCounter): OperationTabl
   const duration = columns.duration.pick(kept);
   countTimes(start, duration, faults);
   return {
-    ...{ rows: kept.length, kinds: columns.optype.names, kind: columns.optype.pick(kept) },
-    ...{ dpRank: columns.dp_rank.pick(kept), stage: columns.stage.pick(kept), rank: columns.rank.pick(kept) },
-    ...{ step: columns.step.pick(kept), start, duration, sequence: columns.seq_id.pick(kept) },
-    ...{ chunk: columns.mc.pick(kept), globalChunk: columns.gmc.pick(kept) },
+    rows: kept.length,
+    kinds: columns.optype.names,
+    kind: columns.optype.pick(kept),
+    dpRank: columns.dp_rank.pick(kept),
+    stage: columns.stage.pick(kept),
+    rank: columns.rank.pick(kept),
+    step: columns.step.pick(kept),
+    start,
+    duration,
+    sequence: columns.seq_id.pick(kept),
+    chunk: columns.mc.pick(kept),
+    globalChunk: columns.gmc.pick(kept),
     microbatch: columns.mb_id.pick(kept),
   };
 }
 
-/** In place of a data-parallel rank or stage that is no number. */
+/** Stands for a data-parallel rank or stage that is not a number. */
 const NO_WORKER = -1;
 
-/** Rows of each row group, up to the most that are read. A row takes at least a bit: its start is not the last one's. */
-function groupRows(footer: FileMetaData, bits: number, faults: FaultCounter): number[] {
+/** Rows of each row group, up to the limit. A row takes at least one bit, because starts differ from row to row. */
+function groupRows(footer: FileMetaData, bits: number, faults: OperationFaults): number[] {
   const most = Math.min(MAX_ROWS, bits);
   const counts: number[] = [];
   let rows = 0;
@@ -90,10 +96,10 @@ function groupRows(footer: FileMetaData, bits: number, faults: FaultCounter): nu
   return counts;
 }
 
-/** Columns of these names that are plain and of a fitting type. */
-function usableElements(footer: FileMetaData, faults: FaultCounter): Map<string, SchemaElement> {
+/** The known columns that are flat and have a usable type. */
+function usableElements(footer: FileMetaData, faults: OperationFaults): Map<string, SchemaElement> {
   const usable = new Map<string, SchemaElement>();
-  // Element 0 is the root; after it come the columns, each followed by its children.
+  // Element 0 is the root. The columns follow, each with its children after it.
   for (let i = 1, skip = 0; i < footer.schema.length; i++) {
     const element = footer.schema[i]!;
     const nested = skip > 0;
@@ -110,7 +116,7 @@ const NUMERIC: ReadonlySet<string> = new Set(['INT32', 'INT64', 'FLOAT', 'DOUBLE
 const isWhole = ({ type, converted_type, logical_type }: SchemaElement) =>
   (type === 'INT32' || type === 'INT64') && converted_type === undefined && logical_type === undefined;
 
-/** False when the values of this row group cannot be had; why is counted. */
+/** False when the values of this row group cannot be read; the reason is counted. */
 function readColumn(
   file: Uint8Array,
   footer: FileMetaData,
@@ -118,8 +124,8 @@ function readColumn(
   rows: number,
   name: string,
   element: SchemaElement,
-  into: Taker,
-  faults: FaultCounter,
+  into: ColumnSink,
+  faults: OperationFaults,
 ): boolean {
   try {
     const found = footer.row_groups[group]!.columns.find((c) => {
@@ -130,7 +136,7 @@ function readColumn(
     readChunk(file, { meta: found.meta_data, element, rows }, (row, value) => into.take(row, value));
     return true;
   } catch (error) {
-    // hyparquet throws plain errors and those of typed arrays on damaged bytes.
+    // On damaged bytes hyparquet throws plain errors and errors of typed arrays.
     faults.add(error instanceof Unsupported ? 'unsupported-column' : 'broken-column', null);
     return false;
   }
@@ -143,7 +149,7 @@ function keptRows(
     'dp_rank' | 'stage',
     NumberColumn<Int32Array>
   >,
-  faults: FaultCounter,
+  faults: OperationFaults,
 ): Int32Array {
   const kept = new Int32Array(groups.reduce((sum, n) => sum + n, 0));
   let length = 0;
@@ -164,7 +170,7 @@ function keptRows(
   return kept.subarray(0, length);
 }
 
-function countTimes(start: Float64Array, duration: Float64Array, faults: FaultCounter): void {
+function countTimes(start: Float64Array, duration: Float64Array, faults: OperationFaults): void {
   for (let row = 0; row < start.length; row++) {
     if (!Number.isFinite(start[row]!) || !Number.isFinite(duration[row]!)) faults.add('missing-time', row);
     else if (duration[row]! < 0) faults.add('negative-duration', row);
@@ -172,10 +178,21 @@ function countTimes(start: Float64Array, duration: Float64Array, faults: FaultCo
 }
 
 export function emptyTable(): OperationTable {
-  const ints = () => new Int32Array(0);
+  const none = new Int32Array(0);
+  const noTimes = new Float64Array(0);
   return {
-    ...{ rows: 0, kinds: [], kind: new Uint16Array(0), dpRank: ints(), stage: ints(), rank: ints() },
-    ...{ step: new Float64Array(0), start: new Float64Array(0), duration: new Float64Array(0) },
-    ...{ sequence: ints(), chunk: ints(), globalChunk: ints(), microbatch: ints() },
+    rows: 0,
+    kinds: [],
+    kind: new Uint16Array(0),
+    dpRank: none,
+    stage: none,
+    rank: none,
+    step: noTimes,
+    start: noTimes,
+    duration: noTimes,
+    sequence: none,
+    chunk: none,
+    globalChunk: none,
+    microbatch: none,
   };
 }
