@@ -31,7 +31,7 @@ export class RowColumns {
   readonly kind = new Uint8Array(BATCH_ROWS);
   readonly #ts = new Float64Array(BATCH_ROWS);
   readonly #offsets = new Float64Array(BATCH_ROWS / OFFSET_EVERY + 1);
-  /** The first time above zero; NaN until there is one. */
+  /** The first time above zero; NaN before there is one. */
   #baseUs = Number.NaN;
   #baseNs = 0;
 
@@ -121,7 +121,7 @@ class SideTable {
     for (let c = 0; c < this.columns.length; c++) this.columns[c]![this.rows] = this.#empty[c]!;
   }
 
-  /** One event brings at most one entry. */
+  /** An event has at most one entry. */
   get full(): boolean {
     return this.rows === this.#capacity;
   }
@@ -163,7 +163,7 @@ export class SideTables {
     t.columns[column]![t.rows] = value;
   }
 
-  /** The event is whole and became `row`: its entries count. */
+  /** The event is complete and became `row`: keeps its entries. */
   commit(row: number): void {
     for (let bits = this.#touched; bits !== 0; bits &= bits - 1) {
       const t = this.#tables[31 - Math.clz32(bits & -bits)]!;

@@ -1,8 +1,8 @@
-import { latin1 } from './js-text.js';
+import { latin1 } from '../common/text.js';
 
-/** The number does not fit 32 bits, or is no plain non-negative integer. */
+/** The number does not fit 32 bits, or is not a plain non-negative integer. */
 export const WIDE = -1;
-/** As in wasm/assembly/numbers.ts: nanoseconds beyond it would not fit 63 bits. */
+/** As in wasm/assembly/numbers.ts: larger times in nanoseconds do not fit 63 bits. */
 const MAX_US = 9e15;
 const MAX_NS = 9_000_000_000_000_000_000n;
 
@@ -14,11 +14,11 @@ function isExponent(c: number): boolean {
   return (c | 0x20) === 0x65;
 }
 
-/** Numbers from their digits. The results lie in fields: a pair of values without an object per number. */
+/** Reads numbers from their digits. Results are in fields, to avoid an object per number. */
 export class NumberReader {
   /** Where the number read last ended. */
   end = 0;
-  /** The time read last: us * 1000 + ns, both whole and of one sign. One double could not hold it. */
+  /** The time read last is us * 1000 + ns, both integers of the same sign. One double could not hold it. */
   us = Number.NaN;
   ns = 0;
 
@@ -37,7 +37,7 @@ export class NumberReader {
     return v;
   }
 
-  /** Microseconds as text into `us` and `ns`, rounding half up on the first digit dropped; false when no number. */
+  /** Microseconds as text into `us` and `ns`, rounding half up on the first dropped digit; false when not a number. */
   readNs(b: Uint8Array, start: number): boolean {
     let p = start;
     let us = 0;
@@ -95,7 +95,7 @@ export class NumberReader {
     return false;
   }
 
-  /** Any JSON number to the nearest double; NaN when there is none. */
+  /** Any JSON number as the nearest double; NaN when it is not a number. */
   readF64(b: Uint8Array, from: number, to: number): number {
     let v = 0;
     let p = from;
@@ -110,7 +110,7 @@ function digitsEnd(b: Uint8Array, p: number): number {
   return p;
 }
 
-/** digits * 10^scale as a whole number, half up on the first digit dropped; null when it is out of range. */
+/** digits * 10^scale as an integer, rounding half up on the first dropped digit; null when out of range. */
 function scaled(digits: string, scale: number): bigint | null {
   const kept = digits.length + scale;
   if (digits === '' || kept < 0) return 0n;

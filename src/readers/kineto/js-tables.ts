@@ -1,19 +1,19 @@
 import { COUNTER } from './counters.js';
 import { sameBytes } from './js-text.js';
 import type { RawKind, ScannerTables } from './scanner.js';
+import { MAX_TRACKS } from './schema.js';
 
-/** The limits are those of wasm/assembly/strings.ts and kinds.ts. */
+/** The same limits as in wasm/assembly/strings.ts and kinds.ts. */
 const MAX_STRING = 65536;
 const MAX_IDS = 4 << 20;
 const MAX_BYTES = 256 << 20;
 const MAX_KINDS = 255;
-const MAX_TRACKS = 0xfffe;
 
-/** What was tolerated: how often, and the offset of the event where it was first seen. */
+/** Counts what was tolerated, with the offset of the event where it was first seen. */
 export class Counters {
   readonly #counts = new Float64Array(16);
   readonly #firsts = new Float64Array(16);
-  /** Of the event being read: it counts once the event is whole, for a chunk may end inside it. */
+  /** Of the event being read. They count once the event is complete: a chunk may end inside it. */
   readonly #pending = new Float64Array(16);
   #anyPending = false;
   eventOffset = 0;
@@ -43,7 +43,7 @@ export class Counters {
   }
 }
 
-/** Interning of raw JSON tokens, quotes included, so that the number 5 and the string "5" differ. */
+/** Interns raw JSON tokens with their quotes, so that the number 5 and the string "5" differ. */
 export class Strings {
   readonly #counters: Counters;
   #slots = new Int32Array(1 << 13); // id, or 0
@@ -51,7 +51,7 @@ export class Strings {
   #starts = new Uint32Array(1 << 12); // token id is bytes[starts[id], starts[id + 1])
   #bytes = new Uint8Array(1 << 16);
   readonly #odd: { id: number; offset: number }[] = [];
-  /** Ids given so far; 0 stands for "none". */
+  /** Ids given so far, including 0 for "none". */
   count = 1;
 
   constructor(counters: Counters) {
@@ -128,7 +128,7 @@ function grown<A extends Uint8Array | Uint32Array | Int32Array>(old: A, to: A): 
   return to;
 }
 
-/** Of four bytes at a time: the multiplications have to wait for each other. */
+/** Four bytes at a time, because each multiplication waits for the one before. */
 function hash(b: Uint8Array, from: number, to: number): number {
   let h = to - from;
   let i = from;
@@ -145,7 +145,7 @@ function isOdd(b: Uint8Array, from: number, to: number): boolean {
   return false;
 }
 
-/** A kind is a phase with a category. Number MAX_KINDS takes every kind beyond the limit. */
+/** A kind is a phase with a category. All kinds beyond the limit share number MAX_KINDS. */
 export class Kinds {
   readonly #counters: Counters;
   readonly #byKey = new Map<number, number>();
@@ -158,7 +158,7 @@ export class Kinds {
     this.#counters = counters;
   }
 
-  /** The number of the kind of one more event. */
+  /** Counts one more event; returns the number of its kind. */
   countEvent(phase: number, category: number): number {
     const key = category * 256 + phase;
     const kind = this.#byKey.get(key) ?? this.#add(key, phase, category);
@@ -192,12 +192,12 @@ export class Kinds {
   }
 }
 
-/** A track is a pid with a tid. Number MAX_TRACKS takes every track beyond the limit. */
+/** A track is a pid with a tid. All tracks beyond the limit share number MAX_TRACKS. */
 export class Tracks {
   readonly #counters: Counters;
   readonly #byTid = new Map<number, Map<number, number>>();
   readonly #list: { pid: number; tid: number }[] = [];
-  // Events of one track come in runs.
+  // The track asked for last: events of one track come in runs.
   #pid = -1;
   #tid = -1;
   #track = -1;

@@ -22,7 +22,7 @@ export class OperationsStreamReader implements StreamReader {
     const faults = newOperationFaults();
     const isTooLarge = this.#bytes > this.limit;
     if (isTooLarge) faults.add('too-large', null);
-    const table = isTooLarge ? emptyTable() : readTable(Buffer.concat(this.#chunks), faults);
+    const table = isTooLarge ? emptyTable(faults) : readTable(Buffer.concat(this.#chunks), faults);
     this.#chunks = [];
     return { kind: 'operations', table, problems: faults.list() };
   }

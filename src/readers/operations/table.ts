@@ -17,29 +17,16 @@ export function readTable(file: Uint8Array, faults: OperationFaults): OperationT
   const footer = readFooter(file);
   if (footer === null) {
     faults.add('no-footer', null);
-    return emptyTable();
+    return emptyTable(faults);
   }
   const elements = usableElements(footer, faults);
   if (REQUIRED.some((name) => !elements.has(name))) {
     faults.add('missing-columns', null);
-    return emptyTable();
+    return emptyTable(faults);
   }
   const groups = groupRows(footer, file.length * 8, faults);
   const rows = groups.reduce((sum, n) => sum + n, 0);
-  // Each column has its final type from the start: a file may have millions of rows.
-  const columns = {
-    step: new NumberColumn(new Float64Array(rows), Number.NaN, Number.NaN),
-    optype: new KindColumn(rows, faults),
-    start_ts: new NumberColumn(new Float64Array(rows), Number.NaN, Number.NaN),
-    duration: new NumberColumn(new Float64Array(rows), Number.NaN, Number.NaN),
-    dp_rank: new NumberColumn(new Int32Array(rows), 0, NO_WORKER),
-    stage: new NumberColumn(new Int32Array(rows), 0, NO_WORKER),
-    rank: new NumberColumn(new Int32Array(rows), -1, -1),
-    seq_id: new NumberColumn(new Int32Array(rows), -1, -1),
-    mc: new NumberColumn(new Int32Array(rows), -1, -1),
-    gmc: new NumberColumn(new Int32Array(rows), -1, -1),
-    mb_id: new NumberColumn(new Int32Array(rows), -1, -1),
-  };
+  const columns = newColumns(rows, faults);
   if (isWhole(elements.get('duration')!)) faults.add('whole-times', null);
 
   const dropped = new Uint8Array(groups.length);
@@ -56,9 +43,33 @@ export function readTable(file: Uint8Array, faults: OperationFaults): OperationT
   });
 
   const kept = keptRows(groups, dropped, columns, faults);
-  const start = columns.start_ts.pick(kept);
-  const duration = columns.duration.pick(kept);
-  countTimes(start, duration, faults);
+  const table = toTable(columns, kept);
+  countTimes(table, faults);
+  return table;
+}
+
+type Columns = ReturnType<typeof newColumns>;
+
+/** Each column has its final type from the start: a file may have millions of rows. */
+function newColumns(rows: number, faults: OperationFaults) {
+  const float = () => new NumberColumn(new Float64Array(rows), Number.NaN, Number.NaN);
+  const int = (absent = -1) => new NumberColumn(new Int32Array(rows), absent, -1);
+  return {
+    step: float(),
+    optype: new KindColumn(rows, faults),
+    start_ts: float(),
+    duration: float(),
+    dp_rank: int(0),
+    stage: int(0),
+    rank: int(),
+    seq_id: int(),
+    mc: int(),
+    gmc: int(),
+    mb_id: int(),
+  };
+}
+
+function toTable(columns: Columns, kept: Int32Array): OperationTable {
   return {
     rows: kept.length,
     kinds: columns.optype.names,
@@ -67,8 +78,8 @@ export function readTable(file: Uint8Array, faults: OperationFaults): OperationT
     stage: columns.stage.pick(kept),
     rank: columns.rank.pick(kept),
     step: columns.step.pick(kept),
-    start,
-    duration,
+    start: columns.start_ts.pick(kept),
+    duration: columns.duration.pick(kept),
     sequence: columns.seq_id.pick(kept),
     chunk: columns.mc.pick(kept),
     globalChunk: columns.gmc.pick(kept),
@@ -76,8 +87,9 @@ export function readTable(file: Uint8Array, faults: OperationFaults): OperationT
   };
 }
 
-/** Stands for a data-parallel rank or stage that is not a number. */
-const NO_WORKER = -1;
+export function emptyTable(faults: OperationFaults): OperationTable {
+  return toTable(newColumns(0, faults), new Int32Array(0));
+}
 
 /** Rows of each row group, up to the limit. A row takes at least one bit, because starts differ from row to row. */
 function groupRows(footer: FileMetaData, bits: number, faults: OperationFaults): number[] {
@@ -145,10 +157,7 @@ function readColumn(
 function keptRows(
   groups: readonly number[],
   dropped: Uint8Array,
-  columns: { step: NumberColumn<Float64Array>; optype: KindColumn } & Record<
-    'dp_rank' | 'stage',
-    NumberColumn<Int32Array>
-  >,
+  columns: Columns,
   faults: OperationFaults,
 ): Int32Array {
   const kept = new Int32Array(groups.reduce((sum, n) => sum + n, 0));
@@ -170,29 +179,9 @@ function keptRows(
   return kept.subarray(0, length);
 }
 
-function countTimes(start: Float64Array, duration: Float64Array, faults: OperationFaults): void {
+function countTimes({ start, duration }: OperationTable, faults: OperationFaults): void {
   for (let row = 0; row < start.length; row++) {
     if (!Number.isFinite(start[row]!) || !Number.isFinite(duration[row]!)) faults.add('missing-time', row);
     else if (duration[row]! < 0) faults.add('negative-duration', row);
   }
-}
-
-export function emptyTable(): OperationTable {
-  const none = new Int32Array(0);
-  const noTimes = new Float64Array(0);
-  return {
-    rows: 0,
-    kinds: [],
-    kind: new Uint16Array(0),
-    dpRank: none,
-    stage: none,
-    rank: none,
-    step: noTimes,
-    start: noTimes,
-    duration: noTimes,
-    sequence: none,
-    chunk: none,
-    globalChunk: none,
-    microbatch: none,
-  };
 }
