@@ -19,7 +19,7 @@ describe('the id that launches of one job share', () => {
     expect(newRunId()).not.toBe(newRunId());
   });
 
-  it('goes on through restarts of torchrun', () => {
+  it('is the same after a restart by torchrun', () => {
     expect(isRunOf('x.2', 'x')).toBe(true);
     expect(isRunOf('xy', 'x')).toBe(false);
   });

@@ -59,7 +59,7 @@ describe('discoverFiles', () => {
     expect(problems).toEqual([]);
   });
 
-  it('reads a file once that is named twice, and says so', async () => {
+  it('reads a file that is named twice once, and says so', async () => {
     const [file = '', link = '', directory = ''] = at(
       'run/step_9/rank1.json',
       'run/a-link.json',
@@ -85,17 +85,17 @@ describe('discoverFiles', () => {
     );
   });
 
-  it('keeps patterns relative when they are given so', async () => {
+  it('keeps relative patterns relative', async () => {
     const { files } = await discoverFiles(['src/sources/discover.t*.ts']);
     expect(files.map((file) => file.path)).toEqual(['src/sources/discover.test.ts']);
   });
 
-  it('prefers the file that is really called like a pattern', async () => {
+  it('prefers a file whose name looks like the pattern', async () => {
     const [name = ''] = at('odd/[a]*.json');
     expect((await discoverFiles([name])).files.map((file) => file.path)).toEqual([name]);
   });
 
-  it('says what was looked for when there is nothing', async () => {
+  it('names the paths when there are no files', async () => {
     const failures = [
       [at('none.json'), /none\.json: no such file/],
       [at('run/*.txt'), /no file matches .*run\/\*\.txt/],
@@ -118,7 +118,7 @@ describe('discoverFiles', () => {
     await writeFile(join(root, 'mixed/a.json'), '{}');
     await chmod(root, 0o755);
     await chmod(join(root, 'mixed/locked'), 0);
-    // Root may read everything: look as nobody then.
+    // Root may read everything, so look as user `nobody`.
     const isRoot = process.getuid?.() === 0;
     if (isRoot) process.seteuid?.(65534);
     const { files, problems } = await discoverFiles(at('mixed')).finally(() => {
@@ -131,7 +131,7 @@ describe('discoverFiles', () => {
 });
 
 describe('naturalOrder', () => {
-  it('counts', () => {
+  it('orders numbers by value', () => {
     const sorted = ['a/1', 'a/2', 'a/10', 'a-b/1', 'rank2', 'rank10', 'rank010x'];
     expect([...sorted].reverse().sort(naturalOrder)).toEqual([...sorted].sort(naturalOrder));
     expect(['rank10', 'rank2', 'rank1'].sort(naturalOrder)).toEqual(['rank1', 'rank2', 'rank10']);

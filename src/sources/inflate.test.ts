@@ -14,11 +14,11 @@ afterAll(() => folder.remove());
 const read = async (data: Uint8Array, pause?: () => Promise<unknown>) =>
   readAll(await folder.write('trace.json.gz', data), pause);
 
-/** Bytes that gzip cannot shrink: one stored byte is one decoded byte, so what must survive is known exactly. */
+/** Bytes that gzip cannot shrink: one stored byte is one decoded byte, so the surviving bytes are known exactly. */
 const stored = (data: Uint8Array) => gzipSync(data, { level: 0 });
 
 describe('a gzip that is cut short', () => {
-  it('gives what is before the cut and a problem, at every byte', async () => {
+  it('gives everything before the cut and a problem, at every byte', async () => {
     const data = sampleText(900);
     const whole = gzipSync(data);
     let longest = 0;
@@ -36,8 +36,8 @@ describe('a gzip that is cut short', () => {
     expect(longest).toBe(data.length);
   });
 
-  it('loses nothing of many chunks when the caller is late', async () => {
-    // About as many as wait in the queue, so that for some of these sizes the end is met while it is full.
+  it('loses no chunk when the caller is slow', async () => {
+    // About as many as fit in the queue, so that for some sizes the end comes while it is full.
     for (let size = 4 << 20; size < 7 << 20; size += 1 << 18) {
       const data = sampleText(size);
       const whole = stored(data);
@@ -54,7 +54,7 @@ describe('a gzip that is cut short', () => {
     }
   });
 
-  it('gives whole members of a tar in it, and the beginning of the next, at every byte', async () => {
+  it('gives the complete members of a tar in it, and the beginning of the next, at every byte', async () => {
     const [a, b] = [sampleText(700), sampleText(300, 2)];
     const whole = gzipSync(tar([{ name: 'a.json', data: a }, { name: 'b.json', data: b }])); // biome-ignore format: short
     let most = 0;
@@ -62,7 +62,7 @@ describe('a gzip that is cut short', () => {
       const { members, codes } = await read(whole.subarray(0, cut));
       expect(codes, `cut at ${cut}`).toContain('truncated-gzip');
       if (members.length === 1 && !members[0]!.encodings.includes('tar')) {
-        // Less than a tar header came out: nobody can tell what it was.
+        // Less than a tar header was decoded: it cannot be recognised.
         expect(members[0]!.data.length).toBeLessThan(108);
         continue;
       }
@@ -120,7 +120,7 @@ describe('a gzip that is damaged', () => {
     }
   });
 
-  it('gives what it can from inside a tar, where it can be read again', async () => {
+  it('recovers what it can inside a tar, where bytes can be read again', async () => {
     const inner = Buffer.from(whole);
     inner[inner.length - 8]! ^= 0xff;
     const { members, codes } = await read(tar([{ name: 'a.gz', data: inner }]));
@@ -128,7 +128,7 @@ describe('a gzip that is damaged', () => {
     expect(members[0]!.data.equals(data)).toBe(true);
   });
 
-  it('says that some may be missing where it cannot be read again', async () => {
+  it('says that some bytes may be missing where they cannot be read again', async () => {
     const inner = Buffer.from(whole);
     inner[inner.length - 8]! ^= 0xff;
     const { members, codes } = await read(gzipSync(tar([{ name: 'a.gz', data: inner }])));
@@ -161,7 +161,7 @@ describe('a gzip in an unusual shape', () => {
   });
 
   it('may unpack to far more than memory should hold', async () => {
-    // 1 GiB of zeros in a MiB, as a bomb would have it.
+    // 1 GiB of zeros in one MiB, like a zip bomb.
     const member = gzipSync(Buffer.alloc(64 << 20));
     const file = await folder.write('bomb.gz', Buffer.concat(Array(16).fill(member)));
     let total = 0;

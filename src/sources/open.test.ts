@@ -8,7 +8,7 @@ import { visitMembers } from './open.js';
 import { sampleText, tar, zip, zstdFrame } from './testing/archives.js';
 import { type Folder, readAll, temporaryFolder } from './testing/members.js';
 
-/** Where the kernel tells what a process has open and has read. */
+/** Only Linux shows which files a process has open. */
 const isLinux = process.platform === 'linux';
 
 let folder: Folder;
@@ -160,7 +160,7 @@ describe('visitMembers', () => {
     expect(between.problems.map((p) => p.code)).toEqual(['truncated-tar']);
   });
 
-  it.skipIf(!isLinux)('lets go of everything on an early break, on an error and at the end', async () => {
+  it.skipIf(!isLinux)('releases everything on an early break, on an error and at the end', async () => {
     const file = await folder.write('handles.tar.gz', gzipSync(tar(two)));
     await visitMembers(file, async ({ stream }) => {
       expect(await openFiles()).toEqual([file]);
@@ -210,14 +210,14 @@ describe('standard input', () => {
     expect(code).toBe(0);
   });
 
-  it('is let go of while the other side keeps it open', async () => {
+  it('is released while the other side keeps it open', async () => {
     const { out, code } = await readInChild(gzipSync(A), { breakEarly: true, keepOpen: true });
     expect(JSON.parse(out)).toHaveLength(1);
     expect(code).toBe(0);
   });
 });
 
-describe('a pipe with a name', () => {
+describe('a named pipe', () => {
   it('is read once through', async () => {
     const fifo = `${folder.path}/fifo`;
     await run('mkfifo', [fifo]);
@@ -229,7 +229,7 @@ describe('a pipe with a name', () => {
   });
 });
 
-/** Files of ours that this process has open, as the kernel sees them; it has others that come and go. */
+/** Files of the test folder that this process has open; it has others that come and go. */
 async function openFiles(): Promise<string[]> {
   const handles = await readdir('/proc/self/fd');
   const targets = await Promise.all(handles.map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')));

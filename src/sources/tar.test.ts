@@ -64,7 +64,7 @@ describe('tarMembers', () => {
     expect(codes).toEqual([]);
   });
 
-  it('reads what another program packs, with long and foreign names', async () => {
+  it('reads what another program packs, with long and non-ASCII names', async () => {
     const names = ['short.json', `${'d/'.repeat(60)}long.json`, `${'x'.repeat(300)}.json`, 'größe/日本.json'];
     const archive = await packTar(names.map((name) => ({ header: { name, size: 4 }, body: 'body' })));
     const found = await read(archive);
@@ -79,7 +79,7 @@ describe('tarMembers', () => {
     expect((await read(tar([long, { ...a, format: 'gnu' }, b]))).names).toEqual([name, b.name]);
   });
 
-  it('skips everything that is no regular file', async () => {
+  it('skips everything that is not a regular file', async () => {
     const others = ['1', '2', '3', '4', '5', '6', 'g', 'K', 'V'].map((type) => ({
       name: `is-${type}`,
       data: bytes('xyz'),
@@ -126,7 +126,7 @@ describe('a tar that is broken', () => {
   const whole = tar([a, b]);
   const endOfData = whole.length - 1024;
 
-  it('gives what is before the cut and one problem, at every byte', async () => {
+  it('gives everything before the cut and one problem, at every byte', async () => {
     for (let cut = 1; cut < endOfData + 512; cut++) {
       const { names, data, codes } = await read(whole.subarray(0, cut));
       expect(codes, `cut at ${cut}`).toEqual(['truncated-tar']);
@@ -140,7 +140,7 @@ describe('a tar that is broken', () => {
     }
   });
 
-  it('is whole once the first block of zeros is there', async () => {
+  it('is complete once the first block of zeros is there', async () => {
     for (const cut of [endOfData + 512, endOfData + 700, whole.length]) {
       expect((await read(whole.subarray(0, cut))).codes).toEqual([]);
     }
@@ -154,7 +154,7 @@ describe('a tar that is broken', () => {
     expect(codes).toEqual(['corrupt-tar']);
   });
 
-  it('does not take a monster for a name', async () => {
+  it('does not believe a huge name', async () => {
     const monster = tarHeader({ name: 'x', data: Buffer.alloc(0), type: 'x' }, 8 * 2 ** 30 - 1);
     const { names, codes } = await read(Buffer.concat([monster, Buffer.alloc(5000)]));
     expect(names).toEqual([]);

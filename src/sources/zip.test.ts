@@ -36,7 +36,7 @@ describe('a zip', () => {
     for (const member of members) expect(member.storedBytes).toBe(member.storedSize);
   });
 
-  it('has no members but a problem for what is encrypted or packed in a foreign way', async () => {
+  it('has a problem instead of a member that is encrypted or uses an unknown compression', async () => {
     const archive = zip([
       { ...big, encrypted: true },
       { ...small, method: 14 },
@@ -60,7 +60,7 @@ describe('a zip', () => {
     }
   });
 
-  it('gives the beginning of a member that is damaged, and the next one whole', async () => {
+  it('gives the beginning of a damaged member, and the next one complete', async () => {
     const archive = zip([big, small]);
     archive.fill(0xff, 900_000, 900_100);
     const { members, codes } = await read(archive);

@@ -55,7 +55,7 @@ describe.each(decoders)('unzstd with %s', (_, decoder) => {
     expect(data.equals(Buffer.concat([LINES, tiny, LINES]))).toBe(true);
   });
 
-  it('gives what is before a cut and a problem, wherever it is', async () => {
+  it('gives everything before a cut and a problem, wherever the cut is', async () => {
     const sample = sampleText(250);
     const whole = Buffer.concat([SKIPPABLE, zstdFrame(sample, { blockSize: 50 }), REAL]);
     const expected = Buffer.concat([sample, LINES]);
@@ -83,7 +83,7 @@ describe.each(decoders)('unzstd with %s', (_, decoder) => {
     expect(codes).toContain('corrupt-zstd');
   });
 
-  it('ignores what follows that is not zstd', async () => {
+  it('ignores trailing bytes that are not zstd', async () => {
     const { data, codes } = await read(Buffer.concat([REAL, bytes('more')]), decoder);
     expect(codes).toEqual(['trailing-garbage']);
     expect(data.equals(LINES)).toBe(true);
@@ -96,7 +96,7 @@ describe.each(decoders)('unzstd with %s', (_, decoder) => {
     expect(data.equals(LINES)).toBe(true);
   });
 
-  it('unpacks a bomb bit by bit', async () => {
+  it('unpacks a bomb in small pieces', async () => {
     const block = Buffer.concat([zstdBlock(1, 128 << 10, false), bytes('x')]);
     const bomb = Buffer.concat([zstdFrame(Buffer.alloc(0)).subarray(0, 6), ...Array(4000).fill(block)]);
     const cursor = new Cursor([bomb][Symbol.iterator]() as unknown as AsyncIterator<Uint8Array>);

@@ -1,12 +1,12 @@
 /**
- * The reference for the scanners: a whole trace through JSON.parse, and what the rows of its events should be. Slow,
- * and as plain as can be; it shares the schema with the scanners and nothing else.
+ * The reference for the scanners: reads a whole trace with JSON.parse and says what the rows should be. Slow and simple. It
+ * shares only the schema with the scanners.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { COUNTER } from '../../src/readers/kineto/counters.js';
 import { ARG_KEYS, OPS, SIDE_TABLES } from '../../src/readers/kineto/schema.js';
 
-/** A number as it stands in the text, since a double would lose digits; NaN and its kin too. */
+/** A number as written, because a double would lose digits. Also NaN and infinities. */
 export class NumberText {
   readonly text: string;
   constructor(text: string) {
@@ -87,7 +87,7 @@ export interface PlainRow {
   readonly name: Decoded | undefined;
   readonly pid: Decoded | undefined;
   readonly tid: Decoded | undefined;
-  /** Absolute, but rounded as a double from the base rounds it. */
+  /** Absolute, but with the rounding of a double that counts from the base. */
   readonly tsNs: bigint | null;
   readonly durNs: number;
   /** What the 32-bit columns hold. */
@@ -273,7 +273,7 @@ function isObject(value: Plain): value is PlainObject {
   );
 }
 
-/** Both scanners tell null by its first letter. */
+/** Both scanners recognise null by its first letter. */
 function isNullOrNan(value: Plain): boolean {
   return value === null || (value instanceof NumberText && value.text === 'nan');
 }
@@ -288,7 +288,7 @@ function asI32(value: Plain): number | null {
   return Math.abs(Number(value.text)) < 2 ** 31 ? Number(value.text) | 0 : null;
 }
 
-/** Beyond it nanoseconds do not fit 63 bits. */
+/** Larger times in nanoseconds do not fit 63 bits. */
 const MAX_NS = 9n * 10n ** 18n;
 
 /** Microseconds to nanoseconds; half a nanosecond goes away from zero. */

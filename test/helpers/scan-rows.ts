@@ -1,4 +1,4 @@
-/** Drives a scanner over the inside of a traceEvents array, and turns its batches into plain rows. */
+/** Drives a scanner over the content of a traceEvents array and turns its batches into plain rows. */
 import { COUNTER } from '../../src/readers/kineto/counters.js';
 import { type Batch, type EventScanner, SCAN, type ScannerTables } from '../../src/readers/kineto/scanner.js';
 import {
@@ -18,7 +18,7 @@ import {
 } from './plain-events.js';
 
 export interface ScannedTrace extends PlainTrace {
-  /** File offsets of every so-manyth row. */
+  /** File offsets of every 256th row. */
   readonly offsets: readonly number[];
   readonly oddStrings: readonly { readonly token: string; readonly offset: number }[];
   readonly batches: number;
@@ -45,7 +45,7 @@ export function collectRows(
   sizes: readonly number[],
 ): ScannedTrace {
   const collector = new Collector(scanner);
-  let base = 0; // buffer[0] stands here
+  let base = 0; // file offset of buffer[0]
   let fill = 0;
   let status: number = SCAN.needMore;
   for (let at = 0, i = 0; at < bytes.length && status !== SCAN.arrayEnd; i++) {
@@ -70,7 +70,7 @@ export function collectRows(
   return collector.finish();
 }
 
-/** Columns of a row that need tables known at the end only. */
+/** Columns of a row that need tables which are known only at the end. */
 interface RawRow {
   readonly tsNs: number;
   readonly durNs: number;

@@ -97,7 +97,7 @@ function describeBatches(create: Create): void {
     });
   });
 
-  it('keep nothing of an event that has not ended', () => {
+  it('keep nothing of an incomplete event', () => {
     const scanner = create();
     const text = Buffer.from(
       '{"ph":"X","ts":NaN,"cat":"new","args":{"correlation":-1,"stream":7,},"name":"n"',
@@ -112,7 +112,7 @@ function describeBatches(create: Create): void {
     expect(scanner.finish().kinds.every((k) => k.events === 0)).toBe(true);
   });
 
-  it('start at the first time above zero that is no metadata', () => {
+  it('start at the first time above zero of an event that is not metadata', () => {
     const text = '{"ph":"M","ts":5},{"ph":"i"},{"ph":"i","ts":0},{"ph":"i","ts":-1},{"ph":"i","ts":7.25}';
     const { baseNs, rows } = scannedAnyhow(create, text);
     expect(baseNs).toBe(7250n);

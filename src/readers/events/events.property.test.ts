@@ -96,7 +96,7 @@ describe('any file', () => {
     );
   });
 
-  it('never throws on bytes that are no events file at all', () => {
+  it('never throws on bytes that are not an event log', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => expectSound(read(bytes))),
       { numRuns: 500 },

@@ -27,7 +27,7 @@ export interface DrawnFile {
 
 const TYPES = { INT32: 1, INT64: 2, FLOAT: 4, DOUBLE: 5, TEXT: 6 } as const;
 
-/** Thrift's compact protocol, as much of it as a footer needs: [field, type, bytes]. */
+/** The part of Thrift's compact protocol that a footer needs: [field, type, bytes]. */
 type Field = readonly [id: number, type: number, bytes: Buffer];
 const I32 = 5;
 const I64 = 6;
@@ -164,7 +164,7 @@ function drawChunk(column: DrawnColumn, values: DrawnColumn['values'], file: Dra
   return Buffer.concat(pages);
 }
 
-/** Writes a Parquet file, as simple as they come. */
+/** Writes a minimal Parquet file. */
 export function drawParquet(file: DrawnFile): Buffer {
   const { columns, codec = 0 } = file;
   const rows = columns[0]?.values.length ?? 0;
