@@ -8,7 +8,13 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** Settings of whyslow_capture by name, with values as in the environment. */
 type CaptureSettings = Readonly<Record<string, string>>;
 
-interface TraceOptions {
+export interface CaptureOptions {
+  readonly every?: number;
+  readonly startStep?: number;
+  readonly endStep?: number;
+  readonly maxOverhead?: number;
+  readonly ranks?: readonly number[] | 'all';
+  readonly trace?: true;
   /** Steps from one window to the next. Without it there is one window. */
   readonly tracePeriod?: number;
   readonly traceWarmup?: number;
@@ -22,28 +28,13 @@ interface TraceOptions {
   readonly traceBudgetMb?: number;
 }
 
-export interface CaptureOptions extends TraceOptions {
-  readonly every?: number;
-  readonly startStep?: number;
-  readonly endStep?: number;
-  readonly maxOverhead?: number;
-  readonly ranks?: readonly number[] | 'all';
-  readonly trace?: true;
-}
-
-/** Options as settings. Options that were not given set nothing, so those of the environment stay. */
-export function settingsOf(options: CaptureOptions): CaptureSettings {
-  return present({
-    record_every_n_steps: options.every,
-    start_step: options.startStep,
-    end_step: options.endStep,
-    max_overhead: options.maxOverhead,
-    ranks: options.ranks,
-    ...traceSettings(options),
-  });
-}
-
-const TRACE_NAMES: Readonly<Record<keyof TraceOptions, string>> = {
+const SETTING_OF: Readonly<Record<keyof CaptureOptions, string>> = {
+  every: 'record_every_n_steps',
+  startStep: 'start_step',
+  endStep: 'end_step',
+  maxOverhead: 'max_overhead',
+  ranks: 'ranks',
+  trace: 'trace.enabled',
   tracePeriod: 'trace.period',
   traceWarmup: 'trace.warmup',
   traceActive: 'trace.active',
@@ -56,24 +47,17 @@ const TRACE_NAMES: Readonly<Record<keyof TraceOptions, string>> = {
   traceBudgetMb: 'trace.budget_mb',
 };
 
-function traceSettings(options: CaptureOptions): Record<string, unknown> {
-  const names = Object.keys(TRACE_NAMES) as (keyof TraceOptions)[];
-  if (!options.trace && names.every((name) => options[name] === undefined)) return {};
-  const given = names.filter((name) => options[name] !== undefined);
-  return {
-    'trace.enabled': true,
-    ...Object.fromEntries(given.map((name) => [TRACE_NAMES[name], options[name]])),
-  };
-}
-
-function present(settings: Readonly<Record<string, unknown>>): CaptureSettings {
-  const given = Object.entries(settings).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(
-    given.map(([name, value]) => [
-      name,
-      value === true ? '1' : Array.isArray(value) ? value.join(',') : `${value}`,
-    ]),
-  );
+/** Options as settings. Options that were not given set nothing, so those of the environment stay. */
+export function settingsOf(options: CaptureOptions): CaptureSettings {
+  const settings: Record<string, string> = {};
+  for (const [option, setting] of Object.entries(SETTING_OF)) {
+    const value = options[option as keyof CaptureOptions];
+    if (value === undefined) continue;
+    settings[setting] = value === true ? '1' : String(value);
+    // Any option about traces turns them on.
+    if (option.startsWith('trace')) settings[SETTING_OF.trace] = '1';
+  }
+  return settings;
 }
 
 /** `trace.period` is WHYSLOW_TRACE_PERIOD. */
