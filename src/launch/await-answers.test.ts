@@ -5,7 +5,7 @@ import { inFolder } from '../../test/helpers/folder.js';
 import { awaitAnswers } from './await-answers.js';
 import { Conversation, type Plan } from './on-demand.js';
 
-/** Something happens right after the first look for the plan. */
+/** Runs `afterLook` right after the first look for the plan. */
 class Interrupted extends Conversation {
   afterLook: (() => Promise<void>) | null = null;
 
@@ -17,7 +17,7 @@ class Interrupted extends Conversation {
   }
 }
 
-it('waits for all ranks of a plan that comes with an answer between two looks', () =>
+it('waits for all ranks when the plan and an answer appear between two looks', () =>
   inFolder(async (out) => {
     const put = (name: string, content: object) =>
       writeFile(join(out, 'control', name), JSON.stringify(content));

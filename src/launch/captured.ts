@@ -4,13 +4,13 @@ import { readRanks } from './job.js';
 import { isRunOf } from './run-id.js';
 
 export interface Captured {
-  /** Ranks of this run that have started measuring. */
+  /** Ranks of this run that started measuring. */
   readonly ranks: number;
   /** Whether there is anything to diagnose. */
   readonly hasRecords: boolean;
 }
 
-/** What a run has left behind. */
+/** What a run has written. */
 export async function whatWasCaptured(out: string, run: string): Promise<Captured> {
   const ranks = (await readRanks(out)).filter((m) => isRunOf(m.run, run)).length;
   return { ranks, hasRecords: (await hasTraces(out)) || (await hasEvents(join(out, 'cuda_event_profiler'))) };
@@ -27,45 +27,49 @@ async function hasEvents(folder: string): Promise<boolean> {
   return false;
 }
 
-const LOOK_AT_BYTES = 65_536;
+const HEAD_BYTES = 65_536;
 
-/** A header alone is no record. */
+/** Whether an event log holds more than a header. */
 async function hasRecord(path: string): Promise<boolean> {
   const file = await open(path).catch(() => null);
   if (!file) return false;
   try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(LOOK_AT_BYTES), 0, LOOK_AT_BYTES, 0);
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
     return buffer.toString('latin1', 0, bytesRead).includes('"duration_ms"');
   } finally {
     await file.close();
   }
 }
 
-/** Why there may be nothing, and what works in any case. */
+/** Why nothing may have been captured, and what always works. */
 export function explainNothing(captured: Captured, out: string): string {
-  const reasons = captured.ranks === 0 ? UNSEEN : TOO_SHORT;
-  const what =
+  const [what, reasons] =
     captured.ranks === 0
-      ? 'nothing was captured: no process of this command finished a training step that we saw.'
-      : `no step was recorded, although ${captured.ranks === 1 ? 'one process' : `${captured.ranks} processes`} took part.`;
+      ? ['nothing was captured: no training step was seen in any process of this command', NO_STEP_SEEN]
+      : [
+          `no step was recorded, although whyslow was active in ${processes(captured.ranks)}`,
+          NO_STEP_RECORDED,
+        ];
   return [
-    `${what} It may be that`,
+    `${what}. Possible reasons:`,
     ...reasons.map((reason) => `  - ${reason}`),
-    'In the training loop three lines always work:',
+    'These lines in the training loop always work:',
     '    import whyslow_capture',
     `    with whyslow_capture.capture(${JSON.stringify(out)}) as cap:`,
     '        ...  # the loop, with cap.step() at the end of each step',
   ].join('\n');
 }
 
-const UNSEEN = [
+const processes = (count: number) => (count === 1 ? '1 process' : `${count} processes`);
+
+const NO_STEP_SEEN = [
   'no Python process imported torch',
-  'no optimizer of torch.optim made a step, which tells where steps end',
+  'no torch.optim optimizer made a step, which is how the end of a step is recognised',
   'Python ran with -I, -E or -S, or the command sets PYTHONPATH itself',
   'the work ran in a container or on a machine that does not inherit this environment',
-  'WHYSLOW_ENABLED is off, or its configuration leaves these ranks out',
+  'WHYSLOW_ENABLED is off, or the configuration excludes these ranks',
 ];
-const TOO_SHORT = [
-  'it ended before the first recorded step (--every 1 records all, --start-step is the first)',
-  'the disk was full or OUT could not be written (warnings above would say so)',
+const NO_STEP_RECORDED = [
+  'the job ended before the first recorded step (--every 1 records all steps, --start-step sets the first)',
+  'the disk was full or OUT could not be written (see the warnings above)',
 ];

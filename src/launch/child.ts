@@ -6,34 +6,34 @@ import { describeSystemError } from '../base/input-error.js';
 import type { Environment } from './environment.js';
 
 export interface ChildEnd {
-  /** As a shell has it: 128 + N when signal N ended it, 127 not found, 126 not executable. */
+  /** As in a shell: 128 + N when signal N ended it, 127 not found, 126 not executable. */
   readonly code: number;
   readonly signal: NodeJS.Signals | null;
   /** Why it could not be started. */
   readonly failure: string | null;
 }
 
-/** Sent to us alone by schedulers, supervisors and people; the job must hear of it. */
+/** Schedulers, supervisors and people send these to us alone: pass them on to the job. */
 const FORWARDED = ['SIGTERM', 'SIGUSR1', 'SIGUSR2'] as const;
 /**
- * Sent by a terminal to the whole group: the job has it already, and a second one would interrupt its cleaning up. Without
- * a terminal it was sent to us alone.
+ * A terminal sends these to the whole process group: the job has them already, and a second one would interrupt its cleanup.
+ * Without a terminal they were sent to us alone.
  */
 const FROM_TERMINAL = ['SIGINT', 'SIGQUIT', 'SIGHUP'] as const;
 
-/** Runs a command in our place: our terminal, our process group, our working directory. */
+/** Runs a command with our terminal, process group and working directory. */
 export function runChild(command: readonly string[], env: Environment): Promise<ChildEnd> {
-  // Node has undone what nohup did before we could look, and would undo it for the child as well.
+  // Node resets the ignored SIGHUP of nohup for itself and its children: a shell sets it again.
   const words = hangupsAreIgnored(env) ? ['sh', '-c', 'trap "" HUP; exec "$@"', 'sh', ...command] : command;
   return new Promise((resolve) => {
-    // Before it starts: a signal in between must not end us and leave it alone.
+    // Before it starts: a signal in between must not end us and leave the job without a parent.
     const restore = relaySignals((signal) => {
-      // A hangup that nohup was to keep away reaches only us.
+      // Under nohup a hangup must not reach the job.
       if (signal !== 'SIGHUP' || words === command) child.kill(signal);
     });
     const child = spawn(words[0]!, words.slice(1), { stdio: 'inherit', env });
     child.once('error', (error: NodeJS.ErrnoException) => {
-      if (child.pid !== undefined) return; // a signal could not be sent: the end is still to come
+      if (child.pid !== undefined) return; // a signal could not be sent: `exit` is still to come
       restore();
       resolve({ ...notStarted(error, command[0]!), signal: null });
     });
@@ -56,7 +56,7 @@ function relaySignals(send: (signal: NodeJS.Signals) => void): () => void {
 
 function notStarted(error: NodeJS.ErrnoException, program: string): Pick<ChildEnd, 'code' | 'failure'> {
   if (error.code === 'ENOENT') {
-    // A script whose interpreter is missing fails in the same way.
+    // A script with a missing interpreter fails with the same code.
     const why =
       program.includes('/') && existsSync(program) ? 'its interpreter was not found' : 'command not found';
     return { code: 127, failure: `${program}: ${why}` };
@@ -65,14 +65,14 @@ function notStarted(error: NodeJS.ErrnoException, program: string): Pick<ChildEn
   return { code: 126, failure: `${program}: ${describeSystemError(error)}${hint}` };
 }
 
-/** Whether we were started to outlive the terminal: by nohup, or from a script that was. */
-export function hangupsAreIgnored(env: Environment): boolean {
+/** Whether we were started by nohup, or from a script that was. */
+function hangupsAreIgnored(env: Environment): boolean {
   if (env._?.endsWith('/nohup')) return true;
-  return nohupGaveStdin() || parentIgnores(constants.signals.SIGHUP);
+  return stdinIsFromNohup() || parentIgnores(constants.signals.SIGHUP);
 }
 
-/** In place of a terminal nohup gives an input that cannot be read. */
-function nohupGaveStdin(): boolean {
+/** nohup replaces a terminal with an input that cannot be read. */
+function stdinIsFromNohup(): boolean {
   try {
     const flags = /^flags:\s*(\d+)/m.exec(readFileSync('/proc/self/fdinfo/0', 'utf8'));
     const WRITE_ONLY = 1;

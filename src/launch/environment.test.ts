@@ -5,7 +5,7 @@ import { jobEnvironment, pythonPart, settingsOf } from './environment.js';
 const given = { out: '/runs/a', run: 'r1', settings: {} };
 
 describe('the environment of a job', () => {
-  it('finds our start-up code first and says where to write', () => {
+  it('puts our start-up code first and says where to write', () => {
     const env = jobEnvironment({ HOME: '/h', PYTHONPATH: '/mine' }, given);
     const { source, startUp } = pythonPart();
     expect(env).toEqual({
@@ -26,7 +26,7 @@ describe('the environment of a job', () => {
     },
   );
 
-  it('keeps settings of the environment unless an option says otherwise', () => {
+  it('keeps settings of the environment unless an option overrides them', () => {
     const before = { WHYSLOW_RECORD_EVERY_N_STEPS: '7', WHYSLOW_START_STEP: '3' };
     const env = jobEnvironment(before, { ...given, settings: settingsOf({ every: 2 }) });
     expect(env).toMatchObject({ WHYSLOW_RECORD_EVERY_N_STEPS: '2', WHYSLOW_START_STEP: '3' });
@@ -38,7 +38,7 @@ describe('options as settings', () => {
     expect(settingsOf({})).toEqual({});
   });
 
-  it('knows all of them', () => {
+  it('translates all of them', () => {
     expect(
       settingsOf({ every: 5, startStep: 0, endStep: 90, maxOverhead: 0.01, ranks: [0, 5], trace: true }),
     ).toEqual({
@@ -51,7 +51,7 @@ describe('options as settings', () => {
     });
   });
 
-  it('anything about traces turns them on', () => {
+  it('turns traces on when any trace option is given', () => {
     expect(settingsOf({ tracePeriod: 100, traceRanks: 'all', traceStack: true, traceBudgetMb: 512 })).toEqual(
       {
         'trace.enabled': '1',

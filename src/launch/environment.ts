@@ -5,11 +5,17 @@ import { packageRoot } from '../base/package-root.js';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Names of the capture configuration (contract.md) with values as the environment has them. */
-export type CaptureSettings = Readonly<Record<string, string>>;
+/** Settings of whyslow_capture by name, with values as in the environment. */
+type CaptureSettings = Readonly<Record<string, string>>;
 
-export interface TraceOptions {
-  /** Steps from one window to the next; without it there is one window. */
+export interface CaptureOptions {
+  readonly every?: number;
+  readonly startStep?: number;
+  readonly endStep?: number;
+  readonly maxOverhead?: number;
+  readonly ranks?: readonly number[] | 'all';
+  readonly trace?: true;
+  /** Steps from one window to the next. Without it there is one window. */
   readonly tracePeriod?: number;
   readonly traceWarmup?: number;
   readonly traceActive?: number;
@@ -22,28 +28,13 @@ export interface TraceOptions {
   readonly traceBudgetMb?: number;
 }
 
-export interface CaptureOptions extends TraceOptions {
-  readonly every?: number;
-  readonly startStep?: number;
-  readonly endStep?: number;
-  readonly maxOverhead?: number;
-  readonly ranks?: readonly number[] | 'all';
-  readonly trace?: true;
-}
-
-/** What the options say, as settings. Options that were not given set nothing: the environment's own stay. */
-export function settingsOf(options: CaptureOptions): CaptureSettings {
-  return present({
-    record_every_n_steps: options.every,
-    start_step: options.startStep,
-    end_step: options.endStep,
-    max_overhead: options.maxOverhead,
-    ranks: options.ranks,
-    ...traceSettings(options),
-  });
-}
-
-const TRACE_NAMES: Readonly<Record<keyof TraceOptions, string>> = {
+const SETTING_OF: Readonly<Record<keyof CaptureOptions, string>> = {
+  every: 'record_every_n_steps',
+  startStep: 'start_step',
+  endStep: 'end_step',
+  maxOverhead: 'max_overhead',
+  ranks: 'ranks',
+  trace: 'trace.enabled',
   tracePeriod: 'trace.period',
   traceWarmup: 'trace.warmup',
   traceActive: 'trace.active',
@@ -56,31 +47,23 @@ const TRACE_NAMES: Readonly<Record<keyof TraceOptions, string>> = {
   traceBudgetMb: 'trace.budget_mb',
 };
 
-function traceSettings(options: CaptureOptions): Record<string, unknown> {
-  const names = Object.keys(TRACE_NAMES) as (keyof TraceOptions)[];
-  if (!options.trace && names.every((name) => options[name] === undefined)) return {};
-  // When windows come, where only tracing was asked for, is decided by the Python part: it has all settings.
-  const given = names.filter((name) => options[name] !== undefined);
-  return {
-    'trace.enabled': true,
-    ...Object.fromEntries(given.map((name) => [TRACE_NAMES[name], options[name]])),
-  };
-}
-
-function present(settings: Readonly<Record<string, unknown>>): CaptureSettings {
-  const given = Object.entries(settings).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(
-    given.map(([name, value]) => [
-      name,
-      value === true ? '1' : Array.isArray(value) ? value.join(',') : `${value}`,
-    ]),
-  );
+/** Options as settings. Options that were not given set nothing, so those of the environment stay. */
+export function settingsOf(options: CaptureOptions): CaptureSettings {
+  const settings: Record<string, string> = {};
+  for (const [option, setting] of Object.entries(SETTING_OF)) {
+    const value = options[option as keyof CaptureOptions];
+    if (value === undefined) continue;
+    settings[setting] = value === true ? '1' : String(value);
+    // Any option about traces turns them on.
+    if (option.startsWith('trace')) settings[SETTING_OF.trace] = '1';
+  }
+  return settings;
 }
 
 /** `trace.period` is WHYSLOW_TRACE_PERIOD. */
-export const variableOf = (setting: string) => `WHYSLOW_${setting.replaceAll('.', '_').toUpperCase()}`;
+const variableOf = (setting: string) => `WHYSLOW_${setting.replaceAll('.', '_').toUpperCase()}`;
 
-/** The environment of the job: the one we have, with the Python part found first and what was asked for. */
+/** The environment of the job: ours, with the Python part first in PYTHONPATH and the given settings. */
 export function jobEnvironment(
   env: Environment,
   given: { readonly out: string; readonly run: string; readonly settings: CaptureSettings },
@@ -94,16 +77,12 @@ export function jobEnvironment(
     WHYSLOW_OUT: given.out,
     WHYSLOW_RUN: given.run,
     WHYSLOW_PYTHON: source,
-    // Without the second part no delimiter either: an empty entry would be the current directory.
+    // An empty entry would mean the current directory.
     PYTHONPATH: [startUp, env.PYTHONPATH].filter(Boolean).join(delimiter),
   };
 }
 
-export function pythonPart(): {
-  readonly source: string;
-  readonly startUp: string;
-  readonly isThere: boolean;
-} {
+export function pythonPart() {
   const source = fileURLToPath(new URL('python/src', packageRoot()));
   const startUp = join(source, 'whyslow_capture/inject/site');
   return { source, startUp, isThere: existsSync(join(startUp, 'sitecustomize.py')) };

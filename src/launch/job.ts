@@ -1,20 +1,21 @@
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { readJson } from './read-json.js';
 
-/** What a rank says of itself in OUT/ranks/rank_<r>.json, as far as it is used here. */
-export interface RankManifest {
+/** The fields of OUT/ranks/rank_<r>.json that are used here. */
+export interface RankStatus {
   readonly rank: number;
   readonly run: string;
   readonly host: string;
   readonly pid: number;
-  /** It has said that it ended. */
+  /** The file says that the rank has ended. */
   readonly ended: boolean;
   readonly writtenMs: number;
 }
 
-/** Ranks that have shown up in a capture directory; files that are not whole count as not there. */
-export async function readRanks(out: string): Promise<readonly RankManifest[]> {
+/** Ranks that have written their file to a capture directory. Incomplete files are left out. */
+export async function readRanks(out: string): Promise<readonly RankStatus[]> {
   const folder = join(out, 'ranks');
   const names = await readdir(folder).catch(() => []);
   const read = await Promise.all(
@@ -23,32 +24,28 @@ export async function readRanks(out: string): Promise<readonly RankManifest[]> {
   return read.filter((m) => m !== null).sort((a, b) => a.rank - b.rank);
 }
 
-async function readRank(path: string): Promise<RankManifest | null> {
-  try {
-    const [text, { mtimeMs }] = await Promise.all([readFile(path, 'utf8'), stat(path)]);
-    const { rank, run, host, pid, anchors } = JSON.parse(text) as Record<string, unknown>;
-    if (typeof rank !== 'number') return null;
-    return {
-      rank,
-      run: String(run),
-      host: String(host),
-      pid: Number(pid),
-      ended: Array.isArray(anchors) && anchors.some((a: { at?: unknown }) => a?.at === 'end'),
-      writtenMs: mtimeMs,
-    };
-  } catch {
-    return null;
-  }
+async function readRank(path: string): Promise<RankStatus | null> {
+  const [object, stats] = await Promise.all([readJson(path), stat(path).catch(() => null)]);
+  if (object === null || stats === null || typeof object.rank !== 'number') return null;
+  const { rank, run, host, pid, anchors } = object;
+  return {
+    rank,
+    run: String(run),
+    host: String(host),
+    pid: Number(pid),
+    ended: Array.isArray(anchors) && anchors.some((a: { at?: unknown }) => a?.at === 'end'),
+    writtenMs: stats.mtimeMs,
+  };
 }
 
-/** Ranks write this file every 20 s or less often. */
+/** Ranks rewrite their file every 20 s at most. */
 const RECENT_MS = 60_000;
 
 /**
- * Whether anybody may be there to answer. Processes of other machines cannot be looked at. Those of this one can; but a
- * container may have our host's name and its own numbers: one that wrote a moment ago is believed more than its number.
+ * Whether any rank may still be running. Processes of other machines cannot be checked. Those of this one can, but a
+ * container may have our host's name and process ids of its own: a rank that wrote recently counts as alive.
  */
-export function mayBeAlive(ranks: readonly RankManifest[], now: number): boolean {
+export function mayBeAlive(ranks: readonly RankStatus[], now: number): boolean {
   return ranks.some(
     (m) => !m.ended && (m.host !== hostname() || processExists(m.pid) || now - m.writtenMs < RECENT_MS),
   );

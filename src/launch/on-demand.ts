@@ -1,17 +1,18 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { isAbsolute, join, resolve } from 'node:path';
+import { readJson } from './read-json.js';
 
 /**
- * The conversation with a running job, through files in OUT/control: we leave a request, its first rank answers with a
- * plan for a step that no rank has reached yet, and every rank says when it is done.
+ * A request to a running job, through files in OUT/control: we write the request, rank 0 answers with a plan for a step that
+ * no rank has reached yet, and every rank answers when it is done.
  */
-export interface Request {
+interface Request {
   readonly id: string;
   readonly steps: number;
-  /** Null: those that the job's own configuration traces. */
+  /** Null: the ranks that the job's own configuration traces. */
   readonly ranks: readonly number[] | 'all' | null;
-  /** How long we wait for answers: a request older than that is for nobody. */
+  /** How long we wait for answers. Ranks ignore a request older than that. */
   readonly waitSeconds: number;
 }
 
@@ -47,7 +48,7 @@ export class Conversation {
     return this.#file(`request-${this.#request.id}.json`);
   }
 
-  /** Whole or not at all: ranks look at any time. */
+  /** Writes the request in one step: ranks may read at any time. */
   ask(): Promise<void> {
     this.#asking = this.#ask();
     return this.#asking;
@@ -62,14 +63,14 @@ export class Conversation {
     await rename(temporary, this.#requestFile);
   }
 
-  /** Takes the request back. Ranks that have planned the window already may still record it. */
+  /** Takes the request back. Ranks that already have the plan may still record it. */
   async withdraw(): Promise<void> {
-    // Interrupted while it is being written, it would appear after it was removed.
+    // If it is still being written, it would appear after it was removed.
     await this.#asking.catch(() => {});
     await rm(this.#requestFile, { force: true });
   }
 
-  /** Clears away what was said, once all ranks have answered. */
+  /** Removes the plan and the answers, once all ranks have answered. */
   async end(ranks: readonly number[]): Promise<void> {
     const names = [`plan-${this.#request.id}.json`, ...ranks.map((rank) => this.#answerName(rank))];
     await Promise.all(names.map((name) => rm(this.#file(name), { force: true })));
@@ -80,7 +81,7 @@ export class Conversation {
   }
 
   async plan(): Promise<Plan | null> {
-    const read = await readObject(this.#file(`plan-${this.#request.id}.json`));
+    const read = await readJson(this.#file(`plan-${this.#request.id}.json`));
     if (!read || typeof read.first_step !== 'number') return null;
     return {
       firstStep: read.first_step,
@@ -95,7 +96,7 @@ export class Conversation {
   }
 
   async #answer(rank: number): Promise<Answer | null> {
-    const read = await readObject(this.#file(this.#answerName(rank)));
+    const read = await readJson(this.#file(this.#answerName(rank)));
     if (!read) return null;
     const status = STATUSES.find((s) => s === read.status) ?? 'failed';
     return {
@@ -108,7 +109,7 @@ export class Conversation {
     };
   }
 
-  /** The job may see OUT under another name (a container, another node): then by its place inside OUT. */
+  /** The job may see OUT under another path (a container, another node): then the path inside OUT is used. */
   #traceFile(path: string): string {
     const direct = isAbsolute(path) ? path : join(this.#out, path);
     if (existsSync(direct)) return direct;
@@ -119,13 +120,3 @@ export class Conversation {
 }
 
 const STATUSES = ['done', 'cut', 'missed', 'failed'] as const;
-
-/** Null when it is not there (yet) or not whole. */
-async function readObject(path: string): Promise<Record<string, unknown> | null> {
-  try {
-    const value: unknown = JSON.parse(await readFile(path, 'utf8'));
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null;
-  } catch {
-    return null;
-  }
-}

@@ -11,14 +11,14 @@ async function holding(out: string, runJson: string): Promise<void> {
 }
 
 describe('the directory of a run', () => {
-  it('is made, with those above it', () =>
+  it('is made, with its parents', () =>
     inFolder(async (folder) => {
       const out = join(folder, 'a/b');
       expect(await prepareOut(out, 'r')).toEqual({ path: out, isNew: true, note: null });
       expect(existsSync(out)).toBe(true);
     }));
 
-  it.each(['r', 'r.1'])('is shared with files of the same run (%s): other nodes, a restart', (id) =>
+  it.each(['r', 'r.1'])('is shared by the same run (%s): other nodes, a restart', (id) =>
     inFolder(async (folder) => {
       const out = join(folder, 'a');
       await holding(out, JSON.stringify({ run: id }));
@@ -26,17 +26,19 @@ describe('the directory of a run', () => {
     }),
   );
 
-  it.each(['{"run":"old"}', '{"ru'])('leaves another run alone (%s) and goes beside it', (runJson) =>
-    inFolder(async (folder) => {
-      const out = join(folder, 'a');
-      await holding(out, runJson);
-      const { path, note } = await prepareOut(out, 'r');
-      expect(path).toBe(`${out}-r`);
-      expect(note).toContain('holds another run');
-    }),
+  it.each(['{"run":"old"}', '{"ru'])(
+    'leaves another run alone (%s) and uses a directory beside it',
+    (runJson) =>
+      inFolder(async (folder) => {
+        const out = join(folder, 'a');
+        await holding(out, runJson);
+        const { path, note } = await prepareOut(out, 'r');
+        expect(path).toBe(`${out}-r`);
+        expect(note).toContain('holds another run');
+      }),
   );
 
-  it('does not keep the job from running when it cannot be made', () =>
+  it('lets the job run when it cannot be made', () =>
     inFolder(async (folder) => {
       await writeFile(join(folder, 'file'), '');
       const { note } = await prepareOut(join(folder, 'file/a'), 'r');
@@ -55,7 +57,7 @@ describe('its name', () => {
     expect(defaultOut(command, 'L')).toBe(join('whyslow-runs', `L-${name}`));
   });
 
-  it('is shown as one would type it', () => {
+  it('is shown as the user would type it', () => {
     expect([asTyped(join(process.cwd(), 'a/b')), asTyped(process.cwd()), asTyped('/elsewhere/a')]).toEqual([
       'a/b',
       '.',

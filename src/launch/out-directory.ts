@@ -1,37 +1,34 @@
-import { mkdir, readFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
 import { basename, join, relative, resolve } from 'node:path';
 import { describeSystemError } from '../base/input-error.js';
+import { readJson } from './read-json.js';
 import { fileNameOf, isRunOf } from './run-id.js';
 
-export interface OutDirectory {
+interface OutDirectory {
   readonly path: string;
-  /** It was not there before. */
+  /** It did not exist before. */
   readonly isNew: boolean;
-  /** What the user should know about it. */
+  /** A message for the user. */
   readonly note: string | null;
 }
 
 /**
- * Makes the directory of this run. One that holds another run is left alone: this run goes beside it. Nothing here stops
- * the job, which is worth more than its measurement: a directory that cannot be made is a note.
+ * Makes the directory of this run. If it holds another run, this run gets a directory beside it. A directory that cannot be
+ * made becomes a note: the job is worth more than its measurement, so nothing here stops it.
  */
 export async function prepareOut(asked: string, run: string): Promise<OutDirectory> {
   const other = await runIn(resolve(asked));
   if (other === null || isRunOf(other, run)) return make(resolve(asked), null);
   const beside = `${asked}-${run}`;
-  const note = `${asked} holds another run (${other}) and is left as it is; this one is in ${beside}`;
+  const note = `${asked} holds another run (${other}), so this run is measured into ${beside}`;
   return make(resolve(beside), note);
 }
 
-/** The id of the run whose files are there. */
+/** The id of the run whose files are in the directory; null when there is none. */
 async function runIn(path: string): Promise<string | null> {
-  const text = await readFile(join(path, 'run.json'), 'utf8').catch(() => null);
-  if (text === null) return null;
-  try {
-    return String((JSON.parse(text) as { run?: unknown }).run ?? 'of unknown id');
-  } catch {
-    return 'of unknown id';
-  }
+  const file = join(path, 'run.json');
+  return existsSync(file) ? String((await readJson(file))?.run ?? 'of unknown id') : null;
 }
 
 async function make(path: string, note: string | null): Promise<OutDirectory> {
@@ -43,13 +40,13 @@ async function make(path: string, note: string | null): Promise<OutDirectory> {
   }
 }
 
-/** A path as one would type it here. */
+/** A path as the user would type it here. */
 export function asTyped(path: string): string {
   const short = relative('', path);
   return short.startsWith('..') ? path : short || '.';
 }
 
-/** `whyslow-runs/20261115-081500-train`; with an id that all nodes share, they all find the same one. */
+/** `whyslow-runs/20261115-081500-train`. With a label that all nodes share, they all get the same directory. */
 export function defaultOut(command: readonly string[], label: string): string {
   return join('whyslow-runs', `${label}-${scriptName(command)}`);
 }
@@ -60,10 +57,10 @@ export function timeLabel(now: Date): string {
   return `${date.join('')}-${[now.getHours(), now.getMinutes(), now.getSeconds()].map(two).join('')}`;
 }
 
-/** What is run, of all the words of a launcher: the first Python file, else the module, else the program. */
+/** The name of what is launched: the first script among the words, else the module, else the program. */
 function scriptName(command: readonly string[]): string {
   const file = command.find((word) => /\.(?:py|sh)$/.test(word));
-  const module = command[command.lastIndexOf('-m') + 1];
-  const word = file ?? (command.includes('-m') && module ? module : command[0]!);
+  const module = command.includes('-m') ? command[command.lastIndexOf('-m') + 1] : undefined;
+  const word = file ?? module ?? command[0]!;
   return fileNameOf(basename(word).replace(/\.(?:py|sh)$/, '')) || 'run';
 }

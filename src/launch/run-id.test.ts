@@ -5,7 +5,7 @@ describe('the id that launches of one job share', () => {
   it.each([
     [{ WHYSLOW_RUN: 'mine', SLURM_JOB_ID: '7', SLURM_STEP_ID: '0' }, 'mine'],
     [{ SLURM_JOB_ID: '7', SLURM_STEP_ID: '2' }, 'slurm-7-2'],
-    // The batch script itself, which may run one thing after the other.
+    // The batch script itself, which may run several commands.
     [{ SLURM_JOB_ID: '7' }, null],
     [{ RAY_JOB_ID: '01000000' }, 'ray-01000000'],
     [{ TORCHELASTIC_RUN_ID: 'none' }, null],
@@ -15,17 +15,17 @@ describe('the id that launches of one job share', () => {
     expect(sharedRunId(env)).toBe(id);
   });
 
-  it('is another one each time where nothing says it', () => {
+  it('is a new one each time where no launcher gives one', () => {
     expect(newRunId()).not.toBe(newRunId());
   });
 
-  it('goes on through restarts of torchrun', () => {
+  it('is the same after a restart by torchrun', () => {
     expect(isRunOf('x.2', 'x')).toBe(true);
     expect(isRunOf('xy', 'x')).toBe(false);
   });
 });
 
-describe('the place of a launch among those of its job', () => {
+describe('the index of a launch among those of its job', () => {
   it.each([
     [{}, ['torchrun', '--nnodes=2', '--node-rank=1', 'train.py'], 1],
     [{}, ['torchrun', '--node_rank', '3', 'train.py'], 3],

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import type { Environment } from './environment.js';
 
 /**
- * What names a job the same on all its nodes, by launcher. A Slurm job may run several things one after the other: its
- * steps tell them apart, and where there is no step there is only one of us.
+ * An id that is the same on all nodes of a job, by launcher. A Slurm job may run several commands one after the other; its
+ * steps tell them apart. Without a step id there is only one launch.
  */
 const SHARED: readonly ((env: Environment) => string | null)[] = [
   (env) => env.WHYSLOW_RUN || null,
@@ -13,10 +13,10 @@ const SHARED: readonly ((env: Environment) => string | null)[] = [
   (env) => named('mpi', env.OMPI_MCA_ess_base_jobid ?? env.PMIX_NAMESPACE),
 ];
 
-/** torchrun's default id is the word none. */
+/** torchrun's default id is the word `none`. */
 const named = (kind: string, id: string | undefined) => (id && id !== 'none' ? `${kind}-${id}` : null);
 
-/** The id that several launches of one job share, or null: then each is a run of its own. */
+/** The id that all launches of one job share; null where each launch is a run of its own. */
 export function sharedRunId(env: Environment): string | null {
   for (const find of SHARED) {
     const id = find(env);
@@ -27,15 +27,15 @@ export function sharedRunId(env: Environment): string | null {
 
 export const newRunId = () => randomBytes(6).toString('hex');
 
-/** A job that torchrun restarts numbers its runs: x, x.1, x.2. */
+/** When torchrun restarts a job, its runs are x, x.1, x.2. */
 export const isRunOf = (id: string, run: string) => id === run || id.startsWith(`${run}.`);
 
-/** Ids become parts of file names. */
+/** A text as part of a file name. */
 export const fileNameOf = (text: string) => text.replace(/[^A-Za-z0-9._-]+/g, '-').slice(0, 80);
 
 /**
- * The place of this launch among those of one job, where the launcher or the command says it; 0 elsewhere. Only the first
- * one prints a diagnosis: hundreds of nodes reading the same files at once would help nobody.
+ * Index of this launch among those of one job, as the command or the launcher gives it, else 0. Only launch 0 prints a
+ * diagnosis: hundreds of nodes reading the same files at once would help nobody.
  */
 export function launchIndex(env: Environment, command: readonly string[]): number {
   const argument = /^--(?:node[-_]rank|machine[-_]rank)(?:=(\d+))?$/;
@@ -49,6 +49,5 @@ export function launchIndex(env: Environment, command: readonly string[]): numbe
     env.NODE_RANK,
     env.GROUP_RANK,
   ];
-  const index = Number(found.find((text) => text !== undefined && /^\d+$/.test(text)) ?? 0);
-  return index;
+  return Number(found.find((text) => text !== undefined && /^\d+$/.test(text)) ?? 0);
 }

@@ -6,24 +6,23 @@ import { delimiter, join } from 'node:path';
 import type { Environment } from './environment.js';
 import { fileNameOf } from './run-id.js';
 
-/** Power, utilisation, clocks, violations, memory, errors, PCIe; older drivers refuse some of them. */
+/** Power, utilisation, clocks, violations, memory, errors, PCIe. Older drivers refuse some, so fewer are tried next. */
 const METRICS = ['pucvmet', 'pucvm', 'puc'] as const;
-const arguments_ = (metrics: string) => ['dmon', '-s', metrics, '-d', '1', '-o', 'DT'];
-/** Where a job starts several of us on one machine, one of them watches its GPUs. */
+/** If a job starts whyslow several times on one machine, only local rank 0 watches the GPUs. */
 const LOCAL_RANKS = ['SLURM_LOCALID', 'OMPI_COMM_WORLD_LOCAL_RANK', 'MPI_LOCALRANKID'] as const;
-/** To end after it was asked to; what it has written is kept in any case. */
+/** How long nvidia-smi may take to end after SIGTERM. What it has written is kept in any case. */
 const GRACE_MS = 1000;
 
-export interface Telemetry {
-  /** Ends it and waits until what it has said is in the file. */
+interface Telemetry {
+  /** Ends nvidia-smi and waits until its output is in the file. */
   stop(): Promise<void>;
 }
 
-/** Watches the GPUs of this machine for the time of a run, when there is an nvidia-smi; never a reason to fail. */
+/** Records the GPUs of this machine during a run, if there is an nvidia-smi. Never fails. */
 export function startTelemetry(out: string, env: Environment): Telemetry {
   const isOther = LOCAL_RANKS.some((name) => Number(env[name] ?? 0) > 0);
   if (isOther || !isOnPath('nvidia-smi', env)) return { stop: async () => {} };
-  // Line by line: what waits in a buffer when it is ended is lost.
+  // Line by line: what is still buffered when nvidia-smi is ended is lost.
   const lineByLine = isOnPath('stdbuf', env) ? ['stdbuf', '-oL'] : [];
   const watch = new Watch(join(out, 'telemetry'), [...lineByLine, 'nvidia-smi']);
   watch.start(METRICS);
@@ -48,30 +47,30 @@ class Watch {
   }
 
   /**
-   * Its output comes through us and not by -f: should we be killed, its next line ends it too. In a group of its own, so
-   * that the terminal's Ctrl-C leaves the end to us.
+   * The output comes through a pipe and not by -f: if we are killed, writing the next line ends nvidia-smi too. It is in a
+   * process group of its own, so that Ctrl-C in the terminal does not end it before we do.
    */
   start(metrics: readonly string[]): void {
     const [first, ...fewer] = metrics;
     if (first === undefined || this.#stopped) return;
-    const [program, ...words] = [...this.#command, ...arguments_(first)];
+    const [program, ...words] = [...this.#command, 'dmon', '-s', first, '-d', '1', '-o', 'DT'];
     const child = spawn(program!, words, { stdio: ['ignore', 'pipe', 'ignore'], detached: true });
     this.#child = child;
-    let said = Promise.resolve();
+    let written = Promise.resolve();
     child.stdout.on('data', (text: Buffer) => {
-      said = said.then(() => this.#write(text));
+      written = written.then(() => this.#write(text));
     });
     this.#ended = new Promise((resolve) => {
       child.once('error', () => resolve());
       child.once('close', (code) => {
         if (code) this.start(fewer);
-        resolve(said);
+        resolve(written);
       });
     });
   }
 
   async #write(text: Buffer): Promise<void> {
-    // It starts with its header; anything else is a complaint, such as that there is no driver.
+    // Real output starts with a header. Anything else is an error message, e.g. that there is no driver.
     if (this.#file === null && !/^\s*#/.test(text.toString('latin1'))) return;
     this.#file ??= newFile(this.#folder).catch(() => null);
     (await this.#file)?.write(text);
@@ -88,7 +87,7 @@ class Watch {
   }
 }
 
-/** `dmon-<host>.txt`; a run that goes on after a restart gets the next number. */
+/** `dmon-<host>.txt`; after a restart `dmon-<host>.2.txt`, and so on. */
 async function newFile(folder: string): Promise<WriteStream> {
   await mkdir(folder, { recursive: true });
   const base = `dmon-${fileNameOf(hostname())}`;

@@ -4,17 +4,19 @@ import type { TraceData } from './trace-data.js';
 
 /** Nesting of complete events on each track. */
 export interface CallTree {
-  /** For each row the row that encloses it on its track; −1 for outermost rows and rows that are no spans. */
+  /** For each row, the row that encloses it on its track; −1 for outermost rows and rows that are not spans. */
   readonly parent: Int32Array;
-  /** Spans that start inside another on their track and end after it: no tree can hold them. */
+  /** Spans that start inside another span of their track and end after it. No tree can hold them. */
   readonly overlaps: number;
-  /** Row of the first of them, −1 when there is none. */
+  /** Row of the first overlap, −1 when there is none. */
   readonly firstOverlap: number;
 }
 
-/** Clocks are read one after the other: ends may be off by this much and still be nested. */
+/** Clocks are read one after the other, so a nested span may seem to end up to this much after its parent. */
 const TOLERANCE_NS = 1000;
-/** Spans over the whole window, and the GPU's copies of annotations, are drawn on tracks but do not nest there. */
+/** Python stacks reach a few hundred. */
+const MAX_DEPTH = 4096;
+/** Spans over the whole window and the GPU's copies of annotations have a track but do not nest on it. */
 const NOT_NESTED: readonly number[] = [Category.span, Category.gpuAnnotation, Category.flow, Category.sync];
 
 export function buildCallTree(data: TraceData): CallTree {
@@ -47,21 +49,18 @@ export function buildCallTree(data: TraceData): CallTree {
   return { parent, overlaps, firstOverlap };
 }
 
-/** Python stacks reach a few hundred. */
-const MAX_DEPTH = 4096;
-
-/** Rows of complete events, one list a track, ordered by start and, for equal starts, longest first. */
+/** Rows of complete events, one list per track, ordered by start; of equal starts the longest comes first. */
 function spansByTrack(data: TraceData): Uint32Array[] {
   const { kind, track, ts, dur } = data;
   const nests = Uint8Array.from(data.kinds, (k) =>
     Number((k.phase === 'X' || k.phase === 'B') && !NOT_NESTED.includes(k.category)),
   );
-  // A counting sort by track: how many, where each begins, then place.
+  // A counting sort by track: count the rows of each, add up where each ends, then fill from the back.
   const ends = new Uint32Array(data.tracks.length + 1);
   for (let row = 0; row < data.rows; row++) ends[track[row]!]! += nests[kind[row]!]!;
   for (let t = 1; t < ends.length; t++) ends[t]! += ends[t - 1]!;
   const starts = ends.slice();
-  const order = new Uint32Array(ends.at(-1) ?? 0);
+  const order = new Uint32Array(ends.at(-1)!);
   for (let row = data.rows - 1; row >= 0; row--) {
     if (nests[kind[row]!] === 1 && !Number.isNaN(ts[row]!)) order[--starts[track[row]!]!] = row;
   }

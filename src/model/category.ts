@@ -1,4 +1,4 @@
-/** What an event is, whatever the version of the profiler called it. Numbers, because they index and compare fast. */
+/** What an event is, in one set of names for all profiler versions. Numbers, because they index and compare fast. */
 export const Category = {
   other: 0,
   /** An operator on the host. */
@@ -28,27 +28,30 @@ export const Category = {
 export type Category = (typeof Category)[keyof typeof Category];
 
 /** Names in traces. The capitalised ones are from 2021 and before. */
-const BY_NAME: Readonly<Record<string, Category>> = {
-  ...{ cpu_op: Category.cpuOp, Operator: Category.cpuOp },
-  ...{ user_annotation: Category.annotation, python_function: Category.pythonFunction },
-  ...{ cuda_runtime: Category.runtime, Runtime: Category.runtime, xpu_runtime: Category.runtime },
-  ...{ privateuse1_runtime: Category.runtime, mtia_runtime: Category.runtime, hip_runtime: Category.runtime },
-  ...{ cuda_driver: Category.driver, privateuse1_driver: Category.driver },
-  ...{ kernel: Category.kernel, Kernel: Category.kernel, mtia_insight: Category.kernel },
-  ...{ gpu_memcpy: Category.memcpy, Memcpy: Category.memcpy },
-  ...{ gpu_memset: Category.memset, Memset: Category.memset },
-  ...{ gpu_user_annotation: Category.gpuAnnotation, cuda_sync: Category.sync, overhead: Category.overhead },
-  ...{ cpu_instant_event: Category.memory, Trace: Category.span },
-  ...{ ac2g: Category.flow, async_cpu_to_gpu: Category.flow, async: Category.flow, fwdbwd: Category.flow },
-  ...{ forward_backward: Category.flow, async_gpu: Category.flow },
-};
+const NAMES: readonly (readonly [Category, string])[] = [
+  [Category.cpuOp, 'cpu_op Operator'],
+  [Category.annotation, 'user_annotation'],
+  [Category.pythonFunction, 'python_function'],
+  [Category.runtime, 'cuda_runtime Runtime hip_runtime xpu_runtime mtia_runtime privateuse1_runtime'],
+  [Category.driver, 'cuda_driver privateuse1_driver'],
+  [Category.kernel, 'kernel Kernel mtia_insight'],
+  [Category.memcpy, 'gpu_memcpy Memcpy'],
+  [Category.memset, 'gpu_memset Memset'],
+  [Category.gpuAnnotation, 'gpu_user_annotation'],
+  [Category.sync, 'cuda_sync'],
+  [Category.overhead, 'overhead'],
+  [Category.memory, 'cpu_instant_event'],
+  [Category.flow, 'ac2g async_cpu_to_gpu async async_gpu fwdbwd forward_backward'],
+  [Category.span, 'Trace'],
+];
+const BY_NAME = new Map(NAMES.flatMap(([category, names]) => names.split(' ').map((n) => [n, category])));
 
 export function categoryOf(name: string, phase: string): Category {
   if (phase === 's' || phase === 't' || phase === 'f') return Category.flow;
-  return BY_NAME[name] ?? Category.other;
+  return BY_NAME.get(name) ?? Category.other;
 }
 
-/** Work on the device: what keeps a GPU busy. */
+/** Work that keeps a GPU busy. */
 export function isGpuWork(category: Category): boolean {
   return category === Category.kernel || category === Category.memcpy || category === Category.memset;
 }

@@ -1,11 +1,11 @@
 /**
- * One run inside an events file: several runs may be appended to one file. Rows are in file order; all columns have
+ * One run inside an events file. One file may hold several runs, appended. Rows are in file order; all columns have
  * `rows` elements, own their buffer whole and can be cloned or transferred to another thread.
  */
 export interface EventLogRun {
-  /** The run id of the header or of the records; null where neither gives one. */
+  /** Run id of the header or of the records; null where neither has one. */
   readonly id: string | null;
-  /** The header line, null when the run has none (lmms-engine writes none). */
+  /** The header line; null where there is none (lmms-engine writes none). */
   readonly header: EventLogHeader | null;
   /**
    * Names of phases; `name[i]` indexes it. One table is shared by all runs of a file, so it may hold names that this
@@ -20,9 +20,9 @@ export interface EventLogRun {
    * the next run there); elsewhere decreases are counted as `step-order`.
    */
   readonly step: Float64Array;
-  /** Rank that wrote the record, the header's where the record has none, −1 where neither says. */
+  /** Rank of the record, else of the header, else −1. */
   readonly rank: Int32Array;
-  /** Milliseconds, may be negative (a fault of the writer). NaN where the record had none or no finite one. */
+  /** Milliseconds; may be negative (a fault of the writer). NaN where there is no finite value. */
   readonly durationMs: Float64Array;
   /** Milliseconds from the run's anchor. NaN where unknown. */
   readonly startMs: Float64Array;
@@ -30,23 +30,23 @@ export interface EventLogRun {
   readonly micro: Int32Array;
   /** 0 unknown, 1 gpu, 2 host. */
   readonly clock: Uint8Array;
-  /** Of a phase on the device's clock: how long the host took for it, ms. NaN where unknown. */
+  /** How long the host spent in a phase that was timed on the device, ms. NaN where unknown. */
   readonly hostMs: Float64Array;
   /**
-   * How far the device was behind the host when the phase ended, ms: the hundredth of a millisecond that a mark takes
-   * where the device had nothing left to do. NaN where unknown.
+   * How far the device was behind the host when the phase ended, ms. About 0.01, the cost of a mark, where the device was
+   * idle. NaN where unknown.
    */
   readonly lagMs: Float64Array;
 }
 
 export interface EventLogHeader {
-  /** The value of `whyslow`; 0 where it is no number. */
+  /** The value of `whyslow`; 0 where it is not a number. */
   readonly version: number;
   readonly run: string | null;
   readonly rank: number | null;
   /**
-   * The header object as it stands in the file: anchors, schedule and what later versions add. Empty where the
-   * header is unreasonably large or deep (problem `oversized-header`).
+   * The header object as in the file: anchors, schedule, whatever later versions add. Empty where the header is too large
+   * or too deep (problem `oversized-header`).
    */
   readonly fields: Readonly<Record<string, unknown>>;
 }

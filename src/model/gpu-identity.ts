@@ -1,30 +1,29 @@
-/** Which GPU of a machine something is about. Null: not said. Ids are written one way, whoever wrote them. */
+/** Which GPU of a machine something is about. Null: not known. Ids from different tools are brought to one form. */
 export interface GpuIdentity {
-  /** As nvidia-smi counts, or as the process that named it does: the same only where it sees all of them. */
+  /** As nvidia-smi numbers GPUs, or as a process does. They agree only where the process sees all GPUs. */
   readonly index: number | null;
   readonly name: string | null;
-  /** As `uuidKey` writes it. */
+  /** In the form of `uuidKey`. */
   readonly uuid: string | null;
-  /** As `pciKey` writes it. */
+  /** In the form of `pciKey`. */
   readonly pci: string | null;
 }
 
-/** `GPU-1A2B…` of nvidia-smi and `1a2b…` of torch are one. */
+/** `GPU-1A2B…` of nvidia-smi and `1a2b…` of torch are the same. */
 export function uuidKey(text: string): string | null {
   const key = text.trim().toLowerCase().replace(/^gpu-/, '');
   return /^[0-9a-f-]{8,64}$/.test(key) ? key : null;
 }
 
-/** `00000000:07:00.0`, `0000:07:00.0` and `07:00.0` are `0:7:0`: domain, bus and device in hexadecimal. */
+/** `00000000:07:00.0`, `0000:07:00.0` and `07:00.0` become `0:7:0`: domain, bus and device in hexadecimal. */
 export function pciKey(text: string): string | null {
   const match = /^(?:([0-9a-f]{1,8}):)?([0-9a-f]{1,2}):([0-9a-f]{1,2})(?:\.[0-9a-f])?$/i.exec(text.trim());
   if (!match) return null;
-  return pciKeyOf(...([match[1] ?? '0', match[2]!, match[3]!].map((h) => Number.parseInt(h, 16)) as Triple));
+  const [domain, bus, device] = match.slice(1).map((hex = '0') => Number.parseInt(hex, 16));
+  return pciKeyOf(domain!, bus!, device!);
 }
 
-type Triple = [domain: number, bus: number, device: number];
-
 /** The same from numbers, as torch has them. */
-export function pciKeyOf(...numbers: Triple): string {
-  return numbers.map((n) => n.toString(16)).join(':');
+export function pciKeyOf(domain: number, bus: number, device: number): string {
+  return [domain, bus, device].map((n) => n.toString(16)).join(':');
 }

@@ -9,7 +9,7 @@ const linked = (drawing: string) => {
 };
 
 describe('linkGpuWork', () => {
-  it('joins work to its launch by correlation, also many to one', () => {
+  it('joins work to its launch by correlation id, also several to one', () => {
     const drawing = `
       host 1  cudaLaunchKernel 0-5 #1 | cudaGraphLaunch 6-9 #2 | cudaMemcpyAsync 10-12 #3
       gpu 7   gemm 8-20 #1 | node_a 21-25 #2 | node_b 26-30 #2 | Memcpy DtoH 31-33 #3`;
@@ -20,11 +20,13 @@ describe('linkGpuWork', () => {
         ['node_b', 'cudaGraphLaunch'],
         ['Memcpy DtoH', 'cudaMemcpyAsync'],
       ],
-      ...{ workWithoutLaunch: 0, launches: 2, launchesWithoutWork: 0 },
+      workWithoutLaunch: 0,
+      launches: 2,
+      launchesWithoutWork: 0,
     });
   });
 
-  it('counts what has no other side', () => {
+  it('counts work without a launch and launches without work', () => {
     const drawing = `
       host 1  cudaLaunchKernel 0-5 #1 | cuLaunchKernelEx 6-9 #2 | cudaStreamSynchronize 10-20 #9
       gpu 7   gemm 8-20 #1 | from_before 0-3 #77`;

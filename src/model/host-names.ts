@@ -1,9 +1,9 @@
-/** How things on the host are called in traces. Names are strangers' text: the patterns do not backtrack. */
+/** Names of host activity in traces. Names can be any text, so the patterns do not backtrack. */
 
-/** Waiting for the next batch: PyTorch's own spans, Lightning's, Python frames, and what people call it. */
+/** Waiting for the next batch: spans of PyTorch and Lightning, Python frames, and common names for it. */
 export const WAITS_FOR_DATA =
   /^enumerate\(.{0,200}\)#.{0,200}\.__next__$|^torch\/utils\/data\/dataloader\.py\(\d+\): (?:__next__|__iter__|_get_iterator|__init__)$|train_dataloader_next$|^(?:data_wait|data_loading|dataloading|data_load|load_batch|fetch_batch|get_batch|next_batch|dataloader_next|data_time)$/i;
-/** Of those: batches made on the training thread itself. */
+/** Of those: the batch is made on the training thread itself. */
 export const LOADS_IN_MAIN = /_SingleProcessDataLoaderIter/;
 export const LOADS_IN_WORKERS = /_MultiProcessingDataLoaderIter/;
 
@@ -15,7 +15,7 @@ export const SYNCHRONISES =
 export const COMPILES =
   /\(dynamo_timed\)|_dynamo\/convert_frame|torch\/_inductor\/(?:compile_fx|async_compile|codecache)\.py|triton[^ ]{0,200}autotun|autotune_process|^(?:cu(?:da)?|hip)(?:Module|Library)Load/i;
 
-/** Collectives whose waiting is on the host. */
+/** Collectives that make the host wait. */
 export const HOST_COLLECTIVE =
   /^(?:gloo|mpi|ucc):|^c10d::(?:barrier|monitored_barrier)|ProcessGroup\w{0,20}::?(?:wait|barrier)|(?:TCP|File|Prefix)Store\w{0,10}::?(?:wait|get)|\bdist\.barrier|distributed_c10d\.py\(\d+\): (?:barrier|monitored_barrier)/;
 

@@ -1,9 +1,8 @@
 import type { GpuIdentity } from './gpu-identity.js';
 
 /**
- * What capture writes down about a run beside its measurements: `run.json` and `ranks/rank_<r>.json`. Every field was
- * checked when it was read: what is missing or of the wrong type is null or left out, texts and lists are of bounded
- * length.
+ * What capture records about a run beside its measurements: `run.json` and `ranks/rank_<r>.json`. The reader checks every
+ * field: what is missing or of the wrong type is null or left out, and texts and lists have a bounded length.
  */
 export type Manifest = RunManifest | RankManifest;
 
@@ -11,9 +10,9 @@ export interface RunManifest {
   readonly of: 'run';
   readonly run: string | null;
   readonly worldSize: number | null;
-  /** Axes of the device mesh, outermost first; null where there is none. */
+  /** Axes of the device mesh, outermost first; null where there is no mesh. */
   readonly mesh: readonly MeshAxis[] | null;
-  /** Nanoseconds since 1970, to about 256 (it was a number of JSON). */
+  /** Nanoseconds since 1970, exact to about 256 ns (it was a JSON number). */
   readonly startedNs: number | null;
   readonly versions: Readonly<Record<string, string>>;
   readonly command: readonly string[];
@@ -31,13 +30,13 @@ export interface RankManifest {
   readonly localRank: number | null;
   readonly host: string | null;
   readonly pid: number | null;
-  /** Null for a process without GPU. Its index is the process's own count. */
+  /** Null for a process without a GPU. The index is the one that the process uses. */
   readonly device: GpuIdentity | null;
-  /** Place in the mesh by name of the axis; null where it has none. */
+  /** Position in the mesh by name of the axis; null where there is none. */
   readonly coordinates: Readonly<Record<string, number>> | null;
-  /** In the order they were taken; of very many the first and the last ones. */
+  /** In the order they were taken. Of very many, only the first and the last are kept. */
   readonly anchors: readonly ClockAnchor[];
-  /** What capture left out, by reason. */
+  /** How many records capture dropped, by reason. */
   readonly dropped: Readonly<Record<string, number>>;
 }
 
@@ -45,7 +44,7 @@ export interface RankManifest {
 export interface ClockAnchor {
   /** `start`, `flush`, `end`. */
   readonly at: string;
-  /** Nanoseconds since 1970, to about 256. */
+  /** Nanoseconds since 1970, exact to about 256 ns. */
   readonly wallNs: number;
   /** CLOCK_MONOTONIC: the same for all processes of a machine. NaN where unknown. */
   readonly monotonicNs: number;

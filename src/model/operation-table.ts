@@ -1,6 +1,6 @@
 /**
- * The operations of a whole job, one row an operation of one worker in one step, as frameworks log them about
- * themselves (columns of ByteDance's StragglerAnalysis). A worker is a pair of data-parallel rank and pipeline stage.
+ * The operations of a whole job as its framework logged them (the columns of ByteDance's StragglerAnalysis). A row is one
+ * operation of one worker in one step. A worker is a pair of data-parallel rank and pipeline stage.
  * Rows are in file order; all columns have `rows` elements, own their buffer whole and can be moved to another thread.
  */
 export interface OperationTable {
@@ -16,11 +16,11 @@ export interface OperationTable {
   readonly rank: Int32Array;
   /** Training step, an integer. */
   readonly step: Float64Array;
-  /** Seconds; comparable inside a step, steps may each begin at 0. NaN where unknown. */
+  /** Seconds. Comparable only inside a step: each step may begin at 0. NaN where unknown. */
   readonly start: Float64Array;
   /** Seconds. NaN where unknown; may be negative (a fault of the writer). */
   readonly duration: Float64Array;
-  /** Place among the operations of one kind, worker and step, by start, from 0. −1 where unknown. */
+  /** Index among the operations of one kind, worker and step, in order of start. −1 where unknown. */
   readonly sequence: Int32Array;
   /** Model chunk (virtual stage) inside the stage, −1 where none. */
   readonly chunk: Int32Array;

@@ -1,11 +1,11 @@
-/** Strings of a trace as they stand in the file: raw JSON tokens end to end. Plain data, moves between threads. */
+/** Strings of a trace as written in the file: raw JSON tokens end to end. Plain data that moves between threads. */
 export interface StringData {
   readonly bytes: Uint8Array;
   /** Token i is bytes[starts[i], starts[i + 1]). Token 0 means "none". */
   readonly starts: Uint32Array;
 }
 
-/** Ids to text, decoded when first asked for. */
+/** Text by id, decoded when first asked for. */
 export class StringTable {
   readonly #data: StringData;
   readonly #texts: (string | undefined)[] = [];
@@ -38,7 +38,7 @@ export class StringTable {
     return this.raw(id)[0] === 0x22;
   }
 
-  /** The token as a JSON value; undefined for "none", the raw text where it is no JSON. */
+  /** The token as a JSON value; undefined for "none", the raw text where it is not JSON. */
   value(id: number): unknown {
     if (id === 0) return undefined;
     if (this.isString(id)) return this.text(id);
@@ -50,8 +50,8 @@ export class StringTable {
   }
 
   /**
-   * A question about texts whose answers are kept: each string is asked about when it first comes up. For rows of which
-   * only some are looked at: names of kernels are long, and patterns for host calls need not see them.
+   * A function of a string's text whose answers are kept. A text is decoded and tested only when its id first comes up, so
+   * patterns for host calls never see the long names of kernels.
    */
   memo(answer: (text: string) => number): (id: number) => number {
     const known = new Uint8Array(this.size);
@@ -63,13 +63,6 @@ export class StringTable {
       }
       return answers[id]!;
     };
-  }
-
-  /** Ids of all strings whose text passes; decodes every one once. */
-  idsWhere(test: (text: string) => boolean): number[] {
-    const ids: number[] = [];
-    for (let id = 1; id < this.size; id++) if (test(this.text(id))) ids.push(id);
-    return ids;
   }
 }
 
@@ -85,15 +78,13 @@ export function decodeToken(token: Uint8Array): string {
   return unescapeJson(inner);
 }
 
-const ESCAPES: Readonly<Record<string, string>> = {
-  ...{ '"': '"', '\\': '\\', '/': '/', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' },
-};
+const ESCAPES: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
 
-/** Like JSON, but an escape that JSON does not know (a Windows path such as C:\Users) is kept as it stands. */
+/** Like JSON, but an escape that JSON does not know (as in the path C:\Users) is kept as it is. */
 function unescapeJson(text: string): string {
   return text.replace(
-    /\\(?:u([0-9a-fA-F]{4})|([\s\S]))/g,
-    (all, hex: string | undefined, char: string | undefined) =>
-      hex === undefined ? (ESCAPES[char!] ?? all) : String.fromCharCode(Number.parseInt(hex, 16)),
+    /\\(?:u([0-9a-fA-F]{4})|(["\\/])|([bfnrt]))/g,
+    (_, hex?: string, same?: string, letter = '') =>
+      hex === undefined ? (same ?? ESCAPES[letter]!) : String.fromCharCode(Number.parseInt(hex, 16)),
   );
 }

@@ -2,32 +2,32 @@ import type { GpuIdentity } from './gpu-identity.js';
 
 /** Figures of one sample. All are NaN where the log does not have them. */
 export const TELEMETRY_FIELDS = [
-  /** Per cent of the sample's time in which any kernel ran, however small. */
+  /** Percent of the sample's time in which any kernel ran, however small. */
   'utilisation',
-  /** Per cent of the time in which memory was read or written. */
+  /** Percent of the time in which memory was read or written. */
   'memoryUtilisation',
   /** MHz. */
   'smClock',
   'memoryClock',
-  /** MHz: the highest the device can be set to. */
+  /** MHz: the highest clock of the device. */
   'maxSmClock',
   /** Watts. */
   'power',
   'powerLimit',
   /** Degrees Celsius. */
   'temperature',
-  /** Shares of the sample's time, 0 to 1, in which the clock was held down: by the power limit or a power brake, */
+  /** Share of the sample's time, 0 to 1, in which the power limit or a power brake held the clock down. */
   'powerCap',
-  /** by heat, */
+  /** The same for heat. */
   'thermal',
-  /** by the hardware, without more being said. */
+  /** The same for a slowdown by the hardware without a stated reason. */
   'slowdown',
 ] as const;
 export type TelemetryField = (typeof TELEMETRY_FIELDS)[number];
 
 /**
- * What nvidia-smi saw of the GPUs of one machine, one row a sample of one GPU, in file order. All columns have `rows`
- * elements, own their buffer whole and can be moved to another thread.
+ * What nvidia-smi reported about the GPUs of one machine: one row per sample of one GPU, in file order. All columns have
+ * `rows` elements, own their buffer whole and can be moved to another thread.
  */
 export interface GpuTelemetry extends Readonly<Record<TelemetryField, Float32Array>> {
   readonly rows: number;
@@ -35,8 +35,8 @@ export interface GpuTelemetry extends Readonly<Record<TelemetryField, Float32Arr
   readonly gpus: readonly GpuIdentity[];
   readonly gpu: Uint16Array;
   /**
-   * Nanoseconds since 1970 on the machine's wall clock as if it showed UTC: the log does not name its time zone. NaN
-   * where it has no date.
+   * Nanoseconds since 1970 on the machine's wall clock, read as if it were UTC: the log does not name its time zone. NaN
+   * where there is no date.
    */
   readonly timeNs: Float64Array;
 }

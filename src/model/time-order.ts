@@ -1,9 +1,9 @@
 import type { TraceData } from './trace-data.js';
 
 /**
- * Sorts rows by start time, longest first where starts are equal, so that callers come before what they call. Traces
- * are a few sorted runs one after the other (operators, then runtime calls, ...): the runs are found and merged, which
- * takes one pass when all is sorted already. Rows without a time (NaN) must have been left out.
+ * Sorts rows by start time, longest first where starts are equal, so that callers come before what they call. A trace is
+ * a few sorted runs one after the other (operators, then runtime calls, ...). They are found and merged, which takes one
+ * pass when everything is sorted already. Rows without a time (NaN) must have been left out.
  */
 export function sortByTime(rows: Uint32Array, ts: Float64Array, dur: TraceData['dur']): Uint32Array {
   let runs = findRuns(rows, ts, dur);
@@ -46,12 +46,12 @@ function merge(
   ts: Float64Array,
   dur: TraceData['dur'],
 ): void {
-  // Runs that do not overlap in time, as windows recorded one after the other: nothing to merge.
+  // The runs do not overlap in time, e.g. two profiler windows: nothing to merge.
   if (middle >= end || !after(from[middle - 1]!, from[middle]!, ts, dur)) {
     to.set(from.subarray(start, end), start);
     return;
   }
-  // The heads' times are kept at hand: each step looks up only the one that moved.
+  // The times of both heads are kept in locals: each turn looks up only the one that moved.
   let left = start;
   let right = middle;
   let leftTs = ts[from[left]!]!;

@@ -4,8 +4,8 @@ import type { StringData } from './string-table.js';
 /**
  * One trace file as columns. Plain data without methods: it moves between threads without copying. Immutable once built.
  *
- * Row order is file order. Flow events that stand right after the event they belong to are not rows: see `flows`.
- * Times are integer nanoseconds from `baseNs`, exact in a double. Wherever a column has a sentinel it is named here.
+ * Rows are in file order. A flow event right after the event it belongs to is not a row: see `flows`. Times are integer
+ * nanoseconds from `baseNs`, exact in a double. Every sentinel value is named here.
  */
 export interface TraceData {
   readonly rows: number;
@@ -23,13 +23,13 @@ export interface TraceData {
   readonly track: Uint8Array | Uint16Array;
   /** Index into `kinds`. */
   readonly kind: Uint8Array;
-  /** Offset in the decoded file of rows 0, 256, 512, ...: the way back to arguments that are no columns. */
+  /** Offset in the decoded file of rows 0, 256, 512, ...: the way back to arguments that are not columns. */
   readonly offsets: Float64Array;
 
   readonly kinds: readonly KindInfo[];
   readonly tracks: readonly TrackInfo[];
   readonly strings: StringData;
-  /** Nanoseconds that `ts` counts from. */
+  /** `ts` counts from this time, ns. */
   readonly baseNs: bigint;
   readonly header: TraceHeader;
 
@@ -62,9 +62,9 @@ export interface KindInfo {
   /** `cat` as in the file, '' when there is none. */
   readonly categoryName: string;
   readonly category: Category;
-  /** Events in the file, folded flows included. */
+  /** Events in the file, including folded flows. */
   readonly events: number;
-  /** Flows that are not rows. */
+  /** Of those, flows that are not rows. */
   readonly folded: number;
 }
 
@@ -73,7 +73,7 @@ export interface TrackInfo {
   readonly tid: string;
 }
 
-/** Entries exist only for rows that have one of the arguments; `row` ascends. */
+/** Only rows that have one of the arguments have an entry. `row` ascends. */
 export interface SideTable {
   readonly row: Uint32Array;
 }
@@ -127,7 +127,7 @@ export interface CollectiveTable extends SideTable {
   readonly groupName: StringIds;
   readonly groupDescription: StringIds;
   readonly groupRanks: StringIds;
-  /** Exceeds 2^53: kept as text. */
+  /** Kept as text: it exceeds 2^53. */
   readonly commsId: StringIds;
   readonly isAsync: StringIds;
   readonly inSplit: StringIds;
@@ -166,7 +166,7 @@ export interface MetadataTable extends SideTable {
 }
 /**
  * Flow events bound to `row` (same time and track, right after it in the file) whose id is not the row's correlation:
- * forward → backward links. Those whose id *is* the correlation add nothing and are only counted, in `kinds[].folded`.
+ * forward → backward links. Flows whose id *is* the correlation say nothing new and are only counted, in `kinds[].folded`.
  */
 export interface FlowTable extends SideTable {
   readonly id: Uint32Array;
@@ -186,7 +186,7 @@ export interface TraceHeader {
   readonly schemaVersion: number | null;
   readonly devices: readonly DeviceInfo[];
   readonly distributed: DistributedInfo | null;
-  /** Nanoseconds since 1970 that the file's own timestamps count from, as text; null in traces that count from 1970. */
+  /** The file's timestamps count from this time: ns since 1970, as text. Null in traces that count from 1970. */
   readonly baseTimeNanoseconds: string | null;
   readonly displayTimeUnit: string | null;
   readonly traceName: string | null;
@@ -195,7 +195,7 @@ export interface TraceHeader {
   readonly switches: readonly string[];
   /** cuda_driver_version and the like, as written. */
   readonly versions: Readonly<Record<string, string>>;
-  /** Everything else above and below the events, as JSON text, cut at 64 KiB each. */
+  /** All fields outside the events as JSON text, cut at 64 KiB each. */
   readonly rest: Readonly<Record<string, string>>;
 }
 

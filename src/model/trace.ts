@@ -6,8 +6,7 @@ import { StringTable } from './string-table.js';
 import type { TraceData } from './trace-data.js';
 
 /**
- * A trace with what can be asked of it. The columns are in `data`; everything derived from them is computed when first
- * asked for and kept.
+ * A trace and what is derived from it. The columns are in `data`. The rest is computed on first use and kept.
  */
 export class Trace {
   readonly strings: StringTable;
@@ -27,7 +26,7 @@ export class Trace {
     return this.data.kinds[this.data.kind[row]!]!.category;
   }
 
-  /** Launches joined to the GPU work they started. */
+  /** GPU work joined to the calls that launched it. */
   get links(): GpuLinks {
     this.#links ??= linkGpuWork(this.data, this.strings);
     return this.#links;
@@ -39,14 +38,14 @@ export class Trace {
     return this.#calls;
   }
 
-  /** `ProfilerStep#N` spans of the host, in order of time. */
+  /** `ProfilerStep#N` spans on the host, in order of time. */
   get steps(): readonly HostStep[] {
     this.#steps ??= findSteps(this.data, this.strings);
     return this.#steps;
   }
 }
 
-/** For each kind of the trace, whether its rows pass: one test per kind instead of one per row. */
+/** For each kind of the trace, 1 where it passes: one test per kind instead of one per row. */
 export function kindMask(data: TraceData, test: (category: Category, phase: string) => boolean): Uint8Array {
   return Uint8Array.from(data.kinds, (k) => (test(k.category, k.phase) ? 1 : 0));
 }

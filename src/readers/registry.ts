@@ -6,8 +6,8 @@ import { manifestReader } from './manifest/descriptor.js';
 import { operationsReader } from './operations/descriptor.js';
 
 /**
- * All formats, asked in this order; the first whose sniff says yes reads the file. Manifests before events: both begin
- * with an object that has `whyslow` in it.
+ * All formats, in the order in which they are asked: the first whose sniff says yes reads the file. Manifests come before
+ * events because both begin with an object that has the key `whyslow`.
  */
 export const READERS: readonly ReaderDescriptor[] = [
   operationsReader,

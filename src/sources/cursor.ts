@@ -1,9 +1,9 @@
 const EMPTY = new Uint8Array(0);
 
-/** Chunks in order. `return` lets go of whatever lies behind; it must not wait for data that may never come. */
+/** Chunks in order. `return` releases the source; it must not wait for data that may never come. */
 export type Chunks = AsyncIterator<Uint8Array, unknown>;
 
-/** A place in a stream of chunks: look ahead, take what is there, skip. Hands out views, copies only to join chunks. */
+/** A position in a stream of chunks: peek, read, skip. Hands out views and copies only to join chunks. */
 export class Cursor {
   /** Bytes handed out or skipped so far. */
   position = 0;
@@ -25,7 +25,7 @@ export class Cursor {
     return bytes;
   }
 
-  /** What there is, at most `max` bytes, in one piece; null at the end. */
+  /** The next piece of at most `max` bytes, as it came; null at the end. */
   async take(max = Number.POSITIVE_INFINITY): Promise<Uint8Array | null> {
     while (this.#rest.length === 0) {
       const chunk = await this.#next();
@@ -37,7 +37,7 @@ export class Cursor {
     return bytes;
   }
 
-  /** Moves on by `count` bytes; returns how many there were. */
+  /** Moves on by up to `count` bytes; returns by how many. */
   async skip(count: number): Promise<number> {
     let left = count;
     while (left > 0) {

@@ -1,9 +1,8 @@
 import { Cursor } from './cursor.js';
-import { type Extent, readPieces } from './extent.js';
-import type { Sizes } from './layer.js';
+import { CHUNK_BYTES, type Extent, readPieces } from './extent.js';
 import { Pump, type ZlibStream } from './pump.js';
 
-/** How far a decoder has come in its stored bytes, live. */
+/** How many stored bytes a decoder has consumed so far. */
 export interface Progress {
   consumed: number;
 }
@@ -11,23 +10,21 @@ export interface Progress {
 /** How one decoding ended. */
 export interface Outcome {
   readonly error: ZlibError | null;
-  /** Decoded bytes that came out, those skipped included. */
+  /** Decoded bytes that came out, including skipped ones. */
   readonly made: number;
-  /** Stored bytes used up by the calls to zlib that went well. */
+  /** Stored bytes consumed by the calls to zlib that succeeded. */
   readonly good: number;
 }
 
-export type ZlibError = Error & { readonly code: string };
+type ZlibError = Error & { readonly code: string };
 
-/** Piece sizes of the second and third attempt, below. */
+/** Piece sizes of the second and third attempt of `salvage`. */
 const CAREFUL_STEPS = [256, 1] as const;
 
-/** The mark is as low as one chunk because what piles up inside zlib, beyond our queue, is thrown away by an error. */
-export function zlibOptions(sizes: Sizes) {
-  return { chunkSize: sizes.chunk, highWaterMark: sizes.chunk };
-}
+/** The mark is as low as one chunk because an error throws away what has piled up inside zlib. */
+export const ZLIB_OPTIONS = { chunkSize: CHUNK_BYTES, highWaterMark: CHUNK_BYTES } as const;
 
-/** Decodes until the end or an error, leaving out the first `skip` bytes. `start` is where the cursor began. */
+/** Decodes until the end or an error, without the first `skip` bytes. `start` is where the cursor began. */
 export async function* decode(
   zlib: ZlibStream,
   cursor: Cursor,
@@ -37,6 +34,8 @@ export async function* decode(
 ): AsyncGenerator<Uint8Array, Outcome> {
   const pump = new Pump(zlib, cursor);
   let made = 0;
+  let good = 0;
+  let error: ZlibError | null = null;
   try {
     for (let chunk = await pump.next(); chunk !== null; chunk = await pump.next()) {
       const fresh = made >= skip ? chunk : chunk.subarray(skip - made);
@@ -44,19 +43,20 @@ export async function* decode(
       progress.consumed = start + pump.consumed;
       if (fresh.length > 0) yield fresh;
     }
-    return { error: null, made, good: zlib.bytesWritten };
-  } catch (error) {
-    if (!isZlibError(error)) throw error;
-    return { error, made, good: zlib.bytesWritten };
+  } catch (caught) {
+    if (!isZlibError(caught)) throw caught;
+    error = caught;
   } finally {
-    progress.consumed = start + zlib.bytesWritten;
+    good = zlib.bytesWritten;
+    progress.consumed = start + good;
     await pump.close();
   }
+  return { error, made, good };
 }
 
 /**
- * What the first attempt lost: Node throws away the output of the call to zlib that met the error, up to a whole
- * chunk. So decode again from the start, but give zlib the bytes around the error in ever smaller pieces; with pieces
+ * Recovers what the first attempt lost: Node throws away the output of the call to zlib that met the error, up to a whole
+ * chunk. So this decodes again from the start and gives zlib the bytes around the error in ever smaller pieces. With pieces
  * of one byte nothing decodable is left in the call that fails. Costs two more passes, only for broken files.
  */
 export async function* salvage(
@@ -64,11 +64,10 @@ export async function* salvage(
   extent: Extent,
   start: number,
   failed: Outcome,
-  sizes: Sizes,
 ): AsyncGenerator<Uint8Array, Outcome> {
   let last = failed;
   for (const step of CAREFUL_STEPS) {
-    const cursor = new Cursor(carefulPieces(extent, start, last.good, step, sizes));
+    const cursor = new Cursor(carefulPieces(extent, start, last.good, step));
     const attempt = decode(make(), cursor, last.made, { consumed: 0 });
     // Gathered before any of it is handed out: a slow caller would let chunks pile up where the error drops them.
     const found: Uint8Array[] = [];
@@ -81,9 +80,9 @@ export async function* salvage(
 }
 
 /** `good` bytes in the usual pieces, then pieces of `step` bytes. */
-async function* carefulPieces(extent: Extent, start: number, good: number, step: number, sizes: Sizes) {
+async function* carefulPieces(extent: Extent, start: number, good: number, step: number) {
   let at = 0;
-  for await (const piece of readPieces(extent, sizes.read, start)) {
+  for await (const piece of readPieces(extent, start)) {
     const whole = Math.max(0, Math.min(piece.length, good - at));
     if (whole > 0) yield piece.subarray(0, whole);
     for (let i = whole; i < piece.length; i += step) yield piece.subarray(i, i + step);

@@ -4,11 +4,11 @@ import { describeSystemError } from '../base/input-error.js';
 import type { ProblemLog } from '../base/problem.js';
 import { naturalOrder } from './natural-order.js';
 
-/** Folders that hold no captures and may hold a hundred thousand files. */
+/** Folders without captures that may hold a hundred thousand files. */
 const SKIPPED = new Set(['.git', 'node_modules', '__pycache__']);
 
 /** A regular file found in a directory. */
-export interface WalkedFile {
+interface WalkedFile {
   readonly path: string;
   readonly realPath: string;
   readonly size: number;
@@ -18,13 +18,13 @@ interface Walking {
   /** By real path. */
   readonly files: Map<string, WalkedFile>;
   readonly problems: ProblemLog;
-  /** Real paths of the directories entered: a link back up leads nowhere new. */
+  /** Real paths of the directories entered, so that links cannot lead in circles. */
   readonly entered: Set<string>;
-  /** Links met on the way, looked at last, so that a file is shown under its own name and not that of a link to it. */
+  /** Links, followed last, so that a file is shown under its own name and not under that of a link to it. */
   readonly links: string[];
 }
 
-/** Every regular file below a directory, in natural order. Pipes, sockets and devices are left alone. */
+/** Every regular file below a directory, in natural order, without pipes, sockets and devices. */
 export async function walkDirectory(directory: string, problems: ProblemLog): Promise<readonly WalkedFile[]> {
   const walking: Walking = { files: new Map(), problems, entered: new Set(), links: [] };
   await enter(directory, walking);
@@ -63,7 +63,7 @@ async function keep(path: string, walking: Walking): Promise<void> {
   if (!walking.files.has(realPath)) walking.files.set(realPath, { path, realPath, size });
 }
 
-/** What cannot be looked at is a problem, not the end: the other ranks' files are still good. */
+/** A path that cannot be read is a problem and does not end the walk: the files of other ranks are still good. */
 async function attempt(
   path: string,
   walking: Walking,
@@ -73,8 +73,8 @@ async function attempt(
     await action(path, walking);
   } catch (error) {
     walking.problems.add('unreadable-path', {
-      message: `${path} could not be looked at: ${describeSystemError(error)}.`,
-      consequence: 'What is in it is missing.',
+      message: `${path} cannot be read: ${describeSystemError(error)}.`,
+      consequence: 'Its content is missing.',
     });
   }
 }

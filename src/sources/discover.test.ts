@@ -45,7 +45,7 @@ describe('discoverFiles', () => {
     expect(files.every((file) => !file.explicit)).toBe(true);
     expect(files.map((file) => file.size)).toEqual([0, 2, 2, 2]);
     expect(problems.map(({ code, count }) => [code, count])).toEqual([['unreadable-path', 1]]);
-    expect(problems[0].message).toMatch(/broken could not be looked at: no such file/);
+    expect(problems[0]!.message).toMatch(/broken cannot be read: no such file/);
   });
 
   it('takes files as named, in the order given', async () => {
@@ -59,8 +59,12 @@ describe('discoverFiles', () => {
     expect(problems).toEqual([]);
   });
 
-  it('reads a file once that is named twice, and says so', async () => {
-    const [file, link, directory] = at('run/step_9/rank1.json', 'run/a-link.json', 'run/step_9');
+  it('reads a file that is named twice once, and says so', async () => {
+    const [file = '', link = '', directory = ''] = at(
+      'run/step_9/rank1.json',
+      'run/a-link.json',
+      'run/step_9',
+    );
     const twice = await discoverFiles([file, link]);
     expect(twice.files).toEqual([{ path: file, explicit: true, size: 2 }]);
     expect(twice.problems.map((p) => p.code)).toEqual(['same-file-twice']);
@@ -81,17 +85,17 @@ describe('discoverFiles', () => {
     );
   });
 
-  it('keeps patterns relative when they are given so', async () => {
+  it('keeps relative patterns relative', async () => {
     const { files } = await discoverFiles(['src/sources/discover.t*.ts']);
     expect(files.map((file) => file.path)).toEqual(['src/sources/discover.test.ts']);
   });
 
-  it('prefers the file that is really called like a pattern', async () => {
-    const [name] = at('odd/[a]*.json');
+  it('prefers a file whose name looks like the pattern', async () => {
+    const [name = ''] = at('odd/[a]*.json');
     expect((await discoverFiles([name])).files.map((file) => file.path)).toEqual([name]);
   });
 
-  it('says what was looked for when there is nothing', async () => {
+  it('names the paths when there are no files', async () => {
     const failures = [
       [at('none.json'), /none\.json: no such file/],
       [at('run/*.txt'), /no file matches .*run\/\*\.txt/],
@@ -114,7 +118,7 @@ describe('discoverFiles', () => {
     await writeFile(join(root, 'mixed/a.json'), '{}');
     await chmod(root, 0o755);
     await chmod(join(root, 'mixed/locked'), 0);
-    // Root may read everything: look as nobody then.
+    // Root may read everything, so look as user `nobody`.
     const isRoot = process.getuid?.() === 0;
     if (isRoot) process.seteuid?.(65534);
     const { files, problems } = await discoverFiles(at('mixed')).finally(() => {
@@ -127,7 +131,7 @@ describe('discoverFiles', () => {
 });
 
 describe('naturalOrder', () => {
-  it('counts', () => {
+  it('orders numbers by value', () => {
     const sorted = ['a/1', 'a/2', 'a/10', 'a-b/1', 'rank2', 'rank10', 'rank010x'];
     expect([...sorted].reverse().sort(naturalOrder)).toEqual([...sorted].sort(naturalOrder));
     expect(['rank10', 'rank2', 'rank1'].sort(naturalOrder)).toEqual(['rank1', 'rank2', 'rank10']);

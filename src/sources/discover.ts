@@ -8,21 +8,21 @@ import { naturalOrder } from './natural-order.js';
 export interface FoundFile {
   /** As the user would write it; `-` is standard input. */
   readonly path: string;
-  /** Named by the user or matched by his pattern, not found by walking a directory. */
+  /** Named by the user or matched by a pattern of the user, not found by walking a directory. */
   readonly explicit: boolean;
   /** In bytes; 0 where it is unknown (standard input, pipes). */
   readonly size: number;
 }
 
-export interface Discovery {
+interface Discovery {
   readonly files: readonly FoundFile[];
   readonly problems: readonly Problem[];
 }
 
 /**
- * The files that these paths stand for: files, directories (all files below them), patterns such as `runs/*.json.gz`
- * (only where no file has that very name), and `-`. Each real file comes once. Throws InputError when a path does not
- * exist, or when there is nothing at all.
+ * Finds the files that these paths stand for: files, directories (all files below them), patterns such as `runs/*.json.gz`
+ * (unless a file has exactly that name), and `-`. Each real file is listed once. Throws InputError when a path does not
+ * exist, or when there are no files at all.
  */
 export async function discoverFiles(paths: readonly string[]): Promise<Discovery> {
   const finder = new Finder();
@@ -58,7 +58,7 @@ class Finder {
       const message = `There are no files in ${path}.`;
       this.#problems.add('empty-directory', { message, consequence: 'It adds nothing to the result.' });
     }
-    for (const { realPath, size, ...file } of files) this.#add({ ...file, explicit: false, size }, realPath);
+    for (const file of files) this.#add({ path: file.path, explicit: false, size: file.size }, file.realPath);
   }
 
   #add(file: FoundFile, realPath: string): void {
@@ -68,7 +68,7 @@ class Finder {
       return;
     }
     if (!file.explicit) return;
-    // It keeps its place, but the user did ask for it.
+    // It keeps its position in the list, but the user did ask for it.
     this.#files.set(realPath, { ...known, explicit: true });
     const message = `${file.path} is the same file as ${known.path}.`;
     this.#problems.add('same-file-twice', { message, consequence: 'It was read once.' });
@@ -80,7 +80,7 @@ async function statOrNull(path: string): Promise<Stats | null> {
     return await fs.stat(path);
   } catch (error) {
     const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
-    // Loaded here: it takes longer than most files to read, and few paths are patterns.
+    // Loaded only here: loading it takes longer than reading most files, and few paths are patterns.
     if (isMissing && (await import('tinyglobby')).isDynamicPattern(path)) return null;
     throw new InputError(`cannot read ${path}: ${describeSystemError(error)}`);
   }

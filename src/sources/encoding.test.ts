@@ -38,6 +38,6 @@ describe('encodingOf', () => {
 });
 
 function changed(data: Buffer, at: number): Buffer {
-  data[at] ^= 1;
+  data[at]! ^= 1;
   return data;
 }

@@ -1,9 +1,9 @@
-/** A stretch of bytes that can be read anywhere and more than once: a file on disk, or a part of one. */
+/** Bytes with random access that can be read more than once: a file on disk, or a part of one. */
 export interface Extent {
-  /** Where it starts in the file on disk; null for bytes that lie in memory. */
+  /** Where it starts in the file on disk; null for bytes in memory. */
   readonly offset: number | null;
   readonly size: number;
-  /** Bytes from `at`; fewer than `length` only at the end. */
+  /** `length` bytes from `at`; fewer only at the end. */
   read(at: number, length: number): Promise<Uint8Array>;
 }
 
@@ -24,16 +24,22 @@ export function memoryExtent(bytes: Uint8Array): Extent {
   };
 }
 
-/** A probe past the known end: the file may have grown since it was opened, or its size is not told (/proc). */
+/**
+ * Bytes asked of the disk, and made by a decoder, at a time. Measured on 0.5 GB of JSON in gzip, 2 cores, with 1 ms of work
+ * on each MiB beside it: 64 KiB 956 ms, 256 KiB 737, 1 MiB 602, 2 MiB 616, 4 MiB 644.
+ */
+export const CHUNK_BYTES = 1 << 20;
+
+/** Size of a read past the known end: the file may have grown since it was opened, or its size is unknown (/proc). */
 const PROBE_BYTES = 4096;
 
-/** The extent in pieces from `start`. The next piece is being read while the caller works on this one. */
-export async function* readPieces(extent: Extent, pieceSize: number, start = 0): AsyncGenerator<Uint8Array> {
+/** The extent in pieces from `start`. The next piece is read while the caller works on this one. */
+export async function* readPieces(extent: Extent, start = 0): AsyncGenerator<Uint8Array> {
   let at = start;
   const readNext = () => {
     const left = extent.size - at;
-    const reading = extent.read(at, left > 0 ? Math.min(pieceSize, left) : PROBE_BYTES);
-    // Its failure is met when it is awaited, which may be a while later.
+    const reading = extent.read(at, left > 0 ? Math.min(CHUNK_BYTES, left) : PROBE_BYTES);
+    // A failure is handled where `reading` is awaited, which may be later.
     reading.catch(() => {});
     return reading;
   };
@@ -47,7 +53,7 @@ export async function* readPieces(extent: Extent, pieceSize: number, start = 0):
       yield piece;
     }
   } finally {
-    // The file may be closed as soon as this has returned.
+    // The caller may close the file as soon as this has returned.
     await pending.catch(() => {});
   }
 }

@@ -1,11 +1,11 @@
 import { type Position, ProblemLog, type ProblemText } from '../base/problem.js';
 
 /**
- * Where the layers of one file put the problems they meet. A problem belongs to the member that is being read; what
- * happens between members is loose and belongs to the file.
+ * Collects the problems of one file, whatever layer finds them. A problem belongs to the member being read; one found
+ * between members belongs to the file.
  */
 export class Faults {
-  readonly loose = new ProblemLog();
+  readonly ofFile = new ProblemLog();
   #current = new ProblemLog();
 
   add(code: string, text: ProblemText, storedByte: number | null = null): void {
@@ -13,19 +13,29 @@ export class Faults {
     this.#current.add(code, text, first);
   }
 
-  /** The log for the member that starts here, with what was met on the way to its first byte. */
-  begin(): ProblemLog {
+  addTruncated(encoding: 'gzip' | 'zstd' | 'tar', storedByte: number): void {
+    const message = `The ${encoding} data ends early: the file was cut short or is still being written.`;
+    const consequence = 'Everything before the cut was read; the rest is missing.';
+    this.add(`truncated-${encoding}`, { message, consequence }, storedByte);
+  }
+
+  addTrailing(encoding: 'gzip' | 'zstd', storedByte: number, loss = ''): void {
+    const message = `Bytes that are not ${encoding} follow the ${encoding} data.`;
+    this.add('trailing-garbage', { message, consequence: `They were ignored${loss}.` }, storedByte);
+  }
+
+  /** The log of the member that starts here, with the problems found on the way to its first byte. */
+  beginMember(): ProblemLog {
     return this.#current;
   }
 
-  /** The member is over: what comes now is not its fault. */
-  end(): void {
+  endMember(): void {
     this.#current = new ProblemLog();
   }
 
-  /** What was met since the last member belongs to the file. */
-  settle(): void {
-    this.loose.addAll(this.#current.list());
+  /** Assigns the problems found since the last member to the file. */
+  assignToFile(): void {
+    this.ofFile.addAll(this.#current.list());
     this.#current = new ProblemLog();
   }
 }

@@ -3,12 +3,11 @@ import { type FileHandle, open, stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { describeSystemError, InputError } from '../base/input-error.js';
 import type { Chunks } from './cursor.js';
-import { type Extent, readPieces } from './extent.js';
-import type { Sizes } from './layer.js';
+import { CHUNK_BYTES, type Extent, readPieces } from './extent.js';
 import { StreamQueue } from './stream-queue.js';
 
-/** An open file, or something that only streams. */
-export interface FileSource {
+/** An open file, or a stream such as standard input. */
+interface FileSource {
   readonly chunks: Chunks;
   /** Null for pipes. */
   readonly extent: Extent | null;
@@ -18,21 +17,21 @@ export interface FileSource {
 }
 
 /** `-` is standard input. Throws InputError with the path and the reason. */
-export async function openFile(file: string, sizes: Sizes): Promise<FileSource> {
+export async function openFile(file: string): Promise<FileSource> {
   if (file === '-') return streamSource(process.stdin, 'standard input');
   try {
     const stats = await stat(file);
     if (stats.isDirectory()) throw new InputError(`cannot read ${file}: it is a directory`);
     if (stats.isSocket()) throw new InputError(`cannot read ${file}: it is a socket`);
-    // Pipes and devices: positions mean nothing there.
-    if (!stats.isFile()) return streamSource(createReadStream(file, { highWaterMark: sizes.read }), file);
-    return fileSource(await open(file), stats, file, sizes);
+    // Pipes and devices have no positions.
+    if (!stats.isFile()) return streamSource(createReadStream(file, { highWaterMark: CHUNK_BYTES }), file);
+    return fileSource(await open(file), stats, file);
   } catch (error) {
     throw asInputError(error, file);
   }
 }
 
-function fileSource(handle: FileHandle, stats: Stats, file: string, sizes: Sizes): FileSource {
+function fileSource(handle: FileHandle, stats: Stats, file: string): FileSource {
   let reached = 0;
   const extent: Extent = {
     offset: 0,
@@ -53,8 +52,7 @@ function fileSource(handle: FileHandle, stats: Stats, file: string, sizes: Sizes
       return buffer.subarray(0, filled);
     },
   };
-  const chunks = readPieces(extent, sizes.read);
-  return { chunks, extent, reached: () => reached, close: () => handle.close() };
+  return { chunks: readPieces(extent), extent, reached: () => reached, close: () => handle.close() };
 }
 
 function streamSource(stream: Readable, label: string): FileSource {

@@ -14,11 +14,11 @@ afterAll(() => folder.remove());
 const read = async (data: Uint8Array, pause?: () => Promise<unknown>) =>
   readAll(await folder.write('trace.json.gz', data), pause);
 
-/** Bytes that gzip cannot shrink: one stored byte is one decoded byte, so what must survive is known exactly. */
+/** Bytes that gzip cannot shrink: one stored byte is one decoded byte, so the surviving bytes are known exactly. */
 const stored = (data: Uint8Array) => gzipSync(data, { level: 0 });
 
 describe('a gzip that is cut short', () => {
-  it('gives what is before the cut and a problem, at every byte', async () => {
+  it('gives everything before the cut and a problem, at every byte', async () => {
     const data = sampleText(900);
     const whole = gzipSync(data);
     let longest = 0;
@@ -26,9 +26,9 @@ describe('a gzip that is cut short', () => {
       const { members, codes, storedBytes } = await read(whole.subarray(0, cut));
       expect(codes, `cut at ${cut}`).toEqual(['truncated-gzip']);
       expect(members).toHaveLength(1);
-      expect(members[0].problems[0].first, `cut at ${cut}`).toEqual({ unit: 'stored-byte', at: cut });
+      expect(members[0]!.problems[0]!.first, `cut at ${cut}`).toEqual({ unit: 'stored-byte', at: cut });
       expect(storedBytes).toBe(cut);
-      const got = members[0].data;
+      const got = members[0]!.data;
       expect(got.equals(data.subarray(0, got.length)), `cut at ${cut}`).toBe(true);
       expect(got.length).toBeGreaterThanOrEqual(longest);
       longest = got.length;
@@ -36,8 +36,8 @@ describe('a gzip that is cut short', () => {
     expect(longest).toBe(data.length);
   });
 
-  it('loses nothing of many chunks when the caller is late', async () => {
-    // About as many as wait in the queue, so that for some of these sizes the end is met while it is full.
+  it('loses no chunk when the caller is slow', async () => {
+    // About as many as fit in the queue, so that for some sizes the end comes while it is full.
     for (let size = 4 << 20; size < 7 << 20; size += 1 << 18) {
       const data = sampleText(size);
       const whole = stored(data);
@@ -48,28 +48,28 @@ describe('a gzip that is cut short', () => {
       };
       const { members, codes } = await read(whole.subarray(0, whole.length - 10_000), late);
       expect(codes).toEqual(['truncated-gzip']);
-      expect(members[0].data.equals(data.subarray(0, members[0].data.length))).toBe(true);
+      expect(members[0]!.data.equals(data.subarray(0, members[0]!.data.length))).toBe(true);
       // The cut took the trailer of 8 bytes and the headers of some blocks, too.
-      expect(data.length - members[0].data.length).toBeLessThan(10_000);
+      expect(data.length - members[0]!.data.length).toBeLessThan(10_000);
     }
   });
 
-  it('gives whole members of a tar in it, and the beginning of the next, at every byte', async () => {
+  it('gives the complete members of a tar in it, and the beginning of the next, at every byte', async () => {
     const [a, b] = [sampleText(700), sampleText(300, 2)];
     const whole = gzipSync(tar([{ name: 'a.json', data: a }, { name: 'b.json', data: b }])); // biome-ignore format: short
     let most = 0;
     for (let cut = 1; cut < whole.length; cut++) {
       const { members, codes } = await read(whole.subarray(0, cut));
       expect(codes, `cut at ${cut}`).toContain('truncated-gzip');
-      if (members.length === 1 && !members[0].encodings.includes('tar')) {
-        // Less than a tar header came out: nobody can tell what it was.
-        expect(members[0].data.length).toBeLessThan(108);
+      if (members.length === 1 && !members[0]!.encodings.includes('tar')) {
+        // Less than a tar header was decoded: it cannot be recognised.
+        expect(members[0]!.data.length).toBeLessThan(108);
         continue;
       }
       const expected = [a, b];
       members.forEach(({ data }, i) => {
-        expect(data.equals(expected[i].subarray(0, data.length)), `cut at ${cut}`).toBe(true);
-        if (i < members.length - 1) expect(data.length).toBe(expected[i].length);
+        expect(data.equals(expected[i]!.subarray(0, data.length)), `cut at ${cut}`).toBe(true);
+        if (i < members.length - 1) expect(data.length).toBe(expected[i]!.length);
       });
       most = Math.max(most, members.length);
     }
@@ -84,20 +84,20 @@ describe('a gzip that is damaged', () => {
   it('keeps every byte when only the checksum is wrong', async () => {
     for (const fromEnd of [8, 1]) {
       const broken = Buffer.from(whole);
-      broken[broken.length - fromEnd] ^= 0xff; // the sum, then the length
+      broken[broken.length - fromEnd]! ^= 0xff; // the sum, then the length
       const { members, codes } = await read(broken);
       expect(codes).toEqual(['corrupt-gzip']);
-      expect(members[0].data.equals(data)).toBe(true);
-      expect(members[0].problems[0].message).toMatch(/incorrect (data|length) check/);
+      expect(members[0]!.data.equals(data)).toBe(true);
+      expect(members[0]!.problems[0]!.message).toMatch(/incorrect (data|length) check/);
     }
   });
 
   it('goes on with the next member after a wrong checksum', async () => {
     const first = Buffer.from(gzipSync(sampleText(1000)));
-    first[first.length - 8] ^= 0xff;
+    first[first.length - 8]! ^= 0xff;
     const { members, codes } = await read(Buffer.concat([first, gzipSync(sampleText(2000, 2))]));
     expect(codes).toEqual(['corrupt-gzip']);
-    expect(members[0].data.equals(Buffer.concat([sampleText(1000), sampleText(2000, 2)]))).toBe(true);
+    expect(members[0]!.data.equals(Buffer.concat([sampleText(1000), sampleText(2000, 2)]))).toBe(true);
   });
 
   it('keeps every byte before an impossible block, in the middle of a chunk', async () => {
@@ -106,36 +106,36 @@ describe('a gzip that is damaged', () => {
     broken[at] = 0x06; // block type 3 does not exist
     const { members, codes } = await read(broken, () => sleep(1));
     expect(codes).toEqual(['corrupt-gzip']);
-    expect(members[0].data.equals(data.subarray(0, decoded))).toBe(true);
-    expect(members[0].problems[0].first).toEqual({ unit: 'stored-byte', at });
+    expect(members[0]!.data.equals(data.subarray(0, decoded))).toBe(true);
+    expect(members[0]!.problems[0]!.first).toEqual({ unit: 'stored-byte', at });
   });
 
   it('never throws and never hangs, whichever byte is changed', async () => {
     const small = gzipSync(sampleText(400));
     for (let at = 3; at < small.length; at++) {
       const broken = Buffer.from(small);
-      broken[at] ^= 0x55;
+      broken[at]! ^= 0x55;
       const { members } = await read(broken);
       expect(members).toHaveLength(1);
     }
   });
 
-  it('gives what it can from inside a tar, where it can be read again', async () => {
+  it('recovers what it can inside a tar, where bytes can be read again', async () => {
     const inner = Buffer.from(whole);
-    inner[inner.length - 8] ^= 0xff;
+    inner[inner.length - 8]! ^= 0xff;
     const { members, codes } = await read(tar([{ name: 'a.gz', data: inner }]));
     expect(codes).toEqual(['corrupt-gzip']);
-    expect(members[0].data.equals(data)).toBe(true);
+    expect(members[0]!.data.equals(data)).toBe(true);
   });
 
-  it('says that some may be missing where it cannot be read again', async () => {
+  it('says that some bytes may be missing where they cannot be read again', async () => {
     const inner = Buffer.from(whole);
-    inner[inner.length - 8] ^= 0xff;
+    inner[inner.length - 8]! ^= 0xff;
     const { members, codes } = await read(gzipSync(tar([{ name: 'a.gz', data: inner }])));
     expect(codes).toEqual(['corrupt-gzip']);
-    expect(members[0].problems[0].consequence).toMatch(/up to 1024 KiB before it may be missing/);
-    expect(data.length - members[0].data.length).toBeLessThanOrEqual(1 << 20);
-    expect(members[0].data.equals(data.subarray(0, members[0].data.length))).toBe(true);
+    expect(members[0]!.problems[0]!.consequence).toMatch(/up to 1024 KiB before it may be missing/);
+    expect(data.length - members[0]!.data.length).toBeLessThanOrEqual(1 << 20);
+    expect(members[0]!.data.equals(data.subarray(0, members[0]!.data.length))).toBe(true);
   });
 });
 
@@ -144,24 +144,24 @@ describe('a gzip in an unusual shape', () => {
     const parts = [1, 2, 3].map((seed) => sampleText(2 << 20, seed));
     const { members, codes } = await read(Buffer.concat(parts.map((part) => gzipSync(part))));
     expect(codes).toEqual([]);
-    expect(members[0].data.equals(Buffer.concat(parts))).toBe(true);
+    expect(members[0]!.data.equals(Buffer.concat(parts))).toBe(true);
   });
 
   it('may be padded with zeros', async () => {
     const { members, codes } = await read(Buffer.concat([gzipSync(sampleText(5000)), Buffer.alloc(5000)]));
     expect(codes).toEqual([]);
-    expect(members[0].data.equals(sampleText(5000))).toBe(true);
+    expect(members[0]!.data.equals(sampleText(5000))).toBe(true);
   });
 
   it('may be followed by something else', async () => {
     const data = sampleText(3 << 20);
     const { members, codes } = await read(Buffer.concat([gzipSync(data), bytes('and more')]));
     expect(codes).toEqual(['trailing-garbage']);
-    expect(members[0].data.equals(data)).toBe(true);
+    expect(members[0]!.data.equals(data)).toBe(true);
   });
 
   it('may unpack to far more than memory should hold', async () => {
-    // 1 GiB of zeros in a MiB, as a bomb would have it.
+    // 1 GiB of zeros in one MiB, like a zip bomb.
     const member = gzipSync(Buffer.alloc(64 << 20));
     const file = await folder.write('bomb.gz', Buffer.concat(Array(16).fill(member)));
     let total = 0;

@@ -1,5 +1,6 @@
 import type { Encoding } from './encoding.js';
-import type { Decoding, Layer } from './layer.js';
+import type { Faults } from './faults.js';
+import type { Layer } from './layer.js';
 import type { ByteStream, StreamStats } from './stream.js';
 
 /** One file to read: a plain file, or one inside an archive. */
@@ -8,39 +9,36 @@ export interface Member {
   readonly path: string;
   /** The innermost file name, without directories. */
   readonly name: string;
-  /** Size as stored (compressed where it is), in bytes; null when unknown. */
+  /** Stored size (compressed where it is), in bytes; null when unknown. */
   readonly storedSize: number | null;
   readonly stream: ByteStream;
 }
 
-/** Where a layer lies. */
-export interface Place {
+/** Where a layer comes from. */
+export interface Origin {
   readonly path: string;
   readonly name: string;
-  /** What was peeled off on the way, outermost first. */
+  /** The encodings around it, outermost first. */
   readonly encodings: readonly Encoding[];
-  /** Bytes of the file on disk that were used up before it. */
+  /** Bytes of the file on disk that come before it. */
   readonly start: number;
 }
 
-export interface Walk extends Decoding {
-  /** Says whether to go on with the next member. */
-  visit(member: Member): Promise<boolean>;
+export interface Walk {
+  readonly faults: Faults;
+  visit(member: Member): Promise<void>;
 }
 
-/** Hands a decoded layer to the visitor; says whether to go on. */
-export async function deliver(layer: Layer, place: Place, walk: Walk): Promise<boolean> {
-  const stats: StreamStats = {
-    storedBytes: 0,
-    decodedBytes: 0,
-    encodings: [...place.encodings],
-    problems: walk.faults.begin(),
-  };
-  const stream: ByteStream = { chunks: onlyOnce(readLayer(layer, stats, place.start), place.path), stats };
+/** Passes a decoded layer to the visitor. */
+export async function deliver(layer: Layer, origin: Origin, walk: Walk): Promise<void> {
+  const { path, name, start } = origin;
+  const problems = walk.faults.beginMember();
+  const stats: StreamStats = { storedBytes: 0, decodedBytes: 0, encodings: [...origin.encodings], problems };
+  const chunks = onlyOnce(readLayer(layer, stats, start), path);
   try {
-    return await walk.visit({ path: place.path, name: place.name, storedSize: layer.size, stream });
+    await walk.visit({ path, name, storedSize: layer.size, stream: { chunks, stats } });
   } finally {
-    walk.faults.end();
+    walk.faults.endMember();
   }
 }
 
@@ -53,7 +51,7 @@ async function* readLayer(layer: Layer, stats: StreamStats, start: number): Asyn
     }
     stats.storedBytes = layer.stored() - start;
   } finally {
-    // Also when the reader has had enough: nothing stays open while the visitor does other things.
+    // Also when the visitor stops early, so that nothing stays open while it does other things.
     await layer.cursor.close();
   }
 }

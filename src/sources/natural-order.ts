@@ -4,9 +4,11 @@ const collator = new Intl.Collator('en', { numeric: true });
 export function naturalOrder(a: string, b: string): number {
   const left = a.split('/');
   const right = b.split('/');
-  for (let i = 0; i < Math.min(left.length, right.length); i++) {
-    // `01` and `1` are equal to the collator: any order will do, but always the same one.
-    const order = collator.compare(left[i], right[i]) || compareText(left[i], right[i]);
+  for (const [i, name] of left.entries()) {
+    const other = right[i];
+    if (other === undefined) break;
+    // To the collator `01` equals `1`. Their order does not matter, but it must always be the same.
+    const order = collator.compare(name, other) || compareText(name, other);
     if (order !== 0) return order;
   }
   return left.length - right.length;

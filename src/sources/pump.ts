@@ -2,15 +2,15 @@ import type { Transform } from 'node:stream';
 import type { Cursor } from './cursor.js';
 import { StreamQueue } from './stream-queue.js';
 
-/** A decoder of node:zlib; it counts the stored bytes it has used up. */
+/** A decoder of node:zlib; it counts the stored bytes it has consumed. */
 export type ZlibStream = Transform & { readonly bytesWritten: number };
 
 /**
- * Feeds stored bytes to a zlib stream and hands out what it makes of them.
+ * Feeds stored bytes to a zlib stream and hands out its output.
  *
- * A second piece waits behind the one in work, so that zlib starts on it by itself, before the caller gets to run. The
- * stream is ended only after the last piece is used up and its output handed out: for a file that is cut short zlib
- * raises its error on `end()`, and an error throws away what is still inside.
+ * A second piece always waits behind the one being decoded, so that zlib starts on it before the caller gets to run. The
+ * stream is ended only after the last piece is consumed and its output handed out: for a truncated file zlib raises its
+ * error on `end()`, and an error throws away the output that is still inside.
  */
 export class Pump {
   readonly #queue: StreamQueue<ZlibStream>;
@@ -37,7 +37,7 @@ export class Pump {
     return value ?? null;
   }
 
-  /** Frees the decoder and the input, at any time. */
+  /** Releases the decoder and the input. May be called at any time. */
   async close(): Promise<void> {
     this.#stop();
     await this.#queue.return();
@@ -63,7 +63,7 @@ export class Pump {
     }
   }
 
-  /** Resolves when the piece is used up; on `close` when zlib has met the end of the data within it and says nothing. */
+  /** Resolves when the piece is consumed, or on `close`: zlib does not call back when the data ends inside a piece. */
   #write(piece: Uint8Array): Promise<void> {
     return new Promise((resolve) => {
       this.#writing.add(resolve);

@@ -50,7 +50,7 @@ const CASES: readonly (readonly [string, Partial<NameHints>])[] = [
   ['runs/step_7/rank_2/t.json', { rank: 2, step: 7 }],
   ['rank_2/global_step_40/t.json', { rank: 2, step: 40 }],
   ['t-step-12.json', { step: 12 }],
-  // archives: the inside first
+  // archives: the innermost name first
   ['runs/rank-1-coord-0-1-trace.tar.gz!rank2.json', { layout: 'hta', rank: 2, coordinates: [0, 1] }],
   ['runs/rank5.tar.gz!traces/trace.json', { layout: 'hta', rank: 5 }],
   ['rank_8/a.tar!x/y.json', { rank: 8 }],

@@ -1,4 +1,4 @@
-/** Who writes files under names like this. */
+/** Which tool names its files like this. */
 export type Layout =
   | 'whyslow'
   | 'torchtitan'
@@ -10,23 +10,23 @@ export type Layout =
   | 'telemetry'
   | 'plain';
 
-/** What a path says about a file. Hints only: what stands in the file goes first. */
+/** What a path says about a file. Only hints: the content of the file has precedence. */
 export interface NameHints {
   readonly layout: Layout;
   readonly rank: number | null;
   readonly step: number | null;
-  /** Place in the device mesh, outermost axis first. */
+  /** Position in the device mesh, outermost axis first. */
   readonly coordinates: readonly number[] | null;
   readonly host: string | null;
 }
 
-/** A file name and the directories it lies in, nearest first. */
-interface Place {
+/** One file name in a path, and the directories around it, nearest first. */
+interface PathPart {
   readonly name: string;
   readonly directories: readonly string[];
 }
 
-/** Layouts by file name, the particular before the general. `{ext}` is a trace, packed or not. */
+/** Layouts by file name, specific ones first. `{ext}` is a trace, packed or not. */
 const LAYOUTS: readonly (readonly [Layout, RegExp])[] = [
   ['d9d', pattern('^rank-\\d+-coord-\\d+(-\\d+)*-trace{ext}')],
   ['torchtitan', pattern('^rank\\d+_trace{ext}')],
@@ -37,71 +37,53 @@ const LAYOUTS: readonly (readonly [Layout, RegExp])[] = [
   ['telemetry', /^(?:nvidia[-_]smi|dmon)(?![a-z0-9]).*\.(?:txt|csv|log)(?:\.(?:gz|zst))?$/i],
 ];
 
-/** HTA asks only for a rank somewhere in the name. */
+/** Traces with a rank anywhere in the name are HTA's layout. */
 const TRACE = pattern('{ext}');
 
-/** torch.profiler.tensorboard_trace_handler: `<host>_<pid>.<time>.pt.trace.json`, or a worker's name for the first. */
+/** torch.profiler.tensorboard_trace_handler: `<host>_<pid>.<time>.pt.trace.json`, or `<worker name>.<time>…`. */
 const TENSORBOARD = /^(?<worker>.+?)(?:_\d+)?\.\d+\.pt\.trace\.json/i;
 
 const RANK = /(?<![a-z0-9])rank[-_=]?(\d{1,6})(?![a-z0-9])/gi;
 const STEP = /(?<![a-z0-9])(?:step|iteration|iter)[-_=]?(\d{1,12})(?![a-z0-9])/i;
 const COORDINATES = /(?<![a-z0-9])coord-(\d+(?:-\d+)*)/i;
 
-/** A directory must be just that: `lora-rank16-runs` says nothing about the rank of a process. */
+/** A directory name must match as a whole: `lora-rank16-runs` says nothing about the rank of a process. */
 const RANK_DIRECTORY = /^(?:(?:global|world)[-_])?rank[-_=]?(\d{1,6})$/i;
 const STEP_DIRECTORY = /^(?:global[-_])?(?:step|iteration|iter)[-_=]?(\d{1,12})$/i;
 
-/** Words before `rank` that make it another thing than the rank of a process among all. */
-const OTHER_RANKS = new Set([
-  'local',
-  'node',
-  'group',
-  'parallel',
-  'tp',
-  'pp',
-  'dp',
-  'cp',
-  'ep',
-  'sp',
-  'mp',
-  'lora',
-  'low',
-]);
+/** Words before `rank` that make it something other than the global rank of a process. */
+const OTHER_RANKS = new Set('local node group parallel tp pp dp cp ep sp mp lora low'.split(' '));
 
-/** Names inside archives go first: in `a/rank1.tar.gz!rank2.json` the rank is 2. */
+/** Names inside archives have precedence: in `a/rank1.tar.gz!rank2.json` the rank is 2. */
 export function rankFromPath(path: string): NameHints {
-  const places = placesOf(path);
-  const layout = firstOf(places, layoutOf) ?? 'plain';
+  const parts = partsOf(path);
+  const layout = firstOf(parts, layoutOf) ?? 'plain';
+  const hostIn = layout === 'tensorboard' ? hostOf : layout === 'telemetry' ? telemetryHost : () => null;
   return {
     layout,
-    rank: firstOf(places, (place) => rankInName(place.name) ?? numberIn(place.directories, RANK_DIRECTORY)),
-    step: firstOf(
-      places,
-      (place) => numberIn([place.name], STEP) ?? numberIn(place.directories, STEP_DIRECTORY),
-    ),
-    coordinates: firstOf(places, (place) => COORDINATES.exec(place.name)?.[1].split('-').map(Number) ?? null),
-    host:
-      layout === 'tensorboard'
-        ? firstOf(places, hostOf)
-        : layout === 'telemetry'
-          ? firstOf(places, telemetryHost)
-          : null,
+    rank: firstOf(parts, (part) => rankInName(part.name) ?? numberIn(part.directories, RANK_DIRECTORY)),
+    step: firstOf(parts, (part) => numberIn([part.name], STEP) ?? numberIn(part.directories, STEP_DIRECTORY)),
+    coordinates: firstOf(parts, (part) => COORDINATES.exec(part.name)?.[1]?.split('-').map(Number) ?? null),
+    host: firstOf(parts, hostIn),
   };
 }
 
-function placesOf(path: string): readonly Place[] {
-  const parts = path.split('!').reverse();
-  return parts.map((part) => {
-    const [name = '', ...directories] = part.split(/[/\\]+/).reverse();
-    return { name, directories };
-  });
+/** `a/b.tar!c/d` has two parts; the innermost comes first. */
+function partsOf(path: string): readonly PathPart[] {
+  return path
+    .split('!')
+    .reverse()
+    .map((part) => {
+      const [name = '', ...directories] = part.split(/[/\\]+/).reverse();
+      return { name, directories };
+    });
 }
 
-function layoutOf({ name, directories: [parent = '', above = ''] }: Place): Layout | null {
+function layoutOf({ name, directories: [parent = '', above = ''] }: PathPart): Layout | null {
   if (parent === 'ranks' && /^rank_\d+\.json$/.test(name)) return 'whyslow';
   const layout = LAYOUTS.find(([, names]) => names.test(name))?.[0] ?? null;
   if (layout === null) return TRACE.test(name) && rankInName(name) !== null ? 'hta' : null;
-  // One grammar, two writers: ours keeps its steps in a folder `traces`.
+  // d9d and whyslow use the same names; whyslow keeps its steps in a folder `traces`.
   return layout === 'd9d' && above === 'traces' && STEP_DIRECTORY.test(parent) ? 'whyslow' : layout;
 }
 
@@ -113,13 +95,13 @@ function rankInName(name: string): number | null {
   return null;
 }
 
-function hostOf({ name }: Place): string | null {
+function hostOf({ name }: PathPart): string | null {
   const worker = TENSORBOARD.exec(name)?.groups?.worker ?? null;
   return worker === null || rankInName(name) !== null ? null : worker;
 }
 
-/** `dmon-<host>.txt`, `nvidia-smi-query_<host>.csv`; one of a single machine names none. */
-function telemetryHost({ name }: Place): string | null {
+/** `dmon-<host>.txt`, `nvidia-smi-query_<host>.csv`; without a host for a single machine. */
+function telemetryHost({ name }: PathPart): string | null {
   const bare = name.replace(/\.(?:txt|csv|log)(?:\.(?:gz|zst))?$/i, '');
   return bare.replace(/^(?:(?:nvidia[-_]smi|dmon|query)(?:[-_.]|$))+/i, '') || null;
 }

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
-import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** Chunks that may wait before the stream is paused, and how many are left when it is woken. */
+/** The stream is paused when more chunks than this wait, and resumed when fewer than that are left. */
 const PAUSE_ABOVE = 8;
 const RESUME_BELOW = 4;
 
@@ -13,9 +13,9 @@ interface Waiting {
 /**
  * The chunks of a Node stream, one by one, as they come.
  *
- * Why not `for await` on the stream: its `read()` joins what has piled up, which copies. Why not work in the `'data'`
- * handler: zlib schedules the next inflate on its thread only after the handler has returned, so nothing would
- * overlap. The handler therefore only queues, and whoever waits gets the chunk after it has returned.
+ * Why not `for await` on the stream: its `read()` joins chunks that have piled up, which copies. Why not work in the
+ * `'data'` handler: zlib schedules the next inflate on its thread only after the handler has returned, so nothing would
+ * overlap. So the handler only queues, and a waiting `next` gets the chunk after the handler has returned.
  */
 export class StreamQueue<S extends Readable = Readable> implements AsyncIterator<Uint8Array, undefined> {
   /** `mark()` at the moment the last chunk handed out was made. */
@@ -33,7 +33,7 @@ export class StreamQueue<S extends Readable = Readable> implements AsyncIterator
     stream.on('data', (chunk: Uint8Array) => {
       this.#waiting.push({ chunk, mark: mark(stream) });
       if (this.#waiting.length > PAUSE_ABOVE) stream.pause();
-      this.#rouse();
+      this.#wakeUp();
     });
     stream.once('end', () => this.#end());
     stream.once('close', () => this.#end());
@@ -41,8 +41,8 @@ export class StreamQueue<S extends Readable = Readable> implements AsyncIterator
   }
 
   async next(): Promise<IteratorResult<Uint8Array, undefined>> {
-    // The caller was busy while this chunk was made: let zlib see that it may go on before he is busy again.
-    if (this.#waiting.length > 0) await turnOfTheLoop();
+    // This chunk was made while the caller was busy: let zlib start on the next before the caller is busy again.
+    if (this.#waiting.length > 0) await nextTurn();
     for (;;) {
       const first = this.#waiting.shift();
       if (first !== undefined) {
@@ -62,7 +62,7 @@ export class StreamQueue<S extends Readable = Readable> implements AsyncIterator
     }
   }
 
-  /** Ends at once, also for a `next` that is waiting for data. */
+  /** Ends at once, also a `next` that is waiting for data. */
   async return(): Promise<IteratorResult<Uint8Array, undefined>> {
     this.#waiting.length = 0;
     this.#end();
@@ -73,21 +73,21 @@ export class StreamQueue<S extends Readable = Readable> implements AsyncIterator
   /** Calls `action` once everything made so far has been handed out. */
   whenEmpty(action: () => void): void {
     this.#whenEmpty = action;
-    this.#rouse();
+    this.#wakeUp();
   }
 
-  /** Ends with an error after what is waiting has been handed out. */
+  /** Ends with an error after the waiting chunks have been handed out. */
   fail(error: unknown): void {
     this.#error ??= error;
-    this.#rouse();
+    this.#wakeUp();
   }
 
   #end(): void {
     this.#ended = true;
-    this.#rouse();
+    this.#wakeUp();
   }
 
-  #rouse(): void {
+  #wakeUp(): void {
     this.#wake?.();
     this.#wake = null;
   }

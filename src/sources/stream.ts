@@ -3,8 +3,8 @@ import type { ProblemLog } from '../base/problem.js';
 /**
  * Decoded bytes of one member (a plain file, or one file inside an archive).
  *
- * `chunks` may be iterated once. It never throws for faults of the data (a truncated gzip, a wrong checksum): it ends,
- * and the fault is in `stats.problems`. It throws `InputError` when the file cannot be read at all.
+ * `chunks` may be iterated once. A fault in the data (a truncated gzip, a wrong checksum) ends it and is in
+ * `stats.problems`. It throws `InputError` only when the file cannot be read at all.
  */
 export interface ByteStream {
   readonly chunks: AsyncIterable<Uint8Array>;
@@ -13,11 +13,11 @@ export interface ByteStream {
 
 /** Grows while the chunks are read; final once they have ended. */
 export interface StreamStats {
-  /** Bytes taken from disk so far, compressed where the file is. */
+  /** Bytes taken from disk so far (compressed where the file is). */
   storedBytes: number;
   /** Bytes delivered so far. */
   decodedBytes: number;
-  /** What was peeled off, outermost first: `gzip`, `zstd`, `tar`, `zip`. */
+  /** The encodings that were decoded, outermost first: `gzip`, `zstd`, `tar`, `zip`. */
   readonly encodings: string[];
   readonly problems: ProblemLog;
 }

@@ -10,19 +10,19 @@ export interface TarHeader {
 
 const utf8 = new TextDecoder();
 
-/** Null when the block is no valid header: a wrong checksum or a size that is no number. */
+/** Null when the block is not a valid header: a wrong checksum, or a size that is not a number. */
 export function parseTarHeader(block: Uint8Array): TarHeader | null {
   if (block.length < BLOCK || !hasValidChecksum(block)) return null;
   const size = parseNumber(block.subarray(124, 136));
   if (!Number.isSafeInteger(size) || size < 0) return null;
   const prefix = isPosix(block) ? text(block, 345, 155) : '';
   const name = text(block, 0, 100);
-  return { name: prefix === '' ? name : `${prefix}/${name}`, size, type: typeOf(block[156]) };
+  return { name: prefix === '' ? name : `${prefix}/${name}`, size, type: typeOf(block[156]!) };
 }
 
 /**
- * Whether these first bytes are a tar: by its magic, by a header checksum that fits (old v7 tars have no magic), or,
- * when the file ends within the first header, by a name padded with zeros and an octal mode after it.
+ * Whether these first bytes are a tar: by its magic, by a matching header checksum (old v7 tars have no magic), or, when the
+ * file ends within the first header, by a name padded with zeros and an octal mode after it.
  */
 export function looksLikeTar(head: Uint8Array): boolean {
   if (head.length >= 263 && isUstar(head)) return true;
@@ -32,7 +32,7 @@ export function looksLikeTar(head: Uint8Array): boolean {
   return isNamePadded && head.length >= 108 && /^[0-7 ]{6,7}[\0 ]/.test(latin1(head, 100, 8));
 }
 
-/** The records of a pax header, `length key=value\n` each. A broken record ends it: the header's own fields apply. */
+/** The records of a pax header, `length key=value\n` each, up to the first broken one. */
 export function parsePax(bytes: Uint8Array): ReadonlyMap<string, string> {
   const records = new Map<string, string>();
   for (let at = 0; at < bytes.length; ) {
@@ -59,7 +59,7 @@ function hasValidChecksum(block: Uint8Array): boolean {
   let unsigned = 0;
   let signed = 0;
   for (let i = 0; i < BLOCK; i++) {
-    const byte = i >= 148 && i < 156 ? 0x20 : block[i];
+    const byte = i >= 148 && i < 156 ? 0x20 : block[i]!;
     unsigned += byte;
     signed += byte < 128 ? byte : byte - 256; // some old tars summed signed chars
   }
@@ -68,7 +68,7 @@ function hasValidChecksum(block: Uint8Array): boolean {
 
 /** Octal digits, or base 256 with the top bit set (GNU, sizes of 8 GiB and more). NaN when it is neither. */
 function parseNumber(field: Uint8Array): number {
-  if (field[0] & 0x80)
+  if (field[0]! & 0x80)
     return field.reduce((value, byte, i) => value * 256 + (i === 0 ? byte & 0x7f : byte), 0);
   const digits = latin1(field, 0, field.length)
     .replace(/[\0 ]+$/, '')
@@ -80,12 +80,12 @@ function isUstar(block: Uint8Array): boolean {
   return latin1(block, 257, 5) === 'ustar';
 }
 
-/** GNU tars (`ustar` and a space) keep other things where POSIX has the prefix of a long name. */
+/** GNU tars (`ustar` and a space) use the field of the name prefix for other things. */
 function isPosix(block: Uint8Array): boolean {
   return isUstar(block) && block[262] === 0;
 }
 
-/** A zero is how v7 wrote a regular file, `7` a contiguous one. */
+/** v7 marks a regular file with a zero; `7` is a contiguous file. */
 function typeOf(flag: number): string {
   return flag === 0 || flag === 0x37 ? '0' : String.fromCharCode(flag);
 }

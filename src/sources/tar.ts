@@ -1,9 +1,9 @@
 /**
- * Members of a tar, in one pass, as views of the chunks that come in.
+ * Members of a tar, in one pass, as views of the incoming chunks.
  *
- * Written by hand although modern-tar's decoder is fast enough (20 to 50 GB/s through one big member): lenient, it
- * checks no header checksum and ends without a word inside a cut header; strict, its error drops the data still queued
- * for the member. Neither gives "everything up to the cut, and a problem". It packs the archives in our tests.
+ * Why not modern-tar, whose decoder is fast enough (20 to 50 GB/s through one big member): in lenient mode it checks no
+ * header checksum and ends silently inside a cut header; in strict mode its error drops data still queued for the member.
+ * Neither gives "everything up to the cut, and a problem". It packs the archives in our tests.
  */
 import type { Chunks, Cursor } from './cursor.js';
 import type { Faults } from './faults.js';
@@ -11,7 +11,7 @@ import type { Layer } from './layer.js';
 import { BLOCK, parsePax, parseTarHeader, type TarHeader, text } from './tar-header.js';
 
 export interface TarMember {
-  /** As written in the archive: a label, never a place to write to. */
+  /** As written in the archive: a label, never a path to write to. */
   readonly name: string;
   readonly size: number;
   /** Where its data starts in the tar. */
@@ -19,7 +19,7 @@ export interface TarMember {
   readonly chunks: Chunks;
 }
 
-/** Attributes longer than this are no attributes: an honest path is at most a few KiB. */
+/** Longer attributes are not believed: a path has at most a few KiB. */
 const MAX_ATTRIBUTE_BYTES = 1 << 20;
 
 interface Attributes {
@@ -29,14 +29,14 @@ interface Attributes {
 
 const NONE: Attributes = { name: null, size: null };
 
-/** An archive being read; the cut at its end is reported once, whoever meets it. */
+/** An archive being read. A cut is reported once, by the archive or by a member. */
 interface Archive {
   readonly layer: Layer;
   readonly faults: Faults;
   isCut: boolean;
 }
 
-/** Every regular file of the archive. What is left of a member when the next one is asked for is skipped. */
+/** Every regular file of the archive. What was not read of a member is skipped when the next one is asked for. */
 export async function* tarMembers(layer: Layer, faults: Faults): AsyncGenerator<TarMember> {
   const { cursor } = layer;
   const archive: Archive = { layer, faults, isCut: false };
@@ -52,14 +52,14 @@ export async function* tarMembers(layer: Layer, faults: Faults): AsyncGenerator<
     const name = attributes.name ?? header.name;
     attributes = NONE;
     const start = cursor.position;
-    const isFile = header.type === '0' && !name.endsWith('/'); // v7 marks directories by the slash alone
+    const isFile = header.type === '0' && !name.endsWith('/'); // v7 marks directories only by the slash
     if (isFile) yield { name, size, start, chunks: memberChunks(archive, start + size) };
     const left = start + padded(size) - cursor.position;
     if ((await cursor.skip(left)) < left) return reportCut(archive);
   }
 }
 
-/** The next header that is not padding; null at the end of the archive, whether marked by zeros or not. */
+/** The next header; null at the end of the archive. */
 async function readHeader(archive: Archive): Promise<TarHeader | null> {
   const { layer, faults } = archive;
   const block = await layer.cursor.read(BLOCK);
@@ -68,20 +68,15 @@ async function readHeader(archive: Archive): Promise<TarHeader | null> {
     return null;
   }
   if (block.every((byte) => byte === 0)) {
-    // To the very end: only there does a gzip around this tar check its sum.
+    // Read to the very end: only there does a gzip around this tar check its checksum.
     await layer.cursor.skip(Number.POSITIVE_INFINITY);
     return null;
   }
   const header = parseTarHeader(block);
   if (header === null) {
-    faults.add(
-      'corrupt-tar',
-      {
-        message: 'A tar header is damaged: its checksum does not fit.',
-        consequence: 'The members after this point were not read.',
-      },
-      layer.stored(),
-    );
+    const message = 'A tar header is damaged: its checksum does not match.';
+    const consequence = 'The members after this point were not read.';
+    faults.add('corrupt-tar', { message, consequence }, layer.stored());
   }
   return header;
 }
@@ -90,7 +85,7 @@ function isAttributes(header: TarHeader): boolean {
   return 'xgLK'.includes(header.type) && header.size <= MAX_ATTRIBUTE_BYTES;
 }
 
-/** Takes what a pax or GNU extension header says about the member after it. */
+/** What a pax or GNU extension header says about the member after it. */
 async function readAttributes(cursor: Cursor, header: TarHeader, before: Attributes): Promise<Attributes> {
   const bytes = await cursor.read(header.size);
   await cursor.skip(padded(header.size) - header.size);
@@ -104,7 +99,7 @@ async function readAttributes(cursor: Cursor, header: TarHeader, before: Attribu
   };
 }
 
-/** The member's data up to `end`, where it lies in the archive. */
+/** The member's data, up to the position `end` in the archive. */
 function memberChunks(archive: Archive, end: number): Chunks {
   const { cursor } = archive.layer;
   let isDone = false;
@@ -117,7 +112,7 @@ function memberChunks(archive: Archive, end: number): Chunks {
       isDone = true;
       return { done: true, value: undefined };
     },
-    // Only this member ends: the archive goes on after it.
+    // Ends only this member: the archive goes on after it.
     async return() {
       isDone = true;
       return { done: true, value: undefined };
@@ -126,16 +121,8 @@ function memberChunks(archive: Archive, end: number): Chunks {
 }
 
 function reportCut(archive: Archive): void {
-  if (archive.isCut) return;
+  if (!archive.isCut) archive.faults.addTruncated('tar', archive.layer.stored());
   archive.isCut = true;
-  archive.faults.add(
-    'truncated-tar',
-    {
-      message: 'The tar archive ends too early: it was cut short or is still being written.',
-      consequence: 'What comes before the cut was read; the rest is missing.',
-    },
-    archive.layer.stored(),
-  );
 }
 
 function padded(size: number): number {

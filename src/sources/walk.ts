@@ -4,74 +4,70 @@ import { type Encoding, encodingOf, HEAD_BYTES } from './encoding.js';
 import { sliceExtent } from './extent.js';
 import { gunzip } from './inflate.js';
 import type { Layer } from './layer.js';
-import { deliver, type Place, type Walk } from './member.js';
+import { deliver, type Origin, type Walk } from './member.js';
 import { type TarMember, tarMembers } from './tar.js';
 
-/** Nobody packs deeper on purpose; a quine of a gzip goes on for ever. */
+/** Nobody packs deeper on purpose, and a gzip quine would go on for ever. */
 const MAX_DEPTH = 4;
 
-/** Finds every member in this layer, decoding what is encoded. False when the visitor asked to stop. */
-export async function walkLayer(layer: Layer, place: Place, walk: Walk): Promise<boolean> {
+/** Finds every member in this layer and decodes what is encoded. */
+export async function walkLayer(layer: Layer, origin: Origin, walk: Walk): Promise<void> {
   try {
     const encoding = encodingOf(await layer.cursor.peek(HEAD_BYTES));
-    if (encoding === null) return await deliver(layer, place, walk);
-    if (place.encodings.length >= MAX_DEPTH) {
-      reportDepth(place, walk);
-      return true;
-    }
-    const inside: Place = { ...place, encodings: [...place.encodings, encoding] };
-    return await openers[encoding](layer, inside, walk);
+    if (encoding === null) await deliver(layer, origin, walk);
+    else if (origin.encodings.length >= MAX_DEPTH) reportDepth(origin, walk);
+    else await openers[encoding](layer, { ...origin, encodings: [...origin.encodings, encoding] }, walk);
   } finally {
     await layer.cursor.close();
   }
 }
 
-type Opener = (layer: Layer, place: Place, walk: Walk) => Promise<boolean>;
+type Opener = (layer: Layer, origin: Origin, walk: Walk) => Promise<void>;
 
 const openers: Readonly<Record<Encoding, Opener>> = {
-  gzip(layer, place, walk) {
+  gzip(layer, origin, walk) {
     const progress: Progress = { consumed: 0 };
-    // Only around everything else does the decoder know better than the file how much of it is used up.
-    const stored = place.encodings.length === 1 ? () => progress.consumed : layer.stored;
-    const cursor = new Cursor(gunzip(layer, walk, progress));
-    return walkLayer({ cursor, extent: null, size: layer.size, stored }, place, walk);
+    // Only an outermost decoder knows better than the file how much of it was consumed.
+    const stored = origin.encodings.length === 1 ? () => progress.consumed : layer.stored;
+    const cursor = new Cursor(gunzip(layer, walk.faults, progress));
+    return walkLayer({ cursor, extent: null, size: layer.size, stored }, origin, walk);
   },
 
-  // These two bring a library along, which takes longer to load than most files to read: only when needed.
-  async zstd(layer, place, walk) {
+  // zstd and zip need a library that takes longer to load than most files to read, so it is loaded only when needed.
+  async zstd(layer, origin, walk) {
     const { unzstd } = await import('./zstd.js');
-    const cursor = new Cursor(unzstd(layer, walk));
-    return walkLayer({ ...layer, cursor, extent: null }, place, walk);
+    const cursor = new Cursor(unzstd(layer, walk.faults));
+    return walkLayer({ ...layer, cursor, extent: null }, origin, walk);
   },
 
-  tar(layer, place, walk) {
-    return walkMembers(tarMembers(layer, walk.faults), (member) => tarLayer(layer, member), place, walk);
+  tar(layer, origin, walk) {
+    return walkMembers(tarMembers(layer, walk.faults), (member) => tarLayer(layer, member), origin, walk);
   },
 
-  async zip(layer, place, walk) {
+  async zip(layer, origin, walk) {
     const { zipMembers } = await import('./zip.js');
-    return walkMembers(zipMembers(layer, walk, place.path), (member) => member.layer, place, walk);
+    const members = zipMembers(layer, walk.faults, origin.path);
+    return walkMembers(members, (member) => member.layer, origin, walk);
   },
 };
 
 async function walkMembers<M extends { readonly name: string }>(
   members: AsyncIterable<M>,
   layerOf: (member: M) => Layer,
-  place: Place,
+  archive: Origin,
   walk: Walk,
-): Promise<boolean> {
+): Promise<void> {
   let isFirst = true;
   for await (const member of members) {
-    walk.faults.settle();
+    walk.faults.assignToFile();
     const layer = layerOf(member);
-    const path = `${place.path}!${member.name}`;
+    const path = `${archive.path}!${member.name}`;
     const name = member.name.slice(member.name.lastIndexOf('/') + 1);
-    // Decoders work ahead, so what they have used up by now already holds the first member.
-    const start = isFirst ? place.start : layer.stored();
+    // Decoders work ahead, so what they have consumed by now already includes the first member.
+    const start = isFirst ? archive.start : layer.stored();
     isFirst = false;
-    if (!(await walkLayer(layer, { ...place, path, name, start }, walk))) return false;
+    await walkLayer(layer, { path, name, encodings: archive.encodings, start }, walk);
   }
-  return true;
 }
 
 function tarLayer(archive: Layer, { chunks, start, size }: TarMember): Layer {
@@ -79,7 +75,7 @@ function tarLayer(archive: Layer, { chunks, start, size }: TarMember): Layer {
   return { cursor: new Cursor(chunks), extent, size, stored: archive.stored };
 }
 
-function reportDepth(place: Place, walk: Walk): void {
-  const message = `${place.path} is packed more than ${MAX_DEPTH} times (${place.encodings.join(', ')}, …).`;
-  walk.faults.add('nested-too-deep', { message, consequence: 'Its inside was not read: unpack it first.' });
+function reportDepth(origin: Origin, walk: Walk): void {
+  const message = `${origin.path} is packed more than ${MAX_DEPTH} times (${origin.encodings.join(', ')}, …).`;
+  walk.faults.add('nested-too-deep', { message, consequence: 'It was not read: unpack it first.' });
 }

@@ -3,21 +3,20 @@ import { InputError } from '../base/input-error.js';
 import type { Cursor } from './cursor.js';
 import { type Extent, memoryExtent, sliceExtent } from './extent.js';
 import type { Faults } from './faults.js';
-import type { Decoding, Layer } from './layer.js';
+import type { Layer } from './layer.js';
 import { isSupported, zipMemberLayer } from './zip-member.js';
 
-export interface ZipMember {
-  /** As written in the archive: a label, never a place to write to. */
+interface ZipMember {
+  /** As written in the archive: a label, never a path to write to. */
   readonly name: string;
   readonly layer: Layer;
 }
 
-/** A zip has its directory at the end; where we cannot seek, this much is held in memory. */
+/** A zip has its directory at the end. Where we cannot seek, up to this much is held in memory. */
 const MAX_SPOOL_BYTES = 256 << 20;
 
 /** Every regular file of the archive, in the order of its directory. `path` is for messages. */
-export async function* zipMembers(layer: Layer, decoding: Decoding, path: string): AsyncGenerator<ZipMember> {
-  const { faults } = decoding;
+export async function* zipMembers(layer: Layer, faults: Faults, path: string): AsyncGenerator<ZipMember> {
   const extent = layer.extent ?? (await spool(layer.cursor, path));
   const zip = await expectFaults(faults, () => openZip(extent));
   if (zip === null) return;
@@ -32,7 +31,7 @@ export async function* zipMembers(layer: Layer, decoding: Decoding, path: string
     const data = sliceExtent(extent, header.fileDataStart, entry.compressedSize);
     const before = used;
     const stored = layer.extent === null ? layer.stored : (here: number) => before + here;
-    yield { name, layer: zipMemberLayer(entry, data, decoding, stored) };
+    yield { name, layer: zipMemberLayer(entry, data, faults, stored) };
     used += entry.compressedSize;
   }
 }
@@ -43,15 +42,15 @@ async function spool(cursor: Cursor, path: string): Promise<Extent> {
     parts.push(part);
     if (cursor.position <= MAX_SPOOL_BYTES) continue;
     throw new InputError(
-      `${path} is a zip of more than ${MAX_SPOOL_BYTES >> 20} MiB that cannot be read from its end, where its directory is. ` +
-        'Save it as a file of its own and name that file.',
+      `${path} is a zip of more than ${MAX_SPOOL_BYTES >> 20} MiB in a stream. A zip has its directory at the end: ` +
+        'save it as a file and pass that file.',
     );
   }
   return memoryExtent(Buffer.concat(parts));
 }
 
 function openZip(extent: Extent) {
-  // Names are decoded here: yauzl would refuse the whole archive for one absolute name, and we write no files.
+  // We decode names ourselves: yauzl refuses a whole archive for one absolute name, and we write no files.
   const options = { autoClose: false, decodeStrings: false };
   return fromRandomAccessReaderPromise(new ExtentReader(extent), extent.size, options);
 }
@@ -83,7 +82,7 @@ function nameOf(entry: Entry): string {
   return getFileNameLowLevel(entry.generalPurposeBitFlag, entry.fileNameRaw, entry.extraFields, false);
 }
 
-/** yauzl throws for a damaged archive; null then, and a problem. */
+/** yauzl throws on a damaged archive: the result is then null, with a problem. */
 async function expectFaults<T>(faults: Faults, action: () => Promise<T>): Promise<T | null> {
   try {
     return await action();
@@ -95,10 +94,8 @@ async function expectFaults<T>(faults: Faults, action: () => Promise<T>): Promis
       faults.add('encrypted-member', { message, consequence: 'Its members were not read: unpack it first.' });
     } else {
       const message = `The zip archive is damaged or cut short: ${reason.replace(/\.$/, '')}.`;
-      faults.add('corrupt-zip', {
-        message,
-        consequence: 'Members that could not be found in it were not read.',
-      });
+      const consequence = 'Members that could not be found in it were not read.';
+      faults.add('corrupt-zip', { message, consequence });
     }
     return null;
   }

@@ -1,6 +1,6 @@
 import type { Cursor } from './cursor.js';
 
-/** What the header of a zstd frame says (RFC 8878, 3.1). */
+/** The header of a zstd frame (RFC 8878, 3.1). */
 export type ZstdHeader =
   | { readonly kind: 'data'; readonly bytes: number; readonly window: number; readonly hasChecksum: boolean }
   | { readonly kind: 'skippable'; readonly size: number }
@@ -23,14 +23,14 @@ export function parseZstdHeader(head: Uint8Array): ZstdHeader {
   }
   if (magic !== MAGIC) return { kind: 'unknown' };
   if (head.length < 5) return { kind: 'short' };
-  const descriptor = head[4];
+  const descriptor = head[4]!;
   const isSingleSegment = (descriptor & 0x20) !== 0;
-  const dictionaryBytes = [0, 1, 2, 4][descriptor & 3];
-  const sizeBytes = [isSingleSegment ? 1 : 0, 2, 4, 8][descriptor >> 6];
+  const dictionaryBytes = [0, 1, 2, 4][descriptor & 3]!;
+  const sizeBytes = [isSingleSegment ? 1 : 0, 2, 4, 8][descriptor >> 6]!;
   const sizeAt = (isSingleSegment ? 5 : 6) + dictionaryBytes;
   const bytes = sizeAt + sizeBytes;
   if (head.length < bytes) return { kind: 'short' };
-  const window = isSingleSegment ? contentSize(view, sizeAt, sizeBytes) : windowSize(head[5]);
+  const window = isSingleSegment ? contentSize(view, sizeAt, sizeBytes) : windowSize(head[5]!);
   return { kind: 'data', bytes, window, hasChecksum: (descriptor & 4) !== 0 };
 }
 
@@ -51,8 +51,8 @@ export interface FrameState {
 }
 
 /**
- * The stored bytes of the data frame at the cursor: its header, then block by block, then its checksum. Blocks decode
- * to at most 128 KiB each, so whoever decodes them one by one has a bound on memory.
+ * The stored bytes of the data frame at the cursor: header, blocks one by one, checksum. A block decodes to at most 128 KiB,
+ * so decoding them one by one bounds the memory.
  */
 export async function* frameBytes(
   cursor: Cursor,
@@ -62,8 +62,8 @@ export async function* frameBytes(
   yield await cursor.read(header.bytes);
   for (;;) {
     const head = await cursor.peek(3);
-    const fields = head.length < 3 ? 0 : head[0] | (head[1] << 8) | (head[2] << 16);
-    const isRepeat = ((fields >> 1) & 3) === 1; // one byte stands for the whole block
+    const fields = head.length < 3 ? 0 : head[0]! | (head[1]! << 8) | (head[2]! << 16);
+    const isRepeat = ((fields >> 1) & 3) === 1; // one byte repeated
     const size = 3 + (isRepeat ? 1 : fields >> 3);
     const block = await cursor.read(size);
     state.isCut = head.length < 3 || block.length < size;

@@ -2,7 +2,6 @@ import * as zlib from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { Cursor } from './cursor.js';
 import { Faults } from './faults.js';
-import { STREAMING } from './layer.js';
 import { bytes, sampleText, zstdBlock, zstdFrame } from './testing/archives.js';
 import { type FrameDecoder, fzstdDecoder, unzstd } from './zstd.js';
 import { parseZstdHeader } from './zstd-frame.js';
@@ -27,11 +26,11 @@ async function read(data: Uint8Array, decoder?: FrameDecoder, chunk = 100) {
   const faults = new Faults();
   const layer = { cursor, extent: null, size: null, stored: () => cursor.position };
   const parts: Uint8Array[] = [];
-  for await (const part of unzstd(layer, { faults, sizes: STREAMING }, decoder)) parts.push(part);
-  faults.settle();
+  for await (const part of unzstd(layer, faults, decoder)) parts.push(part);
+  faults.assignToFile();
   return {
     data: Buffer.concat(parts),
-    codes: faults.loose.list().map(({ code }) => code),
+    codes: faults.ofFile.list().map(({ code }) => code),
     parts: parts.length,
   };
 }
@@ -56,7 +55,7 @@ describe.each(decoders)('unzstd with %s', (_, decoder) => {
     expect(data.equals(Buffer.concat([LINES, tiny, LINES]))).toBe(true);
   });
 
-  it('gives what is before a cut and a problem, wherever it is', async () => {
+  it('gives everything before a cut and a problem, wherever the cut is', async () => {
     const sample = sampleText(250);
     const whole = Buffer.concat([SKIPPABLE, zstdFrame(sample, { blockSize: 50 }), REAL]);
     const expected = Buffer.concat([sample, LINES]);
@@ -78,13 +77,13 @@ describe.each(decoders)('unzstd with %s', (_, decoder) => {
     const codes = new Set<string>();
     for (let at = 0; at < input.length; at += 19) {
       const broken = Buffer.from(input);
-      broken[at] ^= 0x55;
+      broken[at]! ^= 0x55;
       for (const code of (await read(broken, decoder)).codes) codes.add(code);
     }
     expect(codes).toContain('corrupt-zstd');
   });
 
-  it('ignores what follows that is not zstd', async () => {
+  it('ignores trailing bytes that are not zstd', async () => {
     const { data, codes } = await read(Buffer.concat([REAL, bytes('more')]), decoder);
     expect(codes).toEqual(['trailing-garbage']);
     expect(data.equals(LINES)).toBe(true);
@@ -97,7 +96,7 @@ describe.each(decoders)('unzstd with %s', (_, decoder) => {
     expect(data.equals(LINES)).toBe(true);
   });
 
-  it('unpacks a bomb bit by bit', async () => {
+  it('unpacks a bomb in small pieces', async () => {
     const block = Buffer.concat([zstdBlock(1, 128 << 10, false), bytes('x')]);
     const bomb = Buffer.concat([zstdFrame(Buffer.alloc(0)).subarray(0, 6), ...Array(4000).fill(block)]);
     const cursor = new Cursor([bomb][Symbol.iterator]() as unknown as AsyncIterator<Uint8Array>);
@@ -105,7 +104,7 @@ describe.each(decoders)('unzstd with %s', (_, decoder) => {
     const start = process.memoryUsage().rss;
     let total = 0;
     let peak = 0;
-    for await (const part of unzstd(layer, { faults: new Faults(), sizes: STREAMING }, decoder)) {
+    for await (const part of unzstd(layer, new Faults(), decoder)) {
       total += part.length;
       peak = Math.max(peak, process.memoryUsage().rss - start);
     }

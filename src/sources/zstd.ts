@@ -1,28 +1,29 @@
 import * as zlib from 'node:zlib';
 import { Decompress } from 'fzstd';
 import { type Chunks, Cursor } from './cursor.js';
-import { decode, zlibOptions } from './decode.js';
+import { decode, ZLIB_OPTIONS } from './decode.js';
 import type { Faults } from './faults.js';
-import type { Decoding, Layer, Sizes } from './layer.js';
+import type { Layer } from './layer.js';
 import type { ZlibStream } from './pump.js';
 import { type FrameState, frameBytes, MAX_HEADER_BYTES, parseZstdHeader } from './zstd-frame.js';
 
-/** Decodes the stored bytes of one frame; returns what is wrong with them, or null. */
+/** Decodes the stored bytes of one frame. */
 export interface FrameDecoder {
-  /** Frames that refer back further than this many bytes are refused: the window is held in memory. */
+  /** Frames with a larger window, in bytes, are refused: the window is held in memory. */
   readonly maxWindow: number;
-  decode(bytes: Chunks, sizes: Sizes): AsyncGenerator<Uint8Array, string | null>;
+  /** Returns what is wrong with the bytes, or null. */
+  decode(bytes: Chunks): AsyncGenerator<Uint8Array, string | null>;
 }
 
 type CreateZstd = (options: object) => ZlibStream;
 
 /**
- * The inside of a zstd file: any number of frames, skippable ones left out. Frames are told apart here because Node's
- * decoder stops after the first one without a word (nodejs/node#64741).
+ * The content of a zstd file: any number of frames, without the skippable ones. Frames are split here because Node's decoder
+ * silently stops after the first one (nodejs/node#64741).
  */
 export async function* unzstd(
   layer: Layer,
-  { faults, sizes }: Decoding,
+  faults: Faults,
   decoder: FrameDecoder = chooseDecoder(),
 ): AsyncGenerator<Uint8Array> {
   const { cursor } = layer;
@@ -31,17 +32,21 @@ export async function* unzstd(
       const head = await cursor.peek(MAX_HEADER_BYTES);
       if (head.length === 0) return;
       const header = parseZstdHeader(head);
-      if (header.kind === 'unknown') return reportUnknown(layer, faults, frames);
-      if (header.kind === 'short') return reportCut(layer, faults);
+      if (header.kind === 'unknown') {
+        if (frames > 0) return faults.addTrailing('zstd', layer.stored());
+        return reportDamage(layer, faults, 'no frame was found');
+      }
+      if (header.kind === 'short') return faults.addTruncated('zstd', layer.stored());
       if (header.kind === 'skippable') {
-        if ((await cursor.skip(header.size)) < header.size) return reportCut(layer, faults);
+        if ((await cursor.skip(header.size)) < header.size)
+          return faults.addTruncated('zstd', layer.stored());
         continue;
       }
-      if (header.window > decoder.maxWindow)
-        return reportWindow(layer, faults, header.window, decoder.maxWindow);
+      const { window } = header;
+      if (window > decoder.maxWindow) return reportWindow(layer, faults, window, decoder.maxWindow);
       const state: FrameState = { isCut: false };
-      const damage = yield* decoder.decode(frameBytes(cursor, header, state), sizes);
-      if (state.isCut) return reportCut(layer, faults);
+      const damage = yield* decoder.decode(frameBytes(cursor, header, state));
+      if (state.isCut) return faults.addTruncated('zstd', layer.stored());
       if (damage !== null) return reportDamage(layer, faults, damage);
     }
   } finally {
@@ -49,7 +54,7 @@ export async function* unzstd(
   }
 }
 
-/** Node's own decoder where it has one (22.15 and later), on the thread pool; else fzstd, in JavaScript. */
+/** Node's own decoder (22.15 and later), which runs on the thread pool; else fzstd, in JavaScript. */
 function chooseDecoder(): FrameDecoder {
   const create = (zlib as { createZstdDecompress?: CreateZstd }).createZstdDecompress;
   return create === undefined ? fzstdDecoder : nativeDecoder(create);
@@ -60,9 +65,9 @@ function nativeDecoder(create: CreateZstd): FrameDecoder {
   const { ZSTD_d_windowLogMax } = zlib.constants as { ZSTD_d_windowLogMax?: number };
   return {
     maxWindow: 2 ** windowLog,
-    async *decode(bytes, sizes) {
+    async *decode(bytes) {
       const params = { [ZSTD_d_windowLogMax as number]: windowLog };
-      const stream = create({ ...zlibOptions(sizes), params });
+      const stream = create({ ...ZLIB_OPTIONS, params });
       const { error } = yield* decode(stream, new Cursor(bytes), 0, { consumed: 0 });
       return error?.message ?? null;
     },
@@ -70,8 +75,8 @@ function nativeDecoder(create: CreateZstd): FrameDecoder {
 }
 
 /**
- * About 200 MB/s, on the main thread (shared/prototype-ingest). It reads offsets of up to 25 bits and takes longer
- * ones for something else, hence the limit on the window. It does not verify the checksum of the content.
+ * About 200 MB/s, on the calling thread. It misreads offsets above 25 bits, hence the limit on the window. It does not verify
+ * the checksum of the content.
  */
 export const fzstdDecoder: FrameDecoder = {
   maxWindow: 2 ** 25,
@@ -87,7 +92,7 @@ export const fzstdDecoder: FrameDecoder = {
   },
 };
 
-/** Whatever fzstd throws is about the data; on damaged data that may be any error of typed arrays, too. */
+/** Whatever fzstd throws is about the data; damaged data may also cause any error of typed arrays. */
 function push(frame: Decompress, bytes: Uint8Array, isLast: boolean): string | null {
   try {
     frame.push(bytes, isLast);
@@ -97,25 +102,10 @@ function push(frame: Decompress, bytes: Uint8Array, isLast: boolean): string | n
   }
 }
 
-function reportCut(layer: Layer, faults: Faults): void {
-  const message = 'The zstd data ends too early: the file was cut short or is still being written.';
-  const consequence = 'What comes before the cut was read; the rest is missing.';
-  faults.add('truncated-zstd', { message, consequence }, layer.stored());
-}
-
 function reportDamage(layer: Layer, faults: Faults, damage: string): void {
   const message = `The zstd data is damaged: ${damage}.`;
-  const consequence = 'What comes before the damage was read; the rest is missing.';
+  const consequence = 'Everything before the damage was read; the rest is missing.';
   faults.add('corrupt-zstd', { message, consequence }, layer.stored());
-}
-
-function reportUnknown(layer: Layer, faults: Faults, frames: number): void {
-  if (frames === 0) {
-    reportDamage(layer, faults, 'no frame was found');
-  } else {
-    const message = 'Bytes follow the zstd data that are not zstd.';
-    faults.add('trailing-garbage', { message, consequence: 'They were ignored.' }, layer.stored());
-  }
 }
 
 function reportWindow(layer: Layer, faults: Faults, window: number, max: number): void {

@@ -1,12 +1,12 @@
 /**
- * The reference for the scanners: a whole trace through JSON.parse, and what the rows of its events should be. Slow,
- * and as plain as can be; it shares the schema with the scanners and nothing else.
+ * The reference for the scanners: reads a whole trace with JSON.parse and says what the rows should be. Slow and simple. It
+ * shares only the schema with the scanners.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { COUNTER } from '../../src/readers/kineto/counters.js';
 import { ARG_KEYS, OPS, SIDE_TABLES } from '../../src/readers/kineto/schema.js';
 
-/** A number as it stands in the text, since a double would lose digits; NaN and its kin too. */
+/** A number as written, because a double would lose digits. Also NaN and infinities. */
 export class NumberText {
   readonly text: string;
   constructor(text: string) {
@@ -43,7 +43,7 @@ export function parsePlain(text: string): Plain {
 function marked(text: string): string {
   let out = '';
   for (let at = 0; at < text.length; ) {
-    const token = tokenAt(STRING, text, at) ?? tokenAt(SCALAR, text, at) ?? text[at];
+    const token = tokenAt(STRING, text, at) ?? tokenAt(SCALAR, text, at) ?? text[at]!;
     at += token.length;
     if (token[0] === '"') {
       const body = token.replace(/[\u0000-\u001f]/g, escaped).slice(1, -1);
@@ -87,7 +87,7 @@ export interface PlainRow {
   readonly name: Decoded | undefined;
   readonly pid: Decoded | undefined;
   readonly tid: Decoded | undefined;
-  /** Absolute, but rounded as a double from the base rounds it. */
+  /** Absolute, but with the rounding of a double that counts from the base. */
   readonly tsNs: bigint | null;
   readonly durNs: number;
   /** What the 32-bit columns hold. */
@@ -131,7 +131,7 @@ interface SideCell {
 const SIDE_CELLS = new Map(
   SIDE_TABLES.flatMap((t) =>
     Object.entries<string>(t.args).map(([key, column]): [string, SideCell] => {
-      return [key, { table: t.name, column, type: (t.columns as Record<string, string>)[column] }];
+      return [key, { table: t.name, column, type: (t.columns as Record<string, string>)[column]! }];
     }),
   ),
 );
@@ -148,7 +148,7 @@ class Expectation {
     const fields = new EventFields(event, this.#counters);
     const { phase } = fields;
     if (phase === null) {
-      this.#counters.noPhase++;
+      this.#counters.noPhase!++;
       return;
     }
     const category = typeof event.cat === 'string' ? event.cat : undefined;
@@ -172,9 +172,9 @@ class Expectation {
       return;
     }
     const exactNs = phase === 'M' ? null : tsNs;
-    if (phase !== 'M' && tsNs === null) this.#counters.noTimestamp++;
+    if (phase !== 'M' && tsNs === null) this.#counters.noTimestamp!++;
     const durNs = nsOf(event.dur);
-    if (phase === 'X' && durNs === null) this.#counters.noDuration++;
+    if (phase === 'X' && durNs === null) this.#counters.noDuration!++;
     const correlation = fields.correlation ?? fields.id;
     const { external, wide, side } = fields;
     this.#rows.push({
@@ -258,12 +258,12 @@ class EventFields {
   }
 
   #keepWide(name: string, value: Plain): void {
-    if (Object.keys(this.wide).length === WIDE_SLOTS) this.#counters.wideLost++;
+    if (Object.keys(this.wide).length === WIDE_SLOTS) this.#counters.wideLost!++;
     else this.wide[name] = decoded(value);
   }
 
   #noteNonFinite(value: Plain): void {
-    if (value instanceof NumberText && NON_FINITE.test(value.text)) this.#counters.nonFinite++;
+    if (value instanceof NumberText && NON_FINITE.test(value.text)) this.#counters.nonFinite!++;
   }
 }
 
@@ -273,7 +273,7 @@ function isObject(value: Plain): value is PlainObject {
   );
 }
 
-/** Both scanners tell null by its first letter. */
+/** Both scanners recognise null by its first letter. */
 function isNullOrNan(value: Plain): boolean {
   return value === null || (value instanceof NumberText && value.text === 'nan');
 }
@@ -288,7 +288,7 @@ function asI32(value: Plain): number | null {
   return Math.abs(Number(value.text)) < 2 ** 31 ? Number(value.text) | 0 : null;
 }
 
-/** Beyond it nanoseconds do not fit 63 bits. */
+/** Larger times in nanoseconds do not fit 63 bits. */
 const MAX_NS = 9n * 10n ** 18n;
 
 /** Microseconds to nanoseconds; half a nanosecond goes away from zero. */

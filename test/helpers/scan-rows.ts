@@ -1,4 +1,4 @@
-/** Drives a scanner over the inside of a traceEvents array, and turns its batches into plain rows. */
+/** Drives a scanner over the content of a traceEvents array and turns its batches into plain rows. */
 import { COUNTER } from '../../src/readers/kineto/counters.js';
 import { type Batch, type EventScanner, SCAN, type ScannerTables } from '../../src/readers/kineto/scanner.js';
 import {
@@ -18,7 +18,7 @@ import {
 } from './plain-events.js';
 
 export interface ScannedTrace extends PlainTrace {
-  /** File offsets of every so-manyth row. */
+  /** File offsets of every 256th row. */
   readonly offsets: readonly number[];
   readonly oddStrings: readonly { readonly token: string; readonly offset: number }[];
   readonly batches: number;
@@ -45,11 +45,11 @@ export function collectRows(
   sizes: readonly number[],
 ): ScannedTrace {
   const collector = new Collector(scanner);
-  let base = 0; // buffer[0] stands here
+  let base = 0; // file offset of buffer[0]
   let fill = 0;
   let status: number = SCAN.needMore;
   for (let at = 0, i = 0; at < bytes.length && status !== SCAN.arrayEnd; i++) {
-    const chunk = bytes.subarray(at, at + sizes[Math.min(i, sizes.length - 1)]);
+    const chunk = bytes.subarray(at, at + sizes[Math.min(i, sizes.length - 1)]!);
     at += chunk.length;
     scanner.reserve(fill + chunk.length, fill);
     scanner.buffer.set(chunk, fill);
@@ -70,7 +70,7 @@ export function collectRows(
   return collector.finish();
 }
 
-/** Columns of a row that need tables known at the end only. */
+/** Columns of a row that need tables which are known only at the end. */
 interface RawRow {
   readonly tsNs: number;
   readonly durNs: number;
@@ -103,7 +103,7 @@ class Collector {
     for (const { name } of SIDE_TABLES) {
       const { rows, row, columns } = batch.side[name];
       const entries = this.#entries.get(name)!;
-      for (let i = 0; i < rows; i++) entries.push({ row: row[i], values: columns.map((c) => c[i]) });
+      for (let i = 0; i < rows; i++) entries.push({ row: row[i]!, values: columns.map((c) => c[i]!) });
     }
     this.#offsets.push(...batch.offsets);
     this.#scanner.startBatch();
@@ -112,17 +112,17 @@ class Collector {
   finish(): ScannedTrace {
     const tables = this.#scanner.finish();
     const text = new Tokens(tables);
-    const kind = (k: number) => kindKey(tables.kinds[k].phase, text.decode(tables.kinds[k].category));
+    const kind = (k: number) => kindKey(tables.kinds[k]!.phase, text.decode(tables.kinds[k]!.category));
     const side = this.#sideByRow(text);
     const wide = this.#wideByRow(text);
     const durations = new Map(this.#entries.get('wideDurations')!.map((e) => [e.row, e.values[0]]));
     const rows = this.#rows.map(
       (r, i): PlainRow => ({
-        phase: tables.kinds[r.kind].phase,
-        category: text.decode(tables.kinds[r.kind].category),
+        phase: tables.kinds[r.kind]!.phase,
+        category: text.decode(tables.kinds[r.kind]!.category),
         name: text.decode(r.name),
-        pid: text.decode(tables.tracks[r.track].pid),
-        tid: text.decode(tables.tracks[r.track].tid),
+        pid: text.decode(tables.tracks[r.track]!.pid),
+        tid: text.decode(tables.tracks[r.track]!.tid),
         tsNs: Number.isNaN(r.tsNs) ? null : tables.baseNs + BigInt(r.tsNs),
         durNs: r.durNs === 0xffffffff ? durations.get(i)! : r.durNs,
         external: r.external === NO_ID ? null : r.external,
@@ -136,10 +136,10 @@ class Collector {
       kinds: plainKinds(tables, kind),
       flows: this.#entries
         .get('flows')!
-        .map((e) => ({ row: e.row, id: e.values[0], kind: kind(e.values[1]) })),
+        .map((e) => ({ row: e.row, id: e.values[0]!, kind: kind(e.values[1]!) })),
       baseNs: tables.baseNs,
       counters: Object.fromEntries(
-        Object.entries(COUNTER).map(([name, i]) => [name, tables.counters[i].count]),
+        Object.entries(COUNTER).map(([name, i]) => [name, tables.counters[i]!.count]),
       ),
       offsets: this.#offsets,
       oddStrings: tables.oddStrings.map(({ id, offset }) => ({ token: text.raw(id), offset })),
@@ -153,7 +153,7 @@ class Collector {
       for (const { row, values } of this.#entries.get(name)!) {
         const entry = Object.entries(columns).map(([column, type], c) => [
           column,
-          plainCell(type, values[c], text),
+          plainCell(type, values[c]!, text),
         ]);
         byRow.set(row, { ...byRow.get(row), [name]: Object.fromEntries(entry) });
       }
@@ -166,7 +166,7 @@ class Collector {
     for (const { row, values } of this.#entries.get('wideIds')!) {
       const fields: Record<string, Decoded> = {};
       for (let slot = 0; slot < values.length; slot += 2) {
-        if (values[slot] !== NO_ID) fields[wideField(values[slot])] = text.decode(values[slot + 1])!;
+        if (values[slot] !== NO_ID) fields[wideField(values[slot]!)] = text.decode(values[slot + 1]!)!;
       }
       byRow.set(row, fields);
     }
@@ -176,13 +176,13 @@ class Collector {
 
 function rawRow(batch: Batch, i: number): RawRow {
   return {
-    tsNs: batch.ts[i],
-    durNs: batch.dur[i],
-    name: batch.name[i],
-    external: batch.external[i],
-    correlation: batch.correlation[i],
-    track: batch.track[i],
-    kind: batch.kind[i],
+    tsNs: batch.ts[i]!,
+    durNs: batch.dur[i]!,
+    name: batch.name[i]!,
+    external: batch.external[i]!,
+    correlation: batch.correlation[i]!,
+    track: batch.track[i]!,
+    kind: batch.kind[i]!,
   };
 }
 
@@ -205,8 +205,8 @@ function plainCell(type: string, value: number, text: Tokens): Decoded {
 }
 
 function wideField(number: number): string {
-  if (number < WIDE_FIELDS.side) return Object.keys(WIDE_FIELDS)[number];
-  const table = SIDE_TABLES[(number - WIDE_FIELDS.side) >> 8];
+  if (number < WIDE_FIELDS.side) return Object.keys(WIDE_FIELDS)[number]!;
+  const table = SIDE_TABLES[(number - WIDE_FIELDS.side) >> 8]!;
   return `${table.name}.${Object.keys(table.columns)[number & 0xff]}`;
 }
 

@@ -97,7 +97,7 @@ function describeBatches(create: Create): void {
     });
   });
 
-  it('keep nothing of an event that has not ended', () => {
+  it('keep nothing of an incomplete event', () => {
     const scanner = create();
     const text = Buffer.from(
       '{"ph":"X","ts":NaN,"cat":"new","args":{"correlation":-1,"stream":7,},"name":"n"',
@@ -112,7 +112,7 @@ function describeBatches(create: Create): void {
     expect(scanner.finish().kinds.every((k) => k.events === 0)).toBe(true);
   });
 
-  it('start at the first time above zero that is no metadata', () => {
+  it('start at the first time above zero of an event that is not metadata', () => {
     const text = '{"ph":"M","ts":5},{"ph":"i"},{"ph":"i","ts":0},{"ph":"i","ts":-1},{"ph":"i","ts":7.25}';
     const { baseNs, rows } = scannedAnyhow(create, text);
     expect(baseNs).toBe(7250n);
@@ -175,8 +175,8 @@ function describeCounters(create: Create): void {
     const batch = scanner.finishBatch();
     const { stringStarts, counters } = scanner.finish();
     expect(batch.name[0]).toBe(batch.name[1]);
-    expect(stringStarts[batch.name[0] + 1] - stringStarts[batch.name[0]]).toBe(65536);
-    expect(counters[COUNTER.longString].count).toBe(2);
+    expect(stringStarts[batch.name[0]! + 1]! - stringStarts[batch.name[0]!]!).toBe(65536);
+    expect(counters[COUNTER.longString]!.count).toBe(2);
   });
 
   it('counts kinds beyond 255 as one', () => {
@@ -208,7 +208,7 @@ function describeCounters(create: Create): void {
       scanner.startBatch();
     }
     const { tracks, counters } = scanner.finish();
-    expect([last, tracks.length, counters[COUNTER.tracksFull].count]).toStrictEqual([
+    expect([last, tracks.length, counters[COUNTER.tracksFull]!.count]).toStrictEqual([
       0xfffe,
       0xfffe,
       30000 * 3 - 1 - 0xfffe,

@@ -13,7 +13,7 @@ export class Random {
     return ((t ^ (t >>> 14)) >>> 0) % n;
   }
   pick<T>(list: readonly T[]): T {
-    return list[this.below(list.length)];
+    return list[this.below(list.length)]!;
   }
   /** True once in n. */
   once(n: number): boolean {
@@ -23,7 +23,7 @@ export class Random {
     const out = [...list];
     for (let i = out.length - 1; i > 0; i--) {
       const j = this.below(i + 1);
-      [out[i], out[j]] = [out[j], out[i]];
+      [out[i], out[j]] = [out[j]!, out[i]!];
     }
     return out;
   }
@@ -34,7 +34,7 @@ export type Member = readonly [key: string, value: string];
 
 /** The words between the spaces; a backslash is a backslash. */
 function words(text: TemplateStringsArray): string[] {
-  return text.raw[0].split(' ');
+  return text.raw[0]!.split(' ');
 }
 
 const ESCAPED_NAMES = words`q\"uote back\\ \\\" tab\tx sl\/ash \u00e9 \ud83d\ude00 {\"ph\":\"X\"}`;
@@ -65,13 +65,13 @@ export const CATEGORIES = [
 export const PIDS = words`402 0 "402" "Spans" "" 1234567890123456789 -1 null "\u00e9" 40 4021`;
 export const TIDS = [...words`7 402 "7" 139872348723 "é" 7.5 70 [1,2]`, '"stream 7"'];
 export const PHASES = [...'XXXXXXXXBEiIMMCstfbne'];
-/** What stands where a number should. */
+/** Values in place of a number. */
 export const NON_NUMBERS = words`NaN -NaN Infinity -Infinity inf -inf nan -nan null "5" true [] {} ""`;
 export const DIMS = [
   ...['[[1, 2], [], [3,4,5]]', '[]', '[[[["]"]]], {"a":[1]}]', '[ [ 1,\n2 ] ]', '"[]"'],
   '["float", "", "a\\"]b", "\\\\"]',
 ];
-/** Keys that mean something elsewhere, or nearly. */
+/** Keys that look like known ones, or have a meaning elsewhere. */
 export const DECOYS: readonly Member[] = [
   ['nested', '{"correlation": 9, "x": {"External id": 5, "s": "}"}, "ts": 1}'],
   ['list', '[{"ph": "X", "args": {"correlation": 1}}, "]", "\\""]'],
@@ -100,7 +100,7 @@ const EDGE_I32 = words`-1 0 -0 7 2147483647 -2147483647 2147483648 -2147483648 -
 /** Numbers, mostly usual ones. */
 export class Numbers {
   readonly #random: Random;
-  /** Most times lie near each other, in microseconds. */
+  /** Most times are close to this one, in microseconds. */
   readonly #epoch: number;
 
   constructor(random: Random) {
@@ -133,7 +133,7 @@ export class Numbers {
     ]);
   }
 
-  /** Few enough that some meet. */
+  /** Few enough that some are equal. */
   smallId(): string {
     return String(this.#random.below(50));
   }

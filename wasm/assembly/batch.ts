@@ -2,10 +2,10 @@
 import { alloc } from './memory';
 
 export const ROWS: u32 = 32768;
-/** The file offset is kept of every so-manyth row. */
+/** The file offset of every 256th row is kept. */
 export const OFFSET_EVERY: u32 = 256;
 
-export const TS: usize = alloc(ROWS * 8); // i64 absolute while filling; f64 from the base once finished
+export const TS: usize = alloc(ROWS * 8); // i64, absolute, while filling; f64, from the base, once finished
 export const DUR: usize = alloc(ROWS * 4);
 export const NAME: usize = alloc(ROWS * 4);
 export const EXTERNAL: usize = alloc(ROWS * 4);

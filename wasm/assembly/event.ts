@@ -15,7 +15,7 @@ import { isFlow, MALFORMED, NEED_MORE, reached, walk } from './walk';
 /** No id. */
 const NONE: u32 = 0xffffffff;
 
-/** Side tables the scanner itself writes; the host makes them first. Columns as in src/readers/kineto/schema.ts. */
+/** Side tables that the scanner itself writes. The host makes them first, with columns as in src/readers/kineto/schema.ts. */
 const WIDE_IDS: u32 = 0; // four times (field u32, token)
 const WIDE_SLOTS: u32 = 4;
 const WIDE_DURATIONS: u32 = 1; // ns f64
@@ -29,15 +29,15 @@ export let rows: u32 = 0;
 export let rowBase: u32 = 0;
 export function nextBatch(): void { rowBase += rows; rows = 0; }
 
-// The row written last: a flow event right after it, at the same time and place, belongs to it.
+// The row written last: a flow event right after it, at the same time and on the same track, belongs to it.
 let lastTs: i64 = BAD, lastTrack: u32 = NONE, lastCorrelation: u32 = NONE;
 
-// pid and tid repeat from event to event: the last token of each, and what it was interned as.
+// pid and tid repeat from event to event: the last token of each, and its id.
 let pidBytes: v128 = i64x2.splat(0), pidMask: u32 = 0, pidLength: usize = 0, pidToken: u32 = NO_TOKEN;
 let tidBytes: v128 = i64x2.splat(0), tidMask: u32 = 0, tidLength: usize = 0, tidToken: u32 = NO_TOKEN;
 let trackPid: u32 = NONE, trackTid: u32 = NONE, trackId: u32 = NONE;
 
-/** A value that is no number where one is needed: NaN and its kin are counted, null and text are just absent. */
+/** For a value that is not a number where one is expected: counts NaN and infinities. Null and text are just absent. */
 // @ts-ignore: decorator
 @inline function noteNonFinite(p: usize): void {
   let c: u32 = load<u8>(p);
@@ -54,7 +54,7 @@ function keepWide(field: u32, p: usize, e: usize): void {
 }
 let wideInEvent: u32 = 0;
 
-/** An id of up to 32 bits into `idValue`, or a note in the table of wide ones. Returns the end of the value. */
+/** An id of up to 32 bits into `idValue`; wider ones go to the table of wide ids. Returns the end of the value. */
 // @ts-ignore: decorator
 @inline function readId(p: usize, end: usize, field: u32): usize {
   const v = readU32(p);
@@ -65,7 +65,7 @@ let wideInEvent: u32 = 0;
 function readWideId(p: usize, end: usize, field: u32): usize {
   idValue = NONE;
   const e = valueEnd(p, end);
-  if (e && load<u8>(p) != 0x6e) keepWide(field, p, e); // null is no id
+  if (e && load<u8>(p) != 0x6e) keepWide(field, p, e); // null is not an id
   return e;
 }
 let idValue: u32 = NONE;
@@ -89,7 +89,7 @@ function readSide(p: usize, end: usize, detail: u32): usize {
     if (v != WIDE) {
       if (numberEnd >= end) return NEED_MORE;
       const after: u32 = load<u8>(numberEnd);
-      if ((after <= 0x2c && after != 0x2b) || after == 0x7d) { // what scalarEnd stops at, too
+      if ((after <= 0x2c && after != 0x2b) || after == 0x7d) { // scalarEnd stops at these too
         store<u32>(cell(table, column), <u32>v);
         return numberEnd;
       }
@@ -121,8 +121,8 @@ function readSide(p: usize, end: usize, detail: u32): usize {
   return e;
 }
 
-// The event being read. Globals, not locals: with all of them alive across the loop below, registers run out and every
-// turn of it would save and restore some.
+// The event being read. Globals, not locals: with all of them alive across the loop below, registers would run out and every
+// turn would save and restore some.
 let ts: i64 = BAD, dur: i64 = BAD;
 let name: u32 = NO_TOKEN, external: u32 = NONE, correlation: u32 = NONE, id: u32 = NONE;
 let pid: u32 = NO_TOKEN, tid: u32 = NO_TOKEN;
@@ -158,7 +158,7 @@ export function event(start: usize, end: usize): usize {
       finish(detailOf(node), phaseAt(node));
       return p;
     }
-    // A literal may be learned without the space that stands here.
+    // A literal may be learned without the space here.
     if (isSpace(load<u8>(p))) p = skipSpace(p);
     if (p >= end) return NEED_MORE;
     switch (op) {
@@ -198,7 +198,7 @@ export function event(start: usize, end: usize): usize {
           const e = valueEnd(p, end);
           if (!e) return NEED_MORE;
           pidToken = intern(p, <u32>(e - p));
-          // The byte after it belongs to the comparison, else 40 would match 402.
+          // The comparison includes the byte after it, else 40 would match 402.
           pidLength = e - p < 16 ? e - p : 0;
           pidBytes = v128.load(p);
           pidMask = (<u32>2 << <u32>pidLength) - 1;
@@ -278,7 +278,7 @@ export function event(start: usize, end: usize): usize {
     return;
   }
   if (correlation == NONE) correlation = id;
-  if (phase == PH_M) ts = BAD; // the time of a name means nothing, and is 0 in old traces
+  if (phase == PH_M) ts = BAD; // the time of a metadata event means nothing, and is 0 in old traces
   else if (ts == BAD) count(NO_TIMESTAMP);
   let dur32: u32 = 0;
   if (dur == BAD) { if (phase == PH_X) count(NO_DURATION); }
@@ -302,7 +302,7 @@ export function event(start: usize, end: usize): usize {
   lastTs = ts; lastTrack = track; lastCorrelation = correlation;
 }
 
-/** A flow at the row before it: it says nothing new when its id is that row's correlation, else (row, id, kind) does. */
+/** A flow that belongs to the row before it. Kept only where its id is not that row's correlation. */
 function foldFlow(kind: u32, id: u32): void {
   countFolded(kind);
   if (id == lastCorrelation) return;

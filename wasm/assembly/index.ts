@@ -23,7 +23,7 @@ const PAD: usize = 128;
 
 let input: usize = 0, capacity: usize = 0;
 
-/** An input buffer of at least this size; what was in the first `keep` bytes stays. */
+/** Returns an input buffer of at least this size and keeps the first `keep` bytes. */
 export function reserve(bytes: usize, keep: usize): usize {
   if (bytes > capacity) {
     input = capacity ? grown(input, keep, bytes + PAD) : alloc(bytes + PAD);
@@ -36,10 +36,10 @@ export function reserve(bytes: usize, keep: usize): usize {
 export let position: usize = 0;
 let afterEvent = false;
 let base: i64 = BAD;
-/** Events since the side tables were looked at. Outlives a call: a chunk may hold fewer than are looked at together. */
+/** Events since the side tables were checked. Kept between calls: a chunk may hold fewer events than one check covers. */
 let sinceCheck = 0;
 
-/** Reads events from [p, end), whose first byte stands at `offset` in the file. */
+/** Reads events from [p, end), whose first byte is at `offset` in the file. */
 export function scan(p: usize, end: usize, offset: f64): i32 {
   memory.fill(end, 0, PAD);
   const start = p;
@@ -48,7 +48,7 @@ export function scan(p: usize, end: usize, offset: f64): i32 {
     if (p >= end) break;
     const c: u32 = load<u8>(p);
     if (c == 0x7b) {
-      // Side tables fill at different rates; looking at all of them for each event would cost more than it saves.
+      // Checking all side tables for each event would cost too much.
       let full = rows == ROWS;
       if (++sinceCheck == 64) { sinceCheck = 0; full = full || anyFull(); }
       if (full) { position = p; return BATCH_FULL; }
@@ -79,7 +79,7 @@ export function isOneObject(p: usize, end: usize): bool {
   return e != 0 && skipSpace(e) == end;
 }
 
-/** Nanoseconds that all times count from: the first time above zero in the first batch. */
+/** All times count from this one, in ns: the first time above zero in the first batch that has one. */
 export function timeBase(): i64 { return base == BAD ? 0 : base; }
 
 /** Turns the batch's absolute times into doubles from the base. */

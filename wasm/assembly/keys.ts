@@ -1,4 +1,4 @@
-// Key names to what to do with their value. Two sets: keys of the event itself, and of its "args". Told by the host.
+// What to do with the value of each key. Two sets: keys of the event itself, and of its "args". The host fills them.
 import { alloc } from './memory';
 
 const SLOTS: u32 = 512;

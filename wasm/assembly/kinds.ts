@@ -3,14 +3,14 @@ import { alloc } from './memory';
 import { count, TRACKS_FULL } from './counters';
 
 export const MAX_KINDS: u32 = 255;
-/** Takes every kind beyond the limit. */
+/** All kinds beyond the limit share this number. */
 export const OTHER_KIND: u32 = MAX_KINDS;
 
 // phase u32, category token u32, events f64, flows folded into the row before f64
 const kinds: usize = alloc((MAX_KINDS + 1) * 24);
 let kindCount: u32 = 0;
 
-/** Asked only while learning a shape, so a plain search will do. */
+/** Called only while a shape is learned, so a plain search is fast enough. */
 export function kindOf(phase: u32, category: u32): u32 {
   for (let k: u32 = 0; k < kindCount; k++) {
     if (load<u32>(kinds + k * 24) == phase && load<u32>(kinds + k * 24, 4) == category) return k;

@@ -1,5 +1,5 @@
-// Bump allocation in linear memory. Nothing is freed: tables grow by doubling, so what is left behind is at most as
-// large as what is in use, and the instance is dropped with the file it has read.
+// Bump allocation in linear memory. Nothing is freed: tables grow by doubling, so the abandoned memory is at most as large
+// as the memory in use, and the instance is dropped with the file it has read.
 
 /** SIMD loads may run this far past the end of any block. */
 export const SLACK: usize = 128;

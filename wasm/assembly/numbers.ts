@@ -1,11 +1,11 @@
-// Numbers from their digits. Times never pass through a double: microseconds since 1970 with three decimals need 61 bits.
+// Reads numbers from their digits. Times never become a double: microseconds since 1970 with three decimals need 61 bits.
 
 /** Where the number just read ended. */
 export let numberEnd: usize = 0;
 
-/** No number was there. */
+/** Not a number. */
 export const BAD: i64 = i64.MIN_VALUE;
-/** The number does not fit 32 bits, or is no plain non-negative integer. */
+/** The number does not fit 32 bits, or is not a plain non-negative integer. */
 export const WIDE: u64 = u64.MAX_VALUE;
 
 /** Above this, nanoseconds do not fit 63 bits. */
@@ -36,7 +36,7 @@ function power10(k: u32): u64 {
   return r;
 }
 
-/** Unsigned integer of at most 32 bits minus the sentinel 0xffffffff, or WIDE. */
+/** Unsigned integer below the sentinel 0xffffffff, or WIDE. */
 // @ts-ignore: decorator
 @inline export function readU32(p: usize): u64 {
   const x = load<u64>(p) ^ ZEROS;
@@ -62,7 +62,7 @@ function power10(k: u32): u64 {
   return v;
 }
 
-/** Microseconds as text to integer nanoseconds, rounding half up on the first digit dropped; BAD when no number. */
+/** Microseconds as text to integer nanoseconds, rounding half up on the first dropped digit; BAD when not a number. */
 // @ts-ignore: decorator
 @inline export function readNs(p: usize): i64 {
   const x = load<u64>(p) ^ ZEROS, d = leadingDigits(x);
@@ -147,12 +147,12 @@ function readNsSlow(p: usize): i64 {
   return negative ? -(<i64>m) : <i64>m;
 }
 
-// Numbers the fast path cannot round correctly are left to the host's own parser.
+// The host's parser reads numbers that the fast path cannot round correctly.
 // @ts-ignore: decorator
 @external('env', 'parseNumber')
 declare function parseNumber(at: usize, length: usize): f64;
 
-/** Any JSON number to the nearest double; NaN when there is none. `end` bounds the token. */
+/** Any JSON number as the nearest double; NaN when it is not a number. */
 export function readF64(p: usize, tokenEnd: usize): f64 {
   const start = p;
   const negative = load<u8>(p) == 0x2d;

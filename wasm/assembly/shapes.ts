@@ -22,7 +22,7 @@ export const OP_SIDE: u32 = 11; // into a side table; the cell is in `detail`
 const LITERAL: u32 = 64;
 const MAX_NODES: u32 = 8192;
 const MAX_SIBLINGS: u32 = 48;
-/** Longer literals are not learned: they are read the slow way each time. */
+/** Longer literals are not learned but read the slow way each time. */
 export const MAX_LITERAL: usize = 1024;
 const NODE: usize = 128;
 
@@ -30,15 +30,15 @@ const NODE: usize = 128;
 const LENGTH: usize = 64, MASK: usize = 68, OP: usize = 72, DETAIL: usize = 76, CHILD: usize = 80, SIBLING: usize = 84;
 // The state of the walk after this node's value, for going on the slow way from here.
 const IN_ARGS: usize = 88, PHASE: usize = 92, CATEGORY: usize = 96, SIBLINGS: usize = 100;
-// Of the end of an event: the first node of the event after it, last time; and the name, where it is part of a literal.
+// At the end of an event: the first node of the event that followed last time; and the name, where a literal includes it.
 const FOLLOWER: usize = 104, FIXED_NAME: usize = 108;
 /** In FIXED_NAME: the name is a value on this path. */
 export const NAMED: u32 = 0xffffffff;
 
 const nodes: usize = alloc(<usize>MAX_NODES * NODE);
-/** The place right after an event's '{'. */
+/** Right after an event's '{'. */
 export const ROOT: usize = nodes;
-/** Stands in where nothing can be learned any more; has no children. */
+/** Used where nothing more can be learned; has no children. */
 const UNLEARNED: usize = nodes + NODE;
 let used: u32 = 2;
 
@@ -58,7 +58,7 @@ let used: u32 = 2;
 @inline export function fixedNameAt(node: usize): u32 { return load<u32>(node, FIXED_NAME); }
 export function siblingsBelow(node: usize): u32 { return load<u32>(node, SIBLINGS); }
 
-/** The child whose literal stands at p, or 0. A hit moves to the front: events of one kind come in runs. */
+/** The child whose literal is at p, or 0. A hit moves to the front: events of one kind come in runs. */
 // @ts-ignore: decorator
 @inline export function match(node: usize, p: usize): usize {
   const c: usize = load<u32>(node, CHILD);
@@ -66,7 +66,7 @@ export function siblingsBelow(node: usize): u32 { return load<u32>(node, SIBLING
   return fits(c, p) ? c : matchLater(node, c, p);
 }
 
-/** The same for the start of an event, trying first what came last time after an event that ended at `previousEnd`. */
+/** The same for the start of an event. First tries what followed an event that ended at `previousEnd` the last time. */
 // @ts-ignore: decorator
 @inline export function matchFirst(previousEnd: usize, p: usize): usize {
   const guess: usize = load<u32>(previousEnd, FOLLOWER);
@@ -76,7 +76,7 @@ export function siblingsBelow(node: usize): u32 { return load<u32>(node, SIBLING
   return c;
 }
 
-/** Compares by blocks of 16 bytes that may overlap: the first, the last, then what lies between. */
+/** Compares blocks of 16 bytes that may overlap: the first, the last, then those in between. */
 // @ts-ignore: decorator
 @inline function fits(c: usize, p: usize): bool {
   if (~<u32>i8x16.bitmask(i8x16.eq(v128.load(p), v128.load(c))) & load<u32>(c, MASK)) return false;

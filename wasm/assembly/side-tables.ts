@@ -1,5 +1,5 @@
-// Arguments only some events have go into side tables: (row, columns...). Which argument goes where is told by the host
-// (src/readers/kineto/schema.ts), so that a new column needs no change here.
+// Arguments that only some events have go into side tables: (row, columns...). The host says which argument goes where
+// (src/readers/kineto/schema.ts), so a new column needs no change here.
 import { alloc } from './memory';
 
 export const MAX_TABLES: u32 = 16;
@@ -46,7 +46,7 @@ export function columnAt(t: u32, c: u32): usize { return load<u32>(tableAt(t) + 
 // @ts-ignore: decorator
 @inline export function beginEvent(): void { touched = 0; }
 
-/** Address of the cell for the current event; makes the entry with empty columns when it is the first. */
+/** Address of the current event's cell. Makes an entry with empty columns when the event has none yet. */
 export function cell(t: u32, c: u32): usize {
   const at = tableAt(t), n = load<u32>(at);
   if (!(touched & (1 << t))) {
@@ -62,7 +62,7 @@ export function cell(t: u32, c: u32): usize {
   return <usize>load<u32>(col) + (<usize>n << (load<u32>(col, 4) == T_F64 ? 3 : 2));
 }
 
-/** The event is complete and became `row`: its entries count. */
+/** The event is complete and became `row`: keeps its entries. */
 // @ts-ignore: decorator
 @inline export function commitEntries(row: u32): void {
   let bits = touched;
@@ -75,7 +75,7 @@ export function cell(t: u32, c: u32): usize {
   }
 }
 
-/** Whether some table might not take what 64 more events can bring (two entries each, for a flow after a row). */
+/** Whether some table may lack room for 64 more events (two entries each, for a flow after a row). */
 export function anyFull(): bool {
   for (let t: u32 = 0; t < tableCount; t++) {
     const at = tableAt(t);

@@ -1,11 +1,11 @@
-// Interning of raw JSON tokens, quotes included, so that the text 5 and the string "5" differ. They are decoded once
-// per id, by the host, when somebody asks.
+// Interns raw JSON tokens with their quotes, so that the number 5 and the string "5" differ. The host decodes each id once,
+// on demand.
 import { alloc, grown } from './memory';
 import { count, eventOffset, LONG_STRING, STRINGS_FULL } from './counters';
 
 /** No token: id 0 is kept for it. */
 export const NO_TOKEN: u32 = 0;
-/** Longer tokens are cut: no name needs it, and a file of one endless string must not fill the memory. */
+/** Longer tokens are cut: no name needs more, and a file of one endless string must not fill the memory. */
 export const MAX_STRING: u32 = 65536;
 const MAX_IDS: u32 = 4 << 20;
 const MAX_BYTES: usize = 256 << 20;
@@ -20,7 +20,7 @@ let idCapacity: u32 = 1 << 12;
 let index: usize = alloc(<usize>idCapacity * 16); // address u32, length | ODD, f64 offset where first seen
 let block: usize = 0, blockEnd: usize = 0;
 let bytes: usize = 0;
-/** Set in the length when the token has a byte below 0x20 or above 0x7e: the host looks at those. */
+/** Set in the length when the token has a byte below 0x20 or above 0x7e: the host checks those tokens. */
 const ODD: u32 = 0x80000000;
 
 export function stringCount(): u32 { return ids; }
@@ -110,7 +110,7 @@ function rehash(): void {
   }
 }
 
-/** Lays all tokens end to end for the host; returns the address. The index still has their lengths and offsets. */
+/** Copies all tokens end to end for the host; returns the address. The index keeps their lengths and offsets. */
 export function packStrings(): usize {
   const out = alloc(bytes);
   let at = out;

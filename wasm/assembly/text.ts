@@ -1,5 +1,5 @@
-// Finding the ends of JSON values, 16 or 64 bytes at a time. All of it reads up to 64 bytes past `end`, where the
-// scanner keeps zeros; 0 is returned when the buffer ends before the value does.
+// Finds the ends of JSON values, 16 or 64 bytes at a time. Reads up to 64 bytes past `end`, where the scanner keeps zeros.
+// Returns 0 when the buffer ends before the value does.
 
 // @ts-ignore: decorator
 @inline export function isSpace(c: u32): bool { return c == 0x20 || (c - 9 < 5 && c != 11 && c != 12); }
@@ -10,7 +10,7 @@
   return p;
 }
 
-/** p: first byte inside a string. Returns the closing quote. */
+/** p: first byte of a string's content. Returns the closing quote. */
 // @ts-ignore: decorator
 @inline export function stringEnd(p: usize, end: usize): usize {
   const quote = i8x16.splat(0x22), back = i8x16.splat(0x5c);
@@ -29,7 +29,7 @@
 // @ts-ignore: decorator
 @inline export function scalarEnd(p: usize, end: usize): usize {
   // Everything up to ',' (space, quote, control) and the closing brackets; '-' '.' digits and letters are above it.
-  // '+' (0x2b) is below ',' but occurs in exponents, so it is let through.
+  // '+' (0x2b) is below ',' but occurs in exponents, so it does not end a number.
   const comma = i8x16.splat(0x2c), curly = i8x16.splat(0x7d), square = i8x16.splat(0x5d), plus = i8x16.splat(0x2b);
   while (p < end) {
     const v = v128.load(p);
@@ -49,7 +49,7 @@
 
 /** p: at '[' or '{'. Returns the byte after the matching close. */
 export function nestedEnd(p: usize, end: usize): usize {
-  // Most are short lists of numbers, such as a grid: nothing inside but what ends them.
+  // Most are short lists of numbers, such as a grid, with no string or bracket inside.
   const head = v128.load(p, 1);
   const inner = v128.andnot(head, i8x16.splat(0x20));
   const closes = <u32>i8x16.bitmask(i8x16.eq(inner, i8x16.splat(0x5d)));

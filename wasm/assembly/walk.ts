@@ -1,4 +1,4 @@
-// The slow way through an event: strict JSON from one value to the next that matters, learning the literal between.
+// The slow way through an event: strict JSON from one value to the next that matters. Learns the literal in between.
 import { count, TRAILING_COMMA } from './counters';
 import { findKey, foundDetail, foundOp } from './keys';
 import { kindOf } from './kinds';
@@ -8,11 +8,11 @@ import {
 import { intern, NO_TOKEN } from './strings';
 import { skipSpace, stringEnd, valueEnd } from './text';
 
-/** Results that are no position. */
+/** Results that are not positions. */
 export const NEED_MORE: usize = 0;
 export const MALFORMED: usize = 1;
 
-// Ops of keys that never reach a node: their values are part of the literal.
+// Ops of keys that never have a node: their values are part of the literal.
 export const KEY_PHASE: u32 = 100;
 export const KEY_CATEGORY: u32 = 101;
 export const KEY_ARGS: u32 = 102;
@@ -42,7 +42,7 @@ export function walk(from: usize, start: usize, end: usize): usize {
       p++;
       if (inArgs) { inArgs = 0; first = false; continue; }
       const kind = phase ? kindOf(phase, category) : 0;
-      // A literal with such a comma is not learned: matching it would not count it.
+      // A literal with such a comma is not learned: matching it would not count the comma.
       reached = trailing ? unlearned(OP_END, kind, 0, phase, category, name) : learn(from, start, p, OP_END, kind, 0, phase, category, name);
       return p;
     }
@@ -82,9 +82,9 @@ export function walk(from: usize, start: usize, end: usize): usize {
 @inline export function isFlow(phase: u32): bool { return phase == 0x73 || phase == 0x66 || phase == 0x74; }
 
 /**
- * A value nobody asks for that is a small whole number or a letter, like `"context": 1` or `"bp": "e"`, is taken for a
- * constant and becomes part of the literal. Where it turns out to vary, a few literals are learned in vain, then a node
- * that skips the value, which matches from then on.
+ * An unused value that is a small integer or a letter, like `"context": 1` or `"bp": "e"`, is assumed to be constant and
+ * becomes part of the literal. If it varies, a few literals are learned in vain, then a node that skips the value, which
+ * matches from then on.
  */
 const MAX_CONSTANTS: u32 = 3;
 function mayBeConstant(p: usize, end: usize, from: usize): bool {

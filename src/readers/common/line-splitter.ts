@@ -3,18 +3,18 @@ const FIRST_CARRY_BYTES = 4096;
 const LF = 10;
 const NUL = 0;
 
-/** What stands behind a piece. `nul`: padding of a crashed machine; what follows it is another write. */
+/** What ended a piece. `nul`: padding left by a machine crash; what follows it is another write. */
 export type PieceEnd = 'newline' | 'nul' | 'end';
 
 export interface PieceSink {
-  /** One piece without its terminator, valid during the call only. */
+  /** One piece without its terminator. The bytes are valid only during the call. */
   piece(bytes: Buffer, start: number, end: number, by: PieceEnd, line: number): void;
   nulBytes(count: number, line: number): void;
-  /** A piece above `MAX_LINE_BYTES`, dropped without being kept. */
+  /** A piece above `MAX_LINE_BYTES` was dropped. */
   longLine(line: number): void;
 }
 
-/** Cuts chunks into lines at LF, and at NUL runs. Only bytes of a line that spans chunks are copied. */
+/** Cuts chunks into lines at LF and at runs of NUL. Only lines that span chunks are copied. */
 export class LineSplitter {
   readonly #sink: PieceSink;
   #carry = Buffer.alloc(FIRST_CARRY_BYTES);
@@ -30,7 +30,7 @@ export class LineSplitter {
     const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
     const size = bytes.length;
     let pos = 0;
-    // Both are remembered over the pieces, or a chunk with many of the one and none of the other takes n².
+    // Both are kept between pieces: otherwise a chunk with many of one and none of the other would take n².
     let nul = find(bytes, NUL, 0);
     let lf = find(bytes, LF, 0);
     while (pos < size) {

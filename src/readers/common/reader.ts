@@ -10,26 +10,26 @@ export type ReadResult =
   | { readonly kind: 'kineto'; readonly trace: TraceData; readonly problems: readonly Problem[] }
   | { readonly kind: 'events'; readonly log: EventLog; readonly problems: readonly Problem[] }
   | { readonly kind: 'operations'; readonly table: OperationTable; readonly problems: readonly Problem[] }
-  /** Null: too large, or no JSON after all. */
+  /** Null: too large, or not JSON. */
   | { readonly kind: 'manifest'; readonly manifest: Manifest | null; readonly problems: readonly Problem[] }
   | { readonly kind: 'dmon'; readonly telemetry: GpuTelemetry; readonly problems: readonly Problem[] };
 
-/** A format: how to recognise it and how to read it. One folder a format, registered in `registry.ts`. */
+/** A format: how to recognise it and how to read it. */
 export interface ReaderDescriptor {
   readonly id: ReadResult['kind'];
   /** For error messages: "a PyTorch profiler trace (Chrome trace JSON)". */
   readonly title: string;
-  /** Looks at the first decoded bytes only (at most 64 KiB); never at the name, which may be anything. */
+  /** Looks only at the first decoded bytes (at most 64 KiB), never at the file name, which may be anything. */
   sniff(head: Uint8Array): boolean;
   create(options: ReaderOptions): StreamReader;
 }
 
 export interface ReaderOptions {
-  /** Which share of the file has been read, 0..1; NaN when unknown. Sizes the columns. */
+  /** Share of the file that has been read, 0..1; NaN when unknown. Used to size the columns. */
   readonly progress?: () => number;
 }
 
-/** Push decoded bytes, then finish. Throws only on bugs: faults of the data are problems in the result. */
+/** Push decoded bytes, then finish. Throws only on bugs: faults in the data are problems in the result. */
 export interface StreamReader {
   push(chunk: Uint8Array): void;
   finish(): ReadResult;

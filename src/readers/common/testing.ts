@@ -1,6 +1,6 @@
 import type { ReaderDescriptor, ReadResult } from './reader.js';
 
-/** For the tests of readers: reads a text or bytes, cut at the given places. */
+/** For the tests of readers: reads a text or bytes in chunks, cut at the given positions. */
 export function readCut(
   descriptor: ReaderDescriptor,
   input: string | Uint8Array,

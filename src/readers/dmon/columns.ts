@@ -1,71 +1,50 @@
 import type { GpuIdentity } from '../../model/gpu-identity.js';
 import { type GpuTelemetry, TELEMETRY_FIELDS, type TelemetryField } from '../../model/telemetry.js';
-import type { FaultCounter } from './faults.js';
+import { GrowingColumns } from '../common/growing-columns.js';
+import type { TelemetryFaults } from './faults.js';
 import { identityOf, type Sample } from './sample.js';
 
-/** Eight GPUs, each second, for a day and a half; 54 bytes each. */
+/** Eight GPUs, once a second, for a day and a half; 54 bytes each. */
 export const MAX_ROWS = 1_000_000;
-export const MAX_GPUS = 1024;
-const FIRST_ROWS = 64;
+const MAX_GPUS = 1024;
 
-type FieldColumns = Record<TelemetryField, Float32Array>;
+const FIELD_TYPES = Object.fromEntries(TELEMETRY_FIELDS.map((field) => [field, Float32Array])) as Readonly<
+  Record<TelemetryField, Float32ArrayConstructor>
+>;
 
-/** Rows as they come. Capacity doubles. */
 export class TelemetryColumns {
-  readonly #faults: FaultCounter;
+  readonly #faults: TelemetryFaults;
   readonly #gpus: GpuIdentity[] = [];
-  readonly #places = new Map<string, number>();
-  #rows = 0;
-  #gpu = new Uint16Array(FIRST_ROWS);
-  #timeNs = new Float64Array(FIRST_ROWS);
-  #fields = fieldColumns((_) => new Float32Array(FIRST_ROWS));
+  readonly #gpuIndex = new Map<string, number>();
+  readonly #growing = new GrowingColumns({ gpu: Uint16Array, timeNs: Float64Array, ...FIELD_TYPES });
 
-  constructor(faults: FaultCounter) {
+  constructor(faults: TelemetryFaults) {
     this.#faults = faults;
   }
 
   append(sample: Sample, line: number): void {
-    if (this.#rows === MAX_ROWS) return this.#faults.add('too-many-samples', line);
-    const place = this.#placeOf(sample);
-    if (place < 0) return this.#faults.add('too-many-gpus', line);
-    if (this.#rows === this.#gpu.length) this.#resize(Math.min(MAX_ROWS, 2 * this.#rows));
-    const row = this.#rows++;
-    this.#gpu[row] = place;
-    this.#timeNs[row] = sample.day + sample.time;
-    for (const field of TELEMETRY_FIELDS) this.#fields[field][row] = sample.figures[field];
+    if (this.#growing.rows === MAX_ROWS) return this.#faults.add('too-many-samples', line);
+    const gpu = this.#indexOf(sample);
+    if (gpu < 0) return this.#faults.add('too-many-gpus', line);
+    const row = this.#growing.addRow();
+    const { columns } = this.#growing;
+    columns.gpu[row] = gpu;
+    columns.timeNs[row] = sample.day + sample.time;
+    for (const field of TELEMETRY_FIELDS) columns[field][row] = sample.figures[field];
   }
 
   /** Call once. */
   finish(): GpuTelemetry {
-    this.#resize(this.#rows);
-    return {
-      ...{ rows: this.#rows, gpus: this.#gpus, gpu: this.#gpu, timeNs: this.#timeNs },
-      ...this.#fields,
-    };
+    return { rows: this.#growing.rows, gpus: this.#gpus, ...this.#growing.finish() };
   }
 
-  /** A GPU is told by what names it best; a log that names none has one. */
-  #placeOf(sample: Sample): number {
+  /** A GPU is identified by its best id. A log without ids has one GPU. */
+  #indexOf(sample: Sample): number {
     const key = sample.uuid ?? sample.pci ?? `${sample.index}`;
-    const known = this.#places.get(key);
+    const known = this.#gpuIndex.get(key);
     if (known !== undefined) return known;
     if (this.#gpus.length === MAX_GPUS) return -1;
-    this.#places.set(key, this.#gpus.length);
+    this.#gpuIndex.set(key, this.#gpus.length);
     return this.#gpus.push(identityOf(sample)) - 1;
   }
-
-  #resize(capacity: number): void {
-    this.#gpu = resized(this.#gpu, new Uint16Array(capacity));
-    this.#timeNs = resized(this.#timeNs, new Float64Array(capacity));
-    this.#fields = fieldColumns((f) => resized(this.#fields[f], new Float32Array(capacity)));
-  }
-}
-
-function fieldColumns(make: (field: TelemetryField) => Float32Array): FieldColumns {
-  return Object.fromEntries(TELEMETRY_FIELDS.map((f) => [f, make(f)])) as FieldColumns;
-}
-
-function resized<T extends Uint16Array | Float32Array | Float64Array>(from: T, to: T): T {
-  to.set(from.length > to.length ? from.subarray(0, to.length) : from);
-  return to;
 }

@@ -5,7 +5,7 @@ import { dmonReader } from './descriptor.js';
 import { DMON, draw, faults, QUERY, read } from './testing.js';
 
 describe('nvidia-smi dmon', () => {
-  it('reads columns by name, a missing figure as unknown', () => {
+  it('reads columns by name, a missing value as unknown', () => {
     const result = read(DMON);
     expect(result.problems).toEqual([]);
     expect(draw(result)).toEqual([
@@ -19,7 +19,7 @@ describe('nvidia-smi dmon', () => {
     expect(structuredClone(result.telemetry)).toEqual(result.telemetry);
   });
 
-  it('reads date and time in front, other columns in another order, and headers that come again', () => {
+  it('reads leading date and time, columns in another order, and repeated headers', () => {
     const text = `#Date       Time        gpu    sm   pclk
 #YYYYMMDD   HH:MM:SS    Idx     %    MHz
  20210102   19:12:31      0    37   1582
@@ -36,7 +36,7 @@ describe('nvidia-smi dmon', () => {
     ]);
   });
 
-  it('reads commas, CRLF, a BOM, a time without its date, and violations in per cent', () => {
+  it('reads commas, CRLF, a BOM, a time without a date, and violations in percent', () => {
     const text =
       '\ufeff#Time, gpu, pwr, tviol\r\n#HH:MM:SS, Idx, W, %\r\n19:12:31, 0, 37, 25\r\n19:12:32, 1, 38, 0\r\n';
     expect(draw(read(text))).toEqual(['#0 power 37 thermal 0.25', '#1 power 38 thermal 0']);
@@ -73,10 +73,10 @@ const ROW = '    0    600     62     53     97     47   3201   1900      0      
 
 /** Title, what follows the header, rows, problems. */
 const FAULTS: readonly [string, string, number, readonly string[]][] = [
-  ['a last line without its end', `${ROW}\n${ROW}`, 1, ['cut-sample×1@4']],
+  ['an incomplete last line', `${ROW}\n${ROW}`, 1, ['cut-sample×1@4']],
   ['a line with too few cells', `${ROW}\n  0 1 2\n${ROW}\n`, 2, ['odd-line×1@4']],
-  ['words for figures', `${ROW.replace('600', 'ERR!')}\n`, 1, ['odd-value×1@3']],
-  ['a figure beyond reason', `${ROW.replace('600', '6e99')}\n`, 1, ['odd-value×1@3']],
+  ['words for numbers', `${ROW.replace('600', 'ERR!')}\n`, 1, ['odd-value×1@3']],
+  ['an impossibly large number', `${ROW.replace('600', '6e99')}\n`, 1, ['odd-value×1@3']],
   ['NUL bytes', `${ROW}\n\0\0\0${ROW}\n`, 2, ['nul-bytes×3@4']],
   ['an error in the middle', `${ROW}\nUnable to determine the device handle\n`, 1, ['odd-line×1@4']],
 ];
@@ -101,7 +101,7 @@ describe('faults', () => {
     });
   });
 
-  it('reads what is no telemetry as none', () => {
+  it('reads other text as no samples', () => {
     expect(draw(read(''))).toEqual([]);
     expect(faults(read('0 1 2\n'))).toEqual(['odd-line×1@1']);
   });

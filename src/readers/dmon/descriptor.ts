@@ -1,11 +1,29 @@
 import type { ReaderDescriptor } from '../common/reader.js';
-import { looksLikeTelemetry } from './sniff.js';
+import { headText } from '../common/text.js';
+import { dmonNames, knownColumns } from './dmon-layout.js';
+import { queryNames } from './query-layout.js';
 import { TelemetryStreamReader } from './telemetry-stream-reader.js';
 
 /** What nvidia-smi prints over time: `dmon`, or a query as CSV. */
 export const dmonReader: ReaderDescriptor = {
   id: 'dmon',
   title: 'GPU telemetry (`nvidia-smi dmon`, or `--query-gpu=… --format=csv`)',
-  sniff: looksLikeTelemetry,
+  sniff,
   create: () => new TelemetryStreamReader(),
 };
+
+/** Lines that may come before the header: a warning of the driver, the tail of an earlier log. */
+const MAX_LINES_BEFORE = 10;
+/** `gpu` and two more: a table of something else may also have a column `gpu`. */
+const LEAST_COLUMNS = 3;
+
+/** True when a line near the top is a header of `nvidia-smi dmon`, or of a query as CSV. */
+function sniff(head: Uint8Array): boolean {
+  const lines = headText(head).split(/[\r\n\0]+/, MAX_LINES_BEFORE + 1);
+  return lines.some((untrimmed) => {
+    const line = untrimmed.trim();
+    if (line.startsWith('{') || line.startsWith('[')) return false;
+    const names = dmonNames(line);
+    return names ? knownColumns(names) >= LEAST_COLUMNS : queryNames(line) !== null;
+  });
+}

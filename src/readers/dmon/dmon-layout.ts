@@ -1,32 +1,39 @@
 import { type Cell, day, figure, index, time } from './sample.js';
 
-/** What each place of a line holds; null: nothing that is kept. */
+/** What each cell of a line holds; null: nothing that is kept. */
 export type RowLayout = readonly (Cell | null)[];
 
-/** Columns of `nvidia-smi dmon` by name; their order and which there are changes with options and drivers. */
+/** Columns of `nvidia-smi dmon` by name. Which ones there are, and their order, depends on options and drivers. */
 const COLUMNS: Readonly<Record<string, Cell>> = {
-  ...{ date: day, time, gpu: index },
-  ...{ pwr: figure('power'), gtemp: figure('temperature'), temp: figure('temperature') },
-  ...{ sm: figure('utilisation'), mem: figure('memoryUtilisation') },
-  ...{ pclk: figure('smClock'), mclk: figure('memoryClock') },
-  ...{ pviol: figure('powerCap', 0.01), tviol: figure('thermal') },
+  date: day,
+  time,
+  gpu: index,
+  pwr: figure('power'),
+  gtemp: figure('temperature'),
+  temp: figure('temperature'),
+  sm: figure('utilisation'),
+  mem: figure('memoryUtilisation'),
+  pclk: figure('smClock'),
+  mclk: figure('memoryClock'),
+  pviol: figure('powerCap', 0.01),
+  tviol: figure('thermal'),
 };
-/** Drivers write thermal violations as yes or no; where the units say per cent they are that. */
+/** Most drivers write thermal violations as 0 or 1; some in percent, as the units then say. */
 const THERMAL_PERCENT = figure('thermal', 0.01);
 
 const UNITS = /^(?:idx|w|c|%|mhz|bool|mb|mb\/s|errs|gb\/s|yyyymmdd|hh:mm:ss|-|na|#)$/i;
 
 export const wordsOf = (line: string): string[] => line.split(/[\s,]+/).filter((word) => word !== '');
 
-/** The names of columns in a line that starts with `#`; null for one of units, or anything else. */
+/** The column names in a line that starts with `#`; null for a line of units, or anything else. */
 export function dmonNames(line: string): string[] | null {
   if (!line.startsWith('#')) return null;
   const names = wordsOf(line.replace(/^[#\s]+/, '')).map((word) => word.toLowerCase());
-  // Processes (`pmon`) have a line each, with the share of one process: another thing.
+  // `pmon` has one line per process, with the share of that process.
   return names.includes('gpu') && !names.includes('pid') ? names : null;
 }
 
-/** The units below the names; null when the line is none of units. */
+/** The units below the names; null when the line is not a line of units. */
 export function dmonUnits(line: string): string[] | null {
   if (!line.startsWith('#')) return null;
   const units = wordsOf(line.replace(/^[#\s]+/, ''));
@@ -40,7 +47,6 @@ export function dmonLayout(names: readonly string[], units: readonly string[] | 
   });
 }
 
-/** Enough of them to be sure that it is this and no other table with a comment. */
 export function knownColumns(names: readonly string[]): number {
   return names.filter((name) => Object.hasOwn(COLUMNS, name)).length;
 }

@@ -54,7 +54,7 @@ describe('any telemetry', () => {
     );
   });
 
-  it('of a sound log loses at most the line that was cut, and says so', () => {
+  it('loses at most the cut line of a sound log, and says so', () => {
     for (const text of [DMON, QUERY]) {
       const bytes = Buffer.from(text);
       const whole = draw(read(bytes));

@@ -1,7 +1,7 @@
 import { type GpuIdentity, pciKey, uuidKey } from '../../model/gpu-identity.js';
 import { TELEMETRY_FIELDS, type TelemetryField } from '../../model/telemetry.js';
 
-/** One sample as it is being read; the same object for every line. */
+/** The sample being read. One object is reused for all lines. */
 export interface Sample {
   index: number | null;
   name: string | null;
@@ -11,44 +11,36 @@ export interface Sample {
   day: number;
   time: number;
   readonly figures: Record<TelemetryField, number>;
-  /** Some figure made no sense. */
+  /** Some value was not a number, or impossibly large. */
   odd: boolean;
 }
 
+const BLANK = { index: null, name: null, uuid: null, pci: null, day: NaN, time: NaN, odd: false };
+
 export function emptySample(): Sample {
-  const figures = Object.fromEntries(TELEMETRY_FIELDS.map((f) => [f, Number.NaN]));
+  const figures = Object.fromEntries(TELEMETRY_FIELDS.map((f) => [f, NaN]));
   return { ...BLANK, figures: figures as Record<TelemetryField, number> };
 }
 
-const BLANK = {
-  index: null,
-  name: null,
-  uuid: null,
-  pci: null,
-  day: Number.NaN,
-  time: Number.NaN,
-  odd: false,
-};
-
 export function clearSample(sample: Sample): void {
   Object.assign(sample, BLANK);
-  for (const field of TELEMETRY_FIELDS) sample.figures[field] = Number.NaN;
+  for (const field of TELEMETRY_FIELDS) sample.figures[field] = NaN;
 }
 
 export function identityOf({ index, name, uuid, pci }: Sample): GpuIdentity {
   return { index, name, uuid, pci };
 }
 
-/** Takes one cell of a line into the sample. */
+/** Puts one cell of a line into the sample. */
 export type Cell = (sample: Sample, text: string) => void;
 
 const MISSING = /^(?:-|n\/a|\[.*\]|)$/i;
-/** A figure with or without its unit. */
+/** A number with or without its unit. */
 const FIGURE = /^([+-]?\d+(?:\.\d+)?)\s*(?:%|MHz|W|C|MiB|s)?$/;
-/** No figure of a GPU is larger: megahertz, watts, degrees, per cent. */
+/** No value is larger, whether in MHz, watts, degrees or percent. */
 const MOST = 1e6;
 
-/** A number; NaN where it is missing, or none (then the sample is marked). */
+/** A number; NaN where it is missing or odd (then the sample is marked). */
 function figureOf(sample: Sample, text: string): number {
   if (MISSING.test(text)) return Number.NaN;
   const value = Number(FIGURE.exec(text)?.[1] ?? Number.NaN);
@@ -61,7 +53,7 @@ export const figure =
   (field: TelemetryField, scale = 1): Cell =>
   (sample, text) => {
     const value = figureOf(sample, text) * scale;
-    // Of several columns that say the same the first with a figure counts.
+    // Of several columns for the same field, the first with a value counts.
     if (Number.isNaN(sample.figures[field])) sample.figures[field] = value;
   };
 

@@ -2,16 +2,16 @@ import { LineSplitter, type PieceEnd, type PieceSink } from '../common/line-spli
 import type { ReadResult, StreamReader } from '../common/reader.js';
 import { TelemetryColumns } from './columns.js';
 import { dmonLayout, dmonNames, dmonUnits, type RowLayout, wordsOf } from './dmon-layout.js';
-import { FaultCounter } from './faults.js';
+import { newTelemetryFaults } from './faults.js';
 import { cellsOf, queryLayout, queryNames } from './query-layout.js';
 import { clearSample, emptySample } from './sample.js';
 
 /**
- * Reads what nvidia-smi prints line by line, whatever its columns. Headers come again in the middle, after a restart
- * with other columns.
+ * Reads what nvidia-smi prints, line by line, whatever its columns. Headers repeat; after a restart the columns may be
+ * different.
  */
 export class TelemetryStreamReader implements StreamReader, PieceSink {
-  readonly #faults = new FaultCounter();
+  readonly #faults = newTelemetryFaults();
   readonly #columns = new TelemetryColumns(this.#faults);
   readonly #splitter = new LineSplitter(this);
   readonly #sample = emptySample();
@@ -31,7 +31,7 @@ export class TelemetryStreamReader implements StreamReader, PieceSink {
   piece(bytes: Buffer, start: number, end: number, by: PieceEnd, line: number): void {
     const text = bytes.toString('utf8', start, end).trim();
     if (text === '') return;
-    // A figure that lost its last digit looks whole: only a line with its end is.
+    // A number that lost its last digits looks complete, so only a line with its newline counts.
     if (by !== 'newline') this.#faults.add('cut-sample', line);
     else if (!this.#header(text)) this.#row(text, line);
   }

@@ -9,14 +9,14 @@ export interface Read {
   readonly problems: readonly Problem[];
 }
 
-/** Reads a text or bytes, cut at the given places. */
+/** Reads a text or bytes in chunks, cut at the given positions. */
 export function read(input: string | Uint8Array, cuts: readonly number[] = []): Read {
   const result = readCut(dmonReader, input, cuts);
   if (result.kind !== 'dmon') throw new Error(`unexpected kind ${result.kind}`);
   return result;
 }
 
-/** `#0 utilisation 97 power 688` for each row: what is known of it. */
+/** The known values of each row: `#0 utilisation 97 power 688`. */
 export function draw({ telemetry }: Read): string[] {
   return Array.from({ length: telemetry.rows }, (_, row) => {
     const gpu = telemetry.gpus[telemetry.gpu[row]!]!;

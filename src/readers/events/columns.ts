@@ -1,80 +1,41 @@
 import type { EventLogHeader, EventLogRun } from '../../model/event-log.js';
+import { GrowingColumns } from '../common/growing-columns.js';
 import type { EventRecord } from './event-record.js';
 
-const FIRST_ROWS = 64;
-
-type Column = Uint8Array | Uint16Array | Int32Array | Float64Array;
-
-/**
- * The rows of one run: 51 bytes each. Capacity doubles, and the unused half is zero pages the system has not handed
- * out yet.
- */
+/** The rows of one run: 51 bytes each. */
 export class RunColumns {
-  #rows = 0;
-  #capacity = FIRST_ROWS;
-  #name = new Uint16Array(FIRST_ROWS);
-  #step = new Float64Array(FIRST_ROWS);
-  #rank = new Int32Array(FIRST_ROWS);
-  #durationMs = new Float64Array(FIRST_ROWS);
-  #startMs = new Float64Array(FIRST_ROWS);
-  #micro = new Int32Array(FIRST_ROWS);
-  #clock = new Uint8Array(FIRST_ROWS);
-  #hostMs = new Float64Array(FIRST_ROWS);
-  #lagMs = new Float64Array(FIRST_ROWS);
+  readonly #growing = new GrowingColumns({
+    name: Uint16Array,
+    step: Float64Array,
+    rank: Int32Array,
+    durationMs: Float64Array,
+    startMs: Float64Array,
+    micro: Int32Array,
+    clock: Uint8Array,
+    hostMs: Float64Array,
+    lagMs: Float64Array,
+  });
 
   get rows(): number {
-    return this.#rows;
+    return this.#growing.rows;
   }
 
   append(record: EventRecord, name: number, rank: number): void {
-    if (this.#rows === this.#capacity) this.#resize(2 * this.#capacity);
-    const row = this.#rows++;
-    this.#name[row] = name;
-    this.#step[row] = record.step;
-    this.#rank[row] = rank;
-    this.#durationMs[row] = record.durationMs;
-    this.#startMs[row] = record.startMs;
-    this.#micro[row] = record.micro;
-    this.#clock[row] = record.clock;
-    this.#hostMs[row] = record.hostMs;
-    this.#lagMs[row] = record.lagMs;
+    const row = this.#growing.addRow();
+    const { columns } = this.#growing;
+    columns.name[row] = name;
+    columns.step[row] = record.step;
+    columns.rank[row] = rank;
+    columns.durationMs[row] = record.durationMs;
+    columns.startMs[row] = record.startMs;
+    columns.micro[row] = record.micro;
+    columns.clock[row] = record.clock;
+    columns.hostMs[row] = record.hostMs;
+    columns.lagMs[row] = record.lagMs;
   }
 
-  /** Call once: the columns are cut to length one at a time, so that no second copy of the run is ever alive. */
+  /** Call once. */
   finish(id: string | null, header: EventLogHeader | null, names: readonly string[]): EventLogRun {
-    this.#resize(this.#rows);
-    return {
-      id,
-      header,
-      names,
-      rows: this.#rows,
-      name: this.#name,
-      step: this.#step,
-      rank: this.#rank,
-      durationMs: this.#durationMs,
-      startMs: this.#startMs,
-      micro: this.#micro,
-      clock: this.#clock,
-      hostMs: this.#hostMs,
-      lagMs: this.#lagMs,
-    };
+    return { id, header, names, rows: this.rows, ...this.#growing.finish() };
   }
-
-  #resize(capacity: number): void {
-    this.#name = resized(this.#name, new Uint16Array(capacity));
-    this.#step = resized(this.#step, new Float64Array(capacity));
-    this.#rank = resized(this.#rank, new Int32Array(capacity));
-    this.#durationMs = resized(this.#durationMs, new Float64Array(capacity));
-    this.#startMs = resized(this.#startMs, new Float64Array(capacity));
-    this.#micro = resized(this.#micro, new Int32Array(capacity));
-    this.#clock = resized(this.#clock, new Uint8Array(capacity));
-    this.#hostMs = resized(this.#hostMs, new Float64Array(capacity));
-    this.#lagMs = resized(this.#lagMs, new Float64Array(capacity));
-    this.#capacity = capacity;
-  }
-}
-
-function resized<T extends Column>(from: T, to: T): T {
-  to.set(from.length > to.length ? from.subarray(0, to.length) : from);
-  return to;
 }

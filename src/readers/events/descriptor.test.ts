@@ -23,7 +23,7 @@ describe('the forms', () => {
       rows: 3,
       names: ['host_to_device', 'training_step'],
     });
-    expect(draw(run)).toEqual([
+    expect(draw(run!)).toEqual([
       'host_to_device@10 r3 0.12345600128173828',
       'training_step@10 r3 3.0619',
       'training_step@20 r3 3',
@@ -42,14 +42,14 @@ describe('the forms', () => {
     );
     expect(result.problems).toEqual([]);
     expect(result.runs).toHaveLength(1);
-    expect(result.runs[0].id).toBe('r1');
-    expect(result.runs[0].header).toEqual({
+    expect(result.runs[0]!.id).toBe('r1');
+    expect(result.runs[0]!.header).toEqual({
       version: 1,
       run: 'r1',
       rank: 2,
       fields: { whyslow: 1, run: 'r1', rank: 2, anchors: [{ wall_ns: 5 }], later: true },
     });
-    expect(draw(result.runs[0])).toEqual([
+    expect(draw(result.runs[0]!)).toEqual([
       'forward@4 r2 0.2 +-1.5 #0 gpu',
       'data_wait@4 r2 9 host',
       'backward@4 r2 7 gpu host 3.5 lag 4',
@@ -60,8 +60,8 @@ describe('the forms', () => {
   it('gives columns that can be cloned, each in a buffer of its own size', () => {
     const { runs } = read(Array.from({ length: 100 }, (_, i) => row('a', i)).join('\n'));
     expect(structuredClone(runs)).toEqual(runs);
-    expect(runs[0].step.buffer.byteLength).toBe(800);
-    expect(runs[0].name.buffer.byteLength).toBe(200);
+    expect(runs[0]!.step.buffer.byteLength).toBe(800);
+    expect(runs[0]!.name.buffer.byteLength).toBe(200);
   });
 
   it('reads an empty file as no run, and a header alone as a run without rows', () => {
@@ -88,12 +88,17 @@ const FAULTS: readonly [string, string | Uint8Array, readonly string[], readonly
     ['cut-last-line×1@2'],
   ],
   ['broken lines in the middle', `x\n${GOOD}\n[1]\n7\nnull\n{}}\n`, [DRAWN], ['broken-line×5@1']],
-  ['a torn line with the next run behind it', `{"name": "b", "st${GOOD}\n`, [DRAWN], ['broken-line×1@1']],
+  ['a cut line with the next run after it', `{"name": "b", "st${GOOD}\n`, [DRAWN], ['broken-line×1@1']],
   ['two records on a line', `${GOOD}${row('a', 2)}\n`, [DRAWN, 'a@2 r0 1'], ['broken-line×1@1']],
   ['NUL at the start', `\0\0\0${GOOD}\n`, [DRAWN], ['nul-bytes×3@1']],
   ['NUL at the end', `${GOOD}\n\0\0\0\0`, [DRAWN], ['nul-bytes×4@2']],
-  ['torn, then NUL to the end', `${GOOD}\n{"name"\0\0\n`, [DRAWN], ['nul-bytes×2@2', 'cut-last-line×1@2']],
-  ['torn, NUL, then a record', `{"name"\0\0${GOOD}\n`, [DRAWN], ['nul-bytes×2@1', 'broken-line×1@1']],
+  [
+    'a cut line, then NUL to the end',
+    `${GOOD}\n{"name"\0\0\n`,
+    [DRAWN],
+    ['nul-bytes×2@2', 'cut-last-line×1@2'],
+  ],
+  ['a cut line, NUL, then a record', `{"name"\0\0${GOOD}\n`, [DRAWN], ['nul-bytes×2@1', 'broken-line×1@1']],
   ['no name', '{"step": 1, "rank": 0, "duration_ms": 1}\n', [], ['missing-field×1@1']],
   ['no step', '{"name": "a", "step": null, "rank": 0, "duration_ms": 1}\n', [], ['missing-field×1@1']],
   ['no duration', '{"name": "a", "step": 1, "rank": 0}\n', ['a@1 r0 NaN'], ['missing-field×1@1']],
@@ -110,7 +115,12 @@ const FAULTS: readonly [string, string | Uint8Array, readonly string[], readonly
     ['a@12 r3 15 +-2 #4'],
     [],
   ],
-  ['a name that is no text', '{"name": 5, "step": 1, "rank": 0, "duration_ms": 1}\n', [], ['wrong-type×1@1']],
+  [
+    'a name that is not text',
+    '{"name": 5, "step": 1, "rank": 0, "duration_ms": 1}\n',
+    [],
+    ['wrong-type×1@1'],
+  ],
   [
     'a step that is no integer',
     '{"name": "a", "step": 1.5, "rank": 0, "duration_ms": 1}',
@@ -201,12 +211,12 @@ describe('faults', () => {
   it('drops records beyond 65535 names', () => {
     const lines = Array.from({ length: MAX_NAMES + 2 }, (_, i) => row(`n${i}`, 1));
     const result = read([...lines, row('n7', 2)].join('\n'));
-    expect(result.runs[0].rows).toBe(MAX_NAMES + 1);
-    expect(draw(result.runs[0]).at(-1)).toBe('n7@2 r0 1');
+    expect(result.runs[0]!.rows).toBe(MAX_NAMES + 1);
+    expect(draw(result.runs[0]!).at(-1)).toBe('n7@2 r0 1');
     expect(faults(result)).toEqual([`too-many-names×2@${MAX_NAMES + 1}`]);
   });
 
-  it('keeps the rows, not the runs, of a file of nothing but run starts', () => {
+  it('keeps the rows, not the runs, of a file with thousands of runs', () => {
     const result = read(Array.from({ length: MAX_RUNS + 5 }, (_, i) => row('a', -i)).join('\n'));
     expect(result.runs).toHaveLength(MAX_RUNS);
     expect(result.runs.at(-1)?.rows).toBe(6);
@@ -215,7 +225,7 @@ describe('faults', () => {
     expect(headers.runs.at(-1)?.rows).toBe(1);
   });
 
-  it('keeps version, run and rank of a header too deep or large to hand on', () => {
+  it('keeps only version, run and rank of a header that is too deep or too large', () => {
     const deep = `{"whyslow": 2, "run": 7, "rank": 1, "x": ${'['.repeat(1000)}${']'.repeat(1000)}}`;
     const large = `{"whyslow": "x", "x": "${'y'.repeat(70_000)}"}`;
     const result = read(`${deep}\n${large}\n`);

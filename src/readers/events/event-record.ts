@@ -1,16 +1,18 @@
 import type { EventLogHeader } from '../../model/event-log.js';
-import type { FaultCounter } from './faults.js';
+import type { JsonObject } from '../common/json-object.js';
+import type { EventFaults } from './faults.js';
 
-export const MAX_TEXT_LENGTH = 4096;
+const MAX_TEXT_LENGTH = 4096;
 const MAX_HEADER_LENGTH = 1 << 16;
 const MAX_HEADER_DEPTH = 32;
 const FORMAT_VERSION = 1;
 
-export const CLOCK_UNKNOWN = 0;
-export const CLOCK_GPU = 1;
-export const CLOCK_HOST = 2;
+/** Values of `EventLogRun.clock`. */
+const CLOCK_UNKNOWN = 0;
+const CLOCK_GPU = 1;
+const CLOCK_HOST = 2;
 
-/** One record, checked. Sentinels as in `EventLogRun`. One object is filled again for each line. */
+/** One checked record. Sentinels as in `EventLogRun`. One object is reused for all lines. */
 export interface EventRecord {
   name: string;
   step: number;
@@ -24,17 +26,13 @@ export interface EventRecord {
   run: string | null;
 }
 
-export type JsonObject = Readonly<Record<string, unknown>>;
-
 export function emptyRecord(): EventRecord {
-  return {
-    ...{ name: '', step: 0, rank: -1, durationMs: NaN, startMs: NaN, micro: -1, clock: 0 },
-    ...{ hostMs: NaN, lagMs: NaN, run: null },
-  };
+  const times = { durationMs: NaN, startMs: NaN, hostMs: NaN, lagMs: NaN };
+  return { name: '', step: 0, rank: -1, micro: -1, clock: CLOCK_UNKNOWN, run: null, ...times };
 }
 
-/** Checks the fields of a record; false where it has no usable name or step and must be left out. */
-export function fillRecord(out: EventRecord, json: JsonObject, faults: FaultCounter, line: number): boolean {
+/** Checks the fields of a record. False: it has no usable name or step and must be left out. */
+export function fillRecord(out: EventRecord, json: JsonObject, faults: EventFaults, line: number): boolean {
   const { name, step, rank, duration_ms: duration } = json;
   if (isAbsent(name) || isAbsent(step)) {
     faults.add('missing-field', line);
@@ -63,7 +61,7 @@ export function fillRecord(out: EventRecord, json: JsonObject, faults: FaultCoun
 export function toHeader(
   json: JsonObject,
   length: number,
-  faults: FaultCounter,
+  faults: EventFaults,
   line: number,
 ): EventLogHeader {
   const version = toNumber(json.whyslow);
@@ -86,7 +84,7 @@ function isAbsent(value: unknown): boolean {
 const DECIMAL = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 const NON_FINITE = /^[+-]?(nan|inf|infinity)$/i;
 
-/** A number, or one written as text; ±Infinity for any non-finite text; NaN where it is no number at all. */
+/** A number, also one written as text; Infinity for any non-finite text; NaN where it is not a number at all. */
 function toNumber(value: unknown): number {
   if (typeof value === 'number') return value;
   if (typeof value !== 'string' || value.length > 64) return NaN;
@@ -95,7 +93,7 @@ function toNumber(value: unknown): number {
   return NON_FINITE.test(text) ? Infinity : NaN;
 }
 
-function toMs(value: unknown, faults: FaultCounter, line: number): number {
+function toMs(value: unknown, faults: EventFaults, line: number): number {
   if (isAbsent(value)) return NaN;
   const ms = toNumber(value);
   if (Number.isFinite(ms)) return ms;
@@ -103,8 +101,8 @@ function toMs(value: unknown, faults: FaultCounter, line: number): number {
   return NaN;
 }
 
-/** A rank or micro-step; −1 where unknown, which launchers also write themselves for "not distributed". */
-function toCount(value: unknown, faults: FaultCounter, line: number): number {
+/** A rank or micro-step; −1 where unknown. Launchers also write −1 for "not distributed". */
+function toCount(value: unknown, faults: EventFaults, line: number): number {
   if (isAbsent(value)) return -1;
   const count = toNumber(value);
   if (count >= -1 && (count | 0) === count) return count;
@@ -112,14 +110,14 @@ function toCount(value: unknown, faults: FaultCounter, line: number): number {
   return -1;
 }
 
-function toClock(value: unknown, faults: FaultCounter, line: number): number {
+function toClock(value: unknown, faults: EventFaults, line: number): number {
   if (value === 'gpu') return CLOCK_GPU;
   if (value === 'host') return CLOCK_HOST;
   if (!isAbsent(value)) faults.add('wrong-type', line);
   return CLOCK_UNKNOWN;
 }
 
-function toRun(value: unknown, faults: FaultCounter, line: number): string | null {
+function toRun(value: unknown, faults: EventFaults, line: number): string | null {
   if (isAbsent(value)) return null;
   if (typeof value === 'string') return clip(value, faults, line);
   if (typeof value === 'number') return String(value);
@@ -127,14 +125,14 @@ function toRun(value: unknown, faults: FaultCounter, line: number): string | nul
   return null;
 }
 
-function clip(text: string, faults: FaultCounter, line: number): string {
+function clip(text: string, faults: EventFaults, line: number): string {
   if (text.length <= MAX_TEXT_LENGTH) return text;
   faults.add('long-name', line);
-  // Through bytes, because a slice keeps the whole line alive; this also mends a surrogate pair cut in two.
+  // Through bytes, because a slice would keep the whole line alive; this also repairs a cut surrogate pair.
   return Buffer.from(text.slice(0, MAX_TEXT_LENGTH)).toString();
 }
 
-/** Deeper values overflow the stack of whoever clones or prints them. */
+/** Cloning or printing deeper values would overflow the stack. */
 function isShallow(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return true;
   return levels > 0 && Object.values(value).every((inner) => isShallow(inner, levels - 1));

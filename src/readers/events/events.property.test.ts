@@ -75,7 +75,7 @@ describe('any file', () => {
         for (let size = 0; size < bytes.length; size++) {
           const part = read(bytes.subarray(0, size));
           rows(part).forEach((run, i) => {
-            expect(run).toEqual(whole[i].slice(0, run.length));
+            expect(run).toEqual(whole[i]!.slice(0, run.length));
           });
         }
       }),
@@ -96,7 +96,7 @@ describe('any file', () => {
     );
   });
 
-  it('never throws on bytes that are no events file at all', () => {
+  it('never throws on bytes that are not an event log', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => expectSound(read(bytes))),
       { numRuns: 500 },
@@ -114,12 +114,12 @@ describe('a sound file cut at any byte', () => {
     ];
     const bytes = Buffer.from(`${lines.join('\n')}\n`);
     const ends = lines.map((_, i) => Buffer.byteLength(lines.slice(0, i + 1).join('\n')));
-    const whole = draw(read(bytes).runs[0]);
+    const whole = draw(read(bytes).runs[0]!);
     for (let size = 0; size <= bytes.length; size++) {
       const part = read(bytes.subarray(0, size));
       const complete = ends.filter((at) => at <= size).length;
       expect(part.runs.flatMap(draw)).toEqual(whole.slice(0, Math.max(0, complete - 1)));
-      const isCut = size > (complete === 0 ? 0 : ends[complete - 1] + 1);
+      const isCut = size > (complete === 0 ? 0 : ends[complete - 1]! + 1);
       expect(part.problems.map((p) => p.code)).toEqual(isCut ? ['cut-last-line'] : []);
     }
   });

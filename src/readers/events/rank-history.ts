@@ -1,6 +1,6 @@
 interface Phase {
   step: number;
-  /** The first micro-step seen in this step; the rest is in `micros`, which most files never need. */
+  /** The first micro-step seen in this step. Others are in `micros`, which most files never need. */
   micro: number;
   micros: Set<number> | null;
   /** Of the latest record; NaN unknown. */
@@ -8,17 +8,17 @@ interface Phase {
 }
 
 /**
- * What one rank has written in its present run: tells when its steps go back, and which records repeat.
+ * What one rank has written in its current run. Finds steps that go back and records that repeat.
  *
- * "Back" is per phase, or below the first step of the run: a writer that flushes phase by phase (all `forward`, then
- * all `backward`) jumps back between phases without having restarted. It follows that a restart is seen one record
- * late for each phase that the earlier run did not have and that comes first.
+ * A step goes back if it is below the last step of its phase, or below the first step of the run. It is judged per phase
+ * because a writer that flushes phase by phase (all `forward`, then all `backward`) jumps back between phases without a
+ * restart. So a restart is seen one record late for each leading phase that the earlier run did not have.
  *
- * Steps of a phase do not decrease without being noticed, so a duplicate can only be of the phase's latest step, and
- * memory is one entry a phase however long the file is.
+ * Steps of a phase never decrease unnoticed, so a duplicate can only be of the phase's latest step. Memory is one entry per
+ * phase, however long the file is.
  */
 export class RankHistory {
-  /** Which run of its section the rank is in. */
+  /** Index of the rank's current run in its section. */
   run = 0;
   #firstStep: number;
   #phases = new Map<number, Phase>();
@@ -39,8 +39,8 @@ export class RankHistory {
   }
 
   /**
-   * True when the phase was already there with this step and micro-step. Known to have begun at another time it is
-   * another wait or call of the same name, not a repetition.
+   * True when the phase was already there with this step and micro-step. A record with a later start is another wait or
+   * call of the same name, not a duplicate.
    */
   note(name: number, step: number, micro: number, start: number): boolean {
     const phase = this.#phases.get(name);

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { draw, faults, read, row } from './testing.js';
 
-/** `a1 b1 a2` into records of phases a and b; `@1` behind a token is rank 1, `/x` the run id x, `H` and `Hx` headers. */
+/** `a1 b1 a2` into records of phases a and b; `@1` after a token is rank 1, `/x` the run id x, `H` and `Hx` are headers. */
 function steps(text: string): string {
   const line = (token: string): string => {
     if (token.startsWith('H'))
       return token === 'H' ? '{"whyslow": 1}' : `{"whyslow": 1, "run": "${token.slice(1)}"}`;
-    const [, name, step, rank, run] = /^([a-z]+)(\d+)(?:@(\d))?(?:\/(\w+))?$/.exec(token) ?? [];
+    const [, name = '', step, rank, run] = /^([a-z]+)(\d+)(?:@(\d))?(?:\/(\w+))?$/.exec(token) ?? [];
     return row(name, Number(step), 1, run ? `, "run": "${run}"` : '', Number(rank ?? 0));
   };
   return text.trim().split(/\s+/).map(line).join('\n');
@@ -34,7 +34,7 @@ describe('runs', () => {
     ['ranks that restart one after the other', 'a1 a8@1 a9 a2 a9@1 a3@1', ['a1 a8@1 a9 a9@1', 'a2 a3@1']],
     ['a header starts a run', 'Hx a1 a2 Hy a1', ['x: H a1 a2', 'y: H a1']],
     ['a header with the same id too', 'Hx a1 Hx a2', ['x: H a1', 'x: H a2']],
-    ['a header in a file that began without', 'a1 a2 Hx a3', ['a1 a2', 'x: H a3']],
+    ['a header in a file that began without one', 'a1 a2 Hx a3', ['a1 a2', 'x: H a3']],
     ['under a header steps may go back', 'Hx a5 b5 a2', ['x: H a5 b5 a2']],
     ['run ids of records', 'a1/x a2/x a1/y', ['x: a1 a2', 'y: a1']],
     ['interleaved run ids', 'a1/x a1/y a2/x a2/y', ['x: a1 a2', 'y: a1 a2']],
@@ -60,7 +60,7 @@ describe('runs', () => {
     expect(faults(read(steps('Hx a5 b5 a2 b2 a3 a3')))).toEqual(['step-order×2@4', 'duplicate-record×1@7']);
   });
 
-  it('counts a step trained again in another run as no duplicate', () => {
+  it('does not count a step trained again in another run as a duplicate', () => {
     expect(faults(read(steps('a1 a2 a1')))).toEqual(['several-runs×1@3']);
     expect(faults(read(steps('a1/x a1/y')))).toEqual(['several-runs×1@2']);
   });

@@ -1,14 +1,14 @@
 import type { EventLogHeader, EventLogRun } from '../../model/event-log.js';
 import { RunColumns } from './columns.js';
 import type { EventRecord } from './event-record.js';
-import type { FaultCounter } from './faults.js';
+import type { EventFaults } from './faults.js';
 import { RankHistory } from './rank-history.js';
 
-/** Far above any file of a real job; keeps a file of nothing but run starts from costing kilobytes a line. */
+/** Far above any real file. Without it a file of nothing but headers would cost kilobytes per line. */
 export const MAX_RUNS = 1000;
 export const MAX_NAMES = 65535;
 
-/** The part of a file under one header or run id, or before any. Without both, steps going back split it further. */
+/** The part of a file under one header or run id, or before any. Without both, each step that goes back starts a run. */
 interface Section {
   id: string | null;
   readonly header: EventLogHeader | null;
@@ -18,7 +18,7 @@ interface Section {
 
 /** Sorts records into runs. */
 export class RunBook {
-  readonly #faults: FaultCounter;
+  readonly #faults: EventFaults;
   readonly #names: string[] = [];
   readonly #nameIds = new Map<string, number>();
   readonly #runs: { readonly section: Section; readonly columns: RunColumns }[] = [];
@@ -27,7 +27,7 @@ export class RunBook {
   #current: Section | null = null;
   #fileRank = -1;
 
-  constructor(faults: FaultCounter) {
+  constructor(faults: EventFaults) {
     this.#faults = faults;
   }
 
@@ -57,8 +57,8 @@ export class RunBook {
     const current = this.#current;
     if (current !== null && (id === null || id === current.id)) return current;
     if (id === null) return this.#openSection(null, null, line);
-    if (current !== null && current.id === null && current.runs[0].rows === 0) {
-      // A header without run id, and the records under it have one.
+    if (current !== null && current.id === null && current.runs[0]!.rows === 0) {
+      // The header has no run id, but the records under it do.
       current.id = id;
       this.#sections.set(id, current);
       return current;
@@ -69,7 +69,7 @@ export class RunBook {
   #openSection(id: string | null, header: EventLogHeader | null, line: number): Section {
     if (this.#runs.length === MAX_RUNS) {
       this.#faults.add('too-many-runs', line);
-      return this.#current ?? this.#runs[MAX_RUNS - 1].section;
+      return this.#current ?? this.#runs[MAX_RUNS - 1]!.section;
     }
     const section: Section = { id, header, runs: [], ranks: new Map() };
     this.#openRun(section, line);
@@ -96,10 +96,10 @@ export class RunBook {
     else if (wentBack) this.#faults.add('step-order', line);
     if (history.note(name, record.step, record.micro, record.startMs))
       this.#faults.add('duplicate-record', line);
-    return section.runs[history.run];
+    return section.runs[history.run]!;
   }
 
-  /** Each rank moves on by itself: in a file of several ranks one may restart while rows of another still come. */
+  /** Each rank moves on alone: in a file of several ranks one may restart while rows of another still come. */
   #nextRun(section: Section, history: RankHistory, record: EventRecord, line: number): void {
     const next = history.run + 1;
     const isNew = next === section.runs.length;

@@ -9,7 +9,7 @@ export interface Read {
   readonly problems: readonly Problem[];
 }
 
-/** Reads a text or bytes, cut at the given places. */
+/** Reads a text or bytes in chunks, cut at the given positions. */
 export function read(input: string | Uint8Array, cuts: readonly number[] = []): Read {
   const result = readCut(eventsReader, input, cuts);
   if (result.kind !== 'events') throw new Error(`unexpected kind ${result.kind}`);
@@ -20,11 +20,11 @@ export function read(input: string | Uint8Array, cuts: readonly number[] = []): 
 export function draw(run: EventLogRun): string[] {
   return Array.from({ length: run.rows }, (_, i) => {
     const start = Number.isNaN(run.startMs[i]) ? '' : ` +${run.startMs[i]}`;
-    const micro = run.micro[i] < 0 ? '' : ` #${run.micro[i]}`;
-    const clock = ['', ' gpu', ' host'][run.clock[i]];
+    const micro = run.micro[i]! < 0 ? '' : ` #${run.micro[i]}`;
+    const clock = ['', ' gpu', ' host'][run.clock[i]!];
     const host = Number.isNaN(run.hostMs[i]) ? '' : ` host ${run.hostMs[i]}`;
     const lag = Number.isNaN(run.lagMs[i]) ? '' : ` lag ${run.lagMs[i]}`;
-    return `${run.names[run.name[i]]}@${run.step[i]} r${run.rank[i]} ${run.durationMs[i]}${start}${micro}${clock}${host}${lag}`;
+    return `${run.names[run.name[i]!]}@${run.step[i]} r${run.rank[i]} ${run.durationMs[i]}${start}${micro}${clock}${host}${lag}`;
   });
 }
 

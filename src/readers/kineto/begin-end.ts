@@ -4,8 +4,8 @@ import type { KindInfo, TraceData } from '../../model/trace-data.js';
 type Durations = TraceData['dur'];
 
 /**
- * Gives begin events ("B") the duration up to their end event ("E"): the latest open one on the same track, as Chrome
- * does. Kineto writes none; other tools that write the same format do.
+ * Sets the duration of begin events ("B"). An end event ("E") closes the latest open one on its track, as in Chrome. Kineto
+ * writes neither; other tools with the same format do.
  */
 export function pairBeginEnd(
   columns: Pick<TraceData, 'rows' | 'ts' | 'kind' | 'track'>,
@@ -42,5 +42,5 @@ export function pairBeginEnd(
 
 const UNMATCHED = {
   message: 'a begin event ("B") without its end ("E"), or the other way round',
-  consequence: 'counted as 0 long',
+  consequence: 'its duration counts as 0',
 };

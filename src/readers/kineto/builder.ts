@@ -5,15 +5,13 @@ import { StringTable } from '../../model/string-table.js';
 import type { KindInfo, TraceData, TraceHeader, WideId } from '../../model/trace-data.js';
 import { pairBeginEnd } from './begin-end.js';
 import type { Batch, ScannerTables } from './scanner.js';
-import { MAX_TRACKS, SIDE_TABLES, WIDE_FIELDS } from './schema.js';
+import { MAX_TRACKS, SIDE_TABLES, type SideTableName, WIDE_FIELDS } from './schema.js';
 import { type SideArrays, SideColumns } from './side-columns.js';
 
-/** Batches of the scanner to the columns of the model, each in the narrowest type that holds it. */
+/** Joins the scanner's batches to the columns of the model, each in the narrowest type that holds it. */
 export class TraceBuilder {
-  /** 0..1: how much of the file has been read; NaN when unknown. Sizes the columns. */
   readonly #progress: () => number;
   #rows = 0;
-  #expected = 0;
   readonly #ts = new Column(Float64Array);
   #dur: Column<Uint32Array> | Column<Float64Array> = new Column(Uint32Array);
   #name: Column<Uint16Array> | Column<Uint32Array> = new Column(Uint16Array);
@@ -25,6 +23,7 @@ export class TraceBuilder {
   readonly #tooWide: WideId[] = [];
   readonly #side = SIDE_TABLES.map((schema) => new SideColumns(schema));
 
+  /** `progress`: share of the file that has been read, 0..1; NaN when unknown. Used to size the columns. */
   constructor(progress: () => number) {
     this.#progress = progress;
   }
@@ -33,10 +32,10 @@ export class TraceBuilder {
     const first = this.#rows;
     this.#rows += batch.rows;
     const growth = this.#growth();
-    this.#expected = this.#rows * growth;
-    const expected = this.#expected;
+    const expected = this.#rows * growth;
     this.#ts.append(batch.ts, expected);
-    this.#appendDurations(batch, first);
+    this.#appendDurations(batch, expected);
+    if (this.#dur.length !== first + batch.rows) throw new Error('columns out of step');
     if (batch.strings > 0xffff && this.#name.type === Uint16Array)
       this.#name = this.#name.widened(Uint32Array, expected);
     this.#name.append(batch.name, expected);
@@ -55,8 +54,8 @@ export class TraceBuilder {
   }
 
   /**
-   * How many rows to make room for, for each there is. Generous, above all early on when little is known: pages that
-   * stay unwritten cost nothing, while growing later copies a column that may be hundreds of megabytes.
+   * How many rows to make room for per row read so far. Generous, above all early on when little is known: memory that is
+   * never written costs nothing, while growing later copies a column that may have hundreds of megabytes.
    */
   #growth(): number {
     const done = this.#progress();
@@ -64,14 +63,13 @@ export class TraceBuilder {
     return Math.min((done < 0.05 ? 2.5 : 1.3) / done, 10_000);
   }
 
-  #appendDurations(batch: Batch, first: number): void {
+  #appendDurations(batch: Batch, expected: number): void {
     const wide = batch.side.wideDurations;
     if (wide.rows > 0 && this.#dur.type === Uint32Array)
-      this.#dur = this.#dur.widened(Float64Array, this.#expected);
-    this.#dur.append(batch.dur, this.#expected);
+      this.#dur = this.#dur.widened(Float64Array, expected);
+    this.#dur.append(batch.dur, expected);
     const ns = wide.columns[0]!;
     for (let i = 0; i < wide.rows; i++) this.#dur.set(wide.row[i]!, ns[i]!);
-    if (this.#dur.length !== first + batch.rows) throw new Error('columns out of step');
   }
 
   finish(tables: ScannerTables, header: TraceHeader, problems: ProblemLog): TraceData {
@@ -89,7 +87,7 @@ export class TraceBuilder {
       track: this.#track.finish(),
     };
     const all = Object.fromEntries(SIDE_TABLES.map((t, i) => [t.name, this.#side[i]!.finish()]));
-    // The scanner's way of saying what its columns cannot hold: merged into others here.
+    // In these two the scanner keeps what its columns cannot hold. They are merged into other columns.
     const { wideIds: wide, wideDurations: _merged, ...side } = all;
     return {
       ...rows,
@@ -112,24 +110,8 @@ export class TraceBuilder {
   }
 }
 
-type SideModel = Omit<
-  TraceData,
-  | 'wideIds'
-  | 'rows'
-  | 'ts'
-  | 'dur'
-  | 'name'
-  | 'external'
-  | 'correlation'
-  | 'track'
-  | 'kind'
-  | 'offsets'
-  | 'kinds'
-  | 'tracks'
-  | 'strings'
-  | 'baseNs'
-  | 'header'
->;
+type SideModel = Pick<TraceData, Exclude<SideTableName, 'wideIds' | 'wideDurations'>>;
+
 function wideIds(table: SideArrays, text: StringTable): WideId[] {
   const out: WideId[] = [];
   for (let i = 0; i < table.row!.length; i++) {

@@ -2,44 +2,40 @@ import type { ProblemText } from '../../base/problem.js';
 
 /** What the scanners tolerate. The order is shared with wasm/assembly/counters.ts. */
 export const COUNTER = {
-  ...{ nonFinite: 0, trailingComma: 1, missingComma: 2, noPhase: 3, longString: 4, stringsFull: 5 },
-  ...{ kindsFull: 6, tracksFull: 7, noTimestamp: 8, noDuration: 9, wideLost: 10 },
+  nonFinite: 0,
+  trailingComma: 1,
+  missingComma: 2,
+  noPhase: 3,
+  longString: 4,
+  stringsFull: 5,
+  kindsFull: 6,
+  tracksFull: 7,
+  noTimestamp: 8,
+  noDuration: 9,
+  wideLost: 10,
 } as const;
 
+const problem = (code: string, message: string, consequence: string) => ({ code, message, consequence });
+
+/** In the order of COUNTER. */
 export const COUNTER_PROBLEMS: readonly (ProblemText & { readonly code: string })[] = [
-  {
-    code: 'non-finite-number',
-    message: 'NaN or infinity where JSON has no such number',
-    consequence: 'read as missing',
-  },
-  { code: 'trailing-comma', message: 'a comma before a closing bracket', consequence: 'none' },
-  { code: 'missing-comma', message: 'no comma between two events', consequence: 'none' },
-  { code: 'not-an-event', message: 'an object in traceEvents without "ph"', consequence: 'left out' },
-  { code: 'long-string', message: 'a text above 64 KiB', consequence: 'cut to 64 KiB' },
-  {
-    code: 'too-many-strings',
-    message: 'more than 4 million different texts, or 256 MB of them',
-    consequence: 'the ones beyond have no name',
-  },
-  {
-    code: 'too-many-kinds',
-    message: 'more than 255 categories',
-    consequence: 'the ones beyond count as one',
-  },
-  {
-    code: 'too-many-tracks',
-    message: 'more than 65534 threads',
-    consequence: 'the ones beyond count as one',
-  },
-  { code: 'no-timestamp', message: 'an event without a time', consequence: 'kept, but it is in no analysis' },
-  {
-    code: 'no-duration',
-    message: 'a complete event ("X") without a duration',
-    consequence: 'counted as 0 long',
-  },
-  {
-    code: 'too-many-wide-ids',
-    message: 'more than four ids above 32 bits in one event',
-    consequence: 'the ones beyond are read as missing',
-  },
+  problem('non-finite-number', 'NaN or infinity where JSON allows only numbers', 'read as missing'),
+  problem('trailing-comma', 'a comma before a closing bracket', 'none'),
+  problem('missing-comma', 'no comma between two events', 'none'),
+  problem('not-an-event', 'an object in traceEvents without "ph"', 'left out'),
+  problem('long-string', 'a text above 64 KiB', 'cut to 64 KiB'),
+  problem(
+    'too-many-strings',
+    'more than 4 million different texts, or 256 MB of them',
+    'further texts are read as missing',
+  ),
+  problem('too-many-kinds', 'more than 255 categories', 'further categories count as one'),
+  problem('too-many-tracks', 'more than 65534 threads', 'further threads count as one'),
+  problem('no-timestamp', 'an event without a time', 'kept, but not used in any analysis'),
+  problem('no-duration', 'a complete event ("X") without a duration', 'its duration counts as 0'),
+  problem(
+    'too-many-wide-ids',
+    'more than four ids above 32 bits in one event',
+    'further ids are read as missing',
+  ),
 ];

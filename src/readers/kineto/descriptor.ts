@@ -1,6 +1,7 @@
 import { type Problem, ProblemLog } from '../../base/problem.js';
 import { StringTable } from '../../model/string-table.js';
 import type { ReaderDescriptor, ReaderOptions, ReadResult, StreamReader } from '../common/reader.js';
+import { headText } from '../common/text.js';
 import { TraceBuilder } from './builder.js';
 import { COUNTER_PROBLEMS } from './counters.js';
 import { TraceDocument } from './document.js';
@@ -22,28 +23,24 @@ export const kinetoReader: ReaderDescriptor = {
   },
 };
 
-/** An object or array of objects whose keys fit: anything else that begins with a brace is not ours. */
+/** An object, or an array of objects, with the keys of a trace. */
 function sniff(head: Uint8Array): boolean {
-  const text = Buffer.from(head.buffer, head.byteOffset, head.byteLength)
-    .toString('latin1')
-    .replace(/^\u00ef\u00bb\u00bf/, '')
-    .trimStart();
+  const text = headText(head).trimStart();
   if (text.startsWith('['))
     return (
       /^\[\s*(?:\]|$|\{\s*(?:$|"(?:[^"\\]|\\.)*"))/.test(text) &&
       (/"ph"\s*:/.test(text) || /^\[\s*(?:\]|\{?\s*$)/.test(text))
     );
-  if (!text.startsWith('{')) return false;
-  return KNOWN_KEYS.test(text);
+  return text.startsWith('{') && KNOWN_KEYS.test(text);
 }
-/** One of these stands in the first 64 KiB of every trace seen, whatever comes first. */
+/** Every trace seen has one of these in its first 64 KiB. */
 const KNOWN_KEYS =
   /"(?:traceEvents|schemaVersion|deviceProperties|distributedInfo|traceName|displayTimeUnit|baseTimeNanoseconds)"\s*:/;
 
 const SLOW_SCANNER: Problem = {
   code: 'slow-scanner',
   count: 1,
-  message: 'the fast scanner (WebAssembly with SIMD) cannot be had here',
+  message: 'the fast scanner could not start: WebAssembly is off, or its memory could not be reserved',
   consequence: 'reading takes several times as long; the result is the same',
   first: null,
 };
@@ -86,14 +83,14 @@ function noteCounters(tables: ScannerTables, problems: ProblemLog): void {
   });
 }
 
-/** Texts with control characters or broken UTF-8. Only those that were kept are looked at, each once. */
+/** Reports texts with control characters or broken UTF-8, of those that were kept. */
 function noteOddStrings(tables: ScannerTables, problems: ProblemLog): void {
   const strict = new TextDecoder('utf-8', { fatal: true });
   const strings = new StringTable({ bytes: tables.stringBytes, starts: tables.stringStarts });
   for (const { id, offset } of tables.oddStrings) {
     const raw = strings.raw(id);
     const first = { unit: 'byte', at: offset } as const;
-    // Lists and objects may be spread over lines; a string may not.
+    // Lists and objects may span lines; a string may not.
     if (strings.isString(id) && raw.some((c) => c < 0x20)) problems.add('control-character', CONTROL, first);
     try {
       strict.decode(raw);
@@ -104,9 +101,9 @@ function noteOddStrings(tables: ScannerTables, problems: ProblemLog): void {
 }
 const CONTROL = {
   message: 'a text with raw control characters',
-  consequence: 'kept as it is; shown escaped',
+  consequence: 'kept; shown escaped',
 };
 const INVALID_UTF8 = {
-  message: 'a text that is no valid UTF-8',
+  message: 'a text that is not valid UTF-8',
   consequence: 'the bad bytes show as U+FFFD',
 };

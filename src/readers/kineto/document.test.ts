@@ -21,7 +21,7 @@ describe('where the events are', () => {
     expect(codes(text)).toEqual([]);
   });
 
-  it('keeps what is around them', () => {
+  it('keeps the fields around them', () => {
     const text = `{"distributedInfo": {"rank": "2", "world_size": 8, "pg_config": [{"pg_name": "0", "pg_size": 2, "ranks": [0, 1]}]},
       "baseTimeNanoseconds": 1790857026000000001, "with_stack": 1, "traceEvents": [${A}],
       "deviceProperties": [{"id": 0, "name": "H]}200\\"", "numSms": 132}], "cuda_driver_version": 13000}`;
@@ -42,7 +42,7 @@ describe('what is tolerated is counted', () => {
   it.each([
     ['an unescaped quote', `[${A.replace('"a"', '"a "q" a"')},${B}]`, ['a "q" a', 'b'], ['repaired-event 1']],
     ['garbage between events', `[${A}, oops, ${B}]`, ['a', 'b'], ['garbage-between-events 6']],
-    ['values that are no events', `[${A}, null, 5, ${B}]`, ['a', 'b'], ['garbage-between-events 9']],
+    ['values that are not events', `[${A}, null, 5, ${B}]`, ['a', 'b'], ['garbage-between-events 9']],
     ['a missing comma', `[${A} ${B}]`, ['a', 'b'], ['missing-comma 1']],
     ['trailing commas', `[${A},${B.replace('}', ',}')},]`, ['a', 'b'], ['trailing-comma 1']],
     ['no closing bracket', `{"traceEvents": [${A},${B}`, ['a', 'b'], ['missing-end 1']],
@@ -65,7 +65,7 @@ describe('what is tolerated is counted', () => {
     expect(codes(text)).toEqual(expectedCodes);
   });
 
-  it('invalid UTF-8, with the place it was first seen', () => {
+  it('invalid UTF-8, with the position where it was first seen', () => {
     const bytes = Buffer.concat([
       Buffer.from(`[${A}, {"ph": "X", "name": "`),
       Buffer.from([0xff, 0xfe]),
@@ -92,7 +92,7 @@ describe('times and ids', () => {
     expect([...trace.ts]).toEqual([0, 1]);
   });
 
-  it('is not thrown off by a first event at time 0', () => {
+  it('copes with a first event at time 0', () => {
     const { trace } = readTrace(
       `[${A.replace('"ts": 10', '"ts": 0')},${B.replace('"ts": 20', '"ts": 1661203465758835.124')}]`,
     );

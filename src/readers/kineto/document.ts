@@ -3,16 +3,16 @@ import { HeaderReader } from './header-reader.js';
 import { brokenEventExtent, garbageExtent, MAX_BROKEN_EVENT, repairEvent } from './repair.js';
 import { type Batch, type EventScanner, SCAN } from './scanner.js';
 
-/** An event that has not ended after this many bytes is taken for broken: an unescaped quote may swallow the rest. */
+/** An event that has not ended after this many bytes counts as broken: an unescaped quote may swallow the rest. */
 const MAX_EVENT = 4 << 20;
-/** An event that is larger than this and not yet complete is tried again only when it has doubled. */
+/** An incomplete event larger than this is tried again only when the buffer has doubled. */
 const LARGE_EVENT = 256 << 10;
-/** Larger chunks are handed to the scanner in pieces, which bounds its buffer. */
+/** Larger chunks go to the scanner in pieces, which bounds its buffer. */
 const MAX_PIECE = 4 << 20;
 
 /**
- * The document around the events: `{ "schemaVersion": 1, ..., "traceEvents": [ ... ], ... }` or a bare array. Takes
- * bytes in any portions, gives the events to the scanner and keeps the rest as header fields.
+ * The document around the events: `{ "schemaVersion": 1, ..., "traceEvents": [ ... ], ... }` or a bare array. Takes bytes
+ * in chunks of any size, gives the events to the scanner and keeps the rest as header fields.
  */
 export class TraceDocument {
   readonly #scanner: EventScanner;
@@ -20,11 +20,11 @@ export class TraceDocument {
   readonly #problems: ProblemLog;
   readonly #header: HeaderReader;
   #state: 'header' | 'events' | 'done' = 'header';
-  /** Unread bytes are buffer[#from, #fill); buffer[0] stands at #base in the file. */
+  /** Unread bytes are buffer[#from, #fill); buffer[0] is at #base in the file. */
   #from = 0;
   #fill = 0;
   #base = 0;
-  /** Scanning again makes no sense before the buffer holds this much. */
+  /** Do not scan again before the buffer holds this much. */
   #tryAgainAt = 0;
   sawEvents = false;
 
@@ -51,7 +51,7 @@ export class TraceDocument {
     if (left > LARGE_EVENT) this.#tryAgainAt = Math.min(2 * left, MAX_EVENT + 1);
   }
 
-  /** Moves what is unread to the front. */
+  /** Moves the unread bytes to the front. */
   #keepRest(): void {
     if (this.#from === 0) return;
     this.#scanner.buffer.copyWithin(0, this.#from, this.#fill);
@@ -104,39 +104,39 @@ export class TraceDocument {
     }
   }
 
-  /** Something at #from is no event. Returns false when more bytes are needed to tell. */
+  /** Deals with bytes at #from that are not an event. Returns false when it needs more bytes. */
   #mend(final: boolean): boolean {
     const bytes = this.#scanner.buffer.subarray(this.#from, this.#fill);
     const isEvent = bytes[0] === 0x7b;
     const extent = isEvent ? brokenEventExtent(bytes, final) : garbageExtent(bytes, final);
     if (extent.kind === 'need-more') return false;
-    if (extent.kind === 'lost' && final) return false; // the end of the file says what became of it
-    // Nothing that begins like an event in a megabyte: go on behind it.
+    if (extent.kind === 'lost' && final) return false; // reported as the end of the file
+    // Nothing begins like an event in a megabyte: go on after it.
     const length = extent.kind === 'found' ? extent.length : MAX_BROKEN_EVENT;
     if (isEvent && extent.kind === 'lost') {
       this.#note('endless-event', 'an event above 4 MB, or without an end', 'left out');
       this.#from += length;
     } else if (isEvent) this.#from += this.#mendEvent(bytes.slice(0, length));
     else {
-      this.#note('garbage-between-events', 'text between two events that is no event', 'skipped', length);
+      this.#note('garbage-between-events', 'text between two events that is not an event', 'skipped', length);
       this.#from += length;
     }
     return true;
   }
 
-  /** Returns how many of the bytes are dealt with. */
+  /** Returns how many of the bytes were used. */
   #mendEvent(bytes: Uint8Array): number {
     this.#flush(); // the scanner must have room for the event
     const repaired = repairEvent(bytes);
     if (this.#scanner.scanRepaired(repaired.text, this.#base + this.#from)) {
       this.#note(
         'repaired-event',
-        'an event that is no valid JSON, e.g. for an unescaped quote',
-        'mended and used',
+        'an event with invalid JSON, e.g. an unescaped quote',
+        'repaired and used',
       );
       return repaired.length;
     }
-    this.#note('dropped-event', 'an event that is no valid JSON', 'left out');
+    this.#note('dropped-event', 'an event with invalid JSON', 'left out');
     return bytes.length;
   }
 
@@ -146,7 +146,7 @@ export class TraceDocument {
 
   #flush(): void {
     const batch = this.#scanner.finishBatch();
-    // Without a row there may still be a flow, bound to the last row of the batch before.
+    // Even without a row there may be a flow, bound to the last row of the batch before.
     if (batch.rows > 0 || batch.side.flows.rows > 0) this.#onBatch(batch);
     this.#scanner.startBatch();
   }
@@ -163,23 +163,17 @@ export class TraceDocument {
 
   #noteEnd(): void {
     if (this.#state === 'done' || !(this.sawEvents || this.#header.started)) return;
-    const left = this.#fill - this.#from;
-    if (this.#state === 'events' && left > 0) {
+    if (this.#state === 'events' && this.#fill > this.#from) {
       this.#note(
         'truncated-json',
         'the file ends inside an event',
         'that event and all after it are missing',
       );
     } else if (this.#state === 'events') {
-      this.#note(
-        'missing-end',
-        'the file ends before the closing brackets',
-        'events after the last one here are missing',
-      );
+      const consequence = 'events after the last one here are missing';
+      this.#note('missing-end', 'the file ends before the closing brackets', consequence);
     } else {
-      const consequence = this.sawEvents
-        ? 'all events are there; fields after them are missing'
-        : 'it has no events';
+      const consequence = this.sawEvents ? 'only fields after the events are missing' : 'it has no events';
       this.#note('truncated-json', 'the file ends outside the events', consequence);
     }
   }

@@ -1,13 +1,14 @@
 import type { ProblemLog } from '../../base/problem.js';
+import { parseJson } from '../common/json-object.js';
 
-/** A field above this is cut; process groups of a 10,000-rank job take a few MB. */
+/** Longer fields are cut. The process groups of a 10,000-rank job take a few MB. */
 const MAX_FIELD = 8 << 20;
 const MAX_KEY = 4096;
 const EVENTS_KEY = 'traceEvents';
 
-export interface HeaderStep {
+interface HeaderStep {
   readonly consumed: number;
-  /** `events`: a traceEvents array has just been opened. `end`: the document has ended. `more`: bytes are needed. */
+  /** `events`: a traceEvents array has just been opened. `end`: the document has ended. `more`: needs more bytes. */
   readonly next: 'again' | 'more' | 'events' | 'end';
 }
 
@@ -18,8 +19,8 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
 /**
- * What is outside the events: fields of the top-level object as JSON text. Takes bytes in any portions, needs no more
- * memory than the fields it keeps. A header that is no JSON is searched for the events instead.
+ * Reads what is outside the events: the fields of the top-level object, as JSON text. Takes bytes in chunks of any size and
+ * holds only the fields it keeps. A header that is not JSON is searched for the events instead.
  */
 export class HeaderReader {
   readonly fields = new Map<string, string>();
@@ -32,14 +33,14 @@ export class HeaderReader {
   #depth = 0;
   #inString = false;
   #escaped = false;
-  /** A document has begun. */
+  /** The document has begun. */
   started = false;
 
   constructor(problems: ProblemLog) {
     this.#problems = problems;
   }
 
-  /** The events array was closed: goes the document on? */
+  /** After the events array was closed: whether the document goes on. */
   afterEvents(): 'more' | 'end' {
     this.#state = 'member';
     return this.#bareArray ? 'end' : 'more';
@@ -125,14 +126,15 @@ export class HeaderReader {
     const text = Buffer.concat(this.#pieces).toString('utf8').trim();
     this.fields.set(this.#key, text);
     this.#pieces = [];
-    if (this.#kept <= MAX_FIELD && !isJson(text)) this.#problems.add('malformed-header', MALFORMED);
+    if (this.#kept <= MAX_FIELD && parseJson(text) === undefined)
+      this.#problems.add('malformed-header', MALFORMED);
     if (this.#kept > MAX_FIELD) {
       const text = { message: `the field ${JSON.stringify(this.#key)} is above 8 MB`, consequence: 'cut' };
       this.#problems.add('long-field', text);
     }
   }
 
-  /** A key, its colon and the space around it must fit a few KiB, or the buffer would grow with the file. */
+  /** A key with its colon and spaces must fit in a few KiB, or the buffer would grow with the file. */
   #needMore(length: number, at: number, offset: number): HeaderStep {
     return length - at > MAX_KEY ? this.#giveUp(at, offset) : { consumed: at, next: 'more' };
   }
@@ -158,18 +160,9 @@ export class HeaderReader {
 }
 
 const MALFORMED = {
-  message: 'the part outside the events is no valid JSON',
+  message: 'the part outside the events is not valid JSON',
   consequence: 'device, rank or process groups may be unknown',
 };
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 function stringEnd(bytes: Uint8Array, from: number): number {
   for (let at = from; at < bytes.length; at++) {
@@ -181,9 +174,5 @@ function stringEnd(bytes: Uint8Array, from: number): number {
 
 function decodeKey(token: Uint8Array): string {
   const text = Buffer.from(token).toString('utf8');
-  try {
-    return JSON.parse(text) as string;
-  } catch {
-    return text.slice(1, -1);
-  }
+  return (parseJson(text) as string | undefined) ?? text.slice(1, -1);
 }

@@ -1,13 +1,12 @@
 import type { DeviceInfo, DistributedInfo, ProcessGroup, TraceHeader } from '../../model/trace-data.js';
+import { type JsonObject, parseJson } from '../common/json-object.js';
 
 const SWITCHES = ['with_stack', 'record_shapes', 'profile_memory', 'with_flops', 'with_modules'];
 const MAX_REST = 65536;
 
-type Json = Readonly<Record<string, unknown>>;
-
-/** The fields around the events, as text, to what the analyses ask for. Unknown and odd fields stay reachable. */
+/** Turns the fields around the events, given as text, into a header. All fields stay reachable in `rest`. */
 export function parseHeader(fields: ReadonlyMap<string, string>): TraceHeader {
-  const value = (key: string) => parseJson(fields.get(key));
+  const value = (key: string) => parseJson(fields.get(key) ?? '');
   const rest: Record<string, string> = Object.create(null) as Record<string, string>;
   for (const [key, text] of fields) rest[key] = text.slice(0, MAX_REST);
   return {
@@ -63,15 +62,7 @@ function processGroup(raw: unknown): ProcessGroup {
   };
 }
 
-function parseJson(text: string | undefined): unknown {
-  if (text === undefined) return undefined;
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
-}
-const objectOf = (v: unknown): Json => (typeof v === 'object' && v !== null ? (v as Json) : {});
+const objectOf = (v: unknown): JsonObject => (typeof v === 'object' && v !== null ? (v as JsonObject) : {});
 const listOf = (v: unknown): readonly unknown[] => (Array.isArray(v) ? v : []);
 const textOrNull = (v: unknown) => (typeof v === 'string' ? v : null);
 const numberOrNull = (v: unknown) => (typeof v === 'number' && Number.isFinite(v) ? v : null);

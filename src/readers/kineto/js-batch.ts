@@ -31,7 +31,7 @@ export class RowColumns {
   readonly kind = new Uint8Array(BATCH_ROWS);
   readonly #ts = new Float64Array(BATCH_ROWS);
   readonly #offsets = new Float64Array(BATCH_ROWS / OFFSET_EVERY + 1);
-  /** The first time above zero; NaN until there is one. */
+  /** The first time above zero; NaN before there is one. */
   #baseUs = Number.NaN;
   #baseNs = 0;
 
@@ -67,17 +67,17 @@ export class RowColumns {
 
   #findBase(): void {
     for (let i = 0; i < this.rows && Number.isNaN(this.#baseUs); i++) {
-      if (!(this.us[i] > 0 || this.ns[i] > 0)) continue;
-      this.#baseUs = this.us[i];
-      this.#baseNs = this.ns[i];
+      if (!(this.us[i]! > 0 || this.ns[i]! > 0)) continue;
+      this.#baseUs = this.us[i]!;
+      this.#baseNs = this.ns[i]!;
     }
   }
 
   #timesFromBase(): void {
     const baseUs = Number.isNaN(this.#baseUs) ? 0 : this.#baseUs;
     for (let i = 0; i < this.rows; i++) {
-      const us = this.us[i] - baseUs;
-      const ns = this.ns[i] - this.#baseNs;
+      const us = this.us[i]! - baseUs;
+      const ns = this.ns[i]! - this.#baseNs;
       // The difference of two times of opposite sign may be more than 2^53 us.
       const exact = us > -9e15 && us < 9e15;
       this.#ts[i] = exact || Number.isNaN(us) ? nanoseconds(us, ns) : this.#farFromBase(i);
@@ -85,7 +85,7 @@ export class RowColumns {
   }
 
   #farFromBase(row: number): number {
-    return Number(BigInt(this.us[row]) * 1000n + BigInt(this.ns[row]) - this.baseNs);
+    return Number(BigInt(this.us[row]!) * 1000n + BigInt(this.ns[row]!) - this.baseNs);
   }
 
   next(): void {
@@ -118,10 +118,10 @@ class SideTable {
   }
 
   clearEntry(): void {
-    for (let c = 0; c < this.columns.length; c++) this.columns[c][this.rows] = this.#empty[c];
+    for (let c = 0; c < this.columns.length; c++) this.columns[c]![this.rows] = this.#empty[c]!;
   }
 
-  /** One event brings at most one entry. */
+  /** An event has at most one entry. */
   get full(): boolean {
     return this.rows === this.#capacity;
   }
@@ -145,12 +145,12 @@ export class SideTables {
   }
 
   typeOf(table: number, column: number): ColumnType {
-    return this.#tables[table].types[column];
+    return this.#tables[table]!.types[column]!;
   }
 
   /** Makes the event's entry in the table, with empty columns, unless it has one. */
   touch(table: number): SideTable {
-    const t = this.#tables[table];
+    const t = this.#tables[table]!;
     if ((this.#touched & (1 << table)) === 0) {
       this.#touched |= 1 << table;
       t.clearEntry();
@@ -160,20 +160,20 @@ export class SideTables {
 
   set(table: number, column: number, value: number): void {
     const t = this.touch(table);
-    t.columns[column][t.rows] = value;
+    t.columns[column]![t.rows] = value;
   }
 
-  /** The event is whole and became `row`: its entries count. */
+  /** The event is complete and became `row`: keeps its entries. */
   commit(row: number): void {
     for (let bits = this.#touched; bits !== 0; bits &= bits - 1) {
-      const t = this.#tables[31 - Math.clz32(bits & -bits)];
+      const t = this.#tables[31 - Math.clz32(bits & -bits)]!;
       t.row[t.rows++] = row;
       if (t.full) this.full = true;
     }
   }
 
   finish(): Record<SideTableName, BatchTable> {
-    const entries = SIDE_TABLES.map((schema, i) => [schema.name, this.#tables[i].finish()]);
+    const entries = SIDE_TABLES.map((schema, i) => [schema.name, this.#tables[i]!.finish()]);
     return Object.fromEntries(entries) as Record<SideTableName, BatchTable>;
   }
 

@@ -16,7 +16,7 @@ const LETTER_N = 0x6e; // of null
 const OPEN = 0x7b;
 const CLOSE = 0x7d;
 
-/** Reads one event, an object of the traceEvents array, into a row. Nothing counts before its closing brace. */
+/** Reads one event, an object of the traceEvents array, into a row. Nothing is stored before its closing brace. */
 export class EventReader {
   readonly row = new EventRow();
   readonly #keys = new KeyTable();
@@ -45,7 +45,7 @@ export class EventReader {
         this.row.finish();
         return p;
       }
-      p = skipSpace(b, p); // a literal may be learned without the space that stands here
+      p = skipSpace(b, p); // a literal may be learned without the space here
       if (p >= end) return NEED_MORE;
       p = this.#value(b, p, end, code);
       if (p < 0) return p;
@@ -53,8 +53,8 @@ export class EventReader {
   }
 
   /**
-   * The slow way, strict JSON, from the end of the value of #before to the next value or the end of the event. Learns
-   * the literal between and makes it #before.
+   * The slow way, with strict JSON: from the end of the value of #before to the next value or the end of the event. Learns
+   * the literal in between and makes it #before.
    */
   #walk(b: Uint8Array, start: number, end: number): number {
     const before = this.#before;
@@ -83,7 +83,7 @@ export class EventReader {
           p++;
           continue;
         }
-        // Without the brace it would be a prefix of the literal that has it.
+        // Without the brace it would be a prefix of the literal with the brace.
         if (code === OPS.args) this.#learnable = false;
       }
       this.#before = this.#learnable
@@ -93,7 +93,7 @@ export class EventReader {
     }
   }
 
-  /** Over the comma, which the first member has not, to the quote of a key or the closing brace. */
+  /** Skips the comma, except before the first member, to the quote of a key or the closing brace. */
   #memberStart(b: Uint8Array, from: number, end: number, first: boolean): number {
     let p = skipSpace(b, from);
     if (p >= end) return NEED_MORE;
@@ -104,11 +104,11 @@ export class EventReader {
     if (b[p] === QUOTE) return p;
     if (b[p] !== CLOSE) return MALFORMED;
     this.row.counters.count(COUNTER.trailingComma);
-    this.#learnable = false; // a known literal would not be counted
+    this.#learnable = false; // matching a learned literal would not count the comma
     return p;
   }
 
-  /** From the key found last over the colon to its value. */
+  /** From the key found last, past the colon, to its value. */
   #valueStart(b: Uint8Array, end: number): number {
     let p = skipSpace(b, this.#keys.end);
     if (p >= end) return NEED_MORE;
@@ -117,7 +117,7 @@ export class EventReader {
     return p < end ? p : NEED_MORE;
   }
 
-  /** Reads the value at p as `key` (KeyTable.find) wants it. Returns the byte after it, or NEED_MORE. */
+  /** Reads the value at p according to `key` (see KeyTable.find). Returns the byte after it, or NEED_MORE. */
   #value(b: Uint8Array, p: number, end: number, key: number): number {
     switch (key) {
       case OPS.skip:
@@ -137,14 +137,14 @@ export class EventReader {
   }
 
   #skip(b: Uint8Array, p: number, end: number): number {
-    const c = b[p];
+    const c = b[p]!;
     if (c === QUOTE) return stringEnd(b, p + 1, end);
     if ((c | 0x20) === OPEN) return nestedEnd(b, p, end);
     if (c > 0x39 || c === 0x2d) this.#noteNonFinite(b, p);
     return scalarEnd(b, p, end);
   }
 
-  /** A value that is no number where one is needed: NaN and its kin are counted, null and text are just absent. */
+  /** For a value that is not a number where one is expected: counts NaN and infinities. Null and text are just absent. */
   #noteNonFinite(b: Uint8Array, p: number): void {
     if (isNonFinite(b, p)) this.row.counters.count(COUNTER.nonFinite);
   }
@@ -169,7 +169,7 @@ export class EventReader {
     return valueEnd(b, p, end);
   }
 
-  /** An id of up to 32 bits, or a note in the table of wide ones. */
+  /** An id of up to 32 bits; wider ones go to the table of wide ids. */
   #idValue(b: Uint8Array, p: number, end: number, key: number): number {
     let id = this.#numbers.readU32(b, p);
     let stop = this.#numbers.end;
@@ -199,7 +199,7 @@ export class EventReader {
         this.row.tid = this.row.strings.intern(b, p, stop);
         break;
       case OPS.phase:
-        this.row.phase = b[p] === QUOTE && stop - p === 3 ? b[p + 1] : 0;
+        this.row.phase = b[p] === QUOTE && stop - p === 3 ? b[p + 1]! : 0;
         break;
       case OPS.category:
         this.row.category = b[p] === QUOTE ? this.row.strings.intern(b, p, stop) : 0;

@@ -1,9 +1,9 @@
 import { sameBytes } from './js-text.js';
 
-/** In `code`: the event has ended; there is no value. Other codes are those of KeyTable. */
+/** A `code`: the event has ended and there is no value. Other codes are those of KeyTable. */
 export const EVENT_END = -1;
 
-/** A file with endless different keys must not fill the memory. */
+/** Limits, so that a file with endless different keys does not fill the memory. */
 const MAX_LITERALS = 8192;
 const MAX_CHOICES = 48;
 const MAX_LENGTH = 1024;
@@ -15,7 +15,7 @@ export interface Literal {
   readonly code: number;
   /** Whether that value is an argument. */
   readonly inArgs: boolean;
-  /** Those seen after that value; the one seen last comes first. */
+  /** Literals seen after that value, the latest first. */
   readonly next: Literal[];
 }
 
@@ -24,22 +24,22 @@ export function literal(bytes: Uint8Array, code: number, inArgs: boolean): Liter
 }
 
 /**
- * A trace has a few dozen shapes of events, each written the same way every time. The literals between values are
- * learned, so that reading an event is mostly comparing bytes with what stood there the last time.
+ * A trace has a few dozen shapes of events, each written the same way every time. The literals between values are learned,
+ * so that reading an event is mostly comparing bytes with those of an earlier event.
  */
 export class Literals {
-  /** The place right after an event's '{'. */
+  /** Right after an event's '{'. */
   readonly root = literal(new Uint8Array(), 0, false);
   #count = 0;
 
-  /** The literal that stands at p, after the value of `before`. */
+  /** The literal at p, after the value of `before`. */
   match(before: Literal, b: Uint8Array, p: number): Literal | undefined {
     const choices = before.next;
     for (let i = 0; i < choices.length; i++) {
-      const choice = choices[i];
+      const choice = choices[i]!;
       if (!sameBytes(choice.bytes, 0, choice.bytes.length, b, p)) continue;
       if (i > 0) {
-        choices[i] = choices[0];
+        choices[i] = choices[0]!;
         choices[0] = choice;
       }
       return choice;

@@ -11,7 +11,7 @@ const WIDE_DURATIONS = tableNumber('wideDurations');
 const FLOWS = tableNumber('flows');
 const WIDE_SLOTS = 4;
 
-/** The event being read, and the tables it goes to once it is whole. */
+/** The event being read, and the tables it goes to once it is complete. */
 export class EventRow {
   readonly counters = new Counters();
   readonly strings = new Strings(this.counters);
@@ -35,7 +35,7 @@ export class EventRow {
   id: number = NO_ID;
   #wideIds = 0;
 
-  // The row written last: a flow event right after it, at the same time and place, belongs to it.
+  // The row written last: a flow event right after it, at the same time and on the same track, belongs to it.
   #lastUs = Number.NaN;
   #lastNs = 0;
   #lastTrack = -1;
@@ -60,7 +60,7 @@ export class EventRow {
     this.side.set(WIDE_IDS, column + 1, this.strings.intern(b, from, to));
   }
 
-  /** The event is whole: it becomes a row, or part of the one before. */
+  /** The event is complete: it becomes a row, or part of the row before. */
   finish(): void {
     const phase = this.phase;
     if (phase === 0) {
@@ -73,7 +73,7 @@ export class EventRow {
       this.#foldFlow(kind);
       return;
     }
-    // The time of a name means nothing, and is 0 in old traces.
+    // The time of a metadata event means nothing, and is 0 in old traces.
     if (phase === PHASE_M) this.us = Number.NaN;
     else if (Number.isNaN(this.us)) this.counters.count(COUNTER.noTimestamp);
     if (phase === PHASE_X && Number.isNaN(this.durUs)) this.counters.count(COUNTER.noDuration);
@@ -85,7 +85,7 @@ export class EventRow {
     return sameTime && track === this.#lastTrack && this.id !== NO_ID;
   }
 
-  /** A flow at the row before it: it says nothing new when its id is that row's correlation, else (row, id, kind) does. */
+  /** A flow that belongs to the row before it. Kept only where its id is not that row's correlation. */
   #foldFlow(kind: number): void {
     this.kinds.countFolded(kind);
     if (this.id === this.#lastCorrelation) return;

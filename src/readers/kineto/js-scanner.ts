@@ -7,7 +7,7 @@ const OPEN = 0x7b;
 const COMMA = 0x2c;
 const ARRAY_CLOSE = 0x5d;
 
-/** The scanner in plain JavaScript: the fallback where WebAssembly SIMD is missing, and a second opinion in tests. */
+/** The scanner in TypeScript: the fallback where there is no WebAssembly memory, and a second opinion in tests. */
 export class JsScanner implements EventScanner {
   readonly #reader = new EventReader();
   readonly #row = this.#reader.row;
@@ -62,7 +62,7 @@ export class JsScanner implements EventScanner {
     scratch.set(text);
     const start = skipSpace(scratch, 0);
     if (scratch[start] !== OPEN) return false;
-    // Looked at before anything is read: what was read cannot be taken back.
+    // Checked before anything is read: a row cannot be taken back.
     const stop = nestedEnd(scratch, start, length);
     if (stop === NEED_MORE || skipSpace(scratch, stop) < length) return false;
     if (this.#row.columns.full || this.#row.side.full) return false;

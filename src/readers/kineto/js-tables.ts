@@ -1,19 +1,19 @@
 import { COUNTER } from './counters.js';
 import { sameBytes } from './js-text.js';
 import type { RawKind, ScannerTables } from './scanner.js';
+import { MAX_TRACKS } from './schema.js';
 
-/** The limits are those of wasm/assembly/strings.ts and kinds.ts. */
+/** The same limits as in wasm/assembly/strings.ts and kinds.ts. */
 const MAX_STRING = 65536;
 const MAX_IDS = 4 << 20;
 const MAX_BYTES = 256 << 20;
 const MAX_KINDS = 255;
-const MAX_TRACKS = 0xfffe;
 
-/** What was tolerated: how often, and the offset of the event where it was first seen. */
+/** Counts what was tolerated, with the offset of the event where it was first seen. */
 export class Counters {
   readonly #counts = new Float64Array(16);
   readonly #firsts = new Float64Array(16);
-  /** Of the event being read: it counts once the event is whole, for a chunk may end inside it. */
+  /** Of the event being read. They count once the event is complete: a chunk may end inside it. */
   readonly #pending = new Float64Array(16);
   #anyPending = false;
   eventOffset = 0;
@@ -26,7 +26,7 @@ export class Counters {
   }
 
   count(what: number): void {
-    this.#pending[what]++;
+    this.#pending[what]!++;
     this.#anyPending = true;
   }
 
@@ -34,16 +34,16 @@ export class Counters {
     if (!this.#anyPending) return;
     this.#pending.forEach((n, i) => {
       if (n > 0 && this.#counts[i] === 0) this.#firsts[i] = this.eventOffset;
-      this.#counts[i] += n;
+      this.#counts[i]! += n;
     });
   }
 
   list(): ScannerTables['counters'] {
-    return Array.from(this.#counts, (count, i) => ({ count, first: this.#firsts[i] }));
+    return Array.from(this.#counts, (count, i) => ({ count, first: this.#firsts[i]! }));
   }
 }
 
-/** Interning of raw JSON tokens, quotes included, so that the number 5 and the string "5" differ. */
+/** Interns raw JSON tokens with their quotes, so that the number 5 and the string "5" differ. */
 export class Strings {
   readonly #counters: Counters;
   #slots = new Int32Array(1 << 13); // id, or 0
@@ -51,7 +51,7 @@ export class Strings {
   #starts = new Uint32Array(1 << 12); // token id is bytes[starts[id], starts[id + 1])
   #bytes = new Uint8Array(1 << 16);
   readonly #odd: { id: number; offset: number }[] = [];
-  /** Ids given so far; 0 stands for "none". */
+  /** Ids given so far, including 0 for "none". */
   count = 1;
 
   constructor(counters: Counters) {
@@ -67,20 +67,20 @@ export class Strings {
     const h = hash(b, from, to);
     const mask = this.#slots.length - 1;
     for (let slot = h & mask; ; slot = (slot + 1) & mask) {
-      const id = this.#slots[slot];
+      const id = this.#slots[slot]!;
       if (id === 0) return this.#add(b, from, to, h, slot);
       if (this.#hashes[id] === h && this.#same(id, b, from, to)) return id;
     }
   }
 
   #same(id: number, b: Uint8Array, from: number, to: number): boolean {
-    const start = this.#starts[id];
-    const stop = this.#starts[id + 1];
+    const start = this.#starts[id]!;
+    const stop = this.#starts[id + 1]!;
     return stop - start === to - from && sameBytes(this.#bytes, start, stop, b, from);
   }
 
   #add(b: Uint8Array, from: number, to: number, hash: number, slot: number): number {
-    const start = this.#starts[this.count];
+    const start = this.#starts[this.count]!;
     if (this.count >= MAX_IDS || start + to - from > MAX_BYTES) {
       this.#counters.count(COUNTER.stringsFull);
       return 0;
@@ -106,7 +106,7 @@ export class Strings {
     const slots = new Int32Array(this.#slots.length * 2);
     const mask = slots.length - 1;
     for (let id = 1; id < this.count; id++) {
-      let slot = this.#hashes[id] & mask;
+      let slot = this.#hashes[id]! & mask;
       while (slots[slot] !== 0) slot = (slot + 1) & mask;
       slots[slot] = id;
     }
@@ -128,24 +128,24 @@ function grown<A extends Uint8Array | Uint32Array | Int32Array>(old: A, to: A): 
   return to;
 }
 
-/** Of four bytes at a time: the multiplications have to wait for each other. */
+/** Four bytes at a time, because each multiplication waits for the one before. */
 function hash(b: Uint8Array, from: number, to: number): number {
   let h = to - from;
   let i = from;
   for (; i + 4 <= to; i += 4) {
-    h = Math.imul(h ^ (b[i] | (b[i + 1] << 8) | (b[i + 2] << 16) | (b[i + 3] << 24)), 0x9e3779b1);
+    h = Math.imul(h ^ (b[i]! | (b[i + 1]! << 8) | (b[i + 2]! << 16) | (b[i + 3]! << 24)), 0x9e3779b1);
     h ^= h >>> 15;
   }
-  for (; i < to; i++) h = Math.imul(h ^ b[i], 0x9e3779b1);
+  for (; i < to; i++) h = Math.imul(h ^ b[i]!, 0x9e3779b1);
   return h ^ (h >>> 15);
 }
 
 function isOdd(b: Uint8Array, from: number, to: number): boolean {
-  for (let i = from; i < to; i++) if (b[i] < 0x20 || b[i] > 0x7e) return true;
+  for (let i = from; i < to; i++) if (b[i]! < 0x20 || b[i]! > 0x7e) return true;
   return false;
 }
 
-/** A kind is a phase with a category. Number MAX_KINDS takes every kind beyond the limit. */
+/** A kind is a phase with a category. All kinds beyond the limit share number MAX_KINDS. */
 export class Kinds {
   readonly #counters: Counters;
   readonly #byKey = new Map<number, number>();
@@ -158,16 +158,16 @@ export class Kinds {
     this.#counters = counters;
   }
 
-  /** The number of the kind of one more event. */
+  /** Counts one more event; returns the number of its kind. */
   countEvent(phase: number, category: number): number {
     const key = category * 256 + phase;
     const kind = this.#byKey.get(key) ?? this.#add(key, phase, category);
-    this.#events[kind]++;
+    this.#events[kind]!++;
     return kind;
   }
 
   countFolded(kind: number): void {
-    this.#folded[kind]++;
+    this.#folded[kind]!++;
   }
 
   #add(key: number, phase: number, category: number): number {
@@ -182,22 +182,22 @@ export class Kinds {
   }
 
   list(): RawKind[] {
-    const used = this.#events[MAX_KINDS] > 0 ? MAX_KINDS + 1 : this.#phases.length;
+    const used = this.#events[MAX_KINDS]! > 0 ? MAX_KINDS + 1 : this.#phases.length;
     return Array.from({ length: used }, (_, k) => ({
       phase: String.fromCharCode(this.#phases[k] ?? 0),
       category: this.#categories[k] ?? 0,
-      events: this.#events[k],
-      folded: this.#folded[k],
+      events: this.#events[k]!,
+      folded: this.#folded[k]!,
     }));
   }
 }
 
-/** A track is a pid with a tid. Number MAX_TRACKS takes every track beyond the limit. */
+/** A track is a pid with a tid. All tracks beyond the limit share number MAX_TRACKS. */
 export class Tracks {
   readonly #counters: Counters;
   readonly #byTid = new Map<number, Map<number, number>>();
   readonly #list: { pid: number; tid: number }[] = [];
-  // Events of one track come in runs.
+  // The track asked for last: events of one track come in runs.
   #pid = -1;
   #tid = -1;
   #track = -1;

@@ -1,9 +1,9 @@
 /**
- * Finding the ends of JSON values, byte by byte. The buffer has SENTINEL at `end` and after it: a loop for a quote, a
- * space or a digit stops there by itself, and one comparison afterwards says whether the value was whole.
+ * Finds the ends of JSON values, byte by byte. The buffer has SENTINEL at `end` and after it, so a loop for a quote, a space
+ * or a digit stops there by itself, and one comparison afterwards tells whether the value was complete.
  */
 
-/** Stands SENTINELS times after the last byte of the input: an escape may jump over the first. */
+/** Comes SENTINELS times after the last byte of the input: an escape may jump over the first. */
 export const SENTINEL = 0x22;
 export const SENTINELS = 4;
 /** The buffer ends before the value does. */
@@ -17,11 +17,11 @@ export function isSpace(c: number): boolean {
 }
 
 export function skipSpace(b: Uint8Array, p: number): number {
-  while (isSpace(b[p])) p++;
+  while (isSpace(b[p]!)) p++;
   return p;
 }
 
-/** p: first byte inside a string. Returns the byte after the closing quote. */
+/** p: first byte of a string's content. Returns the byte after the closing quote. */
 export function stringEnd(b: Uint8Array, p: number, end: number): number {
   for (;;) {
     const c = b[p];
@@ -32,20 +32,20 @@ export function stringEnd(b: Uint8Array, p: number, end: number): number {
 
 /** For each byte, whether it ends a number, true, null, NaN ... */
 const ENDS_SCALAR = Uint8Array.from({ length: 256 }, (_, c) => {
-  // Space, quote, control characters and ',' are at or below ','. So is '+', which occurs in exponents.
+  // Space, quote and control characters are below ','. So is '+', which occurs in exponents.
   return (c <= 0x2c && c !== 0x2b) || c === 0x5d || c === 0x7d || c >= 0x80 ? 1 : 0;
 });
 
 export function scalarEnd(b: Uint8Array, p: number, end: number): number {
-  while (ENDS_SCALAR[b[p]] === 0) p++;
+  while (ENDS_SCALAR[b[p]!] === 0) p++;
   return p < end ? p : NEED_MORE;
 }
 
-/** p: at '[' or '{', which differ in one bit only, as do their closing brackets. Returns the byte after the match. */
+/** p: at '[' or '{', which differ in one bit, as do ']' and '}'. Returns the byte after the matching bracket. */
 export function nestedEnd(b: Uint8Array, p: number, end: number): number {
   let depth = 0;
   while (p < end) {
-    const c = b[p++];
+    const c = b[p++]!;
     if (c === QUOTE) {
       p = stringEnd(b, p, end);
       if (p === NEED_MORE) return NEED_MORE;
@@ -57,25 +57,21 @@ export function nestedEnd(b: Uint8Array, p: number, end: number): number {
 
 /** p: at any value. Returns the byte after it. */
 export function valueEnd(b: Uint8Array, p: number, end: number): number {
-  const c = b[p];
+  const c = b[p]!;
   if (c === QUOTE) return stringEnd(b, p + 1, end);
   return (c | 0x20) === 0x7b ? nestedEnd(b, p, end) : scalarEnd(b, p, end);
 }
 
-/** Whether a[from, to) stands at b[p]. */
+/** Whether a[from, to) equals the bytes at b[p]. */
 export function sameBytes(a: Uint8Array, from: number, to: number, b: Uint8Array, p: number): boolean {
   let i = from;
-  // Four at a time is a fifth faster over all: the loop and its checks cost more than the comparison.
+  // Four at a time makes the whole scanner a fifth faster: the loop costs more than the comparison.
   for (; i + 4 <= to; i += 4, p += 4) {
-    if (((a[i] ^ b[p]) | (a[i + 1] ^ b[p + 1]) | (a[i + 2] ^ b[p + 2]) | (a[i + 3] ^ b[p + 3])) !== 0)
+    if (((a[i]! ^ b[p]!) | (a[i + 1]! ^ b[p + 1]!) | (a[i + 2]! ^ b[p + 2]!) | (a[i + 3]! ^ b[p + 3]!)) !== 0)
       return false;
   }
   for (; i < to; i++, p++) if (a[i] !== b[p]) return false;
   return true;
-}
-
-export function latin1(b: Uint8Array, from: number, to: number): string {
-  return Buffer.from(b.buffer, b.byteOffset + from, to - from).toString('latin1');
 }
 
 /** NaN, Infinity, inf and nan, with or without a sign; null is none of them. */

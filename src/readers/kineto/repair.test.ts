@@ -12,9 +12,9 @@ describe('repairEvent', () => {
     ['a quote in an array', '{"t": ["x "y" z", "w"], "n": 1}', { t: ['x "y" z', 'w'], n: 1 }],
     ['a missing value', '{"dur": , "name": "a"}', { dur: null, name: 'a' }],
     ['a missing last value', '{"name": "a", "dur":}', { name: 'a', dur: null }],
-    ['something that is no number', '{"dur": 12abc, "id": 0x7f}', { dur: '12abc', id: '0x7f' }],
+    ['something that is not a number', '{"dur": 12abc, "id": 0x7f}', { dur: '12abc', id: '0x7f' }],
     ['a missing bracket', '{"name": "a", "args": {"x": 1}', { name: 'a', args: { x: 1 } }],
-    ['what is fine already', '{"a": [1, {"b": "c"}], "d": null}', { a: [1, { b: 'c' }], d: null }],
+    ['an event that is fine', '{"a": [1, {"b": "c"}], "d": null}', { a: [1, { b: 'c' }], d: null }],
   ])('mends %s', (_, broken, expected) => {
     expect(repaired(broken)).toEqual(expected);
   });
@@ -45,13 +45,13 @@ describe('extents', () => {
     });
   });
 
-  it('asks for more until it can tell, then finds the end of the array', () => {
+  it('asks for more bytes until it is certain, then finds the end of the array', () => {
     const bytes = Buffer.from('{"name": "a "b"}\n], "traceName": "t"}');
     expect(brokenEventExtent(bytes, false)).toEqual({ kind: 'need-more' });
     expect(brokenEventExtent(bytes, true)).toEqual({ kind: 'found', length: 16 });
   });
 
-  it('takes no longer for a sea of spaces', () => {
+  it('takes no longer for very many spaces', () => {
     const started = cpuTime();
     const text = `{"name": "a "b", "dur": 1}${' '.repeat(900_000)}x`;
     expect(brokenEventExtent(Buffer.from(text), false)).toEqual({ kind: 'need-more' });

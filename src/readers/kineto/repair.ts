@@ -1,23 +1,23 @@
 /**
- * Mends the text of one event that is no JSON: quotes that nobody escaped, values that are missing or no numbers, a
- * missing bracket. Slow and rare; the result goes through the scanner like any other event, so the rules for what an
- * event means exist once.
+ * Repairs the text of one event that is not JSON: unescaped quotes, missing or invalid values, a missing bracket. Slow and
+ * rare. The result goes through the scanner like any other event, so the meaning of events is defined once.
  */
+import { latin1 } from '../common/text.js';
 
-/** How the next event is recognised when the current one cannot be followed: an opening brace and a known key. */
+/** The start of an event: an opening brace and a known key. */
 const EVENT_START = String.raw`\{\s*"(?:ph|cat|name|pid|tid|ts|dur|args|id|bp|s)"\s*:`;
 const NEXT_EVENT = new RegExp(String.raw`\}\s*(?:,\s*)?(?=${EVENT_START})`, 'g');
 const ANY_EVENT = new RegExp(EVENT_START, 'g');
-/** The end of traceEvents: its bracket, then another key of the document, its end, or the end of the file. */
+/** The end of traceEvents: its bracket, then another key of the document, the end of the document or of the file. */
 const ARRAY_END = /\}\s*(?=\]\s*(?:,\s*"[^"]*"\s*:|\}|$))/g;
 
-/** An event without an end in sight after this many bytes is given up. */
+/** An event that has no end within this many bytes is given up. */
 export const MAX_BROKEN_EVENT = 1 << 20;
 
 export type Extent =
   | { readonly kind: 'found'; readonly length: number }
   | { readonly kind: 'need-more' }
-  /** No event starts in what there is. */
+  /** No event starts in these bytes. */
   | { readonly kind: 'lost' };
 
 /** How long the broken event at the start of `bytes` is. `final`: nothing comes after these bytes. */
@@ -29,7 +29,7 @@ export function brokenEventExtent(bytes: Uint8Array, final: boolean): Extent {
   });
 }
 
-/** How far it is to the next event, or to the end of the array, from garbage at the start of `bytes`. */
+/** How much garbage there is at the start of `bytes`, up to the next event or the end of the array. */
 export function garbageExtent(bytes: Uint8Array, final: boolean): Extent {
   return search(bytes, final, (text, whole) => {
     const next = firstMatchEnd(ANY_EVENT, text, 1, (m) => m.index);
@@ -38,7 +38,7 @@ export function garbageExtent(bytes: Uint8Array, final: boolean): Extent {
   });
 }
 
-/** Looks in growing windows, so that a file full of broken events does not become a quadratic search. */
+/** Searches in growing windows, so that a file full of broken events does not take quadratic time. */
 function search(
   bytes: Uint8Array,
   final: boolean,
@@ -66,19 +66,14 @@ function firstMatchEnd(
   return m && end(m);
 }
 
-/** Bytes as characters of the same number, so that UTF-8 passes through untouched. */
-function latin1(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
-}
-
-export interface Repaired {
-  /** One object: JSON, or the nearest thing to it. */
+interface Repaired {
+  /** One object in JSON, or close to it. */
   readonly text: Uint8Array;
-  /** How much of the input it stands for; what is left may hold more events. */
+  /** How much of the input it covers; the rest may hold more events. */
   readonly length: number;
 }
 
-/** Mends the object at the start of `bytes`. */
+/** Repairs the object at the start of `bytes`. */
 export function repairEvent(bytes: Uint8Array): Repaired {
   const repairer = new Repairer(latin1(bytes));
   return { text: Buffer.from(repairer.run(), 'latin1'), length: repairer.length };
@@ -91,14 +86,14 @@ const ELEMENT_AHEAD = /\s*,\s*(?:["[{\-\d]|true|false|null|NaN|Infinity|inf|nan)
 const CLOSE_AHEAD = /\s*[}\]]/y;
 const COLON_AHEAD = /\s*:/y;
 const SPACE = /\s*/y;
-/** The inside of a string up to what may end it. */
+/** The content of a string up to a quote or an escape. */
 const PLAIN = /[^"\\]+/y;
 
 class Repairer {
   readonly #text: string;
   #at = 0;
   #out = '';
-  /** The last character written that is no space. */
+  /** The last character written that is not a space. */
   #last = '';
   /** Open brackets, innermost last. */
   readonly #open: string[] = [];
@@ -139,7 +134,7 @@ class Repairer {
     this.#at += length;
   }
 
-  /** How long the match of a sticky pattern is here. */
+  /** Length of the match of a sticky pattern here. */
   #ahead(pattern: RegExp): number {
     pattern.lastIndex = this.#at;
     return pattern.exec(this.#text)![0].length;
@@ -152,7 +147,7 @@ class Repairer {
     this.#at += token.length;
   }
 
-  /** Copies a string. A quote ends it only where JSON could go on after it; others are escaped. */
+  /** Copies a string. A quote ends it only where JSON could go on after it; other quotes are escaped. */
   #string(): void {
     const isKey = this.#open.at(-1) === '{' && (this.#last === '{' || this.#last === ',');
     this.#take(1);

@@ -4,21 +4,21 @@ import type { SideTableName } from './schema.js';
 export const SCAN = { needMore: 0, batchFull: 1, arrayEnd: 2, malformed: 3 } as const;
 
 /**
- * Reads the elements of a `traceEvents` array into batches of columns. Two of them: WebAssembly with SIMD, and plain
- * JavaScript as fallback and second opinion. Both give the same batches for the same bytes, however they are cut.
+ * Reads the elements of a `traceEvents` array into batches of columns. There are two: WebAssembly with SIMD, and TypeScript
+ * as a fallback and a second opinion in tests. Both give the same batches for the same bytes, however they are cut.
  */
 export interface EventScanner {
-  /** Makes room for `bytes` in all; the first `keep` bytes stay. Invalidates `buffer`. */
+  /** Makes room for `bytes` in total and keeps the first `keep` bytes. Invalidates `buffer`. */
   reserve(bytes: number, keep: number): void;
   /** The input buffer. Ask again after `reserve` and `scan`: memory may have moved. */
   readonly buffer: Uint8Array;
-  /** Scans buffer[from, to), whose first byte stands at `fileOffset`. Returns one of SCAN and sets `position`. */
+  /** Scans buffer[from, to), whose first byte is at `fileOffset`. Returns one of SCAN and sets `position`. */
   scan(from: number, to: number, fileOffset: number): number;
   /** Where to go on, as an index into `buffer`. */
   readonly position: number;
-  /** Scans a text that stands for the (repaired) event at `fileOffset`; true when it is exactly one whole event. */
+  /** Scans the repaired text of the event at `fileOffset`; true when it is exactly one complete event. */
   scanRepaired(text: Uint8Array, fileOffset: number): boolean;
-  /** The rows read since the last `startBatch`. Views that live until the next call. */
+  /** The rows read since the last `startBatch`, as views that are valid until the next call. */
   finishBatch(): Batch;
   startBatch(): void;
   /** Tables that outlive batches. */
@@ -38,7 +38,7 @@ export interface Batch {
   readonly kind: Uint8Array;
   /** File offset of each row whose number in the file is a multiple of OFFSET_EVERY. */
   readonly offsets: Float64Array;
-  /** Strings and tracks known by now: the largest ids in this batch are below these. */
+  /** Strings and tracks known so far: all ids in this batch are below these. */
   readonly strings: number;
   readonly tracks: number;
   readonly side: Readonly<Record<SideTableName, BatchTable>>;
@@ -55,7 +55,7 @@ export interface ScannerTables {
   /** Raw JSON tokens end to end; token i is bytes[starts[i], starts[i + 1]). Token 0 is "none". */
   readonly stringBytes: Uint8Array;
   readonly stringStarts: Uint32Array;
-  /** Tokens with control characters or bytes above 0x7e, and the offset of the event that brought them. */
+  /** Tokens with control characters or bytes above 0x7e, and the offset of the event they came from. */
   readonly oddStrings: readonly { readonly id: number; readonly offset: number }[];
   readonly kinds: readonly RawKind[];
   /** Token ids of pid and tid. */
@@ -71,7 +71,7 @@ export interface RawKind {
   readonly category: number;
   /** Events of this kind in the file. */
   readonly events: number;
-  /** Of those, flow events that were bound to the row before them and are not rows. */
+  /** Of those, flow events that belong to the row before them and are not rows. */
   readonly folded: number;
 }
 

@@ -3,7 +3,7 @@ import { NO_I32, NO_ID } from '../../model/trace-data.js';
 import type { BatchTable } from './scanner.js';
 import type { SideTableSchema } from './schema.js';
 
-/** Columns kept in a smaller type than the scanner's, where values are small and rows many. */
+/** Columns that are kept in a smaller type than the scanner's, because values are small and rows many. */
 const NARROW: Readonly<Record<string, NarrowType>> = {
   'gpu.device': { type: Uint8Array, none: 0xff },
   'gpu.registers': { type: Uint16Array, none: 0xffff },
@@ -21,7 +21,7 @@ interface NarrowType {
 export type SideArrays = Readonly<Record<string, NumericArray>>;
 
 /** A value that does not fit its narrow column. */
-export type OnTooWide = (row: number, column: string, value: number) => void;
+type OnTooWide = (row: number, column: string, value: number) => void;
 
 /** One side table: rows and columns, each in the type the model has. */
 export class SideColumns {
@@ -38,7 +38,7 @@ export class SideColumns {
     });
   }
 
-  /** `growth`: how many entries to expect in the end for each there is now. `strings`: how many there are. */
+  /** `growth`: how many entries to expect in the end per entry so far. `strings`: how many strings there are. */
   append(block: BatchTable, growth: number, strings: number, onTooWide: OnTooWide): void {
     if (block.rows === 0) return;
     const expected = (this.#row.length + block.rows) * growth;
@@ -76,7 +76,7 @@ function narrowed(
   onTooWide: (index: number) => void,
 ): NumericArray {
   const out = new type(values.length);
-  const isFloat = out instanceof Float32Array; // rounds, as everything of single precision does
+  const isFloat = out instanceof Float32Array; // rounding is expected
   for (let i = 0; i < values.length; i++) {
     const v = values[i]!;
     out[i] = v;

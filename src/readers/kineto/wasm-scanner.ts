@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { packageRoot } from '../../base/package-root.js';
+import { latin1 } from '../common/text.js';
 import {
   type Batch,
   type BatchTable,
@@ -54,26 +55,34 @@ interface ScannerExports {
 const COUNTERS = 16;
 const ODD = 0x80000000;
 
-/** The part of WebAssembly used here: its types come only with a browser's. */
+/** The part of WebAssembly used here. TypeScript has its types only for browsers. */
 interface WebAssemblyApi {
   readonly Module: new (bytes: Uint8Array) => object;
   readonly Instance: new (module: object, imports: object) => { readonly exports: unknown };
 }
-const { WebAssembly } = globalThis as unknown as { readonly WebAssembly: WebAssemblyApi };
+/** Undefined in `node --jitless`. */
+const { WebAssembly } = globalThis as unknown as { readonly WebAssembly?: WebAssemblyApi };
 
-let compiled: object | null | undefined;
+/** Compiled once per process. */
+let compiled: object | undefined;
 
-/** The module, or null where this Node cannot run it (no WebAssembly, or no SIMD). Compiled once a process. */
-function scannerModule(): object | null {
-  if (compiled === undefined) {
-    try {
-      const file = readFileSync(new URL('wasm/scanner.wasm', packageRoot()));
-      compiled = new WebAssembly.Module(file);
-    } catch {
-      compiled = null;
-    }
+/** Null where WebAssembly is off, or its memory cannot be reserved (under `ulimit -v`). */
+function instantiate(): ScannerExports | null {
+  if (WebAssembly === undefined) return null;
+  const parseNumber = (at: number, length: number) =>
+    Number(latin1(new Uint8Array(exports.memory.buffer, at, length)));
+  const abort = () => {
+    throw new Error('the scanner aborted');
+  };
+  compiled ??= new WebAssembly.Module(readFileSync(new URL('wasm/scanner.wasm', packageRoot())));
+  let exports: ScannerExports;
+  try {
+    exports = new WebAssembly.Instance(compiled, { env: { parseNumber, abort } }).exports as ScannerExports;
+  } catch (error) {
+    if (error instanceof RangeError) return null;
+    throw error;
   }
-  return compiled ?? null;
+  return exports;
 }
 
 /** The scanner in WebAssembly; see wasm/README.md. */
@@ -85,20 +94,14 @@ export class WasmScanner implements EventScanner {
   #scratchCapacity = 0;
   #u8: Uint8Array;
 
-  /** Null where WebAssembly SIMD is not to be had. */
+  /** Null where there is no WebAssembly or no memory for it. */
   static create(): WasmScanner | null {
-    const module = scannerModule();
-    return module && new WasmScanner(module);
+    const exports = instantiate();
+    return exports && new WasmScanner(exports);
   }
 
-  private constructor(module: object) {
-    const parseNumber = (at: number, length: number) =>
-      Number(Buffer.from(this.#x.memory.buffer, at, length).toString('latin1'));
-    const abort = () => {
-      throw new Error('the scanner aborted');
-    };
-    const instance = new WebAssembly.Instance(module, { env: { parseNumber, abort } });
-    this.#x = instance.exports as ScannerExports;
+  private constructor(exports: ScannerExports) {
+    this.#x = exports;
     this.#u8 = new Uint8Array(this.#x.memory.buffer);
     this.reserve(4096, 0);
     for (const [key, op] of Object.entries(EVENT_KEYS)) this.#addKey(key, 0, op, 0);
@@ -126,7 +129,7 @@ export class WasmScanner implements EventScanner {
 
   reserve(bytes: number, keep: number): void {
     if (bytes <= this.#capacity) return;
-    // At least twice as much: what is left behind is never freed, so it must not add up.
+    // At least doubled: the old buffer is never freed, so many small steps would add up.
     this.#capacity = Math.max(bytes, 2 * this.#capacity);
     this.#input = this.#x.reserve(this.#capacity, keep);
   }
@@ -150,7 +153,7 @@ export class WasmScanner implements EventScanner {
     }
     this.#memory().set(text, this.#scratch);
     const end = this.#scratch + text.length;
-    // Looked at before anything is read: what was read cannot be taken back.
+    // Checked before anything is read: a row cannot be taken back.
     if (!this.#x.isOneObject(this.#scratch, end)) return false;
     return this.#x.scan(this.#scratch, end, fileOffset) === SCAN.needMore && this.#x.position.value === end;
   }

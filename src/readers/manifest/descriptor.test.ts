@@ -13,12 +13,16 @@ describe('the forms', () => {
     const { manifest, problems } = read(`\ufeff${pretty(RUN)}\n`);
     expect(problems).toEqual([]);
     expect(manifest).toEqual({
-      ...{ of: 'run', run: 'r-1', worldSize: 8, startedNs: RUN.started_ns },
+      of: 'run',
+      run: 'r-1',
+      worldSize: 8,
+      startedNs: RUN.started_ns,
       mesh: [
         { name: 'dp', size: 4 },
         { name: 'tp', size: 2 },
       ],
-      ...{ versions: RUN.versions, command: RUN.command },
+      versions: RUN.versions,
+      command: RUN.command,
     });
     expect(structuredClone(manifest)).toEqual(manifest);
   });
@@ -27,11 +31,20 @@ describe('the forms', () => {
     const { manifest, problems } = readJson(RANK);
     expect(problems).toEqual([]);
     expect(manifest).toEqual({
-      ...{ of: 'rank', run: 'r-1', rank: 3, localRank: 3, host: 'node-1', pid: 4711 },
+      of: 'rank',
+      run: 'r-1',
+      rank: 3,
+      localRank: 3,
+      host: 'node-1',
+      pid: 4711,
       device: {
-        ...{ index: 3, name: 'NVIDIA H200', uuid: '1a2b3c4d-0000-1111-2222-333344445555', pci: '0:1a:0' },
+        index: 3,
+        name: 'NVIDIA H200',
+        uuid: '1a2b3c4d-0000-1111-2222-333344445555',
+        pci: '0:1a:0',
       },
-      ...{ coordinates: { dp: 1, tp: 1 }, dropped: { 'disk-full': 4 } },
+      coordinates: { dp: 1, tp: 1 },
+      dropped: { 'disk-full': 4 },
       anchors: [
         { at: 'start', wallNs: 1_790_857_026e9, monotonicNs: 5e15 },
         { at: 'end', wallNs: 1_790_857_126e9, monotonicNs: 5.0001e15 },
@@ -39,7 +52,7 @@ describe('the forms', () => {
     });
   });
 
-  it('reads a process without GPU and mesh, and the numbers torch has for a bus', () => {
+  it('reads a process without GPU and mesh, and the bus as numbers, as torch gives it', () => {
     const bare = { whyslow: 1, rank: 0, host: 'h', device: null, coordinates: null, anchors: [] };
     expect(readJson(bare)).toMatchObject({
       manifest: { device: null, coordinates: null, anchors: [], run: null },
@@ -51,10 +64,10 @@ describe('the forms', () => {
   });
 });
 
-/** Title, what is changed, what comes of it, problems. */
+/** Title, changed manifest, expected fields, expected problems. */
 const FAULTS: readonly [string, object, object, readonly string[]][] = [
   ['text for a rank', { ...RANK, rank: '3' }, { rank: null }, ['wrong-type×1']],
-  ['numbers that cannot be', { ...RANK, pid: -1, rank: 1.5 }, { pid: null, rank: null }, ['wrong-type×2']],
+  ['impossible numbers', { ...RANK, pid: -1, rank: 1.5 }, { pid: null, rank: null }, ['wrong-type×2']],
   ['a list for a device', { ...RANK, device: [1] }, { device: null }, ['wrong-type×1']],
   [
     'coordinates of which some are none',
@@ -110,7 +123,7 @@ describe('faults', () => {
     expect(Object.keys(manifest.dropped)).toHaveLength(MAX_ENTRIES);
   });
 
-  it('takes names of properties for names', () => {
+  it('accepts names of built-in properties as keys', () => {
     const text = '{"whyslow":1,"host":"h","coordinates":{"__proto__":1,"constructor":2}}';
     const { manifest } = read(text);
     if (manifest?.of !== 'rank') throw new Error('no rank');
@@ -126,7 +139,7 @@ describe('faults', () => {
     expect(result).toMatchObject({ manifest: null, problems: [{ code: 'too-large' }] });
   });
 
-  it('takes Python’s NaN for unknown', () => {
+  it('reads Python’s NaN as unknown', () => {
     const result = read('{"whyslow":1,"run":"a","world_size":2,"started_ns":NaN}');
     expect(result.manifest).toMatchObject({ worldSize: 2, startedNs: null });
   });
@@ -137,7 +150,7 @@ describe('sniff', () => {
   const record = '{"name":"a","step":1,"rank":0,"duration_ms":1}';
   it.each([
     ['a run on one line', JSON.stringify(RUN), 'manifest'],
-    ['a rank over lines', `${pretty(RANK)}\n`, 'manifest'],
+    ['a rank over several lines', `${pretty(RANK)}\n`, 'manifest'],
     ['a rank of 200 kB', pretty({ ...RANK, anchors: Array(2000).fill(RANK.anchors[0]) }), 'manifest'],
     ['a header and its records', `${header}\n${record}\n`, 'events'],
     ['a header alone', `${header.replace('"host":"h",', '')}\n`, 'events'],

@@ -1,12 +1,12 @@
 import type { ProblemLog } from '../../base/problem.js';
 import { asObject, type JsonObject } from '../common/json-object.js';
 
-/** Longest text kept: host names have 64 characters, ids of runs fewer. */
+/** Longest text kept. Host names have at most 64 characters, run ids fewer. */
 export const MAX_TEXT = 256;
-/** Longest list or table kept. */
+/** Most entries kept of a list or table. */
 export const MAX_ENTRIES = 256;
 
-/** Fields of a JSON object that nobody checked. What is absent is null; what is of the wrong type is null and counted. */
+/** Fields of an unchecked JSON object. A missing field is null; one of the wrong type is null and counted. */
 export class Fields {
   constructor(
     readonly object: JsonObject,
@@ -20,14 +20,14 @@ export class Fields {
     return typeof value === 'string' ? this.#clipped(value) : this.#wrong();
   }
 
-  /** A whole number from 0 on. */
+  /** A whole number, 0 or more. */
   count(key: string): number | null {
     const value = this.#present(key);
     if (value === null) return null;
     return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : this.#wrong();
   }
 
-  /** Any number that can be calculated with: times in ns exceed the whole ones. */
+  /** Any finite number: times in ns exceed the safe integers. */
   number(key: string): number | null {
     const value = this.#present(key);
     if (value === null) return null;
@@ -47,7 +47,7 @@ export class Fields {
     return Array.isArray(value) ? value : this.#wrong();
   }
 
-  /** Entries whose value passes; the others are counted. */
+  /** Entries for which `take` gives a value. */
   table<T>(take: (fields: Fields, key: string) => T | null): Readonly<Record<string, T>> {
     const keys = Object.keys(this.object);
     if (keys.length > MAX_ENTRIES) this.#long();
@@ -58,7 +58,7 @@ export class Fields {
     return Object.fromEntries(entries);
   }
 
-  /** Objects of a list; others in it are counted. */
+  /** The objects in a list; other values are counted. */
   static each(values: readonly unknown[], problems: ProblemLog): Fields[] {
     return values.flatMap((value) => {
       const object = asObject(value);
@@ -84,7 +84,7 @@ export class Fields {
 
   #long(): void {
     this.problems.add('long-field', {
-      message: `A text of a manifest has more than ${MAX_TEXT} characters, or a table more entries.`,
+      message: `A text in a manifest has more than ${MAX_TEXT} characters, or a table has more entries.`,
       consequence: 'It is cut.',
     });
   }
@@ -92,7 +92,7 @@ export class Fields {
 
 function noteWrong(problems: ProblemLog): void {
   problems.add('wrong-type', {
-    message: 'A field of a manifest holds something it cannot hold, such as text for a rank.',
-    consequence: 'It is taken as unknown.',
+    message: 'A field of a manifest has a value of the wrong type, such as text for a rank.',
+    consequence: 'It counts as unknown.',
   });
 }

@@ -3,10 +3,10 @@ import { parseObject } from '../common/json-object.js';
 import type { ReadResult, StreamReader } from '../common/reader.js';
 import { toManifest } from './to-manifest.js';
 
-/** A manifest of a long run has some kilobytes; anchors of a day of flushes some hundred. */
+/** A manifest has a few kilobytes; with the clock anchors of a whole day, a few hundred. */
 export const MAX_BYTES = 1 << 20;
 
-/** Holds the file until it is complete: it is one small object. */
+/** Holds the whole file, which is one small object. */
 export class ManifestStreamReader implements StreamReader {
   #chunks: Buffer[] = [];
   #bytes = 0;
@@ -33,8 +33,8 @@ export class ManifestStreamReader implements StreamReader {
   }
 }
 
-const TOO_LARGE = { message: 'The manifest has more than 1 MiB.', consequence: 'It was not read.' };
+const TOO_LARGE = { message: 'The manifest is larger than 1 MiB.', consequence: 'It was not read.' };
 const BROKEN = {
-  message: 'The manifest is not one JSON object: it may be cut.',
+  message: 'The manifest is not one JSON object; it may be cut short.',
   consequence: 'Nothing in it is used.',
 };

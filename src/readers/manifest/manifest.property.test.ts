@@ -4,7 +4,7 @@ import { manifestReader } from './descriptor.js';
 import { RANK, RUN, read } from './testing.js';
 
 const KEYS = [...new Set([...Object.keys(RUN), ...Object.keys(RANK)])];
-/** Manifests with fields of any kind in any place. */
+/** Manifests with fields of any type. */
 const manifest = fc
   .tuple(
     fc.constantFrom<object>(RUN, RANK),
@@ -26,7 +26,7 @@ describe('any manifest', () => {
     );
   });
 
-  it('cut at any byte says nothing, and why', () => {
+  it('cut at any byte gives nothing but a problem', () => {
     for (const bytes of [RUN, RANK].map((m) => Buffer.from(JSON.stringify(m)))) {
       for (let size = 0; size < bytes.length; size++) {
         const part = read(bytes.subarray(0, size));
@@ -47,7 +47,7 @@ describe('any manifest', () => {
     );
   });
 
-  it('never throws on bytes that are none', () => {
+  it('never throws on bytes that are not a manifest', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
         manifestReader.sniff(bytes);

@@ -3,7 +3,7 @@ import type { Manifest } from '../../model/manifest.js';
 import { readCut } from '../common/testing.js';
 import { manifestReader } from './descriptor.js';
 
-/** For the tests of this folder: reads a text or bytes, cut at the given places. */
+/** For the tests of this folder: reads a text or bytes in chunks, cut at the given positions. */
 export function read(
   input: string | Uint8Array,
   cuts: readonly number[] = [],
@@ -14,16 +14,28 @@ export function read(
 }
 
 export const RUN = {
-  ...{ whyslow: 1, run: 'r-1', world_size: 8, mesh: { axes: ['dp', 'tp'], sizes: [4, 2] } },
+  whyslow: 1,
+  run: 'r-1',
+  world_size: 8,
+  mesh: { axes: ['dp', 'tp'], sizes: [4, 2] },
   schedule: { record_every_n_steps: 10 },
-  ...{ versions: { torch: '2.13.0', python: '3.12.3' }, command: ['train.py', '--lr', '1e-4'] },
+  versions: { torch: '2.13.0', python: '3.12.3' },
+  command: ['train.py', '--lr', '1e-4'],
   started_ns: 1_790_857_026_123_456_800,
 };
 
 export const RANK = {
-  ...{ whyslow: 1, run: 'r-1', rank: 3, local_rank: 3, host: 'node-1', pid: 4711 },
+  whyslow: 1,
+  run: 'r-1',
+  rank: 3,
+  local_rank: 3,
+  host: 'node-1',
+  pid: 4711,
   device: {
-    ...{ type: 'cuda', index: 3, name: 'NVIDIA H200', uuid: 'GPU-1A2B3C4D-0000-1111-2222-333344445555' },
+    type: 'cuda',
+    index: 3,
+    name: 'NVIDIA H200',
+    uuid: 'GPU-1A2B3C4D-0000-1111-2222-333344445555',
     pci_bus_id: '00000000:1A:00.0',
   },
   coordinates: { dp: 1, tp: 1 },
@@ -31,5 +43,6 @@ export const RANK = {
     { at: 'start', wall_ns: 1_790_857_026e9, monotonic_ns: 5e15 },
     { at: 'end', wall_ns: 1_790_857_126e9, monotonic_ns: 5.0001e15 },
   ],
-  ...{ overhead: { share: 0.002 }, dropped: { 'disk-full': 4 } },
+  overhead: { share: 0.002 },
+  dropped: { 'disk-full': 4 },
 };

@@ -5,15 +5,15 @@ import type { JsonObject } from '../common/json-object.js';
 import { Fields, MAX_ENTRIES } from './fields.js';
 
 const FORMAT_VERSION = 1;
-/** Axes of a mesh; torch's own limit is 8. */
+/** Most axes of a mesh. torch's own limit is 8. */
 const MAX_AXES = 16;
 
 export function toManifest(object: JsonObject, problems: ProblemLog): Manifest {
   const fields = new Fields(object, problems);
   if ((fields.number('whyslow') ?? 0) > FORMAT_VERSION) {
     problems.add('newer-version', {
-      message: 'A manifest names a format version newer than 1.',
-      consequence: 'Fields this version does not know are ignored.',
+      message: 'A manifest has a format version newer than 1.',
+      consequence: 'Fields that this version does not know are ignored.',
     });
   }
   const isRank = ['host', 'pid', 'local_rank', 'rank'].some((key) => Object.hasOwn(object, key));
@@ -32,7 +32,7 @@ function toRun(fields: Fields): RunManifest {
   };
 }
 
-/** Names and sizes go together: a mesh of which either is wrong says nothing. */
+/** Null where names and sizes do not match: half a mesh says nothing. */
 function toMesh(mesh: Fields | null): readonly MeshAxis[] | null {
   if (!mesh) return null;
   const names = mesh.list('axes') ?? [];
@@ -47,8 +47,8 @@ function toMesh(mesh: Fields | null): readonly MeshAxis[] | null {
     return axes.length > 0 ? axes : null;
   }
   mesh.problems.add('broken-mesh', {
-    message: 'The names and sizes of the mesh do not fit each other.',
-    consequence: 'The mesh is taken as unknown.',
+    message: 'The names and sizes of the mesh do not match.',
+    consequence: 'The mesh counts as unknown.',
   });
   return null;
 }
@@ -84,7 +84,7 @@ function toDevice(device: Fields | null): GpuIdentity | null {
   };
 }
 
-/** torch has the bus as a number, with domain and device beside it; others have one text. */
+/** torch gives the bus as a number beside domain and device; others give one text. */
 function toPci(device: Fields): string | null {
   if (typeof device.object.pci_bus_id === 'string') return pciKey(device.object.pci_bus_id);
   const bus = device.count('pci_bus_id');

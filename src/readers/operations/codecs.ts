@@ -3,10 +3,10 @@ import { decompress } from 'fzstd';
 import { snappyUncompress } from 'hyparquet/src/snappy.js';
 import { BadData, Unsupported } from './runs.js';
 
-/** Pages are 1 MB in most writers and a row group at most. */
+/** Most writers make pages of 1 MB; a page is at most a row group. */
 const MAX_PAGE = 128 << 20;
 
-/** Never makes more than `size` bytes, whatever the data say. */
+/** Never makes more than `size` bytes, whatever the data says. */
 export function inflatePage(bytes: Uint8Array, codec: string | undefined, size: number): Uint8Array {
   if (!(size >= 0 && size <= MAX_PAGE)) throw new BadData('size of a page');
   const page = inflated(bytes, codec, size);

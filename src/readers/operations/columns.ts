@@ -1,22 +1,22 @@
 import type { SchemaElement } from 'hyparquet';
-import type { FaultCounter } from './faults.js';
+import type { OperationFaults } from './faults.js';
 
 /** Takes the values of a column, row group by row group. */
-export interface Taker {
-  /** `first`: row of the file that row 0 of the group is. */
+export interface ColumnSink {
+  /** `first`: the file row of the group's first row. */
   begin(first: number, element: SchemaElement): void;
   take(row: number, value: number | bigint | Uint8Array | null): void;
-  /** Forgets what came of a group that turned out to be damaged. */
+  /** Forgets the values of a group that turned out to be damaged. */
   clear(first: number, count: number): void;
 }
 
 type Numbers = Int32Array | Float64Array;
 
-export class NumberColumn<T extends Numbers> implements Taker {
+export class NumberColumn<T extends Numbers> implements ColumnSink {
   #first = 0;
   #scale = 1;
 
-  /** `absent`: when the file has no such column; `unknown`: for rows without a value that fits. */
+  /** `absent`: the value when the file has no such column. `unknown`: the value for rows without a usable one. */
   constructor(
     readonly values: T,
     absent: number,
@@ -45,14 +45,14 @@ export class NumberColumn<T extends Numbers> implements Taker {
     return picked;
   }
 
-  /** Whole columns with gaps are often written as floating-point ones. */
+  /** Integer columns with gaps are often written as floating point. */
   #fits(number: number): boolean {
     if (this.values instanceof Float64Array) return Number.isFinite(number);
     return Number.isInteger(number) && Math.abs(number) < 2 ** 31;
   }
 }
 
-/** Timestamps say their unit; plain numbers are seconds. */
+/** Timestamps have a unit; plain numbers are seconds. */
 function secondsPerUnit({ converted_type, logical_type }: SchemaElement): number {
   const unit = logical_type?.type === 'TIMESTAMP' ? logical_type.unit : converted_type;
   if (unit === 'MILLIS' || unit === 'TIMESTAMP_MILLIS') return 1e-3;
@@ -61,20 +61,20 @@ function secondsPerUnit({ converted_type, logical_type }: SchemaElement): number
 }
 
 const NO_KIND = 65535;
-/** Longer names are cut, in bytes. */
+/** Longer names are cut to this many bytes. */
 const MAX_NAME = 256;
 
-export class KindColumn implements Taker {
+export class KindColumn implements ColumnSink {
   readonly names: string[] = [];
   readonly #values: Uint16Array;
   readonly #byName = new Map<string, number>();
-  /** Values of one dictionary entry are the same object. */
+  /** All values from one dictionary entry are the same object. */
   #byEntry = new Map<Uint8Array, number>();
   #first = 0;
 
   constructor(
     rows: number,
-    readonly faults: FaultCounter,
+    readonly faults: OperationFaults,
   ) {
     this.#values = new Uint16Array(rows).fill(NO_KIND);
   }
@@ -87,7 +87,7 @@ export class KindColumn implements Taker {
   take(row: number, value: number | bigint | Uint8Array | null): void {
     if (!(value instanceof Uint8Array)) return;
     const id = this.#byEntry.get(value) ?? this.#idOf(value, this.#first + row);
-    // Texts that are not of a dictionary are an object each, and as many as rows.
+    // Without a dictionary every row has an object of its own.
     if (this.#byEntry.size < 4096) this.#byEntry.set(value, id);
     this.#values[this.#first + row] = id;
   }

@@ -1,8 +1,9 @@
+import type { ReaderDescriptor } from '../common/reader.js';
 import { OperationsStreamReader } from './operations-stream-reader.js';
 
 /** Tables of operations, as StragglerAnalysis and in-house recorders of large jobs write them. */
-export const operationsReader = {
-  id: 'operations' as const,
+export const operationsReader: ReaderDescriptor = {
+  id: 'operations',
   title: 'a table of operations (Parquet with step, optype, start_ts and duration)',
   sniff: looksLikeParquet,
   create: () => new OperationsStreamReader(),
@@ -10,7 +11,7 @@ export const operationsReader = {
 
 const MAGIC = Buffer.from('PAR1');
 
-/** Which columns it has stands at its end: the reader finds out. */
-export function looksLikeParquet(head: Uint8Array): boolean {
+/** The column names are at the end of the file: the reader checks them. */
+function looksLikeParquet(head: Uint8Array): boolean {
   return head.length >= MAGIC.length && MAGIC.equals(head.subarray(0, MAGIC.length));
 }

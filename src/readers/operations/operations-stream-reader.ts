@@ -1,21 +1,12 @@
-import type { Problem } from '../../base/problem.js';
-import type { OperationTable } from '../../model/operation-table.js';
-import { FaultCounter } from './faults.js';
+import type { ReadResult, StreamReader } from '../common/reader.js';
+import { newOperationFaults } from './faults.js';
 import { emptyTable, readTable } from './table.js';
-
-/** As it stands in `ReadResult` once the format is registered. */
-export interface OperationsResult {
-  readonly kind: 'operations';
-  readonly table: OperationTable;
-  readonly problems: readonly Problem[];
-}
 
 /** 10 bytes a row in the public tables: enough for 25 million operations. */
 const MAX_BYTES = 256 << 20;
 
-/** Holds the file until it is complete: a Parquet file is read from its end. */
-export class OperationsStreamReader {
-  readonly #faults = new FaultCounter();
+/** Holds the whole file: Parquet is read from its end. */
+export class OperationsStreamReader implements StreamReader {
   #chunks: Uint8Array[] = [];
   #bytes = 0;
 
@@ -27,14 +18,12 @@ export class OperationsStreamReader {
     else this.#chunks = [];
   }
 
-  finish(): OperationsResult {
-    const faults = this.#faults;
-    if (this.#bytes > this.limit) {
-      faults.add('too-large', null);
-      return { kind: 'operations', table: emptyTable(), problems: faults.list() };
-    }
-    const file = this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks);
+  finish(): ReadResult {
+    const faults = newOperationFaults();
+    const isTooLarge = this.#bytes > this.limit;
+    if (isTooLarge) faults.add('too-large', null);
+    const table = isTooLarge ? emptyTable(faults) : readTable(Buffer.concat(this.#chunks), faults);
     this.#chunks = [];
-    return { kind: 'operations', table: readTable(file, faults), problems: faults.list() };
+    return { kind: 'operations', table, problems: faults.list() };
   }
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { OperationTable } from '../../model/operation-table.js';
-import { looksLikeParquet } from './descriptor.js';
+import { operationsReader } from './descriptor.js';
 import { OperationsStreamReader } from './operations-stream-reader.js';
 import { readRuns } from './runs.js';
 import { type DrawnColumn, type DrawnFile, drawParquet, packed, read, varint } from './testing.js';
@@ -35,7 +35,7 @@ function expectSound(table: OperationTable): void {
 }
 
 describe('tables of operations', () => {
-  it('are read into columns, with what is missing marked', () => {
+  it('are read into columns, with missing values marked', () => {
     const { table, problems } = read(file());
     expect(problems).toEqual([]);
     expect(table.rows).toBe(30);
@@ -65,7 +65,7 @@ describe('tables of operations', () => {
     expect(read(file(more))).toEqual(read(file()));
   });
 
-  it('may lack what only some jobs have', () => {
+  it('may lack optional columns', () => {
     const { table, problems } = read(drawParquet({ columns: COLUMNS.slice(3, 7) }));
     expect(problems).toEqual([]);
     expect(table.rows).toBe(30);
@@ -96,9 +96,10 @@ describe('faults of tables', () => {
     ]);
   });
 
-  it('keep rows with strange times and say so', () => {
+  it('keep rows with odd times and say so', () => {
     const duration: DrawnColumn = {
-      ...{ name: 'duration', type: 'DOUBLE' },
+      name: 'duration',
+      type: 'DOUBLE',
       values: rows.map((i) => (i === 3 ? null : i === 4 ? Number.POSITIVE_INFINITY : i === 5 ? -1 : 1)),
     };
     const bytes = drawParquet({ columns: replaced(duration) });
@@ -109,12 +110,12 @@ describe('faults of tables', () => {
     expect(read(bytes).table.duration[3]).toBeNaN();
   });
 
-  it('say that whole times have no unit', () => {
+  it('warn that integer times have no unit', () => {
     const columns = replaced({ name: 'duration', type: 'INT64', values: rows });
     expect(codes(drawParquet({ columns }))).toEqual([['whole-times', 1]]);
   });
 
-  it('are refused when they are no tables of operations', () => {
+  it('are not read when they are not operation tables', () => {
     const columns = COLUMNS.filter((c) => c.name !== 'optype');
     expect(codes(drawParquet({ columns }))).toEqual([['missing-columns', 1]]);
     const wrong = replaced({ name: 'step', type: 'TEXT', values: rows.map(String) });
@@ -124,20 +125,18 @@ describe('faults of tables', () => {
     ]);
   });
 
-  it('leave out what is compressed in unknown ways', () => {
+  it('leave out columns with an unknown compression', () => {
     expect(codes(file({ codec: 7 }))).toEqual([['unsupported-column', 9]]);
   });
 
   it('are not held beyond a limit', () => {
     const reader = new OperationsStreamReader(100);
     for (const chunk of [file().subarray(0, 60), file().subarray(60)]) reader.push(chunk);
-    const { table, problems } = reader.finish();
-    expect(table.rows).toBe(0);
-    expect(problems.map((p) => p.code)).toEqual(['too-large']);
+    expect(reader.finish()).toMatchObject({ table: { rows: 0 }, problems: [{ code: 'too-large' }] });
   });
 
-  it('do not grow by what damaged runs promise', () => {
-    // A run of 2^30 in three dozen bytes: it fills the rows there are, or is no run at all.
+  it('do not grow with the lengths that damaged runs claim', () => {
+    // A run of 2^30 in three dozen bytes: it fills the existing rows, or is not a run at all.
     const runs = (bits: number, values: readonly number[]) =>
       values.every((v) => v === values[0])
         ? Buffer.concat([varint(2 ** 31), Buffer.from([values[0] ?? 0])])
@@ -152,10 +151,10 @@ describe('faults of tables', () => {
 describe('any bytes', () => {
   const whole = file({ groupSize: 11 });
 
-  it('are claimed by their magic only', () => {
-    expect(looksLikeParquet(whole)).toBe(true);
-    expect(looksLikeParquet(Buffer.from('{"traceEvents": []}'))).toBe(false);
-    expect(looksLikeParquet(Buffer.from('PA'))).toBe(false);
+  it('are claimed only with the magic of Parquet', () => {
+    expect(operationsReader.sniff(whole)).toBe(true);
+    expect(operationsReader.sniff(Buffer.from('{"traceEvents": []}'))).toBe(false);
+    expect(operationsReader.sniff(Buffer.from('PA'))).toBe(false);
   });
 
   it('read the same in any chunks', () => {

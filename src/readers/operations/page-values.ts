@@ -4,7 +4,7 @@ import { byteStreamSplit } from 'hyparquet/src/encoding.js';
 import { readPlain } from 'hyparquet/src/plain.js';
 import { BadData, readRuns, Unsupported } from './runs.js';
 
-/** Values as they come: numbers, bigints, or bytes of texts. */
+/** Values as stored: numbers, bigints, or the bytes of texts. */
 export type Values = ArrayLike<number | bigint | Uint8Array>;
 
 /** Encodings by their number in the format. */
@@ -15,7 +15,7 @@ const DELTA_LENGTH_BYTE_ARRAY = 6;
 const RLE_DICTIONARY = 8;
 const BYTE_STREAM_SPLIT = 9;
 
-/** `count` values from the bytes of a page without its levels; dictionaries are looked up. */
+/** `count` values from the bytes of a page without its levels. Dictionary indices are resolved. */
 export function pageValues(
   bytes: Uint8Array,
   encoding: number | undefined,
@@ -59,7 +59,7 @@ export function pageValues(
   }
 }
 
-/** Bytes that a value takes at least; what promises more values than that is damaged. */
+/** Bytes that a value takes at least: a page that promises more values is damaged. */
 const LEAST_BYTES: Readonly<Partial<Record<ParquetType, number>>> = {
   INT32: 4,
   FLOAT: 4,

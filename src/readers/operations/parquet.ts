@@ -5,10 +5,10 @@ import { inflatePage } from './codecs.js';
 import { pageValues, plainValues, type Values } from './page-values.js';
 import { BadData, readRuns } from './runs.js';
 
-/** Thrift becomes objects of many times its size; a footer of some thousand row groups is smaller than this. */
+/** Parsed Thrift takes many times its size. A footer of a few thousand row groups is smaller than this. */
 const MAX_FOOTER = 8 << 20;
 
-/** The footer, or null where it cannot be read. Statistics and key-value pairs in it are not of interest. */
+/** The footer; null where it cannot be read. Its statistics and key-value pairs are not used. */
 export function readFooter(file: Uint8Array): FileMetaData | null {
   if (file.length < 12) return null;
   const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
@@ -17,21 +17,21 @@ export function readFooter(file: Uint8Array): FileMetaData | null {
   try {
     return parquetMetadata(file.subarray(file.length - 8 - length), { geoparquet: false });
   } catch {
-    // Whatever it throws on bytes that are no footer is about the bytes.
+    // Whatever it throws is about the bytes: they are not a footer.
     return null;
   }
 }
 
 /** One column of one row group, not nested. */
-export interface Chunk {
+interface Chunk {
   readonly meta: ColumnMetaData;
   readonly element: SchemaElement;
   readonly rows: number;
 }
 
 /**
- * Hands every value of a chunk to `take`, null for none, in order of rows. Throws BadData or Unsupported, or whatever
- * hyparquet throws on damaged bytes. Memory is bounded by the rows of the group and by the size of a page.
+ * Hands every value of a chunk to `take` in order of rows, null for a missing one. Throws BadData or Unsupported, or whatever
+ * hyparquet throws on damaged bytes. Memory is bounded by the rows of the group and the size of a page.
  */
 export function readChunk(
   file: Uint8Array,
@@ -40,7 +40,7 @@ export function readChunk(
 ): void {
   const start = Number(meta.dictionary_page_offset || meta.data_page_offset);
   const end = start + Number(meta.total_compressed_size);
-  if (!(start >= 4 && end >= start && end <= file.length)) throw new BadData('place of a column');
+  if (!(start >= 4 && end >= start && end <= file.length)) throw new BadData('position of a column');
   const pages = file.subarray(start, end);
   const reader = { view: new DataView(pages.buffer, pages.byteOffset, pages.byteLength), offset: 0 };
   let dictionary: Values | null = null;
@@ -69,7 +69,7 @@ const DATA_PAGE = 0;
 const DICTIONARY_PAGE = 2;
 const DATA_PAGE_V2 = 3;
 
-/** Fields by number, as in parquet.thrift: type, sizes with and without compression, and one header by type. */
+/** Fields by number, as in parquet.thrift: page type, uncompressed and compressed size, and one header by type. */
 interface PageHeader {
   readonly field_1: number;
   readonly field_2: number;
@@ -89,7 +89,7 @@ interface PageHeader {
 
 interface DataPage {
   readonly count: number;
-  /** 1 where there is a value; null when there is one everywhere. */
+  /** 1 where there is a value; null when every row has one. */
   readonly levels: Int32Array | null;
   readonly encoding: number;
   readonly bytes: Uint8Array;
@@ -98,7 +98,7 @@ interface DataPage {
 function dataPage(header: PageHeader, stored: Uint8Array, { meta, element, rows }: Chunk): DataPage {
   const head = header.field_1 === DATA_PAGE ? header.field_5 : header.field_8;
   const count = head?.field_1 ?? -1;
-  // A page without values would go on for ever, one with too many is of another column.
+  // A page without values would loop for ever; one with too many belongs to another column.
   if (head === undefined || !(count > 0 && count <= rows)) throw new BadData('number of values');
   const levels = element.repetition_type === 'OPTIONAL' ? new Int32Array(count) : null;
   if (header.field_1 === DATA_PAGE) {

@@ -1,14 +1,14 @@
-/** The data are not what the format says. */
+/** The data does not follow the format. */
 export class BadData extends Error {}
-/** The data may be sound, in a way that is not read here. */
+/** The data may be sound, but uses a feature that is not supported here. */
 export class Unsupported extends Error {}
 
-/** Wider indices would be of dictionaries with more entries than a table may have rows. */
+/** Wider indices would mean a dictionary with more entries than a table may have rows. */
 const MAX_WIDTH = 24;
 
 /**
- * The hybrid of run lengths and packed bits, for levels and indices of dictionaries. Fills `out` and never more:
- * hyparquet's own believes the lengths, and a few damaged bytes then ask for gigabytes.
+ * Parquet's hybrid of run lengths and packed bits, used for levels and dictionary indices. Never writes more than `out`
+ * holds: hyparquet's own reader believes the lengths, so a few damaged bytes can ask for gigabytes.
  */
 export function readRuns(bytes: Uint8Array, from: number, width: number, out: Int32Array): void {
   if (width > MAX_WIDTH) throw new BadData('width of indices');

@@ -1,80 +1,98 @@
 import type { FileMetaData, SchemaElement } from 'hyparquet';
 import type { OperationTable } from '../../model/operation-table.js';
-import { KindColumn, NumberColumn, type Taker } from './columns.js';
-import type { FaultCounter } from './faults.js';
+import { type ColumnSink, KindColumn, NumberColumn } from './columns.js';
+import type { OperationFaults } from './faults.js';
 import { readChunk, readFooter } from './parquet.js';
 import { Unsupported } from './runs.js';
 
 /** 54 bytes a row in the model: 0.9 GB. */
 const MAX_ROWS = 1 << 24;
 
-const NEEDED = ['step', 'optype', 'start_ts', 'duration'] as const;
-const COLUMNS: ReadonlySet<string> = new Set([
-  ...NEEDED,
-  ...['dp_rank', 'stage', 'rank', 'seq_id', 'mc', 'gmc', 'mb_id'],
-]);
+const REQUIRED = ['step', 'optype', 'start_ts', 'duration'] as const;
+const OPTIONAL = ['dp_rank', 'stage', 'rank', 'seq_id', 'mc', 'gmc', 'mb_id'] as const;
+const COLUMNS: ReadonlySet<string> = new Set([...REQUIRED, ...OPTIONAL]);
 
-/** Reads the columns of operation tables out of a Parquet file; an empty table where it is none. */
-export function readTable(file: Uint8Array, faults: FaultCounter): OperationTable {
+/** Reads the columns of an operation table from a Parquet file; an empty table where it is not one. */
+export function readTable(file: Uint8Array, faults: OperationFaults): OperationTable {
   const footer = readFooter(file);
   if (footer === null) {
     faults.add('no-footer', null);
-    return emptyTable();
+    return emptyTable(faults);
   }
   const elements = usableElements(footer, faults);
-  if (NEEDED.some((name) => !elements.has(name))) {
+  if (REQUIRED.some((name) => !elements.has(name))) {
     faults.add('missing-columns', null);
-    return emptyTable();
+    return emptyTable(faults);
   }
   const groups = groupRows(footer, file.length * 8, faults);
   const rows = groups.reduce((sum, n) => sum + n, 0);
-  // Each column in its final type from the start: a file may have millions of rows.
-  const columns = {
-    step: new NumberColumn(new Float64Array(rows), Number.NaN, Number.NaN),
-    optype: new KindColumn(rows, faults),
-    start_ts: new NumberColumn(new Float64Array(rows), Number.NaN, Number.NaN),
-    duration: new NumberColumn(new Float64Array(rows), Number.NaN, Number.NaN),
-    dp_rank: new NumberColumn(new Int32Array(rows), 0, NO_WORKER),
-    stage: new NumberColumn(new Int32Array(rows), 0, NO_WORKER),
-    rank: new NumberColumn(new Int32Array(rows), -1, -1),
-    seq_id: new NumberColumn(new Int32Array(rows), -1, -1),
-    mc: new NumberColumn(new Int32Array(rows), -1, -1),
-    gmc: new NumberColumn(new Int32Array(rows), -1, -1),
-    mb_id: new NumberColumn(new Int32Array(rows), -1, -1),
-  };
+  const columns = newColumns(rows, faults);
   if (isWhole(elements.get('duration')!)) faults.add('whole-times', null);
 
   const dropped = new Uint8Array(groups.length);
   let first = 0;
   groups.forEach((count, g) => {
     for (const [name, element] of elements) {
-      const column: Taker = columns[name as keyof typeof columns];
+      const column: ColumnSink = columns[name as keyof typeof columns];
       column.begin(first, element);
       if (readColumn(file, footer, g, count, name, element, column, faults)) continue;
       column.clear(first, count);
-      if (NEEDED.some((needed) => needed === name)) dropped[g] = 1;
+      if (REQUIRED.some((required) => required === name)) dropped[g] = 1;
     }
     first += count;
   });
 
   const kept = keptRows(groups, dropped, columns, faults);
-  const start = columns.start_ts.pick(kept);
-  const duration = columns.duration.pick(kept);
-  countTimes(start, duration, faults);
+  const table = toTable(columns, kept);
+  countTimes(table, faults);
+  return table;
+}
+
+type Columns = ReturnType<typeof newColumns>;
+
+/** Each column has its final type from the start: a file may have millions of rows. */
+function newColumns(rows: number, faults: OperationFaults) {
+  const float = () => new NumberColumn(new Float64Array(rows), Number.NaN, Number.NaN);
+  const int = (absent = -1) => new NumberColumn(new Int32Array(rows), absent, -1);
   return {
-    ...{ rows: kept.length, kinds: columns.optype.names, kind: columns.optype.pick(kept) },
-    ...{ dpRank: columns.dp_rank.pick(kept), stage: columns.stage.pick(kept), rank: columns.rank.pick(kept) },
-    ...{ step: columns.step.pick(kept), start, duration, sequence: columns.seq_id.pick(kept) },
-    ...{ chunk: columns.mc.pick(kept), globalChunk: columns.gmc.pick(kept) },
+    step: float(),
+    optype: new KindColumn(rows, faults),
+    start_ts: float(),
+    duration: float(),
+    dp_rank: int(0),
+    stage: int(0),
+    rank: int(),
+    seq_id: int(),
+    mc: int(),
+    gmc: int(),
+    mb_id: int(),
+  };
+}
+
+function toTable(columns: Columns, kept: Int32Array): OperationTable {
+  return {
+    rows: kept.length,
+    kinds: columns.optype.names,
+    kind: columns.optype.pick(kept),
+    dpRank: columns.dp_rank.pick(kept),
+    stage: columns.stage.pick(kept),
+    rank: columns.rank.pick(kept),
+    step: columns.step.pick(kept),
+    start: columns.start_ts.pick(kept),
+    duration: columns.duration.pick(kept),
+    sequence: columns.seq_id.pick(kept),
+    chunk: columns.mc.pick(kept),
+    globalChunk: columns.gmc.pick(kept),
     microbatch: columns.mb_id.pick(kept),
   };
 }
 
-/** In place of a data-parallel rank or stage that is no number. */
-const NO_WORKER = -1;
+export function emptyTable(faults: OperationFaults): OperationTable {
+  return toTable(newColumns(0, faults), new Int32Array(0));
+}
 
-/** Rows of each row group, up to the most that are read. A row takes at least a bit: its start is not the last one's. */
-function groupRows(footer: FileMetaData, bits: number, faults: FaultCounter): number[] {
+/** Rows of each row group, up to the limit. A row takes at least one bit, because starts differ from row to row. */
+function groupRows(footer: FileMetaData, bits: number, faults: OperationFaults): number[] {
   const most = Math.min(MAX_ROWS, bits);
   const counts: number[] = [];
   let rows = 0;
@@ -90,10 +108,10 @@ function groupRows(footer: FileMetaData, bits: number, faults: FaultCounter): nu
   return counts;
 }
 
-/** Columns of these names that are plain and of a fitting type. */
-function usableElements(footer: FileMetaData, faults: FaultCounter): Map<string, SchemaElement> {
+/** The known columns that are flat and have a usable type. */
+function usableElements(footer: FileMetaData, faults: OperationFaults): Map<string, SchemaElement> {
   const usable = new Map<string, SchemaElement>();
-  // Element 0 is the root; after it come the columns, each followed by its children.
+  // Element 0 is the root. The columns follow, each with its children after it.
   for (let i = 1, skip = 0; i < footer.schema.length; i++) {
     const element = footer.schema[i]!;
     const nested = skip > 0;
@@ -110,7 +128,7 @@ const NUMERIC: ReadonlySet<string> = new Set(['INT32', 'INT64', 'FLOAT', 'DOUBLE
 const isWhole = ({ type, converted_type, logical_type }: SchemaElement) =>
   (type === 'INT32' || type === 'INT64') && converted_type === undefined && logical_type === undefined;
 
-/** False when the values of this row group cannot be had; why is counted. */
+/** False when the values of this row group cannot be read; the reason is counted. */
 function readColumn(
   file: Uint8Array,
   footer: FileMetaData,
@@ -118,8 +136,8 @@ function readColumn(
   rows: number,
   name: string,
   element: SchemaElement,
-  into: Taker,
-  faults: FaultCounter,
+  into: ColumnSink,
+  faults: OperationFaults,
 ): boolean {
   try {
     const found = footer.row_groups[group]!.columns.find((c) => {
@@ -130,7 +148,7 @@ function readColumn(
     readChunk(file, { meta: found.meta_data, element, rows }, (row, value) => into.take(row, value));
     return true;
   } catch (error) {
-    // hyparquet throws plain errors and those of typed arrays on damaged bytes.
+    // On damaged bytes hyparquet throws plain errors and errors of typed arrays.
     faults.add(error instanceof Unsupported ? 'unsupported-column' : 'broken-column', null);
     return false;
   }
@@ -139,11 +157,8 @@ function readColumn(
 function keptRows(
   groups: readonly number[],
   dropped: Uint8Array,
-  columns: { step: NumberColumn<Float64Array>; optype: KindColumn } & Record<
-    'dp_rank' | 'stage',
-    NumberColumn<Int32Array>
-  >,
-  faults: FaultCounter,
+  columns: Columns,
+  faults: OperationFaults,
 ): Int32Array {
   const kept = new Int32Array(groups.reduce((sum, n) => sum + n, 0));
   let length = 0;
@@ -164,18 +179,9 @@ function keptRows(
   return kept.subarray(0, length);
 }
 
-function countTimes(start: Float64Array, duration: Float64Array, faults: FaultCounter): void {
+function countTimes({ start, duration }: OperationTable, faults: OperationFaults): void {
   for (let row = 0; row < start.length; row++) {
     if (!Number.isFinite(start[row]!) || !Number.isFinite(duration[row]!)) faults.add('missing-time', row);
     else if (duration[row]! < 0) faults.add('negative-duration', row);
   }
-}
-
-export function emptyTable(): OperationTable {
-  const ints = () => new Int32Array(0);
-  return {
-    ...{ rows: 0, kinds: [], kind: new Uint16Array(0), dpRank: ints(), stage: ints(), rank: ints() },
-    ...{ step: new Float64Array(0), start: new Float64Array(0), duration: new Float64Array(0) },
-    ...{ sequence: ints(), chunk: ints(), globalChunk: ints(), microbatch: ints() },
-  };
 }

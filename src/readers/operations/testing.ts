@@ -1,6 +1,6 @@
 import { brotliCompressSync, gzipSync } from 'node:zlib';
+import type { ReadResult } from '../common/reader.js';
 import { operationsReader } from './descriptor.js';
-import type { OperationsResult } from './operations-stream-reader.js';
 
 /** A column to write. Texts are BYTE_ARRAY. */
 export interface DrawnColumn {
@@ -16,9 +16,9 @@ export interface DrawnColumn {
 
 export interface DrawnFile {
   readonly columns: readonly DrawnColumn[];
-  /** Of rows; all in one by default. */
+  /** Rows per row group; all in one by default. */
   readonly groupSize?: number;
-  /** 0 none, 1 Snappy, 2 gzip, 4 brotli, 6 Zstandard, 7 LZ4 (pretended). */
+  /** 0 none, 1 Snappy, 2 gzip, 4 brotli, 6 Zstandard, 7 LZ4 (only claimed). */
   readonly codec?: number;
   readonly v2?: boolean;
   /** In place of the packed bits of levels and indices. */
@@ -27,7 +27,7 @@ export interface DrawnFile {
 
 const TYPES = { INT32: 1, INT64: 2, FLOAT: 4, DOUBLE: 5, TEXT: 6 } as const;
 
-/** Thrift's compact protocol, as much of it as a footer needs: [field, type, bytes]. */
+/** The part of Thrift's compact protocol that a footer needs: [field, type, bytes]. */
 type Field = readonly [id: number, type: number, bytes: Buffer];
 const I32 = 5;
 const I64 = 6;
@@ -144,8 +144,12 @@ function drawChunk(column: DrawnColumn, values: DrawnColumn['values'], file: Dra
   if (file.v2) {
     const stored = deflate(codec, body);
     const head = struct([
-      ...[i32(1, values.length), i32(2, values.length - present.length), i32(3, values.length)],
-      ...[i32(4, encoding), i32(5, levels.length), i32(6, 0)],
+      i32(1, values.length),
+      i32(2, values.length - present.length),
+      i32(3, values.length),
+      i32(4, encoding),
+      i32(5, levels.length),
+      i32(6, 0),
     ]);
     const sizes = [i32(2, levels.length + body.length), i32(3, levels.length + stored.length)];
     pages.push(struct([i32(1, 3), ...sizes, [8, STRUCT, head]]), levels, stored);
@@ -160,7 +164,7 @@ function drawChunk(column: DrawnColumn, values: DrawnColumn['values'], file: Dra
   return Buffer.concat(pages);
 }
 
-/** Writes a Parquet file, as simple as they come. */
+/** Writes a minimal Parquet file. */
 export function drawParquet(file: DrawnFile): Buffer {
   const { columns, codec = 0 } = file;
   const rows = columns[0]?.values.length ?? 0;
@@ -173,9 +177,14 @@ export function drawParquet(file: DrawnFile): Buffer {
     const chunks = columns.map((column) => {
       const bytes = drawChunk(column, column.values.slice(first, first + count), file);
       const meta = struct([
-        ...[i32(1, TYPES[column.type]), [2, LIST, list(I32, [int(0)])] as const],
-        ...[[3, LIST, list(BINARY, [text(column.name)])] as const, i32(4, codec), i64(5, count)],
-        ...[i64(6, bytes.length), i64(7, bytes.length), i64(9, at)],
+        i32(1, TYPES[column.type]),
+        [2, LIST, list(I32, [int(0)])],
+        [3, LIST, list(BINARY, [text(column.name)])],
+        i32(4, codec),
+        i64(5, count),
+        i64(6, bytes.length),
+        i64(7, bytes.length),
+        i64(9, at),
       ]);
       const chunk = struct([i64(2, at), [3, STRUCT, meta]]);
       parts.push(bytes);
@@ -190,12 +199,16 @@ export function drawParquet(file: DrawnFile): Buffer {
   ]);
   const elements = columns.map(({ name, type, optional, converted }) =>
     struct([
-      ...[i32(1, TYPES[type]), i32(3, optional === false ? 0 : 1), [4, BINARY, text(name)] as const],
+      i32(1, TYPES[type]),
+      i32(3, optional === false ? 0 : 1),
+      [4, BINARY, text(name)],
       ...(converted === undefined ? [] : [i32(6, converted)]),
     ]),
   );
   const footer = struct([
-    ...[i32(1, 2), [2, LIST, list(STRUCT, [root, ...elements])] as const, i64(3, rows)],
+    i32(1, 2),
+    [2, LIST, list(STRUCT, [root, ...elements])],
+    i64(3, rows),
     [4, LIST, list(STRUCT, groups)],
   ]);
   const length = Buffer.alloc(4);
@@ -203,10 +216,12 @@ export function drawParquet(file: DrawnFile): Buffer {
   return Buffer.concat([...parts, footer, length, Buffer.from('PAR1')]);
 }
 
-/** Reads bytes cut at these places. */
-export function read(bytes: Uint8Array, cuts: readonly number[] = []): OperationsResult {
-  const reader = operationsReader.create();
-  const places = [0, ...[...cuts].sort((a, b) => a - b), bytes.length];
-  for (let i = 1; i < places.length; i++) reader.push(bytes.slice(places[i - 1], places[i]));
-  return reader.finish();
+/** Reads bytes in chunks, cut at the given positions. */
+export function read(bytes: Uint8Array, cuts: readonly number[] = []): ReadResult & { kind: 'operations' } {
+  const reader = operationsReader.create({});
+  const positions = [0, ...[...cuts].sort((a, b) => a - b), bytes.length];
+  for (let i = 1; i < positions.length; i++) reader.push(bytes.slice(positions[i - 1], positions[i]));
+  const result = reader.finish();
+  if (result.kind !== 'operations') throw new Error(`unexpected kind ${result.kind}`);
+  return result;
 }

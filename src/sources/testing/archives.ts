@@ -1,4 +1,4 @@
-/** Archives made byte by byte, so that tests can break them where they like. */
+/** Archives made byte by byte, so that tests can break them anywhere. */
 import { crc32, deflateRawSync } from 'node:zlib';
 
 export const bytes = (text: string): Buffer => Buffer.from(text, 'utf8');
@@ -62,7 +62,7 @@ export interface ZipEntry {
   readonly data: Uint8Array;
   readonly store?: boolean;
   readonly encrypted?: boolean;
-  /** Another number than the real one of the method. */
+  /** A method number other than the real one. */
   readonly method?: number;
   readonly crc?: number;
   readonly zip64?: boolean;

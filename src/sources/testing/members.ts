@@ -1,4 +1,4 @@
-/** Files in a temporary folder, and what a visit makes of them. */
+/** Files in a temporary folder, and the members found in them. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -44,7 +44,7 @@ export interface ReadFile {
   readonly storedBytes: number;
 }
 
-/** Reads everything there is; `pause` runs after each chunk. */
+/** Reads all members; `pause` runs after each chunk. */
 export async function readAll(file: string, pause?: () => Promise<unknown>): Promise<ReadFile> {
   const members: ReadMember[] = [];
   const result = await visitMembers(file, async ({ path, name, storedSize, stream }) => {
