@@ -10,10 +10,10 @@ import { summariseHealth } from './health.js';
 import type { RankWindow } from './run-checks.js';
 
 export interface RunHealth {
-  /** How good the input is. What only the comparison or the rules find does not count. */
+  /** How good the input is. Problems that only the comparison or the rules find do not count. */
   readonly grade: Grade;
-  /** Everything, with problems that rules add. */
-  with(others: readonly Problem[]): Health;
+  /** All problems, including those that rules add. */
+  with(ruleProblems: readonly Problem[]): Health;
 }
 
 interface Checked {
@@ -31,12 +31,12 @@ export function runHealth({ inputs, members, views, locations, comparison }: Che
   ];
   const windows = windowsOf(members);
   const seen = { ranks: members.map((m) => m.rank), worldSize: locations.worldSize };
-  const ofTheRun = [...inputs.problems, ...runFileProblems(inputs), ...locations.problems];
+  const runProblems = [...inputs.problems, ...runFileProblems(inputs), ...locations.problems];
   const summarise = (others: readonly Problem[]) =>
-    summariseHealth(perRank, [...ofTheRun, ...others], windows, seen);
+    summariseHealth(perRank, [...runProblems, ...others], windows, seen);
   return {
     grade: summarise([]).grade,
-    with: (others) => summarise([...meshProblems(comparison, locations), ...others]),
+    with: (ruleProblems) => summarise([...meshProblems(comparison, locations), ...ruleProblems]),
   };
 }
 
