@@ -15,26 +15,26 @@ import type { CategoryCount, StepSummary } from '../traces/trace-summary.js';
 import { describedRank } from './build-report.js';
 import { toolInfo } from './tool-info.js';
 
-/** What `whyslow inspect` found. `--json` prints exactly this. */
+/** What `whyslow inspect --json` prints. */
 export interface InspectReport {
   readonly schema: 'whyslow/inspect/1';
   readonly inputs: readonly InspectedInput[];
-  /** Files in searched directories that are nothing whyslow reads. */
+  /** Files in searched directories that whyslow does not recognise. */
   readonly ignored: readonly string[];
   readonly ranks: readonly number[];
   readonly world_size: number | null;
   readonly devices: readonly DeviceInfo[];
-  /** Over all traces, as the files name them. */
+  /** Over all traces, with the names that the files use. */
   readonly categories: readonly CategoryCount[];
   readonly health: Health;
-  /** Problems of the run as a whole: conflicts, duplicates, unreadable files. */
+  /** Problems of the run as a whole: rank conflicts, duplicates, unreadable files. */
   readonly problems: readonly Problem[];
   readonly reading: {
     readonly seconds: number;
-    /** Bytes as stored and after decompression. */
+    /** Before and after decompression. */
     readonly stored_bytes: number;
     readonly decoded_bytes: number;
-    /** Decoded megabytes a second. */
+    /** Decoded megabytes per second. */
     readonly mb_per_s: number;
     readonly events: number;
   };
@@ -44,7 +44,7 @@ export interface InspectReport {
 export interface InspectedInput {
   readonly path: string;
   readonly kind: (RankMember | RunMember)['kind'];
-  /** Null for what is of the run or of a machine: its manifest, telemetry. */
+  /** Null for the manifest of the run and for telemetry. */
   readonly rank: number | null;
   readonly rank_source: RankSource | null;
   readonly layout: string;
@@ -80,7 +80,7 @@ export function buildInspectReport(run: RunInputs): InspectReport {
   const perRank = run.members.map(({ member, rank }) => ({ rank, problems: member.checks }));
   const worldSize = capture.worldSize ?? (Math.max(0, ...windows.map((w) => w.worldSize ?? 0)) || null);
   const seen = { ranks: run.members.map((m) => m.rank), worldSize };
-  const ofTheRun = [...run.problems, ...runFileProblems(run), ...problems.list()];
+  const runProblems = [...run.problems, ...runFileProblems(run), ...problems.list()];
   return {
     schema: 'whyslow/inspect/1',
     inputs,
@@ -92,8 +92,8 @@ export function buildInspectReport(run: RunInputs): InspectReport {
       capture,
     ),
     categories: sumCategories(inputs.flatMap((i) => i.categories)),
-    health: summariseHealth(perRank, ofTheRun, windows, seen),
-    problems: ofTheRun,
+    health: summariseHealth(perRank, runProblems, windows, seen),
+    problems: runProblems,
     reading: {
       seconds: run.seconds,
       stored_bytes: run.storedBytes,
@@ -140,7 +140,7 @@ function inspectedInput(
   };
 }
 
-/** Every rank lists all devices of its host: the same one is named once. Without traces manifests name them. */
+/** Every trace lists all devices of its host, so duplicates are removed. Without traces, manifests name the devices. */
 function devicesOf(inTraces: readonly DeviceInfo[], capture: CaptureInfo): DeviceInfo[] {
   const unknown = { computeMajor: null, computeMinor: null, multiprocessors: null, warpSize: null };
   const inManifests = [...capture.ranks.values()].flatMap(({ device }) =>

@@ -178,7 +178,7 @@ describe('what a capture says about itself', () => {
   it('is shown by inspect', async () => {
     await inFolder(async (folder) => {
       writeCapture(simulateRun({ ...options, missingRanks: [7] }), folder, { logs: true, telemetry: true });
-      const report = buildInspectReport(await readInputs([folder], { want: 'summary', jobs: 1 }));
+      const report = buildInspectReport(await readInputs([folder], 'summary', { jobs: 1 }));
       expect(report).toMatchObject({ ranks: [0, 1, 2, 3, 4, 5, 6], world_size: 8, ignored: [] });
       const kinds = report.inputs.map((i) => `${i.kind} ${i.rank ?? '-'} ${i.host ?? '-'} ${i.events}`);
       expect(kinds).toContain('manifest 5 node-1 0');
@@ -199,7 +199,7 @@ describe('what a capture says about itself', () => {
   it('does not make its traces many: eight ranks are looked at in full', async () => {
     await inFolder(async (folder) => {
       writeCapture(simulateRun(options), folder, { traces: true, logs: true, telemetry: true });
-      const run = await readInputs([folder], { want: { facts: { steps: null } }, jobs: 1 });
+      const run = await readInputs([folder], { facts: { steps: null } }, { jobs: 1 });
       expect(run.members.flatMap((m) => traceFactsOf(m.member)?.light ?? [])).toEqual(Array(8).fill(false));
     });
   });
@@ -228,8 +228,7 @@ describe('what a capture says about itself', () => {
     expect(r.health.problems).toContainEqual(
       expect.objectContaining({
         code: 'other-run',
-        message:
-          'files of another run (simulated-9) lie beside those of simulated-3: 4 manifests, records of 1 log',
+        message: 'some files belong to another run (simulated-9): 4 manifests, records of 1 log',
       }),
     );
   });
