@@ -132,7 +132,7 @@ describe('places', () => {
     } as const;
     const r = await diagnosed(options, { traces: true });
     expect(r.stragglers).toMatchObject([{ ranks: [2, 3], pattern: 'stage', cause: 'gpu' }]);
-    expect(r.stragglers[0]!.sentence).toMatch(/^All ranks at dp 1 come late/);
+    expect(r.stragglers[0]!.sentence).toMatch(/^All ranks at dp 1 are late/);
     expect(r.ranks.map((x) => x.coordinates)).toEqual(
       [0, 1, 2, 3, 4, 5, 6, 7].map((rank) => ({ dp: rank >> 1, tp: rank % 2 })),
     );
@@ -144,7 +144,7 @@ describe('places', () => {
     const options = { ...BASE, parallelism: 'ddp', fault } as const;
     const r = await diagnosed(options, { logs: true });
     expect(r.stragglers).toMatchObject([{ ranks: [4, 5, 6, 7], pattern: 'host', cause: 'data' }]);
-    expect(r.stragglers[0]!.sentence).toMatch(/^All ranks of node-1 come late/);
+    expect(r.stragglers[0]!.sentence).toMatch(/^All ranks of node-1 are late/);
     expect(r.ranks.map((x) => x.host)).toEqual([0, 1, 2, 3, 4, 5, 6, 7].map((rank) => `node-${rank >> 2}`));
   });
 
@@ -152,7 +152,7 @@ describe('places', () => {
     const fault = { kind: 'gpu', ranks: [4, 5, 6, 7], size: 0.3 } as const;
     const r = await diagnosed({ ...BASE, parallelism: 'pipeline', stages: 2, fault }, { traces: true });
     expect(r.stragglers).toMatchObject([{ ranks: [4, 5, 6, 7], pattern: 'stage' }]);
-    expect(r.stragglers[0]!.sentence).toMatch(/^All ranks at pp 1 \(node-1\) come late/);
+    expect(r.stragglers[0]!.sentence).toMatch(/^All ranks at pp 1 \(node-1\) are late/);
   });
 
   it('that process groups contradict are told, and the manifest is believed', async () => {
@@ -207,7 +207,7 @@ describe('what a capture says about itself', () => {
   it('tells how many ranks there are, where logs do not', async () => {
     const r = await diagnosed({ ...options, missingRanks: [0, 1, 2, 4, 6] }, { logs: true });
     expect(r.health.problems).toContainEqual(
-      expect.objectContaining({ code: 'missing-ranks', message: '3 of 8 ranks are here' }),
+      expect.objectContaining({ code: 'missing-ranks', message: '3 of 8 ranks were captured' }),
     );
   });
 

@@ -45,7 +45,7 @@ it('looks at the steps asked for', async () => {
   expect(before.stragglers).toEqual([]);
   expect(after.step).toMatchObject({ first: 12, last: 19 });
   expect(after.stragglers).toMatchObject([{ ranks: [5], pattern: 'persistent' }]);
-  await expect(reportOf(logs, { first: 100, last: 200 })).rejects.toThrow('none of the steps asked for');
+  await expect(reportOf(logs, { first: 100, last: 200 })).rejects.toThrow('none of the selected steps');
 });
 
 describe('GPU jobs', () => {

@@ -32,7 +32,7 @@ function mainSentence({ bottleneck, guess, shares, doubts, view }: Decision): st
       if (!hasGpuWork)
         return `Host-bound: ${part('host')} is spent in Python, outside ${phases ? 'the model’s phases' : 'operators'}`;
       if (phases && phases.hostPaced !== null && view.time.idle_host >= view.time.idle_sync)
-        return `Host-bound, as far as the event log shows: for ${part('host')} the GPU’s queue is empty and it runs at the host’s pace`;
+        return `Host-bound, as far as the event log shows: for ${part('host')} the GPU has nothing queued and runs at the host’s pace`;
       return `Host-bound: the GPU spends ${part('host')} waiting for ${hostWorkOf(view)}`;
   }
 }
