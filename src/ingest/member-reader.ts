@@ -1,6 +1,7 @@
 import type { Problem } from '../base/problem.js';
 import type { ReadResult, StreamReader } from '../readers/common/reader.js';
 import { findReader } from '../readers/registry.js';
+import type { Member } from '../sources/open.js';
 import { type NameHints, rankFromPath } from '../sources/rank-name.js';
 
 /** Readers recognise a format by this many bytes. */
@@ -21,44 +22,27 @@ export interface MemberResult {
   readonly content: ReadResult | UnknownContent;
 }
 
-export interface UnknownContent {
+interface UnknownContent {
   readonly kind: 'unknown';
-  /** What it looks like, for the error message: `it begins with "trial_name"`. */
+  /** For the error message: `it begins with "trial_name"`. */
   readonly looksLike: string;
-}
-
-/** What is known about a member before it is read. */
-export interface MemberStart {
-  readonly file: string;
-  readonly path: string;
-  readonly storedSize: number | null;
-}
-
-/** What is known about it afterwards. */
-export interface MemberEnd {
-  readonly storedBytes: number;
-  readonly decodedBytes: number;
-  readonly encodings: readonly string[];
-  readonly problems: readonly Problem[];
 }
 
 /** Finds the reader that recognises one member, and feeds it. */
 export class MemberReader {
-  readonly #start: MemberStart;
+  readonly #member: Member;
   /** Chunks that came before a reader was chosen. */
   #pending: Uint8Array[] = [];
   #pendingBytes = 0;
-  #storedBytes = 0;
   #reader: StreamReader | null = null;
   #unknown: UnknownContent | null = null;
 
-  constructor(start: MemberStart) {
-    this.#start = start;
+  constructor(member: Member) {
+    this.#member = member;
   }
 
   /** False: no reader recognises it, so the rest is not needed. */
-  push(chunk: Uint8Array, storedBytes: number): boolean {
-    this.#storedBytes = storedBytes;
+  push(chunk: Uint8Array): boolean {
     if (this.#reader !== null) {
       this.#reader.push(chunk);
       return true;
@@ -69,19 +53,21 @@ export class MemberReader {
     return this.#unknown === null;
   }
 
-  finish(end: MemberEnd): MemberResult {
+  finish(file: string): MemberResult {
     if (this.#reader === null && this.#unknown === null) this.#choose();
-    const result = this.#reader?.finish() ?? null;
-    const { file, path } = this.#start;
+    const content = this.#reader?.finish() ?? this.#unknown!;
+    const { path, stream } = this.#member;
+    const { storedBytes, decodedBytes, encodings, problems } = stream.stats;
+    const formatProblems = content.kind === 'unknown' ? [] : content.problems;
     return {
       file,
       path,
       hints: rankFromPath(path),
-      storedBytes: end.storedBytes,
-      decodedBytes: end.decodedBytes,
-      encodings: end.encodings,
-      problems: [...end.problems, ...(result?.problems ?? [])],
-      content: result ?? this.#unknown!,
+      storedBytes,
+      decodedBytes,
+      encodings,
+      problems: [...problems.list(), ...formatProblems],
+      content,
     };
   }
 
@@ -91,10 +77,10 @@ export class MemberReader {
     if (descriptor === null)
       this.#unknown = { kind: 'unknown', looksLike: describeHead(head.subarray(0, 512)) };
     else {
-      const size = this.#start.storedSize;
-      const reader = descriptor.create({ progress: () => (size ? this.#storedBytes / size : Number.NaN) });
-      for (const chunk of this.#pending) reader.push(chunk);
-      this.#reader = reader;
+      const { storedSize, stream } = this.#member;
+      const progress = () => (storedSize ? stream.stats.storedBytes / storedSize : Number.NaN);
+      this.#reader = descriptor.create({ progress });
+      for (const chunk of this.#pending) this.#reader.push(chunk);
     }
     this.#pending = [];
   }

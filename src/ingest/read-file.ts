@@ -3,7 +3,7 @@ import type { Problem } from '../base/problem.js';
 import { type Member, visitMembers } from '../sources/open.js';
 import { MemberReader, type MemberResult } from './member-reader.js';
 
-export interface FileResult<T> {
+interface FileResult<T> {
   readonly path: string;
   readonly storedBytes: number;
   /** What `use` made of each member. */
@@ -27,24 +27,20 @@ export async function readFile<T>(
   onBytes: OnBytes = () => {},
 ): Promise<FileResult<T>> {
   const members: T[] = [];
-  const visited = await visitMembers(path, async (member) => {
-    members.push(use(await readMember(path, member, onBytes)));
+  const { storedBytes, problems } = await visitMembers(path, async (member) => {
+    const reader = new MemberReader(member);
+    await feed(reader, member, onBytes);
+    members.push(use(reader.finish(path)));
   });
-  return { path, storedBytes: visited.storedBytes, problems: visited.problems, members };
+  return { path, storedBytes, problems, members };
 }
 
-async function readMember(file: string, member: Member, onBytes: OnBytes): Promise<MemberResult> {
-  const { stats, chunks } = member.stream;
-  const reader = new MemberReader({ file, path: member.path, storedSize: member.storedSize });
-  for await (const chunk of chunks) {
-    let wanted = true;
-    for (let start = 0; wanted && start < chunk.length; start += PIECE) {
+async function feed(reader: MemberReader, { stream }: Member, onBytes: OnBytes): Promise<void> {
+  for await (const chunk of stream.chunks) {
+    for (let start = 0; start < chunk.length; start += PIECE) {
       if (start > 0) await turnOfTheLoop();
-      wanted = reader.push(chunk.subarray(start, start + PIECE), stats.storedBytes);
+      if (!reader.push(chunk.subarray(start, start + PIECE))) return;
     }
-    if (!wanted) break;
-    onBytes(stats.storedBytes);
+    onBytes(stream.stats.storedBytes);
   }
-  const { storedBytes, decodedBytes, encodings, problems } = stats;
-  return reader.finish({ storedBytes, decodedBytes, encodings, problems: problems.list() });
 }

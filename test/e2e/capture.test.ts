@@ -171,12 +171,12 @@ describe('whyslow capture', () => {
     [
       'is of a job that was killed',
       (out) => addRank(out, 0, { pid: GONE, minutesOld: 2 }),
-      'has ended; to diagnose',
+      'has ended; to diagnose it',
     ],
     [
       'is of a job that has ended',
       (out) => addRank(out, 0, { anchors: [{ at: 'end' }] }),
-      'has ended; to diagnose',
+      'has ended; to diagnose it',
     ],
   ])('refuses a directory that %s', (_, make, reason) =>
     inFolder(async (folder) => {

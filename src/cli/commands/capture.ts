@@ -10,7 +10,7 @@ import { type Answer, Conversation, type Plan } from '../../launch/on-demand.js'
 import { asTyped } from '../../launch/out-directory.js';
 import { renderJson } from '../../render/json.js';
 import { ranksOrAll, wholeNumber } from '../common/arguments.js';
-import { type CommandContext, EXIT } from '../common/context.js';
+import { type CommandContext, EXIT, say } from '../common/context.js';
 import { StatusLine } from '../common/status-line.js';
 
 interface CaptureFlags {
@@ -40,11 +40,7 @@ export function registerCapture(program: Command, context: CommandContext): void
     .description('record a torch.profiler trace of the next steps of a running job')
     .argument('<out>', 'directory of the running job')
     .option('--steps <n>', 'steps to record', wholeNumber(1), 3)
-    .option(
-      '--ranks <list>',
-      'ranks that record, e.g. 0,5 or all (default: as the job is configured)',
-      ranksOrAll,
-    )
+    .option('--ranks <list>', 'ranks that record, e.g. 0,5 or all (default: the job’s)', ranksOrAll)
     .option('--timeout <seconds>', 'how long to wait for the traces', wholeNumber(1), 600)
     .option('--json', 'print the answers as JSON')
     .addHelpText('after', EXAMPLES)
@@ -60,7 +56,7 @@ async function capture(out: string, options: CaptureFlags, context: CommandConte
   const interrupted = async () => {
     await conversation.withdraw();
     status.end();
-    context.stderr.write('whyslow: request withdrawn\n');
+    say(context, 'request withdrawn');
     process.exit(INTERRUPTED);
   };
   process.once('SIGINT', interrupted).once('SIGTERM', interrupted);
@@ -93,9 +89,7 @@ async function mustBeRunning(out: string): Promise<void> {
     );
   }
   if (!mayBeAlive(ranks, Date.now()))
-    throw new InputError(
-      `the job of ${out} has ended; to diagnose what it recorded: whyslow diagnose ${out}`,
-    );
+    throw new InputError(`the job of ${out} has ended; to diagnose it: whyslow diagnose ${out}`);
 }
 
 function statusText({ plan, answers, expected }: Progress): string {
@@ -110,17 +104,14 @@ const stepsOf = ({ firstStep, steps }: Plan) =>
 function print(outcome: Outcome, id: string, options: CaptureFlags, context: CommandContext): void {
   const { plan, answers, gaveUp } = outcome;
   const traces = answers.flatMap((answer) => answer.path ?? []);
-  const say = (text: string) => context.stderr.write(`whyslow: ${text}\n`);
   if (options.json) context.stdout.write(renderJson(asJson(outcome, id)));
   else for (const path of traces) context.stdout.write(`${asTyped(path)}\n`);
   for (const { rank, status, message } of answers)
-    if (status !== 'done') say(`rank ${rank}: ${STATUS[status]}${message ? `: ${message}` : ''}`);
+    if (status !== 'done') say(context, `rank ${rank}: ${STATUS[status]}${message ? `: ${message}` : ''}`);
   if (gaveUp) {
-    const missing =
-      plan === null
-        ? 'the job did not schedule the trace'
-        : `${namedRanks(silentRanks(outcome))} did not answer`;
-    say(`${gaveUp}: ${missing}. The request is withdrawn`);
+    const silent = `${namedRanks(silentRanks(outcome))} did not answer`;
+    const reason = plan === null ? 'the job did not schedule the trace' : silent;
+    say(context, `${gaveUp}: ${reason}. The request is withdrawn`);
   }
   if (traces.length === 0) context.exitWith(EXIT.badInput);
 }
@@ -137,11 +128,10 @@ const asJson = (outcome: Outcome, id: string) => ({
   first_step: outcome.plan?.firstStep ?? null,
   steps: outcome.plan?.steps ?? null,
   ranks: [
-    ...outcome.answers.map(({ firstStep: first_step, lastStep: last_step, ...rest }) => ({
-      ...rest,
-      first_step,
-      last_step,
-    })),
+    ...outcome.answers.map((a) => {
+      const { firstStep, lastStep, ...rest } = a;
+      return { ...rest, first_step: firstStep, last_step: lastStep };
+    }),
     ...silentRanks(outcome).map((rank) => ({ rank, status: 'silent', path: null })),
   ].sort((a, b) => a.rank - b.rank),
   error: outcome.gaveUp,

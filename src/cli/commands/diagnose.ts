@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import type { Bottleneck, Report, StepRange } from '../../library/vocabulary.js';
 import { renderJson } from '../../render/json.js';
-import { bottleneckList, jobCount, rankList, stepRange } from '../common/arguments.js';
-import { type CommandContext, EXIT } from '../common/context.js';
+import { bottleneckList, jobCount, PATHS, rankList, stepRange } from '../common/arguments.js';
+import { type CommandContext, EXIT, say } from '../common/context.js';
 import { ProgressLine } from '../common/progress.js';
 
-export interface DiagnoseFlags {
+interface DiagnoseFlags {
   readonly json?: boolean;
   readonly all?: boolean;
   readonly steps?: StepRange;
@@ -27,19 +27,12 @@ export function registerDiagnose(program: Command, context: CommandContext): voi
   program
     .command('diagnose')
     .description('say why training is slow: one verdict with evidence, and what to change')
-    .argument(
-      '<path...>',
-      'traces, event logs, directories, patterns, or - for standard input; .gz .zst .tar .zip work too',
-    )
+    .argument('<path...>', PATHS)
     .option('--json', 'print the report as JSON (docs/report.schema.json)')
     .option('--all', 'show every finding, rank and problem in full, and the rules that did not fire')
     .option('--steps <range>', 'use only these steps: 3-6, 3-, -6 or 3', stepRange)
     .option('--ranks <list>', 'use only these ranks, e.g. 0,2-5', rankList)
-    .option(
-      '--fail-on <names>',
-      'exit 1 when the bottleneck is one of these, e.g. data,comms',
-      bottleneckList,
-    )
+    .option('--fail-on <names>', 'exit 1 if the bottleneck is one of these, e.g. data,comms', bottleneckList)
     .option('--jobs <n>', 'files to read at once (default: one per core)', jobCount)
     .addHelpText('after', EXAMPLES)
     .action(async (paths: string[], options: DiagnoseFlags) => {
@@ -75,7 +68,7 @@ export async function forTerminal(
 function setExitCode(report: Report, failOn: readonly Bottleneck[], context: CommandContext): void {
   const { bottleneck } = report.verdict;
   if (failOn.includes(bottleneck)) {
-    context.stderr.write(`whyslow: exit code 1, because the bottleneck is ${bottleneck} (--fail-on)\n`);
+    say(context, `exit code 1, because the bottleneck is ${bottleneck} (--fail-on)`);
     context.exitWith(EXIT.gateFailed);
   } else if (bottleneck === 'unknown') context.exitWith(EXIT.noVerdict);
 }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { renderJson } from '../../render/json.js';
-import { jobCount } from '../common/arguments.js';
+import { jobCount, PATHS } from '../common/arguments.js';
 import type { CommandContext } from '../common/context.js';
 import { ProgressLine } from '../common/progress.js';
 
@@ -13,10 +13,7 @@ export function registerInspect(program: Command, context: CommandContext): void
   program
     .command('inspect')
     .description('list what the files contain: ranks, devices, steps, events by category, problems')
-    .argument(
-      '<path...>',
-      'files, directories, patterns, or - for standard input; .gz .zst .tar .zip work too',
-    )
+    .argument('<path...>', PATHS)
     .option('--json', 'print the report as JSON')
     .option('--jobs <n>', 'files to read at once (default: one per core)', jobCount)
     .addHelpText(

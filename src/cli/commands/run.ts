@@ -10,7 +10,7 @@ import { fileNameOf, launchIndex, newRunId, sharedRunId } from '../../launch/run
 import { startTelemetry } from '../../launch/telemetry.js';
 import { renderJson } from '../../render/json.js';
 import { percentage, ranksOrAll, wholeNumber } from '../common/arguments.js';
-import type { CommandContext } from '../common/context.js';
+import { type CommandContext, say } from '../common/context.js';
 import { diagnosed, forTerminal } from './diagnose.js';
 
 interface RunOptions extends CaptureOptions {
@@ -48,18 +48,10 @@ export function registerRun(program: Command, context: CommandContext): void {
     .option('--every <n>', 'record every n-th step (default: 10)', wholeNumber(1))
     .option('--start-step <n>', 'first step to record', wholeNumber(0))
     .option('--end-step <n>', 'last step to record', wholeNumber(0))
-    .option(
-      '--max-overhead <share>',
-      'limit for the cost of measuring, e.g. 0.5% or 0.005 (the default)',
-      percentage,
-    )
+    .option('--max-overhead <share>', 'limit for the cost of measuring (default: 0.5%)', percentage)
     .option('--ranks <list>', 'measure only these ranks, e.g. 0,2-5 (default: all)', ranksOrAll)
     .option('--trace', 'also record a torch.profiler window: three steps on rank 0, up to step 20')
-    .option(
-      '--trace-period <n>',
-      'one window every n steps; this and the options below imply --trace',
-      wholeNumber(1),
-    )
+    .option('--trace-period <n>', 'one window every n steps; --trace-… options imply --trace', wholeNumber(1))
     .option('--trace-warmup <n>', 'profiler steps to discard before each window', wholeNumber(0))
     .option('--trace-active <n>', 'steps in a window (default: 3)', wholeNumber(1))
     .option('--trace-ranks <list>', 'ranks that record windows, e.g. 0,8 or all (default: 0)', ranksOrAll)
@@ -68,11 +60,7 @@ export function registerRun(program: Command, context: CommandContext): void {
     .option('--trace-stack', 'record Python stacks')
     .option('--trace-memory', 'record allocations')
     .option('--trace-flops', 'record FLOPs')
-    .option(
-      '--trace-budget-mb <n>',
-      'limit for host memory and disk per window (default: 2048)',
-      wholeNumber(1),
-    )
+    .option('--trace-budget-mb <n>', 'host memory and disk per window (default: 2048)', wholeNumber(1))
     .option('--no-telemetry', 'do not record nvidia-smi')
     .option('--no-diagnose', 'only measure, print no diagnosis')
     .option('--report <file>', 'also write the report as JSON')
@@ -93,8 +81,7 @@ interface Destination {
 async function run(words: readonly string[], options: RunOptions, context: CommandContext): Promise<void> {
   if (!pythonPart().isThere)
     throw new InputError('the Python part of this installation is missing; install whyslow again');
-  const say: Say = (text) => void context.stderr.write(`whyslow: ${text}\n`);
-  const destination = await chooseDestination(words, options, say);
+  const destination = await chooseDestination(words, options, context);
   const { out, id, isNew } = destination;
   const env = jobEnvironment(process.env, { out, run: id, settings: settingsOf(options) });
   const telemetry = options.telemetry ? startTelemetry(out, process.env) : null;
@@ -104,28 +91,24 @@ async function run(words: readonly string[], options: RunOptions, context: Comma
   // Ctrl-C during the diagnosis still ends with the command's exit code.
   const leave = () => process.exit(ended.code);
   process.once('SIGINT', leave).once('SIGTERM', leave);
-  if (ended.failure) say(ended.failure);
-  if (ended.signal) say(`the command was ended by ${ended.signal}`);
+  if (ended.failure) say(context, ended.failure);
+  if (ended.signal) say(context, `the command was ended by ${ended.signal}`);
   // Only the first node prints the diagnosis.
-  if (!ended.failure && launchIndex(process.env, words) === 0)
-    await conclude(destination, options, context, say);
+  if (!ended.failure && launchIndex(process.env, words) === 0) await conclude(destination, options, context);
   if (isNew) await rmdir(out).catch(() => {}); // fails unless it is empty
 }
-
-type Say = (text: string) => void;
 
 async function chooseDestination(
   words: readonly string[],
   options: RunOptions,
-  say: Say,
+  context: CommandContext,
 ): Promise<Destination> {
-  const shared = options.runId === undefined ? sharedRunId(process.env) : fileNameOf(options.runId);
-  const id = shared ?? newRunId();
-  const asked =
-    options.out ?? (process.env.WHYSLOW_OUT || defaultOut(words, shared ?? timeLabel(new Date())));
-  const { path: out, isNew, note } = await prepareOut(asked, id);
+  const sharedId = options.runId === undefined ? sharedRunId(process.env) : fileNameOf(options.runId);
+  const id = sharedId ?? newRunId();
+  const byDefault = process.env.WHYSLOW_OUT || defaultOut(words, sharedId ?? timeLabel(new Date()));
+  const { path: out, isNew, note } = await prepareOut(options.out ?? byDefault, id);
   const shown = asTyped(out);
-  say(note ?? `measuring into ${shown}`);
+  say(context, note ?? `measuring into ${shown}`);
   return { id, out, isNew, shown };
 }
 
@@ -134,18 +117,16 @@ async function conclude(
   { id, out, shown }: Destination,
   options: RunOptions,
   context: CommandContext,
-  say: Say,
 ): Promise<void> {
   const captured = await whatWasCaptured(out, id);
-  if (!captured.hasRecords) return say(explainNothing(captured, shown));
+  if (!captured.hasRecords) return say(context, explainNothing(captured, shown));
   try {
     const report = options.diagnose || options.report ? await diagnosed([out], {}, context) : null;
     if (report && options.report) await writeFile(options.report, renderJson(report));
     if (report && options.diagnose) context.stdout.write(await forTerminal(report, {}, context));
   } catch (error) {
-    say(`no diagnosis: ${error instanceof Error ? error.message : String(error)}`);
+    say(context, `no diagnosis: ${error instanceof Error ? error.message : String(error)}`);
   }
-  say(
-    `measured ${formatCount(captured.ranks, 'rank')}; to see the diagnosis again: whyslow diagnose ${shown}`,
-  );
+  const ranks = formatCount(captured.ranks, 'rank');
+  say(context, `measured ${ranks}; to see the diagnosis again: whyslow diagnose ${shown}`);
 }

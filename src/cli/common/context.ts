@@ -8,5 +8,9 @@ export interface CommandContext {
   exitWith(code: number): void;
 }
 
+/** A line on the standard error output. */
+export const say = ({ stderr }: CommandContext, text: string): void =>
+  void stderr.write(`whyslow: ${text}\n`);
+
 /** Exit codes, as docs/usage.md promises them. */
 export const EXIT = { done: 0, gateFailed: 1, badInput: 2, noVerdict: 3 } as const;

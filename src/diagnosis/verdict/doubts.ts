@@ -1,4 +1,5 @@
 import { ns } from '../../base/units.js';
+import type { RankView } from '../ranks/rank-view.js';
 import { bestClass, type Judgement, sharesOf, type VerdictClass } from './shares.js';
 
 /** A reason to trust a verdict less. */
@@ -20,6 +21,10 @@ interface DoubtCheck {
 const by = (amount: number): Effect => ({ by: amount });
 const atMost = (limit: number): Effect => ({ atMost: limit });
 const when = (condition: boolean, effect: Effect): Effect | null => (condition ? effect : null);
+
+/** What an event log of a GPU job knows. Null for a trace, and for a log of a job without GPU. */
+const gpuLog = ({ facts: { phases } }: RankView) => (phases && !phases.allHost ? phases : null);
+const isNumber = (value: unknown) => typeof value === 'number';
 
 /** With fewer steps, batches that were loaded ahead can hide a slow loader: each worker keeps several of them. */
 const FEW_STEPS = 8;
@@ -87,37 +92,23 @@ export const DOUBT_CHECKS = [
     text: 'an event log shows less than a trace',
     check: ({ view, best }) => {
       if (view.source === 'trace') return null;
-      const { allHost, hostPaced } = view.facts.phases;
-      if (allHost || best === 'data' || best === 'comms') return by(0.1);
-      if (best === 'host') return when(hostPaced === null, by(0.1));
-      // The log says that the GPU lagged behind the host, so it had work.
-      return when(hostPaced !== null, atMost(0.85));
+      const log = gpuLog(view);
+      if (!log || best === 'data' || best === 'comms') return by(0.1);
+      if (best === 'host') return when(log.hostPaced === null, by(0.1));
+      // The log recorded that the GPU had queued work.
+      return when(log.hostPaced !== null, atMost(0.85));
     },
   },
   {
     id: 'log-hides-idle',
     text: 'an event log cannot tell computing from waiting for launches',
     // A phase timed on the GPU looks like computing, however idle the GPU is inside it.
-    check: ({ view, best }) =>
-      when(
-        view.source === 'log' &&
-          !view.facts.phases.allHost &&
-          view.facts.phases.hostPaced === null &&
-          best === 'gpu',
-        atMost(0.6),
-      ),
+    check: ({ view, best }) => when(best === 'gpu' && gpuLog(view)?.hostPaced === null, atMost(0.6)),
   },
   {
     id: 'host-pace-length',
     text: 'how long the GPU idled while the host set the pace is not known',
-    check: ({ view, best }) =>
-      when(
-        view.source === 'log' &&
-          !view.facts.phases.allHost &&
-          view.facts.phases.hostPaced !== null &&
-          best === 'host',
-        atMost(0.75),
-      ),
+    check: ({ view, best }) => when(best === 'host' && isNumber(gpuLog(view)?.hostPaced), atMost(0.75)),
   },
   {
     id: 'no-host-events',
