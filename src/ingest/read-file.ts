@@ -3,7 +3,7 @@ import type { Problem } from '../base/problem.js';
 import { type Member, visitMembers } from '../sources/open.js';
 import { MemberReader, type MemberResult } from './member-reader.js';
 
-interface FileResult<T> {
+export interface FileResult<T> {
   readonly path: string;
   readonly storedBytes: number;
   /** What `use` made of each member. */

@@ -8,16 +8,8 @@ import type { ReadOptions } from './pool.js';
 import type { RankedMember, RankSource } from './ranks.js';
 import { readInputs } from './read-run.js';
 
-interface AnyFile {
-  /** The file that was opened. */
-  readonly file: string;
-  /** The same, or `file!member` for a member of an archive. */
-  readonly path: string;
-  readonly storedBytes: number;
-  readonly decodedBytes: number;
-  /** Faults of the file and its format. */
-  readonly problems: readonly Problem[];
-}
+type AnyFile = Pick<TaskMember, 'file' | 'path' | 'storedBytes' | 'decodedBytes' | 'problems'>;
+
 interface RunFile extends AnyFile {
   readonly rank: number;
   readonly rankSource: RankSource;

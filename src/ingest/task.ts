@@ -1,6 +1,5 @@
 import { type CheckResult, found } from '../base/check.js';
 import { InputError } from '../base/input-error.js';
-import type { Problem } from '../base/problem.js';
 import { inputProblem } from '../base/severity.js';
 import { summariseEventLog } from '../logs/log-summary.js';
 import type { EventLog } from '../model/event-log.js';
@@ -14,7 +13,7 @@ import type { AnalyseOptions } from '../traces/trace-facts.js';
 import { summariseTrace } from '../traces/trace-summary.js';
 import type { MemberIdentity, TaskMember, TraceMember } from './member.js';
 import type { MemberResult } from './member-reader.js';
-import { type OnBytes, readFile } from './read-file.js';
+import { type FileResult, type OnBytes, readFile } from './read-file.js';
 
 /**
  * What to return for a file. `trace`: the columns. `summary`: what `inspect` prints. `facts`: what diagnosis and rules need.
@@ -22,11 +21,7 @@ import { type OnBytes, readFile } from './read-file.js';
  */
 export type Want = 'trace' | 'summary' | { readonly facts: AnalyseOptions };
 
-export interface TaskResult {
-  readonly path: string;
-  readonly storedBytes: number;
-  readonly members: readonly TaskMember[];
-  readonly problems: readonly Problem[];
+export interface TaskResult extends FileResult<TaskMember> {
   /** Why the file could not be opened. */
   readonly error: string | null;
 }

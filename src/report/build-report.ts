@@ -99,7 +99,7 @@ export function describedRank(member: RunMember): number | null {
   return manifest?.of === 'rank' ? manifest.rank : null;
 }
 
-function inputOf(member: RankMember | RunMember, rank: number | null): ReportInput {
+export function inputOf(member: RankMember | RunMember, rank: number | null): ReportInput {
   return {
     path: member.path,
     kind: member.kind,

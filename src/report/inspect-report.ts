@@ -1,7 +1,6 @@
 import type { Health } from '../base/check.js';
 import { type Problem, ProblemLog } from '../base/problem.js';
-import { summariseHealth } from '../diagnosis/health/health.js';
-import { windowsOf } from '../diagnosis/health/run-health.js';
+import { healthOf } from '../diagnosis/health/run-health.js';
 import { manifestsOf, runFileProblems } from '../diagnosis/ranks/locations.js';
 import { manifestOf, type RankMember, type RunMember, traceSummaryOf } from '../ingest/member.js';
 import type { RankSource } from '../ingest/ranks.js';
@@ -12,7 +11,8 @@ import type { DeviceInfo } from '../model/trace-data.js';
 import { type CaptureInfo, joinManifests } from '../run/placement/join-manifests.js';
 import type { GpuState } from '../telemetry/gpu-state.js';
 import type { CategoryCount, StepSummary } from '../traces/trace-summary.js';
-import { describedRank } from './build-report.js';
+import { describedRank, inputOf } from './build-report.js';
+import type { ReportInput } from './report.js';
 import { toolInfo } from './tool-info.js';
 
 /** What `whyslow inspect --json` prints. */
@@ -41,20 +41,14 @@ export interface InspectReport {
   readonly tool: { readonly name: 'whyslow'; readonly version: string };
 }
 
-export interface InspectedInput {
-  readonly path: string;
+export interface InspectedInput extends ReportInput {
   readonly kind: (RankMember | RunMember)['kind'];
-  /** Null for the manifest of the run and for telemetry. */
-  readonly rank: number | null;
   readonly rank_source: RankSource | null;
   readonly layout: string;
   readonly coordinates: readonly number[] | null;
   readonly host: string | null;
   readonly encodings: readonly string[];
-  /** Stored size. */
-  readonly bytes: number;
   readonly decoded_bytes: number;
-  readonly events: number;
   readonly categories: readonly CategoryCount[];
   readonly steps: readonly StepSummary[];
   readonly gpu_work: number;
@@ -66,7 +60,6 @@ export interface InspectedInput {
   readonly manifest: Manifest | null;
   /** GPUs in a telemetry log. */
   readonly gpus: readonly GpuState[] | null;
-  readonly problems: readonly Problem[];
 }
 
 export function buildInspectReport(run: RunInputs): InspectReport {
@@ -76,23 +69,21 @@ export function buildInspectReport(run: RunInputs): InspectReport {
     ...run.members.map((m) => inspectedInput(m.member, m.rank, m.rankSource)),
     ...run.beside.map((m) => inspectedInput(m, describedRank(m), null)),
   ];
-  const windows = windowsOf(run.members);
-  const perRank = run.members.map(({ member, rank }) => ({ rank, problems: member.checks }));
-  const worldSize = capture.worldSize ?? (Math.max(0, ...windows.map((w) => w.worldSize ?? 0)) || null);
-  const seen = { ranks: run.members.map((m) => m.rank), worldSize };
+  const inTraces = run.members.map((m) => traceSummaryOf(m.member)?.distributed?.worldSize ?? 0);
+  const worldSize = capture.worldSize ?? (Math.max(0, ...inTraces) || null);
   const runProblems = [...run.problems, ...runFileProblems(run), ...problems.list()];
   return {
     schema: 'whyslow/inspect/1',
     inputs,
     ignored: run.ignored,
-    ranks: [...new Set(seen.ranks)].sort((a, b) => a - b),
+    ranks: [...new Set(run.members.map((m) => m.rank))].sort((a, b) => a - b),
     world_size: worldSize,
     devices: devicesOf(
       run.members.flatMap((m) => traceSummaryOf(m.member)?.devices ?? []),
       capture,
     ),
     categories: sumCategories(inputs.flatMap((i) => i.categories)),
-    health: summariseHealth(perRank, runProblems, windows, seen),
+    health: healthOf(run.members, worldSize, runProblems),
     problems: runProblems,
     reading: {
       seconds: run.seconds,
@@ -115,15 +106,13 @@ function inspectedInput(
   const log = member.kind === 'events' ? member.summary : null;
   const records = log?.runs.reduce((n, r) => n + r.records, 0) ?? 0;
   return {
-    path: member.path,
+    ...inputOf(member, rank),
     kind: member.kind,
-    rank,
     rank_source: rankSource,
     layout: member.hints.layout,
     coordinates: member.hints.coordinates,
     host: (manifest?.of === 'rank' ? manifest.host : trace?.hostName) ?? member.hints.host,
     encodings: member.encodings,
-    bytes: member.storedBytes,
     decoded_bytes: member.decodedBytes,
     events: trace?.events ?? (records || member.identity.events),
     categories: trace?.categories ?? [],
@@ -136,7 +125,6 @@ function inspectedInput(
     event_log: log,
     manifest,
     gpus: member.kind === 'dmon' ? member.gpus : null,
-    problems: member.problems,
   };
 }
 

@@ -116,7 +116,9 @@ export interface ReportWhatIf {
 export interface ReportInput {
   readonly path: string;
   readonly kind: string;
+  /** Null for the manifest of the run and for telemetry. */
   readonly rank: number | null;
+  /** As stored. */
   readonly bytes: number;
   readonly events: number;
   readonly problems: readonly Problem[];

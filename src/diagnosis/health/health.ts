@@ -1,7 +1,7 @@
 import type { CheckResult, Grade, Health, HealthProblem, Severity } from '../../base/check.js';
 import type { Problem } from '../../base/problem.js';
 import { inputProblem } from '../../base/severity.js';
-import { missingRanks, type RankWindow, type SeenRanks, seenIn, startSkew } from './run-checks.js';
+import { missingRanks, type RankWindow, type SeenRanks, startSkew } from './run-checks.js';
 
 const WEIGHT: Readonly<Record<Severity, number>> = { note: 0, warning: 1, severe: 2 };
 const GRADES: readonly Grade[] = ['good', 'usable', 'poor'];
@@ -11,7 +11,7 @@ export function summariseHealth(
   perRank: readonly { readonly rank: number; readonly problems: readonly CheckResult[] }[],
   runProblems: readonly Problem[],
   windows: readonly RankWindow[],
-  seen: SeenRanks = seenIn(windows),
+  seen: SeenRanks,
 ): Health {
   const byCode = new Map<string, HealthProblem>();
   for (const { rank, problems } of perRank)

@@ -1,4 +1,4 @@
-import type { HealthProblem } from '../../base/check.js';
+import { type CheckResult, found, type HealthProblem } from '../../base/check.js';
 
 /** When a rank's trace was recorded. Small, so that traces need not be in memory together to be compared. */
 export interface RankWindow {
@@ -8,7 +8,6 @@ export interface RankWindow {
   /** First and last event, nanoseconds since 1970. Null: the trace does not say. */
   readonly startNs: bigint | null;
   readonly endNs: bigint | null;
-  readonly worldSize: number | null;
 }
 
 /** Profilers of one job never start at once (31 s apart was seen). Beyond this, the first collectives are mostly waiting. */
@@ -27,33 +26,22 @@ function skewWithin(windows: readonly RankWindow[]): readonly HealthProblem[] {
   if (known.length < 2) return [];
   const first = known.map((w) => w.start).reduce((a, b) => (b < a ? b : a));
   const last = known.map((w) => w.start).reduce((a, b) => (b > a ? b : a));
-  if (known.some((w) => w.end < last))
-    return [
-      {
-        severity: 'severe',
-        code: 'disjoint-windows',
-        count: 1,
-        message: 'some of these traces were recorded at different times',
-        consequence: 'they cannot be compared with each other; check that they belong to one run',
-        first: null,
-        ranks: [...new Set(known.map((w) => w.rank))],
-      },
-    ];
+  if (known.some((w) => w.end < last)) {
+    const message = 'some of these traces were recorded at different times';
+    const consequence = 'they cannot be compared with each other; check that they belong to one run';
+    return onRanks(known, found('severe', 'disjoint-windows', 1, message, consequence));
+  }
   if (last - first < START_SKEW_NS) return [];
   const skewMs = Number((last - first) / 1_000_000n);
   const skew = skewMs >= 10_000 ? `${(skewMs / 1000).toFixed(1)} s` : `${skewMs} ms`;
-  return [
-    {
-      severity: 'warning',
-      code: 'start-skew',
-      count: 1,
-      message: `the ranks' profilers started ${skew} apart`,
-      consequence: 'the first collectives wait for the profiler, not for a slow rank: leave them out',
-      first: null,
-      ranks: known.filter((w) => w.start - first >= START_SKEW_NS).map((w) => w.rank),
-    },
-  ];
+  const message = `the ranks' profilers started ${skew} apart`;
+  const consequence = 'the first collectives wait for the profiler, not for a slow rank: leave them out';
+  const late = known.filter((w) => w.start - first >= START_SKEW_NS);
+  return onRanks(late, found('warning', 'start-skew', 1, message, consequence));
 }
+
+const onRanks = (windows: readonly { readonly rank: number }[], problems: readonly CheckResult[]) =>
+  problems.map((p) => ({ ...p, ranks: [...new Set(windows.map((w) => w.rank))] }));
 
 /** Ranks with a trace or a log, and how many the job has. Null: nothing says. */
 export interface SeenRanks {
@@ -61,25 +49,9 @@ export interface SeenRanks {
   readonly worldSize: number | null;
 }
 
-/** From traces alone. */
-export function seenIn(windows: readonly RankWindow[]): SeenRanks {
-  const world = Math.max(0, ...windows.map((w) => w.worldSize ?? 0));
-  return { ranks: windows.map((w) => w.rank), worldSize: world || null };
-}
-
 export function missingRanks({ ranks, worldSize }: SeenRanks): readonly HealthProblem[] {
-  const world = worldSize ?? 0;
   const have = new Set(ranks).size;
-  if (world <= 1 || have === 0 || have >= world) return [];
-  return [
-    {
-      severity: 'note',
-      code: 'missing-ranks',
-      count: world - have,
-      message: `${have} of ${world} ranks were captured`,
-      consequence: 'nothing is known about the others',
-      first: null,
-      ranks: [],
-    },
-  ];
+  const missing = have === 0 || worldSize === null ? 0 : worldSize - have;
+  const message = `${have} of ${worldSize} ranks were captured`;
+  return onRanks([], found('note', 'missing-ranks', missing, message, 'nothing is known about the others'));
 }

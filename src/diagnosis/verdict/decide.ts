@@ -4,12 +4,10 @@ import type { Bottleneck } from './bottleneck.js';
 import type { Doubt } from './doubts.js';
 import { type RankVerdict, roundConfidence } from './judge.js';
 import type { Shares } from './shares.js';
+import type { Verdict } from './verdict.js';
 
 /** The run's verdict: that of the rank which sets the pace. */
-export interface Decision {
-  readonly bottleneck: Bottleneck;
-  readonly second: Bottleneck | null;
-  readonly confidence: number;
+export interface Decision extends Omit<Verdict, 'sentence' | 'next'> {
   readonly shares: Shares | null;
   /** The rank that it is taken from. Null: nothing could be analysed. */
   readonly view: RankView | null;
@@ -18,8 +16,6 @@ export interface Decision {
   readonly guess: Bottleneck;
   /** A second sentence, about stragglers. */
   readonly addition?: string;
-  /** Used when no finding names a cause. */
-  readonly cause: string;
 }
 
 /** With less confidence the answer is "unknown" (docs/method.md, Verdict). */
