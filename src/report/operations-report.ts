@@ -23,6 +23,6 @@ export function operationsStep({ job: { actual_s, perStep } }: OperationsAnswer)
 
 export function operationsStragglers({ straggler, verdict }: OperationsAnswer): ReportStraggler[] {
   if (!straggler) return [];
-  const { cost, ...rest } = straggler;
-  return [{ ...rest, cost_ms: secondsToMs(cost), sentence: verdict.sentence }];
+  const { cost_s, ...rest } = straggler;
+  return [{ ...rest, cost_ms: secondsToMs(cost_s), sentence: verdict.sentence }];
 }

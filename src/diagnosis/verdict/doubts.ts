@@ -91,7 +91,7 @@ export const DOUBT_CHECKS = [
     id: 'log-shows-less',
     text: 'an event log shows less than a trace',
     check: ({ view, best }) => {
-      if (view.source === 'trace') return null;
+      if (!view.facts.phases) return null;
       const log = gpuLog(view);
       if (!log || best === 'data' || best === 'comms') return by(0.1);
       if (best === 'host') return when(log.hostPaced === null, by(0.1));

@@ -16,7 +16,7 @@ export interface OperationsStraggler {
   readonly ranks: readonly number[];
   readonly pattern: 'persistent' | 'stage';
   readonly cause: 'gpu' | 'unknown';
-  readonly cost: Seconds;
+  readonly cost_s: Seconds;
   readonly confidence: number;
 }
 
@@ -66,7 +66,7 @@ export function operationsAnswer(job: WhatIf): OperationsAnswer {
             ranks: byWorkers ? job.slowestWorkers.map((w) => w.rank).filter((rank) => rank >= 0) : [],
             pattern: byWorkers ? 'persistent' : 'stage',
             cause: computes ? 'gpu' : 'unknown',
-            cost: seconds(actual_s - (byWorkers ? job.withoutSlowestWorkers_s : job.withoutLastStage_s)),
+            cost_s: seconds(actual_s - (byWorkers ? job.withoutSlowestWorkers_s : job.withoutLastStage_s)),
             confidence: 0.8,
           }
         : null,

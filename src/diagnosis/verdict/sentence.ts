@@ -47,7 +47,7 @@ function inputOf(view: RankView): string {
 function hostWorkOf({ time }: RankView): string {
   if (time.idle_compile > time.idle_host + time.idle_sync) return 'code to be compiled';
   return time.idle_sync > time.idle_host
-    ? 'the host to return from a synchronisation'
+    ? 'the host to return from a read such as .item()'
     : 'the host to launch work';
 }
 
