@@ -11,4 +11,4 @@ export type { InspectedInput, InspectReport } from '../report/inspect-report.js'
 export type * from '../report/report.js';
 export { toolInfo } from '../report/tool-info.js';
 export type { Evidence, Finding, Speedup } from '../rules/kit/finding.js';
-export type { RuleInfo, Threshold } from '../rules/kit/rule.js';
+export type { RuleInfo } from '../rules/kit/rule.js';

@@ -103,8 +103,6 @@ function inspectedInput(
 ): InspectedInput {
   const trace = traceSummaryOf(member);
   const manifest = manifestOf(member);
-  const log = member.kind === 'events' ? member.summary : null;
-  const records = log?.runs.reduce((n, r) => n + r.records, 0) ?? 0;
   return {
     ...inputOf(member, rank),
     kind: member.kind,
@@ -114,7 +112,6 @@ function inspectedInput(
     host: (manifest?.of === 'rank' ? manifest.host : trace?.hostName) ?? member.hints.host,
     encodings: member.encodings,
     decoded_bytes: member.decodedBytes,
-    events: trace?.events ?? (records || member.identity.events),
     categories: trace?.categories ?? [],
     steps: trace?.steps ?? [],
     gpu_work: trace?.gpuWork ?? 0,
@@ -122,7 +119,7 @@ function inspectedInput(
     window_ms: trace?.window.ms ?? 0,
     switches: trace?.switches ?? [],
     versions: trace?.versions ?? {},
-    event_log: log,
+    event_log: member.kind === 'events' ? member.summary : null,
     manifest,
     gpus: member.kind === 'dmon' ? member.gpus : null,
   };

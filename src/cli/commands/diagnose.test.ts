@@ -33,7 +33,7 @@ describe('whyslow diagnose', () => {
     vi.mocked(diagnose).mockReset().mockResolvedValue(sampleReport());
   });
 
-  it('hands on what was asked for', async () => {
+  it('passes its options on', async () => {
     await run('a', 'b', '--steps', '-6', '--ranks', '0,2-4', '--jobs', '2');
     expect(diagnose).toHaveBeenCalledWith(['a', 'b'], {
       steps: { first: null, last: 6 },

@@ -15,7 +15,7 @@ const ONE_RANK = { ranks: [0], worldSize: null };
 const without = (text: string) => HEALTHY.replace(text, '');
 
 describe('checks of a trace', () => {
-  it('has nothing to say about a healthy one', () => expect(codes(HEALTHY)).toEqual([]));
+  it('finds nothing in a healthy trace', () => expect(codes(HEALTHY)).toEqual([]));
 
   it.each([
     ['no-gpu-work', HEALTHY.split('\n').slice(0, 3).join('\n'), {}],
@@ -37,7 +37,7 @@ describe('checks of a trace', () => {
     expect(codes(drawing, header)).toContain(code);
   });
 
-  it('knows how bad it is', () => {
+  it('gives the grade of the worst problem', () => {
     const perRank = (drawing: string) => [{ rank: 0, problems: checkTrace(drawTrace(drawing)) }];
     expect(summariseHealth(perRank(HEALTHY), [], [], ONE_RANK).grade).toBe('good');
     expect(summariseHealth(perRank(HEALTHY.replace('ProfilerStep#4', 'train')), [], [], ONE_RANK).grade).toBe(
@@ -76,7 +76,7 @@ describe('checks across ranks', () => {
     expect(found([window(0, 0)], 8)).toEqual(['missing-ranks']);
   });
 
-  it('joins the same problem of several ranks', () => {
+  it('joins the same problem on several ranks', () => {
     const problems = checkTrace(drawTrace(HEALTHY, { record_shapes: 1 }));
     const health = summariseHealth(
       [0, 1, 2].map((rank) => ({ rank, problems })),

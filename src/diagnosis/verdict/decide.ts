@@ -19,7 +19,7 @@ export interface Decision extends Omit<Verdict, 'sentence' | 'next'> {
 }
 
 /** With less confidence the answer is "unknown" (docs/method.md, Verdict). */
-const SURE_ENOUGH = 0.5;
+export const SURE_ENOUGH = 0.5;
 
 /** Poor health costs this much: files of several runs, a rank twice, no GPU events. */
 const POOR_HEALTH_COST = 0.25;

@@ -5,7 +5,7 @@ import { judge, type RankVerdict } from './judge.js';
 
 const NEXT = 'enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__';
 const COMPILE = '_compile.compile_inner (dynamo_timed)';
-/** A step of 100 ms: the host spends the first `percent` of it in a span, then the GPU computes. */
+/** A step of 100 ms. For the first `percent` the host is in a span, then the GPU computes. */
 const after = (span: string, percent: number) => {
   const launch = percent * 1000;
   return `
@@ -15,7 +15,7 @@ const after = (span: string, percent: number) => {
 };
 const input = (percent: number) => after(NEXT, percent);
 const python = (percent: number) => after('', percent);
-/** The GPU communicates in the end. */
+/** The GPU computes, then communicates for `percent` of the step. */
 const communication = (percent: number) => `
   host 1  ProfilerStep#1 0-100000 | cudaLaunchKernel 0-10 #1 | cudaLaunchKernel 20-30 #2 | cudaDeviceSynchronize 40-99995
   gpu 7   nvjet_tst_256 15-${100000 - percent * 1000} #1
@@ -23,7 +23,7 @@ const communication = (percent: number) => `
 /** Input, then Python, then the GPU computes. */
 const inputAndPython = (data: number, host: number) =>
   after('', data + host).replace('0-100000', `0-100000 | ${NEXT} 0-${data * 1000}`);
-/** Copies count as what they are for: batches to the device, values to the host. */
+/** Copies to the device are batches, copies to the host are reads. */
 const copy = (name: string, percent: number) =>
   communication(percent).replace('gpu 20  ncclDevKernel_AllReduce_Sum_f32_RING_LL', `gpu 7   Memcpy ${name}`);
 const ON_CPU = 'host 1  ProfilerStep#1 0-100000 | aten::addmm 0-98000';
@@ -113,7 +113,7 @@ describe('confidence', () => {
 });
 
 describe('computing on a late rank', () => {
-  // Computes for 60 %, and 30 % is something else.
+  // 30 % waits for input.
   const view = drawView(steps(8, 100000, input(30)));
 
   it('is the bottleneck when it costs more than any wait', () => {
