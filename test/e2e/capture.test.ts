@@ -167,7 +167,11 @@ describe('whyslow capture', () => {
 
   it.each<[string, (out: string) => Promise<void>, string]>([
     ['is not there', async () => {}, 'does not exist'],
-    ['is of something else', async (out) => void (await mkdir(out)), 'is not the directory of a measured job'],
+    [
+      'is of something else',
+      async (out) => void (await mkdir(out)),
+      'is not the directory of a measured job',
+    ],
     [
       'is of a job that was killed',
       (out) => addRank(out, 0, { pid: GONE, minutesOld: 2 }),

@@ -19,9 +19,7 @@ describe('whyslow diagnose', () => {
   it('gives one answer with evidence and a fix to paste, in 80 columns', async () => {
     const { stdout, code } = await whyslow(['diagnose', trace('data_io_w0')]);
     expect(code).toBe(0);
-    expect(stdout.split('\n')[0]).toMatch(
-      /^Data-bound: the GPU spends 9\d % of every step waiting for/,
-    );
+    expect(stdout.split('\n')[0]).toMatch(/^Data-bound: the GPU spends 9\d % of every step waiting for/);
     expect(stdout).toMatch(/\d+ ms under the profiler, \d+ ms without it \(estimated\)/);
     expect(stdout).toContain('(T4)');
     expect(stdout).toContain('num_workers=8');
