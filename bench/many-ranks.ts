@@ -25,7 +25,7 @@ const measured = await sideBySide(
 console.log(`${machineLine()}\n8 steps a rank, FSDP, one rank late; ${ROUNDS} rounds\n`);
 console.log('| | median s | best s | ms a rank | peak RSS MB | named |\n|---|---|---|---|---|---|');
 measured.forEach((m, i) => {
-  const late = /"sentence": "(Rank \d+ comes late[^"]*)"/.exec(m.output)?.[1] ?? 'nobody';
+  const late = /"sentence": "(Rank \d+ is late[^"]*)"/.exec(m.output)?.[1] ?? 'nobody';
   const perRank = (median(m.seconds) * 1e3) / sizes[i]!;
   const cells = [
     m.name,

@@ -1,8 +1,7 @@
-/** whyslow as a library. See docs/library.md. The command line uses the same functions. */
+/** whyslow as a library: docs/library.md. The command line uses the same functions. */
 
 export { readEvents } from './ingest/read-events.js';
 export {
-  type ReadRunOptions,
   type Run,
   type RunLog,
   type RunManifestFile,
@@ -11,7 +10,7 @@ export {
   readRun,
 } from './ingest/run.js';
 export { type DiagnoseOptions, diagnose } from './library/diagnose.js';
-export { type InspectOptions, inspect } from './library/inspect.js';
+export { inspect } from './library/inspect.js';
 export { rules } from './library/rules.js';
 export * from './library/vocabulary.js';
 export type { CallTree } from './model/call-tree.js';

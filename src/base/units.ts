@@ -41,7 +41,65 @@ export const formatPercent = (part: Share): string => `${(100 * part).toFixed(pa
 export const formatWholePercent = (part: Share): string => `${Math.round(100 * part)} %`;
 
 /** `1 step`, `2 steps`. */
-export const formatCount = (n: number, what: string): string => `${n} ${what}${n === 1 ? '' : 's'}`;
+export const formatCount = (n: number, one: string, many = `${one}s`): string =>
+  `${n} ${n === 1 ? one : many}`;
+
+/** Thousands with a comma: `1,050`. No locale, so that output is the same everywhere. */
+export const formatWhole = (n: number): string => Math.round(n).toLocaleString('en-US');
+
+/** Three significant digits: `161`, `16.1`, `1.61`. */
+const threeDigits = (n: number): string => n.toFixed(n >= 100 ? 0 : n >= 10 ? 1 : 2);
+
+/** Large counts in short: `9999`, `84.9 k`, `36.8 M`. */
+export function formatNumber(n: number): string {
+  if (n < 10_000) return String(n);
+  return n < 1e6
+    ? `${threeDigits(n / 1e3)} k`
+    : n < 1e9
+      ? `${threeDigits(n / 1e6)} M`
+      : `${threeDigits(n / 1e9)} G`;
+}
+
+/** `999 B`, `1.52 MB`. */
+export function formatBytes(n: Bytes): string {
+  if (n < 1000) return `${n} B`;
+  return n < 1e6
+    ? `${threeDigits(n / 1e3)} kB`
+    : n < 1e9
+      ? `${threeDigits(n / 1e6)} MB`
+      : `${threeDigits(n / 1e9)} GB`;
+}
+
+/** The unit in which a time is easy to read, and the decimals of three significant digits. */
+export interface TimeScale {
+  readonly unit: 'µs' | 'ms' | 's';
+  readonly perMs: number;
+  readonly decimals: number;
+}
+
+export function timeScale(time: Ms): TimeScale {
+  const [unit, perMs] =
+    time >= 10_000 ? (['s', 1e-3] as const) : time < 1 ? (['µs', 1e3] as const) : (['ms', 1] as const);
+  const value = time * perMs;
+  return { unit, perMs, decimals: value >= 100 ? 0 : value >= 10 ? 1 : 2 };
+}
+
+/** The figure alone, without its unit. */
+export const formatInScale = (time: Ms, { perMs, decimals }: TimeScale): string =>
+  (time * perMs).toFixed(decimals);
+
+/** `12.3 µs`, `161 ms`, `46.3 s`; `?` for NaN. */
+export function formatTime(time: Ms): string {
+  if (Number.isNaN(time)) return '?';
+  const scale = timeScale(time);
+  return `${formatInScale(time, scale)} ${scale.unit}`;
+}
+
+/** How long something took or will take: `42 ms`, `18.7 s`, `5 min 20 s`. */
+export function formatDuration(time: Seconds): string {
+  if (time < 1) return `${Math.round(time * 1000)} ms`;
+  return time < 120 ? `${threeDigits(time)} s` : `${Math.floor(time / 60)} min ${Math.round(time % 60)} s`;
+}
 
 /** The same shape with plain numbers: what a reader of JSON sees, and what tests write down. */
 export type Plain<T> =

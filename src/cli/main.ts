@@ -15,7 +15,7 @@ Examples:
   $ whyslow run -- torchrun --nproc-per-node 8 train.py
   $ whyslow inspect runs/llama`;
 
-/** Runs the command line; returns the exit code. Nothing a user can do wrong prints a stack trace. */
+/** Runs the command line and returns the exit code. No user error prints a stack trace. */
 export async function main(argv: readonly string[]): Promise<number> {
   let exitCode: number = EXIT.done;
   const context: CommandContext = {
@@ -27,7 +27,7 @@ export async function main(argv: readonly string[]): Promise<number> {
     },
   };
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    // The reader of a pipe (`| head`) or the terminal has gone: nobody is left to tell.
+    // The reader of the pipe (`| head`) or the terminal is gone: nobody is left to write to.
     if (error.code === 'EPIPE' || error.code === 'EIO') process.exit(exitCode);
     throw error;
   });
@@ -48,8 +48,8 @@ function program(context: CommandContext): Command {
     .description('Why is my PyTorch training slow, and what do I change?')
     .version(version)
     .exitOverride()
-    .showHelpAfterError('(--help shows how it is used)')
-    .enablePositionalOptions() // what stands behind `run` belongs to the command it runs
+    .showHelpAfterError('(--help shows the usage)')
+    .enablePositionalOptions() // options after the command of `run` belong to that command
     .addHelpText('after', EXAMPLES);
   registerDiagnose(command, context);
   registerRun(command, context);
@@ -64,5 +64,5 @@ function describeFailure(error: unknown): string {
   if (error instanceof InputError) return `whyslow: ${error.message}`;
   if (process.env.WHYSLOW_DEBUG && error instanceof Error) return error.stack ?? error.message;
   const message = error instanceof Error ? error.message : String(error);
-  return `whyslow: this should not have happened: ${message}\nPlease report it; WHYSLOW_DEBUG=1 shows where it was.`;
+  return `whyslow: internal error: ${message}\nPlease report it. WHYSLOW_DEBUG=1 prints the stack trace.`;
 }

@@ -7,49 +7,48 @@ import type { AcrossRanks } from './run-facts.js';
 import type { Decision } from './verdict/decide.js';
 import { lateSentence } from './words/late-ranks.js';
 
-/** What the comparison of ranks adds to the views, the verdict and the facts that rules see. */
+/** What comparing the ranks adds to the views, to the verdict and to the facts that rules see. */
 
 export function acrossOf(
   comparison: Comparison | null,
-  places: ReadonlyMap<number, { readonly host: string | null }>,
+  locations: ReadonlyMap<number, { readonly host: string | null }>,
 ): AcrossRanks | null {
   if (!comparison?.table) return null;
   const { matched, slowGroups, late, played, pace } = comparison;
   return {
-    ...{ late, step: pace, overlap: played?.withOverlap ?? null },
+    late,
+    step: pace,
+    overlap: played?.withOverlap ?? null,
     links: slowGroups.map(({ group, ...slow }) => {
-      const ranks = ranksOf(matched, group);
-      const named = [...new Set(ranks.map((r) => places.get(r)?.host ?? null))].filter((h) => h !== null);
-      return { ...slow, group: matched.groups[group]!.name, ranks, hosts: named };
+      const { name, captured } = matched.groups[group]!;
+      const ranks = captured.map((index) => matched.ranks[index]!);
+      const hosts = new Set(ranks.map((r) => locations.get(r)?.host ?? null));
+      return { ...slow, group: name, ranks, hosts: [...hosts].filter((host) => host !== null) };
     }),
   };
 }
 
-/** Numbers of the captured ranks of a group. */
-const ranksOf = (matched: Comparison['matched'], group: number) =>
-  matched.groups[group]!.captured.map((place) => matched.ranks[place]!);
-
-/** The rank that the critical path goes through most, with the time of the whole path. */
+/** The rank with the largest part of the critical path, with the time of the whole path. */
 export function criticalView(comparison: Comparison | null, views: readonly RankView[]): RankView | null {
   const critical = comparison?.critical;
   const view = critical && views.find((v) => v.rank === critical.rank);
   if (!critical || !view) return null;
-  // Recorded times become those without the profiler as they do on that rank.
-  const corrected = totals((c) => {
+  // Each class shrinks without the profiler as it does on that rank.
+  const unprofiled = totals((c) => {
     const recorded = view.facts.time[c];
     return recorded > 0 ? critical.time[c] * (view.time[c] / recorded) : critical.time[c];
   });
-  return sumOfClasses(corrected) > 0 ? { ...view, time: ofStep(view, corrected) } : null;
+  return sumOfClasses(unprofiled) > 0 ? { ...view, time: scaledToStep(view, unprofiled) } : null;
 }
 
-/** Classes of recorded steps as parts of a step. */
-function ofStep({ step, facts }: RankView, time: TimeByClass): TimeByClass {
+/** Scales the time of recorded steps to one step of the view. */
+function scaledToStep({ step, facts }: RankView, time: TimeByClass): TimeByClass {
   const scaled = (to: number) => totals((c) => (time[c] * to) / sumOfClasses(time));
-  // In a log the steps that were not recorded may take longer or shorter, by something that happens now and then.
+  // A log does not record every step, and the other steps may take a different time.
   return facts.phases ? atPace(scaled(mean([...facts.steps.periods])), step) : scaled(step);
 }
 
-/** Exposed communication of a rank divided into waiting and transfer. */
+/** Divides a rank's exposed communication into waiting and transfer. */
 export function withWaiting(view: RankView, comparison: Comparison | null): RankView {
   const logged = view.facts.phases && timeFromLog(view, comparison);
   if (logged) return logged;
@@ -66,38 +65,40 @@ export function withWaiting(view: RankView, comparison: Comparison | null): Rank
   };
 }
 
-/** Of a log waiting may lie in any phase: the comparison has taken it out of them step by step. */
+/** In a log any phase may contain waiting. The comparison has separated it, step by step. */
 function timeFromLog(view: RankView, comparison: Comparison | null): RankView | null {
-  const { table } = comparison ?? {};
-  const place = table?.ranks.indexOf(view.rank) ?? -1;
-  if (!table || place < 0) return null;
-  const time = totals((c) => table.time[place]!.reduce((ns, t) => ns + t[c], 0));
-  return sumOfClasses(time) > 0 ? { ...view, time: ofStep(view, time) } : null;
+  const perStep = comparison?.table?.time[comparison.table.ranks.indexOf(view.rank)];
+  if (!perStep) return null;
+  const time = totals((c) => perStep.reduce((sum, t) => sum + t[c], 0));
+  return sumOfClasses(time) > 0 ? { ...view, time: scaledToStep(view, time) } : null;
 }
 
-/** The share of the step that goes to waiting for who computes longer than the others. */
+/** Share of the step spent waiting for ranks that compute longer than the others. */
 export function lateComputingOf(comparison: Comparison | null): number {
   const { late = [], pace = 0 } = comparison ?? {};
-  const costs = late.filter((l) => l.cause === 'gpu').map((l) => l.cost);
-  return pace > 0 ? costs.reduce((sum, ns) => sum + ns, 0) / pace : 0;
+  const cost = late.filter((l) => l.cause === 'gpu').reduce((sum, l) => sum + l.cost, 0);
+  return pace > 0 ? cost / pace : 0;
 }
 
-/** A late rank worth naming is part of the answer; one that was not captured may be behind waiting that nobody explains. */
+/** Adds a sentence about the worst straggler, or about one that may not have been captured. */
 export function withStragglers(decision: Decision, comparison: Comparison | null): Decision {
   const worst = comparison?.late[0];
   if (worst) return { ...decision, addition: lateSentence(worst) };
-  const unseen = comparison !== null && decision.bottleneck === 'comms' && waitsForUnseen(comparison);
-  return unseen
-    ? { ...decision, cause: 'waiting-for-unseen-rank', addition: 'a rank that was not captured may be late' }
-    : decision;
+  if (!comparison || decision.bottleneck !== 'comms' || !mayWaitForUncaptured(comparison)) return decision;
+  return {
+    ...decision,
+    cause: 'waiting-for-unseen-rank',
+    addition: 'A rank that was not captured may be late',
+  };
 }
 
-/** Transfers that are sometimes several times as fast as usual, in groups of which not all members were seen. */
-const OFTEN_SLOWER = 3;
+/** A median transfer this many times as long as the fastest tenth suggests waiting rather than transfer. */
+const SLOWER_THAN_BEST = 3;
 
-function waitsForUnseen({ bandwidth, matched }: Comparison): boolean {
+/** In a group of which some members were not captured, transfers usually take far longer than the fastest ones. */
+function mayWaitForUncaptured({ bandwidth, matched }: Comparison): boolean {
   return bandwidth.some((b) => {
     const { size, captured } = matched.groups[b.group]!;
-    return size !== null && captured.length < size && b.transferMedian > OFTEN_SLOWER * b.transferP10;
+    return size !== null && captured.length < size && b.transferMedian > SLOWER_THAN_BEST * b.transferP10;
   });
 }

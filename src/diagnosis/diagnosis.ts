@@ -1,4 +1,5 @@
 import { InputError } from '../base/input-error.js';
+import { formatRanks } from '../base/rank-ranges.js';
 import type { StepRange } from '../facts/step-facts.js';
 import type { RankedMember } from '../ingest/ranks.js';
 import type { RunInputs } from '../ingest/read-run.js';
@@ -15,37 +16,39 @@ import { type OperationsAnswer, operationsAnswer, operationsJob } from './verdic
 import { captureNext, verdictSentence } from './verdict/sentence.js';
 import type { Verdict } from './verdict/verdict.js';
 
-/** Which part of the run to look at. Null: all of it. */
+/** Which part of the run to analyse. Null: all of it. */
 export interface Selection {
   readonly steps: StepRange | null;
   readonly ranks: readonly number[] | null;
 }
 
-/** All that is known of a run before rules are asked: what they look at, and what the report is made from. */
+/** What is known about a run before the rules run. Rules read `facts`; the report is built from the rest. */
 export interface Diagnosis {
   readonly inputs: RunInputs;
-  /** The files of the chosen ranks. */
+  /** The files of the selected ranks. */
   readonly members: readonly RankedMember[];
-  /** Every chosen rank, with its waiting told from its transfers. */
+  /** The selected ranks, with waiting separated from transfer. */
   readonly views: readonly RankView[];
-  /** Null: fewer than two ranks that share a collective. */
+  /** Null: fewer than two ranks share a collective. */
   readonly comparison: Comparison | null;
   readonly locations: RunLocations;
   readonly verdict: Verdict;
-  /** The view the verdict is taken from. Null: nothing could be analysed. */
+  /** The view that the verdict is taken from. Null: nothing could be analysed. */
   readonly decisive: RankView | null;
-  /** What a table of operations says of the job. Null: there is none. */
+  /** Null: there is no table of operations. */
   readonly operations: OperationsAnswer | null;
   readonly health: RunHealth;
   readonly facts: RunFacts;
 }
 
-/** Analyses what was read of a run. Throws InputError when the selection leaves nothing. */
+/** Analyses what was read from a run. Throws InputError when the selection leaves nothing. */
 export function diagnoseInputs(inputs: RunInputs, { steps, ranks }: Selection): Diagnosis {
-  const members = chooseRanks(inputs.members, ranks);
+  const members = ranks === null ? inputs.members : selectRanks(inputs.members, ranks);
   const recorded = viewsOf(members, steps);
   if (recorded.length === 0 && steps !== null)
-    throw new InputError('none of the steps asked for was recorded');
+    throw new InputError(
+      'none of the selected steps was recorded; `whyslow inspect` lists the recorded steps',
+    );
   const locations = locateRanks(inputs);
   const comparison = withTelemetry(compareRanks(recorded.map((v) => comparedRank(v, locations))), locations);
   const views = recorded.map((view) => withWaiting(view, comparison));
@@ -58,18 +61,17 @@ export function diagnoseInputs(inputs: RunInputs, { steps, ranks }: Selection): 
   }));
   const decision = withStragglers(decide(judged, health.grade), comparison);
   const { bottleneck, confidence, cause, second } = decision;
-  const sentence = verdictSentence(decision);
   const next = bottleneck === 'unknown' ? captureNext(decision) : [];
+  const verdict = { bottleneck, cause, confidence, sentence: verdictSentence(decision), second, next };
   const job = operationsJob(members.map((m) => m.member));
   const operations = job && operationsAnswer(job);
-  const verdict = { bottleneck, cause, confidence, sentence, second, next };
   return {
     inputs,
     members,
     views,
     comparison,
     locations,
-    // A table of operations alone: there are no traces to judge, but a job to replay.
+    // Without traces and logs, the table of operations gives the verdict.
     verdict: operations && recorded.length === 0 ? operations.verdict : verdict,
     decisive: decision.view,
     operations,
@@ -83,15 +85,10 @@ export function diagnoseInputs(inputs: RunInputs, { steps, ranks }: Selection): 
   };
 }
 
-function chooseRanks(
-  members: readonly RankedMember[],
-  ranks: readonly number[] | null,
-): readonly RankedMember[] {
-  if (ranks === null) return members;
+function selectRanks(members: readonly RankedMember[], ranks: readonly number[]): readonly RankedMember[] {
   const wanted = new Set(ranks);
-  const chosen = members.filter((m) => wanted.has(m.rank));
-  if (chosen.length > 0) return chosen;
-  const there = [...new Set(members.map((m) => m.rank))].sort((a, b) => a - b);
-  const listed = `${there.slice(0, 20).join(', ')}${there.length > 20 ? ', …' : ''}`;
-  throw new InputError(`none of the ranks asked for was captured; there are ${listed}`);
+  const selected = members.filter((m) => wanted.has(m.rank));
+  if (selected.length > 0) return selected;
+  const captured = formatRanks([...new Set(members.map((m) => m.rank))]);
+  throw new InputError(`none of the selected ranks was captured; captured ranks: ${captured}`);
 }

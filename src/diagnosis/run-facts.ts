@@ -2,28 +2,28 @@ import type { Ns } from '../base/units.js';
 import type { LateRanks } from '../run/lateness/late-ranks.js';
 import type { GpuState } from '../telemetry/gpu-state.js';
 import type { RankView } from './ranks/rank-view.js';
-import type { Bottleneck } from './verdict/bottleneck.js';
+import type { Verdict } from './verdict/verdict.js';
 
-/** What rules look at: every rank that was captured, and what is said of the run as a whole. */
+/** What rules see: every captured rank, and what is known about the run as a whole. */
 export interface RunFacts {
   readonly ranks: readonly RankView[];
-  readonly verdict: { readonly bottleneck: Bottleneck; readonly confidence: number };
-  /** What only several ranks together show; null for a single one, or ranks that share no collective. */
+  readonly verdict: Pick<Verdict, 'bottleneck' | 'confidence'>;
+  /** What only several ranks together show. Null: a single rank, or ranks that share no collective. */
   readonly across: AcrossRanks | null;
-  /** What telemetry says of the GPU of a rank, by rank; empty without telemetry. */
+  /** GPU state from telemetry, by rank. Empty without telemetry. */
   readonly gpus: ReadonlyMap<number, GpuState>;
 }
 
 export interface AcrossRanks {
   readonly late: readonly LateRanks[];
-  /** ns a step, mean over ranks. */
+  /** Step time, mean over ranks. */
   readonly step: Ns;
   readonly links: readonly SlowLink[];
-  /** ns a step less when computing hides all transfers, from playing all ranks; null: that does not reproduce the step. */
+  /** Time saved per step if computing hid all transfers, by replaying all ranks. Null: the replay does not reproduce the step. */
   readonly overlap: Ns | null;
 }
 
-/** A group whose transfers are slow against its siblings of the same kind and size, or against its own best. */
+/** A group with slow transfers, compared with groups of the same kind and size or with its own fastest transfers. */
 export interface SlowLink {
   readonly group: string;
   readonly ranks: readonly number[];
@@ -31,6 +31,6 @@ export interface SlowLink {
   readonly kind: string;
   readonly gbps: number;
   readonly usualGbps: number;
-  /** ns a step that it takes longer than its siblings. */
+  /** Extra time per step. */
   readonly cost: Ns;
 }

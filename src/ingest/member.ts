@@ -10,7 +10,7 @@ import type { TraceFacts } from '../traces/trace-facts.js';
 import type { TraceSummary } from '../traces/trace-summary.js';
 import type { MemberResult } from './member-reader.js';
 
-/** One file, or one member of an archive, after it was read. Which fields are set depends on what was asked for (`Want`). */
+/** One file, or one member of an archive, that was read. `Want` decides which fields are set. */
 export type TaskMember = RankMember | RunMember | UnknownMember;
 
 /** Belongs to a rank. */
@@ -25,19 +25,19 @@ interface Member extends Omit<MemberResult, 'content'> {
 
 export interface TraceMember extends Member {
   readonly kind: 'kineto';
-  /** With `summary` and with `facts`. */
+  /** Set for `summary` and `facts`. */
   readonly summary: TraceSummary | null;
-  /** With `facts`. Null also where the trace has nothing to analyse. */
+  /** Set for `facts`, unless there is nothing to analyse. */
   readonly facts: TraceFacts | null;
-  /** With `trace`. */
+  /** Set for `trace`. */
   readonly trace: TraceData | null;
 }
 
 export interface LogMember extends Member {
   readonly kind: 'events';
-  /** With `summary`. */
+  /** Set for `summary`. */
   readonly summary: EventLogSummary | null;
-  /** With `trace` and with `facts`: logs are small. */
+  /** Set for `trace` and `facts`: logs are small. */
   readonly log: EventLog | null;
 }
 
@@ -54,21 +54,21 @@ export interface ManifestMember extends Member {
 export interface TelemetryMember extends Member {
   readonly kind: 'dmon';
   readonly gpus: readonly GpuState[];
-  /** With `trace`. */
+  /** Set for `trace`. */
   readonly telemetry: GpuTelemetry | null;
 }
 
 export interface UnknownMember extends Member {
   readonly kind: 'unknown';
-  /** What it seems to be, for the error message. */
-  readonly looksLike: string | null;
+  /** For the error message. */
+  readonly looksLike: string;
 }
 
-/** What the content says about which part of the run it is. */
+/** Which part of the run the content belongs to. */
 export interface MemberIdentity {
   readonly events: number;
   readonly rank: number | null;
-  /** Traces of one rank with different windows are not duplicates. */
+  /** Tells apart traces of one rank that cover different steps. */
   readonly window: string;
 }
 

@@ -15,21 +15,31 @@ const rankJson = (rank: number, run: string, wallNs: number) =>
   manifest(`rank_${rank}.json`, { of: 'rank', run, rank, anchors: [{ at: 'start', wallNs }] });
 const runOf = (id: string | null, wall: number | null = null, rows = 5, world?: number): EventLogRun =>
   ({
-    ...{ id, rows },
+    id,
+    rows,
     header: wall === null ? null : { fields: { anchors: [{ wall_ns: wall }], world_size: world } },
   }) as never;
 const log = (rank: number, ...runs: readonly EventLogRun[]): RankedMember => ({
-  ...{ rank, rankSource: 'file', member: member(`log${rank}`, { kind: 'events', log: { runs } }) },
+  rank,
+  rankSource: 'file',
+  member: member(`log${rank}`, { kind: 'events', log: { runs } }),
 });
 const trace = (rank: number, endNs: number | null): RankedMember => ({
-  ...{ rank, rankSource: 'file' },
+  rank,
+  rankSource: 'file',
   member: member(`trace${rank}`, {
     kind: 'kineto',
     summary: { window: { endNs: endNs === null ? null : BigInt(endNs) } },
   }),
 });
 const inputs = (members: readonly RankedMember[], beside: readonly RunMember[] = []): RunInputs => ({
-  ...{ members, beside, ignored: [], problems: [], storedBytes: 0, decodedBytes: 0, seconds: 1 },
+  members,
+  beside,
+  ignored: [],
+  problems: [],
+  storedBytes: 0,
+  decodedBytes: 0,
+  seconds: 1,
 });
 const kept = (...args: Parameters<typeof inputs>) => {
   const run = keepOneRun(inputs(...args));
@@ -47,65 +57,65 @@ const kept = (...args: Parameters<typeof inputs>) => {
 };
 const DAY = 86_400e9;
 
-describe('files of several runs', () => {
-  it('leave the newest that has records, with what belongs to it', () => {
+describe('keepOneRun', () => {
+  it('keeps the newest run with records, and the manifests that belong to it', () => {
     const members = [log(0, runOf('a', DAY), runOf('b', 9 * DAY)), log(1, runOf('a', DAY))];
     const beside = [runJson('b', 9 * DAY), rankJson(0, 'b', 9 * DAY), rankJson(1, 'a', DAY)];
     expect(kept(members, beside)).toEqual([
       'log0 b',
       ...['run.json', 'rank_0.json'],
-      'files of another run (a) lie beside those of b: 1 manifest, records of 2 logs',
+      'some files belong to another run (a): 1 manifest, records of 2 logs',
     ]);
   });
 
-  it('of which the newest has recorded nothing yet leave the one before', () => {
+  it('keeps the previous run if the newest has no records yet', () => {
     const beside = [runJson('b', 9 * DAY), rankJson(0, 'a', DAY)];
     expect(kept([log(0, runOf('a', DAY))], beside)).toEqual([
       'log0 a',
       'rank_0.json',
-      'files of another run (b) lie beside those of a: 1 manifest',
+      'some files belong to another run (b): 1 manifest',
     ]);
   });
 
-  it('leave no trace that ended before the run began', () => {
+  it('drops traces that ended before the run began', () => {
     const beside = [runJson('b', 9 * DAY)];
     expect(kept([trace(0, 9.5 * DAY), trace(1, 8 * DAY), trace(2, null)], beside)).toEqual([
       ...['trace0', 'trace2', 'run.json'],
-      'files of another run lie beside those of b: 1 trace',
+      'some files belong to another run: 1 trace',
     ]);
-    // Clocks differ by seconds; and where all are older they are what there is.
+    // Clocks differ by seconds. If all traces are older, they are kept.
     expect(kept([trace(0, 9 * DAY - 5e9)], beside)).toEqual(['trace0', 'run.json']);
     expect(kept([trace(0, DAY)], beside)).toEqual(['trace0', 'run.json']);
   });
 
-  it('with traces of the newer and logs of the older leave the newer', () => {
+  it('keeps the newer run if it has traces and the older one has logs', () => {
     const members = [trace(0, 9.5 * DAY), log(0, runOf('a', DAY))];
     const beside = [runJson('b', 9 * DAY), rankJson(0, 'b', 9 * DAY)];
     expect(kept(members, beside).slice(0, 3)).toEqual(['trace0', 'run.json', 'rank_0.json']);
   });
 
-  it('are of one when each rank has made up a name: other ranks of as many, at the same time', () => {
+  it('joins runs that ranks named one by one: different ranks, same world size, same time', () => {
     const rank = (r: number, id: string, at: number, world = 3) => log(r, runOf(id, at, 5, world));
     const beside = [runJson('a', DAY), rankJson(1, 'b', DAY + 2e9)];
     const one = inputs([rank(0, 'a', DAY), rank(1, 'b', DAY + 2e9), rank(2, 'c', DAY - 3e9)], beside);
     expect(keepOneRun(one)).toBe(one);
-    // Later, of another number of ranks, or the same rank again: another run.
+    // Another time, another world size, or the same rank again: another run.
     const others = [rank(1, 'b', DAY - 90e9), rank(1, 'b', DAY - 2e9, 4), rank(0, 'b', DAY - 2e9)];
     for (const other of others)
       expect(kept([rank(0, 'a', DAY), other])).toEqual([
         'log0 a',
-        'files of another run (b) lie beside those of a: records of 1 log',
+        'some files belong to another run (b): records of 1 log',
       ]);
-    // The one before it, by as many ranks that named it one by one.
+    // The previous run, also named one by one.
     const before = [runOf('x', DAY / 2, 5, 2), runOf('y', DAY / 2, 5, 2)];
     const both = [log(0, before[0]!, runOf('a', DAY, 5, 2)), log(1, before[1]!, runOf('b', DAY, 5, 2))];
     expect(kept(both)).toEqual([
       ...['log0 a', 'log1 b'],
-      'files of another run (x) lie beside those of a: records of 2 logs',
+      'some files belong to another run (x): records of 2 logs',
     ]);
   });
 
-  it('are left alone where nothing names a run, or all name one', () => {
+  it('changes nothing if no file names a run, or all name the same', () => {
     const unnamed = inputs([log(0, runOf(null), runOf(null)), trace(1, DAY)]);
     expect(keepOneRun(unnamed)).toBe(unnamed);
     const one = inputs([log(0, runOf('a', 5), runOf(null))], [runJson('a', null)]);

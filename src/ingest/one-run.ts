@@ -1,80 +1,104 @@
-import { type Problem, ProblemLog } from '../base/problem.js';
-import type { EventLog, EventLogRun } from '../model/event-log.js';
+import { ProblemLog } from '../base/problem.js';
+import { formatCount } from '../base/units.js';
+import type { EventLogRun } from '../model/event-log.js';
 import { logOf, manifestOf, type RankMember, traceSummaryOf } from './member.js';
 import type { RankedMember } from './ranks.js';
 import type { RunInputs } from './read-run.js';
 
-/** A run that files name, and when it began: the latest that any of them says, ns since 1970; −∞ unknown. */
+/** A run that files name. */
 interface NamedRun {
   readonly id: string;
+  /** The latest start that any file states, nanoseconds since 1970. −∞: unknown. */
   began: number;
   records: number;
 }
 
-/** Clocks of machines differ, and a trace is written after it ended: only what ended so long before is older. */
-const CLEARLY_BEFORE_NS = 60e9;
+/** Clocks of machines differ, so events closer together than this count as simultaneous. */
+const CLOCK_TOLERANCE_NS = 60e9;
 
 /**
- * Of files of several runs in one place those of the newest that has records, so that an earlier one with more ranks
- * does not lend it its leftovers. Traces do not name their run: those that ended before it began are of another.
+ * Keeps the newest run that has records, if the files are of several runs: an earlier run with more ranks must not add its
+ * leftovers. Traces do not name their run; those that ended before the kept run began are dropped.
  */
 export function keepOneRun(inputs: RunInputs): RunInputs {
-  const nameOf = runNames(inputs.members);
+  const nameOf = commonNames(inputs.members);
   const runs = namedRuns(inputs, nameOf);
-  const told = newest(runs);
-  if (!told) return inputs;
-  const left: string[] = [];
-  const isOther = (id: string | null) => id !== null && nameOf(id) !== told.id;
+  const kept = newest(runs);
+  if (!kept) return inputs;
+  const isOther = (id: string | null) => id !== null && nameOf(id) !== kept.id;
   const beside = inputs.beside.filter((m) => !isOther(manifestOf(m)?.run ?? null));
-  if (beside.length < inputs.beside.length)
-    left.push(count(inputs.beside.length - beside.length, 'manifest'));
-  const logs = inputs.members.map((m) => withoutRuns(m, isOther));
-  const withLogs = logs.filter((m) => m !== null);
-  const dropped = inputs.members.filter((m, i) => logs[i] !== m).length;
-  if (dropped > 0) left.push(`records of ${count(dropped, 'log')}`);
-  const current = withLogs.filter((m) => !endedBefore(m.member, told.began - CLEARLY_BEFORE_NS));
-  const members = current.length > 0 ? current : withLogs;
-  if (members.length < withLogs.length) left.push(count(withLogs.length - members.length, 'trace'));
-  if (left.length === 0) return inputs;
-  return { ...inputs, members, beside, problems: [...inputs.problems, otherRun(told.id, runs, left)] };
+  const withoutOthers = inputs.members.map((m) => withoutRuns(m, isOther));
+  const changedLogs = inputs.members.filter((m, i) => withoutOthers[i] !== m).length;
+  const named = withoutOthers.filter((m) => m !== null);
+  const current = named.filter((m) => !endedBefore(m.member, kept));
+  const members = current.length > 0 ? current : named;
+  const dropped = [
+    [inputs.beside.length - beside.length, 'manifest', ''],
+    [changedLogs, 'log', 'records of '],
+    [named.length - members.length, 'trace', ''],
+  ] as const;
+  const texts = dropped.flatMap(([n, what, prefix]) => (n > 0 ? [prefix + formatCount(n, what)] : []));
+  if (texts.length === 0) return inputs;
+  const problems = new ProblemLog();
+  problems.addAll(inputs.problems);
+  const others = runs.filter((r) => r !== kept).map((r) => r.id);
+  const names = others.length > 0 ? ` (${others.slice(0, 3).join(', ')})` : '';
+  problems.add(
+    'other-run',
+    {
+      message: `some files belong to another run${names}: ${texts.join(', ')}`,
+      consequence: `only run ${kept.id} was analysed; pass another run's files to analyse it`,
+    },
+    null,
+    texts.length,
+  );
+  return { ...inputs, members, beside, problems: problems.list() };
+}
+
+interface LoggedRun {
+  readonly id: string;
+  readonly ranks: Set<number>;
+  readonly worldSize: number;
+  began: number;
 }
 
 /**
- * Ranks whose launcher gives them no common name may each have made one up. Logs of different ranks of as many, begun at
- * the same time, are of one run: it goes by the first one's name.
+ * Without a run id from the launcher, each rank makes one up. Logs of different ranks with the same world size that began
+ * at the same time are one run. It gets the id of the first of them.
  */
-function runNames(members: readonly RankedMember[]): (id: string) => string {
-  const logged = new Map<string, { readonly ranks: Set<number>; readonly world: number; began: number }>();
+function commonNames(members: readonly RankedMember[]): (id: string) => string {
+  const logged = new Map<string, LoggedRun>();
   for (const { rank, member } of members) {
     for (const run of logOf(member)?.runs ?? []) {
-      if (run.id === null) continue;
-      const world = run.header?.fields.world_size;
-      const one = logged.get(run.id) ?? { ranks: new Set(), world: Number(world ?? 0), began: Number.NaN };
+      const { id } = run;
+      if (id === null) continue;
+      const worldSize = Number(run.header?.fields.world_size ?? 0);
+      const one = logged.get(id) ?? { id, ranks: new Set(), worldSize, began: Number.NaN };
       one.ranks.add(rank);
-      one.began = firstAnchor(run) ?? one.began;
-      logged.set(run.id, one);
+      one.began = startOf(run) ?? one.began;
+      logged.set(id, one);
     }
   }
   const names = new Map<string, string>();
-  const found: (readonly [string, NonNullable<ReturnType<typeof logged.get>>])[] = [];
-  for (const [id, one] of logged) {
-    const same = found.find(
-      ([, other]) =>
-        one.world > 1 &&
-        one.world === other.world &&
-        Math.abs(one.began - other.began) < CLEARLY_BEFORE_NS &&
-        [...one.ranks].every((rank) => !other.ranks.has(rank)),
-    );
-    names.set(id, same?.[0] ?? id);
-    if (same) for (const rank of one.ranks) same[1].ranks.add(rank);
-    else found.push([id, one]);
+  const distinct: LoggedRun[] = [];
+  for (const run of logged.values()) {
+    const same = distinct.find((other) => isSameRun(run, other));
+    names.set(run.id, same?.id ?? run.id);
+    if (same) for (const rank of run.ranks) same.ranks.add(rank);
+    else distinct.push(run);
   }
   return (id) => names.get(id) ?? id;
 }
 
+const isSameRun = (a: LoggedRun, b: LoggedRun) =>
+  a.worldSize > 1 &&
+  a.worldSize === b.worldSize &&
+  Math.abs(a.began - b.began) < CLOCK_TOLERANCE_NS &&
+  [...a.ranks].every((rank) => !b.ranks.has(rank));
+
 function namedRuns({ members, beside }: RunInputs, nameOf: (id: string) => string): readonly NamedRun[] {
   const runs = new Map<string, NamedRun>();
-  const note = (given: string | null, began: number | null, records: number) => {
+  const add = (given: string | null, began: number | null, records: number) => {
     if (given === null) return;
     const id = nameOf(given);
     const run = runs.get(id) ?? { id, began: Number.NEGATIVE_INFINITY, records: 0 };
@@ -83,63 +107,47 @@ function namedRuns({ members, beside }: RunInputs, nameOf: (id: string) => strin
     runs.set(id, run);
   };
   for (const manifest of beside.map(manifestOf)) {
-    if (manifest?.of === 'run') note(manifest.run, manifest.startedNs, 0);
-    if (manifest?.of === 'rank') note(manifest.run, manifest.anchors[0]?.wallNs ?? null, 0);
+    if (manifest?.of === 'run') add(manifest.run, manifest.startedNs, 0);
+    if (manifest?.of === 'rank') add(manifest.run, manifest.anchors[0]?.wallNs ?? null, 0);
   }
   for (const { member } of members)
-    for (const run of logOf(member)?.runs ?? []) note(run.id, firstAnchor(run), run.rows);
+    for (const run of logOf(member)?.runs ?? []) add(run.id, startOf(run), run.rows);
+  // A trace counts for the newest run that it can belong to.
   for (const { member } of members) {
-    const during = [...runs.values()].filter((r) => !endedBefore(member, r.began - CLEARLY_BEFORE_NS));
-    const run = during.reduce<NamedRun | null>((a, b) => (a && a.began > b.began ? a : b), null);
-    if (traceSummaryOf(member) && run) run.records++;
+    if (!traceSummaryOf(member)) continue;
+    const possible = [...runs.values()].filter((r) => !endedBefore(member, r));
+    const run = possible.reduce<NamedRun | null>((a, b) => (a && a.began > b.began ? a : b), null);
+    if (run) run.records++;
   }
   return [...runs.values()];
 }
 
-/** In the header of an event log, which is kept as it was written. */
-function firstAnchor(run: EventLogRun): number | null {
-  const anchors = run.header?.fields.anchors;
+/** From the header of an event log, which is kept as it was written. */
+function startOf({ header }: EventLogRun): number | null {
+  const anchors = header?.fields.anchors;
   const first: unknown = Array.isArray(anchors) ? anchors[0] : null;
   const wall = (first as { wall_ns?: unknown } | null)?.wall_ns;
   return typeof wall === 'number' && Number.isFinite(wall) ? wall : null;
 }
 
-/** One that has just begun and recorded nothing yet says nothing. Without times the one that was named last. */
+/** The newest run with records. Without start times: the one that was named last. */
 function newest(runs: readonly NamedRun[]): NamedRun | null {
   const recorded = runs.filter((r) => r.records > 0);
-  const among = recorded.length > 0 ? recorded : runs;
-  return among.reduce<NamedRun | null>((a, b) => (a === null || b.began >= a.began ? b : a), null);
+  const candidates = recorded.length > 0 ? recorded : runs;
+  return candidates.reduce<NamedRun | null>((a, b) => (a === null || b.began >= a.began ? b : a), null);
 }
 
-/** Null when nothing is left of a log; the member itself when nothing was taken out. */
+/** The member itself if nothing was removed. Null if nothing is left of a log. */
 function withoutRuns(ranked: RankedMember, isOther: (id: string | null) => boolean): RankedMember | null {
   const { member } = ranked;
   if (member.kind !== 'events' || !member.log) return ranked;
-  const kept = member.log.runs.filter((run) => !isOther(run.id));
-  if (kept.length === member.log.runs.length) return ranked;
-  const rest: EventLog = { ...member.log, runs: kept };
-  return kept.some((run) => run.rows > 0) ? { ...ranked, member: { ...member, log: rest } } : null;
+  const runs = member.log.runs.filter((run) => !isOther(run.id));
+  if (runs.length === member.log.runs.length) return ranked;
+  if (runs.every((run) => run.rows === 0)) return null;
+  return { ...ranked, member: { ...member, log: { ...member.log, runs } } };
 }
 
-function endedBefore(member: RankMember, ns: number): boolean {
+function endedBefore(member: RankMember, { began }: NamedRun): boolean {
   const end = traceSummaryOf(member)?.window.endNs ?? null;
-  return end !== null && Number(end) < ns;
+  return end !== null && Number(end) < began - CLOCK_TOLERANCE_NS;
 }
-
-function otherRun(told: string, runs: readonly NamedRun[], left: readonly string[]): Problem {
-  const others = runs.filter((r) => r.id !== told).map((r) => r.id);
-  const named = others.length > 0 ? ` (${others.slice(0, 3).join(', ')})` : '';
-  const problems = new ProblemLog();
-  problems.add(
-    'other-run',
-    {
-      message: `files of another run${named} lie beside those of ${told}: ${left.join(', ')}`,
-      consequence: `only ${told} is told; name the files of another to see it`,
-    },
-    null,
-    left.length,
-  );
-  return problems.list()[0]!;
-}
-
-const count = (n: number, what: string) => `${n} ${what}${n === 1 ? '' : 's'}`;

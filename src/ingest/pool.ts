@@ -3,68 +3,89 @@ import { availableParallelism } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
 import { Worker } from 'node:worker_threads';
 import type { FoundFile } from '../sources/discover.js';
+import type { OnBytes } from './read-file.js';
 import { runTask, type TaskResult, type Want } from './task.js';
 import type { FromWorker, ToWorker } from './worker.js';
 
 export interface ReadOptions {
-  readonly want: Want;
-  /** Files read at once. Default: one a core. With 1 nothing leaves the calling thread. */
+  /** Files to read at once. Default: one per core. With 1 all work stays in the calling thread. */
   readonly jobs?: number | undefined;
-  /** Stored bytes read so far, over all files. */
-  readonly onProgress?: (readBytes: number, doneFiles: number) => void;
+  readonly progress?: ProgressSink | undefined;
 }
 
-/** Of more traces than this, only the first few are looked at in full: memory must not grow with the ranks. */
-const MANY_FILES = 16;
+/** `start` is called once, `update` while reading. Bytes are as stored, over all files. */
+export interface ProgressSink {
+  start(files: number, bytes: number): void;
+  update(readBytes: number, doneFiles: number): void;
+}
+
+/** Of more traces than `MANY_TRACES` only the first `IN_FULL` are analysed in full: memory must not grow with the ranks. */
+const MANY_TRACES = 16;
 const IN_FULL = 8;
-/** By name; wrong guesses cost nothing but detail. Logs, telemetry and manifests lie beside the traces of a capture. */
+/** Logs, telemetry and manifests, by name. A wrong guess costs only detail. */
 const NO_TRACE = /\.(?:jsonl|txt|csv|log)(?:\.(?:gz|zst))?$|(?:^|[/\\])(?:ranks[/\\]rank_\d+|run)\.json$/i;
 /** Starting a thread takes as long as reading this many stored bytes. */
 const WORTH_A_THREAD = 4e6;
 
-/** Reads files, one a task, the largest first so that the last one to finish is short. Results are in file order. */
-export async function readAll(files: readonly FoundFile[], options: ReadOptions): Promise<TaskResult[]> {
-  const progress = new Progress(files.length, options.onProgress ?? (() => {}));
-  const read = async (
-    index: number,
-    how: (path: string, onBytes: (n: number) => void) => Promise<TaskResult>,
-  ) => {
-    progress.done(index, await how(files[index]!.path, (n) => progress.report(index, n)));
+type ReadOne = (path: string, want: Want, onBytes: OnBytes) => Promise<TaskResult>;
+
+/** Reads every file. The largest come first, so that no long one is left at the end. Results are in the order of `files`. */
+export async function readAll(
+  files: readonly FoundFile[],
+  want: Want,
+  { jobs, progress }: ReadOptions,
+): Promise<TaskResult[]> {
+  const totalBytes = files.reduce((n, f) => n + f.size, 0);
+  progress?.start(files.length, totalBytes);
+  const results = new Array<TaskResult>(files.length);
+  const readBytes = new Float64Array(files.length);
+  let done = 0;
+  const update = (index: number, stored: number) => {
+    readBytes[index] = stored;
+    progress?.update(
+      readBytes.reduce((a, b) => a + b, 0),
+      done,
+    );
   };
-  const { want } = options;
-  const traces = files.filter((f) => !NO_TRACE.test(f.path));
-  const lighter =
-    traces.length > MANY_FILES && typeof want === 'object' ? { facts: { ...want.facts, light: true } } : want;
-  const full = new Set(traces.slice(0, IN_FULL).map((f) => f.path));
-  const wantOf = (path: string) => (full.has(path) ? want : lighter);
-  const here = (path: string, onBytes: (n: number) => void) => runTask(path, wantOf(path), onBytes);
+  const wantOf = wantPerFile(files, want);
+  const read = async (index: number, readOne: ReadOne) => {
+    const { path } = files[index]!;
+    const result = await readOne(path, wantOf(path), (stored) => update(index, stored));
+    results[index] = result;
+    done++;
+    update(index, result.storedBytes);
+  };
   const order = files.map((_, i) => i).sort((a, b) => files[b]!.size - files[a]!.size);
-  const isStdin = (i: number) => files[i]!.path === '-'; // it belongs to this thread
-  for (const i of order.filter(isStdin)) await read(i, here);
+  const isStdin = (i: number) => files[i]!.path === '-';
+  // Only this thread can read standard input.
+  for (const i of order.filter(isStdin)) await read(i, runTask);
   const queue = order.filter((i) => !isStdin(i)).values();
-  const workers = startWorkers(Math.min(jobsFor(files, options), files.length) - 1);
+  const drain = async (readOne: ReadOne) => {
+    for (const i of queue) await read(i, readOne);
+  };
+  const threads = jobs ?? (totalBytes < WORTH_A_THREAD ? 1 : availableParallelism());
+  const workers = startWorkers(Math.min(threads, files.length) - 1);
   try {
-    const drain = async (how: (path: string, onBytes: (n: number) => void) => Promise<TaskResult>) => {
-      for (const i of queue) await read(i, how);
-    };
-    // This thread takes its share: it is there already, while the others still load.
-    const threads = workers.map((w) => drain((path, onBytes) => w.run(path, wantOf(path), onBytes)));
-    await Promise.all([drain(here), ...threads]);
+    // This thread reads too, while the others are still starting.
+    await Promise.all([drain(runTask), ...workers.map((w) => drain((...args) => w.run(...args)))]);
   } finally {
     await Promise.all(workers.map((w) => w.close()));
   }
-  return progress.results;
+  return results;
 }
 
-function jobsFor(files: readonly FoundFile[], options: ReadOptions): number {
-  const size = files.reduce((n, f) => n + f.size, 0);
-  return options.jobs ?? (size < WORTH_A_THREAD ? 1 : availableParallelism());
+function wantPerFile(files: readonly FoundFile[], want: Want): (path: string) => Want {
+  const traces = files.filter((f) => !NO_TRACE.test(f.path)).map((f) => f.path);
+  if (traces.length <= MANY_TRACES || typeof want !== 'object') return () => want;
+  const light: Want = { facts: { ...want.facts, light: true } };
+  const inFull = new Set(traces.slice(0, IN_FULL));
+  return (path) => (inFull.has(path) ? want : light);
 }
 
 /**
- * Threads that optimise their code by themselves and not on a helper thread: in Node 20 a helper that is still at work
- * when its thread ends aborts the process (`NodePlatform::ForIsolate`, seen once in ten runs). The switch is read when a
- * thread starts, so it is set only until they are up.
+ * Starts threads that compile on themselves instead of on a helper thread. In Node 20 a helper that is still busy when its
+ * thread ends aborts the process (`NodePlatform::ForIsolate`, seen in one of ten runs). The flag is read when a thread
+ * starts, so it is reset once all are up.
  */
 function startWorkers(count: number): readonly TaskWorker[] {
   if (count <= 0) return [];
@@ -78,11 +99,11 @@ function startWorkers(count: number): readonly TaskWorker[] {
 
 /** A thread that runs one task at a time. */
 class TaskWorker {
-  // Beside this module when bundled; tests of the sources run without threads.
+  // The bundle has worker.js beside this module. Tests of the sources run without threads.
   readonly #worker = new Worker(new URL('./worker.js', import.meta.url));
   readonly online: Promise<unknown> = once(this.#worker, 'online');
 
-  run(path: string, want: Want, onBytes: (stored: number) => void): Promise<TaskResult> {
+  run(path: string, want: Want, onBytes: OnBytes): Promise<TaskResult> {
     return new Promise((resolve, reject) => {
       this.#worker.removeAllListeners('message').removeAllListeners('error');
       this.#worker.once('error', reject);
@@ -96,32 +117,5 @@ class TaskWorker {
 
   async close(): Promise<void> {
     await this.#worker.terminate();
-  }
-}
-
-class Progress {
-  readonly results: TaskResult[];
-  readonly #read: Float64Array;
-  readonly #onProgress: NonNullable<ReadOptions['onProgress']>;
-  #finished = 0;
-
-  constructor(files: number, onProgress: NonNullable<ReadOptions['onProgress']>) {
-    this.results = new Array<TaskResult>(files);
-    this.#read = new Float64Array(files);
-    this.#onProgress = onProgress;
-  }
-
-  report(index: number, stored: number): void {
-    this.#read[index] = stored;
-    this.#onProgress(
-      this.#read.reduce((a, b) => a + b, 0),
-      this.#finished,
-    );
-  }
-
-  done(index: number, result: TaskResult): void {
-    this.results[index] = result;
-    this.#finished++;
-    this.report(index, result.storedBytes);
   }
 }

@@ -4,15 +4,13 @@ import type { RankMember, TraceMember } from './member.js';
 import { assignRanks } from './ranks.js';
 
 const member = (path: string, rank: number | null, window = '3-6'): TraceMember => ({
-  ...{
-    file: path,
-    path,
-    hints: rankFromPath(path),
-    storedBytes: 0,
-    decodedBytes: 0,
-    encodings: [],
-    problems: [],
-  },
+  file: path,
+  path,
+  hints: rankFromPath(path),
+  storedBytes: 0,
+  decodedBytes: 0,
+  encodings: [],
+  problems: [],
   kind: 'kineto',
   identity: { events: 1, rank, window },
   summary: null,
@@ -29,7 +27,7 @@ const assigned = (...members: RankMember[]) => {
 };
 
 describe('assignRanks', () => {
-  it('takes what the file says, then its name, then the order', () => {
+  it('takes the rank in the file, then the one in its name, then the order of files', () => {
     const result = assigned(
       member('a.json', 5),
       member('rank1_trace.json', null),
@@ -50,14 +48,14 @@ describe('assignRanks', () => {
     expect(assigned(member('rank-1.json', 0))).toEqual({ ranks: ['0 file'], codes: ['rank-conflict 1'] });
   });
 
-  it('reports a rank that comes twice, and drops neither', () => {
+  it('reports a rank that appears twice, and keeps both files', () => {
     expect(assigned(member('a/rank0.json', 0), member('b/rank0.json', 0))).toEqual({
       ranks: ['0 file', '0 file'],
       codes: ['duplicate-rank 1'],
     });
   });
 
-  it('lets one rank have several windows', () => {
+  it('allows several windows of one rank', () => {
     const named = assigned(
       member('step_10/rank-0-coord-0-trace.json', 0),
       member('step_20/rank-0-coord-0-trace.json', 0),

@@ -3,14 +3,14 @@ import type { TraceData } from '../model/trace-data.js';
 import { blocksOf, type EventBlock, eventsOfBlock } from '../readers/kineto/block-events.js';
 import { visitMembers } from '../sources/open.js';
 
-/** Rows asked for at once; each costs up to one block of 256 events in memory. */
+/** Each row costs up to one block of 256 events in memory. */
 const MAX_ROWS = 4096;
-/** The last block has no known end. */
+/** Limit for the last block, whose end is not known. */
 const LAST_BLOCK_BYTES = 16 << 20;
 
 /**
- * Whole events as they stand in the file, for arguments that are no columns. Goes through the file once up to the last
- * row asked for. `file` and `member` as in RunTrace.
+ * Reads whole events again from the file, for arguments that are not in columns. Reads the file once, up to the last of the
+ * rows. `from` is an entry of `Run.traces`.
  */
 export async function readEvents(
   from: { readonly file: string; readonly path: string },
@@ -22,16 +22,16 @@ export async function readEvents(
   const texts = new Map<EventBlock, Uint8Array[]>(blocks.map((b) => [b, []]));
   await visitMembers(from.file, async (member) => {
     if (member.path !== from.path) return;
-    let at = 0;
+    let position = 0;
     for await (const chunk of member.stream.chunks) {
       for (const block of blocks) {
-        const start = Math.max(0, block.from - at);
-        const end = Math.min(chunk.length, Math.min(block.to, block.from + LAST_BLOCK_BYTES) - at);
+        const start = Math.max(0, block.from - position);
+        const end = Math.min(chunk.length, Math.min(block.to, block.from + LAST_BLOCK_BYTES) - position);
         if (start < end) texts.get(block)!.push(chunk.slice(start, end));
       }
-      at += chunk.length;
+      position += chunk.length;
       const last = blocks.at(-1);
-      if (!last || at >= Math.min(last.to, last.from + LAST_BLOCK_BYTES)) break;
+      if (!last || position >= Math.min(last.to, last.from + LAST_BLOCK_BYTES)) break;
     }
   });
   const wanted = new Set(rows);

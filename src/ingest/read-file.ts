@@ -11,18 +11,15 @@ export interface FileResult<T> {
   readonly problems: readonly Problem[];
 }
 
-/**
- * A chunk is parsed in pieces of this size, and the event loop gets a turn between them: when the next chunk is
- * inflated meanwhile, the one after it is started at once and not only when this one is parsed.
- */
+/** Chunks are parsed in pieces of this size. Between pieces the event loop can start inflating the next chunk. */
 const PIECE = 256 << 10;
 
-/** Called while reading, with bytes as stored. */
+/** Called while reading, with the stored bytes read so far. */
 export type OnBytes = (stored: number) => void;
 
 /**
- * Reads every member of one file with the reader that recognises it. `use` takes what is needed of each before the next
- * is read, so that an archive of many traces needs the memory of one. Throws InputError when it cannot be opened.
+ * Reads every member of one file. `use` takes what is needed from each before the next is read, so that an archive of many
+ * traces needs the memory of one. Throws InputError when the file cannot be opened.
  */
 export async function readFile<T>(
   path: string,
@@ -30,24 +27,20 @@ export async function readFile<T>(
   onBytes: OnBytes = () => {},
 ): Promise<FileResult<T>> {
   const members: T[] = [];
-  const visited = await visitMembers(path, async (member) => {
-    members.push(use(await readMember(path, member, onBytes)));
+  const { storedBytes, problems } = await visitMembers(path, async (member) => {
+    const reader = new MemberReader(member);
+    await feed(reader, member, onBytes);
+    members.push(use(reader.finish(path)));
   });
-  return { path, storedBytes: visited.storedBytes, problems: visited.problems, members };
+  return { path, storedBytes, problems, members };
 }
 
-async function readMember(file: string, member: Member, onBytes: OnBytes): Promise<MemberResult> {
-  const { stats, chunks } = member.stream;
-  const reader = new MemberReader({ file, path: member.path, storedSize: member.storedSize });
-  for await (const chunk of chunks) {
-    let wanted = true;
-    for (let at = 0; wanted && at < chunk.length; at += PIECE) {
-      if (at > 0) await turnOfTheLoop();
-      wanted = reader.push(chunk.subarray(at, at + PIECE), stats.storedBytes);
+async function feed(reader: MemberReader, { stream }: Member, onBytes: OnBytes): Promise<void> {
+  for await (const chunk of stream.chunks) {
+    for (let start = 0; start < chunk.length; start += PIECE) {
+      if (start > 0) await turnOfTheLoop();
+      if (!reader.push(chunk.subarray(start, start + PIECE))) return;
     }
-    if (!wanted) break;
-    onBytes(stats.storedBytes);
+    onBytes(stream.stats.storedBytes);
   }
-  const { storedBytes, decodedBytes, encodings, problems } = stats;
-  return reader.finish({ storedBytes, decodedBytes, encodings, problems: problems.list() });
 }

@@ -4,19 +4,12 @@ import type { Manifest } from '../model/manifest.js';
 import type { GpuTelemetry } from '../model/telemetry.js';
 import { Trace } from '../model/trace.js';
 import { logOf, manifestOf, type TaskMember } from './member.js';
+import type { ReadOptions } from './pool.js';
 import type { RankedMember, RankSource } from './ranks.js';
-import { type ProgressSink, readInputs } from './read-run.js';
+import { readInputs } from './read-run.js';
 
-interface AnyFile {
-  /** The file that was opened. */
-  readonly file: string;
-  /** The same, or `file!member` for a member of an archive. */
-  readonly path: string;
-  readonly storedBytes: number;
-  readonly decodedBytes: number;
-  /** Of the file and its format. */
-  readonly problems: readonly Problem[];
-}
+type AnyFile = Pick<TaskMember, 'file' | 'path' | 'storedBytes' | 'decodedBytes' | 'problems'>;
+
 interface RunFile extends AnyFile {
   readonly rank: number;
   readonly rankSource: RankSource;
@@ -31,40 +24,35 @@ export interface RunManifestFile extends AnyFile {
   readonly manifest: Manifest;
 }
 export interface RunTelemetry extends AnyFile {
-  /** From the name of the file; null where that says nothing. */
+  /** From the file name. Null: it names no host. */
   readonly host: string | null;
   readonly telemetry: GpuTelemetry;
 }
 
-/** All that was found under some paths, in memory. */
+/** Everything found under some paths, in memory. */
 export interface Run {
   readonly traces: readonly RunTrace[];
   readonly logs: readonly RunLog[];
   readonly manifests: readonly RunManifestFile[];
   readonly telemetry: readonly RunTelemetry[];
+  /** Files in searched directories that whyslow does not recognise. */
   readonly ignored: readonly string[];
+  /** Problems of the run as a whole. */
   readonly problems: readonly Problem[];
 }
 
-export interface ReadRunOptions {
-  /** Files read at once; default one a core. */
-  readonly jobs?: number | undefined;
-  readonly progress?: ProgressSink | undefined;
-}
-
-/** Reads traces and event logs from files, directories and patterns. Throws InputError when there is nothing to read. */
-export async function readRun(paths: string | readonly string[], options: ReadRunOptions = {}): Promise<Run> {
-  const list = typeof paths === 'string' ? [paths] : paths;
-  const { members, beside, ignored, problems } = await readInputs(list, { want: 'trace', ...options });
+/** Reads files, directories and patterns into memory. Throws InputError when there is nothing to read. */
+export async function readRun(paths: string | readonly string[], options: ReadOptions = {}): Promise<Run> {
+  const { members, beside, ignored, problems } = await readInputs(paths, 'trace', options);
   return {
     traces: members.flatMap((m) =>
       m.member.kind === 'kineto' && m.member.trace
-        ? [{ ...fileOf(m), trace: new Trace(m.member.trace) }]
+        ? [{ ...rankFile(m), trace: new Trace(m.member.trace) }]
         : [],
     ),
     logs: members.flatMap((m) => {
       const log = logOf(m.member);
-      return log ? [{ ...fileOf(m), log }] : [];
+      return log ? [{ ...rankFile(m), log }] : [];
     }),
     manifests: beside.flatMap((m) => {
       const manifest = manifestOf(m);
@@ -78,10 +66,16 @@ export async function readRun(paths: string | readonly string[], options: ReadRu
   };
 }
 
-function fileOf({ member, rank, rankSource }: RankedMember): RunFile {
-  return { ...anyFile(member), rank, rankSource };
-}
+const rankFile = ({ member, rank, rankSource }: RankedMember): RunFile => ({
+  ...anyFile(member),
+  rank,
+  rankSource,
+});
 
-function anyFile({ file, path, storedBytes, decodedBytes, problems }: TaskMember): AnyFile {
-  return { file, path, storedBytes, decodedBytes, problems };
-}
+const anyFile = ({ file, path, storedBytes, decodedBytes, problems }: TaskMember): AnyFile => ({
+  file,
+  path,
+  storedBytes,
+  decodedBytes,
+  problems,
+});

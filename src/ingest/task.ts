@@ -1,6 +1,5 @@
 import { type CheckResult, found } from '../base/check.js';
 import { InputError } from '../base/input-error.js';
-import type { Problem } from '../base/problem.js';
 import { inputProblem } from '../base/severity.js';
 import { summariseEventLog } from '../logs/log-summary.js';
 import type { EventLog } from '../model/event-log.js';
@@ -14,36 +13,31 @@ import type { AnalyseOptions } from '../traces/trace-facts.js';
 import { summariseTrace } from '../traces/trace-summary.js';
 import type { MemberIdentity, TaskMember, TraceMember } from './member.js';
 import type { MemberResult } from './member-reader.js';
-import { type OnBytes, readFile } from './read-file.js';
+import { type FileResult, type OnBytes, readFile } from './read-file.js';
 
 /**
- * What is asked of a file. `trace`: the columns themselves come back. Otherwise they stay in the thread that read them,
- * and only what fits a page (`summary`) or what rules ask about (`facts`) comes back, so that memory does not grow with
- * the number of ranks.
+ * What to return for a file. `trace`: the columns. `summary`: what `inspect` prints. `facts`: what diagnosis and rules need.
+ * For the last two the columns stay in the thread that read them, so that memory does not grow with the number of ranks.
  */
 export type Want = 'trace' | 'summary' | { readonly facts: AnalyseOptions };
 
-export interface TaskResult {
-  readonly path: string;
-  readonly storedBytes: number;
-  readonly members: readonly TaskMember[];
-  readonly problems: readonly Problem[];
-  /** The file could not be opened, and why. */
+export interface TaskResult extends FileResult<TaskMember> {
+  /** Why the file could not be opened. */
   readonly error: string | null;
 }
 
-/** Reads one file and derives what is wanted. Runs in a worker or in the main thread alike. */
+/** Reads one file and keeps what is wanted. Runs in any thread. */
 export async function runTask(path: string, want: Want, onBytes: OnBytes): Promise<TaskResult> {
   try {
     return { ...(await readFile(path, (member) => digest(member, want), onBytes)), error: null };
   } catch (error) {
-    // A file that cannot be opened is a result like any other: the rest of the run goes on.
+    // A file that cannot be opened must not stop the others.
     if (!(error instanceof InputError)) throw error;
     return { path, storedBytes: 0, members: [], problems: [], error: error.message };
   }
 }
 
-/** Keeps what is wanted of a member and drops the rest. */
+/** Keeps what is wanted from a member and drops the rest. */
 function digest({ content, ...member }: MemberResult, want: Want): TaskMember {
   const checks = member.problems.map(inputProblem);
   const base = { ...member, checks, identity: { events: 0, rank: null, window: '' } };
@@ -56,7 +50,7 @@ function digest({ content, ...member }: MemberResult, want: Want): TaskMember {
       return { ...base, kind: 'events', identity: logIdentity(content.log), summary, log };
     }
     case 'operations': {
-      // Analysed where it was read: a table may have millions of rows, and its answer is small.
+      // Analysed in this thread: a table may have millions of rows, but the answer is small.
       const identity = { ...base.identity, events: content.table.rows };
       return { ...base, kind: 'operations', identity, whatIf: whatIf(content.table) };
     }
@@ -84,14 +78,14 @@ function digestTrace(member: TraceMember & { readonly trace: TraceData }, want: 
   return want === 'summary' ? summarised : { ...summarised, ...analysed(trace, want.facts, checks) };
 }
 
-/** A bug in an analysis must not cost the user the other files, nor the health checks of this one. */
+/** A bug in the analysis must not cost the user the other files, nor the health checks of this one. */
 function analysed(trace: Trace, options: AnalyseOptions, checks: readonly CheckResult[]) {
   try {
     return { facts: analyseTrace(trace, options), checks };
   } catch (error) {
     if (process.env.WHYSLOW_DEBUG) throw error;
     const message = `the analysis failed: ${error instanceof Error ? error.message : String(error)}`;
-    const consequence = 'please report it; nothing is said about this file';
+    const consequence = 'please report it; this file is left out of the diagnosis';
     return {
       facts: null,
       checks: [...checks, ...found('severe', 'analysis-failed', 1, message, consequence)],

@@ -1,32 +1,24 @@
-import { type Diagnosis, diagnoseInputs, type Selection } from '../diagnosis/diagnosis.js';
+import { diagnoseInputs, type Selection } from '../diagnosis/diagnosis.js';
 import { withLateRanksInFull } from '../diagnosis/read-again.js';
 import { keepOneRun } from '../ingest/one-run.js';
-import { type ProgressSink, type RunInputs, readInputs } from '../ingest/read-run.js';
+import type { ReadOptions } from '../ingest/pool.js';
+import { readInputs } from '../ingest/read-run.js';
 import { buildReport } from '../report/build-report.js';
 import type { Report } from '../report/report.js';
 import { RULES } from '../rules/list.js';
 import { runRules } from '../rules/run-rules.js';
 
-export interface DiagnoseOptions extends Partial<Selection> {
-  /** Files read at once. Default: one per core. */
-  readonly jobs?: number | undefined;
-  readonly progress?: ProgressSink | undefined;
-}
+/** Without `steps` or `ranks`, all of them are analysed. */
+export interface DiagnoseOptions extends ReadOptions, Partial<Selection> {}
 
-/** Reads everything under the paths and says why it is slow. Throws InputError when there is nothing to say it from. */
+/** Reads the files under the paths and says why training is slow. Throws InputError when there is nothing to analyse. */
 export async function diagnose(
   paths: string | readonly string[],
-  options: DiagnoseOptions = {},
+  { steps = null, ranks = null, ...reading }: DiagnoseOptions = {},
 ): Promise<Report> {
-  const { steps = null, ranks = null, ...reading } = options;
   const want = { facts: { steps } };
-  const run = keepOneRun(await readInputs(typeof paths === 'string' ? [paths] : paths, { want, ...reading }));
-  const inputs = await withLateRanksInFull(run, steps, (files) => readInputs(files, { want }));
-  return reportOn(inputs, { steps, ranks });
-}
-
-/** The report on what was read. */
-export function reportOn(inputs: RunInputs, selection: Selection): Report {
-  const diagnosis: Diagnosis = diagnoseInputs(inputs, selection);
+  const run = keepOneRun(await readInputs(paths, want, reading));
+  const inputs = await withLateRanksInFull(run, steps, (files) => readInputs(files, want));
+  const diagnosis = diagnoseInputs(inputs, { steps, ranks });
   return buildReport(diagnosis, runRules(RULES, diagnosis.facts));
 }

@@ -1,11 +1,14 @@
-/** Small types that programs which use the library, the command line among them, need beside its functions. */
+/** Types and small values that users of the library need beside its functions. The command line is one of them. */
+export type { Health, HealthProblem } from '../base/check.js';
 export { InputError } from '../base/input-error.js';
 export type { Position, Problem } from '../base/problem.js';
 export { BOTTLENECKS, type Bottleneck } from '../diagnosis/verdict/bottleneck.js';
+export type { Verdict } from '../diagnosis/verdict/verdict.js';
 export type { StepRange } from '../facts/step-facts.js';
-export type { ProgressSink } from '../ingest/read-run.js';
-export type { InspectReport } from '../report/inspect-report.js';
-export type { Report } from '../report/report.js';
+export type { TimeClass } from '../facts/time-class.js';
+export type { ProgressSink, ReadOptions } from '../ingest/pool.js';
+export type { InspectedInput, InspectReport } from '../report/inspect-report.js';
+export type * from '../report/report.js';
 export { toolInfo } from '../report/tool-info.js';
-export type { Finding } from '../rules/kit/finding.js';
+export type { Evidence, Finding, Speedup } from '../rules/kit/finding.js';
 export type { RuleInfo } from '../rules/kit/rule.js';

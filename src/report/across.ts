@@ -3,7 +3,7 @@ import { lateSentence } from '../diagnosis/words/late-ranks.js';
 import type { Comparison } from '../run/compare.js';
 import type { ReportCollectives, ReportHeat, ReportRank, ReportStraggler } from './report.js';
 
-/** What several ranks together show, as the report has it. */
+/** The parts of the report that come from comparing ranks. */
 
 export function stragglersOf(comparison: Comparison | null): ReportStraggler[] {
   return (comparison?.late ?? []).map((late) => ({
@@ -40,27 +40,21 @@ export function collectivesOf(comparison: Comparison | null): ReportCollectives 
   if (!comparison) return null;
   const { matched, waits, table } = comparison;
   const steps = table?.steps.length ?? 1;
-  const meanMs = (times: readonly number[], over: number) =>
-    toMs(ns(times.reduce((sum, t) => sum + t, 0) / Math.max(1, over) / steps));
+  const perStep = (total: number, ranks: number) => toMs(ns(total / Math.max(1, ranks) / steps));
+  const sumOver = (key: 'exposedWait' | 'exposedTransfer') => waits.ranks.reduce((sum, w) => sum + w[key], 0);
   return {
     matched: matched.length,
     unmatched: matched.unmatched,
-    wait_ms: meanMs(
-      waits.ranks.map((w) => w.exposedWait),
-      waits.ranks.length,
-    ),
-    transfer_ms: meanMs(
-      waits.ranks.map((w) => w.exposedTransfer),
-      waits.ranks.length,
-    ),
+    wait_ms: perStep(sumOver('exposedWait'), waits.ranks.length),
+    transfer_ms: perStep(sumOver('exposedTransfer'), waits.ranks.length),
     groups: matched.groups.map((group, g) => ({
       name: group.name,
       ranks: group.captured.map((index) => matched.ranks[index]!),
       size: group.size,
       matched: group.instances,
       confidence: group.confidence,
-      wait_ms: meanMs([waits.groups[g]!.wait], group.captured.length),
-      transfer_ms: meanMs([waits.groups[g]!.transfer], group.captured.length),
+      wait_ms: perStep(waits.groups[g]!.wait, group.captured.length),
+      transfer_ms: perStep(waits.groups[g]!.transfer, group.captured.length),
     })),
   };
 }

@@ -1,6 +1,6 @@
 import { ns, share, toMs, toUs } from '../base/units.js';
 import type { Diagnosis } from '../diagnosis/diagnosis.js';
-import type { RankView } from '../diagnosis/ranks/rank-view.js';
+import type { RankView, TraceView } from '../diagnosis/ranks/rank-view.js';
 import { sharesOfClasses, totals } from '../facts/time-class.js';
 import { manifestOf, type RankMember, type RunMember } from '../ingest/member.js';
 import type { RulesResult } from '../rules/run-rules.js';
@@ -10,7 +10,7 @@ import { criticalPathOf, whatIfAcross } from './path-report.js';
 import type { Report, ReportInput, ReportRank, ReportStep } from './report.js';
 import { toolInfo } from './tool-info.js';
 
-/** The report says what the diagnosis and the rules found, in its own names and units. It decides nothing. */
+/** Maps what the diagnosis and the rules found to the names and units of the report. Decides nothing. */
 export function buildReport(diagnosis: Diagnosis, rules: RulesResult): Report {
   const { inputs, comparison, decisive, operations, verdict } = diagnosis;
   const fromOperations = diagnosis.views.length === 0 ? operations : null;
@@ -37,7 +37,7 @@ export function buildReport(diagnosis: Diagnosis, rules: RulesResult): Report {
   };
 }
 
-/** A finding that addresses the bottleneck names the cause best. */
+/** The first finding that addresses the bottleneck is its cause. */
 function causeOf({ verdict }: Diagnosis, { findings }: RulesResult): string {
   const target = verdict.bottleneck === 'compute' ? 'gpu' : verdict.bottleneck;
   return findings.find((f) => f.addresses === target)?.id ?? verdict.cause;
@@ -81,7 +81,7 @@ function rankOf(view: RankView, { locations, comparison }: Diagnosis): ReportRan
   };
 }
 
-function gpuOf({ gpu }: (RankView & { source: 'trace' })['facts']): ReportRank['gpu'] {
+function gpuOf({ gpu }: TraceView['facts']): ReportRank['gpu'] {
   return (
     gpu && {
       span_us: toUs(ns(gpu.span)),
@@ -93,13 +93,13 @@ function gpuOf({ gpu }: (RankView & { source: 'trace' })['facts']): ReportRank['
   );
 }
 
-/** A rank's manifest describes that rank. Other manifests describe the run, telemetry a machine. */
+/** The rank that a rank's manifest describes. Null: the file describes the run or a machine. */
 export function describedRank(member: RunMember): number | null {
   const manifest = manifestOf(member);
   return manifest?.of === 'rank' ? manifest.rank : null;
 }
 
-function inputOf(member: RankMember | RunMember, rank: number | null): ReportInput {
+export function inputOf(member: RankMember | RunMember, rank: number | null): ReportInput {
   return {
     path: member.path,
     kind: member.kind,

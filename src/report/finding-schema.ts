@@ -15,12 +15,12 @@ export const bottleneck = z.enum(BOTTLENECKS).meta({
 });
 
 const evidence = z.strictObject({
-  text: z.string().describe('what was seen, with its figures, one line'),
+  text: z.string().describe('what was observed, with its figures, one line'),
   value: z.number().nullable().describe('the main figure of the text, for programs'),
-  unit: z.string().nullable().describe('of value, e.g. ms/step'),
+  unit: z.string().nullable().describe('unit of value, e.g. ms/step'),
   rank: z.int().min(0).nullable(),
   step: z.int().nullable(),
-  ts_ns: z.number().nullable().describe('place in the trace: nanoseconds from its first event'),
+  ts_ns: z.number().nullable().describe('position in the trace: nanoseconds from its first event'),
   dur_ns: z.number().nullable(),
 });
 
@@ -39,18 +39,21 @@ export const finding = z
     risk: z.enum(RISKS).describe('what the fix may change besides speed'),
     speedup: speedup
       .nullable()
-      .describe('step time before divided by after; null where no gain can be defended'),
-    saving_ms: z.number().nullable().describe('milliseconds a step that speedup.likely saves; null with it'),
-    confidence: confidence.describe('that the fault is there'),
+      .describe('step time before divided by after; null: the evidence supports no estimate'),
+    saving_ms: z
+      .number()
+      .nullable()
+      .describe('milliseconds per step that speedup.likely saves; null if speedup is null'),
+    confidence: confidence.describe('that the fault is real'),
     ranks,
     evidence: z.array(evidence),
     fix: z.strictObject({
       text: z.string(),
-      code: z.string().describe('to paste; empty where there is none'),
+      code: z.string().describe('code to paste; may be empty'),
     }),
     addresses: bottleneck
       .nullable()
-      .describe('which lost time it wins back; null: none, e.g. advice on measuring'),
+      .describe('the bottleneck it relieves; null: none, e.g. advice on measuring'),
   })
   .refine((f) => (f.speedup === null) === (f.saving_ms === null), 'speedup and saving_ms are null together')
   .meta({ id: 'finding' });
@@ -63,7 +66,7 @@ export const problem = z.strictObject({
   first: z
     .strictObject({ unit: z.enum(POSITION_UNITS), at: z.number() })
     .nullable()
-    .describe('where it was first seen'),
+    .describe('where it first occurred'),
 });
 
 export const health = z.strictObject({

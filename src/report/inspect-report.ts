@@ -1,7 +1,6 @@
 import type { Health } from '../base/check.js';
 import { type Problem, ProblemLog } from '../base/problem.js';
-import { summariseHealth } from '../diagnosis/health/health.js';
-import { windowsOf } from '../diagnosis/health/run-health.js';
+import { healthOf } from '../diagnosis/health/run-health.js';
 import { manifestsOf, runFileProblems } from '../diagnosis/ranks/locations.js';
 import { manifestOf, type RankMember, type RunMember, traceSummaryOf } from '../ingest/member.js';
 import type { RankSource } from '../ingest/ranks.js';
@@ -12,49 +11,44 @@ import type { DeviceInfo } from '../model/trace-data.js';
 import { type CaptureInfo, joinManifests } from '../run/placement/join-manifests.js';
 import type { GpuState } from '../telemetry/gpu-state.js';
 import type { CategoryCount, StepSummary } from '../traces/trace-summary.js';
-import { describedRank } from './build-report.js';
+import { describedRank, inputOf } from './build-report.js';
+import type { ReportInput } from './report.js';
 import { toolInfo } from './tool-info.js';
 
-/** What `whyslow inspect` found. `--json` prints exactly this. */
+/** What `whyslow inspect --json` prints. */
 export interface InspectReport {
   readonly schema: 'whyslow/inspect/1';
   readonly inputs: readonly InspectedInput[];
-  /** Files in searched directories that are nothing whyslow reads. */
+  /** Files in searched directories that whyslow does not recognise. */
   readonly ignored: readonly string[];
   readonly ranks: readonly number[];
   readonly world_size: number | null;
   readonly devices: readonly DeviceInfo[];
-  /** Over all traces, as the files name them. */
+  /** Over all traces, with the names that the files use. */
   readonly categories: readonly CategoryCount[];
   readonly health: Health;
-  /** Problems of the run as a whole: conflicts, duplicates, unreadable files. */
+  /** Problems of the run as a whole: rank conflicts, duplicates, unreadable files. */
   readonly problems: readonly Problem[];
   readonly reading: {
     readonly seconds: number;
-    /** Bytes as stored and after decompression. */
+    /** Before and after decompression. */
     readonly stored_bytes: number;
     readonly decoded_bytes: number;
-    /** Decoded megabytes a second. */
+    /** Decoded megabytes per second. */
     readonly mb_per_s: number;
     readonly events: number;
   };
   readonly tool: { readonly name: 'whyslow'; readonly version: string };
 }
 
-export interface InspectedInput {
-  readonly path: string;
+export interface InspectedInput extends ReportInput {
   readonly kind: (RankMember | RunMember)['kind'];
-  /** Null for what is of the run or of a machine: its manifest, telemetry. */
-  readonly rank: number | null;
   readonly rank_source: RankSource | null;
   readonly layout: string;
   readonly coordinates: readonly number[] | null;
   readonly host: string | null;
   readonly encodings: readonly string[];
-  /** Stored size. */
-  readonly bytes: number;
   readonly decoded_bytes: number;
-  readonly events: number;
   readonly categories: readonly CategoryCount[];
   readonly steps: readonly StepSummary[];
   readonly gpu_work: number;
@@ -66,7 +60,6 @@ export interface InspectedInput {
   readonly manifest: Manifest | null;
   /** GPUs in a telemetry log. */
   readonly gpus: readonly GpuState[] | null;
-  readonly problems: readonly Problem[];
 }
 
 export function buildInspectReport(run: RunInputs): InspectReport {
@@ -76,24 +69,22 @@ export function buildInspectReport(run: RunInputs): InspectReport {
     ...run.members.map((m) => inspectedInput(m.member, m.rank, m.rankSource)),
     ...run.beside.map((m) => inspectedInput(m, describedRank(m), null)),
   ];
-  const windows = windowsOf(run.members);
-  const perRank = run.members.map(({ member, rank }) => ({ rank, problems: member.checks }));
-  const worldSize = capture.worldSize ?? (Math.max(0, ...windows.map((w) => w.worldSize ?? 0)) || null);
-  const seen = { ranks: run.members.map((m) => m.rank), worldSize };
-  const ofTheRun = [...run.problems, ...runFileProblems(run), ...problems.list()];
+  const inTraces = run.members.map((m) => traceSummaryOf(m.member)?.distributed?.worldSize ?? 0);
+  const worldSize = capture.worldSize ?? (Math.max(0, ...inTraces) || null);
+  const runProblems = [...run.problems, ...runFileProblems(run), ...problems.list()];
   return {
     schema: 'whyslow/inspect/1',
     inputs,
     ignored: run.ignored,
-    ranks: [...new Set(seen.ranks)].sort((a, b) => a - b),
+    ranks: [...new Set(run.members.map((m) => m.rank))].sort((a, b) => a - b),
     world_size: worldSize,
     devices: devicesOf(
       run.members.flatMap((m) => traceSummaryOf(m.member)?.devices ?? []),
       capture,
     ),
     categories: sumCategories(inputs.flatMap((i) => i.categories)),
-    health: summariseHealth(perRank, ofTheRun, windows, seen),
-    problems: ofTheRun,
+    health: healthOf(run.members, worldSize, runProblems),
+    problems: runProblems,
     reading: {
       seconds: run.seconds,
       stored_bytes: run.storedBytes,
@@ -112,20 +103,15 @@ function inspectedInput(
 ): InspectedInput {
   const trace = traceSummaryOf(member);
   const manifest = manifestOf(member);
-  const log = member.kind === 'events' ? member.summary : null;
-  const records = log?.runs.reduce((n, r) => n + r.records, 0) ?? 0;
   return {
-    path: member.path,
+    ...inputOf(member, rank),
     kind: member.kind,
-    rank,
     rank_source: rankSource,
     layout: member.hints.layout,
     coordinates: member.hints.coordinates,
     host: (manifest?.of === 'rank' ? manifest.host : trace?.hostName) ?? member.hints.host,
     encodings: member.encodings,
-    bytes: member.storedBytes,
     decoded_bytes: member.decodedBytes,
-    events: trace?.events ?? (records || member.identity.events),
     categories: trace?.categories ?? [],
     steps: trace?.steps ?? [],
     gpu_work: trace?.gpuWork ?? 0,
@@ -133,14 +119,13 @@ function inspectedInput(
     window_ms: trace?.window.ms ?? 0,
     switches: trace?.switches ?? [],
     versions: trace?.versions ?? {},
-    event_log: log,
+    event_log: member.kind === 'events' ? member.summary : null,
     manifest,
     gpus: member.kind === 'dmon' ? member.gpus : null,
-    problems: member.problems,
   };
 }
 
-/** Every rank lists all devices of its host: the same one is named once. Without traces manifests name them. */
+/** Every trace lists all devices of its host, so duplicates are removed. Without traces, manifests name the devices. */
 function devicesOf(inTraces: readonly DeviceInfo[], capture: CaptureInfo): DeviceInfo[] {
   const unknown = { computeMajor: null, computeMinor: null, multiprocessors: null, warpSize: null };
   const inManifests = [...capture.ranks.values()].flatMap(({ device }) =>

@@ -7,7 +7,7 @@ import { beyondPace, type Comparison } from '../run/compare.js';
 import type { LateRanks } from '../run/lateness/late-ranks.js';
 import type { ReportPath, ReportWhatIf } from './report.js';
 
-/** The way through all ranks and what the run would take without something, as the report has them. */
+/** The critical path and the what-if cases of the report. */
 
 export function criticalPathOf(comparison: Comparison | null): ReportPath | null {
   if (!comparison?.path || !comparison.table) return null;
@@ -26,19 +26,19 @@ export function criticalPathOf(comparison: Comparison | null): ReportPath | null
   };
 }
 
-/** Of the step: a saving below it is within the noise of real runs. */
-const WORTH_SAYING = 0.01;
+/** A smaller saving, as a share of the step, is within the noise of real runs. */
+const MIN_SAVING = 0.01;
 
-/** The run without late ranks, in seconds a step: by playing it, else from the median rank's own time. */
+/** The step without late ranks: from replaying the run, else from the own time of the median rank. */
 export function whatIfAcross(comparison: Comparison | null): ReportWhatIf | null {
   if (!comparison?.table || !comparison.critical) return null;
   const { table, played, late, pace } = comparison;
   const beyond = beyondPace(table, pace);
-  const inRecorded = played ? Math.min(played.withoutAny, 0.99 * table.step) : lostToLateness(comparison);
-  const lost = Math.max(0, inRecorded - beyond);
+  const lostAsRecorded = played ? Math.min(played.withoutAny, 0.99 * table.step) : lostToLateness(comparison);
+  const lost = Math.max(0, lostAsRecorded - beyond);
   const ideal = pace - lost;
   const named = late.flatMap((l) => l.ranks);
-  const back =
+  const wonBack =
     played && named.length > 0
       ? Math.max(0, played.without(named) - beyond)
       : late.reduce((ns, l) => ns + l.cost, 0);
@@ -46,13 +46,13 @@ export function whatIfAcross(comparison: Comparison | null): ReportWhatIf | null
     actual_s: toSeconds(ns(pace)),
     ideal_s: toSeconds(ns(ideal)),
     slowdown: pace / ideal,
-    m_w: lost > 0.001 * pace ? Math.min(1, back / lost) : null,
+    m_w: lost > 0.001 * pace ? Math.min(1, wonBack / lost) : null,
     m_s: null,
     cases: casesOf(comparison),
   };
 }
 
-/** The median rank's own time and the transfers nobody hides are left. */
+/** What is left without lateness: the own time of the median rank, and exposed transfers. */
 function lostToLateness({ table, critical }: Comparison): number {
   const steps = table!.steps.length;
   const usual = table!.steps.reduce((ns, _, s) => ns + median(table!.own.map((o) => o[s]!)), 0) / steps;
@@ -60,7 +60,7 @@ function lostToLateness({ table, critical }: Comparison): number {
   return table!.step - Math.min(table!.step, usual + comms_transfer + idle_comms);
 }
 
-/** What to do away with, and what that saves: only where the run was played and reproduced. */
+/** What each change would save. Empty if the replay does not reproduce the run. */
 function casesOf({ played, table, late, pace }: Comparison): ReportWhatIf['cases'] {
   if (!played) return [];
   const without = late.map((l) => ({
@@ -75,7 +75,7 @@ function casesOf({ played, table, late, pace }: Comparison): ReportWhatIf['cases
     ranks: [],
     saving_ms: toMs(ns(played.withOverlap)),
   };
-  return [...without, hidden].filter((c) => c.saving_ms >= toMs(ns(WORTH_SAYING * table!.step)));
+  return [...without, hidden].filter((c) => c.saving_ms >= toMs(ns(MIN_SAVING * table!.step)));
 }
 
 const lateOnes = (late: LateRanks) =>

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { reportSchema } from './report-schema.js';
 
-/** docs/report.schema.json as text, for other programs that read reports. `npm run schema` writes it. */
+/** The text of docs/report.schema.json, for programs that read reports. `npm run schema` writes it. */
 export function reportJsonSchemaText(): string {
   const schema = z.toJSONSchema(reportSchema, { target: 'draft-2020-12' });
   return `${JSON.stringify(schema, null, 2)}\n`;

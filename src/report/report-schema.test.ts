@@ -13,17 +13,17 @@ const faults = (report: object) =>
   reportSchema.safeParse(report).error?.issues.map((i) => i.path.join('.')) ?? [];
 
 describe('the report', () => {
-  it('has the types that the program uses', () => {
+  it('has the same fields as the types in report.ts', () => {
     type Described = DeepReadonly<z.infer<typeof reportSchema>>;
     expectTypeOf<Plain<Report>>().toExtend<Described>();
     expectTypeOf<Described>().toExtend<Plain<Report>>();
   });
 
-  it('takes a whole one', () => {
+  it('accepts a complete report', () => {
     expect(faults(sampleReport())).toEqual([]);
   });
 
-  it('takes one that knows nothing', () => {
+  it('accepts a report without any figures', () => {
     const unknown = sampleReport({
       step: {
         ms: null,
@@ -55,12 +55,12 @@ describe('the report', () => {
     ['a fraction above 1', { time: shares({ compute: 1.0005 }) }, 'time.compute'],
     ['a speedup without saving', { findings: [sampleFinding({ saving_ms: null })] }, 'findings.0'],
     [
-      'a range the wrong way round',
+      'a reversed range',
       { findings: [sampleFinding({ speedup: { low: 3, likely: 2, high: 1 } })] },
       'findings.0.speedup',
     ],
     [
-      'a bottleneck that is none',
+      'an unknown bottleneck',
       { verdict: { ...sampleReport().verdict, bottleneck: 'disk' } },
       'verdict.bottleneck',
     ],
@@ -70,7 +70,7 @@ describe('the report', () => {
       'verdict.confidence',
     ],
     ['a step that is NaN', { step: { ...sampleReport().step, ms: Number.NaN } }, 'step.ms'],
-    ['a field of its own', { step: { ...sampleReport().step, fps: 3 } }, 'step'],
+    ['an extra field', { step: { ...sampleReport().step, fps: 3 } }, 'step'],
     ['a missing list', { stragglers: undefined }, 'stragglers'],
   ])('refuses %s', (_, change, where) => {
     expect(faults({ ...sampleReport(), ...change })).toEqual([where]);
@@ -78,12 +78,12 @@ describe('the report', () => {
 });
 
 describe('docs/report.schema.json', () => {
-  it('is what the schema says now (npm run schema writes it)', () => {
+  it('is up to date (npm run schema writes it)', () => {
     const committed = readFileSync(new URL('../../docs/report.schema.json', import.meta.url), 'utf8');
     expect(committed).toBe(reportJsonSchemaText());
   });
 
-  it('is of draft 2020-12 and lists all parts', () => {
+  it('is of draft 2020-12 and requires all parts', () => {
     const schema = JSON.parse(reportJsonSchemaText()) as { $schema: string; required: string[] };
     expect(schema.$schema).toBe('https://json-schema.org/draft/2020-12/schema');
     expect(schema.required.sort()).toEqual(Object.keys(sampleReport()).sort());

@@ -2,13 +2,13 @@ import { z } from 'zod';
 import { bottleneck, confidence, finding, health, problem, ranks } from './finding-schema.js';
 
 /**
- * The report of `whyslow diagnose`, once: types (report.ts), docs/report.schema.json and the tests come from here.
- * The program itself never loads this file, nor zod: import types from report.ts.
+ * The report of `whyslow diagnose`, field by field. docs/report.schema.json is made from it, and tests check reports with it.
+ * The program does not load this file, nor zod: import types from report.ts.
  */
 
 const ms = z.number().min(0);
 const fraction = z.number().min(0).max(1);
-/** Fractions are summed in floating point; this is far above its error and far below what is printed. */
+/** Far above the error of floating-point sums, far below what is printed. */
 const SUM_TOLERANCE = 1e-3;
 
 const verdict = z.strictObject({
@@ -21,11 +21,13 @@ const verdict = z.strictObject({
 });
 
 const step = z.strictObject({
-  ms: ms.nullable().describe('one step without the profiler, as well as known; null: no steps were seen'),
-  source: z.enum(['events', 'gpu-timeline', 'host']).describe('which clock ms was read from'),
-  profiled_ms: ms.nullable().describe('one step as the profiler recorded it; null without a trace'),
-  corrected: z.boolean().describe("whether ms is profiled_ms less an estimate of the profiler's own cost"),
-  count: z.int().min(0).describe('steps it was measured on'),
+  ms: ms
+    .nullable()
+    .describe('step time without the profiler, measured or estimated; null: no steps were recorded'),
+  source: z.enum(['events', 'gpu-timeline', 'host']).describe('what ms was measured with'),
+  profiled_ms: ms.nullable().describe('step time as the profiler recorded it; null without a trace'),
+  corrected: z.boolean().describe("true: ms is an estimate, profiled_ms without the profiler's own cost"),
+  count: z.int().min(0).describe('number of steps measured'),
   first: z.int().nullable(),
   last: z.int().nullable(),
 });
@@ -36,12 +38,12 @@ const time = z
     comms_transfer: fraction.describe('exposed transfers between ranks'),
     comms_wait: fraction.describe('collectives waiting for a late rank'),
     copy: fraction.describe('exposed copies between host and GPU'),
-    idle_data: fraction.describe('GPU idle: the next batch is not there'),
-    idle_sync: fraction.describe('GPU idle: the host waited for it, then had to catch up'),
+    idle_data: fraction.describe('GPU idle: waiting for the next batch'),
+    idle_sync: fraction.describe('GPU idle: the host synchronised with it, then had to catch up'),
     idle_compile: fraction.describe('GPU idle: something is being compiled'),
-    idle_comms: fraction.describe('GPU idle: the host is held in a collective'),
+    idle_comms: fraction.describe('GPU idle: the host waits in a collective'),
     idle_host: fraction.describe('GPU idle: the host does not launch fast enough'),
-    idle_other: fraction.describe('GPU idle for no reason that was seen'),
+    idle_other: fraction.describe('GPU idle for no recorded reason'),
   })
   .refine((t) => {
     const sum = Object.values(t).reduce((a, b) => a + b, 0);
@@ -55,13 +57,16 @@ const time = z
 const rank = z.strictObject({
   rank: z.int().min(0),
   host: z.string().nullable(),
-  coordinates: z.record(z.string(), z.int().min(0)).nullable().describe('place in the mesh by axis, e.g. dp'),
+  coordinates: z
+    .record(z.string(), z.int().min(0))
+    .nullable()
+    .describe('position in the mesh by axis, e.g. dp'),
   step_ms: ms.nullable(),
   time,
   clock: z
     .strictObject({ offset_us: z.number(), error_us: z.number().min(0) })
     .nullable()
-    .describe('against the reference rank; null: not comparable'),
+    .describe('relative to the reference rank; null: not comparable'),
   gpu: z
     .strictObject({
       span_us: z.number(),
@@ -80,7 +85,7 @@ const straggler = z.strictObject({
   ranks: ranks.describe('empty for a rotating imbalance'),
   pattern: z.enum(['persistent', 'spike', 'periodic', 'rotating', 'host', 'stage']),
   cause: z.enum(['data', 'gpu', 'host', 'compile', 'link', 'unknown']),
-  cost_ms: ms.describe('milliseconds a step the others wait for it'),
+  cost_ms: ms.describe('milliseconds per step that the others wait'),
   confidence,
   sentence: z.string(),
 });
@@ -88,15 +93,15 @@ const straggler = z.strictObject({
 const collectives = z.strictObject({
   matched: z.int().min(0).describe('collectives found on all captured members'),
   unmatched: z.int().min(0),
-  wait_ms: ms.describe('a step, waiting for a late member'),
-  transfer_ms: ms.describe('a step, moving data'),
+  wait_ms: ms.describe('per step, waiting for a late member'),
+  transfer_ms: ms.describe('per step, moving data'),
   groups: z.array(
     z.strictObject({
       name: z.string(),
       ranks: ranks.describe('members that were captured'),
-      size: z.int().min(0).nullable().describe('members it has in all; null where the traces do not say'),
+      size: z.int().min(0).nullable().describe('number of members; null: not recorded'),
       matched: z.int().min(0),
-      confidence: confidence.describe('that what was matched belongs together'),
+      confidence: confidence.describe('that the matched collectives belong together'),
       wait_ms: ms,
       transfer_ms: ms,
     }),
@@ -105,19 +110,19 @@ const collectives = z.strictObject({
 
 const whatIf = z.strictObject({
   actual_s: z.number(),
-  ideal_s: z.number().describe('replayed without stragglers'),
+  ideal_s: z.number().describe('the same without stragglers, by replay'),
   slowdown: z.number().describe('actual_s / ideal_s'),
   m_w: z.number().nullable().describe('share of the slowdown that the slowest few workers explain'),
   m_s: z.number().nullable().describe('share of the slowdown that the last pipeline stage explains'),
   cases: z
     .array(
       z.strictObject({
-        text: z.string().describe('what is done away with, e.g. without the delay of rank 5'),
-        ranks: ranks.describe('whose; empty where it is nobody’s'),
-        saving_ms: ms.describe('milliseconds a step that all take less'),
+        text: z.string().describe('the change, e.g. without the delay of rank 5'),
+        ranks: ranks.describe('the ranks concerned; empty: all'),
+        saving_ms: ms.describe('milliseconds saved per step'),
       }),
     )
-    .describe('from playing the recorded steps of all ranks; empty where that does not reproduce them'),
+    .describe('from replaying all ranks; empty if the replay does not reproduce the recorded steps'),
 });
 
 const criticalPath = z.strictObject({
@@ -126,13 +131,13 @@ const criticalPath = z.strictObject({
     .array(
       z.strictObject({
         rank: z.int().min(0),
-        share: fraction.describe('of the path that is this rank’s time'),
+        share: fraction.describe('share of the path on this rank'),
         mostly: z.enum(Object.keys(time.shape) as [keyof typeof time.shape, ...(keyof typeof time.shape)[]]),
-        mostly_ms: ms.describe('a step, of that class'),
+        mostly_ms: ms.describe('per step, of that class'),
       }),
     )
-    .describe('most first; ranks that are not on it are left out'),
-  hops: z.number().min(0).describe('from one rank to another, a step'),
+    .describe('largest share first; ranks not on the path are left out'),
+  hops: z.number().min(0).describe('changes from one rank to another, per step'),
 });
 
 const heat = z.strictObject({
@@ -140,7 +145,7 @@ const heat = z.strictObject({
   rows: z.array(
     z.strictObject({
       rank: z.int().min(0),
-      late_ms: z.array(z.number()).describe("own time above the median rank's, each step; below it negative"),
+      late_ms: z.array(z.number()).describe('own time minus that of the median rank, per step'),
     }),
   ),
 });
@@ -163,17 +168,17 @@ export const reportSchema = z
     step,
     time,
     findings: z.array(finding).describe('in the order to try them'),
-    silent: z.array(silentRule).describe('rules that looked and did not fire, and why'),
+    silent: z.array(silentRule).describe('rules that did not fire, and why'),
     ranks: z.array(rank),
     stragglers: z.array(straggler),
-    heat: heat.nullable().describe('who is late when; null for a single rank'),
+    heat: heat.nullable().describe('how late each rank is in each step; null for a single rank'),
     critical_path: criticalPath
       .nullable()
-      .describe('what set the pace, walked back through all ranks; null for a single rank'),
-    collectives: collectives.nullable().describe('null where ranks had nothing in common to match'),
-    what_if: whatIf.nullable().describe('the run without stragglers; null where it cannot be replayed'),
+      .describe('what set the pace, followed through all ranks; null for a single rank'),
+    collectives: collectives.nullable().describe('null: no collectives could be matched'),
+    what_if: whatIf.nullable().describe('the run without stragglers; null: it cannot be replayed'),
     inputs: z.array(input),
-    ignored: z.array(z.string()).describe('files in searched directories that are nothing whyslow reads'),
+    ignored: z.array(z.string()).describe('files in searched directories that whyslow does not recognise'),
     health,
     tool: z.strictObject({ name: z.literal('whyslow'), version: z.string() }),
   })

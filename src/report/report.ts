@@ -7,8 +7,8 @@ import type { Finding } from '../rules/kit/finding.js';
 import type { Cause, Pattern } from '../run/lateness/late-ranks.js';
 
 /**
- * What `whyslow diagnose` found. report-schema.ts describes every field and checks reports in tests; the two are held
- * together by a test. These types do not need zod, so that programs which use whyslow as a library do not either.
+ * What `whyslow diagnose` found. report-schema.ts describes every field; a test keeps the two equal. These types do not need
+ * zod, so that users of the library do not need it either.
  */
 export interface Report {
   readonly schema: 'whyslow/report/1';
@@ -116,7 +116,9 @@ export interface ReportWhatIf {
 export interface ReportInput {
   readonly path: string;
   readonly kind: string;
+  /** Null for the manifest of the run and for telemetry. */
   readonly rank: number | null;
+  /** As stored. */
   readonly bytes: number;
   readonly events: number;
   readonly problems: readonly Problem[];

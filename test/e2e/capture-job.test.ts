@@ -44,6 +44,6 @@ describeWithTorch('whyslow capture with a running job', () => {
       await running.ended;
       const after = await whyslow(['capture', 'o'], { cwd });
       expect(after).toMatchObject({ code: 2, stdout: '' });
-      expect(after.stderr).toContain('is not running any more');
+      expect(after.stderr).toContain('has ended; to diagnose it');
     }));
 });

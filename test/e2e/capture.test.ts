@@ -140,7 +140,7 @@ describe('whyslow capture', () => {
       await addRank(out, 0, { host: 'another-machine', minutesOld: 60 });
       const { code, stderr } = await whyslow(['capture', out, '--timeout', '1']);
       expect(code).toBe(2);
-      expect(stderr).toContain('no answer within 1 s (--timeout): the job made no plan');
+      expect(stderr).toContain('no answer within 1 s (--timeout): the job did not schedule the trace');
       expect(withdrawn(out)).toEqual([]);
     }));
 
@@ -150,7 +150,7 @@ describe('whyslow capture', () => {
       const asked = start(process.execPath, [join(root, 'bin/whyslow.js'), 'capture', out]);
       await until(() => existsSync(join(out, 'control')) && withdrawn(out).length > 0, 'a request');
       asked.child.kill('SIGINT');
-      expect(await asked.ended).toMatchObject({ code: 130, stderr: 'whyslow: the request is withdrawn\n' });
+      expect(await asked.ended).toMatchObject({ code: 130, stderr: 'whyslow: request withdrawn\n' });
       expect(withdrawn(out)).toEqual([]);
     }));
 
@@ -162,21 +162,25 @@ describe('whyslow capture', () => {
       await addRank(out, 0, { anchors: [{ at: 'start' }, { at: 'end' }] });
       const { code, stderr } = await asked;
       expect(code).toBe(2);
-      expect(stderr).toContain('the job has ended: the job made no plan');
+      expect(stderr).toContain('the job has ended: the job did not schedule the trace');
     }));
 
   it.each<[string, (out: string) => Promise<void>, string]>([
     ['is not there', async () => {}, 'does not exist'],
-    ['is of something else', async (out) => void (await mkdir(out)), 'has no ranks of a measured job'],
+    [
+      'is of something else',
+      async (out) => void (await mkdir(out)),
+      'is not the directory of a measured job',
+    ],
     [
       'is of a job that was killed',
       (out) => addRank(out, 0, { pid: GONE, minutesOld: 2 }),
-      'is not running any more',
+      'has ended; to diagnose it',
     ],
     [
       'is of a job that has ended',
       (out) => addRank(out, 0, { anchors: [{ at: 'end' }] }),
-      'is not running any more',
+      'has ended; to diagnose it',
     ],
   ])('refuses a directory that %s', (_, make, reason) =>
     inFolder(async (folder) => {

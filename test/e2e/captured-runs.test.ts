@@ -132,7 +132,7 @@ describe('places', () => {
     } as const;
     const r = await diagnosed(options, { traces: true });
     expect(r.stragglers).toMatchObject([{ ranks: [2, 3], pattern: 'stage', cause: 'gpu' }]);
-    expect(r.stragglers[0]!.sentence).toMatch(/^All ranks at dp 1 come late/);
+    expect(r.stragglers[0]!.sentence).toMatch(/^All ranks at dp 1 are late/);
     expect(r.ranks.map((x) => x.coordinates)).toEqual(
       [0, 1, 2, 3, 4, 5, 6, 7].map((rank) => ({ dp: rank >> 1, tp: rank % 2 })),
     );
@@ -144,7 +144,7 @@ describe('places', () => {
     const options = { ...BASE, parallelism: 'ddp', fault } as const;
     const r = await diagnosed(options, { logs: true });
     expect(r.stragglers).toMatchObject([{ ranks: [4, 5, 6, 7], pattern: 'host', cause: 'data' }]);
-    expect(r.stragglers[0]!.sentence).toMatch(/^All ranks of node-1 come late/);
+    expect(r.stragglers[0]!.sentence).toMatch(/^All ranks of node-1 are late/);
     expect(r.ranks.map((x) => x.host)).toEqual([0, 1, 2, 3, 4, 5, 6, 7].map((rank) => `node-${rank >> 2}`));
   });
 
@@ -152,7 +152,7 @@ describe('places', () => {
     const fault = { kind: 'gpu', ranks: [4, 5, 6, 7], size: 0.3 } as const;
     const r = await diagnosed({ ...BASE, parallelism: 'pipeline', stages: 2, fault }, { traces: true });
     expect(r.stragglers).toMatchObject([{ ranks: [4, 5, 6, 7], pattern: 'stage' }]);
-    expect(r.stragglers[0]!.sentence).toMatch(/^All ranks at pp 1 \(node-1\) come late/);
+    expect(r.stragglers[0]!.sentence).toMatch(/^All ranks at pp 1 \(node-1\) are late/);
   });
 
   it('that process groups contradict are told, and the manifest is believed', async () => {
@@ -178,7 +178,7 @@ describe('what a capture says about itself', () => {
   it('is shown by inspect', async () => {
     await inFolder(async (folder) => {
       writeCapture(simulateRun({ ...options, missingRanks: [7] }), folder, { logs: true, telemetry: true });
-      const report = buildInspectReport(await readInputs([folder], { want: 'summary', jobs: 1 }));
+      const report = buildInspectReport(await readInputs([folder], 'summary', { jobs: 1 }));
       expect(report).toMatchObject({ ranks: [0, 1, 2, 3, 4, 5, 6], world_size: 8, ignored: [] });
       const kinds = report.inputs.map((i) => `${i.kind} ${i.rank ?? '-'} ${i.host ?? '-'} ${i.events}`);
       expect(kinds).toContain('manifest 5 node-1 0');
@@ -199,7 +199,7 @@ describe('what a capture says about itself', () => {
   it('does not make its traces many: eight ranks are looked at in full', async () => {
     await inFolder(async (folder) => {
       writeCapture(simulateRun(options), folder, { traces: true, logs: true, telemetry: true });
-      const run = await readInputs([folder], { want: { facts: { steps: null } }, jobs: 1 });
+      const run = await readInputs([folder], { facts: { steps: null } }, { jobs: 1 });
       expect(run.members.flatMap((m) => traceFactsOf(m.member)?.light ?? [])).toEqual(Array(8).fill(false));
     });
   });
@@ -207,7 +207,7 @@ describe('what a capture says about itself', () => {
   it('tells how many ranks there are, where logs do not', async () => {
     const r = await diagnosed({ ...options, missingRanks: [0, 1, 2, 4, 6] }, { logs: true });
     expect(r.health.problems).toContainEqual(
-      expect.objectContaining({ code: 'missing-ranks', message: '3 of 8 ranks are here' }),
+      expect.objectContaining({ code: 'missing-ranks', message: '3 of 8 ranks were captured' }),
     );
   });
 
@@ -228,8 +228,7 @@ describe('what a capture says about itself', () => {
     expect(r.health.problems).toContainEqual(
       expect.objectContaining({
         code: 'other-run',
-        message:
-          'files of another run (simulated-9) lie beside those of simulated-3: 4 manifests, records of 1 log',
+        message: 'some files belong to another run (simulated-9): 4 manifests, records of 1 log',
       }),
     );
   });

@@ -15,12 +15,12 @@ describe('the command line', () => {
   );
 
   it.each([
-    ['an unknown bottleneck', ['diagnose', 'x', '--fail-on', 'disk'], 'none of gpu, data, comms'],
+    ['an unknown bottleneck', ['diagnose', 'x', '--fail-on', 'disk'], 'not one of gpu, data, comms'],
     ['no steps', ['diagnose', 'x', '--steps', 'a'], '3-6, 3-, -6 or 3'],
     ['no ranks', ['diagnose', 'x', '--ranks', '5-2'], 'ends before it starts'],
     ['no path', ['diagnose'], 'missing required argument'],
     ['no command', ['run', '--trace'], 'missing required argument'],
-    ['no share', ['run', '--max-overhead', '2', '--', 'true'], '0.5% or 0.005'],
+    ['no share', ['run', '--max-overhead', '2', '--', 'true'], 'such as 0.5%, or a fraction such as 0.005'],
     ['an unknown option', ['run', '--trase', '--', 'true'], 'Did you mean --trace?'],
     ['no steps to capture', ['capture', 'x', '--steps', '0'], 'a whole number from 1'],
     ['an unknown rule', ['rules', 'T9999'], 'there is no rule T9999'],

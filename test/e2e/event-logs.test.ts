@@ -45,7 +45,7 @@ it('looks at the steps asked for', async () => {
   expect(before.stragglers).toEqual([]);
   expect(after.step).toMatchObject({ first: 12, last: 19 });
   expect(after.stragglers).toMatchObject([{ ranks: [5], pattern: 'persistent' }]);
-  await expect(reportOf(logs, { first: 100, last: 200 })).rejects.toThrow('none of the steps asked for');
+  await expect(reportOf(logs, { first: 100, last: 200 })).rejects.toThrow('none of the selected steps');
 });
 
 describe('GPU jobs', () => {
@@ -198,7 +198,7 @@ describe('jobs without GPU: four ranks, every tenth step', () => {
     expect(verdict.bottleneck).toBe('host');
     expect(stragglers).toMatchObject([{ ranks: [2], pattern: 'persistent', cause: 'host' }]);
     expect(Math.abs(stragglers[0]!.cost_ms / ms - 1)).toBeLessThan(0.2);
-    expect(verdict.sentence).toMatch(/Rank 2 comes late every step/);
+    expect(verdict.sentence).toMatch(/Rank 2 is late every step/);
   });
 
   it('a slow loader on all ranks: data', async () => {

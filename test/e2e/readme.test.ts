@@ -1,20 +1,57 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { root, whyslow } from '../helpers/cli.js';
 
-/** What the README shows is what is printed: figures in it go stale by themselves. `...` stands for lines left out. */
-const EXAMPLES = [
-  ...readFileSync(join(root, 'README.md'), 'utf8').matchAll(/^```\n\$ whyslow (.*)\n([\s\S]*?)^```$/gm),
-].map(([, command, shown]) => ({ command: command!, parts: shown!.split(/^\.\.\.\n/m) }));
+const DOCUMENTS = ['README.md', 'docs/usage.md', 'docs/inputs.md', 'docs/library.md', 'docs/accuracy.md'];
+const textOf = (document: string) => readFileSync(join(root, document), 'utf8');
 
-describe('examples in the README', () => {
+/** Example outputs. `...` stands for lines left out. */
+const EXAMPLES = DOCUMENTS.flatMap((document) =>
+  [...textOf(document).matchAll(/^```\n\$ whyslow (.*)\n([\s\S]*?)^```$/gm)].map(([, command, shown]) => ({
+    document,
+    command: command!,
+    parts: shown!.split(/^\.\.\.\n/m),
+  })),
+);
+
+describe('examples', () => {
   it('are found', () => {
-    expect(EXAMPLES.length).toBeGreaterThanOrEqual(2);
+    expect(EXAMPLES.map((e) => e.document)).toEqual(expect.arrayContaining(['README.md', 'docs/usage.md']));
   });
 
-  it.each(EXAMPLES)('$command', async ({ command, parts }) => {
+  it.each(EXAMPLES)('$document: whyslow $command prints what is shown', async ({ command, parts }) => {
     const { stdout } = await whyslow(command.split(' '), { cwd: root });
     for (const part of parts) expect(stdout).toContain(part);
+  });
+});
+
+describe('commands in documents', () => {
+  const help = new Map<string, string>();
+  beforeAll(async () => {
+    const { stdout } = await whyslow(['--help']);
+    const commands = [...stdout.matchAll(/^ {2}(\w+) \[(?:options|command)\]/gm)].map(([, name]) => name!);
+    for (const name of commands) help.set(name, (await whyslow([name, '--help'])).stdout);
+  });
+
+  it.each(DOCUMENTS)('%s: every command and option exists', (document) => {
+    const uses = [...textOf(document).matchAll(/(?:^|[`$] ?)whyslow ([a-z]+)\b([^`\n|#]*)/gm)];
+    for (const [use, name, rest] of uses) {
+      expect([...help.keys()], use).toContain(name);
+      // What follows ` -- ` belongs to the command that `run` starts.
+      for (const [option] of rest!.split(' -- ')[0]!.matchAll(/--[a-z-]+/g))
+        expect(help.get(name!), use).toContain(option);
+    }
+  });
+
+  it.each(DOCUMENTS)('%s: every npm script exists', (document) => {
+    const { scripts } = JSON.parse(textOf('package.json')) as { scripts: Record<string, string> };
+    for (const [, name] of textOf(document).matchAll(/npm run ([\w:]+)/g))
+      expect(Object.keys(scripts)).toContain(name);
+  });
+
+  it.each(DOCUMENTS)('%s: every linked file exists', (document) => {
+    for (const [, link] of textOf(document).matchAll(/\]\((?!https?:)([^)#]+)[^)]*\)/g))
+      expect(existsSync(join(root, dirname(document), link!)), link).toBe(true);
   });
 });

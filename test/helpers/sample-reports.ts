@@ -60,7 +60,7 @@ export function sampleReport(more: Partial<Plain<Report>> = {}): Report {
       bottleneck: 'data',
       cause: 'num-workers-zero',
       confidence: 0.93,
-      sentence: 'Data-bound: 92 % of every step the GPU waits for input',
+      sentence: 'Data-bound: the GPU spends 92 % of every step waiting for input',
       second: null,
       next: [],
     },

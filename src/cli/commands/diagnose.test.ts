@@ -33,7 +33,7 @@ describe('whyslow diagnose', () => {
     vi.mocked(diagnose).mockReset().mockResolvedValue(sampleReport());
   });
 
-  it('hands on what was asked for', async () => {
+  it('passes its options on', async () => {
     await run('a', 'b', '--steps', '-6', '--ranks', '0,2-4', '--jobs', '2');
     expect(diagnose).toHaveBeenCalledWith(['a', 'b'], {
       steps: { first: null, last: 6 },
@@ -49,7 +49,7 @@ describe('whyslow diagnose', () => {
   });
 
   it('prints the page, or the same report as JSON', async () => {
-    expect((await run('a')).stdout).toContain('Data-bound: 92 %');
+    expect((await run('a')).stdout).toContain('Data-bound: the GPU spends 92 %');
     expect(JSON.parse((await run('a', '--json')).stdout)).toEqual(sampleReport());
   });
 

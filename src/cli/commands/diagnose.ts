@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import type { Bottleneck, Report, StepRange } from '../../library/vocabulary.js';
 import { renderJson } from '../../render/json.js';
-import { bottleneckList, positiveInteger, rankList, stepRange } from '../common/arguments.js';
-import { type CommandContext, EXIT } from '../common/context.js';
+import { bottleneckList, jobCount, PATHS, rankList, stepRange } from '../common/arguments.js';
+import { type CommandContext, EXIT, say } from '../common/context.js';
 import { ProgressLine } from '../common/progress.js';
 
-export interface DiagnoseFlags {
+interface DiagnoseFlags {
   readonly json?: boolean;
   readonly all?: boolean;
   readonly steps?: StepRange;
@@ -20,36 +20,29 @@ Examples:
   $ whyslow diagnose trace.json.gz --steps 3-6 --json
   $ whyslow diagnose runs/llama --ranks 0,8-15 --fail-on data,comms
 
-Exit codes: 0 done; 1 the bottleneck is one of --fail-on; 2 bad usage or input;
+Exit codes: 0 done; 1 the bottleneck is in --fail-on; 2 bad usage or input;
 3 no verdict.`;
 
 export function registerDiagnose(program: Command, context: CommandContext): void {
   program
     .command('diagnose')
-    .description('why it is slow: one verdict with evidence, and what to change, cheapest first')
-    .argument(
-      '<path...>',
-      'traces, event logs, directories, patterns, or - for standard input; .gz .zst .tar .zip are opened',
-    )
+    .description('say why training is slow: one verdict with evidence, and what to change')
+    .argument('<path...>', PATHS)
     .option('--json', 'print the report as JSON (docs/report.schema.json)')
     .option('--all', 'show every finding, rank and problem in full, and the rules that did not fire')
-    .option('--steps <range>', 'use these steps only: 3-6, 3-, -6 or 3', stepRange)
-    .option('--ranks <list>', 'use these ranks only, e.g. 0,2-5', rankList)
-    .option(
-      '--fail-on <names>',
-      'exit 1 when the bottleneck is one of these, e.g. data,comms',
-      bottleneckList,
-    )
-    .option('--jobs <n>', 'files read at once (default: one a core)', positiveInteger)
+    .option('--steps <range>', 'use only these steps: 3-6, 3-, -6 or 3', stepRange)
+    .option('--ranks <list>', 'use only these ranks, e.g. 0,2-5', rankList)
+    .option('--fail-on <names>', 'exit 1 if the bottleneck is one of these, e.g. data,comms', bottleneckList)
+    .option('--jobs <n>', 'files to read at once (default: one per core)', jobCount)
     .addHelpText('after', EXAMPLES)
     .action(async (paths: string[], options: DiagnoseFlags) => {
       const report = await diagnosed(paths, options, context);
       context.stdout.write(options.json ? renderJson(report) : await forTerminal(report, options, context));
-      judge(report, options.failOn ?? [], context);
+      setExitCode(report, options.failOn ?? [], context);
     });
 }
 
-// Loaded when asked for, here and below: other commands start faster without the rules.
+/** Loads the library and the renderer on demand: other commands start faster without them. */
 export async function diagnosed(
   paths: readonly string[],
   options: DiagnoseFlags,
@@ -71,11 +64,11 @@ export async function forTerminal(
   return renderDiagnose(report, { color, columns: stdout.columns, all: options.all ?? false });
 }
 
-/** The gate that was asked for decides before the general rule: `--fail-on unknown` is a failed gate. */
-function judge(report: Report, failOn: readonly Bottleneck[], context: CommandContext): void {
+/** `--fail-on unknown` comes before the exit code of "no verdict". */
+function setExitCode(report: Report, failOn: readonly Bottleneck[], context: CommandContext): void {
   const { bottleneck } = report.verdict;
   if (failOn.includes(bottleneck)) {
-    context.stderr.write(`whyslow: the bottleneck is ${bottleneck}, which --fail-on names\n`);
+    say(context, `exit code 1, because the bottleneck is ${bottleneck} (--fail-on)`);
     context.exitWith(EXIT.gateFailed);
   } else if (bottleneck === 'unknown') context.exitWith(EXIT.noVerdict);
 }

@@ -1,6 +1,7 @@
 import { rmdir, writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { InputError } from '../../base/input-error.js';
+import { formatCount } from '../../base/units.js';
 import { explainNothing, whatWasCaptured } from '../../launch/captured.js';
 import { runChild } from '../../launch/child.js';
 import { type CaptureOptions, jobEnvironment, pythonPart, settingsOf } from '../../launch/environment.js';
@@ -8,8 +9,8 @@ import { asTyped, defaultOut, prepareOut, timeLabel } from '../../launch/out-dir
 import { fileNameOf, launchIndex, newRunId, sharedRunId } from '../../launch/run-id.js';
 import { startTelemetry } from '../../launch/telemetry.js';
 import { renderJson } from '../../render/json.js';
-import { ranksOrAll, share, whole } from '../common/arguments.js';
-import type { CommandContext } from '../common/context.js';
+import { percentage, ranksOrAll, wholeNumber } from '../common/arguments.js';
+import { type CommandContext, say } from '../common/context.js';
 import { diagnosed, forTerminal } from './diagnose.js';
 
 interface RunOptions extends CaptureOptions {
@@ -26,53 +27,52 @@ Examples:
   $ whyslow run --out runs/a --trace -- torchrun --nproc-per-node 8 train.py
   $ whyslow run --trace-period 500 --trace-ranks all -- accelerate launch t.py
 
-On several nodes start it on each, with the same --out (a directory they share)
-and the same --run-id where neither Slurm, MPI nor Ray gives one; the first node
-prints the diagnosis. A process that the command starts is measured when it
-inherits the environment. Every setting can also be given as WHYSLOW_… or in the
-JSON file that WHYSLOW_CONFIG names; an option comes before both.
+On several nodes, start it on each with the same --out (a shared directory).
+Also pass the same --run-id, unless Slurm, MPI or Ray provides one. The first
+node prints the diagnosis. Processes that inherit the environment are measured.
+Settings can also come from WHYSLOW_… variables or from the JSON file named by
+WHYSLOW_CONFIG; options take precedence.
 
-The exit code is that of the command: 128+N when signal N ended it, 127 not
-found, 126 not executable. Until it has ended nothing of ours is written to the
-standard output.`;
+The exit code is the command's: 128+N if signal N ended it, 127 not found, 126
+not executable. whyslow writes to standard output only after the command ended.`;
 
 export function registerRun(program: Command, context: CommandContext): void {
   const command = program
     .command('run')
-    .description('runs a training command with measurements on, no code change, then says why it is slow')
+    .description('run a training command and measure it without code changes, then diagnose it')
     .usage('[options] -- COMMAND…')
     .argument('<command...>', 'the training command: python, torchrun, accelerate launch, a script, …')
     .passThroughOptions()
-    .option('--out <dir>', 'where measurements go (default: whyslow-runs/<time>-<script>)')
+    .option('--out <dir>', 'directory for measurements (default: whyslow-runs/<time>-<script>)')
     .option('--run-id <id>', 'name of the run, the same on all nodes and after a restart')
-    .option('--every <n>', 'record every n-th step (default: 10)', whole(1))
-    .option('--start-step <n>', 'first step to record', whole(0))
-    .option('--end-step <n>', 'last step to record', whole(0))
-    .option('--max-overhead <share>', 'what measuring may cost, e.g. 0.5% or 0.005 (the default)', share)
-    .option('--ranks <list>', 'measure these ranks only, e.g. 0,2-5 (default: all)', ranksOrAll)
+    .option('--every <n>', 'record every n-th step (default: 10)', wholeNumber(1))
+    .option('--start-step <n>', 'first step to record', wholeNumber(0))
+    .option('--end-step <n>', 'last step to record', wholeNumber(0))
+    .option('--max-overhead <share>', 'limit for the cost of measuring (default: 0.5%)', percentage)
+    .option('--ranks <list>', 'measure only these ranks, e.g. 0,2-5 (default: all)', ranksOrAll)
     .option('--trace', 'also record a torch.profiler window: three steps on rank 0, up to step 20')
-    .option('--trace-period <n>', 'one window every n steps; this and the following imply --trace', whole(1))
-    .option('--trace-warmup <n>', 'profiler steps before a window that are thrown away', whole(0))
-    .option('--trace-active <n>', 'steps in a window (default: 3)', whole(1))
+    .option('--trace-period <n>', 'one window every n steps; --trace-… options imply --trace', wholeNumber(1))
+    .option('--trace-warmup <n>', 'profiler steps to discard before each window', wholeNumber(0))
+    .option('--trace-active <n>', 'steps in a window (default: 3)', wholeNumber(1))
     .option('--trace-ranks <list>', 'ranks that record windows, e.g. 0,8 or all (default: 0)', ranksOrAll)
-    .option('--trace-target <names>', 'what the steps are of: train_overall, train_actor, …')
-    .option('--trace-shapes', 'with shapes of inputs')
-    .option('--trace-stack', 'with Python stacks')
-    .option('--trace-memory', 'with allocations')
-    .option('--trace-flops', 'with FLOPs')
-    .option('--trace-budget-mb <n>', 'host memory and disk a window may take (default: 2048)', whole(1))
-    .option('--no-telemetry', 'do not run nvidia-smi beside it')
-    .option('--no-diagnose', 'only measure')
-    .option('--report <file>', 'write the report as JSON as well')
+    .option('--trace-target <names>', 'which loop to trace: train_overall, train_actor, …')
+    .option('--trace-shapes', 'record input shapes')
+    .option('--trace-stack', 'record Python stacks')
+    .option('--trace-memory', 'record allocations')
+    .option('--trace-flops', 'record FLOPs')
+    .option('--trace-budget-mb <n>', 'host memory and disk per window (default: 2048)', wholeNumber(1))
+    .option('--no-telemetry', 'do not record nvidia-smi')
+    .option('--no-diagnose', 'only measure, print no diagnosis')
+    .option('--report <file>', 'also write the report as JSON')
     .addHelpText('after', EXAMPLES);
   command.action((words: string[], options: RunOptions) => run(words, options, context));
 }
 
-/** What is known of the run before it starts. */
-interface Place {
+/** Where the measurements of this run go. */
+interface Destination {
   readonly id: string;
   readonly out: string;
-  /** We made `out`. */
+  /** This program created `out`. */
   readonly isNew: boolean;
   /** `out` as the user would type it. */
   readonly shown: string;
@@ -80,54 +80,53 @@ interface Place {
 
 async function run(words: readonly string[], options: RunOptions, context: CommandContext): Promise<void> {
   if (!pythonPart().isThere)
-    throw new InputError('this installation lacks its Python part; install it again');
-  const say: Say = (text) => void context.stderr.write(`whyslow: ${text}\n`);
-  const place = await choosePlace(words, options, say);
-  const { out, id } = place;
+    throw new InputError('the Python part of this installation is missing; install whyslow again');
+  const destination = await chooseDestination(words, options, context);
+  const { out, id, isNew } = destination;
   const env = jobEnvironment(process.env, { out, run: id, settings: settingsOf(options) });
   const telemetry = options.telemetry ? startTelemetry(out, process.env) : null;
   const ended = await runChild(words, env).finally(() => telemetry?.stop());
 
   context.exitWith(ended.code);
-  // Whoever does not want to wait for the diagnosis still gets the command's exit code.
+  // Ctrl-C during the diagnosis still ends with the command's exit code.
   const leave = () => process.exit(ended.code);
   process.once('SIGINT', leave).once('SIGTERM', leave);
-  if (ended.failure) say(ended.failure);
-  if (ended.signal) say(`the command was ended by ${ended.signal}`);
-  // The first node speaks for all.
-  if (!ended.failure && launchIndex(process.env, words) === 0) await conclude(place, options, context, say);
-  if (place.isNew) await rmdir(out).catch(() => {}); // only when there is nothing in it
+  if (ended.failure) say(context, ended.failure);
+  if (ended.signal) say(context, `the command was ended by ${ended.signal}`);
+  // Only the first node prints the diagnosis.
+  if (!ended.failure && launchIndex(process.env, words) === 0) await conclude(destination, options, context);
+  if (isNew) await rmdir(out).catch(() => {}); // fails unless it is empty
 }
 
-type Say = (text: string) => void;
-
-async function choosePlace(words: readonly string[], options: RunOptions, say: Say): Promise<Place> {
-  const shared = options.runId === undefined ? sharedRunId(process.env) : fileNameOf(options.runId);
-  const id = shared ?? newRunId();
-  const asked =
-    options.out ?? (process.env.WHYSLOW_OUT || defaultOut(words, shared ?? timeLabel(new Date())));
-  const { path: out, isNew, note } = await prepareOut(asked, id);
+async function chooseDestination(
+  words: readonly string[],
+  options: RunOptions,
+  context: CommandContext,
+): Promise<Destination> {
+  const sharedId = options.runId === undefined ? sharedRunId(process.env) : fileNameOf(options.runId);
+  const id = sharedId ?? newRunId();
+  const byDefault = process.env.WHYSLOW_OUT || defaultOut(words, sharedId ?? timeLabel(new Date()));
+  const { path: out, isNew, note } = await prepareOut(options.out ?? byDefault, id);
   const shown = asTyped(out);
-  say(note ?? `measuring into ${shown}`);
+  say(context, note ?? `measuring into ${shown}`);
   return { id, out, isNew, shown };
 }
 
-/** Says what was found. The command has ended and its exit code stands: nothing here can fail. */
+/** Prints the diagnosis. The command has ended and its exit code stands, so a failure here is only a message. */
 async function conclude(
-  { id, out, shown }: Place,
+  { id, out, shown }: Destination,
   options: RunOptions,
   context: CommandContext,
-  say: Say,
 ): Promise<void> {
   const captured = await whatWasCaptured(out, id);
-  if (!captured.hasRecords) return say(explainNothing(captured, shown));
+  if (!captured.hasRecords) return say(context, explainNothing(captured, shown));
   try {
     const report = options.diagnose || options.report ? await diagnosed([out], {}, context) : null;
     if (report && options.report) await writeFile(options.report, renderJson(report));
     if (report && options.diagnose) context.stdout.write(await forTerminal(report, {}, context));
   } catch (error) {
-    say(`no diagnosis: ${error instanceof Error ? error.message : String(error)}`);
+    say(context, `no diagnosis: ${error instanceof Error ? error.message : String(error)}`);
   }
-  const ranks = captured.ranks === 1 ? '1 rank' : `${captured.ranks} ranks`;
-  say(`${ranks} measured; whyslow diagnose ${shown} reads them again`);
+  const ranks = formatCount(captured.ranks, 'rank');
+  say(context, `measured ${ranks}; to see the diagnosis again: whyslow diagnose ${shown}`);
 }

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import {
   bottleneckList,
-  positiveInteger,
+  jobCount,
+  percentage,
   rankList,
   ranksOrAll,
-  share,
   stepRange,
-  whole,
+  wholeNumber,
 } from './arguments.js';
 
 describe('stepRange', () => {
@@ -24,7 +24,7 @@ describe('stepRange', () => {
     expect(() => stepRange(text)).toThrow('3-6, 3-, -6 or 3');
   });
 
-  it('guesses what a range the wrong way round was meant to be', () => {
+  it('suggests the right order for a reversed range', () => {
     expect(() => stepRange('6-3')).toThrow('did you mean 3-6?');
   });
 });
@@ -42,7 +42,7 @@ describe('rankList', () => {
     expect(() => rankList(text)).toThrow('0,2-5');
   });
 
-  it('refuses ranges that are endless or empty', () => {
+  it('refuses ranges that are too long or empty', () => {
     expect(() => rankList('0-999999999')).toThrow('at most 100000');
     expect(() => rankList('0-99999')).not.toThrow();
     expect(() => rankList('0-99999,100000')).toThrow('at most 100000');
@@ -51,52 +51,50 @@ describe('rankList', () => {
 });
 
 describe('bottleneckList', () => {
-  it('takes names of the report', () => {
+  it('takes the names that the report uses', () => {
     expect(bottleneckList('data, comms')).toEqual(['data', 'comms']);
   });
 
   it.each([
-    ['network', '"network" is none of gpu, data, comms'],
-    ['data,', '"" is none of'],
+    ['network', '"network" is not one of gpu, data, comms'],
+    ['data,', '"" is not one of'],
   ])('refuses "%s"', (text, reason) => {
     expect(() => bottleneckList(text)).toThrow(reason);
   });
 });
 
-describe('positiveInteger', () => {
-  it('takes whole numbers only', () => {
-    expect(positiveInteger('12')).toBe(12);
-    for (const text of ['0', '-1', '1.5', '', 'x', '10000'])
-      expect(() => positiveInteger(text)).toThrow('1 to 9999');
-  });
-});
-
-describe('whole', () => {
+describe('wholeNumber', () => {
   it('takes whole numbers from its minimum on', () => {
-    expect(whole(0)('0')).toBe(0);
-    expect(whole(1)('100000')).toBe(100_000);
+    expect(wholeNumber(0)('0')).toBe(0);
+    expect(wholeNumber(1)('100000')).toBe(100_000);
     for (const text of ['0', '-1', '1.5', '', 'x'])
-      expect(() => whole(1)(text)).toThrow('a whole number from 1');
+      expect(() => wholeNumber(1)(text)).toThrow('a whole number from 1 up');
+  });
+
+  it('takes no more than its maximum', () => {
+    expect(jobCount('12')).toBe(12);
+    for (const text of ['0', '-1', '1.5', '', 'x', '10000'])
+      expect(() => jobCount(text)).toThrow('1 to 9999');
   });
 });
 
-describe('share', () => {
+describe('percentage', () => {
   it.each([
     ['0.5%', 0.005],
     ['2 %', 0.02],
     ['0.005', 0.005],
     ['.1', 0.1],
   ])('%s', (text, expected) => {
-    expect(share(text)).toBe(expected);
+    expect(percentage(text)).toBe(expected);
   });
 
   it.each(['0', '0%', '5', '100%', 'x', '', '-1%', '1.2.3'])('refuses "%s"', (text) => {
-    expect(() => share(text)).toThrow('0.5% or 0.005');
+    expect(() => percentage(text)).toThrow('such as 0.5%, or a fraction such as 0.005');
   });
 });
 
 describe('ranksOrAll', () => {
-  it('takes the word or a list', () => {
+  it('takes `all` or a list', () => {
     expect(ranksOrAll('all')).toBe('all');
     expect(ranksOrAll('1-2')).toEqual([1, 2]);
   });

@@ -1,29 +1,30 @@
 import { InvalidArgumentError } from 'commander';
 import { BOTTLENECKS, type Bottleneck, type StepRange } from '../../library/vocabulary.js';
 
-/** Values of options. What is wrong with them is said in words that complete commander's own sentence. */
+/** Parsers of option values. Commander prints their message after `argument '…' is invalid.` */
 
-/** More ranks than any job has; a typing error must not fill the memory. */
+/** More ranks than any job has. A typing error must not fill the memory. */
 const MAX_RANKS = 100_000;
 
-export function positiveInteger(text: string): number {
-  if (!/^[1-9]\d{0,3}$/.test(text))
-    throw new InvalidArgumentError('it must be a whole number from 1 to 9999.');
-  return Number(text);
-}
-
-/** Numbers of steps and the like: from `minimum` to more than any job has. */
-export const whole = (minimum: number) => (text: string) => {
-  if (!/^\d{1,9}$/.test(text) || Number(text) < minimum)
-    throw new InvalidArgumentError(`it must be a whole number from ${minimum}.`);
-  return Number(text);
+/** A parser of whole numbers in a range. */
+export const wholeNumber = (minimum: number, maximum?: number) => (text: string) => {
+  const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+  if (value >= minimum && value <= (maximum ?? Number.POSITIVE_INFINITY)) return value;
+  const range = maximum === undefined ? `from ${minimum} up` : `from ${minimum} to ${maximum}`;
+  throw new InvalidArgumentError(`it must be a whole number ${range}.`);
 };
 
+export const PATHS = 'files, directories, patterns, or - for standard input; .gz .zst .tar .zip work too';
+
+/** Number of files to read at once. */
+export const jobCount = wholeNumber(1, 9999);
+
 /** `0.5%` or `0.005`. */
-export function share(text: string): number {
+export function percentage(text: string): number {
   const [, digits, percent] = /^(\d*\.?\d+)\s*(%?)$/.exec(text.trim()) ?? [];
   const value = Number(digits) / (percent ? 100 : 1);
-  if (!(value > 0 && value < 1)) throw new InvalidArgumentError('it must be a share such as 0.5% or 0.005.');
+  if (!(value > 0 && value < 1))
+    throw new InvalidArgumentError('it must be a percentage such as 0.5%, or a fraction such as 0.005.');
   return Number(value.toPrecision(12));
 }
 
@@ -39,7 +40,7 @@ export function stepRange(text: string): StepRange {
   return { first, last };
 }
 
-/** `0,2-5`, in order and without repeats. */
+/** `0,2-5`. The result is sorted, without repeats. */
 export function rankList(text: string): readonly number[] {
   const ranks = new Set<number>();
   for (const part of text.split(',')) {
@@ -55,7 +56,7 @@ export function rankList(text: string): readonly number[] {
   return [...ranks].sort((a, b) => a - b);
 }
 
-/** `all`, or as `rankList`. */
+/** `all`, or a list as for `rankList`. */
 export const ranksOrAll = (text: string) => (text.trim() === 'all' ? ('all' as const) : rankList(text));
 
 /** `data,comms`. */
@@ -64,7 +65,7 @@ export function bottleneckList(text: string): readonly Bottleneck[] {
   const wrong = names.find((name) => !BOTTLENECKS.includes(name as Bottleneck));
   if (wrong !== undefined)
     throw new InvalidArgumentError(
-      `"${wrong}" is none of ${BOTTLENECKS.join(', ')}; separate several by commas.`,
+      `"${wrong}" is not one of ${BOTTLENECKS.join(', ')}; separate several with commas.`,
     );
   return names as Bottleneck[];
 }

@@ -7,7 +7,7 @@ function terminal(isTTY: boolean) {
 }
 
 describe('ProgressLine', () => {
-  it('shows rate and time left once it takes longer than a moment', () => {
+  it('shows rate and time left after half a second', () => {
     const out = terminal(true);
     let now = 0;
     const line = new ProgressLine(out, () => now);
@@ -22,7 +22,7 @@ describe('ProgressLine', () => {
     expect(out.written.at(-1)).toBe('\r\x1b[2K');
   });
 
-  it('stays silent when nobody watches', () => {
+  it('writes nothing when the output is not a terminal', () => {
     const out = terminal(false);
     let now = 0;
     const line = new ProgressLine(out, () => now);
@@ -33,7 +33,7 @@ describe('ProgressLine', () => {
     expect(out.written).toEqual([]);
   });
 
-  it('does not promise an end it does not know', () => {
+  it('shows no time left when the size is unknown', () => {
     const out = terminal(true);
     let now = 0;
     const line = new ProgressLine(out, () => now);

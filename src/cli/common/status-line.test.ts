@@ -9,7 +9,7 @@ function lineOn(isTTY: boolean) {
   };
 }
 
-it('shows one line that fits, once, and clears it', () => {
+it('shows one line that fits, writes it only when it changed, and clears it', () => {
   const { written, line } = lineOn(true);
   line.show('waiting for ten');
   line.show('waiting for two');
@@ -19,7 +19,7 @@ it('shows one line that fits, once, and clears it', () => {
   expect(written).toEqual(['\r\x1b[2Kwaiting for', '\r\x1b[2Kdone', '\r\x1b[2K']);
 });
 
-it('shows nothing elsewhere', () => {
+it('writes nothing when the output is not a terminal', () => {
   const { written, line } = lineOn(false);
   line.show('waiting');
   line.end();

@@ -11,10 +11,11 @@ const HEALTHY = `
   host 1  ProfilerStep#3 0-100 | cudaLaunchKernel 10-12 #1 | cudaLaunchKernel 20-22 #2
   host 1  ProfilerStep#4 100-200 | cudaLaunchKernel 110-112 #3 | cudaLaunchKernel 120-122 #4
   gpu 7   gemm 15-60 #1 | relu 61-90 #2 | gemm 115-160 #3 | relu 161-190 #4`;
+const ONE_RANK = { ranks: [0], worldSize: null };
 const without = (text: string) => HEALTHY.replace(text, '');
 
 describe('checks of a trace', () => {
-  it('has nothing to say about a healthy one', () => expect(codes(HEALTHY)).toEqual([]));
+  it('finds nothing in a healthy trace', () => expect(codes(HEALTHY)).toEqual([]));
 
   it.each([
     ['no-gpu-work', HEALTHY.split('\n').slice(0, 3).join('\n'), {}],
@@ -36,22 +37,26 @@ describe('checks of a trace', () => {
     expect(codes(drawing, header)).toContain(code);
   });
 
-  it('knows how bad it is', () => {
+  it('gives the grade of the worst problem', () => {
     const perRank = (drawing: string) => [{ rank: 0, problems: checkTrace(drawTrace(drawing)) }];
-    expect(summariseHealth(perRank(HEALTHY), [], []).grade).toBe('good');
-    expect(summariseHealth(perRank(HEALTHY.replace('ProfilerStep#4', 'train')), [], []).grade).toBe('usable');
+    expect(summariseHealth(perRank(HEALTHY), [], [], ONE_RANK).grade).toBe('good');
+    expect(summariseHealth(perRank(HEALTHY.replace('ProfilerStep#4', 'train')), [], [], ONE_RANK).grade).toBe(
+      'usable',
+    );
     const noDevice = HEALTHY.split('\n').slice(0, 3).join('\n');
-    expect(summariseHealth(perRank(noDevice), [], []).grade).toBe('poor');
+    expect(summariseHealth(perRank(noDevice), [], [], ONE_RANK).grade).toBe('poor');
   });
 });
 
 describe('checks across ranks', () => {
   const window = (rank: number, startMs: number, more: Partial<RankWindow> = {}): RankWindow => {
     const start = 1_790_000_000_000_000_000n + BigInt(startMs) * 1_000_000n;
-    return { group: '', rank, startNs: start, endNs: start + 500_000_000n, worldSize: 2, ...more };
+    return { group: '', rank, startNs: start, endNs: start + 500_000_000n, ...more };
   };
-  const found = (windows: readonly RankWindow[]) =>
-    summariseHealth([], [], windows).problems.map((p) => p.code);
+  const found = (windows: readonly RankWindow[], worldSize = 2) => {
+    const seen = { ranks: windows.map((w) => w.rank), worldSize };
+    return summariseHealth([], [], windows, seen).problems.map((p) => p.code);
+  };
 
   it.each([
     ['nothing when they start together', [window(0, 0), window(1, 20)], []],
@@ -62,18 +67,22 @@ describe('checks across ranks', () => {
       [window(0, 0), window(1, 0), window(0, 9000, { group: '20' })],
       [],
     ],
-    ['ranks that are missing', [window(0, 0, { worldSize: 8 })], ['missing-ranks']],
     ['nothing when the time is unknown', [window(0, 0, { startNs: null }), window(1, 9000)], []],
   ])('%s', (_, windows, expected) => {
     expect(found(windows)).toEqual(expected);
   });
 
-  it('joins the same problem of several ranks', () => {
+  it('finds ranks that are missing', () => {
+    expect(found([window(0, 0)], 8)).toEqual(['missing-ranks']);
+  });
+
+  it('joins the same problem on several ranks', () => {
     const problems = checkTrace(drawTrace(HEALTHY, { record_shapes: 1 }));
     const health = summariseHealth(
       [0, 1, 2].map((rank) => ({ rank, problems })),
       [],
       [],
+      { ranks: [0, 1, 2], worldSize: 3 },
     );
     expect(health.problems).toMatchObject([{ code: 'slow-switches', count: 3, ranks: [0, 1, 2] }]);
   });

@@ -1,45 +1,36 @@
 import type { CheckResult, Grade, Health, HealthProblem, Severity } from '../../base/check.js';
 import type { Problem } from '../../base/problem.js';
 import { inputProblem } from '../../base/severity.js';
-import { missingRanks, type RankWindow, type SeenRanks, seenIn, startSkew } from './run-checks.js';
-
-/** Joins what was found on each rank: the same problem on many ranks is one entry. */
-export function summariseHealth(
-  perRank: readonly { readonly rank: number; readonly problems: readonly CheckResult[] }[],
-  ofTheRun: readonly Problem[],
-  windows: readonly RankWindow[],
-  seen: SeenRanks = seenIn(windows),
-): Health {
-  const byCode = new Map<string, HealthProblem>();
-  for (const { rank, problems } of perRank) {
-    for (const p of problems) {
-      const seen = byCode.get(p.code);
-      byCode.set(
-        p.code,
-        seen
-          ? {
-              ...seen,
-              count: seen.count + p.count,
-              severity: worse(seen.severity, p.severity),
-              ranks: [...new Set([...seen.ranks, rank])],
-            }
-          : { ...p, ranks: [rank] },
-      );
-    }
-  }
-  const run = ofTheRun.map((p) => ({ ...inputProblem(p), ranks: [] }));
-  const problems = [...byCode.values(), ...run, ...startSkew(windows), ...missingRanks(seen)];
-  const ordered = problems.sort((a, b) => WEIGHT[b.severity] - WEIGHT[a.severity]);
-  return { grade: gradeOf(ordered), problems: ordered };
-}
+import { missingRanks, type RankWindow, type SeenRanks, startSkew } from './run-checks.js';
 
 const WEIGHT: Readonly<Record<Severity, number>> = { note: 0, warning: 1, severe: 2 };
+const GRADES: readonly Grade[] = ['good', 'usable', 'poor'];
 
-function worse(a: Severity, b: Severity): Severity {
-  return WEIGHT[a] >= WEIGHT[b] ? a : b;
+/** Joins what was found on each rank: the same problem on several ranks is one entry. */
+export function summariseHealth(
+  perRank: readonly { readonly rank: number; readonly problems: readonly CheckResult[] }[],
+  runProblems: readonly Problem[],
+  windows: readonly RankWindow[],
+  seen: SeenRanks,
+): Health {
+  const byCode = new Map<string, HealthProblem>();
+  for (const { rank, problems } of perRank)
+    for (const p of problems) byCode.set(p.code, joined(byCode.get(p.code), p, rank));
+  const problems = [
+    ...byCode.values(),
+    ...runProblems.map((p) => ({ ...inputProblem(p), ranks: [] })),
+    ...startSkew(windows),
+    ...missingRanks(seen),
+  ].sort((a, b) => WEIGHT[b.severity] - WEIGHT[a.severity]);
+  return { grade: GRADES[problems[0] ? WEIGHT[problems[0].severity] : 0]!, problems };
 }
 
-function gradeOf(problems: readonly HealthProblem[]): Grade {
-  const worst = Math.max(0, ...problems.map((p) => WEIGHT[p.severity]));
-  return worst === 0 ? 'good' : worst === 1 ? 'usable' : 'poor';
+function joined(earlier: HealthProblem | undefined, problem: CheckResult, rank: number): HealthProblem {
+  if (!earlier) return { ...problem, ranks: [rank] };
+  return {
+    ...earlier,
+    count: earlier.count + problem.count,
+    severity: WEIGHT[problem.severity] > WEIGHT[earlier.severity] ? problem.severity : earlier.severity,
+    ranks: [...new Set([...earlier.ranks, rank])],
+  };
 }

@@ -1,17 +1,16 @@
-import type { HealthProblem } from '../../base/check.js';
+import { type CheckResult, found, type HealthProblem } from '../../base/check.js';
 
-/** What is compared across ranks: small, so that traces need not be in memory together. */
+/** When a rank's trace was recorded. Small, so that traces need not be in memory together to be compared. */
 export interface RankWindow {
-  /** Traces of the same capture window, e.g. of the same step; only those are compared. */
+  /** Only traces of the same group, e.g. of the same step, are compared. */
   readonly group: string;
   readonly rank: number;
-  /** First and last event, nanoseconds since 1970 where the trace says so; null where it does not. */
+  /** First and last event, nanoseconds since 1970. Null: the trace does not say. */
   readonly startNs: bigint | null;
   readonly endNs: bigint | null;
-  readonly worldSize: number | null;
 }
 
-/** Profilers of one job start apart; beyond this a collective at the start is mostly waiting (users.md, 31 s seen). */
+/** Profilers of one job never start at once (31 s apart was seen). Beyond this, the first collectives are mostly waiting. */
 const START_SKEW_NS = 100_000_000n;
 
 export function startSkew(windows: readonly RankWindow[]): readonly HealthProblem[] {
@@ -21,64 +20,38 @@ export function startSkew(windows: readonly RankWindow[]): readonly HealthProble
 }
 
 function skewWithin(windows: readonly RankWindow[]): readonly HealthProblem[] {
-  const known = windows.filter((w) => w.startNs !== null && w.endNs !== null);
+  const known = windows.flatMap(({ rank, startNs: start, endNs: end }) =>
+    start === null || end === null ? [] : [{ rank, start, end }],
+  );
   if (known.length < 2) return [];
-  const first = known.map((w) => w.startNs!).reduce((a, b) => (b < a ? b : a));
-  const last = known.map((w) => w.startNs!).reduce((a, b) => (b > a ? b : a));
-  const firstEnd = known.map((w) => w.endNs!).reduce((a, b) => (b < a ? b : a));
-  if (last > firstEnd) return [disjoint(known)];
+  const first = known.map((w) => w.start).reduce((a, b) => (b < a ? b : a));
+  const last = known.map((w) => w.start).reduce((a, b) => (b > a ? b : a));
+  if (known.some((w) => w.end < last)) {
+    const message = 'some of these traces were recorded at different times';
+    const consequence = 'they cannot be compared with each other; check that they belong to one run';
+    return onRanks(known, found('severe', 'disjoint-windows', 1, message, consequence));
+  }
   if (last - first < START_SKEW_NS) return [];
-  const ms = Number((last - first) / 1_000_000n);
-  return [
-    {
-      severity: 'warning',
-      code: 'start-skew',
-      count: 1,
-      message: `the ranks' profilers started ${ms >= 10_000 ? `${(ms / 1000).toFixed(1)} s` : `${ms} ms`} apart`,
-      consequence: 'the first collectives wait for the profiler, not for a slow rank: leave them out',
-      first: null,
-      ranks: known.filter((w) => w.startNs! - first >= START_SKEW_NS).map((w) => w.rank),
-    },
-  ];
+  const skewMs = Number((last - first) / 1_000_000n);
+  const skew = skewMs >= 10_000 ? `${(skewMs / 1000).toFixed(1)} s` : `${skewMs} ms`;
+  const message = `the ranks' profilers started ${skew} apart`;
+  const consequence = 'the first collectives wait for the profiler, not for a slow rank: leave them out';
+  const late = known.filter((w) => w.start - first >= START_SKEW_NS);
+  return onRanks(late, found('warning', 'start-skew', 1, message, consequence));
 }
 
-function disjoint(windows: readonly RankWindow[]): HealthProblem {
-  return {
-    severity: 'severe',
-    code: 'disjoint-windows',
-    count: 1,
-    message: 'some of these traces were recorded at different times',
-    consequence: 'they cannot be compared with each other; are they of one run?',
-    first: null,
-    ranks: [...new Set(windows.map((w) => w.rank))],
-  };
-}
+const onRanks = (windows: readonly { readonly rank: number }[], problems: readonly CheckResult[]) =>
+  problems.map((p) => ({ ...p, ranks: [...new Set(windows.map((w) => w.rank))] }));
 
-/** Ranks of which there is a trace or a log, and how many the job has; null where nothing says. */
+/** Ranks with a trace or a log, and how many the job has. Null: nothing says. */
 export interface SeenRanks {
   readonly ranks: readonly number[];
   readonly worldSize: number | null;
 }
 
-/** As far as traces alone tell. */
-export function seenIn(windows: readonly RankWindow[]): SeenRanks {
-  const world = Math.max(0, ...windows.map((w) => w.worldSize ?? 0));
-  return { ranks: windows.map((w) => w.rank), worldSize: world || null };
-}
-
 export function missingRanks({ ranks, worldSize }: SeenRanks): readonly HealthProblem[] {
-  const world = worldSize ?? 0;
-  const have = new Set(ranks);
-  if (world <= 1 || have.size === 0 || have.size >= world) return [];
-  return [
-    {
-      severity: 'note',
-      code: 'missing-ranks',
-      count: world - have.size,
-      message: `${have.size} of ${world} ranks are here`,
-      consequence: 'what the others did is not known',
-      first: null,
-      ranks: [],
-    },
-  ];
+  const have = new Set(ranks).size;
+  const missing = have === 0 || worldSize === null ? 0 : worldSize - have;
+  const message = `${have} of ${worldSize} ranks were captured`;
+  return onRanks([], found('note', 'missing-ranks', missing, message, 'nothing is known about the others'));
 }

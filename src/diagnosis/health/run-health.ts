@@ -1,4 +1,4 @@
-import type { Grade, Health } from '../../base/check.js';
+import type { CheckResult, Grade, Health } from '../../base/check.js';
 import type { Problem } from '../../base/problem.js';
 import { traceSummaryOf } from '../../ingest/member.js';
 import type { RankedMember } from '../../ingest/ranks.js';
@@ -10,10 +10,10 @@ import { summariseHealth } from './health.js';
 import type { RankWindow } from './run-checks.js';
 
 export interface RunHealth {
-  /** How good the input is. What only the comparison or the rules find does not count. */
+  /** How good the input is. Problems that only the comparison or the rules find do not count. */
   readonly grade: Grade;
-  /** Everything, with problems that rules add. */
-  with(others: readonly Problem[]): Health;
+  /** All problems, including those that rules add. */
+  with(ruleProblems: readonly Problem[]): Health;
 }
 
 interface Checked {
@@ -25,28 +25,30 @@ interface Checked {
 }
 
 export function runHealth({ inputs, members, views, locations, comparison }: Checked): RunHealth {
-  const perRank = [
-    ...members.map(({ member, rank }) => ({ rank, problems: member.checks })),
-    ...views.map(({ rank, notes }) => ({ rank, problems: notes })),
-  ];
-  const windows = windowsOf(members);
-  const seen = { ranks: members.map((m) => m.rank), worldSize: locations.worldSize };
-  const ofTheRun = [...inputs.problems, ...runFileProblems(inputs), ...locations.problems];
-  const summarise = (others: readonly Problem[]) =>
-    summariseHealth(perRank, [...ofTheRun, ...others], windows, seen);
+  const notes = views.map((view) => ({ rank: view.rank, problems: view.notes }));
+  const runProblems = [...inputs.problems, ...runFileProblems(inputs), ...locations.problems];
+  const withMore = (more: readonly Problem[]) =>
+    healthOf(members, locations.worldSize, [...runProblems, ...more], notes);
   return {
-    grade: summarise([]).grade,
-    with: (others) => summarise([...meshProblems(comparison, locations), ...others]),
+    grade: withMore([]).grade,
+    with: (ruleProblems) => withMore([...meshProblems(comparison, locations), ...ruleProblems]),
   };
 }
 
-/** When each trace was recorded. */
-export function windowsOf(members: readonly RankedMember[]): RankWindow[] {
-  return members.flatMap(({ member, rank }) => {
-    const summary = traceSummaryOf(member);
-    if (!summary) return [];
-    const { startNs, endNs } = summary.window;
-    const group = String(member.hints.step ?? '');
-    return [{ group, rank, startNs, endNs, worldSize: summary.distributed?.worldSize ?? null }];
-  });
+/** The health of files, with problems of the run as a whole, and notes on single ranks. */
+export function healthOf(
+  members: readonly RankedMember[],
+  worldSize: number | null,
+  runProblems: readonly Problem[],
+  notes: readonly { readonly rank: number; readonly problems: readonly CheckResult[] }[] = [],
+): Health {
+  const checks = members.map(({ member, rank }) => ({ rank, problems: member.checks }));
+  const seen = { ranks: members.map((m) => m.rank), worldSize };
+  return summariseHealth([...checks, ...notes], runProblems, members.flatMap(windowOf), seen);
+}
+
+/** When a trace was recorded. Empty for other files. */
+function windowOf({ member, rank }: RankedMember): RankWindow[] {
+  const summary = traceSummaryOf(member);
+  return summary ? [{ group: String(member.hints.step ?? ''), rank, ...summary.window }] : [];
 }

@@ -11,16 +11,16 @@ import { type Placed, placeRanks, type RankSeen } from '../../run/placement/plac
 import type { GpuState } from '../../telemetry/gpu-state.js';
 import type { RankView } from './rank-view.js';
 
-/** What manifests, telemetry and names of files say about where ranks ran. */
+/** Where each rank ran, from manifests, telemetry and file names. */
 export interface RunLocations {
   readonly ranks: ReadonlyMap<number, Placed>;
-  /** By rank; ranks whose GPU is not in any telemetry are missing. */
+  /** By rank, as far as telemetry covers its GPU. */
   readonly gpus: ReadonlyMap<number, GpuState>;
   readonly worldSize: number | null;
   readonly problems: readonly Problem[];
 }
 
-/** Of all ranks of the run, also those that were not asked for: a GPU is told by which ones the others have. */
+/** Locates all ranks of the run, not only the selected ones: which GPU a rank has follows from those that others have. */
 export function locateRanks(run: RunInputs): RunLocations {
   const problems = new ProblemLog();
   const capture = joinManifests(manifestsOf(run), problems);
@@ -31,14 +31,14 @@ export function locateRanks(run: RunInputs): RunLocations {
   const { gpus, unplaced } = placeGpus([...ranks.values()], logs);
   problems.addNamed(
     'telemetry-unplaced',
-    unplaced.map((path) => `nothing says which machine ${path} is of`),
-    'it is not used; name it dmon-<host>.txt',
+    unplaced.map((path) => `it is not known which machine ${path} comes from`),
+    'it is not used; rename it to dmon-<host>.txt',
   );
   const worlds = [...ranks.values()].map((r) => r.worldSize ?? 0);
   return { ranks, gpus, worldSize: Math.max(0, ...worlds) || null, problems: problems.list() };
 }
 
-/** Of the files that belong to no rank. */
+/** Problems of the files that belong to no rank. */
 export function runFileProblems(run: Pick<RunInputs, 'beside'>): readonly Problem[] {
   const problems = new ProblemLog();
   for (const member of run.beside) problems.addAll(member.problems);
@@ -56,7 +56,7 @@ function seenRanks(members: readonly RankedMember[], capture: CaptureInfo): Rank
   const byRank = new Map<number, RankSeen>();
   const none = { host: null, worldSize: null, coordinatesInName: null, device: null };
   for (const rank of capture.ranks.keys()) byRank.set(rank, { rank, ...none });
-  // What the first file says counts; traces go before logs, of which only the name says anything.
+  // The first file that says something counts. Traces come first: of a log only the file name helps.
   const inOrder = members.toSorted(
     (a, b) => Number(b.member.kind === 'kineto') - Number(a.member.kind === 'kineto'),
   );
@@ -77,19 +77,22 @@ function seenRanks(members: readonly RankedMember[], capture: CaptureInfo): Rank
 
 export function comparedRank(view: RankView, locations: RunLocations): ComparedRank {
   const { rank, facts } = view;
-  const place = locations.ranks.get(rank);
+  const location = locations.ranks.get(rank);
   return {
-    ...{ rank, facts, host: place?.host ?? null, worldSize: place?.worldSize ?? null },
-    coordinates: place?.coordinates ?? null,
+    rank,
+    facts,
+    host: location?.host ?? null,
+    worldSize: location?.worldSize ?? null,
+    coordinates: location?.coordinates ?? null,
   };
 }
 
-/** Late ranks with what telemetry says of their GPUs. */
+/** Adds what telemetry says about the GPUs of late ranks. */
 export function withTelemetry(comparison: Comparison | null, locations: RunLocations): Comparison | null {
   return comparison && { ...comparison, late: withSlowGpus(comparison.late, locations.gpus) };
 }
 
-/** Process groups that do not lie along the axes that files name. */
+/** Process groups that do not follow any axis of the mesh that the files name. */
 export function meshProblems(comparison: Comparison | null, locations: RunLocations): readonly Problem[] {
   if (!comparison) return [];
   const outside = axesOutsideMesh(
@@ -99,8 +102,8 @@ export function meshProblems(comparison: Comparison | null, locations: RunLocati
   const problems = new ProblemLog();
   problems.addNamed(
     'groups-outside-mesh',
-    outside.map((axis) => `process groups of ${axis} lie along no axis of the mesh`),
-    'places are named by the mesh',
+    outside.map((axis) => `process groups of ${axis} follow no axis of the mesh`),
+    'coordinates are those of the mesh',
   );
   return problems.list();
 }

@@ -3,11 +3,11 @@ import { type DrawOptions, drawView, H200 } from '../../../test/helpers/draw-run
 import { steps } from '../../../test/helpers/draw-trace.js';
 import type { RankView } from './rank-view.js';
 
-/** Launches of 10 µs are a slow host's: recording an event cost it the most that is believed, a frame in proportion. */
+/** Launches of 10 µs mean a slow host: the estimated cost of an event is at its upper bound, that of a frame in proportion. */
 const EVENT_MS = 0.0045;
 const FRAME_MS = 0.002 * (4.5 / 2.7);
 
-/** 200 operators a step, two events each; the GPU idles between them, or is behind all the time. */
+/** 200 operators per step, two events each. The GPU idles between them, or always has queued work. */
 const HOST_BOUND = `
   host 1  ProfilerStep#1 0-20000 | aten::relu 0-90 x200@100 | cudaLaunchKernel 50-60 #1 x200@100
   gpu 7   relu_elementwise 65-70 #1 x200@100`;
@@ -17,7 +17,7 @@ const GPU_BOUND = `
   gpu 7   relu_elementwise 40-139 #1 x200@99.7`;
 /** The same with a Python frame around each operator. */
 const STACKS = `${HOST_BOUND}\nhost 1  train.py(12): forward 0-95 x200@100`;
-/** Nothing but recorded calls: recording them cost more than they take. */
+/** Only recorded calls: recording them cost more than they take. */
 const FLOODED = `
   host 1  ProfilerStep#1 0-2000 | aten::empty 0-1 x990@2 | cudaLaunchKernel 1985-1990 #1
   gpu 7   relu_elementwise 1992-1995 #1`;
@@ -27,28 +27,28 @@ const ms = (view: RankView) => view.step / 1e6;
 const draw = (drawing: string, options?: DrawOptions) => drawView(steps(4, 20000, drawing), options);
 
 describe('the step without the profiler', () => {
-  it('is shorter by the cost of each recorded event when the host holds it up', () => {
+  it('is shorter by the cost of each recorded event if it is host-bound', () => {
     expect(ms(draw(HOST_BOUND))).toBeCloseTo(20 - 400 * EVENT_MS, 1);
   });
 
-  it('is shorter by the cost of each Python frame too', () => {
+  it('is also shorter by the cost of each Python frame', () => {
     expect(ms(draw(STACKS))).toBeCloseTo(20 - 400 * EVENT_MS - 200 * FRAME_MS, 1);
   });
 
-  it('is the same when the GPU holds it up', () => {
+  it('is the same if it is GPU-bound', () => {
     const view = draw(GPU_BOUND);
     expect(ms(view)).toBeGreaterThan(19.8);
     expect(ms(view)).toBeLessThanOrEqual(20);
     expect(view.time.compute).toBeCloseTo(view.facts.time.compute, -5);
   });
 
-  it('is what was measured, whatever an estimate says', () => {
+  it('is the measured one if there is one', () => {
     const view = draw(HOST_BOUND, { unprofiledMs: 15 });
     expect(view).toMatchObject({ step: 15e6, measuredUnprofiled: true });
     expect(draw(HOST_BOUND).measuredUnprofiled).toBe(false);
   });
 
-  it('keeps a part of itself, however much was recorded', () => {
+  it('keeps a minimum, however many events were recorded', () => {
     expect(drawView(steps(4, 2000, FLOODED)).step).toBeGreaterThanOrEqual(0.3 * 2e6);
   });
 
@@ -57,7 +57,7 @@ describe('the step without the profiler', () => {
   });
 });
 
-describe('its division', () => {
+describe('the time by class', () => {
   it.each<[string, RankView]>([
     ['host-bound', draw(HOST_BOUND)],
     ['GPU-bound', draw(GPU_BOUND)],
@@ -73,14 +73,14 @@ describe('its division', () => {
     expect(classes.every((ns) => ns >= 0)).toBe(true);
   });
 
-  it('takes what recording cost from the host, not from computing', () => {
+  it('takes the cost of recording off host time, not off computing', () => {
     const view = draw(HOST_BOUND);
     expect(view.time.compute / 1e6).toBeCloseTo(1, 1);
     expect((view.facts.time.idle_host - view.time.idle_host) / 1e6).toBeCloseTo(400 * EVENT_MS, 1);
   });
 });
 
-it('knows the rates of the device, where there is one', () => {
+it('has the rates of the GPU, if it is a known one', () => {
   expect(draw(HOST_BOUND, { header: H200 }).rates?.name).toBe('H200');
   expect(draw(HOST_BOUND, { header: {} }).rates).toBeNull();
 });

@@ -1,9 +1,11 @@
 import type { CheckResult } from '../../base/check.js';
+import { mean } from '../../base/statistics.js';
 import { type Ns, ns } from '../../base/units.js';
 import { type DeviceRates, findDevice } from '../../facts/device-rates.js';
 import type { CopyTime, RankFacts } from '../../facts/rank-facts.js';
 import { sumOfClasses, type TimeByClass, type TimeClass, totals } from '../../facts/time-class.js';
 import type { LogFacts } from '../../logs/log-facts.js';
+import type { Plan } from '../../replay/plan.js';
 import { type Baseline, baselineOf, recordingOf } from '../../replay/recording-cost.js';
 import type { TraceFacts } from '../../traces/trace-facts.js';
 
@@ -24,18 +26,18 @@ export interface LogView extends ViewOf<LogFacts> {
 interface ViewOf<Facts extends RankFacts> {
   readonly rank: number;
   readonly facts: Facts;
-  /** ns per step without the profiler, and how it divides. */
+  /** Step time without the profiler, and how it divides into classes. */
   readonly step: Ns;
   readonly time: TimeByClass;
-  /** Exposed copies in it, by direction. */
+  /** Exposed copies, by direction. */
   readonly copies: CopyTime;
-  /** Measured without the profiler by an event log. False: estimated. */
+  /** An event log measured `step`. False: it is estimated. */
   readonly measuredUnprofiled: boolean;
-  /** What the event log could not tell. */
+  /** What the event log does not show. */
   readonly notes: readonly CheckResult[];
 }
 
-/** A step measured without the profiler, by an event log. ns. */
+/** A step that an event log measured without the profiler. */
 export interface Unprofiled {
   readonly step: Ns;
   readonly time: TimeByClass;
@@ -59,7 +61,7 @@ export function viewLog(rank: number, facts: LogFacts, { step, notes }: Unprofil
 /** Takes the step without the profiler from an event log where there is one, else estimates it. */
 export function viewTrace(rank: number, facts: TraceFacts, unprofiled: Unprofiled | null): TraceView {
   const plan = facts.detail?.plan ?? null;
-  const baseline = plan ? baselineOf(plan, recordedStep(facts), unprofiled?.step ?? null) : null;
+  const baseline = plan ? baselineOf(plan, recordedStep(facts, plan), unprofiled?.step ?? null) : null;
   const step = unprofiled?.step ?? ns(correctedStep(facts, baseline));
   return {
     source: 'trace',
@@ -75,14 +77,13 @@ export function viewTrace(rank: number, facts: TraceFacts, unprofiled: Unprofile
   };
 }
 
-/** The detail window may hold fewer steps than the figures are over. Its replay is compared with the mean of its own steps. */
-function recordedStep(facts: TraceFacts): number {
-  const { steps } = facts.detail!.plan!;
+/** Mean step of the detail window, which may have fewer steps than the figures. Its replay is compared with this. */
+function recordedStep(facts: TraceFacts, { steps }: Plan): number {
   const periods = facts.steps.periods.slice(0, steps.wholeFirst ? steps.length : steps.length - 1);
-  return periods.reduce((a, b) => a + b, 0) / periods.length;
+  return mean(periods);
 }
 
-/** Recording has never slowed a loop so much that less than this share was left (the worst loop of the zoo: 0.6). */
+/** Without the profiler a step takes at least this share of the recorded one (worst loop of the zoo: 0.6). */
 const LEAST_LEFT = 0.4;
 
 function correctedStep(facts: TraceFacts, baseline: Baseline | null): number {
@@ -91,14 +92,14 @@ function correctedStep(facts: TraceFacts, baseline: Baseline | null): number {
     return Math.max(profiled * LEAST_LEFT, profiled - (baseline.replayed - baseline.corrected));
   if (!facts.detail) return profiled;
   const { perEvent, perFrame } = recordingOf(facts.detail.plan).likely;
-  // There is no plan to replay. Subtract what recording cost the host, but never more than the device was idle.
+  // Without a plan to replay, subtract the recording cost, but never more than the GPU was idle.
   const perStep = (facts.detail.events * perEvent + facts.detail.frames * perFrame) / facts.detail.steps;
   const idle = ['idle_host', 'idle_sync', 'idle_other'] as const;
   const slack = facts.hasGpuWork ? idle.reduce((ns, c) => ns + facts.time[c], 0) : profiled;
   return Math.max(profiled * LEAST_LEFT, profiled - Math.min(perStep, slack));
 }
 
-/** Recording costs host time. It is taken off these classes, in this order. */
+/** Recording costs host time. The excess is taken off these classes, in this order. */
 const SLOWED_BY_RECORDING: readonly TimeClass[] = [
   'idle_host',
   'idle_sync',
@@ -131,19 +132,19 @@ function correctTime(
     corrected[c] -= taken;
     excess -= taken;
   }
-  // A few recorded steps may miss waits that a log of many steps has: the loader filled its queue while the profiler started.
+  // A short trace may miss waits that the log of many steps has: the prefetch queue filled while the profiler started.
   for (const c of measured ? WAITS : []) {
     if (excess >= 0) break;
     const missing = Math.min(-excess, Math.max(0, measured![c] - corrected[c]));
     corrected[c] += missing;
     excess += missing;
   }
-  // The measured step may still be longer than the recorded one, or shorter than the device was busy. Then all classes scale.
+  // If the measured step is still longer than the recorded one, or shorter than the GPU was busy, all classes scale.
   const divided = totals((c) => corrected[c]);
   return sumOfClasses(divided) > 0 ? scaleTo(divided, step) : scaleTo(facts.time, step);
 }
 
-/** The same division of another step. All 0 where nothing was recorded. */
+/** The same division of another step time. All 0 if nothing was recorded. */
 function scaleTo(time: TimeByClass, step: number): TimeByClass {
   const total = sumOfClasses(time);
   return totals((c) => (total > 0 ? (time[c] * step) / total : 0));

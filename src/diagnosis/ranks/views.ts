@@ -11,17 +11,17 @@ import type { EventLogRun } from '../../model/event-log.js';
 import { fromPhases } from '../../run/collectives/from-phases.js';
 import { type RankView, viewLog, viewTrace } from './rank-view.js';
 
-/** One log file. Its rank is used for records that name none. */
+/** One log file. Its rank applies to records without a rank. */
 interface LogFile {
   readonly rank: number;
   readonly runs: readonly EventLogRun[];
-  /** Of each run and rank in it. */
+  /** One entry per run and rank in the file. */
   readonly facts: readonly EventFacts[];
 }
 
 /**
- * One view per rank: its trace, with step times from a log where there is one; or the log alone. `steps` limits logs that
- * stand alone. Beside a trace, a log tells how long any step takes without the profiler.
+ * One view per rank: its trace, with the step time from its log if there is one, or else its log. `steps` selects steps of
+ * ranks that have only a log. Beside a trace, all steps of the log count: it shows how long a step takes without the profiler.
  */
 export function viewsOf(members: readonly RankedMember[], steps: StepRange | null): RankView[] {
   const withTrace = new Set(members.filter((m) => traceFactsOf(m.member)).map((m) => m.rank));
@@ -50,7 +50,7 @@ function logsOf({ member, rank }: RankedMember, steps: StepRange | null): LogFil
   return [{ rank, runs: log.runs, facts }];
 }
 
-/** What logs record of collectives. Where none does, phases that end together on all ranks. */
+/** Collectives that the logs recorded. If there are none: phases that end on all ranks together. */
 function collectivesOf(
   logs: readonly LogFile[],
   chosen: readonly EventFacts[],

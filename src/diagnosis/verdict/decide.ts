@@ -1,71 +1,68 @@
 import type { Grade } from '../../base/check.js';
 import type { RankView } from '../ranks/rank-view.js';
 import type { Bottleneck } from './bottleneck.js';
-import type { RankVerdict, Shares } from './judge.js';
+import type { Doubt } from './doubts.js';
+import { type RankVerdict, roundConfidence } from './judge.js';
+import type { Shares } from './shares.js';
+import type { Verdict } from './verdict.js';
 
 /** The run's verdict: that of the rank which sets the pace. */
-export interface Decision {
-  readonly bottleneck: Bottleneck;
-  readonly second: Bottleneck | null;
-  readonly confidence: number;
+export interface Decision extends Omit<Verdict, 'sentence' | 'next'> {
   readonly shares: Shares | null;
-  /** The rank it is taken from; null when no trace could be analysed. */
+  /** The rank that it is taken from. Null: nothing could be analysed. */
   readonly view: RankView | null;
-  readonly doubts: readonly string[];
-  /** What it would have been, had the evidence been better; the same as `bottleneck` where it is. */
+  readonly doubts: readonly Doubt[];
+  /** The most likely bottleneck, even if the evidence does not decide. */
   readonly guess: Bottleneck;
-  /** Said after the answer: who is late. */
+  /** A second sentence, about stragglers. */
   readonly addition?: string;
-  /** Used when no finding names a cause. */
-  readonly cause: string;
 }
 
-/** Below this the answer is "unknown" (method 3). */
-const SURE_ENOUGH = 0.5;
+/** With less confidence the answer is "unknown" (docs/method.md, Verdict). */
+export const SURE_ENOUGH = 0.5;
 
-/** Less sure by this when health is poor: files of several runs, ranks twice, nothing recorded of the device. */
-const POOR = 0.25;
+/** Poor health costs this much: files of several runs, a rank twice, no GPU events. */
+const POOR_HEALTH_COST = 0.25;
+const POOR_HEALTH: Doubt = { id: 'poor-health', text: 'the input has severe problems (see its health)' };
+
+const NO_EVIDENCE: Decision = {
+  bottleneck: 'unknown',
+  second: null,
+  confidence: 0,
+  shares: null,
+  view: null,
+  doubts: [{ id: 'no-evidence', text: 'nothing to analyse was recorded' }],
+  guess: 'unknown',
+  cause: 'no-evidence',
+};
+
+const CAUSES: Readonly<Record<Bottleneck, string>> = {
+  gpu: 'gpu-busy',
+  compute: 'cpu-busy',
+  data: 'input-wait',
+  comms: 'exposed-communication',
+  host: 'host-overhead',
+  unknown: 'evidence-does-not-decide',
+};
 
 export function decide(
   judged: readonly { readonly view: RankView; readonly verdict: RankVerdict }[],
   health: Grade,
 ): Decision {
-  if (judged.length === 0) {
-    return {
-      bottleneck: 'unknown',
-      second: null,
-      confidence: 0,
-      shares: null,
-      view: null,
-      doubts: ['nothing to analyse was recorded'],
-      guess: 'unknown',
-      cause: 'no-evidence',
-    };
-  }
+  if (judged.length === 0) return NO_EVIDENCE;
   const { view, verdict } = judged.reduce((a, b) => (b.view.step > a.view.step ? b : a));
-  const { shares, second } = verdict;
   const poor = health === 'poor';
-  const confidence = Math.max(0, Math.round(100 * (verdict.confidence - (poor ? POOR : 0))) / 100);
-  const doubts = poor
-    ? ['the input has severe problems (see its health)', ...verdict.doubts]
-    : verdict.doubts;
+  const confidence = roundConfidence(verdict.confidence - (poor ? POOR_HEALTH_COST : 0));
   const sure = confidence >= SURE_ENOUGH;
+  const bottleneck = sure ? verdict.bottleneck : 'unknown';
   return {
-    ...{ view, shares, doubts, confidence },
-    bottleneck: sure ? verdict.bottleneck : 'unknown',
-    second: sure ? second : null,
+    bottleneck,
+    second: sure ? verdict.second : null,
+    confidence,
+    shares: verdict.shares,
+    view,
+    doubts: poor ? [POOR_HEALTH, ...verdict.doubts] : verdict.doubts,
     guess: verdict.bottleneck,
-    cause: sure ? CAUSES[verdict.bottleneck] : 'evidence-does-not-decide',
+    cause: CAUSES[bottleneck],
   };
 }
-
-const CAUSES: Readonly<Record<Bottleneck, string>> = {
-  ...{
-    gpu: 'gpu-busy',
-    compute: 'cpu-busy',
-    data: 'input-wait',
-    comms: 'exposed-communication',
-    host: 'host-overhead',
-  },
-  unknown: 'evidence-does-not-decide',
-};

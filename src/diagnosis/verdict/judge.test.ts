@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { drawView } from '../../../test/helpers/draw-run.js';
 import { inTurn, steps } from '../../../test/helpers/draw-trace.js';
-import { judge } from './judge.js';
+import { judge, type RankVerdict } from './judge.js';
 
 const NEXT = 'enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__';
 const COMPILE = '_compile.compile_inner (dynamo_timed)';
-/** A step of 100 ms: the host spends the first `percent` of it in a span, then the GPU computes. */
+/** A step of 100 ms. For the first `percent` the host is in a span, then the GPU computes. */
 const after = (span: string, percent: number) => {
   const launch = percent * 1000;
   return `
@@ -15,7 +15,7 @@ const after = (span: string, percent: number) => {
 };
 const input = (percent: number) => after(NEXT, percent);
 const python = (percent: number) => after('', percent);
-/** The GPU communicates in the end. */
+/** The GPU computes, then communicates for `percent` of the step. */
 const communication = (percent: number) => `
   host 1  ProfilerStep#1 0-100000 | cudaLaunchKernel 0-10 #1 | cudaLaunchKernel 20-30 #2 | cudaDeviceSynchronize 40-99995
   gpu 7   nvjet_tst_256 15-${100000 - percent * 1000} #1
@@ -23,20 +23,21 @@ const communication = (percent: number) => `
 /** Input, then Python, then the GPU computes. */
 const inputAndPython = (data: number, host: number) =>
   after('', data + host).replace('0-100000', `0-100000 | ${NEXT} 0-${data * 1000}`);
-/** Copies count as what they are for: batches to the device, values to the host. */
+/** Copies to the device are batches, copies to the host are reads. */
 const copy = (name: string, percent: number) =>
   communication(percent).replace('gpu 20  ncclDevKernel_AllReduce_Sum_f32_RING_LL', `gpu 7   Memcpy ${name}`);
 const ON_CPU = 'host 1  ProfilerStep#1 0-100000 | aten::addmm 0-98000';
 
+const textOf = ({ doubts }: RankVerdict) => doubts.map((d) => d.text).join('; ');
 const judged = (drawing: string, count = 8) => judge(drawView(steps(count, 100000, drawing)));
 
-describe('what is named', () => {
+describe('the bottleneck', () => {
   it.each([
     ['gpu', 'nothing waits', input(1)],
     ['gpu', 'computing is above 85 %', input(12)],
-    ['gpu', 'the rest is small beside it', input(17)],
-    ['data', 'a third waits for input', input(33)],
-    ['data', 'nearly all waits for input', input(95)],
+    ['gpu', 'no wait is a quarter of computing', input(17)],
+    ['data', 'the GPU waits for input a third of the time', input(33)],
+    ['data', 'the GPU waits for input nearly all the time', input(95)],
     ['data', 'batches are copied a third of the time', copy('HtoD (Pageable -> Device)', 33)],
     ['comms', 'a third is exposed communication', communication(33)],
     ['host', 'a third is Python', python(33)],
@@ -60,10 +61,10 @@ describe('what is named', () => {
   });
 });
 
-describe('the second', () => {
+describe('the runner-up', () => {
   it.each([
     ['is named when it is close', input(50), 'gpu'],
-    ['is named when it is the larger one, but not to be won back', input(45), 'gpu'],
+    ['is the GPU when it takes longer than the wait that is named', input(45), 'gpu'],
     ['is not named when it is far behind', input(90), null],
     ['is not named when it is small', input(3), null],
     [
@@ -95,14 +96,14 @@ describe('confidence', () => {
     ['not divided into steps', steps(2, 100000, python(60)).replaceAll('ProfilerStep#', 'train')],
     ['only one step', input(60)],
     [
-      'steps differ much',
+      'step times vary a lot',
       `${irregular}\nhost 1  ProfilerStep#4 300000-600000 | cudaLaunchKernel 590000-590010 #9\ngpu 7  gemm 590020-600000 #9`,
     ],
     ['no host events', 'gpu 7  gemm 0-40000 | gemm 60000-100000'],
     ['no recorded reason', `${input(60)}\ngpu 7  gemm 500000-500010 #1`],
   ])('is lowered: %s', (doubt, drawing) => {
     const verdict = judge(drawView(drawing));
-    expect(verdict.doubts.join('; ')).toMatch(doubt);
+    expect(textOf(verdict)).toMatch(doubt);
     const { shares, bottleneck } = verdict;
     const others = (['data', 'comms', 'host'] as const).filter((c) => c !== bottleneck).map((c) => shares[c]);
     const lead = shares[bottleneck as 'gpu'] - Math.max(0.1, shares.gpu / 4, ...others);
@@ -111,25 +112,25 @@ describe('confidence', () => {
   });
 });
 
-describe('a rank that computes longer than the others', () => {
-  // Computes for 60 %, and 30 % is something else.
+describe('computing on a late rank', () => {
+  // 30 % waits for input.
   const view = drawView(steps(8, 100000, input(30)));
 
-  it('is what to mend when it costs more than anything else does', () => {
+  it('is the bottleneck when it costs more than any wait', () => {
     expect(judge(view).bottleneck).toBe('data');
     const late = judge(view, 0.4);
     expect(late.bottleneck).toBe('gpu');
     expect(late.confidence).toBeGreaterThan(0.7);
   });
 
-  it('is not when it costs less, but makes the answer less certain', () => {
+  it('is not when it costs less, but lowers the confidence', () => {
     const late = judge(view, 0.25);
     expect(late.bottleneck).toBe('data');
     expect(late.confidence).toBeLessThan(judge(view).confidence);
   });
 });
 
-describe('an answer that hangs on what the profiler cost', () => {
+describe('an answer that depends on what the profiler cost', () => {
   // 100 events cost 290 µs (220 to 360): of 2290 µs on the host 2070 or 1930 are left, a quarter of 8000 µs or not.
   const BETWEEN = `
     host 1  ProfilerStep#1 0-10310 | aten::empty 0-10 x98@20 | cudaLaunchKernel 2285-2290 #1
@@ -137,22 +138,22 @@ describe('an answer that hangs on what the profiler cost', () => {
     gpu 7   nvjet_tst_256 2300-10300 #1`;
 
   it('is doubted', () => {
-    expect(judge(drawView(steps(8, 10310, BETWEEN))).doubts.join()).toMatch(/profiler's own cost/);
+    expect(textOf(judge(drawView(steps(8, 10310, BETWEEN))))).toMatch(/profiler's own cost/);
   });
 
-  it('is doubted less when both are named anyway', () => {
+  it('is doubted less when both answers are named', () => {
     // As BETWEEN, with 2 ms of the 10 waited for input: as much as the host takes, more or less.
     const drawing = `
       host 1  ProfilerStep#1 0-10310 | aten::empty 0-10 x98@20 | cudaLaunchKernel 2285-2290 #1
       host 1  ${NEXT} 2310-4310 | cudaLaunchKernel 4315-4320 #2
       gpu 7   nvjet_tst_256 2300-2310 #1 | nvjet_tst_256 4330-10300 #2`;
     const verdict = judge(drawView(steps(8, 10310, drawing)));
-    expect(verdict.doubts.join()).toMatch(/profiler's own cost/);
+    expect(textOf(verdict)).toMatch(/profiler's own cost/);
     expect(new Set([verdict.bottleneck, verdict.second])).toEqual(new Set(['data', 'host']));
     expect(verdict.confidence).toBeGreaterThanOrEqual(0.5);
   });
 
-  it('is not when the step was measured without it', () => {
+  it('is not doubted when the step was measured without the profiler', () => {
     const view = drawView(steps(8, 10310, BETWEEN), { unprofiledMs: 10 });
     expect(judge(view).doubts).toEqual([]);
   });

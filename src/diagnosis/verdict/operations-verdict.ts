@@ -1,29 +1,31 @@
+import { formatCount, formatWholePercent, type Seconds, seconds, share } from '../../base/units.js';
 import type { RankMember } from '../../ingest/member.js';
 import type { WhatIf } from '../../operations/what-if.js';
-import type { Bottleneck } from './bottleneck.js';
 import type { Verdict } from './verdict.js';
 
-/** What a table of operations says of a job: what stragglers cost it, and who they are. */
+/** What a table of operations says about a job: what stragglers cost it, and which workers they are. */
 export interface OperationsAnswer {
   readonly job: WhatIf;
   readonly verdict: Verdict;
+  /** Null: no few workers and no stage explain the slowdown. */
   readonly straggler: OperationsStraggler | null;
 }
 
-/** Null: the last stage, not single workers. */
 export interface OperationsStraggler {
+  /** Empty for a slow stage. */
   readonly ranks: readonly number[];
   readonly pattern: 'persistent' | 'stage';
   readonly cause: 'gpu' | 'unknown';
-  readonly cost_s: number;
+  readonly cost_s: Seconds;
   readonly confidence: number;
 }
 
-/** Below this there is nothing to win back. */
-const NO_SLOWDOWN = 1.05;
-/** The share of the slowdown that must go with the few slowest workers, or the last stage, for them to be its cause. */
+/** A smaller slowdown is not worth fixing. */
+const MIN_SLOWDOWN = 1.05;
+/** The slowest workers, or the last stage, are the cause if they explain this share of the slowdown. */
 const EXPLAINS = 0.5;
 const COMPUTES = /compute|forward|backward|optimizer/;
+const MAX_NAMED_WORKERS = 3;
 
 /** The first table of operations that could be replayed. */
 export function operationsJob(members: readonly RankMember[]): WhatIf | null {
@@ -34,43 +36,49 @@ export function operationsJob(members: readonly RankMember[]): WhatIf | null {
 
 export function operationsAnswer(job: WhatIf): OperationsAnswer {
   const { actual_s, ideal_s, slowdown, m_w, m_s } = job;
-  const lost = 1 - ideal_s / actual_s;
-  const slow = slowdown >= NO_SLOWDOWN;
-  const byWorkers = slow && (m_w ?? 0) >= EXPLAINS;
-  const byStage = slow && !byWorkers && (m_s ?? 0) >= EXPLAINS;
   const kind = job.byKind[0]?.of ?? '';
-  const bottleneck: Bottleneck = slow && !COMPUTES.test(kind) ? 'comms' : 'gpu';
-  const workers = job.slowestWorkers.filter((w) => w.rank >= 0).map((w) => w.rank);
-  const who = byWorkers
-    ? `; the slowest ${job.slowestWorkers.length === 1 ? 'worker' : `${job.slowestWorkers.length} workers`} (${job.slowestWorkers
-        .slice(0, 3)
-        .map((w) => `dp ${w.dpRank}, stage ${w.stage}`)
-        .join('; ')}) ${job.slowestWorkers.length === 1 ? 'explains' : 'explain'} ${percent(m_w!)} of it`
+  const computes = COMPUTES.test(kind);
+  if (slowdown < MIN_SLOWDOWN) {
+    const sentence = `No significant stragglers: ${actual_s.toFixed(2)} s a step, ${ideal_s.toFixed(2)} s without them`;
+    const verdict = { bottleneck: 'gpu', cause: 'no-stragglers', confidence: 0.7, sentence } as const;
+    return { job, verdict: { ...verdict, second: null, next: [] }, straggler: null };
+  }
+  const byWorkers = (m_w ?? 0) >= EXPLAINS;
+  const byStage = !byWorkers && (m_s ?? 0) >= EXPLAINS;
+  const explained = byWorkers
+    ? workersText(job)
     : byStage
       ? `; the last stage explains ${percent(m_s!)} of it`
       : '';
-  const sentence = slow
-    ? `Stragglers cost ${percent(lost)} of every step: ${actual_s.toFixed(2)} s instead of ${ideal_s.toFixed(2)} s${who}`
-    : `No stragglers to speak of: ${actual_s.toFixed(2)} s a step, ${ideal_s.toFixed(2)} s without them`;
-  const cause = byWorkers
-    ? 'slow-workers'
-    : byStage
-      ? 'stage-imbalance'
-      : slow
-        ? `slow-${kind || 'operations'}`
-        : 'no-stragglers';
-  const straggler: OperationsStraggler = {
-    ranks: byWorkers ? workers : [],
-    pattern: byWorkers ? 'persistent' : 'stage',
-    cause: COMPUTES.test(kind) ? 'gpu' : 'unknown',
-    cost_s: actual_s - (byWorkers ? job.withoutSlowestWorkers_s : job.withoutLastStage_s),
-    confidence: 0.8,
-  };
   return {
     job,
-    verdict: { bottleneck, cause, confidence: slow ? 0.8 : 0.7, sentence, second: null, next: [] },
-    straggler: byWorkers || byStage ? straggler : null,
+    verdict: {
+      bottleneck: computes ? 'gpu' : 'comms',
+      cause: byWorkers ? 'slow-workers' : byStage ? 'stage-imbalance' : `slow-${kind || 'operations'}`,
+      confidence: 0.8,
+      sentence: `Stragglers cost ${percent(1 - ideal_s / actual_s)} of every step: ${actual_s.toFixed(2)} s instead of ${ideal_s.toFixed(2)} s${explained}`,
+      second: null,
+      next: [],
+    },
+    straggler:
+      byWorkers || byStage
+        ? {
+            ranks: byWorkers ? job.slowestWorkers.map((w) => w.rank).filter((rank) => rank >= 0) : [],
+            pattern: byWorkers ? 'persistent' : 'stage',
+            cause: computes ? 'gpu' : 'unknown',
+            cost_s: seconds(actual_s - (byWorkers ? job.withoutSlowestWorkers_s : job.withoutLastStage_s)),
+            confidence: 0.8,
+          }
+        : null,
   };
 }
 
-const percent = (share: number) => `${Math.round(100 * Math.min(1, share))} %`;
+/** `; the slowest 2 workers (dp 0, stage 1; dp 3, stage 1) explain 80 % of it`. */
+function workersText({ slowestWorkers, m_w }: WhatIf): string {
+  const one = slowestWorkers.length === 1;
+  const named = slowestWorkers.slice(0, MAX_NAMED_WORKERS).map((w) => `dp ${w.dpRank}, stage ${w.stage}`);
+  const workers = one ? 'worker' : formatCount(slowestWorkers.length, 'worker');
+  return `; the slowest ${workers} (${named.join('; ')}) ${one ? 'explains' : 'explain'} ${percent(m_w!)} of it`;
+}
+
+const percent = (part: number) => formatWholePercent(share(Math.min(1, part)));

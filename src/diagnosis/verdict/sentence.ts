@@ -1,38 +1,39 @@
+import { formatWholePercent } from '../../base/units.js';
 import type { RankView } from '../ranks/rank-view.js';
 import type { Decision } from './decide.js';
 
-const percent = (share: number) => `${Math.round(share * 100)} %`;
-
-/** The answer for a person, in one sentence. */
+/** The verdict for people: one sentence, and a second one about stragglers. */
 export function verdictSentence(decision: Decision): string {
   const { addition } = decision;
-  return addition === undefined ? answerOf(decision) : `${answerOf(decision)}. ${addition}`;
+  return addition === undefined ? mainSentence(decision) : `${mainSentence(decision)}. ${addition}`;
 }
 
-function answerOf({ bottleneck, guess, shares, doubts, view }: Decision): string {
+function mainSentence({ bottleneck, guess, shares, doubts, view }: Decision): string {
   if (bottleneck === 'unknown' || !shares || !view) {
     const best = guess === 'unknown' ? '' : ` (best guess: ${guess})`;
-    return `Unknown: ${doubts[0] ?? 'the evidence does not decide'}${best}`;
+    return `Unknown: ${doubts[0]?.text ?? 'the evidence does not decide'}${best}`;
   }
-  const { phases } = view.facts;
-  const onGpu = view.facts.hasGpuWork;
+  const { phases, hasGpuWork } = view.facts;
+  const waiter = hasGpuWork ? 'the GPU' : 'the job';
+  const part = (of: keyof typeof shares) => `${formatWholePercent(shares[of])} of every step`;
   switch (bottleneck) {
     case 'gpu':
-      return phases
-        ? `GPU-bound as far as phases tell: ${phases.hostPaced === null ? 'computing takes' : 'the GPU is behind the host in'} ${percent(shares.gpu)} of every step`
-        : `GPU-bound: the GPU computes ${percent(shares.gpu)} of every step`;
+      if (!phases) return `GPU-bound: the GPU computes ${part('gpu')}`;
+      return phases.hostPaced === null
+        ? `GPU-bound, as far as the event log shows: computing takes ${part('gpu')}`
+        : `GPU-bound, as far as the event log shows: the GPU has queued work for ${part('gpu')}`;
     case 'compute':
-      return `Compute-bound: ${phases ? 'the model’s phases' : 'operators'} on the CPU take ${percent(shares.gpu)} of every step`;
+      return `Compute-bound: ${phases ? 'the model’s phases' : 'operators'} on the CPU take ${part('gpu')}`;
     case 'data':
-      return `Data-bound: ${percent(shares.data)} of every step ${onGpu ? 'the GPU' : 'the job'} waits for ${inputOf(view)}`;
+      return `Data-bound: ${waiter} spends ${part('data')} waiting for ${inputOf(view)}`;
     case 'comms':
-      return `Comms-bound: ${percent(shares.comms)} of every step is communication that nothing hides`;
-    default:
-      if (phases && onGpu && phases.hostPaced !== null && view.time.idle_host >= view.time.idle_sync)
-        return `Host-bound as far as phases tell: ${percent(shares.host)} of every step the GPU has nothing queued and goes at the host’s pace`;
-      return onGpu
-        ? `Host-bound: ${percent(shares.host)} of every step the GPU waits for ${hostWorkOf(view)}`
-        : `Host-bound: ${percent(shares.host)} of every step passes outside ${phases ? 'the model’s phases' : 'operators'}, in Python`;
+      return `Comms-bound: exposed communication takes ${part('comms')}`;
+    case 'host':
+      if (!hasGpuWork)
+        return `Host-bound: ${part('host')} is spent in Python, outside ${phases ? 'the model’s phases' : 'operators'}`;
+      if (phases && phases.hostPaced !== null && view.time.idle_host >= view.time.idle_sync)
+        return `Host-bound, as far as the event log shows: for ${part('host')} the GPU has nothing queued and runs at the host’s pace`;
+      return `Host-bound: the GPU spends ${part('host')} waiting for ${hostWorkOf(view)}`;
   }
 }
 
@@ -45,21 +46,22 @@ function inputOf(view: RankView): string {
 
 function hostWorkOf({ time }: RankView): string {
   if (time.idle_compile > time.idle_host + time.idle_sync) return 'code to be compiled';
-  return time.idle_sync > time.idle_host ? 'the host to come back from a read' : 'the host to launch work';
+  return time.idle_sync > time.idle_host
+    ? 'the host to return from a read such as .item()'
+    : 'the host to launch work';
 }
 
-/** What to record so that the next answer is better. */
+const SIX_STEPS = 'record at least six steps after warm-up: schedule(wait=5, warmup=3, active=6)';
+
+/** What to record to get a better answer. */
 export function captureNext({ view, doubts }: Decision): string[] {
   const next: string[] = [];
   if (!(view?.source === 'trace' && view.facts.hasHostEvents))
     next.push('record with ProfilerActivity.CPU and ProfilerActivity.CUDA');
   if (!view || view.facts.steps.source === 'window')
     next.push('call profiler.step() at the end of every step');
-  if (view && view.facts.steps.count < 4)
-    next.push('record at least six steps after warm-up: schedule(wait=5, warmup=3, active=6)');
-  if (doubts.some((d) => d.includes('profiler')))
-    next.push('add step times without the profiler (an events log)');
-  return next.length > 0
-    ? next
-    : ['record at least six steps after warm-up: schedule(wait=5, warmup=3, active=6)'];
+  if (view && view.facts.steps.count < 4) next.push(SIX_STEPS);
+  if (doubts.some(({ id }) => id === 'profiler-cost' || id === 'filled-queue'))
+    next.push('add step times without the profiler (an event log)');
+  return next.length > 0 ? next : [SIX_STEPS];
 }

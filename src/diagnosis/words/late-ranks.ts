@@ -2,17 +2,17 @@ import { namedRanks } from '../../base/rank-ranges.js';
 import type { Cause, LateRanks, Pattern } from '../../run/lateness/late-ranks.js';
 import { slowGpuWords } from './slow-gpu.js';
 
-/** `computing`, `waiting for input`. */
+/** What a late rank spends the extra time on. */
 export const CAUSE_WORDS: Readonly<Record<Cause, string>> = {
   data: 'waiting for input',
   gpu: 'computing',
   compile: 'compiling',
   host: 'host time (Python, pauses, launches)',
   link: 'transfer',
-  unknown: 'of a kind the traces do not show',
+  unknown: 'something the traces do not show',
 };
 
-const OFTEN: Readonly<Record<Pattern, string>> = {
+const HOW_OFTEN: Readonly<Record<Pattern, string>> = {
   persistent: ' every step',
   spike: ' in single steps',
   periodic: ' every few steps',
@@ -29,17 +29,14 @@ export function describeRanks({ ranks, place, pattern }: LateRanks): string {
   return namedRanks(ranks);
 }
 
-/** The cause, and what telemetry says of the GPU. */
-function causeWords({ cause, slowGpu, ranks }: LateRanks): string {
-  return CAUSE_WORDS[cause] + (slowGpu ? `; ${slowGpuWords(slowGpu, ranks.length)}` : '');
-}
-
-/** One sentence: who is late, how often, what it costs, why. */
+/** One sentence: which ranks are late, how often, what it costs, why. */
 export function lateSentence(late: LateRanks): string {
+  const { ranks, cause, pattern, slowGpu } = late;
   const who = describeRanks(late);
   const subject = who[0]!.toUpperCase() + who.slice(1);
   const cost = `${(late.cost / 1e6).toFixed(1)} ms`;
-  if (late.ranks.length === 0) return `${subject} comes ${cost} late: ${causeWords(late)} is uneven`;
-  const [comes, costs] = late.ranks.length > 1 ? ['come', 'cost'] : ['comes', 'costs'];
-  return `${subject} ${comes} late${OFTEN[late.pattern]} and ${costs} ${cost} a step: ${causeWords(late)}`;
+  const why = CAUSE_WORDS[cause] + (slowGpu ? `; ${slowGpuWords(slowGpu, ranks.length)}` : '');
+  if (ranks.length === 0) return `${subject} is ${cost} late: ${why} is uneven`;
+  const [are, costs] = ranks.length > 1 ? ['are', 'cost'] : ['is', 'costs'];
+  return `${subject} ${are} late${HOW_OFTEN[pattern]} and ${costs} ${cost} a step: ${why}`;
 }

@@ -1,8 +1,8 @@
-import { printable, wrap } from './format.js';
 import type { Page } from './page.js';
+import { printable, wrap } from './text.js';
 import { displayWidth } from './width.js';
 
-/** Code to paste: lines and their indentation are kept; a comment that makes a line too long goes above it. */
+/** Code to paste. Lines and indentation are kept; a comment that makes its line too long moves above it. */
 export function codeLines(code: string, page: Page, indent: string): string[] {
   return code
     .trimEnd()
@@ -19,6 +19,6 @@ function narrowed(line: string, width: number): string[] {
     const above = indent + line.slice(comment + 1);
     return [...narrowed(above, width), ...narrowed(line.slice(0, comment).trimEnd(), width)];
   }
-  // A long call may be broken anywhere between its parentheses; a comment must stay one.
+  // A call may be broken between its arguments; every line of a comment needs its own `#`.
   return wrap(line, width, isComment ? `${indent}# ` : `${indent}    `).split('\n');
 }

@@ -105,18 +105,18 @@ const HOSTILE = sampleReport({
 });
 
 describe('renderDiagnose', () => {
-  it('answers first, then says what to do, then what it rests on', () => {
+  it('shows the verdict first, then the fixes, then what they are based on', () => {
     expect(plain(sampleReport())).toMatchInlineSnapshot(`
-      "Data-bound: 92 % of every step the GPU waits for input           confidence high
+      "Data-bound: the GPU spends 92 % of every step waiting for input  confidence high
         step 161 ms = input wait 149 · compute 8 · host 3 · copy 1
-        profiled 163 ms, corrected 161 ms · 3 steps, 3–5
+        163 ms under the profiler, 161 ms without it (estimated) · 3 steps, 3–5
 
         1  num_workers=0 loads every batch on the main thread (T4)
            knob  161 → 15–20 ms  ×8.1–11
            evidence: _SingleProcessDataLoaderIter: 149 ms/step exposed, 3 of 3 steps
            DataLoader(..., num_workers=8, persistent_workers=True)
            Start at one worker a core, less one, and watch the memory each takes.
-           it takes more memory
+           uses more memory
 
         1 file read, health good
       "
@@ -136,13 +136,13 @@ describe('renderDiagnose', () => {
     }
   });
 
-  it('lets no name of a trace command the terminal', () => {
+  it('prints names from a trace without letting them act on the terminal', () => {
     const text = plain(HOSTILE, { all: true });
     expect(text).not.toMatch(/[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/);
     expect(text).toContain('\\x1b[2J');
   });
 
-  it('colours only where asked', () => {
+  it('uses colours only when asked', () => {
     expect(plain(MANY_RANKS)).not.toContain('\x1b');
     expect(renderDiagnose(MANY_RANKS, { color: true })).toContain('\x1b[1mData-bound');
   });
@@ -151,9 +151,9 @@ describe('renderDiagnose', () => {
     expect(plain(UNKNOWN)).toMatchInlineSnapshot(`
       "No verdict: the trace has no step marks and its GPU work is one long kernel
         confidence low
-        no whole step was seen
+        no complete step was recorded
 
-      To know more, capture next:
+      To get an answer, capture next:
         - a trace with profiler.step() called once an iteration, three iterations
           long, after a warm-up
         - event logs of all ranks
@@ -168,28 +168,28 @@ describe('renderDiagnose', () => {
       "Data-bound: rank 35 loads its batches late, and the others wait for it in every
       all_reduce
         confidence medium
-        close behind: host
+        close second: host
         step 161 ms = input wait 149 · compute 8 · host 3 · copy 1
-        profiled 163 ms, corrected 161 ms · 3 steps, 3–5
+        163 ms under the profiler, 161 ms without it (estimated) · 3 steps, 3–5
 
         1  num_workers=0 loads every batch on the main thread (T4) on rank 35
            knob  161 → 15–20 ms  ×8.1–11
            evidence: _SingleProcessDataLoaderIter: 149 ms/step exposed, 3 of 3 steps
            DataLoader(..., num_workers=8, persistent_workers=True)
            Start at one worker a core, less one, and watch the memory each takes.
-           it takes more memory
+           uses more memory
 
         2  fp32 GEMMs (T9)                               free  161 → 15–20 ms  ×8.1–11
            evidence: _SingleProcessDataLoaderIter: 149 ms/step exposed, 3 of 3 steps
            DataLoader(..., num_workers=8, persistent_workers=True)
            Start at one worker a core, less one, and watch the memory each takes.
-           it changes numerics: check that the result is still right
+           changes numerics: check that results are still right
 
         3  a straggler (W1)                                      knob  gain not priced
            evidence: _SingleProcessDataLoaderIter: 149 ms/step exposed, 3 of 3 steps
            DataLoader(..., num_workers=8, persistent_workers=True)
            Start at one worker a core, less one, and watch the memory each takes.
-           it takes more memory
+           uses more memory
 
         4  prefetch_factor of the…er of the loader (T7)  knob  161 → 15–20 ms  ×8.1–11
         5  slow link (W5)                                                     hardware
@@ -217,15 +217,15 @@ describe('renderDiagnose', () => {
         … and 24 more (--all lists them)
 
         1 file read, health usable
-        ! truncated-json: the file ends in the middle of an event (2 ×) on rank 0–1
+        ! truncated-json: the file ends in the middle of an event (2 ×) on ranks 0–1
           [byte 12345] → the last step is left out
           and 1 more (--all lists them)
-        4 files not used: notes.txt, run.py, a, …
+        4 other files ignored: notes.txt, run.py, a, …
       "
     `);
   });
 
-  it('says whose time sets the pace, and what the step would be without something', () => {
+  it('shows which ranks set the pace, and what the step would save without something', () => {
     const path = (by_rank: Plain<ReportPath>['by_rank']) => ({
       by_class: shares({ compute: 1 }),
       by_rank,
@@ -233,7 +233,11 @@ describe('renderDiagnose', () => {
     });
     const shown = (more: Partial<Plain<Report>>) => plain({ ...MANY_RANKS, ...more } as Report);
     const what_if = {
-      ...{ actual_s: 0.161, ideal_s: 0.13, slowdown: 1.24, m_w: 1, m_s: null },
+      actual_s: 0.161,
+      ideal_s: 0.13,
+      slowdown: 1.24,
+      m_w: 1,
+      m_s: null,
       cases: [
         { text: 'without the delay of rank 35', ranks: [35], saving_ms: 31.2 },
         { text: 'with all transfers hidden behind computing', ranks: [], saving_ms: 12 },
@@ -245,7 +249,7 @@ describe('renderDiagnose', () => {
       { rank: 4, share: 0.04, mostly: 'compute' as const, mostly_ms: 1 },
     ];
     const text = shown({ critical_path: path(by_rank), what_if });
-    expect(text).toContain('critical path: rank 35 for 71 % (input wait 31.4 ms), rank 3 for 25 %');
+    expect(text).toContain('critical path: 71 % on rank 35 (input wait 31.4 ms), 25 % on rank 3');
     expect(text.replace(/\s+/g, ' ')).toContain(
       'Without the delay of rank 35: −31.2 ms; with all transfers hidden behind computing: −12.0 ms',
     );
@@ -262,7 +266,7 @@ describe('renderDiagnose', () => {
     expect(text).not.toContain('--all');
   });
 
-  it('says so when there is nothing to mend', () => {
-    expect(plain(sampleReport({ findings: [] }))).toContain('No fix that the evidence supports.');
+  it('says so when there is no fix', () => {
+    expect(plain(sampleReport({ findings: [] }))).toContain('The evidence supports no particular fix.');
   });
 });

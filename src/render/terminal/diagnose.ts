@@ -1,16 +1,17 @@
+import { formatCount } from '../../base/units.js';
 import type { Report } from '../../report/report.js';
 import { findingInFull, findingInShort } from './diagnose-finding.js';
 import { rankSection } from './diagnose-ranks.js';
-import { plural, wrap } from './format.js';
 import { gradePaint, healthProblem } from './health.js';
 import { bothEnds, hanging, type Page, pageFor, paragraph, same } from './page.js';
 import { stepSource, stepSplit } from './step-time.js';
+import { wrap } from './text.js';
 
-export interface DiagnoseOptions {
+export interface DiagnosePage {
   readonly color: boolean;
-  /** Of the terminal; undefined where there is none. */
+  /** Width of the terminal. Undefined when the output is not a terminal. */
   readonly columns?: number | undefined;
-  /** Everything in full: findings, ranks, problems, rules that did not fire. */
+  /** Show all findings, ranks and problems in full, and the rules that did not fire. */
   readonly all?: boolean;
 }
 
@@ -18,10 +19,9 @@ const FINDINGS_IN_FULL = 3;
 const MAX_PROBLEMS = 3;
 const MAX_IGNORED = 3;
 
-/** The answer first, then what to do about it in order, then what it rests on. */
-export function renderDiagnose(report: Report, options: DiagnoseOptions): string {
-  const page = pageFor(options.color, options.columns);
-  const all = options.all ?? false;
+/** The verdict first, then what to do about it, then what it is based on. */
+export function renderDiagnose(report: Report, { color, columns, all = false }: DiagnosePage): string {
+  const page = pageFor(color, columns);
   const sections = [
     [...verdict(report, page), ...step(report, page)],
     next(report, page),
@@ -34,76 +34,69 @@ export function renderDiagnose(report: Report, options: DiagnoseOptions): string
   return `${texts.join('\n\n')}\n`;
 }
 
-function verdict(report: Report, page: Page): string[] {
+function verdict({ verdict: { confidence, sentence, second } }: Report, page: Page): string[] {
   const { c } = page;
-  const { confidence, sentence, second } = report.verdict;
   const [word, paint] =
     confidence >= 0.8 ? ['high', c.green] : confidence >= 0.5 ? ['medium', c.yellow] : ['low', c.red];
   const answer = paragraph(sentence, page, '');
   const lines = bothEnds(answer, `confidence ${word}`, page, '  ', { left: c.bold, right: paint });
-  return second === null ? lines : [...lines, ...paragraph(`close behind: ${second}`, page, '  ')];
+  return second === null ? lines : [...lines, ...paragraph(`close second: ${second}`, page, '  ')];
 }
 
-function step(report: Report, page: Page): string[] {
-  const { step } = report;
+function step({ step, time }: Report, page: Page): string[] {
   const source = stepSource(step);
-  if (step.ms === null) return paragraph(`no whole step was seen${source && `; ${source}`}`, page, '  ');
-  // A part and its figure stay together.
-  const parts = `step ${stepSplit(step.ms, report.time)}`
-    .replaceAll(' ', '\u00a0')
-    .replaceAll('·\u00a0', '· ');
+  if (step.ms === null)
+    return paragraph(`no complete step was recorded${source && `; ${source}`}`, page, '  ');
+  // Non-breaking spaces keep a part and its figure on one line.
+  const parts = `step ${stepSplit(step.ms, time)}`.replaceAll(' ', '\u00a0').replaceAll('·\u00a0', '· ');
   const lines = wrap(`  ${parts}`, page.width, '    ').replaceAll('\u00a0', ' ').split('\n');
   return source ? bothEnds(lines, source, page, '  ', { left: same, right: page.c.dim }) : lines;
 }
 
-function next(report: Report, page: Page): string[] {
-  if (report.verdict.next.length === 0) return [];
-  const steps = report.verdict.next.flatMap((text) => hanging('  - ', text, page));
-  return [page.c.bold('To know more, capture next:'), ...steps];
+function next({ verdict }: Report, page: Page): string[] {
+  if (verdict.next.length === 0) return [];
+  const items = verdict.next.flatMap((text) => hanging('  - ', text, page));
+  return [page.c.bold('To get an answer, capture next:'), ...items];
 }
 
-/** A section each for those in full, one for the rest. */
+/** One section for each finding in full, and one for the rest. */
 function findings(report: Report, page: Page, all: boolean): string[][] {
+  if (report.findings.length === 0 && report.verdict.bottleneck !== 'unknown')
+    return [paragraph('The evidence supports no particular fix.', page, '  ')];
   const inFull = all ? report.findings.length : FINDINGS_IN_FULL;
-  const full = report.findings
-    .slice(0, inFull)
-    .map((finding, i) => findingInFull(finding, i + 1, report, page, all));
+  const full = report.findings.slice(0, inFull).map((f, i) => findingInFull(f, i + 1, report, page, all));
   const rest = report.findings
     .slice(inFull)
-    .flatMap((finding, i) => findingInShort(finding, inFull + i + 1, report, page));
+    .flatMap((f, i) => findingInShort(f, inFull + i + 1, report, page));
   if (rest.length > 0) rest.push(page.c.dim('     (--all shows these in full)'));
-  if (full.length === 0 && report.verdict.bottleneck !== 'unknown')
-    return [paragraph('No fix that the evidence supports.', page, '  ')];
   return [...full, rest];
 }
 
-function silentRules(report: Report, page: Page): string[] {
-  const lines = report.silent.flatMap(({ rule, reason }) =>
+function silentRules({ silent }: Report, page: Page): string[] {
+  const lines = silent.flatMap(({ rule, reason }) =>
     hanging(`  ${rule.padEnd(4)} `, reason, page, page.c.dim),
   );
-  return lines.length > 0 ? [page.c.bold('Looked at and not found'), ...lines] : [];
+  return lines.length > 0 ? [page.c.bold('Rules that did not fire'), ...lines] : [];
 }
 
-/** What the answer rests on: how good the input is, what was wrong with it, what was not used. */
+/** How good the input is, what was wrong with it, and which files were not used. */
 function basis(report: Report, page: Page, all: boolean): string[] {
   const { c } = page;
   const { grade, problems } = report.health;
-  const worth = all ? problems : problems.filter((p) => p.severity !== 'note').slice(0, MAX_PROBLEMS);
-  const more = worth.length > 0 ? problems.length - worth.length : 0;
-  const files = `  ${plural(report.inputs.length, 'file')} read, health `;
+  const shown = all ? problems : problems.filter((p) => p.severity !== 'note').slice(0, MAX_PROBLEMS);
+  const more = shown.length > 0 ? problems.length - shown.length : 0;
   return [
-    c.dim(files) + gradePaint(grade, c)(grade),
-    ...worth.flatMap((p) => healthProblem(p, report.ranks.length > 1, page)),
+    c.dim(`  ${formatCount(report.inputs.length, 'file')} read, health `) + gradePaint(grade, c)(grade),
+    ...shown.flatMap((p) => healthProblem(p, report.ranks.length > 1, page)),
     ...(more > 0 ? [c.dim(`    and ${more} more (--all lists them)`)] : []),
     ...ignoredFiles(report, page, all),
   ];
 }
 
-function ignoredFiles(report: Report, page: Page, all: boolean): string[] {
-  const { ignored } = report;
+function ignoredFiles({ ignored }: Report, page: Page, all: boolean): string[] {
   if (ignored.length === 0) return [];
   const named = all ? ignored : ignored.slice(0, MAX_IGNORED);
   const more = ignored.length > named.length ? ', …' : '';
-  const text = `${plural(ignored.length, 'file')} not used: ${named.join(', ')}${more}`;
+  const text = `${formatCount(ignored.length, 'other file')} ignored: ${named.join(', ')}${more}`;
   return paragraph(text, page, '  ', page.c.dim);
 }

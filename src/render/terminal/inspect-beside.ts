@@ -1,15 +1,16 @@
 import { largest, mean } from '../../base/statistics.js';
+import { formatCount, formatWhole } from '../../base/units.js';
 import type { InspectReport } from '../../report/inspect-report.js';
-import { plural, printable } from './format.js';
+import { printable } from './text.js';
 
-/** What manifests and telemetry say of the run, a line each. */
+/** What manifests and telemetry add, one line each. */
 export function besideLines({ inputs }: InspectReport): string[] {
   const runs = inputs.flatMap((i) => (i.manifest?.of === 'run' ? [i.manifest] : []));
   const mesh = runs.findLast((r) => r.mesh !== null)?.mesh ?? null;
   const gpus = inputs.flatMap((i) => i.gpus ?? []);
-  const drawn = mesh?.map((a) => `${printable(a.name)} ${a.size}`).join(' × ');
+  const axes = mesh?.map((a) => `${printable(a.name)} ${a.size}`).join(' × ');
   return [
-    ...(drawn ? [`  mesh     ${drawn}`] : []),
+    ...(axes ? [`  mesh     ${axes}`] : []),
     ...(gpus.length > 0 ? [`  gpus     ${gpusLine(gpus)}`] : []),
   ];
 }
@@ -17,30 +18,15 @@ export function besideLines({ inputs }: InspectReport): string[] {
 type Gpus = NonNullable<InspectReport['inputs'][number]['gpus']>;
 
 function gpusLine(gpus: Gpus): string {
-  const some = (pick: (gpu: Gpus[number]) => number | null) => gpus.map(pick).filter((v) => v !== null);
-  const figure = (values: readonly number[], of: (values: readonly number[]) => number, unit: string) =>
-    values.length > 0 ? [`${Math.round(of(values)).toLocaleString('en-US')}\u00a0${unit}`] : [];
-  const parts = [
-    ...figure(
-      some((g) => g.utilisation),
-      mean,
-      '%\u00a0busy',
-    ),
-    ...figure(
-      some((g) => g.clock),
-      mean,
-      'MHz',
-    ),
-    ...figure(
-      some((g) => g.power),
-      mean,
-      'W',
-    ),
-    ...figure(
-      some((g) => g.temperature),
-      largest,
-      '°C\u00a0at most',
-    ),
-  ];
-  return `${plural(gpus.length, 'GPU')} in telemetry${parts.length > 0 ? `: ${parts.join(', ')}` : ''}`;
+  const figures = [
+    [gpus.map((g) => g.utilisation), mean, '%\u00a0busy'],
+    [gpus.map((g) => g.clock), mean, 'MHz'],
+    [gpus.map((g) => g.power), mean, 'W'],
+    [gpus.map((g) => g.temperature), largest, '°C\u00a0at most'],
+  ] as const;
+  const parts = figures.flatMap(([all, summary, unit]) => {
+    const known = all.filter((v) => v !== null);
+    return known.length > 0 ? [`${formatWhole(summary(known))}\u00a0${unit}`] : [];
+  });
+  return `${formatCount(gpus.length, 'GPU')} in telemetry${parts.length > 0 ? `: ${parts.join(', ')}` : ''}`;
 }

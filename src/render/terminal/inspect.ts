@@ -1,52 +1,60 @@
-import pc from 'picocolors';
 import { formatRanks } from '../../base/rank-ranges.js';
-import type { InspectedInput, InspectReport } from '../../report/inspect-report.js';
+import { mean } from '../../base/statistics.js';
 import {
+  bytes,
   formatBytes,
   formatCount,
-  formatMs,
-  formatSeconds,
-  plural,
-  printable,
-  shorten,
-  wrap,
-} from './format.js';
+  formatDuration,
+  formatNumber,
+  formatTime,
+  ms,
+  seconds,
+} from '../../base/units.js';
+import type { InspectedInput, InspectReport } from '../../report/inspect-report.js';
 import { gradePaint, healthProblem } from './health.js';
 import { besideLines } from './inspect-beside.js';
-import type { Colors } from './page.js';
+import { type Colors, type Page, pageFor } from './page.js';
+import { printable, shorten, wrap } from './text.js';
 
+/** The columns of the file list are set for this width. */
 const WIDTH = 80;
-/** More inputs than this are summed up; `--json` lists them all. */
+const NAME_WIDTH = 36;
+/** Up to this many files are listed; `--json` has all. */
 const MAX_LISTED = 16;
+const MAX_CELLS = 14;
+
+type Kind = InspectedInput['kind'];
 
 export function renderInspect(report: InspectReport, color: boolean): string {
-  const c = pc.createColors(color);
+  const page = pageFor(color, WIDTH);
+  const { c } = page;
   const sections = [
     headline(report, c),
     inputs(report, c),
-    categories(report, c),
-    health(report, c),
+    report.categories.length > 0 ? categories(report, c) : phases(report, c),
+    health(report, page),
     c.dim(footer(report)),
   ];
   return `${sections.filter((s) => s !== '').join('\n\n')}\n`;
 }
 
+const KIND_NAMES: Readonly<Record<Kind, readonly [one: string, many?: string]>> = {
+  kineto: ['trace'],
+  events: ['event log'],
+  operations: ['table of operations', 'tables of operations'],
+  dmon: ['telemetry log'],
+  manifest: ['manifest'],
+};
+
 function headline(report: InspectReport, c: Colors): string {
   const { health, reading } = report;
-  const paint = gradePaint(health.grade, c);
-  const kinds = [
-    plural(report.inputs.filter((i) => i.kind === 'kineto').length, 'trace'),
-    plural(report.inputs.filter((i) => i.kind === 'events').length, 'event log'),
-    plural(
-      report.inputs.filter((i) => i.kind === 'operations').length,
-      'table of operations',
-      'tables of operations',
-    ),
-    plural(report.inputs.filter((i) => i.kind === 'dmon').length, 'telemetry log'),
-    plural(report.inputs.filter((i) => i.kind === 'manifest').length, 'manifest'),
-  ].filter((text) => !text.startsWith('0 '));
-  const title = `${c.bold(kinds.join(', '))}: ${formatCount(reading.events)} events, ${formatBytes(reading.decoded_bytes)}`;
-  return [`${title}   health ${paint(health.grade)}`, ...facts(report)].join('\n');
+  const kinds = Object.entries(KIND_NAMES).flatMap(([kind, [one, many]]) => {
+    const count = report.inputs.filter((i) => i.kind === kind).length;
+    return count > 0 ? [formatCount(count, one, many)] : [];
+  });
+  const size = formatBytes(bytes(reading.decoded_bytes));
+  const title = `${c.bold(kinds.join(', '))}: ${formatNumber(reading.events)} events, ${size}`;
+  return [`${title}   health ${gradePaint(health.grade, c)(health.grade)}`, ...facts(report)].join('\n');
 }
 
 function facts(report: InspectReport): string[] {
@@ -58,13 +66,12 @@ function facts(report: InspectReport): string[] {
   return lines.map((l) => wrap(l, WIDTH, '           ').replaceAll('\u00a0', ' '));
 }
 
+const RANK_SOURCES = { file: 'the file', name: 'the file name', order: 'the order of files' } as const;
+
 function ranksLine(report: InspectReport): string {
   const sources = new Set(report.inputs.flatMap((i) => i.rank_source ?? []));
-  const said = [...sources].map(
-    (s) => ({ file: 'the file', name: 'the file name', order: 'the order of files' })[s],
-  );
   const of = report.world_size && report.world_size > report.ranks.length ? ` of ${report.world_size}` : '';
-  return `${formatRanks(report.ranks)}${of} (from ${said.join(', ')})`;
+  return `${formatRanks(report.ranks)}${of} (from ${[...sources].map((s) => RANK_SOURCES[s]).join(', ')})`;
 }
 
 function devicesLine(report: InspectReport): string {
@@ -78,52 +85,43 @@ function stepsLine(report: InspectReport): string | null {
   if (steps.length === 0) return null;
   const indices = [...new Set(steps.map((s) => s.index))];
   const sorted = steps.map((s) => s.hostMs).sort((a, b) => a - b);
-  const median = sorted[sorted.length >> 1]!;
-  return `${formatRanks(indices)}, median ${formatMs(median)} of host time under the profiler`;
+  const median = ms(sorted[sorted.length >> 1]!);
+  return `${formatRanks(indices)}, median ${formatTime(median)} of host time under the profiler`;
 }
 
 function inputs(report: InspectReport, c: Colors): string {
-  // One a rank: they would fill the page.
+  // There is one manifest per rank: listing them would fill the page.
   const listed = report.inputs.filter((i) => i.kind !== 'manifest');
   const manifests = report.inputs.length - listed.length;
   const rows = listed.slice(0, MAX_LISTED).map((i) => inputLine(i, c));
   const more = listed.length - rows.length;
-  if (manifests > 0) rows.push(c.dim(`  and ${plural(manifests, 'manifest')} (--json has what they say)`));
+  if (manifests > 0)
+    rows.push(c.dim(`  and ${formatCount(manifests, 'manifest')} (--json has their contents)`));
   if (more > 0) rows.push(c.dim(`  … and ${more} more (--json lists all)`));
   if (report.ignored.length > 0)
-    rows.push(c.dim(`  ${plural(report.ignored.length, 'other file')} left alone`));
+    rows.push(c.dim(`  ${formatCount(report.ignored.length, 'other file')} ignored`));
   return rows.join('\n');
 }
 
+/** What `events` counts in each kind of file. */
+const COUNTED: Readonly<Record<Kind, string>> = {
+  kineto: 'events',
+  events: 'records',
+  operations: 'events',
+  dmon: 'samples',
+  manifest: '',
+};
+
 function inputLine(input: InspectedInput, c: Colors): string {
   const name = shorten(printable(input.path), NAME_WIDTH).padEnd(NAME_WIDTH);
-  const size = formatBytes(input.decoded_bytes).padStart(7);
-  const events = `${formatCount(input.events)} ${COUNTED[input.kind]}`.padStart(14);
-  const gpu = input.kind === 'kineto' ? ` ${formatCount(input.gpu_work)} GPU` : '';
+  const size = formatBytes(bytes(input.decoded_bytes)).padStart(7);
+  const events = `${formatNumber(input.events)} ${COUNTED[input.kind]}`.padStart(14);
+  const gpu = input.kind === 'kineto' ? ` ${formatNumber(input.gpu_work)} GPU` : '';
   const rank = input.rank === null ? '' : `rank ${input.rank}`;
   return `  ${c.cyan(rank.padEnd(7))} ${name} ${size}${events}${c.dim(gpu)}`;
 }
 
-/** What is counted in it. */
-const COUNTED: Readonly<Record<InspectedInput['kind'], string>> = {
-  ...{ kineto: 'events', events: 'records', operations: 'events', dmon: 'samples', manifest: '' },
-};
-
-const NAME_WIDTH = 36;
-
-function categories(report: InspectReport, c: Colors): string {
-  if (report.categories.length === 0) return phases(report, c);
-  const byName = new Map<string, number>();
-  for (const k of report.categories) {
-    const name = k.category || PHASE_NAMES[k.phase] || `phase ${k.phase}`;
-    byName.set(name, (byName.get(name) ?? 0) + k.events);
-  }
-  const cells = [...byName]
-    .sort((a, b) => b[1] - a[1])
-    .map(([name, n]) => `${printable(name)} ${formatCount(n)}`);
-  return listed(c.bold('events'), cells);
-}
-/** Events without a category. */
+/** Names for events without a category, by their `ph`. */
 const PHASE_NAMES: Readonly<Record<string, string>> = {
   M: 'metadata',
   i: 'instant',
@@ -131,32 +129,43 @@ const PHASE_NAMES: Readonly<Record<string, string>> = {
   C: 'counter',
 };
 
-/** A heading and as many cells as fit a few lines. */
-function listed(heading: string, cells: readonly string[]): string {
-  const shown = cells.slice(0, 14).map((cell) => cell.replaceAll(' ', '\u00a0'));
-  if (cells.length > shown.length) shown.push(`and\u00a0${cells.length - shown.length}\u00a0more`);
-  return `  ${heading}   ${wrap(shown.join(' · '), WIDTH - 11, '')
-    .replaceAll('\n', `\n${' '.repeat(11)}`)
-    .replaceAll('\u00a0', ' ')}`;
-}
-
-function phases(report: InspectReport, c: Colors): string {
-  const names = new Map<string, number[]>();
-  for (const run of report.inputs.flatMap((i) => i.event_log?.runs ?? [])) {
-    for (const p of run.phases) names.set(p.name, [...(names.get(p.name) ?? []), p.medianMs]);
+function categories(report: InspectReport, c: Colors): string {
+  const byName = new Map<string, number>();
+  for (const k of report.categories) {
+    const name = k.category || PHASE_NAMES[k.phase] || `phase ${k.phase}`;
+    byName.set(name, (byName.get(name) ?? 0) + k.events);
   }
-  const cells = [...names].map(([name, ms]) => {
-    return `${printable(name)} ${formatMs(ms.reduce((a, b) => a + b, 0) / ms.length)}`;
-  });
-  return cells.length ? listed(c.bold('phases'), cells) : '';
+  const cells = [...byName]
+    .sort((a, b) => b[1] - a[1])
+    .map(([name, n]) => `${printable(name)} ${formatNumber(n)}`);
+  return cellList(c.bold('events'), cells);
 }
 
-function health(report: InspectReport, c: Colors): string {
-  const page = { width: WIDTH, c };
-  return report.health.problems.flatMap((p) => healthProblem(p, report.ranks.length > 1, page)).join('\n');
+/** The phases of event logs, with the mean over runs of their medians. */
+function phases(report: InspectReport, c: Colors): string {
+  const medians = new Map<string, number[]>();
+  for (const run of report.inputs.flatMap((i) => i.event_log?.runs ?? [])) {
+    for (const p of run.phases) medians.set(p.name, [...(medians.get(p.name) ?? []), p.medianMs]);
+  }
+  const cells = [...medians].map(([name, all]) => `${printable(name)} ${formatTime(ms(mean(all)))}`);
+  return cells.length > 0 ? cellList(c.bold('phases'), cells) : '';
 }
 
-function footer(report: InspectReport): string {
-  const { seconds, mb_per_s, stored_bytes } = report.reading;
-  return `  read ${formatBytes(stored_bytes)} in ${formatSeconds(seconds)}, ${Math.round(mb_per_s)} MB/s of JSON`;
+/** A heading, then the first cells. A cell is never broken. */
+function cellList(heading: string, cells: readonly string[]): string {
+  const shown = cells.slice(0, MAX_CELLS);
+  if (cells.length > shown.length) shown.push(`and ${cells.length - shown.length} more`);
+  const text = shown.map((cell) => cell.replaceAll(' ', '\u00a0')).join(' · ');
+  const lines = wrap(text, WIDTH - 11, '')
+    .replaceAll('\u00a0', ' ')
+    .split('\n');
+  return `  ${heading}   ${lines.join(`\n${' '.repeat(11)}`)}`;
+}
+
+const health = (report: InspectReport, page: Page) =>
+  report.health.problems.flatMap((p) => healthProblem(p, report.ranks.length > 1, page)).join('\n');
+
+function footer({ reading: { seconds: time, mb_per_s, stored_bytes } }: InspectReport): string {
+  const size = formatBytes(bytes(stored_bytes));
+  return `  read ${size} in ${formatDuration(seconds(time))}, ${Math.round(mb_per_s)} MB/s of JSON`;
 }

@@ -1,5 +1,5 @@
 import pc from 'picocolors';
-import { printable, wrap } from './format.js';
+import { printable, wrap } from './text.js';
 import { displayWidth } from './width.js';
 
 /** Wider lines are hard to read; narrower ones leave no room for tables. */
@@ -16,27 +16,27 @@ export interface Page {
   readonly c: Colors;
 }
 
-/** `columns` is undefined where the output is no terminal. */
+/** `columns` is undefined when the output is not a terminal. */
 export function pageFor(color: boolean, columns: number | undefined): Page {
   const width = Math.max(MIN_WIDTH, Math.min(columns ?? PIPED_WIDTH, MAX_WIDTH));
   return { width, c: pc.createColors(color) };
 }
 
-/** A sentence, possibly with names from strangers in it, as lines that fit the page. */
+/** One sentence as lines that fit the page. Names from traces in it are made safe to print. */
 export function paragraph(text: string, page: Page, indent: string, paint: Paint = same): string[] {
   return wrap(indent + oneLine(text), page.width, indent)
     .split('\n')
     .map(paint);
 }
 
-/** As `paragraph`, but lines after the first are moved in below the text that follows `lead`. */
+/** As `paragraph`, but starts with `lead`, and later lines are indented by its width. */
 export function hanging(lead: string, text: string, page: Page, paint: Paint = same): string[] {
   const indent = ' '.repeat(displayWidth(lead));
   const [first, ...rest] = paragraph(text, page, indent);
   return [paint(lead + first!.slice(indent.length)), ...rest.map(paint)];
 }
 
-/** Two texts at both ends of a line; the right one on a line of its own, at `indent`, where both do not fit. */
+/** `left` and `right` at both ends of one line. If they do not fit, `right` goes below, at `indent`. */
 export function bothEnds(
   left: readonly string[],
   right: string,
@@ -51,9 +51,7 @@ export function bothEnds(
   return [...left.map(paint.left), ...below.map(paint.right)];
 }
 
-/** Text from strangers on one line. */
-export function oneLine(text: string): string {
-  return printable(text.replace(/\s+/g, ' ').trim());
-}
+/** Untrusted text on one line. */
+export const oneLine = (text: string): string => printable(text.replace(/\s+/g, ' ').trim());
 
 export const same: Paint = (text) => text;

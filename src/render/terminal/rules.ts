@@ -1,8 +1,8 @@
 import type { Cost, Risk } from '../../rules/kit/finding.js';
 import type { RuleInfo, Threshold } from '../../rules/kit/rule.js';
 import { codeLines } from './code.js';
-import { shorten } from './format.js';
 import { hanging, oneLine, type Page, pageFor, paragraph } from './page.js';
+import { shorten } from './text.js';
 import { displayWidth, padToWidth } from './width.js';
 
 export interface RulesOptions {

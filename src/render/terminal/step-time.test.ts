@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { shares } from '../../../test/helpers/sample-reports.js';
+import { ms } from '../../base/units.js';
 import type { ReportStep } from '../../report/report.js';
 import { gain, stepSource, stepSplit } from './step-time.js';
 
@@ -10,19 +11,19 @@ describe('stepSplit', () => {
     [46_336, { comms_wait: 0.6, compute: 0.4 }, '46.3 s = waiting for ranks 27.8 · compute 18.5'],
     [0.2, { idle_sync: 1 }, '200 µs = sync 200'],
     [5, {}, '5.00 ms'],
-  ])('%d ms', (ms, time, expected) => {
-    expect(stepSplit(ms, shares(time))).toBe(expected);
+  ])('%d ms', (step, time, expected) => {
+    expect(stepSplit(ms(step), shares(time))).toBe(expected);
   });
 });
 
 describe('stepSource', () => {
   const step = { ms: 159, profiled_ms: 161, source: 'gpu-timeline', count: 3, first: 3, last: 5 } as const;
   it.each([
-    [{ ...step, corrected: true }, 'profiled 161 ms, corrected 159 ms · 3 steps, 3–5'],
-    [{ ...step, corrected: false, ms: 161 }, 'profiled 161 ms, not corrected · 3 steps, 3–5'],
+    [{ ...step, corrected: true }, '161 ms under the profiler, 159 ms without it (estimated) · 3 steps, 3–5'],
+    [{ ...step, corrected: false, ms: 161 }, '161 ms under the profiler · 3 steps, 3–5'],
     [
       { ...step, corrected: false, source: 'events' as const },
-      'profiled 161 ms, without profiler 159 ms · 3 steps, 3–5',
+      '161 ms under the profiler, 159 ms without it (measured) · 3 steps, 3–5',
     ],
     [{ ...step, corrected: false, profiled_ms: null, count: 1, last: 3 }, 'step 3'],
     [{ ...step, corrected: false, profiled_ms: null, count: 0, first: null, last: null }, ''],
@@ -39,7 +40,7 @@ describe('gain', () => {
     [{ low: 2, likely: 2, high: 2 }, 30_000, '30.0 → 15.0 s  ×2.0'],
     [{ low: 2, likely: 3, high: 4 }, null, '×2.0–4.0'],
     [null, 161, 'gain not priced'],
-  ])('%j of %s ms', (speedup, ms, expected) => {
-    expect(gain(speedup, ms)).toBe(expected);
+  ])('%j of %s ms', (speedup, step, expected) => {
+    expect(gain(speedup, step === null ? null : ms(step))).toBe(expected);
   });
 });

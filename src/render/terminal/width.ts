@@ -1,4 +1,4 @@
-/** Columns a text takes on a terminal, which is not its length: CJK and emoji take two, combining marks none. */
+/** Columns that a text takes on a terminal: CJK and emoji take two, combining marks none. */
 
 const MARKS = /[\p{Mn}\p{Me}\p{Cf}]/u;
 // East Asian Wide and Fullwidth blocks (UAX #11), joined where only unassigned characters lie between.
@@ -13,7 +13,7 @@ export function displayWidth(text: string): number {
   return width;
 }
 
-/** Splits before the character that would exceed `width`; the head has at least one, so that splitting ends. */
+/** Splits before the character that would exceed `width`. The head has at least one character. */
 export function splitAtWidth(text: string, width: number): [head: string, tail: string] {
   let used = 0;
   let at = 0;

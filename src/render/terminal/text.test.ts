@@ -1,22 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { formatRanks, namedRanks } from '../../base/rank-ranges.js';
-import { formatBytes, formatCount, formatMs, formatSeconds, printable, shorten, wrap } from './format.js';
+import { printable, shorten, wrap } from './text.js';
 import { displayWidth } from './width.js';
 
-describe('figures', () => {
+describe('ranks', () => {
   it.each([
-    [formatCount(9999), '9999'],
-    [formatCount(84_947), '84.9 k'],
-    [formatCount(36_800_000), '36.8 M'],
-    [formatBytes(999), '999 B'],
-    [formatBytes(1_520_000), '1.52 MB'],
-    [formatBytes(10_021_769_572), '10.0 GB'],
-    [formatMs(0.0123), '12.3 µs'],
-    [formatMs(161.2), '161 ms'],
-    [formatMs(46_336), '46.3 s'],
-    [formatSeconds(0.042), '42 ms'],
-    [formatSeconds(18.66), '18.7 s'],
-    [formatSeconds(3600), '60 min 0 s'],
     [formatRanks([3, 0, 1, 2, 7, 9, 8]), '0–3, 7–9'],
     [formatRanks([]), ''],
     [namedRanks([5]), 'rank 5'],

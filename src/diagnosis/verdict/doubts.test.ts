@@ -1,0 +1,103 @@
+import { describe, expect, it } from 'vitest';
+import { drawView } from '../../../test/helpers/draw-run.js';
+import { steps } from '../../../test/helpers/draw-trace.js';
+import { ns, share } from '../../base/units.js';
+import type { PhaseKnowledge } from '../../facts/rank-facts.js';
+import type { LogView, TraceView } from '../ranks/rank-view.js';
+import { applyDoubts, DOUBT_CHECKS, type DoubtId } from './doubts.js';
+import { type Judgement, judgementOf } from './shares.js';
+
+/** Eight steps of 100 ms, 60 of them waiting for input. */
+const VIEW = drawView(
+  steps(
+    8,
+    100000,
+    `
+    host 1  ProfilerStep#1 0-100000 | enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__ 0-60000
+    host 1  cudaLaunchKernel 60000-60010 #1 | cudaDeviceSynchronize 60020-99995
+    gpu 7   nvjet_tst_256 60015-99990 #1`,
+  ),
+);
+const TRUSTED = judgementOf(VIEW, 0);
+
+const traced = (view: Partial<TraceView>, more: Partial<Judgement> = {}): Judgement => ({
+  ...TRUSTED,
+  view: { ...VIEW, ...view },
+  ...more,
+});
+const withFacts = (facts: Partial<TraceView['facts']>) => traced({ facts: { ...VIEW.facts, ...facts } });
+const withSteps = (some: Partial<TraceView['facts']['steps']>) =>
+  withFacts({ steps: { ...VIEW.facts.steps, ...some } });
+/** Between the two costs of recording that are possible, the host takes `low` to `high` ms of the step. */
+const withHostBetween = (low: number, high: number, more: Partial<Judgement>) => {
+  const baseline = { ...VIEW.baseline!, corrected: 0, correctedLow: low * 1e6, correctedHigh: high * 1e6 };
+  return traced({ baseline }, more);
+};
+const logged = (best: Judgement['best'], phases: Partial<PhaseKnowledge>): Judgement => {
+  const knowledge = { placed: true, allHost: false, hostPaced: null, copyingHost: null, ...phases };
+  const view = { ...VIEW, source: 'log', facts: { ...VIEW.facts, source: 'log', phases: knowledge } };
+  return { ...TRUSTED, best, view: view as unknown as LogView };
+};
+
+/** What a check says, by hand: docs/method.md, Verdict. */
+const CASES: readonly (readonly [DoubtId, object, Judgement])[] = [
+  ['profiler-cost', { by: 0.2 }, withHostBetween(0, 90, {})],
+  ['profiler-cost', { by: 0.05 }, withHostBetween(0, 90, { second: 'host' })],
+  ['no-steps', { by: 0.2 }, withSteps({ source: 'window' })],
+  ['one-step', { by: 0.12 }, withSteps({ count: 1 })],
+  ['irregular-steps', { by: 0.1 }, withSteps({ irregular: true, count: 5 })],
+  ['empty-window', { by: 0.6 }, traced({ step: ns(9999) })],
+  [
+    'filled-queue',
+    { by: 0.05 },
+    traced({ ...withSteps({ count: 7 }).view, baseline: null } as TraceView, { best: 'gpu' }),
+  ],
+  ['unexplained-idle', { by: 0.3 * 0.4 }, { ...TRUSTED, shares: { ...TRUSTED.shares, other: share(0.4) } }],
+  ['replay-differs', { by: 0.1 }, traced({ baseline: { ...VIEW.baseline!, faithful: false } })],
+  ['log-shows-less', { by: 0.1 }, logged('data', {})],
+  ['log-shows-less', { by: 0.1 }, logged('comms', { hostPaced: ns(1) })],
+  ['log-shows-less', { by: 0.1 }, logged('gpu', { allHost: true })],
+  ['log-shows-less', { by: 0.1 }, logged('host', {})],
+  ['log-shows-less', { atMost: 0.85 }, logged('gpu', { hostPaced: ns(1) })],
+  ['log-hides-idle', { atMost: 0.6 }, logged('gpu', {})],
+  ['host-pace-length', { atMost: 0.75 }, logged('host', { hostPaced: ns(1) })],
+  ['no-host-events', { by: 0.25 }, withFacts({ hasHostEvents: false })],
+];
+
+const effectsOf = (judgement: Judgement) =>
+  DOUBT_CHECKS.flatMap(({ id, check }) => {
+    const effect = check(judgement);
+    return effect ? [[id, effect]] : [];
+  });
+
+describe('doubts', () => {
+  it('has none about eight regular steps', () => expect(effectsOf(TRUSTED)).toEqual([]));
+
+  it.each(CASES)('%s %j', (id, effect, judgement) => {
+    expect(effectsOf(judgement)).toEqual([[id, effect]]);
+  });
+
+  it('has a case for every check', () => {
+    expect(new Set(CASES.map(([id]) => id))).toEqual(new Set(DOUBT_CHECKS.map((c) => c.id)));
+  });
+
+  it.each<[string, Judgement]>([
+    ['irregular, but six steps', withSteps({ irregular: true, count: 6 })],
+    ['workers load and few steps, but data is named anyway', withSteps({ count: 7 })],
+    ['30 % of unexplained idle time', { ...TRUSTED, shares: { ...TRUSTED.shares, other: share(0.3) } }],
+    [
+      'another answer, but measured without the profiler',
+      {
+        ...withHostBetween(0, 90, {}),
+        view: { ...withHostBetween(0, 90, {}).view, measuredUnprofiled: true } as TraceView,
+      },
+    ],
+  ])('has none: %s', (_, judgement) => expect(effectsOf(judgement)).toEqual([]));
+
+  it('subtracts amounts and then applies limits', () => {
+    const { confidence, doubts } = applyDoubts(logged('gpu', {}), 0.97);
+    expect(confidence).toBe(0.6);
+    expect(doubts.map((d) => d.id)).toEqual(['log-hides-idle']);
+    expect(applyDoubts(withSteps({ count: 1, irregular: true }), 0.9).confidence).toBeCloseTo(0.78);
+  });
+});

@@ -1,0 +1,144 @@
+import { ns } from '../../base/units.js';
+import type { RankView } from '../ranks/rank-view.js';
+import { bestClass, type Judgement, sharesOf, type VerdictClass } from './shares.js';
+
+/** A reason to trust a verdict less. */
+export interface Doubt {
+  readonly id: DoubtId;
+  readonly text: string;
+}
+
+/** `by`: the confidence drops by this much. `atMost`: it cannot be higher than this. */
+type Effect = { readonly by: number } | { readonly atMost: number };
+
+interface DoubtCheck {
+  readonly id: string;
+  readonly text: string;
+  /** Null: no reason to doubt. */
+  check(judgement: Judgement): Effect | null;
+}
+
+const by = (amount: number): Effect => ({ by: amount });
+const atMost = (limit: number): Effect => ({ atMost: limit });
+const when = (condition: boolean, effect: Effect): Effect | null => (condition ? effect : null);
+
+/** What an event log of a GPU job knows. Null for a trace, and for a log of a job without GPU. */
+const gpuLog = ({ facts: { phases } }: RankView) => (phases && !phases.allHost ? phases : null);
+const isNumber = (value: unknown) => typeof value === 'number';
+
+/** With fewer steps, batches that were loaded ahead can hide a slow loader: each worker keeps several of them. */
+const FEW_STEPS = 8;
+/** No training step is shorter. */
+const SHORTEST_STEP_NS = 10_000;
+
+/** The checks, in the order in which their effects apply. The amounts are those of docs/method.md, Verdict. */
+export const DOUBT_CHECKS = [
+  {
+    id: 'profiler-cost',
+    text: "the profiler's own cost decides between two answers",
+    check: (judgement) => {
+      const other = answerAtOtherCost(judgement);
+      // A close second is named too, so it matters less which of the two comes first.
+      return other && by(other === judgement.second ? 0.05 : 0.2);
+    },
+  },
+  {
+    id: 'no-steps',
+    text: 'the trace is not divided into steps',
+    check: ({ view }) => when(view.facts.steps.source === 'window', by(0.2)),
+  },
+  {
+    id: 'one-step',
+    text: 'only one step could be measured',
+    check: ({ view: { facts } }) => when(facts.steps.source !== 'window' && facts.steps.count < 2, by(0.12)),
+  },
+  {
+    id: 'irregular-steps',
+    text: 'step times vary a lot and few steps were recorded',
+    check: ({ view: { facts } }) =>
+      when(facts.steps.irregular && facts.steps.count > 1 && facts.steps.count < 6, by(0.1)),
+  },
+  {
+    id: 'empty-window',
+    text: 'hardly anything happens in the recorded window',
+    check: ({ view }) => when(!(view.step >= SHORTEST_STEP_NS), by(0.6)),
+  },
+  {
+    id: 'filled-queue',
+    text: 'few steps were recorded: workers may have filled the prefetch queue while the profiler started',
+    check: ({ view, best }) =>
+      when(
+        view.source === 'trace' &&
+          view.facts.input.inWorkers > 0 &&
+          best !== 'data' &&
+          view.facts.steps.count < FEW_STEPS &&
+          !view.measuredUnprofiled,
+        by(0.05),
+      ),
+  },
+  {
+    id: 'unexplained-idle',
+    text: 'much of the idle time has no recorded reason',
+    check: ({ shares }) => when(shares.other > 0.3, by(0.3 * shares.other)),
+  },
+  {
+    id: 'replay-differs',
+    text: 'replaying the step does not reproduce it',
+    check: ({ view }) =>
+      when(view.source === 'trace' && view.baseline !== null && !view.baseline.faithful, by(0.1)),
+  },
+  {
+    id: 'log-shows-less',
+    text: 'an event log shows less than a trace',
+    check: ({ view, best }) => {
+      if (!view.facts.phases) return null;
+      const log = gpuLog(view);
+      if (!log || best === 'data' || best === 'comms') return by(0.1);
+      if (best === 'host') return when(log.hostPaced === null, by(0.1));
+      // The log recorded that the GPU had queued work.
+      return when(log.hostPaced !== null, atMost(0.85));
+    },
+  },
+  {
+    id: 'log-hides-idle',
+    text: 'an event log cannot tell computing from waiting for launches',
+    // A phase timed on the GPU looks like computing, however idle the GPU is inside it.
+    check: ({ view, best }) => when(best === 'gpu' && gpuLog(view)?.hostPaced === null, atMost(0.6)),
+  },
+  {
+    id: 'host-pace-length',
+    text: 'how long the GPU idled while the host set the pace is not known',
+    check: ({ view, best }) => when(best === 'host' && isNumber(gpuLog(view)?.hostPaced), atMost(0.75)),
+  },
+  {
+    id: 'no-host-events',
+    text: 'no host events were recorded',
+    check: ({ view }) => when(view.source === 'trace' && !view.facts.hasHostEvents, by(0.25)),
+  },
+] as const satisfies readonly DoubtCheck[];
+
+export type DoubtId = (typeof DOUBT_CHECKS)[number]['id'] | 'poor-health' | 'no-evidence';
+
+/** Applies every check to a first confidence. */
+export function applyDoubts(judgement: Judgement, certainty: number) {
+  let confidence = certainty;
+  const doubts: Doubt[] = [];
+  for (const { id, text, check } of DOUBT_CHECKS) {
+    const effect: Effect | null = check(judgement);
+    if (effect === null) continue;
+    confidence = 'by' in effect ? confidence - effect.by : Math.min(confidence, effect.atMost);
+    doubts.push({ id, text });
+  }
+  return { confidence, doubts };
+}
+
+/** The answer that differs if the profiler cost as little, or as much, as it may have. Null: none does. */
+function answerAtOtherCost({ view, best, lateComputing }: Judgement): VerdictClass | null {
+  if (view.source === 'log' || !view.baseline || view.measuredUnprofiled) return null;
+  const { corrected, correctedLow, correctedHigh } = view.baseline;
+  const answers = [correctedLow, correctedHigh].map((step) => {
+    const idleHost = ns(Math.max(0, view.time.idle_host + (step - corrected)));
+    return bestClass(sharesOf(view, { ...view.time, idle_host: idleHost }), lateComputing);
+  });
+  return answers.find((answer) => answer !== best) ?? null;
+}
