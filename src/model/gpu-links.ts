@@ -85,19 +85,6 @@ export function rowsOfKinds(data: TraceData, test: (kind: KindInfo) => boolean):
   return rows;
 }
 
-/** Place of a row in a side table's ascending rows; −1 when it has no entry there. */
-export function placeInTable(rows: Uint32Array, row: number): number {
-  let low = 0;
-  let high = rows.length - 1;
-  while (low <= high) {
-    const middle = (low + high) >> 1;
-    if (rows[middle] === row) return middle;
-    if (rows[middle]! < row) low = middle + 1;
-    else high = middle - 1;
-  }
-  return -1;
-}
-
 /** From a correlation id to the place in `calls` of the call that has it; −1 when none. The last one wins. */
 function rowIndex(
   calls: Uint32Array,

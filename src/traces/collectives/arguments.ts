@@ -1,3 +1,4 @@
+import { indexInSorted } from '../../base/search.js';
 import {
   bytesMoved,
   bytesOfType,
@@ -6,7 +7,6 @@ import {
   MOVES_NOTHING,
 } from '../../facts/collective-names.js';
 import type { CollectiveGroup, CollectiveKind } from '../../facts/rank-collectives.js';
-import { placeInTable } from '../../model/gpu-links.js';
 import type { Trace } from '../../model/trace.js';
 import type { GroupArgs } from './groups.js';
 
@@ -29,7 +29,7 @@ export class CollectiveArguments {
 
   /** Place in the table of collectives; −1: the row has no arguments. */
   placeOf(row: number): number {
-    return row < 0 ? -1 : placeInTable(this.#trace.data.collectives.row, row);
+    return row < 0 ? -1 : indexInSorted(this.#trace.data.collectives.row, row);
   }
 
   /** By `Collective name`, else by names of calls and kernels, the first that tells. */
@@ -86,7 +86,7 @@ export class CollectiveArguments {
     const { strings, data } = this.#trace;
     const id = firstId(data.collectives.dtype, places);
     if (id !== 0) return strings.text(id);
-    const place = placeInTable(data.shapes.row, shaped);
+    const place = indexInSorted(data.shapes.row, shaped);
     const types = place < 0 ? null : strings.value(data.shapes.types[place]!);
     return Array.isArray(types) && typeof types[0] === 'string' ? types[0] : '';
   }
@@ -108,7 +108,7 @@ export class CollectiveArguments {
       ];
       if (inn >= 0 || out >= 0) return bytesMoved(kind, inn, out, elementBytes, size);
     }
-    const place = placeInTable(data.shapes.row, shaped);
+    const place = indexInSorted(data.shapes.row, shaped);
     if (place < 0) return Number.NaN;
     const elements = elementsOfDims(strings.value(data.shapes.dims[place]!));
     return bytesMoved(kind, elements, Number.NaN, elementBytes, size);

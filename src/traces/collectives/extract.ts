@@ -1,8 +1,8 @@
 import { CoverageCursor, gapsOf, type Spans, SpanUnion } from '../../base/intervals.js';
+import { indexInSorted } from '../../base/search.js';
 import { CollectivesBuilder, MAX_ENTRIES } from '../../facts/collectives-builder.js';
 import type { RankCollectives } from '../../facts/rank-collectives.js';
 import { WorkSort } from '../../facts/work-sort.js';
-import { placeInTable } from '../../model/gpu-links.js';
 import type { Trace } from '../../model/trace.js';
 import { NO_I32, NO_ID } from '../../model/trace-data.js';
 import type { KernelKind } from '../kernels/kernel-kind.js';
@@ -105,7 +105,7 @@ function addKernels(pass: Pass, computing: Spans): void {
     }
     const places = [own, args.placeOf(record)].filter((p) => p >= 0);
     const kind = args.kind(places, [annotation, row]);
-    const gpuPlace = placeInTable(gpu.row, row);
+    const gpuPlace = indexInSorted(gpu.row, row);
     const stream = gpuPlace < 0 ? NO_I32 : gpu.stream[gpuPlace]!;
     const group = groups.placeOf(args.group(places), `stream ${stream}`);
     const dtype = args.dtype(places, annotation);

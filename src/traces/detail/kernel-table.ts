@@ -1,4 +1,4 @@
-import { placeInTable } from '../../model/gpu-links.js';
+import { indexInSorted } from '../../base/search.js';
 import type { Trace } from '../../model/trace.js';
 import type { KernelKind } from '../kernels/kernel-kind.js';
 import type { GpuWork } from '../timeline/gpu-work.js';
@@ -56,7 +56,7 @@ export function buildKernelTable(
     entry.count++;
     entry.total += duration;
     if (entry.source === 'runtime') {
-      const copied = copies.bytes[placeInTable(copies.row, row)];
+      const copied = copies.bytes[indexInSorted(copies.row, row)];
       if (copied !== undefined && Number.isFinite(copied)) entry.bytes += copied;
     }
     if (duration > entry.longest) {

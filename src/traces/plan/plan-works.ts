@@ -1,6 +1,6 @@
+import { indexInSorted } from '../../base/search.js';
 import { median } from '../../base/statistics.js';
 import { WorkSort } from '../../facts/work-sort.js';
-import { placeInTable } from '../../model/gpu-links.js';
 import type { PlanWorks } from '../../replay/plan.js';
 import { workSorts } from '../timeline/work-sorts.js';
 import type { Call, PlanInput } from './plan-input.js';
@@ -55,7 +55,7 @@ export function layOutWorks(input: PlanInput, calls: readonly Call[], begin: num
       kernel[w] = input.kernelOf(name[r]!);
       sort[w] = sorts[name[r]!]!;
       step[w] = stepOf[i]! - firstStep;
-      if (sort[w]! > WorkSort.comms) bytes[w] = copies.bytes[placeInTable(copies.row, r)] || 0;
+      if (sort[w]! > WorkSort.comms) bytes[w] = copies.bytes[indexInSorted(copies.row, r)] || 0;
       let s = streamOf.get(track[r]!);
       if (s === undefined) {
         s = Math.min(streamOf.size, 255);

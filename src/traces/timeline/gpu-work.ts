@@ -1,4 +1,4 @@
-import { placeInTable } from '../../model/gpu-links.js';
+import { indexInSorted } from '../../base/search.js';
 import { sortByTime } from '../../model/time-order.js';
 import type { Trace } from '../../model/trace.js';
 
@@ -69,7 +69,7 @@ function launchLookup(trace: Trace): (row: number) => number {
   const { work, launch } = trace.links;
   let at = 0;
   return (row) => {
-    if (work[at] !== row) at = work[at + 1] === row ? at + 1 : placeInTable(work, row);
+    if (work[at] !== row) at = work[at + 1] === row ? at + 1 : indexInSorted(work, row);
     return launch[at]!;
   };
 }
