@@ -1,6 +1,6 @@
 /**
- * The input or the way the tool was called is wrong, in a way the user can mend. The command line prints the message
- * and exits with 2; anything else that throws is a bug.
+ * The input or the command is wrong and the user can fix it. The command line prints the message and exits with 2.
+ * Anything else that throws is a bug.
  */
 export class InputError extends Error {
   override readonly name = 'InputError';

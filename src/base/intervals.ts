@@ -7,7 +7,7 @@ export interface Spans {
 
 export const NO_SPANS: Spans = { start: new Float64Array(0), end: new Float64Array(0), length: 0 };
 
-/** Grows as spans are added in order of start; those that touch or overlap become one. */
+/** Takes spans in order of start and joins those that touch or overlap. */
 export class SpanUnion {
   #start = new Float64Array(64);
   #end = new Float64Array(64);
@@ -46,7 +46,11 @@ export function unionOf(spans: readonly (readonly [start: number, end: number])[
   return union.finish();
 }
 
-/** What is in either. */
+/** The same for objects with a start and an end. */
+export const unionOfSpans = (spans: readonly { readonly start: number; readonly end: number }[]): Spans =>
+  unionOf(spans.map((s) => [s.start, s.end]));
+
+/** Time in a or b. */
 export function union(a: Spans, b: Spans): Spans {
   if (a.length === 0) return b;
   if (b.length === 0) return a;
@@ -65,7 +69,7 @@ export function union(a: Spans, b: Spans): Spans {
   return out.finish();
 }
 
-/** What is in a and not in b. */
+/** Time in a but not in b. */
 export function subtract(a: Spans, b: Spans): Spans {
   const out = new SpanUnion();
   let j = 0;
@@ -88,7 +92,7 @@ export function clip(a: Spans, from: number, to: number): Spans {
   return out.finish();
 }
 
-/** What of [from, to] no span covers. */
+/** Time in [from, to] that no span covers. */
 export function gapsOf(a: Spans, from: number, to: number): Spans {
   return subtract(unionOf([[from, to]]), a);
 }
@@ -100,8 +104,8 @@ export function lengthOf(a: Spans): number {
 }
 
 /**
- * How much of [from, to] the spans cover, for questions that come in order of time: the place is kept between them, so
- * that all together take one pass. Going back is allowed and costs a search.
+ * How much of [from, to] the spans cover. The cursor stays where the last question ended, so that questions in order of
+ * time take one pass together. Going back is allowed but slower.
  */
 export class CoverageCursor {
   #at = 0;

@@ -88,15 +88,15 @@ describe('findDevice', () => {
 
 describe('capabilities', () => {
   it.each([
-    ['Tesla V100-SXM2-16GB', 7, 0, { hasTensorCores: true, hasTf32: false, hasBf16: false, hasFp8: false }],
-    ['NVIDIA A100-PG509-200', 8, 0, { hasTensorCores: true, hasTf32: true, hasBf16: true, hasFp8: false }],
-    ['NVIDIA L4', 8, 9, { hasTensorCores: true, hasTf32: true, hasBf16: true, hasFp8: true }],
-    ['a device of tomorrow', 13, 0, { hasTensorCores: true, hasTf32: true, hasBf16: true, hasFp8: true }],
-    ['Tesla P100', 6, 0, { hasTensorCores: false, hasTf32: false, hasBf16: false, hasFp8: false }],
-    ['AMD Instinct MI300X', 9, 4, { hasTensorCores: true, hasTf32: true, hasBf16: true, hasFp8: true }],
-    ['AMD Instinct MI355X', 9, 5, { hasTensorCores: true, hasTf32: false, hasBf16: true, hasFp8: true }],
-    ['AMD Radeon Graphics', 9, 0, { hasTensorCores: null, hasTf32: null, hasBf16: null, hasFp8: null }],
-    ['NVIDIA H200', null, null, { hasTensorCores: null, hasTf32: null, hasBf16: null, hasFp8: null }],
+    ['Tesla V100-SXM2-16GB', 7, 0, { hasTensorCores: true, hasTf32: false, hasBf16: false }],
+    ['NVIDIA A100-PG509-200', 8, 0, { hasTensorCores: true, hasTf32: true, hasBf16: true }],
+    ['NVIDIA L4', 8, 9, { hasTensorCores: true, hasTf32: true, hasBf16: true }],
+    ['a device of tomorrow', 13, 0, { hasTensorCores: true, hasTf32: true, hasBf16: true }],
+    ['Tesla P100', 6, 0, { hasTensorCores: false, hasTf32: false, hasBf16: false }],
+    ['AMD Instinct MI300X', 9, 4, { hasTensorCores: true, hasTf32: true, hasBf16: true }],
+    ['AMD Instinct MI355X', 9, 5, { hasTensorCores: true, hasTf32: false, hasBf16: true }],
+    ['AMD Radeon Graphics', 9, 0, { hasTensorCores: null, hasTf32: null, hasBf16: null }],
+    ['NVIDIA H200', null, null, { hasTensorCores: null, hasTf32: null, hasBf16: null }],
   ])('of %s', (name, major, minor, expected) => {
     expect(capabilities(name, major, minor)).toEqual(expected);
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { drawTrace } from '../../test/helpers/draw-trace.js';
 import { analyseTrace } from '../traces/analyse-trace.js';
-import { periodsOf } from './plan.js';
+import { countedSteps } from './plan.js';
 import { baselineOf, recordingOf } from './recording-cost.js';
 import { AS_RECORDED, replay } from './replay.js';
 
@@ -110,6 +110,6 @@ describe('the baseline', () => {
   });
 
   it('divides by the steps that the plan counts', () => {
-    expect(periodsOf(loop(2).plan.steps)).toBe(STEPS - 1);
+    expect(countedSteps(loop(2).plan.steps)).toBe(STEPS - 1);
   });
 });

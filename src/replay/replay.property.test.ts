@@ -75,8 +75,10 @@ function simulate(machine: Machine, steps: readonly (readonly Action[])[], facto
 
 /** The mean over the steps and from the beginning that the plan takes. */
 function meanStep(plan: Plan, frontiers: readonly number[]): number {
-  const { length, wholeFirst } = plan.steps;
-  return (frontiers[length - 1]! - (wholeFirst ? 0 : frontiers[0]!)) / (wholeFirst ? length : length - 1);
+  const { length, includesFirst } = plan.steps;
+  return (
+    (frontiers[length - 1]! - (includesFirst ? 0 : frontiers[0]!)) / (includesFirst ? length : length - 1)
+  );
 }
 
 const us = (min: number, max: number) => fc.integer({ min, max }).map((t) => t * 1000);
@@ -125,8 +127,8 @@ describe('a loop that was simulated', () => {
         const played = replay(plan, AS_RECORDED);
         expect(Math.abs(played.step / meanStep(plan, frontiers) - 1)).toBeLessThan(0.001);
         expect(played.step).toBeCloseTo(facts.steps.profiled, 0);
-        // Work of a last step that was cut runs beside the plan's.
-        if (facts.steps.cut) return;
+        // The device also ran work of a last step that was cut.
+        if (facts.steps.total < loop.length) return;
         expect(busyTime(plan, played).compute).toBeCloseTo(facts.time.compute, 0);
       }),
       { numRuns: 150 },

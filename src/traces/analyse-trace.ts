@@ -12,7 +12,7 @@ import { buildHostTree } from './detail/host-tree.js';
 import { inputFacts } from './detail/input-facts.js';
 import { buildKernelTable } from './detail/kernel-table.js';
 import { totalOperators } from './detail/operators.js';
-import { findSilences, operatorSpans } from './detail/silences.js';
+import { findPauses, operatorSpans } from './detail/pauses.js';
 import { classifyNames } from './kernels/classify.js';
 import type { KernelKind } from './kernels/kernel-kind.js';
 import { buildPlan } from './plan/build-plan.js';
@@ -20,17 +20,17 @@ import { markEagerAttention } from './plan/eager-attention.js';
 import { type Accounting, accountHostTime, accountParts, accountTime } from './timeline/accounting.js';
 import { gpuUnions } from './timeline/gpu-unions.js';
 import { type GpuWork, orderGpuWork, workBetween } from './timeline/gpu-work.js';
-import { COLLECTIVE_SPAN, findHostSpans, type HostSpans, withUnmarkedInput } from './timeline/host-spans.js';
+import { COLLECTIVE_SPAN, findHostSpans, type HostSpans, withInferredInput } from './timeline/host-spans.js';
+import { inferInputWaits } from './timeline/inferred-input.js';
 import { findStepTimes, type StepTime } from './timeline/step-times.js';
 import { detailRange, representative, windowOf } from './timeline/step-window.js';
-import { findUnmarkedInput } from './timeline/unmarked-input.js';
 import { workSorts } from './timeline/work-sorts.js';
 import type { AnalyseOptions, TraceFacts } from './trace-facts.js';
 
-/** Kernels and operators that facts without a plan keep. */
+/** How many kernels and operators light facts keep. */
 const LIGHT_ROWS = 40;
 
-/** What is needed to compare ranks and to give a verdict, small enough for hundreds of them. */
+/** Only what is needed to compare ranks and to give a verdict: small enough for hundreds of ranks. */
 function lighten(facts: TraceFacts): TraceFacts {
   const { detail } = facts;
   return {
@@ -41,7 +41,7 @@ function lighten(facts: TraceFacts): TraceFacts {
   };
 }
 
-/** Null when the trace has neither host events nor GPU work in it, or the steps asked for are not in it. */
+/** Null when the trace has neither host events nor GPU work, or none of the wanted steps. */
 export function analyseTrace(trace: Trace, options: AnalyseOptions): TraceFacts | null {
   const facts = factsOf(trace, options.steps);
   return facts && options.light ? lighten(facts) : facts;
@@ -55,10 +55,10 @@ function factsOf(trace: Trace, range: StepRange | null): TraceFacts | null {
   const all = findStepTimes(trace, work, marked, range);
   if (all.steps.length === 0) return null;
   const times = { ...all, steps: all.steps.slice(0, representative(all.steps)) };
-  const unmarked = findUnmarkedInput(trace, work, kinds, marked, times);
-  const host = withUnmarkedInput(marked, unmarked);
-  const window = windowOf(times.steps, times.begin, times.source, times.afterAnother);
-  const perStep = (time: number) => ns(time / window.count);
+  const inferred = inferInputWaits(trace, work, kinds, marked, times);
+  const host = withInferredInput(marked, inferred);
+  const window = windowOf(times.steps, times.begin, times.source, times.followsStep);
+  const perStep = (time: number) => ns(time / window.steps.length);
   const detailSteps = detailRange(times.steps, all.steps.length);
   const inDetail = times.steps.slice(0, detailSteps);
   const kernels = buildKernelTable(trace, work, kinds, times.stepOf, detailSteps);
@@ -70,9 +70,16 @@ function factsOf(trace: Trace, range: StepRange | null): TraceFacts | null {
       : accountHostTime(operators, host, window.from, window.to);
   const frames = framesOf(trace, host, inDetail);
   const plan = buildPlan({
-    ...{ trace, kinds, work, stepOf: times.stepOf, host, tree, frames, steps: inDetail, firstStep: 0 },
-    kernelOf: kernels.placeOf,
-    wholeFirst: window.wholeFirst,
+    trace,
+    kinds,
+    work,
+    stepOf: times.stepOf,
+    host,
+    tree,
+    frames,
+    steps: inDetail,
+    kernelOf: kernels.indexOf,
+    includesFirst: window.includesFirst,
     begin: times.begin,
   });
   if (plan) markEagerAttention(plan, kernels.list);
@@ -90,8 +97,7 @@ function factsOf(trace: Trace, range: StepRange | null): TraceFacts | null {
     steps: {
       source: times.source,
       total: all.steps.length,
-      count: window.count,
-      cut: times.cut,
+      count: window.steps.length,
       irregular: window.irregular,
       first: window.steps[0]!.index,
       last: window.steps.at(-1)!.index,
@@ -105,15 +111,18 @@ function factsOf(trace: Trace, range: StepRange | null): TraceFacts | null {
     gpu: gpuUnions(trace, work, kinds),
     collectives,
     timeline: collectives && timelineOf(accounting, window.bounds, collectives),
-    input: inputFacts(trace, host, unmarked, window.steps),
+    input: inputFacts(trace, host, inferred, window.steps),
     kernels: kernels.list,
     detail:
       tree.length === 0
         ? null
         : {
-            ...{ plan, steps: detailSteps, operators: totalOperators(trace, tree), frames: frames.length },
+            plan,
+            steps: detailSteps,
+            operators: totalOperators(trace, tree),
             events: tree.counted.reduce((n, c) => n + c, 0),
-            silences: findSilences(host, inDetail, operators),
+            frames: frames.length,
+            pauses: findPauses(host, inDetail, operators),
           },
   };
 }
@@ -126,7 +135,7 @@ function timelineOf(
   return cutTimeline({ spans, stepFrom: bounds.slice(0, -1), stepTo: bounds.slice(1), arrivals: start });
 }
 
-/** Whether there is anything to compare with other ranks: looking for it takes a pass over all calls. */
+/** Whether there is communication to extract, which takes a pass over all calls. */
 function communicates(
   trace: Trace,
   work: GpuWork,
@@ -144,6 +153,7 @@ function deviceOf(trace: Trace): DeviceInfo | null {
   return devices.find((d) => d.id === used) ?? devices[0] ?? null;
 }
 
+/** Starts of recorded Python frames on the training threads. */
 function framesOf(trace: Trace, host: HostSpans, steps: readonly StepTime[]): Float64Array {
   const { data } = trace;
   const isFrame = kindMask(data, (c) => c === Category.pythonFunction);

@@ -78,7 +78,7 @@ export function viewTrace(rank: number, facts: TraceFacts, unprofiled: Unprofile
 /** The detail window may hold fewer steps than the figures are over. Its replay is compared with the mean of its own steps. */
 function recordedStep(facts: TraceFacts): number {
   const { steps } = facts.detail!.plan!;
-  const periods = facts.steps.periods.slice(0, steps.wholeFirst ? steps.length : steps.length - 1);
+  const periods = facts.steps.periods.slice(0, steps.includesFirst ? steps.length : steps.length - 1);
   return periods.reduce((a, b) => a + b, 0) / periods.length;
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { drawView, runOf } from '../../../test/helpers/draw-run.js';
 import { steps } from '../../../test/helpers/draw-trace.js';
-import { ns } from '../../base/units.js';
+import { ns, share } from '../../base/units.js';
 import type { LateRanks } from '../../run/lateness/late-ranks.js';
 import { lateRank } from './w01-late-rank.js';
 
@@ -37,8 +37,8 @@ describe('W1: a late rank', () => {
   });
 
   it('names the clock of its GPU, and is a matter of hardware then', () => {
-    const held = { by: 'thermal', share: 0.34 } as const;
-    const slowGpu = { clock: 1050.4, usualClock: 1755, held };
+    const limit = { by: 'thermal', share: share(0.34) } as const;
+    const slowGpu = { clock: 1050.4, usualClock: 1755, limit };
     const result = lateRank.check(views[1]!, across([{ ...late, cause: 'gpu', slowGpu }]));
     if (!('findings' in result)) throw new Error(result.silent);
     expect(result.findings[0]).toMatchObject({ addresses: 'gpu', cost: 'hardware' });

@@ -8,7 +8,7 @@ import {
   DATA_SPAN,
   findHostSpans,
   SYNC_SPAN,
-  withUnmarkedInput,
+  withInferredInput,
 } from './host-spans.js';
 
 /** Times in microseconds; drawings begin at 0. */
@@ -105,9 +105,9 @@ describe('waits', () => {
     expect(ofKind(SYNC_SPAN)).toEqual([]);
   });
 
-  it('may be told of input that no span marks', () => {
+  it('take in inferred input', () => {
     const { host } = spansOf('host 1  ProfilerStep#1 0-200 | cudaDeviceSynchronize 20-60');
-    const { waits } = withUnmarkedInput(host, {
+    const { waits } = withInferredInput(host, {
       start: Float64Array.of(0),
       end: Float64Array.of(30_000),
       length: 1,

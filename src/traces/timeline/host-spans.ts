@@ -1,4 +1,5 @@
-import { type Spans, subtract, union, unionOf } from '../../base/intervals.js';
+import { type Spans, subtract, union, unionOfSpans } from '../../base/intervals.js';
+import { lowerBound } from '../../base/search.js';
 import { Category } from '../../model/category.js';
 import {
   COMPILES,
@@ -18,7 +19,7 @@ export const COMPILE_SPAN = 3;
 export const COLLECTIVE_SPAN = 4;
 export const OPTIMIZER_SPAN = 5;
 
-export interface HostSpan {
+interface HostSpan {
   readonly kind: number;
   readonly row: number;
   readonly track: number;
@@ -26,37 +27,37 @@ export interface HostSpan {
   readonly end: number;
 }
 
-/** The threads that issue the training's work, and what on them is known to be waiting. */
+/** The training threads, which issue the GPU work, and what they wait for. */
 export interface HostSpans {
-  /** Track of the thread that drives the loop; −1 when the trace has no host events. */
+  /** Track of the thread that runs the loop; −1: the trace has no host events. */
   readonly main: number;
-  /** Tracks of the threads that issue GPU work, the main one first. */
+  /** Tracks of the training threads, the main one first. */
   readonly threads: readonly number[];
-  /** First start and last end of host events on those threads (of GPU work when there are none). */
+  /** First start and last end of host events on these threads, or of GPU work where there are none. */
   readonly from: number;
   readonly to: number;
-  /** Spans of a kind on the training threads, outermost ones, in order of time. */
+  /** The outermost spans of a kind on the training threads, in order of time. */
   ofKind(kind: number): readonly HostSpan[];
-  /** What each moment was spent on, exclusively: input before compiling before collectives before synchronising. */
+  /** Waits without overlap: input before compiling before collectives before synchronising. */
   readonly waits: {
     readonly data: Spans;
     readonly compile: Spans;
     readonly comms: Spans;
     readonly sync: Spans;
   };
-  /** Time between an exhausted loader and the first batch of the next: workers being started again. */
+  /** Times in which a loader is started again, with its workers. */
   readonly restarts: readonly LoaderRestart[];
-  /** Requests for a batch, by the kind of loader. */
+  /** Requests for a batch, by where the loader works. */
   readonly loaders: { readonly inMain: number; readonly inWorkers: number };
 }
 
-/** An epoch's end: a request finds the loader exhausted (`start`), then a new iterator is made and asked (`end`). */
-export interface LoaderRestart {
+/** The end of an epoch: from the request that finds the loader exhausted to the first request to the next iterator. */
+interface LoaderRestart {
   readonly start: number;
   readonly end: number;
 }
 
-/** A thread with fewer of the launches (a prefetcher's copies) does not drive the training. */
+/** A thread with a smaller share of the launches (a prefetcher's copies) is no training thread. */
 const TRAINING_THREAD_SHARE = 0.05;
 
 export function findHostSpans(trace: Trace, work: GpuWork): HostSpans {
@@ -71,14 +72,12 @@ export function findHostSpans(trace: Trace, work: GpuWork): HostSpans {
     byKind.set(kind, outermost(found.spans.filter((s) => s.kind === kind)));
   }
   const restarts = findRestarts(trace, work, byKind.get(DATA_SPAN)!, main);
-  const spansOf = (kind: number) => unionOf(byKind.get(kind)!.map((s) => [s.start, s.end] as const));
-  const input = union(spansOf(DATA_SPAN), unionOf(restarts.map((r) => [r.start, r.end] as const)));
+  const spansOf = (kind: number) => unionOfSpans(byKind.get(kind)!);
+  const input = union(spansOf(DATA_SPAN), unionOfSpans(restarts));
   const compile = subtract(spansOf(COMPILE_SPAN), input);
-  const comms = subtract(
-    subtract(blockingCollectives(trace, byKind.get(COLLECTIVE_SPAN)!, onThread), input),
-    compile,
-  );
-  const sync = subtract(subtract(subtract(spansOf(SYNC_SPAN), input), compile), comms);
+  const first = union(input, compile);
+  const comms = subtract(blockingCollectives(trace, byKind.get(COLLECTIVE_SPAN)!, onThread), first);
+  const sync = subtract(spansOf(SYNC_SPAN), union(first, comms));
   return {
     main,
     threads,
@@ -91,24 +90,23 @@ export function findHostSpans(trace: Trace, work: GpuWork): HostSpans {
   };
 }
 
-/** The same with input waits that no span marks. */
-export function withUnmarkedInput(host: HostSpans, unmarked: Spans): HostSpans {
-  if (unmarked.length === 0) return host;
+/** The same with input waits that were inferred (inferred-input.ts). */
+export function withInferredInput(host: HostSpans, inferred: Spans): HostSpans {
+  if (inferred.length === 0) return host;
   const { waits } = host;
   return {
     ...host,
     waits: {
-      data: union(waits.data, unmarked),
-      compile: subtract(waits.compile, unmarked),
-      comms: subtract(waits.comms, unmarked),
-      sync: subtract(waits.sync, unmarked),
+      data: union(waits.data, inferred),
+      compile: subtract(waits.compile, inferred),
+      comms: subtract(waits.comms, inferred),
+      sync: subtract(waits.sync, inferred),
     },
   };
 }
 
-/** A collective on a thread of its own holds up the training only while the training threads do nothing else. */
+/** A collective on a thread of its own (gloo) blocks training only while the training threads run no operator. */
 function blockingCollectives(trace: Trace, spans: readonly HostSpan[], onThread: Uint8Array): Spans {
-  const unionOfSpans = (list: readonly HostSpan[]) => unionOf(list.map((s) => [s.start, s.end] as const));
   const inPlace = unionOfSpans(spans.filter((s) => onThread[s.track] === 1));
   const elsewhere = unionOfSpans(spans.filter((s) => onThread[s.track] === 0));
   return elsewhere.length === 0 ? inPlace : union(inPlace, subtract(elsewhere, operatorsOn(trace, onThread)));
@@ -117,18 +115,18 @@ function blockingCollectives(trace: Trace, spans: readonly HostSpan[], onThread:
 function operatorsOn(trace: Trace, onThread: Uint8Array): Spans {
   const { data } = trace;
   const isOperator = kindMask(data, (c, phase) => phase === 'X' && c === Category.cpuOp);
-  const spans: [number, number][] = [];
+  const spans: { start: number; end: number }[] = [];
   for (let row = 0; row < data.rows; row++) {
     if (isOperator[data.kind[row]!] === 0 || onThread[data.track[row]!] === 0) continue;
-    // A wait for the collective is recorded as an operator of c10d.
+    // Waiting for a collective is recorded as an operator of c10d.
     if (data.dur[row]! > 0 && !WAITS_FOR_COLLECTIVE.test(trace.name(row)))
-      spans.push([data.ts[row]!, data.ts[row]! + data.dur[row]!]);
+      spans.push({ start: data.ts[row]!, end: data.ts[row]! + data.dur[row]! });
   }
-  return unionOf(spans);
+  return unionOfSpans(spans);
 }
 const WAITS_FOR_COLLECTIVE = /^(?:c10d|record_param_comms|nccl|gloo)/;
 
-/** The thread with the steps, or with most launches; then every other that launches a share worth naming. */
+/** The thread with the steps, or with most launches; then all others with a sizeable share of the launches. */
 function trainingThreads(trace: Trace, work: GpuWork): number[] {
   const { data } = trace;
   const launches = new Map<number, number>();
@@ -155,22 +153,20 @@ function busiestHostTrack(trace: Trace): number {
 }
 
 const HOST_CATEGORIES: readonly number[] = [
-  ...[
-    Category.cpuOp,
-    Category.annotation,
-    Category.pythonFunction,
-    Category.runtime,
-    Category.driver,
-    Category.other,
-  ],
+  Category.cpuOp,
+  Category.annotation,
+  Category.pythonFunction,
+  Category.runtime,
+  Category.driver,
+  Category.other,
 ];
 
 function collect(trace: Trace, onThread: Uint8Array) {
   const { data, strings } = trace;
   const { kind, name, track, ts, dur } = data;
   const isHost = kindMask(data, (c, phase) => phase === 'X' && HOST_CATEGORIES.includes(c));
-  // Names are asked about when they first come up: those of kernels are long, and never do.
-  const kindOfName = new Uint8Array(strings.size).fill(UNASKED);
+  // Names are looked at when they first come up: most are names of kernels, which are long and never do.
+  const kindOfName = new Uint8Array(strings.size).fill(UNKNOWN_KIND);
   const loaders = { inMain: 0, inWorkers: 0 };
   const spans: HostSpan[] = [];
   let from = Number.POSITIVE_INFINITY;
@@ -178,7 +174,7 @@ function collect(trace: Trace, onThread: Uint8Array) {
   for (let row = 0; row < data.rows; row++) {
     if (isHost[kind[row]!] === 0) continue;
     let spanKind = kindOfName[name[row]!]!;
-    if (spanKind === UNASKED) {
+    if (spanKind === UNKNOWN_KIND) {
       spanKind = kindOf(trace.name(row));
       kindOfName[name[row]!] = spanKind;
     }
@@ -189,7 +185,7 @@ function collect(trace: Trace, onThread: Uint8Array) {
       if (start < from) from = start;
       if (end > to) to = end;
     }
-    // Collectives of gloo run on threads of their own while the training thread waits without a trace of it.
+    // Gloo's collectives run on threads of their own, and the training thread that waits for them records nothing.
     if (spanKind !== 0 && (here || spanKind === COLLECTIVE_SPAN)) addSpan(row, spanKind);
   }
   function addSpan(row: number, spanKind: number): void {
@@ -204,7 +200,7 @@ function collect(trace: Trace, onThread: Uint8Array) {
   return { spans, loaders, from, to };
 }
 
-const UNASKED = 255;
+const UNKNOWN_KIND = 255;
 
 function gpuExtent(trace: Trace): { from: number; to: number } {
   const { ts, dur } = trace.data;
@@ -227,7 +223,7 @@ function kindOf(name: string): number {
   return 0;
 }
 
-/** Spans in order of time without those that lie inside another of the same kind. */
+/** In order of time, without spans inside another. */
 function outermost(spans: readonly HostSpan[]): HostSpan[] {
   const sorted = [...spans].sort((a, b) => a.start - b.start || b.end - a.end);
   const kept: HostSpan[] = [];
@@ -240,33 +236,24 @@ function outermost(spans: readonly HostSpan[]): HostSpan[] {
   return kept;
 }
 
-/** Two requests for a batch without a launch in between: the first one found the loader exhausted. */
+/** Two requests for a batch without a launch in between: the first found the loader exhausted. */
 function findRestarts(trace: Trace, work: GpuWork, data: readonly HostSpan[], main: number): LoaderRestart[] {
   const requests = data.filter((s) => s.track === main);
   if (requests.length < 2) return [];
   const { ts, track } = trace.data;
-  let launches = new Float64Array(work.length);
-  let count = 0;
-  let sorted = true;
-  for (let i = 0; i < work.length; i++) {
-    const row = work.launchRow[i]!;
-    if (row < 0 || track[row] !== main) continue;
-    const at = ts[row]!;
-    if (count > 0 && at < launches[count - 1]!) sorted = false;
-    launches[count++] = at;
-  }
-  launches = launches.subarray(0, count);
-  // One thread's work mostly starts in the order of its launches.
-  if (!sorted) launches.sort();
+  const launches = Float64Array.from(
+    work.launchRow.filter((row) => row >= 0 && track[row] === main),
+    (row) => ts[row]!,
+  );
+  launches.sort();
   // Without launches of its own the thread cannot tell a used batch from an exhausted loader.
   if (launches.length === 0) return [];
   const restarts: LoaderRestart[] = [];
-  let at = 0;
   for (let i = 1; i < requests.length; i++) {
     const [before, next] = [requests[i - 1]!, requests[i]!];
-    while (at < launches.length && launches[at]! < before.end) at++;
-    const launched = at < launches.length && launches[at]! < next.start;
-    if (!launched) restarts.push({ start: before.start, end: next.start });
+    const launch = launches[lowerBound(launches, before.end)];
+    if (!(launch !== undefined && launch < next.start))
+      restarts.push({ start: before.start, end: next.start });
   }
   return restarts;
 }
