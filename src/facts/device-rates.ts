@@ -17,21 +17,11 @@ export interface DeviceRates {
   readonly source: string;
 }
 
+// biome-ignore format: a table
 type Row = readonly [
-  name: string,
-  test: RegExp,
-  ...rates: readonly [
-    fp64: Rate,
-    fp32: Rate,
-    tf32: Rate,
-    fp16: Rate,
-    bf16: Rate,
-    fp8: Rate,
-    fp4: Rate,
-    int8: Rate,
-  ],
-  ...memory: readonly [GBps: number, GiB: number, hostLinkGBps: number],
-  source: string,
+  name: string, test: RegExp,
+  fp64: Rate, fp32: Rate, tf32: Rate, fp16: Rate, bf16: Rate, fp8: Rate, fp4: Rate, int8: Rate,
+  memoryGBps: number, memoryGiB: number, hostLinkGBps: number, source: string,
 ];
 type Rate = number | null;
 const RATE_COLUMNS = ['fp64', 'fp32', 'tf32', 'fp16', 'bf16', 'fp8', 'fp4', 'int8'] as const;

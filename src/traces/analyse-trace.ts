@@ -1,11 +1,11 @@
 import { ns } from '../base/units.js';
-import type { RankCollectives } from '../facts/rank-collectives.js';
-import { cutTimeline, type RankTimeline } from '../facts/rank-timeline.js';
+import { cutTimeline } from '../facts/rank-timeline.js';
 import type { StepRange } from '../facts/step-facts.js';
 import { totals } from '../facts/time-class.js';
 import { WorkSort } from '../facts/work-sort.js';
 import { Category } from '../model/category.js';
-import { kindMask, type Trace } from '../model/trace.js';
+import { rowsOfKinds } from '../model/gpu-links.js';
+import type { Trace } from '../model/trace.js';
 import type { DeviceInfo } from '../model/trace-data.js';
 import { extractCollectives } from './collectives/extract.js';
 import { buildHostTree } from './detail/host-tree.js';
@@ -14,10 +14,10 @@ import { buildKernelTable } from './detail/kernel-table.js';
 import { totalOperators } from './detail/operators.js';
 import { findPauses, operatorSpans } from './detail/pauses.js';
 import { classifyNames } from './kernels/classify.js';
-import type { KernelKind } from './kernels/kernel-kind.js';
+import type { KernelKinds } from './kernels/kernel-kind.js';
 import { buildPlan } from './plan/build-plan.js';
 import { markEagerAttention } from './plan/eager-attention.js';
-import { type Accounting, accountHostTime, accountParts, accountTime } from './timeline/accounting.js';
+import { accountHostTime, accountParts, accountTime } from './timeline/accounting.js';
 import { gpuUnions } from './timeline/gpu-unions.js';
 import { type GpuWork, orderGpuWork, workBetween } from './timeline/gpu-work.js';
 import { COLLECTIVE_SPAN, findHostSpans, type HostSpans, withInferredInput } from './timeline/host-spans.js';
@@ -110,7 +110,14 @@ function factsOf(trace: Trace, range: StepRange | null): TraceFacts | null {
     copies: { toDevice: perStep(accounting.copies.toDevice), toHost: perStep(accounting.copies.toHost) },
     gpu: gpuUnions(trace, work, kinds),
     collectives,
-    timeline: collectives && timelineOf(accounting, window.bounds, collectives),
+    timeline:
+      collectives &&
+      cutTimeline({
+        spans: accounting.spans,
+        stepFrom: window.bounds.slice(0, -1),
+        stepTo: window.bounds.slice(1),
+        arrivals: collectives.start,
+      }),
     input: inputFacts(trace, host, inferred, window.steps),
     kernels: kernels.list,
     detail:
@@ -127,21 +134,8 @@ function factsOf(trace: Trace, range: StepRange | null): TraceFacts | null {
   };
 }
 
-function timelineOf(
-  { spans }: Accounting,
-  bounds: readonly number[],
-  { start }: RankCollectives,
-): RankTimeline {
-  return cutTimeline({ spans, stepFrom: bounds.slice(0, -1), stepTo: bounds.slice(1), arrivals: start });
-}
-
 /** Whether there is communication to extract, which takes a pass over all calls. */
-function communicates(
-  trace: Trace,
-  work: GpuWork,
-  kinds: readonly (KernelKind | undefined)[],
-  host: HostSpans,
-): boolean {
+function communicates(trace: Trace, work: GpuWork, kinds: KernelKinds, host: HostSpans): boolean {
   if (trace.data.collectives.row.length > 0 || host.ofKind(COLLECTIVE_SPAN).length > 0) return true;
   const sorts = workSorts(kinds);
   return work.row.some((row) => sorts[trace.data.name[row]!] === WorkSort.comms);
@@ -155,14 +149,11 @@ function deviceOf(trace: Trace): DeviceInfo | null {
 
 /** Starts of recorded Python frames on the training threads. */
 function framesOf(trace: Trace, host: HostSpans, steps: readonly StepTime[]): Float64Array {
-  const { data } = trace;
-  const isFrame = kindMask(data, (c) => c === Category.pythonFunction);
-  if (!isFrame.includes(1)) return new Float64Array(0);
+  const { ts, track } = trace.data;
   const [from, to] = [steps[0]!.hostStart, steps.at(-1)!.hostEnd];
-  const starts: number[] = [];
-  for (let row = 0; row < data.rows; row++) {
-    if (isFrame[data.kind[row]!] === 0 || !host.threads.includes(data.track[row]!)) continue;
-    if (data.ts[row]! >= from && data.ts[row]! < to) starts.push(data.ts[row]!);
-  }
-  return Float64Array.from(starts);
+  const rows = rowsOfKinds(trace.data, (k) => k.category === Category.pythonFunction);
+  const inDetail = rows.filter(
+    (row) => ts[row]! >= from && ts[row]! < to && host.threads.includes(track[row]!),
+  );
+  return Float64Array.from(inDetail, (row) => ts[row]!);
 }

@@ -3,6 +3,7 @@ import { formatWholePercent, share } from '../../base/units.js';
 import { Category, isGpuWork } from '../../model/category.js';
 import { COMPILES } from '../../model/host-names.js';
 import { kindMask, type Trace } from '../../model/trace.js';
+import type { KindInfo } from '../../model/trace-data.js';
 import { WHOLE_STEP } from '../timeline/step-times.js';
 
 /** In the order of the report. Each check is pure and returns nothing when all is well. */
@@ -90,13 +91,12 @@ function droppedGpuWork(trace: Trace): readonly CheckResult[] {
 }
 
 function compileInWindow(trace: Trace): readonly CheckResult[] {
-  const { data, strings } = trace;
-  const isCompile = strings.memo((t) => Number(COMPILES.test(t)));
-  const onDevice = kindMask(data, (c) => isGpuWork(c) || c === Category.flow);
-  const { kind, name } = data;
+  const { kind, name } = trace.data;
+  const isCompile = trace.strings.memo((t) => Number(COMPILES.test(t)));
+  const onDevice = kindMask(trace.data, (c) => isGpuWork(c) || c === Category.flow);
   let count = 0;
   let first = -1;
-  for (let row = 0; row < data.rows; row++) {
+  for (let row = 0; row < trace.data.rows; row++) {
     if (onDevice[kind[row]!] === 1 || isCompile(name[row]!) === 0) continue;
     if (first < 0) first = row;
     count++;
@@ -107,9 +107,8 @@ function compileInWindow(trace: Trace): readonly CheckResult[] {
 }
 
 function stacksOn(trace: Trace): readonly CheckResult[] {
-  const isPython = kindMask(trace.data, (c) => c === Category.pythonFunction);
-  const events = trace.data.kinds.reduce((n, k, i) => n + (isPython[i] === 1 ? k.events : 0), 0);
-  if (events === 0 && !trace.data.header.switches.includes('with_stack')) return [];
+  const isPython = (k: KindInfo) => k.category === Category.pythonFunction && k.events > 0;
+  if (!trace.data.kinds.some(isPython) && !trace.data.header.switches.includes('with_stack')) return [];
   const consequence = 'the host is much slower than without; host-bound figures are too high';
   return found('warning', 'with-stack', 1, 'Python stacks were recorded (with_stack)', consequence);
 }
@@ -174,23 +173,19 @@ const NESTING: readonly number[] = [
   Category.memset,
 ];
 
-function oddDurations(trace: Trace): readonly CheckResult[] {
-  const { data } = trace;
+function oddDurations({ data }: Trace): readonly CheckResult[] {
   const isSpan = kindMask(data, (_, phase) => phase === 'X');
-  const isWork = kindMask(
-    data,
-    (c, phase) => phase === 'X' && (c === Category.kernel || c === Category.memcpy),
-  );
+  const isWork = kindMask(data, (c) => c === Category.kernel || c === Category.memcpy);
   let negative = 0;
   let zero = 0;
   let first = -1;
   for (let row = 0; row < data.rows; row++) {
-    const d = data.dur[row]!;
-    if (d > 0 || isSpan[data.kind[row]!] === 0) continue;
-    if (d < 0) {
+    const duration = data.dur[row]!;
+    if (duration > 0 || isSpan[data.kind[row]!] === 0) continue;
+    if (duration < 0) {
       if (first < 0) first = row;
       negative++;
-    } else if (isWork[data.kind[row]!] === 1) zero++;
+    } else zero += isWork[data.kind[row]!]!;
   }
   const row = { unit: 'row', at: first } as const;
   const message = 'spans with a negative duration';

@@ -1,12 +1,12 @@
 import { groupBy } from '../../base/grouping.js';
 import { CoverageCursor, gapsOf, type Spans, SpanUnion } from '../../base/intervals.js';
 import { indexInSorted } from '../../base/search.js';
-import { CollectivesBuilder } from '../../facts/collectives-builder.js';
+import { CollectivesBuilder, type Entry } from '../../facts/collectives-builder.js';
 import type { RankCollectives } from '../../facts/rank-collectives.js';
 import { WorkSort } from '../../facts/work-sort.js';
 import type { Trace } from '../../model/trace.js';
 import { NO_I32, NO_ID } from '../../model/trace-data.js';
-import type { KernelKind } from '../kernels/kernel-kind.js';
+import type { KernelKinds } from '../kernels/kernel-kind.js';
 import type { GpuWork } from '../timeline/gpu-work.js';
 import type { StepTimes } from '../timeline/step-times.js';
 import { workSorts } from '../timeline/work-sorts.js';
@@ -24,7 +24,7 @@ export interface ExtractOptions {
 export function extractCollectives(
   trace: Trace,
   work: GpuWork,
-  kinds: readonly (KernelKind | undefined)[],
+  kinds: KernelKinds,
   times: StepTimes,
   options: ExtractOptions = {},
 ): RankCollectives | null {
@@ -90,7 +90,7 @@ function exposure(computing: Spans): (start: number, end: number) => number {
 }
 
 function addKernels(pass: Pass, computing: Spans): void {
-  const { trace, work, times, sorts, args, groups, builder } = pass;
+  const { trace, work, times, sorts, args, builder } = pass;
   const { name, gpu } = trace.data;
   const known = new Map<number, number>();
   const exposedOf = exposure(computing);
@@ -109,28 +109,44 @@ function addKernels(pass: Pass, computing: Spans): void {
       if (before >= 0) builder.extend(before, start, end, exposed);
       continue;
     }
-    const entries = [own, args.entryOf(record)].filter((e) => e >= 0);
-    const kind = args.kind(entries, [annotation, row]);
     const stream = gpu.stream[indexInSorted(gpu.row, row)] ?? NO_I32;
-    const group = groups.indexOf(args.group(entries), `stream ${stream}`);
-    const dtype = args.dtype(entries, annotation);
-    const info = groups.groups[group]!;
     const step = times.stepOf[i]!;
     const index = builder.add({
-      group,
-      kind,
-      dtype,
+      ...describe(pass, [own, args.entryOf(record)], [annotation, row], `stream ${stream}`, annotation),
       start,
       end,
       exposed,
       onDevice: true,
-      sequence: args.sequence(entries),
-      peer: args.peer(kind, entries, info, annotation < 0 ? '' : trace.name(annotation)),
-      bytes: args.bytes(kind, entries, annotation, dtype, info.size),
       step: step < times.steps.length ? step : -1,
     });
     if (id !== -1) known.set(id, index);
   }
+}
+
+/**
+ * What a collective is. `withArguments`: entries of the table of collectives; `names`: rows whose names may tell its kind;
+ * `shaped`: row of a call with the shapes of its input. −1: none.
+ */
+function describe(
+  { trace, args, groups }: Pass,
+  withArguments: readonly number[],
+  names: readonly number[],
+  stream: string,
+  shaped: number,
+): Pick<Entry, 'group' | 'kind' | 'dtype' | 'sequence' | 'peer' | 'bytes'> {
+  const entries = withArguments.filter((e) => e >= 0);
+  const kind = args.kind(entries, names);
+  const group = groups.indexOf(args.group(entries), stream);
+  const info = groups.groups[group]!;
+  const dtype = args.dtype(entries, shaped);
+  return {
+    group,
+    kind,
+    dtype,
+    sequence: args.sequence(entries),
+    peer: args.peer(kind, entries, info, shaped < 0 ? '' : trace.name(shaped)),
+    bytes: args.bytes(kind, entries, shaped, dtype, info.size),
+  };
 }
 
 /** The host calls around a kernel's launch; else the record with its External id. */
@@ -149,7 +165,7 @@ function hostCallsOf({ trace, host, args }: Pass, row: number, launch: number) {
 }
 
 function addHostSpans(pass: Pass, computing: Spans, blocking: Spans | null): void {
-  const { trace, work, host, times, args, groups, builder } = pass;
+  const { trace, work, host, times, args, builder } = pass;
   const { ts, dur } = trace.data;
   const recordOf = recordsOfSpans(pass);
   // Without GPU work the training threads compute, and what blocked them is known.
@@ -164,27 +180,12 @@ function addHostSpans(pass: Pass, computing: Spans, blocking: Spans | null): voi
     const { steps } = times;
     while (step + 1 < steps.length && steps[step + 1]!.hostStart <= called) step++;
     const inStep = steps[step] && called >= steps[step]!.hostStart && called <= steps[step]!.hostEnd;
-    const entries = [args.entryOf(row), args.entryOf(recordOf[i]!)].filter((e) => e >= 0);
-    const kind = args.kind(entries, [row]);
-    const group = groups.indexOf(args.group(entries), 'host');
-    const info = groups.groups[group]!;
-    const dtype = args.dtype(entries, row);
+    const what = describe(pass, [args.entryOf(row), args.entryOf(recordOf[i]!)], [row], 'host', row);
     // In the order of the calls: threads that the device wakes at the same time overtake each other.
-    const start = Math.min(end, Math.max(host.readyAt(row), lastStart[group] ?? called));
-    lastStart[group] = start;
-    builder.add({
-      group,
-      kind,
-      dtype,
-      start,
-      end,
-      onDevice: false,
-      step: inStep ? step : -1,
-      sequence: args.sequence(entries),
-      peer: args.peer(kind, entries, info, ''),
-      bytes: args.bytes(kind, entries, row, dtype, info.size),
-      exposed: exposedOf(start, end),
-    });
+    const start = Math.min(end, Math.max(host.readyAt(row), lastStart[what.group] ?? called));
+    lastStart[what.group] = start;
+    const exposed = exposedOf(start, end);
+    builder.add({ ...what, start, end, exposed, onDevice: false, step: inStep ? step : -1 });
   });
 }
 

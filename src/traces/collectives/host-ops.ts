@@ -1,10 +1,11 @@
 import { groupBy } from '../../base/grouping.js';
 import { partitionPoint } from '../../base/search.js';
 import { Category } from '../../model/category.js';
+import { rowsOfKinds } from '../../model/gpu-links.js';
 import { SYNCHRONISES } from '../../model/host-names.js';
 import { sortByTime } from '../../model/time-order.js';
-import { kindMask, type Trace } from '../../model/trace.js';
-import { NO_ID } from '../../model/trace-data.js';
+import type { Trace } from '../../model/trace.js';
+import { type KindInfo, NO_ID } from '../../model/trace-data.js';
 
 /** `record_param_comms`: torch's record of a collective, with its arguments in traces of torch ≥ 2.1. */
 const RECORD = 1;
@@ -36,18 +37,14 @@ export interface HostOps {
 
 export function findHostOps(trace: Trace): HostOps {
   const { data } = trace;
-  const isHost = kindMask(
-    data,
-    (c, phase) => phase === 'X' && (c === Category.cpuOp || c === Category.annotation),
-  );
   const sortOf = trace.strings.memo(sortOfName);
-  const found: number[][] = [[], [], [], []];
-  for (let row = 0; row < data.rows; row++) {
-    if (isHost[data.kind[row]!] === 0) continue;
-    const sort = sortOf(data.name[row]!);
-    if (sort !== 0 && !Number.isNaN(data.ts[row]!)) found[sort]!.push(row);
-  }
-  const inOrder = (sort: number) => sortByTime(Uint32Array.from(found[sort]!), data.ts, data.dur);
+  const isHost = (k: KindInfo) =>
+    k.phase === 'X' && (k.category === Category.cpuOp || k.category === Category.annotation);
+  const found = groupBy(
+    rowsOfKinds(data, isHost).filter((row) => sortOf(data.name[row]!) !== 0 && !Number.isNaN(data.ts[row]!)),
+    (row) => sortOf(data.name[row]!),
+  );
+  const inOrder = (sort: number) => sortByTime(Uint32Array.from(found.get(sort) ?? []), data.ts, data.dur);
   const records = inOrder(RECORD);
   const spans = inOrder(HOST_SPAN);
   const byExternal = new Map<number, number>();
@@ -89,14 +86,11 @@ function readiness(trace: Trace, spans: Uint32Array): (span: number) => number {
 function deviceWaits(trace: Trace, tracks: ReadonlySet<number>): Uint32Array {
   const { data } = trace;
   if (tracks.size === 0) return new Uint32Array(0);
-  const isCall = kindMask(data, (c, phase) => phase === 'X' && c === Category.runtime);
   const waits = trace.strings.memo((name) => Number(SYNCHRONISES.test(name)));
-  const found: number[] = [];
-  for (let row = 0; row < data.rows; row++) {
-    if (isCall[data.kind[row]!] === 0 || !tracks.has(data.track[row]!)) continue;
-    if (waits(data.name[row]!) === 1 && !Number.isNaN(data.ts[row]!)) found.push(row);
-  }
-  return sortByTime(Uint32Array.from(found), data.ts, data.dur);
+  const rows = rowsOfKinds(data, (k) => k.phase === 'X' && k.category === Category.runtime).filter(
+    (row) => tracks.has(data.track[row]!) && waits(data.name[row]!) === 1 && !Number.isNaN(data.ts[row]!),
+  );
+  return sortByTime(rows, data.ts, data.dur);
 }
 
 /** How many earlier calls are looked at: records nest two or three deep. */

@@ -1,6 +1,6 @@
 import { indexInSorted } from '../../base/search.js';
 import type { Trace } from '../../model/trace.js';
-import type { KernelKind } from '../kernels/kernel-kind.js';
+import type { KernelKind, KernelKinds } from '../kernels/kernel-kind.js';
 import type { GpuWork } from '../timeline/gpu-work.js';
 
 /** One kernel (or kind of copy) by name. Times in ns over the detail window. */
@@ -25,7 +25,7 @@ interface KernelTable {
 export function buildKernelTable(
   trace: Trace,
   work: GpuWork,
-  kinds: readonly (KernelKind | undefined)[],
+  kinds: KernelKinds,
   stepOf: Int32Array,
   lastStep: number,
 ): KernelTable {

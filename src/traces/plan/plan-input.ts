@@ -1,13 +1,13 @@
 import type { Trace } from '../../model/trace.js';
 import type { HostTree } from '../detail/host-tree.js';
-import type { KernelKind } from '../kernels/kernel-kind.js';
+import type { KernelKinds } from '../kernels/kernel-kind.js';
 import type { GpuWork } from '../timeline/gpu-work.js';
 import type { HostSpans } from '../timeline/host-spans.js';
 import type { StepTime } from '../timeline/step-times.js';
 
 export interface PlanInput {
   readonly trace: Trace;
-  readonly kinds: readonly (KernelKind | undefined)[];
+  readonly kinds: KernelKinds;
   /** Index in `TraceFacts.kernels` of a name, given by its string id. */
   kernelOf(name: number): number;
   readonly work: GpuWork;

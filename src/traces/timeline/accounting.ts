@@ -12,7 +12,7 @@ import {
 import { TIME_CLASSES, type TimeByClass, type TimeClass, totals } from '../../facts/time-class.js';
 import { WorkSort } from '../../facts/work-sort.js';
 import type { Trace } from '../../model/trace.js';
-import type { KernelKind } from '../kernels/kernel-kind.js';
+import type { KernelKinds } from '../kernels/kernel-kind.js';
 import { blameGaps } from './blame.js';
 import type { GpuWork } from './gpu-work.js';
 import type { HostSpans } from './host-spans.js';
@@ -31,7 +31,7 @@ export interface Accounting {
 export function accountTime(
   trace: Trace,
   work: GpuWork,
-  kinds: readonly (KernelKind | undefined)[],
+  kinds: KernelKinds,
   host: HostSpans,
   from: number,
   to: number,
@@ -83,7 +83,7 @@ export function accountParts({ spans }: Accounting, bounds: readonly number[]): 
 function busySpans(
   trace: Trace,
   work: GpuWork,
-  kinds: readonly (KernelKind | undefined)[],
+  kinds: KernelKinds,
   from: number,
   to: number,
 ): Readonly<Record<keyof typeof WorkSort, Spans>> {

@@ -5,7 +5,7 @@ import { Category } from '../../model/category.js';
 import { rowsOfKinds } from '../../model/gpu-links.js';
 import type { Trace } from '../../model/trace.js';
 import { NO_I32, NO_ID } from '../../model/trace-data.js';
-import type { KernelKind } from '../kernels/kernel-kind.js';
+import type { KernelKinds } from '../kernels/kernel-kind.js';
 import type { GpuWork } from './gpu-work.js';
 import { workSorts } from './work-sorts.js';
 
@@ -24,11 +24,7 @@ export interface GpuUnions {
  * With two or more steps, only work counts whose launch was recorded before the end of the last step. With fewer, all work
  * counts. Verdicts do not use these figures.
  */
-export function gpuUnions(
-  trace: Trace,
-  work: GpuWork,
-  kinds: readonly (KernelKind | undefined)[],
-): GpuUnions | null {
+export function gpuUnions(trace: Trace, work: GpuWork, kinds: KernelKinds): GpuUnions | null {
   const until = lastStepEnd(trace);
   const { correlation, name, ts } = trace.data;
   const sorts = workSorts(kinds);

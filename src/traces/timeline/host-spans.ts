@@ -1,6 +1,9 @@
+import { groupBy } from '../../base/grouping.js';
 import { type Spans, subtract, union, unionOfSpans } from '../../base/intervals.js';
 import { lowerBound } from '../../base/search.js';
+import { largest } from '../../base/statistics.js';
 import { Category } from '../../model/category.js';
+import { rowsOfKinds } from '../../model/gpu-links.js';
 import {
   COMPILES,
   HOST_COLLECTIVE,
@@ -11,6 +14,7 @@ import {
   WAITS_FOR_DATA,
 } from '../../model/host-names.js';
 import { kindMask, type Trace } from '../../model/trace.js';
+import type { KindInfo } from '../../model/trace-data.js';
 import type { GpuWork } from './gpu-work.js';
 
 export const DATA_SPAN = 1;
@@ -67,23 +71,21 @@ export function findHostSpans(trace: Trace, work: GpuWork): HostSpans {
   const onThread = new Uint8Array(data.tracks.length);
   for (const t of threads) onThread[t] = 1;
   const found = collect(trace, onThread);
-  const byKind = new Map<number, HostSpan[]>();
-  for (const kind of [DATA_SPAN, SYNC_SPAN, COMPILE_SPAN, COLLECTIVE_SPAN, OPTIMIZER_SPAN]) {
-    byKind.set(kind, outermost(found.spans.filter((s) => s.kind === kind)));
-  }
-  const restarts = findRestarts(trace, work, byKind.get(DATA_SPAN)!, main);
-  const spansOf = (kind: number) => unionOfSpans(byKind.get(kind)!);
+  const byKind = groupBy(outermost(found.spans), (s) => s.kind);
+  const ofKind = (kind: number): readonly HostSpan[] => byKind.get(kind) ?? [];
+  const restarts = findRestarts(trace, work, ofKind(DATA_SPAN), main);
+  const spansOf = (kind: number) => unionOfSpans(ofKind(kind));
   const input = union(spansOf(DATA_SPAN), unionOfSpans(restarts));
   const compile = subtract(spansOf(COMPILE_SPAN), input);
   const first = union(input, compile);
-  const comms = subtract(blockingCollectives(trace, byKind.get(COLLECTIVE_SPAN)!, onThread), first);
+  const comms = subtract(blockingCollectives(trace, ofKind(COLLECTIVE_SPAN), onThread), first);
   const sync = subtract(spansOf(SYNC_SPAN), union(first, comms));
   return {
     main,
     threads,
     from: found.from,
     to: found.to,
-    ofKind: (kind) => byKind.get(kind) ?? [],
+    ofKind,
     waits: { data: input, compile, comms, sync },
     restarts,
     loaders: found.loaders,
@@ -113,17 +115,14 @@ function blockingCollectives(trace: Trace, spans: readonly HostSpan[], onThread:
 }
 
 function operatorsOn(trace: Trace, onThread: Uint8Array): Spans {
-  const { data } = trace;
-  const isOperator = kindMask(data, (c, phase) => phase === 'X' && c === Category.cpuOp);
-  const spans: { start: number; end: number }[] = [];
-  for (let row = 0; row < data.rows; row++) {
-    if (isOperator[data.kind[row]!] === 0 || onThread[data.track[row]!] === 0) continue;
-    // Waiting for a collective is recorded as an operator of c10d.
-    if (data.dur[row]! > 0 && !WAITS_FOR_COLLECTIVE.test(trace.name(row)))
-      spans.push({ start: data.ts[row]!, end: data.ts[row]! + data.dur[row]! });
-  }
-  return unionOfSpans(spans);
+  const { ts, dur, track } = trace.data;
+  // Waiting for a collective is recorded as an operator of c10d.
+  const rows = rowsOfKinds(trace.data, isOperator).filter(
+    (row) => onThread[track[row]!] === 1 && dur[row]! > 0 && !WAITS_FOR_COLLECTIVE.test(trace.name(row)),
+  );
+  return unionOfSpans(Array.from(rows, (row) => ({ start: ts[row]!, end: ts[row]! + dur[row]! })));
 }
+const isOperator = (k: KindInfo) => k.phase === 'X' && k.category === Category.cpuOp;
 const WAITS_FOR_COLLECTIVE = /^(?:c10d|record_param_comms|nccl|gloo)/;
 
 /** The thread with the steps, or with most launches; then all others with a sizeable share of the launches. */
@@ -142,14 +141,9 @@ function trainingThreads(trace: Trace, work: GpuWork): number[] {
 }
 
 function busiestHostTrack(trace: Trace): number {
-  const { data } = trace;
-  const isHost = kindMask(data, (c, phase) => phase === 'X' && c === Category.cpuOp);
-  const counts = new Uint32Array(data.tracks.length);
-  for (let row = 0; row < data.rows; row++) if (isHost[data.kind[row]!] === 1) counts[data.track[row]!]!++;
-  let best = -1;
-  for (let t = 0; t < counts.length; t++)
-    if (counts[t]! > 0 && (best < 0 || counts[t]! > counts[best]!)) best = t;
-  return best;
+  const counts = new Uint32Array(trace.data.tracks.length);
+  for (const row of rowsOfKinds(trace.data, isOperator)) counts[trace.data.track[row]!]!++;
+  return counts.some((n) => n > 0) ? counts.indexOf(largest(counts)) : -1;
 }
 
 const HOST_CATEGORIES: readonly number[] = [
@@ -165,42 +159,31 @@ function collect(trace: Trace, onThread: Uint8Array) {
   const { data, strings } = trace;
   const { kind, name, track, ts, dur } = data;
   const isHost = kindMask(data, (c, phase) => phase === 'X' && HOST_CATEGORIES.includes(c));
-  // Names are looked at when they first come up: most are names of kernels, which are long and never do.
-  const kindOfName = new Uint8Array(strings.size).fill(UNKNOWN_KIND);
+  const kindOfName = strings.memo(kindOf);
   const loaders = { inMain: 0, inWorkers: 0 };
   const spans: HostSpan[] = [];
   let from = Number.POSITIVE_INFINITY;
   let to = Number.NEGATIVE_INFINITY;
   for (let row = 0; row < data.rows; row++) {
     if (isHost[kind[row]!] === 0) continue;
-    let spanKind = kindOfName[name[row]!]!;
-    if (spanKind === UNKNOWN_KIND) {
-      spanKind = kindOf(trace.name(row));
-      kindOfName[name[row]!] = spanKind;
-    }
-    const here = onThread[track[row]!] === 1;
-    if (here) {
-      const start = ts[row]!;
+    const start = ts[row]!;
+    const onTraining = onThread[track[row]!] === 1;
+    if (onTraining) {
       const end = start + dur[row]!;
       if (start < from) from = start;
       if (end > to) to = end;
     }
+    const spanKind = kindOfName(name[row]!);
     // Gloo's collectives run on threads of their own, and the training thread that waits for them records nothing.
-    if (spanKind !== 0 && (here || spanKind === COLLECTIVE_SPAN)) addSpan(row, spanKind);
-  }
-  function addSpan(row: number, spanKind: number): void {
-    const start = ts[row]!;
+    if (spanKind === 0 || !(onTraining || spanKind === COLLECTIVE_SPAN)) continue;
     spans.push({ kind: spanKind, row, track: track[row]!, start, end: start + Math.max(0, dur[row]!) });
-    if (spanKind !== DATA_SPAN) return;
-    const text = trace.name(row);
-    if (LOADS_IN_MAIN.test(text)) loaders.inMain++;
-    else if (LOADS_IN_WORKERS.test(text)) loaders.inWorkers++;
+    if (spanKind !== DATA_SPAN) continue;
+    if (LOADS_IN_MAIN.test(trace.name(row))) loaders.inMain++;
+    else if (LOADS_IN_WORKERS.test(trace.name(row))) loaders.inWorkers++;
   }
   if (!(to >= from)) ({ from, to } = gpuExtent(trace));
   return { spans, loaders, from, to };
 }
-
-const UNKNOWN_KIND = 255;
 
 function gpuExtent(trace: Trace): { from: number; to: number } {
   const { ts, dur } = trace.data;
@@ -223,17 +206,16 @@ function kindOf(name: string): number {
   return 0;
 }
 
-/** In order of time, without spans inside another. */
+/** In order of time, without spans inside another of their kind. */
 function outermost(spans: readonly HostSpan[]): HostSpan[] {
-  const sorted = [...spans].sort((a, b) => a.start - b.start || b.end - a.end);
-  const kept: HostSpan[] = [];
-  let end = Number.NEGATIVE_INFINITY;
-  for (const s of sorted) {
-    if (s.end <= end) continue;
-    kept.push(s);
-    end = Math.max(end, s.end);
-  }
-  return kept;
+  const ends = new Map<number, number>();
+  return spans
+    .toSorted((a, b) => a.start - b.start || b.end - a.end)
+    .filter(({ kind, end }) => {
+      if (end <= (ends.get(kind) ?? Number.NEGATIVE_INFINITY)) return false;
+      ends.set(kind, end);
+      return true;
+    });
 }
 
 /** Two requests for a batch without a launch in between: the first found the loader exhausted. */

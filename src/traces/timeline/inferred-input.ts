@@ -1,6 +1,6 @@
 import { NO_SPANS, type Spans, SpanUnion } from '../../base/intervals.js';
 import type { Trace } from '../../model/trace.js';
-import type { KernelKind } from '../kernels/kernel-kind.js';
+import type { KernelKinds } from '../kernels/kernel-kind.js';
 import type { GpuWork } from './gpu-work.js';
 import { DATA_SPAN, type HostSpans } from './host-spans.js';
 import type { StepTimes } from './step-times.js';
@@ -16,7 +16,7 @@ const LEAST_NS = 1_000_000;
 export function inferInputWaits(
   trace: Trace,
   work: GpuWork,
-  kinds: readonly (KernelKind | undefined)[],
+  kinds: KernelKinds,
   host: HostSpans,
   times: StepTimes,
 ): Spans {
