@@ -70,7 +70,13 @@ describe('findDevice', () => {
     const h200 = findDevice('NVIDIA H200');
     expect(h200).toMatchObject({ memoryGBps: 4800, memoryGiB: 141, hostLinkGBps: 63 });
     expect(h200?.tflops).toEqual({
-      ...{ fp64: 67, fp32: 67, tf32: 494.5, fp16: 989.5, bf16: 989.5, fp8: 1979, int8: 1979 },
+      fp64: 67,
+      fp32: 67,
+      tf32: 494.5,
+      fp16: 989.5,
+      bf16: 989.5,
+      fp8: 1979,
+      int8: 1979,
     });
     expect(findDevice('Tesla V100-SXM2-16GB')?.tflops).toEqual({ fp64: 7.8, fp32: 15.7, fp16: 125 });
   });

@@ -62,7 +62,7 @@ describe('late ranks with slow GPUs', () => {
     expect(withSlowGpus([late], gpus)).toMatchObject([{ cause: 'gpu', slowGpu: { clock: 1200 } }]);
   });
 
-  it('keep a cause that was seen, and what telemetry does not explain', () => {
+  it('keep a known cause, and delays that telemetry does not explain', () => {
     expect(withSlowGpus([{ ...late, cause: 'data' }], gpus)).toEqual([{ ...late, cause: 'data' }]);
     expect(withSlowGpus([{ ...late, ranks: [2] }], gpus)).toEqual([{ ...late, ranks: [2] }]);
     expect(withSlowGpus([{ ...late, ranks: [1, 2] }], gpus)).toMatchObject([{ cause: 'unknown' }]);

@@ -44,7 +44,7 @@ describe('W1: a late rank', () => {
     expect(result.findings[0]).toMatchObject({ addresses: 'gpu', cost: 'hardware' });
     expect(result.findings[0]!.evidence[1]).toMatchObject({
       text: 'its GPU ran at 1,050 MHz against 1,755 on the others (thermal slowdown 34 % of the time)',
-      ...{ value: 1050, unit: 'MHz', rank: 1 },
+      value: 1050, unit: 'MHz', rank: 1,
     });
   });
 

@@ -16,20 +16,20 @@ function stepsOf(periods: readonly number[], works = 100): StepTime[] {
 const equal = (count: number) => Array<number>(count).fill(100);
 
 describe('the window', () => {
-  it('goes from the first frontier to the last when steps are alike', () => {
+  it('spans the first frontier to the last when steps are alike', () => {
     const window = windowOf(stepsOf([130, 100, 100, 110]), 0, 'profiler');
     expect(window).toMatchObject({ irregular: false, from: 130, to: 440 });
     expect(window.steps.map((s) => s.index)).toEqual([1, 2, 3]);
     expect(window.bounds).toEqual([130, 230, 330, 440]);
   });
 
-  it('holds the first step too when one takes far longer', () => {
+  it('includes the first step when one takes far longer', () => {
     const window = windowOf(stepsOf([100, 100, 400]), 0, 'profiler');
     expect(window).toMatchObject({ irregular: true, from: 0, to: 600 });
     expect(window.steps.length).toBe(3);
   });
 
-  it('holds it when it is the only one, from where it began', () => {
+  it('includes the first step when it is the only one', () => {
     expect(windowOf(stepsOf([100]), 20, 'profiler')).toMatchObject({ irregular: true, from: 20, to: 100 });
   });
 });
@@ -41,7 +41,7 @@ describe('a long trace', () => {
     expect(detailRange(steps)).toBe(2);
   });
 
-  it('is taken whole when its first steps are not like the rest', () => {
+  it('is used in full when its first steps differ from the rest', () => {
     const steps = stepsOf([...equal(500), ...equal(500).map((t) => t * 2)], 1000);
     expect(representative(steps)).toBe(1000);
   });
@@ -51,11 +51,11 @@ describe('a long trace', () => {
     expect([representative(steps), detailRange(steps)]).toEqual([6, 2]);
   });
 
-  it('is taken whole when it is short', () => {
+  it('is used in full when it is short', () => {
     expect([representative(stepsOf(equal(20))), detailRange(stepsOf(equal(20)))]).toEqual([20, 20]);
   });
 
-  it('takes no more detail when there is four times as much of it', () => {
+  it('has no larger detail window when it is four times as long', () => {
     const [short, long] = [60, 240].map((steps) => analyseTrace(graphLoop(steps, 600), { steps: null })!);
     expect(long!.steps.total).toBe(short!.steps.total * 4);
     expect(long!.detail!.plan!.works.length).toBe(short!.detail!.plan!.works.length);
