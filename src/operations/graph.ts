@@ -1,3 +1,4 @@
+import { groupBy } from '../base/group-by.js';
 import { isRecv, KIND, type Kind, OVER_DP, PEER_TO_PEER } from './kinds.js';
 import type { Operation } from './layout.js';
 import { StageOperations } from './stage-operations.js';
@@ -31,11 +32,11 @@ export function buildGraph(operations: readonly Operation[], stages: number): Gr
       before = [node];
     }
   };
-  const byStage: number[][] = Array.from({ length: stages }, () => []);
-  operations.forEach(({ stage }, node) => {
-    byStage[stage]!.push(node);
-  });
-  const perStage = byStage.map((nodes, stage) => new StageOperations(operations, stage, nodes));
+  const byStage = groupBy(operations.keys(), (node) => operations[node]!.stage);
+  const perStage = Array.from(
+    { length: stages },
+    (_, stage) => new StageOperations(operations, stage, byStage.get(stage) ?? []),
+  );
   const transfers = transfersOf(perStage, operations);
   for (const { node, compute, previous } of transfers.matched) {
     if (!isRecv(operations[node]!.kind)) {
@@ -56,10 +57,11 @@ export function buildGraph(operations: readonly Operation[], stages: number): Gr
     chain(here.of(KIND.paramsAllGather, KIND.gradsReduceScatter));
     paramsBeforeForward(here, after);
     if (overlapped) gradsAfterBackward(here, after);
-    const last = here.lastEnd(here.compute());
+    const lastCompute = here.lastEnd(here.compute());
+    const last = lastCompute === undefined ? [] : [lastCompute];
     const collection = here.of(KIND.garbageCollection).slice(0, 1);
-    chain(collection, last === undefined ? [] : [last]);
-    const done = collection.length > 0 ? collection : last === undefined ? [] : [last];
+    chain(collection, last);
+    const done = collection.length > 0 ? collection : last;
     chain(...endOfStep(here, { overlapped, isEdge: here.stage % (stages - 1 || 1) === 0, done }));
   }
 
@@ -85,26 +87,17 @@ function afterWarmUp(here: StageOperations, after: number[][]): void {
 
 /** The first forward of a chunk waits for the last all-gather of its parameters. */
 function paramsBeforeForward(here: StageOperations, after: number[][]): void {
-  const seen = new Set<number>();
-  for (const gather of here.of(KIND.paramsAllGather).toReversed()) {
-    const { chunk } = here.operations[gather]!;
-    if (seen.has(chunk)) continue;
-    seen.add(chunk);
-    const forward = here.of(KIND.forward).find((node) => here.operations[node]!.chunk === chunk);
-    if (forward !== undefined) after[forward]!.push(gather);
+  for (const [chunk, gathers] of here.byChunk(KIND.paramsAllGather)) {
+    const forward = here.byChunk(KIND.forward).get(chunk)?.[0];
+    if (forward !== undefined) after[forward]!.push(gathers.at(-1)!);
   }
 }
 
 /** The reduce-scatter of a chunk's gradients begins after its last backward. */
 function gradsAfterBackward(here: StageOperations, after: number[][]): void {
-  const seen = new Set<number>();
-  for (const reduce of here.of(KIND.gradsReduceScatter)) {
-    const { chunk } = here.operations[reduce]!;
-    if (seen.has(chunk)) continue;
-    seen.add(chunk);
-    const backward = here.of(KIND.backward).filter((node) => here.operations[node]!.chunk === chunk);
-    const last = here.lastEnd(backward);
-    if (last !== undefined) after[reduce]!.push(last);
+  for (const [chunk, reduces] of here.byChunk(KIND.gradsReduceScatter)) {
+    const last = here.lastEnd(here.byChunk(KIND.backward).get(chunk) ?? []);
+    if (last !== undefined) after[reduces[0]!]!.push(last);
   }
 }
 

@@ -1,4 +1,4 @@
-import { groupBy } from '../base/grouping.js';
+import { groupBy } from '../base/group-by.js';
 import { type Problem, ProblemLog } from '../base/problem.js';
 import type { OperationTable } from '../model/operation-table.js';
 import { isKnown, type Kind } from './kinds.js';

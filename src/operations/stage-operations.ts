@@ -1,4 +1,4 @@
-import { groupBy } from '../base/grouping.js';
+import { groupBy } from '../base/group-by.js';
 import { KIND, type Kind } from './kinds.js';
 import type { Operation } from './layout.js';
 
@@ -26,6 +26,10 @@ export class StageOperations {
 
   compute(): readonly number[] {
     return this.of(KIND.forward, KIND.backward);
+  }
+
+  byChunk(kind: Kind): Map<number, number[]> {
+    return groupBy(this.of(kind), (node) => this.operations[node]!.chunk);
   }
 
   /** The operation that ends last; undefined for none. */

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { read } from '../readers/operations/testing.js';
 import { whatIf } from './what-if.js';
 
-/** Tables of two real jobs with StragglerAnalysis's results. Not part of the project. */
+/** Tables of two real jobs with the results of StragglerAnalysis on them; not part of the project. */
 const PEERS = fileURLToPath(new URL('../../../shared/peers/straggler/', import.meta.url));
 const here = existsSync(PEERS);
 if (!here) console.warn('../shared/peers is not here: what-if is not compared with StragglerAnalysis');
@@ -29,14 +29,14 @@ type Result = Readonly<
 >;
 const json = <T>(name: string) => JSON.parse(readFileSync(`${PEERS}${name}.json`, 'utf8')) as T;
 
-/** StragglerAnalysis keeps times in 32 bits, which loses 1e-7. */
+/** They keep times in 32 bits: 1e-7 of them is lost. */
 const near = (ours: number | null, theirs: number) =>
   expect(Math.abs(ours! - theirs), `${ours} and ${theirs}`).toBeLessThan(
     1e-5 * Math.max(1, Math.abs(theirs)),
   );
 
 const JOBS = [
-  // One slow worker.
+  // One slow worker; the issue's figures.
   [
     'AR',
     { actual: 46.336, ideal: 23.485, share: 'm_w', of: 1.0017, slowest: { dpRank: 0, stage: 0, rank: 0 } },
@@ -49,11 +49,11 @@ const JOBS = [
 ] as const;
 
 describe('jobs of StragglerAnalysis', () => {
-  it('have one result each', () => {
+  it('are named once each', () => {
     expect(new Set(JOBS.map(([name]) => name)).size).toBe(JOBS.length);
   });
 
-  it.each(here ? JOBS : [])('%s: the paper’s figures, and each figure of its files', (name, expected) => {
+  it.each(here ? JOBS : [])('%s: as the paper has it, and each figure of its files', (name, expected) => {
     const { table, problems } = read(readFileSync(`${PEERS}trace-${name}.parquet`));
     expect(problems).toEqual([]);
     const answer = whatIf(table);

@@ -1,4 +1,4 @@
-import { groupBy } from '../../base/grouping.js';
+import { groupBy } from '../../base/group-by.js';
 import { CoverageCursor, gapsOf, type Spans, SpanUnion } from '../../base/intervals.js';
 import { indexInSorted } from '../../base/search.js';
 import { CollectivesBuilder, type Entry } from '../../facts/collectives-builder.js';

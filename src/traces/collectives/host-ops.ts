@@ -1,4 +1,4 @@
-import { groupBy } from '../../base/grouping.js';
+import { groupBy } from '../../base/group-by.js';
 import { partitionPoint } from '../../base/search.js';
 import { Category } from '../../model/category.js';
 import { rowsOfKinds } from '../../model/gpu-links.js';

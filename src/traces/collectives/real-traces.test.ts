@@ -34,7 +34,7 @@ const CHECKS: Readonly<Record<string, () => void>> = {
     expect(caused[2]).toBeGreaterThan(17);
     for (const r of [0, 1, 3]) expect(caused[r]).toBeLessThan(1);
   },
-  // They share one GPU, so their tensors are ready at different times.
+  // They share one GPU, so that what they send is ready at different moments.
   'ranks that are alike: short waits, caused by all in turn'() {
     const { waits } = zoo('balanced');
     for (const r of waits.ranks) expect(r.wait / r.transfer).toBeLessThan(0.2);
@@ -61,7 +61,7 @@ const CHECKS: Readonly<Record<string, () => void>> = {
     expect(ranks.map((r) => r.collectives.length)).toEqual([10, 10]);
     expect(matched).toMatchObject({ length: 6, unmatched: 8 });
     expect(matched.confidence).toBeLessThan(0.5);
-    // Two all-to-alls at different times look alike. Clocks separate them.
+    // Two all-to-alls of different moments look alike; clocks tell.
     expect(clocks.contradicted.reduce((n, c) => n + c, 0)).toBe(1);
     expect(Math.abs(clocks.ranks[1]!.offset)).toBeLessThan(1e6);
     expect(clocks.ranks[1]!.error).toBeLessThan(1e6);
@@ -83,7 +83,7 @@ const CHECKS: Readonly<Record<string, () => void>> = {
 };
 
 describe('real traces', () => {
-  it('are checked in several ways', () => {
+  it('are looked at in several ways', () => {
     expect(Object.keys(CHECKS).length).toBeGreaterThan(5);
   });
 

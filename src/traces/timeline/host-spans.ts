@@ -1,5 +1,5 @@
-import { groupBy } from '../../base/grouping.js';
-import { type Spans, subtract, union, unionOfSpans } from '../../base/intervals.js';
+import { groupBy } from '../../base/group-by.js';
+import { type Spans, subtract, union, unionOf, unionOfSpans } from '../../base/intervals.js';
 import { lowerBound } from '../../base/search.js';
 import { largest } from '../../base/statistics.js';
 import { Category } from '../../model/category.js';
@@ -120,7 +120,7 @@ function operatorsOn(trace: Trace, onThread: Uint8Array): Spans {
   const rows = rowsOfKinds(trace.data, isOperator).filter(
     (row) => onThread[track[row]!] === 1 && dur[row]! > 0 && !WAITS_FOR_COLLECTIVE.test(trace.name(row)),
   );
-  return unionOfSpans(Array.from(rows, (row) => ({ start: ts[row]!, end: ts[row]! + dur[row]! })));
+  return unionOf(Array.from(rows, (row) => [ts[row]!, ts[row]! + dur[row]!]));
 }
 const isOperator = (k: KindInfo) => k.phase === 'X' && k.category === Category.cpuOp;
 const WAITS_FOR_COLLECTIVE = /^(?:c10d|record_param_comms|nccl|gloo)/;

@@ -12,6 +12,7 @@ function timesOf(drawing: string, range: StepRange | null = null) {
   const times = findStepTimes(trace, work, findHostSpans(trace, work), range);
   return {
     source: times.source,
+    cut: times.cut,
     begin: times.begin / 1000,
     steps: times.steps.map((s) => s.index),
     frontiers: times.steps.map((s) => s.frontier / 1000),
@@ -87,12 +88,12 @@ describe('the beginning', () => {
 describe('a last step', () => {
   it('that lacks a fifth of the work was cut and is left out', () => {
     const drawing = AHEAD.replace('| k 130-155 #6', '');
-    expect(timesOf(drawing)).toMatchObject({ steps: [1, 2], stepOf: [0, 0, 1, 1, -1] });
+    expect(timesOf(drawing)).toMatchObject({ cut: true, steps: [1, 2], stepOf: [0, 0, 1, 1, -1] });
   });
 
   it('stays where the work of steps differs anyway', () => {
     const drawing = AHEAD.replace('| k 130-155 #6', '').replace('| k 30-55 #2', '');
-    expect(timesOf(drawing)).toMatchObject({ steps: [1, 2, 3], works: [1, 2, 1] });
+    expect(timesOf(drawing)).toMatchObject({ cut: false, steps: [1, 2, 3], works: [1, 2, 1] });
   });
 });
 

@@ -18,8 +18,10 @@ export interface StepTime {
 
 export interface StepTimes {
   readonly source: StepSource;
-  /** Whole steps, in order. A last step that the end of the recording cut is left out. */
+  /** Whole steps, in order. */
   readonly steps: readonly StepTime[];
+  /** The end of the recording cut the last step, which is left out. */
+  readonly cut: boolean;
   /** Where the first step begins: when the host began it, or when the device ended its earlier work. */
   readonly begin: number;
   /** `begin` is the frontier of the step before, so the first step is whole. */
@@ -40,7 +42,8 @@ export function findStepTimes(
   const { source, spans } = hostSteps(trace, host);
   const launchedIn = attribute(trace, work, spans);
   const all = stepsOf(work, launchedIn, spans);
-  const whole = isLastCut(all) ? all.slice(0, -1) : all;
+  const cut = isLastCut(all);
+  const whole = cut ? all.slice(0, -1) : all;
   const inRange = ({ index }: StepTime) =>
     index >= (range?.first ?? -Infinity) && index <= (range?.last ?? Infinity);
   const first = whole.findIndex(inRange);
@@ -49,6 +52,7 @@ export function findStepTimes(
   return {
     source,
     steps,
+    cut,
     begin: first > 0 ? whole[first - 1]!.frontier : beginOf(all[0]!, work, launchedIn),
     followsStep: first > 0,
     stepOf: launchedIn.map((s) => (s >= first && s < end ? s - first : -1)),

@@ -1,4 +1,4 @@
-/** The items of each key, in their order. */
+/** Items with the same key together, in order of appearance. */
 export function groupBy<T, K>(items: Iterable<T>, keyOf: (item: T) => K): Map<K, T[]> {
   const groups = new Map<K, T[]>();
   for (const item of items) {
