@@ -15,21 +15,21 @@ const rankJson = (rank: number, run: string, wallNs: number) =>
   manifest(`rank_${rank}.json`, { of: 'rank', run, rank, anchors: [{ at: 'start', wallNs }] });
 const runOf = (id: string | null, wall: number | null = null, rows = 5, world?: number): EventLogRun =>
   ({
-    id, rows,
+    ...{ id, rows },
     header: wall === null ? null : { fields: { anchors: [{ wall_ns: wall }], world_size: world } },
   }) as never;
 const log = (rank: number, ...runs: readonly EventLogRun[]): RankedMember => ({
   ...{ rank, rankSource: 'file', member: member(`log${rank}`, { kind: 'events', log: { runs } }) },
 });
 const trace = (rank: number, endNs: number | null): RankedMember => ({
-  rank, rankSource: 'file',
+  ...{ rank, rankSource: 'file' },
   member: member(`trace${rank}`, {
     kind: 'kineto',
     summary: { window: { endNs: endNs === null ? null : BigInt(endNs) } },
   }),
 });
 const inputs = (members: readonly RankedMember[], beside: readonly RunMember[] = []): RunInputs => ({
-  members, beside, ignored: [], problems: [], storedBytes: 0, decodedBytes: 0, seconds: 1,
+  ...{ members, beside, ignored: [], problems: [], storedBytes: 0, decodedBytes: 0, seconds: 1 },
 });
 const kept = (...args: Parameters<typeof inputs>) => {
   const run = keepOneRun(inputs(...args));

@@ -45,7 +45,7 @@ const even = fc
     const next = () => times.next().value as number;
     return Array.from({ length: count }, (_, i) => i * by).flatMap((step) =>
       names.map((phase, k) => ({
-        name: phase, step, rank: 0, duration_ms: next(),
+        ...{ name: phase, step, rank: 0, duration_ms: next() },
         ...(hasStarts ? { start_ms: step * 50 + next() } : {}),
         ...(hasStarts && clock === 'gpu' ? { host_ms: next(), lag_ms: next() } : {}),
         ...(clock === '' ? {} : { clock: clock === 'mixed' ? (k % 2 ? 'gpu' : 'host') : clock }),

@@ -19,7 +19,7 @@ it('keeps what is asked for', () => {
 
 it('keeps the last ones of many, and says so', () => {
   expect(kept(null, 2)).toEqual({
-    steps: [98, 99], rows: 4,
+    ...{ steps: [98, 99], rows: 4 },
     notes: ['of 100 recorded steps the last 2 were looked at'],
   });
   expect(kept({ first: null, last: 50 }, 3).steps).toEqual([48, 49, 50]);

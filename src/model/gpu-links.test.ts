@@ -20,7 +20,7 @@ describe('linkGpuWork', () => {
         ['node_b', 'cudaGraphLaunch'],
         ['Memcpy DtoH', 'cudaMemcpyAsync'],
       ],
-      workWithoutLaunch: 0, launches: 2, launchesWithoutWork: 0,
+      ...{ workWithoutLaunch: 0, launches: 2, launchesWithoutWork: 0 },
     });
   });
 

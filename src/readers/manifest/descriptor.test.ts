@@ -13,12 +13,12 @@ describe('the forms', () => {
     const { manifest, problems } = read(`\ufeff${pretty(RUN)}\n`);
     expect(problems).toEqual([]);
     expect(manifest).toEqual({
-      of: 'run', run: 'r-1', worldSize: 8, startedNs: RUN.started_ns,
+      ...{ of: 'run', run: 'r-1', worldSize: 8, startedNs: RUN.started_ns },
       mesh: [
         { name: 'dp', size: 4 },
         { name: 'tp', size: 2 },
       ],
-      versions: RUN.versions, command: RUN.command,
+      ...{ versions: RUN.versions, command: RUN.command },
     });
     expect(structuredClone(manifest)).toEqual(manifest);
   });
@@ -27,9 +27,9 @@ describe('the forms', () => {
     const { manifest, problems } = readJson(RANK);
     expect(problems).toEqual([]);
     expect(manifest).toEqual({
-      of: 'rank', run: 'r-1', rank: 3, localRank: 3, host: 'node-1', pid: 4711,
+      ...{ of: 'rank', run: 'r-1', rank: 3, localRank: 3, host: 'node-1', pid: 4711 },
       device: {
-        index: 3, name: 'NVIDIA H200', uuid: '1a2b3c4d-0000-1111-2222-333344445555', pci: '0:1a:0',
+        ...{ index: 3, name: 'NVIDIA H200', uuid: '1a2b3c4d-0000-1111-2222-333344445555', pci: '0:1a:0' },
       },
       ...{ coordinates: { dp: 1, tp: 1 }, dropped: { 'disk-full': 4 } },
       anchors: [

@@ -98,7 +98,7 @@ describe('faults of tables', () => {
 
   it('keep rows with strange times and say so', () => {
     const duration: DrawnColumn = {
-      name: 'duration', type: 'DOUBLE',
+      ...{ name: 'duration', type: 'DOUBLE' },
       values: rows.map((i) => (i === 3 ? null : i === 4 ? Number.POSITIVE_INFINITY : i === 5 ? -1 : 1)),
     };
     const bytes = drawParquet({ columns: replaced(duration) });

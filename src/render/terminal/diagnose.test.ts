@@ -233,7 +233,7 @@ describe('renderDiagnose', () => {
     });
     const shown = (more: Partial<Plain<Report>>) => plain({ ...MANY_RANKS, ...more } as Report);
     const what_if = {
-      actual_s: 0.161, ideal_s: 0.13, slowdown: 1.24, m_w: 1, m_s: null,
+      ...{ actual_s: 0.161, ideal_s: 0.13, slowdown: 1.24, m_w: 1, m_s: null },
       cases: [
         { text: 'without the delay of rank 35', ranks: [35], saving_ms: 31.2 },
         { text: 'with all transfers hidden behind computing', ranks: [], saving_ms: 12 },

@@ -19,7 +19,7 @@ function throttled(gpu: GpuState, others: readonly GpuState[] = []) {
   const found = checked(gpu, others);
   if (typeof found === 'string') throw new Error(found);
   expectWhole(clocksAndPower, found, {
-    id: 'gpu-throttled', addresses: 'gpu', unit: 'MHz', placed: false,
+    ...{ id: 'gpu-throttled', addresses: 'gpu', unit: 'MHz', placed: false },
   });
   return `${found.title}: ${found.evidence[0]!.text}`;
 }
@@ -55,7 +55,7 @@ describe('T2: clocks and power', () => {
       const found = checked(gpu);
       if (typeof found === 'string') throw new Error(found);
       expectWhole(clocksAndPower, found, {
-        id: 'busy-but-starved', addresses: null, unit: 'W', placed: false,
+        ...{ id: 'busy-but-starved', addresses: null, unit: 'W', placed: false },
       });
       expect(found.evidence[0]!.text).toBe('busy in 100 % of samples, but 240 W of 700');
       expect(found.cost).toBe('free');

@@ -61,7 +61,7 @@ describe('clocks', () => {
   it('spread over groups, and each step adds its error', () => {
     const noise = (r: number, k: number) => (r === 0 ? 0 : ((k % 5) - 2) * 1000 * r);
     const { ranks } = align({
-      offsets: [0, 1e6, 2e6, 3e6], noise, count: 20, every: 1e7,
+      ...{ offsets: [0, 1e6, 2e6, 3e6], noise, count: 20, every: 1e7 },
       groups: [groupOf([0, 1]), groupOf([1, 2]), groupOf([2, 3])],
     });
     expect(ranks.map((c) => Math.round(c.offset))).toEqual([0, 1e6, 2e6, 3e6]);
@@ -70,7 +70,7 @@ describe('clocks', () => {
 
   it('that no group connects cannot be compared', () => {
     const { ranks, components } = align({
-      offsets: [0, 1e6, 0, 5e6, 0], noise: silent, count: 5, every: 1e7,
+      ...{ offsets: [0, 1e6, 0, 5e6, 0], noise: silent, count: 5, every: 1e7 },
       groups: [groupOf([0, 2]), groupOf([1, 3]), groupOf([4])],
     });
     expect(components).toEqual([[0, 2], [1, 3], [4]]);
@@ -87,7 +87,7 @@ describe('clocks', () => {
     // One from 1970, one from the start of the machine.
     const bases = [1_790_857_026_000_000_000n, 40_000_000_000n];
     const { ranks } = align({
-      offsets: [0, 77_000], noise: silent, count: 10, every: 1e7, groups: [groupOf([0, 1])], bases,
+      ...{ offsets: [0, 77_000], noise: silent, count: 10, every: 1e7, groups: [groupOf([0, 1])], bases },
     });
     expect([ranks[1]!.shift, ranks[1]!.offset]).toEqual([-77_000, Number(bases[1]! - bases[0]!) + 77_000]);
   });

@@ -23,7 +23,7 @@ function record({ perStep, steps, cuts }: Job, numbers: 'sequence' | 'steps') {
       perStep.forEach((bytes, k) => {
         const id = s * perStep.length + k;
         entries.push({
-          start: id * 1000, end: id * 1000 + 1 + r, bytes,
+          ...{ start: id * 1000, end: id * 1000 + 1 + r, bytes },
           ...(numbers === 'sequence' ? { sequence: id } : { step: s }),
         });
       });

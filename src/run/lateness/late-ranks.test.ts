@@ -28,7 +28,7 @@ function tableOf(
     hosts: places.hosts ?? Array.from({ length: ranks }, () => null),
     coordinates: places.coordinates ?? Array.from({ length: ranks }, () => null),
     steps: Array.from({ length: STEPS }, (_, s) => s + 10),
-    own, time, step: ns(100e6), clockError: ns(0), phasesOnly: false, fromLogs: false,
+    ...{ own, time, step: ns(100e6), clockError: ns(0), phasesOnly: false, fromLogs: false },
     inputCopies: Array.from({ length: ranks }, () => places.inputCopies ?? 0),
   };
 }

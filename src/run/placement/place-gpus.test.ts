@@ -10,10 +10,10 @@ const log = (gpus: TelemetryLog['gpus'], host: string | null = null, path = 'dmo
   gpus,
 });
 const device = (index: number, pci: string | null = null, uuid: string | null = null) => ({
-  index, name: null, uuid, pci,
+  ...{ index, name: null, uuid, pci },
 });
 const rank = (n: number, more: Partial<RankPlace> = {}): RankPlace => ({
-  rank: n, host: null, localRank: null, device: null,
+  ...{ rank: n, host: null, localRank: null, device: null },
   ...more,
 });
 const found = (ranks: readonly RankPlace[], logs: readonly TelemetryLog[]) => {

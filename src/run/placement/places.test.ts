@@ -5,7 +5,7 @@ import { joinManifests, type ReadManifest } from './join-manifests.js';
 import { placeRanks, type RankSeen } from './place-ranks.js';
 
 const run = (more: Partial<RunManifest> = {}): ReadManifest => ({
-  path: 'run.json', namedRank: null,
+  ...{ path: 'run.json', namedRank: null },
   manifest: {
     ...{ of: 'run', run: 'a', worldSize: 4, startedNs: null, versions: {}, command: [] },
     mesh: [
@@ -18,13 +18,13 @@ const run = (more: Partial<RunManifest> = {}): ReadManifest => ({
 const rank = (r: number, more: Partial<RankManifest> = {}, namedRank: number | null = r): ReadManifest => ({
   ...{ path: `ranks/rank_${namedRank}.json`, namedRank },
   manifest: {
-    of: 'rank', run: 'a', rank: r, localRank: r, host: 'h', pid: 1, device: null, anchors: [],
+    ...{ of: 'rank', run: 'a', rank: r, localRank: r, host: 'h', pid: 1, device: null, anchors: [] },
     ...{ coordinates: { dp: r >> 1, tp: r % 2 }, dropped: {} },
     ...more,
   },
 });
 const seen = (r: number, more: Partial<RankSeen> = {}): RankSeen => ({
-  rank: r, host: null, worldSize: null, coordinatesInName: null, device: null,
+  ...{ rank: r, host: null, worldSize: null, coordinatesInName: null, device: null },
   ...more,
 });
 
