@@ -1,16 +1,17 @@
 import { clip, lengthOf, type Spans, SpanUnion, subtract, union } from '../base/intervals.js';
+import { type Ns, ns } from '../base/units.js';
 import { WorkSort } from '../facts/work-sort.js';
 import { countedSteps, type Plan } from './plan.js';
 import type { Replayed } from './replay.js';
 
-/** What the device does in a replay, without overlap, as in time accounting. ns per step. */
+/** What the device does in a replay, without overlap, as in time accounting. Per step. */
 export interface BusyTime {
-  readonly compute: number;
-  readonly comms: number;
-  readonly copy: number;
+  readonly compute: Ns;
+  readonly comms: Ns;
+  readonly copy: Ns;
   /** Parts of `copy`. */
-  readonly toDevice: number;
-  readonly toHost: number;
+  readonly toDevice: Ns;
+  readonly toHost: Ns;
 }
 
 export function busyTime(plan: Plan, { start, end, frontier }: Replayed): BusyTime {
@@ -26,7 +27,7 @@ export function busyTime(plan: Plan, { start, end, frontier }: Replayed): BusyTi
   const compute = spansOf(WorkSort.compute);
   const comms = spansOf(WorkSort.comms);
   const covered = union(compute, comms);
-  const perStep = (spans: Spans) => lengthOf(spans) / countedSteps(steps);
+  const perStep = (spans: Spans) => ns(lengthOf(spans) / countedSteps(steps));
   const exposed = (...sorts: readonly number[]) => perStep(subtract(spansOf(...sorts), covered));
   return {
     compute: perStep(compute),

@@ -1,4 +1,5 @@
 import { quantile } from '../base/statistics.js';
+import { type Ns, ns } from '../base/units.js';
 import { WorkSort } from '../facts/work-sort.js';
 import { type BusyTime, busyTime } from './busy-time.js';
 import type { Plan } from './plan.js';
@@ -58,13 +59,13 @@ export function launchTime({ nodes, works }: Plan): number | null {
 export interface Baseline {
   readonly plan: Plan;
   readonly recording: RecordingCosts;
-  /** ns per step: as recorded, replayed unchanged, and replayed without the recording cost. */
-  readonly recorded: number;
-  readonly replayed: number;
-  readonly corrected: number;
+  /** Step times: as recorded, replayed unchanged, and replayed without the recording cost. */
+  readonly recorded: Ns;
+  readonly replayed: Ns;
+  readonly corrected: Ns;
   /** Corrected with the high and with the low cost. */
-  readonly correctedLow: number;
-  readonly correctedHigh: number;
+  readonly correctedLow: Ns;
+  readonly correctedHigh: Ns;
   /** What the device does, with and without the recording cost: overlap changes when the host gets faster. */
   readonly busyRecorded: BusyTime;
   readonly busyCorrected: BusyTime;
@@ -87,7 +88,7 @@ export function baselineOf(plan: Plan, recorded: number, unprofiled: number | nu
   return {
     plan,
     recording,
-    recorded,
+    recorded: ns(recorded),
     replayed,
     corrected: corrected.step,
     correctedLow: replay(plan, recording.high).step,

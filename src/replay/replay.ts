@@ -1,3 +1,4 @@
+import { type Ns, ns } from '../base/units.js';
 import { countedSteps, LAUNCH, type Plan } from './plan.js';
 
 /** What recording costs the host, in ns. Replaying with it shows the steps without the profiler. */
@@ -15,8 +16,8 @@ export const AS_RECORDED: RecordingCost = { perEvent: 0, perFrame: 0, perGraphKe
 const LEAST_SHARE = 0.15;
 
 export interface Replayed {
-  /** ns per step. */
-  readonly step: number;
+  /** Step time. */
+  readonly step: Ns;
   readonly frontier: Float64Array;
   /** When each piece of work ran. NaN: removed. */
   readonly start: Float64Array;
@@ -88,7 +89,7 @@ export function replay(plan: Plan, recording: RecordingCost): Replayed {
     frontier[s] = previous = Math.max(previous, frontier[s]!);
   }
   const from = steps.includesFirst ? steps.begin : frontier[0]!;
-  const step = (frontier[steps.length - 1]! - from) / countedSteps(steps);
+  const step = ns((frontier[steps.length - 1]! - from) / countedSteps(steps));
   return { step, frontier, start: starts, end: ends };
 }
 

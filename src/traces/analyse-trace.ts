@@ -1,6 +1,6 @@
 import { ns } from '../base/units.js';
 import { cutTimeline } from '../facts/rank-timeline.js';
-import type { StepRange } from '../facts/step-facts.js';
+import type { StepFacts, StepRange, StepSource } from '../facts/step-facts.js';
 import { totals } from '../facts/time-class.js';
 import { WorkSort } from '../facts/work-sort.js';
 import { Category } from '../model/category.js';
@@ -23,7 +23,7 @@ import { type GpuWork, orderGpuWork, workBetween } from './timeline/gpu-work.js'
 import { COLLECTIVE_SPAN, findHostSpans, type HostSpans, withInferredInput } from './timeline/host-spans.js';
 import { inferInputWaits } from './timeline/inferred-input.js';
 import { findStepTimes, type StepTime } from './timeline/step-times.js';
-import { detailRange, representative, windowOf } from './timeline/step-window.js';
+import { detailRange, representative, type StepWindow, windowOf } from './timeline/step-window.js';
 import { workSorts } from './timeline/work-sorts.js';
 import type { AnalyseOptions, TraceFacts } from './trace-facts.js';
 
@@ -49,14 +49,14 @@ export function analyseTrace(trace: Trace, options: AnalyseOptions): TraceFacts 
 
 function factsOf(trace: Trace, range: StepRange | null): TraceFacts | null {
   const work = orderGpuWork(trace);
-  const marked = findHostSpans(trace, work);
-  if (marked.main < 0 && work.length === 0) return null;
+  const recorded = findHostSpans(trace, work);
+  if (recorded.main < 0 && work.length === 0) return null;
   const kinds = classifyNames(trace);
-  const all = findStepTimes(trace, work, marked, range);
+  const all = findStepTimes(trace, work, recorded, range);
   if (all.steps.length === 0) return null;
   const times = { ...all, steps: all.steps.slice(0, representative(all.steps)) };
-  const inferred = inferInputWaits(trace, work, kinds, marked, times);
-  const host = withInferredInput(marked, inferred);
+  const inferred = inferInputWaits(trace, work, kinds, recorded, times);
+  const host = withInferredInput(recorded, inferred);
   const window = windowOf(times.steps, times.begin, times.source, times.followsStep);
   const perStep = (time: number) => ns(time / window.steps.length);
   const detailSteps = detailRange(times.steps, all.steps.length);
@@ -83,8 +83,8 @@ function factsOf(trace: Trace, range: StepRange | null): TraceFacts | null {
     begin: times.begin,
   });
   if (plan) markEagerAttention(plan, kernels.list);
-  const collectives = communicates(trace, work, kinds, marked)
-    ? extractCollectives(trace, work, kinds, all, { blocking: marked.waits.comms })
+  const collectives = communicates(trace, work, kinds, recorded)
+    ? extractCollectives(trace, work, kinds, all, { blocking: recorded.waits.comms })
     : null;
   return {
     source: 'trace',
@@ -94,17 +94,7 @@ function factsOf(trace: Trace, range: StepRange | null): TraceFacts | null {
     switches: trace.data.header.switches,
     hasGpuWork: work.length > 0,
     hasHostEvents: tree.length > 0,
-    steps: {
-      source: times.source,
-      total: all.steps.length,
-      count: window.steps.length,
-      irregular: window.irregular,
-      first: window.steps[0]!.index,
-      last: window.steps.at(-1)!.index,
-      profiled: perStep(window.to - window.from),
-      periods: window.bounds.slice(1).map((end, i) => ns(end - window.bounds[i]!)),
-      indices: window.steps.map((s) => s.index),
-    },
+    steps: stepFacts(times.source, window, all.steps.length),
     time: totals((c) => perStep(accounting.total[c])),
     timePerStep: accountParts(accounting, window.bounds),
     copies: { toDevice: perStep(accounting.copies.toDevice), toHost: perStep(accounting.copies.toHost) },
@@ -131,6 +121,21 @@ function factsOf(trace: Trace, range: StepRange | null): TraceFacts | null {
             frames: frames.length,
             pauses: findPauses(host, inDetail, operators),
           },
+  };
+}
+
+function stepFacts(source: StepSource, { steps, bounds, irregular }: StepWindow, total: number): StepFacts {
+  const periods = steps.map((_, i) => ns(bounds[i + 1]! - bounds[i]!));
+  return {
+    source,
+    total,
+    count: steps.length,
+    irregular,
+    first: steps[0]!.index,
+    last: steps.at(-1)!.index,
+    profiled: ns((bounds.at(-1)! - bounds[0]!) / steps.length),
+    periods,
+    indices: steps.map((s) => s.index),
   };
 }
 

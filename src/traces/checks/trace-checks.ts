@@ -36,13 +36,8 @@ function noGpuWork(trace: Trace): readonly CheckResult[] {
 function noSteps(trace: Trace): readonly CheckResult[] {
   if (trace.steps.length > 0 || trace.data.rows === 0) return [];
   const message = 'no ProfilerStep spans: the window is not divided into steps';
-  return found(
-    'warning',
-    'no-steps',
-    1,
-    message,
-    'figures are for the whole window; call profiler.step() once a step',
-  );
+  const consequence = 'figures are for the whole window; call profiler.step() once a step';
+  return found('warning', 'no-steps', 1, message, consequence);
 }
 
 function shortWindow(trace: Trace): readonly CheckResult[] {

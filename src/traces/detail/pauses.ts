@@ -1,14 +1,15 @@
 import { clip, gapsOf, NO_SPANS, type Spans, SpanUnion, union, unionOfSpans } from '../../base/intervals.js';
+import { type Ns, ns } from '../../base/units.js';
 import { COLLECTIVE_SPAN, type HostSpans } from '../timeline/host-spans.js';
 import type { StepTime } from '../timeline/step-times.js';
 import type { HostTree } from './host-tree.js';
 
-/** Times in which no training thread makes a recorded call. Times in ns. */
+/** Times in which no training thread makes a recorded call. */
 export interface Pauses {
   readonly count: number;
-  readonly total: number;
+  readonly total: Ns;
   /** `step`: number of the step it is in. */
-  readonly longest: { readonly ts: number; readonly dur: number; readonly step: number } | null;
+  readonly longest: { readonly ts: number; readonly dur: Ns; readonly step: number } | null;
 }
 
 /** Shorter ones are ordinary Python between operators (0.01–2 ms in the zoo). */
@@ -42,12 +43,12 @@ export function findPauses(host: HostSpans, steps: readonly StepTime[], operator
   let step = 0;
   for (let g = 0; g < gaps.length; g++) {
     const ts = gaps.start[g]!;
-    const dur = gaps.end[g]! - ts;
+    const dur = ns(gaps.end[g]! - ts);
     if (dur < LEAST_PAUSE_NS) continue;
     while (step + 1 < steps.length && ts >= steps[step + 1]!.hostStart) step++;
     count++;
     total += dur;
     if (longest === null || dur > longest.dur) longest = { ts, dur, step: steps[step]!.index };
   }
-  return { count, total, longest };
+  return { count, total: ns(total), longest };
 }

@@ -3,7 +3,7 @@ import type { StepSource } from '../../facts/step-facts.js';
 import type { StepTime } from './step-times.js';
 
 /** The steps that figures are over, and the times that divide them. */
-interface StepWindow {
+export interface StepWindow {
   readonly from: number;
   readonly to: number;
   /** Some steps take far longer than others. */
