@@ -9,33 +9,23 @@ export const NO_SPANS: Spans = { start: new Float64Array(0), end: new Float64Arr
 
 /** Takes spans in order of start and joins those that touch or overlap. */
 export class SpanUnion {
-  #start = new Float64Array(64);
-  #end = new Float64Array(64);
-  #length = 0;
+  readonly #start: number[] = [];
+  readonly #end: number[] = [];
 
   add(start: number, end: number): void {
     if (!(end > start)) return;
-    const last = this.#length - 1;
+    const last = this.#end.length - 1;
     if (last >= 0 && start <= this.#end[last]!) {
       if (end > this.#end[last]!) this.#end[last] = end;
       return;
     }
-    if (this.#length === this.#start.length) this.#grow();
-    this.#start[this.#length] = start;
-    this.#end[this.#length++] = end;
-  }
-
-  #grow(): void {
-    const [start, end] = [this.#start, this.#end];
-    this.#start = new Float64Array(start.length * 2);
-    this.#end = new Float64Array(start.length * 2);
-    this.#start.set(start);
-    this.#end.set(end);
+    this.#start.push(start);
+    this.#end.push(end);
   }
 
   finish(): Spans {
-    const length = this.#length;
-    return { start: this.#start.subarray(0, length), end: this.#end.subarray(0, length), length };
+    const [start, end] = [new Float64Array(this.#start), new Float64Array(this.#end)];
+    return { start, end, length: start.length };
   }
 }
 

@@ -87,24 +87,4 @@ export function countedSteps(steps: PlanSteps): number {
 }
 
 /** A copy for edits. */
-export function copyPlan(plan: Plan): Plan {
-  const { nodes, works } = plan;
-  return {
-    ...plan,
-    nodes: {
-      ...nodes,
-      hostWork: nodes.hostWork.slice(),
-      data: nodes.data.slice(),
-      compile: nodes.compile.slice(),
-      comms: nodes.comms.slice(),
-      call: nodes.call.slice(),
-      inOperator: nodes.inOperator.slice(),
-      frames: nodes.frames.slice(),
-      events: nodes.events.slice(),
-      graphKernels: nodes.graphKernels.slice(),
-      waitsFor: nodes.waitsFor.slice(),
-      awaited: nodes.awaited.slice(),
-    },
-    works: { ...works, duration: works.duration.slice() },
-  };
-}
+export const copyPlan = (plan: Plan): Plan => structuredClone(plan);

@@ -43,9 +43,8 @@ export function buildHostTree(trace: Trace, threads: readonly number[], from: nu
   const self = new Float64Array(length);
   const counted = new Uint8Array(length);
   const isNode = new Uint8Array(length);
-  const roleOfName = new Uint32Array(strings.size);
-  const known = new Uint8Array(strings.size);
-  const nodeName = new Uint8Array(strings.size);
+  const roleOfName = strings.memo(rolesOf);
+  const isNodeName = strings.memo((name) => Number(IS_NODE.test(name)));
   const isCounted = kindMask(
     data,
     (c) => c === Category.cpuOp || c === Category.runtime || c === Category.driver,
@@ -60,11 +59,6 @@ export function buildHostTree(trace: Trace, threads: readonly number[], from: nu
     for (let i = 0; i < rows.length; i++, index++) {
       const r = rows[i]!;
       const name = names[r]!;
-      if (known[name] === 0) {
-        known[name] = 1;
-        roleOfName[name] = rolesOf(strings.text(name));
-        nodeName[name] = Number(IS_NODE.test(strings.text(name)));
-      }
       const begins = ts[r]!;
       const duration = Math.max(0, dur[r]!);
       row[index] = r;
@@ -72,18 +66,18 @@ export function buildHostTree(trace: Trace, threads: readonly number[], from: nu
       end[index] = begins + duration;
       self[index]! += duration;
       counted[index] = isCounted[kinds[r]!]!;
-      isNode[index] = nodeName[name]!;
+      isNode[index] = isNodeName(name);
       while (depth > 0 && end[stack[depth - 1]!]! <= begins) depth--;
       const caller = depth > 0 ? stack[depth - 1]! : -1;
       parent[index] = caller;
-      roles[index] = roleOfName[name]! | (caller < 0 ? 0 : roles[caller]!);
+      roles[index] = roleOfName(name) | (caller < 0 ? 0 : roles[caller]!);
       if (caller >= 0) self[caller]! -= duration;
       if (depth < MAX_DEPTH) stack[depth++] = index;
       if (isCall[kinds[r]!] === 1) indexOfCall.set(r, index);
     }
   }
   const tree = { length, row, start, end, parent, roles, self, counted, isNode };
-  markRecomputation(tree, roleOfName, names);
+  markRecomputation(tree, (i) => roleOfName(names[row[i]!]!));
   return { ...tree, indexOf: (wanted) => indexOfCall.get(wanted) ?? -1 };
 }
 
@@ -107,17 +101,13 @@ function rowsByThread(trace: Trace, threads: readonly number[], from: number, to
  * Activation checkpointing runs the forward pass again inside a backward node. There, all calls of one caller between its
  * first and its last forward operator are recomputation.
  */
-function markRecomputation(
-  tree: Omit<HostTree, 'indexOf'>,
-  roleOfName: Uint32Array,
-  name: ArrayLike<number>,
-): void {
+function markRecomputation(tree: Omit<HostTree, 'indexOf'>, ownRoles: (index: number) => number): void {
   const first = new Map<number, number>();
   const last = new Map<number, number>();
   for (let i = 0; i < tree.length; i++) {
     const parent = tree.parent[i]!;
     if (parent < 0 || (tree.roles[parent]! & Role.backward) === 0) continue;
-    if ((roleOfName[name[tree.row[i]!]!]! & Role.forwardOp) === 0) continue;
+    if ((ownRoles(i) & Role.forwardOp) === 0) continue;
     if ((tree.roles[parent]! & Role.forwardOp) !== 0) continue;
     if (!first.has(parent)) first.set(parent, tree.start[i]!);
     last.set(parent, tree.end[i]!);
@@ -130,7 +120,7 @@ function markRecomputation(
     const since = first.get(parent);
     const inside = since !== undefined && tree.start[i]! >= since && tree.end[i]! <= last.get(parent)!;
     // Reentrant checkpointing runs backward nodes inside the outer one: these are backward, not recomputation.
-    const backwardAgain = (roleOfName[name[tree.row[i]!]!]! & Role.backward) !== 0;
+    const backwardAgain = (ownRoles(i) & Role.backward) !== 0;
     if ((inherited !== 0 || inside) && !backwardAgain) tree.roles[i]! |= Role.recompute;
   }
 }

@@ -62,14 +62,8 @@ export function blameGaps(
     into.idle_other.add(recordedTo, to);
   }
 
-  return {
-    idle_data: into.idle_data.finish(),
-    idle_compile: into.idle_compile.finish(),
-    idle_comms: into.idle_comms.finish(),
-    idle_sync: into.idle_sync.finish(),
-    idle_host: into.idle_host.finish(),
-    idle_other: into.idle_other.finish(),
-  };
+  const finished = Object.entries(into).map(([name, spans]) => [name, spans.finish()]);
+  return Object.fromEntries(finished) as Record<IdleClass, Spans>;
 }
 
 /** All waits, which do not overlap, in one list. */
