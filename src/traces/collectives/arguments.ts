@@ -71,7 +71,7 @@ export class CollectiveArguments {
     const column = kind === 'send' ? c.destinationRank : kind === 'recv' ? c.sourceRank : null;
     const direct = column ? firstNumber(column, entries) : Number.NaN;
     if (direct >= 0 && direct < MAX_RANK) return Math.floor(direct);
-    if (!HAS_PEER.has(kind)) return -1;
+    if (!HAS_PEER.test(kind)) return -1;
     let inGroup = firstNumber(c.rank, entries);
     // `nccl:send 0->1`, `nccl:recv 1<-0`, counted in the group.
     const ends = /(?:->|<-)\s?(\d+)$/.exec(callName);
@@ -113,22 +113,13 @@ export class CollectiveArguments {
 const MAX_SEQUENCE = 2 ** 40;
 const MAX_RANK = 2 ** 24;
 
-const HAS_PEER: ReadonlySet<CollectiveKind> = new Set([
-  'send',
-  'recv',
-  'broadcast',
-  'reduce',
-  'gather',
-  'scatter',
-] as const);
+const HAS_PEER = /^(?:send|recv|broadcast|reduce|gather|scatter)$/;
 
 /** The first value that is set among the entries. */
 function firstId(column: ArrayLike<number>, entries: readonly number[]): number {
-  for (const p of entries) if (column[p] !== 0) return column[p]!;
-  return 0;
+  return entries.map((e) => column[e]!).find((id) => id !== 0) ?? 0;
 }
 
 function firstNumber(column: Float64Array, entries: readonly number[]): number {
-  for (const p of entries) if (!Number.isNaN(column[p]!)) return column[p]!;
-  return Number.NaN;
+  return entries.map((e) => column[e]!).find((value) => !Number.isNaN(value)) ?? Number.NaN;
 }

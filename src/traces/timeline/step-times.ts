@@ -30,7 +30,7 @@ export interface StepTimes {
   readonly stepOf: Int32Array;
 }
 
-/** The queue drains after the last step, but a step that lacks a fifth of the GPU work was cut. Judgement. */
+/** The queue drains after the last step, but a step that lacks a fifth of the GPU work was cut (docs/method.md, Which steps). */
 export const WHOLE_STEP = 0.8;
 
 export function findStepTimes(

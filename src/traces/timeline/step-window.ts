@@ -15,7 +15,7 @@ export interface StepWindow {
   readonly bounds: readonly number[];
 }
 
-/** Longest step over median. Judgement. */
+/** Longest step over median (docs/method.md, Which steps). */
 const IRREGULAR = 1.5;
 
 /**
