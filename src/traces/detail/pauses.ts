@@ -4,12 +4,18 @@ import { COLLECTIVE_SPAN, type HostSpans } from '../timeline/host-spans.js';
 import type { StepTime } from '../timeline/step-times.js';
 import type { HostTree } from './host-tree.js';
 
-/** Times in which no training thread makes a recorded call. */
+/** A time in which no training thread makes a recorded call. */
+export interface Pause {
+  readonly ts: number;
+  readonly dur: Ns;
+  /** Number of the step it is in. */
+  readonly step: number;
+}
+
 export interface Pauses {
   readonly count: number;
   readonly total: Ns;
-  /** `step`: number of the step it is in. */
-  readonly longest: { readonly ts: number; readonly dur: Ns; readonly step: number } | null;
+  readonly longest: Pause | null;
 }
 
 /** Shorter ones are ordinary Python between operators (0.01–2 ms in the zoo). */
@@ -39,7 +45,7 @@ export function findPauses(host: HostSpans, steps: readonly StepTime[], operator
   const gaps = gapsOf(clip(union(union(operators, host.waits.data), collectives), from, to), from, to);
   let count = 0;
   let total = 0;
-  let longest: Pauses['longest'] = null;
+  let longest: Pause | null = null;
   let step = 0;
   for (let g = 0; g < gaps.length; g++) {
     const ts = gaps.start[g]!;
