@@ -1,17 +1,18 @@
 import type { Position, Problem } from './problem.js';
 
-/** note: nothing to worry about; warning: some figures are affected; severe: do not trust figures without a look. */
+/** note: nothing to worry about; warning: some figures are affected; severe: check before you trust any figure. */
 export type Severity = 'note' | 'warning' | 'severe';
 
 export interface HealthProblem extends Problem {
   readonly severity: Severity;
-  /** Ranks it was seen on. */
+  /** Ranks that have the problem. */
   readonly ranks: readonly number[];
 }
 
-/** What a check of one trace returns: a problem that does not yet know its rank. */
+/** What a check of one trace returns: a problem without its rank. */
 export type CheckResult = Problem & { readonly severity: Severity };
 
+/** One result, or none where the count is 0. */
 export function found(
   severity: Severity,
   code: string,

@@ -1,7 +1,6 @@
 /**
- * Growing typed arrays. Memory is taken for as many rows as are expected in the end: the system hands out pages only
- * when they are written, so a generous guess costs address space and nothing else, while growing by copying would hold
- * a column twice.
+ * Growing typed arrays. Memory is reserved for the expected final length: the system hands out pages only when they are
+ * written, so a generous guess costs address space only, while growing by copying would hold a column twice.
  */
 export type NumericArray = Uint8Array | Uint16Array | Uint32Array | Int32Array | Float32Array | Float64Array;
 type NumericArrayConstructor<T extends NumericArray> = new (length: number) => T;

@@ -12,11 +12,11 @@ import {
   unionOf,
 } from './intervals.js';
 
-/** The model: one cell for each nanosecond of a short time. */
+/** A simple model: one cell for each nanosecond of a short time. */
 const LENGTH = 60;
 type Pair = readonly [start: number, end: number];
 const time = fc.integer({ min: 0, max: LENGTH });
-/** Empty and backward ones too: traces have both. */
+/** Also empty and backward spans: traces have both. */
 const pairs = fc.array(fc.tuple(time, time), { maxLength: 12 });
 
 const cells = (test: (ns: number) => boolean) => Array.from({ length: LENGTH }, (_, ns) => test(ns));
@@ -25,7 +25,7 @@ const pairsOf = (a: Spans): Pair[] => Array.from({ length: a.length }, (_, i) =>
 const cellsOf = (a: Spans) => cellsOfPairs(pairsOf(a));
 const count = (list: readonly boolean[]) => list.filter(Boolean).length;
 
-/** Whatever makes spans: not empty, in order, apart from one another. */
+/** Spans are not empty, in order, and do not touch. */
 function expectProper(a: Spans): void {
   expect([a.start.length, a.end.length]).toEqual([a.length, a.length]);
   for (let i = 0; i < a.length; i++) {
@@ -35,7 +35,7 @@ function expectProper(a: Spans): void {
 }
 
 describe('unions', () => {
-  it('cover what some span covers, whatever the order', () => {
+  it('cover what any span covers, in any order', () => {
     fc.assert(
       fc.property(pairs, (list) => {
         const a = unionOf(list);
@@ -114,5 +114,5 @@ describe('CoverageCursor', () => {
     );
 
   it('answers questions in order of time', () => covers(pairs.map((q) => q.toSorted((a, b) => a[0] - b[0]))));
-  it('goes back', () => covers(pairs));
+  it('answers questions in any order', () => covers(pairs));
 });

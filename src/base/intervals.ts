@@ -7,35 +7,25 @@ export interface Spans {
 
 export const NO_SPANS: Spans = { start: new Float64Array(0), end: new Float64Array(0), length: 0 };
 
-/** Grows as spans are added in order of start; those that touch or overlap become one. */
+/** Takes spans in order of start and joins those that touch or overlap. */
 export class SpanUnion {
-  #start = new Float64Array(64);
-  #end = new Float64Array(64);
-  #length = 0;
+  readonly #start: number[] = [];
+  readonly #end: number[] = [];
 
   add(start: number, end: number): void {
     if (!(end > start)) return;
-    const last = this.#length - 1;
+    const last = this.#end.length - 1;
     if (last >= 0 && start <= this.#end[last]!) {
       if (end > this.#end[last]!) this.#end[last] = end;
       return;
     }
-    if (this.#length === this.#start.length) this.#grow();
-    this.#start[this.#length] = start;
-    this.#end[this.#length++] = end;
-  }
-
-  #grow(): void {
-    const [start, end] = [this.#start, this.#end];
-    this.#start = new Float64Array(start.length * 2);
-    this.#end = new Float64Array(start.length * 2);
-    this.#start.set(start);
-    this.#end.set(end);
+    this.#start.push(start);
+    this.#end.push(end);
   }
 
   finish(): Spans {
-    const length = this.#length;
-    return { start: this.#start.subarray(0, length), end: this.#end.subarray(0, length), length };
+    const [start, end] = [new Float64Array(this.#start), new Float64Array(this.#end)];
+    return { start, end, length: start.length };
   }
 }
 
@@ -46,7 +36,11 @@ export function unionOf(spans: readonly (readonly [start: number, end: number])[
   return union.finish();
 }
 
-/** What is in either. */
+/** The same for objects with a start and an end. */
+export const unionOfSpans = (spans: readonly { readonly start: number; readonly end: number }[]): Spans =>
+  unionOf(spans.map((s) => [s.start, s.end]));
+
+/** Time in a or b. */
 export function union(a: Spans, b: Spans): Spans {
   if (a.length === 0) return b;
   if (b.length === 0) return a;
@@ -65,7 +59,7 @@ export function union(a: Spans, b: Spans): Spans {
   return out.finish();
 }
 
-/** What is in a and not in b. */
+/** Time in a but not in b. */
 export function subtract(a: Spans, b: Spans): Spans {
   const out = new SpanUnion();
   let j = 0;
@@ -88,7 +82,7 @@ export function clip(a: Spans, from: number, to: number): Spans {
   return out.finish();
 }
 
-/** What of [from, to] no span covers. */
+/** Time in [from, to] that no span covers. */
 export function gapsOf(a: Spans, from: number, to: number): Spans {
   return subtract(unionOf([[from, to]]), a);
 }
@@ -100,8 +94,8 @@ export function lengthOf(a: Spans): number {
 }
 
 /**
- * How much of [from, to] the spans cover, for questions that come in order of time: the place is kept between them, so
- * that all together take one pass. Going back is allowed and costs a search.
+ * How much of [from, to] the spans cover. The cursor stays where the last question ended, so that questions in order of
+ * time take one pass together. Going back is allowed but slower.
  */
 export class CoverageCursor {
   #at = 0;

@@ -1,6 +1,6 @@
 /**
- * Expected faults in the input are data, not exceptions: each has a code, how often it happened, where it was
- * first seen and what it means for the result.
+ * An expected fault in the input. Such faults are data, not exceptions: how often one happened, where it was first seen,
+ * and what it means for the result.
  */
 export interface Problem {
   /** Stable kebab-case id, e.g. `truncated-gzip`. */
@@ -10,12 +10,12 @@ export interface Problem {
   readonly message: string;
   /** What it means for the figures, one sentence. */
   readonly consequence: string;
-  /** Where it was first seen; null where a place makes no sense. */
+  /** Where it was first seen. Null: a position makes no sense. */
   readonly first: Position | null;
 }
 
 export interface Position {
-  /** `byte` counts in the decoded (uncompressed) file, `stored-byte` in the file as it lies on disk. */
+  /** `byte` counts in the decompressed file, `stored-byte` in the file on disk. */
   readonly unit: 'byte' | 'stored-byte' | 'line' | 'row';
   readonly at: number;
 }
@@ -25,7 +25,7 @@ export interface ProblemText {
   readonly consequence: string;
 }
 
-/** Things named in one message. */
+/** At most this many things are named in one message. */
 const MAX_NAMED = 5;
 
 /** Collects problems by code: repeats are counted, the first position is kept. */
@@ -43,14 +43,14 @@ export class ProblemLog {
     );
   }
 
-  /** One problem for several things with names of their own: all are counted, the first few are named. */
+  /** One problem for several named things: all are counted, the first few are named. */
   addNamed(code: string, messages: readonly string[], consequence: string): void {
     const more = messages.length - MAX_NAMED;
     const message = messages.slice(0, MAX_NAMED).join('; ') + (more > 0 ? `; and ${more} more` : '');
     this.add(code, { message, consequence }, null, messages.length);
   }
 
-  /** Takes over problems found elsewhere, e.g. by another layer or thread. */
+  /** Adds problems found elsewhere, e.g. by another layer or thread. */
   addAll(problems: readonly Problem[]): void {
     for (const p of problems) this.add(p.code, p, p.first, p.count);
   }

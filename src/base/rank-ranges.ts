@@ -1,4 +1,4 @@
-/** Ranks, or other numbers, as ranges: 0–7, 12. */
+/** Numbers as ranges: `0–7, 12`. */
 export function formatRanks(ranks: readonly number[]): string {
   const sorted = [...ranks].sort((a, b) => a - b);
   const parts: string[] = [];

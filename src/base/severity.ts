@@ -1,34 +1,26 @@
 import type { CheckResult, Severity } from './check.js';
 import type { Problem } from './problem.js';
 
-/** How much a reader's or source's problem weighs; what is not listed is a warning. */
-const SEVERITY: Readonly<Record<string, Severity>> = {
-  ...{ 'no-trace-events': 'severe', 'empty-file': 'severe', 'dropped-event': 'warning' },
-  ...{
-    'trailing-comma': 'note',
-    'missing-comma': 'note',
-    'trailing-data': 'note',
-    'trailing-garbage': 'note',
-  },
-  ...{
-    'repaired-event': 'note',
-    'control-character': 'note',
-    'invalid-utf8': 'note',
-    'non-finite-number': 'note',
-  },
-  ...{ 'missing-end': 'note', 'not-an-event': 'note', 'long-string': 'note', 'several-runs': 'note' },
-  ...{ 'malformed-header': 'warning', 'duplicate-rank': 'severe', 'rank-conflict': 'severe' },
-  ...{ 'slow-scanner': 'note', 'same-file-twice': 'note', 'rank-from-order': 'note', 'step-order': 'note' },
-  // Of telemetry some samples fewer change nothing.
-  ...{ 'cut-sample': 'note', 'odd-line': 'note', 'odd-value': 'note', 'too-many-samples': 'note' },
-  ...{
-    'other-run': 'note',
-    'groups-outside-mesh': 'note',
-    'telemetry-unplaced': 'note',
-    'long-field': 'note',
-  },
-};
+/** Problems of readers and sources that make the figures doubtful. */
+const SEVERE: ReadonlySet<string> = new Set([
+  'no-trace-events',
+  'empty-file',
+  'duplicate-rank',
+  'rank-conflict',
+]);
 
+/** Problems that change no figure, or hardly any. */
+// biome-ignore format: a list
+const NOTES: ReadonlySet<string> = new Set([
+  'trailing-comma', 'missing-comma', 'trailing-data', 'trailing-garbage', 'repaired-event', 'control-character',
+  'invalid-utf8', 'non-finite-number', 'missing-end', 'not-an-event', 'long-string', 'long-field', 'several-runs',
+  'other-run', 'same-file-twice', 'rank-from-order', 'step-order', 'slow-scanner', 'groups-outside-mesh',
+  'cut-sample', 'odd-line', 'odd-value', 'too-many-samples', 'telemetry-unplaced',
+]);
+
+/** A problem of a reader or source with its severity; every other code is a warning. */
 export function inputProblem(problem: Problem): CheckResult {
-  return { ...problem, severity: SEVERITY[problem.code] ?? 'warning' };
+  const { code } = problem;
+  const severity: Severity = SEVERE.has(code) ? 'severe' : NOTES.has(code) ? 'note' : 'warning';
+  return { ...problem, severity };
 }

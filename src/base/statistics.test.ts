@@ -13,7 +13,7 @@ describe('quantile', () => {
     [0.6, 3.4],
     [0.9, 4.6],
     [1, 5],
-  ])('%f of five numbers is what NumPy says', (q, expected) => {
+  ])('%f of five numbers equals NumPy', (q, expected) => {
     expect(quantile([3, 1, 4, 1, 5], q)).toBeCloseTo(expected, 12);
   });
 
@@ -29,7 +29,7 @@ describe('quantile', () => {
     );
   });
 
-  it('leaves out what is no number', () => {
+  it('ignores NaN', () => {
     expect(median([Number.NaN, 2, Number.NaN, 4])).toBe(3);
     expect(median([])).toBeNaN();
     expect(median([Number.NaN])).toBeNaN();
@@ -38,11 +38,11 @@ describe('quantile', () => {
 
 describe('mean', () => {
   it('is the sum over the count', () => expect(mean([1, 2, 6])).toBe(3));
-  it('of nothing is no number', () => expect(mean([])).toBeNaN());
+  it('of no values is NaN', () => expect(mean([])).toBeNaN());
 });
 
 describe('largest and smallest', () => {
-  it('take more numbers than a call takes arguments', () => {
+  it('take more numbers than a call can take arguments', () => {
     const many = Float64Array.from({ length: 300_000 }, (_, i) => i);
     expect([smallest(many), largest(many)]).toEqual([0, 299_999]);
   });

@@ -1,4 +1,4 @@
-/** All of these keep the unit of their values (units.ts). Values that are NaN are left out of medians and quantiles. */
+/** All of these keep the unit of their values (units.ts). Medians and quantiles ignore NaN. */
 
 /** The middle value. NaN for no values. */
 export function median<T extends number>(values: Iterable<T>): T {
@@ -30,6 +30,9 @@ export function smallest<T extends number>(values: ArrayLike<T>): T {
   return min as T;
 }
 
-export function mean<T extends number>(values: readonly T[]): T {
-  return (values.reduce((sum, v) => sum + v, 0) / values.length) as T;
+/** NaN for no values. */
+export function mean<T extends number>(values: ArrayLike<T>): T {
+  let sum = 0;
+  for (let i = 0; i < values.length; i++) sum += values[i]!;
+  return (sum / values.length) as T;
 }

@@ -1,14 +1,13 @@
-/** Which types a device has in hardware. Null: its architecture is not known. */
-export interface Capabilities {
+/** Which number formats a device has in hardware. Null: the architecture is not known. */
+interface Capabilities {
   readonly hasTensorCores: boolean | null;
   readonly hasTf32: boolean | null;
   readonly hasBf16: boolean | null;
-  readonly hasFp8: boolean | null;
 }
 
-const UNKNOWN: Capabilities = { hasTensorCores: null, hasTf32: null, hasBf16: null, hasFp8: null };
+const UNKNOWN: Capabilities = { hasTensorCores: null, hasTf32: null, hasBf16: null };
 
-/** By compute capability, known from traces even when the device's rates are not. */
+/** By compute capability, which traces state even for devices that are not in device-rates.ts. */
 export function capabilities(name: string, major: number | null, minor: number | null): Capabilities {
   if (major === null || minor === null) return UNKNOWN;
   const version = major * 10 + minor;
@@ -17,22 +16,21 @@ export function capabilities(name: string, major: number | null, minor: number |
 
 const isAmd = (name: string) => /\bAMD\b|Radeon|Instinct|\bMI\d{2,3}/i.test(name.slice(0, 200));
 
-/** CUDA programming guide, "Compute Capabilities": tensor cores from 7.0, bf16 and tf32 from 8.0, fp8 from 8.9. */
+/** CUDA programming guide, "Compute Capabilities": tensor cores from 7.0, bf16 and tf32 from 8.0. */
 function ofNvidia(version: number): Capabilities {
   return {
     hasTensorCores: version >= 70,
     hasTf32: version >= 80,
     hasBf16: version >= 80,
-    hasFp8: version >= 89,
   };
 }
 
 /**
- * HIP reports gfx942 (MI300) as 9.4 and gfx950 (MI350) as 9.5; 9.0 may be gfx900 to gfx90a, Vega or MI250, so only what
- * is later is known. xf32, AMD's tf32, is in gfx942 and gone from gfx950.
+ * HIP reports gfx942 (MI300) as 9.4 and gfx950 (MI350) as 9.5. 9.0 may be anything from gfx900 (Vega) to gfx90a (MI250),
+ * so it tells nothing. xf32, AMD's tf32, is in gfx942 and gone from gfx950.
  */
 function ofAmd(version: number): Capabilities {
-  if (version === 94) return { hasTensorCores: true, hasTf32: true, hasBf16: true, hasFp8: true };
-  if (version === 95) return { hasTensorCores: true, hasTf32: false, hasBf16: true, hasFp8: true };
+  if (version === 94) return { hasTensorCores: true, hasTf32: true, hasBf16: true };
+  if (version === 95) return { hasTensorCores: true, hasTf32: false, hasBf16: true };
   return UNKNOWN;
 }

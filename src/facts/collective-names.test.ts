@@ -48,12 +48,12 @@ describe('sizes', () => {
   });
 
   it.each([
-    // Input for reductions, output for gathers (method 5).
+    // Input for reductions, output for gathers.
     ['all_reduce', 100, 100, 400],
     ['reduce_scatter', 800, 100, 3200],
     ['all_gather', 100, 800, 3200],
     ['all_to_all', 100, 120, 400],
-    // Some versions write no output: a gather's is its input from everybody.
+    // Some versions write no output. For a gather it is the input of all ranks.
     ['all_gather', 100, Number.NaN, 3200],
     ['all_gather', 100, 0, 3200],
     ['recv', 0, 50, 200],

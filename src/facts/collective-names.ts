@@ -2,17 +2,17 @@ import type { CollectiveKind } from './rank-collectives.js';
 
 /**
  * Kinds by name, first match wins: `allreduce`, `nccl:_all_gather_base`, `gloo:all_reduce`, `c10d::alltoall_base_`,
- * `ncclDevKernel_AllReduce_Sum_bf16_RING_LL`, … Underscores and case differ by version and are dropped before.
+ * `ncclDevKernel_AllReduce_Sum_bf16_RING_LL`, … Matched in lower case without underscores, which differ by version.
  */
 const KINDS: readonly (readonly [test: RegExp, kind: CollectiveKind])[] = [
-  // A barrier of NCCL is an all-reduce of one element: `nccl:all_reduce_barrier`.
+  // NCCL's barrier is an all-reduce of one element: `nccl:all_reduce_barrier`.
   [/barrier/, 'barrier'],
   [/reducescatter/, 'reduce_scatter'],
   [/allreduce|crossdevicereduce|quickreduce/, 'all_reduce'],
   [/allgather/, 'all_gather'],
   [/alltoall|a2a|deepep.*(?:dispatch|combine)/, 'all_to_all'],
   [/broadcast/, 'broadcast'],
-  // All-to-alls and batches of sends and receives have the same kernel: only a host call tells them apart.
+  // All-to-alls and batched sends and receives run the same kernel: only the host call tells them apart.
   [/sendrecv|isendirecv|coalesced$/, 'other'],
   [/send/, 'send'],
   [/recv/, 'recv'],
@@ -20,19 +20,19 @@ const KINDS: readonly (readonly [test: RegExp, kind: CollectiveKind])[] = [
   [/gather/, 'gather'],
   [/reduce/, 'reduce'],
 ];
-/** Kernels' names are long; the operation stands at the front. */
+/** Kernel names are long; the operation comes first. */
 const LOOKED_AT = 160;
 
-/** `other` where the name does not tell. */
+/** `other`: the name does not tell. */
 export function kindOfName(name: string): CollectiveKind {
   const plain = name.slice(0, LOOKED_AT).toLowerCase().replaceAll('_', '');
   return KINDS.find(([test]) => test.test(plain))?.[1] ?? 'other';
 }
 
-/** Records of the host that move nothing. */
+/** Host records that move no data. */
 export const MOVES_NOTHING = /^(?:wait|init|_?get_|monitored_barrier_wait)/i;
 
-/** Bytes an element by torch's scalar types (`BFloat16`) and C++ names (`c10::BFloat16`). NaN: unknown. */
+/** Bytes per element, by torch's scalar types (`BFloat16`) and C++ names (`c10::BFloat16`). NaN: unknown. */
 export function bytesOfType(dtype: string): number {
   const plain = dtype.replace(/^(?:c10|at)::/, '').toLowerCase();
   return SIZES.find(([test]) => test.test(plain))?.[1] ?? Number.NaN;
@@ -45,7 +45,7 @@ const SIZES: readonly (readonly [test: RegExp, bytes: number])[] = [
   [/^(?:complexdouble|complex<double>)$/, 16],
 ];
 
-/** What the bus bandwidth is computed from: input, but output for gathers. Zero stands for "not recorded". */
+/** The bytes that bus bandwidth is computed from: of the input, but of the output for gathers. 0 means "not recorded". */
 export function bytesMoved(
   kind: CollectiveKind,
   inElements: number,
@@ -62,7 +62,7 @@ export function bytesMoved(
   return kind === 'barrier' ? Number.NaN : elements() * elementBytes;
 }
 
-/** Elements of all tensors in `Input Dims`, e.g. `[[8, 512], [], [[4], [4]]]`; NaN when it is none of that. */
+/** Elements of all tensors in `Input Dims`, e.g. `[[8, 512], [], [[4], [4]]]`; NaN for anything else. */
 export function elementsOfDims(value: unknown): number {
   if (!Array.isArray(value)) return Number.NaN;
   if (value.length === 0) return 0;

@@ -1,7 +1,7 @@
 import { type CollectiveKind, Kind, type RankCollectives } from './rank-collectives.js';
 
-/** Several steps of any model; 53 bytes each. */
-export const MAX_ENTRIES = 200_000;
+/** Enough for several steps of any model; 53 bytes each. */
+const MAX_ENTRIES = 200_000;
 
 export interface Entry {
   readonly group: number;
@@ -17,7 +17,7 @@ export interface Entry {
   readonly exposed: number;
 }
 
-/** Collects entries in any order; beyond the cap the latest steps are left out. */
+/** Collects entries in any order. Those beyond the cap are counted and left out. */
 export class CollectivesBuilder {
   readonly #entries: Entry[] = [];
   #leftOut = 0;
@@ -28,7 +28,7 @@ export class CollectivesBuilder {
     return this.#entries.length;
   }
 
-  /** Place of the entry, for `extend`; −1 when there is no room. */
+  /** Index of the entry, for `extend`; −1 when there is no room. */
   add(entry: Entry): number {
     if (this.#entries.length >= this.cap) {
       this.#leftOut++;
@@ -38,9 +38,9 @@ export class CollectivesBuilder {
   }
 
   /** Another kernel of the same collective. */
-  extend(place: number, start: number, end: number, exposed: number): void {
-    const entry = this.#entries[place]!;
-    this.#entries[place] = {
+  extend(index: number, start: number, end: number, exposed: number): void {
+    const entry = this.#entries[index]!;
+    this.#entries[index] = {
       ...entry,
       start: Math.min(entry.start, start),
       end: Math.max(entry.end, end),
@@ -54,15 +54,14 @@ export class CollectivesBuilder {
       'source' | 'baseNs' | 'timed' | 'groups' | 'steps' | 'numbered' | 'profilerStart'
     >,
   ): RankCollectives {
-    // Stable: where times say nothing, the order of adding stays.
+    // The sort is stable: entries without times keep the order in which they were added.
     const entries = this.#entries.sort((a, b) => a.start - b.start);
     const numbers = (of: (e: Entry) => number) => Float64Array.from(entries, of);
     const dtypes = [''];
-    const placeOfType = (text: string) => {
-      const place = dtypes.indexOf(text);
-      if (place >= 0) return place;
-      // Torch has a few dozen; strangers' text may have any number.
-      return dtypes.length < 255 ? dtypes.push(text) - 1 : 0;
+    const indexOfType = (text: string) => {
+      const index = dtypes.indexOf(text);
+      // Torch has a few dozen types, but a damaged file may name any number.
+      return index >= 0 ? index : dtypes.length < 255 ? dtypes.push(text) - 1 : 0;
     };
     return {
       ...more,
@@ -72,7 +71,7 @@ export class CollectivesBuilder {
       sequence: numbers((e) => e.sequence),
       peer: Int32Array.from(entries, (e) => e.peer),
       bytes: numbers((e) => e.bytes),
-      dtype: Uint8Array.from(entries, (e) => placeOfType(e.dtype)),
+      dtype: Uint8Array.from(entries, (e) => indexOfType(e.dtype)),
       start: numbers((e) => e.start),
       end: numbers((e) => e.end),
       onDevice: Uint8Array.from(entries, (e) => Number(e.onDevice)),

@@ -70,7 +70,13 @@ describe('findDevice', () => {
     const h200 = findDevice('NVIDIA H200');
     expect(h200).toMatchObject({ memoryGBps: 4800, memoryGiB: 141, hostLinkGBps: 63 });
     expect(h200?.tflops).toEqual({
-      ...{ fp64: 67, fp32: 67, tf32: 494.5, fp16: 989.5, bf16: 989.5, fp8: 1979, int8: 1979 },
+      fp64: 67,
+      fp32: 67,
+      tf32: 494.5,
+      fp16: 989.5,
+      bf16: 989.5,
+      fp8: 1979,
+      int8: 1979,
     });
     expect(findDevice('Tesla V100-SXM2-16GB')?.tflops).toEqual({ fp64: 7.8, fp32: 15.7, fp16: 125 });
   });
@@ -88,15 +94,15 @@ describe('findDevice', () => {
 
 describe('capabilities', () => {
   it.each([
-    ['Tesla V100-SXM2-16GB', 7, 0, { hasTensorCores: true, hasTf32: false, hasBf16: false, hasFp8: false }],
-    ['NVIDIA A100-PG509-200', 8, 0, { hasTensorCores: true, hasTf32: true, hasBf16: true, hasFp8: false }],
-    ['NVIDIA L4', 8, 9, { hasTensorCores: true, hasTf32: true, hasBf16: true, hasFp8: true }],
-    ['a device of tomorrow', 13, 0, { hasTensorCores: true, hasTf32: true, hasBf16: true, hasFp8: true }],
-    ['Tesla P100', 6, 0, { hasTensorCores: false, hasTf32: false, hasBf16: false, hasFp8: false }],
-    ['AMD Instinct MI300X', 9, 4, { hasTensorCores: true, hasTf32: true, hasBf16: true, hasFp8: true }],
-    ['AMD Instinct MI355X', 9, 5, { hasTensorCores: true, hasTf32: false, hasBf16: true, hasFp8: true }],
-    ['AMD Radeon Graphics', 9, 0, { hasTensorCores: null, hasTf32: null, hasBf16: null, hasFp8: null }],
-    ['NVIDIA H200', null, null, { hasTensorCores: null, hasTf32: null, hasBf16: null, hasFp8: null }],
+    ['Tesla V100-SXM2-16GB', 7, 0, { hasTensorCores: true, hasTf32: false, hasBf16: false }],
+    ['NVIDIA A100-PG509-200', 8, 0, { hasTensorCores: true, hasTf32: true, hasBf16: true }],
+    ['NVIDIA L4', 8, 9, { hasTensorCores: true, hasTf32: true, hasBf16: true }],
+    ['a device of tomorrow', 13, 0, { hasTensorCores: true, hasTf32: true, hasBf16: true }],
+    ['Tesla P100', 6, 0, { hasTensorCores: false, hasTf32: false, hasBf16: false }],
+    ['AMD Instinct MI300X', 9, 4, { hasTensorCores: true, hasTf32: true, hasBf16: true }],
+    ['AMD Instinct MI355X', 9, 5, { hasTensorCores: true, hasTf32: false, hasBf16: true }],
+    ['AMD Radeon Graphics', 9, 0, { hasTensorCores: null, hasTf32: null, hasBf16: null }],
+    ['NVIDIA H200', null, null, { hasTensorCores: null, hasTf32: null, hasBf16: null }],
   ])('of %s', (name, major, minor, expected) => {
     expect(capabilities(name, major, minor)).toEqual(expected);
   });

@@ -1,11 +1,11 @@
 import type { Precision } from './precision.js';
 
-/** What a device can do at best, as its vendor says. */
+/** Peak rates of a device, as its vendor states them. */
 export interface DeviceRates {
   readonly name: string;
   /**
-   * Dense peak, TFLOP/s: of tensor cores, except fp32 (NVIDIA: vector units; AMD: matrix cores, which serve fp32 too).
-   * Absent: the device does not have the type, or the vendor states no rate.
+   * Dense peak in TFLOP/s, of tensor cores except for fp32 (NVIDIA: vector units; AMD: matrix cores, which do fp32 too).
+   * Absent: the device lacks the type, or the vendor states no rate.
    */
   readonly tflops: Readonly<Partial<Record<Exclude<Precision, 'unknown'>, number>>>;
   /** Memory bandwidth, GB/s. */
@@ -13,41 +13,31 @@ export interface DeviceRates {
   readonly memoryGiB: number;
   /** Host to device, GB/s in one direction: PCIe 3.0, 4.0 and 5.0 with 16 lanes, or NVLink-C2C. */
   readonly hostLinkGBps: number;
-  /** Where the figures stand. Sheets that state sparse rates were halved. */
+  /** The vendor's document. Rates that it states for sparse matrices were halved. */
   readonly source: string;
 }
 
+// biome-ignore format: a table
 type Row = readonly [
-  name: string,
-  test: RegExp,
-  ...rates: readonly [
-    fp64: Rate,
-    fp32: Rate,
-    tf32: Rate,
-    fp16: Rate,
-    bf16: Rate,
-    fp8: Rate,
-    fp4: Rate,
-    int8: Rate,
-  ],
-  ...memory: readonly [GBps: number, GiB: number, hostLinkGBps: number],
-  source: string,
+  name: string, test: RegExp,
+  fp64: Rate, fp32: Rate, tf32: Rate, fp16: Rate, bf16: Rate, fp8: Rate, fp4: Rate, int8: Rate,
+  memoryGBps: number, memoryGiB: number, hostLinkGBps: number, source: string,
 ];
 type Rate = number | null;
 const RATE_COLUMNS = ['fp64', 'fp32', 'tf32', 'fp16', 'bf16', 'fp8', 'fp4', 'int8'] as const;
 
-/** `x` in a column: none. */
+/** `x` in a column: no rate. */
 const x = null;
 const pcie3 = 15.75;
 const pcie4 = 31.5;
 const pcie5 = 63;
-/** Grace to its GPU: 900 GB/s both ways together. */
+/** Grace to its GPU: 900 GB/s in both directions together. */
 const c2c = 450;
 
 /**
- * Rates of GeForce cards are with fp32 accumulation, as PyTorch's products accumulate. A trace sees each GCD of an
- * MI250(X) as a device, which is half a sheet; ROCm calls both `MI250X/MI250`, and the lower is taken. PG509 is the
- * board of the A100 SXM with either memory; the CPU's memory is in the names of GH200.
+ * GeForce rates are those with fp32 accumulation, which PyTorch uses. Each GCD of an MI250(X) is a device of its own, so
+ * the sheet's figures are halved; ROCm calls both `MI250X/MI250`, which gets the lower rates. PG509 is the board of the
+ * A100 SXM with either memory. The names of GH200 state the CPU's memory.
  */
 // biome-ignore format: a table
 const TABLE: readonly Row[] = [
@@ -96,8 +86,8 @@ const TABLE: readonly Row[] = [
 ];
 
 /**
- * The row of a device by the name its driver gives, e.g. `NVIDIA H100 80GB HBM3`; the memory (bytes) tells variants apart
- * that share a name. Null for what is not in the table: no guess from relatives, nor for parts of a card (MIG, vGPU).
+ * Finds a device by its driver's name, e.g. `NVIDIA H100 80GB HBM3`. The memory (bytes) separates variants that share a
+ * name. Null: not in the table, or part of a card (MIG, vGPU). Related devices are no basis for a guess.
  */
 export function findDevice(name: string, totalMemory: number | null = null): DeviceRates | null {
   const label = name.slice(0, 200);
@@ -107,7 +97,7 @@ export function findDevice(name: string, totalMemory: number | null = null): Dev
   return found.find((d) => totalMemory !== null && isMemoryOf(d, totalMemory)) ?? null;
 }
 
-/** Drivers report a little less than the sheet: 39.6 GiB of 40, 178.4 of 180. */
+/** Drivers report a little less than the sheet: 39.6 of 40 GiB, 178.4 of 180. */
 function isMemoryOf(device: DeviceRates, totalMemory: number): boolean {
   const ratio = totalMemory / 2 ** 30 / device.memoryGiB;
   return ratio > 0.9 && ratio < 1.02;

@@ -1,64 +1,65 @@
 /**
- * One rank's collectives as columns, in order of start. Plain data that moves between threads: what of a trace is
- * needed to compare ranks, and nothing else.
+ * One rank's collectives as columns, in order of start: all that is needed to compare ranks. Plain data that moves
+ * between threads.
  */
 export interface RankCollectives {
-  /** `phases`: phases that end together on all ranks, of logs that name no collective; they are waiting alone. */
+  /** `phases`: the log names no collective, but a phase ends together on all ranks. Its entries hold waiting only. */
   readonly source: 'trace' | 'events' | 'phases';
-  /** Nanoseconds since 1970 (or since boot, as the trace has it) that `start` and `end` count from. */
+  /** What `start` and `end` count from, in ns since 1970 or since boot, as the trace has it. */
   readonly baseNs: bigint;
-  /** Times are of a clock that can be compared. False for event logs: there only `end − start` means something. */
+  /** `start` and `end` are times of the rank's clock. False for event logs: only `end − start` means something. */
   readonly timed: boolean;
   readonly length: number;
-  /** Place in `groups`. */
+  /** Index in `groups`. */
   readonly group: Uint16Array;
-  /** Place in COLLECTIVE_KINDS. */
+  /** Index in COLLECTIVE_KINDS. */
   readonly kind: Uint8Array;
-  /** As the process group counts them. NaN: not recorded. */
+  /** Number in its process group. NaN: not recorded. */
   readonly sequence: Float64Array;
-  /** Global rank: the other side of send and recv, the root of broadcast, reduce, gather and scatter. −1: unknown, none. */
+  /** Global rank of the other side of send and recv, or of the root of broadcast, reduce, gather and scatter. −1: none. */
   readonly peer: Int32Array;
-  /** S of the bus bandwidth formulas (method 5). NaN: unknown. */
+  /** The S of NCCL's bus bandwidth formulas. NaN: unknown. */
   readonly bytes: Float64Array;
-  /** Place in `dtypes`; 0: unknown. */
+  /** Index in `dtypes`; 0: unknown. */
   readonly dtype: Uint8Array;
   /** ns from `baseNs`. */
   readonly start: Float64Array;
   readonly end: Float64Array;
   /** 1: a kernel; 0: the span of a host thread. */
   readonly onDevice: Uint8Array;
-  /** Place in `steps` of the step that launched it; −1: none. */
+  /** Index in `steps` of the step that launched it; −1: none. */
   readonly step: Int32Array;
-  /** ns of it that neither computing nor an earlier collective covers: the sum is time that passed. */
+  /** ns that neither computing nor an earlier collective covers, so that the sum is time that passed. */
   readonly exposed: Float64Array;
   readonly groups: readonly CollectiveGroup[];
   /** As written; the first is '' for unknown. */
   readonly dtypes: readonly string[];
-  /** Numbers of the steps in the recording, ascending. */
+  /** Numbers of the recorded steps, ascending. */
   readonly steps: readonly number[];
-  /** Step numbers mean the same on all ranks: they are the program's, not counted from where the recording began. */
+  /** Step numbers are the program's, so they mean the same on all ranks. False: counted from the start of the recording. */
   readonly numbered: boolean;
-  /** A profiler was started right before the first one: ranks do so seconds apart. */
+  /** A profiler started right before the first collective. Ranks start theirs seconds apart. */
   readonly profilerStart: boolean;
-  /** Beyond the cap, not in the columns. */
+  /** Collectives beyond the cap, which the columns lack. */
   readonly leftOut: number;
 }
 
 export interface CollectiveGroup {
-  /** Equal on all members: who is in it when known, else what it is called. */
+  /** Equal on all members: made of the ranks when they are known, else of the name. */
   readonly key: string;
   readonly name: string;
   readonly description: string;
   readonly size: number | null;
   /** Global ranks, ascending. Null: not recorded. */
   readonly ranks: readonly number[] | null;
-  /** The trace says which group it is; false: collectives of one stream were taken for one group. */
+  /** The trace names the group. False: collectives of one stream are taken for one group. */
   readonly named: boolean;
 }
 
+// biome-ignore format: a list
 export const COLLECTIVE_KINDS = [
-  ...(['all_reduce', 'all_gather', 'reduce_scatter', 'all_to_all', 'broadcast', 'reduce'] as const),
-  ...(['send', 'recv', 'barrier', 'gather', 'scatter', 'other'] as const),
+  'all_reduce', 'all_gather', 'reduce_scatter', 'all_to_all', 'broadcast', 'reduce',
+  'send', 'recv', 'barrier', 'gather', 'scatter', 'other',
 ] as const;
 export type CollectiveKind = (typeof COLLECTIVE_KINDS)[number];
 
@@ -69,9 +70,9 @@ export const Kind = Object.fromEntries(COLLECTIVE_KINDS.map((k, i) => [k, i])) a
 const mask = (...kinds: readonly CollectiveKind[]) =>
   Uint8Array.from(COLLECTIVE_KINDS, (k) => Number(kinds.includes(k)));
 
-/** Nobody is done before everybody has come. */
+/** No member is done before all have arrived. */
 export const SYNCHRONISES = mask('all_reduce', 'all_gather', 'reduce_scatter', 'all_to_all', 'barrier');
 /** Between two ranks. */
 export const IS_P2P = mask('send', 'recv');
-/** Members may move different amounts: sizes need not agree. */
+/** Members may move different amounts, so sizes need not agree. */
 export const UNEVEN = mask('all_to_all', 'gather', 'scatter', 'other');

@@ -9,7 +9,7 @@ const spans = fc
   .map((list) => unionOf(list.map(([start, length]) => [start, start + length] as const)));
 
 describe('a timeline', () => {
-  it('covers its steps once, by class, in bounded room', () => {
+  it('covers its steps once, by class, in a bounded number of segments', () => {
     fc.assert(
       fc.property(
         spans,
@@ -26,7 +26,8 @@ describe('a timeline', () => {
           const timeline = cutTimeline(
             {
               spans: { ...classes, comms_transfer: comms, compute: gapsOf(comms, 0, 1000) },
-              ...{ stepFrom: bounds.slice(0, -1), stepTo: bounds.slice(1) },
+              stepFrom: bounds.slice(0, -1),
+              stepTo: bounds.slice(1),
               arrivals: arrivals.sort((a, b) => a - b),
             },
             most,
@@ -55,7 +56,9 @@ describe('a timeline', () => {
           [100, 120],
         ]),
       },
-      ...{ stepFrom: [0, 100], stepTo: [10, 120], arrivals: [] },
+      stepFrom: [0, 100],
+      stepTo: [10, 120],
+      arrivals: [],
     });
     expect([[...timeline.start], [...timeline.end]]).toEqual([
       [0, 100],

@@ -1,4 +1,5 @@
 import { type Ns, ns, type Share } from '../base/units.js';
+
 /** Every instant of a step belongs to exactly one of these classes. The report uses the same names. */
 export const TIME_CLASSES = [
   'compute',
@@ -19,13 +20,12 @@ export type SharesByClass = Readonly<Record<TimeClass, Share>>;
 const perClass = <T extends number>(of: (c: TimeClass) => number) =>
   Object.fromEntries(TIME_CLASSES.map((c) => [c, of(c)])) as unknown as Readonly<Record<TimeClass, T>>;
 
-/** Nanoseconds for each class. */
+/** A time for each class. */
 export const totals = (of: (c: TimeClass) => number): TimeByClass => perClass<Ns>(of);
 
-/** The sum over all classes. */
 export const sumOfClasses = (time: TimeByClass): Ns => ns(TIME_CLASSES.reduce((sum, c) => sum + time[c], 0));
 
-/** Shares that add up to 1, or are all 0 where no time passed. */
+/** Shares that add up to 1; all 0 where no time passed. */
 export function sharesOfClasses(time: TimeByClass): SharesByClass {
   const sum = sumOfClasses(time);
   return perClass<Share>((c) => (sum > 0 ? time[c] / sum : 0));

@@ -23,7 +23,6 @@ export function logFactsOf(log: EventFacts, collectives: RankCollectives | null)
       count: log.steps,
       first: log.first,
       last: log.last,
-      cut: false,
       irregular: log.step > IRREGULAR * log.medianStep,
       profiled: log.step,
       periods: log.periods,

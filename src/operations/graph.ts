@@ -1,27 +1,28 @@
+import { groupBy } from '../base/group-by.js';
 import { isRecv, KIND, type Kind, OVER_DP, PEER_TO_PEER } from './kinds.js';
 import type { Operation } from './layout.js';
 import { StageOperations } from './stage-operations.js';
 import { transfersOf } from './transfers.js';
 
-/** What waits for what, for the operations of one step on one data-parallel rank. */
+/** What the operations of one step on one data-parallel rank wait for. */
 export interface Graph {
-  /** Operations that must have ended before it starts. */
+  /** For each operation, those that must end before it starts. */
   readonly after: readonly (readonly number[])[];
-  /** Operations that move data together: none ends before all have started. */
+  /** Operations that move data together: no member ends before all have started. */
   readonly groups: readonly Group[];
-  /** Group of an operation, −1 for what depends on nobody else's start. */
+  /** Index of each operation's group; −1: none. */
   readonly groupOf: Int32Array;
-  /** All operations, such that each comes after what it waits for. */
+  /** All operations in topological order. */
   readonly order: Int32Array;
 }
 
 export interface Group {
   readonly members: readonly number[];
-  /** The group is as wide as the job: over all data-parallel ranks. */
+  /** The members on all data-parallel ranks form one group. */
   readonly overDp: boolean;
 }
 
-/** Null when the operations wait for each other in a circle: the table is not what it seems to be. */
+/** Null when operations wait for each other in a circle: the table is damaged. */
 export function buildGraph(operations: readonly Operation[], stages: number): Graph | null {
   const after: number[][] = operations.map(() => []);
   const chain = (nodes: readonly number[], first: readonly number[] = []) => {
@@ -31,35 +32,36 @@ export function buildGraph(operations: readonly Operation[], stages: number): Gr
       before = [node];
     }
   };
-  const byStage: number[][] = Array.from({ length: stages }, () => []);
-  operations.forEach(({ stage }, node) => {
-    byStage[stage]!.push(node);
-  });
-  const perStage = byStage.map((nodes, stage) => new StageOperations(operations, stage, nodes));
+  const byStage = groupBy(operations.keys(), (node) => operations[node]!.stage);
+  const perStage = Array.from(
+    { length: stages },
+    (_, stage) => new StageOperations(operations, stage, byStage.get(stage) ?? []),
+  );
   const transfers = transfersOf(perStage, operations);
   for (const { node, compute, previous } of transfers.matched) {
     if (!isRecv(operations[node]!.kind)) {
       after[node]!.push(compute);
       continue;
     }
-    // What is received is waited for only when its turn has come: after the computing before.
+    // A receive is posted after the previous computation, and the next one waits for it.
     after[compute]!.push(node);
     if (previous !== undefined) after[node]!.push(previous);
   }
 
   const overlapped = operations.some((o) => o.kind === KIND.separateGradsAllReduce);
   for (const here of perStage) {
-    // Streams: one for computing, one for each direction to a neighbour, one for the data-parallel group.
+    // One stream computes, one serves each direction to a neighbour, one the data-parallel group.
     chain(here.compute());
     for (const kind of Object.keys(PEER_TO_PEER) as Kind[]) chain(here.of(kind));
     afterWarmUp(here, after);
     chain(here.of(KIND.paramsAllGather, KIND.gradsReduceScatter));
     paramsBeforeForward(here, after);
     if (overlapped) gradsAfterBackward(here, after);
-    const last = here.lastEnd(here.compute());
+    const lastCompute = here.lastEnd(here.compute());
+    const last = lastCompute === undefined ? [] : [lastCompute];
     const collection = here.of(KIND.garbageCollection).slice(0, 1);
-    chain(collection, last === undefined ? [] : [last]);
-    const done = collection.length > 0 ? collection : last === undefined ? [] : [last];
+    chain(collection, last);
+    const done = collection.length > 0 ? collection : last;
     chain(...endOfStep(here, { overlapped, isEdge: here.stage % (stages - 1 || 1) === 0, done }));
   }
 
@@ -72,7 +74,7 @@ export function buildGraph(operations: readonly Operation[], stages: number): Gr
   return order === null ? null : { after, groups, groupOf, order };
 }
 
-/** The first transfers of gradients wait for the last but one forward of the warm-up. */
+/** The first transfers of gradients wait for the second-last forward of the warm-up. */
 function afterWarmUp(here: StageOperations, after: number[][]): void {
   const compute = here.compute();
   const first = compute.findIndex((node) => here.operations[node]!.kind === KIND.backward);
@@ -83,41 +85,32 @@ function afterWarmUp(here: StageOperations, after: number[][]): void {
   }
 }
 
-/** The first forward of a chunk waits for the last gathering of its parameters. */
+/** The first forward of a chunk waits for the last all-gather of its parameters. */
 function paramsBeforeForward(here: StageOperations, after: number[][]): void {
-  const seen = new Set<number>();
-  for (const gather of here.of(KIND.paramsAllGather).toReversed()) {
-    const { chunk } = here.operations[gather]!;
-    if (seen.has(chunk)) continue;
-    seen.add(chunk);
-    const forward = here.of(KIND.forward).find((node) => here.operations[node]!.chunk === chunk);
-    if (forward !== undefined) after[forward]!.push(gather);
+  for (const [chunk, gathers] of here.byChunk(KIND.paramsAllGather)) {
+    const forward = here.byChunk(KIND.forward).get(chunk)?.[0];
+    if (forward !== undefined) after[forward]!.push(gathers.at(-1)!);
   }
 }
 
-/** Reducing the gradients of a chunk begins after its last backward. */
+/** The reduce-scatter of a chunk's gradients begins after its last backward. */
 function gradsAfterBackward(here: StageOperations, after: number[][]): void {
-  const seen = new Set<number>();
-  for (const reduce of here.of(KIND.gradsReduceScatter)) {
-    const { chunk } = here.operations[reduce]!;
-    if (seen.has(chunk)) continue;
-    seen.add(chunk);
-    const backward = here.of(KIND.backward).filter((node) => here.operations[node]!.chunk === chunk);
-    const last = here.lastEnd(backward);
-    if (last !== undefined) after[reduce]!.push(last);
+  for (const [chunk, reduces] of here.byChunk(KIND.gradsReduceScatter)) {
+    const last = here.lastEnd(here.byChunk(KIND.backward).get(chunk) ?? []);
+    if (last !== undefined) after[reduces[0]!]!.push(last);
   }
 }
 
 interface EndOfStep {
-  /** Gradients are reduced while backward goes on. */
+  /** Gradients are reduced while backward runs. */
   readonly overlapped: boolean;
-  /** First or last stage: they share the embedding. */
+  /** First or last stage, which share the embedding. */
   readonly isEdge: boolean;
-  /** Last computing of the step. */
+  /** The last computation of the step. */
   readonly done: readonly number[];
 }
 
-/** The chain from the last backward to the optimizer, and what it begins after. */
+/** The chain from the last backward to the optimizer, and what it waits for. */
 function endOfStep(
   here: StageOperations,
   { overlapped, isEdge, done }: EndOfStep,
@@ -152,7 +145,7 @@ function groupsOf(
   return groups;
 }
 
-/** Topological order in which a group ends when its last member has started. */
+/** Topological order, where a group ends when its last member has started. */
 function inOrder(
   after: readonly (readonly number[])[],
   groups: readonly Group[],
@@ -166,8 +159,8 @@ function inOrder(
   const toStart = Int32Array.from(groups, ({ members }) => members.length);
   const order: number[] = [];
   const ready = [...missing.keys()].filter((node) => missing[node] === 0);
-  for (let at = 0; at < ready.length; at++) {
-    const node = ready[at]!;
+  for (let i = 0; i < ready.length; i++) {
+    const node = ready[i]!;
     order.push(node);
     const g = groupOf[node]!;
     if (g >= 0 && --toStart[g]! > 0) continue;

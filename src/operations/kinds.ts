@@ -1,4 +1,4 @@
-/** Kinds of operations whose place in a step is known. Anything else in a table is left out. */
+/** Kinds of operations that the graph knows. All others in a table are left out. */
 export const KIND = {
   forward: 'forward-compute',
   backward: 'backward-compute',
@@ -20,7 +20,7 @@ export type Kind = (typeof KIND)[keyof typeof KIND];
 const KNOWN: ReadonlySet<string> = new Set(Object.values(KIND));
 export const isKnown = (name: string): name is Kind => KNOWN.has(name);
 
-/** Between neighbouring stages. `to`: where the other end is, in stages; `peer`: what it does there. */
+/** Transfers between neighbouring stages. `to`: distance to the other stage; `peer`: the kind at the other end. */
 export const PEER_TO_PEER: Readonly<
   Partial<Record<Kind, { readonly compute: Kind; readonly peer: Kind; readonly to: number }>>
 > = {
@@ -31,7 +31,7 @@ export const PEER_TO_PEER: Readonly<
 };
 export const isRecv = (kind: Kind) => kind === KIND.forwardRecv || kind === KIND.backwardRecv;
 
-/** All data-parallel ranks take part; clipping also takes all stages, for the norm of all gradients. */
+/** All data-parallel ranks take part. Clipping also involves all stages, for the norm of all gradients. */
 export const OVER_DP: ReadonlySet<Kind> = new Set([
   KIND.paramsAllGather,
   KIND.gradsReduceScatter,
@@ -40,9 +40,9 @@ export const OVER_DP: ReadonlySet<Kind> = new Set([
 ]);
 
 /**
- * Communication by what it does: its ideal is the median, robust against the rare slow transfer, where the ideal of
- * computing is the mean, which keeps the amount of work. The all-reduce of layer norms is among tensor-parallel ranks,
- * which are one worker here: nobody in the table waits for it, so it is played like computing.
+ * Communication. Its ideal time is the median, which ignores the rare slow transfer. The ideal time of computing is the
+ * mean, which keeps the amount of work. The all-reduce of layer norms is inside a tensor-parallel group, which is one
+ * worker here: nothing in the table waits for it, so it is played like computing.
  */
 export const COMMUNICATES: ReadonlySet<Kind> = new Set([
   ...(Object.keys(PEER_TO_PEER) as Kind[]),
@@ -51,7 +51,7 @@ export const COMMUNICATES: ReadonlySet<Kind> = new Set([
   KIND.embeddingAllReduce,
 ]);
 
-/** What a kind is counted as when slowdown is divided by kind: both ends of a transfer are one thing. */
+/** The name that the slowdown of a kind is reported under: both ends of a transfer share one. */
 export function shownAs(kind: Kind): string {
   if (kind === KIND.forwardSend || kind === KIND.forwardRecv) return 'forward-pp-comm';
   if (kind === KIND.backwardSend || kind === KIND.backwardRecv) return 'backward-pp-comm';

@@ -1,62 +1,63 @@
+import { groupBy } from '../base/group-by.js';
 import { type Problem, ProblemLog } from '../base/problem.js';
 import type { OperationTable } from '../model/operation-table.js';
 import { isKnown, type Kind } from './kinds.js';
 
-/** One operation of the step, on one stage: the same in every step and on every data-parallel rank. */
+/** One operation of a step on one stage. It recurs in every step and on every data-parallel rank. */
 export interface Operation {
   readonly kind: Kind;
   /** Index into `stages`. */
   readonly stage: number;
   readonly sequence: number;
-  /** As recorded in the step that the order is taken from. */
+  /** As recorded in the template, the step that gives the order. */
   readonly start: number;
   readonly end: number;
-  /** Model chunk inside the stage and inside the model; 0 and the stage where the table has none. */
+  /** Model chunk, counted in the stage and in the model. 0 and the stage where the table has none. */
   readonly chunk: number;
   readonly globalChunk: number;
 }
 
 /**
- * A table as operations × lanes. A lane is one data-parallel rank in one step: lane = index of step × ranks + index of
- * rank. All lanes do the same operations, which are known once for all of them.
+ * A table as operations × lanes. A lane is one data-parallel rank in one step: lane = step index × ranks + rank index. All
+ * lanes have the same operations.
  */
 export interface Layout {
   readonly operations: readonly Operation[];
   readonly steps: readonly number[];
   readonly dpRanks: readonly number[];
-  /** Their numbers, ascending. */
+  /** Stage numbers, ascending. */
   readonly stages: readonly number[];
   readonly lanes: number;
-  /** Row of the table, by operation × lanes + lane. */
+  /** Row of the table, indexed by operation × lanes + lane. */
   readonly rows: Int32Array;
 }
 
 const UNEVEN = {
-  message: 'Steps do not have the same operations on the same workers as most others.',
+  message: 'Steps lack operations or workers that most steps have.',
   consequence: 'They are left out.',
 };
 const UNKNOWN_KIND = {
-  message: 'Operations of kinds whose place in a step is not known.',
-  consequence: 'They are left out; what waited for them is thought to wait for nothing.',
+  message: 'Operations of unknown kinds.',
+  consequence: 'They are left out, and nothing waits for them.',
 };
 const OVERSIZED = {
   message: 'There are more than 1024 stages, or more than a million pairs of step and data-parallel rank.',
-  consequence: 'With so many stages nothing is played; of the pairs the first million are.',
+  consequence: 'A job with so many stages is not replayed. Of too many pairs the first million are.',
 };
-/** Every stage is played once: beyond these the table is no job but damage, and would take for ever. */
+/** A larger table is damaged, not a job, and would take for ever. */
 const MAX_STAGES = 1024;
 const MAX_LANES = 1 << 20;
 const UNTIMED = {
   message: 'Operations without start or duration.',
-  consequence: 'The steps with them are left out.',
+  consequence: 'Steps with such operations are left out.',
 };
 
-/** Brings a table into rows and lanes; null when no step can be used. */
+/** Null when no step can be used. */
 export function layOut(table: OperationTable): { layout: Layout | null; problems: readonly Problem[] } {
   const problems = new ProblemLog();
-  const byLane = rowsByLane(table, problems);
-  const dpRanks = sorted(byLane.map((lane) => lane.dpRank));
-  const template = chooseTemplate(byLane);
+  const allLanes = lanesOf(table, problems);
+  const dpRanks = sorted(allLanes.map((lane) => lane.dpRank));
+  const template = chooseTemplate(allLanes);
   const stages = sorted((template?.rows ?? []).map((row) => table.stage[row]!));
   problems.add('oversized-job', OVERSIZED, null, Number(stages.length > MAX_STAGES));
   if (template === null || stages.length > MAX_STAGES) return { layout: null, problems: problems.list() };
@@ -65,21 +66,15 @@ export function layOut(table: OperationTable): { layout: Layout | null; problems
   const nodeOf = new Map(template.rows.map((row, node) => [keyOf(row), node]));
   const size = template.rows.length;
 
-  const byStep = new Map<number, Lane[]>();
-  for (const lane of byLane) {
-    const lanes = byStep.get(lane.step);
-    if (lanes) lanes.push(lane);
-    else byStep.set(lane.step, [lane]);
-  }
+  const byStep = groupBy(allLanes, (lane) => lane.step);
   const steps: number[] = [];
   const filled: Int32Array[] = [];
   for (const step of sorted(byStep.keys())) {
     const lanes = byStep.get(step)!.sort((a, b) => a.dpRank - b.dpRank);
-    const columns =
-      lanes.length === dpRanks.length ? lanes.map((lane) => placed(lane, nodeOf, keyOf)) : [null];
-    if (nodeOf.size < size || columns.includes(null)) continue;
+    const columns = lanes.flatMap((lane) => rowsByNode(lane, nodeOf, keyOf) ?? []);
+    if (nodeOf.size < size || columns.length < dpRanks.length) continue;
     steps.push(step);
-    for (const column of columns) filled.push(column!);
+    for (const column of columns) filled.push(column);
   }
   problems.add('uneven-steps', UNEVEN, null, byStep.size - steps.length);
   if (steps.length === 0) return { layout: null, problems: problems.list() };
@@ -99,7 +94,7 @@ interface Lane {
   readonly rows: number[];
 }
 
-function rowsByLane(table: OperationTable, problems: ProblemLog): Lane[] {
+function lanesOf(table: OperationTable, problems: ProblemLog): Lane[] {
   const known = table.kinds.map(isKnown);
   const lanes = new Map<string, Lane>();
   let unknown = 0;
@@ -126,7 +121,7 @@ function rowsByLane(table: OperationTable, problems: ProblemLog): Lane[] {
   return [...lanes.values()];
 }
 
-/** The first lane of the size that most lanes have: its step is complete, and says in which order things are done. */
+/** The first lane of the most frequent size. Its step is complete and gives the order of operations. */
 function chooseTemplate(lanes: readonly Lane[]): Lane | null {
   const sizes = new Map<number, number>();
   for (const { rows } of lanes) sizes.set(rows.length, (sizes.get(rows.length) ?? 0) + 1);
@@ -135,8 +130,8 @@ function chooseTemplate(lanes: readonly Lane[]): Lane | null {
   return candidates.sort((a, b) => a.step - b.step || a.dpRank - b.dpRank)[0] ?? null;
 }
 
-/** Rows of a lane by operation; null when it does not have exactly the operations of the others. */
-function placed(
+/** Rows of a lane, indexed by operation. Null: the lane does not have exactly the template's operations. */
+function rowsByNode(
   lane: Lane,
   nodeOf: ReadonlyMap<string, number>,
   keyOf: (row: number) => string,
@@ -151,7 +146,7 @@ function placed(
   return rows;
 }
 
-/** As recorded, or counted by start where the file has none. */
+/** As recorded; counted in order of start where the table has none. */
 function sequencesOf(table: OperationTable): Int32Array {
   if (table.sequence.every((s) => s >= 0)) return table.sequence;
   const counted = new Int32Array(table.rows);
@@ -160,9 +155,8 @@ function sequencesOf(table: OperationTable): Int32Array {
   order.sort((a, b) => table.start[a]! - table.start[b]! || a - b);
   for (const row of order) {
     const key = `${table.step[row]}/${table.dpRank[row]}/${table.stage[row]}/${table.kind[row]}`;
-    const at = next.get(key) ?? 0;
-    counted[row] = at;
-    next.set(key, at + 1);
+    counted[row] = next.get(key) ?? 0;
+    next.set(key, counted[row]! + 1);
   }
   return counted;
 }
@@ -175,17 +169,16 @@ function operationAt(
 ): Operation {
   const stage = stages.indexOf(table.stage[row]!);
   const start = table.start[row]!;
+  const chunk = Math.max(0, table.chunk[row]!);
+  const globalChunk = table.globalChunk[row]!;
   return {
     kind: table.kinds[table.kind[row]!] as Kind,
     stage,
     sequence,
     start,
     end: start + Math.max(0, table.duration[row]!),
-    chunk: Math.max(0, table.chunk[row]!),
-    globalChunk:
-      table.globalChunk[row]! >= 0
-        ? table.globalChunk[row]!
-        : Math.max(0, table.chunk[row]!) * stages.length + stage,
+    chunk,
+    globalChunk: globalChunk >= 0 ? globalChunk : chunk * stages.length + stage,
   };
 }
 

@@ -1,13 +1,14 @@
+import { largest } from '../base/statistics.js';
 import type { Graph } from './graph.js';
 
 /**
- * Plays the step on all lanes at once: an operation starts when what it waits for has ended; what belongs to a group
- * ends its own `time` after the last of the group has started. `time` is by operation × lanes + lane, in seconds.
- * `ranks` lanes after each other are one step. Returns how long each step takes.
+ * Plays a step on all lanes at once and returns how long each step takes. An operation starts when all that it waits for
+ * has ended. A member of a group ends its own `time` after the last member has started. `time` is in seconds, indexed by
+ * operation × lanes + lane. `ranks` consecutive lanes are one step.
  */
 export function simulate(graph: Graph, time: Float64Array, lanes: number, ranks: number): Float64Array {
   const { after, groups, groupOf, order } = graph;
-  /** Start of what waits for its group, end of all else. */
+  /** End of each operation; its start while it waits for its group. */
   const end = new Float64Array(time.length);
   const toStart = Int32Array.from(groups, ({ members }) => members.length);
   const common = new Float64Array(lanes);
@@ -58,10 +59,8 @@ function finish(
   }
 }
 
-function shareLatest(start: Float64Array, ranks: number): void {
-  for (let first = 0; first < start.length; first += ranks) {
-    let latest = start[first]!;
-    for (let lane = first + 1; lane < first + ranks; lane++) latest = Math.max(latest, start[lane]!);
-    start.fill(latest, first, first + ranks);
-  }
+/** Gives all ranks of a step the latest of their values. */
+export function shareLatest(values: Float64Array, ranks: number): void {
+  for (let first = 0; first < values.length; first += ranks)
+    values.fill(largest(values.subarray(first, first + ranks)), first, first + ranks);
 }

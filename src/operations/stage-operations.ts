@@ -1,20 +1,17 @@
+import { groupBy } from '../base/group-by.js';
 import { KIND, type Kind } from './kinds.js';
 import type { Operation } from './layout.js';
 
 /** Operations of one stage by kind, in order of start. */
 export class StageOperations {
-  readonly #byKind = new Map<Kind, number[]>();
+  readonly #byKind: ReadonlyMap<Kind, readonly number[]>;
 
   constructor(
     readonly operations: readonly Operation[],
     readonly stage: number,
     nodes: readonly number[],
   ) {
-    for (const node of nodes.toSorted(this.#byStart)) {
-      const ofKind = this.#byKind.get(operations[node]!.kind);
-      if (ofKind) ofKind.push(node);
-      else this.#byKind.set(operations[node]!.kind, [node]);
-    }
+    this.#byKind = groupBy(nodes.toSorted(this.#byStart), (node) => operations[node]!.kind);
   }
 
   readonly #byStart = (a: number, b: number) => {
@@ -31,7 +28,11 @@ export class StageOperations {
     return this.of(KIND.forward, KIND.backward);
   }
 
-  /** The one that ends last; undefined for none. */
+  byChunk(kind: Kind): Map<number, number[]> {
+    return groupBy(this.of(kind), (node) => this.operations[node]!.chunk);
+  }
+
+  /** The operation that ends last; undefined for none. */
   lastEnd(nodes: readonly number[]): number | undefined {
     return nodes.reduce<number | undefined>(
       (last, node) =>

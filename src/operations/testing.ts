@@ -1,7 +1,7 @@
 import type { OperationTable } from '../model/operation-table.js';
 import { KIND, type Kind } from './kinds.js';
 
-/** Durations in s of a pipeline to draw; of transfers: once both sides are there. */
+/** A pipeline to draw. Durations in seconds; those of transfers count from when both sides are there. */
 export interface Drawn {
   readonly dpRanks: number;
   readonly stages: number;
@@ -53,8 +53,8 @@ function schedule(stage: number, stages: number, microbatches: number): readonly
 }
 
 /**
- * Runs a pipeline forward by its own rules, with no graph: every stage does its schedule, receives ahead of its
- * computing, then reduces gradients over data-parallel ranks, clips over all and updates.
+ * Runs a pipeline without the graph: every stage follows its schedule and receives ahead of its computing, then reduces
+ * gradients over data-parallel ranks, clips over all workers and updates.
  */
 export function drawJob({ dpRanks, stages, microbatches, steps, time }: Drawn): OperationTable {
   const rows: OperationRow[] = [];

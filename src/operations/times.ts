@@ -1,21 +1,19 @@
-import { median } from '../base/statistics.js';
+import { mean, median } from '../base/statistics.js';
 import type { OperationTable } from '../model/operation-table.js';
 import type { Graph } from './graph.js';
 import { COMMUNICATES } from './kinds.js';
 import type { Layout } from './layout.js';
+import { shareLatest } from './simulate.js';
 
-/**
- * A transfer that ends this long before the last member has started did not wait for it, s: something is wrong with
- * its times. Less than that is the clocks' error.
- */
+/** Seconds. A transfer that ends this long before its last member starts has wrong times. Less is clock error. */
 const IMPOSSIBLE = 0.01;
 
 /**
- * How long each operation takes once nobody is waited for, s, by operation × lanes + lane: its duration, or for what
- * moves data in a group the time from the last start in the group to its end.
+ * How long each operation takes without waiting, in seconds, indexed by operation × lanes + lane. For a transfer this is
+ * the time from the last start in its group to its end.
  */
 export function ownTimes(layout: Layout, graph: Graph, table: OperationTable): Float64Array {
-  const { lanes, rows, operations, dpRanks } = layout;
+  const { lanes, rows, dpRanks } = layout;
   const times = Float64Array.from(rows, (row) => Math.max(0, table.duration[row]!));
   const latest = new Float64Array(lanes);
   for (const { members, overDp } of graph.groups) {
@@ -23,11 +21,7 @@ export function ownTimes(layout: Layout, graph: Graph, table: OperationTable): F
     for (const node of members)
       for (let lane = 0; lane < lanes; lane++)
         latest[lane] = Math.max(latest[lane]!, table.start[rows[node * lanes + lane]!]!);
-    if (overDp)
-      for (let first = 0; first < lanes; first += dpRanks.length) {
-        const ofStep = latest.subarray(first, first + dpRanks.length);
-        ofStep.fill(ofStep.reduce((a, b) => Math.max(a, b)));
-      }
+    if (overDp) shareLatest(latest, dpRanks.length);
     for (const node of members)
       for (let lane = 0; lane < lanes; lane++) {
         const row = rows[node * lanes + lane]!;
@@ -35,11 +29,10 @@ export function ownTimes(layout: Layout, graph: Graph, table: OperationTable): F
         times[node * lanes + lane] = moving <= -IMPOSSIBLE ? 0 : moving;
       }
   }
-  if (times.length !== operations.length * lanes) throw new Error('layout and times differ');
   return times;
 }
 
-/** The ideal time of each operation, the same for all of a kind: nobody is slower than anybody else. */
+/** The ideal time of each operation, equal for all of a kind. */
 export function idealTimes(layout: Layout, times: Float64Array): Float64Array {
   const { operations, lanes } = layout;
   const ideal = new Float64Array(operations.length);
@@ -49,19 +42,19 @@ export function idealTimes(layout: Layout, times: Float64Array): Float64Array {
     nodes.forEach((node, i) => {
       all.set(times.subarray(node * lanes, (node + 1) * lanes), i * lanes);
     });
-    const value = COMMUNICATES.has(kind) ? median(all) : all.reduce((sum, t) => sum + t, 0) / all.length;
+    const value = COMMUNICATES.has(kind) ? median(all) : mean(all);
     for (const node of nodes) ideal[node] = value;
   }
   return ideal;
 }
 
-/** How long each step took as recorded, s. */
+/** Recorded step times in seconds. */
 export function recordedSteps(layout: Layout, table: OperationTable): Float64Array {
   const { rows, lanes, dpRanks, steps } = layout;
   const first = new Float64Array(steps.length).fill(Number.POSITIVE_INFINITY);
   const last = new Float64Array(steps.length).fill(Number.NEGATIVE_INFINITY);
-  rows.forEach((row, at) => {
-    const step = Math.floor((at % lanes) / dpRanks.length);
+  rows.forEach((row, i) => {
+    const step = Math.floor((i % lanes) / dpRanks.length);
     first[step] = Math.min(first[step]!, table.start[row]!);
     last[step] = Math.max(last[step]!, table.start[row]! + table.duration[row]!);
   });

@@ -2,26 +2,26 @@ import { isRecv, type Kind, PEER_TO_PEER } from './kinds.js';
 import type { Operation } from './layout.js';
 import type { StageOperations } from './stage-operations.js';
 
-/** Clocks of one worker's streams agree this well, in seconds: 50 µs, as the artifact of the paper has it. */
+/** How well the clocks of a worker's streams agree, in seconds. 50 µs, from the paper's artifact. */
 const CLOCK_ERROR = 5e-5;
 
 export interface Transfers {
   readonly matched: readonly Matched[];
-  /** Both ends of each transfer; alone where nothing was sent or the other end is not in the table. */
+  /** Both ends of each transfer; one end alone where nothing moves or the table lacks the other. */
   readonly pairs: readonly (readonly number[])[];
 }
 
 export interface Matched {
   readonly node: number;
-  /** The computing that the transfer feeds or comes from, and the one of its kind before. */
+  /** The computation that the transfer feeds or comes from, and the one of its kind before. */
   readonly compute: number;
   readonly previous: number | undefined;
 }
 
 /**
- * Matches sends and receives with the computing on their stage by order, and with each other by order among those that
- * move something. Recorders also log some that move nothing: before the first or after the last computing of the step,
- * and at the two ends of the model when stages hold several chunks of it.
+ * Matches sends and receives with the computation on their stage, and with each other, by order. Recorders also log
+ * transfers that move nothing: before the first or after the last computation of a step, and at both ends of the model
+ * when stages hold several chunks. These have no peer.
  */
 export function transfersOf(
   perStage: readonly StageOperations[],
@@ -29,7 +29,7 @@ export function transfersOf(
 ): Transfers {
   const chunks = 1 + operations.reduce((max, o) => Math.max(max, o.chunk), 0);
   const matched: Matched[] = [];
-  /** Real ones of a kind and stage, in order. */
+  /** Transfers that move data, by kind and stage, in order. */
   const real = new Map<string, number[]>();
   const pairs: number[][] = [];
   for (const here of perStage) {
@@ -72,11 +72,11 @@ function withCompute(
       ? operations[node]!.start > lastStart + CLOCK_ERROR
       : operations[node]!.end < firstEnd - CLOCK_ERROR;
   const inside = nodes.filter((node) => !outside(node)).length;
-  // One receive fewer than computing: the first computing of the model has nothing to receive.
-  let at = isRecv(kind) && inside > 0 && inside + 1 === compute.length ? 1 : 0;
+  // One receive fewer than computations: the first chunk of the model receives nothing.
+  let next = isRecv(kind) && inside > 0 && inside + 1 === compute.length ? 1 : 0;
   return nodes.map((node) =>
     outside(node)
       ? { node, compute: undefined, previous: undefined }
-      : { node, compute: compute[at], previous: compute[at++ - 1] },
+      : { node, compute: compute[next], previous: compute[next++ - 1] },
   );
 }

@@ -11,7 +11,7 @@ const played = (table: OperationTable) => {
   return result!;
 };
 
-/** Forward 1 s, backward 2 s, transfers nothing, reducing and updating 1 s. */
+/** Forward 1 s, backward 2 s, reduce and update 1 s each, transfers 0. */
 const EVEN: Partial<Record<Kind, number>> = {
   [KIND.forward]: 1,
   [KIND.backward]: 2,
@@ -22,7 +22,7 @@ const isCompute = (kind: Kind) => kind === KIND.forward || kind === KIND.backwar
 const small = { dpRanks: 2, stages: 2, microbatches: 2, steps: [10, 11] };
 
 describe('two ranks of two stages', () => {
-  /** The last stage of rank 1 takes three times as long. By hand: */
+  /** The last stage of rank 1 takes three times as long. Expected values are computed by hand. */
   const slow = drawJob({
     ...small,
     time: (kind, { dpRank, stage }) =>
@@ -30,7 +30,7 @@ describe('two ranks of two stages', () => {
   });
   const result = played(slow);
 
-  it('take as long as recorded, and as the mean would take', () => {
+  it('have the recorded and the ideal time', () => {
     // Slow stage: F 1–4, B 4–10, F 10–13, B 13–19. First stage: B 10–12, B 19–21, reduced at 22, updated at 23.
     expect(result.recorded_s).toBe(23);
     expect(result.actual_s).toBe(23);
@@ -43,7 +43,7 @@ describe('two ranks of two stages', () => {
     ]);
   });
 
-  it('name the slow worker, and what it costs', () => {
+  it('name the slow worker and its cost', () => {
     // Only rank 1 as recorded: 23. Only stage 1: its forward waits until 1.5, the rest is the same: 24.5.
     expect(result.byDpRank.map((r) => [r.of, r.slowdown * 15.5])).toEqual([
       [1, 23],
@@ -73,22 +73,23 @@ describe('two ranks of two stages', () => {
       expect(of.get(kind)).toBeCloseTo(15.5, 12);
   });
 
-  it('without a slow one have no slowdown to take shares of', () => {
+  it('have no shares without a slow worker', () => {
     const even = played(drawJob({ ...small, time: (kind) => EVEN[kind] ?? 0 }));
     expect([even.actual_s, even.ideal_s, even.slowdown]).toEqual([11, 11, 1]);
     expect([even.m_w, even.m_s]).toEqual([null, null]);
   });
 
-  it('are the same when operations were not numbered', () => {
+  it('give the same when operations are not numbered', () => {
     expect(played({ ...slow, sequence: slow.sequence.map(() => -1) })).toEqual(result);
   });
 });
 
 describe('communication', () => {
-  it('costs what it takes after the last has come, and its ideal is the median', () => {
-    // Reducing takes 1 s, in one step of five 6 s: the median does not see it, the steps do.
+  it('takes its time from the last arrival, and its ideal is the median', () => {
+    // Reducing takes 1 s, but 6 s in one step of five. The median ignores that, the steps do not.
     const drawn: Drawn = {
-      ...{ ...small, steps: [1, 2, 3, 4, 5] },
+      ...small,
+      steps: [1, 2, 3, 4, 5],
       time: (kind, { step }) => (kind === KIND.gradsReduceScatter && step === 3 ? 6 : (EVEN[kind] ?? 0)),
     };
     const result = played(drawJob(drawn));
@@ -116,16 +117,23 @@ describe('communication', () => {
       ...one(KIND.optimizer, 0, 0, 11, 1),
     ];
     expect(played(tableOf(rows)).actual_s).toBe(12);
-    // Not overlapped, both come after the last backward.
+    // Without overlap, both come after the last backward.
     const plain = rows.filter((r) => r.kind !== KIND.separateGradsAllReduce);
     expect(played(tableOf(plain)).actual_s).toBe(8 + 2 + 2 + 1);
   });
 
-  it('goes round when stages hold several chunks', () => {
+  it('wraps around when stages hold several chunks', () => {
     const at =
       (stage: number) =>
       (kind: Kind, sequence: number, start: number, end: number, chunk = -1) => ({
-        ...{ kind, sequence, start, duration: end - start, chunk, stage, dpRank: 0, step: 0 },
+        kind,
+        sequence,
+        start,
+        duration: end - start,
+        chunk,
+        stage,
+        dpRank: 0,
+        step: 0,
       });
     const [first, second] = [at(0), at(1)];
     const rows: OperationRow[] = [
@@ -148,7 +156,7 @@ describe('communication', () => {
   });
 });
 
-describe('tables that are not whole', () => {
+describe('incomplete tables', () => {
   const time = (kind: Kind) => EVEN[kind] ?? 0;
   const whole = drawJob({ ...small, steps: [1, 2, 3], time });
   const codes = (table: OperationTable) => {
@@ -169,30 +177,36 @@ describe('tables that are not whole', () => {
     });
   });
 
-  it('lose the steps that have one twice', () => {
+  it('lose the steps that have an operation twice', () => {
     const sequence = whole.sequence.slice();
     const row = whole.step.findIndex((s, i) => s === 3 && sequence[i] === 1);
     sequence[row] = 0;
     expect(codes({ ...whole, sequence })).toEqual({ steps: [1, 2], problems: [['uneven-steps', 1]] });
   });
 
-  it('are played without operations of unknown kinds', () => {
+  it('are replayed without operations of unknown kinds', () => {
     const kinds = whole.kinds.map((k) => (k === KIND.optimizer ? 'lr-scheduler' : k));
     expect(codes({ ...whole, kinds })).toEqual({ steps: [1, 2, 3], problems: [['unknown-operations', 12]] });
   });
 
-  it('are not played with more stages than any job has', () => {
+  it('are not replayed with more stages than any job has', () => {
     const rows = Array.from({ length: 1025 }, (_, stage) => ({
-      ...{ kind: KIND.forward, dpRank: 0, stage, step: 0, start: 0, duration: 1, sequence: 0 },
+      kind: KIND.forward,
+      dpRank: 0,
+      stage,
+      step: 0,
+      start: 0,
+      duration: 1,
+      sequence: 0,
     }));
     expect(codes(tableOf(rows))).toEqual({ steps: undefined, problems: [['oversized-job', 1]] });
   });
 
-  it('say nothing when there is nothing', () => {
+  it('give null without operations', () => {
     expect(codes(tableOf([]))).toEqual({ steps: undefined, problems: [] });
   });
 
-  it('say so when operations wait for each other in a circle', () => {
+  it('are a problem when operations wait for each other in a circle', () => {
     // The first stage does its backward before its forward.
     const early: readonly string[] = [KIND.backward, KIND.backwardRecv];
     const start = whole.start.map((s, i) =>
@@ -209,7 +223,7 @@ describe('any job', () => {
     microbatches: fc.integer({ min: 1, max: 6 }),
     steps: fc.constant([0, 1]),
   });
-  /** Times that differ from place to place, the same for the same place. */
+  /** Times that differ between operations, and are equal for the same operation. */
   const noisy =
     (seed: number): Drawn['time'] =>
     (kind, { dpRank, stage, step, sequence }) => {
@@ -219,7 +233,7 @@ describe('any job', () => {
       return 0.1 + (Math.imul(hash, 2654435761) >>> 0) / 2 ** 32;
     };
 
-  it('is played as it was recorded when nothing is in between', () => {
+  it('is replayed exactly when nothing lies between operations', () => {
     fc.assert(
       fc.property(shape, fc.nat(), (job, seed) => {
         const { perStep } = played(drawJob({ ...job, time: noisy(seed) }));
@@ -228,7 +242,7 @@ describe('any job', () => {
     );
   });
 
-  it('takes as many times as long when everything does, and divides the same', () => {
+  it('scales with its times, and its slowdowns do not change', () => {
     fc.assert(
       fc.property(shape, fc.nat(), fc.constantFrom(0.5, 2, 3, 7), (job, seed, factor) => {
         const table = drawJob({ ...job, time: noisy(seed) });
@@ -246,7 +260,7 @@ describe('any job', () => {
     );
   });
 
-  it('has its slow worker named, wherever it is', () => {
+  it('has its slow worker named', () => {
     const many = shape.filter((s) => s.dpRanks > 1 && s.microbatches > 1);
     fc.assert(
       fc.property(many, fc.nat(), fc.nat(), (job, a, b) => {

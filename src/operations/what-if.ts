@@ -1,4 +1,5 @@
 import { type Problem, ProblemLog } from '../base/problem.js';
+import { mean } from '../base/statistics.js';
 import type { OperationTable } from '../model/operation-table.js';
 import { buildGraph, type Graph } from './graph.js';
 import { shownAs } from './kinds.js';
@@ -7,31 +8,31 @@ import { simulate } from './simulate.js';
 import { idealTimes, ownTimes, recordedSteps } from './times.js';
 
 /**
- * What a job would take if no operation were slower than others of its kind, and who is to blame for the difference.
- * After "Understanding Stragglers in Large Model Training Using What-if Analysis" (Lin et al., OSDI 2025). Seconds a
- * step, means over steps. Plain data.
+ * How long a job would take if no operation were slower than others of its kind, and which workers, stages and kinds make
+ * the difference. After "Understanding Stragglers in Large Model Training Using What-if Analysis" (Lin et al., OSDI 2025).
+ * Seconds per step, means over steps. Plain data.
  */
 export interface WhatIf {
-  /** As recorded, with the gaps before operations that nothing in the table explains. */
+  /** As recorded, including gaps that nothing in the table explains. */
   readonly recorded_s: number;
-  /** Played with the recorded times: the base of everything below. */
+  /** Replayed with the recorded times: what the figures below are compared with. */
   readonly actual_s: number;
-  /** Played with the ideal time of each kind. */
+  /** Replayed with the ideal time of each kind. */
   readonly ideal_s: number;
-  /** actual / ideal, the paper's S. Of one worker or kind: only it as recorded, all else ideal. */
+  /** actual / ideal, the paper's S. For one worker or kind: it as recorded, all others ideal. */
   readonly slowdown: number;
-  /** Share of the slowdown that goes when only the slowest workers are ideal; null without a slowdown. */
+  /** Share of the slowdown that goes away when the slowest workers are ideal. Null: no slowdown. */
   readonly m_w: number | null;
-  /** The same for the last stage; null without a slowdown or with one stage. */
+  /** The same for the last stage. Null: no slowdown, or one stage only. */
   readonly m_s: number | null;
   readonly withoutSlowestWorkers_s: number;
   readonly withoutLastStage_s: number;
   readonly perStep: readonly StepWhatIf[];
   /** All workers, slowest first. */
   readonly workers: readonly WorkerSlowdown[];
-  /** The 3 % of them that `m_w` is about, at least one. */
+  /** The slowest 3 %, at least one: what `m_w` is about. */
   readonly slowestWorkers: readonly WorkerSlowdown[];
-  /** Slowest first, as are the next two. */
+  /** Slowest first, like the next two. */
   readonly byKind: readonly Slowdown<string>[];
   readonly byStage: readonly Slowdown<number>[];
   readonly byDpRank: readonly Slowdown<number>[];
@@ -53,26 +54,26 @@ export interface Slowdown<T> {
 export interface WorkerSlowdown {
   readonly dpRank: number;
   readonly stage: number;
-  /** −1 where the table has none. */
+  /** −1: the table has none. */
   readonly rank: number;
-  /** The lesser of its data-parallel rank's and its stage's: one slow worker makes both slow. */
+  /** The smaller of its data-parallel rank's and its stage's: one slow worker makes both slow. */
   readonly slowdown: number;
 }
 
 export interface WhatIfAnswer {
-  /** Null when no step can be played; the problems say why. */
+  /** Null when no step can be replayed; the problems say why. */
   readonly whatIf: WhatIf | null;
   readonly problems: readonly Problem[];
 }
 
 /** As in the paper: the slowest 3 % of workers. */
 const SLOWEST_SHARE = 0.03;
-/** Below this there is no slowdown to take shares of: it would be dividing noise by noise. */
+/** Below this, shares of the slowdown would be noise divided by noise. */
 const LEAST_SLOWDOWN = 1.001;
 
 const CIRCLE = {
   message: 'Operations of a step wait for each other in a circle.',
-  consequence: 'The steps cannot be played: there is no what-if.',
+  consequence: 'The steps cannot be replayed: there is no what-if.',
 };
 
 export function whatIf(table: OperationTable): WhatIfAnswer {
@@ -85,11 +86,11 @@ export function whatIf(table: OperationTable): WhatIfAnswer {
     log.add('circular-operations', CIRCLE);
     return { whatIf: null, problems: log.list() };
   }
-  return { whatIf: new Games(table, layout, graph).play(), problems };
+  return { whatIf: new Replays(table, layout, graph).compare(), problems };
 }
 
-/** The plays of one job, each with some operations ideal and the others as recorded. */
-class Games {
+/** Replays of one job, each with some operations ideal and the others as recorded. */
+class Replays {
   readonly #own: Float64Array;
   readonly #ideal: Float64Array;
   readonly #idealStep: number;
@@ -101,15 +102,15 @@ class Games {
   ) {
     this.#own = ownTimes(layout, graph, table);
     this.#ideal = idealTimes(layout, this.#own);
-    // Every lane is alike: one is enough.
+    // All lanes are alike: one is enough.
     this.#idealStep = simulate(graph, this.#ideal, 1, 1)[0]!;
   }
 
-  play(): WhatIf {
+  compare(): WhatIf {
     const { layout } = this;
     const ideal = this.#idealStep;
     const actual = this.#steps(() => false);
-    const actual_s = average(actual);
+    const actual_s = mean(actual);
     const recorded = recordedSteps(layout, this.table);
     const byDpRank = layout.dpRanks.map((of, rank) => ({ of, slowdown: this.#onlyRank(rank) }));
     const byStage = layout.stages.map((of, stage) => ({
@@ -123,13 +124,13 @@ class Games {
     }));
     const workers = this.#workers(byDpRank, byStage);
     const slowestWorkers = workers.slice(0, Math.ceil(workers.length * SLOWEST_SHARE));
-    const withoutSlowestWorkers_s = average(this.#withoutWorkers(slowestWorkers));
+    const withoutSlowestWorkers_s = mean(this.#withoutWorkers(slowestWorkers));
     const last = layout.stages.length - 1;
-    const withoutLastStage_s = average(this.#steps((node) => layout.operations[node]!.stage === last));
+    const withoutLastStage_s = mean(this.#steps((node) => layout.operations[node]!.stage === last));
     const share = (without: number) =>
       actual_s < ideal * LEAST_SLOWDOWN ? null : (actual_s - without) / (actual_s - ideal);
     return {
-      recorded_s: average(recorded),
+      recorded_s: mean(recorded),
       actual_s,
       ideal_s: ideal,
       slowdown: ratio(actual_s, ideal),
@@ -152,7 +153,7 @@ class Games {
     };
   }
 
-  /** Step times when these operations are ideal on every lane, or only on the ranks named. */
+  /** Step times with these operations ideal. */
   #steps(isIdeal: (node: number, rank: number) => boolean): Float64Array {
     const { lanes, dpRanks, operations } = this.layout;
     const times = this.#own.slice();
@@ -165,12 +166,12 @@ class Games {
     return simulate(this.graph, times, lanes, dpRanks.length);
   }
 
-  /** Slowdown with only these operations as recorded. */
+  /** Slowdown with these operations as recorded and all others ideal. */
   #only(isRecorded: (node: number) => boolean): number {
-    return ratio(average(this.#steps((node) => !isRecorded(node))), this.#idealStep);
+    return ratio(mean(this.#steps((node) => !isRecorded(node))), this.#idealStep);
   }
 
-  /** The same for one data-parallel rank: all others are alike, so one of them is played for all. */
+  /** The same for one data-parallel rank. All others are alike, so one of them is played for all. */
   #onlyRank(rank: number): number {
     const { lanes, dpRanks, steps, operations } = this.layout;
     const ranks = Math.min(2, dpRanks.length);
@@ -181,7 +182,7 @@ class Games {
       for (let step = 0; step < steps.length; step++)
         times[node * width + step * ranks] = this.#own[node * lanes + step * dpRanks.length + rank]!;
     }
-    return ratio(average(simulate(this.graph, times, width, ranks)), this.#idealStep);
+    return ratio(mean(simulate(this.graph, times, width, ranks)), this.#idealStep);
   }
 
   #workers(
@@ -211,7 +212,6 @@ class Games {
   }
 }
 
-const average = (values: Float64Array) => values.reduce((sum, v) => sum + v, 0) / values.length;
 const ratio = (a: number, b: number) => (b > 0 ? a / b : 1);
 const slowestFirst = (a: { readonly slowdown: number }, b: { readonly slowdown: number }) =>
   b.slowdown - a.slowdown;

@@ -6,7 +6,7 @@ import { scaleWorks } from './edits.js';
 import { copyPlan } from './plan.js';
 import { AS_RECORDED, replay } from './replay.js';
 
-/** Communication and copies partly beside computation. */
+/** Communication and copies that computation partly covers. */
 const facts = analyseTrace(
   drawTrace(`
     host 1  ProfilerStep#1 0-100 | cudaLaunchKernel 10-12 #1 | cudaLaunchKernel 14-16 #2

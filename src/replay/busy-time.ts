@@ -1,22 +1,23 @@
 import { clip, lengthOf, type Spans, SpanUnion, subtract, union } from '../base/intervals.js';
+import { type Ns, ns } from '../base/units.js';
 import { WorkSort } from '../facts/work-sort.js';
-import { type Plan, periodsOf } from './plan.js';
+import { countedSteps, type Plan } from './plan.js';
 import type { Replayed } from './replay.js';
 
-/** What the device is busy with in a replay, exclusively, as in time accounting. ns a step. */
+/** What the device does in a replay, without overlap, as in time accounting. Per step. */
 export interface BusyTime {
-  readonly compute: number;
-  readonly comms: number;
-  readonly copy: number;
+  readonly compute: Ns;
+  readonly comms: Ns;
+  readonly copy: Ns;
   /** Parts of `copy`. */
-  readonly toDevice: number;
-  readonly toHost: number;
+  readonly toDevice: Ns;
+  readonly toHost: Ns;
 }
 
 export function busyTime(plan: Plan, { start, end, frontier }: Replayed): BusyTime {
   const { works, steps } = plan;
   const order = inOrderOfStart(start);
-  const from = steps.wholeFirst ? steps.begin : frontier[0]!;
+  const from = steps.includesFirst ? steps.begin : frontier[0]!;
   const to = frontier[steps.length - 1]!;
   const spansOf = (...sorts: readonly number[]): Spans => {
     const spans = new SpanUnion();
@@ -26,7 +27,7 @@ export function busyTime(plan: Plan, { start, end, frontier }: Replayed): BusyTi
   const compute = spansOf(WorkSort.compute);
   const comms = spansOf(WorkSort.comms);
   const covered = union(compute, comms);
-  const perStep = (spans: Spans) => lengthOf(spans) / periodsOf(steps);
+  const perStep = (spans: Spans) => ns(lengthOf(spans) / countedSteps(steps));
   const exposed = (...sorts: readonly number[]) => perStep(subtract(spansOf(...sorts), covered));
   return {
     compute: perStep(compute),
@@ -37,7 +38,7 @@ export function busyTime(plan: Plan, { start, end, frontier }: Replayed): BusyTi
   };
 }
 
-/** One stream's work starts in the order of its launch, which is the plan's: then there is nothing to sort. */
+/** Work of a single stream starts in the plan's order: nothing to sort. */
 function inOrderOfStart(start: Float64Array): Uint32Array {
   const order = new Uint32Array(start.length);
   let n = 0;

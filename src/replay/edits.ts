@@ -1,8 +1,8 @@
 import { type Plan, SYNC } from './plan.js';
 
-/** Fixes as changes of a plan. All of them change the copy they are given. */
+/** Fixes as edits of a plan. Each changes the plan it is given: pass a copy. `test` picks works or nodes by index. */
 
-/** Work that passes takes `factor` of its time; 0 removes it. */
+/** Scales the duration of work; a factor of 0 removes it. */
 export function scaleWorks(plan: Plan, test: (work: number) => boolean, factor: number): void {
   const { duration } = plan.works;
   for (let w = 0; w < plan.works.length; w++) {
@@ -11,41 +11,37 @@ export function scaleWorks(plan: Plan, test: (work: number) => boolean, factor: 
   }
 }
 
-/** Calls that pass are never made: their host time, their work and what they waited for are gone. */
+/** Removes calls with the host time before them, their work and their waits. */
 export function removeCalls(plan: Plan, test: (node: number) => boolean): void {
-  const { nodes, works } = plan;
-  for (let n = 0; n < nodes.length; n++) {
+  for (let n = 0; n < plan.nodes.length; n++) {
     if (!test(n)) continue;
-    nodes.hostWork[n] = 0;
-    silenceCall(plan, n);
-    for (let w = nodes.firstWork[n]!; w < nodes.firstWork[n]! + nodes.workCount[n]!; w++)
-      works.duration[w] = -1;
+    plan.nodes.hostWork[n] = 0;
+    removeCall(plan, n);
   }
 }
 
-/** The operator around the call is gone, but not the Python before it. */
+/** Removes calls with the operators around them, but not the Python before. */
 export function removeOperators(plan: Plan, test: (node: number) => boolean): void {
-  const { nodes, works } = plan;
-  for (let n = 0; n < nodes.length; n++) {
+  const { hostWork, inOperator, length } = plan.nodes;
+  for (let n = 0; n < length; n++) {
     if (!test(n)) continue;
-    nodes.hostWork[n]! -= nodes.inOperator[n]!;
-    silenceCall(plan, n);
-    for (let w = nodes.firstWork[n]!; w < nodes.firstWork[n]! + nodes.workCount[n]!; w++)
-      works.duration[w] = -1;
+    hostWork[n]! -= inOperator[n]!;
+    removeCall(plan, n);
   }
 }
 
-function silenceCall(plan: Plan, n: number): void {
-  const { nodes } = plan;
+function removeCall(plan: Plan, n: number): void {
+  const { nodes, works } = plan;
   nodes.call[n] = 0;
   nodes.inOperator[n] = 0;
   nodes.events[n] = 0;
   nodes.frames[n] = 0;
   nodes.graphKernels[n] = 0;
+  works.duration.fill(-1, nodes.firstWork[n]!, nodes.firstWork[n]! + nodes.workCount[n]!);
   skipWait(plan, n);
 }
 
-/** The host no longer waits in calls that pass. */
+/** The host no longer waits in these calls. */
 export function skipWaits(plan: Plan, test: (node: number) => boolean): void {
   for (let n = 0; n < plan.nodes.length; n++) if (test(n)) skipWait(plan, n);
 }
@@ -53,11 +49,11 @@ export function skipWaits(plan: Plan, test: (node: number) => boolean): void {
 function skipWait(plan: Plan, n: number): void {
   const { nodes, streamBusyUntil } = plan;
   nodes.waitsFor[n] = -1;
-  if (nodes.kind[n] === SYNC)
-    nodes.awaited.fill(-1, n * streamBusyUntil.length, (n + 1) * streamBusyUntil.length);
+  const streams = streamBusyUntil.length;
+  if (nodes.kind[n] === SYNC) nodes.awaited.fill(-1, n * streams, (n + 1) * streams);
 }
 
-/** Host time of calls that pass, recorded events included, shrinks to `factor`. */
+/** Scales the host time of calls and the events recorded in it. */
 export function scaleHost(plan: Plan, test: (node: number) => boolean, factor: number): void {
   const { nodes } = plan;
   for (let n = 0; n < nodes.length; n++) {
@@ -70,7 +66,7 @@ export function scaleHost(plan: Plan, test: (node: number) => boolean, factor: n
   }
 }
 
-/** A fixed cost for the host once a step, before the first call that passes. */
+/** Adds host time once a step, before the first of these calls. */
 export function addHostPerStep(plan: Plan, test: (node: number) => boolean, ns: number): void {
   let last = -1;
   for (let n = 0; n < plan.nodes.length; n++) {
@@ -80,12 +76,12 @@ export function addHostPerStep(plan: Plan, test: (node: number) => boolean, ns: 
   }
 }
 
-/** Input is there when it is asked for. */
+/** Every batch is ready when it is asked for. */
 export function dropInputWaits(plan: Plan): void {
   plan.nodes.data.fill(0);
 }
 
-/** Takes time away where there is most of it: for waits whose place is known only as "in the long ones". */
+/** Takes `total` from the largest values first, at most `atMost` from each: for waits known only to be in the long ones. */
 export function takeFromLongest(column: Float64Array, total: number, atMost: number): void {
   const order = Array.from(column.keys()).sort((a, b) => column[b]! - column[a]!);
   let left = total;

@@ -1,14 +1,12 @@
 /**
- * A few steps as a graph that can be played again: what the host did between calls, which work each call started, what
- * each call waited for. Plain columns, so that a plan moves between threads and is copied cheaply to be edited.
- * Times in ns.
+ * A few steps as a graph that can be replayed: what the host did between calls, which work each call started, and what
+ * each call waited for. Plain columns: a plan moves between threads and is cheap to copy and edit. Times in ns.
  */
 export interface Plan {
   readonly nodes: PlanNodes;
   readonly works: PlanWorks;
-  /** What a step launched is done at its frontier. One entry a step. */
   readonly steps: PlanSteps;
-  /** When the first host work begins, and until when each stream is busy with earlier work, from the same zero. */
+  /** When the host begins, and until when each stream is busy with earlier work. */
   readonly begin: number;
   readonly streamBusyUntil: Float64Array;
 }
@@ -16,46 +14,44 @@ export interface Plan {
 export const LAUNCH = 1;
 export const SYNC = 2;
 
-/** Calls of the host that start work or wait for it, in order of time over all training threads. */
+/** Host calls that start GPU work or wait for it, in order of time over all training threads. */
 export interface PlanNodes {
   readonly length: number;
   /** LAUNCH or SYNC. */
   readonly kind: Uint8Array;
-  /** Host time since the previous call, by what it was: own work, waiting for input, compiling, collectives. */
+  /** Host time since the previous call: own work, waiting for input, compiling, collectives. */
   readonly hostWork: Float64Array;
   readonly data: Float64Array;
   readonly compile: Float64Array;
   readonly comms: Float64Array;
-  /** Host time of the call itself, waiting left out. */
+  /** Host time of the call itself, without waiting. */
   readonly call: Float64Array;
-  /** Of `hostWork`, what passed inside the operator that made the call; the rest is Python and what lies between. */
+  /** The part of `hostWork` inside the operator that made the call. The rest is Python. */
   readonly inOperator: Float64Array;
   /** Operators, runtime and driver calls recorded since the previous call, this one included. */
   readonly events: Uint32Array;
-  /** Python frames (with_stack) recorded since. */
+  /** Python frames (with_stack) recorded since the previous call. */
   readonly frames: Uint32Array;
-  /** GPU kernels that the profiler records one by one although one call (a CUDA graph) started them all. */
+  /** Kernels of a CUDA graph: one call starts them all, but the profiler records each. */
   readonly graphKernels: Uint32Array;
-  /** Roles of the call (detail/roles.ts). */
+  /** Roles of the call (traces/detail/roles.ts). */
   readonly roles: Uint32Array;
-  /** Place of the step. */
+  /** Index of the step in the plan. */
   readonly step: Int32Array;
   /** Range in `works`. */
   readonly firstWork: Uint32Array;
   readonly workCount: Uint32Array;
-  /** The call returns only after this work has ended (a blocking copy, a full launch queue); −1: none. */
+  /** The work that must end before the call returns (a blocking copy, a full launch queue); −1: none. */
   readonly waitsFor: Int32Array;
-  /** Host time after the end of what was waited for. */
+  /** From the end of the awaited work to the return of the call. */
   readonly returnLag: Float64Array;
-  /** For SYNC: which work of each stream is waited for: `streams` entries a node, −1: none. */
+  /** For SYNC: the awaited work of each stream, `streamBusyUntil.length` entries a node; −1: none. */
   readonly awaited: Int32Array;
-  /** Pieces of work launched and not yet done when the call began: 0 means that the device had run dry. */
+  /** Pieces of work launched and not yet done when the call began. 0: the device had run dry. */
   readonly queued: Uint32Array;
-  /** Row of the call, for evidence. */
-  readonly row: Uint32Array;
 }
 
-/** GPU work in the order of its launch. */
+/** GPU work in the order of launches. */
 export interface PlanWorks {
   readonly length: number;
   /** −1: removed by an edit. */
@@ -63,57 +59,32 @@ export interface PlanWorks {
   readonly stream: Uint8Array;
   /** From the call's start to the earliest possible start. */
   readonly latency: Float64Array;
-  /** From the end of the stream's previous work to the earliest start: negative where kernels overlap. */
+  /** From the end of the stream's previous work to the earliest start; negative where kernels overlap. */
   readonly gap: Float64Array;
-  /** Work of another stream that must end first, and the time after it; −1: none. */
+  /** Work of another stream that must end first, and the time from its end to the start; −1: none. */
   readonly after: Int32Array;
   readonly afterGap: Float64Array;
-  /** Place of its kind in the facts' list of kernels (name and what it is). */
+  /** Index in `TraceFacts.kernels`. */
   readonly kernel: Uint32Array;
   readonly roles: Uint32Array;
   readonly bytes: Float64Array;
-  /** What it counts as in time accounting (timeline/work-sorts.ts). */
+  /** WorkSort: what it counts as in time accounting. */
   readonly sort: Uint8Array;
   readonly step: Int32Array;
-  /** Place in the model: the row, for evidence. */
-  readonly row: Uint32Array;
 }
 
 export interface PlanSteps {
   readonly length: number;
-  readonly index: Int32Array;
-  readonly hostStart: Float64Array;
-  readonly frontier: Float64Array;
-  /** Whether the first step counts too, instead of time counting from its frontier. */
-  readonly wholeFirst: boolean;
-  /** Where it begins then: with the host's start of it, or with the end of the device's earlier work. */
+  /** The first step counts too. False: time counts from its frontier, when the device has done all its work. */
+  readonly includesFirst: boolean;
+  /** Where the first step begins: when the host starts it, or when the device ends its earlier work. */
   readonly begin: number;
 }
 
-/** Steps that the plan's time is divided by. */
-export function periodsOf(steps: PlanSteps): number {
-  return steps.wholeFirst ? steps.length : steps.length - 1;
+/** How many steps count. */
+export function countedSteps(steps: PlanSteps): number {
+  return steps.includesFirst ? steps.length : steps.length - 1;
 }
 
-/** A copy whose figures may be changed. */
-export function copyPlan(plan: Plan): Plan {
-  const { nodes, works } = plan;
-  return {
-    ...plan,
-    nodes: {
-      ...nodes,
-      hostWork: nodes.hostWork.slice(),
-      data: nodes.data.slice(),
-      compile: nodes.compile.slice(),
-      comms: nodes.comms.slice(),
-      call: nodes.call.slice(),
-      inOperator: nodes.inOperator.slice(),
-      frames: nodes.frames.slice(),
-      events: nodes.events.slice(),
-      graphKernels: nodes.graphKernels.slice(),
-      waitsFor: nodes.waitsFor.slice(),
-      awaited: nodes.awaited.slice(),
-    },
-    works: { ...works, duration: works.duration.slice() },
-  };
-}
+/** A copy for edits. */
+export const copyPlan = (plan: Plan): Plan => structuredClone(plan);

@@ -8,12 +8,12 @@ import { scaleWorks } from './edits.js';
 import { copyPlan, type Plan } from './plan.js';
 import { AS_RECORDED, replay } from './replay.js';
 
-/** A training loop in the small. Times in ns, whole microseconds apart from the machine's. */
+/** A small training loop. Times in ns. */
 interface Machine {
   /** From a launch's start to the earliest start of its work; from the end of a stream's work to the next. */
   readonly latency: number;
   readonly gap: number;
-  /** A synchronising call that need not wait, and the return of one that had to. */
+  /** A synchronising call that does not wait, and the return of one that waited. */
   readonly check: number;
   readonly lag: number;
 }
@@ -23,7 +23,7 @@ type Doing =
   | { readonly kind: 'data'; readonly wait: number };
 type Action = Doing & { /** Python before it. */ readonly before: number };
 
-/** Runs the loop forward, with kernels scaled: what the profiler would record, and when each step's work is done. */
+/** Runs the loop with scaled kernels. Returns the events that the profiler would record, and each step's frontier. */
 function simulate(machine: Machine, steps: readonly (readonly Action[])[], factor = 1) {
   const events: object[] = [];
   const record = (
@@ -35,7 +35,11 @@ function simulate(machine: Machine, steps: readonly (readonly Action[])[], facto
     stream?: number,
   ) =>
     events.push({
-      ...{ ph: 'X', cat, name, ts: start / 1000, dur: (end - start) / 1000 },
+      ph: 'X',
+      cat,
+      name,
+      ts: start / 1000,
+      dur: (end - start) / 1000,
       ...(stream === undefined ? { pid: 100, tid: 100 } : { pid: 0, tid: stream }),
       args: {
         ...(correlation ? { correlation } : {}),
@@ -73,10 +77,12 @@ function simulate(machine: Machine, steps: readonly (readonly Action[])[], facto
   return { events, frontiers };
 }
 
-/** The mean over the steps and from the beginning that the plan takes. */
+/** The mean over the steps that the plan counts. */
 function meanStep(plan: Plan, frontiers: readonly number[]): number {
-  const { length, wholeFirst } = plan.steps;
-  return (frontiers[length - 1]! - (wholeFirst ? 0 : frontiers[0]!)) / (wholeFirst ? length : length - 1);
+  const { length, includesFirst } = plan.steps;
+  return (
+    (frontiers[length - 1]! - (includesFirst ? 0 : frontiers[0]!)) / (includesFirst ? length : length - 1)
+  );
 }
 
 const us = (min: number, max: number) => fc.integer({ min, max }).map((t) => t * 1000);
@@ -116,7 +122,7 @@ function factsOf(events: readonly object[]) {
   return { facts, plan: facts.detail!.plan! };
 }
 
-describe('a loop that was simulated', () => {
+describe('a simulated loop', () => {
   it('is replayed exactly as recorded', () => {
     fc.assert(
       fc.property(machine, anyLoop, (m, loop) => {
@@ -125,15 +131,15 @@ describe('a loop that was simulated', () => {
         const played = replay(plan, AS_RECORDED);
         expect(Math.abs(played.step / meanStep(plan, frontiers) - 1)).toBeLessThan(0.001);
         expect(played.step).toBeCloseTo(facts.steps.profiled, 0);
-        // Work of a last step that was cut runs beside the plan's.
-        if (facts.steps.cut) return;
+        // The device also ran work of a last step that was cut.
+        if (facts.steps.total < loop.length) return;
         expect(busyTime(plan, played).compute).toBeCloseTo(facts.time.compute, 0);
       }),
       { numRuns: 150 },
     );
   });
 
-  it('is replayed with faster and slower kernels as if it had been run with them', () => {
+  it('takes as long with faster and slower kernels in the replay as in the simulation', () => {
     const factor = fc.constantFrom(0.1, 0.25, 0.5, 0.8, 1.3, 2, 4);
     fc.assert(
       fc.property(machine, anyLoop, factor, (m, loop, f) => {

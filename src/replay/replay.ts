@@ -1,35 +1,36 @@
-import { LAUNCH, type Plan, periodsOf } from './plan.js';
+import { type Ns, ns } from '../base/units.js';
+import { countedSteps, LAUNCH, type Plan } from './plan.js';
 
-/** What recording costs the host, in ns: removed when the plan is played as it would run unprofiled. */
+/** What recording costs the host, in ns. Replaying with it shows the steps without the profiler. */
 export interface RecordingCost {
   /** An operator, runtime or driver call. */
   readonly perEvent: number;
-  /** A Python frame of with_stack. */
+  /** A Python frame (with_stack). */
   readonly perFrame: number;
-  /** A kernel that a CUDA graph launched: the profiler records each, the job launches them at once. */
+  /** A kernel of a CUDA graph. */
   readonly perGraphKernel: number;
 }
 export const AS_RECORDED: RecordingCost = { perEvent: 0, perFrame: 0, perGraphKernel: 0 };
 
-/** However cheap a call is without the profiler, this share of its host time stays. */
+/** At least this share of a call's host time is not the profiler's. */
 const LEAST_SHARE = 0.15;
 
 export interface Replayed {
-  /** ns a step. */
-  readonly step: number;
+  /** Step time. */
+  readonly step: Ns;
   readonly frontier: Float64Array;
-  /** When each piece of work ran; NaN: removed. */
+  /** When each piece of work ran. NaN: removed. */
   readonly start: Float64Array;
   readonly end: Float64Array;
 }
 
 /**
- * Plays the plan: the host goes from call to call; work starts when it was launched, its stream is free and what it
- * depends on is done; calls that wait return when what they wait for has ended. One pass.
+ * Plays the plan in one pass. The host goes from call to call. Work starts when it is launched, its stream is free and
+ * the work it depends on is done. Calls that wait return when the awaited work has ended.
  */
 export function replay(plan: Plan, recording: RecordingCost): Replayed {
   const { works, steps } = plan;
-  // Plain locals: this runs a few dozen times, too few for property look-ups to become fast.
+  // Plain locals: this runs a few dozen times, too rarely for property look-ups to become fast.
   const { kind, hostWork, data, compile, comms, call, events, frames, graphKernels } = plan.nodes;
   const { step: stepOfCall, firstWork, workCount, waitsFor, returnLag, awaited } = plan.nodes;
   const { duration, stream, latency, gap, after, afterGap, step: stepOfWork } = works;
@@ -45,7 +46,7 @@ export function replay(plan: Plan, recording: RecordingCost): Replayed {
   for (let n = 0; n < plan.nodes.length; n++) {
     const step = stepOfCall[n]!;
     if (step >= 0 && Number.isNaN(hostStart[step]!)) hostStart[step] = now;
-    // The profiler's share comes off the host's own time; what one call cannot pay the next ones do.
+    // The recording cost comes off the host's own time. What one call cannot pay, the next ones do.
     debt += events[n]! * perEvent + frames[n]! * perFrame + graphKernels[n]! * perGraphKernel;
     const own = hostWork[n]! + call[n]!;
     const paid = Math.min(debt, own * (1 - LEAST_SHARE));
@@ -83,16 +84,16 @@ export function replay(plan: Plan, recording: RecordingCost): Replayed {
   }
   let previous = Number.NEGATIVE_INFINITY;
   for (let s = 0; s < steps.length; s++) {
-    // A step without work of its own ends where the host left it.
+    // A step without work of its own ends when the host goes on to the next.
     if (frontier[s] === Number.NEGATIVE_INFINITY) frontier[s] = nextStart(hostStart, s) ?? now;
     frontier[s] = previous = Math.max(previous, frontier[s]!);
   }
-  const from = steps.wholeFirst ? steps.begin : frontier[0]!;
-  const step = (frontier[steps.length - 1]! - from) / periodsOf(steps);
+  const from = steps.includesFirst ? steps.begin : frontier[0]!;
+  const step = ns((frontier[steps.length - 1]! - from) / countedSteps(steps));
   return { step, frontier, start: starts, end: ends };
 }
 
-/** When the host began the next step that made a call. */
+/** When the host began the next step that has a call. */
 function nextStart(hostStart: Float64Array, step: number): number | undefined {
   return hostStart.subarray(step + 1).find((t) => !Number.isNaN(t));
 }

@@ -8,14 +8,16 @@ function tableOf(rows: readonly Row[]): GpuTelemetry {
   const gpus = [0, 1].map((index) => ({ index, name: null, uuid: null, pci: null }));
   const columns = TELEMETRY_FIELDS.map((f) => [f, Float32Array.from(rows, (r) => r[f] ?? Number.NaN)]);
   return {
-    ...{ rows: rows.length, gpus, gpu: Uint16Array.from(rows, (r) => r.gpu ?? 0) },
+    rows: rows.length,
+    gpus,
+    gpu: Uint16Array.from(rows, (r) => r.gpu ?? 0),
     ...(Object.fromEntries(columns) as Record<TelemetryField, Float32Array>),
     timeNs: new Float64Array(rows.length),
   };
 }
 
 describe('a GPU over a log', () => {
-  it('has figures of the samples in which it was at work, by GPU', () => {
+  it('has figures over its busy samples', () => {
     const busy = { utilisation: 100, smClock: 1800, power: 690, temperature: 60, powerCap: 1, thermal: 0 };
     const [first, second] = summariseTelemetry(
       tableOf([
@@ -32,12 +34,12 @@ describe('a GPU over a log', () => {
     expect(second).toMatchObject({ index: 1, samples: 1, clock: 1800 });
   });
 
-  it('takes the maximum that the device names over the highest seen', () => {
+  it('prefers the stated maximum clock to the highest seen', () => {
     const [gpu] = summariseTelemetry(tableOf([{ utilisation: 99, smClock: 1400, maxSmClock: 1980 }]));
     expect(gpu).toMatchObject({ maxClock: 1980, powerLimit: null, power: null, slowdown: null });
   });
 
-  it('counts all samples where utilisation was not recorded, and knows nothing of a GPU without samples', () => {
+  it('counts all samples where utilisation was not recorded, and has null figures for a GPU without samples', () => {
     const [gpu, none] = summariseTelemetry(tableOf([{ smClock: 1000 }, { smClock: 2000 }]));
     expect(gpu).toMatchObject({ busySamples: 2, utilisation: null, clock: 1500 });
     expect(none).toMatchObject({

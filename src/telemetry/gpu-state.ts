@@ -1,41 +1,42 @@
 import { largest, mean, median } from '../base/statistics.js';
+import { type Share, share } from '../base/units.js';
 import type { GpuIdentity } from '../model/gpu-identity.js';
 import type { GpuTelemetry, TelemetryField } from '../model/telemetry.js';
 
-/** One GPU over a whole log, small enough to pass between threads. Null: the log does not say. */
+/** One GPU over a whole log. Plain data that moves between threads. Null: the log does not say. */
 export interface GpuState extends GpuIdentity {
   readonly samples: number;
-  /** Of the last sample, as `GpuTelemetry.timeNs`: good for comparing logs of one machine. */
+  /** Time of the last sample (`GpuTelemetry.timeNs`), comparable between logs of one machine. */
   readonly untilNs: number | null;
-  /** Samples in which it was at work; figures below are over them. All, where utilisation was not recorded. */
+  /** Samples in which the GPU was busy; all samples where utilisation was not recorded. */
   readonly busySamples: number;
-  /** Per cent, mean over all samples. */
+  /** Percent, mean over all samples. */
   readonly utilisation: number | null;
-  /** MHz, mean: a clock that is held down a third of the time is a third of it slower. */
+  /** MHz, mean over busy samples. */
   readonly clock: number | null;
-  /** MHz: what the device can do where the log says so, else the highest of any sample. */
+  /** MHz: the device's maximum where the log states it, else the highest of any sample. */
   readonly maxClock: number | null;
-  /** Watts, median. */
+  /** Watts, median over busy samples. */
   readonly power: number | null;
-  /** Of any sample. */
+  /** Watts, highest of any sample. */
   readonly maxPower: number | null;
-  /** The limit where the log has it. */
+  /** Watts. */
   readonly powerLimit: number | null;
-  /** Degrees, highest. */
+  /** Degrees Celsius, highest. */
   readonly temperature: number | null;
-  /** Shares of its busy time in which the clock was held down. */
-  readonly powerCap: number | null;
-  readonly thermal: number | null;
-  readonly slowdown: number | null;
+  /** Share of busy time in which the clock was limited: by the power limit, by heat, by the hardware. */
+  readonly powerCap: Share | null;
+  readonly thermal: Share | null;
+  readonly slowdown: Share | null;
 }
 
-/** Per cent of a sample's time: below it clocks and power say more about waiting than about work. */
+/** Percent. Below it clocks and power tell more about waiting than about work. */
 const BUSY = 80;
 
 export function summariseTelemetry(telemetry: GpuTelemetry): GpuState[] {
   const rowsOf = telemetry.gpus.map((): number[] => []);
   for (let row = 0; row < telemetry.rows; row++) rowsOf[telemetry.gpu[row]!]!.push(row);
-  return telemetry.gpus.map((gpu, place) => stateOf(gpu, telemetry, rowsOf[place]!));
+  return telemetry.gpus.map((gpu, index) => stateOf(gpu, telemetry, rowsOf[index]!));
 }
 
 function stateOf(gpu: GpuIdentity, telemetry: GpuTelemetry, rows: readonly number[]): GpuState {
@@ -44,10 +45,13 @@ function stateOf(gpu: GpuIdentity, telemetry: GpuTelemetry, rows: readonly numbe
   const utilisation = values('utilisation', rows);
   const busy = utilisation.length > 0 ? rows.filter((row) => telemetry.utilisation[row]! >= BUSY) : [...rows];
   const inBusy = (field: TelemetryField) => values(field, busy);
+  const shareOf = (field: TelemetryField) => known(share(mean(inBusy(field))));
   const maximum = values('maxSmClock', rows);
   return {
     ...gpu,
-    ...{ samples: rows.length, busySamples: busy.length, utilisation: known(mean(utilisation)) },
+    samples: rows.length,
+    busySamples: busy.length,
+    utilisation: known(mean(utilisation)),
     untilNs: known(largest(rows.map((row) => telemetry.timeNs[row]!))),
     clock: known(mean(inBusy('smClock'))),
     maxClock: known(largest(maximum.length > 0 ? maximum : values('smClock', rows))),
@@ -55,10 +59,10 @@ function stateOf(gpu: GpuIdentity, telemetry: GpuTelemetry, rows: readonly numbe
     maxPower: known(largest(values('power', rows))),
     powerLimit: known(median(values('powerLimit', rows))),
     temperature: known(largest(values('temperature', rows))),
-    powerCap: known(mean(inBusy('powerCap'))),
-    thermal: known(mean(inBusy('thermal'))),
-    slowdown: known(mean(inBusy('slowdown'))),
+    powerCap: shareOf('powerCap'),
+    thermal: shareOf('thermal'),
+    slowdown: shareOf('slowdown'),
   };
 }
 
-const known = (value: number) => (Number.isFinite(value) ? value : null);
+const known = <T extends number>(value: T): T | null => (Number.isFinite(value) ? value : null);

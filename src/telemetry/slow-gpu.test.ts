@@ -2,21 +2,23 @@ import { describe, expect, it } from 'vitest';
 import { ns } from '../base/units.js';
 import { withSlowGpus } from '../run/lateness/late-gpus.js';
 import type { LateRanks } from '../run/lateness/late-ranks.js';
-import { heldBy, slowAgainst } from './slow-gpu.js';
+import { clockLimitOf, slowAgainst } from './slow-gpu.js';
 import { gpuState } from './testing.js';
 
 const others = [1, 2, 3].map((index) => gpuState({ index }));
 const slow = (more: Parameters<typeof gpuState>[0]) => slowAgainst(gpuState(more), others, 0.97);
 
 describe('a slow GPU', () => {
-  it('is one with a lower clock, with what holds it down', () => {
+  it('has a lower clock, with what limits it', () => {
     expect(slow({ clock: 1050, power: 310, thermal: 0.34 })).toEqual({
-      ...{ clock: 1050, usualClock: 1830, held: { by: 'thermal', share: 0.34 } },
+      clock: 1050,
+      usualClock: 1830,
+      limit: { by: 'thermal', share: 0.34 },
     });
-    expect(slow({ clock: 1700, power: 600 })).toMatchObject({ clock: 1700, held: null });
+    expect(slow({ clock: 1700, power: 600 })).toMatchObject({ clock: 1700, limit: null });
   });
 
-  it('is none that differs as GPUs do, was hardly busy, or is of another model', () => {
+  it('is not one that differs as GPUs do, was hardly busy, or is another model', () => {
     expect(slow({ clock: 1800 })).toBeNull();
     expect(slow({ clock: 1050, busySamples: 2 })).toBeNull();
     expect(slow({ clock: null })).toBeNull();
@@ -25,21 +27,21 @@ describe('a slow GPU', () => {
     expect(slowAgainst(gpuState({ clock: 1400 }), [], 0.97)).toBeNull();
   });
 
-  it('is none that works while the others wait: a power limit costs clock', () => {
-    const waiting = others.map((o) => ({ ...o, clock: 1980, power: 320, powerCap: 0 }));
+  it('is not one that works while the others wait: a power limit costs clock', () => {
+    const waiting = others.map((o) => gpuState({ ...o, clock: 1980, power: 320, powerCap: 0 }));
     const working = gpuState({ clock: 1830, power: 690, powerCap: 1 });
     expect(slowAgainst(working, waiting, 0.97)).toBeNull();
-    // Heat is no sign of work.
-    expect(slowAgainst({ ...working, thermal: 0.2 }, waiting, 0.97)).toMatchObject({
-      held: { by: 'thermal' },
+    // Heat does not come from harder work.
+    expect(slowAgainst(gpuState({ ...working, thermal: 0.2 }), waiting, 0.97)).toMatchObject({
+      limit: { by: 'thermal' },
     });
   });
 
-  it('is held down by what the others are not', () => {
-    expect(heldBy(gpuState({ powerCap: 0.9 }), others)).toBeNull();
-    expect(heldBy(gpuState({ powerCap: 0.9 }))).toEqual({ by: 'powerCap', share: 0.9 });
-    expect(heldBy(gpuState({ powerCap: 0.9, slowdown: 0.1 }))).toEqual({ by: 'slowdown', share: 0.1 });
-    expect(heldBy(gpuState({ powerCap: null, thermal: null }))).toBeNull();
+  it('is limited by what does not limit the others', () => {
+    expect(clockLimitOf(gpuState({ powerCap: 0.9 }), others)).toBeNull();
+    expect(clockLimitOf(gpuState({ powerCap: 0.9 }))).toEqual({ by: 'powerCap', share: 0.9 });
+    expect(clockLimitOf(gpuState({ powerCap: 0.9, slowdown: 0.1 }))).toEqual({ by: 'slowdown', share: 0.1 });
+    expect(clockLimitOf(gpuState({ powerCap: null, thermal: null }))).toBeNull();
   });
 });
 
@@ -55,7 +57,7 @@ describe('late ranks with slow GPUs', () => {
     expect(withSlowGpus([late], gpus)).toMatchObject([{ cause: 'gpu', slowGpu: { clock: 1200 } }]);
   });
 
-  it('keep a cause that was seen, and what telemetry does not explain', () => {
+  it('keep a known cause, and delays that telemetry does not explain', () => {
     expect(withSlowGpus([{ ...late, cause: 'data' }], gpus)).toEqual([{ ...late, cause: 'data' }]);
     expect(withSlowGpus([{ ...late, ranks: [2] }], gpus)).toEqual([{ ...late, ranks: [2] }]);
     expect(withSlowGpus([{ ...late, ranks: [1, 2] }], gpus)).toMatchObject([{ cause: 'unknown' }]);

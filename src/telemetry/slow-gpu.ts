@@ -1,50 +1,51 @@
 import { mean, median } from '../base/statistics.js';
+import { type Share, share } from '../base/units.js';
 import type { GpuState } from './gpu-state.js';
 
-/** A GPU whose clock is lower than that of others which do the same work. */
+/** A GPU with a lower clock than others that do the same work. */
 export interface SlowGpu {
   /** MHz. */
   readonly clock: number;
   readonly usualClock: number;
-  readonly held: Held | null;
+  /** What limits its clock, if the telemetry says. */
+  readonly limit: ClockLimit | null;
 }
 
-/** What held the clock down most. */
-export interface Held {
+export interface ClockLimit {
   readonly by: 'thermal' | 'slowdown' | 'powerCap';
-  /** Of its busy time. */
-  readonly share: number;
+  /** Share of busy time. */
+  readonly share: Share;
 }
 
-/** Fewer samples at work say nothing about a clock. */
+/** Fewer busy samples say nothing about a clock. */
 export const LEAST_SAMPLES = 3;
-/** A share of the busy time below this is a moment, not a state. */
-export const LEAST_HELD = 0.05;
-/** Watts beyond those of the others by this: it works while they wait, and under a power limit that costs clock. */
+/** A clock that is limited for less of its busy time is healthy. */
+export const LEAST_LIMITED = 0.05;
+/** A GPU that draws this much more power than the others works while they wait. Under a power limit that costs clock. */
 const WORKS_HARDER = 1.1;
 
 /**
- * How a GPU compares with others; null where it is not slower, or where it is only because it works harder: ranks that
- * wait for a late one spin in a collective with little power and a high clock. `below`: of their clock.
+ * Compares a GPU with others. Null: its clock is at least `below` of theirs, or it is lower only because the GPU works
+ * harder. Ranks that wait for a straggler spin in a collective with little power and a high clock.
  */
 export function slowAgainst(gpu: GpuState, others: readonly GpuState[], below: number): SlowGpu | null {
   const peers = others.filter((o) => isComparable(gpu, o));
   if (peers.length === 0 || !isMeasured(gpu)) return null;
   const usualClock = median(peers.map((p) => p.clock!));
   if (!(gpu.clock! < below * usualClock)) return null;
-  const held = heldBy(gpu, peers);
-  const heat = held !== null && held.by !== 'powerCap';
+  const limit = clockLimitOf(gpu, peers);
+  const heat = limit !== null && limit.by !== 'powerCap';
   const usualPower = median(peers.map((p) => p.power ?? Number.NaN));
   if (!heat && gpu.power !== null && gpu.power > WORKS_HARDER * usualPower) return null;
-  return { clock: gpu.clock!, usualClock, held };
+  return { clock: gpu.clock!, usualClock, limit };
 }
 
-/** What holds a GPU's clock down, more than that of the others. Heat goes first: a power limit is as designed. */
-export function heldBy(gpu: GpuState, peers: readonly GpuState[] = []): Held | null {
+/** What limits a GPU's clock more than its peers'. Heat comes first: running at the power limit is normal. */
+export function clockLimitOf(gpu: GpuState, peers: readonly GpuState[] = []): ClockLimit | null {
   for (const by of ['thermal', 'slowdown', 'powerCap'] as const) {
-    const share = gpu[by] ?? 0;
-    const usual = peers.length > 0 ? mean(peers.map((p) => p[by] ?? 0)) : 0;
-    if (share >= LEAST_HELD + usual) return { by, share };
+    const limited = gpu[by] ?? share(0);
+    const usual = peers.length > 0 ? mean(peers.map((p): number => p[by] ?? 0)) : 0;
+    if (limited >= LEAST_LIMITED + usual) return { by, share: limited };
   }
   return null;
 }

@@ -1,20 +1,27 @@
+import type { Plain } from '../base/units.js';
 import type { GpuState } from './gpu-state.js';
 
-/** For tests: a GPU at full work, as the zoo's H200 shows itself. */
-export function gpuState(more: Partial<GpuState> = {}): GpuState {
-  return {
-    ...{
-      index: 0,
-      name: null,
-      uuid: null,
-      pci: null,
-      samples: 20,
-      untilNs: null,
-      busySamples: 20,
-      utilisation: 100,
-    },
-    ...{ clock: 1830, maxClock: 1980, power: 690, maxPower: 700, powerLimit: null, temperature: 62 },
-    ...{ powerCap: 0.9, thermal: 0, slowdown: null },
+/** For tests: a busy GPU, with the figures of the zoo's H200. */
+export function gpuState(more: Partial<Plain<GpuState>> = {}): GpuState {
+  const state: Plain<GpuState> = {
+    index: 0,
+    name: null,
+    uuid: null,
+    pci: null,
+    samples: 20,
+    untilNs: null,
+    busySamples: 20,
+    utilisation: 100,
+    clock: 1830,
+    maxClock: 1980,
+    power: 690,
+    maxPower: 700,
+    powerLimit: null,
+    temperature: 62,
+    powerCap: 0.9,
+    thermal: 0,
+    slowdown: null,
     ...more,
   };
+  return state as GpuState;
 }

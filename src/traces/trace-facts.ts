@@ -5,39 +5,40 @@ import type { Plan } from '../replay/plan.js';
 import type { InputFacts } from './detail/input-facts.js';
 import type { KernelTotal } from './detail/kernel-table.js';
 import type { OperatorTotal } from './detail/operators.js';
-import type { Silences } from './detail/silences.js';
+import type { Pauses } from './detail/pauses.js';
 import type { GpuUnions } from './timeline/gpu-unions.js';
 
-/** All that rules ask about one rank's trace. Plain data that moves between threads. Times are in ns. */
+/** What a trace tells about its rank. Plain data that moves between threads. Times in ns. */
 export interface TraceFacts extends RankFacts {
   readonly source: 'trace';
   readonly phases: null;
-  /** Kernels, operators and plan were left out (`AnalyseOptions.light`). */
+  /** Most kernels and operators and the plan were left out (`AnalyseOptions.light`). */
   readonly light: boolean;
   readonly device: DeviceInfo | null;
+  /** Profiler options that were on, e.g. `with_stack`. */
   readonly switches: readonly string[];
   readonly hasHostEvents: boolean;
   readonly gpu: GpuUnions | null;
   readonly input: InputFacts;
-  /** Every kernel of the detail window, most time first. `plan.works.kernel` points into it. */
+  /** Kernels of the detail window, most time first. `plan.works.kernel` holds indices into it. */
   readonly kernels: readonly KernelTotal[];
   readonly detail: DetailFacts | null;
 }
 
-/** A few consecutive steps in full: enough to play them again, few enough for any size of trace. */
-export interface DetailFacts {
+/** The detail window: a few consecutive steps in full, enough to replay them. */
+interface DetailFacts {
   readonly plan: Plan | null;
   readonly steps: number;
   readonly operators: readonly OperatorTotal[];
-  /** Recorded in the detail window: operators, runtime and driver calls; Python frames; kernels of CUDA graphs. */
+  /** Recorded operators, runtime and driver calls. */
   readonly events: number;
+  /** Recorded Python frames. */
   readonly frames: number;
-  /** Times without any recorded call on the training threads, input waits left out. */
-  readonly silences: Silences;
+  readonly pauses: Pauses;
 }
 
 export interface AnalyseOptions {
   readonly steps: StepRange | null;
-  /** Without what only pricing needs: of hundreds of ranks a few are looked at in full. */
+  /** Leave out what only pricing needs. Of hundreds of ranks only a few are analysed in full. */
   readonly light?: boolean;
 }

@@ -2,7 +2,7 @@ import { Category } from '../model/category.js';
 import { kindMask, type Trace } from '../model/trace.js';
 import type { DeviceInfo, DistributedInfo } from '../model/trace-data.js';
 
-/** What is in a trace, small enough to pass between threads and to print. */
+/** What is in a trace, for `whyslow inspect`. Plain data that moves between threads. */
 export interface TraceSummary {
   readonly events: number;
   readonly rows: number;
@@ -29,14 +29,14 @@ export interface CategoryCount {
 
 export interface StepSummary {
   readonly index: number;
-  /** Of the host's span; the GPU may take longer. */
+  /** Duration of the host's span. The GPU may take longer. */
   readonly hostMs: number;
 }
 
-export interface TimeWindow {
-  /** From the first event's start to the last one's end. */
+interface TimeWindow {
+  /** From the start of the first event to the end of the last. */
   readonly ms: number;
-  /** Nanoseconds since 1970; null where the trace counts from somewhere else. */
+  /** Nanoseconds since 1970. Null: the trace counts from something else. */
   readonly startNs: bigint | null;
   readonly endNs: bigint | null;
 }
@@ -58,21 +58,14 @@ export function summariseTrace(trace: Trace): TraceSummary {
     switches: data.header.switches,
     steps: trace.steps.map((s) => ({ index: s.index, hostMs: (s.endNs - s.startNs) / 1e6 })),
     gpuWork: trace.links.work.length,
-    streams: streamCount(trace),
+    streams: new Set(trace.links.work.map((row) => data.track[row]!)).size,
     tracks: data.tracks.length,
     strings: trace.strings.size - 1,
     window: timeWindow(trace),
   };
 }
 
-function streamCount(trace: Trace): number {
-  const seen = new Uint8Array(trace.data.tracks.length);
-  const { work } = trace.links;
-  for (let i = 0; i < work.length; i++) seen[trace.data.track[work[i]!]!] = 1;
-  return seen.reduce((n, s) => n + s, 0);
-}
-
-/** Microseconds since 1970 have passed this (2001); smaller times count from something else. */
+/** Times since 1970 are beyond this, a moment in 2001. Smaller ones count from something else. */
 const EPOCH_LIKE_NS = 1_000_000_000_000_000_000n;
 
 function timeWindow(trace: Trace): TimeWindow {

@@ -79,7 +79,7 @@ export function viewTrace(rank: number, facts: TraceFacts, unprofiled: Unprofile
 
 /** Mean step of the detail window, which may have fewer steps than the figures. Its replay is compared with this. */
 function recordedStep(facts: TraceFacts, { steps }: Plan): number {
-  const periods = facts.steps.periods.slice(0, steps.wholeFirst ? steps.length : steps.length - 1);
+  const periods = facts.steps.periods.slice(0, steps.includesFirst ? steps.length : steps.length - 1);
   return mean(periods);
 }
 

@@ -1,6 +1,6 @@
 import type { TraceView } from '../../diagnosis/ranks/rank-view.js';
 import { removeCalls, takeFromLongest } from '../../replay/edits.js';
-import { SILENCE_NS } from '../../traces/detail/silences.js';
+import { LEAST_PAUSE_NS } from '../../traces/detail/pauses.js';
 import {
   at,
   copiesToHost,
@@ -50,7 +50,7 @@ export const pauses: TraceRule = {
       },
       {
         name: 'pause',
-        value: SILENCE_NS / 1e6,
+        value: LEAST_PAUSE_NS / 1e6,
         unit: 'ms',
         source: 'Python between operators: 0.01–2 ms in the zoo',
       },
@@ -104,7 +104,7 @@ function allocator(view: TraceView): RankFinding[] {
 function silences(view: TraceView): RankFinding[] {
   const { detail } = view.facts;
   if (!detail) return [];
-  const { longest, total } = detail.silences;
+  const { longest, total } = detail.pauses;
   const perStep = total / detail.steps;
   if (longest === null || perStep < PAUSE_SHARE * view.step) return [];
   const toHost = copiedToHost(view);
@@ -129,7 +129,7 @@ function silences(view: TraceView): RankFinding[] {
         at(
           evidence(
             view,
-            `${count(detail.silences.count, 'pause')} in ${count(detail.steps, 'step')}, up to ${ms(longest.dur)}, without a single PyTorch call: ${ms(perStep)} a step (${percent(perStep / view.step)})${checkpoint ? `, and ${(toHost / 1e6).toFixed(0)} MB a step are copied to the host` : ''}`,
+            `${count(detail.pauses.count, 'pause')} in ${count(detail.steps, 'step')}, up to ${ms(longest.dur)}, without a single PyTorch call: ${ms(perStep)} a step (${percent(perStep / view.step)})${checkpoint ? `, and ${(toHost / 1e6).toFixed(0)} MB a step are copied to the host` : ''}`,
             inMs(perStep),
             'ms/step',
           ),

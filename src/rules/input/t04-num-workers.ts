@@ -41,7 +41,7 @@ export const numWorkers: AnyRule = {
   check(view) {
     if (view.source === 'log') return fromPhases(view);
     const { input, steps } = view.facts;
-    if (input.inMain === 0 && input.unmarked === 0) {
+    if (input.inMain === 0 && input.inferred === 0) {
       return silent(
         input.inWorkers > 0
           ? 'the loader already has workers'

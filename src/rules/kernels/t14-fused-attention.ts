@@ -73,7 +73,7 @@ export const fusedAttention: TraceRule = {
     if (price && !worthwhile(price))
       return silent('the step would not get shorter: something else holds it up');
     const plan = view.facts.detail!.plan!;
-    const example = plan.works.row.findIndex(
+    const example = plan.works.roles.findIndex(
       (_, w) => isMath(plan.works.roles[w]!) && (plan.works.roles[w]! & Role.softmax) !== 0,
     );
     const seen = evidence(

@@ -154,6 +154,6 @@ export function copiesToHost({ nodes, works }: Plan, n: number): boolean {
 
 /** Share of the step that the GPU is idle for launches. Pauses are W4's: no launch would have filled them. */
 export function idleForLaunches({ facts, time, step }: TraceView): number {
-  const pauses = facts.detail ? facts.detail.silences.total / facts.detail.steps : 0;
+  const pauses = facts.detail ? facts.detail.pauses.total / facts.detail.steps : 0;
   return Math.max(0, time.idle_host - pauses) / step;
 }

@@ -5,9 +5,9 @@ import { heldWords, whole } from '../../diagnosis/words/slow-gpu.js';
 import { boardPower } from '../../telemetry/board-power.js';
 import type { GpuState } from '../../telemetry/gpu-state.js';
 import {
-  type Held,
-  heldBy,
-  LEAST_HELD,
+  type ClockLimit,
+  clockLimitOf,
+  LEAST_LIMITED,
   LEAST_SAMPLES,
   type SlowGpu,
   slowAgainst,
@@ -36,7 +36,7 @@ export const clocksAndPower: AnyRule = {
     cost: 'hardware',
     risk: 'none',
     thresholds: [
-      { name: 'held down', value: LEAST_HELD, unit: 'of busy time', source: 'healthy GPUs of the zoo: 0' },
+      { name: 'held down', value: LEAST_LIMITED, unit: 'of busy time', source: 'healthy GPUs of the zoo: 0' },
       {
         name: 'clock, against other GPUs',
         value: BELOW_OTHERS,
@@ -79,7 +79,7 @@ interface Throttle {
 
 function throttled(view: RankView, gpu: GpuState, run: RunFacts): RankFinding | null {
   const others = othersOf(gpu, run);
-  const held = heldBy(gpu);
+  const held = clockLimitOf(gpu);
   const slow = slowAgainst(gpu, others, BELOW_OTHERS);
   const maximum = largest([gpu, ...others].map((g) => g.maxClock ?? 0));
   const what = throttleOf(gpu, held, slow, maximum);
@@ -98,7 +98,7 @@ function throttled(view: RankView, gpu: GpuState, run: RunFacts): RankFinding | 
 
 function throttleOf(
   gpu: GpuState,
-  held: Held | null,
+  held: ClockLimit | null,
   slow: SlowGpu | null,
   maximum: number,
 ): Throttle | null {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { drawView, runOf } from '../../../test/helpers/draw-run.js';
 import { steps } from '../../../test/helpers/draw-trace.js';
-import { ns } from '../../base/units.js';
+import { ns, share } from '../../base/units.js';
 import type { LateRanks } from '../../run/lateness/late-ranks.js';
 import { lateRank } from './w01-late-rank.js';
 
@@ -37,14 +37,14 @@ describe('W1: a late rank', () => {
   });
 
   it('names the clock of its GPU, and is a matter of hardware then', () => {
-    const held = { by: 'thermal', share: 0.34 } as const;
-    const slowGpu = { clock: 1050.4, usualClock: 1755, held };
+    const limit = { by: 'thermal', share: share(0.34) } as const;
+    const slowGpu = { clock: 1050.4, usualClock: 1755, limit };
     const result = lateRank.check(views[1]!, across([{ ...late, cause: 'gpu', slowGpu }]));
     if (!('findings' in result)) throw new Error(result.silent);
     expect(result.findings[0]).toMatchObject({ addresses: 'gpu', cost: 'hardware' });
     expect(result.findings[0]!.evidence[1]).toMatchObject({
       text: 'its GPU ran at 1,050 MHz against 1,755 on the others (thermal slowdown 34 % of the time)',
-      ...{ value: 1050, unit: 'MHz', rank: 1 },
+      value: 1050, unit: 'MHz', rank: 1,
     });
   });
 

@@ -1,10 +1,13 @@
 import { type CheckResult, found } from '../../base/check.js';
+import { formatWholePercent, share } from '../../base/units.js';
 import { Category, isGpuWork } from '../../model/category.js';
 import { COMPILES } from '../../model/host-names.js';
 import { kindMask, type Trace } from '../../model/trace.js';
+import type { KindInfo } from '../../model/trace-data.js';
+import { WHOLE_STEP } from '../timeline/step-times.js';
 
-/** Checks of one trace, in the order they are reported. Each is pure and returns nothing when all is well. */
-export const TRACE_CHECKS: readonly ((trace: Trace) => readonly CheckResult[])[] = [
+/** In the order of the report. Each check is pure and returns nothing when all is well. */
+const TRACE_CHECKS: readonly ((trace: Trace) => readonly CheckResult[])[] = [
   noGpuWork,
   noSteps,
   shortWindow,
@@ -20,44 +23,28 @@ export const TRACE_CHECKS: readonly ((trace: Trace) => readonly CheckResult[])[]
 
 function noGpuWork(trace: Trace): readonly CheckResult[] {
   if (trace.links.work.length > 0 || trace.data.rows === 0) return [];
-  const launches = trace.links.launches;
-  return found(
-    launches > 0 ? 'severe' : 'warning',
-    'no-gpu-work',
-    1,
+  const { launches } = trace.links;
+  const message =
     launches > 0
       ? `${launches} launches but no GPU work: the profiler recorded no device activity`
-      : 'no GPU work in the trace',
-    'nothing can be said about the GPU; record with ProfilerActivity.CUDA if the job uses one',
-  );
+      : 'no GPU work in the trace';
+  const consequence =
+    'nothing can be said about the GPU; record with ProfilerActivity.CUDA if the job uses one';
+  return found(launches > 0 ? 'severe' : 'warning', 'no-gpu-work', 1, message, consequence);
 }
 
 function noSteps(trace: Trace): readonly CheckResult[] {
   if (trace.steps.length > 0 || trace.data.rows === 0) return [];
+  const message = 'no ProfilerStep spans: the window is not divided into steps';
   const consequence = 'figures are for the whole window; call profiler.step() once a step';
-  return found(
-    'warning',
-    'no-steps',
-    1,
-    'no ProfilerStep spans: the window is not divided into steps',
-    consequence,
-  );
+  return found('warning', 'no-steps', 1, message, consequence);
 }
 
 function shortWindow(trace: Trace): readonly CheckResult[] {
-  const n = trace.steps.length;
-  if (n === 0 || n >= 2) return [];
-  return found(
-    'warning',
-    'short-window',
-    1,
-    'only one step was recorded',
-    'its ends cannot be told from the rest; record two or more',
-  );
+  if (trace.steps.length !== 1) return [];
+  const consequence = 'where it begins and ends on the GPU is uncertain; record two or more';
+  return found('warning', 'short-window', 1, 'only one step was recorded', consequence);
 }
-
-/** The queue drains after the last step, but a step with a fifth of its kernels missing was cut (method 6). */
-const WHOLE_STEP = 0.8;
 
 function cutLastStep(trace: Trace): readonly CheckResult[] {
   const { steps, data } = trace;
@@ -69,17 +56,15 @@ function cutLastStep(trace: Trace): readonly CheckResult[] {
   for (let i = 0; i < work.length; i++) {
     const from = launch[i]!;
     if (from < 0) continue;
-    const at = data.ts[from]!;
-    if (at >= previous.startNs && at < previous.endNs) before++;
-    else if (at >= last.startNs && at < last.endNs) after++;
+    const time = data.ts[from]!;
+    if (time >= previous.startNs && time < previous.endNs) before++;
+    else if (time >= last.startNs && time < last.endNs) after++;
   }
   if (before === 0 || after >= before * WHOLE_STEP) return [];
-  const share = Math.round((100 * after) / before);
-  const message = `step ${last.index} has ${share} % of the GPU work of step ${previous.index}`;
-  return found('warning', 'cut-last-step', 1, message, 'it is left out of step figures', {
-    unit: 'row',
-    at: last.row,
-  });
+  const part = formatWholePercent(share(after / before));
+  const message = `step ${last.index} has ${part} of the GPU work of step ${previous.index}`;
+  const first = { unit: 'row', at: last.row } as const;
+  return found('warning', 'cut-last-step', 1, message, 'it is left out of step figures', first);
 }
 
 function orphanedGpuWork(trace: Trace): readonly CheckResult[] {
@@ -90,29 +75,23 @@ function orphanedGpuWork(trace: Trace): readonly CheckResult[] {
   return found(severity, 'gpu-work-without-launch', workWithoutLaunch, message, 'it belongs to no step');
 }
 
-/** CUPTI drops the first kernels of a session as "out of range" and says so only in its log (pytorch#192021). */
+/** CUPTI may drop the first kernels of a session as "out of range", and says so only in its log (pytorch#192021). */
 function droppedGpuWork(trace: Trace): readonly CheckResult[] {
   const { launchesWithoutWork, launches, work } = trace.links;
   if (work.length === 0) return [];
   const severity = launchesWithoutWork > launches * 0.02 ? 'warning' : 'note';
   const message = 'launches without GPU work: dropped by the profiler, or still running when it stopped';
-  return found(
-    severity,
-    'launch-without-gpu-work',
-    launchesWithoutWork,
-    message,
-    'GPU time is too low by their share',
-  );
+  const consequence = 'GPU time is too low by their share';
+  return found(severity, 'launch-without-gpu-work', launchesWithoutWork, message, consequence);
 }
 
 function compileInWindow(trace: Trace): readonly CheckResult[] {
-  const { data, strings } = trace;
-  const isCompile = strings.memo((t) => Number(COMPILES.test(t)));
-  const onDevice = kindMask(data, (c) => isGpuWork(c) || c === Category.flow);
-  const { kind, name } = data;
+  const { kind, name } = trace.data;
+  const isCompile = trace.strings.memo((t) => Number(COMPILES.test(t)));
+  const onDevice = kindMask(trace.data, (c) => isGpuWork(c) || c === Category.flow);
   let count = 0;
   let first = -1;
-  for (let row = 0; row < data.rows; row++) {
+  for (let row = 0; row < trace.data.rows; row++) {
     if (onDevice[kind[row]!] === 1 || isCompile(name[row]!) === 0) continue;
     if (first < 0) first = row;
     count++;
@@ -123,9 +102,8 @@ function compileInWindow(trace: Trace): readonly CheckResult[] {
 }
 
 function stacksOn(trace: Trace): readonly CheckResult[] {
-  const isPython = kindMask(trace.data, (c) => c === Category.pythonFunction);
-  const events = trace.data.kinds.reduce((n, k, i) => n + (isPython[i] === 1 ? k.events : 0), 0);
-  if (events === 0 && !trace.data.header.switches.includes('with_stack')) return [];
+  const isPython = (k: KindInfo) => k.category === Category.pythonFunction && k.events > 0;
+  if (!trace.data.kinds.some(isPython) && !trace.data.header.switches.includes('with_stack')) return [];
   const consequence = 'the host is much slower than without; host-bound figures are too high';
   return found('warning', 'with-stack', 1, 'Python stacks were recorded (with_stack)', consequence);
 }
@@ -136,12 +114,12 @@ function slowSwitches(trace: Trace): readonly CheckResult[] {
   return found('note', 'slow-switches', 1, `recorded with ${on.join(', ')}`, 'each slows the host a little');
 }
 
-/** Ends are read one after the other: they may be off by this much and still be nested. */
+/** Clocks are read one after the other: a span may end this much after the one around it. */
 const NESTING_TOLERANCE_NS = 1000;
 
 /**
- * Looks at each category of a track by itself and in file order, which is the order of time there: no sorting, no
- * tree, so it costs little on any size. Where time runs backwards a new window begins.
+ * Looks at each kind of event on a track by itself, in file order, which is the order of time there. Without sorting or a
+ * tree it is cheap for any size. Where time runs backwards, a new window begins.
  */
 function overlappingSpans(trace: Trace): readonly CheckResult[] {
   const { data } = trace;
@@ -176,47 +154,42 @@ function overlappingSpans(trace: Trace): readonly CheckResult[] {
   const consequence = 'the inner one counts as nested; other viewers drop such spans';
   return found(severity, 'overlapping-spans', overlaps, message, consequence, { unit: 'row', at: first });
 }
-/** Rows at the beginning tell whether a trace has such spans; counting them all in millions would take too long. */
+/** The first rows tell whether a trace has such spans. Counting all of millions would take too long. */
 const LOOKED_AT = 100_000;
-/** No real trace comes near it; a made-up one must not make us allocate for 65,000 tracks of 255 kinds. */
+/** No real trace comes near it. A damaged one must not make us allocate for 65,000 tracks of 255 kinds. */
 const MAX_LANES = 1 << 20;
 const NESTING: readonly number[] = [
-  ...[Category.cpuOp, Category.pythonFunction, Category.runtime, Category.driver],
-  ...[Category.kernel, Category.memcpy, Category.memset],
+  Category.cpuOp,
+  Category.pythonFunction,
+  Category.runtime,
+  Category.driver,
+  Category.kernel,
+  Category.memcpy,
+  Category.memset,
 ];
 
-function oddDurations(trace: Trace): readonly CheckResult[] {
-  const { data } = trace;
+function oddDurations({ data }: Trace): readonly CheckResult[] {
   const isSpan = kindMask(data, (_, phase) => phase === 'X');
-  const isWork = kindMask(
-    data,
-    (c, phase) => phase === 'X' && (c === Category.kernel || c === Category.memcpy),
-  );
+  const isWork = kindMask(data, (c) => c === Category.kernel || c === Category.memcpy);
   let negative = 0;
   let zero = 0;
   let first = -1;
   for (let row = 0; row < data.rows; row++) {
-    const d = data.dur[row]!;
-    if (d > 0 || isSpan[data.kind[row]!] === 0) continue;
-    if (d < 0) {
+    const duration = data.dur[row]!;
+    if (duration > 0 || isSpan[data.kind[row]!] === 0) continue;
+    if (duration < 0) {
       if (first < 0) first = row;
       negative++;
-    } else if (isWork[data.kind[row]!] === 1) zero++;
+    } else zero += isWork[data.kind[row]!]!;
   }
+  const row = { unit: 'row', at: first } as const;
+  const message = 'spans with a negative duration';
   return [
-    ...found(
-      'warning',
-      'negative-duration',
-      negative,
-      'spans with a negative duration',
-      'counted as 0 long',
-      { unit: 'row', at: first },
-    ),
+    ...found('warning', 'negative-duration', negative, message, 'counted as 0 long', row),
     ...found('note', 'zero-duration', zero, 'GPU work that took no time', 'counted, but adds nothing'),
   ];
 }
 
-/** All checks of one trace. */
 export function checkTrace(trace: Trace): readonly CheckResult[] {
   return TRACE_CHECKS.flatMap((check) => {
     try {

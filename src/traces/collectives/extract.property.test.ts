@@ -8,7 +8,7 @@ import type { MatchInput } from '../../run/collectives/matched.js';
 import { collectivesOf } from '../../run/collectives/testing.js';
 import { divideWaits } from '../../run/collectives/waits.js';
 
-/** Numbers and texts as strangers write them. */
+/** Arbitrary numbers and texts. */
 const number = fc.oneof(fc.integer({ min: -3, max: 40 }), fc.constantFrom(1e300, -1, 2 ** 53, 0.5, 1e9));
 const text = fc.constantFrom(
   '',
@@ -24,27 +24,38 @@ const text = fc.constantFrom(
 );
 const args = fc.record(
   {
-    ...{
-      'Collective name': fc.constantFrom('allreduce', 'send', 'recv', 'wait', 'broadcast', 'coalesced', ''),
-    },
-    ...{ dtype: text, 'Process Group Name': text, 'Process Group Description': text },
-    ...{ 'Process Group Ranks': text, 'In msg nelems': number, 'Out msg nelems': number },
-    ...{ 'Group size': number, Rank: number, 'Src Rank': number, 'Dst Rank': number, Seq: number },
-    ...{ 'Global rank start': number, 'Global rank stride': number, 'External id': fc.nat(6) },
-    ...{ correlation: fc.nat(6), stream: fc.nat(3), 'Input Dims': fc.constantFrom([[4, 2]], [[[3]]], [], 7) },
-    ...{ 'Input type': fc.constantFrom(['float'], [], 'float') },
+    'Collective name': fc.constantFrom('allreduce', 'send', 'recv', 'wait', 'broadcast', 'coalesced', ''),
+    dtype: text,
+    'Process Group Name': text,
+    'Process Group Description': text,
+    'Process Group Ranks': text,
+    'In msg nelems': number,
+    'Out msg nelems': number,
+    'Group size': number,
+    Rank: number,
+    'Src Rank': number,
+    'Dst Rank': number,
+    Seq: number,
+    'Global rank start': number,
+    'Global rank stride': number,
+    'External id': fc.nat(6),
+    correlation: fc.nat(6),
+    stream: fc.nat(3),
+    'Input Dims': fc.constantFrom([[4, 2]], [[[3]]], [], 7),
+    'Input type': fc.constantFrom(['float'], [], 'float'),
   },
   { requiredKeys: [] },
 );
 const of = (cat: string, pid: number, ...names: string[]) =>
   fc.record({
-    ...{
-      ph: fc.constant('X'),
-      cat: fc.constant(cat),
-      name: fc.constantFrom(...names),
-      pid: fc.constant(pid),
-    },
-    ...{ tid: fc.nat(2), ts: fc.integer({ min: 1, max: 200 }), dur: fc.nat(50), args },
+    ph: fc.constant('X'),
+    cat: fc.constant(cat),
+    name: fc.constantFrom(...names),
+    pid: fc.constant(pid),
+    tid: fc.nat(2),
+    ts: fc.integer({ min: 1, max: 200 }),
+    dur: fc.nat(50),
+    args,
   });
 const event = fc.oneof(
   of('kernel', 0, 'ncclDevKernel_AllReduce_Sum', 'ncclDevKernel_SendRecv', 'gemm'),

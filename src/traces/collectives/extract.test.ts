@@ -10,13 +10,26 @@ type Args = Record<string, unknown>;
 const AR = 'ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)';
 const SENDRECV = 'ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)';
 
-/** Events as the profiler writes them, times in µs. None begins at 0: that is a fault (kineto#109). */
+/** Events as the profiler writes them, times in µs. None begins at 0, which would be a fault (kineto#109). */
 const kernel = (name: string, ts: number, dur: number, args: Args = {}, stream = 20) => ({
-  ...{ ph: 'X', cat: 'kernel', name, pid: 0, tid: stream, ts: ts + 1000, dur },
+  ph: 'X',
+  cat: 'kernel',
+  name,
+  pid: 0,
+  tid: stream,
+  ts: ts + 1000,
+  dur,
   args: { device: 0, stream, ...args },
 });
 const host = (cat: string, name: string, ts: number, dur: number, args: Args = {}, tid = 1) => ({
-  ...{ ph: 'X', cat, name, pid: 100, tid, ts: ts + 1000, dur, args },
+  ph: 'X',
+  cat,
+  name,
+  pid: 100,
+  tid,
+  ts: ts + 1000,
+  dur,
+  args,
 });
 const launch = (ts: number, correlation: number) =>
   host('cuda_runtime', 'cudaLaunchKernelExC', ts, 2, { correlation });
@@ -32,15 +45,21 @@ function extract(events: readonly object[], header: Args = {}): RankCollectives 
 const kindsOf = (c: RankCollectives) => Array.from(c.kind, (k) => COLLECTIVE_KINDS[k]);
 
 const ARGS = {
-  ...{ 'Collective name': 'allreduce', dtype: 'Float', 'In msg nelems': 1000, 'Out msg nelems': 1000 },
-  ...{ 'Group size': 2, 'Process Group Name': '3', 'Process Group Description': 'dp' },
-  ...{ 'Process Group Ranks': '[0, 4]', Seq: 17 },
+  'Collective name': 'allreduce',
+  dtype: 'Float',
+  'In msg nelems': 1000,
+  'Out msg nelems': 1000,
+  'Group size': 2,
+  'Process Group Name': '3',
+  'Process Group Description': 'dp',
+  'Process Group Ranks': '[0, 4]',
+  Seq: 17,
 };
 
 describe('kernels with arguments', () => {
   const c = extract([kernel(AR, 10, 20, ARGS), kernel('gemm', 25, 100, {}, 7)]);
 
-  it('say all there is to know', () => {
+  it('tell everything about the collective', () => {
     expect(kindsOf(c)).toEqual(['all_reduce']);
     expect([...c.sequence, ...c.bytes, c.dtypes[c.dtype[0]!], ...c.onDevice]).toEqual([17, 4000, 'Float', 1]);
     expect(c.groups).toEqual([
@@ -81,7 +100,7 @@ describe('kernels without arguments', () => {
     ]);
   });
 
-  it('or from the record with their External id when the launch is not there', () => {
+  it('or from the record with their External id when the launch is missing', () => {
     const c = extract([
       record(5, 20, { ...ARGS, 'External id': 9 }),
       kernel(AR, 30, 20, { correlation: 1, 'External id': 9 }),
@@ -89,14 +108,15 @@ describe('kernels without arguments', () => {
     expect(c.sequence[0]).toBe(17);
   });
 
-  it('are told apart by the call: SendRecv is an all-to-all there', () => {
+  it('have the kind of the call: here SendRecv is an all-to-all', () => {
     const shape = { 'Input Dims': [[8, 1024]], 'Input type': ['float'] };
     const c = extract([
       record(5, 20),
       host('user_annotation', 'nccl:all_to_all', 6, 10, shape),
       launch(10, 1),
       kernel('ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(ncclWorkElem)', 30, 20, {
-        ...{ correlation: 1, 'External id': 1 },
+        correlation: 1,
+        'External id': 1,
       }),
     ]);
     expect([kindsOf(c)[0], c.bytes[0], c.groups[0]!.key]).toEqual([
@@ -104,7 +124,7 @@ describe('kernels without arguments', () => {
     ]);
   });
 
-  it('are of the only group when there is one', () => {
+  it('belong to the only group when there is one', () => {
     const config = [{ pg_name: '0', pg_desc: 'default_pg', pg_size: 2, ranks: [0, 1] }];
     const c = extract([kernel(AR, 30, 20)], {
       distributedInfo: { rank: 0, world_size: 2, pg_config: config },
@@ -128,7 +148,7 @@ describe('one collective counts once', () => {
     expect(extract([kernel(AR, 30, 20, args), kernel(AR, 60, 20, args)]).length).toBe(1);
   });
 
-  it('but kernels of a CUDA graph are as many as they are', () => {
+  it('but each kernel of a CUDA graph counts', () => {
     const graph = { correlation: 1, 'External id': 5, 'graph id': 1 };
     expect(extract([launch(5, 1), kernel(AR, 30, 20, graph), kernel(AR, 60, 20, graph)]).length).toBe(2);
   });
@@ -138,7 +158,7 @@ describe('groups', () => {
   const of = (args: Args, header: Args = {}) => extract([kernel(AR, 10, 5, args)], header).groups[0]!;
   const bare = { ...ARGS, 'Process Group Ranks': '', 'Group size': 4 };
 
-  it('have their members from pg_config, when the list was shortened', () => {
+  it('take their members from pg_config when the list was shortened', () => {
     const members = Array.from({ length: 64 }, (_, i) => i * 2);
     const header = { distributedInfo: { rank: 0, pg_config: [{ pg_name: '3', ranks: members }] } };
     const group = of({ ...ARGS, 'Process Group Ranks': '[0, 2, ..., 126]', 'Group size': 64 }, header);
@@ -149,11 +169,11 @@ describe('groups', () => {
     expect(of({ ...bare, 'Global rank start': 1, 'Global rank stride': 8 }).ranks).toEqual([1, 9, 17, 25]);
   });
 
-  it('else everybody, when as many', () => {
+  it('else all ranks, when the sizes are equal', () => {
     expect(of(bare, { distributedInfo: { rank: 0, world_size: 4 } }).ranks).toEqual([0, 1, 2, 3]);
   });
 
-  it('else none, and are known by name', () => {
+  it('else have no members and are identified by name', () => {
     expect(of(bare)).toMatchObject({ key: 'name 3 dp of 4', size: 4, ranks: null });
   });
 });
@@ -162,7 +182,7 @@ describe('collectives on the host', () => {
   const gloo = (ts: number, dur: number, tid: number) =>
     host('user_annotation', 'gloo:all_reduce', ts, dur, {}, tid);
 
-  it('are spans of threads, with the arguments of the records that asked for them', () => {
+  it('are spans of threads, with the arguments of the calling records', () => {
     const other = { ...ARGS, Seq: 18, 'In msg nelems': 5 };
     const c = extract([
       ...[
@@ -178,19 +198,19 @@ describe('collectives on the host', () => {
     expect([...c.bytes]).toEqual([4000, 20]);
     expect([...c.onDevice]).toEqual([0, 0]);
     expect([...c.step]).toEqual([0, 0]);
-    // 8–58 without 20–50, then what the first does not have: 58–73.
+    // 8–58 without 20–50, then the part after the first: 58–73.
     expect([...c.exposed]).toEqual([20_000, 15_000]);
   });
 
-  it('begin when the device has made what they send, in the order in which they were asked for', () => {
+  it('begin when the device has made what they send, in the order of the calls', () => {
     const sync = (ts: number, dur: number, tid: number) =>
       host('cuda_runtime', 'cudaStreamSynchronize', ts, dur, {}, tid);
     const c = extract([
       // Two tensors; the third wait comes after the transfer.
       ...[gloo(8, 2000, 50), sync(10, 200, 50), sync(212, 100, 50), sync(1900, 50, 50)],
-      // Woken before the first, though asked for later.
+      // Woken before the first, though called later.
       ...[gloo(9, 2100, 51), sync(11, 299, 51)],
-      // Nothing to wait for; a wait that begins before it or ends after it is not its own.
+      // Nothing to wait for. A wait that begins before the span or ends after it is another's.
       ...[gloo(3000, 500, 50), sync(2995, 100, 50), gloo(4000, 100, 51), sync(4001, 300, 51)],
       ...[sync(5, 5000, 1), kernel('gemm', 20, 30, {}, 7)],
     ]);
@@ -205,12 +225,12 @@ describe('collectives on the host', () => {
   });
 });
 
-describe('what is kept', () => {
-  it('is nothing when there is none', () => {
+describe('the result', () => {
+  it('is null without collectives', () => {
     expect(collectivesOf(drawTrace('host 1  ProfilerStep#1 0-100\ngpu 7  gemm 0-10'))).toBeNull();
   });
 
-  it('is the beginning beyond the cap', () => {
+  it('has the first collectives beyond the cap', () => {
     const trace = drawTrace(`host 1  ProfilerStep#1 0-100\ngpu 7  ${AR} 0-1 x10@5`);
     const c = collectivesOf(trace, { cap: 4 })!;
     expect([c.length, c.leftOut, c.start[3]]).toEqual([4, 6, 15_000]);

@@ -2,7 +2,7 @@ import type { CollectiveGroup } from '../../facts/rank-collectives.js';
 import type { Trace } from '../../model/trace.js';
 import type { ProcessGroup } from '../../model/trace-data.js';
 
-/** What an event says about its process group. Ids of strings; 0 and NaN: nothing. */
+/** What an event says about its process group: string ids and numbers. 0 and NaN: nothing. */
 export interface GroupArgs {
   readonly name: number;
   readonly description: number;
@@ -12,13 +12,13 @@ export interface GroupArgs {
   readonly stride: number;
 }
 
-/** More members than this are not written out: a shape such as start and stride says the same. */
+/** Larger groups are not written out as lists of ranks. */
 const MAX_MEMBERS = 1 << 17;
 
-/** The process groups of one trace, numbered as they come up. */
+/** The process groups of one trace, in the order in which they come up. */
 export class GroupTable {
   readonly groups: CollectiveGroup[] = [];
-  readonly #places = new Map<string, number>();
+  readonly #indices = new Map<string, number>();
   readonly #configured: readonly ProcessGroup[];
   readonly #worldSize: number | null;
 
@@ -28,18 +28,15 @@ export class GroupTable {
     this.#worldSize = distributed?.worldSize ?? null;
   }
 
-  /** `stream`: stands for the group where nothing else does: every group has a stream of its own. */
-  placeOf(args: GroupArgs | null, stream: string): number {
+  /** Index of a group. Where nothing names it, `stream` does: every group has a stream of its own. */
+  indexOf(args: GroupArgs | null, stream: string): number {
     const named = args !== null && (args.name !== 0 || args.ranks !== 0 || args.description !== 0);
     const id = named
       ? `${args.name} ${args.description} ${args.ranks} ${args.size} ${args.start} ${args.stride}`
       : stream;
-    let place = this.#places.get(id);
-    if (place === undefined) {
-      place = this.#add(named ? this.#named(args) : this.#unnamed(stream));
-      this.#places.set(id, place);
-    }
-    return place;
+    const index = this.#indices.get(id) ?? this.#add(named ? this.#named(args) : this.#unnamed(stream));
+    this.#indices.set(id, index);
+    return index;
   }
 
   /** The same group may be described in two ways, with and without its ranks. */
@@ -48,7 +45,7 @@ export class GroupTable {
       (g) => g.key === group.key && g.name === group.name && g.description === group.description,
     );
     if (same >= 0) return same;
-    // The last place takes all the rest: the column has 16 bits.
+    // The column has 16 bits: the last group takes all the rest.
     if (this.groups.length < 0xffff) this.groups.push(group);
     return this.groups.length - 1;
   }
@@ -63,7 +60,7 @@ export class GroupTable {
     return group(name, description || configured?.description || '', size, ranks);
   }
 
-  /** `pg_config`, else the list unless it was shortened, else a regular shape, else everybody. */
+  /** From `pg_config`, else from the list unless it was shortened, else from start and stride, else all ranks. */
   #members(args: GroupArgs, configured: ProcessGroup | undefined): readonly number[] | null {
     if (configured && configured.ranks.length > 0) return configured.ranks;
     const { ranks, size, start, stride } = args;
@@ -98,15 +95,15 @@ function group(
 const regular = (size: number, start: number, stride: number) =>
   Array.from({ length: size }, (_, i) => start + (size === 1 ? 0 : i * stride));
 
-/** `[0, 1, 2]`; beyond 30 entries the profiler writes `...` for the middle, and nothing is known. */
+/** `[0, 1, 2]`. Of more than 30 entries the profiler leaves out the middle (`...`): then null. */
 function listOf(text: string): number[] | null {
   if (!/^\[[\d,\s]*\]$/.test(text)) return null;
   const ranks = text.match(/\d+/g)?.map(Number) ?? [];
   return ranks.length > 0 ? ranks : null;
 }
 
-/** 0-3,8,9 … as a key: the members of a group of thousands in a few characters. */
-export function shortList(ranks: readonly number[]): string {
+/** A key of a few characters for any number of ranks: `0-3,8,9`, `0-56:8`. */
+function shortList(ranks: readonly number[]): string {
   const parts: string[] = [];
   for (let i = 0; i < ranks.length; ) {
     const step = (ranks[i + 1] ?? Number.NaN) - ranks[i]!;

@@ -1,14 +1,17 @@
+import { groupBy } from '../../base/group-by.js';
+import { partitionPoint } from '../../base/search.js';
 import { Category } from '../../model/category.js';
+import { rowsOfKinds } from '../../model/gpu-links.js';
 import { SYNCHRONISES } from '../../model/host-names.js';
 import { sortByTime } from '../../model/time-order.js';
-import { kindMask, type Trace } from '../../model/trace.js';
-import { NO_ID } from '../../model/trace-data.js';
+import type { Trace } from '../../model/trace.js';
+import { type KindInfo, NO_ID } from '../../model/trace-data.js';
 
 /** `record_param_comms`: torch's record of a collective, with its arguments in traces of torch ≥ 2.1. */
 const RECORD = 1;
 /** `nccl:all_reduce` around the call that puts it on a stream; with the input's shape if shapes were recorded. */
 const ANNOTATION = 2;
-/** `gloo:all_reduce`, `mpi:…`, `ucc:…`: the collective itself, on the thread that does it. */
+/** `gloo:all_reduce`, `mpi:…`, `ucc:…`: the collective itself, on the thread that runs it. */
 const HOST_SPAN = 3;
 
 function sortOfName(name: string): number {
@@ -17,35 +20,31 @@ function sortOfName(name: string): number {
   return /^(?:gloo|mpi|ucc):/.test(name) ? HOST_SPAN : 0;
 }
 
-/** Calls of the host that belong to collectives. */
+/** Host calls that belong to collectives. */
 export interface HostOps {
   /** Rows of collectives that run on the host, in order of start. */
   readonly spans: Uint32Array;
   /** Rows of records in order of start. */
   readonly records: Uint32Array;
-  /** The innermost record or annotation around a moment of a track; −1: none. */
-  readonly recordAround: (track: number, at: number) => number;
-  readonly annotationAround: (track: number, at: number) => number;
+  /** Row of the innermost record or annotation around a time on a track; −1: none. */
+  readonly recordAround: (track: number, time: number) => number;
+  readonly annotationAround: (track: number, time: number) => number;
   /** Row of the record with this `External id`; −1: none. */
   readonly recordOf: (external: number) => number;
-  /** When a collective of the host had what it is to send: first of all its thread waits for the device to make it. */
+  /** When a host collective could start: its thread first waits until the device has made what it is to send. */
   readonly readyAt: (span: number) => number;
 }
 
 export function findHostOps(trace: Trace): HostOps {
   const { data } = trace;
-  const isHost = kindMask(
-    data,
-    (c, phase) => phase === 'X' && (c === Category.cpuOp || c === Category.annotation),
-  );
   const sortOf = trace.strings.memo(sortOfName);
-  const found: number[][] = [[], [], [], []];
-  for (let row = 0; row < data.rows; row++) {
-    if (isHost[data.kind[row]!] === 0) continue;
-    const sort = sortOf(data.name[row]!);
-    if (sort !== 0 && !Number.isNaN(data.ts[row]!)) found[sort]!.push(row);
-  }
-  const inOrder = (sort: number) => sortByTime(Uint32Array.from(found[sort]!), data.ts, data.dur);
+  const isHost = (k: KindInfo) =>
+    k.phase === 'X' && (k.category === Category.cpuOp || k.category === Category.annotation);
+  const found = groupBy(
+    rowsOfKinds(data, isHost).filter((row) => sortOf(data.name[row]!) !== 0 && !Number.isNaN(data.ts[row]!)),
+    (row) => sortOf(data.name[row]!),
+  );
+  const inOrder = (sort: number) => sortByTime(Uint32Array.from(found.get(sort) ?? []), data.ts, data.dur);
   const records = inOrder(RECORD);
   const spans = inOrder(HOST_SPAN);
   const byExternal = new Map<number, number>();
@@ -60,12 +59,12 @@ export function findHostOps(trace: Trace): HostOps {
   };
 }
 
-/** ns: from one call at the head of a collective to the next. Anything further on is after the transfer. */
+/** ns. Waits at the head of a collective follow each other this fast. Later ones come after the transfer. */
 const AT_ONCE = 500_000;
 
 /**
- * Gloo copies tensors of a GPU to the host. Its span begins when it is asked to, and its thread then waits until the
- * device has come so far: a rank whose GPU is late would seem to take part for as long as those that wait for it.
+ * Gloo copies tensors from the GPU to the host. Its span begins when it is called, and its thread then waits for the
+ * device. Without this correction, a rank whose GPU is late would seem to take part as long as those that wait for it.
  */
 function readiness(trace: Trace, spans: Uint32Array): (span: number) => number {
   const { ts, dur, track } = trace.data;
@@ -83,56 +82,39 @@ function readiness(trace: Trace, spans: Uint32Array): (span: number) => number {
   };
 }
 
-/** Rows of calls that wait for the device, on these tracks, in order of start. Most traces have no such track. */
+/** Rows of calls that wait for the device, on these tracks, in order of start. */
 function deviceWaits(trace: Trace, tracks: ReadonlySet<number>): Uint32Array {
   const { data } = trace;
   if (tracks.size === 0) return new Uint32Array(0);
-  const isCall = kindMask(data, (c, phase) => phase === 'X' && c === Category.runtime);
   const waits = trace.strings.memo((name) => Number(SYNCHRONISES.test(name)));
-  const found: number[] = [];
-  for (let row = 0; row < data.rows; row++) {
-    if (isCall[data.kind[row]!] === 0 || !tracks.has(data.track[row]!)) continue;
-    if (waits(data.name[row]!) === 1 && !Number.isNaN(data.ts[row]!)) found.push(row);
-  }
-  return sortByTime(Uint32Array.from(found), data.ts, data.dur);
+  const rows = rowsOfKinds(data, (k) => k.phase === 'X' && k.category === Category.runtime).filter(
+    (row) => tracks.has(data.track[row]!) && waits(data.name[row]!) === 1 && !Number.isNaN(data.ts[row]!),
+  );
+  return sortByTime(rows, data.ts, data.dur);
 }
 
-/** How many earlier calls are asked: records nest two or three deep. */
+/** How many earlier calls are looked at: records nest two or three deep. */
 const LOOK_BACK = 8;
 
-/** Rows in order of start. A few thousand of millions: cheaper than the nesting of every call. */
-function enclosing(trace: Trace, rows: Uint32Array): (track: number, at: number) => number {
+/** Finds the row around a time. `rows` is in order of start. Cheaper than a tree of all calls: these are few. */
+function enclosing(trace: Trace, rows: Uint32Array): (track: number, time: number) => number {
   const { ts, dur } = trace.data;
   const lists = rowsByTrack(trace, rows);
-  return (onTrack, at) => {
+  return (onTrack, time) => {
     const list = lists.get(onTrack) ?? [];
-    const last = lastBefore(list, ts, at);
+    const last = lastBefore(list, ts, time);
     for (let i = last; i > Math.max(-1, last - LOOK_BACK); i--) {
-      if (ts[list[i]!]! + dur[list[i]!]! >= at) return list[i]!;
+      if (ts[list[i]!]! + dur[list[i]!]! >= time) return list[i]!;
     }
     return -1;
   };
 }
 
 function rowsByTrack(trace: Trace, rows: Uint32Array): ReadonlyMap<number, readonly number[]> {
-  const { track } = trace.data;
-  const lists = new Map<number, number[]>();
-  for (const row of rows) {
-    const list = lists.get(track[row]!);
-    if (list) list.push(row);
-    else lists.set(track[row]!, [row]);
-  }
-  return lists;
+  return groupBy(rows, (row) => trace.data.track[row]!);
 }
 
-/** Place of the last row that begins no later; −1: none. */
-function lastBefore(rows: readonly number[], ts: Float64Array, at: number): number {
-  let low = 0;
-  let high = rows.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (ts[rows[middle]!]! <= at) low = middle + 1;
-    else high = middle;
-  }
-  return low - 1;
+/** Index of the last row that starts at `time` or before; −1: none. */
+function lastBefore(rows: readonly number[], ts: Float64Array, time: number): number {
+  return partitionPoint(rows.length, (i) => ts[rows[i]!]! <= time) - 1;
 }

@@ -3,24 +3,27 @@ import { sortByTime } from '../../model/time-order.js';
 import { kindMask, type Trace } from '../../model/trace.js';
 import { Role, rolesOf } from './roles.js';
 
-/** Calls on the training threads during some time, thread by thread in order of start, callers before what they call. */
+/**
+ * Calls on the training threads in a time window, thread by thread, in order of start, callers first. Differs from
+ * model/call-tree.ts: a few steps of a few threads instead of all rows, with own time and roles instead of overlaps.
+ */
 export interface HostTree {
   readonly length: number;
   readonly row: Uint32Array;
   readonly start: Float64Array;
   readonly end: Float64Array;
-  /** Place of the caller; −1: none. */
+  /** Index of the caller; −1: none. */
   readonly parent: Int32Array;
   /** Roles of the call itself and of all its callers. */
   readonly roles: Uint32Array;
   /** ns not spent in recorded callees. */
   readonly self: Float64Array;
-  /** 1: an event whose recording slows the host (operators, runtime and driver calls). */
+  /** 1: an operator, runtime or driver call, whose recording slows the host. */
   readonly counted: Uint8Array;
-  /** 1: a node of the backward graph, which calls operators but is none itself. */
+  /** 1: a node of the backward graph, which calls operators but is not one. */
   readonly isNode: Uint8Array;
-  /** Place of a runtime or driver call in the tree; −1 when it is not in it. */
-  placeOf(row: number): number;
+  /** Index of a runtime or driver call by its row; −1: not in the tree. */
+  indexOf(row: number): number;
 }
 
 const IS_NODE = /^autograd::engine::evaluate_function|Backward\d{0,3}$/;
@@ -31,7 +34,7 @@ export function buildHostTree(trace: Trace, threads: readonly number[], from: nu
   const { ts, dur } = data;
   const order = rowsByThread(trace, threads, from, to);
   const length = order.reduce((n, rows) => n + rows.length, 0);
-  // Plain locals: the loop below runs once, too briefly for objects to become fast.
+  // Plain locals: the loop below runs once, too briefly for property look-ups to become fast.
   const row = new Uint32Array(length);
   const start = new Float64Array(length);
   const end = new Float64Array(length);
@@ -40,48 +43,42 @@ export function buildHostTree(trace: Trace, threads: readonly number[], from: nu
   const self = new Float64Array(length);
   const counted = new Uint8Array(length);
   const isNode = new Uint8Array(length);
-  const roleOfName = new Uint32Array(strings.size);
-  const known = new Uint8Array(strings.size);
-  const nodeName = new Uint8Array(strings.size);
+  const roleOfName = strings.memo(rolesOf);
+  const isNodeName = strings.memo((name) => Number(IS_NODE.test(name)));
   const isCounted = kindMask(
     data,
     (c) => c === Category.cpuOp || c === Category.runtime || c === Category.driver,
   );
   const isCall = kindMask(data, (c) => c === Category.runtime || c === Category.driver);
-  const places = new Map<number, number>();
+  const indexOfCall = new Map<number, number>();
   const { name: names, kind: kinds } = data;
   const stack = new Int32Array(MAX_DEPTH);
-  let at = 0;
+  let index = 0;
   for (const rows of order) {
     let depth = 0;
-    for (let i = 0; i < rows.length; i++, at++) {
+    for (let i = 0; i < rows.length; i++, index++) {
       const r = rows[i]!;
       const name = names[r]!;
-      if (known[name] === 0) {
-        known[name] = 1;
-        roleOfName[name] = rolesOf(strings.text(name));
-        nodeName[name] = Number(IS_NODE.test(strings.text(name)));
-      }
       const begins = ts[r]!;
       const duration = Math.max(0, dur[r]!);
-      row[at] = r;
-      start[at] = begins;
-      end[at] = begins + duration;
-      self[at]! += duration;
-      counted[at] = isCounted[kinds[r]!]!;
-      isNode[at] = nodeName[name]!;
+      row[index] = r;
+      start[index] = begins;
+      end[index] = begins + duration;
+      self[index]! += duration;
+      counted[index] = isCounted[kinds[r]!]!;
+      isNode[index] = isNodeName(name);
       while (depth > 0 && end[stack[depth - 1]!]! <= begins) depth--;
       const caller = depth > 0 ? stack[depth - 1]! : -1;
-      parent[at] = caller;
-      roles[at] = roleOfName[name]! | (caller < 0 ? 0 : roles[caller]!);
+      parent[index] = caller;
+      roles[index] = roleOfName(name) | (caller < 0 ? 0 : roles[caller]!);
       if (caller >= 0) self[caller]! -= duration;
-      if (depth < MAX_DEPTH) stack[depth++] = at;
-      if (isCall[kinds[r]!] === 1) places.set(r, at);
+      if (depth < MAX_DEPTH) stack[depth++] = index;
+      if (isCall[kinds[r]!] === 1) indexOfCall.set(r, index);
     }
   }
   const tree = { length, row, start, end, parent, roles, self, counted, isNode };
-  markRecomputation(tree, roleOfName, names);
-  return { ...tree, placeOf: (wanted) => places.get(wanted) ?? -1 };
+  markRecomputation(tree, (i) => roleOfName(names[row[i]!]!));
+  return { ...tree, indexOf: (wanted) => indexOfCall.get(wanted) ?? -1 };
 }
 
 /** Python stacks reach a few hundred; operators a few dozen. */
@@ -101,27 +98,16 @@ function rowsByThread(trace: Trace, threads: readonly number[], from: number, to
 }
 
 /**
- * Activation checkpointing runs the forward pass again inside a node of the backward one. Between the first and the last
- * operator there that only a forward pass calls, everything under the same caller is recomputation.
+ * Activation checkpointing runs the forward pass again inside a backward node. There, all calls of one caller between its
+ * first and its last forward operator are recomputation.
  */
-function markRecomputation(
-  tree: {
-    length: number;
-    row: Uint32Array;
-    start: Float64Array;
-    end: Float64Array;
-    parent: Int32Array;
-    roles: Uint32Array;
-  },
-  roleOfName: Uint32Array,
-  name: ArrayLike<number>,
-): void {
+function markRecomputation(tree: Omit<HostTree, 'indexOf'>, ownRoles: (index: number) => number): void {
   const first = new Map<number, number>();
   const last = new Map<number, number>();
   for (let i = 0; i < tree.length; i++) {
     const parent = tree.parent[i]!;
     if (parent < 0 || (tree.roles[parent]! & Role.backward) === 0) continue;
-    if ((roleOfName[name[tree.row[i]!]!]! & Role.forwardOp) === 0) continue;
+    if ((ownRoles(i) & Role.forwardOp) === 0) continue;
     if ((tree.roles[parent]! & Role.forwardOp) !== 0) continue;
     if (!first.has(parent)) first.set(parent, tree.start[i]!);
     last.set(parent, tree.end[i]!);
@@ -133,8 +119,8 @@ function markRecomputation(
     const inherited = tree.roles[parent]! & Role.recompute;
     const since = first.get(parent);
     const inside = since !== undefined && tree.start[i]! >= since && tree.end[i]! <= last.get(parent)!;
-    // A backward node that reentrant checkpointing runs inside the outer one is backward again.
-    const backwardAgain = (roleOfName[name[tree.row[i]!]!]! & Role.backward) !== 0;
+    // Reentrant checkpointing runs backward nodes inside the outer one: these are backward, not recomputation.
+    const backwardAgain = (ownRoles(i) & Role.backward) !== 0;
     if ((inherited !== 0 || inside) && !backwardAgain) tree.roles[i]! |= Role.recompute;
   }
 }

@@ -1,6 +1,6 @@
 import { indexInSorted } from '../../base/search.js';
 import type { Trace } from '../../model/trace.js';
-import type { KernelKind } from '../kernels/kernel-kind.js';
+import type { KernelKind, KernelKinds } from '../kernels/kernel-kind.js';
 import type { GpuWork } from '../timeline/gpu-work.js';
 
 /** One kernel (or kind of copy) by name. Times in ns over the detail window. */
@@ -8,25 +8,24 @@ export interface KernelTotal extends KernelKind {
   readonly name: string;
   readonly count: number;
   readonly total: number;
-  /** Of copies. */
+  /** Copied in all; 0 for kernels. */
   readonly bytes: number;
   /** The longest one, for evidence. */
-  readonly longestRow: number;
   readonly longestTs: number;
   readonly longest: number;
 }
 
-export interface KernelTable {
+interface KernelTable {
   readonly list: readonly KernelTotal[];
-  /** From the string id of a name to its place in `list`. */
-  placeOf(name: number): number;
+  /** Index in `list` of a name, given by its string id. */
+  indexOf(name: number): number;
 }
 
 /** Totals over the work that steps before `lastStep` launched. */
 export function buildKernelTable(
   trace: Trace,
   work: GpuWork,
-  kinds: readonly (KernelKind | undefined)[],
+  kinds: KernelKinds,
   stepOf: Int32Array,
   lastStep: number,
 ): KernelTable {
@@ -39,17 +38,8 @@ export function buildKernelTable(
     const id = trace.data.name[row]!;
     let entry = byName.get(id);
     if (!entry) {
-      const name = trace.strings.text(id);
-      entry = {
-        ...kinds[id]!,
-        name,
-        count: 0,
-        total: 0,
-        bytes: 0,
-        longestRow: row,
-        longestTs: work.start[i]!,
-        longest: 0,
-      };
+      const none = { count: 0, total: 0, bytes: 0, longestTs: work.start[i]!, longest: 0 };
+      entry = { ...kinds[id]!, ...none, name: trace.strings.text(id) };
       byName.set(id, entry);
     }
     const duration = work.end[i]! - work.start[i]!;
@@ -61,12 +51,10 @@ export function buildKernelTable(
     }
     if (duration > entry.longest) {
       entry.longest = duration;
-      entry.longestRow = row;
       entry.longestTs = work.start[i]!;
     }
   }
   const list = [...byName.values()].sort((a, b) => b.total - a.total);
-  const placeOfEntry = new Map(list.map((entry, place) => [entry, place]));
-  const places = new Map([...byName].map(([id, entry]) => [id, placeOfEntry.get(entry)!]));
-  return { list, placeOf: (name) => places.get(name)! };
+  const indexOfEntry = new Map(list.map((entry, index) => [entry, index]));
+  return { list, indexOf: (name) => indexOfEntry.get(byName.get(name)!)! };
 }

@@ -7,29 +7,29 @@ import {
   ZERO_GRAD,
 } from '../../model/host-names.js';
 
-/** What a host span is part of. Bits, inherited by everything called inside it. */
+/** What a host call is part of. Bits; calls inherit those of their callers. */
 export const Role = {
   backward: 1,
   optimizer: 2,
   zeroGrad: 4,
   data: 8,
-  /** An operator that only a forward pass calls: inside backward it is recomputation. */
+  /** An operator that only a forward pass calls. Inside backward it is recomputation. */
   forwardOp: 16,
   attention: 32,
   /** Attention without a fused kernel. */
   mathAttention: 64,
   compiled: 128,
   dynamoLookup: 256,
-  /** The check of gradients for NaN that anomaly detection adds to every backward node. */
+  /** Anomaly detection's check for NaN in every backward node. */
   nanCheck: 512,
-  /** Reads a value of the device on the host. */
+  /** Reads a value from the device: `.item()`. */
   reads: 1024,
   recompute: 2048,
   batchedMatmul: 4096,
   softmax: 8192,
   /** Moves or converts a tensor: `.to()`, `.cpu()`, `copy_`. */
   copies: 16384,
-  /** The shape of the result depends on values: the host must wait for them. */
+  /** The shape of the result depends on values, so the host waits for them. */
   sizesFromData: 32768,
 } as const;
 

@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { drawTrace } from '../../../test/helpers/draw-trace.js';
 import { Category } from '../../model/category.js';
 import { classifyName, classifyNames } from './classify.js';
-import { isCommunication } from './communication.js';
 
 const A = 'at::native::';
 const N = `${A}(anonymous namespace)::`;
@@ -171,7 +170,6 @@ describe('communication', () => {
     ['aten', 'void c10d::one_shot_all_reduce_kernel<c10::BFloat16, 16, 8>(c10::BFloat16**)'],
     ['flashinfer', 'void flashinfer::trtllm_allreduce_fusion::allreduce_fusion_kernel_oneshot_lamport<0>'],
   ])('%s: %s', (source, name) => {
-    expect(isCommunication(name)).toBe(true);
     expect(classifyName(name, Category.kernel)).toMatchObject({ class: 'comms', source });
   });
 
@@ -179,7 +177,7 @@ describe('communication', () => {
     'void at::native::reduce_kernel<512>',
     'ampere_sgemm_128x64_tn',
     'Memcpy PtoP (Device -> Device)',
-  ])('is not %s', (name) => expect(isCommunication(name)).toBe(false));
+  ])('is not %s', (name) => expect(classifyName(name, Category.kernel).class).not.toBe('comms'));
 });
 
 describe('copies', () => {
@@ -207,22 +205,14 @@ describe('copies', () => {
   });
 });
 
-describe('pass and layout', () => {
+describe('layout', () => {
   it.each([
-    [
-      'sm90_xmma_wgrad_indexed_implicit_gemm_bf16bf16_bf16f32_f32_nhwckrsc_nhwc_tilesize128',
-      'backward',
-      'nhwc',
-    ],
-    ['sm80_xmma_fprop_implicit_gemm_tf32f32_tf32f32_f32_nhwckrsc_nchw_tilesize128', 'forward', 'nchw'],
-    ['void flash_bwd_dot_do_o_kernel<true>', 'backward', null],
-    ['fmha_cutlassF_f32_aligned_64x64_rf_sm80', 'forward', null],
-    ['void cudnn::bn_bw_1C11_singleread<float, 512>', 'backward', null],
-    ['triton_red_fused_native_layer_norm_native_layer_norm_backward_1', 'backward', null],
-    ['void cudnn::ops::nchwToNhwcKernel<float>', 'unknown', null],
-    ['nvjet_tst_192x8_64x8_4x1_v_bz_TNT', 'unknown', null],
-  ])('%s', (name, pass, layout) => {
-    expect(classifyName(name, Category.kernel)).toMatchObject({ pass, layout });
+    ['sm90_xmma_wgrad_indexed_implicit_gemm_bf16bf16_bf16f32_f32_nhwckrsc_nhwc_tilesize128', 'nhwc'],
+    ['sm80_xmma_fprop_implicit_gemm_tf32f32_tf32f32_f32_nhwckrsc_nchw_tilesize128', 'nchw'],
+    ['void cudnn::ops::nchwToNhwcKernel<float>', null],
+    ['nvjet_tst_192x8_64x8_4x1_v_bz_TNT', null],
+  ])('%s', (name, layout) => {
+    expect(classifyName(name, Category.kernel).layout).toBe(layout);
   });
 });
 

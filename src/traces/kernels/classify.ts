@@ -3,11 +3,24 @@ import type { Trace } from '../../model/trace.js';
 import { CLASSES } from './class-rules.js';
 import { communicationSource } from './communication.js';
 import { copyKind } from './copies.js';
-import { firstMatch, type KernelKind, LOOKED_AT, type WorkClass } from './kernel-kind.js';
-import { layoutOf, passOf } from './pass.js';
+import {
+  firstMatch,
+  type KernelKind,
+  type KernelKinds,
+  LOOKED_AT,
+  type NameRule,
+  type WorkClass,
+} from './kernel-kind.js';
 import { arithmeticOf } from './precision.js';
 import { SOURCES } from './source-rules.js';
 import { classifyInductor, isInductorName } from './triton-names.js';
+
+/** xmma writes the formats of its input with filter, then of its output: `nhwckrsc_nhwc`. */
+const LAYOUTS: readonly NameRule<'nchw' | 'nhwc'>[] = [
+  [/nhwckrsc_nchw/, 'nchw'],
+  [/nhwc|channels_last|NHWC/, 'nhwc'],
+  [/nchw|NCHW/, 'nchw'],
+];
 
 /** What a piece of GPU work is, from its name alone. */
 export function classifyName(fullName: string, category: Category): KernelKind {
@@ -22,30 +35,21 @@ export function classifyName(fullName: string, category: Category): KernelKind {
   if (workClass === 'copy') return transfer('copy', name);
   const source = firstMatch(SOURCES, name) ?? 'unknown';
   return {
-    ...PLAIN,
     class: workClass,
     ...arithmeticOf(name, workClass),
     fused: source === 'triton' || workClass === 'attention',
     source,
-    pass: workClass === 'optimizer' ? 'unknown' : passOf(name),
-    layout: layoutOf(name, workClass),
+    // A kernel that converts between layouts has none of its own.
+    layout: workClass === 'layout' ? null : (firstMatch(LAYOUTS, name) ?? null),
+    copy: null,
   };
 }
 
-/**
- * The kind of every name that GPU work has, by string id: each distinct name is looked at once, each row is a lookup
- * `kinds[trace.data.name[row]]`. Undefined for strings that name no GPU work.
- */
-export function classifyNames(trace: Trace): readonly (KernelKind | undefined)[] {
-  const { data, strings } = trace;
-  const kinds = new Array<KernelKind | undefined>(strings.size).fill(undefined);
-  const known = new Uint8Array(strings.size);
-  const { work } = trace.links;
-  for (let i = 0; i < work.length; i++) {
-    const id = data.name[work[i]!]!;
-    if (known[id] === 1) continue;
-    known[id] = 1;
-    kinds[id] = classifyName(strings.text(id), trace.category(work[i]!));
+export function classifyNames(trace: Trace): KernelKinds {
+  const kinds = new Array<KernelKind | undefined>(trace.strings.size).fill(undefined);
+  for (const row of trace.links.work) {
+    const id = trace.data.name[row]!;
+    kinds[id] ??= classifyName(trace.strings.text(id), trace.category(row));
   }
   return kinds;
 }
@@ -56,7 +60,6 @@ const PLAIN: KernelKind = {
   tensorCore: null,
   fused: false,
   source: 'unknown',
-  pass: 'unknown',
   layout: null,
   copy: null,
 };

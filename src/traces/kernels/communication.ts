@@ -1,40 +1,29 @@
-import { firstMatch, type KernelSource, LOOKED_AT, type NameRule } from './kernel-kind.js';
+import { firstMatch, type KernelSource, type NameRule } from './kernel-kind.js';
 
-/** Kernels that move data between GPUs, and whose they are. */
+/** Kernels that move data between GPUs, and who wrote them. */
 const RULES: readonly NameRule<KernelSource>[] = [
   // ncclKernel_*, ncclDevKernel_*, ncclSymkDevKernel_*; RCCL kept NCCL's names, so AMD's look the same.
-  { test: /^nccl|[\s:_]nccl[A-Z]/, is: 'nccl' },
-  { test: /(?:^|[\s:_])rccl|msccl/i, is: 'rccl' },
-  { test: /nvshmem|ishmem|rocshmem/i, is: 'nvshmem' },
-  { test: /deep_ep::/, is: 'deepep' },
-  // Custom all-reduce of vLLM and SGLang, one and two shots.
-  { test: /cross_device_reduce/, is: 'vllm' },
-  { test: /quickreduce|allreduce_prototype_twoshot/i, is: 'vllm' },
+  [/^nccl|[\s:_]nccl[A-Z]/, 'nccl'],
+  [/(?:^|[\s:_])rccl|msccl/i, 'rccl'],
+  [/nvshmem|ishmem|rocshmem/i, 'nvshmem'],
+  [/deep_ep::/, 'deepep'],
+  // Custom all-reduce of vLLM and SGLang, one-shot and two-shot.
+  [/cross_device_reduce/, 'vllm'],
+  [/quickreduce|allreduce_prototype_twoshot/i, 'vllm'],
   // torch symmetric memory.
-  { test: /multimem_(?:one_shot_)?(?:all|reduce)/, is: 'aten' },
-  { test: /(?:one|two)_shot_(?:all_reduce|reduce_scatter)/, is: 'aten' },
-  { test: /symm_mem|intra_node_comm|two_shot_all_gather/, is: 'aten' },
+  [/multimem_(?:one_shot_)?(?:all|reduce)/, 'aten'],
+  [/(?:one|two)_shot_(?:all_reduce|reduce_scatter)/, 'aten'],
+  [/symm_mem|intra_node_comm|two_shot_all_gather/, 'aten'],
   // FlashInfer and TensorRT-LLM, alone or fused with a norm.
-  { test: /allreduce_fusion_kernel|mnnvl_allreduce|lamport_?(?:style|all)/i, is: 'flashinfer' },
-  {
-    test: /(?:all_?reduce|allgather|reduce_?scatter|all_?to_?all|moe_?a2a)/i,
-    also: /tensorrt_llm|trtllm/,
-    is: 'tensorrt-llm',
-  },
+  [/allreduce_fusion_kernel|mnnvl_allreduce|lamport_?(?:style|all)/i, 'flashinfer'],
+  [/(?:all_?reduce|allgather|reduce_?scatter|all_?to_?all|moe_?a2a)/i, 'tensorrt-llm', /tensorrt_llm|trtllm/],
   // Transformer Engine's overlap of communication and GEMM.
-  { test: /userbuffers_|kuserbuffers/, is: 'transformer-engine' },
+  [/userbuffers_|kuserbuffers/, 'transformer-engine'],
   // AITER's custom all-reduce.
-  { test: /all_?reduce|reduce_?scatter|all_?gather/i, also: /aiter::/, is: 'aiter' },
+  [/all_?reduce|reduce_?scatter|all_?gather/i, 'aiter', /aiter::/],
 ];
 
+/** Undefined: the kernel does not communicate. */
 export function communicationSource(name: string): KernelSource | undefined {
   return firstMatch(RULES, name);
-}
-
-/**
- * Whether a kernel moves data between GPUs. HTA knows only names that start with `nccl`: the two agree on a
- * trace without custom all-reduces.
- */
-export function isCommunication(name: string): boolean {
-  return communicationSource(name.slice(0, LOOKED_AT)) !== undefined;
 }

@@ -5,14 +5,14 @@ import { type CopyDirection, type CopyKind, firstMatch, type NameRule } from './
  * rocprofiler. AMD's blit kernels (`__amd_rocclr_copyBuffer`) do not say.
  */
 const DIRECTIONS: readonly NameRule<CopyDirection>[] = [
-  { test: /PtoP|PeerToPeer/i, is: 'PtoP' },
-  { test: /HtoD|Host_?To_?Device/i, is: 'HtoD' },
-  { test: /DtoH|Device_?To_?Host/i, is: 'DtoH' },
-  { test: /DtoD|Device_?To_?Device/i, is: 'DtoD' },
-  { test: /HtoH|Host_?To_?Host/i, is: 'HtoH' },
+  [/PtoP|PeerToPeer/i, 'PtoP'],
+  [/HtoD|Host_?To_?Device/i, 'HtoD'],
+  [/DtoH|Device_?To_?Host/i, 'DtoH'],
+  [/DtoD|Device_?To_?Device/i, 'DtoD'],
+  [/HtoH|Host_?To_?Host/i, 'HtoH'],
 ];
 
-/** The host's side stands left of the arrow for HtoD, right of it for DtoH; the device's is never either word. */
+/** `Pageable` or `Pinned` is always the host's side: the device's memory has neither word. */
 export function copyKind(name: string): CopyKind {
   const direction = firstMatch(DIRECTIONS, name) ?? 'unknown';
   const hostMemory = /pageable/i.test(name) ? 'pageable' : /pinned/i.test(name) ? 'pinned' : null;

@@ -12,7 +12,7 @@ import type { KernelKind } from './kernel-kind.js';
 
 const zoo = fileURLToPath(new URL('../../../zoo/fixtures', import.meta.url));
 
-/** Share of GPU time that passes, of the time that counts. */
+/** Share of GPU time whose kinds pass, of the time that counts. */
 function share(trace: Trace, counts: (k: KernelKind) => boolean, passes: (k: KernelKind) => boolean): number {
   const kinds = classifyNames(trace);
   let all = 0;
@@ -26,7 +26,7 @@ function share(trace: Trace, counts: (k: KernelKind) => boolean, passes: (k: Ker
   return all === 0 ? 0 : passed / all;
 }
 
-/** Those with a GPU. */
+/** All that used a GPU. */
 const traces = readdirSync(zoo).filter((name) => !name.endsWith('.json') && name !== 'cpu_only');
 
 describe.each(traces)('%s', (name) => {
@@ -81,7 +81,7 @@ describe('hostile names', () => {
     ],
   );
 
-  it('never throw, however they are put together', () => {
+  it('never throw', () => {
     const names = fc.oneof(
       fc.string({ maxLength: 300 }),
       fc.array(word, { maxLength: 400 }).map((w) => w.join('')),
@@ -97,7 +97,7 @@ describe('hostile names', () => {
     );
   });
 
-  it('take no longer for being 100 KB long', () => {
+  it('take bounded time when they are 100 KB long', () => {
     const parts = [
       'triton_poi_fused_',
       '_to_copy_view_t_',
@@ -114,7 +114,7 @@ describe('hostile names', () => {
     names.push(...parts.map((part) => `triton_poi_fused_${part.repeat(10_000)}!`));
     const start = cpuTime();
     for (const name of names) classifyName(name, Category.kernel);
-    // A real name takes some 70 µs, these at most 2 ms; the bound is wide for a slow machine.
+    // A real name takes about 70 µs, these at most 2 ms. The bound leaves room for a slow machine.
     expect((cpuTime() - start) / names.length).toBeLessThan(50);
   });
 });

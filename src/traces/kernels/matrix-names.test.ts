@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Category } from '../../model/category.js';
 import { classifyName } from './classify.js';
-import { completePrecision } from './precision.js';
 
 /** class, precision, tensor cores (t, f, - for null), source | name. From real traces unless the family is newer. */
 const TABLE = `
@@ -118,15 +117,5 @@ describe('matrix work', () => {
   it.each(rows)('%s', (name, facts) => {
     const kind = classifyName(name, Category.kernel);
     expect(`${kind.class} ${kind.precision} ${LETTER.get(kind.tensorCore)} ${kind.source}`).toBe(facts);
-  });
-
-  it('is completed by the types of the operator, but fp32 may be tf32', () => {
-    const sdpa = classifyName('cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16', Category.kernel);
-    expect(completePrecision(sdpa, '["c10::BFloat16","c10::BFloat16"]').precision).toBe('bf16');
-    const triton = classifyName('triton_mm_plus_mm_0', Category.kernel);
-    expect(completePrecision(triton, '["float","float"]').precision).toBe('unknown');
-    expect(completePrecision(triton, '["c10::Half"]').precision).toBe('fp16');
-    const stated = classifyName('ampere_sgemm_128x64_tn', Category.kernel);
-    expect(completePrecision(stated, '["c10::Half"]')).toBe(stated);
   });
 });

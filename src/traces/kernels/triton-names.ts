@@ -3,29 +3,29 @@ import { firstMatch, type NameRule, type WorkClass } from './kernel-kind.js';
 /**
  * Inductor names a kernel by its template and the operators fused into it:
  * `triton_<poi|red|per|tem|for|...>_fused_<operators in alphabetical order>_<number>`.
- * A pointwise kernel with `convolution` or `addmm` in its name is what comes *after* that operator (bias, relu), so only
- * templates (`tem`, `mm`) are matrix work.
+ * A pointwise kernel with `convolution` or `addmm` in its name comes *after* that operator (bias, relu), so only templates
+ * (`tem`, `mm`) are matrix work.
  */
 const KIND = /^triton_([a-z]+?)_(?:fused_?)?/;
 
 const TEMPLATE: readonly NameRule<WorkClass>[] = [
-  { test: /attention|sdpa|flex_decoding/, is: 'attention' },
-  { test: /convolution|conv\dd/, is: 'conv' },
-  { test: /./, is: 'gemm' },
+  [/attention|sdpa|flex_decoding/, 'attention'],
+  [/convolution|conv\dd/, 'conv'],
+  [/./, 'gemm'],
 ];
 
-/** From what decides the cost most to what decides it least; the rest is told by reduction or pointwise. */
+/** In order of cost. Kernels without any of these are classed by their template. */
 const OPERATORS: readonly NameRule<WorkClass>[] = [
-  { test: /_adam|_fused_sgd|foreach/, is: 'optimizer' },
-  { test: /nll_loss|cross_entropy|_loss(?:_|$)/, is: 'loss' },
-  { test: /(?:layer|batch|group|instance|rms)_?norm|_norm_(?:legit|backward)/, is: 'norm' },
-  { test: /softmax|logsumexp/, is: 'softmax' },
-  { test: /pool/, is: 'pool' },
-  { test: /embedding|index|gather|scatter/, is: 'index' },
-  { test: /sort|topk|cumsum|cumprod/, is: 'sort' },
+  [/_adam|_fused_sgd|foreach/, 'optimizer'],
+  [/nll_loss|cross_entropy|_loss(?:_|$)/, 'loss'],
+  [/(?:layer|batch|group|instance|rms)_?norm|_norm_(?:legit|backward)/, 'norm'],
+  [/softmax|logsumexp/, 'softmax'],
+  [/pool/, 'pool'],
+  [/embedding|index|gather|scatter/, 'index'],
+  [/sort|topk|cumsum|cumprod/, 'sort'],
 ];
 
-/** Names whose operators all are one of these move or convert data and nothing else. */
+/** Kernels with only such operators move or convert data. */
 const VIEWS = '(?:_unsafe_view|view|reshape|permute|transpose|t|expand|slice|select|squeeze|unsqueeze|split)';
 const MOVES = `(?:_to_copy|clone|copy_?|cat|stack|constant_pad_nd|convert_element_type|${VIEWS})`;
 const ALL_CASTS = new RegExp(`^(?:(?:_to_copy|convert_element_type|${VIEWS})(?:_|$)){1,40}\\d*$`);
@@ -44,7 +44,7 @@ export function classifyInductor(name: string): WorkClass {
   const kind = found?.[1] ?? '';
   const operators = name.slice(found?.[0].length ?? 0);
   if (kind === 'tem' || kind === 'mm' || kind === 'bmm') return firstMatch(TEMPLATE, name)!;
-  // Foreach kernels: Inductor makes them of optimizers.
+  // Inductor makes foreach kernels from optimizers.
   if (kind === 'for') return 'optimizer';
   const byOperator = firstMatch(OPERATORS, operators);
   if (byOperator !== undefined) return byOperator;
@@ -53,6 +53,6 @@ export function classifyInductor(name: string): WorkClass {
   if (ALL_MOVES.test(operators)) return 'layout';
   if (ALL_FILLS.test(operators)) return 'fill';
   if (ALL_RANDOM.test(operators)) return 'random';
-  // `triton__0d1d2d` of torch 2.0 names nothing; most were pointwise.
+  // torch 2.0 wrote `triton__0d1d2d`, which names no operator. Most were pointwise.
   return 'elementwise';
 }

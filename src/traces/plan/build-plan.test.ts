@@ -17,7 +17,7 @@ import { Role } from '../detail/roles.js';
 
 const factsOf = (drawing: string) => analyseTrace(drawTrace(drawing), { steps: null })!;
 const planOf = (drawing: string): Plan => factsOf(drawing).detail!.plan!;
-/** Microseconds a step, with the plan changed. */
+/** Microseconds per step of the edited plan. */
 function stepOf(plan: Plan, edit: (copy: Plan) => void = () => {}): number {
   const copy = copyPlan(plan);
   edit(copy);
@@ -25,7 +25,7 @@ function stepOf(plan: Plan, edit: (copy: Plan) => void = () => {}): number {
 }
 const all = () => true;
 
-/** Input, a product, and a loss that is read: the host waits for 60 µs of work. */
+/** Input, a matrix product, and a loss that the host reads after 60 µs of work. */
 const ONE_STEP = `
   host 1  ProfilerStep#1 0-200 | enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__ 0-40
   host 1  aten::mm 45-60 | cudaLaunchKernel 50-54 #1
@@ -37,7 +37,7 @@ describe('a plan', () => {
   const plan = planOf(ONE_STEP);
   const { nodes, works } = plan;
 
-  it('has calls in order with what passed before them', () => {
+  it('has calls in order, with the host time before them', () => {
     expect([...nodes.kind]).toEqual([LAUNCH, LAUNCH, SYNC, LAUNCH]);
     expect([...nodes.data]).toEqual([40_000, 0, 0, 0]);
     expect([...nodes.hostWork]).toEqual([10_000, 20_000, 2_000, 17_000]);
@@ -46,7 +46,7 @@ describe('a plan', () => {
     expect(nodes.roles[2]! & Role.reads).toBe(Role.reads);
   });
 
-  it('has what each call launched and waited for', () => {
+  it('has the work that each call launched and waited for', () => {
     expect([...nodes.workCount]).toEqual([1, 1, 0, 1]);
     expect([...nodes.firstWork]).toEqual([0, 1, 2, 2]);
     expect([...nodes.awaited]).toEqual([-1, -1, 1, -1]);
@@ -55,14 +55,14 @@ describe('a plan', () => {
     expect([...works.duration]).toEqual([60_000, 2_000, 10_000]);
   });
 
-  it('gives back what was recorded', () => expect(stepOf(plan)).toBe(158));
+  it('takes as long as was recorded', () => expect(stepOf(plan)).toBe(158));
 
-  it('is none without launches, or without a host', () => {
+  it('is null without launches or without host events', () => {
     expect(factsOf('host 1  ProfilerStep#1 0-100 | aten::mm 10-50').detail!.plan).toBeNull();
     expect(factsOf('gpu 7  gemm 0-10').detail).toBeNull();
   });
 
-  it('learns that work waited for another stream', () => {
+  it('finds that work waited for another stream', () => {
     const { works } = planOf(`
       host 1  ProfilerStep#1 0-100 | cudaLaunchKernel 10-12 #1 | cudaLaunchKernel 14-16 #2
       gpu 7   gemm 16-60 #1
@@ -113,13 +113,13 @@ describe('calls that wait for the device', () => {
 
   it('are launches into a full queue', () => {
     const { nodes } = planOf(queue(600));
-    // The call ends at 695 µs; five more of slack between the clocks, and the 69th kernel has ended.
+    // The call ends at 695 µs. With 5 µs of slack between the clocks, the 69th kernel has ended.
     expect(nodes.waitsFor.at(-1)).toBe(68);
     expect(nodes.call.at(-1)).toBe(5_000);
     expect(nodes.waitsFor.slice(0, -1).every((w) => w === -1)).toBe(true);
   });
 
-  it('are not long launches with few waiting', () => {
+  it('are not long launches with few queued', () => {
     const { nodes } = planOf(queue(400));
     expect(nodes.waitsFor.at(-1)).toBe(-1);
     expect(nodes.call.at(-1)).toBe(95_000);
@@ -142,14 +142,14 @@ describe('edits', () => {
   it('scale work, or remove it', () => {
     expect(edited((p) => scaleWorks(p, (w) => w === 0, 0.5))).toBe(128);
     const without = edited((p) => scaleWorks(p, (w) => w === 0, 0));
-    // What is left are the host's own calls: launch, copy, and 6 µs until its end is noticed.
+    // The host's own calls stay: launch, copy, and 6 µs until it notices the end.
     expect(without).toBe(121);
   });
 
-  it('make input be there at once', () => expect(edited(dropInputWaits)).toBe(118));
+  it('drop input waits', () => expect(edited(dropInputWaits)).toBe(118));
 
-  it('let the host run on', () => {
-    // The call itself is still made; the last kernel then follows the copy on its stream.
+  it('skip waits of the host', () => {
+    // The call itself stays. The last kernel then follows the copy on its stream.
     const step = edited((p) => skipWaits(p, (n) => p.nodes.kind[n] === SYNC));
     expect(step).toBeLessThan(135);
     expect(step).toBeGreaterThanOrEqual(119 + 10);
@@ -187,8 +187,8 @@ describe('edits', () => {
 });
 
 describe('steps that launch nothing', () => {
-  // Two in a row leave the plan without a call that says when the second began.
-  it('do not spoil the replay', () => {
+  // Two in a row leave the plan without a call that shows when the second began.
+  it('do not break the replay', () => {
     const plan = planOf(`
       host 1  ProfilerStep#1 0-100 | cudaLaunchKernel 15-18 #1 | ProfilerStep#2 100-200 | ProfilerStep#3 200-300
       host 1  ProfilerStep#4 300-400 | cudaLaunchKernel 315-318 #2

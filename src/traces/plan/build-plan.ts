@@ -1,59 +1,55 @@
 import { CoverageCursor } from '../../base/intervals.js';
 import { SYNCHRONISES } from '../../model/host-names.js';
-import { LAUNCH, type Plan, type PlanNodes, type PlanSteps, SYNC } from '../../replay/plan.js';
+import { LAUNCH, type Plan, type PlanNodes, SYNC } from '../../replay/plan.js';
 import type { HostTree } from '../detail/host-tree.js';
 import type { Call, PlanInput } from './plan-input.js';
 import { layOutWorks, type Observed } from './plan-works.js';
 
-/** CUDA lets about a thousand launches wait, then blocks; long calls with few waiting are slow for their own reasons. */
+/** CUDA lets about a thousand launches queue, then blocks. A long call with fewer queued is slow for another reason. */
 const FULL_QUEUE = 500;
 const LONG_CALL_NS = 30_000;
 /** Host time of a call that only waits. */
 const SHORT_CALL_NS = 5_000;
-/** Clocks of host and device are read apart: a call may seem to end this much before what it waited for. */
+/** Clocks of host and device differ: a call may seem to end this much before the work it waited for. */
 const CLOCK_SLACK_NS = 5_000;
 const MAX_STREAMS = 64;
 
-/** Null when there is nothing to play: no launches, or one step without a beginning. */
+/** Null when there is nothing to replay: no launches, or one step that does not count. */
 export function buildPlan(input: PlanInput): Plan | null {
   const { steps } = input;
-  if (steps.length === 0 || (steps.length === 1 && !input.wholeFirst)) return null;
+  if (steps.length === 0 || (steps.length === 1 && !input.includesFirst)) return null;
   const calls = callsInOrder(input);
   const begin = steps[0]!.hostStart;
-  const laidOut = layOutWorks(input, calls, begin);
-  if (laidOut.works.length === 0 || laidOut.streamBusyUntil.length > MAX_STREAMS) return null;
-  const nodes = layOutNodes(input, calls, laidOut.observed, laidOut.streamBusyUntil.length, begin);
-  const stepTable: PlanSteps = {
-    length: steps.length,
-    index: Int32Array.from(steps, (s) => s.index),
-    hostStart: Float64Array.from(steps, (s) => s.hostStart),
-    frontier: Float64Array.from(steps, (s) => s.frontier),
-    wholeFirst: input.wholeFirst,
-    begin: input.begin,
+  const { works, observed, streamBusyUntil } = layOutWorks(input, calls, begin);
+  if (works.length === 0 || streamBusyUntil.length > MAX_STREAMS) return null;
+  const nodes = layOutNodes(input, calls, observed, streamBusyUntil.length, begin);
+  return {
+    nodes,
+    works,
+    steps: { length: steps.length, includesFirst: input.includesFirst, begin: input.begin },
+    begin,
+    streamBusyUntil,
   };
-  const { works, streamBusyUntil } = laidOut;
-  return { nodes, works, steps: stepTable, begin, streamBusyUntil };
 }
 
-function callsInOrder({ trace, work, stepOf, tree, firstStep, steps }: PlanInput): Call[] {
+function callsInOrder({ trace, work, stepOf, tree, steps }: PlanInput): Call[] {
   const byRow = new Map<number, Call>();
   for (let i = 0; i < work.length; i++) {
-    const step = stepOf[i]! - firstStep;
     const row = work.launchRow[i]!;
-    if (row < 0 || stepOf[i]! < 0 || step < 0 || step >= steps.length) continue;
+    if (row < 0 || stepOf[i]! < 0 || stepOf[i]! >= steps.length) continue;
     const known = byRow.get(row);
     if (known) known.works.push(i);
     else {
       const start = trace.data.ts[row]!;
-      byRow.set(row, { row, place: tree.placeOf(row), start, end: start + trace.data.dur[row]!, works: [i] });
+      byRow.set(row, { row, index: tree.indexOf(row), start, end: start + trace.data.dur[row]!, works: [i] });
     }
   }
   const calls = [...byRow.values()];
   const synchronises = trace.strings.memo((name) => Number(SYNCHRONISES.test(name)));
-  for (let place = 0; place < tree.length; place++) {
-    const row = tree.row[place]!;
+  for (let index = 0; index < tree.length; index++) {
+    const row = tree.row[index]!;
     if (synchronises(trace.data.name[row]!) === 0 || byRow.has(row)) continue;
-    calls.push({ row, place, start: tree.start[place]!, end: tree.end[place]!, works: [] });
+    calls.push({ row, index, start: tree.start[index]!, end: tree.end[index]!, works: [] });
   }
   return calls.sort((a, b) => a.start - b.start);
 }
@@ -81,14 +77,16 @@ function layOutNodes(
     call: f64(),
     returnLag: f64(),
     inOperator: f64(),
-    events: countStarts(countedStarts(tree), calls),
+    events: countStarts(
+      tree.start.filter((_, i) => tree.counted[i] === 1),
+      calls,
+    ),
     frames: countStarts(input.frames, calls),
     graphKernels: u32(),
     firstWork: u32(),
     workCount: u32(),
     waitsFor: new Int32Array(n).fill(-1),
     awaited: new Int32Array(n * streams).fill(-1),
-    row: u32(),
     queued: u32(),
   };
   const waits = {
@@ -103,16 +101,15 @@ function layOutNodes(
     const call = calls[k]!;
     while (step + 1 < steps.length && call.start >= steps[step + 1]!.hostStart) step++;
     nodes.step[k] = step;
-    nodes.row[k] = call.row;
-    nodes.roles[k] = call.place < 0 ? 0 : tree.roles[call.place]!;
+    nodes.roles[k] = call.index < 0 ? 0 : tree.roles[call.index]!;
     nodes.kind[k] = call.works.length > 0 ? LAUNCH : SYNC;
     const gap = Math.max(0, call.start - now);
     nodes.data[k] = waits.data.covered(now, call.start);
     nodes.compile[k] = waits.compile.covered(now, call.start);
     nodes.comms[k] = waits.comms.covered(now, call.start);
     nodes.hostWork[k] = Math.max(0, gap - nodes.data[k]! - nodes.compile[k]! - nodes.comms[k]!);
-    if (call.place >= 0) {
-      const operator = tree.start[outermostOperator(tree, call.place)]!;
+    if (call.index >= 0) {
+      const operator = tree.start[outermostOperator(tree, call.index)]!;
       nodes.inOperator[k] = Math.min(nodes.hostWork[k]!, Math.max(0, call.start - Math.max(now, operator)));
     }
     nodes.call[k] = Math.max(0, call.end - Math.max(now, call.start));
@@ -137,18 +134,18 @@ function layOutNodes(
   return nodes;
 }
 
-/** The copy that a call stayed in until it was done; −1 when it did not. */
+/** The copy that the call waited for; −1: it did not wait. */
 function blockingCopy(call: Call, observed: Observed, work: number, pageable: boolean): number {
   const end = observed.end[work]!;
   const duration = call.end - call.start;
-  // The last piece of a long staged copy may still be on its way when the call returns.
+  // The last piece of a long staged copy may still be running when the call returns.
   const slack = CLOCK_SLACK_NS + 0.02 * duration;
-  // A pinned copy that happens to end within a short call was not waited for.
+  // A pinned copy that happens to end during a short call was not waited for.
   const long = duration > (pageable ? SHORT_CALL_NS : LONG_CALL_NS);
   return end <= call.end + slack && end > call.start && long ? work : -1;
 }
 
-/** The work whose end made room in a full launch queue; −1 when the call was not held up by one. */
+/** The work whose end made room in a full launch queue; −1: the queue was not full. */
 function fullQueue(call: Call, observed: Observed, firstWork: number): number {
   if (call.end - call.start < LONG_CALL_NS) return -1;
   const doneBefore = observed.lastDone(call.start, firstWork);
@@ -156,6 +153,7 @@ function fullQueue(call: Call, observed: Observed, firstWork: number): number {
   return observed.lastDone(call.end + CLOCK_SLACK_NS, firstWork);
 }
 
+/** What a synchronising call waited for: the last work on each stream that had ended when it returned. */
 function awaitStreams(
   nodes: { awaited: Int32Array; returnLag: Float64Array; call: Float64Array },
   k: number,
@@ -172,40 +170,33 @@ function awaitStreams(
     if (w >= 0) latest = Math.max(latest, observed.end[w]!);
   }
   const waited = latest > call.start;
-  // An event that was over already may be an old one: what has been launched since is not waited for.
+  // An event that had already happened may be an old one: work launched since is not waited for.
   if (onEvent && !waited) nodes.awaited.fill(-1, k * streams, (k + 1) * streams);
   nodes.returnLag[k] = waited ? call.end - latest : Math.min(nodes.call[k]!, SHORT_CALL_NS);
   if (waited) nodes.call[k] = Math.min(nodes.call[k]!, SHORT_CALL_NS);
 }
 
-/** The operator that the user's code or a backward node called; annotations and nodes around it are not operators. */
-function outermostOperator(tree: HostTree, place: number): number {
-  let operator = place;
-  for (let p = tree.parent[place]!; p >= 0 && tree.counted[p] === 1; p = tree.parent[p]!) {
+/** The outermost operator around a call: the one that the user's code, an annotation or a backward node called. */
+function outermostOperator(tree: HostTree, index: number): number {
+  let operator = index;
+  for (let p = tree.parent[index]!; p >= 0 && tree.counted[p] === 1; p = tree.parent[p]!) {
     if (tree.isNode[p] === 1) break;
     operator = p;
   }
   return operator;
 }
 
-function countedStarts({ start, counted, length }: HostTree): Float64Array {
-  const starts = new Float64Array(length);
-  let n = 0;
-  for (let i = 0; i < length; i++) if (counted[i] === 1) starts[n++] = start[i]!;
-  return starts.subarray(0, n);
-}
-
-/** Recorded events since the previous call, over all training threads. */
+/** For each call, the events recorded since the previous one, over all training threads. */
 function countStarts(unsorted: Float64Array, calls: readonly Call[]): Uint32Array {
   const counts = new Uint32Array(calls.length);
   if (calls.length === 0) return counts;
   const starts = unsorted.slice().sort();
-  let at = 0;
+  let next = 0;
   for (let k = 0; k < calls.length; k++) {
-    const from = at;
-    while (at < starts.length && starts[at]! <= calls[k]!.start) at++;
-    counts[k] = at - from;
+    const first = next;
+    while (next < starts.length && starts[next]! <= calls[k]!.start) next++;
+    counts[k] = next - first;
   }
-  counts[calls.length - 1]! += starts.length - at;
+  counts[calls.length - 1]! += starts.length - next;
   return counts;
 }

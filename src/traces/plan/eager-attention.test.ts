@@ -3,7 +3,7 @@ import { drawTrace } from '../../../test/helpers/draw-trace.js';
 import { analyseTrace } from '../analyse-trace.js';
 import { Role } from '../detail/roles.js';
 
-/** One step that calls these operators, each launching one kernel: which of them are taken for attention. */
+/** The operators of one step, each launching one kernel, that are taken for attention. */
 function attention(...operators: string[]): string[] {
   const at = (i: number) => 10 + i * 10;
   const host = operators.map(
@@ -17,7 +17,7 @@ function attention(...operators: string[]): string[] {
   return operators.filter((_, i) => (roles[i]! & Role.mathAttention) !== 0);
 }
 
-describe('attention written out', () => {
+describe('unfused attention', () => {
   it('goes from the product before the softmax to the one after it', () => {
     expect(
       attention('aten::linear', 'aten::bmm', 'aten::div', 'aten::_softmax', 'aten::bmm', 'aten::add'),

@@ -2,14 +2,14 @@ import type { Plan } from '../../replay/plan.js';
 import { Role } from '../detail/roles.js';
 import type { KernelKind } from '../kernels/kernel-kind.js';
 
-/** Scaling, masking, dropout and casts between the products and the softmax. */
+/** At most this many kernels lie between a product and the softmax: scaling, masking, dropout, casts. */
 const NEAR = 12;
-/** Backward has two products on either side, with a cast or a transpose between. */
+/** Backward has two products on either side, with at most this many casts and transposes between them. */
 const NEXT = 4;
 
 /**
- * Attention written out: a softmax between batched matrix products, in the order of launches. Everything from the first
- * product to the last gets the role of attention by math, in backward too, where no operator's name says so.
+ * Marks unfused attention: a softmax between batched matrix products, in the order of launches. All work from the first
+ * product to the last gets the role, in backward too, where no operator's name tells.
  */
 export function markEagerAttention(plan: Plan, kernels: readonly KernelKind[]): void {
   const { roles, length, step, kernel } = plan.works;
@@ -23,12 +23,12 @@ export function markEagerAttention(plan: Plan, kernels: readonly KernelKind[]): 
     for (let i = first; i <= last; i++) roles[i]! |= Role.mathAttention;
   }
 
-  /** The farthest product of the group on one side of the softmax; −1: none near. */
+  /** The farthest product of the group on one side of the softmax; −1: none. */
   function outward(from: number, by: 1 | -1): number {
     let found = -1;
     let left = NEAR;
     for (let i = from + by; left > 0 && i >= 0 && i < length; i += by, left--) {
-      // A linear layer or another step's work is not part of it.
+      // A linear layer or work of another step ends the group.
       if (step[i] !== step[from] || isOtherProduct(i)) break;
       if (!isProduct(i)) continue;
       found = i;

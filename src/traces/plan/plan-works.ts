@@ -1,22 +1,22 @@
-import { indexInSorted } from '../../base/search.js';
+import { indexInSorted, partitionPoint } from '../../base/search.js';
 import { median } from '../../base/statistics.js';
 import { WorkSort } from '../../facts/work-sort.js';
 import type { PlanWorks } from '../../replay/plan.js';
 import { workSorts } from '../timeline/work-sorts.js';
 import type { Call, PlanInput } from './plan-input.js';
 
-/** A start later than this after all that is known to hold it back waited for another stream. */
+/** Work that starts this much later than its launch and its stream explain waited for another stream. */
 const UNEXPLAINED_NS = 3_000;
-/** How soon after another stream's work a start must come to be caused by it. */
+/** How soon after the end of another stream's work it must start to have waited for it. */
 const CAUSED_WITHIN_NS = 20_000;
-/** Typical values of CUDA on current machines, for traces that show none of their own. */
+/** Typical for CUDA, for traces that show no values of their own. */
 const USUAL_LATENCY_NS = 6_000;
 const USUAL_GAP_NS = 1_000;
 
-/** When work really ran, in the order of the plan. */
+/** When work ran in the recording, in the order of the plan. */
 export interface Observed {
   readonly end: Float64Array;
-  /** Last work before `launched` (in the order of launches) that had ended at `time`; −1: none. */
+  /** The last of the first `launched` pieces of work that had ended at `time`; −1: none. */
   lastDone(time: number, launched: number): number;
   lastDoneOnStream(stream: number, time: number, launched: number): number;
 }
@@ -27,45 +27,40 @@ interface LaidOut {
   readonly streamBusyUntil: Float64Array;
 }
 
-/** The work of all calls in the order of their launch, and for each what held back its start. */
+/** The work of all calls in the order of launches, and what delayed the start of each. */
 export function layOutWorks(input: PlanInput, calls: readonly Call[], begin: number): LaidOut {
-  const { trace, work, stepOf, firstStep, tree } = input;
+  const { trace, work, stepOf, tree } = input;
   const { name, track, copies } = trace.data;
   const length = calls.reduce((n, c) => n + c.works.length, 0);
   const f64 = () => new Float64Array(length);
   const u32 = () => new Uint32Array(length);
   const [called, start, end, duration, bytes] = [f64(), f64(), f64(), f64(), f64()];
-  const [row, roles, kernel] = [u32(), u32(), u32()];
+  const [roles, kernel] = [u32(), u32()];
   const [sort, stream] = [new Uint8Array(length), new Uint8Array(length)];
   const step = new Int32Array(length);
   const sorts = workSorts(input.kinds);
   const streamOf = new Map<number, number>();
-  // One loop over all columns: it runs once, and mapping each column by itself takes several times as long.
+  // One loop over all columns: mapping each by itself takes several times as long.
   let next = 0;
   for (const call of calls) {
     for (const i of call.works) {
       const w = next++;
       const r = work.row[i]!;
-      row[w] = r;
       called[w] = call.start;
-      roles[w] = call.place < 0 ? 0 : tree.roles[call.place]!;
+      roles[w] = call.index < 0 ? 0 : tree.roles[call.index]!;
       start[w] = work.start[i]!;
       end[w] = work.end[i]!;
       duration[w] = end[w]! - start[w]!;
       kernel[w] = input.kernelOf(name[r]!);
       sort[w] = sorts[name[r]!]!;
-      step[w] = stepOf[i]! - firstStep;
+      step[w] = stepOf[i]!;
       if (sort[w]! > WorkSort.comms) bytes[w] = copies.bytes[indexInSorted(copies.row, r)] || 0;
-      let s = streamOf.get(track[r]!);
-      if (s === undefined) {
-        s = Math.min(streamOf.size, 255);
-        streamOf.set(track[r]!, s);
-      }
-      stream[w] = s;
+      if (!streamOf.has(track[r]!)) streamOf.set(track[r]!, Math.min(streamOf.size, 255));
+      stream[w] = streamOf.get(track[r]!)!;
     }
   }
   const busyUntil = earlierWork(input, streamOf, begin);
-  const previousEnd = ends(stream, end, busyUntil);
+  const previousEnd = previousEnds(stream, end, busyUntil);
 
   const idleStarts: number[] = [];
   const queuedGaps: number[] = [];
@@ -95,34 +90,29 @@ export function layOutWorks(input: PlanInput, calls: readonly Call[], begin: num
         continue;
       }
     }
-    // Whichever came last held it back, and by exactly as long as was seen.
+    // Whichever came last delayed it, by exactly the recorded time.
     if (called[w]! + launchLatency >= previousEnd[w]!) latency[w] = sinceCall;
     else gap[w] = sinceStream;
   }
-  const works: PlanWorks = {
-    ...{ length, duration, stream, latency, gap, after, afterGap, roles, row, kernel, sort, bytes, step },
-  };
+  const works = { length, duration, stream, latency, gap, after, afterGap, roles, kernel, sort, bytes, step };
   return { works, observed, streamBusyUntil: busyUntil };
 }
 
 const orElse = (value: number, usual: number) => (Number.isNaN(value) ? usual : value);
 
 /** Until when each stream is busy with work launched before the plan begins. */
-function earlierWork(
-  { trace, work, stepOf, firstStep }: PlanInput,
-  streamOf: Map<number, number>,
-  begin: number,
-) {
+function earlierWork({ trace, work, stepOf }: PlanInput, streamOf: Map<number, number>, begin: number) {
   const busyUntil = new Float64Array(streamOf.size).fill(begin);
   for (let i = 0; i < work.length; i++) {
-    if (stepOf[i]! >= firstStep) break;
+    if (stepOf[i]! >= 0) break;
     const s = streamOf.get(trace.data.track[work.row[i]!]!);
     if (s !== undefined && work.end[i]! > busyUntil[s]!) busyUntil[s] = work.end[i]!;
   }
   return busyUntil;
 }
 
-function ends(stream: Uint8Array, end: Float64Array, busyUntil: Float64Array): Float64Array {
+/** For each piece of work, when the work before it on its stream ended. */
+function previousEnds(stream: Uint8Array, end: Float64Array, busyUntil: Float64Array): Float64Array {
   const last = busyUntil.slice();
   return end.map((e, w) => {
     const s = stream[w]!;
@@ -133,20 +123,12 @@ function ends(stream: Uint8Array, end: Float64Array, busyUntil: Float64Array): F
 }
 
 function observe(stream: Uint8Array, end: Float64Array, streams: number): Observed {
-  // On a stream work ends in the order of its launch, so the last that was done is found by halving.
+  // On a stream, work ends in the order of its launch: a binary search finds the last that was done.
   const onStream: number[][] = Array.from({ length: streams }, () => []);
   for (let w = 0; w < stream.length; w++) onStream[stream[w]!]!.push(w);
   const lastDoneOnStream = (s: number, time: number, launched: number) => {
     const list = onStream[s]!;
-    let low = 0;
-    let high = list.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      const w = list[middle]!;
-      if (w < launched && end[w]! <= time) low = middle + 1;
-      else high = middle;
-    }
-    return low === 0 ? -1 : list[low - 1]!;
+    return list[partitionPoint(list.length, (i) => list[i]! < launched && end[list[i]!]! <= time) - 1] ?? -1;
   };
   const lastDone = (time: number, launched: number) => {
     let best = -1;
@@ -156,6 +138,7 @@ function observe(stream: Uint8Array, end: Float64Array, streams: number): Observ
   return { end, lastDone, lastDoneOnStream };
 }
 
+/** The work of another stream that ended last before `start`, if it ended just before; −1: none. */
 function endsJustBefore(
   observed: Observed,
   own: number,

@@ -10,7 +10,7 @@ import { accountParts, accountTime } from './accounting.js';
 import { orderGpuWork } from './gpu-work.js';
 import { findHostSpans } from './host-spans.js';
 
-/** Anything at all: overlapping, without launch, of no duration, out of order. */
+/** Any events: overlapping, without launch, without duration, out of order. */
 const time = fc.integer({ min: 0, max: 300 });
 const span = { ts: time, dur: fc.integer({ min: 0, max: 60 }) };
 const HOST_NAMES: readonly (readonly [cat: string, name: string])[] = [
@@ -34,7 +34,12 @@ const GPU_NAMES: readonly (readonly [cat: string, name: string])[] = [
 ];
 
 const event = (cat: string, name: string, pid: number, tid: number, at: object, args: object) => ({
-  ...{ ph: 'X', cat, name, pid, tid, args },
+  ph: 'X',
+  cat,
+  name,
+  pid,
+  tid,
+  args,
   ...at,
 });
 const hostSpan = fc
@@ -67,7 +72,7 @@ const anyTrace = fc
 const sum = (time: TimeByClass) => TIME_CLASSES.reduce((ns, c) => ns + time[c], 0);
 
 describe('any trace', () => {
-  it('has every moment of any window in exactly one class, and the same in parts', () => {
+  it('has every instant of a window in exactly one class, also in parts', () => {
     const window = fc.tuple(time, time, time).map((t) => t.toSorted((a, b) => a - b).map((us) => us * 1000));
     fc.assert(
       fc.property(anyTrace, window, (trace, bounds) => {
@@ -85,7 +90,7 @@ describe('any trace', () => {
     );
   });
 
-  it('is analysed: classes add up to the step, in the mean and one by one', () => {
+  it('has classes that add up to the step, in the mean and for each step', () => {
     const range = fc.constantFrom(null, { first: 2, last: null }, { first: null, last: 1 });
     fc.assert(
       fc.property(anyTrace, range, (trace, steps) => {

@@ -10,7 +10,7 @@ import { findHostSpans } from './host-spans.js';
 const inUs = (time: TimeByClass) =>
   Object.fromEntries(Object.entries(time).flatMap(([c, ns]) => (ns > 0 ? [[c, ns / 1000]] : [])));
 
-/** Classes with time in them, in microseconds. Drawings begin at 0. */
+/** Drawings begin at 0. Times in microseconds. */
 function account(drawing: string, from: number, to: number) {
   const trace = drawTrace(drawing);
   const work = orderGpuWork(trace);
@@ -23,8 +23,8 @@ const NCCL = 'ncclDevKernel_AllReduce_Sum_f32_RING_LL';
 const H2D = 'Memcpy HtoD (Pageable -> Device)';
 const D2H = 'Memcpy DtoH (Device -> Pinned)';
 
-describe('what the device does', () => {
-  it('is computing before communicating before copying', () => {
+describe('busy time', () => {
+  it('is computing, then communication, then copying', () => {
     const drawing = `
       host 1  ProfilerStep#1 0-100
       gpu 7   gemm 0-40
@@ -33,12 +33,12 @@ describe('what the device does', () => {
     expect(timeOf(drawing)).toEqual({ compute: 40, comms_transfer: 20, copy: 40 });
   });
 
-  it('is cut at both ends of the window', () => {
+  it('is clipped at both ends of the window', () => {
     const drawing = 'host 1  ProfilerStep#1 0-100\ngpu 7  gemm 0-40 | gemm 40-100';
     expect(timeOf(drawing, 10, 50)).toEqual({ compute: 40 });
   });
 
-  it('counts copies by direction where nothing covers them', () => {
+  it('counts exposed copies by direction', () => {
     const drawing = `
       host 1  ProfilerStep#1 0-100
       gpu 7   gemm 10-100
@@ -49,18 +49,18 @@ describe('what the device does', () => {
     expect(inUs(total)).toEqual({ compute: 90, copy: 10 });
   });
 
-  it('counts memory set by the runtime as copying', () => {
+  it('counts fills of the runtime as copying', () => {
     expect(timeOf('host 1  ProfilerStep#1 0-100\ngpu 7  Memset (Device) 0-100')).toEqual({ copy: 100 });
   });
 });
 
-/** The device computes 0-10 and 90-100; the second kernel is launched at 80, or whenever said. */
+/** The device computes 0-10 and 90-100. The second kernel is launched at `launch`. */
 const gapWith = (host: string, launch = 80) => `
   host 1  ProfilerStep#1 0-100 | cudaLaunchKernel 0-2 #1 | cudaLaunchKernel ${launch}-${launch + 2} #2
   ${host}
   gpu 7   gemm 0-10 #1 | gemm 90-100 #2`;
 
-describe('idle time is blamed on what held back the launch:', () => {
+describe('idle time is blamed on what delayed the launch:', () => {
   it.each([
     ['input', 'idle_data', 'enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__ 10-70'],
     ['synchronising', 'idle_sync', 'cudaStreamSynchronize 5-70'],
@@ -87,30 +87,35 @@ describe('idle time is blamed on what held back the launch:', () => {
     const host =
       'host 1  load_batch 15-30 | cudaDeviceSynchronize 30-40 | c10d::barrier 50-60 | triton_autotune 60-70';
     expect(timeOf(gapWith(host))).toEqual({
-      ...{ compute: 20, idle_data: 15, idle_sync: 10, idle_comms: 10, idle_compile: 10, idle_host: 35 },
+      compute: 20,
+      idle_data: 15,
+      idle_sync: 10,
+      idle_comms: 10,
+      idle_compile: 10,
+      idle_host: 35,
     });
   });
 
-  it('not what the host does after the launch: that is latency', () => {
+  it('launch latency, not what the host does after the launch', () => {
     expect(timeOf(gapWith('host 1  load_batch 32-89', 30))).toEqual({ compute: 20, idle_host: 80 });
   });
 
-  it('nobody, when the work was queued already', () => {
+  it('nothing, when the work was already queued', () => {
     expect(timeOf(gapWith('host 1  load_batch 12-89', 5))).toEqual({ compute: 20, idle_other: 80 });
   });
 
-  it('what the launch of the next work waited for, not of later work', () => {
+  it('what delayed the next work, not later work', () => {
     const drawing = `${gapWith('host 1  load_batch 12-60', 70)} | gemm 95-98 #1`;
     expect(timeOf(drawing)).toEqual({ compute: 20, idle_data: 48, idle_host: 32 });
   });
 
-  it('the host, up to the end, after the last work and before work without a launch', () => {
+  it('the host, after the last work and before work without a launch', () => {
     const after = 'host 1  ProfilerStep#1 0-100 | load_batch 50-80\ngpu 7  gemm 0-40';
     expect(timeOf(after)).toEqual({ compute: 40, idle_data: 30, idle_host: 30 });
     expect(timeOf(`${after} | gemm 90-100`)).toEqual({ compute: 50, idle_data: 30, idle_host: 20 });
   });
 
-  it('nobody outside what was recorded', () => {
+  it('nothing outside the recorded host events', () => {
     const drawing = 'gpu 7  gemm 0-10 | gemm 95-100\nhost 1  aten::mm 20-30 | aten::mm 40-60';
     expect(timeOf(drawing)).toEqual({ compute: 15, idle_host: 40, idle_other: 45 });
     expect(timeOf('gpu 7  gemm 0-10 | gemm 20-30', 0, 50)).toMatchObject({ idle_other: 20 });
@@ -129,7 +134,7 @@ describe('parts of the window', () => {
 });
 
 describe('a job without GPU', () => {
-  it('computes in its operators, outside of what waits', () => {
+  it('computes in its operators, except in waits', () => {
     const trace = drawTrace('host 1  ProfilerStep#1 0-100 | load_batch 10-40\nhost 5  gloo:all_reduce 80-90');
     const host = findHostSpans(trace, orderGpuWork(trace));
     const operators = unionOf([

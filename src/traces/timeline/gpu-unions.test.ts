@@ -47,7 +47,7 @@ describe('unions of GPU work', () => {
     expect(unionsOf('gpu 7  gemm 0-10')).toMatchObject({ compute: 10, commOverlap: null });
   });
 
-  it('are none without GPU work', () => expect(unionsOf('host 1  aten::mm 0-10')).toBeNull());
+  it('are null without GPU work', () => expect(unionsOf('host 1  aten::mm 0-10')).toBeNull());
 
   it('leave out work launched after the last of two or more steps', () => {
     expect(unionsOf(TWO_STEPS)).toMatchObject({ span: 70, compute: 40, idle: 30 });
@@ -57,7 +57,7 @@ describe('unions of GPU work', () => {
     expect(unionsOf(TWO_STEPS.replace('ProfilerStep#2', 'train'))).toMatchObject({ span: 120, compute: 60 });
   });
 
-  it('leave out work whose launch is missing, but not work that names none', () => {
+  it('leave out work whose launch is missing, but not work without a correlation id', () => {
     expect(unionsOf(TWO_STEPS.replace('gemm 20-40 #1', 'gemm 20-40 #9'))).toMatchObject({
       span: 20,
       compute: 20,
@@ -70,7 +70,7 @@ describe('unions of GPU work', () => {
 });
 
 describe('recorded synchronisation', () => {
-  /** CUPTI's records stand on GPU tracks; −1 is "no stream". */
+  /** CUPTI's records are on GPU tracks. −1: no stream. */
   const withSync = (drawing: string, stream: number, correlation: number) => {
     const document = JSON.parse(drawJson(drawing)) as { traceEvents: object[] };
     const args = { stream, correlation, device: 0, 'wait on stream': stream, cuda_sync_kind: 'Stream Sync' };

@@ -1,33 +1,30 @@
 import { lengthOf, SpanUnion, subtract, union, unionOf } from '../../base/intervals.js';
+import { type Share, share } from '../../base/units.js';
 import { WorkSort } from '../../facts/work-sort.js';
 import { Category } from '../../model/category.js';
 import { rowsOfKinds } from '../../model/gpu-links.js';
 import type { Trace } from '../../model/trace.js';
 import { NO_I32, NO_ID } from '../../model/trace-data.js';
-import type { KernelKind } from '../kernels/kernel-kind.js';
+import type { KernelKinds } from '../kernels/kernel-kind.js';
 import type { GpuWork } from './gpu-work.js';
 import { workSorts } from './work-sorts.js';
 
-/** Unions over the file's GPU work, defined as HTA's temporal breakdown is, so that the two can be compared. ns. */
+/** Interval unions over the file's GPU work, defined like HTA's temporal breakdown so that the two can be compared. ns. */
 export interface GpuUnions {
   readonly span: number;
   readonly compute: number;
-  /** Communication, copies, fills and recorded synchronisation of streams, outside computation. */
+  /** Communication, copies, fills and recorded stream synchronisation, where nothing computes. */
   readonly nonCompute: number;
   readonly idle: number;
-  /** Share of communication that computation covers; null without communication. */
-  readonly commOverlap: number | null;
+  /** Share of communication that computation covers. Null: no communication. */
+  readonly commOverlap: Share | null;
 }
 
 /**
- * With two or more steps only work whose launch was recorded up to the end of the last step counts; with fewer, all of
- * it. Verdicts do not use these figures: they attribute work to steps (timeline/).
+ * With two or more steps, only work counts whose launch was recorded before the end of the last step. With fewer, all work
+ * counts. Verdicts do not use these figures.
  */
-export function gpuUnions(
-  trace: Trace,
-  work: GpuWork,
-  kinds: readonly (KernelKind | undefined)[],
-): GpuUnions | null {
+export function gpuUnions(trace: Trace, work: GpuWork, kinds: KernelKinds): GpuUnions | null {
   const until = lastStepEnd(trace);
   const { correlation, name, ts } = trace.data;
   const sorts = workSorts(kinds);
@@ -63,7 +60,7 @@ export function gpuUnions(
     compute: computeNs,
     nonCompute: lengthOf(busy) - computeNs,
     idle: span - lengthOf(busy),
-    commOverlap: commsNs === 0 ? null : 1 - lengthOf(subtract(communicating, computing)) / commsNs,
+    commOverlap: commsNs === 0 ? null : share(1 - lengthOf(subtract(communicating, computing)) / commsNs),
   };
 }
 
@@ -72,7 +69,7 @@ function lastStepEnd(trace: Trace): number | null {
   return new Set(steps.map((s) => s.index)).size < 2 ? null : Math.max(...steps.map((s) => s.endNs));
 }
 
-/** CUPTI's synchronisation records that name a stream (−1: none); rare, and only where the profiler was asked for them. */
+/** CUPTI's synchronisation records that name a stream (−1: none). Rare: the profiler must be asked for them. */
 function streamSyncs(trace: Trace, until: number | null): (readonly [start: number, end: number])[] {
   const { data } = trace;
   const { gpu, ts, dur, correlation } = data;

@@ -1,8 +1,8 @@
-import { indexInSorted } from '../../base/search.js';
+import { indexInSorted, lowerBound } from '../../base/search.js';
 import { sortByTime } from '../../model/time-order.js';
 import type { Trace } from '../../model/trace.js';
 
-/** All work of the device in order of start, with the call that launched each. Times in ns of the trace. */
+/** The device's work in order of start, with the call that launched each piece. Times in ns of the trace. */
 export interface GpuWork {
   readonly length: number;
   readonly row: Uint32Array;
@@ -29,19 +29,19 @@ export function orderGpuWork(trace: Trace): GpuWork {
     start[i] = ts[r]!;
     end[i] = ts[r]! + Math.max(0, dur[r]!);
     const launch = launchOf(r);
-    // A launch without a time is as good as none.
+    // A launch without a time is no use.
     launchRow[i] = launch >= 0 && Number.isNaN(ts[launch]!) ? -1 : launch;
   }
   return { length, row, start, end, launchRow };
 }
 
-/** The part that may run in some time, the next work after it included. */
+/** The work that may run in [from, to], and the next one after it. */
 export function workBetween(work: GpuWork, from: number, to: number): GpuWork {
   // A long kernel may have begun far earlier.
-  const started = firstFrom(work.start, from);
+  const started = lowerBound(work.start, from);
   let first = 0;
   while (first < started && work.end[first]! <= from) first++;
-  const last = Math.min(work.length, firstFrom(work.start, to) + 1);
+  const last = Math.min(work.length, lowerBound(work.start, to) + 1);
   if (first === 0 && last === work.length) return work;
   return {
     length: last - first,
@@ -52,24 +52,12 @@ export function workBetween(work: GpuWork, from: number, to: number): GpuWork {
   };
 }
 
-/** Place of the first value that is not below. */
-function firstFrom(sorted: Float64Array, value: number): number {
-  let low = 0;
-  let high = sorted.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (sorted[middle]! < value) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
-
-/** Work rows ascend in the links: the place of a row is found by halving, and is usually the next one. */
+/** Rows ascend in `links.work`. The one asked for is usually next; else it is searched for. */
 function launchLookup(trace: Trace): (row: number) => number {
   const { work, launch } = trace.links;
-  let at = 0;
+  let index = 0;
   return (row) => {
-    if (work[at] !== row) at = work[at + 1] === row ? at + 1 : indexInSorted(work, row);
-    return launch[at]!;
+    if (work[index] !== row) index = work[index + 1] === row ? index + 1 : indexInSorted(work, row);
+    return launch[index]!;
   };
 }

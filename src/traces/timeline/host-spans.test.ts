@@ -8,10 +8,10 @@ import {
   DATA_SPAN,
   findHostSpans,
   SYNC_SPAN,
-  withUnmarkedInput,
+  withInferredInput,
 } from './host-spans.js';
 
-/** Times in microseconds; drawings begin at 0. */
+/** Times in microseconds. Drawings begin at 0. */
 const inUs = (spans: Spans) =>
   Array.from({ length: spans.length }, (_, i) => [spans.start[i]! / 1000, spans.end[i]! / 1000]);
 
@@ -30,7 +30,7 @@ function spansOf(drawing: string) {
 
 const SINGLE = 'enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__';
 const WORKERS = 'enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__';
-/** A thread's launches from a time on, one every 2 µs, with their work on a stream. */
+/** Launches of a thread, one every 2 µs, with their work on a stream. */
 const launches = (thread: number, stream: number, from: number, count: number, id: number) => {
   const list = (span: (i: number) => string) => Array.from({ length: count }, (_, i) => span(i)).join(' | ');
   return `
@@ -39,12 +39,12 @@ const launches = (thread: number, stream: number, from: number, count: number, i
 };
 
 describe('training threads', () => {
-  it('are the one with the steps, then those that launch a share worth naming', () => {
+  it('are the one with the steps, then those with a sizeable share of the launches', () => {
     const drawing = `host 3  ProfilerStep#1 0-1000 ${launches(5, 7, 10, 30, 1)} ${launches(9, 8, 20, 1, 90)}`;
     expect(spansOf(drawing).threads).toEqual([3, 5]);
   });
 
-  it('begin with the one that launches most when there are no steps', () => {
+  it('begin with the one with most launches when there are no steps', () => {
     const drawing = `host 3  aten::mm 0-1000 ${launches(4, 8, 20, 5, 90)} ${launches(5, 7, 40, 30, 1)}`;
     expect(spansOf(drawing).threads).toEqual([5, 4]);
   });
@@ -53,7 +53,7 @@ describe('training threads', () => {
     expect(spansOf('host 3  aten::mm 0-10\nhost 4  aten::mm 0-5 | aten::mm 5-9').threads).toEqual([4]);
   });
 
-  it('are none without a host', () => {
+  it('are absent without host events', () => {
     const { host, threads } = spansOf('gpu 7  k 0-8 #1 | k 30-38 #2');
     expect(threads).toEqual([]);
     expect([host.main, host.from, host.to]).toEqual([-1, 0, 38_000]);
@@ -73,14 +73,14 @@ describe('waits', () => {
     expect(host.loaders).toEqual({ inMain: 1, inWorkers: 1 });
   });
 
-  it('give each moment to one cause: input, then compiling, collectives, synchronising', () => {
+  it('do not overlap: input, then compiling, collectives, synchronising', () => {
     const { waits } = spansOf(`
       host 1  ProfilerStep#1 0-200 | ${SINGLE} 10-40 | _compile.compile_inner (dynamo_timed) 30-80
       host 1  c10d::barrier 70-120 | cudaDeviceSynchronize 110-150`);
     expect(waits).toEqual({ data: [[10, 40]], compile: [[40, 80]], comms: [[80, 120]], sync: [[120, 150]] });
   });
 
-  it('see gloo on threads of its own, where the training thread shows nothing', () => {
+  it('include gloo on its own threads where the training thread records nothing', () => {
     const { ofKind, waits } = spansOf(
       'host 1  ProfilerStep#1 0-100 | aten::mm 0-20\nhost 7  gloo:all_reduce 30-70',
     );
@@ -98,16 +98,16 @@ describe('waits', () => {
     expect(spansOf(`host 1  ProfilerStep#1 0-100 | ${name} 10-20`).ofKind(kind)).toEqual([[10, 20]]);
   });
 
-  it('do not take launches and copies that return at once for waiting', () => {
+  it('do not include launches and copies that return at once', () => {
     const { ofKind } = spansOf(
       'host 1  ProfilerStep#1 0-100 | cudaMemcpyAsync 10-20 #1 | cudaEventQuery 20-30',
     );
     expect(ofKind(SYNC_SPAN)).toEqual([]);
   });
 
-  it('may be told of input that no span marks', () => {
+  it('include inferred input', () => {
     const { host } = spansOf('host 1  ProfilerStep#1 0-200 | cudaDeviceSynchronize 20-60');
-    const { waits } = withUnmarkedInput(host, {
+    const { waits } = withInferredInput(host, {
       start: Float64Array.of(0),
       end: Float64Array.of(30_000),
       length: 1,
@@ -129,7 +129,7 @@ describe('restarts of a loader', () => {
     ]);
   });
 
-  it('are none where a launch follows every request', () => {
+  it('are absent where a launch follows every request', () => {
     const { restarts } = spansOf(`
       host 1  ProfilerStep#1 0-200 | ${WORKERS} 10-12 | cudaLaunchKernel 20-22 #1 | ${WORKERS} 40-41
       host 1  cudaLaunchKernel 50-52 #2 | ${WORKERS} 90-100 | cudaLaunchKernel 110-112 #3
@@ -137,7 +137,7 @@ describe('restarts of a loader', () => {
     expect(restarts).toEqual([]);
   });
 
-  it('cannot be told without GPU work', () => {
+  it('cannot be found without GPU work', () => {
     expect(spansOf(`host 1  ${SINGLE} 0-2 | aten::mm 3-9 | ${SINGLE} 10-12`).restarts).toEqual([]);
   });
 });

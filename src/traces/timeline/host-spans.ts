@@ -1,5 +1,9 @@
-import { type Spans, subtract, union, unionOf } from '../../base/intervals.js';
+import { groupBy } from '../../base/group-by.js';
+import { type Spans, subtract, union, unionOf, unionOfSpans } from '../../base/intervals.js';
+import { lowerBound } from '../../base/search.js';
+import { largest } from '../../base/statistics.js';
 import { Category } from '../../model/category.js';
+import { rowsOfKinds } from '../../model/gpu-links.js';
 import {
   COMPILES,
   HOST_COLLECTIVE,
@@ -10,6 +14,7 @@ import {
   WAITS_FOR_DATA,
 } from '../../model/host-names.js';
 import { kindMask, type Trace } from '../../model/trace.js';
+import type { KindInfo } from '../../model/trace-data.js';
 import type { GpuWork } from './gpu-work.js';
 
 export const DATA_SPAN = 1;
@@ -18,7 +23,7 @@ export const COMPILE_SPAN = 3;
 export const COLLECTIVE_SPAN = 4;
 export const OPTIMIZER_SPAN = 5;
 
-export interface HostSpan {
+interface HostSpan {
   readonly kind: number;
   readonly row: number;
   readonly track: number;
@@ -26,37 +31,37 @@ export interface HostSpan {
   readonly end: number;
 }
 
-/** The threads that issue the training's work, and what on them is known to be waiting. */
+/** The training threads, which issue the GPU work, and what they wait for. */
 export interface HostSpans {
-  /** Track of the thread that drives the loop; −1 when the trace has no host events. */
+  /** Track of the thread that runs the loop; −1: the trace has no host events. */
   readonly main: number;
-  /** Tracks of the threads that issue GPU work, the main one first. */
+  /** Tracks of the training threads, the main one first. */
   readonly threads: readonly number[];
-  /** First start and last end of host events on those threads (of GPU work when there are none). */
+  /** First start and last end of host events on these threads, or of GPU work where there are none. */
   readonly from: number;
   readonly to: number;
-  /** Spans of a kind on the training threads, outermost ones, in order of time. */
+  /** The outermost spans of a kind on the training threads, in order of time. */
   ofKind(kind: number): readonly HostSpan[];
-  /** What each moment was spent on, exclusively: input before compiling before collectives before synchronising. */
+  /** Waits without overlap: input before compiling before collectives before synchronising. */
   readonly waits: {
     readonly data: Spans;
     readonly compile: Spans;
     readonly comms: Spans;
     readonly sync: Spans;
   };
-  /** Time between an exhausted loader and the first batch of the next: workers being started again. */
+  /** Times in which a loader is started again, with its workers. */
   readonly restarts: readonly LoaderRestart[];
-  /** Requests for a batch, by the kind of loader. */
+  /** Requests for a batch, by where the loader works. */
   readonly loaders: { readonly inMain: number; readonly inWorkers: number };
 }
 
-/** An epoch's end: a request finds the loader exhausted (`start`), then a new iterator is made and asked (`end`). */
-export interface LoaderRestart {
+/** The end of an epoch: from the request that finds the loader exhausted to the first request to the next iterator. */
+interface LoaderRestart {
   readonly start: number;
   readonly end: number;
 }
 
-/** A thread with fewer of the launches (a prefetcher's copies) does not drive the training. */
+/** A thread with a smaller share of the launches (a prefetcher's copies) is no training thread. */
 const TRAINING_THREAD_SHARE = 0.05;
 
 export function findHostSpans(trace: Trace, work: GpuWork): HostSpans {
@@ -66,69 +71,61 @@ export function findHostSpans(trace: Trace, work: GpuWork): HostSpans {
   const onThread = new Uint8Array(data.tracks.length);
   for (const t of threads) onThread[t] = 1;
   const found = collect(trace, onThread);
-  const byKind = new Map<number, HostSpan[]>();
-  for (const kind of [DATA_SPAN, SYNC_SPAN, COMPILE_SPAN, COLLECTIVE_SPAN, OPTIMIZER_SPAN]) {
-    byKind.set(kind, outermost(found.spans.filter((s) => s.kind === kind)));
-  }
-  const restarts = findRestarts(trace, work, byKind.get(DATA_SPAN)!, main);
-  const spansOf = (kind: number) => unionOf(byKind.get(kind)!.map((s) => [s.start, s.end] as const));
-  const input = union(spansOf(DATA_SPAN), unionOf(restarts.map((r) => [r.start, r.end] as const)));
+  const byKind = groupBy(outermost(found.spans), (s) => s.kind);
+  const ofKind = (kind: number): readonly HostSpan[] => byKind.get(kind) ?? [];
+  const restarts = findRestarts(trace, work, ofKind(DATA_SPAN), main);
+  const spansOf = (kind: number) => unionOfSpans(ofKind(kind));
+  const input = union(spansOf(DATA_SPAN), unionOfSpans(restarts));
   const compile = subtract(spansOf(COMPILE_SPAN), input);
-  const comms = subtract(
-    subtract(blockingCollectives(trace, byKind.get(COLLECTIVE_SPAN)!, onThread), input),
-    compile,
-  );
-  const sync = subtract(subtract(subtract(spansOf(SYNC_SPAN), input), compile), comms);
+  const first = union(input, compile);
+  const comms = subtract(blockingCollectives(trace, ofKind(COLLECTIVE_SPAN), onThread), first);
+  const sync = subtract(spansOf(SYNC_SPAN), union(first, comms));
   return {
     main,
     threads,
     from: found.from,
     to: found.to,
-    ofKind: (kind) => byKind.get(kind) ?? [],
+    ofKind,
     waits: { data: input, compile, comms, sync },
     restarts,
     loaders: found.loaders,
   };
 }
 
-/** The same with input waits that no span marks. */
-export function withUnmarkedInput(host: HostSpans, unmarked: Spans): HostSpans {
-  if (unmarked.length === 0) return host;
+/** The same with input waits that were inferred (inferred-input.ts). */
+export function withInferredInput(host: HostSpans, inferred: Spans): HostSpans {
+  if (inferred.length === 0) return host;
   const { waits } = host;
   return {
     ...host,
     waits: {
-      data: union(waits.data, unmarked),
-      compile: subtract(waits.compile, unmarked),
-      comms: subtract(waits.comms, unmarked),
-      sync: subtract(waits.sync, unmarked),
+      data: union(waits.data, inferred),
+      compile: subtract(waits.compile, inferred),
+      comms: subtract(waits.comms, inferred),
+      sync: subtract(waits.sync, inferred),
     },
   };
 }
 
-/** A collective on a thread of its own holds up the training only while the training threads do nothing else. */
+/** A collective on a thread of its own (gloo) blocks training only while the training threads run no operator. */
 function blockingCollectives(trace: Trace, spans: readonly HostSpan[], onThread: Uint8Array): Spans {
-  const unionOfSpans = (list: readonly HostSpan[]) => unionOf(list.map((s) => [s.start, s.end] as const));
   const inPlace = unionOfSpans(spans.filter((s) => onThread[s.track] === 1));
   const elsewhere = unionOfSpans(spans.filter((s) => onThread[s.track] === 0));
   return elsewhere.length === 0 ? inPlace : union(inPlace, subtract(elsewhere, operatorsOn(trace, onThread)));
 }
 
 function operatorsOn(trace: Trace, onThread: Uint8Array): Spans {
-  const { data } = trace;
-  const isOperator = kindMask(data, (c, phase) => phase === 'X' && c === Category.cpuOp);
-  const spans: [number, number][] = [];
-  for (let row = 0; row < data.rows; row++) {
-    if (isOperator[data.kind[row]!] === 0 || onThread[data.track[row]!] === 0) continue;
-    // A wait for the collective is recorded as an operator of c10d.
-    if (data.dur[row]! > 0 && !WAITS_FOR_COLLECTIVE.test(trace.name(row)))
-      spans.push([data.ts[row]!, data.ts[row]! + data.dur[row]!]);
-  }
-  return unionOf(spans);
+  const { ts, dur, track } = trace.data;
+  // Waiting for a collective is recorded as an operator of c10d.
+  const rows = rowsOfKinds(trace.data, isOperator).filter(
+    (row) => onThread[track[row]!] === 1 && dur[row]! > 0 && !WAITS_FOR_COLLECTIVE.test(trace.name(row)),
+  );
+  return unionOf(Array.from(rows, (row) => [ts[row]!, ts[row]! + dur[row]!]));
 }
+const isOperator = (k: KindInfo) => k.phase === 'X' && k.category === Category.cpuOp;
 const WAITS_FOR_COLLECTIVE = /^(?:c10d|record_param_comms|nccl|gloo)/;
 
-/** The thread with the steps, or with most launches; then every other that launches a share worth naming. */
+/** The thread with the steps, or with most launches; then all others with a sizeable share of the launches. */
 function trainingThreads(trace: Trace, work: GpuWork): number[] {
   const { data } = trace;
   const launches = new Map<number, number>();
@@ -144,67 +141,49 @@ function trainingThreads(trace: Trace, work: GpuWork): number[] {
 }
 
 function busiestHostTrack(trace: Trace): number {
-  const { data } = trace;
-  const isHost = kindMask(data, (c, phase) => phase === 'X' && c === Category.cpuOp);
-  const counts = new Uint32Array(data.tracks.length);
-  for (let row = 0; row < data.rows; row++) if (isHost[data.kind[row]!] === 1) counts[data.track[row]!]!++;
-  let best = -1;
-  for (let t = 0; t < counts.length; t++)
-    if (counts[t]! > 0 && (best < 0 || counts[t]! > counts[best]!)) best = t;
-  return best;
+  const counts = new Uint32Array(trace.data.tracks.length);
+  for (const row of rowsOfKinds(trace.data, isOperator)) counts[trace.data.track[row]!]!++;
+  return counts.some((n) => n > 0) ? counts.indexOf(largest(counts)) : -1;
 }
 
 const HOST_CATEGORIES: readonly number[] = [
-  ...[
-    Category.cpuOp,
-    Category.annotation,
-    Category.pythonFunction,
-    Category.runtime,
-    Category.driver,
-    Category.other,
-  ],
+  Category.cpuOp,
+  Category.annotation,
+  Category.pythonFunction,
+  Category.runtime,
+  Category.driver,
+  Category.other,
 ];
 
 function collect(trace: Trace, onThread: Uint8Array) {
   const { data, strings } = trace;
   const { kind, name, track, ts, dur } = data;
   const isHost = kindMask(data, (c, phase) => phase === 'X' && HOST_CATEGORIES.includes(c));
-  // Names are asked about when they first come up: those of kernels are long, and never do.
-  const kindOfName = new Uint8Array(strings.size).fill(UNASKED);
+  const kindOfName = strings.memo(kindOf);
   const loaders = { inMain: 0, inWorkers: 0 };
   const spans: HostSpan[] = [];
   let from = Number.POSITIVE_INFINITY;
   let to = Number.NEGATIVE_INFINITY;
   for (let row = 0; row < data.rows; row++) {
     if (isHost[kind[row]!] === 0) continue;
-    let spanKind = kindOfName[name[row]!]!;
-    if (spanKind === UNASKED) {
-      spanKind = kindOf(trace.name(row));
-      kindOfName[name[row]!] = spanKind;
-    }
-    const here = onThread[track[row]!] === 1;
-    if (here) {
-      const start = ts[row]!;
+    const start = ts[row]!;
+    const onTraining = onThread[track[row]!] === 1;
+    if (onTraining) {
       const end = start + dur[row]!;
       if (start < from) from = start;
       if (end > to) to = end;
     }
-    // Collectives of gloo run on threads of their own while the training thread waits without a trace of it.
-    if (spanKind !== 0 && (here || spanKind === COLLECTIVE_SPAN)) addSpan(row, spanKind);
-  }
-  function addSpan(row: number, spanKind: number): void {
-    const start = ts[row]!;
+    const spanKind = kindOfName(name[row]!);
+    // Gloo's collectives run on threads of their own, and the training thread that waits for them records nothing.
+    if (spanKind === 0 || !(onTraining || spanKind === COLLECTIVE_SPAN)) continue;
     spans.push({ kind: spanKind, row, track: track[row]!, start, end: start + Math.max(0, dur[row]!) });
-    if (spanKind !== DATA_SPAN) return;
-    const text = trace.name(row);
-    if (LOADS_IN_MAIN.test(text)) loaders.inMain++;
-    else if (LOADS_IN_WORKERS.test(text)) loaders.inWorkers++;
+    if (spanKind !== DATA_SPAN) continue;
+    if (LOADS_IN_MAIN.test(trace.name(row))) loaders.inMain++;
+    else if (LOADS_IN_WORKERS.test(trace.name(row))) loaders.inWorkers++;
   }
   if (!(to >= from)) ({ from, to } = gpuExtent(trace));
   return { spans, loaders, from, to };
 }
-
-const UNASKED = 255;
 
 function gpuExtent(trace: Trace): { from: number; to: number } {
   const { ts, dur } = trace.data;
@@ -227,46 +206,36 @@ function kindOf(name: string): number {
   return 0;
 }
 
-/** Spans in order of time without those that lie inside another of the same kind. */
+/** In order of time, without spans inside another of their kind. */
 function outermost(spans: readonly HostSpan[]): HostSpan[] {
-  const sorted = [...spans].sort((a, b) => a.start - b.start || b.end - a.end);
-  const kept: HostSpan[] = [];
-  let end = Number.NEGATIVE_INFINITY;
-  for (const s of sorted) {
-    if (s.end <= end) continue;
-    kept.push(s);
-    end = Math.max(end, s.end);
-  }
-  return kept;
+  const ends = new Map<number, number>();
+  return spans
+    .toSorted((a, b) => a.start - b.start || b.end - a.end)
+    .filter(({ kind, end }) => {
+      if (end <= (ends.get(kind) ?? Number.NEGATIVE_INFINITY)) return false;
+      ends.set(kind, end);
+      return true;
+    });
 }
 
-/** Two requests for a batch without a launch in between: the first one found the loader exhausted. */
+/** Two requests for a batch without a launch in between: the first found the loader exhausted. */
 function findRestarts(trace: Trace, work: GpuWork, data: readonly HostSpan[], main: number): LoaderRestart[] {
   const requests = data.filter((s) => s.track === main);
   if (requests.length < 2) return [];
   const { ts, track } = trace.data;
-  let launches = new Float64Array(work.length);
-  let count = 0;
-  let sorted = true;
-  for (let i = 0; i < work.length; i++) {
-    const row = work.launchRow[i]!;
-    if (row < 0 || track[row] !== main) continue;
-    const at = ts[row]!;
-    if (count > 0 && at < launches[count - 1]!) sorted = false;
-    launches[count++] = at;
-  }
-  launches = launches.subarray(0, count);
-  // One thread's work mostly starts in the order of its launches.
-  if (!sorted) launches.sort();
+  const launches = Float64Array.from(
+    work.launchRow.filter((row) => row >= 0 && track[row] === main),
+    (row) => ts[row]!,
+  );
+  launches.sort();
   // Without launches of its own the thread cannot tell a used batch from an exhausted loader.
   if (launches.length === 0) return [];
   const restarts: LoaderRestart[] = [];
-  let at = 0;
   for (let i = 1; i < requests.length; i++) {
     const [before, next] = [requests[i - 1]!, requests[i]!];
-    while (at < launches.length && launches[at]! < before.end) at++;
-    const launched = at < launches.length && launches[at]! < next.start;
-    if (!launched) restarts.push({ start: before.start, end: next.start });
+    const launch = launches[lowerBound(launches, before.end)];
+    if (!(launch !== undefined && launch < next.start))
+      restarts.push({ start: before.start, end: next.start });
   }
   return restarts;
 }

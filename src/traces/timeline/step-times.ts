@@ -10,7 +10,7 @@ export interface StepTime {
   readonly index: number;
   readonly hostStart: number;
   readonly hostEnd: number;
-  /** The GPU frontier: the end of the last work that this step launched; the host's end where it launched none. */
+  /** The GPU frontier: when the last work that the step launched has ended. The host's end where it launched none. */
   readonly frontier: number;
   /** Pieces of GPU work it launched. */
   readonly works: number;
@@ -20,18 +20,18 @@ export interface StepTimes {
   readonly source: StepSource;
   /** Whole steps, in order. */
   readonly steps: readonly StepTime[];
-  /** Where the first step begins: at the end of the device's earlier work, or when the host began it. */
-  readonly begin: number;
-  /** `begin` is the frontier of a step before the first: then the first one is whole. */
-  readonly afterAnother: boolean;
-  /** The last step was cut by the end of the recording and left out. */
+  /** The end of the recording cut the last step, which is left out. */
   readonly cut: boolean;
-  /** For each piece of GPU work the place in `steps` of the step that launched it; −1: none. */
+  /** Where the first step begins: when the host began it, or when the device ended its earlier work. */
+  readonly begin: number;
+  /** `begin` is the frontier of the step before, so the first step is whole. */
+  readonly followsStep: boolean;
+  /** For each piece of GPU work, the index in `steps` of the step that launched it; −1: none. */
   readonly stepOf: Int32Array;
 }
 
-/** A step with a fifth of the work missing was cut (method 6). */
-const WHOLE_STEP = 0.8;
+/** The queue drains after the last step, but a step that lacks a fifth of the GPU work was cut (docs/method.md, Which steps). */
+export const WHOLE_STEP = 0.8;
 
 export function findStepTimes(
   trace: Trace,
@@ -40,69 +40,57 @@ export function findStepTimes(
   range: StepRange | null,
 ): StepTimes {
   const { source, spans } = hostSteps(trace, host);
-  const stepOf = attribute(trace, work, spans);
-  const frontier = spans.map((s) => (work.length === 0 ? s.endNs : Number.NEGATIVE_INFINITY));
+  const launchedIn = attribute(trace, work, spans);
+  const all = stepsOf(work, launchedIn, spans);
+  const cut = isLastCut(all);
+  const whole = cut ? all.slice(0, -1) : all;
+  const inRange = ({ index }: StepTime) =>
+    index >= (range?.first ?? -Infinity) && index <= (range?.last ?? Infinity);
+  const first = whole.findIndex(inRange);
+  const steps = whole.filter(inRange);
+  const end = first + steps.length;
+  return {
+    source,
+    steps,
+    cut,
+    begin: first > 0 ? whole[first - 1]!.frontier : beginOf(all[0]!, work, launchedIn),
+    followsStep: first > 0,
+    stepOf: launchedIn.map((s) => (s >= first && s < end ? s - first : -1)),
+  };
+}
+
+function stepsOf(work: GpuWork, stepOf: Int32Array, spans: readonly Span[]): StepTime[] {
+  const ends = new Float64Array(spans.length).fill(Number.NEGATIVE_INFINITY);
   const works = new Uint32Array(spans.length);
   for (let i = 0; i < work.length; i++) {
     const s = stepOf[i]!;
     if (s < 0) continue;
     works[s]!++;
-    if (work.end[i]! > frontier[s]!) frontier[s] = work.end[i]!;
+    if (work.end[i]! > ends[s]!) ends[s] = work.end[i]!;
   }
-  let steps = spans.map(
-    (s, i): StepTime => ({
-      index: s.index,
-      hostStart: s.startNs,
-      hostEnd: s.endNs,
-      // A frontier cannot lie before an earlier one, nor before the step began.
-      frontier: Math.max(frontier[i]!, works[i] === 0 ? s.endNs : s.startNs),
-      works: works[i]!,
-    }),
-  );
-  for (let i = 1; i < steps.length; i++) {
-    if (steps[i]!.frontier < steps[i - 1]!.frontier)
-      steps[i] = { ...steps[i]!, frontier: steps[i - 1]!.frontier };
-  }
-  let begin = steps[0]!.hostStart;
-  for (let i = 0; i < work.length && stepOf[i]! < 1; i++) {
-    if (stepOf[i]! < 0 && work.end[i]! < steps[0]!.frontier) begin = Math.max(begin, work.end[i]!);
-  }
-  const n = steps.length;
-  const cut =
-    n >= 2 &&
-    steps[n - 2]!.works > 0 &&
-    steps[n - 1]!.works < steps[n - 2]!.works * WHOLE_STEP &&
-    !varies(steps);
-  if (cut) steps = steps.slice(0, -1);
-  if (range) {
-    const wanted = (s: StepTime) =>
-      s.index >= (range.first ?? -Infinity) && s.index <= (range.last ?? Infinity);
-    const from = steps.findIndex(wanted);
-    if (from > 0) begin = steps[from - 1]!.frontier;
-    steps = steps.filter(wanted);
-    return {
-      source,
-      steps,
-      begin,
-      afterAnother: from > 0,
-      cut,
-      stepOf: stepOf.map((s) => (s < from || s >= from + steps.length ? -1 : s - from)),
-    };
-  }
-  return {
-    source,
-    steps,
-    begin,
-    afterAnother: false,
-    cut,
-    stepOf: cut ? stepOf.map((s) => (s === n - 1 ? -1 : s)) : stepOf,
-  };
+  let frontier = Number.NEGATIVE_INFINITY;
+  return spans.map((s, i) => {
+    // A frontier lies neither before an earlier one nor before the step began.
+    frontier = Math.max(frontier, ends[i]!, works[i] === 0 ? s.endNs : s.startNs);
+    return { index: s.index, hostStart: s.startNs, hostEnd: s.endNs, frontier, works: works[i]! };
+  });
 }
 
-/** Work per step differs anyway (ragged batches, accumulation): then a small last step says nothing. */
-function varies(steps: readonly StepTime[]): boolean {
-  const before = steps.slice(0, -1).map((s) => s.works);
-  return smallest(before) < largest(before) * WHOLE_STEP;
+/** When the host began the first step, or when earlier work ended that the device had to do before. */
+function beginOf(first: StepTime, work: GpuWork, stepOf: Int32Array): number {
+  let begin = first.hostStart;
+  for (let i = 0; i < work.length && stepOf[i]! < 1; i++) {
+    if (stepOf[i]! < 0 && work.end[i]! < first.frontier) begin = Math.max(begin, work.end[i]!);
+  }
+  return begin;
+}
+
+/** Not where the work of steps varies as much anyway (ragged batches, gradient accumulation). */
+function isLastCut(steps: readonly StepTime[]): boolean {
+  const works = steps.map((s) => s.works);
+  const last = works.pop()!;
+  const before = works.at(-1) ?? 0;
+  return before > 0 && last < before * WHOLE_STEP && smallest(works) >= largest(works) * WHOLE_STEP;
 }
 
 type Span = Pick<HostStep, 'index' | 'startNs' | 'endNs'>;
@@ -111,14 +99,10 @@ function hostSteps(trace: Trace, host: HostSpans): { source: StepSource; spans: 
   const marked = distinct(trace.steps);
   if (marked.length > 0) return { source: 'profiler', spans: marked };
   const optimizer = host.ofKind(OPTIMIZER_SPAN);
-  if (optimizer.length >= 2)
-    return {
-      source: 'optimizer',
-      spans: between(
-        optimizer.map((s) => s.end),
-        host.from,
-      ),
-    };
+  if (optimizer.length >= 2) {
+    const ends = optimizer.map((s) => s.end);
+    return { source: 'optimizer', spans: between(ends, host.from) };
+  }
   const data = host.ofKind(DATA_SPAN);
   if (data.length >= 2) {
     const starts = data.map((s) => s.start);
@@ -131,7 +115,7 @@ function between(ends: readonly number[], from: number): Span[] {
   return ends.map((endNs, index) => ({ index, startNs: index === 0 ? from : ends[index - 1]!, endNs }));
 }
 
-/** Several threads or windows may mark the same step; spans that overlap the one before are left out. */
+/** Several threads or windows may mark the same step: spans that repeat or overlap the one before are left out. */
 function distinct(steps: readonly HostStep[]): HostStep[] {
   const kept: HostStep[] = [];
   for (const s of steps) {
@@ -142,20 +126,19 @@ function distinct(steps: readonly HostStep[]): HostStep[] {
   return kept;
 }
 
-/** By the time of the launch; work without a recorded launch, by its own start when no launches are recorded at all. */
+/** The step of each piece of work, by the time of its launch. Where the trace has no launches at all, by its own start. */
 function attribute(trace: Trace, work: GpuWork, steps: readonly Span[]): Int32Array {
   const { ts } = trace.data;
   const stepOf = new Int32Array(work.length).fill(-1);
-  if (steps.length === 0) return stepOf;
   const byLaunch = trace.links.workWithoutLaunch < work.length;
   let s = 0;
   for (let i = 0; i < work.length; i++) {
     const launch = work.launchRow[i]!;
     if (launch < 0 && byLaunch) continue;
-    const at = launch < 0 ? work.start[i]! : ts[launch]!;
-    while (s > 0 && at < steps[s]!.startNs) s--;
-    while (s + 1 < steps.length && at >= steps[s + 1]!.startNs) s++;
-    if (at >= steps[s]!.startNs && at <= steps[s]!.endNs) stepOf[i] = s;
+    const time = launch < 0 ? work.start[i]! : ts[launch]!;
+    while (s > 0 && time < steps[s]!.startNs) s--;
+    while (s + 1 < steps.length && time >= steps[s + 1]!.startNs) s++;
+    if (time >= steps[s]!.startNs && time <= steps[s]!.endNs) stepOf[i] = s;
   }
   return stepOf;
 }

@@ -5,7 +5,7 @@ import { analyseTrace } from '../analyse-trace.js';
 import type { StepTime } from './step-times.js';
 import { detailRange, representative, windowOf } from './step-window.js';
 
-/** Steps one after the other, each as long as said, that launch so much work. */
+/** Consecutive steps with these periods, each with `works` pieces of work. */
 function stepsOf(periods: readonly number[], works = 100): StepTime[] {
   let frontier = 0;
   return periods.map((period, index) => {
@@ -16,45 +16,46 @@ function stepsOf(periods: readonly number[], works = 100): StepTime[] {
 const equal = (count: number) => Array<number>(count).fill(100);
 
 describe('the window', () => {
-  it('goes from the first frontier to the last when steps are alike', () => {
+  it('spans the first frontier to the last when steps are alike', () => {
     const window = windowOf(stepsOf([130, 100, 100, 110]), 0, 'profiler');
-    expect(window).toMatchObject({ irregular: false, count: 3, from: 130, to: 440 });
+    expect(window).toMatchObject({ irregular: false, from: 130, to: 440 });
+    expect(window.steps.map((s) => s.index)).toEqual([1, 2, 3]);
     expect(window.bounds).toEqual([130, 230, 330, 440]);
   });
 
-  it('holds the first step too when one takes far longer', () => {
-    expect(windowOf(stepsOf([100, 100, 400]), 0, 'profiler')).toMatchObject({
-      ...{ irregular: true, count: 3, from: 0, to: 600 },
-    });
+  it('includes the first step when one takes far longer', () => {
+    const window = windowOf(stepsOf([100, 100, 400]), 0, 'profiler');
+    expect(window).toMatchObject({ irregular: true, from: 0, to: 600 });
+    expect(window.steps.length).toBe(3);
   });
 
-  it('holds it when it is the only one, from where it began', () => {
+  it('includes the first step when it is the only one', () => {
     expect(windowOf(stepsOf([100]), 20, 'profiler')).toMatchObject({ irregular: true, from: 20, to: 100 });
   });
 });
 
 describe('a long trace', () => {
-  it('is told by its first steps when all are alike', () => {
+  it('is represented by its first steps when all are alike', () => {
     const steps = stepsOf(equal(1000), 1000);
     expect(representative(steps)).toBe(10);
     expect(detailRange(steps)).toBe(2);
   });
 
-  it('is taken whole when its first steps are not like the rest', () => {
+  it('is used in full when its first steps differ from the rest', () => {
     const steps = stepsOf([...equal(500), ...equal(500).map((t) => t * 2)], 1000);
     expect(representative(steps)).toBe(1000);
   });
 
-  it('is told by a few steps however much each launches', () => {
+  it('is represented by a few steps however much each launches', () => {
     const steps = stepsOf(equal(50), 1e6);
     expect([representative(steps), detailRange(steps)]).toEqual([6, 2]);
   });
 
-  it('is taken whole when it is short', () => {
+  it('is used in full when it is short', () => {
     expect([representative(stepsOf(equal(20))), detailRange(stepsOf(equal(20)))]).toEqual([20, 20]);
   });
 
-  it('takes no more detail when there is four times as much of it', () => {
+  it('has no larger detail window when it is four times as long', () => {
     const [short, long] = [60, 240].map((steps) => analyseTrace(graphLoop(steps, 600), { steps: null })!);
     expect(long!.steps.total).toBe(short!.steps.total * 4);
     expect(long!.detail!.plan!.works.length).toBe(short!.detail!.plan!.works.length);
@@ -64,16 +65,16 @@ describe('a long trace', () => {
   });
 });
 
-/** Steps of one launch (a CUDA graph) that starts so many kernels. */
+/** Steps of one launch, a CUDA graph of `kernels` kernels. */
 function graphLoop(steps: number, kernels: number): Trace {
   const events: object[] = [];
   const span = (cat: string, name: string, tid: number, ts: number, dur: number, correlation: number) =>
     events.push({ ph: 'X', cat, name, pid: cat === 'kernel' ? 0 : 100, tid, ts, dur, args: { correlation } });
   for (let s = 0; s < steps; s++) {
-    const at = s * (kernels + 100);
-    span('user_annotation', `ProfilerStep#${s + 1}`, 1, at, kernels + 100, 0);
-    span('cuda_runtime', 'cudaGraphLaunch', 1, at + 10, 20, s + 1);
-    for (let k = 0; k < kernels; k++) span('kernel', 'gemm', 7, at + 40 + k, 0.8, s + 1);
+    const start = s * (kernels + 100);
+    span('user_annotation', `ProfilerStep#${s + 1}`, 1, start, kernels + 100, 0);
+    span('cuda_runtime', 'cudaGraphLaunch', 1, start + 10, 20, s + 1);
+    for (let k = 0; k < kernels; k++) span('kernel', 'gemm', 7, start + 40 + k, 0.8, s + 1);
   }
   return new Trace(readTrace(JSON.stringify({ traceEvents: events })).trace);
 }

@@ -1,7 +1,8 @@
 import { WorkSort } from '../../facts/work-sort.js';
-import type { KernelKind } from '../kernels/kernel-kind.js';
+import type { KernelKinds } from '../kernels/kernel-kind.js';
 
-export function workSorts(kinds: readonly (KernelKind | undefined)[]): Uint8Array {
+/** The sort of GPU work, indexed by the string id of its name. */
+export function workSorts(kinds: KernelKinds): Uint8Array {
   return Uint8Array.from(kinds, (kind) => {
     if (kind?.class === 'comms') return WorkSort.comms;
     if (kind?.source !== 'runtime') return WorkSort.compute;
