@@ -4,7 +4,7 @@ import { keepOneRun } from '../ingest/one-run.js';
 import { type ProgressSink, type RunInputs, readInputs } from '../ingest/read-run.js';
 import { buildReport } from '../report/build-report.js';
 import type { Report } from '../report/report.js';
-import { RULES } from '../rules/list.js';
+import { RULES } from '../rules/rules.js';
 import { runRules } from '../rules/run-rules.js';
 
 export interface DiagnoseOptions extends Partial<Selection> {

@@ -21,7 +21,7 @@ export interface Decision {
 }
 
 /** Below this the answer is "unknown" (method 3). */
-const SURE_ENOUGH = 0.5;
+export const SURE_ENOUGH = 0.5;
 
 /** Less sure by this when health is poor: files of several runs, ranks twice, nothing recorded of the device. */
 const POOR = 0.25;

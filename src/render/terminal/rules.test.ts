@@ -4,7 +4,8 @@ import { renderRule, renderRuleList } from './rules.js';
 import { displayWidth } from './width.js';
 
 const LOADER: RuleInfo = {
-  id: 'T4',
+  id: 'num-workers-zero',
+  alias: 'T4',
   title: 'num_workers=0 loads every batch on the main thread',
   needs: 'trace',
   looksFor: '_SingleProcessDataLoaderIter in the time the GPU is idle, in most of the steps.',
@@ -28,7 +29,8 @@ const LOADER: RuleInfo = {
 };
 const CAPTURE: RuleInfo = {
   ...LOADER,
-  id: 'T19',
+  id: 'capture-more',
+  alias: null,
   title: 'The evidence at hand cannot decide, and the next capture that would is named with its command',
   needs: 'nothing, but a trace, /proc or py-spy helps',
   fix: { text: 'Capture a trace.', code: '' },

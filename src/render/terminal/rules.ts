@@ -1,5 +1,6 @@
 import type { Cost, Risk } from '../../rules/kit/finding.js';
-import type { RuleInfo, Threshold } from '../../rules/kit/rule.js';
+import type { RuleInfo } from '../../rules/kit/rule.js';
+import type { Threshold } from '../../rules/kit/threshold.js';
 import { codeLines } from './code.js';
 import { shorten } from './format.js';
 import { hanging, oneLine, type Page, pageFor, paragraph } from './page.js';
