@@ -32,7 +32,9 @@ describe('scalar collectives', () => {
 
   it('finds those of a host, as gloo has them', () => {
     const view = drawView(steps(3, 10200, ON_HOST));
-    expect(fires(rule, view, EXPECTED).evidence[0]!.text).toMatch(/3 of 4 .*: 0.60 ms a step of them is exposed/);
+    expect(fires(rule, view, EXPECTED).evidence[0]!.text).toMatch(
+      /3 of 4 .*: 0.60 ms a step of them is exposed/,
+    );
   });
 
   it.each([
