@@ -17,7 +17,6 @@ import {
   threshold,
   timeEvidence,
   WITHIN_NOISE,
-  workTime,
 } from '../kit/kit.js';
 
 const RECOMPUTED = threshold('recomputed work', share(0.04), 'of the step', WITHIN_NOISE);
@@ -52,7 +51,7 @@ export const rule: TraceRule = {
     thresholds: [RECOMPUTED, KINDS],
   },
   check(view) {
-    const recomputed = workTime(view, (_, roles) => isRecomputed(roles));
+    const recomputed = piecesOf(view, ({ roles }) => isRecomputed(roles));
     if (recomputed.count === 0) return silent('nothing is recomputed in backward');
     const kinds = operatorsOf(view).filter((o) => isRecomputed(o.roles) && has(o.roles, Role.forwardOp));
     if (kinds.length < KINDS.value)
@@ -60,14 +59,13 @@ export const rule: TraceRule = {
     const price = priceOf(view, (plan) => removeCalls(plan, (n) => isRecomputed(plan.nodes.roles[n])));
     const small = silentBelow(view, recomputed.ns, RECOMPUTED, 'recomputed work is');
     if (small && !isWorthwhile(price)) return small;
-    const example = piecesOf(view, ({ roles }) => isRecomputed(roles))[0];
     const text = `${recomputed.count.toFixed(0)} kernels a step run forward operators inside backward: ${formatMs(recomputed.ns)} (${percentOfStep(view, recomputed.ns)} of the step)`;
     return found({
       id: 'activation-checkpointing',
       title: 'the forward pass is computed twice (checkpointing)',
       confidence: 0.9,
       addresses: gpuOrHost(view),
-      evidence: [atKernel(example.kernel, timeEvidence(view, recomputed.ns, text))],
+      evidence: [atKernel(recomputed.list[0].kernel, timeEvidence(view, recomputed.ns, text))],
       price,
     });
   },

@@ -57,14 +57,14 @@ export const rule: TraceRule = {
     const all = workTime(view, (_, roles) => isUnfused(roles));
     const products = workTime(view, (k, roles) => isUnfused(roles) && isMatrixWork(k));
     const softmax = workTime(view, (k, roles) => isUnfused(roles) && k.class === 'softmax');
-    const example = piecesOf(view, ({ roles }) => isUnfused(roles) && has(roles, Role.softmax))[0];
+    const softmaxes = piecesOf(view, ({ roles }) => isUnfused(roles) && has(roles, Role.softmax));
     const text = `unfused attention: ${formatMs(all.ns)} a step (${percentOfStep(view, all.ns)}): products ${formatMs(products.ns)}, softmax ${formatMs(softmax.ns)}, the rest masks, scales and copies, in ${all.count.toFixed(0)} kernels`;
     return found({
       id: 'unfused-attention',
       title: 'attention is not fused: scores go through memory',
       confidence: 0.93,
       addresses: 'gpu',
-      evidence: [atKernel(example?.kernel, timeEvidence(view, all.ns, text))],
+      evidence: [atKernel(softmaxes.list[0]?.kernel, timeEvidence(view, all.ns, text))],
       price: view.rates?.tflops.bf16 ? priceOf(view, (plan, level) => fuse(view, plan, level)) : null,
     });
   },

@@ -6,7 +6,7 @@ import { type RankFinding, type Rule, type RuleResult, silent } from './rule.js'
 const NOTHING_MEASURED = silent('no time passes in the steps');
 export const NEEDS_TRACE = silent('needs a trace');
 const NO_GAIN = silent('the step would not get shorter: something else holds it up');
-const UNKNOWN_GAIN = silent('the gain is not known: replaying the step does not reproduce it');
+const UNKNOWN_GAIN = silent('the gain is not known, and this rule reports only gains that are');
 
 /** What a rule says about a rank. A finding counts if its gain is worth having, or if the rule says that it counts anyway. */
 export function askRule(rule: Rule, view: RankView, run: RunFacts): RuleResult {

@@ -55,11 +55,19 @@ export interface Piece {
   readonly bytes: number;
 }
 
-/** Single pieces of work of all steps, where their size matters: `piecesOf(view, ({ bytes }) => bytes > 1e6)`. */
-export function piecesOf(view: TraceView, test: (piece: Piece) => boolean): Piece[] {
+export interface Pieces extends WorkTime {
+  /** Those of all steps, in order of launch. */
+  readonly list: readonly Piece[];
+}
+
+/** As `workTime`, but each piece passes by itself, e.g. by its size: `piecesOf(view, ({ bytes }) => bytes > 1e6)`. */
+export function piecesOf(view: TraceView, test: (piece: Piece) => boolean): Pieces {
   const plan = view.facts.detail?.plan;
-  if (!plan) return [];
-  return Array.from({ length: plan.works.length }, (_, w) => pieceOf(view.facts, plan, w)).filter(test);
+  if (!plan) return { list: [], ns: ns(0), count: 0 };
+  const all = Array.from({ length: plan.works.length }, (_, w) => pieceOf(view.facts, plan, w));
+  const list = all.filter(test);
+  const total = list.reduce((sum, p) => sum + p.ns, 0);
+  return { list, ns: ns(total / plan.steps.length), count: list.length / plan.steps.length };
 }
 
 /** Removes a piece of work: `editWork(view, plan, isTranspose, () => REMOVED)`. */
