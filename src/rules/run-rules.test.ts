@@ -159,7 +159,7 @@ describe('findings that do not count', () => {
   });
 });
 
-it('what a log cannot show is not called absent', () => {
+it('does not call absent what a log cannot show', () => {
   const log = { ...view, source: 'log' } as unknown as LogView;
   const ofTraces = rule('traces', 'knob', () => 'no convolutions');
   const ofLogs = { ...rule('logs', 'knob', () => 'no waits'), reads: 'traces and logs' } as const;
@@ -175,7 +175,7 @@ describe('savings', () => {
       price: priceOf(v, (plan) => scaleWorks(plan, (w) => plan.works.duration[w]! > 20e6, factor)),
     }));
 
-  it('of a fix by itself are what its speedup says', () => {
+  it('of one fix match its speedup', () => {
     const [found] = runRules([faster('half', 0.5)], runOf([view])).findings;
     expect(found!.saving_ms).toBeCloseTo(15, 1);
     expect(found!.saving_ms!).toBeCloseTo((view.step / 1e6) * (1 - 1 / found!.speedup!.likely), 0);

@@ -1,7 +1,6 @@
 import { formatWholePercent, share } from '../../base/units.js';
 import type { Cost, Risk } from '../../rules/kit/finding.js';
-import type { RuleInfo } from '../../rules/kit/rule.js';
-import type { Threshold } from '../../rules/kit/threshold.js';
+import type { RuleInfo, Threshold } from '../../rules/kit/rule.js';
 import { codeLines } from './code.js';
 import { hanging, type Page, pageFor, paragraph } from './page.js';
 import { displayWidth, padToWidth } from './width.js';

@@ -1,6 +1,6 @@
 import { gathersOnDemand, manySmallReduces } from '../kit/collective-faults.js';
 import { EXPOSED, exposedEvidence, overlapGain, silentIfHidden } from '../kit/collectives.js';
-import { type AnyRule, found, silent } from '../kit/kit.js';
+import { type AnyRule, found, silent } from '../kit/rule.js';
 
 export const rule: AnyRule = {
   reads: 'traces and logs',

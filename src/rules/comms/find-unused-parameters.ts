@@ -1,5 +1,7 @@
 import { formatMs } from '../../base/units.js';
-import { found, hostTime, silent, type TraceRule, timeEvidence } from '../kit/kit.js';
+import { timeEvidence } from '../kit/evidence.js';
+import { hostTime } from '../kit/host.js';
+import { found, silent, type TraceRule } from '../kit/rule.js';
 
 export const rule: TraceRule = {
   reads: 'traces',

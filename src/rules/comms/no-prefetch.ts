@@ -1,7 +1,8 @@
 import { formatMs } from '../../base/units.js';
 import { GATHERS, gathersOnDemand, manySmallReduces } from '../kit/collective-faults.js';
 import { EXPOSED, exposedEvidence, overlapGain, silentIfHidden } from '../kit/collectives.js';
-import { type AnyRule, found, silent, timeEvidence } from '../kit/kit.js';
+import { timeEvidence } from '../kit/evidence.js';
+import { type AnyRule, found, silent } from '../kit/rule.js';
 
 export const rule: AnyRule = {
   reads: 'traces and logs',

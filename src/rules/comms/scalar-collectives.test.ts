@@ -30,7 +30,7 @@ describe('scalar collectives', () => {
     expect(found.evidence[0]!.text).toMatch(/3 of 4 collectives/);
   });
 
-  it('finds those of a host, as gloo has them', () => {
+  it('finds collectives on the host (gloo)', () => {
     const view = drawView(steps(3, 10200, ON_HOST));
     expect(fires(rule, view, EXPECTED).evidence[0]!.text).toMatch(
       /3 of 4 .*: 0.60 ms a step of them is exposed/,

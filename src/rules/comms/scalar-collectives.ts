@@ -1,6 +1,7 @@
 import { bytes, formatMs } from '../../base/units.js';
 import { collectivesOf } from '../kit/collectives.js';
-import { countEvidence, found, percentOfStep, silent, type TraceRule, threshold } from '../kit/kit.js';
+import { countEvidence, percentOfStep } from '../kit/evidence.js';
+import { found, silent, type TraceRule, threshold } from '../kit/rule.js';
 
 const COLLECTIVES = threshold('scalar collectives', 2, 'a step', 'one gather is enough');
 const SCALAR = threshold('scalar', bytes(512), 'bytes', '64 numbers of 8 bytes: losses, norms, counts');

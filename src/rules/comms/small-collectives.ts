@@ -1,6 +1,7 @@
 import { MANY, manySmallReduces, SMALL } from '../kit/collective-faults.js';
 import { EXPOSED, exposedEvidence, overlapGain, silentIfHidden } from '../kit/collectives.js';
-import { type AnyRule, countEvidence, found, silent } from '../kit/kit.js';
+import { countEvidence } from '../kit/evidence.js';
+import { type AnyRule, found, silent } from '../kit/rule.js';
 
 export const rule: AnyRule = {
   reads: 'traces and logs',

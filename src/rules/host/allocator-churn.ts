@@ -1,18 +1,9 @@
 import { formatMs, share } from '../../base/units.js';
 import { takeFromLongest } from '../../replay/edits.js';
-import {
-  found,
-  hostTime,
-  isWorthwhile,
-  percentOfStep,
-  priceOf,
-  silent,
-  silentBelow,
-  type TraceRule,
-  threshold,
-  timeEvidence,
-  WITHIN_NOISE,
-} from '../kit/kit.js';
+import { percentOfStep, silentBelow, timeEvidence } from '../kit/evidence.js';
+import { hostTime } from '../kit/host.js';
+import { isWorthwhile, priceOf } from '../kit/price.js';
+import { found, silent, type TraceRule, threshold, WITHIN_NOISE } from '../kit/rule.js';
 
 const CALLS = threshold('allocator calls', share(0.03), 'of the step', WITHIN_NOISE);
 

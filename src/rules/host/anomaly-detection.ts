@@ -1,17 +1,11 @@
 import { removeCalls } from '../../replay/edits.js';
 import type { Plan } from '../../replay/plan.js';
 import { Role } from '../../traces/detail/roles.js';
+import { countEvidence } from '../kit/evidence.js';
 import { OUTSIDE_MODEL } from '../kit/fusable.js';
-import {
-  countEvidence,
-  found,
-  has,
-  priceOf,
-  silent,
-  type TraceRule,
-  threshold,
-  workTime,
-} from '../kit/kit.js';
+import { priceOf } from '../kit/price.js';
+import { found, silent, type TraceRule, threshold } from '../kit/rule.js';
+import { has, workTime } from '../kit/work.js';
 
 const CHECKS = threshold(
   'NaN checks in backward',

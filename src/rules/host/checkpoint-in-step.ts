@@ -1,6 +1,8 @@
 import { removeCalls, takeFromLongest } from '../../replay/edits.js';
-import { copiesToHost, found, priceOf, silent, type TraceRule } from '../kit/kit.js';
+import { copiesToHost } from '../kit/host.js';
 import { CHECKPOINT, PAUSE, PAUSES, pausesOf } from '../kit/pauses.js';
+import { priceOf } from '../kit/price.js';
+import { found, silent, type TraceRule } from '../kit/rule.js';
 
 export const rule: TraceRule = {
   reads: 'traces',

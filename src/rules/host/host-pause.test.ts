@@ -18,7 +18,7 @@ const EXPECTED = { id: 'host-pause', addresses: 'host', unit: 'ms/step', placed:
 const draw = (drawing: string) => drawView(steps(6, 20100, drawing));
 
 describe('pauses of the host', () => {
-  it('prices a step without the 10 ms outside PyTorch, and says where one is', () => {
+  it('prices a step without the 10 ms outside PyTorch, and gives the position of a pause', () => {
     const found = fires(rule, draw(PAUSES), EXPECTED);
     expectGain(found, 20.1 / 10.1);
     expect(found.evidence[0]!.dur_ns! / 1e6).toBeCloseTo(10, 0);

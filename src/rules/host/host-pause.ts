@@ -1,6 +1,7 @@
 import { takeFromLongest } from '../../replay/edits.js';
-import { found, priceOf, silent, type TraceRule } from '../kit/kit.js';
 import { PAUSE, PAUSES, pausesOf } from '../kit/pauses.js';
+import { priceOf } from '../kit/price.js';
+import { found, silent, type TraceRule } from '../kit/rule.js';
 
 export const rule: TraceRule = {
   reads: 'traces',

@@ -1,18 +1,8 @@
 import { formatMs, ns, share } from '../../base/units.js';
 import type { LogView } from '../../diagnosis/ranks/rank-view.js';
-import {
-  type AnyRule,
-  countEvidence,
-  found,
-  isWorthwhile,
-  LEAST_GAIN,
-  percentOfStep,
-  type RuleResult,
-  silent,
-  silentBelow,
-  threshold,
-  timeEvidence,
-} from '../kit/kit.js';
+import { countEvidence, percentOfStep, silentBelow, timeEvidence } from '../kit/evidence.js';
+import { isWorthwhile, LEAST_GAIN } from '../kit/price.js';
+import { type AnyRule, found, type RuleResult, silent, threshold } from '../kit/rule.js';
 import { priceWithoutReads, type Waits, waitsOf } from '../kit/waits.js';
 
 const METRICS = threshold('metrics phase', share(0.03), 'of the step', 'a smaller gain is within noise');

@@ -39,13 +39,13 @@ describe('launch-bound', () => {
     expect(found.fix!.code).toMatch(/fused=True/);
   });
 
-  it('takes the cost of recording out: 400 events of 4.5 µs, its launches being slow', () => {
+  it('takes out the cost of recording: 400 events of 4.5 µs', () => {
     const view = drawView(steps(4, 20000, EAGER));
     expect(view.step / 1e6).toBeCloseTo(20 - 1.8, 1);
     expectGain(fires(rule, view, EXPECTED), (20 - 1.8) / (200 * 0.026));
   });
 
-  it('says so when it is compiled already, without graphs', () => {
+  it('says when the model is compiled, but without graphs', () => {
     const compiled = EAGER.replace('0-20000', '0-20000 | Torch-Compiled Region: 0/0 0-19999');
     expect(fires(rule, draw(compiled), EXPECTED).title).toMatch(/^compiled/);
   });

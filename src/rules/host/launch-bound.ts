@@ -2,25 +2,13 @@ import { formatMs, formatPercent, share, toUs, us } from '../../base/units.js';
 import type { TraceView } from '../../diagnosis/ranks/rank-view.js';
 import { addHostPerStep, scaleHost } from '../../replay/edits.js';
 import { Role } from '../../traces/detail/roles.js';
+import { timeEvidence } from '../kit/evidence.js';
 import { isFusable, OUTSIDE_MODEL, priceOfFusing } from '../kit/fusable.js';
-import {
-  type Edit,
-  editWork,
-  fallsBackToEager,
-  found,
-  has,
-  idleForLaunches,
-  isWorthwhile,
-  type Levels,
-  medianKernel,
-  priceOf,
-  runsCompiled,
-  silent,
-  type TraceRule,
-  threshold,
-  timeEvidence,
-} from '../kit/kit.js';
+import { fallsBackToEager, idleForLaunches, runsCompiled } from '../kit/host.js';
 import { fuseOptimizer, isUnfusedOptimizer, optimizerOf, parametersOf } from '../kit/optimizer.js';
+import { isWorthwhile, priceOf } from '../kit/price.js';
+import { type Edit, found, type Levels, silent, type TraceRule, threshold } from '../kit/rule.js';
+import { editWork, has, medianKernel } from '../kit/work.js';
 
 const IDLE = threshold('idle for the host', share(0.15), 'of the step', 'XProf: kernel launch 15 %');
 const LAUNCHES = threshold('launches', 30, 'a step', 'fewer cannot be fused to a gain');

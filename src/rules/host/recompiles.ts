@@ -1,24 +1,13 @@
-import { formatMs, fromMs, ms, ns, share } from '../../base/units.js';
+import { formatMs, fromMs, ms, type Ns, ns, share } from '../../base/units.js';
 import type { TraceView } from '../../diagnosis/ranks/rank-view.js';
 import { takeFromLongest } from '../../replay/edits.js';
 import type { OperatorTotal } from '../../traces/detail/operators.js';
 import { Role } from '../../traces/detail/roles.js';
-import {
-  evidence,
-  fallsBackToEager,
-  found,
-  has,
-  hostTime,
-  isWorthwhile,
-  percentOfStep,
-  priceOf,
-  type RankFinding,
-  silent,
-  type TraceRule,
-  threshold,
-  timeEvidence,
-  WITHIN_NOISE,
-} from '../kit/kit.js';
+import { evidence, percentOfStep, timeEvidence } from '../kit/evidence.js';
+import { fallsBackToEager, hostTime } from '../kit/host.js';
+import { isWorthwhile, priceOf } from '../kit/price.js';
+import { found, type RankFinding, silent, type TraceRule, threshold, WITHIN_NOISE } from '../kit/rule.js';
+import { has } from '../kit/work.js';
 
 const COMPILING = threshold('compiling', share(0.02), 'of the step', WITHIN_NOISE);
 const PLAN = threshold(
@@ -55,7 +44,7 @@ export const rule: TraceRule = {
     if (!view.facts.hasGpuWork) return silent('no GPU work: long operators compute');
     if (view.time.idle_compile >= COMPILING.value * view.step) return found(compilesInSteps(view));
     const builders = hostTime(view, buildsPlan).operators;
-    const perStep = builders.reduce((sum, o) => sum + o.self, 0) / (view.facts.detail?.steps ?? 1);
+    const perStep = ns(builders.reduce((sum, o) => sum + o.self, 0) / (view.facts.detail?.steps ?? 1));
     if (perStep >= PLANS.value * view.step) return found(buildsPlans(view, perStep, builders[0]));
     if (fallsBackToEager(view)) return found(runsEagerly(view));
     return silent('nothing is compiled or built inside the steps');
@@ -83,12 +72,12 @@ const MAKES_PLANS =
 const buildsPlan = (o: OperatorTotal) =>
   o.longestSelf >= fromMs(PLAN.value) && MAKES_PLANS.test(o.name) && !has(o.roles, Role.data);
 
-function buildsPlans(view: TraceView, perStep: number, { name, longestSelf }: OperatorTotal): RankFinding {
+function buildsPlans(view: TraceView, perStep: Ns, { name, longestSelf }: OperatorTotal): RankFinding {
   const gaveUp = fallsBackToEager(view);
   const price = priceOf(view, ({ nodes, steps }) =>
     takeFromLongest(nodes.hostWork, perStep * steps.length, longestSelf),
   );
-  const text = `${name} takes up to ${formatMs(ns(longestSelf))} before it launches anything; ${formatMs(ns(perStep))} a step (${percentOfStep(view, perStep)}) goes into such preparation`;
+  const text = `${name} takes up to ${formatMs(ns(longestSelf))} before it launches anything; ${formatMs(perStep)} a step (${percentOfStep(view, perStep)}) goes into such preparation`;
   const limit =
     'TorchDynamo looks up its cache every step and then runs eagerly: the recompile limit was reached';
   return {

@@ -1,4 +1,6 @@
-import { countEvidence, found, isWorthwhile, silent, type TraceRule, threshold } from '../kit/kit.js';
+import { countEvidence } from '../kit/evidence.js';
+import { isWorthwhile } from '../kit/price.js';
+import { found, silent, type TraceRule, threshold } from '../kit/rule.js';
 import { priceWithoutReads, waitsOf } from '../kit/waits.js';
 
 const SHAPES = threshold(

@@ -17,7 +17,7 @@ describe('small batch', () => {
     expect(found.price).toBeNull();
   });
 
-  it('speaks of accumulation where there is a backward pass, of latency where there is none', () => {
+  it('recommends accumulation for training, and minds latency for inference', () => {
     const expected = { id: 'small-batch', addresses: 'host', unit: 'µs/kernel', placed: false } as const;
     const trains = SMALL.replace('aten::mm', 'autograd::engine::evaluate_function: MmBackward0');
     expect(fires(rule, draw(trains), expected).fix).toBeUndefined();

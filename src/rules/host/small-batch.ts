@@ -1,14 +1,8 @@
 import { formatMs, formatPercent, share, toUs, us } from '../../base/units.js';
-import {
-  evidence,
-  found,
-  idleForLaunches,
-  medianKernel,
-  silent,
-  type TraceRule,
-  threshold,
-  trains,
-} from '../kit/kit.js';
+import { evidence } from '../kit/evidence.js';
+import { idleForLaunches, trains } from '../kit/host.js';
+import { found, silent, type TraceRule, threshold } from '../kit/rule.js';
+import { medianKernel } from '../kit/work.js';
 
 const BUSY = threshold(
   'computing, at most',

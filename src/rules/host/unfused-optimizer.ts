@@ -1,6 +1,8 @@
 import { formatMs } from '../../base/units.js';
-import { found, gpuOrHost, priceOf, silent, type TraceRule, timeEvidence } from '../kit/kit.js';
+import { gpuOrHost, timeEvidence } from '../kit/evidence.js';
 import { FOR_LOOP_LAUNCHES, fuseOptimizer, optimizerOf } from '../kit/optimizer.js';
+import { priceOf } from '../kit/price.js';
+import { found, silent, type TraceRule } from '../kit/rule.js';
 
 export const rule: TraceRule = {
   reads: 'traces',

@@ -1,18 +1,10 @@
 import { formatMs } from '../../base/units.js';
 import { removeCalls } from '../../replay/edits.js';
 import { Role } from '../../traces/detail/roles.js';
-import {
-  found,
-  gpuOrHost,
-  has,
-  isWorthwhile,
-  percentOfStep,
-  priceOf,
-  silent,
-  type TraceRule,
-  timeEvidence,
-  workTime,
-} from '../kit/kit.js';
+import { gpuOrHost, percentOfStep, timeEvidence } from '../kit/evidence.js';
+import { isWorthwhile, priceOf } from '../kit/price.js';
+import { found, silent, type TraceRule } from '../kit/rule.js';
+import { has, workTime } from '../kit/work.js';
 
 const isZeroGrad = (roles: number) => has(roles, Role.zeroGrad);
 

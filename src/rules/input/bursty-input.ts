@@ -1,16 +1,9 @@
 import { largest } from '../../base/statistics.js';
 import { formatMs, ns, share, toMs } from '../../base/units.js';
+import { atSpan, evidence } from '../kit/evidence.js';
 import { INPUT_WAIT, NO_WORKERS, silentIfFed } from '../kit/input-wait.js';
-import {
-  type AnyRule,
-  atSpan,
-  evidence,
-  found,
-  type Levels,
-  priceOf,
-  silent,
-  threshold,
-} from '../kit/kit.js';
+import { priceOf } from '../kit/price.js';
+import { type AnyRule, found, type Levels, silent, threshold } from '../kit/rule.js';
 
 /** Waits are bursts when the quiet steps wait less than this part of the worst one. */
 const QUIET = 0.1;

@@ -33,7 +33,7 @@ describe('num_workers=0', () => {
     expectGain(fires(rule, drawView(steps(4, 100100, slow)), EXPECTED), 100.1 / 50);
   });
 
-  it('takes what lies before the copy of a batch for making it, less surely', () => {
+  it('without a loader, takes the time before the copy of a batch for making it, with less confidence', () => {
     const view = drawView(steps(4, 100100, BY_HAND));
     const found = fires(rule, view, { ...EXPECTED, id: 'input-on-training-thread' });
     expectGain(found, 100.1 / 13.75);

@@ -2,19 +2,10 @@ import { mean } from '../../base/statistics.js';
 import { formatCount, formatMs, ns } from '../../base/units.js';
 import type { LogView } from '../../diagnosis/ranks/rank-view.js';
 import { dropInputWaits } from '../../replay/edits.js';
+import { atInputWait, percentOfStep, timeEvidence } from '../kit/evidence.js';
 import { INPUT_WAIT, silentIfFed } from '../kit/input-wait.js';
-import {
-  type AnyRule,
-  atInputWait,
-  found,
-  type Levels,
-  percentOfStep,
-  priceOf,
-  type RuleResult,
-  silent,
-  threshold,
-  timeEvidence,
-} from '../kit/kit.js';
+import { priceOf } from '../kit/price.js';
+import { type AnyRule, found, type Levels, type RuleResult, silent, threshold } from '../kit/rule.js';
 
 /** What a small node surely has, what most have, what large ones have. */
 const WORKERS: Levels = { low: 4, likely: 8, high: 16 };

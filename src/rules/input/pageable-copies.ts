@@ -1,30 +1,22 @@
-import { formatMs, ns, share } from '../../base/units.js';
+import { formatMs, type Ns, share } from '../../base/units.js';
 import type { LogView, TraceView } from '../../diagnosis/ranks/rank-view.js';
 import { skipWaits } from '../../replay/edits.js';
 import { type Plan, SYNC } from '../../replay/plan.js';
 import type { KernelTotal } from '../../traces/detail/kernel-table.js';
 import { Role } from '../../traces/detail/roles.js';
+import { atKernel, percentOfStep, silentBelow, timeEvidence } from '../kit/evidence.js';
+import { isWorthwhile, priceOf } from '../kit/price.js';
 import {
   type AnyRule,
-  atKernel,
   type Edit,
-  editWork,
   found,
-  has,
-  isCopyToDevice,
-  isWorthwhile,
   type Levels,
   type Price,
-  percentOfStep,
-  priceOf,
   type RuleResult,
   silent,
-  silentBelow,
   threshold,
-  timeEvidence,
-  topKernel,
-  workTime,
-} from '../kit/kit.js';
+} from '../kit/rule.js';
+import { editWork, has, isCopyToDevice, topKernel, workTime } from '../kit/work.js';
 
 const EXPOSED = threshold('exposed copies', share(0.03), 'of the step', 'a smaller gain is within noise');
 /** Of the host link's peak that copies from pinned memory reach. */
@@ -97,11 +89,11 @@ export const rule: AnyRule = {
   },
 };
 
-function pageableCopy(view: TraceView, time: number, price: Price | null): RuleResult {
+function pageableCopy(view: TraceView, time: Ns, price: Price | null): RuleResult {
   const exposed = view.copies.toDevice;
   const copy = topKernel(view, isPageable);
   const rate = copy && copy.bytes > 0 ? ` at ${(copy.bytes / copy.total).toFixed(1)} GB/s` : '';
-  const text = `Memcpy HtoD (Pageable -> Device): ${formatMs(ns(time))} a step, ${formatMs(exposed)} exposed (${percentOfStep(view, exposed)} of the step)${rate}`;
+  const text = `Memcpy HtoD (Pageable -> Device): ${formatMs(time)} a step, ${formatMs(exposed)} exposed (${percentOfStep(view, exposed)} of the step)${rate}`;
   return found({
     id: 'pageable-copy',
     title: 'batches are copied from pageable memory and the GPU waits',

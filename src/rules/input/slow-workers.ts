@@ -1,6 +1,7 @@
 import { formatMs } from '../../base/units.js';
+import { atInputWait, percentOfStep, timeEvidence } from '../kit/evidence.js';
 import { INPUT_WAIT, NO_WORKERS, silentIfFed } from '../kit/input-wait.js';
-import { atInputWait, found, percentOfStep, type TraceRule, timeEvidence } from '../kit/kit.js';
+import { found, type TraceRule } from '../kit/rule.js';
 
 /** A step waits if it waits for more than this part of the step. */
 const WAITS = 0.02;

@@ -1,19 +1,10 @@
 import { largest } from '../../base/statistics.js';
 import { formatCount, formatMs, fromMs, ms, ns, share } from '../../base/units.js';
 import { takeFromLongest } from '../../replay/edits.js';
+import { atSpan, silentBelow, timeEvidence } from '../kit/evidence.js';
 import { NO_WORKERS } from '../kit/input-wait.js';
-import {
-  atSpan,
-  found,
-  type Levels,
-  priceOf,
-  silent,
-  silentBelow,
-  type TraceRule,
-  threshold,
-  timeEvidence,
-  WITHIN_NOISE,
-} from '../kit/kit.js';
+import { priceOf } from '../kit/price.js';
+import { found, type Levels, silent, type TraceRule, threshold, WITHIN_NOISE } from '../kit/rule.js';
 
 /** Asking persistent workers for the next epoch takes a millisecond or two; starting processes takes tens. */
 const RESTART = threshold('restart', ms(5), 'ms', 'zoo: 1.6 ms with persistent workers, 146–153 ms without');

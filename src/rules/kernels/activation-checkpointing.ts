@@ -1,23 +1,11 @@
 import { formatMs, share } from '../../base/units.js';
 import { removeCalls } from '../../replay/edits.js';
 import { Role } from '../../traces/detail/roles.js';
-import {
-  atKernel,
-  found,
-  gpuOrHost,
-  has,
-  isWorthwhile,
-  operatorsOf,
-  percentOfStep,
-  piecesOf,
-  priceOf,
-  silent,
-  silentBelow,
-  type TraceRule,
-  threshold,
-  timeEvidence,
-  WITHIN_NOISE,
-} from '../kit/kit.js';
+import { atKernel, gpuOrHost, percentOfStep, silentBelow, timeEvidence } from '../kit/evidence.js';
+import { operatorsOf } from '../kit/host.js';
+import { isWorthwhile, priceOf } from '../kit/price.js';
+import { found, silent, type TraceRule, threshold, WITHIN_NOISE } from '../kit/rule.js';
+import { has, piecesOf } from '../kit/work.js';
 
 const RECOMPUTED = threshold('recomputed work', share(0.04), 'of the step', WITHIN_NOISE);
 const KINDS = threshold(

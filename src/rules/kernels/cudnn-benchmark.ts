@@ -1,18 +1,9 @@
 import { largest, smallest } from '../../base/statistics.js';
 import { formatMs, share } from '../../base/units.js';
 import type { KernelTotal } from '../../traces/detail/kernel-table.js';
-import {
-  atKernel,
-  found,
-  kernelTime,
-  percentOfStep,
-  silent,
-  silentBelow,
-  type TraceRule,
-  threshold,
-  timeEvidence,
-  topKernel,
-} from '../kit/kit.js';
+import { atKernel, percentOfStep, silentBelow, timeEvidence } from '../kit/evidence.js';
+import { found, silent, type TraceRule, threshold } from '../kit/rule.js';
+import { kernelTime, topKernel } from '../kit/work.js';
 
 const CONVOLUTIONS = threshold(
   'convolutions',

@@ -1,22 +1,9 @@
 import { formatMs, share } from '../../base/units.js';
 import type { KernelTotal } from '../../traces/detail/kernel-table.js';
-import {
-  atKernel,
-  editWork,
-  found,
-  kernelTime,
-  type Levels,
-  percentOfStep,
-  priceOf,
-  REMOVED,
-  silent,
-  silentBelow,
-  type TraceRule,
-  threshold,
-  timeEvidence,
-  topKernel,
-  WITHIN_NOISE,
-} from '../kit/kit.js';
+import { atKernel, percentOfStep, silentBelow, timeEvidence } from '../kit/evidence.js';
+import { priceOf } from '../kit/price.js';
+import { found, type Levels, silent, type TraceRule, threshold, WITHIN_NOISE } from '../kit/rule.js';
+import { editWork, kernelTime, REMOVED, topKernel } from '../kit/work.js';
 
 const TRANSPOSES = threshold('transposes', share(0.02), 'of the step', WITHIN_NOISE);
 /** Batch norms are named beside the transposes from this share of the step on. */

@@ -36,12 +36,12 @@ describe('16 bit', () => {
     expect(found.title).toMatch(/TF32, not in bf16/);
   });
 
-  it('prices fp32 attention by the kernels of 16 bit', () => {
+  it('prices fp32 attention at the rate of 16-bit kernels', () => {
     const found = fires(rule, draw('fmha_cutlassF_f32_aligned_64x64_rf_sm80'), EXPECTED);
     expectGainBetween(found, 40.2 / (10.2 + 30 / 4), 40.2 / (10.2 + 30 / 16));
   });
 
-  it('takes fp16 with a GradScaler on a device without bf16', () => {
+  it('recommends fp16 with a GradScaler on a device without bf16', () => {
     const view = draw('volta_sgemm_128x64_tn', V100);
     const found = fires(rule, view, EXPECTED);
     expectGain(found, 40.2 / (10.2 + 30 / rateRatio(view, 'fp32', 'fp16', 'likely')!));

@@ -1,24 +1,11 @@
 import { formatMs, ns, share } from '../../base/units.js';
 import type { KernelTotal } from '../../traces/detail/kernel-table.js';
 import { outsideUnfusedAttention } from '../kit/attention.js';
-import {
-  atKernel,
-  editWork,
-  found,
-  isMatrixWork,
-  type Levels,
-  percentOfStep,
-  priceOf,
-  silent,
-  silentBelow,
-  type TraceRule,
-  threshold,
-  timeEvidence,
-  topKernel,
-  WITHIN_NOISE,
-  workTime,
-} from '../kit/kit.js';
+import { atKernel, percentOfStep, silentBelow, timeEvidence } from '../kit/evidence.js';
 import { capabilitiesOf, is32Bit, speedUpMatrixWork } from '../kit/matrix-rates.js';
+import { priceOf } from '../kit/price.js';
+import { found, type Levels, silent, type TraceRule, threshold, WITHIN_NOISE } from '../kit/rule.js';
+import { editWork, isMatrixWork, topKernel, workTime } from '../kit/work.js';
 
 const WIDE = threshold('fp32 and TF32 matrix work', share(0.1), 'of the step', WITHIN_NOISE);
 /** With more 16-bit matrix work than this, against 32-bit, the model is already in 16 bit. */

@@ -28,7 +28,7 @@ describe('TF32', () => {
     expect(found.evidence[0]).toMatchObject({ value: 30, dur_ns: 30e6 });
   });
 
-  it('names it without a price, and less surely, when the device is not known', () => {
+  it('names it without a price, and with less confidence, on an unknown device', () => {
     const known = fires(rule, drawView(steps(4, 40200, SGEMM)), EXPECTED);
     const unknown = fires(rule, drawView(steps(4, 40200, SGEMM), { header: {} }), EXPECTED);
     expect(unknown.price).toBeNull();

@@ -1,22 +1,11 @@
 import { formatMs, share } from '../../base/units.js';
 import type { KernelTotal } from '../../traces/detail/kernel-table.js';
 import { outsideUnfusedAttention } from '../kit/attention.js';
-import {
-  atKernel,
-  found,
-  isMatrixWork,
-  percentOfStep,
-  priceOf,
-  silent,
-  silentBelow,
-  type TraceRule,
-  threshold,
-  timeEvidence,
-  topKernel,
-  WITHIN_NOISE,
-  workTime,
-} from '../kit/kit.js';
+import { atKernel, percentOfStep, silentBelow, timeEvidence } from '../kit/evidence.js';
 import { capabilitiesOf, speedUpMatrixWork } from '../kit/matrix-rates.js';
+import { priceOf } from '../kit/price.js';
+import { found, silent, type TraceRule, threshold, WITHIN_NOISE } from '../kit/rule.js';
+import { isMatrixWork, topKernel, workTime } from '../kit/work.js';
 
 const FP32 = threshold('fp32 products', share(0.05), 'of the step', WITHIN_NOISE);
 

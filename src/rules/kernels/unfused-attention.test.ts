@@ -22,7 +22,7 @@ const NO_ATTENTION = BY_HAND.replaceAll('aten::bmm', 'aten::mm');
 const EXPECTED = { id: 'unfused-attention', addresses: 'gpu', unit: 'ms/step', placed: true } as const;
 
 describe('fused attention', () => {
-  it('prices a part of the products, and everything between them as gone', () => {
+  it('keeps part of the products and removes everything between them', () => {
     const found = fires(rule, drawView(steps(4, 42200, BY_HAND)), EXPECTED);
     expectGainBetween(found, 42.2 / (12.2 + 20), 42.2 / 12.2);
     expect(found.evidence[0]).toMatchObject({ value: 30, dur_ns: 10e6 });

@@ -3,24 +3,11 @@ import type { TraceView } from '../../diagnosis/ranks/rank-view.js';
 import type { Plan } from '../../replay/plan.js';
 import { Role } from '../../traces/detail/roles.js';
 import { hasUnfusedAttention, isUnfused, UNFUSED } from '../kit/attention.js';
-import {
-  atKernel,
-  editWork,
-  found,
-  has,
-  isMatrixWork,
-  type Level,
-  type Levels,
-  percentOfStep,
-  piecesOf,
-  priceOf,
-  REMOVED,
-  silent,
-  type TraceRule,
-  timeEvidence,
-  workTime,
-} from '../kit/kit.js';
+import { atKernel, percentOfStep, timeEvidence } from '../kit/evidence.js';
 import { is32Bit } from '../kit/matrix-rates.js';
+import { priceOf } from '../kit/price.js';
+import { found, type Level, type Levels, silent, type TraceRule } from '../kit/rule.js';
+import { editWork, has, isMatrixWork, piecesOf, REMOVED, workTime } from '../kit/work.js';
 
 /** Part of the peak that batched products of attention reach (zoo, head size 64: 0.6 in plain fp32), and fused kernels. */
 const PRODUCTS_REACH = { fp32: 0.6, tf32: 0.25 } as const;

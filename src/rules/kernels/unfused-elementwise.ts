@@ -1,6 +1,8 @@
 import { formatMs } from '../../base/units.js';
+import { percentOfStep, timeEvidence } from '../kit/evidence.js';
 import { ELEMENTWISE, isFusable, priceOfFusing } from '../kit/fusable.js';
-import { found, percentOfStep, type TraceRule, timeEvidence, workTime } from '../kit/kit.js';
+import { found, type TraceRule } from '../kit/rule.js';
+import { workTime } from '../kit/work.js';
 
 export const rule: TraceRule = {
   reads: 'traces',

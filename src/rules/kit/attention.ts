@@ -1,7 +1,7 @@
 import { share } from '../../base/units.js';
 import type { TraceView } from '../../diagnosis/ranks/rank-view.js';
 import { Role } from '../../traces/detail/roles.js';
-import { threshold, WITHIN_NOISE } from './threshold.js';
+import { threshold, WITHIN_NOISE } from './rule.js';
 import { has, isMatrixWork, type WorkTest, workTime } from './work.js';
 
 export const UNFUSED = threshold('unfused attention', share(0.08), 'of the step', WITHIN_NOISE);

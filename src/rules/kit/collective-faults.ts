@@ -2,7 +2,7 @@ import { median } from '../../base/statistics.js';
 import { bytes, type Ns, share } from '../../base/units.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import { collectivesOf, exposedCommunication } from './collectives.js';
-import { threshold } from './threshold.js';
+import { threshold } from './rule.js';
 
 /** What exactly is wrong with exposed collectives, the most specific fault first. */
 

@@ -4,8 +4,7 @@ import type { RunFacts } from '../../diagnosis/run-facts.js';
 import { COLLECTIVE_KINDS, type CollectiveKind } from '../../facts/rank-collectives.js';
 import { percentOfStep, silentBelow, timeEvidence } from './evidence.js';
 import type { Evidence } from './finding.js';
-import type { Silent } from './rule.js';
-import { threshold } from './threshold.js';
+import { type Silent, threshold } from './rule.js';
 
 export interface CollectiveTime {
   /** A step. */

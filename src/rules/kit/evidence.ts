@@ -1,9 +1,8 @@
-import { formatPercent, ns, share, toMs } from '../../base/units.js';
+import { formatPercent, type Ns, ns, type Share, share, toMs } from '../../base/units.js';
 import type { RankView, TraceView } from '../../diagnosis/ranks/rank-view.js';
 import type { KernelTotal } from '../../traces/detail/kernel-table.js';
 import type { Evidence } from './finding.js';
-import { type Silent, silent } from './rule.js';
-import type { Threshold } from './threshold.js';
+import { type Silent, silent, type Threshold } from './rule.js';
 
 /** One line that shows the fault, with the figure that carries it. */
 export function evidence(
@@ -15,9 +14,9 @@ export function evidence(
   return { text, value, unit, rank: view.rank, step: null, ts_ns: null, dur_ns: null };
 }
 
-/** Evidence whose figure is time: `time` is in ns a step. */
-export const timeEvidence = (view: RankView, time: number, text: string): Evidence =>
-  evidence(view, text, toMs(ns(time)), 'ms/step');
+/** Evidence whose figure is time per step. */
+export const timeEvidence = (view: RankView, time: Ns, text: string): Evidence =>
+  evidence(view, text, toMs(time), 'ms/step');
 
 /** Evidence whose figure is a number of things a step: `countEvidence(view, 3, 'waits', …)`. */
 export const countEvidence = (view: RankView, count: number, things: string, text: string): Evidence =>
@@ -52,14 +51,14 @@ export const atKernel = (kernel: KernelTotal | undefined, base: Evidence): Evide
 export const atInputWait = ({ facts }: TraceView, base: Evidence): Evidence =>
   atSpan(facts.input.longest, base);
 
-/** A time (ns a step) as a part of the step: `4.2 %`. */
-export const percentOfStep = (view: RankView, time: number): string => formatPercent(share(time / view.step));
+/** Time per step as a part of the step: `4.2 %`. */
+export const percentOfStep = (view: RankView, time: Ns): string => formatPercent(share(time / view.step));
 
-/** Silent when a time (ns a step) is less than a share of the step: `input waits are 2.1 % of the step`. */
+/** Silent when time per step is less than a share of the step: `input waits are 2.1 % of the step`. */
 export function silentBelow(
   view: RankView,
-  time: number,
-  least: Threshold,
+  time: Ns,
+  least: Threshold<Share>,
   subject: string,
 ): Silent | undefined {
   if (time >= least.value * view.step) return undefined;

@@ -6,8 +6,7 @@ import { Role } from '../../traces/detail/roles.js';
 import { silentBelow } from './evidence.js';
 import { runsCompiled } from './host.js';
 import { priceOf } from './price.js';
-import { type Level, type Levels, type Price, type Silent, silent } from './rule.js';
-import { threshold } from './threshold.js';
+import { type Level, type Levels, type Price, type Silent, silent, threshold } from './rule.js';
 import { has, workTime } from './work.js';
 
 /** Kernels that a compiler merges with their neighbours: they only read, compute a little, and write. */

@@ -11,8 +11,7 @@ import {
   type SlowGpu,
   slowAgainst,
 } from '../../telemetry/slow-gpu.js';
-import { type Silent, silent } from './rule.js';
-import { threshold } from './threshold.js';
+import { type Silent, silent, threshold } from './rule.js';
 
 export const HELD = threshold('held down', LEAST_HELD, 'of busy time', 'healthy GPUs of the zoo: 0');
 export const BELOW_OTHERS = threshold(

@@ -1,8 +1,7 @@
 import { share } from '../../base/units.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import { silentBelow } from './evidence.js';
-import { type Silent, silent } from './rule.js';
-import { threshold } from './threshold.js';
+import { type Silent, silent, threshold } from './rule.js';
 
 export const INPUT_WAIT = threshold(
   'input wait',

@@ -1,4 +1,4 @@
-import { formatCount, formatMs, ns } from '../../base/units.js';
+import { formatCount, formatMs, type Ns, ns } from '../../base/units.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import type { Bottleneck } from '../../diagnosis/verdict/bottleneck.js';
 import { CAUSE_WORDS, describeRanks } from '../../diagnosis/words/late-ranks.js';
@@ -35,7 +35,7 @@ const WON_BACK = { low: 0.7, high: 1.2 } as const;
 const MOST_OF_STEP = 0.9;
 
 /** The step of all ranks without the delay. */
-export function priceOfDelay(step: number, delay: number): Price | null {
+export function priceOfDelay(step: Ns, delay: Ns): Price | null {
   if (!(delay < MOST_OF_STEP * step)) return null;
   const gain = (part: number) => step / (step - part * delay);
   return {

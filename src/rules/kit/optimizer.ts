@@ -3,8 +3,7 @@ import type { TraceView } from '../../diagnosis/ranks/rank-view.js';
 import type { Plan } from '../../replay/plan.js';
 import { Role } from '../../traces/detail/roles.js';
 import { callOncePerStep, operatorsOf } from './host.js';
-import type { Level, Levels } from './rule.js';
-import { threshold } from './threshold.js';
+import { type Level, type Levels, threshold } from './rule.js';
 import { editWork, has, workTime } from './work.js';
 
 /** What a fused optimizer leaves: Python collects the parameters, then a few kernels run (zoo: 13 µs a parameter profiled). */

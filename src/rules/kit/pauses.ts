@@ -1,10 +1,9 @@
-import { bytes, formatCount, formatMs, ns, share, toMs } from '../../base/units.js';
+import { bytes, formatCount, formatMs, type Ns, ns, share, toMs } from '../../base/units.js';
 import type { TraceView } from '../../diagnosis/ranks/rank-view.js';
 import { SILENCE_NS, type Silence } from '../../traces/detail/silences.js';
 import { atSpan, percentOfStep, silentBelow, timeEvidence } from './evidence.js';
 import type { Evidence } from './finding.js';
-import { type Silent, silent } from './rule.js';
-import { threshold, WITHIN_NOISE } from './threshold.js';
+import { type Silent, silent, threshold, WITHIN_NOISE } from './rule.js';
 import { isCopyToHost, workTime } from './work.js';
 
 /** Times of milliseconds in which the training threads call nothing of PyTorch. */
@@ -26,7 +25,7 @@ export const CHECKPOINT = threshold(
 const CHECKPOINT_TENSORS = 10;
 
 export interface Pauses {
-  readonly perStep: number;
+  readonly perStep: Ns;
   readonly longest: Silence;
   readonly isCheckpoint: boolean;
   readonly evidence: Evidence;
@@ -37,7 +36,7 @@ export function pausesOf(view: TraceView): Pauses | Silent {
   const { detail } = view.facts;
   if (!detail?.silences.longest) return silent('the training threads do not pause');
   const { longest, total, count } = detail.silences;
-  const perStep = total / detail.steps;
+  const perStep = ns(total / detail.steps);
   const small = silentBelow(view, perStep, PAUSES, 'pauses are');
   if (small) return small;
   const toHost = copiedToHost(view);
@@ -45,7 +44,7 @@ export function pausesOf(view: TraceView): Pauses | Silent {
   const communicates = view.time.idle_comms + view.time.comms_transfer > 0;
   const isCheckpoint = toHost >= CHECKPOINT.value && !communicates;
   const copied = isCheckpoint ? `, and ${(toHost / 1e6).toFixed(0)} MB a step are copied to the host` : '';
-  const text = `${formatCount(count, 'pause')} in ${formatCount(detail.steps, 'step')}, up to ${formatMs(ns(longest.dur))}, without a single PyTorch call: ${formatMs(ns(perStep))} a step (${percentOfStep(view, perStep)})${copied}`;
+  const text = `${formatCount(count, 'pause')} in ${formatCount(detail.steps, 'step')}, up to ${formatMs(ns(longest.dur))}, without a single PyTorch call: ${formatMs(perStep)} a step (${percentOfStep(view, perStep)})${copied}`;
   return { perStep, longest, isCheckpoint, evidence: atSpan(longest, timeEvidence(view, perStep, text)) };
 }
 

@@ -4,7 +4,6 @@ import type { RunFacts } from '../../diagnosis/run-facts.js';
 import type { Bottleneck } from '../../diagnosis/verdict/bottleneck.js';
 import type { Plan } from '../../replay/plan.js';
 import type { Cost, Evidence, Finding, Risk, Speedup } from './finding.js';
-import type { Threshold } from './threshold.js';
 
 /** A rule as data: what `whyslow rules ID` prints. */
 export interface RuleInfo {
@@ -28,6 +27,29 @@ export interface RuleInfo {
   readonly risk: Risk;
   readonly thresholds: readonly Threshold[];
 }
+
+/** A number that a rule decides by. It is written once: `whyslow rules` prints it and the check uses `value`. */
+export interface Threshold<Value extends number = number> {
+  readonly name: string;
+  /** In `unit`. */
+  readonly value: Value;
+  readonly unit: string;
+  /** Where the number comes from: a measurement, a paper, another tool. */
+  readonly source: string;
+}
+
+/** `threshold('input wait', share(0.05), 'of the step', 'XProf: 5 %')`. */
+export function threshold<Value extends number>(
+  name: string,
+  value: Value,
+  unit: string,
+  source: string,
+): Threshold<Value> {
+  return { name, value, unit, source };
+}
+
+/** The source of thresholds that keep small gains out. */
+export const WITHIN_NOISE = 'below it the gain is within noise';
 
 /**
  * A rule looks at one rank and either finds something or says why it does not apply. It says what it reads: most rules need

@@ -5,8 +5,9 @@ import type { RunFacts } from '../../diagnosis/run-facts.js';
 import { whole } from '../../diagnosis/words/slow-gpu.js';
 import { boardPower } from '../../telemetry/board-power.js';
 import type { GpuState } from '../../telemetry/gpu-state.js';
+import { evidence } from '../kit/evidence.js';
 import { busyGpuOf, busyWords, HEALTHY, otherGpus, throttleOf } from '../kit/gpu-states.js';
-import { type AnyRule, evidence, found, threshold } from '../kit/kit.js';
+import { type AnyRule, found, threshold } from '../kit/rule.js';
 
 const STARVED = threshold(
   'power, while busy',

@@ -1,5 +1,6 @@
 import { SURE_ENOUGH } from '../../diagnosis/verdict/decide.js';
-import { type AnyRule, evidence, found, silent, threshold } from '../kit/kit.js';
+import { evidence } from '../kit/evidence.js';
+import { type AnyRule, found, silent, threshold } from '../kit/rule.js';
 
 const CAPTURE = `whyslow run --trace -- python train.py
 whyslow capture OUT --steps 3   # of a job that whyslow run has started

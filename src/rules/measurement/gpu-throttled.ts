@@ -1,4 +1,5 @@
 import { heldWords, whole } from '../../diagnosis/words/slow-gpu.js';
+import { evidence } from '../kit/evidence.js';
 import {
   BELOW_MAXIMUM,
   BELOW_OTHERS,
@@ -8,7 +9,7 @@ import {
   HELD,
   throttleOf,
 } from '../kit/gpu-states.js';
-import { type AnyRule, evidence, found } from '../kit/kit.js';
+import { type AnyRule, found } from '../kit/rule.js';
 
 export const rule: AnyRule = {
   reads: 'traces and logs',

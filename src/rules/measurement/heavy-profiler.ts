@@ -1,4 +1,5 @@
-import { countEvidence, evidence, found, silent, type TraceRule } from '../kit/kit.js';
+import { countEvidence, evidence } from '../kit/evidence.js';
+import { found, silent, type TraceRule } from '../kit/rule.js';
 
 const SLOW: readonly string[] = [
   'with_stack',

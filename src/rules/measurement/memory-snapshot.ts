@@ -1,4 +1,6 @@
-import { countEvidence, found, hostTime, silent, type TraceRule, threshold } from '../kit/kit.js';
+import { countEvidence } from '../kit/evidence.js';
+import { hostTime } from '../kit/host.js';
+import { found, silent, type TraceRule, threshold } from '../kit/rule.js';
 
 const CALLS = threshold('allocator calls', 1, 'a step', 'a warm allocator makes none');
 

@@ -1,5 +1,5 @@
 import { BUSY, WORTH_NAMING } from '../../diagnosis/verdict/judge.js';
-import { type AnyRule, silent, threshold } from '../kit/kit.js';
+import { type AnyRule, silent, threshold } from '../kit/rule.js';
 
 export const rule: AnyRule = {
   reads: 'traces and logs',

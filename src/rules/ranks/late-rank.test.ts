@@ -34,7 +34,7 @@ describe('a late rank', () => {
     expect(rule.check(views[0]!, across([late]))).toEqual({ silent: 'no rank stands out' });
   });
 
-  it('names the clock of its GPU, and is a matter of hardware then', () => {
+  it('names the clock of a slow GPU, and costs hardware then', () => {
     const held = { by: 'thermal', share: 0.34 } as const;
     const slowGpu = { clock: 1050.4, usualClock: 1755, held };
     const result = rule.check(views[1]!, across([{ ...late, cause: 'gpu', slowGpu }]));

@@ -2,9 +2,10 @@ import { describeRanks } from '../../diagnosis/words/late-ranks.js';
 import { slowGpuWords } from '../../diagnosis/words/slow-gpu.js';
 import { STANDS_OUT, WORTH_NAMING } from '../../run/lateness/late-patterns.js';
 import type { LateRanks, Pattern } from '../../run/lateness/late-ranks.js';
+import { evidence } from '../kit/evidence.js';
 import type { Finding } from '../kit/finding.js';
-import { type AnyRule, evidence, found, threshold } from '../kit/kit.js';
 import { ADDRESSES, lateEvidence, NONE_LATE, NOT_COMPARED, priceOfDelay } from '../kit/late-ranks.js';
+import { type AnyRule, found, threshold } from '../kit/rule.js';
 
 export const rule: AnyRule = {
   reads: 'traces and logs',

@@ -1,5 +1,5 @@
-import { type AnyRule, found } from '../kit/kit.js';
 import { ADDRESSES, lateEvidence, NONE_LATE, NOT_COMPARED, priceOfDelay } from '../kit/late-ranks.js';
+import { type AnyRule, found } from '../kit/rule.js';
 
 export const rule: AnyRule = {
   reads: 'traces and logs',

@@ -1,6 +1,7 @@
 import { formatMs } from '../../base/units.js';
 import { SLOWER } from '../../run/collectives/slow-links.js';
-import { type AnyRule, found, silent, threshold, timeEvidence } from '../kit/kit.js';
+import { timeEvidence } from '../kit/evidence.js';
+import { type AnyRule, found, silent, threshold } from '../kit/rule.js';
 
 export const rule: AnyRule = {
   reads: 'traces and logs',
