@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { CODE_COLUMNS } from '../../test/helpers/draw-run.js';
@@ -30,6 +30,10 @@ describe('the list of rules', () => {
   it.each(sources)('%s has a test beside it', (file) => {
     expect(files).toContain(file.replace(/\.ts$/, '.test.ts'));
   });
+});
+
+it.each(sources)('%s imports no other rule', (file) => {
+  expect(readFileSync(`${here}/${file}`, 'utf8')).not.toMatch(/from '\.\/|from '\.\.\/(?!\.\.\/|kit\/)/);
 });
 
 describe('what `whyslow rules` prints', () => {
