@@ -26,7 +26,7 @@ export const rule: AnyRule = {
     why: 'While the main process prepares a batch it launches nothing, so the GPU waits. Worker processes prepare the next batches during the step.',
     fix: {
       text: 'Load in worker processes. Start at the number of cores minus one, bounded by memory per worker; persistent_workers keeps them between epochs.',
-      code: 'DataLoader(..., num_workers=8, persistent_workers=True, pin_memory=True)',
+      code: `DataLoader(..., num_workers=${WORKERS.likely}, persistent_workers=True, pin_memory=True)`,
     },
     check:
       'The same samples must arrive. With augmentation, seed each worker (worker_init_fn). With an IterableDataset, split by worker id, or every worker yields everything. Keep worker count and batch size the same across runs that you compare.',

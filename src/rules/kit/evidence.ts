@@ -33,10 +33,7 @@ export interface Span {
 export function atSpan(span: Span | null | undefined, base: Evidence): Evidence {
   if (!span) return base;
   return {
-    text: base.text,
-    value: base.value,
-    unit: base.unit,
-    rank: base.rank,
+    ...base,
     step: span.step ?? null,
     ts_ns: ns(Math.round(span.ts)),
     dur_ns: ns(Math.round(span.dur)),
@@ -65,6 +62,6 @@ export function silentBelow(
   return silent(`${subject} ${percentOfStep(view, time)} of the step`);
 }
 
-/** The bottleneck of work that keeps the GPU busy and the host too: whichever has more of the step. */
+/** What a fix wins back that spares both GPU and host time: GPU time if computing is most of the step. */
 export const gpuOrHost = ({ time, step }: RankView): 'gpu' | 'host' =>
   time.compute > 0.5 * step ? 'gpu' : 'host';

@@ -1,9 +1,10 @@
+import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import { describeRanks } from '../../diagnosis/words/late-ranks.js';
 import { slowGpuWords } from '../../diagnosis/words/slow-gpu.js';
 import { STANDS_OUT, WORTH_NAMING } from '../../run/lateness/late-patterns.js';
 import type { LateRanks, Pattern } from '../../run/lateness/late-ranks.js';
 import { evidence } from '../kit/evidence.js';
-import type { Finding } from '../kit/finding.js';
+import type { Evidence, Finding } from '../kit/finding.js';
 import { ADDRESSES, lateEvidence, NONE_LATE, NOT_COMPARED, priceOfDelay } from '../kit/late-ranks.js';
 import { type AnyRule, found, threshold } from '../kit/rule.js';
 
@@ -47,19 +48,7 @@ export const rule: AnyRule = {
         title: `${describeRanks(late)} ${late.ranks.length > 1 ? 'come' : 'comes'} late ${OFTEN[late.pattern]}`,
         confidence: late.confidence,
         addresses: ADDRESSES[late.cause],
-        evidence: [
-          lateEvidence(view, late),
-          ...(late.slowGpu
-            ? [
-                evidence(
-                  view,
-                  slowGpuWords(late.slowGpu, late.ranks.length),
-                  Math.round(late.slowGpu.clock),
-                  'MHz',
-                ),
-              ]
-            : []),
-        ],
+        evidence: [lateEvidence(view, late), ...clockEvidence(view, late)],
         price: priceOfDelay(across.step, late.cost),
         ...(late.slowGpu ? SLOW_GPU : { fix: fixOf(late) }),
       })),
@@ -75,6 +64,11 @@ const OFTEN: Readonly<Record<Pattern, string>> = {
   host: 'every step',
   stage: 'every step',
 };
+
+function clockEvidence(view: RankView, { slowGpu, ranks }: LateRanks): Evidence[] {
+  if (!slowGpu) return [];
+  return [evidence(view, slowGpuWords(slowGpu, ranks.length), Math.round(slowGpu.clock), 'MHz')];
+}
 
 const MOST_NAMED = 8;
 
