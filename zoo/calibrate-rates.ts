@@ -4,7 +4,8 @@ import { median } from '../src/base/statistics.js';
 import type { RankView } from '../src/diagnosis/ranks/rank-view.js';
 import { viewRank } from '../src/diagnosis/ranks/rank-view.js';
 import { readRun } from '../src/ingest/run.js';
-import { isMatrixWork, priceOf, workTime } from '../src/rules/kit/kit.js';
+import { priceOf } from '../src/rules/kit/price.js';
+import { isMatrixWork, workTime } from '../src/rules/kit/work.js';
 import { analyseTrace } from '../src/traces/analyse-trace.js';
 import { type CaseTruth, readTruth } from './truth.js';
 

@@ -1,5 +1,5 @@
 /** Which number formats a device has in hardware. Null: the architecture is not known. */
-interface Capabilities {
+export interface Capabilities {
   readonly hasTensorCores: boolean | null;
   readonly hasTf32: boolean | null;
   readonly hasBf16: boolean | null;

@@ -5,7 +5,7 @@ import type { ReadOptions } from '../ingest/pool.js';
 import { readInputs } from '../ingest/read-run.js';
 import { buildReport } from '../report/build-report.js';
 import type { Report } from '../report/report.js';
-import { RULES } from '../rules/list.js';
+import { RULES } from '../rules/rules.js';
 import { runRules } from '../rules/run-rules.js';
 
 /** Without `steps` or `ranks`, all of them are analysed. */

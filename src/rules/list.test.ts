@@ -3,68 +3,62 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { CODE_COLUMNS } from '../../test/helpers/draw-run.js';
 import { COSTS, RISKS } from './kit/finding.js';
-import { RULES } from './list.js';
-
-const IDS = [
-  ...[
-    'T1',
-    'T2',
-    'T4',
-    'T5',
-    'T6',
-    'T7',
-    'T8',
-    'T9',
-    'T10',
-    'T11',
-    'T12',
-    'T13',
-    'T14',
-    'T15',
-    'T16',
-    'T17',
-    'T18',
-  ],
-  ...['T19', 'T22', 'T23', 'W1', 'W2', 'W3', 'W4', 'W5', 'W6'],
-];
+import { RULES } from './rules.js';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
-const files = readdirSync(here, { recursive: true, encoding: 'utf8' });
-/** `T4` → `t04-`. */
-const prefixOf = (id: string) => `${id[0]!.toLowerCase()}${id.slice(1).padStart(2, '0')}-`;
+/** Files in the folders of rules: `input/slow-workers.ts`. */
+const files = readdirSync(here, { recursive: true, encoding: 'utf8' }).filter((f) =>
+  /^(?!kit\/)[\w-]+\/[\w-]+(?:\.test)?\.ts$/.test(f),
+);
+const sources = files.filter((f) => !f.endsWith('.test.ts'));
+const nameOf = (file: string) => file.replace(/^.*\/|\.ts$/g, '');
+const byId = RULES.map((rule) => [rule.info.id, rule] as const);
 
-describe('the rules', () => {
-  it('are these, each once', () => expect(RULES.map((r) => r.info.id)).toEqual(IDS));
+describe('the list of rules', () => {
+  it('has every file, under the name of its rule', () => {
+    expect(RULES.map((r) => r.info.id).toSorted()).toEqual(sources.map(nameOf).toSorted());
+  });
 
-  it.each(RULES.map((r) => [r.info.id, r] as const))(
-    '%s says all that `whyslow rules` prints',
-    (_, { info, reads }) => {
-      const { title, needs, looksFor, why, check, fix } = info;
-      for (const text of [title, needs, looksFor, why, check, fix.text, fix.code]) {
-        expect(text.trim().length).toBeGreaterThan(4);
-      }
-      expect(/\bevents\b/.test(needs) && reads === 'traces').toBe(false);
-      expect([...COSTS, null]).toContain(info.cost);
-      expect(RISKS).toContain(info.risk);
-      for (const t of info.thresholds) {
-        expect(Number.isFinite(t.value)).toBe(true);
-        expect(t.name.length * t.source.length).toBeGreaterThan(0);
-      }
-    },
-  );
+  it('has every number of the knowledge base, in its order', () => {
+    const numbers = (letter: string, ...which: number[]) => which.map((n) => `${letter}${n}`);
+    expect([...new Set(RULES.map((r) => r.info.alias))].filter((alias) => alias !== null)).toEqual([
+      ...numbers('T', 1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 22, 23),
+      ...numbers('W', 1, 2, 3, 4, 5, 6),
+    ]);
+  });
 
-  it.each(RULES.map((r) => [r.info.id, r.info.fix.code] as const))(
-    '%s has code that fits the terminal',
-    (_, code) => {
-      expect(code.split('\n').filter((line) => line.length > CODE_COLUMNS)).toEqual([]);
-    },
-  );
+  it.each(sources)('%s has a test beside it', (file) => {
+    expect(files).toContain(file.replace(/\.ts$/, '.test.ts'));
+  });
+});
 
-  it.each(IDS)('%s has a file of its own, and a test beside it', (id) => {
-    const own = files.filter((f) => f.split('/').at(-1)!.startsWith(prefixOf(id)));
-    const sources = own.filter((f) => !f.endsWith('.test.ts'));
-    expect(sources).toHaveLength(1);
-    expect(readFileSync(`${here}/${sources[0]}`, 'utf8')).toContain(`id: '${id}'`);
-    expect(own).toContain(sources[0]!.replace(/\.ts$/, '.test.ts'));
+it.each(sources)('%s imports no other rule', (file) => {
+  expect(readFileSync(`${here}/${file}`, 'utf8')).not.toMatch(/from '\.\/|from '\.\.\/(?!\.\.\/|kit\/)/);
+});
+
+describe('what `whyslow rules` prints', () => {
+  it.each(byId)('%s has every text', (_, { info, reads }) => {
+    const { title, needs, looksFor, why, check, fix } = info;
+    for (const text of [title, needs, looksFor, why, check, fix.text, fix.code])
+      expect(text.trim().length).toBeGreaterThan(4);
+    expect(info.id).toMatch(/^[a-z0-9]+(?:-[a-z0-9]+)+$|^recompiles$/);
+    expect(/\bevents\b/.test(needs) && reads === 'traces').toBe(false);
+    expect([...COSTS, null]).toContain(info.cost);
+    expect(RISKS).toContain(info.risk);
+    for (const t of info.thresholds) {
+      expect(Number.isFinite(t.value)).toBe(true);
+      expect(t.name.length * t.source.length).toBeGreaterThan(0);
+    }
+  });
+
+  it.each(byId)('%s has code that fits the terminal', (_, { info }) => {
+    expect(info.fix.code.split('\n').filter((line) => line.length > CODE_COLUMNS)).toEqual([]);
+  });
+
+  it.each(byId)('%s recommends only commands that exist', (_, { info }) => {
+    const text = JSON.stringify(info);
+    const commands = [...text.matchAll(/whyslow (\w+)/g)].map(([, command]) => command);
+    for (const command of commands)
+      expect(['diagnose', 'inspect', 'run', 'capture', 'rules']).toContain(command);
   });
 });

@@ -1,57 +1,38 @@
-import { debugApis } from './host/t12-debug-apis.js';
-import { launchBound } from './host/t15-launch-bound.js';
-import { recompiles } from './host/t16-recompiles.js';
-import { smallBatch } from './host/t18-small-batch.js';
-import { syncsAndCollectives } from './host/t23-syncs-and-collectives.js';
-import { scalarCollectives } from './host/w02-scalar-collectives.js';
-import { fusedOptimizer } from './host/w03-fused-optimizer.js';
-import { pauses } from './host/w04-pauses.js';
-import { numWorkers } from './input/t04-num-workers.js';
-import { persistentWorkers } from './input/t05-persistent-workers.js';
-import { pinnedCopies } from './input/t06-pinned-copies.js';
-import { prefetch } from './input/t07-prefetch.js';
-import { slowWorkers } from './input/t08-slow-workers.js';
-import { tf32 } from './kernels/t09-tf32.js';
-import { cudnnBenchmark } from './kernels/t10-cudnn-benchmark.js';
-import { channelsLast } from './kernels/t11-channels-last.js';
-import { sixteenBit } from './kernels/t13-sixteen-bit.js';
-import { fusedAttention } from './kernels/t14-fused-attention.js';
-import { checkpointing } from './kernels/t17-checkpointing.js';
-import type { Rule } from './kit/rule.js';
-import { split } from './measurement/t01-split.js';
-import { clocksAndPower } from './measurement/t02-clocks-and-power.js';
-import { captureMore } from './measurement/t19-capture-more.js';
-import { memory } from './measurement/t22-memory.js';
-import { profilerSwitches } from './measurement/w06-profiler-switches.js';
-import { lateRank } from './ranks/w01-late-rank.js';
-import { slowLink } from './ranks/w05-slow-link.js';
-
-/** Every rule there is, in the order of the knowledge base. Adding one: its file, its test, its line here. */
-export const RULES: readonly Rule[] = [
-  split,
-  clocksAndPower,
-  numWorkers,
-  persistentWorkers,
-  pinnedCopies,
-  prefetch,
-  slowWorkers,
-  tf32,
-  cudnnBenchmark,
-  channelsLast,
-  debugApis,
-  sixteenBit,
-  fusedAttention,
-  launchBound,
-  recompiles,
-  checkpointing,
-  smallBatch,
-  captureMore,
-  memory,
-  syncsAndCollectives,
-  lateRank,
-  scalarCollectives,
-  fusedOptimizer,
-  pauses,
-  slowLink,
-  profilerSwitches,
-];
+/** Every rule, one line each. Add yours here; rules.ts puts them in order. */
+export { rule as exposedCollectives } from './comms/exposed-collectives.js';
+export { rule as findUnusedParameters } from './comms/find-unused-parameters.js';
+export { rule as noPrefetch } from './comms/no-prefetch.js';
+export { rule as scalarCollectives } from './comms/scalar-collectives.js';
+export { rule as smallCollectives } from './comms/small-collectives.js';
+export { rule as allocatorChurn } from './host/allocator-churn.js';
+export { rule as anomalyDetection } from './host/anomaly-detection.js';
+export { rule as checkpointInStep } from './host/checkpoint-in-step.js';
+export { rule as hostPause } from './host/host-pause.js';
+export { rule as hostSync } from './host/host-sync.js';
+export { rule as launchBound } from './host/launch-bound.js';
+export { rule as recompiles } from './host/recompiles.js';
+export { rule as shapesFromData } from './host/shapes-from-data.js';
+export { rule as smallBatch } from './host/small-batch.js';
+export { rule as unfusedOptimizer } from './host/unfused-optimizer.js';
+export { rule as zeroFill } from './host/zero-fill.js';
+export { rule as burstyInput } from './input/bursty-input.js';
+export { rule as numWorkersZero } from './input/num-workers-zero.js';
+export { rule as pageableCopies } from './input/pageable-copies.js';
+export { rule as slowWorkers } from './input/slow-workers.js';
+export { rule as workersRestarted } from './input/workers-restarted.js';
+export { rule as activationCheckpointing } from './kernels/activation-checkpointing.js';
+export { rule as cudnnBenchmark } from './kernels/cudnn-benchmark.js';
+export { rule as nchwConvolutions } from './kernels/nchw-convolutions.js';
+export { rule as notSixteenBit } from './kernels/not-sixteen-bit.js';
+export { rule as tf32Off } from './kernels/tf32-off.js';
+export { rule as unfusedAttention } from './kernels/unfused-attention.js';
+export { rule as unfusedElementwise } from './kernels/unfused-elementwise.js';
+export { rule as busyButStarved } from './measurement/busy-but-starved.js';
+export { rule as captureMore } from './measurement/capture-more.js';
+export { rule as gpuThrottled } from './measurement/gpu-throttled.js';
+export { rule as heavyProfiler } from './measurement/heavy-profiler.js';
+export { rule as memorySnapshot } from './measurement/memory-snapshot.js';
+export { rule as stepSplit } from './measurement/step-split.js';
+export { rule as lateRank } from './ranks/late-rank.js';
+export { rule as rotatingImbalance } from './ranks/rotating-imbalance.js';
+export { rule as slowLink } from './ranks/slow-link.js';

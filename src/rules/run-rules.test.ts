@@ -5,9 +5,9 @@ import { ns } from '../base/units.js';
 import type { LogView, RankView } from '../diagnosis/ranks/rank-view.js';
 import { scaleWorks } from '../replay/edits.js';
 import type { Cost } from './kit/finding.js';
-import { priceOf } from './kit/kit.js';
+import { priceOf } from './kit/price.js';
 import type { RankFinding, Rule, TraceRule } from './kit/rule.js';
-import { RULES } from './list.js';
+import { RULES } from './rules.js';
 import { runRules } from './run-rules.js';
 
 /** 30 ms of fp32 products and 10 ms of something else, and 60 ms of loading before them. */
@@ -26,13 +26,15 @@ const gain = (likely: number, from: RankView = view): RankFinding['price'] => ({
 
 const PLAIN = RULES[0]!.info;
 
-/** A rule that finds what it is told, on every rank. */
+/** A rule with the given findings on every rank. It counts all of them. */
 function rule(id: string, cost: Cost, find: (view: RankView) => Partial<RankFinding> | string): TraceRule {
   const fix = { text: 'do it', code: 'do_it()' };
   const plain = { id, title: id, confidence: 0.9, addresses: 'gpu' as const, evidence: [], price: null };
   return {
     reads: 'traces',
-    info: { ...PLAIN, id: id.toUpperCase(), cost, risk: 'none', fix },
+    unpriced: 'allowed',
+    smallGain: 'allowed',
+    info: { ...PLAIN, id, alias: id.toUpperCase(), cost, risk: 'none', fix },
     check: (v) => {
       const found = find(v);
       return typeof found === 'string' ? { silent: found } : { findings: [{ ...plain, ...found }] };
@@ -59,9 +61,12 @@ describe('the order to try fixes in', () => {
   });
 
   it('begins with a late rank, unless that costs little', () => {
-    const late = (likely: number) => rule('w1', 'code', () => ({ addresses: 'data', price: gain(likely) }));
-    expect(idsOf([dear, late(1.2)])).toEqual(['w1', 'dear']);
-    expect(idsOf([dear, late(1.03)])).toEqual(['dear', 'w1']);
+    const late = (likely: number): Rule => ({
+      ...rule('late', 'code', () => ({ addresses: 'data', price: gain(likely) })),
+      comesFirst: true,
+    });
+    expect(idsOf([dear, late(1.2)])).toEqual(['late', 'dear']);
+    expect(idsOf([dear, late(1.03)])).toEqual(['dear', 'late']);
   });
 
   it('follows the verdict', () => {
@@ -71,14 +76,14 @@ describe('the order to try fixes in', () => {
 });
 
 describe('several ranks', () => {
-  it('of which two traces are of one are told once', () => {
+  it('counts two traces of one rank as one', () => {
     const { findings } = runRules([rule('x', 'free', () => ({}))], runOf([view, view], 'gpu'));
     expect(findings.map((f) => f.ranks)).toEqual([[view.rank]]);
   });
 
   const ranks = [0, 1, 2].map((rank) => drawView(steps(4, 100200, SLOW), { rank }));
 
-  it('become one finding, for which the rank that gains most speaks', () => {
+  it('share one finding, represented by the rank that gains most', () => {
     const mixed = rule('mixed', 'knob', (v) => ({
       title: `rank ${v.rank}`,
       price: gain([1.2, 3, 2][v.rank]!),
@@ -87,17 +92,41 @@ describe('several ranks', () => {
     expect(findings).toMatchObject([{ title: 'rank 1', ranks: [0, 1, 2], speedup: { likely: 3 } }]);
   });
 
-  it('are named only where it was found', () => {
+  it('are listed only where it was found', () => {
     const odd = rule('odd', 'knob', (v) => (v.rank === 1 ? {} : 'not here'));
     expect(runRules([odd], runOf(ranks))).toMatchObject({ findings: [{ ranks: [1] }], silent: [] });
   });
 });
 
 describe('rules that find nothing', () => {
-  it('say why, once', () => {
+  it('give one reason', () => {
     const quiet = rule('quiet', 'knob', () => 'nothing to see');
     const result = runRules([quiet], runOf([view, view]));
     expect(result).toMatchObject({ findings: [], silent: [{ rule: 'QUIET', reason: 'nothing to see' }] });
+  });
+
+  it('give one reason for all that share an alias, and none if one of them found something', () => {
+    const part = (id: string, find: () => Partial<RankFinding> | string): Rule => {
+      const plain = rule(id, 'knob', find);
+      return { ...plain, info: { ...plain.info, alias: 'T23' } };
+    };
+    const silentOf = (...rules: Rule[]) => runRules(rules, runOf([view])).silent;
+    const [reads, shapes, again] = ['no reads', 'no shapes', 'no reads'].map((reason, i) =>
+      part(`rule-${i}`, () => reason),
+    );
+    expect(silentOf(reads!, shapes!, again!)).toEqual([{ rule: 'T23', reason: 'no reads; no shapes' }]);
+    expect(
+      silentOf(
+        reads!,
+        part('found', () => ({})),
+      ),
+    ).toEqual([]);
+  });
+
+  it('are named by id where they have no alias', () => {
+    const plain = rule('fresh', 'knob', () => 'nothing');
+    const fresh = { ...plain, info: { ...plain.info, alias: null } };
+    expect(runRules([fresh], runOf([view])).silent).toEqual([{ rule: 'fresh', reason: 'nothing' }]);
   });
 
   it('fail without sinking the others', () => {
@@ -107,11 +136,30 @@ describe('rules that find nothing', () => {
     const result = runRules([broken, rule('fine', 'knob', () => ({}))], runOf([view]));
     expect(result.findings.map((f) => f.id)).toEqual(['fine']);
     expect(result.problems).toMatchObject([{ code: 'rule-failed', count: 1 }]);
-    expect(result.problems[0]!.message).toMatch(/BROKEN failed: off by one/);
+    expect(result.problems[0]!.message).toMatch(/broken failed: off by one/);
   });
 });
 
-it('what a log cannot show is not called absent', () => {
+describe('findings that do not count', () => {
+  const strict = (price: RankFinding['price']): Rule => {
+    const { reads, info, check } = rule('strict', 'knob', () => ({ price }));
+    return { reads, info, check };
+  };
+  const asked = (tested: Rule) => runRules([tested], runOf([view]));
+
+  it('have no price, unless the rule allows it', () => {
+    expect(asked(strict(null)).silent[0]!.reason).toMatch(/gain is not known/);
+    expect(asked({ ...strict(null), unpriced: 'allowed' }).findings).toHaveLength(1);
+  });
+
+  it('have a small gain, unless the rule allows it', () => {
+    expect(asked(strict(gain(1.02))).silent[0]!.reason).toMatch(/would not get shorter/);
+    expect(asked(strict(gain(1.03))).findings).toHaveLength(1);
+    expect(asked({ ...strict(gain(1.02)), smallGain: 'allowed' }).findings).toHaveLength(1);
+  });
+});
+
+it('does not call absent what a log cannot show', () => {
   const log = { ...view, source: 'log' } as unknown as LogView;
   const ofTraces = rule('traces', 'knob', () => 'no convolutions');
   const ofLogs = { ...rule('logs', 'knob', () => 'no waits'), reads: 'traces and logs' } as const;
@@ -127,7 +175,7 @@ describe('savings', () => {
       price: priceOf(v, (plan) => scaleWorks(plan, (w) => plan.works.duration[w]! > 20e6, factor)),
     }));
 
-  it('of a fix by itself are what its speedup says', () => {
+  it('of one fix match its speedup', () => {
     const [found] = runRules([faster('half', 0.5)], runOf([view])).findings;
     expect(found!.saving_ms).toBeCloseTo(15, 1);
     expect(found!.saving_ms!).toBeCloseTo((view.step / 1e6) * (1 - 1 / found!.speedup!.likely), 0);

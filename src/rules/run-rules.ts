@@ -6,8 +6,9 @@ import type { RunFacts } from '../diagnosis/run-facts.js';
 import type { Bottleneck } from '../diagnosis/verdict/bottleneck.js';
 import { copyPlan } from '../replay/plan.js';
 import { replay } from '../replay/replay.js';
-import { COSTS, type Finding } from './kit/finding.js';
-import type { Price, RankFinding, Rule, RuleResult } from './kit/rule.js';
+import { askRule, NEEDS_TRACE } from './kit/ask.js';
+import { COSTS, type Cost, type Finding } from './kit/finding.js';
+import type { Edit, Price, RankFinding, Rule } from './kit/rule.js';
 
 export interface RulesResult {
   /** In the order to try them. */
@@ -17,138 +18,146 @@ export interface RulesResult {
   readonly problems: readonly Problem[];
 }
 
-const NOTHING_MEASURED = { silent: 'no time passes in the steps' };
-const NEEDS_TRACE = { silent: 'needs a trace' };
-
-interface Seen {
+interface Found {
   readonly rule: Rule;
   readonly view: RankView;
-  readonly found: RankFinding;
+  readonly finding: RankFinding;
 }
+
+/** The rule's name in reports: its number in the knowledge base, if it has one. */
+const reportedAs = ({ info }: Rule): string => info.alias ?? info.id;
 
 /** Asks every rule about every rank, joins what they find, and puts it in the order to try it. */
 export function runRules(rules: readonly Rule[], run: RunFacts): RulesResult {
-  const seen: Seen[] = [];
-  const silent: { rule: string; reason: string }[] = [];
+  const all: Found[] = [];
+  /** Of rules that found nothing, by name in the report. */
+  const reasons = new Map<string, string[]>();
   const problems: Problem[] = [];
   for (const rule of rules) {
-    const reasons: string[] = [];
-    const before = seen.length;
     for (const view of run.ranks) {
       try {
-        const result = ask(rule, view, run);
-        if ('silent' in result) reasons.push(result.silent);
-        else seen.push(...result.findings.map((found) => ({ rule, view, found })));
+        const result = askRule(rule, view, run);
+        if ('findings' in result) all.push(...result.findings.map((finding) => ({ rule, view, finding })));
+        else if (view === run.ranks[0]) addTo(reasons, reportedAs(rule), result.silent);
       } catch (error) {
         problems.push(failure(rule, error));
       }
     }
-    if (seen.length === before && reasons.length > 0)
-      silent.push({ rule: rule.info.id, reason: reasons[0]! });
   }
-  const joined = joinRanks(seen).toSorted(inOrder(run.verdict.bottleneck));
+  for (const { rule } of all) reasons.delete(reportedAs(rule));
+  const silent = [...reasons].map(([rule, texts]) => ({ rule, reason: joinReasons(texts) }));
+  const joined = joinRanks(all).toSorted(inOrder(run.verdict.bottleneck));
   return { findings: withSavings(joined), silent, problems };
 }
 
-function ask(rule: Rule, view: RankView, run: RunFacts): RuleResult {
-  // Shares of no time are no shares.
-  if (!(view.step > 0)) return NOTHING_MEASURED;
-  if (rule.reads === 'traces and logs') return rule.check(view, run);
-  // What a log cannot show may still be there.
-  return view.source === 'trace' ? rule.check(view, run) : NEEDS_TRACE;
+function addTo(reasons: Map<string, string[]>, name: string, reason: string): void {
+  const known = reasons.get(name);
+  if (known) known.push(reason);
+  else reasons.set(name, [reason]);
+}
+
+/** Rules that share an alias are silent together. What one of them could see decides, not what another could not. */
+function joinReasons(reasons: readonly string[]): string {
+  const distinct = [...new Set(reasons)];
+  const telling = distinct.filter((r) => r !== NEEDS_TRACE.silent);
+  return (telling.length > 0 ? telling : distinct).join('; ');
 }
 
 function failure(rule: Rule, error: unknown): Problem {
-  const message = `rule ${rule.info.id} failed: ${error instanceof Error ? error.message : String(error)}`;
   return {
     code: 'rule-failed',
     count: 1,
-    message,
+    message: `rule ${rule.info.id} failed: ${error instanceof Error ? error.message : String(error)}`,
     consequence: 'please report it; the other rules ran',
     first: null,
   };
 }
 
-interface Joined extends Seen {
+interface Joined extends Found {
   readonly ranks: readonly number[];
 }
 
-/** The same finding on several ranks is one; the rank that would gain most speaks for it. */
-function joinRanks(seen: readonly Seen[]): Joined[] {
+/** The same finding on several ranks is one; the rank that would gain most represents it. */
+function joinRanks(all: readonly Found[]): Joined[] {
   const byId = new Map<string, Joined>();
-  for (const s of seen) {
-    const known = byId.get(s.found.id);
+  for (const { rule, view, finding } of all) {
+    const known = byId.get(finding.id);
     // Traces of several runs may be of one rank.
-    const ranks = [...new Set([...(known?.ranks ?? []), s.view.rank])];
-    byId.set(
-      s.found.id,
-      known && gainOf(known.found.price) >= gainOf(s.found.price) ? { ...known, ranks } : { ...s, ranks },
-    );
+    const ranks = [...new Set([...(known?.ranks ?? []), view.rank])];
+    const best = known && gainOf(known.finding) >= gainOf(finding) ? known : { rule, view, finding };
+    byId.set(finding.id, { rule: best.rule, view: best.view, finding: best.finding, ranks });
   }
   return [...byId.values()];
 }
 
-const gainOf = (price: Price | null) => price?.speedup.likely ?? 0;
+const gainOf = ({ price }: RankFinding) => price?.speedup.likely ?? 0;
+const costOf = ({ rule, finding }: Found): Cost => finding.cost ?? rule.info.cost ?? 'code';
 
-const LATE_RANK = 'W1';
-/** All others wait for a late rank; one that was late once, or by little, is not what to begin with. */
+/** All others wait for a late rank; but one that was late once, or by little, is not what to begin with. */
 const WORTH_FIRST = 1.05;
 
 /**
- * A late rank first, if it costs enough; what addresses the bottleneck next; then gains we can defend before
- * those we cannot; then cheap before dear; then large before small. Advice on the measurement comes last.
+ * A late rank first, if it costs enough. Then what addresses the bottleneck, the rest, and advice on measuring; within
+ * these, known gains before unknown ones, then cheap before expensive, then large before small.
  */
 function inOrder(bottleneck: Bottleneck): (a: Joined, b: Joined) => number {
   const target = bottleneck === 'compute' ? 'gpu' : bottleneck;
-  const group = ({ found, rule }: Joined) => {
-    // Who is late comes before how to mend it.
-    if (rule.info.id === LATE_RANK && (found.price?.speedup.likely ?? WORTH_FIRST) >= WORTH_FIRST) return -1;
-    return found.addresses === target ? 0 : found.addresses === null ? 2 : 1;
+  const group = ({ finding, rule }: Joined) => {
+    if (rule.comesFirst && (finding.price?.speedup.likely ?? WORTH_FIRST) >= WORTH_FIRST) return -1;
+    return finding.addresses === target ? 0 : finding.addresses === null ? 2 : 1;
   };
-  const cost = ({ rule, found }: Joined) => COSTS.indexOf(found.cost ?? rule.info.cost ?? 'code');
-  const unpriced = ({ found }: Joined) => Number(found.price === null);
+  const unpriced = ({ finding }: Joined) => Number(finding.price === null);
   return (a, b) =>
     group(a) - group(b) ||
     unpriced(a) - unpriced(b) ||
-    cost(a) - cost(b) ||
-    gainOf(b.found.price) - gainOf(a.found.price);
+    COSTS.indexOf(costOf(a)) - COSTS.indexOf(costOf(b)) ||
+    gainOf(b.finding) - gainOf(a.finding);
 }
 
 /**
- * Each speedup is that of the fix by itself. What a fix *saves* is what it adds to those listed before it: they are
- * played together, so that time which two fixes would win back is counted once.
+ * Each speedup is that of the fix by itself. What a fix *saves* is what it adds to those listed before it: their edits are
+ * replayed together, so that time which two fixes would win back is counted once.
  */
 function withSavings(ordered: readonly Joined[]): Finding[] {
-  const applied = new Map<RankView, { edits: NonNullable<Price['edit']>[]; after: Ns; floor: Ns }>();
+  const applied = new Map<RankView, { edits: Edit[]; after: Ns; floor: Ns }>();
   // Ranks share their step: what one rank's fix wins back cannot be won again on another.
   let left: number = largest(ordered.map((f) => f.view.step));
-  return ordered.map(({ rule, view, found, ranks }) => {
-    const { price } = found;
-    const base = {
-      ...{ id: found.id, rule: rule.info.id, title: found.title, confidence: found.confidence, ranks },
-      ...{ cost: found.cost ?? rule.info.cost ?? 'code', risk: found.risk ?? rule.info.risk },
-      ...{ evidence: found.evidence, fix: found.fix ?? rule.info.fix, addresses: found.addresses },
-    };
-    if (!price) return { ...base, speedup: null, saving_ms: null };
+  const savingOf = (view: RankView, price: Price): Ns => {
     const state = applied.get(view) ?? { edits: [], after: view.step, floor: ns(0) };
     applied.set(view, state);
     if (price.edit) state.edits.push(price.edit);
     state.floor = ns(Math.max(state.floor, price.floor));
     const together =
-      price.edit && view.source === 'trace' ? playTogether(view, state.edits, state.floor) : price.after;
+      price.edit && view.source === 'trace' ? replayAll(view, state.edits, state.floor) : price.after;
     const saving = Math.min(left, Math.max(0, state.after - together));
     left -= saving;
     state.after = ns(Math.min(state.after, together));
-    return { ...base, speedup: rounded(price.speedup), saving_ms: toMs(ns(saving)) };
+    return ns(saving);
+  };
+  return ordered.map((joined) => {
+    const { rule, view, finding, ranks } = joined;
+    return {
+      id: finding.id,
+      rule: reportedAs(rule),
+      title: finding.title,
+      confidence: finding.confidence,
+      ranks,
+      cost: costOf(joined),
+      risk: finding.risk ?? rule.info.risk,
+      evidence: finding.evidence,
+      fix: finding.fix ?? rule.info.fix,
+      addresses: finding.addresses,
+      speedup: finding.price && rounded(finding.price.speedup),
+      saving_ms: finding.price && toMs(savingOf(view, finding.price)),
+    };
   });
 }
 
-function playTogether(view: TraceView, edits: readonly NonNullable<Price['edit']>[], floor: number): number {
-  const { baseline } = view;
-  const plan = copyPlan(baseline!.plan);
-  for (const edit of edits) edit(plan, 'likely');
-  const step = Math.max(replay(plan, baseline!.recording.likely).step, floor);
-  return (view.step * step) / baseline!.corrected;
+function replayAll(view: TraceView, edits: readonly Edit[], floor: number): number {
+  const { plan, recording, corrected } = view.baseline!;
+  const edited = copyPlan(plan);
+  for (const edit of edits) edit(edited, 'likely');
+  return (view.step * Math.max(replay(edited, recording.likely).step, floor)) / corrected;
 }
 
 const rounded = ({ low, likely, high }: Price['speedup']) => ({

@@ -3,6 +3,7 @@ import { fromMs, ms } from '../../src/base/units.js';
 import { type RankView, type TraceView, viewTrace } from '../../src/diagnosis/ranks/rank-view.js';
 import type { RunFacts } from '../../src/diagnosis/run-facts.js';
 import type { Bottleneck } from '../../src/diagnosis/verdict/bottleneck.js';
+import { askRule } from '../../src/rules/kit/ask.js';
 import type { RankFinding, Rule, RuleResult } from '../../src/rules/kit/rule.js';
 import { analyseTrace } from '../../src/traces/analyse-trace.js';
 import { drawTrace } from './draw-trace.js';
@@ -18,12 +19,12 @@ function onDevice(name: string, computeMajor: number, computeMinor: number, tota
 
 export interface DrawOptions {
   readonly header?: Record<string, unknown>;
-  /** A step measured without the profiler. The drawn step itself: recording cost nothing, figures are exact. */
+  /** Step time without the profiler. Equal to the drawn step: recording cost nothing, and figures are exact. */
   readonly unprofiledMs?: number;
   readonly rank?: number;
 }
 
-/** A drawing as rules see it. */
+/** A drawn trace as rules see it. */
 export function drawView(
   drawing: string,
   { header = H200, unprofiledMs, rank = 0 }: DrawOptions = {},
@@ -45,16 +46,20 @@ export function runOf(
   return { ranks: views, verdict: { bottleneck, confidence }, across: null, gpus: new Map() };
 }
 
-export function check(rule: Rule, view: RankView, verdict?: RunFacts['verdict']): RuleResult {
-  const run = { ...runOf([view]), ...(verdict ? { verdict } : {}) };
-  if (rule.reads === 'traces and logs') return rule.check(view, run);
-  if (view.source === 'log') throw new Error(`${rule.info.id} does not read logs`);
-  return rule.check(view, run);
+/** What a rule says about a rank, as the runner sees it: gains that are too small are already left out. */
+export function check(rule: Rule, view: RankView, run: Partial<RunFacts> = {}): RuleResult {
+  const { ranks, verdict, across, gpus } = runOf([view]);
+  return askRule(rule, view, {
+    ranks: run.ranks ?? ranks,
+    verdict: run.verdict ?? verdict,
+    across: run.across ?? across,
+    gpus: run.gpus ?? gpus,
+  });
 }
 
 /** Why a rule does not fire. */
-export function silence(rule: Rule, view: RankView, verdict?: RunFacts['verdict']): string {
-  const result = check(rule, view, verdict);
+export function silence(rule: Rule, view: RankView, run?: Partial<RunFacts>): string {
+  const result = check(rule, view, run);
   return 'silent' in result ? result.silent : `fires: ${result.findings.map((f) => f.id).join(', ')}`;
 }
 
@@ -66,53 +71,47 @@ export interface Expected {
   readonly addresses: Bottleneck | null;
   /** Of the first piece of evidence; null: it has no figure. */
   readonly unit: string | null;
-  /** Whether the evidence can be looked up in the trace. */
+  /** Whether the evidence has a position in the trace. */
   readonly placed: boolean;
 }
 
-/** That a rule finds one thing, and says all that a finding has to say. */
-export function fires(
-  rule: Rule,
-  view: RankView,
-  expected: Expected,
-  verdict?: RunFacts['verdict'],
-): RankFinding {
-  const result = check(rule, view, verdict);
+/** Checks that a rule finds exactly one thing and that the finding is complete. */
+export function fires(rule: Rule, view: RankView, expected: Expected, run?: Partial<RunFacts>): RankFinding {
+  const result = check(rule, view, run);
   if ('silent' in result) throw new Error(`${rule.info.id} is silent: ${result.silent}`);
   expect(result.findings.map((f) => f.id)).toEqual([expected.id]);
-  const found = result.findings[0]!;
-  expectWhole(rule, found, expected);
-  return found;
+  const [finding] = result.findings;
+  expectComplete(rule, finding!, expected);
+  return finding!;
 }
 
-export function expectWhole(rule: Rule, found: RankFinding, expected: Expected): void {
-  const { text, code } = found.fix ?? rule.info.fix;
-  expect(found).toMatchObject({ id: expected.id, addresses: expected.addresses });
-  expect([found.title, text, code].every((t) => t.length > 5)).toBe(true);
-  const ownCode = found.fix?.code.split('\n') ?? [];
-  expect(ownCode.filter((line) => line.length > CODE_COLUMNS)).toEqual([]);
-  expect(found.confidence).toBeGreaterThan(0);
-  expect(found.confidence).toBeLessThanOrEqual(1);
-  const [first] = found.evidence;
+function expectComplete(rule: Rule, finding: RankFinding, expected: Expected): void {
+  const { text, code } = finding.fix ?? rule.info.fix;
+  expect(finding).toMatchObject({ id: expected.id, addresses: expected.addresses });
+  expect([finding.title, text, code].every((t) => t.length > 5)).toBe(true);
+  expect(code.split('\n').filter((line) => line.length > CODE_COLUMNS)).toEqual([]);
+  expect(finding.confidence).toBeGreaterThan(0);
+  expect(finding.confidence).toBeLessThanOrEqual(1);
+  const [first] = finding.evidence;
   expect(first!.text.length).toBeGreaterThan(10);
   expect(first!.unit).toBe(expected.unit);
   expect(typeof first!.value).toBe(expected.unit === null ? 'object' : 'number');
   expect(first!.rank).toBe(0);
   expect(first!.ts_ns !== null && first!.dur_ns! > 0).toBe(expected.placed);
-  const { price } = found;
+  const { price } = finding;
   if (!price) return;
   expect(price.speedup.low).toBeLessThanOrEqual(price.speedup.likely);
   expect(price.speedup.high).toBeGreaterThanOrEqual(price.speedup.likely);
 }
 
-/** That it is priced, and its likely gain is what was calculated by hand, within 2 %. */
+/** Checks that it is priced, and that the likely gain is within 2 % of what was worked out by hand. */
 export function expectGain(found: RankFinding, gain: number): void {
   expect(found.price).not.toBeNull();
   expect(found.price!.speedup.likely / gain).toBeGreaterThan(0.98);
   expect(found.price!.speedup.likely / gain).toBeLessThan(1.02);
 }
 
-/** Where the gain hangs on constants that are measured: between what is surely won and what can be won at most. */
+/** For gains that depend on measured constants: between what is surely won and what can be won at most. */
 export function expectGainBetween(found: RankFinding, least: number, most: number): void {
   expect(found.price).not.toBeNull();
   expect(found.price!.speedup.likely).toBeGreaterThan(least);

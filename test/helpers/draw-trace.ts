@@ -2,12 +2,13 @@ import { Trace } from '../../src/model/trace.js';
 import { readTrace } from './read-trace.js';
 
 /**
- * A trace drawn as text: one line a track, spans separated by `|`, times in microseconds, `#` a correlation id.
+ * A trace drawn as text: one line per track, spans separated by `|`, times in microseconds. `#7` is a correlation id: it
+ * joins a launch to its work, which must not start before it.
  *
  *     host 1   ProfilerStep#3 0-100 | aten::mm 10-40 | cudaLaunchKernel 15-18 #7
  *     gpu 7    gemm 20-60 #7 | Memcpy DtoH (Device -> Pinned) 60-80 #8 bytes=1024
  *
- * What a span is follows from its name and track, as in real traces. `x50@20` after the id: fifty of them, each 20 µs
+ * What a span is follows from its name and track, as in real traces. `x50@20` after the id draws fifty of them, each 20 µs
  * after the one before, with ids that count up.
  */
 export function drawTrace(drawing: string, header: Record<string, unknown> = {}): Trace {
@@ -16,7 +17,21 @@ export function drawTrace(drawing: string, header: Record<string, unknown> = {})
 
 export function drawJson(drawing: string, header: Record<string, unknown> = {}): string {
   const events = linesOf(drawing).flatMap(drawTrack);
+  refuseEarlyWork(events);
   return JSON.stringify({ schemaVersion: 1, ...header, traceEvents: events });
+}
+
+/** No GPU starts work before the host launches it. A drawing that says so would test something that cannot happen. */
+function refuseEarlyWork(events: readonly DrawnEvent[]): void {
+  const onHost = events.filter((e) => !isOnGpu(e) && e.args.correlation !== undefined);
+  const launches = new Map(onHost.map((e) => [e.args.correlation, e]));
+  for (const work of events.filter(isOnGpu)) {
+    const launch = launches.get(work.args.correlation);
+    if (launch && work.ts < launch.ts)
+      throw new Error(
+        `${work.name} (#${work.args.correlation}) starts at ${work.ts - ORIGIN} µs, before ${launch.name} launches it at ${launch.ts - ORIGIN} µs`,
+      );
+  }
 }
 
 /** The same steps over and over: times, step numbers and correlation ids go on counting. */
@@ -24,13 +39,13 @@ export function steps(count: number, every: number, drawing: string): string {
   return inTurn(...Array.from({ length: count }, () => [drawing, every] as const));
 }
 
-/** Drawings one after the other; each is drawn from 0 on and takes so many microseconds. */
+/** Drawings one after the other. Each is drawn from 0 on, with its length in microseconds. */
 export function inTurn(...parts: readonly (readonly [drawing: string, length: number])[]): string {
   let from = 0;
   let step = 0;
   return parts
     .map(([drawing, length], part) => {
-      const moved = linesOf(drawing).map((line) => moveTrack(line, from, step, part * IDS_A_PART));
+      const moved = linesOf(drawing).map((line) => moveTrack(line, from, step, part * IDS_PER_PART));
       from += length;
       step += drawing.match(/ProfilerStep#/g)?.length ?? 0;
       return moved.join('\n');
@@ -38,8 +53,8 @@ export function inTurn(...parts: readonly (readonly [drawing: string, length: nu
     .join('\n');
 }
 
-/** More than a part uses. */
-const IDS_A_PART = 10_000;
+/** More ids than a drawing uses. */
+const IDS_PER_PART = 10_000;
 const TRACK = /^(host|gpu) (\d+)\s+(.*)$/;
 const SPAN =
   /^(.*?) (-?[\d.]+)-(-?[\d.]+)(?: #(\d+))?(?: x(\d+)@([\d.]+))?((?: (?:bytes|elements|dtype)=\S+)*)$/;
@@ -65,21 +80,39 @@ function moveTrack(line: string, by: number, step: number, ids: number): string 
   return `${kind} ${id}  ${spans.join(' | ')}`;
 }
 
-function drawTrack(line: string): object[] {
+interface DrawnEvent {
+  readonly ph: 'X';
+  readonly cat: string;
+  readonly name: string;
+  readonly pid: number;
+  readonly tid: number;
+  /** µs. */
+  readonly ts: number;
+  readonly dur: number;
+  readonly args: Readonly<Record<string, unknown>>;
+}
+
+/** Drawings start at this time, in µs: some have spans before 0. */
+const ORIGIN = 1000;
+const GPU_PID = 0;
+const HOST_PID = 100;
+const isOnGpu = (event: DrawnEvent) => event.pid === GPU_PID;
+
+function drawTrack(line: string): DrawnEvent[] {
   const [, kind, id, rest] = match(TRACK, line, 'track');
   return rest!.split('|').flatMap((span) => drawSpans(kind as 'host' | 'gpu', Number(id), span.trim()));
 }
 
-function drawSpans(kind: 'host' | 'gpu', track: number, span: string): object[] {
+function drawSpans(kind: 'host' | 'gpu', track: number, span: string): DrawnEvent[] {
   const [, name, start, end, correlation, count, every, more] = match(SPAN, span, 'span');
   const ts = Number(start);
-  const place = kind === 'gpu' ? { pid: 0, tid: track } : { pid: 100, tid: track };
   return Array.from({ length: Number(count ?? 1) }, (_, i) => ({
     ph: 'X',
     cat: categoryFor(kind, name!),
-    name,
-    ...place,
-    ts: ts + 1000 + i * Number(every ?? 0),
+    name: name!,
+    pid: kind === 'gpu' ? GPU_PID : HOST_PID,
+    tid: track,
+    ts: ts + ORIGIN + i * Number(every ?? 0),
     dur: Number(end) - ts,
     args: {
       ...(correlation ? { correlation: Number(correlation) + i } : {}),
@@ -90,7 +123,9 @@ function drawSpans(kind: 'host' | 'gpu', track: number, span: string): object[] 
 }
 
 const ARG_NAMES: Readonly<Record<string, string>> = {
-  ...{ bytes: 'bytes', elements: 'In msg nelems', dtype: 'dtype' },
+  bytes: 'bytes',
+  elements: 'In msg nelems',
+  dtype: 'dtype',
 };
 
 function drawArgs(text: string): Record<string, unknown> {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { viewTrace } from '../../src/diagnosis/ranks/rank-view.js';
 import { judge } from '../../src/diagnosis/verdict/judge.js';
 import { Trace } from '../../src/model/trace.js';
-import { RULES } from '../../src/rules/list.js';
+import { RULES } from '../../src/rules/rules.js';
 import { runRules } from '../../src/rules/run-rules.js';
 import { compareRanks } from '../../src/run/compare.js';
 import { analyseTrace } from '../../src/traces/analyse-trace.js';

@@ -1,29 +1,44 @@
 import { describe, expect, it } from 'vitest';
-import { nearRules, ruleById } from './near-rules.js';
+import { nearRules, rulesNamed } from './near-rules.js';
 
 const RULES = [
-  { id: 'T4', title: 'num_workers=0 loads every batch on the main thread' },
-  { id: 'T14', title: 'attention by math' },
-  { id: 'T23', title: 'collectives exposed' },
-  { id: 'W4', title: 'garbage collection in the step' },
+  { id: 'num-workers-zero', alias: 'T4', title: 'num_workers=0 loads every batch on the main thread' },
+  { id: 'unfused-attention', alias: 'T14', title: 'attention runs as separate operators' },
+  { id: 'exposed-collectives', alias: 'T23', title: 'nothing hides communication' },
+  { id: 'host-sync', alias: 'T23', title: 'the host reads values back' },
+  { id: 'host-pause', alias: 'W4', title: 'garbage collection in the step' },
+  { id: 'sorts-in-step', alias: null, title: 'the step sorts' },
 ];
-const near = (id: string) => nearRules(RULES, id).map((r) => r.id);
+const idsOf = (rules: readonly { id: string }[]) => rules.map((r) => r.id);
 
-describe('finding a rule', () => {
-  it('takes ids in any case', () => {
-    expect(ruleById(RULES, 't14')?.id).toBe('T14');
-    expect(ruleById(RULES, 'T9')).toBeUndefined();
-  });
-
+describe('rules by name', () => {
   it.each([
-    ['T44', ['T4', 'T14']],
-    ['4', ['T4', 'W4']],
-    ['t24', ['T4', 'T14', 'T23']],
-    ['num_workers', ['T4']],
-    ['collect', ['T23', 'W4']],
+    ['T4', ['num-workers-zero']],
+    ['t14', ['unfused-attention']],
+    ['num-workers-zero', ['num-workers-zero']],
+    ['Host-Sync', ['host-sync']],
+    ['sorts-in-step', ['sorts-in-step']],
+    ['T23', ['exposed-collectives', 'host-sync']],
+    ['T9', []],
+    ['null', []],
+  ])('%s is %j', (name, expected) => {
+    expect(idsOf(rulesNamed(RULES, name))).toEqual(expected);
+  });
+});
+
+describe('rules near a name', () => {
+  it.each([
+    ['T44', ['num-workers-zero', 'unfused-attention']],
+    ['4', ['num-workers-zero', 'host-pause']],
+    ['t24', ['num-workers-zero', 'unfused-attention', 'exposed-collectives', 'host-sync']],
+    ['num-worker-zero', ['num-workers-zero']],
+    ['num-workers', ['num-workers-zero']],
+    ['num_workers', ['num-workers-zero']],
+    ['fused-attention-kernel', ['unfused-attention']],
+    ['collect', ['exposed-collectives', 'host-pause']],
     ['', []],
     ['zzzz', []],
-  ])('%s is near %j', (id, expected) => {
-    expect(near(id)).toEqual(expected);
+  ])('%s is near %j', (name, expected) => {
+    expect(idsOf(nearRules(RULES, name))).toEqual(expected);
   });
 });

@@ -1,19 +1,28 @@
 import type { RuleInfo } from '../../library/vocabulary.js';
 
 const MAX_NEAR = 5;
+/** Shorter words are in too many names. */
+const LEAST_WORD = 4;
 
-/** The rule of this id, in any case of letters. */
-export function ruleById<R extends Pick<RuleInfo, 'id'>>(rules: readonly R[], id: string): R | undefined {
-  return rules.find((r) => r.id.toLowerCase() === id.toLowerCase());
+type Named = Pick<RuleInfo, 'id' | 'alias' | 'title'>;
+
+/** The rule of this name, or all rules of this alias. In any case of letters. */
+export function rulesNamed<R extends Named>(rules: readonly R[], name: string): R[] {
+  const wanted = name.toLowerCase();
+  return rules.filter((r) => namesOf(r).includes(wanted));
 }
 
-/** Rules a mistyped id may have meant: one letter off, or a word of the title. */
-export function nearRules<R extends Pick<RuleInfo, 'id' | 'title'>>(rules: readonly R[], id: string): R[] {
-  const wanted = id.toLowerCase();
-  const oneOff = rules.filter((r) => isOneEditAway(r.id.toLowerCase(), wanted));
-  const titled = rules.filter((r) => wanted.length > 2 && r.title.toLowerCase().includes(wanted));
-  return [...new Set([...oneOff, ...titled])].slice(0, MAX_NEAR);
+/** Rules that a mistyped name may have meant: one letter off, a part of the name, a word in common, words of the title. */
+export function nearRules<R extends Named>(rules: readonly R[], name: string): R[] {
+  const wanted = name.toLowerCase();
+  const words = wanted.split(/[^a-z0-9]+/).filter((w) => w.length >= LEAST_WORD);
+  const oneOff = rules.filter((r) => namesOf(r).some((known) => isOneEditAway(known, wanted)));
+  const parts = rules.filter((r) => wanted.length > 2 && `${r.id} ${r.title}`.toLowerCase().includes(wanted));
+  const common = rules.filter((r) => r.id.split('-').some((w) => words.includes(w)));
+  return [...new Set([...oneOff, ...parts, ...common])].slice(0, MAX_NEAR);
 }
+
+const namesOf = ({ id, alias }: Named): string[] => [id, ...(alias ? [alias.toLowerCase()] : [])];
 
 /** One letter added, left out or replaced. */
 function isOneEditAway(a: string, b: string): boolean {

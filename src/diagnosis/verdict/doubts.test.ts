@@ -30,7 +30,12 @@ const withSteps = (some: Partial<TraceView['facts']['steps']>) =>
   withFacts({ steps: { ...VIEW.facts.steps, ...some } });
 /** Between the two costs of recording that are possible, the host takes `low` to `high` ms of the step. */
 const withHostBetween = (low: number, high: number, more: Partial<Judgement>) => {
-  const baseline = { ...VIEW.baseline!, corrected: 0, correctedLow: low * 1e6, correctedHigh: high * 1e6 };
+  const baseline = {
+    ...VIEW.baseline!,
+    corrected: ns(0),
+    correctedLow: ns(low * 1e6),
+    correctedHigh: ns(high * 1e6),
+  };
   return traced({ baseline }, more);
 };
 const logged = (best: Judgement['best'], phases: Partial<PhaseKnowledge>): Judgement => {

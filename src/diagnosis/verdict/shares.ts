@@ -24,9 +24,9 @@ export interface Judgement {
 }
 
 /** The GPU is the bottleneck when it computes for this share of the step (docs/method.md, Verdict). */
-const BUSY = 0.85;
+export const BUSY = 0.85;
 /** A smaller share is never named (docs/method.md, Verdict; XProf and the TensorBoard plugin use 5–20 %). */
-const MIN_NAMED = 0.1;
+export const MIN_NAMED = 0.1;
 /** A wait must take at least this part of the GPU's computing time to be named instead of it. */
 const BESIDE_GPU = 0.25;
 /** A runner-up within this factor is named too (docs/method.md, Verdict). */

@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { RuleInfo } from '../../rules/kit/rule.js';
+import { RULES } from '../../rules/rules.js';
 import { renderRule, renderRuleList } from './rules.js';
 import { displayWidth } from './width.js';
 
 const LOADER: RuleInfo = {
-  id: 'T4',
+  id: 'num-workers-zero',
+  alias: 'T4',
   title: 'num_workers=0 loads every batch on the main thread',
   needs: 'trace',
   looksFor: '_SingleProcessDataLoaderIter in the time the GPU is idle, in most of the steps.',
@@ -28,8 +30,9 @@ const LOADER: RuleInfo = {
 };
 const CAPTURE: RuleInfo = {
   ...LOADER,
-  id: 'T19',
-  title: 'The evidence at hand cannot decide, and the next capture that would is named with its command',
+  id: 'capture-more',
+  alias: null,
+  title: 'The evidence at hand does not decide: which capture would, and the command for it',
   needs: 'nothing, but a trace, /proc or py-spy helps',
   fix: { text: 'Capture a trace.', code: '' },
   cost: null,
@@ -42,19 +45,21 @@ const wide = (text: string, width: number) => text.split('\n').filter((l) => dis
 describe('rules for the terminal', () => {
   it('lists them', () => {
     expect(renderRuleList([LOADER, CAPTURE], { color: false })).toMatchInlineSnapshot(`
-      "  id   title                                      cost  needs
-        T4   num_workers=0 loads every batch on the     knob  trace
-             main thread
-        T19  The evidence at hand cannot decide, and    –     nothing, but…y-spy helps
-             the next capture that would is named with
-             its command
+      "  rule                  cost  title
+        num-workers-zero  T4  knob  num_workers=0 loads every batch on the main thread
+        capture-more          –     The evidence at hand does not decide: which
+                                    capture would, and the command for it
+
+        Reports name rules by number: T1–T23 are those of the throughput guide, W1–W6
+        are whyslow’s own. Rules that share a number fix parts of one fault. \`whyslow
+        rules num-workers-zero\` or \`whyslow rules T4\` shows one in full.
       "
     `);
   });
 
   it('shows one in full', () => {
     expect(renderRule(LOADER, { color: false })).toMatchInlineSnapshot(`
-      "T4  num_workers=0 loads every batch on the main thread
+      "num-workers-zero (T4)  num_workers=0 loads every batch on the main thread
 
         needs        trace
         looks for    _SingleProcessDataLoaderIter in the time the GPU is idle, in most
@@ -68,10 +73,10 @@ describe('rules for the terminal', () => {
                          persistent_workers=True,
                      )
         cost         knob: an argument
-        risk         memory: it takes more of it
+        risk         memory: it takes more memory
         still right? The order of samples stays the same with the same sampler and
                      seed; random transforms may differ.
-        thresholds   exposed share 0.1 of the step (the least a verdict names,
+        thresholds   exposed share 10 % of the step (the least a verdict names,
                      method.md)
                      steps 2 (one may be the first of an epoch)
       "
@@ -85,11 +90,20 @@ describe('rules for the terminal', () => {
 
   it.each([80, 50])('fits %i columns', (columns) => {
     const options = { color: false, columns };
+    expect(
+      wide(
+        renderRuleList(
+          RULES.map((r) => r.info),
+          options,
+        ),
+        columns,
+      ),
+    ).toEqual([]);
     expect(wide(renderRuleList([LOADER, CAPTURE], options), columns)).toEqual([]);
     expect(wide(renderRule(LOADER, options) + renderRule(CAPTURE, options), columns)).toEqual([]);
   });
 
   it('lists nothing without failing', () => {
-    expect(renderRuleList([], { color: false })).toContain('id  title');
+    expect(renderRuleList([], { color: false })).toContain('rule');
   });
 });

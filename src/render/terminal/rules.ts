@@ -1,8 +1,8 @@
+import { formatWholePercent, share } from '../../base/units.js';
 import type { Cost, Risk } from '../../rules/kit/finding.js';
 import type { RuleInfo, Threshold } from '../../rules/kit/rule.js';
 import { codeLines } from './code.js';
-import { hanging, oneLine, type Page, pageFor, paragraph } from './page.js';
-import { shorten } from './text.js';
+import { hanging, type Page, pageFor, paragraph } from './page.js';
 import { displayWidth, padToWidth } from './width.js';
 
 export interface RulesOptions {
@@ -10,8 +10,7 @@ export interface RulesOptions {
   readonly columns?: number | undefined;
 }
 
-const MAX_NEEDS_WIDTH = 24;
-/** Labels of a rule's page stand in a column of this width. */
+/** Width of the column of labels. */
 const LABEL_WIDTH = 13;
 
 const COSTS: Readonly<Record<Cost, string>> = {
@@ -21,35 +20,41 @@ const COSTS: Readonly<Record<Cost, string>> = {
   hardware: 'hardware: another machine or a repair',
 };
 const RISKS: Readonly<Record<Risk, string>> = {
-  none: 'none: nothing but the speed changes',
-  memory: 'memory: it takes more of it',
+  none: 'none: only the speed changes',
+  memory: 'memory: it takes more memory',
   numerics: 'numerics: results may differ',
-  data: 'data: what is fed to the model may differ',
+  data: 'data: the model may see other samples',
 };
 
-/** All rules, one a line where the title is short. */
+/** Narrower titles go on lines of their own. */
+const MIN_TITLE = 24;
+
+/** All rules, one per line where there is room. */
 export function renderRuleList(rules: readonly RuleInfo[], options: RulesOptions): string {
   const page = pageFor(options.color, options.columns);
-  const needs = rules.map((r) => shorten(oneLine(r.needs), MAX_NEEDS_WIDTH));
-  const widths = {
-    id: widest(['id', ...rules.map((r) => r.id)]),
-    cost: widest(['cost', ...rules.map((r) => r.cost ?? '')]),
-    needs: widest(['needs', ...needs]),
-  };
-  // Two spaces before the first and between the columns.
-  const title = page.width - widths.id - widths.cost - widths.needs - 8;
-  const row = (id: string, text: string, cost: string, need: string): string[] => {
-    const [first, ...rest] = paragraph(text, { ...page, width: title }, '');
-    const cells = [padToWidth(id, widths.id), padToWidth(first!, title), padToWidth(cost, widths.cost), need];
-    const below = ' '.repeat(widths.id + 4);
-    return [`  ${cells.join('  ')}`.trimEnd(), ...rest.map((line) => below + line)];
-  };
-  const lines = [
-    ...row('id', 'title', 'cost', 'needs').map(page.c.dim),
-    ...rules.flatMap((r, i) => row(r.id, r.title, r.cost ?? '–', needs[i]!)),
+  const rows = [
+    { id: 'rule', alias: '', cost: 'cost', title: 'title' },
+    ...rules.map((r) => ({ id: r.id, alias: r.alias ?? '', cost: r.cost ?? '–', title: r.title })),
   ];
-  return `${lines.join('\n')}\n`;
+  const widths = (['id', 'alias', 'cost'] as const).map((key) => widest(rows.map((r) => r[key])));
+  const [heading, ...lines] = rows.map(({ id, alias, cost, title }) => {
+    const cells = [id, alias, cost].map((cell, i) => padToWidth(cell, widths[i]!));
+    const lead = `  ${cells.join('  ')}  `;
+    return displayWidth(lead) + MIN_TITLE <= page.width
+      ? hanging(lead, title, page)
+      : [lead.trimEnd(), ...paragraph(title, page, '    ')];
+  });
+  const all = [
+    ...heading!.map(page.c.dim),
+    ...lines.flat(),
+    '',
+    ...paragraph(NUMBERS, page, '  ', page.c.dim),
+  ];
+  return `${all.join('\n')}\n`;
 }
+
+const NUMBERS =
+  'Reports name rules by number: T1–T23 are those of the throughput guide, W1–W6 are whyslow’s own. Rules that share a number fix parts of one fault. `whyslow rules num-workers-zero` or `whyslow rules T4` shows one in full.';
 
 /** One rule in full. */
 export function renderRule(rule: RuleInfo, options: RulesOptions): string {
@@ -57,7 +62,7 @@ export function renderRule(rule: RuleInfo, options: RulesOptions): string {
   const labelled = (label: string, text: string) => labelledLines(label, text, page);
   const code = rule.fix.code ? codeLines(rule.fix.code, page, ' '.repeat(LABEL_WIDTH + 2)) : [];
   const lines = [
-    ...hanging(`${rule.id}  `, rule.title, page, page.c.bold),
+    ...hanging(`${rule.id}${rule.alias ? ` (${rule.alias})` : ''}  `, rule.title, page, page.c.bold),
     '',
     ...labelled('needs', rule.needs),
     ...labelled('looks for', rule.looksFor),
@@ -67,17 +72,19 @@ export function renderRule(rule: RuleInfo, options: RulesOptions): string {
     ...labelled('cost', rule.cost === null ? '' : COSTS[rule.cost]),
     ...labelled('risk', RISKS[rule.risk]),
     ...labelled('still right?', rule.check),
-    ...rule.thresholds.flatMap((t, i) => threshold(t, i === 0, page)),
+    ...rule.thresholds.flatMap((t, i) => thresholdLines(t, i === 0, page)),
   ];
   return `${lines.join('\n')}\n`;
 }
 
-function threshold(t: Threshold, first: boolean, page: Page): string[] {
-  const value = `${t.name} ${t.value}${t.unit ? ` ${t.unit}` : ''}`;
-  return labelledLines(first ? 'thresholds' : '', `${value} (${t.source})`, page);
+function thresholdLines({ name, value, unit, source }: Threshold, first: boolean, page: Page): string[] {
+  // `of the step`, `of peak`: a share.
+  const figure = unit.startsWith('of ') ? formatWholePercent(share(value)) : value.toLocaleString('en-US');
+  const text = [name, figure, unit, `(${source})`].filter((part) => part !== '').join(' ');
+  return labelledLines(first ? 'thresholds' : '', text, page);
 }
 
-/** A line without text is left out: not every rule has a fix. */
+/** Nothing for an empty text: not every rule has a cost. */
 function labelledLines(label: string, text: string, page: Page): string[] {
   if (text === '') return [];
   const [first, ...rest] = paragraph(text, page, ' '.repeat(LABEL_WIDTH + 2));

@@ -8,25 +8,25 @@ export type Cost = (typeof COSTS)[number];
 export const RISKS = ['none', 'numerics', 'memory', 'data'] as const;
 export type Risk = (typeof RISKS)[number];
 
-/** One fault with its evidence and the way out of it, in the shape and with the names of the report. */
+/** One fault with its evidence and its fix, as the report has it. */
 export interface Finding {
-  /** Short id of this finding, e.g. `num-workers-zero`. One rule may have several. */
+  /** Of this finding, e.g. `num-workers-zero`. One rule may have several. */
   readonly id: string;
-  /** Id of the rule, e.g. `T4`. */
+  /** The rule's number in the knowledge base, e.g. `T4`; its id where it has none. */
   readonly rule: string;
   readonly title: string;
   readonly cost: Cost;
   readonly risk: Risk;
-  /** Null where the evidence carries no price. */
+  /** Null where the gain is not known. */
   readonly speedup: Speedup | null;
   /** Milliseconds a step that `speedup.likely` saves; null with it. */
   readonly saving_ms: Ms | null;
-  /** That the fault is there, 0 to 1. */
+  /** How sure it is that the fault is there, 0 to 1. */
   readonly confidence: number;
   readonly ranks: readonly number[];
   readonly evidence: readonly Evidence[];
   readonly fix: { readonly text: string; readonly code: string };
-  /** Which kind of lost time it wins back; the verdict's own come first. Null: none (advice on the measurement). */
+  /** The bottleneck whose time it wins back; those of the verdict come first. Null: none (advice on measuring). */
   readonly addresses: Bottleneck | null;
 }
 
@@ -44,7 +44,7 @@ export interface Evidence {
   readonly unit: string | null;
   readonly rank: number | null;
   readonly step: number | null;
-  /** Place in the trace: nanoseconds from its first event. */
+  /** Position in the trace: nanoseconds from its first event. */
   readonly ts_ns: Ns | null;
   readonly dur_ns: Ns | null;
 }

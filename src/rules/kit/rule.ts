@@ -7,29 +7,49 @@ import type { Cost, Evidence, Finding, Risk, Speedup } from './finding.js';
 
 /** A rule as data: what `whyslow rules ID` prints. */
 export interface RuleInfo {
-  /** `T4`, `W3`: the numbering of the knowledge base. */
+  /** Its name, e.g. `num-workers-zero`. Its file has the same name. */
   readonly id: string;
+  /**
+   * Its number in the knowledge base, e.g. `T4` (docs/adding-a-rule.md). Rules that fix parts of the same fault share one.
+   * Null: it has none.
+   */
+  readonly alias: string | null;
   readonly title: string;
   /** What input it needs, e.g. `trace`, `trace or events`. */
   readonly needs: string;
   /** What must be seen for it to fire. */
   readonly looksFor: string;
   readonly why: string;
-  readonly fix: { readonly text: string; readonly code: string };
-  /** How to check that the result of the training is still right after the fix. */
+  readonly fix: Finding['fix'];
+  /** How to check that training still gives the right result after the fix. */
   readonly check: string;
   readonly cost: Cost | null;
   readonly risk: Risk;
   readonly thresholds: readonly Threshold[];
 }
 
-export interface Threshold {
+/** A number that a rule decides by. It is written once: `whyslow rules` prints it and the check uses `value`. */
+export interface Threshold<Value extends number = number> {
   readonly name: string;
-  readonly value: number;
+  /** In `unit`. */
+  readonly value: Value;
   readonly unit: string;
-  /** Where the number comes from. */
+  /** Where the number comes from: a measurement, a paper, another tool. */
   readonly source: string;
 }
+
+/** `threshold('input wait', share(0.05), 'of the step', 'XProf: 5 %')`. */
+export function threshold<Value extends number>(
+  name: string,
+  value: Value,
+  unit: string,
+  source: string,
+): Threshold<Value> {
+  return { name, value, unit, source };
+}
+
+/** The source of thresholds that keep small gains out. */
+export const WITHIN_NOISE = 'below it the gain is within noise';
 
 /**
  * A rule looks at one rank and either finds something or says why it does not apply. It says what it reads: most rules need
@@ -38,27 +58,40 @@ export interface Threshold {
  */
 export type Rule = TraceRule | AnyRule;
 
-export interface TraceRule {
+export interface TraceRule extends RuleBase {
   readonly reads: 'traces';
-  readonly info: RuleInfo;
   check(view: TraceView, run: RunFacts): RuleResult;
 }
 
-export interface AnyRule {
+export interface AnyRule extends RuleBase {
   readonly reads: 'traces and logs';
-  readonly info: RuleInfo;
   check(view: RankView, run: RunFacts): RuleResult;
 }
 
+interface RuleBase {
+  readonly info: RuleInfo;
+  /** Its findings count without a price too: the replay is not faithful, or there is nothing to replay. */
+  readonly unpriced?: 'allowed';
+  /** Its findings count even if the gain is small: the fault is worth naming by itself. */
+  readonly smallGain?: 'allowed';
+  /** Its findings come before those that address the bottleneck: all other ranks wait for this one. */
+  readonly comesFirst?: true;
+}
+
 export type RuleResult = Silent | { readonly findings: readonly RankFinding[] };
-/** Why it does not apply, for people who ask; one sentence. */
+/** Why it does not apply: one clause. */
 export interface Silent {
   readonly silent: string;
 }
 
-/** How uncertain parts of a fix turn out: worse than expected, as expected, better. */
+export const silent = (reason: string): Silent => ({ silent: reason });
+export const found = (...findings: readonly RankFinding[]): RuleResult => ({ findings });
+
+/** How the uncertain parts of a fix turn out: worse than expected, as expected, better. */
 export type Level = 'low' | 'likely' | 'high';
-/** A fix as a change of the plan that is played again. */
+/** A constant of a price, with its uncertainty. */
+export type Levels = Readonly<Record<Level, number>>;
+/** A fix as a change of the plan, which is then replayed. */
 export type Edit = (plan: Plan, level: Level) => void;
 
 /** A finding on one rank, before findings of all ranks are joined. */
@@ -68,9 +101,9 @@ export interface RankFinding {
   readonly confidence: number;
   readonly addresses: Bottleneck | null;
   readonly evidence: readonly Evidence[];
-  /** Null: the evidence carries no price. */
+  /** Null: the gain is not known. */
   readonly price: Price | null;
-  /** Overrides of the rule's own. */
+  /** Instead of the rule's own. */
   readonly cost?: Cost;
   readonly risk?: Risk;
   readonly fix?: Finding['fix'];
@@ -78,10 +111,10 @@ export interface RankFinding {
 
 export interface Price {
   readonly speedup: Speedup;
-  /** ns a step it takes after the fix, as likely. */
+  /** Step time after the fix, as likely. */
   readonly after: Ns;
-  /** Applied after others, to see what is left of the gain; null when the price does not come from playing the plan. */
+  /** Applied after the edits of earlier findings, to see what it adds. Null: the price does not come from a replay. */
   readonly edit: Edit | null;
-  /** However fast the rest becomes, a step takes at least this long (ns): the loader's own rate, for instance. */
+  /** However fast the rest becomes, a step takes at least this long: the loader's own rate, for instance. */
   readonly floor: Ns;
 }

@@ -15,7 +15,7 @@ export interface SlowGroup {
 }
 
 /** Transfers of healthy siblings differ by a few per cent. */
-const SLOWER = 1.5;
+export const SLOWER = 1.5;
 const WORTH_NAMING = 0.02;
 
 /** Groups along one axis of a mesh have ranks the same distance apart: those of another may cross hosts. */

@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest';
+import { check, drawView, fires, silence } from '../../../test/helpers/draw-run.js';
+import { steps } from '../../../test/helpers/draw-trace.js';
+import { ns } from '../../base/units.js';
+import { rule } from './exposed-collectives.js';
+
+/** 10 ms of computing, 10 ms of all-reduce with nothing beside it, then the optimizer. */
+const EXPOSED = `
+  host 1  ProfilerStep#1 0-25200 | cudaLaunchKernel 10-20 #1 | cudaLaunchKernel 30-40 #2 | cudaLaunchKernel 50-60 #3
+  host 1  cudaDeviceSynchronize 70-25110
+  gpu 7   nvjet_tst_256 100-10100 #1 | multi_tensor_apply_kernel 20110-25100 #3
+  gpu 20  ncclDevKernel_AllReduce_Sum_f32_RING_LL 10105-20105 #2`;
+const OVERLAPPED = EXPOSED.replace('100-10100', '100-20105');
+
+const EXPECTED = { id: 'exposed-collectives', addresses: 'comms', unit: 'ms/step', placed: false } as const;
+const view = drawView(steps(4, 25200, EXPOSED));
+
+describe('exposed collectives', () => {
+  it('are named with what hiding them could bring', () => {
+    const found = fires(rule, view, EXPECTED);
+    expect(found.evidence[0]!.value).toBeCloseTo(10, 1);
+    expect(found.fix!.text).toMatch(/up to 10\.0 ms shorter/);
+    expect(found.fix!.code).toMatch(/bucket_cap_mb/);
+    expect(found.price).toBeNull();
+  });
+
+  it('are named with what hiding them brings where all ranks were replayed', () => {
+    const across = { late: [], step: ns(20e6), links: [], overlap: ns(7.5e6) };
+    expect(JSON.stringify(check(rule, view, { across }))).toContain('would be 7.50 ms shorter');
+  });
+
+  it('are none when computation hides them', () => {
+    expect(silence(rule, drawView(steps(4, 25200, OVERLAPPED)))).toMatch(/exposed communication is \d/);
+  });
+});

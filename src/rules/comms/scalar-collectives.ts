@@ -1,0 +1,45 @@
+import { bytes, formatMs } from '../../base/units.js';
+import { collectivesOf } from '../kit/collectives.js';
+import { countEvidence, percentOfStep } from '../kit/evidence.js';
+import { found, silent, type TraceRule, threshold } from '../kit/rule.js';
+
+const COLLECTIVES = threshold('scalar collectives', 2, 'a step', 'one gather is enough');
+const SCALAR = threshold('scalar', bytes(512), 'bytes', '64 numbers of 8 bytes: losses, norms, counts');
+
+export const rule: TraceRule = {
+  reads: 'traces',
+  unpriced: 'allowed',
+  info: {
+    id: 'scalar-collectives',
+    alias: 'W2',
+    title: 'Several collectives of single numbers every step',
+    needs: 'ranks or trace',
+    looksFor:
+      'Collectives, on the device or the host, that move a few numbers (losses, norms, counts), several a step.',
+    why: 'Each costs a launch and a round trip between all ranks. When its result is read, the whole pipeline stops.',
+    fix: {
+      text: 'Put the values into one tensor, reduce it once, read it one step late.',
+      code: 'values = torch.stack([loss, grad_norm, tokens])   # one tensor\ndist.all_reduce(values, async_op=True)            # one collective\n# read the previous step’s values instead of this one’s',
+    },
+    check: 'Sums and means must be taken the same way: reduce sums and counts, divide after.',
+    cost: 'code',
+    risk: 'none',
+    thresholds: [COLLECTIVES, SCALAR],
+  },
+  check(view) {
+    const all = collectivesOf(view, () => true);
+    if (all.count === 0) return silent('no collectives were recorded');
+    // Barriers have no bytes; where sizes are not recorded (NaN) nothing is known.
+    const scalars = collectivesOf(view, (_, size) => size > 0 && size <= SCALAR.value);
+    if (scalars.count < COLLECTIVES.value) return silent('collectives carry tensors, not single numbers');
+    const text = `${scalars.count.toFixed(0)} of ${all.count.toFixed(0)} collectives a step carry at most ${SCALAR.value} bytes: ${formatMs(scalars.exposed)} a step of them is exposed (${percentOfStep(view, scalars.exposed)}), waiting for other ranks included`;
+    return found({
+      id: 'scalar-collectives',
+      title: 'several collectives a step move a few numbers each',
+      confidence: 0.8,
+      addresses: 'comms',
+      evidence: [countEvidence(view, scalars.count, 'collectives', text)],
+      price: null,
+    });
+  },
+};

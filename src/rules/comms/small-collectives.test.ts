@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest';
+import { drawView, fires, silence } from '../../../test/helpers/draw-run.js';
+import { steps } from '../../../test/helpers/draw-trace.js';
+import { rule as exposedCollectives } from './exposed-collectives.js';
+import { rule } from './small-collectives.js';
+
+/** 10 ms of computing, then forty all_reduces of 100 kB, 0.25 ms each, with nothing beside them. */
+const SMALL = `
+  host 1  ProfilerStep#1 0-20200 | cudaLaunchKernel 10-20 #1 | cudaLaunchKernel 30-35 #2 x40@10
+  host 1  cudaDeviceSynchronize 450-20150
+  gpu 7   nvjet_tst_256 100-10100 #1
+  gpu 20  ncclDevKernel_AllReduce_Sum_f32_RING_LL 10100-10350 #2 x40@250 elements=25000 dtype=Float`;
+const draw = (drawing: string) => drawView(steps(4, 20200, drawing));
+
+describe('small collectives', () => {
+  it('are counted, with their median size', () => {
+    const expected = { id: 'small-collectives', addresses: 'comms', unit: 'ms/step', placed: false } as const;
+    const found = fires(rule, draw(SMALL), expected);
+    expect(found.evidence[1]).toMatchObject({ text: '40 all_reduces a step, median 100 kB', value: 40 });
+    expect(found.fix!.text).toMatch(/larger buckets.*shorter/);
+    expect(silence(exposedCollectives, draw(SMALL))).toMatch(/more specific/);
+  });
+
+  it.each([
+    ['they are large', /few or large/, SMALL.replace('elements=25000', 'elements=25000000')],
+    ['they are few', /few or large/, SMALL.replaceAll(/ x40@\d+/g, '').replace('10100-10350', '10100-20100')],
+    ['nothing is exposed', /exposed communication is/, SMALL.replace('100-10100', '100-20100')],
+  ])('are not named when %s', (_, reason, drawing) => {
+    expect(silence(rule, draw(drawing))).toMatch(reason);
+  });
+});

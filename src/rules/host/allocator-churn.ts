@@ -1,0 +1,49 @@
+import { formatMs, share } from '../../base/units.js';
+import { takeFromLongest } from '../../replay/edits.js';
+import { percentOfStep, silentBelow, timeEvidence } from '../kit/evidence.js';
+import { hostTime } from '../kit/host.js';
+import { isWorthwhile, priceOf } from '../kit/price.js';
+import { found, silent, type TraceRule, threshold, WITHIN_NOISE } from '../kit/rule.js';
+
+const CALLS = threshold('allocator calls', share(0.03), 'of the step', WITHIN_NOISE);
+
+const ALLOCATES =
+  /^(?:cuda|hip)(?:Malloc|Free|HostAlloc|FreeHost|HostFree|HostMalloc|MallocHost)$|^cuMem(?:Create|Release|Map|Unmap|AddressReserve|SetAccess)$/;
+
+export const rule: TraceRule = {
+  reads: 'traces',
+  unpriced: 'allowed',
+  info: {
+    id: 'allocator-churn',
+    alias: 'W4',
+    title: 'Device memory is allocated and freed inside the steps',
+    needs: 'trace',
+    looksFor: 'cudaMalloc and cudaFree inside steps, for a visible part of the step.',
+    why: 'cudaFree waits for the whole device. A warm caching allocator calls neither.',
+    fix: {
+      text: 'Take torch.cuda.empty_cache() out of the loop; with changing shapes let segments grow instead of being replaced.',
+      code: '# no torch.cuda.empty_cache() in the step\nPYTORCH_ALLOC_CONF=expandable_segments:True python train.py',
+    },
+    check: 'Results are the same. Watch memory over a few thousand steps.',
+    cost: 'code',
+    risk: 'memory',
+    thresholds: [CALLS],
+  },
+  check(view) {
+    const { ns, count, operators } = hostTime(view, (o) => ALLOCATES.test(o.name));
+    const small = silentBelow(view, ns, CALLS, 'allocator calls are');
+    if (small || count < 1) return small ?? silent('fewer than one allocator call a step');
+    const price = priceOf(view, ({ nodes, steps }) =>
+      takeFromLongest(nodes.hostWork, ns * steps.length, Number.POSITIVE_INFINITY),
+    );
+    const text = `${operators.map((o) => o.name).join(', ')}: ${count.toFixed(0)} calls a step, ${formatMs(ns)} (${percentOfStep(view, ns)})`;
+    return found({
+      id: 'allocator-churn',
+      title: 'device memory is allocated and freed inside the steps',
+      confidence: 0.88,
+      addresses: 'host',
+      evidence: [timeEvidence(view, ns, text)],
+      price: isWorthwhile(price) ? price : null,
+    });
+  },
+};

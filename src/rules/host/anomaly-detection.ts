@@ -1,0 +1,72 @@
+import { removeCalls } from '../../replay/edits.js';
+import type { Plan } from '../../replay/plan.js';
+import { Role } from '../../traces/detail/roles.js';
+import { countEvidence } from '../kit/evidence.js';
+import { OUTSIDE_MODEL } from '../kit/fusable.js';
+import { priceOf } from '../kit/price.js';
+import { found, silent, type TraceRule, threshold } from '../kit/rule.js';
+import { has, workTime } from '../kit/work.js';
+
+const CHECKS = threshold(
+  'NaN checks in backward',
+  10,
+  'a step',
+  'anomaly detection makes one for every node; models check a loss or two',
+);
+
+const inBackward = (roles: number) => has(roles, Role.backward);
+
+export const rule: TraceRule = {
+  reads: 'traces',
+  unpriced: 'allowed',
+  smallGain: 'allowed',
+  info: {
+    id: 'anomaly-detection',
+    alias: 'T12',
+    title: 'Anomaly detection is left on',
+    needs: 'trace or script',
+    looksFor: 'aten::isnan and _is_any_true after every backward node (detect_anomaly).',
+    why: 'Anomaly detection stores a Python stack for every forward operator, and reads a value back from the GPU after every backward one: loops get several times slower.',
+    fix: { text: 'Turn it off outside debugging.', code: 'torch.autograd.set_detect_anomaly(False)' },
+    check:
+      'Nothing changes in the result. Keep a cheap guard instead: torch.isfinite(loss) every few hundred steps.',
+    cost: 'free',
+    risk: 'none',
+    thresholds: [CHECKS],
+  },
+  check(view) {
+    const checks = workTime(view, (_, roles) => has(roles, Role.nanCheck) && inBackward(roles)).count;
+    if (checks < CHECKS.value) return silent('anomaly detection is off');
+    const reads = workTime(view, (_, roles) => has(roles, Role.reads) && inBackward(roles)).count;
+    const text = `aten::isnan and _is_any_true in backward: ${checks.toFixed(0)} kernels and ${reads.toFixed(0)} reads a step`;
+    return found({
+      id: 'anomaly-detection',
+      title: 'detect_anomaly is on: every backward node is checked for NaN',
+      confidence: 0.95,
+      addresses: 'host',
+      evidence: [countEvidence(view, checks, 'kernels', text)],
+      price: priceOf(view, (plan) => withoutAnomalyDetection(plan)),
+    });
+  },
+};
+
+/** Checks and reads go. Forward operators no longer store a stack each: they cost what backward operators cost. */
+function withoutAnomalyDetection(plan: Plan): void {
+  const { nodes } = plan;
+  const isAdded = (n: number) =>
+    inBackward(nodes.roles[n]!) && has(nodes.roles[n]!, Role.nanCheck | Role.reads);
+  const plain = { host: 0, events: 0 };
+  for (let n = 0; n < nodes.length; n++) {
+    if (!inBackward(nodes.roles[n]!) || isAdded(n)) continue;
+    plain.host += nodes.hostWork[n]! + nodes.call[n]!;
+    plain.events += nodes.events[n]!;
+  }
+  removeCalls(plan, isAdded);
+  if (plain.events === 0) return;
+  const perEvent = plain.host / plain.events;
+  for (let n = 0; n < nodes.length; n++) {
+    if (has(nodes.roles[n]!, Role.backward | OUTSIDE_MODEL)) continue;
+    const cost = Math.max(0, perEvent * nodes.events[n]! - nodes.call[n]!);
+    nodes.hostWork[n] = Math.min(nodes.hostWork[n]!, cost);
+  }
+}

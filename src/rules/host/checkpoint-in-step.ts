@@ -1,0 +1,45 @@
+import { removeCalls, takeFromLongest } from '../../replay/edits.js';
+import { copiesToHost } from '../kit/host.js';
+import { CHECKPOINT, PAUSE, PAUSES, pausesOf } from '../kit/pauses.js';
+import { priceOf } from '../kit/price.js';
+import { found, silent, type TraceRule } from '../kit/rule.js';
+
+export const rule: TraceRule = {
+  reads: 'traces',
+  unpriced: 'allowed',
+  info: {
+    id: 'checkpoint-in-step',
+    alias: 'W4',
+    title: 'A checkpoint is written on the training thread',
+    needs: 'trace',
+    looksFor:
+      'Pauses of the training threads in steps that copy many tensors, megabytes in all, to the host.',
+    why: 'While the training thread serialises and writes a checkpoint it launches nothing.',
+    fix: {
+      text: 'Write checkpoints rarely, and in the background.',
+      code: 'if step % 1000 == 0:\n    torch.distributed.checkpoint.async_save(state, checkpoint_id=path)',
+    },
+    check:
+      'Load a checkpoint that was written in the background and compare it. Host memory holds a copy meanwhile.',
+    cost: 'code',
+    risk: 'memory',
+    thresholds: [PAUSE, PAUSES, CHECKPOINT],
+  },
+  check(view) {
+    const pauses = pausesOf(view);
+    if ('silent' in pauses) return pauses;
+    if (!pauses.isCheckpoint) return silent('no checkpoint is copied to the host');
+    return found({
+      id: 'checkpoint-in-step',
+      title: 'a checkpoint is written on the training thread',
+      confidence: 0.75,
+      addresses: 'host',
+      evidence: [pauses.evidence],
+      // A copy of each tensor, and Python between the copies.
+      price: priceOf(view, (plan) => {
+        takeFromLongest(plan.nodes.hostWork, pauses.perStep * plan.steps.length, pauses.longest.dur);
+        removeCalls(plan, (n) => copiesToHost(plan, n));
+      }),
+    });
+  },
+};

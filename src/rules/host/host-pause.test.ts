@@ -1,0 +1,34 @@
+import { describe, expect, it } from 'vitest';
+import { drawView, expectGain, fires, silence } from '../../../test/helpers/draw-run.js';
+import { steps } from '../../../test/helpers/draw-trace.js';
+import { rule } from './host-pause.js';
+
+/** 10 ms of computing, then 10 ms in which nothing is called. */
+const PAUSES = `
+  host 1  ProfilerStep#1 0-20100 | cudaLaunchKernel 10-20 #1 | cudaDeviceSynchronize 30-10050
+  gpu 7   nvjet_tst_256 30-10030 #1`;
+/** 20 tensors, 100 MB, go to the host before it. */
+const CHECKPOINT = `
+  host 1  ProfilerStep#1 0-20100 | cudaLaunchKernel 10-20 #1 | cudaDeviceSynchronize 30-8040
+  host 1  cudaMemcpyAsync 8050-8145 #2 x20@100
+  gpu 7   nvjet_tst_256 30-8030 #1 | Memcpy DtoH (Device -> Pageable) 8060-8140 #2 x20@100 bytes=5000000`;
+const STEADY = PAUSES.replace('10050', '20090').replace('10030', '20080');
+
+const EXPECTED = { id: 'host-pause', addresses: 'host', unit: 'ms/step', placed: true } as const;
+const draw = (drawing: string) => drawView(steps(6, 20100, drawing));
+
+describe('pauses of the host', () => {
+  it('prices a step without the 10 ms outside PyTorch, and gives the position of a pause', () => {
+    const found = fires(rule, draw(PAUSES), EXPECTED);
+    expectGain(found, 20.1 / 10.1);
+    expect(found.evidence[0]!.dur_ns! / 1e6).toBeCloseTo(10, 0);
+    expect(found.evidence[0]!.step).toBe(1);
+  });
+
+  it.each([
+    ['the host waits for the GPU', /do not pause/, STEADY],
+    ['the pause is a checkpoint', /a checkpoint being written/, CHECKPOINT],
+  ])('is silent when %s', (_, reason, drawing) => {
+    expect(silence(rule, draw(drawing))).toMatch(reason);
+  });
+});

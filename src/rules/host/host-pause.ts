@@ -1,0 +1,40 @@
+import { takeFromLongest } from '../../replay/edits.js';
+import { PAUSE, PAUSES, pausesOf } from '../kit/pauses.js';
+import { priceOf } from '../kit/price.js';
+import { found, silent, type TraceRule } from '../kit/rule.js';
+
+export const rule: TraceRule = {
+  reads: 'traces',
+  unpriced: 'allowed',
+  info: {
+    id: 'host-pause',
+    alias: 'W4',
+    title: 'The training thread pauses: garbage collection, logging, file writes',
+    needs: 'trace',
+    looksFor: 'Times of milliseconds in which the training threads call nothing of PyTorch.',
+    why: 'Python’s garbage collector walks all objects; logging and file writes block. Meanwhile nothing is launched.',
+    fix: {
+      text: 'Find what runs there: garbage collection (gc.freeze(), collect at set steps), logging, file writes, data made by hand. A stack taken during a pause shows it.',
+      code: 'py-spy dump --pid <training process>      # during a pause\ngc.disable(); gc.collect() every 1000 steps',
+    },
+    check: 'Watch memory over a few thousand steps after turning the collector off.',
+    cost: 'code',
+    risk: 'memory',
+    thresholds: [PAUSE, PAUSES],
+  },
+  check(view) {
+    const pauses = pausesOf(view);
+    if ('silent' in pauses) return pauses;
+    if (pauses.isCheckpoint) return silent('the pauses are a checkpoint being written');
+    return found({
+      id: 'host-pause',
+      title: 'the training thread pauses outside PyTorch',
+      confidence: 0.6,
+      addresses: 'host',
+      evidence: [pauses.evidence],
+      price: priceOf(view, ({ nodes, steps }) =>
+        takeFromLongest(nodes.hostWork, pauses.perStep * steps.length, pauses.longest.dur),
+      ),
+    });
+  },
+};

@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest';
+import { drawView, expectGain, fires, silence } from '../../../test/helpers/draw-run.js';
+import { steps } from '../../../test/helpers/draw-trace.js';
+import { rule } from './recompiles.js';
+
+/** 50 ms of compiling, then 10 ms of computing. */
+const COMPILES = `
+  host 1  ProfilerStep#1 0-60100 | _compile.compile_inner (dynamo_timed) 0-50000 | aten::mm 50000-50030
+  host 1  cudaLaunchKernel 50010-50020 #1 | cudaDeviceSynchronize 50040-60050
+  gpu 7   nvjet_tst_256 50040-60040 #1`;
+/** cuDNN takes 30 ms to plan a convolution of a new shape, then 10 ms to run it. */
+const PLANS = `
+  host 1  ProfilerStep#1 0-40100 | aten::cudnn_convolution 0-30030 | cudaLaunchKernel 30010-30020 #1
+  host 1  cudaDeviceSynchronize 30040-40050
+  gpu 7   sm80_xmma_fprop_implicit_gemm 30040-40040 #1`;
+/** Nothing of the kind; a compiled function may be looked up. */
+const QUIET = `
+  host 1  ProfilerStep#1 0-10200 | TorchDynamo Cache Lookup 0-50 | Torch-Compiled Region: 0/0 60-190
+  host 1  cudaLaunchKernel 100-110 #1 | cudaDeviceSynchronize 200-10150
+  gpu 7   triton_poi_fused_relu_0 120-10140 #1`;
+
+const EXPECTED = { addresses: 'host', unit: 'ms/step', placed: false } as const;
+
+describe('recompiles', () => {
+  it('prices a step in which nothing is compiled', () => {
+    const view = drawView(steps(4, 60100, COMPILES));
+    const found = fires(rule, view, { ...EXPECTED, id: 'compiles-in-steps' });
+    expectGain(found, 60.1 / 10.1);
+    expect(found.evidence[0]!.value).toBeCloseTo(50, 0);
+    expect(found.evidence[0]!.text).toMatch(/compile_inner/);
+  });
+
+  it('prices plans that are not built again', () => {
+    const view = drawView(steps(4, 40100, PLANS));
+    const found = fires(rule, view, { ...EXPECTED, id: 'plans-rebuilt' });
+    expectGain(found, 40.1 / 10.1);
+    expect(found.evidence[0]!.value).toBeCloseTo(30, 0);
+  });
+
+  it('says when plans are built because compiled code was given up', () => {
+    const drawing = PLANS.replace('0-40100', '0-40100 | TorchDynamo Cache Lookup 30032-30038');
+    const found = fires(rule, drawView(steps(4, 40100, drawing)), {
+      ...EXPECTED,
+      id: 'recompile-limit',
+    });
+    expect(found.evidence).toHaveLength(2);
+  });
+
+  it('finds a compiled function that runs eagerly', () => {
+    const eager = QUIET.replace('Torch-Compiled Region: 0/0', 'aten::relu');
+    const expected = { ...EXPECTED, id: 'recompile-limit', unit: null };
+    expect(fires(rule, drawView(steps(4, 10200, eager)), expected).price).toBeNull();
+  });
+
+  it.each([
+    ['compiled code runs', QUIET],
+    [
+      'everything is eager',
+      QUIET.replace('TorchDynamo Cache Lookup', 'aten::empty').replace(
+        'Torch-Compiled Region: 0/0',
+        'aten::relu',
+      ),
+    ],
+  ])('is silent when %s', (_, drawing) => {
+    expect(silence(rule, drawView(steps(4, 10200, drawing)))).toMatch(/nothing is compiled/);
+  });
+});

@@ -1,0 +1,104 @@
+import { formatMs, fromMs, ms, type Ns, ns, share } from '../../base/units.js';
+import type { TraceView } from '../../diagnosis/ranks/rank-view.js';
+import { takeFromLongest } from '../../replay/edits.js';
+import type { OperatorTotal } from '../../traces/detail/operators.js';
+import { Role } from '../../traces/detail/roles.js';
+import { evidence, percentOfStep, timeEvidence } from '../kit/evidence.js';
+import { fallsBackToEager, hostTime } from '../kit/host.js';
+import { isWorthwhile, priceOf } from '../kit/price.js';
+import { found, type RankFinding, silent, type TraceRule, threshold, WITHIN_NOISE } from '../kit/rule.js';
+import { has } from '../kit/work.js';
+
+const COMPILING = threshold('compiling', share(0.02), 'of the step', WITHIN_NOISE);
+const PLAN = threshold(
+  'building a plan',
+  ms(3),
+  'ms in one operator',
+  'eager operators take 0.005–0.5 ms; cuDNN plans 20–60 ms (zoo)',
+);
+const PLANS = threshold('building plans', share(0.1), 'of the step', WITHIN_NOISE);
+
+export const rule: TraceRule = {
+  reads: 'traces',
+  unpriced: 'allowed',
+  smallGain: 'allowed',
+  info: {
+    id: 'recompiles',
+    alias: 'T16',
+    title: 'Code is compiled, or plans are built, while training runs',
+    needs: 'trace, better with TORCH_LOGS=recompiles',
+    looksFor:
+      'Compile spans after warm-up; a compiled function that looks up its cache and then runs eagerly (recompile limit reached); operators that take milliseconds to prepare a launch, for every new shape.',
+    why: 'A new length, a changed flag or a new object breaks a guard: torch.compile compiles again, and after 8 times gives up and runs eagerly. cuDNN builds a plan for every new shape.',
+    fix: {
+      text: 'See which guard fails, then keep it from changing: pad or bucket lengths, or mark the dimension dynamic. Raising the limit is the last resort.',
+      code: 'TORCH_LOGS=recompiles python train.py      # which function, which guard\nx = pad_to_multiple(x, 256)                # few shapes instead of many\ntorch._dynamo.mark_dynamic(x, 1)           # or: one graph for all lengths',
+    },
+    check:
+      'Padding must be masked out of attention and loss: compare the loss on one batch before and after.',
+    cost: 'code',
+    risk: 'numerics',
+    thresholds: [COMPILING, PLAN, PLANS],
+  },
+  check(view) {
+    if (!view.facts.hasGpuWork) return silent('no GPU work: long operators compute');
+    if (view.time.idle_compile >= COMPILING.value * view.step) return found(compilesInSteps(view));
+    const builders = hostTime(view, buildsPlan).operators;
+    const perStep = ns(builders.reduce((sum, o) => sum + o.self, 0) / (view.facts.detail?.steps ?? 1));
+    if (perStep >= PLANS.value * view.step) return found(buildsPlans(view, perStep, builders[0]!));
+    if (fallsBackToEager(view)) return found(runsEagerly(view));
+    return silent('nothing is compiled or built inside the steps');
+  },
+};
+
+function compilesInSteps(view: TraceView): RankFinding {
+  const time = view.time.idle_compile;
+  const { count, name } = view.facts.input.compile;
+  const text = `GPU idle ${formatMs(time)} a step (${percentOfStep(view, time)}) while code is compiled: ${count} spans, e.g. ${(name ?? '').slice(0, 60)}`;
+  return {
+    id: 'compiles-in-steps',
+    title: 'code is compiled or loaded inside the steps',
+    confidence: 0.85,
+    addresses: 'host',
+    evidence: [timeEvidence(view, time, text)],
+    price: priceOf(view, (plan) => plan.nodes.compile.fill(0)),
+  };
+}
+
+/** Operators of libraries that build plans; others that take long compute on the CPU. */
+const MAKES_PLANS =
+  /^aten::(?:_?cudnn|miopen|_?convolution|conv|_scaled_dot|_flash|_efficient|scaled_dot|mm$|addmm$|bmm$|baddbmm$|_thnn|lstm|gru)/;
+
+const buildsPlan = (o: OperatorTotal) =>
+  o.longestSelf >= fromMs(PLAN.value) && MAKES_PLANS.test(o.name) && !has(o.roles, Role.data);
+
+function buildsPlans(view: TraceView, perStep: Ns, { name, longestSelf }: OperatorTotal): RankFinding {
+  const gaveUp = fallsBackToEager(view);
+  const price = priceOf(view, ({ nodes, steps }) =>
+    takeFromLongest(nodes.hostWork, perStep * steps.length, longestSelf),
+  );
+  const text = `${name} takes up to ${formatMs(ns(longestSelf))} before it launches anything; ${formatMs(perStep)} a step (${percentOfStep(view, perStep)}) goes into such preparation`;
+  const limit =
+    'TorchDynamo looks up its cache every step and then runs eagerly: the recompile limit was reached';
+  return {
+    id: gaveUp ? 'recompile-limit' : 'plans-rebuilt',
+    title: gaveUp
+      ? 'new shapes every step: compiled code is given up, plans are rebuilt'
+      : 'operators rebuild their plan for every new shape',
+    confidence: gaveUp ? 0.88 : 0.75,
+    addresses: 'host',
+    evidence: [timeEvidence(view, perStep, text), ...(gaveUp ? [evidence(view, limit)] : [])],
+    price: isWorthwhile(price) ? price : null,
+  };
+}
+
+function runsEagerly(view: TraceView): RankFinding {
+  return {
+    id: 'recompile-limit',
+    title: 'a compiled function runs eagerly: the recompile limit was reached',
+    confidence: 0.7,
+    addresses: 'host',
+    evidence: [evidence(view, 'TorchDynamo looks up its cache every step, and no compiled code runs')],
+    price: null,
+  };
+}

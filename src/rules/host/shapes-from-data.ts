@@ -1,0 +1,46 @@
+import { countEvidence } from '../kit/evidence.js';
+import { isWorthwhile } from '../kit/price.js';
+import { found, silent, type TraceRule, threshold } from '../kit/rule.js';
+import { priceWithoutReads, waitsOf } from '../kit/waits.js';
+
+const SHAPES = threshold(
+  'results whose size depends on data',
+  4,
+  'a step',
+  'fewer are single operators, not a way of writing the model',
+);
+
+export const rule: TraceRule = {
+  reads: 'traces',
+  unpriced: 'allowed',
+  info: {
+    id: 'shapes-from-data',
+    alias: 'T23',
+    title: 'Shapes depend on values',
+    needs: 'trace',
+    looksFor: 'Several nonzero, unique or boolean-mask operators a step, for whose size the host waits.',
+    why: 'The waits may cost little, but a model whose shapes depend on values cannot be compiled or captured as a whole.',
+    fix: {
+      text: 'Give results a fixed size: pad to a capacity, multiply by the mask instead of selecting with it, sort once instead of calling nonzero for each part.',
+      code: 'out = torch.where(mask[..., None], expert(x), 0)      # not x[mask]\nidx = scores.topk(capacity, dim=0).indices            # fixed size',
+    },
+    check: 'Padded entries must not count in losses and means: compare the loss on one batch.',
+    cost: 'code',
+    risk: 'none',
+    thresholds: [SHAPES],
+  },
+  check(view) {
+    const { shapes } = waitsOf(view);
+    if (shapes < SHAPES.value) return silent('few shapes depend on values');
+    if (isWorthwhile(priceWithoutReads(view))) return silent('host-sync prices the waits');
+    const text = `${shapes.toFixed(0)} results a step whose size depends on data (nonzero, boolean masks): the host waits for each`;
+    return found({
+      id: 'shapes-from-data',
+      title: 'shapes depend on values: the host waits for each, and nothing can be captured',
+      confidence: 0.7,
+      addresses: 'host',
+      evidence: [countEvidence(view, shapes, 'waits', text)],
+      price: null,
+    });
+  },
+};

@@ -1,0 +1,70 @@
+import { formatMs, formatPercent, share, toUs, us } from '../../base/units.js';
+import { evidence } from '../kit/evidence.js';
+import { idleForLaunches, trains } from '../kit/host.js';
+import { found, silent, type TraceRule, threshold } from '../kit/rule.js';
+import { medianKernel } from '../kit/work.js';
+
+const BUSY = threshold(
+  'computing, at most',
+  share(0.5),
+  'of the step',
+  'TensorBoard plugin: utilisation below 50 %',
+);
+const IDLE = threshold('idle for the host', share(0.3), 'of the step', 'twice the threshold of launch-bound');
+const SHORT_KERNEL = threshold(
+  'short kernel, median',
+  us(20),
+  'µs',
+  'host cost of an eager operator: 5–20 µs',
+);
+
+export const rule: TraceRule = {
+  reads: 'traces',
+  unpriced: 'allowed',
+  info: {
+    id: 'small-batch',
+    alias: 'T18',
+    title: 'Kernels are too small to fill the device',
+    needs: 'trace',
+    looksFor:
+      'The GPU mostly idle for the host while its kernels last a few microseconds: each launch carries too little work.',
+    why: 'The host’s cost of a step does not depend on the batch size. A larger micro-batch carries more samples for the same launches.',
+    fix: {
+      text: 'Raise the micro-batch as far as memory allows and lower gradient accumulation by the same factor: the effective batch stays the same.',
+      code: 'loader = DataLoader(..., batch_size=4 * batch_size)\naccumulation_steps //= 4        # same effective batch',
+    },
+    check:
+      'With the same effective batch the loss curve is the same up to noise; batch norm sees other statistics. Without accumulation to lower, tune the learning rate again.',
+    cost: 'knob',
+    risk: 'numerics',
+    thresholds: [BUSY, IDLE, SHORT_KERNEL],
+  },
+  check(view) {
+    const typical = medianKernel(view);
+    if (typical === null) return silent('launches were not recorded');
+    const busy = share(view.time.compute / view.step);
+    if (busy > BUSY.value || idleForLaunches(view) < IDLE.value)
+      return silent(`the GPU computes ${formatPercent(busy)} of the step`);
+    if (toUs(typical) > SHORT_KERNEL.value)
+      return silent(`kernels are long enough (median ${formatMs(typical)})`);
+    const text = `the GPU computes ${formatPercent(busy)} of the step, median kernel ${toUs(typical).toFixed(1)} µs: up to ${(1 / Math.max(busy, 0.01)).toFixed(0)} times the samples would fit into the same time`;
+    return found({
+      id: 'small-batch',
+      title: 'each launch carries too little work',
+      confidence: 0.75,
+      addresses: 'host',
+      evidence: [evidence(view, text, Math.round(typical / 10) / 100, 'µs/kernel')],
+      price: null,
+      ...(trains(view) ? {} : INFERENCE),
+    });
+  },
+};
+
+/** Accumulation and learning rates concern training only. */
+const INFERENCE = {
+  fix: {
+    text: 'Raise the batch size as far as memory and latency allow: the same launches then carry more samples.',
+    code: 'loader = DataLoader(..., batch_size=4 * batch_size)',
+  },
+  risk: 'memory',
+} as const;

@@ -1,0 +1,65 @@
+import { largest } from '../../base/statistics.js';
+import { formatCount, formatMs, fromMs, ms, ns, share } from '../../base/units.js';
+import { takeFromLongest } from '../../replay/edits.js';
+import { atSpan, silentBelow, timeEvidence } from '../kit/evidence.js';
+import { NO_WORKERS } from '../kit/input-wait.js';
+import { priceOf } from '../kit/price.js';
+import { found, type Levels, silent, type TraceRule, threshold, WITHIN_NOISE } from '../kit/rule.js';
+
+/** Asking persistent workers for the next epoch takes a millisecond or two; starting processes takes tens. */
+const RESTART = threshold('restart', ms(5), 'ms', 'zoo: 1.6 ms with persistent workers, 146–153 ms without');
+const PERSISTENT_NS = 2e6;
+const RESTARTS = threshold('restarts', share(0.02), 'of the step', WITHIN_NOISE);
+/** Part of the restarts that is won back. */
+const WON_BACK: Levels = { low: 0.7, likely: 1, high: 1.1 };
+
+export const rule: TraceRule = {
+  reads: 'traces',
+  unpriced: 'allowed',
+  info: {
+    id: 'workers-restarted',
+    alias: 'T5',
+    title: 'Workers are restarted at every epoch',
+    needs: 'trace or script',
+    looksFor:
+      'A request that finds the loader exhausted, then a long time until the next iterator is asked: worker processes end and new ones are forked. Part of the loss is outside __next__.',
+    why: 'Forking workers and importing their modules takes tens to hundreds of milliseconds. With short epochs that happens many times a minute.',
+    fix: {
+      text: 'Keep the workers between epochs.',
+      code: 'DataLoader(..., num_workers=N, persistent_workers=True)',
+    },
+    check:
+      'Datasets that change state in __init__ or per epoch now keep it: reseed in set_epoch, not in the constructor.',
+    cost: 'knob',
+    risk: 'memory',
+    thresholds: [RESTART, RESTARTS],
+  },
+  check(view) {
+    const { input, steps } = view.facts;
+    if (input.inWorkers === 0) return NO_WORKERS;
+    const slow = input.restarts.filter((r) => r.dur >= fromMs(RESTART.value));
+    if (slow.length === 0)
+      return silent(
+        input.restarts.length > 0
+          ? 'epochs follow each other without a gap'
+          : 'no epoch ended in the recorded steps',
+      );
+    const lost = slow.reduce((sum, r) => sum + Math.max(0, r.dur - PERSISTENT_NS), 0);
+    const perStep = ns(lost / steps.count);
+    const small = silentBelow(view, perStep, RESTARTS, 'restarts are');
+    if (small) return small;
+    const longest = slow.reduce((a, b) => (a.dur >= b.dur ? a : b));
+    const text = `${formatCount(slow.length, 'restart')} in ${steps.count} steps, ${formatMs(ns(longest.dur))} the longest: ${formatMs(perStep)} a step between an exhausted loader and the next request`;
+    return found({
+      id: 'workers-restarted',
+      title: 'the DataLoader restarts its workers every epoch',
+      confidence: 0.93,
+      addresses: 'data',
+      evidence: [atSpan(longest, timeEvidence(view, perStep, text))],
+      price: priceOf(view, (plan, level) => {
+        const part = WON_BACK[level];
+        takeFromLongest(plan.nodes.data, lost * part, largest(slow.map((r) => r.dur)) * part);
+      }),
+    });
+  },
+};

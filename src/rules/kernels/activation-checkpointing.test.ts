@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest';
+import { drawView, expectGain, fires, silence } from '../../../test/helpers/draw-run.js';
+import { steps } from '../../../test/helpers/draw-trace.js';
+import { rule } from './activation-checkpointing.js';
+
+/** Backward (thread 2) runs linear, gelu and layer_norm again: 12 of 40 ms. */
+const RECOMPUTES = `
+  host 1  ProfilerStep#1 0-40200 | aten::linear 0-30 | cudaLaunchKernel 10-20 #1 | cudaDeviceSynchronize 1000-40110
+  host 2  autograd::engine::evaluate_function: CheckpointFunctionBackward 100-500
+  host 2  aten::linear 110-140 | aten::gelu 150-180 | aten::layer_norm 190-220 | aten::mm 300-330
+  host 2  cudaLaunchKernel 120-130 #2 | cudaLaunchKernel 160-170 #3 | cudaLaunchKernel 200-210 #4 | cudaLaunchKernel 310-320 #5
+  gpu 7   nvjet_tst_256 100-10100 #1 | nvjet_tst_256 10100-18100 #2 | gelu 18100-20100 #3 | layer_norm 20100-22100 #4
+  gpu 7   nvjet_tst_128 22100-40100 #5`;
+/** The backward pass of the same layers, nothing twice. */
+const PLAIN = RECOMPUTES.replace('CheckpointFunctionBackward', 'AddmmBackward0').replace(
+  /aten::(?:linear|gelu|layer_norm) (?=1[159]0-)/g,
+  'aten::mm ',
+);
+/** 0.2 of 40 ms. */
+const SMALL = `
+  host 1  ProfilerStep#1 0-40200 | aten::linear 0-30 | cudaLaunchKernel 10-20 #1 | cudaDeviceSynchronize 1000-40110
+  host 2  autograd::engine::evaluate_function: CheckpointFunctionBackward 100-500
+  host 2  aten::linear 110-140 | aten::gelu 150-180 | aten::layer_norm 190-220
+  host 2  cudaLaunchKernel 120-130 #2 | cudaLaunchKernel 160-170 #3 | cudaLaunchKernel 200-210 #4
+  gpu 7   nvjet_tst_256 100-39900 #1 | nvjet_tst_256 39900-40000 #2 | gelu 40000-40050 #3 | layer_norm 40050-40100 #4`;
+
+describe('checkpointing', () => {
+  it('prices a step without the 12 ms that are computed again', () => {
+    const expected = {
+      id: 'activation-checkpointing',
+      addresses: 'gpu',
+      unit: 'ms/step',
+      placed: true,
+    } as const;
+    const found = fires(rule, drawView(steps(4, 40200, RECOMPUTES)), expected);
+    expectGain(found, 40.2 / (40.2 - 12));
+    expect(found.evidence[0]!.value).toBe(12);
+    expect(found.evidence[0]!.text).toMatch(/^3 kernels a step/);
+  });
+
+  it.each([
+    ['nothing runs twice', /nothing is recomputed/, PLAIN],
+    [
+      'a custom backward calls one forward operator',
+      /custom autograd function/,
+      RECOMPUTES.replace('aten::gelu', 'aten::mul').replace('aten::layer_norm', 'aten::mul'),
+    ],
+    ['it is a small part', /recomputed work is/, SMALL],
+  ])('is silent when %s', (_, reason, drawing) => {
+    expect(silence(rule, drawView(steps(4, 40200, drawing)))).toMatch(reason);
+  });
+});

@@ -1,0 +1,31 @@
+import type { RankView } from '../../diagnosis/ranks/rank-view.js';
+import type { RunFacts } from '../../diagnosis/run-facts.js';
+import { isWorthwhile } from './price.js';
+import { type RankFinding, type Rule, type RuleResult, silent } from './rule.js';
+
+const NOTHING_MEASURED = silent('no time passes in the steps');
+export const NEEDS_TRACE = silent('needs a trace');
+const NO_GAIN = silent('the step would not get shorter: something else holds it up');
+const UNKNOWN_GAIN = silent('the gain is not known, and this rule reports only gains that are');
+
+/** What a rule says about a rank. A finding counts if its gain is worth having, or if the rule says that it counts anyway. */
+export function askRule(rule: Rule, view: RankView, run: RunFacts): RuleResult {
+  // Shares of no time are no shares.
+  if (!(view.step > 0)) return NOTHING_MEASURED;
+  const result = checkView(rule, view, run);
+  if ('silent' in result) return result;
+  const findings = result.findings.filter((f) => counts(rule, f));
+  if (findings.length > 0) return { findings };
+  return result.findings.some((f) => f.price) ? NO_GAIN : UNKNOWN_GAIN;
+}
+
+function checkView(rule: Rule, view: RankView, run: RunFacts): RuleResult {
+  if (rule.reads === 'traces and logs') return rule.check(view, run);
+  // What a log cannot show may still be there.
+  return view.source === 'trace' ? rule.check(view, run) : NEEDS_TRACE;
+}
+
+function counts(rule: Rule, { price }: RankFinding): boolean {
+  if (price === null) return rule.unpriced === 'allowed';
+  return rule.smallGain === 'allowed' || isWorthwhile(price);
+}

@@ -1,0 +1,68 @@
+import { formatMs, formatPercent, type Ns, ns, share } from '../../base/units.js';
+import type { RankView } from '../../diagnosis/ranks/rank-view.js';
+import type { RunFacts } from '../../diagnosis/run-facts.js';
+import { COLLECTIVE_KINDS, type CollectiveKind } from '../../facts/rank-collectives.js';
+import { percentOfStep, silentBelow, timeEvidence } from './evidence.js';
+import type { Evidence } from './finding.js';
+import { type Silent, threshold } from './rule.js';
+
+export interface CollectiveTime {
+  /** A step. */
+  readonly count: number;
+  /** A step, as far as neither computing nor an earlier collective hides them. */
+  readonly exposed: Ns;
+  readonly bytes: readonly number[];
+}
+
+/** Collectives that pass, by kind and size. The size is NaN where it was not recorded. */
+export function collectivesOf(
+  { facts: { collectives } }: RankView,
+  test: (kind: CollectiveKind, bytes: number) => boolean,
+): CollectiveTime {
+  const steps = collectives?.steps.length ?? 0;
+  if (!collectives || steps === 0) return { count: 0, exposed: ns(0), bytes: [] };
+  const passing = Array.from({ length: collectives.length }, (_, i) => i).filter((i) =>
+    test(COLLECTIVE_KINDS[collectives.kind[i]!]!, collectives.bytes[i]!),
+  );
+  return {
+    count: passing.length / steps,
+    exposed: ns(passing.reduce((sum, i) => sum + collectives.exposed[i]!, 0) / steps),
+    bytes: passing.map((i) => collectives.bytes[i]!),
+  };
+}
+
+export const EXPOSED = threshold(
+  'exposed communication',
+  share(0.1),
+  'of the step',
+  'TensorBoard plugin: communication 10 %',
+);
+
+/** Time a step in which communication runs or is waited for and nothing computes. */
+export const exposedCommunication = ({ time }: RankView): Ns =>
+  ns(time.comms_transfer + time.comms_wait + time.idle_comms);
+
+export const silentIfHidden = (view: RankView): Silent | undefined =>
+  silentBelow(view, exposedCommunication(view), EXPOSED, 'exposed communication is');
+
+export function exposedEvidence(view: RankView): Evidence {
+  const exposed = exposedCommunication(view);
+  const { comms_wait } = view.time;
+  const overlap = view.source === 'trace' ? (view.facts.gpu?.commOverlap ?? null) : null;
+  const hidden =
+    overlap === null ? '' : `, computation hides ${formatPercent(share(overlap))} of communication`;
+  const waiting = comms_wait > 0 ? `, ${formatMs(comms_wait)} of it waiting for other ranks` : '';
+  return timeEvidence(
+    view,
+    exposed,
+    `communication is exposed for ${formatMs(exposed)} a step (${percentOfStep(view, exposed)})${waiting}${hidden}`,
+  );
+}
+
+/** ` With full overlap …`: what hiding all communication would bring. */
+export function overlapGain({ time }: RankView, { across }: RunFacts): string {
+  const replayed = across?.overlap ?? null;
+  const most =
+    replayed === null ? `up to ${formatMs(ns(time.comms_transfer + time.idle_comms))}` : formatMs(replayed);
+  return ` With full overlap the step would be ${most} shorter.`;
+}

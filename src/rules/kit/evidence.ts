@@ -1,0 +1,67 @@
+import { formatPercent, type Ns, ns, type Share, share, toMs } from '../../base/units.js';
+import type { RankView, TraceView } from '../../diagnosis/ranks/rank-view.js';
+import type { KernelTotal } from '../../traces/detail/kernel-table.js';
+import type { Evidence } from './finding.js';
+import { type Silent, silent, type Threshold } from './rule.js';
+
+/** One line that shows the fault, with the figure that carries it. */
+export function evidence(
+  view: RankView,
+  text: string,
+  value: number | null = null,
+  unit: string | null = null,
+): Evidence {
+  return { text, value, unit, rank: view.rank, step: null, ts_ns: null, dur_ns: null };
+}
+
+/** Evidence whose figure is time per step. */
+export const timeEvidence = (view: RankView, time: Ns, text: string): Evidence =>
+  evidence(view, text, toMs(time), 'ms/step');
+
+/** Evidence whose figure is a number of things a step: `countEvidence(view, 3, 'waits', …)`. */
+export const countEvidence = (view: RankView, count: number, things: string, text: string): Evidence =>
+  evidence(view, text, Math.round(count), `${things}/step`);
+
+/** Where it can be seen in the trace, in ns from the first event. */
+export interface Span {
+  readonly ts: number;
+  readonly dur: number;
+  readonly step?: number;
+}
+
+/** Evidence with its position in the trace. Without a span it stays as it is. */
+export function atSpan(span: Span | null | undefined, base: Evidence): Evidence {
+  if (!span) return base;
+  return {
+    ...base,
+    step: span.step ?? null,
+    ts_ns: ns(Math.round(span.ts)),
+    dur_ns: ns(Math.round(span.dur)),
+  };
+}
+
+/** At the longest launch of a kernel. */
+export const atKernel = (kernel: KernelTotal | undefined, base: Evidence): Evidence =>
+  atSpan(kernel && { ts: kernel.longestTs, dur: kernel.longest }, base);
+
+/** At the longest wait for a batch. */
+export const atInputWait = ({ facts }: TraceView, base: Evidence): Evidence =>
+  atSpan(facts.input.longest, base);
+
+/** Time per step as a part of the step: `4.2 %`. */
+export const percentOfStep = (view: RankView, time: Ns): string => formatPercent(share(time / view.step));
+
+/** Silent when time per step is less than a share of the step: `input waits are 2.1 % of the step`. */
+export function silentBelow(
+  view: RankView,
+  time: Ns,
+  least: Threshold<Share>,
+  subject: string,
+): Silent | undefined {
+  if (time >= least.value * view.step) return undefined;
+  return silent(`${subject} ${percentOfStep(view, time)} of the step`);
+}
+
+/** What a fix wins back that spares both GPU and host time: GPU time if computing is most of the step. */
+export const gpuOrHost = ({ time, step }: RankView): 'gpu' | 'host' =>
+  time.compute > 0.5 * step ? 'gpu' : 'host';

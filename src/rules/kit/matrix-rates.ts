@@ -1,0 +1,54 @@
+import type { TraceView } from '../../diagnosis/ranks/rank-view.js';
+import { type Capabilities, capabilities } from '../../facts/capabilities.js';
+import type { Plan } from '../../replay/plan.js';
+import type { KernelTotal } from '../../traces/detail/kernel-table.js';
+import type { Level, Levels } from './rule.js';
+import { editWork, type WorkTest } from './work.js';
+
+export type MatrixPrecision = 'fp32' | 'tf32' | 'bf16' | 'fp16';
+
+/**
+ * Part of the vendor's dense peak that matrix products of training reach, from the zoo's transformers on an H200
+ * (10.7 TFLOP a step: fp32 51, tf32 304, bf16 778 TFLOP/s). The ratio of two of them carries over to other devices better
+ * than either alone.
+ */
+const REACHED: Readonly<Record<MatrixPrecision, number>> = { fp32: 0.76, tf32: 0.61, bf16: 0.79, fp16: 0.79 };
+
+/** How much better or worse than in the zoo a model's shapes may do. */
+const SPREAD: Levels = { low: 0.6, likely: 1, high: 1.25 };
+
+/** Shorter kernels are all launch and ramp: no type makes them faster. */
+const SHORTEST_NS = 4_000;
+
+/** What the device can compute in; null where the trace does not name it. */
+export function capabilitiesOf({ facts: { device } }: TraceView): Capabilities | null {
+  return device ? capabilities(device.name, device.computeMajor, device.computeMinor) : null;
+}
+
+export const is32Bit = (k: KernelTotal): boolean => k.precision === 'fp32' || k.precision === 'tf32';
+
+/** How many times faster matrix work runs in another type; null when the device's rates are not known. */
+export function rateRatio(
+  view: TraceView,
+  from: MatrixPrecision,
+  to: MatrixPrecision,
+  level: Level,
+): number | null {
+  const [a, b] = [view.rates?.tflops[from], view.rates?.tflops[to]];
+  if (!a || !b) return null;
+  return Math.max(1, ((b * REACHED[to]) / (a * REACHED[from])) * SPREAD[level]);
+}
+
+/** Runs the 32-bit matrix work that passes at the rate of another type. */
+export function speedUpMatrixWork(
+  view: TraceView,
+  plan: Plan,
+  level: Level,
+  to: MatrixPrecision,
+  test: WorkTest,
+): void {
+  editWork(view, plan, test, ({ ns, kernel }) => {
+    const ratio = rateRatio(view, kernel.precision === 'tf32' ? 'tf32' : 'fp32', to, level);
+    return ratio === null || ns <= SHORTEST_NS ? ns : Math.max(SHORTEST_NS, ns / ratio);
+  });
+}

@@ -1,0 +1,56 @@
+import { bytes, formatCount, formatMs, type Ns, ns, share, toMs } from '../../base/units.js';
+import type { TraceView } from '../../diagnosis/ranks/rank-view.js';
+import { LEAST_PAUSE_NS, type Pause } from '../../traces/detail/pauses.js';
+import { atSpan, percentOfStep, silentBelow, timeEvidence } from './evidence.js';
+import type { Evidence } from './finding.js';
+import { type Silent, silent, threshold, WITHIN_NOISE } from './rule.js';
+import { isCopyToHost, workTime } from './work.js';
+
+/** Times of milliseconds in which the training threads call nothing of PyTorch. */
+
+export const PAUSE = threshold(
+  'pause',
+  toMs(ns(LEAST_PAUSE_NS)),
+  'ms',
+  'Python between operators: 0.01–2 ms in the zoo',
+);
+export const PAUSES = threshold('pauses', share(0.05), 'of the step', WITHIN_NOISE);
+/** What writing a checkpoint copies to the host in a step: many tensors, megabytes. */
+export const CHECKPOINT = threshold(
+  'copied to the host',
+  bytes(8e6),
+  'bytes a step',
+  'not measured: two million parameters in fp32',
+);
+const CHECKPOINT_TENSORS = 10;
+
+export interface Pauses {
+  readonly perStep: Ns;
+  readonly longest: Pause;
+  readonly isCheckpoint: boolean;
+  readonly evidence: Evidence;
+}
+
+/** The pauses of a rank, if they are worth naming. */
+export function pausesOf(view: TraceView): Pauses | Silent {
+  const { detail } = view.facts;
+  if (!detail?.pauses.longest) return silent('the training threads do not pause');
+  const { longest, total, count } = detail.pauses;
+  const perStep = ns(total / detail.steps);
+  const small = silentBelow(view, perStep, PAUSES, 'pauses are');
+  if (small) return small;
+  const toHost = copiedToHost(view);
+  // Collectives of gloo copy through the host too: then megabytes there mean nothing.
+  const communicates = view.time.idle_comms + view.time.comms_transfer > 0;
+  const isCheckpoint = toHost >= CHECKPOINT.value && !communicates;
+  const copied = isCheckpoint ? `, and ${(toHost / 1e6).toFixed(0)} MB a step are copied to the host` : '';
+  const text = `${formatCount(count, 'pause')} in ${formatCount(detail.steps, 'step')}, up to ${formatMs(ns(longest.dur))}, without a single PyTorch call: ${formatMs(perStep)} a step (${percentOfStep(view, perStep)})${copied}`;
+  return { perStep, longest, isCheckpoint, evidence: atSpan(longest, timeEvidence(view, perStep, text)) };
+}
+
+/** Bytes a step that go to the host tensor by tensor; 0 when they are a few pieces only. */
+function copiedToHost(view: TraceView): number {
+  if (workTime(view, isCopyToHost).count < CHECKPOINT_TENSORS) return 0;
+  const total = view.facts.kernels.reduce((n, k) => n + (isCopyToHost(k) ? k.bytes : 0), 0);
+  return total / (view.facts.detail?.steps ?? 1);
+}

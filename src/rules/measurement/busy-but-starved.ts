@@ -1,0 +1,64 @@
+import { largest } from '../../base/statistics.js';
+import { share } from '../../base/units.js';
+import type { RankView } from '../../diagnosis/ranks/rank-view.js';
+import type { RunFacts } from '../../diagnosis/run-facts.js';
+import { whole } from '../../diagnosis/words/slow-gpu.js';
+import { boardPower } from '../../telemetry/board-power.js';
+import type { GpuState } from '../../telemetry/gpu-state.js';
+import { evidence } from '../kit/evidence.js';
+import { busyGpuOf, busyWords, HEALTHY, otherGpus, throttleOf } from '../kit/gpu-states.js';
+import { type AnyRule, found, threshold } from '../kit/rule.js';
+
+const STARVED = threshold(
+  'power, while busy',
+  share(0.4),
+  'of the limit',
+  'the zoo’s loops that are always busy: 0.6 or more',
+);
+
+export const rule: AnyRule = {
+  reads: 'traces and logs',
+  unpriced: 'allowed',
+  info: {
+    id: 'busy-but-starved',
+    alias: 'T2',
+    title: '“100 % busy” is not fed: the GPU draws little power',
+    needs: 'nvidia-smi dmon or query',
+    looksFor: 'A GPU that is always busy and draws little power, at its usual clock.',
+    why: 'Utilisation is the share of time in which any kernel runs, however small. Power shows how much it does.',
+    fix: {
+      text: 'Trust the division of the step, not utilisation: a kernel that waits for another rank, or a trickle of small ones, counts as busy.',
+      code: 'whyslow diagnose RUN --all',
+    },
+    check: 'Nothing in the training changes.',
+    cost: 'free',
+    risk: 'none',
+    thresholds: [STARVED],
+  },
+  check(view, run) {
+    const gpu = busyGpuOf(view, run);
+    if ('silent' in gpu) return gpu;
+    const limit = powerLimitOf(view, gpu, run);
+    const starved = gpu.power !== null && gpu.utilisation !== null && gpu.power < STARVED.value * limit;
+    // A throttled GPU draws less power for that reason.
+    if (!starved || throttleOf(gpu, run)) return HEALTHY;
+    const text = `${busyWords(gpu)}, but ${whole(gpu.power!)} W of ${whole(limit)}`;
+    return found({
+      id: 'busy-but-starved',
+      title: 'the GPU is busy without doing much: utilisation misleads',
+      confidence: 0.6,
+      addresses: null,
+      evidence: [evidence(view, text, Math.round(gpu.power!), 'W')],
+      price: null,
+    });
+  },
+};
+
+function powerLimitOf(view: RankView, gpu: GpuState, run: RunFacts): number {
+  const device = view.source === 'trace' ? view.facts.device : null;
+  return (
+    gpu.powerLimit ??
+    boardPower(gpu.name ?? device?.name ?? '', device?.totalMemory ?? null) ??
+    largest([gpu, ...otherGpus(gpu, run)].map((g) => g.maxPower ?? 0))
+  );
+}

@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest';
+import { drawView, fires, silence } from '../../../test/helpers/draw-run.js';
+import { steps } from '../../../test/helpers/draw-trace.js';
+import { rule } from './capture-more.js';
+
+const STEP = `
+  host 1  ProfilerStep#1 0-10000 | cudaLaunchKernel 10-20 #1 | cudaDeviceSynchronize 30-9990
+  gpu 7   nvjet_tst_256 30-9980 #1`;
+const EXPECTED = { id: 'capture-more', addresses: null, unit: null, placed: false } as const;
+const UNSURE = { bottleneck: 'gpu', confidence: 0.55 } as const;
+
+describe('capture more', () => {
+  it.each([
+    ['no steps are marked', steps(4, 10000, STEP.replace('ProfilerStep#1', 'train'))],
+    ['only one whole step', STEP],
+    ['no host events', steps(4, 10000, STEP.replace(/host 1.*/g, ''))],
+  ])('says what is missing: %s', (missing, drawing) => {
+    const found = fires(rule, drawView(drawing), EXPECTED, { verdict: UNSURE });
+    expect(found.evidence[0]!.text).toMatch(missing);
+    expect(found.price).toBeNull();
+  });
+
+  it('asks for more when no answer can be given', () => {
+    const verdict = { bottleneck: 'unknown', confidence: 0.4 } as const;
+    const found = fires(rule, drawView(steps(4, 10000, STEP)), EXPECTED, { verdict });
+    expect(found.evidence[0]!.text).toMatch(/too close/);
+  });
+
+  it.each([
+    ['nothing is missing', steps(4, 10000, STEP), UNSURE],
+    ['the answer is sure all the same', STEP, { bottleneck: 'gpu', confidence: 0.9 } as const],
+  ])('is silent when %s', (_, drawing, verdict) => {
+    expect(silence(rule, drawView(drawing), { verdict })).toMatch(/evidence decides/);
+  });
+});

@@ -1,0 +1,59 @@
+import { heldWords, whole } from '../../diagnosis/words/slow-gpu.js';
+import { evidence } from '../kit/evidence.js';
+import {
+  BELOW_MAXIMUM,
+  BELOW_OTHERS,
+  busyGpuOf,
+  busyWords,
+  HEALTHY,
+  HELD,
+  throttleOf,
+} from '../kit/gpu-states.js';
+import { type AnyRule, found } from '../kit/rule.js';
+
+export const rule: AnyRule = {
+  reads: 'traces and logs',
+  unpriced: 'allowed',
+  info: {
+    id: 'gpu-throttled',
+    alias: 'T2',
+    title: 'The GPU’s clock is held down',
+    needs: 'nvidia-smi dmon or query',
+    looksFor:
+      'A busy GPU whose clock is held down by heat or the hardware, is lower than that of the other GPUs of the run, or is far below its own maximum.',
+    why: 'Utilisation is the share of time in which any kernel runs, however slowly. The clock shows how fast.',
+    fix: {
+      text: 'See what holds the clock down: heat, a lowered power limit, locked clocks. Cool the GPU, raise the limit, or leave the machine out.',
+      code: 'nvidia-smi -q -d PERFORMANCE,CLOCK,POWER,TEMPERATURE\nnvidia-smi dmon -s pucvt -d 1      # while the job runs',
+    },
+    check: 'Nothing in the training changes. Compare step times before and after.',
+    cost: 'hardware',
+    risk: 'none',
+    thresholds: [HELD, BELOW_OTHERS, BELOW_MAXIMUM],
+  },
+  check(view, run) {
+    const gpu = busyGpuOf(view, run);
+    if ('silent' in gpu) return gpu;
+    const throttle = throttleOf(gpu, run);
+    if (!throttle || gpu.clock === null) return HEALTHY;
+    const { held, slow, maximum } = throttle;
+    const text = [
+      `${busyWords(gpu)} at ${clockWords(gpu.clock, maximum)}${held ? ` (${heldWords(held)})` : ''}`,
+      ...(slow ? [`other GPUs ${whole(slow.usualClock)} MHz`] : []),
+      ...(gpu.power === null ? [] : [`${whole(gpu.power)} W`]),
+      ...(gpu.temperature === null ? [] : [`up to ${whole(gpu.temperature)} °C`]),
+    ].join(', ');
+    return found({
+      id: 'gpu-throttled',
+      title: throttle.title,
+      confidence: throttle.confidence,
+      addresses: 'gpu',
+      evidence: [evidence(view, text, Math.round(gpu.clock), 'MHz')],
+      price: null,
+    });
+  },
+};
+
+/** A maximum that it never left says nothing. */
+const clockWords = (clock: number, maximum: number) =>
+  `${whole(clock)} MHz${maximum > 1.01 * clock ? ` of ${whole(maximum)}` : ''}`;

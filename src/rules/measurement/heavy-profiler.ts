@@ -1,0 +1,51 @@
+import { countEvidence, evidence } from '../kit/evidence.js';
+import { found, silent, type TraceRule } from '../kit/rule.js';
+
+const SLOW: readonly string[] = [
+  'with_stack',
+  'record_shapes',
+  'profile_memory',
+  'with_flops',
+  'with_modules',
+];
+
+export const rule: TraceRule = {
+  reads: 'traces',
+  unpriced: 'allowed',
+  info: {
+    id: 'heavy-profiler',
+    alias: 'W6',
+    title: 'The profiler itself slows the loop: stacks, shapes or memory on',
+    needs: 'trace',
+    looksFor:
+      'with_stack, record_shapes, profile_memory or with_flops among the trace’s switches, or Python frames in it.',
+    why: 'Every frame, shape and allocation recorded costs the host microseconds: host-bound figures are too high, files too large.',
+    fix: {
+      text: 'Record again without them; turn one on when its answer is needed.',
+      code: 'profile(..., with_stack=False, record_shapes=False, profile_memory=False)',
+    },
+    check: 'Nothing in the training changes.',
+    cost: 'free',
+    risk: 'none',
+    thresholds: [],
+  },
+  check(view) {
+    const { switches, detail } = view.facts;
+    const on = SLOW.filter((s) => switches.includes(s));
+    const frames = (detail?.frames ?? 0) / (detail?.steps ?? 1);
+    if (on.length === 0 && frames === 0) return silent('only what is needed was recorded');
+    const text = `recorded with ${on.length > 0 ? on.join(', ') : 'Python stacks'}`;
+    return found({
+      id: 'heavy-profiler',
+      title: 'the profiler recorded more than a verdict needs',
+      confidence: 0.95,
+      addresses: null,
+      evidence: [
+        frames > 0
+          ? countEvidence(view, frames, 'frames', `${text}: ${frames.toFixed(0)} Python frames a step`)
+          : evidence(view, text),
+      ],
+      price: null,
+    });
+  },
+};

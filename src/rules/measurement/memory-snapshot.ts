@@ -1,0 +1,42 @@
+import { countEvidence } from '../kit/evidence.js';
+import { hostTime } from '../kit/host.js';
+import { found, silent, type TraceRule, threshold } from '../kit/rule.js';
+
+const CALLS = threshold('allocator calls', 1, 'a step', 'a warm allocator makes none');
+
+export const rule: TraceRule = {
+  reads: 'traces',
+  unpriced: 'allowed',
+  info: {
+    id: 'memory-snapshot',
+    alias: 'T22',
+    title: 'The question is memory, not time',
+    needs: 'trace',
+    looksFor:
+      'The allocator at work inside steps (cudaMalloc, cudaFree): memory is short, fragmented, or given back by hand.',
+    why: 'A profiler trace does not show what holds memory. A memory snapshot does, with the stack of every allocation.',
+    fix: {
+      text: 'Record a snapshot over a few steps and open it at pytorch.org/memory_viz.',
+      code: 'torch.cuda.memory._record_memory_history(max_entries=100_000)\n# ... a few steps ...\ntorch.cuda.memory._dump_snapshot("memory.pickle")',
+    },
+    check: 'Recording slows the loop: leave it off otherwise.',
+    cost: 'free',
+    risk: 'none',
+    thresholds: [CALLS],
+  },
+  check(view) {
+    const { count, operators } = hostTime(view, (o) =>
+      /^(?:cuda|hip)(?:Malloc|Free)$|^cuMem(?:Create|Release)$/.test(o.name),
+    );
+    if (count < CALLS.value) return silent('the allocator is quiet');
+    const text = `${count.toFixed(0)} calls of ${operators.map((o) => o.name).join(', ')} a step`;
+    return found({
+      id: 'memory-snapshot',
+      title: 'the allocator works inside the steps: look at memory itself',
+      confidence: 0.7,
+      addresses: null,
+      evidence: [countEvidence(view, count, 'calls', text)],
+      price: null,
+    });
+  },
+};

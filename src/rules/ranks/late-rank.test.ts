@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest';
+import { drawView, runOf } from '../../../test/helpers/draw-run.js';
+import { steps } from '../../../test/helpers/draw-trace.js';
+import { ns, share } from '../../base/units.js';
+import type { LateRanks } from '../../run/lateness/late-ranks.js';
+import { rule } from './late-rank.js';
+
+const STEP = `
+  host 1  ProfilerStep#1 0-50000 | cudaLaunchKernel 100-110 #1
+  gpu 7   nvjet_tst_256 200-49000 #1`;
+const views = [0, 1].map((rank) => drawView(steps(4, 50000, STEP), { rank }));
+const late: LateRanks = {
+  ranks: [1],
+  pattern: 'persistent',
+  cause: 'data',
+  cost: ns(20e6),
+  confidence: 0.9,
+  place: null,
+  steps: [2, 3, 4],
+};
+const across = (found: readonly LateRanks[]) => ({
+  ...runOf(views),
+  across: { late: found, step: ns(50e6), links: [], overlap: null },
+});
+
+describe('a late rank', () => {
+  it('is reported on that rank, with what it costs all of them', () => {
+    const result = rule.check(views[1]!, across([late]));
+    if (!('findings' in result)) throw new Error(result.silent);
+    expect(result.findings[0]).toMatchObject({ title: 'rank 1 comes late every step', addresses: 'data' });
+    expect(result.findings[0]!.price!.speedup.likely).toBeCloseTo(50 / 30, 6);
+    expect(result.findings[0]!.evidence[0]).toMatchObject({ value: 20, unit: 'ms/step' });
+    expect(result.findings[0]!.fix!.code).toBe('whyslow diagnose RUN --ranks 1 --all');
+    expect(rule.check(views[0]!, across([late]))).toEqual({ silent: 'no rank stands out' });
+  });
+
+  it('names the clock of a slow GPU, and costs hardware then', () => {
+    const limit = { by: 'thermal', share: share(0.34) } as const;
+    const slowGpu = { clock: 1050.4, usualClock: 1755, limit };
+    const result = rule.check(views[1]!, across([{ ...late, cause: 'gpu', slowGpu }]));
+    if (!('findings' in result)) throw new Error(result.silent);
+    expect(result.findings[0]).toMatchObject({ addresses: 'gpu', cost: 'hardware' });
+    expect(result.findings[0]!.evidence[1]).toMatchObject({
+      text: 'its GPU ran at 1,050 MHz against 1,755 on the others (thermal slowdown 34 % of the time)',
+      value: 1050,
+      unit: 'MHz',
+      rank: 1,
+    });
+  });
+
+  it('does not name all ranks of a host in the command', () => {
+    const many = { ...late, ranks: Array.from({ length: 64 }, (_, i) => i + 1), pattern: 'host' as const };
+    const result = rule.check(views[1]!, across([many]));
+    if (!('findings' in result)) throw new Error(result.silent);
+    expect(result.findings[0]!.fix!.code).toBe('whyslow diagnose RUN --ranks 1,2,3,4,5,6,7,8 --all');
+  });
+
+  it('is silent when a different rank is late each step', () => {
+    const rotating = { ...late, ranks: [], pattern: 'rotating' as const };
+    expect(rule.check(views[0]!, across([rotating]))).toHaveProperty('silent');
+  });
+
+  it('is silent about a single rank', () => {
+    expect(rule.check(views[0]!, runOf(views))).toEqual({
+      silent: 'one rank only, or ranks that share no collective',
+    });
+  });
+});

@@ -1,0 +1,92 @@
+import type { RankView } from '../../diagnosis/ranks/rank-view.js';
+import { describeRanks } from '../../diagnosis/words/late-ranks.js';
+import { slowGpuWords } from '../../diagnosis/words/slow-gpu.js';
+import { STANDS_OUT, WORTH_NAMING } from '../../run/lateness/late-patterns.js';
+import type { LateRanks, Pattern } from '../../run/lateness/late-ranks.js';
+import { evidence } from '../kit/evidence.js';
+import type { Evidence, Finding } from '../kit/finding.js';
+import { ADDRESSES, lateEvidence, NONE_LATE, NOT_COMPARED, priceOfDelay } from '../kit/late-ranks.js';
+import { type AnyRule, found, threshold } from '../kit/rule.js';
+
+export const rule: AnyRule = {
+  reads: 'traces and logs',
+  unpriced: 'allowed',
+  smallGain: 'allowed',
+  comesFirst: true,
+  info: {
+    id: 'late-rank',
+    alias: 'W1',
+    title: 'One rank is late and all others wait for it',
+    needs: 'ranks',
+    looksFor:
+      'A rank whose own time (the step less its waiting for others) exceeds the median rank’s by more than ranks usually differ: always, in spikes, periodically, together with its host or stage, or together with other late ranks.',
+    why: 'Collectives end when the last member arrives: one slow rank sets everybody’s pace. Its own trace looks fast, because it waits least.',
+    fix: {
+      text: 'Fix the cause on that rank: its own findings say how.',
+      code: 'whyslow diagnose RUN --ranks <the late one> --all',
+    },
+    check: 'Compare the step of all ranks before and after; another rank may be next.',
+    cost: 'code',
+    risk: 'none',
+    thresholds: [
+      threshold(
+        'stands out',
+        STANDS_OUT,
+        'robust z',
+        'Iglewicz and Hoaglin 1993; spread at least 1 % of the median',
+      ),
+      threshold('lateness', WORTH_NAMING, 'of the step', 'less is within the noise of real runs'),
+    ],
+  },
+  check(view, { across }) {
+    if (!across) return NOT_COMPARED;
+    const own = across.late.filter((l) => l.ranks.includes(view.rank));
+    if (own.length === 0) return NONE_LATE;
+    return found(
+      ...own.map((late) => ({
+        id: `late-rank-${late.ranks.join('-').slice(0, 40)}`,
+        title: `${describeRanks(late)} ${late.ranks.length > 1 ? 'come' : 'comes'} late ${OFTEN[late.pattern]}`,
+        confidence: late.confidence,
+        addresses: ADDRESSES[late.cause],
+        evidence: [lateEvidence(view, late), ...clockEvidence(view, late)],
+        price: priceOfDelay(across.step, late.cost),
+        ...(late.slowGpu ? SLOW_GPU : { fix: fixOf(late) }),
+      })),
+    );
+  },
+};
+
+const OFTEN: Readonly<Record<Pattern, string>> = {
+  persistent: 'every step',
+  spike: 'in single steps',
+  periodic: 'every few steps',
+  rotating: '',
+  host: 'every step',
+  stage: 'every step',
+};
+
+function clockEvidence(view: RankView, { slowGpu, ranks }: LateRanks): Evidence[] {
+  if (!slowGpu) return [];
+  return [evidence(view, slowGpuWords(slowGpu, ranks.length), Math.round(slowGpu.clock), 'MHz')];
+}
+
+const MOST_NAMED = 8;
+
+function fixOf({ ranks }: LateRanks): Finding['fix'] {
+  const chosen = ranks.slice(0, MOST_NAMED).join(',');
+  return {
+    text:
+      ranks.length === 1
+        ? `Fix the cause on rank ${chosen}; its own findings say how.`
+        : 'Fix the cause on those ranks; their own findings say how.',
+    code: `whyslow diagnose RUN --ranks ${chosen} --all`,
+  };
+}
+
+const SLOW_GPU = {
+  cost: 'hardware',
+  fix: {
+    text: 'Look at that GPU on its host: heat, power limit, locked clocks. Cool it, reset it, or leave the host out.',
+    code: 'nvidia-smi -q -d PERFORMANCE,CLOCK,POWER,TEMPERATURE',
+  },
+} as const;

@@ -1,0 +1,41 @@
+import { ADDRESSES, lateEvidence, NONE_LATE, NOT_COMPARED, priceOfDelay } from '../kit/late-ranks.js';
+import { type AnyRule, found } from '../kit/rule.js';
+
+export const rule: AnyRule = {
+  reads: 'traces and logs',
+  unpriced: 'allowed',
+  smallGain: 'allowed',
+  comesFirst: true,
+  info: {
+    id: 'rotating-imbalance',
+    alias: 'W1',
+    title: 'A different rank is late each step: the work is uneven',
+    needs: 'ranks',
+    looksFor: 'Ranks that wait for each other in turn: a different one is last in each step.',
+    why: 'Collectives end when the last member arrives. If batches differ in length, or experts in load, some rank is always late.',
+    fix: {
+      text: 'Balance the work of the ranks: batches of similar length (bucket by length, or by tokens), experts spread by load.',
+      code: 'whyslow diagnose RUN --all',
+    },
+    check: 'Bucketing by length changes the order of samples: compare the loss curve of a few hundred steps.',
+    cost: 'code',
+    risk: 'none',
+    thresholds: [],
+  },
+  check(view, { across, ranks }) {
+    if (!across) return NOT_COMPARED;
+    // It concerns all ranks: the first one reports it.
+    const rotations = view === ranks[0] ? across.late.filter((l) => l.ranks.length === 0) : [];
+    if (rotations.length === 0) return NONE_LATE;
+    return found(
+      ...rotations.map((late) => ({
+        id: 'rotating-imbalance',
+        title: 'a different rank is late each step: the work is uneven',
+        confidence: late.confidence,
+        addresses: ADDRESSES[late.cause],
+        evidence: [lateEvidence(view, late)],
+        price: priceOfDelay(across.step, late.cost),
+      })),
+    );
+  },
+};
