@@ -33,3 +33,9 @@ export function smallest<T extends number>(values: ArrayLike<T>): T {
 export function mean<T extends number>(values: readonly T[]): T {
   return (values.reduce((sum, v) => sum + v, 0) / values.length) as T;
 }
+
+/** 1.4826 · MAD: estimates the standard deviation and ignores outliers. */
+export function robustDeviation<T extends number>(values: readonly T[]): T {
+  const middle = median(values);
+  return (1.4826 * median(values.map((v) => Math.abs(v - middle)))) as T;
+}

@@ -31,14 +31,14 @@ describe('collectives of an events log', () => {
     const lines = [0, 1, 2].flatMap((r) =>
       steps(0, 9, () => [`collective:all_reduce ${ms(r)} r${r}`, `training_step 50 r${r}`]),
     );
-    const ranks = read(HEADER, ...lines).map((r) => ({ ...r, worldSize: null }));
+    const ranks = read(HEADER, ...lines);
     const matched = matchCollectives(ranks);
     expect([matched.length, [...matched.first].includes(1)]).toEqual([10, false]);
     expect(
-      divideWaits(ranks, matched).ranks.map((r) => [r.rank, r.wait / 1e6, r.transfer / 1e6, r.cameLast]),
+      divideWaits(ranks, matched).ranks.map((r) => [r.rank, r.wait / 1e6, r.transfer / 1e6, r.caused / 1e6]),
     ).toEqual([
       [0, 100, 20, 0],
-      [1, 0, 20, 10],
+      [1, 0, 20, 100],
       [2, 100, 20, 0],
     ]);
   });

@@ -77,11 +77,8 @@ function seenRanks(members: readonly RankedMember[], capture: CaptureInfo): Rank
 
 export function comparedRank(view: RankView, locations: RunLocations): ComparedRank {
   const { rank, facts } = view;
-  const place = locations.ranks.get(rank);
-  return {
-    ...{ rank, facts, host: place?.host ?? null, worldSize: place?.worldSize ?? null },
-    coordinates: place?.coordinates ?? null,
-  };
+  const location = locations.ranks.get(rank);
+  return { rank, facts, host: location?.host ?? null, coordinates: location?.coordinates ?? null };
 }
 
 /** Late ranks with what telemetry says of their GPUs. */

@@ -4,6 +4,7 @@ import type { Bottleneck } from '../../diagnosis/verdict/bottleneck.js';
 import { CAUSE_WORDS, describeRanks } from '../../diagnosis/words/late-ranks.js';
 import { slowGpuWords } from '../../diagnosis/words/slow-gpu.js';
 import type { Cause, LateRanks } from '../../run/lateness/late-ranks.js';
+import { LATE_SHARE, LATE_Z } from '../../run/lateness/thresholds.js';
 import type { Evidence, Finding } from '../kit/finding.js';
 import { count, evidence, inMs, ms, silent } from '../kit/kit.js';
 import type { AnyRule, Price, RankFinding } from '../kit/rule.js';
@@ -27,11 +28,16 @@ export const lateRank: AnyRule = {
     thresholds: [
       {
         name: 'stands out',
-        value: 3.5,
+        value: LATE_Z,
         unit: 'robust z',
         source: 'Iglewicz and Hoaglin 1993; spread at least 1 % of the median',
       },
-      { name: 'lateness', value: 0.05, unit: 'of the step', source: 'less is within the noise of real runs' },
+      {
+        name: 'lateness',
+        value: LATE_SHARE,
+        unit: 'of the step',
+        source: 'less is within the noise of real runs',
+      },
     ],
   },
   check(view, run) {

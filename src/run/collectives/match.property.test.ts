@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { commonSubsequence } from './common-subsequence.js';
 import { matchCollectives } from './match.js';
-import { commonPlaces } from './sequence-match.js';
 import { columns, type Drawn, groupOf, rank } from './testing.js';
 
 const RANKS = 3;
@@ -102,11 +102,11 @@ describe('any lists', () => {
     const check = (a: Int32Array, b: Int32Array) => {
       let last = -1;
       let count = 0;
-      commonPlaces(a, b).forEach((place, i) => {
-        if (place < 0) return;
-        expect(a[place]).toBe(b[i]);
-        expect(place).toBeGreaterThan(last);
-        last = place;
+      commonSubsequence(a, b).forEach((index, i) => {
+        if (index < 0) return;
+        expect(a[index]).toBe(b[i]);
+        expect(index).toBeGreaterThan(last);
+        last = index;
         count++;
       });
       return count;
