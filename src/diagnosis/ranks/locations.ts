@@ -7,13 +7,13 @@ import type { ComparedRank, Comparison } from '../../run/compare.js';
 import { withSlowGpus } from '../../run/lateness/late-gpus.js';
 import { type CaptureInfo, joinManifests } from '../../run/placement/join-manifests.js';
 import { placeGpus } from '../../run/placement/place-gpus.js';
-import { type Placed, placeRanks, type RankSeen } from '../../run/placement/place-ranks.js';
+import { type LocatedRank, placeRanks, type RankSeen } from '../../run/placement/place-ranks.js';
 import type { GpuState } from '../../telemetry/gpu-state.js';
 import type { RankView } from './rank-view.js';
 
 /** What manifests, telemetry and names of files say about where ranks ran. */
 export interface RunLocations {
-  readonly ranks: ReadonlyMap<number, Placed>;
+  readonly ranks: ReadonlyMap<number, LocatedRank>;
   /** By rank; ranks whose GPU is not in any telemetry are missing. */
   readonly gpus: ReadonlyMap<number, GpuState>;
   readonly worldSize: number | null;
