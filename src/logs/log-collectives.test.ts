@@ -7,8 +7,8 @@ import { HEADER, readLog, steps } from './testing.js';
 
 const read = (...lines: readonly string[]) => collectivesOfLog(readLog(`${lines.join('\n')}\n`).runs[0]!);
 
-describe('collectives of an events log', () => {
-  it('are its records of that name, step by step', () => {
+describe('collectives of an event log', () => {
+  it('are its records of that name, in order of steps', () => {
     const [only] = read(
       HEADER,
       ...steps(10, 11, () => [
@@ -26,7 +26,7 @@ describe('collectives of an events log', () => {
     expect([c.steps, c.numbered, c.timed, [...c.step]]).toEqual([[10, 11], true, false, [0, 0, 0, 1, 1, 1]]);
   });
 
-  it('tell who waited for whom', () => {
+  it('show who waited', () => {
     const ms = (r: number) => (r === 1 ? 2 : 12);
     const lines = [0, 1, 2].flatMap((r) =>
       steps(0, 9, () => [`collective:all_reduce ${ms(r)} r${r}`, `training_step 50 r${r}`]),
@@ -43,7 +43,7 @@ describe('collectives of an events log', () => {
     ]);
   });
 
-  it('that were over while the device still computed last as long as the host waited for them', () => {
+  it('that ended while the device still computed last as long as the host waited for them', () => {
     const [only] = read(
       HEADER,
       ...steps(1, 1, () => [
