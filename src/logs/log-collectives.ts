@@ -6,6 +6,11 @@ import { type RankRecords, recordsByRank } from './step-records.js';
 
 const PREFIX = 'collective:';
 
+/** What event logs do not record of a collective. */
+export const NO_DETAILS = { sequence: Number.NaN, peer: -1, bytes: Number.NaN, dtype: '' };
+/** Collectives of logs have no clock that can be compared, and steps with the job's own numbers. */
+export const FROM_LOG = { baseNs: 0n, timed: false, numbered: true, profilerStart: false };
+
 /**
  * Collectives of an event log: records named `collective:<kind>`, for each rank of the run that has any. The k-th of a name
  * in a step is the same collective on all ranks. Clocks are not compared: start times only order the records. A loop can
@@ -92,10 +97,7 @@ function fromRecords(records: RankRecords, worldSize: number | null): RankCollec
       builder.add({
         group,
         kind: kindOf(groups[group]!.name),
-        sequence: Number.NaN,
-        peer: -1,
-        bytes: Number.NaN,
-        dtype: '',
+        ...NO_DETAILS,
         start,
         end,
         onDevice: records.phases[phase]!.clock !== 'host',
@@ -108,11 +110,8 @@ function fromRecords(records: RankRecords, worldSize: number | null): RankCollec
   if (builder.length === 0) return null;
   return builder.finish({
     source: 'events',
-    baseNs: 0n,
-    timed: false,
     groups,
     steps: records.steps.map((s) => s.number),
-    numbered: true,
-    profilerStart: false,
+    ...FROM_LOG,
   });
 }

@@ -49,7 +49,7 @@ function bySteps(ranks: readonly MatchInput[], channel: Channel): Slots {
     if (ranksWithStep.get(step)! < 2) outside += parts.reduce((n, p) => n + p.positions.length, 0);
     else aligner.align(parts);
   }
-  return { ...aligner.finish(BY_STEP), outside, method: 'steps' };
+  return { ...aligner.finish(BY_STEP), outside };
 }
 
 function byOrder(ranks: readonly MatchInput[], channel: Channel): Slots {
@@ -61,7 +61,7 @@ function byOrder(ranks: readonly MatchInput[], channel: Channel): Slots {
   aligner.align(
     channel.lists.map(({ entries }, list) => ({ list, positions: [...entries.keys()].reverse() })),
   );
-  return { ...aligner.finish(BY_ORDER), outside, method: 'order' };
+  return { ...aligner.finish(BY_ORDER), outside };
 }
 
 interface Row extends Part {

@@ -42,9 +42,8 @@ export function bySequence(ranks: readonly MatchInput[], channel: Channel): Slot
     slots.push(own);
   }
   if (wrong > channel.length * MAX_WRONG) return null;
-  const outside = countOutside(ranks, channel);
   const confidence = 1 - wrong / channel.length;
-  return { slots, count: slotOf.size, outside, method: 'sequence', confidence };
+  return { slots, count: slotOf.size, outside: countOutside(ranks, channel), confidence };
 }
 
 /** Entries whose number lies outside the recordings of all other ranks. */

@@ -20,7 +20,7 @@ export interface ChannelList {
   readonly entries: number[];
 }
 
-type OpenGroup = Omit<MatchedGroup, 'instances' | 'confidence' | 'method'> & { readonly captured: number[] };
+type OpenGroup = Omit<MatchedGroup, 'instances' | 'confidence'> & { readonly captured: number[] };
 
 /** `loose`: sends and receives whose other side is not known. */
 export function findChannels(ranks: readonly MatchInput[]) {

@@ -8,8 +8,6 @@ export interface RankClock {
   readonly rank: number;
   /** Times of ranks in the same component can be compared. 0 is the largest component. */
   readonly component: number;
-  /** False: no collective connects it with another rank. */
-  readonly comparable: boolean;
   /** The rank on whose clock the times of this component are given. */
   readonly reference: number;
   /** Time in the reference's trace = t + shift + drift · (t − pivot). Both count from the base of their own trace. */
@@ -20,8 +18,6 @@ export interface RankClock {
   readonly offset: Ns;
   /** Typical deviation of ends, summed along the way to the reference. Differences below three times this mean nothing. */
   readonly error: Ns;
-  /** Collectives that the comparison with the rank before it on that way rests on. */
-  readonly instances: number;
 }
 
 export interface Clocks {
@@ -56,23 +52,18 @@ export function alignClocks(ranks: readonly MatchInput[], matched: MatchedCollec
     clocks[root] = {
       rank: ranks[root]!.rank,
       component: 0,
-      comparable: false,
       reference: ranks[root]!.rank,
       shift: 0,
       drift: 0,
       pivot: 0,
       offset: ns(0),
       error: ns(0),
-      instances: 0,
     };
     components.push(reach(ranks, matched, shared, clocks, root));
   }
   components.sort((a, b) => b.length - a.length);
   const componentOf = new Map(components.flatMap((c, i) => c.map((index) => [index, i] as const)));
-  const all = clocks.map((c, index) => {
-    const component = componentOf.get(index)!;
-    return { ...c!, component, comparable: components[component]!.length > 1 };
-  });
+  const all = clocks.map((c, index) => ({ ...c!, component: componentOf.get(index)! }));
   return { ranks: all, components, contradicted: findContradicted(ranks, matched, all) };
 }
 
@@ -171,14 +162,12 @@ function follow(
   return {
     rank: ranks[index]!.rank,
     component: 0,
-    comparable: true,
     reference: ranks[root]!.rank,
     shift,
     drift: (1 + toHub.drift) * (1 + hubClock.drift) - 1,
     pivot,
     offset: ns(bases - shift),
     error: ns(Math.hypot(toHub.error, hubClock.error)),
-    instances: toHub.pairs,
   };
 }
 

@@ -9,7 +9,6 @@ export interface ClockFit {
   readonly error: number;
   /** The same without that caution. */
   readonly typical: number;
-  readonly pairs: number;
 }
 
 /** No error below 100 ns is believed: ends on one host were measured 0.6–0.8 µs apart. */
@@ -79,7 +78,7 @@ function fitShift(
   const typical = Math.max(robustDeviation(offsets) * (1 + 2 / pairs), least);
   const deviations = offsets.map((d) => Math.abs(d - shift));
   const kept = pairs < VERY_FEW ? largest(deviations) : pairs < FEW ? quantile(deviations, MOST_PAIRS) : 0;
-  return { shift, drift, pivot, error: Math.max(typical, kept), typical, pairs };
+  return { shift, drift, pivot, error: Math.max(typical, kept), typical };
 }
 
 /** Theil–Sen: the median slope between points, over some of them when there are many. */

@@ -2,6 +2,7 @@ import { largest, mean, median, smallest } from '../../base/statistics.js';
 import { CollectivesBuilder } from '../../facts/collectives-builder.js';
 import type { RankCollectives } from '../../facts/rank-collectives.js';
 import type { EventFacts } from '../../logs/event-facts.js';
+import { FROM_LOG, NO_DETAILS } from '../../logs/log-collectives.js';
 import { roleOf } from '../../logs/phases.js';
 import { commonSteps } from '../table/common-steps.js';
 
@@ -114,10 +115,7 @@ function asCollectives(name: string, steps: readonly number[], waits: readonly n
     builder.add({
       group: 0,
       kind: 'barrier',
-      sequence: Number.NaN,
-      peer: -1,
-      bytes: Number.NaN,
-      dtype: '',
+      ...NO_DETAILS,
       start,
       end,
       onDevice: false,
@@ -129,11 +127,8 @@ function asCollectives(name: string, steps: readonly number[], waits: readonly n
   const group = { name: `end of ${name}`, description: '', size: null, ranks: null, named: false };
   return builder.finish({
     source: 'phases',
-    baseNs: 0n,
-    timed: false,
     groups: [{ key: `phase ${name}`, ...group }],
     steps,
-    numbered: true,
-    profilerStart: false,
+    ...FROM_LOG,
   });
 }

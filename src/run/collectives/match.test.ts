@@ -18,7 +18,7 @@ describe('with sequence numbers', () => {
     const m = match(a, b);
     expect(membersOf(m)).toEqual(['0:1 1:0', '0:2 1:1']);
     expect(m).toMatchObject({ outside: 2, unmatched: 0, alone: 0, confidence: 1 });
-    expect(m.groups[0]).toMatchObject({ method: 'sequence', instances: 2, captured: [0, 1] });
+    expect(m.groups[0]).toMatchObject({ confidence: 1, instances: 2, captured: [0, 1] });
   });
 
   it('counts what is missing in between as unmatched', () => {
@@ -41,7 +41,7 @@ describe('with sequence numbers', () => {
       kinds.map((kind, i) => at(i * 10, { kind, sequence: from + i, step: 1 }));
     const m = match(counted(1), counted(2));
     expect(membersOf(m)).toEqual(['0:0 1:0', '0:1 1:1', '0:2 1:2', '0:3 1:3']);
-    expect(m.groups[0]!.method).toBe('steps');
+    expect(m.groups[0]!.confidence).toBe(0.9);
   });
 });
 
@@ -53,7 +53,7 @@ describe('with sequence numbers on some entries', () => {
     ];
     const m = match(list(0), list(1));
     expect(membersOf(m).sort()).toEqual(['0:0 1:0', '0:2 1:1', '0:3 1:2']);
-    expect(m.groups[0]!.method).toBe('steps');
+    expect(m.groups[0]!.confidence).toBeCloseTo((2 * 1 + 0.9) / 3);
   });
 });
 

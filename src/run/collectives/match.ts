@@ -2,13 +2,7 @@ import { Kind } from '../../facts/rank-collectives.js';
 import { alignLists } from './align.js';
 import { bySequence } from './by-sequence.js';
 import { type Channel, findChannels } from './channels.js';
-import {
-  type MatchedCollectives,
-  type MatchInput,
-  type MatchMethod,
-  METHODS,
-  type Slots,
-} from './matched.js';
+import type { MatchedCollectives, MatchInput, Slots } from './matched.js';
 
 /** A stream that stands in for an unnamed group may belong to another group on another rank. Our judgement. */
 const UNNAMED_CONFIDENCE = 0.6;
@@ -18,7 +12,7 @@ export function matchCollectives(ranks: readonly MatchInput[]): MatchedCollectiv
   const { groups, channels, loose } = findChannels(ranks);
   const counts = { unmatched: 0, outside: 0, alone: loose };
   const columns = new InstanceColumns(ranks, channels);
-  const found = groups.map((g) => ({ ...g, instances: 0, sum: 0, methods: new Set<MatchMethod>() }));
+  const found = groups.map((g) => ({ ...g, instances: 0, sum: 0 }));
   for (const channel of channels) {
     if (channel.lists.length < 2) {
       counts.alone += channel.length;
@@ -32,12 +26,10 @@ export function matchCollectives(ranks: readonly MatchInput[]): MatchedCollectiv
     const group = found[channel.group]!;
     group.instances += instances;
     group.sum += instances * slots.confidence * (matched / Math.max(1, matched + missing));
-    if (instances > 0) group.methods.add(slots.method);
   }
-  const matchedGroups = found.map(({ sum, methods, ...g }) => ({
+  const matchedGroups = found.map(({ sum, ...g }) => ({
     ...g,
     confidence: g.instances === 0 ? 0 : (sum / g.instances) * (g.named ? 1 : UNNAMED_CONFIDENCE),
-    method: METHODS.findLast((m) => methods.has(m)) ?? null,
   }));
   const total = found.reduce((n, g) => n + g.instances, 0);
   return {

@@ -49,19 +49,12 @@ export interface MatchedGroup {
   readonly instances: number;
   /** How sure the matching is; 0 when nothing matched. */
   readonly confidence: number;
-  /** The weakest method that matched instances of it. Null: nothing matched. */
-  readonly method: MatchMethod | null;
 }
-
-/** Best first. */
-export const METHODS = ['sequence', 'steps', 'order'] as const;
-export type MatchMethod = (typeof METHODS)[number];
 
 /** For each list of a channel the slot of each entry; −1: none. Entries of different lists in one slot are one collective. */
 export interface Slots {
   readonly slots: readonly Int32Array[];
   readonly count: number;
   readonly outside: number;
-  readonly method: MatchMethod;
   readonly confidence: number;
 }

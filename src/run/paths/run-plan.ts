@@ -19,8 +19,8 @@ export interface RankPlan {
   /** On the reference's clock, which all ranks share. */
   readonly begin: number;
   readonly length: number;
-  /** Index in the rank's timeline. */
-  readonly segment: Uint32Array;
+  /** Index of the first segment in the rank's timeline. */
+  readonly firstSegment: number;
   readonly duration: Float64Array;
   readonly exposed: Uint8Array;
   /** Of an exposed segment: slot of the collective that ends it (−1: something else does), and how long after that it ends. */
@@ -103,7 +103,6 @@ function planRank(
   const { end: ends } = meetings.collectives[rankIndex]!;
   const length = Math.max(0, segments[1] - segments[0] + 1);
   const columns = {
-    segment: Uint32Array.from({ length }, (_, i) => segments[0] + i),
     duration: new Float64Array(length),
     exposed: new Uint8Array(length),
     release: new Int32Array(length).fill(-1),
@@ -115,7 +114,7 @@ function planRank(
   };
   let at = 0;
   for (let i = 0; i < length; i++) {
-    const s = columns.segment[i]!;
+    const s = segments[0] + i;
     const [start, end] = [Math.max(from, timeline.start[s]!), Math.min(to, timeline.end[s]!)];
     columns.duration[i] = Math.max(0, end - start);
     columns.exposed[i] = timeline.exposed[s]!;
@@ -134,5 +133,5 @@ function planRank(
     columns.tail[i] = end - ends[entry]!;
   }
   columns.firstSlot[length] = at;
-  return { begin, length, ...columns, slots };
+  return { begin, length, firstSegment: segments[0], ...columns, slots };
 }

@@ -113,9 +113,9 @@ function shortened(
   i: number,
   factors: readonly Float64Array[] | null,
 ): number {
-  const { segment, duration } = plan.ranks[r]!;
+  const { firstSegment, duration } = plan.ranks[r]!;
   if (!factors) return duration[i]!;
-  const s = segment[i]!;
+  const s = firstSegment + i;
   const middle = (timeline.start[s]! + timeline.end[s]!) / 2;
   const step = steps.findIndex((own) => middle >= timeline.stepFrom[own]! && middle <= timeline.stepTo[own]!);
   if (step < 0) return duration[i]!;
