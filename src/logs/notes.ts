@@ -33,6 +33,29 @@ interface NoteFacts {
 /** Phases of the job's own that are named. */
 const MAX_NAMED = 5;
 
+/** Code: what was seen, and what it means. */
+const TEXTS = {
+  'no-model-phase': ['no phase of the model was recorded', 'computing is not known'],
+  'no-lags': [LAUNCH_NOTE, 'a verdict of gpu from phases alone is never certain'],
+  'whole-step-only': ['only the whole step was timed', 'all time but the recorded waits counts as computing'],
+  'collectives-in-full': [
+    'collectives were timed as phases',
+    'they count in full, also where they overlap with computing',
+  ],
+  'step-from-parts': ['training_step leaves out the waits before and after it', 'the step is their sum'],
+  'waits-in-step': [
+    'training_step and waits were both recorded',
+    'the waits are taken to lie inside training_step',
+  ],
+  'step-from-phases': ['the step is the sum of its phases', 'time between phases is missing'],
+  'few-steps': ['fewer than three steps were recorded', 'figures may be accidental'],
+} as const;
+
+const note = (code: string, message: string, consequence: string) =>
+  found('note', code, 1, message, consequence);
+const known = (code: keyof typeof TEXTS, condition = true) =>
+  condition ? note(code, TEXTS[code][0], TEXTS[code][1]) : [];
+
 /** What is not known and what was assumed, the most important first. */
 export function notesOf(facts: NoteFacts): CheckResult[] {
   return [
@@ -45,48 +68,26 @@ export function notesOf(facts: NoteFacts): CheckResult[] {
   ];
 }
 
-const noteIf = (condition: boolean, code: string, message: string, consequence: string) =>
-  found('note', code, Number(condition), message, consequence);
-const note = (code: string, message: string, consequence: string) => noteIf(true, code, message, consequence);
-
 function aboutClock({ amounts, records, hostPaced, recorded }: NoteFacts): CheckResult[] {
   const source = computeSource(amounts);
-  if (!source) return note('no-model-phase', 'no phase of the model was recorded', 'computing is not known');
+  if (!source) return known('no-model-phase');
   if (records.allHost)
     return note('host-clock', 'all phases were timed by the host', 'correct only for a job without GPU');
   if (source.clock === 'host')
     return note('host-clock', 'computing was timed by the host', 'what the GPU did is not known');
-  if (hostPaced === null)
-    return note('no-lags', LAUNCH_NOTE, 'a verdict of gpu from phases alone is never certain');
-  const idle = formatWholePercent(share(hostPaced / recorded));
-  return noteIf(
-    hostPaced > 0,
-    'nothing-queued',
-    `the GPU had nothing queued in ${idle} of the step`,
-    'it was idle for an unknown part of that time',
-  );
+  if (hostPaced === null) return known('no-lags');
+  if (hostPaced === 0) return [];
+  const message = `the GPU had nothing queued in ${formatWholePercent(share(hostPaced / recorded))} of the step`;
+  return note('nothing-queued', message, 'it was idle for an unknown part of that time');
 }
 
 function aboutComputing({ amounts, periods, time, outliers }: NoteFacts): CheckResult[] {
+  const long = `${outliers.steps} of ${periods.steps.length} steps took over three times as long`;
+  const consequence = 'compilation and checkpoints do that; their extra time counts as unexplained';
   return [
-    ...noteIf(
-      computeSource(amounts)?.role === 'whole',
-      'whole-step-only',
-      'only the whole step was timed',
-      'all time but the recorded waits counts as computing',
-    ),
-    ...noteIf(
-      outliers.steps > 0,
-      'long-steps',
-      `${outliers.steps} of ${periods.steps.length} steps took over three times as long without a recorded wait`,
-      'compilation and checkpoints do that; their extra time counts as unexplained',
-    ),
-    ...noteIf(
-      time.comms_transfer > 0,
-      'collectives-in-full',
-      'collectives were timed as phases',
-      'they count in full, also where they overlap with computing',
-    ),
+    ...known('whole-step-only', computeSource(amounts)?.role === 'whole'),
+    ...(outliers.steps > 0 ? note('long-steps', `${long} without a recorded wait`, consequence) : []),
+    ...known('collectives-in-full', time.comms_transfer > 0),
   ];
 }
 
@@ -96,14 +97,12 @@ function aboutInput({ amounts, records, periods, exposed, stepIsWhole }: NoteFac
     return note('no-data-wait', 'data_wait was not recorded', `waiting for input, if any, is ${where}`);
   }
   const isCertain = periods.source === 'start-times' && amounts.compute.device > 0;
-  return noteIf(
-    amounts.data.host > 0 && !isCertain,
-    'data-wait-on-host',
-    'data_wait was timed by the host',
+  if (amounts.data.host === 0 || isCertain) return [];
+  const consequence =
     exposed === null
       ? 'it counts in full, though the GPU may have worked meanwhile'
-      : `steps grow by ${formatWholePercent(share(exposed))} of it, and that part counts`,
-  );
+      : `steps grow by ${formatWholePercent(share(exposed))} of it, and that part counts`;
+  return note('data-wait-on-host', 'data_wait was timed by the host', consequence);
 }
 
 /** What a job does every few steps is in all recorded steps or in none. */
@@ -148,41 +147,15 @@ function aboutPace({ periods: { gaps, steps }, recorded, bias, isIteration }: No
       );
 }
 
-function aboutStep({ periods, amounts }: NoteFacts): CheckResult[] {
-  const { source, layout, warmUp } = periods;
-  const isBeside = layout === 'beside';
-  const hasWaits = total(amounts, WAIT_ROLES) > 0;
+function aboutStep({ periods: { source, layout, steps, warmUp }, amounts }: NoteFacts): CheckResult[] {
+  const isTimed = source === 'training_step';
+  const first = warmUp === 1 ? 'step' : `${warmUp} steps`;
   return [
-    ...noteIf(
-      source === 'training_step' && isBeside,
-      'step-from-parts',
-      'training_step leaves out the waits before and after it',
-      'the step is their sum',
-    ),
-    ...noteIf(
-      source === 'training_step' && !isBeside && hasWaits,
-      'waits-in-step',
-      'training_step and waits were both recorded',
-      'the waits are taken to lie inside training_step',
-    ),
-    ...noteIf(
-      source === 'sum-of-phases',
-      'step-from-phases',
-      'the step is the sum of its phases',
-      'time between phases is missing',
-    ),
-    ...noteIf(
-      warmUp > 0,
-      'warm-up',
-      `the first ${warmUp === 1 ? 'step' : `${warmUp} steps`} took far longer`,
-      'left out as warm-up',
-    ),
-    ...noteIf(
-      periods.steps.length < 3,
-      'few-steps',
-      'fewer than three steps were recorded',
-      'figures may be accidental',
-    ),
+    ...known('step-from-parts', isTimed && layout === 'beside'),
+    ...known('waits-in-step', isTimed && layout === 'whole' && total(amounts, WAIT_ROLES) > 0),
+    ...known('step-from-phases', source === 'sum-of-phases'),
+    ...(warmUp > 0 ? note('warm-up', `the first ${first} took far longer`, 'left out as warm-up') : []),
+    ...known('few-steps', steps.length < 3),
   ];
 }
 
@@ -191,7 +164,9 @@ function aboutRecords({ records: { phases, dropped } }: NoteFacts): CheckResult[
   const more = own.length > MAX_NAMED ? ` and ${own.length - MAX_NAMED} more` : '';
   const named = own.slice(0, MAX_NAMED).join(', ') + more;
   return [
-    ...noteIf(own.length > 0, 'own-phases', `the job’s own phases: ${named}`, 'what they do is not known'),
+    ...(own.length > 0
+      ? note('own-phases', `the job’s own phases: ${named}`, 'what they do is not known')
+      : []),
     ...found('note', 'no-duration', dropped, 'records without a usable duration', 'they were left out'),
   ];
 }

@@ -1,3 +1,4 @@
+import { groupBy } from '../base/group-by.js';
 import type { EventLogRun } from '../model/event-log.js';
 import { type PhaseClock, type PhaseRole, roleOf } from './phases.js';
 
@@ -52,17 +53,14 @@ const HOST = 2;
 
 /** In order of ranks. */
 export function recordsByRank(run: EventLogRun): RankRecords[] {
-  const collectors = new Map<number, Collector>();
-  for (let row = 0; row < run.rows; row++) {
-    const rank = run.rank[row]!;
-    let collector = collectors.get(rank);
-    if (!collector) {
-      collector = new Collector(rank);
-      collectors.set(rank, collector);
-    }
-    collector.add(run, row);
-  }
-  return [...collectors.values()].sort((a, b) => a.rank - b.rank).map((c) => c.finish(run));
+  const byRank = groupBy(run.rank.keys(), (row) => run.rank[row]!);
+  return [...byRank]
+    .sort(([a], [b]) => a - b)
+    .map(([rank, rows]) => {
+      const collector = new Collector(rank);
+      for (const row of rows) collector.add(run, row);
+      return collector.finish(run);
+    });
 }
 
 export function sumOf(parts: readonly Part[] | undefined): number {

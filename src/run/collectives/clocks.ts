@@ -29,7 +29,7 @@ export interface Clocks {
 }
 
 /** A time of a rank on its reference's clock. */
-export function onReference(clock: RankClock, t: number): number {
+export function onReference(clock: Clock, t: number): number {
   return t + clock.shift + clock.drift * (t - clock.pivot);
 }
 
@@ -43,132 +43,119 @@ const ENOUGH_ENDS = 512;
  * reference to all ranks that it shares a group with, from those to the ranks of their other groups.
  */
 export function alignClocks(ranks: readonly MatchInput[], matched: MatchedCollectives): Clocks {
-  const shared = instancesByGroup(ranks, matched);
-  const clocks = new Array<RankClock | undefined>(ranks.length);
-  const components: number[][] = [];
+  const tree = new ClockTree(ranks, matched);
   const order = [...ranks.keys()].sort((a, b) => ranks[a]!.rank - ranks[b]!.rank);
-  for (const root of order) {
-    if (clocks[root]) continue;
-    clocks[root] = {
-      rank: ranks[root]!.rank,
-      component: 0,
-      reference: ranks[root]!.rank,
-      shift: 0,
-      drift: 0,
-      pivot: 0,
-      offset: ns(0),
-      error: ns(0),
-    };
-    components.push(reach(ranks, matched, shared, clocks, root));
-  }
+  const components = order.flatMap((index) => (tree.clocks.has(index) ? [] : [tree.grow(index)]));
   components.sort((a, b) => b.length - a.length);
   const componentOf = new Map(components.flatMap((c, i) => c.map((index) => [index, i] as const)));
-  const all = clocks.map((c, index) => ({ ...c!, component: componentOf.get(index)! }));
-  return { ranks: all, components, contradicted: findContradicted(ranks, matched, all) };
+  const clocks = ranks.map((_, index) => ({
+    ...tree.clocks.get(index)!,
+    component: componentOf.get(index)!,
+  }));
+  return { ranks: clocks, components, contradicted: findContradicted(ranks, matched, clocks) };
 }
 
-/** `byGroup`: synchronising instances. `groupsOf`: groups of each rank, most instances first, because those say most. */
-function instancesByGroup(ranks: readonly MatchInput[], matched: MatchedCollectives) {
-  const byGroup = matched.groups.map((): number[] => []);
-  for (let i = 0; i < matched.length; i++) {
-    if (SYNCHRONISES[matched.kind[i]!] === 1) byGroup[matched.group[i]!]!.push(i);
-  }
-  const groupsOf = ranks.map((): number[] => []);
-  const bySize = [...byGroup.keys()].sort((a, b) => byGroup[b]!.length - byGroup[a]!.length);
-  for (const g of bySize) {
-    if (byGroup[g]!.length > 0) for (const index of matched.groups[g]!.captured) groupsOf[index]!.push(g);
-  }
-  return { byGroup, groupsOf };
-}
+type Clock = Omit<RankClock, 'component'>;
 
-/** Gives a clock to all ranks that can be reached from `root`. Breadth first for short ways: each hop adds its error. */
-function reach(
-  ranks: readonly MatchInput[],
-  matched: MatchedCollectives,
-  { byGroup, groupsOf }: ReturnType<typeof instancesByGroup>,
-  clocks: (RankClock | undefined)[],
-  root: number,
-): number[] {
-  const reached = [root];
-  if (!ranks[root]!.collectives.timed) return reached;
-  const hubsOf = new Map<number, number>();
-  for (const hub of reached) {
-    const groups = groupsOf[hub]!.filter((g) => {
-      const hubs = hubsOf.get(g) ?? 0;
-      if (hubs === MAX_HUBS || matched.groups[g]!.captured.every((index) => clocks[index])) return false;
-      hubsOf.set(g, hubs + 1);
-      return true;
-    });
-    for (const [index, pairs] of pairsWith(ranks, matched, groups, byGroup, hub, clocks)) {
-      const clock = follow(ranks, clocks[hub]!, root, index, pairs);
-      if (!clock) continue;
-      clocks[index] = clock;
-      reached.push(index);
+class ClockTree {
+  /** By rank index. */
+  readonly clocks = new Map<number, Clock>();
+  /** Synchronising instances of each group. */
+  readonly #instances: readonly number[][];
+  /** Groups of each rank, most instances first, because those say most. */
+  readonly #groupsOf: readonly number[][];
+
+  constructor(
+    readonly ranks: readonly MatchInput[],
+    readonly matched: MatchedCollectives,
+  ) {
+    this.#instances = matched.groups.map(() => []);
+    for (let i = 0; i < matched.length; i++) {
+      if (SYNCHRONISES[matched.kind[i]!] === 1) this.#instances[matched.group[i]!]!.push(i);
+    }
+    this.#groupsOf = ranks.map(() => []);
+    const sizeOf = (g: number) => this.#instances[g]!.length;
+    const bySize = [...matched.groups.keys()].sort((a, b) => sizeOf(b) - sizeOf(a));
+    for (const g of bySize.filter((g) => sizeOf(g) > 0)) {
+      for (const index of matched.groups[g]!.captured) this.#groupsOf[index]!.push(g);
     }
   }
-  return reached;
-}
 
-/** For each rank without a clock the collectives it shares with the hub, in one pass over the hub's groups. */
-function pairsWith(
-  ranks: readonly MatchInput[],
-  matched: MatchedCollectives,
-  groups: readonly number[],
-  byGroup: readonly (readonly number[])[],
-  hub: number,
-  clocks: readonly (RankClock | undefined)[],
-): Map<number, EndPairs> {
-  const pairs = new Map<number, EndPairs>();
-  const { memberStart, memberRank, memberEntry } = matched;
-  const hubColumns = ranks[hub]!.collectives;
-  for (const g of groups) {
-    const every = Math.max(1, byGroup[g]!.length / ENOUGH_ENDS);
-    for (let at = 0; at < byGroup[g]!.length; at += every) {
-      const i = byGroup[g]![Math.floor(at)]!;
-      const [from, to] = [memberStart[i]!, memberStart[i + 1]!];
-      const own = memberRank.subarray(from, to).indexOf(hub);
-      if (own < 0) continue;
-      const hubEntry = memberEntry[from + own]!;
-      for (let m = from; m < to; m++) {
-        const index = memberRank[m]!;
-        const { collectives: c } = ranks[index]!;
-        if (clocks[index] || !c.timed) continue;
-        const list = pairs.get(index) ?? { start: [], end: [], otherStart: [], otherEnd: [] };
-        pairs.set(index, list);
-        list.start.push(c.start[memberEntry[m]!]!);
-        list.end.push(c.end[memberEntry[m]!]!);
-        list.otherStart.push(hubColumns.start[hubEntry]!);
-        list.otherEnd.push(hubColumns.end[hubEntry]!);
+  /** Gives a clock to all ranks that can be reached from `root`. Breadth first for short ways: each hop adds its error. */
+  grow(root: number): number[] {
+    const { rank, collectives } = this.ranks[root]!;
+    const none = { shift: 0, drift: 0, pivot: 0, offset: ns(0), error: ns(0) };
+    this.clocks.set(root, { rank, reference: rank, ...none });
+    const reached = [root];
+    if (!collectives.timed) return reached;
+    const hubsOf = new Map<number, number>();
+    for (const hub of reached) {
+      const groups = this.#groupsOf[hub]!.filter((g) => {
+        const hubs = hubsOf.get(g) ?? 0;
+        const isDone = this.matched.groups[g]!.captured.every((index) => this.clocks.has(index));
+        if (hubs === MAX_HUBS || isDone) return false;
+        hubsOf.set(g, hubs + 1);
+        return true;
+      });
+      for (const [index, pairs] of this.#pairsWith(hub, groups)) {
+        const clock = this.#follow(hub, root, index, pairs);
+        if (!clock) continue;
+        this.clocks.set(index, clock);
+        reached.push(index);
       }
     }
+    return reached;
   }
-  return pairs;
-}
 
-/** The clock of rank `index` from its fit to the hub's. */
-function follow(
-  ranks: readonly MatchInput[],
-  hubClock: RankClock,
-  root: number,
-  index: number,
-  pairs: EndPairs,
-): RankClock | null {
-  const toHub = fitClock(pairs);
-  if (!toHub) return null;
-  const { pivot } = toHub;
-  const shift = onReference(hubClock, pivot + toHub.shift) - pivot;
-  // Bases may differ by decades: subtract them exactly, then convert to a double.
-  const bases = Number(ranks[index]!.collectives.baseNs - ranks[root]!.collectives.baseNs);
-  return {
-    rank: ranks[index]!.rank,
-    component: 0,
-    reference: ranks[root]!.rank,
-    shift,
-    drift: (1 + toHub.drift) * (1 + hubClock.drift) - 1,
-    pivot,
-    offset: ns(bases - shift),
-    error: ns(Math.hypot(toHub.error, hubClock.error)),
-  };
+  /** For each rank without a clock the collectives it shares with the hub, in one pass over the hub's groups. */
+  #pairsWith(hub: number, groups: readonly number[]): Map<number, EndPairs> {
+    const pairs = new Map<number, EndPairs>();
+    const { memberStart, memberRank, memberEntry } = this.matched;
+    const other = this.ranks[hub]!.collectives;
+    for (const instances of groups.map((g) => this.#instances[g]!)) {
+      const every = Math.max(1, instances.length / ENOUGH_ENDS);
+      for (let k = 0; k < instances.length; k += every) {
+        const i = instances[Math.floor(k)]!;
+        const [from, to] = [memberStart[i]!, memberStart[i + 1]!];
+        const own = memberRank.subarray(from, to).indexOf(hub);
+        if (own < 0) continue;
+        const hubEntry = memberEntry[from + own]!;
+        for (let m = from; m < to; m++) {
+          const [index, entry] = [memberRank[m]!, memberEntry[m]!];
+          const { collectives: c } = this.ranks[index]!;
+          if (this.clocks.has(index) || !c.timed) continue;
+          const list = pairs.get(index) ?? { start: [], end: [], otherStart: [], otherEnd: [] };
+          pairs.set(index, list);
+          list.start.push(c.start[entry]!);
+          list.end.push(c.end[entry]!);
+          list.otherStart.push(other.start[hubEntry]!);
+          list.otherEnd.push(other.end[hubEntry]!);
+        }
+      }
+    }
+    return pairs;
+  }
+
+  /** The clock of rank `index`, from its fit to the hub's. */
+  #follow(hub: number, root: number, index: number, pairs: EndPairs): Clock | null {
+    const toHub = fitClock(pairs);
+    if (!toHub) return null;
+    const { pivot } = toHub;
+    const hubClock = this.clocks.get(hub)!;
+    const [own, reference] = [this.ranks[index]!, this.ranks[root]!];
+    const shift = onReference(hubClock, pivot + toHub.shift) - pivot;
+    // Bases may differ by decades: subtract them exactly, then convert to a double.
+    const bases = Number(own.collectives.baseNs - reference.collectives.baseNs);
+    return {
+      rank: own.rank,
+      reference: reference.rank,
+      shift,
+      drift: (1 + toHub.drift) * (1 + hubClock.drift) - 1,
+      pivot,
+      offset: ns(bases - shift),
+      error: ns(Math.hypot(toHub.error, hubClock.error)),
+    };
+  }
 }
 
 function findContradicted(

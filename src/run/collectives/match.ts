@@ -46,12 +46,9 @@ function matchChannel(ranks: readonly MatchInput[], channel: Channel): Slots {
   return (channel.p2p ? null : bySequence(ranks, channel)) ?? alignLists(ranks, channel);
 }
 
+/** Collects instances, and their members in columns. */
 class InstanceColumns {
-  readonly #group: number[] = [];
-  readonly #kind: number[] = [];
-  readonly #bytes: number[] = [];
-  readonly #first: number[] = [];
-  readonly #start: number[] = [0];
+  readonly #instances: { group: number; kind: number; bytes: number; first: number; end: number }[] = [];
   readonly #memberRank: Uint16Array;
   readonly #memberEntry: Uint32Array;
   #members = 0;
@@ -76,7 +73,6 @@ class InstanceColumns {
       if (sizes[s]! < 2) continue;
       next[s] = this.#members;
       this.#members += sizes[s]!;
-      this.#start.push(this.#members);
     }
     const first = new Uint8Array(count);
     channel.lists.forEach(({ rankIndex, entries }, l) => {
@@ -89,36 +85,32 @@ class InstanceColumns {
         if (k === 0 && profilerStart) first[slot] = 1;
       });
     });
-    let instances = 0;
+    const known = this.#instances.length;
     for (let s = 0; s < count; s++) {
-      if (next[s]! < 0) continue;
-      this.#describe(channel, next[s]! - sizes[s]!, next[s]!);
-      this.#first.push(first[s]!);
-      instances++;
+      if (next[s]! >= 0) this.#push(channel, next[s]! - sizes[s]!, next[s]!, first[s]!);
     }
-    return { matched: this.#members - before, instances };
+    return { matched: this.#members - before, instances: this.#instances.length - known };
   }
 
-  #describe(channel: Channel, from: number, to: number): void {
+  #push({ group, p2p }: Channel, from: number, end: number, first: number): void {
     const { collectives } = this.ranks[this.#memberRank[from]!]!;
+    const kind = p2p ? Kind.recv : collectives.kind[this.#memberEntry[from]!]!;
     let bytes = Number.NaN;
-    for (let m = from; m < to; m++) {
+    for (let m = from; m < end; m++) {
       const own = this.ranks[this.#memberRank[m]!]!.collectives.bytes[this.#memberEntry[m]!]!;
       if (!(bytes >= own) && !Number.isNaN(own)) bytes = own;
     }
-    this.#group.push(channel.group);
-    this.#kind.push(channel.p2p ? Kind.recv : collectives.kind[this.#memberEntry[from]!]!);
-    this.#bytes.push(bytes);
+    this.#instances.push({ group, kind, bytes, first, end });
   }
 
   finish() {
     return {
-      length: this.#group.length,
-      group: Uint32Array.from(this.#group),
-      kind: Uint8Array.from(this.#kind),
-      bytes: Float64Array.from(this.#bytes),
-      first: Uint8Array.from(this.#first),
-      memberStart: Uint32Array.from(this.#start),
+      length: this.#instances.length,
+      group: Uint32Array.from(this.#instances, (i) => i.group),
+      kind: Uint8Array.from(this.#instances, (i) => i.kind),
+      bytes: Float64Array.from(this.#instances, (i) => i.bytes),
+      first: Uint8Array.from(this.#instances, (i) => i.first),
+      memberStart: Uint32Array.from([0, ...this.#instances.map((i) => i.end)]),
       memberRank: this.#memberRank.slice(0, this.#members),
       memberEntry: this.#memberEntry.slice(0, this.#members),
     };

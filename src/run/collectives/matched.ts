@@ -1,4 +1,4 @@
-import type { RankCollectives } from '../../facts/rank-collectives.js';
+import type { CollectiveGroup, RankCollectives } from '../../facts/rank-collectives.js';
 
 export interface MatchInput {
   readonly rank: number;
@@ -37,13 +37,7 @@ export interface MatchedCollectives {
 }
 
 /** A process group as all captured ranks together know it. */
-export interface MatchedGroup {
-  readonly key: string;
-  readonly name: string;
-  readonly description: string;
-  readonly size: number | null;
-  readonly ranks: readonly number[] | null;
-  readonly named: boolean;
+export interface MatchedGroup extends CollectiveGroup {
   /** Indices of the ranks that have collectives of it. */
   readonly captured: readonly number[];
   readonly instances: number;

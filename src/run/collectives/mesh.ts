@@ -1,7 +1,6 @@
 import { groupBy } from '../../base/group-by.js';
+import type { Coordinates } from '../table/rank-table.js';
 import type { MatchedCollectives } from './matched.js';
-
-type Coordinates = Readonly<Record<string, number>>;
 
 /** An axis needs two coordinates, and two ranks at each. */
 const LEAST_SIZE = 2;

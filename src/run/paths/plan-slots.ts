@@ -1,3 +1,4 @@
+import { groupBy } from '../../base/group-by.js';
 import { IS_P2P } from '../../facts/rank-collectives.js';
 import { segmentBefore } from '../../facts/rank-timeline.js';
 import type { PathRank } from './critical-path.js';
@@ -14,9 +15,8 @@ export interface SlotColumns {
   readonly duration: Float64Array;
   /** Slot that must end before it starts; −1: none. */
   readonly before: Int32Array;
-  /** The inverse of `before` as linked lists: the first slot that waits for this one, and the next of the same list. */
-  readonly firstBehind: Int32Array;
-  readonly nextBehind: Int32Array;
+  /** The inverse of `before`: slots that wait for a slot. */
+  readonly behind: ReadonlyMap<number, readonly number[]>;
 }
 
 /** Members of collective k: `rank` and `slot` from `from[k]` up to `from[k + 1]`. */
@@ -115,12 +115,6 @@ export function slotsFor(
     }
     stream.push(slot);
   }
-  const [firstBehind, nextBehind] = [new Int32Array(length).fill(-1), new Int32Array(length).fill(-1)];
-  before.forEach((earlier, slot) => {
-    if (earlier < 0) return;
-    nextBehind[slot] = firstBehind[earlier]!;
-    firstBehind[earlier] = slot;
-  });
   return {
     length,
     after: new Float64Array(length),
@@ -132,7 +126,6 @@ export function slotsFor(
       Math.max(0, c.end[first + slot]! - c.start[first + slot]!),
     ),
     before,
-    firstBehind,
-    nextBehind,
+    behind: groupBy(before.keys(), (slot) => before[slot]!),
   };
 }

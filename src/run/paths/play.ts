@@ -113,8 +113,7 @@ class Player {
 
   #end(r: number, slot: number, end: number): void {
     this.#ended[r]![slot] = end;
-    const { firstBehind, nextBehind } = this.plan.ranks[r]!.slots;
-    for (let k = firstBehind[slot]!; k >= 0; k = nextBehind[k]!) this.#startable.push(r, k);
+    for (const next of this.plan.ranks[r]!.slots.behind.get(slot) ?? []) this.#startable.push(r, next);
     if (this.#blocked[r] !== slot) return;
     this.#blocked[r] = -1;
     this.#queue.push(r);

@@ -1,8 +1,6 @@
 import type { MeshAxis } from '../../model/manifest.js';
+import type { Coordinates } from '../table/rank-table.js';
 import type { CaptureInfo } from './join-manifests.js';
-
-/** Mesh coordinates by axis name, outermost axis first. */
-export type Coordinates = Readonly<Record<string, number>>;
 
 interface NamedRank {
   readonly rank: number;

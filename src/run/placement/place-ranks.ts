@@ -1,6 +1,7 @@
 import type { ProblemLog } from '../../base/problem.js';
 import type { GpuIdentity } from '../../model/gpu-identity.js';
-import { type Coordinates, findCoordinates } from './coordinates.js';
+import type { Coordinates } from '../table/rank-table.js';
+import { findCoordinates } from './coordinates.js';
 import type { CaptureInfo } from './join-manifests.js';
 import { hostKey, type RankLocation } from './place-gpus.js';
 

@@ -3,13 +3,13 @@ import { ns, share } from '../../base/units.js';
 import type { PhaseKnowledge, RankFacts } from '../../facts/rank-facts.js';
 import { type TimeByClass, type TimeClass, totals } from '../../facts/time-class.js';
 import { commonSteps } from './common-steps.js';
-import type { RankTable } from './rank-table.js';
+import type { Coordinates, RankTable } from './rank-table.js';
 import { NO_WAIT, type StepWait } from './step-waits.js';
 
 export interface ComparedRank {
   readonly rank: number;
   readonly host: string | null;
-  readonly coordinates: Readonly<Record<string, number>> | null;
+  readonly coordinates: Coordinates | null;
   readonly facts: RankFacts;
 }
 

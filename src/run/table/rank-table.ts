@@ -1,6 +1,9 @@
 import type { Ns, Share } from '../../base/units.js';
 import type { TimeByClass } from '../../facts/time-class.js';
 
+/** A rank's position on each mesh axis, by axis name, outermost axis first. */
+export type Coordinates = Readonly<Record<string, number>>;
+
 /**
  * The compared ranks side by side, step by step. A late rank shows in its own time: the step less its exposed
  * communication. It shows neither in the step, which is as long on all ranks because they wait for each other, nor in its
@@ -12,8 +15,8 @@ export interface RankTable {
   /** Index of each rank in `MatchedCollectives.ranks`. */
   readonly rankIndices: readonly number[];
   readonly hosts: readonly (string | null)[];
-  /** Mesh coordinates by axis name; null: unknown. */
-  readonly coordinates: readonly (Readonly<Record<string, number>> | null)[];
+  /** Null: unknown. */
+  readonly coordinates: readonly (Coordinates | null)[];
   /** Numbers of the steps that all ranks have. */
   readonly steps: readonly number[];
   /** ns of own time, by rank and step. */
