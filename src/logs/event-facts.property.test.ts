@@ -82,7 +82,7 @@ function expectSound(facts: EventFacts): void {
 }
 
 describe('any log', () => {
-  it('gives classes that add up to the step, and numbers', () => {
+  it('gives finite classes that add up to the step', () => {
     const sources = new Set<string>();
     fc.assert(
       fc.property(log, (lines) => {

@@ -63,7 +63,7 @@ describe('collectives of an event log', () => {
     ]);
   });
 
-  it('are in order of time where that is known, and what runs at once counts once', () => {
+  it('are in order of start where that is known, and overlapping time counts once', () => {
     const [only] = read(
       HEADER,
       ...steps(1, 1, () => [
@@ -90,7 +90,7 @@ describe('collectives of an event log', () => {
     expect(membersOf(name, worldSize)).toEqual(members);
   });
 
-  it('have the world in a header that says how large it is', () => {
+  it('have all ranks as members where the header has the world size', () => {
     const header = '{"whyslow": 1, "run": "a", "rank": 0, "world_size": 2}';
     const [only] = read(
       header,
@@ -109,7 +109,7 @@ describe('collectives of an event log', () => {
     expect(new Set(Array.from(kind, (k) => COLLECTIVE_KINDS[k]))).toEqual(new Set(['all_reduce']));
   });
 
-  it('are none where there are none', () => {
+  it('are empty without such records', () => {
     expect(read(HEADER, ...steps(0, 3, () => ['training_step 5']))).toEqual([]);
   });
 });

@@ -4,15 +4,15 @@ import type { RankCollectives } from '../../facts/rank-collectives.js';
 import type { EventFacts } from '../../logs/event-facts.js';
 import { FROM_LOG, NO_DETAILS } from '../../logs/log-collectives.js';
 import { roleOf } from '../../logs/phases.js';
+import { LATE_SHARE } from '../lateness/thresholds.js';
 import { commonSteps } from '../table/common-steps.js';
 
 /** Fewer steps may agree by chance. */
 const MIN_STEPS = 5;
-/** Ranks must differ by this share of the step in the phase: less is not worth naming (LATE_SHARE). */
-const LEAST_DIFFERENCE = 0.05;
 /**
- * Step times may differ by at most this share of that. If ranks ran on their own, differences in the phase and in the rest
- * would add up; if they wait in the phase, only jitter is left. Fewer than 2 % of 300 random sets of ranks pass.
+ * Step times may differ by at most this share of how far ranks differ in the phase. If ranks ran on their own, differences in
+ * the phase and in the rest would add up; if they wait in the phase, only jitter is left. Fewer than 2 % of 300 random sets
+ * of ranks pass.
  */
 const MAX_JITTER = 0.25;
 /** Input and copies end on their own; every other phase may hold a collective. */
@@ -33,7 +33,8 @@ export function fromPhases(logs: readonly EventFacts[]): readonly RankCollective
     return steps.map((step) => indexOf.get(step)!);
   });
   const periods = logs.map((log, r) => rows[r]!.map((i) => log.periods[i]!));
-  const least = LEAST_DIFFERENCE * mean(periods.map(mean));
+  // Less is not worth naming.
+  const least = LATE_SHARE * mean(periods.map(mean));
   const jitter = medianRange(periods);
   const candidate = (names: readonly string[]): Candidate[] => {
     const time = logs.map((log, r) =>

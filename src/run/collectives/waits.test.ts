@@ -18,7 +18,10 @@ function divide(
       r,
       columns(
         list.map((ns, k) => ({
-          ...{ start: k * 1000, end: k * 1000 + ns, sequence: k, step: k },
+          start: k * 1000,
+          end: k * 1000 + ns,
+          sequence: k,
+          step: k,
           ...of(r, k),
         })),
         [G],
