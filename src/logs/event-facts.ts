@@ -69,8 +69,7 @@ export function analyseEventLog(log: EventLog): EventFacts[] {
 
 function factsOf(run: EventLogRun, records: RankRecords, periods: StepPeriods): EventFacts {
   const { source, steps, layout, gaps } = periods;
-  const all = periods.ns.map(ns);
-  const recorded = mean(all);
+  const recorded = mean(periods.ns);
   const amounts = meanAmounts(periods.amounts);
   const { divided, timePerStep, computing, exposed, hostPaced, timeline } = divide(records, periods, amounts);
   const outliers = findOutliers(computing);
@@ -91,7 +90,7 @@ function factsOf(run: EventLogRun, records: RankRecords, periods: StepPeriods): 
     first: steps[0]!.number,
     last: steps.at(-1)!.number,
     step,
-    medianStep: median(all),
+    medianStep: median(periods.ns),
     stepSource: source,
     stepIsWhole,
     phases: phasesOf(records, periods),
@@ -104,7 +103,7 @@ function factsOf(run: EventLogRun, records: RankRecords, periods: StepPeriods): 
       copyingHost: copyingHost(records, periods),
     },
     timeline,
-    periods: all,
+    periods: periods.ns,
     indices: steps.map((s) => s.number),
     notes: notesOf({
       records,

@@ -1,4 +1,5 @@
 import { median } from '../base/statistics.js';
+import { type Ns, ns } from '../base/units.js';
 import { type Amounts, amountsOf, total } from './amounts.js';
 import { findLayout, type Layout } from './layout.js';
 import type { GapPeriods } from './pace.js';
@@ -15,7 +16,7 @@ export interface StepPeriods {
   readonly layout: Layout;
   readonly steps: readonly RecordedStep[];
   readonly amounts: readonly Amounts[];
-  readonly ns: readonly number[];
+  readonly ns: readonly Ns[];
   /** Start of each step. Null unless periods come from start times, or from whole iterations with a known start. */
   readonly starts: readonly number[] | null;
   /** Steps that were left out as warm-up. */
@@ -52,8 +53,8 @@ export function findPeriods(records: RankRecords): StepPeriods | null {
     return finish('start-times', records, pairs, starts);
   if (withWhole.length * 2 >= all.length) {
     // Whether waits lie inside is decided later; a warm-up step is long either way.
-    const ns = (a: Amounts) => total(a, ['whole', ...WAIT_ROLES]);
-    const steps = withWhole.map((c) => ({ ...c, ns: ns(c.amounts), start: Number.NaN }));
+    const longest = (a: Amounts) => total(a, ['whole', ...WAIT_ROLES]);
+    const steps = withWhole.map((c) => ({ ...c, ns: longest(c.amounts), start: Number.NaN }));
     return finish('training_step', records, steps, starts);
   }
   return finish('sum-of-phases', records, summed(records, all), starts);
@@ -81,7 +82,7 @@ function finish(
     layout,
     steps,
     amounts,
-    ns: kept.map((c) => (isWhole ? total(c.amounts, ['whole']) : c.ns)),
+    ns: kept.map((c) => ns(isWhole ? total(c.amounts, ['whole']) : c.ns)),
     starts: isWhole ? wholeStarts(records, steps) : ownStarts,
     warmUp,
     gaps: gapPeriods(records, allStarts, steps[0]),
@@ -103,8 +104,9 @@ function consecutive(all: readonly Timed[], starts: readonly number[]): Candidat
   return all.flatMap(({ step, amounts }, i) => {
     const next = all[i + 1]?.step;
     if (next?.number !== step.number + 1 || next.generation !== step.generation) return [];
-    const [start, ns] = [starts[i]!, starts[i + 1]! - starts[i]!];
-    return ns >= MIN_STEP ? [{ step, amounts, ns, start }] : [];
+    const start = starts[i]!;
+    const length = starts[i + 1]! - start;
+    return length >= MIN_STEP ? [{ step, amounts, ns: length, start }] : [];
   });
 }
 

@@ -2,7 +2,7 @@ import { median } from '../base/statistics.js';
 
 /** Compiling, tuning and filling caches take several steps' time; ordinary variation does not. */
 const LONG = 3;
-/** A wait of this share of the step makes the step long. A wait beside the step is in both, so a third is enough. */
+/** A wait of this share of the step makes it long. Waits inside training_step count twice here, so a third is enough. */
 const DUE_TO_WAIT = 1 / 3;
 /** If a later step waits at least this share as long, long waits belong to the run. */
 const ALIKE = 0.5;

@@ -21,8 +21,8 @@ export interface SinglePattern {
  */
 export function patternOf(table: RankTable, spread: LatenessSpread, r: number): SinglePattern | null {
   const late = lateSteps(table, spread, r);
-  const found = (late.length > 0 && standsOut(table, spread, r, late)) || oftenLast(table, spread, r);
-  if (found || late.length === 0) return found || null;
+  const found = standsOut(table, spread, r, late) ?? oftenLast(table, spread, r);
+  if (found || late.length === 0) return found;
   const own = spread.lateness[r]!;
   if (late.reduce((sum, s) => sum + own[s]!, 0) < LATE_SHARE * table.step) return null;
   if (isPeriodic(late))
@@ -84,7 +84,7 @@ function oftenLast(table: RankTable, { lateness, inSteps }: LatenessSpread, r: n
 
 const isSampled = (steps: readonly number[]) => steps.at(-1)! - steps[0]! >= 2 * steps.length;
 
-/** No other rank may be this part as late as the named one: else the imbalance moves about. Fitted on the zoo's ranks. */
+/** No other rank may be this part as late as the named one: else the imbalance moves about. Our judgement. */
 const NEAR = 0.5;
 /** The same for a rank that was late once: on a busy machine some rank is always the latest of all. */
 const NEAR_ONCE = 0.25;
