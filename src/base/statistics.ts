@@ -36,3 +36,9 @@ export function mean<T extends number>(values: ArrayLike<T>): T {
   for (let i = 0; i < values.length; i++) sum += values[i]!;
   return (sum / values.length) as T;
 }
+
+/** 1.4826 · MAD: estimates the standard deviation and ignores outliers. */
+export function robustDeviation<T extends number>(values: readonly T[]): T {
+  const middle = median(values);
+  return (1.4826 * median(values.map((v) => Math.abs(v - middle)))) as T;
+}

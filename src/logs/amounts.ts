@@ -1,14 +1,14 @@
 import { PHASE_ROLES, type PhaseRole } from './phases.js';
 import { type RankRecords, type RecordedStep, sumOf } from './step-records.js';
 
-/** ns by role, apart for phases timed by the host beside device timings (`RecordedPhase.onHost`). */
+/** ns of one step by role. Phases that the host timed beside device timings (`RecordedPhase.onHost`) are kept apart. */
 export type Amounts = Readonly<Record<PhaseRole, { readonly device: number; readonly host: number }>>;
 
-/** Micro-steps summed. */
+/** Micro-steps are summed. */
 export function amountsOf(records: RankRecords, step: RecordedStep): Amounts {
   const amounts = zero();
-  for (const [place, parts] of step.parts) {
-    const { role, onHost } = records.phases[place]!;
+  for (const [phase, parts] of step.parts) {
+    const { role, onHost } = records.phases[phase]!;
     amounts[role][onHost ? 'host' : 'device'] += sumOf(parts);
   }
   return amounts;
@@ -24,7 +24,7 @@ export function meanAmounts(all: readonly Amounts[]): Amounts {
   return mean;
 }
 
-/** Both clocks, over the given roles. */
+/** ns of the given roles on both clocks. */
 export function total(amounts: Amounts, roles: readonly PhaseRole[]): number {
   return roles.reduce((ns, r) => ns + amounts[r].device + amounts[r].host, 0);
 }

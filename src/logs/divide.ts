@@ -3,7 +3,7 @@ import { type Amounts, total } from './amounts.js';
 import type { Layout } from './layout.js';
 import { WAIT_ROLES } from './phases.js';
 
-/** Where computing is read from: the model's phases or the whole step, on the device's clock if it has either. */
+/** What stands for computing: the model's phases or the whole step, on the device's clock if either was timed there. */
 export interface ComputeSource {
   readonly role: 'compute' | 'whole';
   readonly clock: 'device' | 'host';
@@ -16,12 +16,12 @@ export function computeSource(amounts: Amounts): ComputeSource | null {
   return null;
 }
 
-/** Collectives fit beside the model's phases if they overrun what is left by no more than the error of the marks. */
+/** Collectives count as lying beside the model's phases if they exceed the time left by at most the error of the marks. */
 const TOLERANCE = 1.02;
 
 /**
- * Divides a step by how long phases took, not knowing when. `exposed` is the part of a data wait timed by the host that
- * counts; with `allHost` there is only the host's clock. The classes add up to `step`.
+ * Divides a step by how long its phases took, where it is not known when they ran. `exposed`: the share of a host-timed
+ * wait for data that counts. `allHost`: only the host's clock was recorded. The classes add up to `step` (ns).
  */
 export function divideByAmounts(
   step: number,
@@ -30,33 +30,33 @@ export function divideByAmounts(
 ): TimeByClass {
   const { layout, exposed, allHost } = options;
   const source = computeSource(amounts);
-  const waits = {
-    data: { device: amounts.data.device, host: amounts.data.host * exposed },
-    copy: amounts.copy,
-    metrics: amounts.metrics,
-  };
-  const allWaits = total({ ...amounts, ...waits }, WAIT_ROLES);
-  // The whole step stands for computing only as far as no wait in it was timed.
-  const inside = source?.role === 'whole' && layout === 'whole' ? allWaits : 0;
-  const base = source ? Math.max(0, amounts[source.role][source.clock] - inside) : 0;
-  const timed = total(amounts, ['comms']);
-  const room = Math.max(0, step - base - allWaits);
-  // Collectives run in backward unless there is time for them beside it.
-  const fits = base === 0 || timed <= TOLERANCE * room;
-  const comms = fits ? timed : Math.min(timed, base + room);
-  const compute = fits ? base : Math.max(0, base - comms);
-  const firm = compute + comms + waits.data.device + waits.copy.device + waits.metrics.device;
-  const soft = waits.data.host + waits.copy.host + waits.metrics.host;
-  // Device timings are right to the last; waits the host timed are hidden behind them as far as they do not fit.
-  const scale = firm > step ? step / firm : 1;
-  const softScale = soft > 0 ? Math.min(1, Math.max(0, step - firm) / soft) : 0;
-  const wait = (w: { device: number; host: number }) => w.device * scale + w.host * softScale;
+  const data = { device: amounts.data.device, host: amounts.data.host * exposed };
+  const { copy, metrics } = amounts;
+  const allWaits = total({ ...amounts, data }, WAIT_ROLES);
+  // The whole step stands for computing without the waits that were timed inside it.
+  const waitsInside = source?.role === 'whole' && layout === 'whole' ? allWaits : 0;
+  const model = source ? Math.max(0, amounts[source.role][source.clock] - waitsInside) : 0;
+  const timedComms = total(amounts, ['comms']);
+  const room = Math.max(0, step - model - allWaits);
+  // Collectives run inside backward unless there is time for them beside it.
+  const isBeside = model === 0 || timedComms <= TOLERANCE * room;
+  const comms = isBeside ? timedComms : Math.min(timedComms, model + room);
+  const compute = isBeside ? model : Math.max(0, model - comms);
+  const onDevice = compute + comms + data.device + copy.device + metrics.device;
+  const hostWaits = data.host + copy.host + metrics.host;
+  // Device timings are certain. Waits timed by the host count as far as they fit beside them; the rest was hidden.
+  const deviceScale = onDevice > step ? step / onDevice : 1;
+  const hostScale = hostWaits > 0 ? Math.min(1, Math.max(0, step - onDevice) / hostWaits) : 0;
+  const wait = (w: { device: number; host: number }) => w.device * deviceScale + w.host * hostScale;
   const classes = {
-    ...{ compute: compute * scale, comms_transfer: comms * scale, copy: wait(waits.copy) },
-    ...{ idle_data: wait(waits.data), idle_sync: wait(waits.metrics) },
+    compute: compute * deviceScale,
+    comms_transfer: comms * deviceScale,
+    copy: wait(copy),
+    idle_data: wait(data),
+    idle_sync: wait(metrics),
   };
   const left = Math.max(0, step - Object.values(classes).reduce((a, b) => a + b, 0));
-  const idleHost = Math.min(left, hostCover(amounts, source, allHost));
+  const idleHost = Math.min(left, otherHostTime(amounts, source, allHost));
   return totals((c) => {
     if (c === 'idle_host') return idleHost;
     if (c === 'idle_other') return left - idleHost;
@@ -64,10 +64,11 @@ export function divideByAmounts(
   });
 }
 
-/** What the host's clock saw of the step apart from waits and from what already counts as computing. */
-function hostCover(amounts: Amounts, source: ComputeSource | null, allHost: boolean): number {
+/** ns that the host timed apart from waits and from what already counts as computing. */
+function otherHostTime(amounts: Amounts, source: ComputeSource | null, allHost: boolean): number {
   const clock = allHost ? 'device' : 'host';
   const roles = ['compute', 'whole', 'own'] as const;
-  const isComputing = (role: string) => source?.role === role && source.clock === clock;
-  return roles.reduce((ns, role) => ns + (isComputing(role) ? 0 : amounts[role][clock]), 0);
+  return roles
+    .filter((role) => !(source?.role === role && source.clock === clock))
+    .reduce((ns, role) => ns + amounts[role][clock], 0);
 }

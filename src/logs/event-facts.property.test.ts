@@ -31,7 +31,7 @@ const record = fc.record(
   },
   { requiredKeys: ['name', 'step', 'duration_ms'] },
 );
-/** The same fields in every record: files that go far into the code, which mixed ones seldom do. */
+/** The same fields in every record: such files reach code that mixed ones seldom do. */
 const even = fc
   .tuple(
     fc.uniqueArray(name, { minLength: 1 }),
@@ -45,7 +45,10 @@ const even = fc
     const next = () => times.next().value as number;
     return Array.from({ length: count }, (_, i) => i * by).flatMap((step) =>
       names.map((phase, k) => ({
-        ...{ name: phase, step, rank: 0, duration_ms: next() },
+        name: phase,
+        step,
+        rank: 0,
+        duration_ms: next(),
         ...(hasStarts ? { start_ms: step * 50 + next() } : {}),
         ...(hasStarts && clock === 'gpu' ? { host_ms: next(), lag_ms: next() } : {}),
         ...(clock === '' ? {} : { clock: clock === 'mixed' ? (k % 2 ? 'gpu' : 'host') : clock }),
@@ -57,8 +60,8 @@ const log = fc
   .map(([hasHeader, records]) => [...(hasHeader ? [HEADER] : []), ...records.map((r) => JSON.stringify(r))]);
 
 function expectSound(facts: EventFacts): void {
-  const { step, medianStep, spread, time } = facts;
-  for (const value of [step, medianStep, spread, ...Object.values(time), ...facts.dataWaitPerStep]) {
+  const { step, medianStep, time } = facts;
+  for (const value of [step, medianStep, ...Object.values(time)]) {
     expect(value).toBeGreaterThanOrEqual(0);
     expect(value).toBeLessThan(Number.POSITIVE_INFINITY);
   }
@@ -72,7 +75,6 @@ function expectSound(facts: EventFacts): void {
   });
   expect(facts.steps).toBeGreaterThan(0);
   expect(facts.last).toBeGreaterThanOrEqual(facts.first);
-  if (facts.dataWaitPerStep.length > 0) expect(facts.dataWaitPerStep).toHaveLength(facts.steps);
   for (const phase of facts.phases) {
     expect(phase.records).toBeGreaterThan(0);
     expect(phase.ns).toBeGreaterThanOrEqual(0);
@@ -80,7 +82,7 @@ function expectSound(facts: EventFacts): void {
 }
 
 describe('any log', () => {
-  it('gives classes that add up to the step, and numbers', () => {
+  it('gives finite classes that add up to the step', () => {
     const sources = new Set<string>();
     fc.assert(
       fc.property(log, (lines) => {

@@ -20,12 +20,11 @@ describe('files of lmms-engine: four fields', () => {
     expect(msByClass(facts)).toEqual({ compute: 40, copy: 2, idle_sync: 3 });
   });
 
-  it('says that input was not timed and that launches look like computing', () => {
+  it('notes that input was not timed and that launches look like computing', () => {
     expect(facts.stepIsWhole).toBe(false);
-    expect(facts.dataWaitPerStep).toEqual([]);
     expect(noted(facts)).toContain(LAUNCH_NOTE);
     expect(noted(facts)).toContain(
-      'data_wait was not recorded → waiting for input would be not in the step at all',
+      'data_wait was not recorded → waiting for input, if any, is outside the step',
     );
     expect(noted(facts)).toMatch(/only the whole step was timed/);
   });
@@ -47,10 +46,9 @@ describe('training_step without start times', () => {
     );
     expect(facts).toMatchObject({ run: 'a', stepIsWhole: true });
     expect(msByClass(facts)).toEqual({ compute: 10, idle_data: 30 });
-    expect(facts.dataWaitPerStep).toEqual(Array(10).fill(30e6));
   });
 
-  it('is one part of the step when they do not', () => {
+  it('is a part of the step when they do not fit', () => {
     const facts = analyseOne(
       HEADER,
       steps(0, 9, () => [
@@ -63,10 +61,10 @@ describe('training_step without start times', () => {
     );
     expect(ms(facts.step)).toBe(71);
     expect(msByClass(facts)).toEqual({ compute: 32, copy: 1, idle_data: 30, idle_other: 8 });
-    expect(noted(facts)).toMatch(/does not hold the waits/);
+    expect(noted(facts)).toMatch(/leaves out the waits/);
   });
 
-  it('is one part of the step when long waits do not make it longer', () => {
+  it('is a part of the step when long waits do not make it longer', () => {
     const beside = steps(0, 19, (n) => [`data_wait ${n % 4 === 0 ? 30 : 1}`, 'training_step 40']);
     expect(ms(analyseOne(HEADER, beside).step)).toBeCloseTo(48.25);
     const held = steps(0, 19, (n) => [
@@ -76,7 +74,7 @@ describe('training_step without start times', () => {
     expect(ms(analyseOne(HEADER, held).step)).toBeCloseTo(18.25);
   });
 
-  it('lets start times say where a wait lies', () => {
+  it('lies where start times say', () => {
     const facts = analyseOne(
       HEADER,
       steps(0, 90, (n) => [`data_wait 20 +${n * 60} gpu`, `training_step 40 +${n * 60 + 20} gpu`], 10),
@@ -85,20 +83,20 @@ describe('training_step without start times', () => {
     expect(msByClass(facts)).toEqual({ compute: 40, idle_data: 20 });
   });
 
-  it('counts of a host-timed wait only what the device felt', () => {
+  it('counts only the part of a host-timed wait that the device felt', () => {
     const hidden = steps(0, 19, (n) => [
       `data_wait ${n % 2 ? 20 : 1} host`,
       `training_step ${40 + (n % 3)} gpu`,
     ]);
     const facts = analyseOne(HEADER, hidden);
     expect(facts.time.idle_data).toBeLessThan(1e6);
-    expect(noted(facts)).toMatch(/steps grow with \d % of it/);
+    expect(noted(facts)).toMatch(/steps grow by \d % of it/);
     const steady = analyseOne(
       HEADER,
       steps(0, 19, () => ['data_wait 20 host', 'training_step 40 gpu']),
     );
     expect(msByClass(steady)).toEqual({ compute: 20, idle_data: 20 });
-    expect(noted(steady)).toMatch(/may be hidden behind the device/);
+    expect(noted(steady)).toMatch(/the GPU may have worked meanwhile/);
   });
 
   it('sums micro-steps and counts nested phases once', () => {
@@ -143,7 +141,7 @@ describe('training_step without start times', () => {
 });
 
 describe('start times', () => {
-  it('give the period, with what no phase covers', () => {
+  it('give the period, also the time that no phase covers', () => {
     const facts = analyseOne(
       HEADER,
       steps(5, 10, (n) => [
@@ -171,7 +169,7 @@ describe('start times', () => {
       idle_host: 4,
       idle_other: 3,
     });
-    expect(noted(facts)).toContain('phases of the job’s own: log → what they do is not known');
+    expect(noted(facts)).toContain('the job’s own phases: log → what they do is not known');
   });
 
   it('hide a host wait behind the device', () => {
@@ -186,23 +184,21 @@ describe('start times', () => {
     expect(msByClass(analyseOne(HEADER, lines))).toEqual({ compute: 35, idle_data: 5 });
   });
 
-  it('tell how long steps take that were not recorded', () => {
+  it('tell how long unrecorded steps take', () => {
     const lines = steps(0, 90, (n) => [`data_wait 1 +${n * 50} gpu`, `training_step 40 +${n * 50} gpu`], 10);
     const facts = analyseOne(HEADER, lines);
     expect(facts).toMatchObject({ stepSource: 'training_step', steps: 10, stepIsWhole: true });
     expect(ms(facts.step)).toBe(50);
     expect(msByClass(facts)).toEqual({ compute: 39, idle_data: 1, idle_other: 10 });
-    expect(noted(facts)).toMatch(/50.0 ms a step pass, recorded ones take 40.0 ms → .*spread_steps=true/);
+    expect(noted(facts)).toMatch(/a step takes 50.0 ms; recorded steps take 40.0 ms → .*spread_steps=true/);
     const parts = steps(0, 90, (n) => [`forward 10 +${n * 50} gpu`, `backward 30 +${n * 50 + 10} gpu`], 10);
-    expect(noted(analyseOne(HEADER, parts))).toMatch(/50.0 ms a step pass, the phases explain 40.0 ms/);
-    // An evaluation after the step 40.
+    expect(noted(analyseOne(HEADER, parts))).toMatch(/a step takes 50.0 ms; its phases explain 40.0 ms/);
+    // An evaluation after step 40.
     const rare = steps(0, 90, (n) => [`training_step 40 +${n * 40 + (n > 40 ? 2000 : 0)} gpu`], 10);
-    expect(noted(analyseOne(HEADER, rare))).toMatch(
-      /all together 62.2 ms a step pass, recorded ones take 40.0/,
-    );
+    expect(noted(analyseOne(HEADER, rare))).toMatch(/the average step takes 62.2 ms, recorded steps 40.0/);
     expect(ms(analyseOne(HEADER, rare).step)).toBe(40);
     const even = steps(0, 90, (n) => [`data_wait 1 +${n * 40} gpu`, `training_step 40 +${n * 40} gpu`], 10);
-    expect(noted(analyseOne(HEADER, even))).not.toMatch(/a step pass/);
+    expect(noted(analyseOne(HEADER, even))).not.toMatch(/recorded steps/);
   });
 
   it('are not compared between a run and its resumption', () => {
@@ -234,7 +230,7 @@ describe('without training_step', () => {
       steps(0, 4, () => ['a 10 gpu', 'b 5 host']),
     );
     expect(msByClass(facts)).toEqual({ idle_host: 5, idle_other: 10 });
-    expect(noted(facts)).toContain('no phase of the model was recorded → computing cannot be told');
+    expect(noted(facts)).toContain('no phase of the model was recorded → computing is not known');
   });
 });
 
@@ -245,7 +241,7 @@ describe('a job without GPU', () => {
       steps(0, 9, () => ['data_wait 9 host', 'forward 10 host', 'backward 15 host', 'training_step 40 host']),
     );
     expect(msByClass(facts)).toEqual({ compute: 25, idle_data: 9, idle_host: 6 });
-    expect(noted(facts)).toMatch(/right on a job without GPU only/);
+    expect(noted(facts)).toMatch(/correct only for a job without GPU/);
   });
 
   it('does not read a host-timed step beside device phases as host-bound', () => {
@@ -254,7 +250,7 @@ describe('a job without GPU', () => {
       steps(0, 9, () => ['host_to_device 4 gpu', 'training_step 40 host']),
     );
     expect(msByClass(facts)).toEqual({ compute: 36, copy: 4 });
-    expect(noted(facts)).toMatch(/what the device did cannot be told/);
+    expect(noted(facts)).toMatch(/what the GPU did is not known/);
   });
 });
 
@@ -283,7 +279,7 @@ describe('a whole iteration every tenth step, as whyslow_capture writes it', () 
     for (const time of facts.timePerStep) expect(msByClass({ ...facts, time })).toEqual(each);
   });
 
-  it('has no more of a wait than the device felt', () => {
+  it('counts no more of a wait than the device felt', () => {
     // The host waits 20 ms for input and runs 18 ms ahead meanwhile.
     const lines = steps(
       ...([10, 90] as const),
@@ -299,12 +295,12 @@ describe('a whole iteration every tenth step, as whyslow_capture writes it', () 
     expect(noted(facts)).not.toContain(LAUNCH_NOTE);
   });
 
-  it('is the host’s where the device has caught up at the end of its phases', () => {
+  it('is host time where the device has caught up at the end of its phases', () => {
     const lines = steps(
       ...([10, 90] as const),
       (n) => [
         ...[`forward 12 +${n * 40} gpu ^0.01 ~0.02`, `backward 20 +${n * 40 + 12} gpu ^0.02 ~0.02`],
-        // Nothing is known to be done from 36 on, and the device waits for the host there too.
+        // No phase covers the time from 36 ms on, and the device waits for the host there too.
         ...[`optimizer 4 +${n * 40 + 32} gpu ^0.02 ~0.01`, `training_step 40 +${n * 40} gpu ^0.01 ~0.01`],
       ],
       10,
@@ -314,7 +310,7 @@ describe('a whole iteration every tenth step, as whyslow_capture writes it', () 
     expect(noted(facts)).toMatch(/nothing queued in 100 % of the step → it was idle for an unknown part/);
   });
 
-  it('is the device’s where it is behind, in phases and between them', () => {
+  it('is computing where the device is behind, in phases and between them', () => {
     const lines = steps(
       ...([10, 90] as const),
       (n) => [
@@ -330,18 +326,17 @@ describe('a whole iteration every tenth step, as whyslow_capture writes it', () 
   });
 });
 
-describe('which steps count', () => {
-  it('leaves warm-up out, at the beginning only', () => {
+describe('the steps that count', () => {
+  it('leave out warm-up, at the beginning only', () => {
     const lines = steps(0, 19, (n) => [`training_step ${n < 2 ? 900 : n === 10 ? 200 : 40}`]);
     const facts = analyseOne(HEADER, lines);
     expect(facts).toMatchObject({ steps: 18, first: 2 });
     expect(ms(facts.step)).toBeCloseTo(40 + 160 / 18, 3);
     expect(ms(facts.medianStep)).toBe(40);
-    expect(facts.spread).toBe(0);
     expect(noted(facts)).toContain('the first 2 steps took far longer → left out as warm-up');
   });
 
-  it('does not take a step far longer than others for computing', () => {
+  it('does not count a step far longer than others as computing', () => {
     const facts = analyseOne(
       HEADER,
       steps(0, 9, (n) => [`training_step ${n % 5 === 4 ? 540 : 40}`]),
@@ -350,7 +345,7 @@ describe('which steps count', () => {
     expect(noted(facts)).toMatch(/2 of 10 steps took over three times as long without a recorded wait/);
   });
 
-  it('keeps a first step that is a burst like later ones', () => {
+  it('include a first step that is a burst like later ones', () => {
     const lines = steps(0, 15, (n) => [`data_wait ${n % 4 ? 0 : 100}`, `training_step ${n % 4 ? 20 : 120}`]);
     const facts = analyseOne(HEADER, lines);
     expect(facts.steps).toBe(16);
@@ -358,7 +353,7 @@ describe('which steps count', () => {
     expect(msByClass(facts)).toEqual({ compute: 20, idle_data: 25 });
   });
 
-  it('drops durations that are no durations', () => {
+  it('drops unusable durations', () => {
     const bad = [
       '{"name":"training_step","step":9,"rank":0,"duration_ms":NaN}',
       ...stepLines(10, 'training_step -4'),
@@ -371,7 +366,7 @@ describe('which steps count', () => {
     expect(noted(facts)).toContain('2 × records without a usable duration → they were left out');
   });
 
-  it('has nothing to say without a usable step', () => {
+  it('gives no facts without a usable step', () => {
     expect(analyse('{"name":"training_step","step":9,"rank":0}')).toEqual([]);
     expect(analyse(HEADER)).toEqual([]);
   });

@@ -21,14 +21,14 @@ describe('the unprofiled step for a trace', () => {
     expect(stepWithout(analyse(run(5, 40), run(2, 20)), 0)).toBeNull();
   });
 
-  it('takes the only rank there is where one side does not know its own', () => {
+  it('is that of the only rank where one side does not know its own', () => {
     const unknown = steps(0, 4, () => ['training_step 30 r-1']);
     expect(stepWithout(analyse(unknown), 3)).toBe(30e6);
     expect(stepWithout(analyse(run(5, 40, 7)), -1)).toBe(40e6);
     expect(stepWithout(analyse(run(5, 40, 7), run(5, 40, 8)), -1)).toBeNull();
   });
 
-  it('is not a step that may lack the input the trace waits for', () => {
+  it('is not one that may leave out the input that the trace waits for', () => {
     const without = analyse(run(5, 40));
     expect(stepWithout(without, 0, 1e6)).toBe(40e6);
     expect(stepWithout(without, 0, 100e6)).toBeNull();

@@ -2,16 +2,16 @@ import { type CheckResult, found } from '../base/check.js';
 import type { StepRange } from '../facts/step-facts.js';
 import type { EventLog, EventLogRun } from '../model/event-log.js';
 
-/** Each takes some 50 µs to look at, and 5,000 say all there is to say about a job: at one in ten that is a day or two. */
-const MOST = 5000;
+/** A step takes some 50 µs to analyse, and 5,000 are enough: with one in ten recorded they are a day or two of training. */
+const MAX_STEPS = 5000;
 
-export interface KeptLog {
+interface KeptLog {
   readonly log: EventLog;
   readonly notes: readonly CheckResult[];
 }
 
-/** The steps asked for; of a long log the last ones. */
-export function keepSteps(log: EventLog, range: StepRange | null, most = MOST): KeptLog {
+/** The steps of `range` (null: all), at most the last `most` of them. */
+export function keepSteps(log: EventLog, range: StepRange | null, most = MAX_STEPS): KeptLog {
   const notes: CheckResult[] = [];
   const runs = log.runs.flatMap((run) => {
     const steps = new Set<number>();
@@ -26,8 +26,8 @@ export function keepSteps(log: EventLog, range: StepRange | null, most = MOST): 
           'note',
           'long-log',
           1,
-          `of ${steps.size.toLocaleString('en')} recorded steps the last ${most.toLocaleString('en')} were looked at`,
-          '--steps A-B looks at others',
+          `only the last ${most.toLocaleString('en')} of ${steps.size.toLocaleString('en')} recorded steps were analysed`,
+          '--steps A-B analyses others',
         ),
       );
     }
@@ -40,19 +40,23 @@ const isWithin = (step: number, range: StepRange | null) =>
   range === null || (step >= (range.first ?? step) && step <= (range.last ?? step));
 
 function selectSteps(run: EventLogRun, range: StepRange): EventLogRun {
-  const rows: number[] = [];
-  for (let row = 0; row < run.rows; row++) if (isWithin(run.step[row]!, range)) rows.push(row);
-  const chosen = Uint32Array.from(rows);
+  const rows = [...run.step.keys()].filter((row) => isWithin(run.step[row]!, range));
   const select = <T extends Float64Array | Int32Array | Uint16Array | Uint8Array>(column: T): T => {
-    const kept = new (column.constructor as new (length: number) => T)(chosen.length);
-    for (let i = 0; i < chosen.length; i++) kept[i] = column[chosen[i]!]!;
+    const kept = new (column.constructor as new (length: number) => T)(rows.length);
+    for (let i = 0; i < rows.length; i++) kept[i] = column[rows[i]!]!;
     return kept;
   };
   return {
     ...run,
     rows: rows.length,
-    ...{ name: select(run.name), step: select(run.step), rank: select(run.rank), micro: select(run.micro) },
-    ...{ durationMs: select(run.durationMs), startMs: select(run.startMs), clock: select(run.clock) },
-    ...{ hostMs: select(run.hostMs), lagMs: select(run.lagMs) },
+    name: select(run.name),
+    step: select(run.step),
+    rank: select(run.rank),
+    micro: select(run.micro),
+    durationMs: select(run.durationMs),
+    startMs: select(run.startMs),
+    clock: select(run.clock),
+    hostMs: select(run.hostMs),
+    lagMs: select(run.lagMs),
   };
 }

@@ -7,8 +7,8 @@ import { HEADER, readLog, steps } from './testing.js';
 
 const read = (...lines: readonly string[]) => collectivesOfLog(readLog(`${lines.join('\n')}\n`).runs[0]!);
 
-describe('collectives of an events log', () => {
-  it('are its records of that name, step by step', () => {
+describe('collectives of an event log', () => {
+  it('are its records of that name, in order of steps', () => {
     const [only] = read(
       HEADER,
       ...steps(10, 11, () => [
@@ -26,24 +26,24 @@ describe('collectives of an events log', () => {
     expect([c.steps, c.numbered, c.timed, [...c.step]]).toEqual([[10, 11], true, false, [0, 0, 0, 1, 1, 1]]);
   });
 
-  it('tell who waited for whom', () => {
+  it('show who waited', () => {
     const ms = (r: number) => (r === 1 ? 2 : 12);
     const lines = [0, 1, 2].flatMap((r) =>
       steps(0, 9, () => [`collective:all_reduce ${ms(r)} r${r}`, `training_step 50 r${r}`]),
     );
-    const ranks = read(HEADER, ...lines).map((r) => ({ ...r, worldSize: null }));
+    const ranks = read(HEADER, ...lines);
     const matched = matchCollectives(ranks);
     expect([matched.length, [...matched.first].includes(1)]).toEqual([10, false]);
     expect(
-      divideWaits(ranks, matched).ranks.map((r) => [r.rank, r.wait / 1e6, r.transfer / 1e6, r.cameLast]),
+      divideWaits(ranks, matched).ranks.map((r) => [r.rank, r.wait / 1e6, r.transfer / 1e6, r.caused / 1e6]),
     ).toEqual([
       [0, 100, 20, 0],
-      [1, 0, 20, 10],
+      [1, 0, 20, 100],
       [2, 100, 20, 0],
     ]);
   });
 
-  it('that were over while the device still computed last as long as the host waited for them', () => {
+  it('that ended while the device still computed last as long as the host waited for them', () => {
     const [only] = read(
       HEADER,
       ...steps(1, 1, () => [
@@ -63,7 +63,7 @@ describe('collectives of an events log', () => {
     ]);
   });
 
-  it('are in order of time where that is known, and what runs at once counts once', () => {
+  it('are in order of start where that is known, and overlapping time counts once', () => {
     const [only] = read(
       HEADER,
       ...steps(1, 1, () => [
@@ -90,7 +90,7 @@ describe('collectives of an events log', () => {
     expect(membersOf(name, worldSize)).toEqual(members);
   });
 
-  it('have the world in a header that says how large it is', () => {
+  it('have all ranks as members where the header has the world size', () => {
     const header = '{"whyslow": 1, "run": "a", "rank": 0, "world_size": 2}';
     const [only] = read(
       header,
@@ -109,7 +109,7 @@ describe('collectives of an events log', () => {
     expect(new Set(Array.from(kind, (k) => COLLECTIVE_KINDS[k]))).toEqual(new Set(['all_reduce']));
   });
 
-  it('are none where there are none', () => {
+  it('are empty without such records', () => {
     expect(read(HEADER, ...steps(0, 3, () => ['training_step 5']))).toEqual([]);
   });
 });

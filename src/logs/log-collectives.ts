@@ -6,10 +6,15 @@ import { type RankRecords, recordsByRank } from './step-records.js';
 
 const PREFIX = 'collective:';
 
+/** What event logs do not record of a collective. */
+export const NO_DETAILS = { sequence: Number.NaN, peer: -1, bytes: Number.NaN, dtype: '' };
+/** Collectives of logs have no clock that can be compared, and steps with the job's own numbers. */
+export const FROM_LOG = { baseNs: 0n, timed: false, numbered: true, profilerStart: false };
+
 /**
- * Collectives of an events log: records named `collective:<kind>`, one list a rank of the run; ranks without any are left
- * out. The k-th of a name in a step is the same on all ranks, and no clock is compared: start times only order them. They
- * are time in which the host, or the stream that computes, did nothing else: that is where a loop can time them.
+ * Collectives of an event log: records named `collective:<kind>`, for each rank of the run that has any. The k-th of a name
+ * in a step is the same collective on all ranks. Clocks are not compared: start times only order the records. A loop can
+ * time a collective only where its host, or the stream that computes, does nothing else, so all of it is exposed.
  */
 export function collectivesOfLog(run: EventLogRun): { rank: number; collectives: RankCollectives }[] {
   return recordsByRank(run).flatMap((records) => {
@@ -20,16 +25,13 @@ export function collectivesOfLog(run: EventLogRun): { rank: number; collectives:
 
 function worldSizeOf({ header }: EventLogRun): number | null {
   const size = header?.fields.world_size;
-  return typeof size === 'number' && size >= 2 && size <= MOST_RANKS ? size : null;
+  return typeof size === 'number' && size >= 2 && size <= MAX_RANKS ? size : null;
 }
 
-/** More than ranks anywhere, and than members of all groups of a rank together. */
-const MOST_RANKS = 1 << 17;
+/** Bounds what a damaged log can ask for: more ranks than any job has, and members of all groups of a rank. */
+const MAX_RANKS = 1 << 17;
 
-/**
- * `all_reduce@0-3`, `@0-12/4` (every fourth), `@0.2.5`: capture writes who is in a group that does not have all ranks.
- * Null: not known.
- */
+/** Members of a group: `all_reduce@0-3`, `@0-12/4` (every fourth), `@0.2.5`; all ranks without an `@`. Null: unknown. */
 export function membersOf(name: string, worldSize: number | null): readonly number[] | null {
   const [, list] = name.split('@');
   if (list === undefined) return worldSize === null ? null : range(0, worldSize - 1, 1);
@@ -43,21 +45,22 @@ export function membersOf(name: string, worldSize: number | null): readonly numb
 
 function range(first: number, last: number, stride: number): number[] {
   const count = stride > 0 ? Math.floor((last - first) / stride) + 1 : 0;
-  return Array.from({ length: Math.max(0, Math.min(count, MOST_RANKS)) }, (_, i) => first + i * stride);
+  return Array.from({ length: Math.max(0, Math.min(count, MAX_RANKS)) }, (_, i) => first + i * stride);
 }
 
-/** Gradients through groups of several kinds: nobody is done before all members have come, as in each of them. */
+/** `grad_sync` stands for several kinds, in all of which nobody ends before all members have come. */
 const kindOf = (name: string) => (name.startsWith('grad_sync') ? 'all_reduce' : kindOfName(name));
 
-/** On the device, less than any transfer through the host takes; and on the host, to be a wait. ns. */
-const NOTHING = 150_000;
-const A_WAIT = 500_000;
+/** No transfer through the host is shorter on the device. ns. */
+const LEAST_TRANSFER = 150_000;
+/** A shorter time on the host is not a wait. ns. */
+const LEAST_HOST_WAIT = 500_000;
 
 /**
- * The host waited for it (gloo) while the device was still computing: when that had ended it was over, so nobody can have
- * waited for this rank. Its own time is what the host waited.
+ * The host waited for the collective (gloo) while the device was still computing, and it was over before the device was
+ * done. So no rank waited for this one, and the collective lasted as long as the host waited.
  */
-const isHidden = (ns: number, hostNs: number) => ns <= NOTHING && hostNs >= A_WAIT;
+const isHidden = (ns: number, hostNs: number) => ns <= LEAST_TRANSFER && hostNs >= LEAST_HOST_WAIT;
 
 function fromRecords(records: RankRecords, worldSize: number | null): RankCollectives | null {
   const groups: CollectiveGroup[] = [];
@@ -66,39 +69,39 @@ function fromRecords(records: RankRecords, worldSize: number | null): RankCollec
   const groupOf = records.phases.map(({ name }) => {
     if (!name.startsWith(PREFIX)) return -1;
     const kind = name.slice(PREFIX.length);
-    const ranks = members < MOST_RANKS ? membersOf(kind, worldSize) : null;
+    const ranks = members < MAX_RANKS ? membersOf(kind, worldSize) : null;
     members += ranks?.length ?? 0;
-    // Where the group is not recorded, collectives of one name are taken for one group's.
-    return (
-      groups.push({
-        ...{ name: kind, description: '', key: `events ${name}` },
-        ...{ ranks, size: ranks?.length ?? null, named: ranks !== null },
-      }) - 1
-    );
+    // Where the members are not recorded, collectives of one name count as one group.
+    const known = { ranks, size: ranks?.length ?? null, named: ranks !== null };
+    return groups.push({ key: `events ${name}`, name: kind, description: '', ...known }) - 1;
   });
-  // A clock of its own where start times are missing: the order in the file is all there is.
-  const placed = records.steps.every((s) =>
+  // Without start times, records follow each other in the order of the file.
+  const hasStarts = records.steps.every((s) =>
     [...s.parts.values()].every((parts) => parts.every((p) => !Number.isNaN(p.start))),
   );
   let now = 0;
-  records.steps.forEach((step, place) => {
-    const inStep = [...step.parts].flatMap(([phase, parts]) =>
+  records.steps.forEach(({ parts: byPhase }, step) => {
+    const inStep = [...byPhase].flatMap(([phase, parts]) =>
       groupOf[phase]! < 0 ? [] : parts.map((part) => ({ phase, ...part })),
     );
-    if (placed) inStep.sort((a, b) => a.start - b.start);
-    let reached = Number.NEGATIVE_INFINITY;
+    if (hasStarts) inStep.sort((a, b) => a.start - b.start);
+    let covered = Number.NEGATIVE_INFINITY;
     for (const { phase, start: at, ns, hostNs } of inStep) {
       const group = groupOf[phase]!;
-      const began = placed ? at : now;
-      // Of two at once the time is the first one's.
-      const exposed = Math.max(0, began + ns - Math.max(began, reached));
-      reached = Math.max(reached, began + ns);
+      const began = hasStarts ? at : now;
       const end = began + ns;
+      // Where two run at once, the time is the first one's.
+      const exposed = Math.max(0, end - Math.max(began, covered));
+      covered = Math.max(covered, end);
       const start = isHidden(ns, hostNs) ? end - hostNs : began;
       builder.add({
-        ...{ group, kind: kindOf(groups[group]!.name), step: place, start, end },
-        ...{ sequence: Number.NaN, peer: -1, bytes: Number.NaN, dtype: '' },
+        group,
+        kind: kindOf(groups[group]!.name),
+        ...NO_DETAILS,
+        start,
+        end,
         onDevice: records.phases[phase]!.clock !== 'host',
+        step,
         exposed,
       });
       now += ns;
@@ -106,7 +109,9 @@ function fromRecords(records: RankRecords, worldSize: number | null): RankCollec
   });
   if (builder.length === 0) return null;
   return builder.finish({
-    ...{ source: 'events', baseNs: 0n, timed: false, groups, numbered: true, profilerStart: false },
+    source: 'events',
+    groups,
     steps: records.steps.map((s) => s.number),
+    ...FROM_LOG,
   });
 }

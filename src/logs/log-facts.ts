@@ -3,16 +3,16 @@ import type { RankCollectives } from '../facts/rank-collectives.js';
 import type { PhaseKnowledge, RankFacts } from '../facts/rank-facts.js';
 import type { EventFacts } from './event-facts.js';
 
-/** One rank as its event log shows it. */
+/** One rank as its event log shows it, in the form that traces have too. */
 export interface LogFacts extends RankFacts {
   readonly source: 'log';
   readonly phases: PhaseKnowledge;
 }
 
-/** A mean this far above the median: some steps take far longer than others. */
+/** With a mean this many times the median, some steps take far longer than others. */
 const IRREGULAR = 1.5;
 
-/** `collectives`: from the log itself, or from the phases of all ranks. */
+/** `collectives`: recorded in the log, or found in the phases of all ranks. */
 export function logFactsOf(log: EventFacts, collectives: RankCollectives | null): LogFacts {
   return {
     source: 'log',

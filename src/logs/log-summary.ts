@@ -1,4 +1,5 @@
-import { median } from '../base/statistics.js';
+import { groupBy } from '../base/group-by.js';
+import { largest, median, smallest } from '../base/statistics.js';
 import type { EventLog } from '../model/event-log.js';
 
 export interface EventLogSummary {
@@ -19,27 +20,17 @@ export interface EventLogSummary {
 export function summariseEventLog(log: EventLog): EventLogSummary {
   return {
     runs: log.runs.map((run) => {
-      const byName = new Map<number, number[]>();
-      let firstStep: number | null = null;
-      let lastStep: number | null = null;
-      for (let i = 0; i < run.rows; i++) {
-        const durations = byName.get(run.name[i]!) ?? [];
-        durations.push(run.durationMs[i]!);
-        byName.set(run.name[i]!, durations);
-        const step = run.step[i]!;
-        if (firstStep === null || step < firstStep) firstStep = step;
-        if (lastStep === null || step > lastStep) lastStep = step;
-      }
+      const byName = groupBy(run.name.keys(), (row) => run.name[row]!);
       return {
         run: run.header?.run ?? null,
         ranks: [...new Set(run.rank)].sort((a, b) => a - b),
         records: run.rows,
-        firstStep,
-        lastStep,
-        phases: [...byName].map(([id, ms]) => ({
+        firstStep: run.rows > 0 ? smallest(run.step) : null,
+        lastStep: run.rows > 0 ? largest(run.step) : null,
+        phases: [...byName].map(([id, rows]) => ({
           name: run.names[id]!,
-          records: ms.length,
-          medianMs: median(ms),
+          records: rows.length,
+          medianMs: median(rows.map((row) => run.durationMs[row]!)),
         })),
       };
     }),

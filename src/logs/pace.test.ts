@@ -7,7 +7,7 @@ import { areRegular, atPace, biasOf } from './pace.js';
 const time = (given: Partial<Plain<TimeByClass>>) => totals((c) => given[c] ?? 0);
 const sum = (t: TimeByClass) => TIME_CLASSES.reduce((ns, c) => ns + t[c], 0);
 
-describe('recorded steps and all of them', () => {
+describe('recorded steps against all steps', () => {
   it.each([
     ['alike', 100, { mean: 100, median: 100 }, null],
     ['nearly alike', 100, { mean: 92, median: 108 }, null],
@@ -22,20 +22,20 @@ describe('recorded steps and all of them', () => {
 it.each([
   ['every tenth', [0, 10, 20, 30], true],
   ['some of them are missing', [10, 30, 40, 80], true],
-  ['any of ten', [0, 16, 22, 38], false],
+  ['varying steps', [0, 16, 22, 38], false],
   ['all', [5, 6, 7, 8], false],
   ['one', [5], false],
-])('are recorded at a regular distance: %s', (_, steps, regular) => expect(areRegular(steps)).toBe(regular));
+])('recorded at a fixed stride: %s', (_, steps, regular) => expect(areRegular(steps)).toBe(regular));
 
 describe('a step at the pace of the run', () => {
-  it('has less of the largest pause, and only then of what is computed', () => {
+  it('has less of the largest pause, and only then less computing', () => {
     const recorded = time({ compute: 80, idle_host: 900, idle_data: 20 });
     expect(atPace(recorded, 300)).toEqual(time({ compute: 80, idle_host: 200, idle_data: 20 }));
     expect(atPace(recorded, 90)).toEqual(time({ compute: 80, idle_data: 10 }));
     expect(atPace(recorded, 60)).toEqual(time({ compute: 60 }));
   });
 
-  it('has something without a name where others take longer', () => {
+  it('has unexplained time where other steps take longer', () => {
     expect(atPace(time({ compute: 80, idle_other: 5 }), 100)).toEqual(time({ compute: 80, idle_other: 20 }));
   });
 

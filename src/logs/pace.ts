@@ -1,31 +1,31 @@
 import { smallest } from '../base/statistics.js';
 import { sumOfClasses, TIME_CLASSES, type TimeByClass, type TimeClass, totals } from '../facts/time-class.js';
 
-/** Recorded steps and others may differ by so much before something must happen in the ones and not in the others. */
+/** Recorded and other steps may differ by this factor. Beyond it, some work happens only in the ones or the others. */
 export const SAME_PACE = 1.1;
 
-/** ns a step, from one recorded step to the next over those that were not recorded; NaN: no such gap. */
+/** ns per step from one recorded step to the next, with the unrecorded steps between them. NaN: no such gap. */
 export interface GapPeriods {
   readonly mean: number;
   readonly median: number;
 }
 
-/** ns a step of most steps: without rare pauses, and where gaps differ in length with what comes now and then. */
+/** ns of the usual step: without rare pauses, which the mean holds; the mean where gaps differ in length. */
 export const usualPeriod = ({ mean, median }: GapPeriods) => Math.min(mean, median);
 
 export type PaceBias = 'recorded-slower' | 'others-slower';
 
 /**
- * One step in ten is recorded, and what a job does every ten steps (a log, a checkpoint) happens in all of them or in
- * none. From start to start of recorded steps all time passes, so this can be seen: rare pauses (an evaluation) make the
- * mean long, which says nothing against recorded steps that are shorter; but longer than the mean they cannot be.
+ * With one step in ten recorded, what a job does every ten steps (a log, a checkpoint) happens in all recorded steps or in
+ * none. All time passes between the starts of recorded steps, so that shows. Recorded steps cannot be longer than the mean
+ * without a reason. They can be shorter: a rare pause (an evaluation) makes only the mean long.
  */
 export function biasOf(recorded: number, gaps: GapPeriods): PaceBias | null {
   if (recorded > SAME_PACE * gaps.mean) return 'recorded-slower';
   return usualPeriod(gaps) > SAME_PACE * recorded ? 'others-slower' : null;
 }
 
-/** Every so many steps one is recorded, always at the same distance: what happens as regularly may be in all of them. */
+/** Whether steps are recorded at a fixed stride: then what happens at the same stride may be in all of them. */
 export function areRegular(steps: readonly number[]): boolean {
   const distances = steps.slice(1).map((step, i) => step - steps[i]!);
   const least = smallest(distances);
@@ -33,8 +33,8 @@ export function areRegular(steps: readonly number[]): boolean {
 }
 
 /**
- * A recorded step's classes as a share of a step at the pace of the run. What recorded steps have more than others is
- * taken from what is no computing, the largest first; what others have more has no name.
+ * The classes of a recorded step scaled to a step of the run. What recorded steps have more comes off the idle and
+ * communication classes, the largest first, then off computing and copies. What they have less is unexplained.
  */
 export function atPace(time: TimeByClass, step: number): TimeByClass {
   const paced = { ...time } as Record<TimeClass, number>;

@@ -1,27 +1,28 @@
 import { mean } from '../base/statistics.js';
 
-/** Fewer points or more doubt than this and the slope says nothing. */
+/** Fewer points say nothing. */
 const MIN_POINTS = 8;
+/** A slope with a larger standard error says nothing. */
 const MAX_ERROR = 0.15;
-/** How much the causes must vary, against the mean effect, for noise not to decide. */
+/** The causes must vary by this share of the mean effect, or noise decides. */
 const MIN_VARIATION = 0.1;
 
-/** By how much `effects` grow when `causes` do (least squares), with its standard error; null when it cannot be told. */
-export function slopeOf(
+/** Least-squares slope of `effects` over `causes`, with its standard error. Null: it cannot be told. */
+export function leastSquares(
   causes: readonly number[],
   effects: readonly number[],
 ): { slope: number; error: number } | null {
   const n = causes.length;
   if (n < MIN_POINTS) return null;
-  const [c, e] = [mean(causes), mean(effects)];
-  let [cc, ce] = [0, 0];
+  const [meanCause, meanEffect] = [mean(causes), mean(effects)];
+  let [variance, covariance] = [0, 0];
   for (let i = 0; i < n; i++) {
-    cc += (causes[i]! - c) ** 2;
-    ce += (causes[i]! - c) * (effects[i]! - e);
+    variance += (causes[i]! - meanCause) ** 2;
+    covariance += (causes[i]! - meanCause) * (effects[i]! - meanEffect);
   }
-  if (!(Math.sqrt(cc / n) >= MIN_VARIATION * e)) return null;
-  const slope = ce / cc;
-  const rest = causes.reduce((sum, x, i) => sum + (effects[i]! - e - slope * (x - c)) ** 2, 0);
-  const error = Math.sqrt(rest / (n - 2) / cc);
+  if (!(Math.sqrt(variance / n) >= MIN_VARIATION * meanEffect)) return null;
+  const slope = covariance / variance;
+  const residuals = causes.map((x, i) => effects[i]! - meanEffect - slope * (x - meanCause));
+  const error = Math.sqrt(residuals.reduce((sum, r) => sum + r ** 2, 0) / (n - 2) / variance);
   return error <= MAX_ERROR ? { slope, error } : null;
 }

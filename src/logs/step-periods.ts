@@ -1,33 +1,34 @@
 import { median } from '../base/statistics.js';
+import { type Ns, ns } from '../base/units.js';
 import { type Amounts, amountsOf, total } from './amounts.js';
 import { findLayout, type Layout } from './layout.js';
 import type { GapPeriods } from './pace.js';
 import { type PhaseRole, WAIT_ROLES } from './phases.js';
 import type { RankRecords, RecordedStep } from './step-records.js';
-import { anchorStarts } from './step-starts.js';
+import { startsOfSteps } from './step-starts.js';
 import { countWarmUp } from './warm-up.js';
 
 export type EventStepSource = 'training_step' | 'start-times' | 'sum-of-phases';
 
-/** The steps that count and how long each took. Columns are parallel. */
+/** The steps that count and how long each took. The lists are parallel. */
 export interface StepPeriods {
   readonly source: EventStepSource;
   readonly layout: Layout;
   readonly steps: readonly RecordedStep[];
   readonly amounts: readonly Amounts[];
-  readonly ns: readonly number[];
-  /** Start of each step; null unless periods come from start times, or from a whole iteration whose start is known. */
+  readonly ns: readonly Ns[];
+  /** Start of each step. Null unless periods come from start times, or from whole iterations with a known start. */
   readonly starts: readonly number[] | null;
+  /** Steps that were left out as warm-up. */
   readonly warmUp: number;
-  /** From one recorded step to the next over those that were not recorded, warm-up left out. */
   readonly gaps: GapPeriods;
 }
 
-/** Below a nanosecond it is no step. */
+/** A shorter step (ns) is none. */
 const MIN_STEP = 1;
-/** Fewer pairs of neighbours are an accident of sampling. */
+/** With fewer pairs of consecutive steps, they are consecutive by chance of the sampling. */
 const ENOUGH_PAIRS = 3;
-/** A phase that nearly every step has; a step without it was cut, or a record of it got lost. */
+/** A phase that this share of the steps has belongs to every step: one without it was cut, or lost a record. */
 const REGULAR = 0.9;
 
 interface Timed {
@@ -39,70 +40,77 @@ interface Candidate extends Timed {
   readonly start: number;
 }
 
-/** Null when no step can be told. */
+/**
+ * Step times from the starts of consecutive steps, else from `training_step`, else from the sum of phases. Null: the log
+ * has no usable step.
+ */
 export function findPeriods(records: RankRecords): StepPeriods | null {
-  const candidates = records.steps.map((step) => ({ step, amounts: amountsOf(records, step) }));
-  const withWhole = candidates.filter((c) => total(c.amounts, ['whole']) >= MIN_STEP);
-  const anchors = anchorStarts(records);
-  const pairs = consecutive(candidates, anchors);
-  const gapsFrom = (first: RecordedStep | undefined) => gapPeriods(records, anchors, first);
-  if (pairs.length >= ENOUGH_PAIRS || (pairs.length > 0 && pairs.length >= withWhole.length - 1)) {
-    return finish('start-times', records, pairs, gapsFrom);
+  const all = records.steps.map((step) => ({ step, amounts: amountsOf(records, step) }));
+  const withWhole = all.filter((c) => total(c.amounts, ['whole']) >= MIN_STEP);
+  const starts = startsOfSteps(records);
+  const pairs = consecutive(all, starts);
+  if (pairs.length >= ENOUGH_PAIRS || (pairs.length > 0 && pairs.length >= withWhole.length - 1))
+    return finish('start-times', records, pairs, starts);
+  if (withWhole.length * 2 >= all.length) {
+    // Whether waits lie inside is decided later; a warm-up step is long either way.
+    const longest = (a: Amounts) => total(a, ['whole', ...WAIT_ROLES]);
+    const steps = withWhole.map((c) => ({ ...c, ns: longest(c.amounts), start: Number.NaN }));
+    return finish('training_step', records, steps, starts);
   }
-  if (withWhole.length * 2 >= candidates.length) {
-    // Long either way: which of the two is the step is decided without the warm-up.
-    const ns = (a: Amounts) => total(a, ['whole', ...WAIT_ROLES]);
-    const steps = withWhole.map((c) => ({ ...c, ns: ns(c.amounts), start: Number.NaN }));
-    return finish('training_step', records, steps, gapsFrom);
-  }
-  return finish('sum-of-phases', records, summed(records, candidates), gapsFrom);
+  return finish('sum-of-phases', records, summed(records, all), starts);
 }
 
 function finish(
   source: EventStepSource,
   records: RankRecords,
   candidates: readonly Candidate[],
-  gapsFrom: (first: RecordedStep | undefined) => GapPeriods,
+  allStarts: readonly number[],
 ): StepPeriods | null {
   if (candidates.length === 0) return null;
-  const waits = candidates.map((c) => total(c.amounts, ['data']));
   const warmUp = countWarmUp(
     candidates.map((c) => c.ns),
-    waits,
+    candidates.map((c) => total(c.amounts, ['data'])),
   );
   const kept = candidates.slice(warmUp);
   const steps = kept.map((c) => c.step);
   const amounts = kept.map((c) => c.amounts);
   const layout = findLayout(records, steps, amounts);
   const isWhole = source === 'training_step' && layout === 'whole';
+  const ownStarts = source === 'start-times' ? kept.map((c) => c.start) : null;
   return {
-    ...{ source, layout, steps, amounts, warmUp, gaps: gapsFrom(steps[0]) },
-    ns: kept.map((c) => (isWhole ? total(c.amounts, ['whole']) : c.ns)),
-    starts:
-      source === 'start-times' ? kept.map((c) => c.start) : isWhole ? wholeStarts(records, steps) : null,
+    source,
+    layout,
+    steps,
+    amounts,
+    ns: kept.map((c) => ns(isWhole ? total(c.amounts, ['whole']) : c.ns)),
+    starts: isWhole ? wholeStarts(records, steps) : ownStarts,
+    warmUp,
+    gaps: gapPeriods(records, allStarts, steps[0]),
   };
 }
 
+/** Starts of the whole iterations; null unless all are known. */
 function wholeStarts({ phases }: RankRecords, steps: readonly RecordedStep[]): number[] | null {
-  const place = phases.findIndex((p) => p.role === 'whole');
+  const whole = phases.findIndex((p) => p.role === 'whole');
   const starts = steps.map((s) => {
-    const parts = s.parts.get(place);
+    const parts = s.parts.get(whole);
     return parts?.length === 1 ? parts[0]!.start : Number.NaN;
   });
   return starts.some(Number.isNaN) ? null : starts;
 }
 
-/** Steps whose successor was recorded too: with every tenth step recorded there are none. */
+/** Steps whose successor was recorded too. With every tenth step recorded there are none. */
 function consecutive(all: readonly Timed[], starts: readonly number[]): Candidate[] {
   return all.flatMap(({ step, amounts }, i) => {
     const next = all[i + 1]?.step;
     if (next?.number !== step.number + 1 || next.generation !== step.generation) return [];
-    const [start, ns] = [starts[i]!, starts[i + 1]! - starts[i]!];
-    return ns >= MIN_STEP ? [{ step, amounts, ns, start }] : [];
+    const start = starts[i]!;
+    const length = starts[i + 1]! - start;
+    return length >= MIN_STEP ? [{ step, amounts, ns: length, start }] : [];
   });
 }
 
-/** Without its parts, and with evaluation and checkpoints in it: a check on the step. */
+/** Time per step from one recorded step to the next, with all that passes between them: evaluations, checkpoints. */
 function gapPeriods(
   { steps }: RankRecords,
   starts: readonly number[],
@@ -120,14 +128,14 @@ function gapPeriods(
   return { mean: sum('ns') / sum('steps'), median: median(gaps.map((gap) => gap.ns / gap.steps)) };
 }
 
-/** Phases one after the other. Collectives and the user's own lie in the model's phases where there are any. */
+/** Phases one after the other. Collectives and the job's own phases lie inside the model's phases, where there are any. */
 function summed(records: RankRecords, all: readonly Timed[]): Candidate[] {
   const counted: PhaseRole[] = [...WAIT_ROLES, 'compute'];
   if (!all.some((c) => total(c.amounts, ['compute']) >= MIN_STEP)) counted.push('comms', 'own');
-  const inSteps = records.phases.map(() => 0);
-  for (const { step } of all) for (const place of step.parts.keys()) inSteps[place]!++;
+  const stepsWith = records.phases.map(() => 0);
+  for (const { step } of all) for (const phase of step.parts.keys()) stepsWith[phase]!++;
   const regular = [...records.phases.keys()].filter(
-    (p) => counted.includes(records.phases[p]!.role) && inSteps[p]! >= REGULAR * records.steps.length,
+    (p) => counted.includes(records.phases[p]!.role) && stepsWith[p]! >= REGULAR * records.steps.length,
   );
   return all
     .filter((c) => regular.every((p) => c.step.parts.has(p)))

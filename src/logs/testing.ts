@@ -3,7 +3,7 @@ import type { EventLog } from '../model/event-log.js';
 import { eventsReader } from '../readers/events/descriptor.js';
 import { analyseEventLog, type EventFacts } from './event-facts.js';
 
-/** For the tests of this folder: logs as text, read by the reader that users' files go through. */
+/** For the tests of this folder: logs as text, read by the same reader as users' files. */
 export function readLog(text: string): EventLog {
   const reader = eventsReader.create({});
   reader.push(Buffer.from(text));
@@ -15,8 +15,8 @@ export function readLog(text: string): EventLog {
 export const HEADER = '{"whyslow": 1, "run": "a", "rank": 0}';
 
 /**
- * `name ms` records of one step; more fields after the time: `+start`, `#micro`, `gpu` or `host`, `r<rank>`, and of a device
- * `~lag`, from which `host_ms` follows where `^lag` is that at the start.
+ * Records of one step as text: `name ms`, then `+start`, `#micro`, `gpu` or `host`, `r<rank>`, and for device timings
+ * `^lag` at the start and `~lag` at the end, from which `host_ms` follows.
  */
 export function stepLines(step: number, ...phases: string[]): string[] {
   return phases.map((phase) => {
@@ -35,7 +35,7 @@ export function stepLines(step: number, ...phases: string[]): string[] {
   });
 }
 
-/** Lines of steps `from` to `to`, every `by`. */
+/** Lines of every `by`-th step from `from` to `to`. */
 export function steps(
   from: number,
   to: number,
@@ -57,7 +57,7 @@ export function analyseOne(...lines: readonly (string | readonly string[])[]): E
   return all[0]!;
 }
 
-/** What could not be told, one line each. */
+/** The notes, one line each. */
 export const noted = (facts: EventFacts) =>
   facts.notes.map((n) => `${n.count > 1 ? `${n.count} × ` : ''}${n.message} → ${n.consequence}`).join('\n');
 

@@ -1,143 +1,111 @@
 import { mean } from '../base/statistics.js';
-import { type Ns, ns } from '../base/units.js';
-import { areRegular } from '../logs/pace.js';
+import { type Ns, ns, type Share } from '../base/units.js';
 import { type Bandwidth, measureBandwidth } from './collectives/bandwidth.js';
 import { alignClocks, type Clocks } from './collectives/clocks.js';
 import { matchCollectives } from './collectives/match.js';
-import type { MatchedCollectives, MatchInput } from './collectives/matched.js';
+import type { MatchedCollectives } from './collectives/matched.js';
 import { coordinatesFromGroups } from './collectives/mesh.js';
 import { findSlowLinks, type SlowGroup } from './collectives/slow-links.js';
 import { type CollectiveWaits, divideWaits } from './collectives/waits.js';
-import { findLateRanks, type LateRanks, latenessOf } from './lateness/late-ranks.js';
+import { findLateRanks } from './lateness/find-late-ranks.js';
+import type { LateRanks } from './lateness/late-ranks.js';
+import { latenessOf } from './lateness/spread.js';
+import { atRunPace, withCosts } from './lateness-costs.js';
 import type { CriticalPath } from './paths/critical-path.js';
-import { alongLast, type CriticalTime, followRun } from './paths/follow-run.js';
+import { type CriticalTime, followRun, timeOfLastRanks } from './paths/follow-run.js';
 import type { PlayedRun } from './paths/what-if-ranks.js';
-import type { RankTable } from './table/own-time.js';
-import { type ComparedRank, tableOf, waitShareOf, waitsBySteps } from './table/table.js';
+import { buildTable, type ComparedRank } from './table/build-table.js';
+import type { RankTable } from './table/rank-table.js';
+import { waitShareOf, waitsByStep } from './table/step-waits.js';
 
-export type { ComparedRank } from './table/table.js';
+export { beyondPace } from './lateness-costs.js';
+export type { ComparedRank } from './table/build-table.js';
 
-/** What several ranks together show. */
+/** What the ranks of a run show together. */
 export interface Comparison {
   readonly matched: MatchedCollectives;
   readonly clocks: Clocks;
   readonly waits: CollectiveWaits;
   readonly bandwidth: readonly Bandwidth[];
-  /** Ranks of the largest set that can be compared, step by step; null when they have no step in common. */
+  /** The largest set of ranks that meet in collectives. Null: they have no step in common. */
   readonly table: RankTable | null;
+  /** Worst first. */
   readonly late: readonly LateRanks[];
+  /** ns of own time beyond the median rank's, by rank and step of the table. */
   readonly lateness: readonly Float64Array[];
   readonly slowGroups: readonly SlowGroup[];
-  /** A step's time along the ranks that were waited for, ns by class: waiting is what the late one was doing. */
+  /** A step on the critical path. Waiting becomes what the rank that is waited for was doing. */
   readonly critical: CriticalTime | null;
-  /** Where it comes from: the way back through all ranks. Null: ranks' steps are known, not what they did when. */
+  /** Null: it is not known when each rank did what. */
   readonly path: CriticalPath | null;
-  /** The steps, to be played with something changed. Null: playing them unchanged does not reproduce them. */
+  /** The steps of all ranks, ready to replay with a change. Null: the unchanged replay does not reproduce them. */
   readonly played: PlayedRun | null;
-  /** ns a step over all steps, also those that a log did not record; as in the table where it is not known. */
+  /** Mean time per step, including steps that an event log did not record. */
   readonly pace: Ns;
-  /** Of exposed communication, the part that is waiting for others; by rank number. */
-  readonly waitShare: ReadonlyMap<number, number>;
+  /** The part of exposed communication that is waiting for other ranks, by rank number. */
+  readonly waitShare: ReadonlyMap<number, Share>;
 }
 
-/** Null when fewer than two ranks have collectives. */
+/** Null when fewer than two ranks have collectives, or none of them match. */
 export function compareRanks(all: readonly ComparedRank[]): Comparison | null {
   const ranks = all.filter((r) => r.facts.collectives !== null);
   if (ranks.length < 2) return null;
-  const inputs: MatchInput[] = ranks.map((r) => ({
-    ...{ rank: r.rank, worldSize: r.worldSize, collectives: r.facts.collectives! },
-  }));
+  const inputs = ranks.map((r) => ({ rank: r.rank, collectives: r.facts.collectives! }));
   const matched = matchCollectives(inputs);
   if (matched.length === 0) return null;
   const clocks = alignClocks(inputs, matched);
   const waits = divideWaits(inputs, matched, clocks.contradicted);
   const bandwidth = measureBandwidth(matched, waits.transfer);
-  const comparable = connected(matched, ranks.length);
-  const inferred = coordinatesFromGroups(matched);
-  // What files say goes first; the two are not mixed, for their axes may be others.
-  const said = ranks.some((r) => r.coordinates !== null);
-  const placed = ranks.map((r, place) => ({ ...r, coordinates: said ? r.coordinates : inferred[place]! }));
-  const bySteps = ranks.map((r, place) => waitsBySteps(r.facts.collectives!, waits.waitOf[place]!));
-  const table = tableOf(placed, bySteps, comparable);
-  const followed = table && followRun(ranks, table, { matched, waits, clocks });
-  const { path = null, played = null } = followed ?? {};
-  const steps = table?.steps.length ?? 1;
-  const step = table?.step ?? 0;
+  const stepWaits = inputs.map((r, index) => waitsByStep(r.collectives, waits.waitOf[index]!));
+  const table = buildTable(withCoordinates(ranks, matched), stepWaits, connectedRanks(matched));
+  const { path = null, played = null } = (table && followRun(ranks, table, { matched, waits, clocks })) ?? {};
   const pace = table ? paceOf(table, ranks) : ns(0);
-  const found = table ? withCosts(findLateRanks(table), played, steps) : [];
-  const late = table?.fromLogs ? found.flatMap((l) => asWaitedFor(l, waits, table)) : found;
+  const late = table ? withCosts(findLateRanks(table), table, waits, played) : [];
   return {
-    ...{ matched, clocks, waits, bandwidth, table },
-    ...{ pace, late: table ? late.flatMap((l) => inAllSteps(l, pace, table)) : [] },
+    matched,
+    clocks,
+    waits,
+    bandwidth,
+    table,
+    late: table ? late.flatMap((l) => atRunPace(l, table, pace)) : [],
     lateness: table ? latenessOf(table) : [],
-    slowGroups: findSlowLinks(matched, bandwidth, step, steps),
-    ...{ path, played },
-    critical: path ? { time: path.time, rank: path.ranks[0]!.rank } : table && alongLast(table),
-    waitShare: new Map(ranks.map((r, place) => [r.rank, waitShareOf(bySteps[place]!)])),
+    slowGroups: findSlowLinks(matched, bandwidth, table?.step ?? ns(0), table?.steps.length ?? 1),
+    critical: path ? { time: path.time, rank: path.ranks[0]!.rank } : table && timeOfLastRanks(table),
+    path,
+    played,
+    pace,
+    waitShare: new Map(ranks.map((r, index) => [r.rank, waitShareOf(stepWaits[index]!)])),
   };
 }
 
-/** Places of the largest set of ranks that meet each other in collectives, directly or through others. No clock is needed. */
-function connected(matched: MatchedCollectives, ranks: number): ReadonlySet<number> {
-  const root = Array.from({ length: ranks }, (_, place) => place);
-  const find = (place: number): number => {
-    while (root[place] !== place) place = root[place] = root[root[place]!]!;
-    return place;
-  };
-  for (const { captured, instances } of matched.groups) {
+/** Coordinates from files win over those from process groups. They are not mixed, because their axes may differ. */
+function withCoordinates(
+  ranks: readonly ComparedRank[],
+  matched: MatchedCollectives,
+): readonly ComparedRank[] {
+  if (ranks.some((r) => r.coordinates !== null)) return ranks;
+  const inferred = coordinatesFromGroups(matched);
+  return ranks.map((r, index) => ({ ...r, coordinates: inferred[index]! }));
+}
+
+/** Indices of the largest set of ranks that meet in collectives, directly or through other ranks. Needs no clocks. */
+function connectedRanks({ ranks, groups }: MatchedCollectives): ReadonlySet<number> {
+  const setOf = ranks.map((_, index) => new Set([index]));
+  for (const { captured, instances } of groups) {
     if (instances === 0) continue;
-    for (const place of captured) root[find(place)] = find(captured[0]!);
+    for (const index of captured) {
+      const [set, other] = [setOf[captured[0]!]!, setOf[index]!];
+      if (set === other) continue;
+      const [small, large] = set.size < other.size ? [set, other] : [other, set];
+      for (const member of small) setOf[member] = large.add(member);
+    }
   }
-  const sets = new Map<number, Set<number>>();
-  for (let place = 0; place < ranks; place++) {
-    const key = find(place);
-    sets.set(key, (sets.get(key) ?? new Set()).add(place));
-  }
-  return [...sets.values()].reduce((a, b) => (b.size > a.size ? b : a));
+  return setOf.reduce((a, b) => (b.size > a.size ? b : a));
 }
 
-/** Of the steps it is late in: a delay that costs nobody so much is nobody's concern. */
-const COSTS_SOMETHING = 0.01;
-
-/** What is saved when the run is played without a delay: another may be next, or a bubble may have hidden a part of it. */
-function withCosts(late: readonly LateRanks[], played: PlayedRun | null, steps: number): LateRanks[] {
-  if (!played) return [...late];
-  return late
-    .map((l) => (l.ranks.length > 0 ? { ...l, cost: played.without(l.ranks) } : l))
-    .filter((l) => l.cost >= (COSTS_SOMETHING * played.measured * l.steps.length) / steps);
-}
-
-/**
- * Logs are not played. A rank that takes longer may hide that behind a collective that takes as long anyway: it costs no more
- * than the others were seen to wait for it.
- */
-function asWaitedFor(late: LateRanks, waits: CollectiveWaits, table: RankTable): LateRanks[] {
-  if (late.ranks.length === 0) return [late];
-  const caused = waits.ranks.filter((r) => late.ranks.includes(r.rank)).reduce((ns, r) => ns + r.caused, 0);
-  const cost = ns(Math.min(late.cost, caused / table.steps.length));
-  return cost >= COSTS_SOMETHING * table.step * (late.steps.length / table.steps.length)
-    ? [{ ...late, cost }]
-    : [];
-}
-
-/** Logs know from when steps began how long those took that they did not record. */
+/** An event log knows from the starts of recorded steps how long the steps between them took. */
 function paceOf(table: RankTable, ranks: readonly ComparedRank[]): Ns {
-  const steps = table.places.map((p) => ranks[p]!.facts.steps);
+  const steps = table.rankIndices.map((index) => ranks[index]!.facts.steps);
   const isKnown = table.fromLogs && steps.some((s) => s.profiled !== mean(s.periods));
   return isKnown ? mean(steps.map((s) => s.profiled)) : table.step;
-}
-
-/** ns by which the steps that were recorded are longer than all of them on average: a delay in them costs so much less. */
-export const beyondPace = (table: RankTable, pace: number) => ns(Math.max(0, table.step - pace));
-
-/**
- * Late whenever a step is recorded, and not in the others: it comes back, but not in every step. Where any step may be
- * recorded, who is late in most of them is so in all.
- */
-function inAllSteps(late: LateRanks, pace: number, table: RankTable): LateRanks[] {
-  const beyond = beyondPace(table, pace);
-  if (beyond === 0 || (late.pattern === 'persistent' && !areRegular(table.steps))) return [late];
-  const cost = ns(late.cost - beyond);
-  if (cost < COSTS_SOMETHING * pace) return [];
-  return [{ ...late, cost, pattern: late.pattern === 'persistent' ? 'periodic' : late.pattern }];
 }

@@ -48,7 +48,7 @@ describe('a slow GPU', () => {
 describe('late ranks with slow GPUs', () => {
   const late: LateRanks = {
     ...{ ranks: [1], pattern: 'persistent', cause: 'unknown', cost: ns(1e6), confidence: 0.9 },
-    ...{ place: null, steps: [1] },
+    ...{ location: null, steps: [1] },
   };
   const hot = gpuState({ index: 1, clock: 1200, power: 400, thermal: 0.5 });
   const gpus = new Map([0, 1, 2, 3].map((rank) => [rank, rank === 1 ? hot : gpuState({ index: rank })]));

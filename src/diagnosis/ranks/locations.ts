@@ -7,13 +7,13 @@ import type { ComparedRank, Comparison } from '../../run/compare.js';
 import { withSlowGpus } from '../../run/lateness/late-gpus.js';
 import { type CaptureInfo, joinManifests } from '../../run/placement/join-manifests.js';
 import { placeGpus } from '../../run/placement/place-gpus.js';
-import { type Placed, placeRanks, type RankSeen } from '../../run/placement/place-ranks.js';
+import { type LocatedRank, placeRanks, type RankSeen } from '../../run/placement/place-ranks.js';
 import type { GpuState } from '../../telemetry/gpu-state.js';
 import type { RankView } from './rank-view.js';
 
 /** Where each rank ran, from manifests, telemetry and file names. */
 export interface RunLocations {
-  readonly ranks: ReadonlyMap<number, Placed>;
+  readonly ranks: ReadonlyMap<number, LocatedRank>;
   /** By rank, as far as telemetry covers its GPU. */
   readonly gpus: ReadonlyMap<number, GpuState>;
   readonly worldSize: number | null;
@@ -78,13 +78,7 @@ function seenRanks(members: readonly RankedMember[], capture: CaptureInfo): Rank
 export function comparedRank(view: RankView, locations: RunLocations): ComparedRank {
   const { rank, facts } = view;
   const location = locations.ranks.get(rank);
-  return {
-    rank,
-    facts,
-    host: location?.host ?? null,
-    worldSize: location?.worldSize ?? null,
-    coordinates: location?.coordinates ?? null,
-  };
+  return { rank, facts, host: location?.host ?? null, coordinates: location?.coordinates ?? null };
 }
 
 /** Adds what telemetry says about the GPUs of late ranks. */

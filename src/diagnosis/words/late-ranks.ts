@@ -22,10 +22,10 @@ const HOW_OFTEN: Readonly<Record<Pattern, string>> = {
 };
 
 /** `rank 5`, `all ranks of node-3`. */
-export function describeRanks({ ranks, place, pattern }: LateRanks): string {
+export function describeRanks({ ranks, location, pattern }: LateRanks): string {
   if (ranks.length === 0) return 'a different rank each step';
-  if (pattern === 'host') return `all ranks of ${place ?? 'a host'}`;
-  if (pattern === 'stage') return `all ranks at ${place ?? 'a stage'}`;
+  if (pattern === 'host') return `all ranks of ${location ?? 'a host'}`;
+  if (pattern === 'stage') return `all ranks at ${location ?? 'a stage'}`;
   return namedRanks(ranks);
 }
 

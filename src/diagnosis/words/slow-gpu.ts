@@ -7,8 +7,6 @@ const LIMITED_BY: Readonly<Record<ClockLimit['by'], string>> = {
   powerCap: 'at its power limit',
 };
 
-export const whole = formatWhole;
-
 /** `thermal slowdown 34 % of the time`. */
 export const heldWords = ({ by, share: part }: ClockLimit) =>
   `${LIMITED_BY[by]} ${formatWholePercent(part)} of the time`;

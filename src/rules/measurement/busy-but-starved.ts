@@ -1,8 +1,7 @@
 import { largest } from '../../base/statistics.js';
-import { share } from '../../base/units.js';
+import { formatWhole, share } from '../../base/units.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import type { RunFacts } from '../../diagnosis/run-facts.js';
-import { whole } from '../../diagnosis/words/slow-gpu.js';
 import { boardPower } from '../../telemetry/board-power.js';
 import type { GpuState } from '../../telemetry/gpu-state.js';
 import { evidence } from '../kit/evidence.js';
@@ -42,7 +41,7 @@ export const rule: AnyRule = {
     const starved = gpu.power !== null && gpu.utilisation !== null && gpu.power < STARVED.value * limit;
     // A throttled GPU draws less power for that reason.
     if (!starved || throttleOf(gpu, run)) return HEALTHY;
-    const text = `${busyWords(gpu)}, but ${whole(gpu.power!)} W of ${whole(limit)}`;
+    const text = `${busyWords(gpu)}, but ${formatWhole(gpu.power!)} W of ${formatWhole(limit)}`;
     return found({
       id: 'busy-but-starved',
       title: 'the GPU is busy without doing much: utilisation misleads',

@@ -1,4 +1,5 @@
-import { heldWords, whole } from '../../diagnosis/words/slow-gpu.js';
+import { formatWhole } from '../../base/units.js';
+import { heldWords } from '../../diagnosis/words/slow-gpu.js';
 import { evidence } from '../kit/evidence.js';
 import {
   BELOW_MAXIMUM,
@@ -39,9 +40,9 @@ export const rule: AnyRule = {
     const { held, slow, maximum } = throttle;
     const text = [
       `${busyWords(gpu)} at ${clockWords(gpu.clock, maximum)}${held ? ` (${heldWords(held)})` : ''}`,
-      ...(slow ? [`other GPUs ${whole(slow.usualClock)} MHz`] : []),
-      ...(gpu.power === null ? [] : [`${whole(gpu.power)} W`]),
-      ...(gpu.temperature === null ? [] : [`up to ${whole(gpu.temperature)} °C`]),
+      ...(slow ? [`other GPUs ${formatWhole(slow.usualClock)} MHz`] : []),
+      ...(gpu.power === null ? [] : [`${formatWhole(gpu.power)} W`]),
+      ...(gpu.temperature === null ? [] : [`up to ${formatWhole(gpu.temperature)} °C`]),
     ].join(', ');
     return found({
       id: 'gpu-throttled',
@@ -56,4 +57,4 @@ export const rule: AnyRule = {
 
 /** A maximum that it never left says nothing. */
 const clockWords = (clock: number, maximum: number) =>
-  `${whole(clock)} MHz${maximum > 1.01 * clock ? ` of ${whole(maximum)}` : ''}`;
+  `${formatWhole(clock)} MHz${maximum > 1.01 * clock ? ` of ${formatWhole(maximum)}` : ''}`;

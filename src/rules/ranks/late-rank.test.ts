@@ -15,7 +15,7 @@ const late: LateRanks = {
   cause: 'data',
   cost: ns(20e6),
   confidence: 0.9,
-  place: null,
+  location: null,
   steps: [2, 3, 4],
 };
 const across = (found: readonly LateRanks[]) => ({

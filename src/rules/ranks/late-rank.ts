@@ -1,8 +1,8 @@
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import { describeRanks } from '../../diagnosis/words/late-ranks.js';
 import { slowGpuWords } from '../../diagnosis/words/slow-gpu.js';
-import { STANDS_OUT, WORTH_NAMING } from '../../run/lateness/late-patterns.js';
 import type { LateRanks, Pattern } from '../../run/lateness/late-ranks.js';
+import { LATE_SHARE, LATE_Z } from '../../run/lateness/thresholds.js';
 import { evidence } from '../kit/evidence.js';
 import type { Evidence, Finding } from '../kit/finding.js';
 import { ADDRESSES, lateEvidence, NONE_LATE, NOT_COMPARED, priceOfDelay } from '../kit/late-ranks.js';
@@ -31,11 +31,11 @@ export const rule: AnyRule = {
     thresholds: [
       threshold(
         'stands out',
-        STANDS_OUT,
+        LATE_Z,
         'robust z',
         'Iglewicz and Hoaglin 1993; spread at least 1 % of the median',
       ),
-      threshold('lateness', WORTH_NAMING, 'of the step', 'less is within the noise of real runs'),
+      threshold('lateness', LATE_SHARE, 'of the step', 'less is within the noise of real runs'),
     ],
   },
   check(view, { across }) {

@@ -15,7 +15,7 @@ const rotating: LateRanks = {
   cause: 'gpu',
   cost: ns(20e6),
   confidence: 0.9,
-  place: null,
+  location: null,
   steps: [2, 3, 4],
 };
 const across = { late: [rotating], step: ns(50e6), links: [], overlap: null };

@@ -1,74 +1,77 @@
+import { groupBy } from '../../base/group-by.js';
 import { agrees, Tokens } from './agreement.js';
-import type { Channel, ChannelList } from './channels.js';
+import type { Channel } from './channels.js';
+import { commonSubsequence } from './common-subsequence.js';
 import type { MatchInput, Slots } from './matched.js';
-import { commonPlaces } from './sequence-match.js';
 
-/** The k-th of a group in a numbered step: wrong only where ranks do different things. */
+/** Confidence of matching the k-th entry in a numbered step: wrong only where ranks do different things. Our judgement. */
 const BY_STEP = 0.9;
-/** The k-th from the end of the recordings: steps are alike, a shift by whole steps would not show. */
+/** Confidence of counting from the end of the recordings: steps are alike, so a shift by whole steps would not show. */
 const BY_ORDER = 0.5;
-/** Lists that had to be aligned may be aligned wrongly. */
+/** Lists that differ may be aligned wrongly: confidence drops to this share where all do. */
 const ALIGNED = 0.8;
 
-/** Without sequence numbers: by place in the step; without numbered steps, by place from the end. */
+/** For channels without sequence numbers: by order in the step; without numbered steps, by order from the end. */
 export function alignLists(ranks: readonly MatchInput[], channel: Channel): Slots {
-  const numbered = channel.lists.every(({ place }) => {
-    const { collectives: c } = ranks[place]!;
+  const numbered = channel.lists.every(({ rankIndex }) => {
+    const { collectives: c } = ranks[rankIndex]!;
     return c.numbered && c.steps.length > 0;
   });
   return numbered ? bySteps(ranks, channel) : byOrder(ranks, channel);
 }
 
+/** Some positions in one list of the channel. */
 interface Part {
-  /** Place in the channel's lists, and of each entry in that list. */
   readonly list: number;
-  readonly at: number[];
+  readonly positions: readonly number[];
 }
 
 function bySteps(ranks: readonly MatchInput[], channel: Channel): Slots {
-  const steps = new Map<number, Part[]>();
+  const partsOfStep = new Map<number, Part[]>();
+  const ranksWithStep = new Map<number, number>();
   let outside = 0;
-  const recorded = new Map<number, number>();
-  channel.lists.forEach(({ place, entries }, list) => {
-    const { collectives: c } = ranks[place]!;
-    for (const number of c.steps) recorded.set(number, (recorded.get(number) ?? 0) + 1);
-    entries.forEach((entry, at) => {
-      const step = c.step[entry]!;
+  channel.lists.forEach(({ rankIndex, entries }, list) => {
+    const { collectives: c } = ranks[rankIndex]!;
+    for (const step of c.steps) ranksWithStep.set(step, (ranksWithStep.get(step) ?? 0) + 1);
+    for (const [step, positions] of groupBy(entries.keys(), (position) => c.step[entries[position]!]!)) {
       if (step < 0) {
-        outside++;
-        return;
+        outside += positions.length;
+        continue;
       }
       const number = c.steps[step]!;
-      const parts = steps.get(number);
-      const last = parts?.at(-1);
-      if (last?.list === list) last.at.push(at);
-      else if (parts) parts.push({ list, at: [at] });
-      else steps.set(number, [{ list, at: [at] }]);
-    });
+      const parts = partsOfStep.get(number) ?? [];
+      partsOfStep.set(number, parts);
+      parts.push({ list, positions });
+    }
   });
   const aligner = new Aligner(ranks, channel);
-  for (const [number, parts] of steps) {
-    if ((recorded.get(number) ?? 0) < 2) outside += parts.reduce((n, p) => n + p.at.length, 0);
+  for (const [step, parts] of partsOfStep) {
+    if (ranksWithStep.get(step)! < 2) outside += parts.reduce((n, p) => n + p.positions.length, 0);
     else aligner.align(parts);
   }
-  return { ...aligner.finish(BY_STEP), outside, method: 'steps' };
+  return { ...aligner.finish(BY_STEP), outside };
 }
 
 function byOrder(ranks: readonly MatchInput[], channel: Channel): Slots {
   const lengths = channel.lists.map((l) => l.entries.length).sort((a, b) => b - a);
-  // Recordings end closer together than they begin: what only the longest has is older than the others.
+  // Recordings end closer together than they begin: what only the longest list has lies before the others.
   const shared = lengths[1]!;
-  let outside = 0;
-  const parts = channel.lists.map(({ entries }, list): Part => {
-    outside += Math.max(0, entries.length - shared);
-    return { list, at: entries.map((_, i) => i).reverse() };
-  });
+  const outside = lengths.reduce((n, length) => n + Math.max(0, length - shared), 0);
   const aligner = new Aligner(ranks, channel);
-  aligner.align(parts);
-  return { ...aligner.finish(BY_ORDER), outside, method: 'order' };
+  aligner.align(
+    channel.lists.map(({ entries }, list) => ({ list, positions: [...entries.keys()].reverse() })),
+  );
+  return { ...aligner.finish(BY_ORDER), outside };
 }
 
-/** Puts lists beside each other: equal ones place by place, others by what they have in common with the usual one. */
+interface Row extends Part {
+  readonly rankIndex: number;
+  readonly entries: readonly number[];
+  readonly tokens: Int32Array;
+  readonly text: string;
+}
+
+/** Assigns slots: to equal lists position by position, to others by what they have in common with the usual list. */
 class Aligner {
   readonly #slots: Int32Array[];
   readonly #tokens = new Tokens();
@@ -83,47 +86,39 @@ class Aligner {
   }
 
   align(parts: readonly Part[]): void {
-    const rows = parts.map((part) => {
-      const { place, entries } = this.#listOf(part);
-      const own = part.at.map((at) => entries[at]!);
-      const tokens = this.#tokens.of(this.ranks[place]!.collectives, own);
-      return { part, place, own, tokens, text: tokens.join() };
+    const rows = parts.map((part): Row => {
+      const { rankIndex, entries: all } = this.channel.lists[part.list]!;
+      const entries = part.positions.map((position) => all[position]!);
+      const tokens = this.#tokens.of(this.ranks[rankIndex]!.collectives, entries);
+      return { ...part, rankIndex, entries, tokens, text: tokens.join() };
     });
-    type Row = (typeof rows)[number];
     const usual = usualOf(rows);
-    const known = new Map<string, Int32Array | null>();
-    const base = this.#count;
-    this.#count += usual.own.length;
+    const firstSlot = this.#count;
+    this.#count += usual.entries.length;
+    // Equal lists are aligned once, however many ranks have them. Null: position by position.
+    const alignments = new Map<string, Int32Array | null>();
     for (const row of rows) {
-      // Equal lists of numbers are aligned once, however many ranks have them.
-      let places = known.get(row.text);
-      if (places === undefined) {
-        places =
-          row.text === usual.text || fits(this.ranks, row, usual)
-            ? null
-            : commonPlaces(usual.tokens, row.tokens);
-        known.set(row.text, places);
+      let alignment = alignments.get(row.text);
+      if (alignment === undefined) {
+        alignment = this.#fits(row, usual) ? null : commonSubsequence(usual.tokens, row.tokens);
+        alignments.set(row.text, alignment);
       }
-      // A list that only begins later than the usual one is no reason for doubt.
-      if (places?.some((place, k) => place !== k)) this.#differing += row.own.length;
-      this.#place(row, places, base);
-    }
-    function fits(ranks: readonly MatchInput[], a: Row, b: Row): boolean {
-      const [ca, cb] = [ranks[a.place]!.collectives, ranks[b.place]!.collectives];
-      return a.own.length === b.own.length && a.own.every((entry, k) => agrees(ca, entry, cb, b.own[k]!));
+      // A list that is only shorter than the usual one is no reason for doubt.
+      if (alignment?.some((index, k) => index !== k)) this.#differing += row.entries.length;
+      const slots = this.#slots[row.list]!;
+      row.positions.forEach((position, k) => {
+        const index = alignment ? alignment[k]! : k;
+        if (index >= 0) slots[position] = firstSlot + index;
+      });
     }
   }
 
-  #place({ part }: { readonly part: Part }, places: Int32Array | null, base: number): void {
-    const slots = this.#slots[part.list]!;
-    part.at.forEach((at, k) => {
-      const place = places ? places[k]! : k;
-      if (place >= 0) slots[at] = base + place;
-    });
-  }
-
-  #listOf(part: Part): ChannelList {
-    return this.channel.lists[part.list]!;
+  #fits(a: Row, b: Row): boolean {
+    if (a.text === b.text) return true;
+    const [ca, cb] = [this.ranks[a.rankIndex]!.collectives, this.ranks[b.rankIndex]!.collectives];
+    return (
+      a.entries.length === b.entries.length && a.entries.every((e, k) => agrees(ca, e, cb, b.entries[k]!))
+    );
   }
 
   finish(confidence: number) {
@@ -137,13 +132,10 @@ class Aligner {
 }
 
 /** The list that most ranks have; of several the longest. */
-function usualOf<R extends { readonly text: string; readonly own: readonly number[] }>(
-  rows: readonly R[],
-): R {
-  const counts = new Map<string, number>();
-  for (const { text } of rows) counts.set(text, (counts.get(text) ?? 0) + 1);
+function usualOf(rows: readonly Row[]): Row {
+  const sameAs = groupBy(rows, (row) => row.text);
   return rows.reduce((best, row) => {
-    const more = counts.get(row.text)! - counts.get(best.text)!;
-    return more > 0 || (more === 0 && row.own.length > best.own.length) ? row : best;
+    const more = sameAs.get(row.text)!.length - sameAs.get(best.text)!.length;
+    return more > 0 || (more === 0 && row.entries.length > best.entries.length) ? row : best;
   });
 }

@@ -1,24 +1,24 @@
-import { quantile } from '../../base/statistics.js';
+import { groupBy } from '../../base/group-by.js';
+import { median, quantile } from '../../base/statistics.js';
+import { type Bytes, bytes, type Ns, ns } from '../../base/units.js';
 import { COLLECTIVE_KINDS, type CollectiveKind } from '../../facts/rank-collectives.js';
 import type { MatchedCollectives } from './matched.js';
 
-/** How fast collectives of one group, kind and size were, waiting left out. */
+/** How fast collectives of one group, kind and size were, without waiting. */
 export interface Bandwidth {
-  /** Place in `MatchedCollectives.groups`. */
+  /** Index in `MatchedCollectives.groups`. */
   readonly group: number;
   readonly kind: CollectiveKind;
-  /** Sizes from this on and below four times it. */
-  readonly fromBytes: number;
-  readonly bytes: number;
+  /** Sizes from this up to four times it. */
+  readonly fromBytes: Bytes;
   readonly instances: number;
-  /** ns, the tenth part of the fastest and the middle. */
-  readonly transferP10: number;
-  readonly transferMedian: number;
-  /** Bus bandwidth, GB/s. Null: the size of the group is not known. */
-  readonly gbPerSecond: { readonly p10: number; readonly median: number } | null;
+  readonly transferP10: Ns;
+  readonly transferMedian: Ns;
+  /** Median bus bandwidth. Null: there is no formula, or the size of the group is unknown. */
+  readonly gbPerSecond: number | null;
 }
 
-/** What a byte of S costs on the bus in a group of n (method 5, as nccl-tests count it). NaN: no formula. */
+/** Bytes on the bus for each byte of a collective in a group of n ranks, as nccl-tests counts them. NaN: no formula. */
 export function busFactor(kind: CollectiveKind, n: number): number {
   switch (kind) {
     case 'all_reduce':
@@ -39,38 +39,29 @@ export function busFactor(kind: CollectiveKind, n: number): number {
   }
 }
 
+/** Sizes within a factor of four are counted together. */
 const SIZE_BUCKET = 4;
 
-/** `transfer`: of each instance, as `divideWaits` has it. Most time first. */
+/** `transfer`: ns of each instance, from `divideWaits`. Most time first. */
 export function measureBandwidth(matched: MatchedCollectives, transfer: Float64Array): Bandwidth[] {
-  const buckets = new Map<string, { group: number; kind: number; bucket: number; instances: number[] }>();
-  for (let i = 0; i < matched.length; i++) {
-    const bytes = matched.bytes[i]!;
-    if (Number.isNaN(transfer[i]!) || !(bytes > 0)) continue;
-    const bucket = Math.floor(Math.log(bytes) / Math.log(SIZE_BUCKET) + 1e-9);
-    const [group, kind] = [matched.group[i]!, matched.kind[i]!];
-    const key = `${group} ${kind} ${bucket}`;
-    const known = buckets.get(key);
-    if (known) known.instances.push(i);
-    else buckets.set(key, { group, kind, bucket, instances: [i] });
-  }
-  const rows = [...buckets.values()].map(({ group, kind: place, bucket, instances }): Bandwidth => {
-    const kind = COLLECTIVE_KINDS[place]!;
-    const { size } = matched.groups[group]!;
-    const times = instances.map((i) => transfer[i]!);
-    // A byte a nanosecond is a GB/s.
-    const factor = busFactor(kind, needsSize(kind) ? (size ?? Number.NaN) : 2);
+  const bucketOf = (i: number) => Math.floor(Math.log(matched.bytes[i]!) / Math.log(SIZE_BUCKET) + 1e-9);
+  const measured = [...transfer.keys()].filter((i) => !Number.isNaN(transfer[i]!) && matched.bytes[i]! > 0);
+  const alike = groupBy(measured, (i) => `${matched.group[i]} ${matched.kind[i]} ${bucketOf(i)}`);
+  const rows = [...alike.values()].map((instances): Bandwidth => {
+    const first = instances[0]!;
+    const [group, kind] = [matched.group[first]!, COLLECTIVE_KINDS[matched.kind[first]!]!];
+    const times = instances.map((i) => ns(transfer[i]!));
+    const factor = busFactor(kind, needsSize(kind) ? (matched.groups[group]!.size ?? Number.NaN) : 2);
+    // A byte per nanosecond is a GB/s.
     const speeds = instances.map((i) => (factor * matched.bytes[i]!) / transfer[i]!);
     return {
-      ...{ group, kind, fromBytes: SIZE_BUCKET ** bucket, instances: instances.length },
-      bytes: quantile(
-        instances.map((i) => matched.bytes[i]!),
-        0.5,
-      ),
-      ...{ transferP10: quantile(times, 0.1), transferMedian: quantile(times, 0.5) },
-      gbPerSecond: Number.isNaN(factor)
-        ? null
-        : { p10: quantile(speeds, 0.1), median: quantile(speeds, 0.5) },
+      group,
+      kind,
+      fromBytes: bytes(SIZE_BUCKET ** bucketOf(first)),
+      instances: instances.length,
+      transferP10: quantile(times, 0.1),
+      transferMedian: median(times),
+      gbPerSecond: Number.isNaN(factor) ? null : median(speeds),
     };
   });
   return rows.sort((a, b) => b.transferMedian * b.instances - a.transferMedian * a.instances);

@@ -2,10 +2,11 @@ import { type CollectiveGroup, IS_P2P, Kind, type RankCollectives } from '../../
 import type { MatchedGroup, MatchInput } from './matched.js';
 
 /**
- * Collectives that are counted together: of one group, on device or host, with sequence numbers or without, and, of sends
- * and receives, one direction.
+ * Collectives that are matched with each other: of one group, all on the device or all on the host, all with or all without
+ * sequence numbers. Sends and receives: of one direction.
  */
 export interface Channel {
+  /** Index in the groups of the matching. */
   readonly group: number;
   readonly p2p: boolean;
   readonly lists: ChannelList[];
@@ -13,74 +14,57 @@ export interface Channel {
   length: number;
 }
 
-/** One rank's part, in order of start. */
+/** One rank's entries, in order of start. */
 export interface ChannelList {
-  readonly place: number;
+  readonly rankIndex: number;
   readonly entries: number[];
 }
 
-type OpenGroup = Omit<MatchedGroup, 'instances' | 'confidence' | 'method'> & { readonly captured: number[] };
+type OpenGroup = Omit<MatchedGroup, 'instances' | 'confidence'> & { readonly captured: number[] };
 
+/** `loose`: sends and receives whose other side is not known. */
 export function findChannels(ranks: readonly MatchInput[]) {
-  const { groups, placeOf } = joinGroups(ranks);
-  const channels: Channel[] = [];
-  const places = new Map<number, Map<number, Channel>>();
-  const channelOf = (group: number, sort: number, direction: number): Channel => {
-    const id = group * 4 + sort;
-    let directions = places.get(id);
-    if (!directions) {
-      directions = new Map();
-      places.set(id, directions);
-    }
-    let channel = directions.get(direction);
-    if (!channel) {
-      channel = { group, p2p: direction >= 0, lists: [], length: 0 };
-      directions.set(direction, channel);
-      channels.push(channel);
-    }
-    return channel;
-  };
+  const { groups, groupOf } = joinGroups(ranks);
+  const channels = new Map<number | string, Channel>();
   let loose = 0;
-  ranks.forEach(({ rank, collectives: c }, place) => {
+  ranks.forEach(({ rank, collectives: c }, rankIndex) => {
     for (let i = 0; i < c.length; i++) {
-      const group = placeOf[place]![c.group[i]!]!;
+      const group = groupOf[rankIndex]![c.group[i]!]!;
       const direction = directionOf(rank, c, i);
-      if (direction === UNKNOWN) {
+      if (direction === null) {
         loose++;
         continue;
       }
-      // Numbered ones need not suffer from a few without arguments.
-      const numbered = Number(!Number.isNaN(c.sequence[i]!));
-      const channel = channelOf(group, c.onDevice[i]! * 2 + (direction === NONE ? numbered : 0), direction);
+      // Entries without a number stay apart, so that a few of them do not spoil the numbered ones.
+      const numbered = direction === '' && !Number.isNaN(c.sequence[i]!);
+      const sort = group * 4 + c.onDevice[i]! * 2 + Number(numbered);
+      const key = direction === '' ? sort : `${sort} ${direction}`;
+      const channel = channels.get(key) ?? { group, p2p: direction !== '', lists: [], length: 0 };
+      channels.set(key, channel);
       let list = channel.lists.at(-1);
-      if (list?.place !== place) {
-        list = { place, entries: [] };
+      if (list?.rankIndex !== rankIndex) {
+        list = { rankIndex, entries: [] };
         channel.lists.push(list);
-        if (groups[group]!.captured.at(-1) !== place) groups[group]!.captured.push(place);
+        if (groups[group]!.captured.at(-1) !== rankIndex) groups[group]!.captured.push(rankIndex);
       }
       list.entries.push(i);
       channel.length++;
     }
   });
-  return { groups: groups as readonly OpenGroup[], channels, loose };
+  return { groups: groups as readonly OpenGroup[], channels: [...channels.values()], loose };
 }
 
-const NONE = -1;
-const UNKNOWN = -2;
-/** More than ranks anywhere. */
-const RANKS = 2 ** 24;
-
-/** From whom to whom, as one number. */
-function directionOf(rank: number, c: RankCollectives, entry: number): number {
-  if (IS_P2P[c.kind[entry]!] === 0) return NONE;
+/** From which rank to which. Empty: not between two ranks; null: the other side is unknown. */
+function directionOf(rank: number, c: RankCollectives, entry: number): string | null {
+  if (IS_P2P[c.kind[entry]!] === 0) return '';
   const peer = c.peer[entry]!;
-  if (peer < 0) return UNKNOWN;
-  return c.kind[entry] === Kind.send ? rank * RANKS + peer : peer * RANKS + rank;
+  if (peer < 0) return null;
+  return c.kind[entry] === Kind.send ? `${rank}>${peer}` : `${peer}>${rank}`;
 }
 
 /**
- * One number for a group on all ranks. Names are asked only where a rank has two groups of the same members: some
- * programs number their groups differently on each rank.
+ * One list of groups for all ranks. `groupOf`: by rank index, then by the rank's own group index. Names are compared only
+ * where a rank has two groups of the same members: some programs number their groups differently on each rank.
  */
 function joinGroups(ranks: readonly MatchInput[]) {
   const needsName = new Set<string>();
@@ -92,15 +76,12 @@ function joinGroups(ranks: readonly MatchInput[]) {
     }
   }
   const groups: OpenGroup[] = [];
-  const places = new Map<string, number>();
-  const placeFor = (g: CollectiveGroup) => {
+  const indexOfKey = new Map<string, number>();
+  const indexFor = (g: CollectiveGroup) => {
     const key = needsName.has(g.key) ? `${g.key} ${g.name} ${g.description}` : g.key;
-    let place = places.get(key);
-    if (place === undefined) {
-      place = groups.push({ ...g, captured: [] }) - 1;
-      places.set(key, place);
-    }
-    return place;
+    const index = indexOfKey.get(key) ?? groups.push({ ...g, captured: [] }) - 1;
+    indexOfKey.set(key, index);
+    return index;
   };
-  return { groups, placeOf: ranks.map((r) => r.collectives.groups.map(placeFor)) };
+  return { groups, groupOf: ranks.map((r) => r.collectives.groups.map(indexFor)) };
 }

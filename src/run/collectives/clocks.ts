@@ -3,169 +3,159 @@ import { SYNCHRONISES } from '../../facts/rank-collectives.js';
 import { type EndPairs, fitClock } from './fit-clock.js';
 import type { MatchedCollectives, MatchInput } from './matched.js';
 
-/** How one rank's clock goes against its reference's. Times in ns. */
+/** One rank's clock against that of a reference rank. ns. */
 export interface RankClock {
   readonly rank: number;
-  /** Times of ranks with the same number can be compared. */
+  /** Times of ranks in the same component can be compared. 0 is the largest component. */
   readonly component: number;
-  /** False: no collectives connect it with any other rank. */
-  readonly comparable: boolean;
-  /** Rank that times of this component are given in. */
+  /** The rank on whose clock the times of this component are given. */
   readonly reference: number;
-  /** Time on the reference's trace (ns from its base) = t + shift + drift · (t − pivot), t ns from this trace's base. */
+  /** Time in the reference's trace = t + shift + drift · (t − pivot). Both count from the base of their own trace. */
   readonly shift: number;
   readonly drift: number;
   readonly pivot: number;
-  /** What this rank's clock shows beyond the reference's at the same moment, at the pivot. 0 for the reference. */
+  /** How far this rank's clock is ahead of the reference's, at the pivot. 0 for the reference. */
   readonly offset: Ns;
-  /** Typical deviation of ends, summed over the way to the reference. Nothing below three times this is a difference. */
+  /** Typical deviation of ends, summed along the way to the reference. Differences below three times this mean nothing. */
   readonly error: Ns;
-  /** Collectives that the last step of the way rests on. */
-  readonly instances: number;
 }
 
 export interface Clocks {
   readonly ranks: readonly RankClock[];
-  /** Places of ranks, the largest component first. */
+  /** Indices of ranks, the largest component first. */
   readonly components: readonly (readonly number[])[];
-  /** Of each instance: 1 when somebody was done before somebody else began. It is not one collective, then. */
+  /** By instance: 1 when one member ended before another began, so it cannot be one collective. */
   readonly contradicted: Uint8Array;
 }
 
-/** A clock read through a rank's map onto its reference's trace. */
-export function onReference(clock: RankClock, t: number): number {
+/** A time of a rank on its reference's clock. */
+export function onReference(clock: Clock, t: number): number {
   return t + clock.shift + clock.drift * (t - clock.pivot);
 }
 
+/** A member that shares no collective with the first hub of its group may share one with another; four hubs are tried. */
+const MAX_HUBS = 4;
+/** Ends that are compared per group: more say nothing more. */
+const ENOUGH_ENDS = 512;
+
 /**
- * Ends of collectives that synchronise coincide. Ranks are compared pair by pair along a tree: from a reference to
- * everybody it shares a group with, from those on to their other groups.
+ * Synchronising collectives end at the same time on all members. Ranks are compared in pairs along a tree: from a
+ * reference to all ranks that it shares a group with, from those to the ranks of their other groups.
  */
 export function alignClocks(ranks: readonly MatchInput[], matched: MatchedCollectives): Clocks {
-  const shared = instancesByGroup(ranks, matched);
-  const clocks = new Array<RankClock | undefined>(ranks.length);
-  const components: number[][] = [];
-  const order = ranks.map((_, place) => place).sort((a, b) => ranks[a]!.rank - ranks[b]!.rank);
-  for (const root of order) {
-    if (clocks[root]) continue;
-    const component = components.length;
-    clocks[root] = {
-      ...{ rank: ranks[root]!.rank, component, reference: ranks[root]!.rank },
-      ...{ comparable: false, instances: 0, shift: 0, drift: 0, pivot: 0, offset: ns(0), error: ns(0) },
-    };
-    components.push(spread(ranks, matched, shared, clocks, root));
-  }
-  const sorted = components.toSorted((a, b) => b.length - a.length);
-  const number = new Map(sorted.flatMap((c, i) => c.map((place) => [place, i] as const)));
-  const all = clocks.map((c, place) => {
-    const component = number.get(place)!;
-    return { ...c!, component, comparable: sorted[component]!.length > 1 };
-  });
-  return { ranks: all, components: sorted, contradicted: findContradicted(ranks, matched, all) };
+  const tree = new ClockTree(ranks, matched);
+  const order = [...ranks.keys()].sort((a, b) => ranks[a]!.rank - ranks[b]!.rank);
+  const components = order.flatMap((index) => (tree.clocks.has(index) ? [] : [tree.grow(index)]));
+  components.sort((a, b) => b.length - a.length);
+  const componentOf = new Map(components.flatMap((c, i) => c.map((index) => [index, i] as const)));
+  const clocks = ranks.map((_, index) => ({
+    ...tree.clocks.get(index)!,
+    component: componentOf.get(index)!,
+  }));
+  return { ranks: clocks, components, contradicted: findContradicted(ranks, matched, clocks) };
 }
 
-/** Groups with most collectives first: they say most. */
-function instancesByGroup(ranks: readonly MatchInput[], matched: MatchedCollectives) {
-  const byGroup = matched.groups.map((): number[] => []);
-  for (let i = 0; i < matched.length; i++) {
-    if (SYNCHRONISES[matched.kind[i]!] === 1) byGroup[matched.group[i]!]!.push(i);
-  }
-  const groupsOf = ranks.map((): number[] => []);
-  const bySize = byGroup.map((_, g) => g).sort((a, b) => byGroup[b]!.length - byGroup[a]!.length);
-  for (const g of bySize) {
-    if (byGroup[g]!.length > 0) for (const place of matched.groups[g]!.captured) groupsOf[place]!.push(g);
-  }
-  return { byGroup, groupsOf };
-}
+type Clock = Omit<RankClock, 'component'>;
 
-/** Breadth first, so that ways are short: every step adds its error. */
-function spread(
-  ranks: readonly MatchInput[],
-  matched: MatchedCollectives,
-  { byGroup, groupsOf }: ReturnType<typeof instancesByGroup>,
-  clocks: (RankClock | undefined)[],
-  root: number,
-): number[] {
-  const reached = [root];
-  if (!ranks[root]!.collectives.timed) return reached;
-  const hubs = new Map<number, number>();
-  for (let next = 0; next < reached.length; next++) {
-    const hub = reached[next]!;
-    const groups = groupsOf[hub]!.filter((g) => {
-      const before = hubs.get(g) ?? 0;
-      if (before === HUBS || matched.groups[g]!.captured.every((place) => clocks[place])) return false;
-      hubs.set(g, before + 1);
-      return true;
-    });
-    for (const [place, pairs] of pairsWith(ranks, matched, groups, byGroup, hub, clocks)) {
-      const clock = follow(ranks, clocks[hub]!, root, place, pairs);
-      if (!clock) continue;
-      clocks[place] = clock;
-      reached.push(place);
+class ClockTree {
+  /** By rank index. */
+  readonly clocks = new Map<number, Clock>();
+  /** Synchronising instances of each group. */
+  readonly #instances: readonly number[][];
+  /** Groups of each rank, most instances first, because those say most. */
+  readonly #groupsOf: readonly number[][];
+
+  constructor(
+    readonly ranks: readonly MatchInput[],
+    readonly matched: MatchedCollectives,
+  ) {
+    this.#instances = matched.groups.map(() => []);
+    for (let i = 0; i < matched.length; i++) {
+      if (SYNCHRONISES[matched.kind[i]!] === 1) this.#instances[matched.group[i]!]!.push(i);
+    }
+    this.#groupsOf = ranks.map(() => []);
+    const sizeOf = (g: number) => this.#instances[g]!.length;
+    const bySize = [...matched.groups.keys()].sort((a, b) => sizeOf(b) - sizeOf(a));
+    for (const g of bySize.filter((g) => sizeOf(g) > 0)) {
+      for (const index of matched.groups[g]!.captured) this.#groupsOf[index]!.push(g);
     }
   }
-  return reached;
-}
-/** A member that shares nothing with the first hub of its group may with another one; but not all are asked. */
-const HUBS = 4;
-/** Ends that are compared of each group: more say nothing more. */
-const ENOUGH = 512;
 
-/** For every rank without a clock what it shares with the hub, in one pass over the hub's groups. */
-function pairsWith(
-  ranks: readonly MatchInput[],
-  matched: MatchedCollectives,
-  groups: readonly number[],
-  byGroup: readonly (readonly number[])[],
-  hub: number,
-  clocks: readonly (RankClock | undefined)[],
-): Map<number, EndPairs> {
-  const pairs = new Map<number, EndPairs>();
-  const { memberStart, memberRank, memberEntry } = matched;
-  const columns = ranks[hub]!.collectives;
-  for (const g of groups) {
-    const every = Math.max(1, byGroup[g]!.length / ENOUGH);
-    for (let at = 0; at < byGroup[g]!.length; at += every) {
-      const i = byGroup[g]![Math.floor(at)]!;
-      const [from, to] = [memberStart[i]!, memberStart[i + 1]!];
-      const own = memberRank.subarray(from, to).indexOf(hub);
-      if (own < 0) continue;
-      const hubEntry = memberEntry[from + own]!;
-      for (let m = from; m < to; m++) {
-        const place = memberRank[m]!;
-        const { collectives: c } = ranks[place]!;
-        if (clocks[place] || !c.timed) continue;
-        const list = pairs.get(place) ?? { start: [], end: [], otherStart: [], otherEnd: [] };
-        pairs.set(place, list);
-        list.start.push(c.start[memberEntry[m]!]!);
-        list.end.push(c.end[memberEntry[m]!]!);
-        list.otherStart.push(columns.start[hubEntry]!);
-        list.otherEnd.push(columns.end[hubEntry]!);
+  /** Gives a clock to all ranks that can be reached from `root`. Breadth first for short ways: each hop adds its error. */
+  grow(root: number): number[] {
+    const { rank, collectives } = this.ranks[root]!;
+    const none = { shift: 0, drift: 0, pivot: 0, offset: ns(0), error: ns(0) };
+    this.clocks.set(root, { rank, reference: rank, ...none });
+    const reached = [root];
+    if (!collectives.timed) return reached;
+    const hubsOf = new Map<number, number>();
+    for (const hub of reached) {
+      const groups = this.#groupsOf[hub]!.filter((g) => {
+        const hubs = hubsOf.get(g) ?? 0;
+        const isDone = this.matched.groups[g]!.captured.every((index) => this.clocks.has(index));
+        if (hubs === MAX_HUBS || isDone) return false;
+        hubsOf.set(g, hubs + 1);
+        return true;
+      });
+      for (const [index, pairs] of this.#pairsWith(hub, groups)) {
+        const clock = this.#follow(hub, root, index, pairs);
+        if (!clock) continue;
+        this.clocks.set(index, clock);
+        reached.push(index);
       }
     }
+    return reached;
   }
-  return pairs;
-}
 
-function follow(
-  ranks: readonly MatchInput[],
-  hubClock: RankClock,
-  root: number,
-  place: number,
-  pairs: EndPairs,
-): RankClock | null {
-  const toHub = fitClock(pairs);
-  if (!toHub) return null;
-  const { pivot } = toHub;
-  const shift = onReference(hubClock, pivot + toHub.shift) - pivot;
-  // Bases differ by seconds or by decades: subtracted exactly before they become a double.
-  const bases = Number(ranks[place]!.collectives.baseNs - ranks[root]!.collectives.baseNs);
-  return {
-    ...{ rank: ranks[place]!.rank, component: hubClock.component, reference: ranks[root]!.rank },
-    ...{ pivot, shift, offset: ns(bases - shift), instances: toHub.pairs, comparable: true },
-    drift: (1 + toHub.drift) * (1 + hubClock.drift) - 1,
-    error: ns(Math.hypot(toHub.error, hubClock.error)),
-  };
+  /** For each rank without a clock the collectives it shares with the hub, in one pass over the hub's groups. */
+  #pairsWith(hub: number, groups: readonly number[]): Map<number, EndPairs> {
+    const pairs = new Map<number, EndPairs>();
+    const { memberStart, memberRank, memberEntry } = this.matched;
+    const other = this.ranks[hub]!.collectives;
+    for (const instances of groups.map((g) => this.#instances[g]!)) {
+      const every = Math.max(1, instances.length / ENOUGH_ENDS);
+      for (let k = 0; k < instances.length; k += every) {
+        const i = instances[Math.floor(k)]!;
+        const [from, to] = [memberStart[i]!, memberStart[i + 1]!];
+        const own = memberRank.subarray(from, to).indexOf(hub);
+        if (own < 0) continue;
+        const hubEntry = memberEntry[from + own]!;
+        for (let m = from; m < to; m++) {
+          const [index, entry] = [memberRank[m]!, memberEntry[m]!];
+          const { collectives: c } = this.ranks[index]!;
+          if (this.clocks.has(index) || !c.timed) continue;
+          const list = pairs.get(index) ?? { start: [], end: [], otherStart: [], otherEnd: [] };
+          pairs.set(index, list);
+          list.start.push(c.start[entry]!);
+          list.end.push(c.end[entry]!);
+          list.otherStart.push(other.start[hubEntry]!);
+          list.otherEnd.push(other.end[hubEntry]!);
+        }
+      }
+    }
+    return pairs;
+  }
+
+  /** The clock of rank `index`, from its fit to the hub's. */
+  #follow(hub: number, root: number, index: number, pairs: EndPairs): Clock | null {
+    const toHub = fitClock(pairs);
+    if (!toHub) return null;
+    const { pivot } = toHub;
+    const hubClock = this.clocks.get(hub)!;
+    const [own, reference] = [this.ranks[index]!, this.ranks[root]!];
+    const shift = onReference(hubClock, pivot + toHub.shift) - pivot;
+    // Bases may differ by decades: subtract them exactly, then convert to a double.
+    const bases = Number(own.collectives.baseNs - reference.collectives.baseNs);
+    return {
+      rank: own.rank,
+      reference: reference.rank,
+      shift,
+      drift: (1 + toHub.drift) * (1 + hubClock.drift) - 1,
+      pivot,
+      offset: ns(bases - shift),
+      error: ns(Math.hypot(toHub.error, hubClock.error)),
+    };
+  }
 }
 
 function findContradicted(

@@ -1,33 +1,31 @@
-import { largest, median, quantile, smallest } from '../../base/statistics.js';
+import { largest, median, quantile, robustDeviation, smallest } from '../../base/statistics.js';
 
+/** Time on the other clock = t + shift + drift · (t − pivot). ns. */
 export interface ClockFit {
-  /** Other clock = t + shift + drift · (t − pivot). */
   readonly shift: number;
   readonly drift: number;
   readonly pivot: number;
+  /** Typical deviation of ends from the fit, larger where few pairs may agree by chance. */
   readonly error: number;
-  /** The error without the caution that few pairs call for. */
+  /** The same without that caution. */
   readonly typical: number;
-  readonly pairs: number;
 }
 
-/** 1.4826 · MAD estimates a standard deviation. */
-const MAD_TO_DEVIATION = 1.4826;
-/** Ends on one host differ by 0.6–0.8 µs (method 5); below this nothing was ever measured. */
+/** No error below 100 ns is believed: ends on one host were measured 0.6–0.8 µs apart. */
 const LEAST_ERROR = 100;
-/** Traces in whole microseconds cannot say more than half of one. */
+/** Traces in whole microseconds are exact to half a microsecond. */
 const ROUNDED_ERROR = 500;
-/** With fewer ends the median deviation may be small by chance: what most of them keep to is taken if it is larger. */
+/** With fewer pairs than this, the deviation may be small by chance: four fifths of them must lie within the error. */
 const FEW = 16;
-/** With so few all of them count. */
+/** With fewer pairs than this, all of them must. */
 const VERY_FEW = 8;
-const MOST = 0.8;
-/** Clocks of servers drift by some 10 ppm: 50 µs in this time, more than ends differ. */
+const MOST_PAIRS = 0.8;
+/** Clocks of servers drift by some 10 ppm: 50 µs in 5 s, more than ends differ. */
 const DRIFT_WINDOW = 5e9;
-/** Ends that slopes are taken between: some 8000 pairs. */
+/** Points for the slope: 128 give some 8,000 pairs. */
 const SLOPE_POINTS = 128;
 
-/** Collectives of two ranks, each with times on both clocks. */
+/** Collectives of two ranks, with their times on both clocks. */
 export interface EndPairs {
   readonly start: number[];
   readonly end: number[];
@@ -36,15 +34,15 @@ export interface EndPairs {
 }
 
 /**
- * From ends that coincide, on two clocks. Pairs that the first fit shows to be no one collective (one side was done before
- * the other began) are left out of the second. Null with fewer than two: a single end says nothing about its own error.
+ * Fits a clock to ends that coincide. Pairs that the first fit shows not to be one collective (one side ended before the
+ * other began) are left out of the second. Null with fewer than two pairs: a single one says nothing about its error.
  */
 export function fitClock(pairs: EndPairs): ClockFit | null {
-  const all = pairs.end.map((_, i) => i);
+  const all = [...pairs.end.keys()];
   const first = fitEnds(pairs, all);
   if (!first) return null;
   const possible = all.filter((i) => overlap(pairs, i, first));
-  // Most must hold: otherwise it is the fit that is wrong, and its error says so.
+  // Where most pairs are impossible the fit itself is wrong, and its error says so.
   if (possible.length === all.length || possible.length < all.length / 2) return first;
   return fitEnds(pairs, possible) ?? first;
 }
@@ -55,18 +53,18 @@ function overlap(pairs: EndPairs, i: number, { shift, drift, pivot, typical }: C
   return latestStart <= Math.min(map(pairs.end[i]!), pairs.otherEnd[i]!) + 3 * typical;
 }
 
-function fitEnds(pairs: EndPairs, places: readonly number[]): ClockFit | null {
-  if (places.length < 2) return null;
-  const own = places.map((i) => pairs.end[i]!);
-  const differences = places.map((i) => pairs.otherEnd[i]! - pairs.end[i]!);
+function fitEnds(pairs: EndPairs, indices: readonly number[]): ClockFit | null {
+  if (indices.length < 2) return null;
+  const own = indices.map((i) => pairs.end[i]!);
+  const differences = indices.map((i) => pairs.otherEnd[i]! - pairs.end[i]!);
   const pivot = median(own);
-  const still = fitOf(own, differences, 0, pivot);
+  const still = fitShift(own, differences, 0, pivot);
   if (largest(own) - smallest(own) <= DRIFT_WINDOW) return still;
-  const moving = fitOf(own, differences, slopeOf(own, differences), pivot);
-  return moving.error < still.error ? moving : still;
+  const drifting = fitShift(own, differences, medianSlope(own, differences), pivot);
+  return drifting.error < still.error ? drifting : still;
 }
 
-function fitOf(
+function fitShift(
   own: readonly number[],
   differences: readonly number[],
   drift: number,
@@ -74,27 +72,22 @@ function fitOf(
 ): ClockFit {
   const offsets = differences.map((d, i) => d - drift * (own[i]! - pivot));
   const shift = median(offsets);
-  const residuals = offsets.map((d) => d - shift);
-  const n = residuals.length;
-  const rounded = differences.every((d) => d % 1000 === 0) ? ROUNDED_ERROR : LEAST_ERROR;
-  // The median of few values deviates itself: with this the true offset stays within three times the error.
-  const deviations = residuals.map(Math.abs);
-  const typical = Math.max(MAD_TO_DEVIATION * median(deviations) * (1 + 2 / n), rounded);
-  const kept = n < VERY_FEW ? largest(deviations) : n < FEW ? quantile(deviations, MOST) : 0;
-  return { ...{ shift, drift, pivot, typical, pairs: n }, error: Math.max(typical, kept) };
+  const pairs = offsets.length;
+  const least = differences.every((d) => d % 1000 === 0) ? ROUNDED_ERROR : LEAST_ERROR;
+  // The median of a few values deviates itself: with 1 + 2 / n the true offset stays within three times the error.
+  const typical = Math.max(robustDeviation(offsets) * (1 + 2 / pairs), least);
+  const deviations = offsets.map((d) => Math.abs(d - shift));
+  const kept = pairs < VERY_FEW ? largest(deviations) : pairs < FEW ? quantile(deviations, MOST_PAIRS) : 0;
+  return { shift, drift, pivot, error: Math.max(typical, kept), typical };
 }
 
-/** Theil–Sen: the median slope, over a part of the points when there are many. */
-function slopeOf(x: readonly number[], y: readonly number[]): number {
+/** Theil–Sen: the median slope between points, over some of them when there are many. */
+function medianSlope(x: readonly number[], y: readonly number[]): number {
   const every = Math.max(1, x.length / SLOPE_POINTS);
-  const at: number[] = [];
-  for (let i = 0; i < x.length; i += every) at.push(Math.floor(i));
-  const slopes: number[] = [];
-  for (let a = 0; a < at.length; a++) {
-    for (let b = a + 1; b < at.length; b++) {
-      const dx = x[at[b]!]! - x[at[a]!]!;
-      if (dx !== 0) slopes.push((y[at[b]!]! - y[at[a]!]!) / dx);
-    }
-  }
+  const points: number[] = [];
+  for (let i = 0; i < x.length; i += every) points.push(Math.floor(i));
+  const slopes = points.flatMap((a, k) =>
+    points.slice(k + 1).flatMap((b) => (x[b] === x[a] ? [] : [(y[b]! - y[a]!) / (x[b]! - x[a]!)])),
+  );
   return slopes.length === 0 ? 0 : median(slopes);
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { analyse, HEADER, steps } from '../../logs/testing.js';
 import { fromPhases } from './from-phases.js';
 
-/** A log of some ranks: the phases of a rank in a step. */
+/** Logs of some ranks. `phases`: of a rank in a step. */
 const logsOf = (ranks: number, phases: (rank: number, step: number) => readonly string[], header = '') =>
   Array.from({ length: ranks }, (_, r) => r).flatMap((r) =>
     analyse(
@@ -11,14 +11,14 @@ const logsOf = (ranks: number, phases: (rank: number, step: number) => readonly 
       steps(0, 9, (n) => phases(r, n).map((p) => `${p} r${r}`)),
     ),
   );
-/** ms waited in the first step, by rank; null: cannot be told. */
+/** ms waited in the first step, by rank; null: unknown. */
 const waits = (logs: ReturnType<typeof logsOf>) =>
   fromPhases(logs)?.map((c) => Math.round((c.end[0]! - c.start[0]!) / 1e4) / 100) ?? null;
 const jitter = (r: number, n: number) => ((7 * r + 3 * n) % 5) / 10;
 
 describe('a phase that ends on all ranks together', () => {
-  it('shows who came late to it: files of lmms-engine', () => {
-    // Rank 5 copies 12 ms longer; the others have them in the step that holds the all_reduce.
+  it('shows which rank came late to it: files of lmms-engine', () => {
+    // Rank 5 copies 12 ms longer; the others wait as long in the step that holds the all_reduce.
     const logs = logsOf(8, (r, n) => {
       const copy = (r === 5 ? 14 : 2) + jitter(r, n);
       return [`host_to_device ${copy}`, `training_step ${54 - copy}`, 'training_metrics 1'];
@@ -47,15 +47,15 @@ describe('a phase that ends on all ranks together', () => {
     expect(waits(logs)).toEqual([25, 25, 0, 25]);
   });
 
-  it('cannot be told where the delay and the wait are in one phase', () => {
+  it('is not found where the delay and the wait are in one phase', () => {
     expect(waits(logsOf(8, () => ['host_to_device 1', 'training_step 30']))).toBeNull();
   });
 
-  it('cannot be told where a short phase may be a faster device', () => {
+  it('is not found where a short phase may be a faster device', () => {
     expect(waits(logsOf(8, (r) => ['host_to_device 1', `training_step ${r === 2 ? 20 : 30}`]))).toBeNull();
   });
 
-  it('cannot be told of two ranks where one phase is long on each', () => {
+  it('is not found for two ranks that each have a long phase', () => {
     const logs = logsOf(
       2,
       (r) => [`forward ${r ? 20 : 10}`, `backward ${r ? 10 : 20}`, 'training_step 40'],
@@ -64,7 +64,7 @@ describe('a phase that ends on all ranks together', () => {
     expect(waits(logs)).toBeNull();
   });
 
-  it('is not seen among ranks that run on their own', () => {
+  it('is not found among ranks that run on their own', () => {
     const ms = fc.integer({ min: 5, max: 60 });
     const noise = fc.infiniteStream(fc.integer({ min: 0, max: 100 }));
     let [named, all] = [0, 0];

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { commonSubsequence } from './common-subsequence.js';
 import { matchCollectives } from './match.js';
-import { commonPlaces } from './sequence-match.js';
 import { columns, type Drawn, groupOf, rank } from './testing.js';
 
 const RANKS = 3;
 const G = groupOf([0, 1, 2]);
 
-/** A job's collectives: some a step, alike in every step; `id` is what the truth knows. */
+/** A job's collectives, the same in every step. `id`: the truth. */
 const job = fc.record({
   perStep: fc.array(fc.constantFrom(10, 20, 20, 30), { minLength: 1, maxLength: 6 }),
   steps: fc.integer({ min: 2, max: 8 }),
@@ -15,7 +15,7 @@ const job = fc.record({
 });
 type Job = typeof job extends fc.Arbitrary<infer J> ? J : never;
 
-/** Each rank recorded from some step to some other; start / 1000 is the collective's id. */
+/** Each rank recorded some range of steps. start / 1000 is the collective's id. */
 function record({ perStep, steps, cuts }: Job, numbers: 'sequence' | 'steps') {
   return cuts.map(([before, after], r) => {
     const entries: Drawn[] = [];
@@ -23,7 +23,9 @@ function record({ perStep, steps, cuts }: Job, numbers: 'sequence' | 'steps') {
       perStep.forEach((bytes, k) => {
         const id = s * perStep.length + k;
         entries.push({
-          ...{ start: id * 1000, end: id * 1000 + 1 + r, bytes },
+          start: id * 1000,
+          end: id * 1000 + 1 + r,
+          bytes,
           ...(numbers === 'sequence' ? { sequence: id } : { step: s }),
         });
       });
@@ -36,7 +38,7 @@ const idsOf = (ranks: ReturnType<typeof record>, r: number) =>
   Array.from(ranks[r]!.collectives.start, (t) => t / 1000);
 
 describe.each(['sequence', 'steps'] as const)('matching by %s', (numbers) => {
-  it('pairs the same collectives wherever recordings are cut, and all that two have', () => {
+  it('pairs the same collectives, wherever recordings begin and end, and all that two ranks have', () => {
     fc.assert(
       fc.property(job, (drawn) => {
         const ranks = record(drawn, numbers);
@@ -69,7 +71,7 @@ describe('any lists', () => {
     step: fc.nat(2),
   });
 
-  it('put every entry into one place at most, and add up', () => {
+  it('put every entry into at most one instance, and the counts add up', () => {
     fc.assert(
       fc.property(fc.array(fc.array(entry, { maxLength: 10 }), { minLength: 1, maxLength: 4 }), (lists) => {
         const ranks = lists.map((list, r) =>
@@ -97,16 +99,16 @@ describe('any lists', () => {
     );
   });
 
-  it('have a common part that is in order and equal, also beyond the size that is compared in full', () => {
+  it('have a common subsequence in order, also when too long to compare in full', () => {
     const list = fc.array(fc.nat(3), { maxLength: 30 }).map((l) => Int32Array.from(l));
     const check = (a: Int32Array, b: Int32Array) => {
       let last = -1;
       let count = 0;
-      commonPlaces(a, b).forEach((place, i) => {
-        if (place < 0) return;
-        expect(a[place]).toBe(b[i]);
-        expect(place).toBeGreaterThan(last);
-        last = place;
+      commonSubsequence(a, b).forEach((index, i) => {
+        if (index < 0) return;
+        expect(a[index]).toBe(b[i]);
+        expect(index).toBeGreaterThan(last);
+        last = index;
         count++;
       });
       return count;

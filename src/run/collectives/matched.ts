@@ -1,70 +1,54 @@
-import type { RankCollectives } from '../../facts/rank-collectives.js';
+import type { CollectiveGroup, RankCollectives } from '../../facts/rank-collectives.js';
 
 export interface MatchInput {
   readonly rank: number;
-  readonly worldSize: number | null;
   readonly collectives: RankCollectives;
 }
 
 /**
- * Collectives seen from several ranks. An instance is one collective; its members are `memberRank` and `memberEntry` from
- * `memberStart[i]` up to `memberStart[i + 1]`. Ranks are given by place in `ranks`, entries by place in their columns.
+ * Collectives seen from several ranks, as columns. An instance is one collective. The members of instance i are at
+ * `memberStart[i]` up to `memberStart[i + 1]` of `memberRank` (an index in `ranks`) and `memberEntry` (an index in the
+ * columns of that rank).
  */
 export interface MatchedCollectives {
   /** Rank numbers. */
   readonly ranks: readonly number[];
   readonly groups: readonly MatchedGroup[];
   readonly length: number;
-  /** Place in `groups`. */
+  /** Index in `groups`. */
   readonly group: Uint32Array;
-  /** Place in COLLECTIVE_KINDS; for a send and its receive `recv`. */
+  /** Index in COLLECTIVE_KINDS; `recv` for a send and its receive. */
   readonly kind: Uint8Array;
-  /** NaN: not recorded. */
-  readonly sequence: Float64Array;
-  /** The largest that a member has. NaN: unknown. */
+  /** The largest size that a member recorded. NaN: unknown. */
   readonly bytes: Float64Array;
-  /** Number of the step, as the first member has it; NaN: none. */
-  readonly step: Float64Array;
-  /** 1: for some member it is the group's first after its profiler started: waits are the skew of starting. */
+  /** 1: the group's first after the profiler of some member started. Its waits only show that profilers start apart. */
   readonly first: Uint8Array;
   readonly memberStart: Uint32Array;
   readonly memberRank: Uint16Array;
   readonly memberEntry: Uint32Array;
-  /** How sure the matching is, the groups' weighted by their instances. 0 when nothing matched. */
+  /** How sure the matching is: the mean over instances. 0 when nothing matched. */
   readonly confidence: number;
   /** Entries without a partner where there should be one. */
   readonly unmatched: number;
-  /** Entries of a time that only one rank recorded. */
+  /** Entries from a time that only one rank recorded. */
   readonly outside: number;
-  /** Entries of groups with one captured member, and of exchanges whose partner is not known. */
+  /** Entries of groups with one captured member, and sends and receives whose other side is unknown. */
   readonly alone: number;
 }
 
 /** A process group as all captured ranks together know it. */
-export interface MatchedGroup {
-  readonly key: string;
-  readonly name: string;
-  readonly description: string;
-  readonly size: number | null;
-  readonly ranks: readonly number[] | null;
-  readonly named: boolean;
-  /** Places of the ranks that have collectives of it. */
+export interface MatchedGroup extends CollectiveGroup {
+  /** Indices of the ranks that have collectives of it. */
   readonly captured: readonly number[];
   readonly instances: number;
+  /** How sure the matching is; 0 when nothing matched. */
   readonly confidence: number;
-  /** The weakest way that instances of it were matched in. Null: none matched. */
-  readonly method: MatchMethod | null;
 }
 
-/** Best first. */
-export const METHODS = ['sequence', 'steps', 'order'] as const;
-export type MatchMethod = (typeof METHODS)[number];
-
-/** For each list of a channel the instance that each entry belongs to, −1 for none. No list has an instance twice. */
+/** For each list of a channel the slot of each entry; −1: none. Entries of different lists in one slot are one collective. */
 export interface Slots {
   readonly slots: readonly Int32Array[];
   readonly count: number;
   readonly outside: number;
-  readonly method: MatchMethod;
   readonly confidence: number;
 }

@@ -3,12 +3,12 @@ import { compareRun } from '../../../test/helpers/simulate/score.js';
 import { simulateRun } from '../../../test/helpers/simulate/simulate.js';
 import { axesOutsideMesh } from './mesh.js';
 
-it('places in the mesh follow from the process groups', () => {
+it('mesh coordinates follow from the process groups', () => {
   const { table } = compareRun(simulateRun({ seed: 1, ranks: 8, parallelism: 'mesh2d' }))!;
   const axes = Object.keys(table!.coordinates[0]!);
   expect(axes.length).toBeGreaterThanOrEqual(2);
-  const places = table!.coordinates.map((c) => JSON.stringify(c));
-  expect(new Set(places).size).toBe(8);
+  const coordinates = table!.coordinates.map((c) => JSON.stringify(c));
+  expect(new Set(coordinates).size).toBe(8);
 });
 
 it('one group of all ranks says nothing about a mesh', () => {
@@ -16,7 +16,7 @@ it('one group of all ranks says nothing about a mesh', () => {
   expect(table!.coordinates).toEqual([null, null, null, null]);
 });
 
-it('groups that lie along no axis of what files say are told', () => {
+it('groups that lie along no axis of the files’ coordinates are reported', () => {
   const { matched } = compareRun(
     simulateRun({ seed: 1, ranks: 8, parallelism: 'mesh2d', tensorParallel: 2 }),
   )!;
@@ -36,5 +36,5 @@ it('a whole stage that is late is named as one', () => {
   });
   const [late] = compareRun(run)!.late;
   expect(late).toMatchObject({ ranks: [2, 3], cause: 'gpu' });
-  expect(late).toMatchObject({ pattern: 'stage', place: 'dp 1' });
+  expect(late).toMatchObject({ pattern: 'stage', location: 'dp 1' });
 });

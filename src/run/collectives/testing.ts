@@ -25,15 +25,10 @@ export function collectivesOf(trace: Trace, options: ExtractOptions = {}): RankC
 
 export function readRank(path: string): MatchInput {
   const trace = new Trace(readTrace(gunzipSync(readFileSync(path))).trace);
-  const { distributed } = trace.data.header;
-  return {
-    rank: distributed?.rank ?? 0,
-    worldSize: distributed?.worldSize ?? null,
-    collectives: collectivesOf(trace)!,
-  };
+  return { rank: trace.data.header.distributed?.rank ?? 0, collectives: collectivesOf(trace)! };
 }
 
-/** An entry as tests write it: what is not given is unknown. */
+/** An entry as tests write it. What is missing is unknown. */
 export interface Drawn {
   readonly start: number;
   readonly end: number;
@@ -48,10 +43,15 @@ export interface Drawn {
 }
 
 export const groupOf = (ranks: readonly number[], name = '0'): CollectiveGroup => ({
-  ...{ key: `ranks ${ranks.join()}`, name, description: '', size: ranks.length, ranks, named: true },
+  key: `ranks ${ranks.join()}`,
+  name,
+  description: '',
+  size: ranks.length,
+  ranks,
+  named: true,
 });
 
-/** Columns by hand. Steps are numbered as entries name them, unless said otherwise. */
+/** Columns from entries. Steps have the numbers that entries give, unless `more` has others. */
 export function columns(
   entries: readonly Drawn[],
   groups: readonly CollectiveGroup[],
@@ -62,8 +62,15 @@ export function columns(
   const steps = more.steps ?? numbers.sort((a, b) => a - b);
   const of = (get: (e: Drawn) => number | undefined, none: number) => entries.map((e) => get(e) ?? none);
   return {
-    ...{ source: 'trace', baseNs: 0n, timed: true, length: entries.length, groups, dtypes, leftOut: 0 },
-    ...{ numbered: steps.length > 0, profilerStart: false },
+    source: 'trace',
+    baseNs: 0n,
+    timed: true,
+    length: entries.length,
+    groups,
+    dtypes,
+    leftOut: 0,
+    numbered: steps.length > 0,
+    profilerStart: false,
     group: Uint16Array.from(of((e) => e.group, 0)),
     kind: Uint8Array.from(entries, (e) => Kind[e.kind ?? 'all_reduce']),
     sequence: Float64Array.from(of((e) => e.sequence, Number.NaN)),
@@ -81,7 +88,8 @@ export function columns(
 }
 
 export const rank = (number: number, collectives: RankCollectives): MatchInput => ({
-  ...{ rank: number, worldSize: null, collectives },
+  rank: number,
+  collectives,
 });
 
 /** Members of every instance as `rank:entry`, to compare whole matchings. */

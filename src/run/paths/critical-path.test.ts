@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { walkBack } from './critical-path.js';
 import { drawRank, drawRun } from './testing.js';
 
-/** `rank:class ms` of everything on the path, most first, ms a step. */
+/** Everything on the path as `rank:class ms`, most first, per step. */
 function pathOf(first: number, ...ranks: readonly ReturnType<typeof drawRank>[]) {
   const { paths, meetings } = drawRun(...ranks);
   const path = walkBack(paths, meetings, () => first)!;
@@ -15,7 +15,7 @@ function pathOf(first: number, ...ranks: readonly ReturnType<typeof drawRank>[])
 }
 
 describe('the critical path', () => {
-  it('goes to the rank that was waited for, at the time it came', () => {
+  it('hops to the rank that was waited for, at the time it came', () => {
     const path = pathOf(
       0,
       drawRank(0, 'compute 10, @a 25, compute 5'),
@@ -25,7 +25,7 @@ describe('the critical path', () => {
     expect(path.hops).toBe(1);
   });
 
-  it('stays on a rank that waits for nobody', () => {
+  it('stays on a rank that does not wait', () => {
     const path = pathOf(
       1,
       drawRank(0, 'compute 10, @a 25, compute 5'),
@@ -35,7 +35,7 @@ describe('the critical path', () => {
     expect(path.hops).toBe(0);
   });
 
-  it('follows a chain to where it begins, not to who passed it on', () => {
+  it('follows a chain of delays to the rank where it begins', () => {
     // Rank 2 is late to its group with 1, which then is late to its group with 0.
     const path = pathOf(
       0,
@@ -58,7 +58,7 @@ describe('the critical path', () => {
     expect(path.parts).toEqual(['0:compute 50']);
   });
 
-  it('is followed through several steps', () => {
+  it('goes through several steps', () => {
     const path = pathOf(
       0,
       drawRank(0, 'compute 10, @a 5', 'compute 10, @a 15', 'compute 10, @a 5'),
@@ -68,8 +68,8 @@ describe('the critical path', () => {
     expect(path.hops).toBeCloseTo(1 / 3, 6);
   });
 
-  it('ends where matching makes no sense', () => {
-    // Each waits for the other: cannot be, but files may say so.
+  it('ends even where collectives were matched wrongly', () => {
+    // Each rank waits for the other: impossible, but a file may say so.
     const path = pathOf(0, drawRank(0, 'compute 1, @a 9, @b 2'), drawRank(1, 'compute 1, @a 2, @b 9'));
     expect(path.parts.length).toBeGreaterThan(0);
   });

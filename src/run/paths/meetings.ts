@@ -1,17 +1,28 @@
+import { partitionPoint } from '../../base/search.js';
 import { IS_P2P, Kind, type RankCollectives, SYNCHRONISES } from '../../facts/rank-collectives.js';
 import type { MatchedCollectives } from '../collectives/matched.js';
 import type { CollectiveWaits } from '../collectives/waits.js';
 
-/** One member's part in a collective: a rank by place, its entry by place in the rank's columns. */
+/** One rank's part in a collective: indices of the rank and of the entry in its columns. */
 export interface Member {
-  readonly place: number;
+  readonly rankIndex: number;
   readonly entry: number;
 }
 
-/** Where ranks meet, asked from a rank's own time line. Ranks by place as in the matching. */
+/** The end of a collective and of the exposed time it caused are the same, but for rounding. ns. */
+export const SAME_TIME = 1000;
+/** A host collective may end up to this share of itself after the device went on. Our choice, for gloo. */
+const LAST_PART = 0.1;
+/** Collectives that may run at once: so many ends are looked at. */
+const LOOK_AHEAD = 8;
+/** A shorter wait is none: members see an end 0.6–0.8 µs apart inside a node. ns. */
+const LEAST_WAIT = 1000;
+
+/** Which collective ended a rank's exposed communication, and which rank it waited for there. */
 export class Meetings {
-  /** For each rank and entry the instance; −1: no other rank is known to have been there. */
+  /** Instance of each rank and entry; −1: unmatched or not divided. */
   readonly instanceOf: readonly Int32Array[];
+  /** Entries of each rank in order of their ends. */
   readonly #byEnd: readonly Uint32Array[];
 
   constructor(
@@ -22,80 +33,63 @@ export class Meetings {
     const { length, memberStart, memberRank, memberEntry } = matched;
     this.instanceOf = collectives.map((c) => new Int32Array(c.length).fill(-1));
     for (let i = 0; i < length; i++) {
-      // The first of a group, and those that contradict the clocks, are not looked at.
       if (Number.isNaN(waits.transfer[i]!)) continue;
       for (let m = memberStart[i]!; m < memberStart[i + 1]!; m++)
         this.instanceOf[memberRank[m]!]![memberEntry[m]!] = i;
     }
     this.#byEnd = collectives.map((c) =>
-      Uint32Array.from({ length: c.length }, (_, e) => e).sort((a, b) => c.end[a]! - c.end[b]!),
+      Uint32Array.from(c.end.keys()).sort((a, b) => c.end[a]! - c.end[b]!),
     );
   }
 
-  /**
-   * What let a rank go on at `to` after communication alone since `from`: the collective that ended last in between, or is
-   * about to. −1: something else let it go on.
-   */
-  releasing(place: number, from: number, to: number): number {
-    const { end } = this.collectives[place]!;
-    const order = this.#byEnd[place]!;
-    let low = 0;
-    let high = order.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (end[order[middle]!]! <= to + SAME_TIME) low = middle + 1;
-      else high = middle;
-    }
-    const last = low > 0 ? order[low - 1]! : -1;
-    return last >= 0 && end[last]! > from ? last : this.#endsWith(place, low, to);
+  /** Entry that ended the exposed communication from `from` to `to`: the last one to end in it. −1: something else ended it. */
+  releasing(rankIndex: number, from: number, to: number): number {
+    const { end } = this.collectives[rankIndex]!;
+    const byEnd = this.#byEnd[rankIndex]!;
+    const ended = partitionPoint(byEnd.length, (k) => end[byEnd[k]!]! <= to + SAME_TIME);
+    const last = ended > 0 ? byEnd[ended - 1]! : -1;
+    return last >= 0 && end[last]! > from ? last : this.#aboutToEnd(rankIndex, ended, to);
   }
 
-  /** A collective of the host copies its result to the device before its span ends: its last part is not alone. */
-  #endsWith(place: number, from: number, time: number): number {
-    const { start, end, onDevice } = this.collectives[place]!;
-    const order = this.#byEnd[place]!;
-    for (let k = from; k < Math.min(order.length, from + LOOK_AHEAD); k++) {
-      const e = order[k]!;
-      if (onDevice[e] === 0 && start[e]! < time && end[e]! - time <= LAST_PART * (end[e]! - start[e]!))
-        return e;
-    }
-    return -1;
+  /** A host collective copies its result to the device before its span ends, so the device goes on a little earlier. */
+  #aboutToEnd(rankIndex: number, ended: number, time: number): number {
+    const { start, end, onDevice } = this.collectives[rankIndex]!;
+    const next = this.#byEnd[rankIndex]!.subarray(ended, ended + LOOK_AHEAD);
+    const found = next.find(
+      (e) => onDevice[e] === 0 && start[e]! < time && end[e]! - time <= LAST_PART * (end[e]! - start[e]!),
+    );
+    return found ?? -1;
   }
 
-  /** The member that all others wait for. Null: this one waited for nobody, or for nobody that was captured. */
-  awaited({ place, entry }: Member): Member | null {
-    const instance = this.instanceOf[place]![entry]!;
-    if (instance < 0 || !(this.waits.waitOf[place]![entry]! > LEAST_WAIT)) return null;
+  /** The member that the others wait for. Null: this one waited for nobody, or for a rank that was not captured. */
+  awaited({ rankIndex, entry }: Member): Member | null {
+    const instance = this.instanceOf[rankIndex]![entry]!;
+    if (instance < 0 || !(this.waits.waitOf[rankIndex]![entry]! > LEAST_WAIT)) return null;
     const { kind, memberStart, memberRank, memberEntry } = this.matched;
-    let found: Member | null = null;
+    let last: Member | null = null;
     let shortest = Number.POSITIVE_INFINITY;
     for (let m = memberStart[instance]!; m < memberStart[instance + 1]!; m++) {
-      const other = { place: memberRank[m]!, entry: memberEntry[m]! };
-      const ns = this.#countsAs(kind[instance]!, other);
-      if (ns >= shortest) continue;
-      shortest = ns;
-      found = other;
+      const member = { rankIndex: memberRank[m]!, entry: memberEntry[m]! };
+      const duration = this.#duration(member);
+      if (duration >= shortest || !this.#canHoldUp(kind[instance]!, member)) continue;
+      shortest = duration;
+      last = member;
     }
-    return found && found.place !== place ? found : null;
+    return last && last.rankIndex !== rankIndex ? last : null;
   }
 
-  /** How early a member left after it came; of kinds that do not synchronise only the sender is waited for. */
-  #countsAs(kind: number, { place, entry }: Member): number {
-    const c = this.collectives[place]!;
-    const duration = c.end[entry]! - c.start[entry]!;
-    if (SYNCHRONISES[kind] === 1) return duration;
-    const sends =
-      IS_P2P[kind] === 1
-        ? c.kind[entry] === Kind.send
-        : (kind === Kind.broadcast || kind === Kind.scatter) && c.peer[entry] === this.matched.ranks[place];
-    return sends ? duration : Number.POSITIVE_INFINITY;
+  #duration({ rankIndex, entry }: Member): number {
+    const { start, end } = this.collectives[rankIndex]!;
+    return end[entry]! - start[entry]!;
+  }
+
+  /** In kinds that do not synchronise only the sender is waited for. */
+  #canHoldUp(kind: number, { rankIndex, entry }: Member): boolean {
+    if (SYNCHRONISES[kind] === 1) return true;
+    const { kind: kinds, peer } = this.collectives[rankIndex]!;
+    if (IS_P2P[kind] === 1) return kinds[entry] === Kind.send;
+    return (
+      (kind === Kind.broadcast || kind === Kind.scatter) && peer[entry] === this.matched.ranks[rankIndex]
+    );
   }
 }
-
-/** Ends of a collective and of the time in which it was alone are one record's, but for rounding. ns. */
-const SAME_TIME = 1000;
-const LAST_PART = 0.1;
-/** Collectives at once. */
-const LOOK_AHEAD = 8;
-/** Members see an end 0.6–0.8 µs apart inside a node (method 5). ns. */
-const LEAST_WAIT = 1000;

@@ -1,37 +1,38 @@
 import type { RunPlan } from './run-plan.js';
 
+/** What differs from the recording. */
 export interface Change {
-  /** What a rank's own segment takes instead: rank and segment by place in the plan, ns. */
+  /** ns that a segment of a rank's own time takes instead; both are indices in the plan. */
   readonly own?: (rank: number, segment: number) => number;
-  /** Transfers take no time that anybody waits for. */
+  /** Transfers take no time. */
   readonly hidden?: boolean;
 }
 
 /**
- * Plays the ranks forward: each goes through its own time, comes to its collectives on the way, and where nothing but
- * communication was going on it waits for the collective that ended that. A collective is over a transfer after its last
- * member came, and comes after the one before it in its stream. Returns what each rank took, ns; null when ranks wait for
- * each other, which they never do unless collectives were matched wrongly.
+ * Replays all ranks. Each goes through its own time and becomes ready for its collectives on the way. In exposed
+ * communication it waits for the collective that ended it. A collective starts after the one before it in its stream, and
+ * ends one transfer after its last member started. Returns the ns that each rank took. Null: ranks wait for each other in a
+ * circle, which only wrongly matched collectives can cause.
  */
 export function playRun(plan: RunPlan, change: Change = {}): Float64Array | null {
   return new Player(plan, change).run();
 }
 
 class Player {
-  /** By rank: the time it is at, the segment it is in, the slot it waits for. */
+  /** By rank: its time, its segment, and the slot it waits for (−1: none). */
   readonly #now: Float64Array;
   readonly #at: Uint32Array;
   readonly #blocked: Int32Array;
-  /** By rank and slot: when the rank was ready for it, when it ended. NaN: not yet. */
+  /** By rank and slot: when the rank was ready for it, and when it ended. NaN: not yet. */
   readonly #ready: readonly Float64Array[];
   readonly #ended: readonly Float64Array[];
-  readonly #started: readonly Uint8Array[];
-  /** By collective: members that came, the last of them when. */
-  readonly #came: Uint32Array;
-  readonly #last: Float64Array;
-  /** Ranks that may go on. */
+  readonly #hasStarted: readonly Uint8Array[];
+  /** By collective: how many members have started it, and the latest start. */
+  readonly #started: Uint32Array;
+  readonly #latest: Float64Array;
+  /** Ranks that can go on. */
   readonly #queue: number[];
-  /** Slots that may start: [rank, slot, rank, slot, …]. */
+  /** Slots that may be able to start: [rank, slot, rank, slot, …]. */
   readonly #startable: number[] = [];
 
   constructor(
@@ -44,9 +45,9 @@ class Player {
     this.#blocked = new Int32Array(ranks.length).fill(-1);
     this.#ready = ranks.map((r) => new Float64Array(r.slots.length).fill(Number.NaN));
     this.#ended = ranks.map((r) => new Float64Array(r.slots.length).fill(Number.NaN));
-    this.#started = ranks.map((r) => new Uint8Array(r.slots.length));
-    this.#came = new Uint32Array(transfer.length);
-    this.#last = new Float64Array(transfer.length).fill(Number.NEGATIVE_INFINITY);
+    this.#hasStarted = ranks.map((r) => new Uint8Array(r.slots.length));
+    this.#started = new Uint32Array(transfer.length);
+    this.#latest = new Float64Array(transfer.length).fill(Number.NEGATIVE_INFINITY);
     this.#queue = ranks.map((_, r) => r);
   }
 
@@ -65,7 +66,7 @@ class Player {
       const own = exposed ? 0 : (this.change.own?.(r, i) ?? rank.duration[i]!);
       for (let k = rank.firstSlot[i]!; k < rank.firstSlot[i + 1]!; k++) {
         const slot = rank.slotOrder[k]!;
-        // Coming back to a segment that held it up the rank has been to its collectives already.
+        // Set already when the rank returns to a segment in which it had to wait.
         if (!Number.isNaN(this.#ready[r]![slot]!)) continue;
         this.#ready[r]![slot] = this.#now[r]! + rank.slots.after[slot]! * own;
         this.#startable.push(r, slot);
@@ -93,27 +94,26 @@ class Player {
       const before = slots.before[slot]!;
       const free = before < 0 ? Number.NEGATIVE_INFINITY : this.#ended[r]![before]!;
       const ready = this.#ready[r]![slot]!;
-      // Tried again when the one before it ends, or when the rank comes to it.
-      if (Number.isNaN(free) || Number.isNaN(ready) || this.#started[r]![slot] === 1) continue;
-      this.#started[r]![slot] = 1;
+      // It is tried again when the slot before it ends, or when the rank becomes ready for it.
+      if (Number.isNaN(free) || Number.isNaN(ready) || this.#hasStarted[r]![slot] === 1) continue;
+      this.#hasStarted[r]![slot] = 1;
       const start = Math.max(free, ready);
       const collective = slots.collective[slot]!;
       if (collective < 0) {
         this.#end(r, slot, start + (this.change.hidden ? 0 : slots.duration[slot]!));
         continue;
       }
-      this.#last[collective] = Math.max(this.#last[collective]!, start);
+      this.#latest[collective] = Math.max(this.#latest[collective]!, start);
       const [from, to] = [members.from[collective]!, members.from[collective + 1]!];
-      if (++this.#came[collective]! < to - from) continue;
-      const end = this.#last[collective]! + (this.change.hidden ? 0 : transfer[collective]!);
+      if (++this.#started[collective]! < to - from) continue;
+      const end = this.#latest[collective]! + (this.change.hidden ? 0 : transfer[collective]!);
       for (let m = from; m < to; m++) this.#end(members.rank[m]!, members.slot[m]!, end);
     }
   }
 
   #end(r: number, slot: number, end: number): void {
     this.#ended[r]![slot] = end;
-    const { firstBehind, nextBehind } = this.plan.ranks[r]!.slots;
-    for (let k = firstBehind[slot]!; k >= 0; k = nextBehind[k]!) this.#startable.push(r, k);
+    for (const next of this.plan.ranks[r]!.slots.behind.get(slot) ?? []) this.#startable.push(r, next);
     if (this.#blocked[r] !== slot) return;
     this.#blocked[r] = -1;
     this.#queue.push(r);

@@ -1,3 +1,4 @@
+import { partitionPoint } from '../../base/search.js';
 import { segmentBefore } from '../../facts/rank-timeline.js';
 import { TIME_CLASSES } from '../../facts/time-class.js';
 import type { PathRank } from './critical-path.js';
@@ -6,8 +7,8 @@ const CLASSES = TIME_CLASSES.length;
 const COMPUTE = TIME_CLASSES.indexOf('compute');
 
 /**
- * How far a rank is with its work at some time: the step, and the part of the step's computing that is done. Ranks that run
- * the same program come to the same collective with the same progress, however late.
+ * How far a rank is with its work: the step index plus the part of that step's computing that is done. Ranks that run the
+ * same program reach the same collective with the same progress, however late they are.
  */
 export class Progress {
   readonly #rank: PathRank;
@@ -15,7 +16,7 @@ export class Progress {
   /** At the bounds of segments; never decreasing. */
   readonly #done: Float64Array;
 
-  /** Over segments `first` to `last` of the timeline, which hold the steps of these places. */
+  /** Over segments `first` to `last` of the timeline, which hold common steps `fromStep` to `toStep`. */
   constructor(rank: PathRank, first: number, last: number, [fromStep, toStep]: readonly [number, number]) {
     const { timeline, steps } = rank;
     this.#rank = rank;
@@ -38,28 +39,24 @@ export class Progress {
 
   at(time: number): number {
     const { start, end } = this.#rank.timeline;
-    const i = segmentBefore(this.#rank.timeline, time);
-    const place = i - this.#first;
-    if (place < 0) return 0;
-    if (place + 1 >= this.#done.length) return this.#done.at(-1) ?? 0;
-    const [before, after] = [this.#done[place]!, this.#done[place + 1]!];
-    return before + (after - before) * Math.min(1, (time - start[i]!) / (end[i]! - start[i]! || 1));
+    const segment = segmentBefore(this.#rank.timeline, time);
+    const i = segment - this.#first;
+    if (i < 0) return 0;
+    if (i + 1 >= this.#done.length) return this.#done.at(-1) ?? 0;
+    const [before, after] = [this.#done[i]!, this.#done[i + 1]!];
+    const share = (time - start[segment]!) / (end[segment]! - start[segment]! || 1);
+    return before + (after - before) * Math.min(1, share);
   }
 
-  /** The first time at which it is that far. */
+  /** The first time with this progress; Infinity: never. */
   timeOf(progress: number): number {
     const { start, end } = this.#rank.timeline;
-    let low = 0;
-    let high = this.#done.length - 1;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.#done[middle + 1]! < progress) low = middle + 1;
-      else high = middle;
-    }
-    if (low >= this.#done.length - 1) return Number.POSITIVE_INFINITY;
-    const [before, after] = [this.#done[low]!, this.#done[low + 1]!];
-    const i = this.#first + low;
+    const segments = this.#done.length - 1;
+    const i = partitionPoint(segments, (k) => this.#done[k + 1]! < progress);
+    if (i >= segments) return Number.POSITIVE_INFINITY;
+    const [before, after] = [this.#done[i]!, this.#done[i + 1]!];
+    const segment = this.#first + i;
     const share = after > before ? (progress - before) / (after - before) : 0;
-    return start[i]! + Math.min(1, Math.max(0, share)) * (end[i]! - start[i]!);
+    return start[segment]! + Math.min(1, Math.max(0, share)) * (end[segment]! - start[segment]!);
   }
 }

@@ -1,3 +1,4 @@
+import { lowerBound } from '../../base/search.js';
 import { segmentBefore } from '../../facts/rank-timeline.js';
 import { onReference, type RankClock } from '../collectives/clocks.js';
 import type { PathRank } from './critical-path.js';
@@ -5,35 +6,33 @@ import type { Meetings } from './meetings.js';
 import { type OpenRank, type PlanMembers, readyTimes, type SlotColumns, slotsFor } from './plan-slots.js';
 import { Progress } from './progress.js';
 
-/** All ranks over a run of steps, as a plan that can be played again. Ranks by place in the list it was made from. */
+/** All ranks over a run of steps, as a plan that can be replayed. */
 export interface RunPlan {
   readonly ranks: readonly RankPlan[];
-  /** Of each collective that all captured members have in the plan: who they are, and what moving data takes, ns. */
+  /** Of the collectives that all captured members have in the plan: their members, and ns of transfer. */
   readonly members: PlanMembers;
   readonly transfer: Float64Array;
 }
 
-/**
- * One rank: segments in order, and slots for the collectives that start in them, in order of start. All ranks begin at
- * `begin` on one clock.
- */
+/** One rank: its segments in order, and a slot for each collective that starts in them. ns. */
 export interface RankPlan {
+  /** On the reference's clock, which all ranks share. */
   readonly begin: number;
   readonly length: number;
-  /** Places in the rank's timeline. */
-  readonly segment: Uint32Array;
+  /** Index of the first segment in the rank's timeline. */
+  readonly firstSegment: number;
   readonly duration: Float64Array;
   readonly exposed: Uint8Array;
-  /** Of an exposed segment: slot of the collective that ends it, −1: something else does; and how long after that. */
+  /** Of an exposed segment: slot of the collective that ends it (−1: something else does), and how long after that it ends. */
   readonly release: Int32Array;
   readonly tail: Float64Array;
-  /** `slotOrder` from `firstSlot[i]` up to `firstSlot[i + 1]`: the slots that the rank is ready for in segment i. */
+  /** The rank becomes ready in segment i for slots `slotOrder[firstSlot[i]]` up to `slotOrder[firstSlot[i + 1]]`. */
   readonly firstSlot: Uint32Array;
   readonly slotOrder: Uint32Array;
   readonly slots: SlotColumns;
 }
 
-/** `steps`: first and last, by place in the common steps. Clocks by place. */
+/** `first`, `last`: indices of common steps. `clocks`: by rank index. */
 export function planRun(
   ranks: readonly PathRank[],
   meetings: Meetings,
@@ -44,45 +43,30 @@ export function planRun(
     const from = r.timeline.stepFrom[r.steps[first]!]!;
     const to = r.timeline.stepTo[r.steps[last]!]!;
     const segments = [segmentBefore(r.timeline, from + 1), segmentBefore(r.timeline, to)] as const;
-    return {
-      ...{ ...r, from, to, segments, progress: new Progress(r, ...segments, [first, last]) },
-      entries: entriesBetween(meetings.collectives[r.place]!.start, from, to),
-    };
+    const { start } = meetings.collectives[r.rankIndex]!;
+    const entries = [lowerBound(start, from), lowerBound(start, to)] as const;
+    return { ...r, from, to, segments, entries, progress: new Progress(r, ...segments, [first, last]) };
   });
-  const shared = sharedCollectives(open, meetings);
-  const slots = open.map((r) => slotsFor(r, meetings, shared.collectiveOf));
-  const { members, transfer } = shared;
+  const { collectiveOf, members, transfer } = sharedCollectives(open, meetings);
+  const slots = open.map((r) => slotsFor(r, meetings, collectiveOf));
   const ready = readyTimes(open, slots, members, meetings);
   return {
     ranks: open.map((r, i) => {
-      const begin = onReference(clocks[r.place]!, r.from);
+      const begin = onReference(clocks[r.rankIndex]!, r.from);
       return planRank(r, slots[i]!, ready[i]!, meetings, begin);
     }),
-    ...{ members, transfer },
+    members,
+    transfer,
   };
 }
 
-function entriesBetween(start: Float64Array, from: number, to: number): [number, number] {
-  const below = (time: number) => {
-    let low = 0;
-    let high = start.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (start[middle]! < time) low = middle + 1;
-      else high = middle;
-    }
-    return low;
-  };
-  return [below(from), below(to)];
-}
-
-/** Instances whose captured members all lie in the plan; of others it is not known when everybody came. */
+/** Instances whose captured members all lie in the plan. When the last member of another came is not known. */
 function sharedCollectives(ranks: readonly OpenRank[], { matched, instanceOf, waits }: Meetings) {
   const { length, memberStart, memberRank, memberEntry } = matched;
   const seen = new Uint32Array(length);
-  for (const { place, entries } of ranks) {
+  for (const { rankIndex, entries } of ranks) {
     for (let e = entries[0]; e < entries[1]; e++) {
-      const instance = instanceOf[place]![e]!;
+      const instance = instanceOf[rankIndex]![e]!;
       if (instance >= 0) seen[instance]!++;
     }
   }
@@ -90,7 +74,7 @@ function sharedCollectives(ranks: readonly OpenRank[], { matched, instanceOf, wa
   for (let i = 0; i < length; i++) {
     if (seen[i]! > 0 && seen[i] === memberStart[i + 1]! - memberStart[i]!) kept.push(i);
   }
-  const indexOf = new Map(ranks.map((r, index) => [r.place, index]));
+  const indexOf = new Map(ranks.map((r, index) => [r.rankIndex, index]));
   const from = new Uint32Array(kept.length + 1);
   kept.forEach((i, k) => {
     from[k + 1] = from[k]! + seen[i]!;
@@ -115,11 +99,10 @@ function planRank(
   meetings: Meetings,
   begin: number,
 ): RankPlan {
-  const { timeline, place, from, to, entries, segments } = rank;
-  const { end: ends } = meetings.collectives[place]!;
+  const { timeline, rankIndex, from, to, entries, segments } = rank;
+  const { end: ends } = meetings.collectives[rankIndex]!;
   const length = Math.max(0, segments[1] - segments[0] + 1);
   const columns = {
-    segment: Uint32Array.from({ length }, (_, i) => segments[0] + i),
     duration: new Float64Array(length),
     exposed: new Uint8Array(length),
     release: new Int32Array(length).fill(-1),
@@ -131,24 +114,24 @@ function planRank(
   };
   let at = 0;
   for (let i = 0; i < length; i++) {
-    const s = columns.segment[i]!;
+    const s = segments[0] + i;
     const [start, end] = [Math.max(from, timeline.start[s]!), Math.min(to, timeline.end[s]!)];
     columns.duration[i] = Math.max(0, end - start);
     columns.exposed[i] = timeline.exposed[s]!;
     columns.firstSlot[i] = at;
-    // An entry at a bound belongs to what begins there.
+    // A slot that is ready at a bound belongs to the segment that begins there.
     for (; at < slots.length && ready[columns.slotOrder[at]!]! < end; at++) {
       const slot = columns.slotOrder[at]!;
       if (columns.exposed[i] === 0 && end > start)
         slots.after[slot] = Math.max(0, ready[slot]! - start) / (end - start);
     }
     if (columns.exposed[i] === 0) continue;
-    const entry = meetings.releasing(place, start, end);
-    // What began before the plan has no slot in it.
+    const entry = meetings.releasing(rankIndex, start, end);
+    // A collective that began before the plan has no slot.
     if (entry < entries[0] || entry >= entries[1]) continue;
     columns.release[i] = entry - entries[0];
     columns.tail[i] = end - ends[entry]!;
   }
   columns.firstSlot[length] = at;
-  return { begin, length, ...columns, slots };
+  return { begin, length, firstSegment: segments[0], ...columns, slots };
 }

@@ -1,5 +1,5 @@
 import { type Spans, unionOf } from '../../base/intervals.js';
-import { ns } from '../../base/units.js';
+import { ns, share } from '../../base/units.js';
 import { CollectivesBuilder } from '../../facts/collectives-builder.js';
 import { COLLECTIVE_KINDS, type CollectiveGroup, type CollectiveKind } from '../../facts/rank-collectives.js';
 import { cutTimeline } from '../../facts/rank-timeline.js';
@@ -7,14 +7,14 @@ import { TIME_CLASSES, type TimeByClass, type TimeClass, totals } from '../../fa
 import { alignClocks } from '../collectives/clocks.js';
 import { matchCollectives } from '../collectives/match.js';
 import { divideWaits } from '../collectives/waits.js';
-import type { RankTable } from '../table/own-time.js';
+import type { RankTable } from '../table/rank-table.js';
 import type { PathRank } from './critical-path.js';
 import { Meetings } from './meetings.js';
 
 /**
- * For the tests of this folder: a rank as text, one step after the other. `compute 10`: a class of time and ms.
- * `@a 5`: nothing but collective `a` for 5 ms. `+a 20`: collective `a` starts here and takes 20 ms, whatever comes next;
- * what follows of it beyond computing must be written as `-a 3`. A name's kind is all_reduce, or what follows a colon.
+ * For the tests of this folder: a rank as text, one string per step. `compute 10`: 10 ms of a time class. `@a 5`: nothing
+ * but collective `a` for 5 ms. `+a 20`: collective `a` starts here and takes 20 ms while the rest goes on; its exposed end
+ * is written as `-a 3`. Collectives are all_reduce, or the kind after a colon.
  */
 export function drawRank(rank: number, ...steps: readonly string[]) {
   const groups: CollectiveGroup[] = [];
@@ -39,9 +39,17 @@ export function drawRank(rank: number, ...steps: readonly string[]) {
       if (isCollective) {
         if (!COLLECTIVE_KINDS.includes(kind as CollectiveKind)) throw new Error(kind);
         builder.add({
-          ...{ group: groupOf(name), kind: kind as CollectiveKind, step, start: now, end: now + ns },
-          ...{ sequence: Number.NaN, peer: -1, bytes: Number.NaN, dtype: '' },
-          ...{ onDevice: true, exposed: what[0] === '@' ? ns : 0 },
+          group: groupOf(name),
+          kind: kind as CollectiveKind,
+          step,
+          start: now,
+          end: now + ns,
+          sequence: Number.NaN,
+          peer: -1,
+          bytes: Number.NaN,
+          dtype: '',
+          onDevice: true,
+          exposed: what[0] === '@' ? ns : 0,
         });
         if (what[0] === '+') continue;
       }
@@ -53,19 +61,26 @@ export function drawRank(rank: number, ...steps: readonly string[]) {
     bounds.push(now);
   });
   const collectives = builder.finish({
-    ...{ source: 'trace', baseNs: 0n, timed: true, groups, numbered: true, profilerStart: false },
+    source: 'trace',
+    baseNs: 0n,
+    timed: true,
+    groups,
+    numbered: true,
+    profilerStart: false,
     steps: steps.map((_, s) => s),
   });
   const timeline = cutTimeline({
     spans: Object.fromEntries(TIME_CLASSES.map((c) => [c, unionOf(spans[c])])) as Record<TimeClass, Spans>,
-    ...{ stepFrom: bounds.slice(0, -1), stepTo: bounds.slice(1), arrivals: collectives.start },
+    stepFrom: bounds.slice(0, -1),
+    stepTo: bounds.slice(1),
+    arrivals: collectives.start,
   });
   return { rank, collectives, timeline, bounds, steps: steps.map((_, s) => s) };
 }
 
 /** Ranks side by side, as the comparison makes them. */
 export function drawRun(...ranks: readonly ReturnType<typeof drawRank>[]) {
-  const inputs = ranks.map(({ rank, collectives }) => ({ rank, collectives, worldSize: null }));
+  const inputs = ranks.map(({ rank, collectives }) => ({ rank, collectives }));
   const matched = matchCollectives(inputs);
   const waits = divideWaits(inputs, matched);
   const meetings = new Meetings(
@@ -73,9 +88,9 @@ export function drawRun(...ranks: readonly ReturnType<typeof drawRank>[]) {
     matched,
     waits,
   );
-  const paths: PathRank[] = ranks.map(({ rank, timeline, steps }, place) => ({
+  const paths: PathRank[] = ranks.map(({ rank, timeline, steps }, rankIndex) => ({
     rank,
-    place,
+    rankIndex,
     timeline,
     steps,
   }));
@@ -102,8 +117,16 @@ function tableOf(ranks: readonly ReturnType<typeof drawRank>[]): RankTable {
   );
   const step = ns(ranks.reduce((sum, r) => sum + r.bounds.at(-1)!, 0) / ranks.length / steps.length);
   return {
-    ...{ ranks: ranks.map((r) => r.rank), places: ranks.map((_, place) => place), steps, own, time, step },
-    ...{ hosts: ranks.map(() => null), coordinates: ranks.map(() => null) },
-    ...{ clockError: ns(0), phasesOnly: false, fromLogs: false, inputCopies: ranks.map(() => 0) },
+    ranks: ranks.map((r) => r.rank),
+    rankIndices: [...ranks.keys()],
+    hosts: ranks.map(() => null),
+    coordinates: ranks.map(() => null),
+    steps,
+    own,
+    step,
+    time,
+    fromLogs: false,
+    onlyInputKnown: false,
+    inputCopies: ranks.map(() => share(0)),
   };
 }

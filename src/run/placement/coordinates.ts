@@ -1,53 +1,50 @@
 import type { MeshAxis } from '../../model/manifest.js';
+import type { Coordinates } from '../table/rank-table.js';
 import type { CaptureInfo } from './join-manifests.js';
 
-/** Place in the mesh by name of the axis, outermost first. */
-export type Coordinates = Readonly<Record<string, number>>;
-
-/** A rank and the coordinates in the names of its files, which do not say what the axes are called. */
-export interface NamedPlace {
+interface NamedRank {
   readonly rank: number;
-  readonly inName: readonly number[] | null;
+  /** Coordinates in the name of its file, which does not name the axes. */
+  readonly coordinatesInName: readonly number[] | null;
 }
 
 /**
- * Places of ranks: as their manifests say; else as their files are named, with the names of the run's axes; else, where
- * all that is known is in the usual order, as that order has it. Null for a rank of which nothing tells.
+ * Coordinates of each rank: from its manifest; else from its file name, with the axis names of the run; else from the usual
+ * order, where all known ranks follow it. Null: unknown. Contradictions are added to `conflicts`.
  */
-export function meshPlaces(
-  ranks: readonly NamedPlace[],
+export function findCoordinates(
+  ranks: readonly NamedRank[],
   capture: CaptureInfo,
   conflicts: string[],
 ): Map<number, Coordinates | null> {
   const { mesh } = capture;
-  const places = new Map(
-    ranks.map(({ rank, inName }) => {
-      const said = capture.ranks.get(rank)?.coordinates ?? null;
-      const own = said && inOrder(said, mesh, rank, conflicts);
-      const named = inName && fromName(inName, mesh, rank, capture);
+  const found = new Map(
+    ranks.map(({ rank, coordinatesInName: inName }) => {
+      const declared = capture.ranks.get(rank)?.coordinates ?? null;
+      const own = declared && inAxisOrder(declared, mesh, rank, conflicts);
       if (own && inName && mesh?.length === inName.length && Object.values(own).join() !== inName.join())
         conflicts.push(
           `rank ${rank} is at ${Object.values(own).join('-')}, its file is named ${inName.join('-')}`,
         );
-      return [rank, own ?? named] as const;
+      return [rank, own ?? (inName && fromName(inName, mesh, rank, capture))] as const;
     }),
   );
-  return mesh ? filled(places, mesh) : places;
+  return mesh ? withUsualOrder(found, mesh) : found;
 }
 
-function inOrder(
-  said: Coordinates,
+function inAxisOrder(
+  declared: Coordinates,
   mesh: readonly MeshAxis[] | null,
   rank: number,
   conflicts: string[],
 ): Coordinates {
-  if (!mesh) return said;
+  if (!mesh) return declared;
   const fits =
-    Object.keys(said).length === mesh.length && mesh.every((a) => (said[a.name] ?? a.size) < a.size);
-  if (fits) return Object.fromEntries(mesh.map((a) => [a.name, said[a.name]!]));
-  const drawn = Object.entries(said).map(([axis, c]) => `${axis} ${c}`);
-  conflicts.push(`rank ${rank} is at ${drawn.join(', ')}, which is not in the mesh of the run`);
-  return said;
+    Object.keys(declared).length === mesh.length && mesh.every((a) => (declared[a.name] ?? a.size) < a.size);
+  if (fits) return Object.fromEntries(mesh.map((a) => [a.name, declared[a.name]!]));
+  const text = Object.entries(declared).map(([axis, c]) => `${axis} ${c}`);
+  conflicts.push(`rank ${rank} is at ${text.join(', ')}, which is not in the mesh of the run`);
+  return declared;
 }
 
 function fromName(
@@ -57,27 +54,27 @@ function fromName(
   capture: CaptureInfo,
 ): Coordinates | null {
   if (mesh?.length === inName.length) return Object.fromEntries(mesh.map((a, i) => [a.name, inName[i]!]));
-  // A job without a mesh: its files are named by rank, which is no place.
+  // Files of a job without a mesh are named by rank, which is no coordinate.
   if (!mesh && capture.ranks.size > 0 && inName.length === 1 && inName[0] === rank) return null;
   return Object.fromEntries(inName.map((c, i) => [`axis${i}`, c]));
 }
 
-/** The last axis counts fastest, as torch lays meshes out; only where nothing that is known contradicts it. */
-function filled(
-  places: Map<number, Coordinates | null>,
+/** Fills in unknown coordinates in torch's order, in which the last axis counts fastest, if all known ones follow it. */
+function withUsualOrder(
+  found: Map<number, Coordinates | null>,
   mesh: readonly MeshAxis[],
 ): Map<number, Coordinates | null> {
-  const known = [...places].filter(([, c]) => c !== null);
-  if (known.length === 0 || known.length === places.size) return places;
+  const known = [...found].filter(([, c]) => c !== null);
+  if (known.length === 0 || known.length === found.size) return found;
   const usual = (rank: number) => {
     let rest = rank;
     const counted = mesh.toReversed().map(({ name, size }) => {
-      const place = rest % size;
+      const coordinate = rest % size;
       rest = Math.floor(rest / size);
-      return [name, place] as const;
+      return [name, coordinate] as const;
     });
     return rest === 0 ? (Object.fromEntries(counted.reverse()) as Coordinates) : null;
   };
   const isUsual = known.every(([rank, c]) => JSON.stringify(usual(rank)) === JSON.stringify(c));
-  return isUsual ? new Map([...places].map(([rank, c]) => [rank, c ?? usual(rank)])) : places;
+  return isUsual ? new Map([...found].map(([rank, c]) => [rank, c ?? usual(rank)])) : found;
 }

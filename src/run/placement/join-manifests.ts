@@ -1,10 +1,9 @@
 import type { ProblemLog } from '../../base/problem.js';
 import type { Manifest, MeshAxis, RankManifest, RunManifest } from '../../model/manifest.js';
 
-/** A manifest and what its path says. */
 export interface ReadManifest {
   readonly path: string;
-  /** Rank in the name of the file. */
+  /** The rank in the file's name. */
   readonly namedRank: number | null;
   readonly manifest: Manifest;
 }
@@ -16,35 +15,31 @@ export interface CaptureInfo {
   readonly ranks: ReadonlyMap<number, RankManifest>;
 }
 
-/** The most ranks a mesh is believed to have. */
-const MOST_RANKS = 1 << 24;
+/** Bounds the size of a mesh in a damaged manifest; no job is as large. */
+const MAX_RANKS = 1 << 24;
+/** Reasons named in one message. */
+const MAX_REASONS = 5;
 
 export function joinManifests(manifests: readonly ReadManifest[], problems: ProblemLog): CaptureInfo {
   const conflicts: string[] = [];
   const runs = manifests.map((m) => m.manifest).filter((m): m is RunManifest => m.of === 'run');
-  // Several files of one run say the same; the last that says something counts.
+  // Several files of one run repeat each other: the last value counts.
   const worldSize = runs.findLast((r) => r.worldSize !== null)?.worldSize ?? null;
-  const declared = runs.findLast((r) => r.mesh !== null)?.mesh ?? null;
-  const mesh = declared && fittingMesh(declared, worldSize, conflicts);
+  const mesh = runs.findLast((r) => r.mesh !== null)?.mesh ?? null;
+  if (mesh && worldSize !== null) checkSize(mesh, worldSize, conflicts);
   const ranks = joinRanks(manifests, conflicts);
-  const beyond = [...ranks.keys()].filter((rank) => worldSize !== null && rank >= worldSize);
-  if (beyond.length > 0) conflicts.push(`there is a rank ${beyond[0]} in a job of ${worldSize}`);
-  problems.addNamed('manifest-conflict', conflicts, 'what is certain is used, the rest as the files say');
-  noteDropped(ranks, problems);
+  const beyond = [...ranks.keys()].find((rank) => worldSize !== null && rank >= worldSize);
+  if (beyond !== undefined) conflicts.push(`there is a rank ${beyond} in a job of ${worldSize}`);
+  problems.addNamed('manifest-conflict', conflicts, 'the manifest that was read last is believed');
+  addDropped(ranks, problems);
   return { worldSize, mesh, ranks };
 }
 
-function fittingMesh(
-  mesh: readonly MeshAxis[],
-  worldSize: number | null,
-  conflicts: string[],
-): readonly MeshAxis[] {
-  const size = mesh.reduce((n, axis) => Math.min(MOST_RANKS, n * axis.size), 1);
-  if (worldSize !== null && size !== worldSize) {
-    const drawn = mesh.map((a) => `${a.name} ${a.size}`).join(' × ');
-    conflicts.push(`a mesh of ${drawn} has ${size} places, the job ${worldSize} ranks`);
-  }
-  return mesh;
+function checkSize(mesh: readonly MeshAxis[], worldSize: number, conflicts: string[]): void {
+  const size = mesh.reduce((n, axis) => Math.min(MAX_RANKS, n * axis.size), 1);
+  if (size === worldSize) return;
+  const text = mesh.map((a) => `${a.name} ${a.size}`).join(' × ');
+  conflicts.push(`a mesh of ${text} has room for ${size} ranks, the job has ${worldSize}`);
 }
 
 function joinRanks(manifests: readonly ReadManifest[], conflicts: string[]): Map<number, RankManifest> {
@@ -54,29 +49,22 @@ function joinRanks(manifests: readonly ReadManifest[], conflicts: string[]): Map
     const rank = manifest.rank ?? namedRank;
     if (rank === null) continue;
     if (namedRank !== null && namedRank !== rank)
-      conflicts.push(`${path} says rank ${rank} inside and ${namedRank} in its name`);
+      conflicts.push(`${path} is of rank ${rank}, its name says ${namedRank}`);
     if (ranks.has(rank)) conflicts.push(`rank ${rank} has two manifests, e.g. ${path}`);
     ranks.set(rank, { ...manifest, rank });
   }
   return ranks;
 }
 
-/** What capture itself left out: some of the run is not in its files. */
-function noteDropped(ranks: ReadonlyMap<number, RankManifest>, problems: ProblemLog): void {
-  const sums = new Map<string, number>();
+/** Reports what capture itself left out. */
+function addDropped(ranks: ReadonlyMap<number, RankManifest>, problems: ProblemLog): void {
+  const byReason = new Map<string, number>();
   for (const { dropped } of ranks.values())
-    for (const [code, n] of Object.entries(dropped)) sums.set(code, (sums.get(code) ?? 0) + n);
-  const told = [...sums].filter(([, n]) => n > 0);
-  if (told.length === 0) return;
-  const count = told.reduce((n, [, c]) => n + c, 0);
-  const reasons = told.slice(0, 5).map(([code, n]) => `${code} ${n}`);
-  problems.add(
-    'capture-dropped',
-    {
-      message: `capture left out ${count} records or files (${reasons.join(', ')})`,
-      consequence: 'what happened then is not known; training was not held up',
-    },
-    null,
-    count,
-  );
+    for (const [code, n] of Object.entries(dropped)) byReason.set(code, (byReason.get(code) ?? 0) + n);
+  const reasons = [...byReason].filter(([, n]) => n > 0);
+  const count = reasons.reduce((sum, [, n]) => sum + n, 0);
+  const named = reasons.slice(0, MAX_REASONS).map(([code, n]) => `${code} ${n}`);
+  const message = `capture left out ${count} records or files (${named.join(', ')})`;
+  const consequence = 'what happened then is not known; training was not held up';
+  problems.add('capture-dropped', { message, consequence }, null, count);
 }

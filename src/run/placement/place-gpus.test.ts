@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { gpuState } from '../../telemetry/testing.js';
-import { hostKey, placeGpus, type RankPlace, type TelemetryLog } from './place-gpus.js';
+import { hostKey, placeGpus, type RankLocation, type TelemetryLog } from './place-gpus.js';
 
 const gpu = (index: number, more: Parameters<typeof gpuState>[0] = {}) => gpuState({ index, ...more });
 const four = [0, 1, 2, 3].map((i) => gpu(i));
@@ -10,19 +10,25 @@ const log = (gpus: TelemetryLog['gpus'], host: string | null = null, path = 'dmo
   gpus,
 });
 const device = (index: number, pci: string | null = null, uuid: string | null = null) => ({
-  ...{ index, name: null, uuid, pci },
+  index,
+  name: null,
+  uuid,
+  pci,
 });
-const rank = (n: number, more: Partial<RankPlace> = {}): RankPlace => ({
-  ...{ rank: n, host: null, localRank: null, device: null },
+const rank = (n: number, more: Partial<RankLocation> = {}): RankLocation => ({
+  rank: n,
+  host: null,
+  localRank: null,
+  device: null,
   ...more,
 });
-const found = (ranks: readonly RankPlace[], logs: readonly TelemetryLog[]) => {
+const found = (ranks: readonly RankLocation[], logs: readonly TelemetryLog[]) => {
   const { gpus, unplaced } = placeGpus(ranks, logs);
   return [...[...gpus].map(([r, g]) => `${r}:${g.index}`), ...unplaced.map((p) => `not ${p}`)].join(' ');
 };
 
-describe('which GPU is whose', () => {
-  it('is told by ids, whatever the numbers', () => {
+describe('the GPU of a rank', () => {
+  it('is the one with its id, whatever the numbers', () => {
     const named = four.map((g, i) => ({ ...g, uuid: `uuid-000${i}`, pci: `0:${i}a:0` }));
     const by = (key: 'uuid' | 'pci') =>
       [0, 1].map((r) => rank(r, { device: { ...device(0), [key]: named[3 - r]![key] } }));
@@ -37,7 +43,7 @@ describe('which GPU is whose', () => {
     expect(found(ranks, [log(four)])).toBe('0:2 1:0 2:3 3:1');
   });
 
-  it('is told by the number, else by the place among the processes of the machine', () => {
+  it('is the one with its device number, else with its local rank', () => {
     expect(found([rank(4, { device: device(1) }), rank(5, { device: device(3) })], [log(four)])).toBe(
       '4:1 5:3',
     );
@@ -46,28 +52,28 @@ describe('which GPU is whose', () => {
     expect(found([rank(0, { device: device(0) }), rank(1, { device: device(0) })], [log(four)])).toBe('');
   });
 
-  it('is the only one there is, or the only one at work', () => {
+  it('is the only one there is, or the only busy one', () => {
     expect(found([rank(0), rank(1)], [log([gpu(0)])])).toBe('0:0 1:0');
     const idle = four.map((g) => ({ ...g, busySamples: g.index === 2 ? 9 : 0 }));
     expect(found([rank(0, { device: device(0) })], [log(idle)])).toBe('0:2');
   });
 
-  it('is on the machine that the log is named after, or lies under', () => {
+  it('is on the host that the log or its folder is named after', () => {
     const ranks = [0, 1].map((r) => rank(r, { host: `Node-${r}.cluster.local`, device: device(0) }));
     const logs = [log([gpu(0, { clock: 1 })], 'node-1'), log([gpu(0)], null, 'out/node-0/dmon.txt')];
     expect(found(ranks, logs)).toBe('1:0 0:0');
     expect(found(ranks, [log([gpu(0)]), log([gpu(0)], 'node-7', 'b')])).toBe('not dmon.txt not b');
-    // One machine: no matter what it is called.
+    // One host: its name does not matter.
     expect(found([ranks[0]!], [log([gpu(0)], 'node-7')])).toBe('0:0');
   });
 
-  it('of two logs is the one that saw more', () => {
+  it('comes from the log that saw more work', () => {
     const logs = [log([gpu(0, { busySamples: 3 })]), log([gpu(0, { busySamples: 30 })])];
     expect(placeGpus([rank(0)], logs).gpus.get(0)!.busySamples).toBe(30);
     expect(placeGpus([rank(0)], logs.toReversed()).gpus.get(0)!.busySamples).toBe(30);
   });
 
-  it('of a run that was started again is that of the last time, if it saw work', () => {
+  it('comes from the last start of a restarted run, if that saw work', () => {
     const log1 = log([gpu(0, { busySamples: 300, untilNs: 1e9 })]);
     const busyIn = (n: number) => {
       const logs = [log1, log([gpu(0, { busySamples: n, untilNs: 2e9 })])];
@@ -80,6 +86,6 @@ describe('which GPU is whose', () => {
   });
 });
 
-it('addresses have no short form', () => {
+it('IP addresses have no short form', () => {
   expect(['10.0.0.1', 'fe80::1', 'a.b.c', null].map(hostKey)).toEqual(['10.0.0.1', 'fe80::1', 'a', '']);
 });

@@ -2,98 +2,88 @@ import type { GpuIdentity } from '../../model/gpu-identity.js';
 import type { GpuState } from '../../telemetry/gpu-state.js';
 import { LEAST_SAMPLES } from '../../telemetry/slow-gpu.js';
 
-/** Where a rank ran, as far as it is known. */
-export interface RankPlace {
+/** Where a rank ran. Null: unknown. */
+export interface RankLocation {
   readonly rank: number;
   readonly host: string | null;
   readonly localRank: number | null;
   readonly device: GpuIdentity | null;
 }
 
-/** A telemetry log of one machine. */
+/** The telemetry log of one host. */
 export interface TelemetryLog {
   readonly path: string;
-  /** From its name; null where that says nothing. */
+  /** From its name. */
   readonly host: string | null;
   readonly gpus: readonly GpuState[];
 }
 
-export interface PlacedGpus {
-  /** By rank. */
+interface PlacedGpus {
+  /** By rank; ranks whose GPU cannot be told are missing. */
   readonly gpus: ReadonlyMap<number, GpuState>;
-  /** Logs of which nothing says whose machine they are of. */
+  /** Paths of logs whose host cannot be told. */
   readonly unplaced: readonly string[];
 }
 
-/** Which GPU of the telemetry is whose. Ranks of which nothing tells are left out. */
-export function placeGpus(ranks: readonly RankPlace[], logs: readonly TelemetryLog[]): PlacedGpus {
+/** Which GPU of the telemetry belongs to which rank. */
+export function placeGpus(ranks: readonly RankLocation[], logs: readonly TelemetryLog[]): PlacedGpus {
   const hosts = new Set(ranks.map((r) => hostKey(r.host)));
   const gpus = new Map<number, GpuState>();
   const unplaced: string[] = [];
   for (const log of logs) {
-    // With one machine it does not matter what its name is. Else the file is named by it, or lies in a folder that is.
-    const host = hosts.size === 1 ? [...hosts][0]! : (namesOf(log).find((name) => hosts.has(name)) ?? null);
-    if (host === null) {
+    // With one host its name does not matter. Otherwise the file or one of its folders is named after the host.
+    const host = hosts.size === 1 ? [...hosts][0]! : namesOf(log).find((name) => hosts.has(name));
+    if (host === undefined) {
       unplaced.push(log.path);
       continue;
     }
-    for (const [rank, gpu] of matchGpus(
-      ranks.filter((r) => hostKey(r.host) === host),
-      log.gpus,
-    )) {
+    const onHost = ranks.filter((r) => hostKey(r.host) === host);
+    matchGpus(onHost, log.gpus).forEach((gpu, i) => {
+      const { rank } = onHost[i]!;
       const known = gpus.get(rank);
-      if (!known || saysMore(gpu, known)) gpus.set(rank, gpu);
-    }
+      if (gpu && (!known || isBetter(gpu, known))) gpus.set(rank, gpu);
+    });
   }
   return { gpus, unplaced };
 }
 
-/** A run that was started again leaves a log for each time: the last one that saw work counts. */
-function saysMore(gpu: GpuState, known: GpuState): boolean {
-  const later = (gpu.untilNs ?? 0) - (known.untilNs ?? 0);
-  if (gpu.untilNs === null || known.untilNs === null || later === 0)
+/** A restarted run leaves one log per start: the last one that saw the GPU work counts. */
+function isBetter(gpu: GpuState, known: GpuState): boolean {
+  if (gpu.untilNs === null || known.untilNs === null || gpu.untilNs === known.untilNs)
     return gpu.busySamples > known.busySamples;
-  const [last, before] = later > 0 ? [gpu, known] : [known, gpu];
-  return (last.busySamples >= LEAST_SAMPLES ? last : before) === gpu;
+  const isLater = gpu.untilNs > known.untilNs;
+  return isLater === (isLater ? gpu : known).busySamples >= LEAST_SAMPLES;
 }
 
 const namesOf = ({ host, path }: TelemetryLog) =>
   [host, ...path.split(/[/\\!]/)].map(hostKey).filter((name) => name !== '');
 
-/** `Node-3.cluster.local` and `node-3` are one machine; addresses have no short form. */
+/** `Node-3.cluster.local` and `node-3` are one host. IP addresses have no short form. */
 export function hostKey(host: string | null): string {
   const name = (host ?? '').toLowerCase();
   return /^[\d.]+$|:/.test(name) ? name : name.split('.')[0]!;
 }
 
 /**
- * GPUs of one machine to its ranks. nvidia-smi counts by place on the bus; a process counts what it may see, so that
- * each of eight may call its own 0.
+ * The GPU of each rank of one host; null where it cannot be told. Device numbers alone do not tell: nvidia-smi counts GPUs
+ * by their address on the bus, a process counts those it may see, so each of eight ranks may call its own GPU 0.
  */
-function matchGpus(ranks: readonly RankPlace[], gpus: readonly GpuState[]): [number, GpuState][] {
-  const found = ranks.map((r) => gpus.find((g) => isSame(r.device, g)) ?? null);
-  if (found.some((g) => g !== null)) return pairs(ranks, found);
-  if (gpus.length === 1) return pairs(ranks, fill(ranks, gpus[0]!));
-  const byIndex = gpus.toSorted((a, b) => (a.index ?? 0) - (b.index ?? 0));
-  const buses = [...new Set(ranks.map((r) => r.device?.pci ?? null))];
-  if (buses.length === gpus.length && !buses.includes(null)) {
-    const sorted = (buses as string[]).toSorted((a, b) => busNumber(a) - busNumber(b));
-    return pairs(
-      ranks,
-      ranks.map((r) => byIndex[sorted.indexOf(r.device!.pci!)]!),
-    );
+function matchGpus(ranks: readonly RankLocation[], gpus: readonly GpuState[]): (GpuState | null)[] {
+  const byId = ranks.map((r) => gpus.find((g) => isSame(r.device, g)) ?? null);
+  if (byId.some((g) => g !== null)) return byId;
+  if (gpus.length === 1) return ranks.map(() => gpus[0]!);
+  const buses = new Set(ranks.flatMap((r) => r.device?.pci ?? []));
+  if (buses.size === gpus.length && ranks.every((r) => r.device?.pci)) {
+    const byIndex = gpus.toSorted((a, b) => (a.index ?? 0) - (b.index ?? 0));
+    const sorted = [...buses].sort((a, b) => busNumber(a) - busNumber(b));
+    return ranks.map((r) => byIndex[sorted.indexOf(r.device!.pci!)]!);
   }
   const busy = gpus.filter((g) => g.busySamples > 0);
-  if (ranks.length === 1 && busy.length === 1) return pairs(ranks, busy);
-  const count = [(r: RankPlace) => r.device?.index ?? null, (r: RankPlace) => r.localRank].find((of) =>
-    areDistinct(ranks.map(of)),
+  if (ranks.length === 1 && busy.length === 1) return busy;
+  const numbers = [ranks.map((r) => r.device?.index ?? null), ranks.map((r) => r.localRank)].find(
+    areDistinct,
   );
-  return count
-    ? pairs(
-        ranks,
-        ranks.map((r) => gpus.find((g) => g.index === count(r)) ?? null),
-      )
-    : [];
+  return ranks.map((_, i) => (numbers && gpus.find((g) => g.index === numbers[i])) ?? null);
 }
 
 function isSame(device: GpuIdentity | null, gpu: GpuState): boolean {
@@ -101,16 +91,10 @@ function isSame(device: GpuIdentity | null, gpu: GpuState): boolean {
   return device?.pci != null && device.pci === gpu.pci;
 }
 
-function pairs(ranks: readonly RankPlace[], gpus: readonly (GpuState | null)[]): [number, GpuState][] {
-  return ranks.flatMap((r, i): [number, GpuState][] => (gpus[i] ? [[r.rank, gpus[i]]] : []));
-}
-
-const fill = (ranks: readonly RankPlace[], gpu: GpuState) => ranks.map(() => gpu);
-
 const areDistinct = (values: readonly (number | null)[]) =>
   !values.includes(null) && new Set(values).size === values.length;
 
-/** `0:1a:0` by domain, bus, device. */
+/** Orders `0:1a:0` by domain, bus and device. */
 function busNumber(key: string): number {
   return key.split(':').reduce((n, part) => n * 256 + Number.parseInt(part, 16), 0);
 }

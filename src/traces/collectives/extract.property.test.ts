@@ -71,7 +71,7 @@ describe('any traces', () => {
       fc.property(fc.array(file, { minLength: 1, maxLength: 3 }), (files) => {
         const ranks = files.flatMap((content, rank): MatchInput[] => {
           const collectives = collectivesOf(new Trace(readTrace(content, [1 << 20], 'js').trace));
-          return collectives ? [{ rank, worldSize: null, collectives }] : [];
+          return collectives ? [{ rank, collectives }] : [];
         });
         for (const { collectives: c } of ranks) {
           for (let i = 0; i < c.length; i++) {

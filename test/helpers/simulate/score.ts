@@ -10,8 +10,9 @@ export function compareRun(run: SimulatedRun): Comparison | null {
     run.files.map((file) => {
       const { trace } = readFile(file);
       return {
-        ...{ rank: file.rank, host: trace.data.header.hostName, coordinates: null },
-        worldSize: trace.data.header.distributed?.worldSize ?? null,
+        rank: file.rank,
+        host: trace.data.header.hostName,
+        coordinates: null,
         facts: analyseTrace(trace, { steps: null, light: true })!,
       };
     }),

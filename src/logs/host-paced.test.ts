@@ -1,21 +1,21 @@
 import { describe, expect, it } from 'vitest';
 import { lengthOf } from '../base/intervals.js';
-import { findPacing } from './pacing.js';
+import { findPacedSpans } from './host-paced.js';
 import type { RecordedStep } from './step-records.js';
 
-/** Phases one after the other in one step: ms on the device, lag before and after. */
+/** One step with phases one after the other: ms on the device, lag before and after. */
 function stepOf(...phases: readonly (readonly [ms: number, before: number, after: number])[]): RecordedStep {
   let at = 0;
-  const parts = phases.map(([ms, before, after], place) => {
+  const parts = phases.map(([ms, before, after], phase) => {
     const start = at * 1e6;
     at += ms;
     const part = { start, ns: ms * 1e6, hostNs: (ms + before - after) * 1e6, lag: after * 1e6 };
-    return [place, [part]] as const;
+    return [phase, [part]] as const;
   });
   return { number: 1, generation: 0, parts: new Map(parts) };
 }
 const paced = (...phases: readonly (readonly [ms: number, before: number, after: number])[]) => {
-  const { byHost, byDevice } = findPacing([stepOf(...phases)], 10e6)!;
+  const { byHost, byDevice } = findPacedSpans([stepOf(...phases)], 10e6)!;
   return [lengthOf(byHost) / 1e6, lengthOf(byDevice) / 1e6];
 };
 
@@ -33,7 +33,7 @@ describe('who sets the pace', () => {
     expect([host, device]).toEqual([expect.closeTo(1.9, 6), expect.closeTo(8.1, 6)]);
   });
 
-  it('is not asked below a fiftieth of the step, the rest of one kernel', () => {
+  it('is the host at a lag below a fiftieth of the step, the rest of one kernel', () => {
     expect(paced([4, 0.01, 0.19], [6, 0.19, 0.21])).toEqual([
       expect.closeTo(3.81, 6),
       expect.closeTo(6.19, 6),
@@ -42,6 +42,6 @@ describe('who sets the pace', () => {
 
   it('is not known without lags', () => {
     const bare = { start: 0, ns: 1e6, hostNs: Number.NaN, lag: Number.NaN };
-    expect(findPacing([{ number: 1, generation: 0, parts: new Map([[0, [bare]]]) }], 1e6)).toBeNull();
+    expect(findPacedSpans([{ number: 1, generation: 0, parts: new Map([[0, [bare]]]) }], 1e6)).toBeNull();
   });
 });

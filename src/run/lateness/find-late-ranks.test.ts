@@ -1,19 +1,20 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ns } from '../../base/units.js';
+import { ns, share } from '../../base/units.js';
 import { type TimeByClass, totals } from '../../facts/time-class.js';
-import type { RankTable } from '../table/own-time.js';
-import { binomialTail, keepsTime } from './late-patterns.js';
-import { findLateRanks } from './late-ranks.js';
+import type { RankTable } from '../table/rank-table.js';
+import { binomialTail } from './chance.js';
+import { findLateRanks } from './find-late-ranks.js';
+import { isMostlyPeriodic } from './periods.js';
 
 const STEPS = 8;
 type Class = keyof TimeByClass;
 
-/** Ranks that compute 100 ms a step, and what is added to some of them, by rank and step, in ms. */
+/** Ranks that compute 100 ms per step; `added` gives some of them more ms of a class, by rank and step. */
 function tableOf(
   ranks: number,
   added: (rank: number, step: number) => readonly [Class, number] | null,
-  places: Partial<Pick<RankTable, 'hosts' | 'coordinates'> & { inputCopies: number }> = {},
+  given: Partial<Pick<RankTable, 'hosts' | 'coordinates'> & { inputCopies: number }> = {},
 ): RankTable {
   const time = Array.from({ length: ranks }, (_, r) =>
     Array.from({ length: STEPS }, (_, s) => {
@@ -24,12 +25,16 @@ function tableOf(
   const own = time.map((t) => Float64Array.from(t, (c) => Object.values(c).reduce((a, b) => a + b, 0)));
   return {
     ranks: Array.from({ length: ranks }, (_, r) => r),
-    places: Array.from({ length: ranks }, (_, r) => r),
-    hosts: places.hosts ?? Array.from({ length: ranks }, () => null),
-    coordinates: places.coordinates ?? Array.from({ length: ranks }, () => null),
+    rankIndices: Array.from({ length: ranks }, (_, r) => r),
+    hosts: given.hosts ?? Array.from({ length: ranks }, () => null),
+    coordinates: given.coordinates ?? Array.from({ length: ranks }, () => null),
     steps: Array.from({ length: STEPS }, (_, s) => s + 10),
-    ...{ own, time, step: ns(100e6), clockError: ns(0), phasesOnly: false, fromLogs: false },
-    inputCopies: Array.from({ length: ranks }, () => places.inputCopies ?? 0),
+    own,
+    time,
+    step: ns(100e6),
+    onlyInputKnown: false,
+    fromLogs: false,
+    inputCopies: Array.from({ length: ranks }, () => share(given.inputCopies ?? 0)),
   };
 }
 
@@ -44,14 +49,14 @@ describe('late ranks', () => {
     expect(findLateRanks(table)).toMatchObject([{ ranks: [5], pattern: 'persistent', cause, cost: 20e6 }]);
   });
 
-  it('copy input, or something else', () => {
+  it('that copy longer wait for input only if the copies are input', () => {
     const copies = (inputCopies: number) =>
       tableOf(8, (r) => (r === 5 ? ['copy', 20] : null), { inputCopies });
     expect(findLateRanks(copies(1))).toMatchObject([{ ranks: [5], cause: 'data' }]);
     expect(findLateRanks(copies(0.2))).toMatchObject([{ ranks: [5], cause: 'host' }]);
   });
 
-  it('are told from spikes and what comes back', () => {
+  it('that are late in single steps are told from those that are late periodically', () => {
     expect(
       findLateRanks(tableOf(8, (r, s) => (r === 2 && s === 4 ? ['idle_host', 80] : null))),
     ).toMatchObject([{ ranks: [2], pattern: 'spike', steps: [14], cost: 10e6 }]);
@@ -60,7 +65,7 @@ describe('late ranks', () => {
     ).toMatchObject([{ ranks: [2], pattern: 'periodic', cause: 'data' }]);
   });
 
-  it('are not told by one step of a log that holds one in ten', () => {
+  it('are not named for one step of a log that holds one step in ten', () => {
     const spike = tableOf(8, (r, s) => (r === 2 && s === 4 ? ['idle_host', 80] : null));
     const twice = tableOf(8, (r, s) => (r === 2 && (s === 4 || s === 5) ? ['idle_host', 80] : null));
     const sampled = { fromLogs: true, steps: spike.steps.map((_, s) => 10 * s) };
@@ -69,7 +74,7 @@ describe('late ranks', () => {
     expect(findLateRanks({ ...twice, ...sampled })).toMatchObject([{ ranks: [2], pattern: 'spike' }]);
   });
 
-  it('are not told by one step where others come near it', () => {
+  it('are not named for one step when another rank was a quarter as late once', () => {
     const once = (other: number) =>
       tableOf(8, (r, s) =>
         s === 4 && r === 2 ? ['idle_host', 80] : s === 6 && r === 3 ? ['idle_host', other] : null,
@@ -78,13 +83,13 @@ describe('late ranks', () => {
     expect(findLateRanks(once(15))).toMatchObject([{ ranks: [2], pattern: 'spike' }]);
   });
 
-  it('are told by many steps though another one comes near it now and then', () => {
+  it('are named for many steps though another rank comes near once', () => {
     const often = (times: number) =>
       longer(
         tableOf(4, (r, s) => (r === 2 && s % 4 === 1 ? ['idle_host', 80] : null)),
         times,
       );
-    /** The same steps again and again; in one of all of them rank 0 is as late. */
+    /** The same steps repeated; in one of them rank 0 is late too. */
     function longer(table: RankTable, times: number): RankTable {
       const repeat = <T>(list: ArrayLike<T>): T[] =>
         Array.from({ length: times }, () => [...Array.from(list)]).flat();
@@ -96,18 +101,18 @@ describe('late ranks', () => {
     expect(findLateRanks(often(4))).toMatchObject([{ ranks: [2], cause: 'host' }]);
   });
 
-  it('are nobody when each step another one is late', () => {
+  it('are not named when a different rank is late in each step', () => {
     const found = findLateRanks(tableOf(8, (r, s) => (r === (s * 3) % 8 ? ['compute', 30] : null)));
     expect(found).toMatchObject([{ ranks: [], pattern: 'rotating', cause: 'gpu' }]);
   });
 
-  it('are nobody when they take turns, though the turns of some come back at equal distances', () => {
+  it('are not named when they take turns, though some turns are periodic', () => {
     const inTurn = (ranks: number) => tableOf(ranks, (r, s) => (r === s % ranks ? ['compute', 30] : null));
     expect(findLateRanks(inTurn(3))).toMatchObject([{ ranks: [], pattern: 'rotating', cost: 30e6 }]);
     expect(findLateRanks(inTurn(4))).toMatchObject([{ ranks: [], pattern: 'rotating' }]);
   });
 
-  it('are one that comes back where the others are late by little', () => {
+  it('are one periodic rank where the others are late by little', () => {
     const little = (r: number, s: number) => (r !== 2 && r === s % 4 ? (['idle_host', 6] as const) : null);
     const found = findLateRanks(
       tableOf(4, (r, s) => (r === 2 && s % 3 === 1 ? ['idle_host', 80] : little(r, s))),
@@ -119,7 +124,7 @@ describe('late ranks', () => {
     [4, [0, 1]],
     [8, [2, 7]],
     [16, [1, 4, 5]],
-  ])('of %i are several that are late alike: %j', (ranks, late) => {
+  ])('of %i ranks may be several that are equally late: %j', (ranks, late) => {
     const both = tableOf(ranks, (r) => (late.includes(r) ? ['idle_host', 20 + r / 10] : null));
     const [found, ...more] = findLateRanks(both);
     expect(found).toMatchObject({ ranks: late, pattern: 'persistent', cause: 'host' });
@@ -129,33 +134,33 @@ describe('late ranks', () => {
     expect(more).toEqual([]);
   });
 
-  it('are not half of them that take turns, nor two that are late by little', () => {
+  it('are not two halves that take turns, nor two ranks that are late by little', () => {
     const turns = tableOf(4, (r, s) => (s % 2 === Number(r < 2) ? ['idle_host', 20] : null));
     expect(findLateRanks(turns).filter((l) => l.ranks.length > 1)).toEqual([]);
     expect(findLateRanks(tableOf(4, (r) => (r < 2 ? ['idle_host', 4] : null)))).toEqual([]);
   });
 
-  it('are all of a host, or of a stage', () => {
+  it('are all ranks of a host, or of a stage', () => {
     const hosts = ['a', 'a', 'a', 'b', 'b', 'b'];
     const onB = (r: number) => (r >= 3 ? (['idle_host', 25] as const) : null);
     expect(findLateRanks(tableOf(6, onB, { hosts }))).toMatchObject([
-      { pattern: 'host', place: 'b', ranks: [3, 4, 5], cause: 'host' },
+      { pattern: 'host', location: 'b', ranks: [3, 4, 5], cause: 'host' },
     ]);
     const coordinates = [0, 0, 0, 1, 1, 1].map((pp, i) => ({ dp: i % 3, pp }));
     expect(findLateRanks(tableOf(6, onB, { coordinates }))).toMatchObject([
-      { pattern: 'stage', place: 'pp 1' },
+      { pattern: 'stage', location: 'pp 1' },
     ]);
-    // A stage that fills a machine is one thing, not two.
+    // A stage that fills a host is one finding, not two.
     expect(findLateRanks(tableOf(6, onB, { coordinates, hosts }))).toMatchObject([
-      { pattern: 'stage', place: 'pp 1 (b)', ranks: [3, 4, 5] },
+      { pattern: 'stage', location: 'pp 1 (b)', ranks: [3, 4, 5] },
     ]);
     const dp = coordinates.map((c) => ({ tp: c.dp, dp: c.pp }));
     expect(findLateRanks(tableOf(6, onB, { coordinates: dp, hosts }))).toMatchObject([
-      { pattern: 'host', place: 'b (dp 1)' },
+      { pattern: 'host', location: 'b (dp 1)' },
     ]);
   });
 
-  it('are none among equal ranks, whatever the noise', () => {
+  it('do not exist among equal ranks with noise', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 2, max: 32 }),
@@ -169,33 +174,33 @@ describe('late ranks', () => {
     );
   });
 
-  it('needs two ranks and a step', () => {
+  it('need two ranks and a step', () => {
     expect(findLateRanks(tableOf(1, () => null))).toEqual([]);
   });
 });
 
-it('binomialTail is the chance of so many or more', () => {
+it('binomialTail is the probability of k or more successes', () => {
   expect(binomialTail(4, 4, 0.5)).toBeCloseTo(1 / 16, 12);
   expect(binomialTail(10, 0, 0.3)).toBeCloseTo(1, 12);
 });
 
-describe('keeping time', () => {
+describe('mostly periodic', () => {
   const everyFourth = [3, 7, 11, 15, 19, 23, 27, 31];
   it.each([
     ['every fourth step', everyFourth, true],
-    ['and once more', [...everyFourth, 20].sort((a, b) => a - b), true],
-    ['but one', everyFourth.filter((s) => s !== 15), true],
-    ['two more and one less', [3, 7, 12, 15, 18, 19, 23, 27, 31], true],
-    ['three times', [3, 7, 11], false],
+    ['with one more in between', [...everyFourth, 20].sort((a, b) => a - b), true],
+    ['with one missing', everyFourth.filter((s) => s !== 15), true],
+    ['with two more and one missing', [3, 7, 12, 15, 18, 19, 23, 27, 31], true],
+    ['three times only', [3, 7, 11], false],
     ['in every step for a while', [4, 5, 6, 7, 8, 9], false],
-    ['at any time', [2, 3, 9, 14, 20, 27, 33], false],
-    ['half of the times', [0, 4, 12, 24, 28, 40], false],
+    ['at random', [2, 3, 9, 14, 20, 27, 33], false],
+    ['only half of the times', [0, 4, 12, 24, 28, 40], false],
     ['never', [], false],
   ])('%s', (_, late, expected) => {
-    expect(keepsTime(late)).toBe(expected);
+    expect(isMostlyPeriodic(late)).toBe(expected);
   });
 
-  it('whatever the period and where it begins', () => {
+  it('is any period from any first step', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 2, max: 50 }),
@@ -203,7 +208,7 @@ describe('keeping time', () => {
         fc.integer({ min: 4, max: 30 }),
         (period, begin, times) => {
           const late = Array.from({ length: times }, (_, i) => begin + i * period);
-          expect(keepsTime(late)).toBe(true);
+          expect(isMostlyPeriodic(late)).toBe(true);
         },
       ),
     );

@@ -1,0 +1,120 @@
+import { mean } from '../../base/statistics.js';
+import { ns, share } from '../../base/units.js';
+import type { PhaseKnowledge, RankFacts } from '../../facts/rank-facts.js';
+import { type TimeByClass, type TimeClass, totals } from '../../facts/time-class.js';
+import { commonSteps } from './common-steps.js';
+import type { Coordinates, RankTable } from './rank-table.js';
+import { NO_WAIT, type StepWait } from './step-waits.js';
+
+export interface ComparedRank {
+  readonly rank: number;
+  readonly host: string | null;
+  readonly coordinates: Coordinates | null;
+  readonly facts: RankFacts;
+}
+
+/** With more steps than this a log can do without its first one. */
+const ENOUGH_WITHOUT_FIRST = 5;
+
+/**
+ * The ranks of `comparable` (by index) over the steps that all of them have. `waits`: by rank index, then by step number.
+ * Null with fewer than two ranks, or without a common step.
+ */
+export function buildTable(
+  ranks: readonly ComparedRank[],
+  waits: readonly ReadonlyMap<number, StepWait>[],
+  comparable: ReadonlySet<number>,
+): RankTable | null {
+  const rankIndices = [...ranks.keys()].filter((index) => comparable.has(index));
+  const chosen = rankIndices.map((index) => ranks[index]!);
+  const fromLogs = chosen.every((r) => r.facts.source === 'log');
+  const shared = commonSteps(chosen.map((r) => r.facts.steps.indices));
+  // A log begins with the job. Its first step is start-up, which takes a different time on each rank.
+  const steps = fromLogs && shared.length > ENOUGH_WITHOUT_FIRST ? shared.slice(1) : shared;
+  if (chosen.length < 2 || steps.length === 0) return null;
+  const rows = chosen.map((r, i) => rowOf(r.facts, waits[rankIndices[i]!]!, steps));
+  return {
+    ranks: chosen.map((r) => r.rank),
+    rankIndices,
+    hosts: chosen.map((r) => r.host),
+    coordinates: chosen.map((r) => r.coordinates),
+    steps,
+    own: rows.map((r) => r.own),
+    step: ns(mean(rows.map((r) => r.step))),
+    time: rows.map((r) => r.time),
+    fromLogs,
+    onlyInputKnown: chosen.some((r) => r.facts.phases !== null && !tellsCauses(r.facts.phases)),
+    // In a log, copies are the phase that brings a batch to the device.
+    inputCopies: chosen.map((r) => (fromLogs ? share(1) : inputShare(r.facts))),
+  };
+}
+
+const inputShare = ({ copies, time }: RankFacts) =>
+  share(time.copy > 0 ? Math.min(1, copies.toDevice / time.copy) : 0);
+
+/** Phases tell computing from host time only on a job without GPU, or where the log says whether host or device set the pace. */
+const tellsCauses = ({ placed, allHost, hostPaced }: PhaseKnowledge) =>
+  placed && (allHost || hostPaced !== null);
+
+/** A rank's own time and its time by class, in each step. `step`: its mean step time. */
+function rowOf(facts: RankFacts, waits: ReadonlyMap<number, StepWait>, steps: readonly number[]) {
+  const indexOf = new Map(facts.steps.indices.map((step, i) => [step, i]));
+  const isOverlapKnown = !facts.phases || (facts.phases.placed && facts.collectives!.source !== 'phases');
+  const divide = isOverlapKnown ? withoutCommunication : withoutLongestWait;
+  const cells = steps.map((step) => {
+    const i = indexOf.get(step)!;
+    const period = facts.steps.periods[i]!;
+    return { period, ...divide(period, facts.timePerStep[i]!, waits.get(step) ?? NO_WAIT) };
+  });
+  return {
+    own: Float64Array.from(cells, (c) => c.own),
+    time: cells.map((c) => c.time),
+    step: mean(cells.map((c) => c.period)),
+  };
+}
+
+interface Cell {
+  readonly own: number;
+  readonly time: TimeByClass;
+}
+
+/**
+ * All exposed communication is taken out, not only waiting: transfers that a late rank hides behind its computing are
+ * exposed on an early one, and are not the early rank's own work either.
+ */
+function withoutCommunication(period: number, time: TimeByClass, { waitShare }: StepWait): Cell {
+  const exposed = time.comms_transfer + time.comms_wait + time.idle_comms;
+  return {
+    own: period - exposed,
+    time: totals((c) => {
+      if (c === 'comms_wait') return exposed * waitShare;
+      return c === 'comms_transfer' || c === 'idle_comms' ? time[c] * (1 - waitShare) : time[c];
+    }),
+  };
+}
+
+/** Where phases may hold waiting that nobody named, in the order in which it is taken out of them. */
+const WAITED_IN = [
+  'comms_transfer',
+  'idle_comms',
+  'compute',
+  'idle_sync',
+  'idle_host',
+  'idle_other',
+] as const;
+
+/**
+ * For logs that do not say what overlapped with what. One delay may show in several collectives, so only the longest wait
+ * of the step is taken out.
+ */
+function withoutLongestWait(period: number, time: TimeByClass, { longest }: StepWait): Cell {
+  const waiting = Math.min(period, longest);
+  const rest: Record<TimeClass, number> = { ...time, comms_wait: waiting };
+  let left = waiting;
+  for (const c of WAITED_IN) {
+    const taken = Math.min(left, rest[c]);
+    rest[c] -= taken;
+    left -= taken;
+  }
+  return { own: period - waiting, time: totals((c) => rest[c]) };
+}
