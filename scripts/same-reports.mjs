@@ -1,15 +1,21 @@
-// `node scripts/same-reports.mjs BEFORE AFTER PATH…`: diagnoses each PATH with two checkouts of whyslow and lists the fields
-// of the reports that differ. For changes that must not change any figure. Each PATH is one run. Exit 1: something differs.
+// `node scripts/same-reports.mjs [--figures] BEFORE AFTER PATH…`: diagnoses each PATH with two checkouts of whyslow and lists
+// the fields of the reports that differ. For changes that must not change any figure. Each PATH is one run. `--figures`:
+// sentences may differ. Exit 1: something differs.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 
-const [before, after, ...paths] = process.argv.slice(2);
+const args = process.argv.slice(2);
+const figuresOnly = args.includes('--figures');
+const [before, after, ...paths] = args.filter((arg) => arg !== '--figures');
 if (paths.length === 0) {
-  console.error('usage: node scripts/same-reports.mjs BEFORE AFTER PATH…   (two checkouts, then runs)');
+  console.error(
+    'usage: node scripts/same-reports.mjs [--figures] BEFORE AFTER PATH…   (two checkouts, then runs)',
+  );
   process.exit(2);
 }
 /** What changes from run to run, or with the checkout. */
-const NOT_COMPARED = new Set(['tool', 'reading']);
+const SENTENCES = ['sentence', 'text', 'title', 'message', 'consequence', 'reason', 'next'];
+const NOT_COMPARED = new Set(['tool', 'reading', ...(figuresOnly ? SENTENCES : [])]);
 
 function report(checkout, command, path) {
   const { stdout, stderr, status } = spawnSync(
