@@ -24,12 +24,12 @@ describe('reads of GPU values', () => {
     const found = fires(rule, drawView(steps(6, 20100, READS), { unprofiledMs: 20.1 }), EXPECTED);
     expectGain(found, 20.1 / 10.1);
     expect(found.evidence[0]!.value).toBe(1);
-    expect(found.evidence[0]!.text).toMatch(/1 reads \(\.item\(\)\)/);
+    expect(found.evidence[0]!.text).toMatch(/1 read \(\.item\(\)\)/);
   });
 
   it.each([
-    ['results whose size depends on data', 'aten::nonzero'],
-    ['other waits', 'aten::cpu'],
+    ['result whose size depends on data', 'aten::nonzero'],
+    ['other wait', 'aten::cpu'],
   ])('names %s', (text, operator) => {
     const view = drawView(steps(6, 20100, READS.replace('aten::item', operator)));
     expect(fires(rule, view, EXPECTED).evidence[0]!.text).toMatch(text);

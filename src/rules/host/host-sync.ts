@@ -1,4 +1,4 @@
-import { formatMs, ns, share } from '../../base/units.js';
+import { formatCount, formatMs, ns, share } from '../../base/units.js';
 import type { LogView } from '../../diagnosis/ranks/rank-view.js';
 import { countEvidence, percentOfStep, silentBelow, timeEvidence } from '../kit/evidence.js';
 import { isWorthwhile, LEAST_GAIN } from '../kit/price.js';
@@ -59,14 +59,14 @@ export const rule: AnyRule = {
 const wordsFor = (waits: Waits): string =>
   (
     [
-      [waits.reads, 'reads (.item())'],
-      [waits.shapes, 'results whose size depends on data (nonzero, masks)'],
-      [waits.copies, 'copies to the host that are waited for (.cpu())'],
-      [waits.other, 'other waits (synchronize)'],
+      [waits.reads, 'read', 'reads', '(.item())'],
+      [waits.shapes, 'result', 'results', 'whose size depends on data (nonzero, masks)'],
+      [waits.copies, 'blocking copy', 'blocking copies', 'to the host (.cpu())'],
+      [waits.other, 'other wait', 'other waits', '(synchronize)'],
     ] as const
   )
     .filter(([count]) => count >= EVERY_OTHER_STEP)
-    .map(([count, what]) => `${count.toFixed(0)} ${what}`)
+    .map(([count, one, many, what]) => `${formatCount(Math.round(count), one, many)} ${what}`)
     .join(', ');
 
 /** A log of phases times the metrics of a step by themselves. */

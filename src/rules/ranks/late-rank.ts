@@ -45,7 +45,7 @@ export const rule: AnyRule = {
     return found(
       ...own.map((late) => ({
         id: `late-rank-${late.ranks.join('-').slice(0, 40)}`,
-        title: `${describeRanks(late)} ${late.ranks.length > 1 ? 'come' : 'comes'} late ${OFTEN[late.pattern]}`,
+        title: `${describeRanks(late)} ${late.ranks.length > 1 ? 'are' : 'is'} late ${OFTEN[late.pattern]}`,
         confidence: late.confidence,
         addresses: ADDRESSES[late.cause],
         evidence: [lateEvidence(view, late), ...clockEvidence(view, late)],
