@@ -8,6 +8,7 @@ const JOBS = ['test/e2e/run-jobs.test.ts', 'test/e2e/capture-job.test.ts'];
 export default defineConfig({
   test: {
     reporters: ['default', new SummaryReporter()],
+    setupFiles: ['test/helpers/cases.ts'],
     // To end what hangs: nothing takes a tenth of it on a machine of its own.
     testTimeout: 240_000,
     hookTimeout: 240_000,

@@ -41,5 +41,7 @@ const lines = text
   .filter(Boolean)
   .map((line) => JSON.parse(line));
 const sum = (name) => lines.reduce((total, line) => total + line[name], 0);
-console.log(`\nall tests: ${sum('passed')} passed, ${sum('failed')} failed, ${sum('skipped')} skipped`);
+console.log();
+for (const what of lines.flatMap((line) => line.notCompared ?? [])) console.log(`not compared: ${what}`);
+console.log(`all tests: ${sum('passed')} passed, ${sum('failed')} failed, ${sum('skipped')} skipped`);
 process.exit(statuses.find((status) => status !== 0) ?? 0);

@@ -1,13 +1,15 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { read } from '../readers/operations/testing.js';
+import { describeWithShared, SHARED } from '../../test/helpers/shared.js';
+import type { OperationTable } from '../model/operation-table.js';
+import { drawParquet, read } from '../readers/operations/testing.js';
+import { KIND, type Kind } from './kinds.js';
+import { drawJob } from './testing.js';
 import { whatIf } from './what-if.js';
 
-/** Tables of two real jobs with the results of StragglerAnalysis on them; not part of the project. */
-const PEERS = fileURLToPath(new URL('../../../shared/peers/straggler', import.meta.url));
-const here = existsSync(PEERS);
-if (!here) console.warn('../shared/peers is not here: what-if is not compared with StragglerAnalysis');
+/** Tables of two real jobs with the results of StragglerAnalysis on them. */
+const PEERS = join(SHARED, 'peers/straggler');
 
 interface Shares {
   readonly tori: number;
@@ -27,16 +29,16 @@ type Result = Readonly<
     ByName
   >
 >;
-const json = <T>(name: string) => JSON.parse(readFileSync(`${PEERS}${name}.json`, 'utf8')) as T;
+const json = <T>(name: string) => JSON.parse(readFileSync(join(PEERS, `${name}.json`), 'utf8')) as T;
 
-/** They keep times in 32 bits: 1e-7 of them is lost. */
+/** They keep times as 32-bit floats, which are exact to about 1e-7. */
 const near = (ours: number | null, theirs: number) =>
   expect(Math.abs(ours! - theirs), `${ours} and ${theirs}`).toBeLessThan(
     1e-5 * Math.max(1, Math.abs(theirs)),
   );
 
 const JOBS = [
-  // One slow worker; the issue's figures.
+  // One slow worker.
   [
     'AR',
     { actual: 46.336, ideal: 23.485, share: 'm_w', of: 1.0017, slowest: { dpRank: 0, stage: 0, rank: 0 } },
@@ -48,13 +50,9 @@ const JOBS = [
   ],
 ] as const;
 
-describe('jobs of StragglerAnalysis', () => {
-  it('are named once each', () => {
-    expect(new Set(JOBS.map(([name]) => name)).size).toBe(JOBS.length);
-  });
-
-  it.each(here ? JOBS : [])('%s: as the paper has it, and each figure of its files', (name, expected) => {
-    const { table, problems } = read(readFileSync(`${PEERS}trace-${name}.parquet`));
+describeWithShared('peers/straggler', 'jobs of StragglerAnalysis', () => {
+  it.each(JOBS)('%s: equals the paper, and every figure of its files', (name, expected) => {
+    const { table, problems } = read(readFileSync(join(PEERS, `trace-${name}.parquet`)));
     expect(problems).toEqual([]);
     const answer = whatIf(table);
     expect(answer.problems).toEqual([]);
@@ -89,5 +87,64 @@ describe('jobs of StragglerAnalysis', () => {
       expect(ours.length).toBe(Object.keys(by).length);
       for (const { of, slowdown } of ours) near(slowdown, by[of]!);
     }
+  });
+});
+
+/** The table as StragglerAnalysis would store it. */
+function parquetOf(table: OperationTable): Buffer {
+  const ints = (name: string, values: ArrayLike<number>) =>
+    ({ name, type: 'INT32', values: Array.from(values) }) as const;
+  const kinds = Array.from(table.kind, (k) => table.kinds[k]!);
+  return drawParquet({
+    columns: [
+      ints('dp_rank', table.dpRank),
+      ints('stage', table.stage),
+      ints('rank', table.rank),
+      ints('step', table.step),
+      { name: 'optype', type: 'TEXT', values: kinds, dictionary: true },
+      { name: 'start_ts', type: 'DOUBLE', values: [...table.start] },
+      { name: 'duration', type: 'DOUBLE', values: [...table.duration] },
+      ints('seq_id', table.sequence),
+    ],
+  });
+}
+
+describe('a job of our own, drawn into a file as theirs are', () => {
+  /** Two pipelines of two stages. Forward 1 s, backward 2 s, reducing 1 s, updating 1 s; one worker takes three times as long. */
+  const seconds: Partial<Record<Kind, number>> = {
+    [KIND.forward]: 1,
+    [KIND.backward]: 2,
+    [KIND.gradsReduceScatter]: 1,
+    [KIND.optimizer]: 1,
+  };
+  const drawn = drawJob({
+    dpRanks: 2,
+    stages: 2,
+    microbatches: 2,
+    steps: [10, 11],
+    time: (kind, { dpRank, stage }) => {
+      const slow = dpRank === 1 && stage === 1 && (kind === KIND.forward || kind === KIND.backward);
+      return (seconds[kind] ?? 0) * (slow ? 3 : 1);
+    },
+  });
+
+  it('is read and replayed to figures worked out by hand', () => {
+    const { table, problems } = read(parquetOf(drawn));
+    expect(problems).toEqual([]);
+    const result = whatIf(table).whatIf!;
+    // The slow stage: F 1–4, B 4–10, F 10–13, B 13–19. The first: B 19–21. Reduced at 22, updated at 23.
+    // With mean times (forward 1.5, backward 3): 13.5, and 2 more. The slow worker alone made ideal: 14.
+    expect(result).toMatchObject({
+      actual_s: 23,
+      ideal_s: 15.5,
+      withoutSlowestWorkers_s: 14,
+      withoutLastStage_s: 14,
+      slowestWorkers: [{ dpRank: 1, stage: 1, rank: 3 }],
+    });
+    expect(result.m_w).toBeCloseTo((23 - 14) / (23 - 15.5), 12);
+    expect(result.perStep.map((s) => [s.step, s.recorded_s, s.actual_s, s.ideal_s])).toEqual([
+      [10, 23, 23, 15.5],
+      [11, 23, 23, 15.5],
+    ]);
   });
 });

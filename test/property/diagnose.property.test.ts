@@ -135,7 +135,7 @@ describe('any trace', () => {
           expect(saving_ms).toBeGreaterThanOrEqual(0);
         }
       }),
-      { numRuns: 1500 },
+      { numRuns: 500 },
     );
   });
 
@@ -160,7 +160,7 @@ describe('any trace', () => {
           expect(ns).toBeLessThan(Number.POSITIVE_INFINITY);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: 100 },
     );
   });
 });
