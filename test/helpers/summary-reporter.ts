@@ -13,7 +13,10 @@ export class SummaryReporter implements Reporter {
       for (const test of module.children.allTests()) {
         const { state } = test.result();
         const { notHere } = test.meta();
-        if (notHere !== undefined) notCompared.push(`${test.parent.name}: ${notHere} is not here`);
+        if (notHere !== undefined)
+          notCompared.push(
+            `${test.parent.type === 'suite' ? test.parent.name : module.moduleId}: ${notHere} is not here`,
+          );
         else if (state !== 'pending') counts[state]++;
       }
       if (module.errors().length > 0) counts.failed++;
