@@ -34,3 +34,6 @@ export function ensureInstalled() {
     shell: process.platform === 'win32',
   });
 }
+
+/** A seed for random tests, as an environment variable's value. */
+export const randomSeed = () => `${Math.floor(Math.random() * 2 ** 31)}`;
