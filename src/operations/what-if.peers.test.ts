@@ -1,11 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { parquetOf, SLOW_WORKER } from '../../test/helpers/operations-file.js';
 import { describeWithShared, SHARED } from '../../test/helpers/shared.js';
-import type { OperationTable } from '../model/operation-table.js';
-import { drawParquet, read } from '../readers/operations/testing.js';
-import { KIND, type Kind } from './kinds.js';
-import { drawJob } from './testing.js';
+import { read } from '../readers/operations/testing.js';
 import { whatIf } from './what-if.js';
 
 /** Tables of two real jobs with the results of StragglerAnalysis on them. */
@@ -90,50 +88,11 @@ describeWithShared('peers/straggler', 'jobs of StragglerAnalysis', () => {
   });
 });
 
-/** The table as StragglerAnalysis would store it. */
-function parquetOf(table: OperationTable): Buffer {
-  const ints = (name: string, values: ArrayLike<number>) =>
-    ({ name, type: 'INT32', values: Array.from(values) }) as const;
-  const kinds = Array.from(table.kind, (k) => table.kinds[k]!);
-  return drawParquet({
-    columns: [
-      ints('dp_rank', table.dpRank),
-      ints('stage', table.stage),
-      ints('rank', table.rank),
-      ints('step', table.step),
-      { name: 'optype', type: 'TEXT', values: kinds, dictionary: true },
-      { name: 'start_ts', type: 'DOUBLE', values: [...table.start] },
-      { name: 'duration', type: 'DOUBLE', values: [...table.duration] },
-      ints('seq_id', table.sequence),
-    ],
-  });
-}
-
-describe('a job of our own, drawn into a file as theirs are', () => {
-  /** Two pipelines of two stages. Forward 1 s, backward 2 s, reducing 1 s, updating 1 s; one worker takes three times as long. */
-  const seconds: Partial<Record<Kind, number>> = {
-    [KIND.forward]: 1,
-    [KIND.backward]: 2,
-    [KIND.gradsReduceScatter]: 1,
-    [KIND.optimizer]: 1,
-  };
-  const drawn = drawJob({
-    dpRanks: 2,
-    stages: 2,
-    microbatches: 2,
-    steps: [10, 11],
-    time: (kind, { dpRank, stage }) => {
-      const slow = dpRank === 1 && stage === 1 && (kind === KIND.forward || kind === KIND.backward);
-      return (seconds[kind] ?? 0) * (slow ? 3 : 1);
-    },
-  });
-
+describe('a job of our own, in a file as theirs are', () => {
   it('is read and replayed to figures worked out by hand', () => {
-    const { table, problems } = read(parquetOf(drawn));
+    const { table, problems } = read(parquetOf(SLOW_WORKER));
     expect(problems).toEqual([]);
     const result = whatIf(table).whatIf!;
-    // The slow stage: F 1–4, B 4–10, F 10–13, B 13–19. The first: B 19–21. Reduced at 22, updated at 23.
-    // With mean times (forward 1.5, backward 3): 13.5, and 2 more. The slow worker alone made ideal: 14.
     expect(result).toMatchObject({
       actual_s: 23,
       ideal_s: 15.5,
