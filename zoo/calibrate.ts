@@ -40,7 +40,11 @@ async function fitCase(directory: string, name: string, unprofiledMs: number): P
   const sensitive = replay(plan, more).step < replay(plan, likely).step * 0.995;
   const launch = launchTime(plan);
   return {
-    ...{ name, directory, profiled, unprofiled, cost: likely.perEvent },
+    name,
+    directory,
+    profiled,
+    unprofiled,
+    cost: likely.perEvent,
     perSquare: launch === null ? null : likely.perEvent / launch ** 2,
     hostBound: sensitive && likely.perEvent > SENSIBLE.from && likely.perEvent < SENSIBLE.to,
     corrected: (perSquare) => replay(plan, recordingOf(plan, perSquare).likely).step,

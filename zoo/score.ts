@@ -35,7 +35,13 @@ export function scoreCase(truth: CaseTruth, report: Report): CaseScore {
   const predicted = planted?.speedup?.likely ?? null;
   const { ms } = report.step;
   return {
-    ...{ name: truth.name, answer, measured, stepMs: ms, trueStepMs: truth.step_ms, fixes, predicted },
+    name: truth.name,
+    answer,
+    measured,
+    stepMs: ms,
+    trueStepMs: truth.step_ms,
+    fixes,
+    predicted,
     verdict: truth.bottleneck === null ? null : accepted.includes(answer),
     top2: truth.rules.length === 0 ? null : fixes.slice(0, 2).some((rule) => truth.rules.includes(rule)),
     gain: asksGain ? predicted !== null && Math.abs(predicted / measured - 1) <= GAIN_WITHIN : null,

@@ -167,8 +167,14 @@ function cpuLogs(seed: number, more: { data?: number; sleep?: (rank: number) => 
       if (step % (r === 3 ? 20 : 10) !== 0) continue;
       const add = (name: string, start: number, to: number) =>
         own.lines.push({
-          ...{ name, step, rank: r, duration_ms: to - start, start_ms: start, micro: 0 },
-          ...{ clock: 'host', run: 'cpu' },
+          name,
+          step,
+          rank: r,
+          duration_ms: to - start,
+          start_ms: start,
+          micro: 0,
+          clock: 'host',
+          run: 'cpu',
         });
       const awake = begin + data + sleep;
       add('data_wait', begin, begin + data);

@@ -17,7 +17,11 @@ const KINDS = ['gpu', 'data', 'host', 'compile', 'gc'] as const;
 function optionsOf(seed: number): SimulateOptions {
   const ranks = [4, 8, 8, 16][(seed >> 2) % 4]!;
   return {
-    ...{ seed, ranks, ranksPerHost: ranks > 8 ? 8 : 4, steps: 8, eventsPerStep: 80 },
+    seed,
+    ranks,
+    ranksPerHost: ranks > 8 ? 8 : 4,
+    steps: 8,
+    eventsPerStep: 80,
     parallelism: PARALLEL[seed % 4]!,
     startSkewMs: seed % 3 === 0 ? 300 : 0,
     clock: { offsetUsPerHost: 1500, driftPpm: 10 },

@@ -90,7 +90,9 @@ function drawSpans(kind: 'host' | 'gpu', track: number, span: string): object[] 
 }
 
 const ARG_NAMES: Readonly<Record<string, string>> = {
-  ...{ bytes: 'bytes', elements: 'In msg nelems', dtype: 'dtype' },
+  bytes: 'bytes',
+  elements: 'In msg nelems',
+  dtype: 'dtype',
 };
 
 function drawArgs(text: string): Record<string, unknown> {

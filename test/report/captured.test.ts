@@ -193,7 +193,7 @@ describe('a capture with something missing', () => {
         '{"whyslow": 1, "run": "simulated-3", "rank": 0, "host": "elsewhere"}',
       ),
     );
-    expect(problems(report)).toEqual(['manifest-conflict']);
+    expect(problems(report)).toEqual(['manifest-conflict', 'place-conflict']);
     expect(problems(inspected)).toEqual(['manifest-conflict']);
     expect(inspected.problems.map((p) => p.code)).toEqual(['manifest-conflict']);
   });

@@ -49,11 +49,15 @@ export function toEventLogs(run: SimulatedRun, options: LogOptions = {}): Simula
       const turn = counts.get(`${step} ${name}`) ?? 0;
       counts.set(`${step} ${name}`, turn + 1);
       return {
-        ...{ ...base, name, start_ms: round(shown(clock, from[timer]) - anchor), micro: micro ?? turn },
+        ...base,
+        name,
+        start_ms: round(shown(clock, from[timer]) - anchor),
+        micro: micro ?? turn,
         ...(layout === 'host'
           ? { clock: 'host' }
           : {
-              ...{ clock: 'gpu', host_ms: between(from.host, to.host) },
+              clock: 'gpu',
+              host_ms: between(from.host, to.host),
               lag_ms: round(to.device - to.host + MARK_US),
             }),
       };

@@ -42,7 +42,9 @@ export function planFaults(
   };
   const byStep = Array.from({ length: settings.steps }, (_, step) => new Set(lateRanks(step)));
   return {
-    ...{ hits, lateRanks, group },
+    hits,
+    lateRanks,
+    group,
     of: (rank, step) => (byStep[step]!.has(rank) ? late : HEALTHY),
     linkUs: (g, step) => (g === group && hits(step) ? extraUs : 0),
   };

@@ -55,7 +55,13 @@ export class Recording {
     const correlation = ++this.#calls;
     return this.#add({
       category: 'cuda_runtime',
-      ...{ name, track, start, end: start, external, correlation, args: '' },
+      name,
+      track,
+      start,
+      end: start,
+      external,
+      correlation,
+      args: '',
     });
   }
 

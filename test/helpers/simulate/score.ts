@@ -10,7 +10,9 @@ export function compareRun(run: SimulatedRun): Comparison | null {
     run.files.map((file) => {
       const { trace } = readFile(file);
       return {
-        ...{ rank: file.rank, host: trace.data.header.hostName, coordinates: null },
+        rank: file.rank,
+        host: trace.data.header.hostName,
+        coordinates: null,
         worldSize: trace.data.header.distributed?.worldSize ?? null,
         facts: analyseTrace(trace, { steps: null, light: true })!,
       };
@@ -52,7 +54,9 @@ export function scoreRun(options: SimulateOptions): Outcome {
   };
   const links = (comparison?.slowGroups.length ?? 0) > 0;
   return {
-    ...{ options, stepMs: truth.stepMs, costMs: truth.costMs },
+    options,
+    stepMs: truth.stepMs,
+    costMs: truth.costMs,
     named: late.length > 0 || links,
     rightRanks: fault?.kind === 'link' ? links : worst !== undefined && same(worst.ranks, expected),
     rightCause:

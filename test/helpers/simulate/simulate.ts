@@ -41,7 +41,8 @@ export function simulateRun(options: SimulateOptions): SimulatedRun {
   return {
     files: seen.map((rank) => fileOf(job, rank, recordings[rank]!)),
     truth: truthOf(job, played, healthy),
-    ...{ job, recordings },
+    job,
+    recordings,
   };
 }
 

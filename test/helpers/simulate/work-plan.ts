@@ -46,7 +46,10 @@ export function planWork(settings: Settings, layout: Layout): WorkPlan {
     return {
       forward: kernelsOf(FORWARD, kernels, unitUs / 3),
       backward: kernelsOf(BACKWARD, 2 * kernels, (unitUs * 2) / 3),
-      ...{ optimizerUs, computeUs: units * unitUs + optimizerUs, bytes: { ...none, ...bytes }, bulkAxis },
+      optimizerUs,
+      computeUs: units * unitUs + optimizerUs,
+      bytes: { ...none, ...bytes },
+      bulkAxis,
     };
   };
   switch (parallelism) {
