@@ -29,7 +29,7 @@ function soak(name, files, settings) {
   const started = Date.now();
   writeFileSync(log, '');
   const env = { ...process.env, ...settings, WHYSLOW_CASES: log };
-  const options = ['--project', 'tests', '--testTimeout', '86400000', '--reporter', 'dot'];
+  const options = ['--project', '!jobs', '--testTimeout', '86400000', '--reporter', 'dot'];
   const status = tryRun('node', ['node_modules/vitest/vitest.mjs', 'run', ...options, ...files], { env });
   if (status !== 0) failed.push(name);
   const cases = readFileSync(log, 'utf8')
