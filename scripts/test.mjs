@@ -1,5 +1,5 @@
-// `npm test`: format, lint, types, build, then all tests, of TypeScript and Python. Works on a fresh clone. Arguments go to
-// vitest, and then only its tests run: `npm test -- src/rules`.
+// `npm test`: format, lint, types, build, then all tests of TypeScript and Python. Works on a fresh clone. With arguments, only
+// vitest runs, with these: `npm test -- src/rules`.
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { ensureInstalled, root, run, tryRun } from './lib.mjs';

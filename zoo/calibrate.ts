@@ -16,11 +16,11 @@ interface Fit {
   readonly directory: string;
   readonly profiled: number;
   readonly unprofiled: number;
-  /** ns an event with which the replay takes as long as was measured. */
+  /** Cost of an event (ns) for which the replayed step equals the measured one. */
   readonly cost: number;
-  /** The same for each ns² of a launch; null: too few launches to tell. */
+  /** The same per ns² of launch time. Null: too few launches. */
   readonly perSquare: number | null;
-  /** The host sets the pace, and a cost that makes sense explains the difference. */
+  /** The host sets the pace, and a plausible cost explains the difference. */
   readonly hostBound: boolean;
   readonly corrected: (perSquare: number) => number;
 }

@@ -3,10 +3,10 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** Comments, texts (but what is in `${}` of templates is lost with them), then numbers. */
+/** Comments and texts (with what is in `${}` of templates), which are skipped; then numbers. */
 const TOKENS =
   /\/\/.*|\/\*[\s\S]*?\*\/|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`|(?<![\w.$])\d[\d_]*(?:\.\d+)?(?:e-?\d+)?\b/g;
-/** As they are used for indices, signs and emptiness these say nothing about thresholds or units. */
+/** These are mostly indices, signs and empty checks, not thresholds or units. */
 const PLAIN = new Set(['0', '1', '2']);
 
 export function mutateNumbers(root, targets) {
@@ -51,7 +51,7 @@ function mutantsOf(root, file) {
     });
 }
 
-/** The tests beside it first: mostly they notice, and others need not run. */
+/** Runs the tests beside it first: if they notice, others need not run. */
 function isNoticed(root, mutant) {
   const vitest = (...args) =>
     spawnSync(

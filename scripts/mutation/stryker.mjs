@@ -8,6 +8,8 @@ export default {
   // What runs once, on import, would need every test again for every change.
   ignoreStatic: true,
   concurrency: 1,
+  // A timeout counts as noticed: on a busy machine it must not come too early.
+  timeoutMS: 30_000,
   reporters: ['progress-append-only', 'clear-text', 'html', 'json'],
   clearTextReporter: { logTests: false },
   htmlReporter: { fileName: '.build/mutation/report.html' },

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { root, whyslow } from '../helpers/cli.js';
 
-/** What the README shows is what is printed: figures in it go stale by themselves. `...` stands for lines left out. */
+/** Runs the README's examples and compares the output with what it shows. `...` stands for lines left out. */
 const EXAMPLES = [
   ...readFileSync(join(root, 'README.md'), 'utf8').matchAll(/^```\n\$ whyslow (.*)\n([\s\S]*?)^```$/gm),
 ].map(([, command, shown]) => ({ command: command!, parts: shown!.split(/^\.\.\.\n/m) }));

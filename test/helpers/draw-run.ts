@@ -17,7 +17,7 @@ function onDevice(name: string, computeMajor: number, computeMinor: number, tota
 
 export interface DrawOptions {
   readonly header?: Record<string, unknown>;
-  /** A step measured without the profiler. The drawn step itself: recording cost nothing, figures are exact. */
+  /** The step time without the profiler. Pass the drawn step's own length and recording costs nothing: figures are exact. */
   readonly unprofiledMs?: number;
   readonly rank?: number;
 }
@@ -63,13 +63,13 @@ export const CODE_COLUMNS = 75;
 export interface Expected {
   readonly id: string;
   readonly addresses: Bottleneck | null;
-  /** Of the first piece of evidence; null: it has no figure. */
+  /** Unit of the first piece of evidence. Null: it has no figure. */
   readonly unit: string | null;
   /** Whether the evidence can be looked up in the trace. */
   readonly placed: boolean;
 }
 
-/** That a rule finds one thing, and says all that a finding has to say. */
+/** Checks that a rule finds one thing, and that the finding is complete. */
 export function fires(
   rule: Rule,
   view: RankView,
@@ -104,14 +104,14 @@ export function expectWhole(rule: Rule, found: RankFinding, expected: Expected):
   expect(price.speedup.high).toBeGreaterThanOrEqual(price.speedup.likely);
 }
 
-/** That it is priced, and its likely gain is what was calculated by hand, within 2 %. */
+/** Checks that a finding has a price whose likely gain is the one calculated by hand, within 2 %. */
 export function expectGain(found: RankFinding, gain: number): void {
   expect(found.price).not.toBeNull();
   expect(found.price!.speedup.likely / gain).toBeGreaterThan(0.98);
   expect(found.price!.speedup.likely / gain).toBeLessThan(1.02);
 }
 
-/** Where the gain hangs on constants that are measured: between what is surely won and what can be won at most. */
+/** For gains that depend on measured constants: checks a range instead of a value. */
 export function expectGainBetween(found: RankFinding, least: number, most: number): void {
   expect(found.price).not.toBeNull();
   expect(found.price!.speedup.likely).toBeGreaterThan(least);

@@ -66,7 +66,7 @@ const category = (name: string) =>
         ? 'user_annotation'
         : 'cpu_op';
 
-/** Anything a trace may hold, in any order, nested or not, with or without its other half. */
+/** Any event, in any order, nested or not, with or without its launch or work. */
 const event = fc
   .record({
     name: fc.constantFrom(...HOST, ...CALLS, ...CALLS, ...WORK, ...WORK, 'x'.repeat(3000)),

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { dumpTrace, readTrace, type ScannerName } from '../helpers/read-trace.js';
 
-/** A small document with one of everything that has its own path through the reader. */
+/** A small document with one event for each path through the reader. */
 const EVENTS = [
   '{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#3", "pid": 402, "tid": 402,\n  "ts": 3847130655347.069, "dur": 35171.827, "args": {"External id": 1,"Record function id": 0}}',
   '{"ph":"X","cat":"cpu_op","name":"aten::\\"to\\\\","pid":402,"tid":402,"ts":3847130655525.871,"dur":145.773,"args":{"External id":3,"Sequence number":37698,"Fwd thread id":0,"Input Dims":[[8, 512],[]],"Input type":["float",""],"Ev Idx":2}}',
@@ -20,10 +20,10 @@ const bytes = Buffer.from(DOCUMENT);
 const whole = readTrace(bytes);
 const SCANNERS: readonly ScannerName[] = ['wasm', 'js'];
 
-/** Positions inside a document whose truncation loses nothing but what is after the events. */
+/** Where the events end: a cut after it loses no event. */
 const eventsEnd = DOCUMENT.lastIndexOf(']');
 
-/** A row without what events after it add: a begin event's duration, the flow that is bound to it. */
+/** A row without what later events add to it: a begin event's duration, a flow. */
 function withoutLater(row: unknown): unknown {
   const { flows: _flows, dur, ...rest } = row as { flows?: unknown; dur: number; name: string };
   return { ...rest, dur: rest.name === '"outer"' ? 0 : dur };

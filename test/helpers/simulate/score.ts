@@ -24,7 +24,7 @@ export interface Outcome {
   readonly options: SimulateOptions;
   readonly stepMs: number;
   readonly costMs: number;
-  /** Somebody was named. */
+  /** A late rank or a slow group was named. */
   readonly named: boolean;
   readonly rightRanks: boolean;
   readonly rightCause: boolean;
