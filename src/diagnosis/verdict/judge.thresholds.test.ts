@@ -153,6 +153,34 @@ describe('confidence', () => {
   });
 });
 
+describe('confidence where the cost of the profiler is estimated', () => {
+  /** The step may be so many ms shorter or longer than estimated. */
+  const within = (time: Partial<TimeByClass>, shorter: number, longer: number) => {
+    const corrected = 100e6;
+    const [correctedLow, correctedHigh] = [corrected - shorter * 1e6, corrected + longer * 1e6];
+    const baseline = { ...drawn.baseline!, corrected, correctedLow, correctedHigh, faithful: true };
+    return judge({ ...divided(time), baseline, measuredUnprofiled: false });
+  };
+
+  it('is 0.2 lower when another answer is within it', () => {
+    // Python takes 19 ms beside 81 ms of computing. With 3 ms more it would be more than a quarter of them.
+    const named = within({ compute: 0.81, idle_host: 0.19 }, 0, 3);
+    expect(named).toMatchObject({ bottleneck: 'gpu', second: null, confidence: 0.77 });
+    expect(named.doubts).toHaveLength(1);
+    expect(within({ compute: 0.81, idle_host: 0.19 }, 3, 0).confidence).toBe(0.97);
+  });
+
+  it('is 0.05 lower when that answer is named as well', () => {
+    const named = within({ compute: 0.78, idle_host: 0.22 }, 5, 0);
+    expect(named).toMatchObject({ bottleneck: 'host', second: 'gpu', confidence: 0.57 });
+    expect(within({ compute: 0.78, idle_host: 0.22 }, 0, 5)).toMatchObject({ confidence: 0.62, doubts: [] });
+  });
+
+  it('never takes more from the host than it has', () => {
+    expect(within({ compute: 0.7, idle_data: 0.3 }, 50, 0)).toMatchObject({ bottleneck: 'data', doubts: [] });
+  });
+});
+
 describe('confidence from phases alone', () => {
   const PHASES: PhaseKnowledge = { placed: true, allHost: false, hostPaced: null, copyingHost: null };
   const fromPhases = (time: Partial<TimeByClass>, phases: Partial<PhaseKnowledge>) => {
