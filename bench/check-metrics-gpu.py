@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python" / "src"))
 
 from whyslow_capture import copies, metrics_exchange, to_device
 from whyslow_capture.metrics import MetricsGather
-from whyslow_capture.trouble import Trouble
+from whyslow_capture.problems import ProblemLog
 
 SPIN = 200_000_000  # cycles: some 100 ms
 
@@ -80,7 +80,7 @@ def check_pipelined_does_not_wait() -> None:
 
 
 def check_copies() -> None:
-    trouble = copies._TROUBLE = Trouble()
+    trouble = copies._PROBLEMS = ProblemLog()
     pinned = {"x": torch.ones(1 << 20).pin_memory(), "more": [torch.zeros(8).pin_memory()]}
     to_device(pinned, "cuda")
     torch.cuda.synchronize()

@@ -1,4 +1,4 @@
-"""What all tests share. In CI a skipped test is a failure: there, everything must have run."""
+"""Fixtures for all tests. In CI a skipped test counts as failed."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from drawn_clock import Clock
+    from fake_clock import Clock
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """In place of the one that recording reads; what is done between two readings takes too long to be one moment."""
-    import drawn_clock
+    """A fake clock for the recorder. Two readings are far enough apart to be separate marks."""
+    import fake_clock
 
-    return drawn_clock.install(monkeypatch, tick_ns=20_000)
+    return fake_clock.install(monkeypatch, tick_ns=20_000)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-    # Of the processes that share the tests the first has them all.
+    # Only the controlling process of xdist has all results.
     if reporter is None or hasattr(session.config, "workerinput"):
         return
     counts = {
@@ -33,7 +33,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if counts["skipped"] and os.environ.get("CI"):
         reporter.write_line(f"\nCI: {counts['skipped']} skipped tests count as failed")
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
-    # `npm test` adds these to those of vitest.
+    # `npm test` adds these counts to vitest's.
     file = os.environ.get("TEST_COUNTS")
     if file:
         with open(file, "a", encoding="utf-8") as out:

@@ -1,4 +1,4 @@
-"""A device for tests of marks without a GPU: it reaches each event some time after the host has recorded it."""
+"""A fake GPU for tests of marks. It reaches each event some time after the host has recorded it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import torch
 class Device:
     def __init__(self) -> None:
         self.lag_ns = 0
-        # What the host needs to record an event. Needs a clock that is drawn.
+        # Host time to record an event. Needs the fake clock.
         self.takes_ns = 0
         self.is_capturing = False
         self.stream = 7

@@ -1,4 +1,4 @@
-"""Frameworks the adapters are for. Where one is missing its tests are skipped, which in CI counts as a failure."""
+"""Imports frameworks. If one is missing its tests are skipped, which fails in CI."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 
 def framework(name: str) -> Any:
-    """The module; a broken installation is an error, not a reason to skip."""
+    """Returns the module. A broken installation is an error, not a reason to skip."""
     try:
         return import_module(name)
     except ModuleNotFoundError as error:

@@ -1,4 +1,4 @@
-"""Runs a function as several real gloo ranks and hands back what each returned."""
+"""Runs a function on several real gloo ranks and returns their results."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from typing import Any
 
 import torch
 
-# A rank that hangs must fail the test, not the machine's patience. Many jobs at once make everything ten times slower:
-# what takes 5 s on a quiet machine has been seen to take 52.
+# A rank that hangs must fail the test. The limit is generous, because a busy machine can be ten times slower:
+# a test of 5 s took 52 s there.
 PATIENCE_S = 240
-# Ranks wait so long for one that is behind.
+# How long ranks wait for a slow one.
 GLOO_S = 120
 
 
 def run_ranks(work: Callable[..., Any], world: int, *args: object) -> list[Any]:
-    """`work(rank, *args)` in `world` processes. An exception in one is raised here, with its traceback."""
+    """Runs `work(rank, *args)` in `world` processes. An exception in one of them is raised here, with its traceback."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["torch", "torch.distributed"])
     with tempfile.TemporaryDirectory() as scratch:
@@ -53,15 +53,15 @@ def run_ranks(work: Callable[..., Any], world: int, *args: object) -> list[Any]:
 
 def _rank(rank: int, world: int, store: str, results: Any, work: Callable[..., Any], args: tuple[object, ...]) -> None:
     try:
-        # These may have no processes of their own, which torch 2.3 starts for its compiler as soon as that is imported.
+        # Daemon processes must not start children, but torch 2.3 does when its compiler is imported.
         os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
         torch.set_num_threads(1)
         torch.distributed.init_process_group(
             "gloo", init_method=f"file://{store}", rank=rank, world_size=world, timeout=timedelta(seconds=GLOO_S)
         )
         answer = (rank, True, work(rank, *args))
-        # torch 2.3 hangs here when its own thread is about to free a tensor of the last collective: that takes the
-        # interpreter's lock, which the main thread holds while it waits for that thread.
+        # torch 2.3 can hang here: its thread needs the interpreter lock to free a tensor of the last collective, but
+        # the main thread holds the lock while it waits for that thread.
         time.sleep(0.1)
         torch.distributed.destroy_process_group()
     except BaseException:

@@ -1,4 +1,4 @@
-"""Shared by the tests of hooks and injection: captures with hooks, small jobs, processes as `whyslow run` has them."""
+"""For tests of hooks and injection: captures with hooks, small jobs, and processes started as by `whyslow run`."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from typing import Any
 import torch
 from support import SRC, records_of
 
+from whyslow_capture.api import open_session
 from whyslow_capture.config import CaptureConfig
-from whyslow_capture.of_process import open_capture
 from whyslow_capture.session import Capture
 
 SITE = SRC / "whyslow_capture" / "inject" / "site"
@@ -23,9 +23,9 @@ SITE = SRC / "whyslow_capture" / "inject" / "site"
 
 @contextmanager
 def capturing(out: Path, steps: str = "optimizer", **config: Any) -> Iterator[Capture]:
-    """With hooks, every step recorded."""
+    """A capture with hooks that records every step."""
     given = {"record_every_n_steps": 1, "max_overhead": 1.0, **config}
-    capture = open_capture(Capture(CaptureConfig(out=str(out), **given)), steps)
+    capture = open_session(Capture(CaptureConfig(out=str(out), **given)), steps)
     try:
         yield capture
     finally:
@@ -43,7 +43,7 @@ class Net(torch.nn.Module):
 
 
 class Job:
-    """A model and its optimizer; `step` is one iteration of the plainest loop."""
+    """A model and its optimizer. `step` is one iteration of a plain loop."""
 
     def __init__(self, model: torch.nn.Module | None = None, **options: Any) -> None:
         torch.manual_seed(0)
@@ -68,7 +68,7 @@ def batches(count: int) -> list[torch.Tensor]:
 
 
 def phases(out: Path, step: int, rank: int = 0) -> list[tuple[str, int]]:
-    """(name, micro) in the order in which they began; the whole step is left out."""
+    """(name, micro) in the order of their begin, without `training_step`."""
     found = [r for r in records_of(out, rank) if r["step"] == step and r["name"] != "training_step"]
     return [(r["name"], r["micro"]) for r in sorted(found, key=lambda r: (r["start_ms"], r["name"]))]
 

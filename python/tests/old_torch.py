@@ -1,4 +1,4 @@
-"""What an older torch cannot do by itself. Nothing is skipped with the newest, where CI takes that for a failure."""
+"""Skips tests that an older torch cannot pass. With the newest torch nothing is skipped, which CI requires."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import torch
 
 
 def is_before(version: str) -> bool:
-    """Of torch, by major and minor number."""
+    """Compares torch's major and minor version."""
     return _numbers(torch.__version__) < _numbers(version)
 
 

@@ -1,4 +1,4 @@
-"""The three-line use: capture(), what it returns, what a second one does."""
+"""`capture()`: three lines in a loop, a second capture, a disabled one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from support import records_of, run_program
 
 import whyslow_capture
 from whyslow_capture import layout
-from whyslow_capture.of_process import InnerCapture
+from whyslow_capture.api import JoinedCapture
 
 
 def train(steps: int, cap: object) -> list[float]:
@@ -49,7 +49,7 @@ def test_three_lines_give_all_phases_and_the_same_losses(tmp_path: Path) -> None
         assert parts <= duration * 1.001
 
 
-def test_off_by_a_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_capture_can_be_turned_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WHYSLOW_ENABLED", "no")
     with whyslow_capture.capture(tmp_path / "out") as cap:
         train(3, cap)
@@ -66,24 +66,24 @@ def test_a_second_capture_joins_the_first(tmp_path: Path, capsys: pytest.Capture
     with whyslow_capture.capture(tmp_path / "one", max_overhead=1) as outer:
         for _ in range(2):
             with whyslow_capture.capture(tmp_path / "two") as inner:
-                assert isinstance(inner, InnerCapture)
-                inner.step()  # type: ignore[operator]
+                assert isinstance(inner, JoinedCapture)
+                inner.step()
         assert whyslow_capture.active() is outer
         outer.step()
     assert whyslow_capture.active() is None
     assert not (tmp_path / "two").exists()
     assert json.loads(layout.rank_file(tmp_path / "one", 0).read_text())["steps"] == 3
-    assert capsys.readouterr().err.count("capture is on already") == 1
+    assert capsys.readouterr().err.count("is already on") == 1
 
 
-def test_one_after_the_other(tmp_path: Path) -> None:
+def test_one_capture_after_another(tmp_path: Path) -> None:
     for name in ("one", "two"):
         with whyslow_capture.capture(tmp_path / name, max_overhead=1) as cap:
             train(3, cap)
         assert records_of(tmp_path / name)
 
 
-def test_a_wrong_name_is_the_callers_mistake(tmp_path: Path) -> None:
+def test_an_unknown_setting_raises(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="record_every_n_steps"):
         whyslow_capture.capture(tmp_path, record_evry_n_steps=5)
     assert whyslow_capture.active() is None
@@ -107,7 +107,7 @@ def test_manifests(tmp_path: Path) -> None:
     assert not list(tmp_path.rglob("*.partial-*"))
 
 
-def test_importing_costs_no_torch_and_sets_up_no_cuda() -> None:
+def test_importing_does_not_import_torch_or_initialize_cuda() -> None:
     result = run_program(
         """
         import sys
@@ -121,7 +121,7 @@ def test_importing_costs_no_torch_and_sets_up_no_cuda() -> None:
     assert result.stderr == ""
 
 
-def test_random_numbers_are_left_alone(tmp_path: Path) -> None:
+def test_random_numbers_do_not_change(tmp_path: Path) -> None:
     torch.manual_seed(5)
     expected = torch.rand(3).tolist()
     torch.manual_seed(5)

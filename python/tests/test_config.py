@@ -1,4 +1,4 @@
-"""Settings: by keyword, environment, JSON, and under the names of the seeds."""
+"""Settings from keywords, environment and JSON."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from whyslow_capture.compat_names import all_names
 from whyslow_capture.config import PARSERS, CaptureConfig, TraceConfig, load_config
-from whyslow_capture.seed_names import all_names
-from whyslow_capture.trouble import Trouble
+from whyslow_capture.problems import ProblemLog
 
 
-def load(given: dict[str, object] | None = None, environ: dict[str, str] | None = None, trouble: Trouble | None = None):
-    return load_config(given, environ=environ or {}, trouble=trouble)
+def load(
+    given: dict[str, object] | None = None, environ: dict[str, str] | None = None, problems: ProblemLog | None = None
+):
+    return load_config(given, environ=environ or {}, problems=problems)
 
 
 def test_defaults_are_those_of_the_contract():
@@ -34,15 +36,15 @@ def test_every_field_can_be_set():
 
 
 def test_the_readme_lists_every_setting():
-    # Columns of tables are padded.
+    # Table columns are padded.
     readme = re.sub(" +", " ", (Path(__file__).parents[1] / "README.md").read_text())
-    table = readme[readme.index("| name | default |") : readme.index("Keywords and variables")]
+    table = readme[readme.index("| name | default |") : readme.index("As a keyword")]
     assert [name for name in PARSERS if f"`{name}`" not in table] == []
     theirs = readme[readme.index("| from | names |") :]
     assert [name for name in all_names() if name.removeprefix("SLIME_PROFILE") not in theirs] == []
 
 
-def test_the_environment_of_this_process_counts(monkeypatch: pytest.MonkeyPatch):
+def test_settings_come_from_this_process_environment(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("WHYSLOW_RECORD_EVERY_N_STEPS", "7")
     assert load_config().record_every_n_steps == 7
 
@@ -81,18 +83,18 @@ def value_of(config: CaptureConfig, name: str) -> object:
     return getattr(config.trace if section else config, rest)
 
 
-def test_everything_is_listed():
+def test_every_setting_is_tested_below():
     assert set(EVERYTHING) == set(PARSERS)
 
 
 @pytest.mark.parametrize("name", EVERYTHING)
-def test_each_by_environment_by_json_and_by_keyword(name: str, tmp_path: Path):
+def test_every_setting_works_in_environment_json_and_keywords(name: str, tmp_path: Path):
     written, wanted = EVERYTHING[name]
     assert wanted != value_of(CaptureConfig(), name) or name == "enabled"
     variable = "WHYSLOW_" + name.replace(".", "_").upper()
-    trouble = Trouble()
-    assert value_of(load({}, {variable: written}, trouble), name) == wanted
-    assert trouble.counts == {}
+    problems = ProblemLog()
+    assert value_of(load({}, {variable: written}, problems), name) == wanted
+    assert problems.counts == {}
     assert value_of(load({name: written}), name) == wanted
     assert value_of(load({name.replace(".", "_"): written}), name) == wanted
     file = tmp_path / "config.json"
@@ -116,7 +118,7 @@ def test_keyword_over_environment_over_json_over_callback_over_default(tmp_path:
     assert load({"config": {"out": "given"}}, environ).out == "given", "config= is used in place of WHYSLOW_CONFIG"
 
 
-def test_whoever_says_how_often_to_record_means_these_steps():
+def test_setting_the_stride_turns_spreading_off():
     ours = {"defaults": {"spread_steps": True}}
     assert load(ours).spread_steps
     assert not load({"record_every_n_steps": 10, **ours}).spread_steps
@@ -124,7 +126,7 @@ def test_whoever_says_how_often_to_record_means_these_steps():
     assert load({"record_every_n_steps": 20, "spread_steps": True}).spread_steps
 
 
-def test_none_is_not_given_unless_it_means_something():
+def test_none_means_not_given_except_where_it_is_a_value():
     environ = {"WHYSLOW_OUT": "there", "WHYSLOW_RANKS": "1", "WHYSLOW_END_STEP": "9", "WHYSLOW_TRACE_RANKS": "3"}
     config = load({"out": None, "run": None, "record_every_n_steps": None}, environ)
     assert (config.out, config.ranks, config.end_step, config.trace.ranks) == ("there", (1,), 9, (3,))
@@ -148,32 +150,32 @@ def test_ranks(given: object, ranks: object):
         ("ranks", [], '"0,2-5"'),
         ("ranks", -1, '"0,2-5"'),
         ("ranks", "0-999999999", '"0,2-5"'),
-        ("enabled", "on", "1, true, yes"),
-        ("enabled", 2, "1, true, yes"),
-        ("record_every_n_steps", 0, "from 1 on"),
-        ("record_every_n_steps", True, "from 1 on"),
-        ("start_step", 1.5, "from 0 on"),
-        ("start_step", "soon", "from 0 on"),
+        ("enabled", "on", "1, true or yes"),
+        ("enabled", 2, "1, true or yes"),
+        ("record_every_n_steps", 0, "at least 1"),
+        ("record_every_n_steps", True, "at least 1"),
+        ("start_step", 1.5, "at least 0"),
+        ("start_step", "soon", "at least 0"),
         ("max_overhead", 0, "0.5%"),
         ("max_overhead", "200%", "0.5%"),
         ("max_overhead", "nan", "0.5%"),
         ("out", "", "not empty"),
         ("trace.format", "zip", "json.gz or tar.gz"),
         ("trace.target", [], "train_actor"),
-        ("trace.budget_mb", 0, "from 1 on"),
+        ("trace.budget_mb", 0, "at least 1"),
     ],
 )
-def test_a_bad_value_is_refused_in_code_and_mentioned_in_the_environment(
+def test_a_bad_value_raises_in_code_and_warns_in_the_environment(
     name: str, value: object, allowed: str, capsys: pytest.CaptureFixture[str]
 ):
-    with pytest.raises(ValueError, match="allowed is") as raised:
+    with pytest.raises(ValueError, match=" must be ") as raised:
         load({name: value})
     assert name in str(raised.value) and repr(value) in str(raised.value) and allowed in str(raised.value)
     if isinstance(value, str) and value:
         variable = "WHYSLOW_" + name.replace(".", "_").upper()
-        trouble = Trouble()
-        assert load({}, {variable: value}, trouble) == CaptureConfig()
-        assert load({}, {variable: value}, trouble) == CaptureConfig()
+        problems = ProblemLog()
+        assert load({}, {variable: value}, problems) == CaptureConfig()
+        assert load({}, {variable: value}, problems) == CaptureConfig()
         said = capsys.readouterr().err
         assert said.count("\n") == 1 and variable in said and allowed in said and "ignored" in said
 
@@ -189,30 +191,30 @@ def test_a_bad_value_is_refused_in_code_and_mentioned_in_the_environment(
         ("enable_cuda_events_profiler", "enable_cuda_event_profiler"),
     ],
 )
-def test_an_unknown_name_in_code_names_the_one_that_was_meant(slip: str, meant: str):
+def test_an_unknown_name_suggests_the_right_one(slip: str, meant: str):
     with pytest.raises(ValueError, match=f"unknown setting '{slip}'.*did you mean.*{meant}"):
         load({slip: 1})
     with pytest.raises(ValueError, match="unknown setting"):
         load({"config": {slip: 1}})
 
 
-def test_an_unknown_name_near_none_lists_all():
-    with pytest.raises(ValueError, match="known are enabled, out"):
+def test_an_unknown_name_without_a_match_lists_all_settings():
+    with pytest.raises(ValueError, match="the settings are enabled, out"):
         load({"qqqq": 1})
     with pytest.raises(ValueError, match=r"unknown setting 'trace.activ' \(did you mean trace.active"):
         load({"trace": {"activ": 1}})
 
 
-def test_slips_in_the_environment_are_mentioned_other_names_are_left_alone(capsys: pytest.CaptureFixture[str]):
-    trouble = Trouble()
+def test_typos_in_the_environment_warn_and_other_names_do_not(capsys: pytest.CaptureFixture[str]):
+    problems = ProblemLog()
     environ = {"WHYSLOW_RECORD_EVERY_N_STEP": "5", "WHYSLOW_SOMETHING_ELSE": "x", "WHYSLOW_CONFIG": ""}
-    assert load({}, environ, trouble) == CaptureConfig()
+    assert load({}, environ, problems) == CaptureConfig()
     said = capsys.readouterr().err
     assert said.count("\n") == 1 and "did you mean WHYSLOW_RECORD_EVERY_N_STEPS?" in said
 
 
 @pytest.mark.parametrize("content", [None, "{", "[1]", '{"recordd": 1, "start_step": 3}'])
-def test_a_bad_file_is_an_error_in_code_and_a_remark_in_the_environment(
+def test_a_bad_file_raises_in_code_and_warns_in_the_environment(
     content: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
     file = tmp_path / "c.json"
@@ -250,13 +252,13 @@ def test_tracing_without_a_period_is_one_window(given: dict[str, object]):
     assert load(given | {"trace_active": 30}).trace.period == 31
 
 
-def test_the_usual_window_gives_way_to_a_short_period():
+def test_the_default_window_shrinks_to_a_short_period():
     assert (load({"trace_period": 2}).trace.warmup, load({"trace_period": 2}).trace.active) == (1, 1)
     assert (load({"trace_period": 1}).trace.warmup, load({"trace_period": 1}).trace.active) == (0, 1)
     assert (load({"trace_period": 3, "trace_active": 3}).trace.warmup) == 0
 
 
-def test_a_window_longer_than_its_period_is_refused(capsys: pytest.CaptureFixture[str]):
+def test_a_window_longer_than_its_period_raises(capsys: pytest.CaptureFixture[str]):
     with pytest.raises(ValueError, match=r"trace.warmup=2 and trace.active=9 do not fit in trace.period=10"):
         load({"trace": {"period": 10, "warmup": 2, "active": 9}})
     config = load({"trace_period": 10}, {"WHYSLOW_TRACE_ACTIVE": "12"})
@@ -267,7 +269,7 @@ def test_a_window_longer_than_its_period_is_refused(capsys: pytest.CaptureFixtur
     assert load({"start_step": 5}, {"WHYSLOW_END_STEP": "4"}).end_step is None
 
 
-def test_a_config_object_can_be_given_again():
+def test_a_config_object_round_trips():
     config = load({"out": "x", "ranks": "1-2", "trace": True, "max_overhead": "2%"})
     assert load({"config": config}) == config
     assert load({"config": config, "out": "y"}).out == "y"

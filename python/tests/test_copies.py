@@ -1,4 +1,4 @@
-"""Batches to a device. `meta` stands in for one: what is moved has no data there, but all else is as on a GPU."""
+"""Copies batches to a device. `meta` replaces a GPU: it holds no data, but otherwise behaves the same."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from torch.nn.utils.rnn import PackedSequence, pack_sequence
 
 import whyslow_capture
 from whyslow_capture import copies, layout, to_device
-from whyslow_capture.trouble import Trouble
+from whyslow_capture.problems import ProblemLog
 
 Pair = namedtuple("Pair", ["x", "label"])
 
@@ -47,14 +47,14 @@ class Slotted:
 
 
 class Encoding(UserDict[str, Any]):
-    """As transformers' BatchEncoding: its .to changes itself."""
+    """Like transformers' BatchEncoding, whose .to modifies itself."""
 
     def to(self, device: object) -> Encoding:
         raise AssertionError("the job's own batch would change")
 
 
 class Graph:
-    """Has .to, without non_blocking."""
+    """Has a .to without non_blocking."""
 
     def __init__(self, x: torch.Tensor) -> None:
         self.x = x
@@ -105,17 +105,17 @@ def test_types_are_kept_through_any_nesting():
     assert list(moved["ordered"]) == ["b", "a"] and moved["default"].default_factory is list
     assert (moved["data"].name, moved["frozen"].length, moved["rows"].source) == ("n", 2, "rows")
     assert moved["set"] is batch["set"]
-    # The job's own batch is as it was.
+    # The job's own batch is unchanged.
     assert not x.is_meta and not batch["encoding"]["ids"].is_meta and not batch["data"].seen[0].is_meta
 
 
-def test_a_tensor_that_is_there_twice_is_copied_once():
+def test_a_repeated_tensor_is_copied_once():
     x = torch.ones(3)
     moved = to_device({"a": x, "b": [x]}, "meta")
     assert moved["a"] is moved["b"][0]
 
 
-def test_what_is_there_already_is_handed_back_itself():
+def test_a_batch_on_the_device_is_returned_unchanged():
     x = torch.ones(2)
     batch = {"x": x, "deep": [(x, {"y": x}), Frozen(x)]}
     assert to_device(batch, "cpu") is batch
@@ -124,7 +124,7 @@ def test_what_is_there_already_is_handed_back_itself():
     assert mixed[0].is_meta
 
 
-def test_a_structure_that_holds_itself_has_an_end():
+def test_recursive_structures_end():
     loop: list[Any] = [torch.ones(1)]
     loop.append(loop)
     table: dict[str, Any] = {"x": torch.ones(1)}
@@ -149,7 +149,7 @@ def test_transformers_batches():
 
 
 class Recorded(torch.Tensor):
-    """Notes how it was asked to move."""
+    """Remembers the arguments of .to."""
 
     asked: list[Any] = []  # noqa: RUF012
 
@@ -159,22 +159,22 @@ class Recorded(torch.Tensor):
 
 
 @pytest.mark.parametrize("non_blocking", [True, False])
-def test_copies_do_not_wait_unless_asked(non_blocking: bool):
+def test_copies_do_not_block_unless_asked(non_blocking: bool):
     Recorded.asked.clear()
     to_device([torch.ones(2).as_subclass(Recorded)], "meta", non_blocking=non_blocking)
     assert Recorded.asked == [((torch.device("meta"),), {"non_blocking": non_blocking})]
 
 
 @pytest.fixture
-def pinning_matters(monkeypatch: pytest.MonkeyPatch) -> Trouble:
-    """As if `meta` were a GPU, in a process that has not warned yet."""
-    trouble = Trouble()
-    monkeypatch.setattr(copies, "_TROUBLE", trouble)
+def pinning_matters(monkeypatch: pytest.MonkeyPatch) -> ProblemLog:
+    """Treats `meta` as a GPU, in a process that has not warned yet."""
+    problems = ProblemLog()
+    monkeypatch.setattr(copies, "_PROBLEMS", problems)
     monkeypatch.setattr(copies, "gains_from_pinning", lambda device: device.type == "meta")
-    return trouble
+    return problems
 
 
-def test_one_warning_when_memory_is_not_pinned(pinning_matters: Trouble, capsys: pytest.CaptureFixture[str]):
+def test_unpinned_memory_warns_once(pinning_matters: ProblemLog, capsys: pytest.CaptureFixture[str]):
     to_device([torch.empty(0)], "meta")
     to_device([torch.ones(1)], "cpu")
     to_device([torch.ones(1)], "meta", non_blocking=False)
@@ -186,21 +186,21 @@ def test_one_warning_when_memory_is_not_pinned(pinning_matters: Trouble, capsys:
     assert pinning_matters.counts == {"unpinned-copy": 1}
 
 
-def test_no_warning_for_pinned_memory(
-    pinning_matters: Trouble, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_pinned_memory_does_not_warn(
+    pinning_matters: ProblemLog, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     monkeypatch.setattr(torch.Tensor, "is_pinned", lambda self: True)
     to_device([torch.ones(1)], "meta")
     assert capsys.readouterr().err == ""
 
 
-def test_pinning_matters_for_real_devices_only():
+def test_pinning_matters_only_for_real_devices():
     assert copies.gains_from_pinning(torch.device("cuda", 0))
     assert not copies.gains_from_pinning(torch.device("cpu"))
 
 
 @pytest.mark.parametrize("by", ["function", "method"])
-def test_inside_a_capture_it_is_the_phase_host_to_device(tmp_path: Path, by: str):
+def test_a_capture_records_it_as_host_to_device(tmp_path: Path, by: str):
     with whyslow_capture.capture(tmp_path, record_every_n_steps=1, auto_phases=False, max_overhead=1) as cap:
         for _ in range(3):
             move = to_device if by == "function" else cap.to_device

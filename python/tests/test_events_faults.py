@@ -1,4 +1,4 @@
-"""What may go wrong around the events file: the training goes on, one warning, the file stays readable."""
+"""Faults around the events file: training goes on, one warning appears, and the file stays readable."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
-from support import SRC, lines_of, make, records_of, run_program
+from support import SRC, lines_of, make, records_of, run_torch_program
 
 from whyslow_capture import layout
 
@@ -31,7 +31,7 @@ def one_warning(stderr: str, about: str) -> None:
     assert about in lines[0]
 
 
-def test_killed_with_sigkill_the_file_is_whole_to_the_last_record(tmp_path: Path) -> None:
+def test_sigkill_leaves_whole_records(tmp_path: Path) -> None:
     program = (
         LOOP
         + """
@@ -52,7 +52,7 @@ def test_killed_with_sigkill_the_file_is_whole_to_the_last_record(tmp_path: Path
     )
     assert process.stdout is not None
     process.stdout.readline()
-    # What was handed over is written when a thread and the disk get to it.
+    # The writer thread needs some time.
     file, end = layout.events_file(tmp_path, 0), time.monotonic() + 60
     while not (file.exists() and file.read_bytes().count(b"\n") > 300) and time.monotonic() < end:
         time.sleep(0.01)
@@ -64,7 +64,7 @@ def test_killed_with_sigkill_the_file_is_whole_to_the_last_record(tmp_path: Path
     assert manifest["pid"] == process.pid
 
 
-def test_a_torn_last_line_of_an_earlier_run_is_left_behind(tmp_path: Path) -> None:
+def test_half_a_line_of_an_earlier_run_is_ended_first(tmp_path: Path) -> None:
     path = layout.events_file(tmp_path, 0)
     path.parent.mkdir(parents=True)
     path.write_text('{"name":"forward","step":3,"rank":0,"dura')
@@ -89,7 +89,7 @@ def test_a_second_run_is_appended_under_its_own_header(tmp_path: Path) -> None:
     ]
 
 
-def test_two_trainings_under_one_name_are_two_runs(tmp_path: Path) -> None:
+def test_two_trainings_with_one_name_become_two_runs(tmp_path: Path) -> None:
     program = f"""
     import sys
     sys.path.insert(0, {str(Path(__file__).parent)!r})
@@ -99,18 +99,18 @@ def test_two_trainings_under_one_name_are_two_runs(tmp_path: Path) -> None:
         cap.step()
     """
     for _ in range(2):
-        run_program(program, tmp_path)
+        run_torch_program(program, tmp_path)
     first, second = (line["run"] for line in lines_of(tmp_path) if "whyslow" in line)
     assert first == "sweep"
     assert second.startswith("sweep-")
 
 
-def test_disk_full_for_real(tmp_path: Path) -> None:
+def test_a_real_full_disk(tmp_path: Path) -> None:
     small = tmp_path / "small"
     small.mkdir()
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=48k", "tmpfs", str(small)], capture_output=True)
     if mounted.returncode != 0:
-        # Without the right to mount: the same through a limit on the size of files.
+        # If we may not mount, use a file size limit instead.
         limit_file_size(tmp_path)
         return
     try:
@@ -124,10 +124,10 @@ def test_disk_full_for_real(tmp_path: Path) -> None:
         if i % 200 == 0:
             time.sleep(0.26)  # several writes, not one
     cap.close()
-    print(cap.recorder.current_step, cap.trouble.counts["records-dropped"])
+    print(cap.recorder.current_step, cap.problems.counts["records-dropped"])
     """
         )
-        result = run_program(program, small / "out")
+        result = run_torch_program(program, small / "out")
         steps, dropped = map(int, result.stdout.split())
         assert steps == 1200
         assert dropped > 0
@@ -153,11 +153,11 @@ def limit_file_size(tmp_path: Path) -> None:
         if i % 200 == 0:
             time.sleep(0.26)
     cap.close()
-    print(cap.recorder.current_step, cap.trouble.counts["records-dropped"])
+    print(cap.recorder.current_step, cap.problems.counts["records-dropped"])
     """
     )
     out = tmp_path / "limited"
-    result = run_program(program, out)
+    result = run_torch_program(program, out)
     steps, dropped = map(int, result.stdout.split())
     assert steps == 1200
     assert dropped > 0
@@ -165,13 +165,13 @@ def limit_file_size(tmp_path: Path) -> None:
     assert len(records_of(out)) + dropped == 2 * 1200
 
 
-def test_a_limit_on_file_sizes(tmp_path: Path) -> None:
+def test_a_file_size_limit(tmp_path: Path) -> None:
     assert resource.RLIMIT_FSIZE
     limit_file_size(tmp_path)
 
 
-def test_a_directory_that_cannot_be_made(tmp_path: Path) -> None:
-    # Below a regular file nothing can be made, not even by root.
+def test_a_folder_that_cannot_be_created(tmp_path: Path) -> None:
+    # Nothing can be created below a regular file, not even by root.
     (tmp_path / "file").write_text("")
     program = (
         LOOP
@@ -182,13 +182,13 @@ def test_a_directory_that_cannot_be_made(tmp_path: Path) -> None:
     print(cap.recorder.current_step)
     """
     )
-    result = run_program(program, tmp_path / "file" / "out")
+    result = run_torch_program(program, tmp_path / "file" / "out")
     assert result.stdout.strip() == "50"
     one_warning(result.stderr, "Not a directory")
     assert "Traceback" not in result.stderr
 
 
-def test_a_directory_that_vanishes_and_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_deleted_folder_is_created_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import shutil
     import threading
 
@@ -196,7 +196,7 @@ def test_a_directory_that_vanishes_and_is_made_again(tmp_path: Path, monkeypatch
     from whyslow_capture.events import writer
 
     monkeypatch.setattr(files, "FLUSH_AT_MOST_EVERY_S", 0.0)
-    monkeypatch.setattr(writer, "LOOK_EVERY_S", 0.0)
+    monkeypatch.setattr(writer, "CHECK_EVERY_S", 0.0)
     out = tmp_path / "out"
     cap = make(out, record_every_n_steps=1, flush_every_n_steps=1)
     for round_ in range(3):
@@ -214,8 +214,8 @@ def test_a_directory_that_vanishes_and_is_made_again(tmp_path: Path, monkeypatch
     assert {r["step"] for r in rows} >= set(range(25, 60))
 
 
-def test_a_stuck_disk_does_not_stop_the_training(tmp_path: Path) -> None:
-    # Opening a FIFO that nobody reads waits for ever, as a dead network disk does.
+def test_a_stuck_disk_does_not_stop_training(tmp_path: Path) -> None:
+    # Opening a FIFO without a reader blocks for ever, like a dead network disk.
     path = layout.events_file(tmp_path, 0)
     path.parent.mkdir(parents=True)
     os.mkfifo(path)
@@ -238,15 +238,15 @@ def test_a_stuck_disk_does_not_stop_the_training(tmp_path: Path) -> None:
     print(took, time.monotonic() - began)
     """
     )
-    # Whoever waited for the disk would do so until the test gives up.
-    result = run_program(program, tmp_path, timeout=120)
+    # Waiting for the disk would take until the test's timeout.
+    result = run_torch_program(program, tmp_path, timeout=120)
     took, whole = map(float, result.stdout.split())
     assert took < 30
     assert whole < 60
-    one_warning(result.stderr, "could not be finished")
+    one_warning(result.stderr, "is incomplete")
 
 
-def test_a_forked_child_writes_nothing_and_the_parent_goes_on(tmp_path: Path) -> None:
+def test_a_forked_child_writes_nothing_and_the_parent_continues(tmp_path: Path) -> None:
     cap = make(tmp_path, record_every_n_steps=1, flush_every_n_steps=1)
     for _ in range(5):
         cap.step()
@@ -271,8 +271,8 @@ def test_a_forked_child_writes_nothing_and_the_parent_goes_on(tmp_path: Path) ->
     assert [r["step"] for r in rows] == list(range(10))
 
 
-def test_the_end_of_the_interpreter_flushes(tmp_path: Path) -> None:
-    run_program(
+def test_interpreter_exit_flushes(tmp_path: Path) -> None:
+    run_torch_program(
         LOOP
         + """
     for _ in range(7):
@@ -284,8 +284,8 @@ def test_the_end_of_the_interpreter_flushes(tmp_path: Path) -> None:
     assert [r["step"] for r in records_of(tmp_path)] == list(range(7))
 
 
-def test_a_crash_keeps_its_exit_code_and_traceback_and_what_was_recorded(tmp_path: Path) -> None:
-    result = run_program(
+def test_a_crash_keeps_its_exit_code_its_traceback_and_the_records(tmp_path: Path) -> None:
+    result = run_torch_program(
         LOOP
         + """
     for _ in range(7):
@@ -300,14 +300,14 @@ def test_a_crash_keeps_its_exit_code_and_traceback_and_what_was_recorded(tmp_pat
     assert len(records_of(tmp_path)) == 7
 
 
-def test_a_job_that_never_steps_leaves_nothing(tmp_path: Path) -> None:
+def test_a_job_without_steps_writes_no_files(tmp_path: Path) -> None:
     out = tmp_path / "out"
     with make(out):
         pass
     assert not out.exists()
 
 
-def test_a_bug_of_ours_in_a_step_does_not_reach_the_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_our_own_bug_in_a_step_does_not_reach_the_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     cap = make(tmp_path, record_every_n_steps=1)
     cap.recorder.finish_step = None  # type: ignore[assignment, method-assign]
     for _ in range(20):
@@ -316,7 +316,7 @@ def test_a_bug_of_ours_in_a_step_does_not_reach_the_job(tmp_path: Path, capsys: 
     one_warning(capsys.readouterr().err, "recording a step failed")
 
 
-# Events say when they are freed, as CUDA's do by ending a process that was forked.
+# Events print a line when they are freed. In a forked process, freeing a CUDA event would end the process.
 FORKING = """
 import gc, os, sys
 sys.path.insert(0, sys.argv[2])
@@ -327,21 +327,21 @@ device = fake_cuda.install(pytest.MonkeyPatch())
 parent, freed = os.getpid(), []
 torch.cuda.Event.__del__ = lambda event: freed.append(event) if os.getpid() != parent else None
 cap = whyslow_capture.capture(sys.argv[1], record_every_n_steps=1, max_overhead=1, auto_phases=False)
-cap.files._flushed_at = 1e18  # nothing is handed on meanwhile, however long it takes
+cap.files._flushed_at = 1e18  # never flush during the loop
 for step in range(200):
-    if step % 20 == 0:  # another anchor
+    if step % 20 == 0:  # needs a new anchor
         cap.recorder._device and setattr(cap.recorder._device, "anchored_at", -(1 << 60))
-    if step == 150:  # what comes now the device does not reach
+    if step == 150:  # from here on the device reaches no event
         cap.recorder._pending.resolve()
         device.lag_ns = 1 << 60
     with cap.phase("forward"):
         sum(range(2000))
     cap.step()
 pending = cap.recorder._pending
-assert pending._read and pending.waiting and cap.recorder.tape.events
+assert pending._read and pending.waiting and cap.recorder.buffer.events
 child = os.fork()
 if child == 0:
-    # What the end of the process does in the end.
+    # As at the end of the process.
     for held in (pending._read, pending.waiting, cap.recorder._device.free):
         held.clear()
     gc.collect()
@@ -353,6 +353,6 @@ os._exit(0)
 
 
 def test_a_forked_child_frees_no_event(tmp_path: Path) -> None:
-    """Wherever it is: on the tape, waiting for the device, read and about to be written, in the pool."""
-    result = run_program(FORKING, tmp_path, Path(__file__).parent)
+    """Wherever the event is: in the buffer, waiting for the device, about to be written, or in the pool."""
+    result = run_torch_program(FORKING, tmp_path, Path(__file__).parent)
     assert result.stdout.split() == ["freed", "0"], result.stdout

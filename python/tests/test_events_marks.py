@@ -1,28 +1,28 @@
-"""Marks on a GPU job: how many events there are, whose they are, and that none is used again too early."""
+"""Marks in a GPU job: how many events are used, by which step, and that none is reused too early."""
 
 from __future__ import annotations
 
 from itertools import pairwise
 
-import drawn_clock
+import fake_clock
 import fake_cuda
 import pytest
-from drawn_clock import MS, Clock
+from fake_clock import MS, Clock
 from support import taken
 
 from whyslow_capture.events import device as device_module
-from whyslow_capture.events import pending, tape
+from whyslow_capture.events import pending, step_buffer
 from whyslow_capture.events.budget import OverheadBudget
 from whyslow_capture.events.recorder import Recorder
 from whyslow_capture.events.sample import Phase, ResolvedSample
-from whyslow_capture.trouble import Trouble
+from whyslow_capture.problems import ProblemLog
 
 PHASES = ("host_to_device", "forward", "backward", "optimizer")
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    return drawn_clock.install(monkeypatch, tick_ns=100)
+    return fake_clock.install(monkeypatch, tick_ns=100)
 
 
 @pytest.fixture
@@ -31,11 +31,11 @@ def device(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> fake_cuda.Device:
 
 
 def make_recorder(every: int = 1) -> Recorder:
-    return Recorder(OverheadBudget(every, 1.0), Trouble())
+    return Recorder(OverheadBudget(every, 1.0), ProblemLog())
 
 
 def train(recorder: Recorder, clock: Clock, steps: int) -> None:
-    """Phases of 1, 2, 3 and 4 ms, in a step that `start_step` has begun; the next one is begun at the end."""
+    """Runs phases of 1, 2, 3 and 4 ms in a step that has begun, then begins the next step."""
     for _ in range(steps):
         for i, name in enumerate(PHASES):
             recorder.begin(name)
@@ -45,7 +45,7 @@ def train(recorder: Recorder, clock: Clock, steps: int) -> None:
 
 
 def next_step(recorder: Recorder, flush_at: int = 1 << 62) -> None:
-    """As the session does it."""
+    """Like `Capture.step`."""
     step = recorder.current_step
     if step + 1 < recorder.quiet_until and recorder.next_in_row(step):
         recorder.current_step = step + 1
@@ -65,13 +65,13 @@ def check(samples: list[ResolvedSample], steps: list[int]) -> None:
         assert lengths == pytest.approx(expected, abs=0.01)
 
 
-def test_steps_in_a_row_share_the_mark_between_them(device: fake_cuda.Device, clock: Clock) -> None:
+def test_consecutive_steps_share_a_mark(device: fake_cuda.Device, clock: Clock) -> None:
     recorder = make_recorder()
     recorder.start_step()
-    steps = 1 + tape.MAX_STEPS + 4
+    steps = 1 + step_buffer.MAX_STEPS + 4
     train(recorder, clock, steps)
-    # Four phases, four ends; the begin is the end of the step before, unless a tape begins: the first step has one of
-    # its own. And an anchor.
+    # Four phases have four ends. The begin is the previous step's end, except for the first step of a buffer; the first
+    # step has its own buffer. Plus one anchor.
     assert device.recorded == steps * 4 + 3 + 1 + device_module.RECORD_TRIES
     recorder.finish_step()
     samples = taken(recorder)[:-1]
@@ -82,26 +82,26 @@ def test_steps_in_a_row_share_the_mark_between_them(device: fake_cuda.Device, cl
         assert after.device_ns[begins] == pytest.approx(before.device_ns[ends], abs=1000)
 
 
-def test_one_mark_for_what_follows_at_once(device: fake_cuda.Device, clock: Clock) -> None:
-    """However many phases begin and end in a row, each within a moment of the other."""
+def test_back_to_back_phases_share_a_mark(device: fake_cuda.Device, clock: Clock) -> None:
+    """For any number of phases, as long as each follows the last one closely."""
     recorder = make_recorder()
     recorder.start_step()
     next_step(recorder)
     before = device.recorded
     for name in ("a", "b", "c", "d"):
-        clock.now += tape.SAME_MOMENT_NS - 500
+        clock.now += step_buffer.SAME_MOMENT_NS - 500
         recorder.begin(name)
-        clock.now += tape.EMPTY_NS - 500
+        clock.now += step_buffer.EMPTY_NS - 500
         recorder.end(name)
     assert device.recorded == before
-    clock.now += tape.SAME_MOMENT_NS
+    clock.now += step_buffer.SAME_MOMENT_NS
     recorder.begin("later")
-    clock.now += tape.EMPTY_NS
+    clock.now += step_buffer.EMPTY_NS
     recorder.end("later")
     assert device.recorded == before + 2
 
 
-def test_a_phase_that_ends_with_one_inside_it_shares_its_end(device: fake_cuda.Device, clock: Clock) -> None:
+def test_nested_phases_that_end_together_share_a_mark(device: fake_cuda.Device, clock: Clock) -> None:
     recorder = make_recorder()
     recorder.start_step()
     next_step(recorder)
@@ -111,31 +111,33 @@ def test_a_phase_that_ends_with_one_inside_it_shares_its_end(device: fake_cuda.D
     clock.now += MS
     recorder.end("inner")
     before = device.recorded
-    clock.now += tape.SAME_MOMENT_NS - 500
+    clock.now += step_buffer.SAME_MOMENT_NS - 500
     recorder.end("outer")
     assert device.recorded == before
-    # What has begun there has an end of its own: one call is enough to launch a lot.
+    # A phase that begins here gets its own end: one call can launch a lot of work.
     recorder.begin("other")
-    clock.now += tape.SAME_MOMENT_NS - 500
+    clock.now += step_buffer.SAME_MOMENT_NS - 500
     recorder.end("other")
     assert device.recorded == before + 1
 
 
 @pytest.mark.parametrize(("takes", "slowness"), [(300, 1.0), (1400, 1.4), (9000, device_module.MOST_SLOWNESS)])
-def test_a_slow_host_has_longer_moments(device: fake_cuda.Device, clock: Clock, takes: int, slowness: float) -> None:
+def test_a_slow_host_merges_marks_over_longer_gaps(
+    device: fake_cuda.Device, clock: Clock, takes: int, slowness: float
+) -> None:
     device.takes_ns = takes
     recorder = make_recorder()
     recorder.start_step()
     next_step(recorder)
-    assert recorder.tape.same_moment_ns == pytest.approx(tape.SAME_MOMENT_NS * slowness, rel=0.2)
-    assert recorder.tape.empty_ns == pytest.approx(tape.EMPTY_NS * slowness, rel=0.2)
+    assert recorder.buffer.same_moment_ns == pytest.approx(step_buffer.SAME_MOMENT_NS * slowness, rel=0.2)
+    assert recorder.buffer.empty_ns == pytest.approx(step_buffer.EMPTY_NS * slowness, rel=0.2)
 
 
 def last_of(sample: ResolvedSample) -> Phase:
     return sample.phases[-1]
 
 
-def test_steps_with_many_micro_batches_are_whole(device: fake_cuda.Device, clock: Clock) -> None:
+def test_steps_with_many_micro_batches_are_complete(device: fake_cuda.Device, clock: Clock) -> None:
     recorder = make_recorder()
     recorder.start_step()
     for _ in range(12):
@@ -150,8 +152,8 @@ def test_steps_with_many_micro_batches_are_whole(device: fake_cuda.Device, clock
     assert [len(s.phases) for s in samples] == [121] * len(samples) and len(samples) >= 10
 
 
-def test_not_steps_that_are_long(device: fake_cuda.Device, clock: Clock) -> None:
-    """The clocks of host and device part: each of them needs an anchor of its own."""
+def test_long_steps_do_not_share_a_buffer(device: fake_cuda.Device, clock: Clock) -> None:
+    """The clocks of host and device drift, so each long step needs its own anchor."""
     recorder = make_recorder()
     recorder.start_step()
     for _ in range(5):
@@ -161,14 +163,14 @@ def test_not_steps_that_are_long(device: fake_cuda.Device, clock: Clock) -> None
     assert device.recorded == 6 * 2 + 5 + device_module.RECORD_TRIES
 
 
-def test_steps_between_which_none_is_recorded(device: fake_cuda.Device, clock: Clock) -> None:
+def test_steps_with_gaps_do_not_share_marks(device: fake_cuda.Device, clock: Clock) -> None:
     recorder = make_recorder(every=3)
     recorder.start_step()
     train(recorder, clock, 9)
     check(taken(recorder), [0, 3, 6])
 
 
-def test_events_in_flight_are_not_used_again(device: fake_cuda.Device, clock: Clock) -> None:
+def test_events_in_flight_are_not_reused(device: fake_cuda.Device, clock: Clock) -> None:
     device.lag_ns = 205 * MS  # twenty steps behind
     recorder = make_recorder()
     recorder.start_step()
@@ -184,26 +186,30 @@ def test_events_in_flight_are_not_used_again(device: fake_cuda.Device, clock: Cl
     assert device.made < 64 + 10 + 30 * 5
 
 
-def test_a_device_that_is_far_behind_loses_the_oldest(device: fake_cuda.Device, clock: Clock) -> None:
+def test_a_device_far_behind_drops_the_oldest_samples(device: fake_cuda.Device, clock: Clock) -> None:
     device.lag_ns = 10_000 * MS
     recorder = make_recorder()
     recorder.start_step()
-    train(recorder, clock, 10 * tape.MAX_STEPS)
+    train(recorder, clock, 10 * step_buffer.MAX_STEPS)
     assert taken(recorder) == []
-    # Enough for those that may wait and those on the tape, not for all.
-    assert device.made < 64 + 10 + 5 * (pending.MAX_PENDING + tape.MAX_STEPS)
+    # Enough for the samples that may wait and those in the buffer, but not for all.
+    assert device.made < 64 + 10 + 5 * (pending.MAX_PENDING + step_buffer.MAX_STEPS)
     clock.now += 20_000 * MS
-    (first, *_), last = taken(recorder), 10 * tape.MAX_STEPS
-    assert last - pending.MAX_PENDING - tape.MAX_STEPS <= first.step < last - pending.MAX_PENDING + tape.MAX_STEPS
+    (first, *_), last = taken(recorder), 10 * step_buffer.MAX_STEPS
+    assert (
+        last - pending.MAX_PENDING - step_buffer.MAX_STEPS
+        <= first.step
+        < last - pending.MAX_PENDING + step_buffer.MAX_STEPS
+    )
 
 
-def test_a_step_that_is_given_up_leaves_those_before_it(device: fake_cuda.Device, clock: Clock) -> None:
+def test_an_abandoned_step_keeps_the_steps_before_it(device: fake_cuda.Device, clock: Clock) -> None:
     device.lag_ns = 100 * MS
     recorder = make_recorder()
     recorder.start_step()
     train(recorder, clock, 2)
     recorder.begin("never-ended")
-    for _ in range(40):  # would use an event of theirs again if it had been given back
+    for _ in range(40):  # would reuse one of their events if it had been returned to the pool
         recorder.abandon_step()
         recorder.start_step()
         recorder.begin("x")
@@ -221,7 +227,7 @@ def test_a_step_that_is_given_up_leaves_those_before_it(device: fake_cuda.Device
     assert device.made == made
 
 
-def test_an_event_that_cannot_be_recorded_does_not_reach_the_job(
+def test_a_failing_event_does_not_reach_the_job(
     device: fake_cuda.Device, clock: Clock, capfd: pytest.CaptureFixture[str]
 ) -> None:
     recorder = make_recorder()
@@ -237,22 +243,22 @@ def test_an_event_that_cannot_be_recorded_does_not_reach_the_job(
     check(taken(recorder)[:1], [0])
 
 
-def test_a_phase_in_a_loop_ends_the_recording_of_the_step(device: fake_cuda.Device, clock: Clock) -> None:
+def test_a_phase_in_an_inner_loop_stops_recording_the_step(device: fake_cuda.Device, clock: Clock) -> None:
     recorder = make_recorder()
     recorder.start_step()
-    for _ in range(2 * tape.MAX_ENTRIES):
+    for _ in range(2 * step_buffer.MAX_ENTRIES):
         recorder.begin("x")
         recorder.end("x")
     next_step(recorder)
     train(recorder, clock, 2)
     recorder.finish_step()
     first, *others = taken(recorder)
-    assert 500 < len(first.phases) <= tape.MAX_ENTRIES // 2 + 1
+    assert 500 < len(first.phases) <= step_buffer.MAX_ENTRIES // 2 + 1
     assert first.phases[-1][0] == "training_step"
     check(others[:2], [1, 2])
 
 
-def test_nothing_is_recorded_while_a_graph_is_captured(device: fake_cuda.Device, clock: Clock) -> None:
+def test_nothing_is_recorded_during_cuda_graph_capture(device: fake_cuda.Device, clock: Clock) -> None:
     recorder = make_recorder()
     recorder.start_step()
     recorder.begin("forward")
@@ -276,7 +282,7 @@ def test_nothing_is_recorded_while_a_graph_is_captured(device: fake_cuda.Device,
     check(others[:2], [2, 3])
 
 
-def test_marks_in_two_streams_are_waited_for_in_both(device: fake_cuda.Device, clock: Clock) -> None:
+def test_a_sample_waits_for_all_its_streams(device: fake_cuda.Device, clock: Clock) -> None:
     recorder = make_recorder(every=2)
     recorder.start_step()
     recorder.begin("forward")
@@ -292,7 +298,7 @@ def test_marks_in_two_streams_are_waited_for_in_both(device: fake_cuda.Device, c
     assert len(taken(recorder)) == 1
 
 
-def test_times_are_on_the_hosts_clock(device: fake_cuda.Device, clock: Clock) -> None:
+def test_device_times_are_on_the_hosts_clock(device: fake_cuda.Device, clock: Clock) -> None:
     recorder = make_recorder()
     recorder.start_step()
     device.lag_ns = 3 * MS
@@ -305,7 +311,9 @@ def test_times_are_on_the_hosts_clock(device: fake_cuda.Device, clock: Clock) ->
         assert on_device - host == pytest.approx(3 * MS, abs=MS // 10)
 
 
-def test_cuda_that_fails_leaves_the_hosts_clock(monkeypatch: pytest.MonkeyPatch, device: fake_cuda.Device) -> None:
+def test_without_working_cuda_events_the_host_times_phases(
+    monkeypatch: pytest.MonkeyPatch, device: fake_cuda.Device
+) -> None:
     def fail(*_: object) -> None:
         raise RuntimeError("no device")
 

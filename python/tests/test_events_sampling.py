@@ -5,15 +5,15 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-import drawn_clock
+import fake_clock
 import pytest
-from drawn_clock import Clock
+from fake_clock import Clock
 from support import header_of, lines_of, make, records_of, taken
 
 from whyslow_capture import layout
 from whyslow_capture.events.budget import OverheadBudget
 from whyslow_capture.events.recorder import Recorder
-from whyslow_capture.trouble import Trouble
+from whyslow_capture.problems import ProblemLog
 
 PHASES = ("host_to_device", "training_metrics")
 
@@ -30,8 +30,8 @@ def steps_recorded(out: Path) -> list[int]:
     return [r["step"] for r in records_of(out) if r["name"] == "training_step"]
 
 
-def test_900_steps_of_3_phases_one_in_ten_are_270_rows(tmp_path: Path) -> None:
-    # The seed's volume: 8 ranks · 90 · 3 = 2,160 rows.
+def test_900_steps_of_3_phases_at_one_in_ten_give_270_rows(tmp_path: Path) -> None:
+    # On 8 ranks that is 2,160 rows.
     with make(tmp_path) as cap:
         train(cap, 900)
     rows = records_of(tmp_path)
@@ -91,17 +91,17 @@ def test_records_have_the_fields_of_the_contract(tmp_path: Path, clock: Clock) -
     assert whole["duration_ms"] >= sum(r["duration_ms"] for r in rest[:-1])
 
 
-def test_step_numbers_of_the_job_win(tmp_path: Path) -> None:
+def test_the_jobs_step_numbers_win(tmp_path: Path) -> None:
     with make(tmp_path, record_every_n_steps=5) as cap:
         for number in (100, 101, 102, 103, 104, 105, 106):
             with cap.phase("forward"):
                 pass
             cap.step(number)
-    # Step 0 was being recorded when the job said that it was number 100.
+    # Step 0 was being recorded when the job gave it the number 100.
     assert steps_recorded(tmp_path) == [100, 105]
 
 
-def test_phases_nest_and_what_is_left_open_is_dropped(tmp_path: Path) -> None:
+def test_phases_nest_and_open_ones_are_dropped(tmp_path: Path) -> None:
     with make(tmp_path, record_every_n_steps=1) as cap:
         with cap.phase("outer"), cap.phase("inner"), cap.phase("outer"):
             time.sleep(0.001)
@@ -112,7 +112,7 @@ def test_phases_nest_and_what_is_left_open_is_dropped(tmp_path: Path) -> None:
     assert sorted(r["name"] for r in records_of(tmp_path) if r["step"] == 0) == ["inner", "outer", "training_step"]
 
 
-def test_an_exception_in_a_phase_passes_and_closes_it(tmp_path: Path) -> None:
+def test_an_exception_passes_through_a_phase_and_closes_it(tmp_path: Path) -> None:
     with make(tmp_path, record_every_n_steps=1) as cap:
         with pytest.raises(KeyError, match="theirs"), cap.phase("forward"):
             raise KeyError("theirs")
@@ -120,7 +120,7 @@ def test_an_exception_in_a_phase_passes_and_closes_it(tmp_path: Path) -> None:
     assert "forward" in {r["name"] for r in records_of(tmp_path)}
 
 
-def test_an_exception_passes_in_steps_that_are_not_recorded_too(tmp_path: Path) -> None:
+def test_an_exception_passes_in_unrecorded_steps_too(tmp_path: Path) -> None:
     with make(tmp_path, record_every_n_steps=1 << 40) as cap:
         cap.step()
         for watch in (None, lambda: None):
@@ -160,7 +160,7 @@ def recorded_by(budget: OverheadBudget, end: int) -> list[int]:
 
 
 class TestBudget:
-    def test_stretches_by_powers_of_two_until_it_is_cheap_enough(self) -> None:
+    def test_stride_doubles_until_the_cost_fits(self) -> None:
         budget = OverheadBudget(every=10, max_overhead=0.005)
         step_ns, cost_ns, step = 3_000_000, 200_000, 0
         for _ in range(40):
@@ -174,7 +174,7 @@ class TestBudget:
 
     @pytest.mark.parametrize("slowness", [1.0, 1.7])
     @pytest.mark.parametrize("step_ns", [2_000_000, 3_000_000, 10_000_000])
-    def test_steps_that_are_not_recorded_cost_something_too(self, step_ns: int, slowness: float) -> None:
+    def test_unrecorded_steps_count_towards_the_cost(self, step_ns: int, slowness: float) -> None:
         budget, cost_ns = OverheadBudget(every=10, max_overhead=0.005), 200_000
         budget.slowness = slowness
         budget.note_phases(7)
@@ -184,13 +184,13 @@ class TestBudget:
         assert budget.idle_ns == pytest.approx(4_900 * slowness)
         overhead = budget.overhead()
         assert overhead is not None
-        # What it records is less than is left, and not much less.
+        # Recording uses most of what is left, but not more.
         left = 0.005 * step_ns - budget.idle_ns
         assert cost_ns / budget.stride <= 0.6 * left
         assert budget.stride == 10 or 2 * cost_ns / budget.stride > 0.6 * left
         assert overhead < 0.005
 
-    def test_something_is_recorded_though_phases_alone_cost_more_than_they_may(self) -> None:
+    def test_recording_continues_when_phases_alone_exceed_the_budget(self) -> None:
         budget = OverheadBudget(every=10, max_overhead=0.005)
         budget.note_phases(20)
         for step in range(40):
@@ -200,7 +200,7 @@ class TestBudget:
         assert budget.stride < 10_000
         assert budget.overhead() == pytest.approx((14_000 + 100_000 / budget.stride) / 500_000)
 
-    def test_comes_back_when_steps_get_longer(self) -> None:
+    def test_stride_shrinks_when_steps_get_longer(self) -> None:
         budget = OverheadBudget(every=10, max_overhead=0.005)
         for pace, cost in ((1_000_000, 200_000), (100_000_000, 200_000)):
             for step in range(60):
@@ -208,14 +208,14 @@ class TestBudget:
                 budget.note_sample(step, cost)
         assert budget.stride == 10
 
-    def test_cheap_capture_is_left_alone(self) -> None:
+    def test_a_cheap_capture_keeps_its_stride(self) -> None:
         budget = OverheadBudget(every=10, max_overhead=0.005)
         for step in range(100):
             budget.note_pace(30_000_000)
             budget.note_sample(step, 150_000)
         assert budget.history == []
 
-    def test_sparser_ranks_record_a_subset(self) -> None:
+    def test_ranks_with_longer_strides_record_a_subset(self) -> None:
         dense, sparse = OverheadBudget(10, 1), OverheadBudget(10, 0.005)
         for step in range(6):
             sparse.note_pace(1_000_000)
@@ -223,16 +223,16 @@ class TestBudget:
         assert sparse.stride == 80
         assert sparse.stride % dense.stride == 0
 
-    def test_spread_steps_are_one_in_each_ten(self) -> None:
+    def test_spread_steps_pick_one_of_every_ten(self) -> None:
         budget = OverheadBudget(10, 1, spread=True)
         steps = recorded_by(budget, 10_000)
         assert steps[0] == 0 and [step // 10 for step in steps] == list(range(1000))
-        # As many at each place, and of what happens every so many steps as many as there are.
+        # Each position is picked equally often, so periodic work is sampled fairly.
         for period in (2, 3, 5, 7, 10, 20, 50, 100):
             share = sum(step % period == 0 for step in steps) / len(steps)
             assert share == pytest.approx(1 / period, rel=0.25)
 
-    def test_spread_steps_of_sparser_ranks_are_a_subset(self) -> None:
+    def test_spread_steps_of_longer_strides_are_a_subset(self) -> None:
         dense = OverheadBudget(10, 1, spread=True)
         every_tenth = set(recorded_by(dense, 10_000))
         for stretch in (2, 4, 64):
@@ -243,7 +243,7 @@ class TestBudget:
             assert every_tenth >= set(steps)
             assert len({step % 10 for step in steps}) > min(8, len(steps) // 4)
 
-    def test_holds_in_a_real_loop(self, tmp_path: Path) -> None:
+    def test_budget_holds_in_a_real_loop(self, tmp_path: Path) -> None:
         with make(tmp_path, max_overhead=0.005, record_every_n_steps=1) as cap:
             for _ in range(1500):
                 for name in PHASES:
@@ -258,9 +258,9 @@ class TestBudget:
         assert header["overhead"]["changes"][0][1] == 2
 
 
-def test_marks_close_together_are_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = drawn_clock.install(monkeypatch, tick_ns=1_000)
-    recorder = Recorder(OverheadBudget(1, 1.0), Trouble())
+def test_close_marks_are_merged(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = fake_clock.install(monkeypatch, tick_ns=1_000)
+    recorder = Recorder(OverheadBudget(1, 1.0), ProblemLog())
     recorder.start_step()
     for name in ("a", "b", "c"):
         recorder.begin(name)
@@ -268,15 +268,15 @@ def test_marks_close_together_are_one(monkeypatch: pytest.MonkeyPatch) -> None:
         recorder.end(name)
     recorder.finish_step()
     (sample,) = taken(recorder)
-    # The step's begin is a's, a's end b's begin, and so on.
+    # The step begins with a, b begins where a ends, and so on.
     assert len(sample.host_ns) == 4
     for _, begin, end, _ in sample.phases:
         assert end > begin
 
 
-def test_a_short_phase_that_can_have_launched_something_has_an_end_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = drawn_clock.install(monkeypatch, tick_ns=500)
-    recorder = Recorder(OverheadBudget(1, 1.0), Trouble())
+def test_a_short_phase_that_may_have_launched_work_has_its_own_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = fake_clock.install(monkeypatch, tick_ns=500)
+    recorder = Recorder(OverheadBudget(1, 1.0), ProblemLog())
     recorder.start_step()
     recorder.begin("a")
     clock.pause(0.006)
@@ -287,7 +287,7 @@ def test_a_short_phase_that_can_have_launched_something_has_an_end_of_its_own(mo
     assert end > begin
 
 
-def test_other_threads_are_not_the_training_loop(tmp_path: Path) -> None:
+def test_other_threads_are_ignored(tmp_path: Path) -> None:
     import threading
 
     with make(tmp_path, record_every_n_steps=1) as cap:

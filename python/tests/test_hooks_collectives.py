@@ -1,4 +1,4 @@
-"""Collectives and waiting for gradients, by real gloo ranks."""
+"""Collectives and exposed gradient communication, with real gloo ranks."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from whyslow_capture.hooks.groups import describe, suffix
 from whyslow_capture.session import Capture
 
 SLEEP_S = 0.1
-# Seen to fail without a GPU in 2.3 and 2.6.
+# Fails without a GPU in torch 2.3 and 2.6.
 FSDP2_ON_CPU = "2.7"
 
 
 class Sleepy(torch.autograd.Function):
-    """Takes its time in backward, before there is any gradient to exchange."""
+    """Sleeps in backward, before there is any gradient to exchange."""
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor, seconds: float) -> torch.Tensor:
@@ -62,7 +62,7 @@ SLEEPER = 1
 
 
 def everything(rank: int, base: Path) -> dict[str, Any]:
-    """All that needs ranks, one after the other in the same processes: to start them takes longest."""
+    """Runs everything that needs ranks in the same processes, because starting them is slow."""
     scenarios: dict[str, Callable[[int, Path], Any]] = {
         "ddp": train_ddp,
         "accumulating": train_accumulating,
@@ -71,12 +71,12 @@ def everything(rank: int, base: Path) -> dict[str, Any]:
         "kinds": call_everything,
         "often": call_often,
         "compiled": compile_with_collective,
-        "recognised": recognise_sharded,  # last: torch 2.3 keeps these models for ever
+        "recognised": recognise_sharded,  # last, because torch 2.3 keeps these models alive
     }
     results = {}
     for name, work in scenarios.items():
         results[name] = work(rank, base / name)
-        gc.collect()  # models of the last one that are still there would be found
+        gc.collect()  # otherwise models of the previous job would be found
     return results
 
 
@@ -95,15 +95,15 @@ def train_ddp(rank: int, out: Path) -> list[float]:
         return [job.step(x) for x in DataLoader(batches(6), batch_size=None)]
 
 
-def test_ddp_the_ranks_that_wait_show_it(runs: Runs) -> None:
+def test_ddp_ranks_that_wait_record_the_wait(runs: Runs) -> None:
     out = runs[0] / "ddp"
     expected = ["data_wait", "forward", "backward", "collective:all_reduce", "optimizer"]
     for rank in range(WORLD):
         assert names(out, 5, rank) == expected
     steps = (2, 3, 4, 5)
     waits = [[duration(out, step, "collective:all_reduce", rank) for step in steps] for rank in range(WORLD)]
-    # The fast ones wait for most of the other's sleep, the late one for nobody. On a busy machine a fast one may be
-    # held up as well, but not in every step.
+    # The fast ranks wait for most of the straggler's sleep; the straggler waits for nobody. On a busy machine a fast
+    # rank may be delayed too, but not in every step.
     assert min(waits.pop(SLEEPER)) < 0.5 * SLEEP_S * 1000
     assert all(max(each) > 0.5 * SLEEP_S * 1000 for each in waits)
     assert all(duration(out, step, "backward", SLEEPER) >= SLEEP_S * 1000 for step in steps)
@@ -120,7 +120,7 @@ def train_accumulating(rank: int, out: Path) -> None:
             job.step(next(loader))
 
 
-def test_passes_without_exchange_have_no_record_on_any_rank(runs: Runs) -> None:
+def test_passes_without_gradient_sync_have_no_record_on_any_rank(runs: Runs) -> None:
     out = runs[0] / "accumulating"
     for rank in range(WORLD):
         assert [p for p in phases(out, 3, rank) if p[0].startswith("collective")] == [("collective:all_reduce", 2)]
@@ -131,7 +131,7 @@ def fully_shard(module: torch.nn.Module) -> None:
     try:
         from torch.distributed.fsdp import fully_shard as shard
     except ImportError:
-        from torch.distributed._composable.fsdp import fully_shard as shard  # before 2.6
+        from torch.distributed._composable.fsdp import fully_shard as shard  # torch before 2.6
     shard(module, mesh=init_device_mesh("cpu", (WORLD,)))
 
 
@@ -152,7 +152,7 @@ def train_sharded(rank: int, out: Path, returns_loss: bool = False) -> None:
     with capturing(out):
         for x in DataLoader(batches(5), batch_size=None):
             if returns_loss:
-                # The tensor that backward starts from has hooks of FSDP's, which queue its own callback.
+                # The tensor that backward starts from has FSDP's hooks, which queue FSDP's callback.
                 job.model(x).backward()
                 job.optimizer.step()
                 job.optimizer.zero_grad()
@@ -166,13 +166,13 @@ def test_fsdp2(runs: Runs, scenario: str) -> None:
     found = [names(runs[0] / scenario, 4, rank) for rank in range(WORLD)]
     assert found[0] == found[1] == found[2]
     assert found[0].count("backward") == 1
-    # Each part's gradients, and the end of the pass.
+    # The gradients of each part, and the end of the pass.
     assert found[0].count("collective:reduce_scatter") == 3
     assert found[0].index("collective:all_gather") < found[0].index("backward")
 
 
 def recognise_sharded(rank: int, out: Path) -> Any:
-    """Works without a GPU in every version, unlike training."""
+    """Unlike training, this works without a GPU in every torch version."""
     model = Net()
     for part in (model.first, model):
         fully_shard(part)
@@ -189,7 +189,7 @@ def test_fsdp2_is_recognised(runs: Runs) -> None:
 
 
 def queue_order(rank: int, out: Path) -> list[str]:
-    """Ours must run before a callback that a hook on the very same tensor queues, whoever came first."""
+    """Our callback must run before one queued by another hook on the same tensor, in either order of registration."""
     from whyslow_capture.hooks.gradient_sync import GradientSync
 
     order: list[str] = []
@@ -208,7 +208,7 @@ def queue_order(rank: int, out: Path) -> list[str]:
 
     sync = GradientSync(FakeFlow())  # type: ignore[arg-type]
     sync._kind = "collective:all_reduce"
-    sync._flow.modules = type("None", (), {"searches": 0})()  # type: ignore[misc]
+    sync._tracker.modules = type("None", (), {"searches": 0})()  # type: ignore[misc]
     model = DistributedDataParallel(Net())
     sync._wrappers = [lambda: model]  # type: ignore[list-item]
     loss = model(batches(1)[0]).mean()
@@ -220,7 +220,7 @@ def queue_order(rank: int, out: Path) -> list[str]:
     return order
 
 
-def test_ours_is_the_first_callback(runs: Runs) -> None:
+def test_our_callback_runs_first(runs: Runs) -> None:
     assert [results["order"] for results in runs[1]] == [["ours", "theirs"]] * WORLD
 
 
@@ -246,12 +246,12 @@ def call_everything(rank: int, out: Path) -> None:
             distributed.broadcast_object_list(["x"])
             distributed.distributed_c10d.all_reduce(t, distributed.ReduceOp.SUM, pair)
             distributed.all_reduce(t, group=other)
-            # Asynchronous ones overlap with what comes after.
+            # Asynchronous collectives overlap with later work.
             distributed.all_reduce(t, async_op=True).wait()
             distributed.all_reduce(t, distributed.ReduceOp.SUM, None, True).wait()
             with pytest.raises(RuntimeError, match="invalid root"):
                 distributed.broadcast(t, 99)
-        assert capture.trouble.counts == {}
+        assert capture.problems.counts == {}
 
 
 def test_every_collective_has_its_name(runs: Runs) -> None:
@@ -260,7 +260,7 @@ def test_every_collective_has_its_name(runs: Runs) -> None:
     for rank in range(WORLD):
         found = [n.removeprefix("collective:") for n in names(runs[0] / "kinds", 2, rank) if n.startswith("coll")]
         group = ["all_reduce@0-1"] if rank < 2 else []
-        # The broadcast at the end failed, and is closed.
+        # The failed broadcast at the end is closed too.
         assert found == [*world, *group, "broadcast"]
 
 
@@ -271,10 +271,10 @@ def call_often(rank: int, out: Path) -> dict[str, int]:
             for _ in range(40):
                 distributed.barrier()
             job.step(x)
-        return dict(capture.trouble.counts)
+        return dict(capture.problems.counts)
 
 
-def test_many_collectives_are_bounded(runs: Runs) -> None:
+def test_the_number_of_collectives_is_limited(runs: Runs) -> None:
     assert [results["often"] for results in runs[1]] == [{"collectives-not-recorded": 16}] * WORLD
     assert names(runs[0] / "often", 1).count("collective:barrier") == 32
 
@@ -311,12 +311,12 @@ def test_collectives_in_a_compiled_model(runs: Runs) -> None:
         assert plain[1] == 1
 
 
-def test_alone_nothing_is_looked_for(tmp_path: Path) -> None:
+def test_a_single_rank_searches_for_no_wrappers(tmp_path: Path) -> None:
     with capturing(tmp_path) as capture:
         job = Job()
         for x in DataLoader(batches(3), batch_size=None):
             job.step(x)
-        assert capture._uninstall._flow.gradient_sync._wrappers == []  # type: ignore[union-attr]
+        assert capture._uninstall._tracker.gradient_sync._wrappers == []  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(
@@ -330,5 +330,5 @@ def test_alone_nothing_is_looked_for(tmp_path: Path) -> None:
         ([0, 1, 2, 3, 4, 5, 6, 7, 9], "9-"),
     ],
 )
-def test_names_of_groups(ranks: list[int], expected: str) -> None:
+def test_group_names(ranks: list[int], expected: str) -> None:
     assert describe(ranks).startswith(expected)

@@ -1,4 +1,4 @@
-"""Copies to the device. There is none here: the copy that is timed is one to `meta`."""
+"""Copies to the device. Tests have no GPU, so they time copies to `meta`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-from drawn_clock import Clock
+from fake_clock import Clock
 from hooked import Job, batches, capturing, duration, names, phases
 from torch.utils.data import DataLoader
 
@@ -27,14 +27,14 @@ def is_as_it_was() -> bool:
 @contextmanager
 def timing_copies(out: Path, **config: Any) -> Iterator[Capture]:
     with capturing(out, **config) as capture:
-        flow = capture._uninstall._flow  # type: ignore[union-attr]
+        tracker = capture._uninstall._tracker  # type: ignore[union-attr]
         to_meta = lambda source, target: (source.type, target.type) == ("cpu", "meta")  # noqa: E731
-        flow.copies = CopyTimer(flow, is_copy=to_meta, is_wanted=lambda: True)
+        tracker.copies = CopyTimer(tracker, is_copy=to_meta, is_wanted=lambda: True)
         yield capture
     assert is_as_it_was()
 
 
-def test_from_the_first_copy_to_the_last(tmp_path: Path, clock: Clock) -> None:
+def test_one_phase_from_the_first_copy_to_the_last(tmp_path: Path, clock: Clock) -> None:
     job = Job()
     with timing_copies(tmp_path):
         for x in DataLoader(batches(5), batch_size=None):
@@ -47,11 +47,11 @@ def test_from_the_first_copy_to_the_last(tmp_path: Path, clock: Clock) -> None:
             job.step(x)
     assert names(tmp_path, 4) == ["data_wait", "host_to_device", "forward", "backward", "optimizer"]
     assert 20 <= duration(tmp_path, 4, "host_to_device") < 21
-    # Where the model is not known yet, forward is from the last copy.
+    # While the model is unknown, forward begins at the last copy.
     assert duration(tmp_path, 0, "forward") >= 50
 
 
-def test_each_micro_batch_has_its_own(tmp_path: Path) -> None:
+def test_each_micro_batch_has_its_own_copy_phase(tmp_path: Path) -> None:
     job = Job()
     with timing_copies(tmp_path):
         loader = iter(DataLoader(batches(8), batch_size=None))
@@ -65,8 +65,8 @@ def test_each_micro_batch_has_its_own(tmp_path: Path) -> None:
     assert found == [("host_to_device", 0), ("host_to_device", 1)]
 
 
-def test_a_batch_that_is_loaded_ahead_is_not_in_the_copy(tmp_path: Path) -> None:
-    """As accelerate's loader: copy this batch, load the next one, then use this one."""
+def test_a_prefetched_batch_is_not_part_of_the_copy(tmp_path: Path) -> None:
+    """Like accelerate's loader: copies this batch, loads the next one, then uses this one."""
     job = Job()
     with timing_copies(tmp_path):
         loader = iter(DataLoader(batches(6), batch_size=None))
@@ -80,7 +80,7 @@ def test_a_batch_that_is_loaded_ahead_is_not_in_the_copy(tmp_path: Path) -> None
     assert names(tmp_path, 0)[:3] == ["data_wait", "data_wait", "host_to_device"]
 
 
-def test_only_while_a_batch_is_on_its_way(tmp_path: Path) -> None:
+def test_copies_count_only_between_loading_and_forward(tmp_path: Path) -> None:
     job = Job()
     seen = []
     job.model.register_forward_hook(lambda *_: seen.append(is_as_it_was()))
@@ -92,7 +92,7 @@ def test_only_while_a_batch_is_on_its_way(tmp_path: Path) -> None:
     assert seen[4:] == [True] * 4
 
 
-def test_jobs_without_gpu_never_see_it(tmp_path: Path) -> None:
+def test_jobs_without_gpu_are_not_patched(tmp_path: Path) -> None:
     job = Job()
     with capturing(tmp_path):
         for x in DataLoader(batches(4), batch_size=None):
@@ -100,7 +100,7 @@ def test_jobs_without_gpu_never_see_it(tmp_path: Path) -> None:
             job.step(x)
 
 
-def test_many_tensors_are_bounded(tmp_path: Path, clock: Clock) -> None:
+def test_the_number_of_timed_copies_is_limited(tmp_path: Path, clock: Clock) -> None:
     job = Job()
     with timing_copies(tmp_path):
         for x in DataLoader(batches(4), batch_size=None):
@@ -112,7 +112,7 @@ def test_many_tensors_are_bounded(tmp_path: Path, clock: Clock) -> None:
     assert duration(tmp_path, 3, "host_to_device") < 50
 
 
-def test_failures_and_results_are_the_jobs_own(tmp_path: Path) -> None:
+def test_results_and_errors_of_copies_are_unchanged(tmp_path: Path) -> None:
     job = Job()
     with timing_copies(tmp_path) as capture:
         for x in DataLoader(batches(4), batch_size=None):
@@ -123,11 +123,11 @@ def test_failures_and_results_are_the_jobs_own(tmp_path: Path) -> None:
             assert x.to(torch.float32) is x
             assert x.to(tensor=torch.ones(1, dtype=torch.float64)).dtype == torch.float64
             job.step(x)
-    assert capture.trouble.counts == {}
+    assert capture.problems.counts == {}
     assert "host_to_device" not in names(tmp_path, 3)
 
 
-def test_subclasses_find_torch_as_they_know_it(tmp_path: Path) -> None:
+def test_tensor_subclasses_see_the_original_functions(tmp_path: Path) -> None:
     asked = []
 
     class Tagged(torch.Tensor):
@@ -147,12 +147,12 @@ def test_subclasses_find_torch_as_they_know_it(tmp_path: Path) -> None:
     assert "host_to_device" in names(tmp_path, 3)
 
 
-def test_somebody_wrapping_ours_does_not_make_it_call_itself(tmp_path: Path) -> None:
+def test_a_wrapper_around_ours_causes_no_recursion(tmp_path: Path) -> None:
     job = Job()
     try:
         with capturing(tmp_path) as capture:
-            flow = capture._uninstall._flow  # type: ignore[union-attr]
-            flow.copies = CopyTimer(flow, is_copy=lambda *_: True, is_wanted=lambda: True)
+            tracker = capture._uninstall._tracker  # type: ignore[union-attr]
+            tracker.copies = CopyTimer(tracker, is_copy=lambda *_: True, is_wanted=lambda: True)
             for step, x in enumerate(DataLoader(batches(6), batch_size=None)):
                 if step == 2:
                     ours = torch.Tensor.to
@@ -165,7 +165,7 @@ def test_somebody_wrapping_ours_does_not_make_it_call_itself(tmp_path: Path) -> 
     assert torch.Tensor.to is TRUE_TO
 
 
-def test_what_was_exchanged_before_is_called(tmp_path: Path) -> None:
+def test_earlier_patches_are_still_called(tmp_path: Path) -> None:
     job, calls = Job(), []
 
     def theirs(tensor: Any, *args: Any) -> Any:
@@ -175,8 +175,8 @@ def test_what_was_exchanged_before_is_called(tmp_path: Path) -> None:
     torch.Tensor.to = theirs  # type: ignore[method-assign]
     try:
         with capturing(tmp_path) as capture:
-            flow = capture._uninstall._flow  # type: ignore[union-attr]
-            flow.copies = CopyTimer(flow, is_copy=lambda *_: True, is_wanted=lambda: True)
+            tracker = capture._uninstall._tracker  # type: ignore[union-attr]
+            tracker.copies = CopyTimer(tracker, is_copy=lambda *_: True, is_wanted=lambda: True)
             for x in DataLoader(batches(3), batch_size=None):
                 x.to("meta")
                 job.step(x)

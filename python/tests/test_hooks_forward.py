@@ -1,4 +1,4 @@
-"""Finding where the model is called, without anybody noticing."""
+"""Finds the call of the model without side effects on the job."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 import torch
-from drawn_clock import Clock
+from fake_clock import Clock
 from hooked import Job, Net, batches, capturing, duration, names
 from old_torch import is_before
 from support import SRC, run_program
@@ -30,7 +30,7 @@ PAUSE_MS = 50
 
 
 def train(job: Job, steps: int = 8, clock: Clock | None = None) -> list[float]:
-    """A pause after loading: only who sees the call of the model leaves it out of forward."""
+    """With a pause after loading, which is part of forward unless the call of the model is seen."""
     losses = []
     for x in DataLoader(batches(steps), batch_size=None):
         if clock is not None:
@@ -40,11 +40,11 @@ def train(job: Job, steps: int = 8, clock: Clock | None = None) -> list[float]:
 
 
 def entry_of(capture: Capture) -> ForwardEntry:
-    return capture._uninstall._flow.forward  # type: ignore[union-attr]
+    return capture._uninstall._tracker.forward  # type: ignore[union-attr]
 
 
 class Trained(torch.nn.Module):
-    """As Lightning has it: the module that owns everything is not itself called."""
+    """As in Lightning: the root module is not called itself."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -61,24 +61,24 @@ class TrainedJob(Job):
         return float(loss.detach())
 
 
-def test_from_the_call_of_the_model_once_it_is_known(tmp_path: Path, clock: Clock) -> None:
+def test_forward_begins_at_the_call_of_a_known_model(tmp_path: Path, clock: Clock) -> None:
     with capturing(tmp_path):
         train(Job(), clock=clock)
-    # In the first two steps from the end of loading: nobody has looked for the model yet.
+    # In the first two steps the model is unknown, and forward begins at the end of loading.
     assert duration(tmp_path, 0, "forward") >= PAUSE_MS
     assert all(duration(tmp_path, step, "forward") < PAUSE_MS for step in (3, 4, 5))
 
 
-def test_a_root_that_is_not_called_gives_way_to_its_children(tmp_path: Path, clock: Clock) -> None:
+def test_children_replace_a_root_that_is_never_called(tmp_path: Path, clock: Clock) -> None:
     with capturing(tmp_path):
         train(TrainedJob(Trained()), 10, clock)
-    # Twice two steps to see that neither the root nor the list in it is called.
+    # Two steps each to learn that neither the root nor the list in it is called.
     assert duration(tmp_path, 3, "forward") >= PAUSE_MS
     assert all(names(tmp_path, step) == PLAIN for step in range(1, 10))
     assert all(duration(tmp_path, step, "forward") < PAUSE_MS for step in (7, 8, 9))
 
 
-def test_calls_without_gradients_are_not_training(tmp_path: Path, clock: Clock) -> None:
+def test_calls_without_gradients_do_not_count(tmp_path: Path, clock: Clock) -> None:
     job = Job()
     with capturing(tmp_path):
         for x in DataLoader(batches(6), batch_size=None):
@@ -89,7 +89,7 @@ def test_calls_without_gradients_are_not_training(tmp_path: Path, clock: Clock) 
     assert duration(tmp_path, 5, "forward") < PAUSE_MS
 
 
-def test_hooks_are_there_only_from_loading_to_the_call(tmp_path: Path) -> None:
+def test_hooks_exist_only_from_loading_to_the_call(tmp_path: Path) -> None:
     job = Job()
     seen = []
     job.model.first.register_forward_pre_hook(lambda *_: seen.append(len(job.model._forward_pre_hooks)))
@@ -102,7 +102,7 @@ def test_hooks_are_there_only_from_loading_to_the_call(tmp_path: Path) -> None:
     assert sum(seen) == 0
 
 
-def test_models_are_copied_and_saved_without_our_hook(tmp_path: Path) -> None:
+def test_copies_and_pickles_of_a_model_have_no_hook_of_ours(tmp_path: Path) -> None:
     job = Job()
     with capturing(tmp_path / "run") as capture:
         train(job, 3)
@@ -130,7 +130,7 @@ def test_roots_are_the_models_of_the_optimizer() -> None:
     assert not any(m is student.parts for m in trainable)
 
 
-def test_no_model_is_kept_alive(tmp_path: Path) -> None:
+def test_models_are_not_kept_alive(tmp_path: Path) -> None:
     with capturing(tmp_path):
         job = Job()
         train(job, 4)
@@ -160,7 +160,7 @@ COMPILED = """
         return lambda x: job.model(x).pow(2).mean()
 
     def of_function(job):
-        # New shapes in most steps: it is compiled again and again.
+        # New shapes in most steps, so that it recompiles often.
         call = torch.compile(lambda x: job.model(x).pow(2).mean(), backend="eager", fullgraph=True, dynamic=False)
         sizes = iter([1, 1, 2, 2, 3, 3, 4, 4, 1])
         return lambda x: call(x[: next(sizes)])
@@ -194,9 +194,9 @@ COMPILED = """
 
     results = {}
     for way in (of_module, in_place, of_parts, of_function, of_optimizer, whole):
-        train(way)  # cold and warm differ by a frame or two of torch's own
+        train(way)  # a warm run compiles one or two frames of torch less
         plain = train(way)
-        gc.collect()  # compiled models of the way before that are still there would be found
+        gc.collect()  # otherwise compiled models of the previous run would be found
         with capturing(sys.argv[1] + "/" + way.__name__, record_every_n_steps=2):
             results[way.__name__] = plain, train(way)
     print(json.dumps(results))
@@ -212,14 +212,14 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
 
 
 @pytest.mark.parametrize("way", ["of_module", "in_place", "of_parts", "of_function", "of_optimizer", "whole"])
-def test_compiled_jobs_do_not_notice(compiled: tuple[Path, dict[str, Any]], way: str) -> None:
+def test_compiled_jobs_do_not_recompile(compiled: tuple[Path, dict[str, Any]], way: str) -> None:
     out, results = compiled
     (losses, graphs, breaks, frames), captured = results[way]
     assert captured[:2] == [losses, graphs]
-    # Fewer: with any hook, even an empty one, torch 2.3 does not try the frame around a compiled optimizer's step.
+    # May be fewer: with any hook, torch 2.3 does not compile the frame around a compiled optimizer's step.
     assert captured[2] <= breaks
     assert captured[3] <= frames
-    # A compiled optimizer hides its step from hooks (for 2.3 see above): gradients being zeroed tell.
+    # A compiled optimizer does not call its hooks (for 2.3 see above), so zero_grad() ends steps.
     is_hidden = way in ("of_optimizer", "whole") and not is_before("2.4")
     expected = [name for name in PLAIN if not (name == "optimizer" and is_hidden)]
     assert names(out / way, 4) == expected
@@ -227,7 +227,7 @@ def test_compiled_jobs_do_not_notice(compiled: tuple[Path, dict[str, Any]], way:
 
 
 @pytest.mark.skipif(sys.version_info >= (3, 14), reason="torch.jit.script is gone")
-def test_models_are_scripted_between_epochs(tmp_path: Path) -> None:
+def test_models_can_be_scripted_between_epochs(tmp_path: Path) -> None:
     job = Job()
     with capturing(tmp_path):
         for _ in range(3):

@@ -1,4 +1,4 @@
-"""Optimizers: what is theirs, and where steps end."""
+"""The optimizer phase, and where steps end."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 import torch
-from drawn_clock import Clock
+from fake_clock import Clock
 from hooked import Job, batches, capturing, duration, names, phases, steps_of
 from torch.utils.data import DataLoader
 
 PLAIN = [("data_wait", 0), ("forward", 0), ("backward", 0), ("optimizer", 0)]
 
 
-def test_an_optimizer_that_fails_leaves_the_next_step_whole(tmp_path: Path, clock: Clock) -> None:
+def test_a_failing_optimizer_does_not_spoil_the_next_step(tmp_path: Path, clock: Clock) -> None:
     job = Job()
     steps = job.optimizer.register_step_pre_hook
 
@@ -34,7 +34,7 @@ def test_an_optimizer_that_fails_leaves_the_next_step_whole(tmp_path: Path, cloc
     assert duration(tmp_path, 3, "optimizer") < 50
 
 
-def test_steps_of_the_job_win(tmp_path: Path) -> None:
+def test_steps_ended_by_the_job_win(tmp_path: Path) -> None:
     job = Job()
     with capturing(tmp_path, steps="manual") as capture:
         for x in batches(4):
@@ -45,7 +45,7 @@ def test_steps_of_the_job_win(tmp_path: Path) -> None:
     assert names(tmp_path, 3) == ["forward", "backward", "optimizer"] * 2
 
 
-def test_two_optimizers_in_turn(tmp_path: Path) -> None:
+def test_two_alternating_optimizers(tmp_path: Path) -> None:
     one, other = Job(), Job()
     with capturing(tmp_path):
         for x in DataLoader(batches(5), batch_size=None):
@@ -56,7 +56,7 @@ def test_two_optimizers_in_turn(tmp_path: Path) -> None:
     assert phases(tmp_path, 3) == [("data_wait", 0), *part]
 
 
-def test_a_closure_is_not_the_optimizer(tmp_path: Path, clock: Clock) -> None:
+def test_a_closure_does_not_count_as_optimizer(tmp_path: Path, clock: Clock) -> None:
     job = Job()
     with capturing(tmp_path):
         for x in DataLoader(batches(5), batch_size=None):
@@ -73,7 +73,7 @@ def test_a_closure_is_not_the_optimizer(tmp_path: Path, clock: Clock) -> None:
     assert duration(tmp_path, 4, "optimizer") < 50
 
 
-def test_lbfgs_ends_one_step_a_call(tmp_path: Path) -> None:
+def test_lbfgs_ends_one_step_per_call(tmp_path: Path) -> None:
     job = Job()
     optimizer = torch.optim.LBFGS(job.model.parameters(), max_iter=3)
     with capturing(tmp_path):
@@ -89,7 +89,7 @@ def test_lbfgs_ends_one_step_a_call(tmp_path: Path) -> None:
     assert steps_of(tmp_path) == [0, 1, 2, 3]
 
 
-def test_optimizers_inside_backward_end_the_step_with_it(tmp_path: Path) -> None:
+def test_optimizers_inside_backward_end_the_step_at_its_end(tmp_path: Path) -> None:
     job = Job()
     each = {p: torch.optim.SGD([p], lr=0.01) for p in job.model.parameters()}
 
@@ -106,7 +106,7 @@ def test_optimizers_inside_backward_end_the_step_with_it(tmp_path: Path) -> None
     assert phases(tmp_path, 4) == [("data_wait", 0), ("forward", 0), ("backward", 0)]
 
 
-def test_a_step_that_amp_skips_merges_with_the_next(tmp_path: Path) -> None:
+def test_a_step_skipped_by_amp_merges_with_the_next(tmp_path: Path) -> None:
     job = Job()
     with capturing(tmp_path):
         for index, x in enumerate(DataLoader(batches(6), batch_size=None)):

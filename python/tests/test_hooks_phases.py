@@ -1,4 +1,4 @@
-"""Phases found in plain loops, by real torch in this process."""
+"""Phases found in plain loops, with real torch in this process."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from drawn_clock import Clock
+from fake_clock import Clock
 from hooked import Job, batches, capturing, duration, names, phases, steps_of
 from support import records_of
 from torch.utils.data import DataLoader, Dataset, IterableDataset
@@ -39,7 +39,7 @@ def test_phases_share_their_boundaries(tmp_path: Path) -> None:
     assert end["optimizer"] <= end["training_step"] + 0.0002
 
 
-def test_what_takes_long_is_what_is_named(tmp_path: Path, clock: Clock) -> None:
+def test_the_slow_phase_has_the_long_duration(tmp_path: Path, clock: Clock) -> None:
     class Slow(torch.nn.Linear):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
             clock.pause(20)
@@ -56,7 +56,7 @@ def test_what_takes_long_is_what_is_named(tmp_path: Path, clock: Clock) -> None:
     job = Job(Slow(8, 1))
     with capturing(tmp_path):
         for x in DataLoader(SlowData(), batch_size=None):
-            clock.pause(100)  # of no phase: neither loading nor the model
+            clock.pause(100)  # belongs to no phase
             job.step(x)
     assert 30 <= duration(tmp_path, 3, "data_wait") < 31
     assert 20 <= duration(tmp_path, 3, "forward") < 21
@@ -69,7 +69,7 @@ def test_gradient_accumulation_counts_micro_batches(tmp_path: Path, loads_all_fi
     with capturing(tmp_path):
         loader = iter(DataLoader(batches(9), batch_size=None))
         for _ in range(3):
-            # transformers fetches the batches of a step before the first of them is used.
+            # transformers fetches all batches of a step before it uses the first.
             group = [next(loader) for _ in range(3)] if loads_all_first else (next(loader) for _ in range(3))
             for x in group:
                 job.backward(x)
@@ -83,7 +83,7 @@ def test_gradient_accumulation_counts_micro_batches(tmp_path: Path, loads_all_fi
     assert ("optimizer", 2) in found
 
 
-def test_without_a_dataloader_loading_is_not_called_forward(tmp_path: Path, clock: Clock) -> None:
+def test_without_a_dataloader_loading_is_not_part_of_forward(tmp_path: Path, clock: Clock) -> None:
     job = Job()
     with capturing(tmp_path):
         for x in batches(5):
@@ -95,7 +95,7 @@ def test_without_a_dataloader_loading_is_not_called_forward(tmp_path: Path, cloc
 
 
 @pytest.mark.parametrize("workers", [0, 1])
-def test_epochs_end_and_begin_anew(tmp_path: Path, workers: int) -> None:
+def test_a_new_epoch_continues_the_steps(tmp_path: Path, workers: int) -> None:
     job = Job()
     loader = DataLoader(batches(3), batch_size=None, num_workers=workers)
     with capturing(tmp_path):
@@ -103,11 +103,11 @@ def test_epochs_end_and_begin_anew(tmp_path: Path, workers: int) -> None:
             for x in loader:
                 job.step(x)
     assert steps_of(tmp_path) == list(range(6))
-    # The end of the first epoch, the new iterator and the batch.
+    # Waits for the end of the first epoch, the new iterator, and the batch.
     assert names(tmp_path, 3)[:4] == ["data_wait"] * 3 + ["forward"]
 
 
-def test_a_loader_behind_a_loader_is_one_wait(tmp_path: Path) -> None:
+def test_nested_loaders_are_one_wait(tmp_path: Path) -> None:
     class Nested(IterableDataset[torch.Tensor]):
         def __iter__(self) -> Any:
             return iter(DataLoader(batches(3), batch_size=None))
@@ -120,7 +120,7 @@ def test_a_loader_behind_a_loader_is_one_wait(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("says_so", ["no_grad around the loop", "eval(), no_grad inside"])
-def test_validation_is_not_training(tmp_path: Path, says_so: str) -> None:
+def test_validation_is_not_recorded(tmp_path: Path, says_so: str) -> None:
     job = Job()
     with capturing(tmp_path):
         for x in DataLoader(batches(5), batch_size=None):
@@ -134,7 +134,7 @@ def test_validation_is_not_training(tmp_path: Path, says_so: str) -> None:
     assert phases(tmp_path, 4) == PLAIN
 
 
-def test_training_in_evaluation_mode_is_training(tmp_path: Path) -> None:
+def test_training_in_evaluation_mode_is_recorded(tmp_path: Path) -> None:
     job = Job()
     job.model.eval()
     with capturing(tmp_path):
@@ -143,7 +143,7 @@ def test_training_in_evaluation_mode_is_training(tmp_path: Path) -> None:
     assert phases(tmp_path, 4) == PLAIN
 
 
-def test_a_loop_that_skips_batches_is_bounded(tmp_path: Path) -> None:
+def test_data_waits_are_limited_in_a_loop_that_skips_batches(tmp_path: Path) -> None:
     job = Job()
     with capturing(tmp_path) as capture:
         loader = iter(DataLoader(batches(100), batch_size=None))
@@ -151,10 +151,10 @@ def test_a_loop_that_skips_batches_is_bounded(tmp_path: Path) -> None:
             x = next(loader)
         job.step(x)
     assert names(tmp_path, 0).count("data_wait") == 64
-    assert capture.trouble.counts["data-waits-not-recorded"] == 36
+    assert capture.problems.counts["data-waits-not-recorded"] == 36
 
 
-def test_what_the_job_says_itself_is_not_repeated(tmp_path: Path) -> None:
+def test_hooks_do_not_repeat_phases_of_the_job(tmp_path: Path) -> None:
     job = Job()
     with capturing(tmp_path, steps="manual") as capture:
         for x in capture.data(DataLoader(batches(4), batch_size=None)):
@@ -171,7 +171,7 @@ def test_what_the_job_says_itself_is_not_repeated(tmp_path: Path) -> None:
     assert all(names(tmp_path, step) == expected for step in (1, 2, 3))
 
 
-def test_checkpointing_runs_passes_inside_the_pass(tmp_path: Path) -> None:
+def test_checkpointing_inside_backward_is_one_pass(tmp_path: Path) -> None:
     from torch.utils.checkpoint import checkpoint
 
     class Checkpointed(torch.nn.Module):

@@ -1,4 +1,4 @@
-"""Steps that are not recorded: of what hooks need only the end of the optimizer's step is left in place."""
+"""In steps that are not recorded, only the hook after the optimizer's step stays in place."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def in_place() -> tuple[object, int]:
     return torch.autograd.backward, len(torch_optimizer._global_optimizer_pre_hooks)
 
 
-def test_nothing_is_in_the_way_but_in_recorded_steps(tmp_path: Path) -> None:
+def test_patches_are_in_place_only_in_recorded_steps(tmp_path: Path) -> None:
     job, seen = Job(), []
-    # A capture that ended within an optimizer's step has left its hooks to the next one.
+    # A capture that ended inside an optimizer step leaves its hooks to the next capture.
     with capturing(tmp_path / "before"):
         pass
     before = in_place()
@@ -27,7 +27,7 @@ def test_nothing_is_in_the_way_but_in_recorded_steps(tmp_path: Path) -> None:
         for x in batches(25):
             seen.append(in_place() == before)
             job.step(x)
-    # Until it is known how the job goes round, and where a step is recorded.
+    # Patches are in place until the loop is known, and in recorded steps.
     assert [i for i, untouched in enumerate(seen) if not untouched] == [0, 1, 2, 3, 8, 16, 24]
     assert in_place() == before
     assert steps_of(tmp_path) == [0, 8, 16, 24]
@@ -36,7 +36,7 @@ def test_nothing_is_in_the_way_but_in_recorded_steps(tmp_path: Path) -> None:
 
 
 def one_after_the_other(one: Job, other: Job) -> None:
-    """A second optimizer joins: first for itself, then in turn with the first one."""
+    """A second optimizer joins: first alone, then alternating with the first."""
     for _ in range(12):
         one.step(X)
     for _ in range(5):
@@ -64,7 +64,7 @@ def twice_in_a_row(one: Job, other: Job) -> None:
 
 
 def inside_backward(one: Job, other: Job) -> None:
-    """As `other` trains from its eleventh step on."""
+    """Trains like `other` from its eleventh step on."""
     for _ in range(10):
         other.step(X)
     each = {p: torch.optim.SGD([p], lr=0.01) for p in one.model.parameters()}
@@ -75,14 +75,14 @@ def inside_backward(one: Job, other: Job) -> None:
 
 
 @pytest.mark.parametrize("job", [one_after_the_other, accumulation, twice_in_a_row, inside_backward])
-def test_steps_are_counted_as_if_all_were_seen(tmp_path: Path, job: Callable[[Job, Job], None]) -> None:
+def test_quiet_steps_are_counted_correctly(tmp_path: Path, job: Callable[[Job, Job], None]) -> None:
     counted = []
     for every in (1, 7, 1000):
         with capturing(tmp_path / str(every), record_every_n_steps=every) as capture:
             job(Job(), Job())
             counted.append(capture.recorder.current_step)
     assert counted[0] > 10
-    # It may take one step of another kind to see that things have changed.
+    # It may take one step to notice the change.
     assert all(abs(count - counted[0]) <= 1 for count in counted), counted
 
 
@@ -91,13 +91,13 @@ Backward = Callable[..., None]
 
 @pytest.fixture
 def original() -> Iterator[Backward]:
-    """What is there before, and afterwards."""
+    """The patched functions, to compare before and after."""
     before = torch.autograd.backward
     yield before
     torch.autograd.backward = before
 
 
-def test_a_function_over_ours_is_left_alone(tmp_path: Path, original: Backward) -> None:
+def test_a_wrapper_over_ours_is_kept(tmp_path: Path, original: Backward) -> None:
     job, calls = Job(), []
     with capturing(tmp_path, record_every_n_steps=4):
         job.step(X)
@@ -118,7 +118,7 @@ def test_a_function_over_ours_is_left_alone(tmp_path: Path, original: Backward) 
     assert names(tmp_path, 8) == ["forward", "backward", "optimizer"]
 
 
-def test_who_came_in_between_stays_below(tmp_path: Path, original: Backward) -> None:
+def test_a_patch_made_meanwhile_stays_in_place(tmp_path: Path, original: Backward) -> None:
     job, calls = Job(), []
     with capturing(tmp_path, record_every_n_steps=8):
         for _ in range(6):

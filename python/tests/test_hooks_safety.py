@@ -1,4 +1,4 @@
-"""Hooks do not hurt: failures, other threads, forks, other people's patches."""
+"""Hooks do no harm: errors, other threads, forks, other people's patches."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from torch.utils.data import dataloader as torch_dataloader
 PLAIN = [("data_wait", 0), ("forward", 0), ("backward", 0), ("optimizer", 0)]
 
 
-def test_failures_of_the_job_pass_and_close_their_phases(tmp_path: Path) -> None:
+def test_errors_of_the_job_pass_and_close_their_phases(tmp_path: Path) -> None:
     class Fails(torch.autograd.Function):
         @staticmethod
         def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
@@ -40,14 +40,14 @@ def test_failures_of_the_job_pass_and_close_their_phases(tmp_path: Path) -> None
                 with pytest.raises(LookupError, match="in collate"):
                     next(iter(DataLoader(batches(1), batch_size=1, collate_fn=broken)))
             job.step(x)
-    assert capture.trouble.counts == {}
+    assert capture.problems.counts == {}
     failed = [name for name, _ in phases(tmp_path, 4)]
     assert failed.count("backward") == 2
     assert failed[-2:] == ["backward", "optimizer"]
     assert phases(tmp_path, 5) == PLAIN
 
 
-def test_other_threads_are_not_the_training(tmp_path: Path) -> None:
+def test_other_threads_do_not_count_as_training(tmp_path: Path) -> None:
     job, other = Job(), Job()
 
     def loads_and_differentiates() -> None:
@@ -63,7 +63,7 @@ def test_other_threads_are_not_the_training(tmp_path: Path) -> None:
     assert phases(tmp_path, 4) == PLAIN
 
 
-def test_everything_is_given_back(tmp_path: Path) -> None:
+def test_closing_restores_torch(tmp_path: Path) -> None:
     def now() -> list[object]:
         distributed = torch.distributed
         return [
@@ -89,7 +89,7 @@ def test_everything_is_given_back(tmp_path: Path) -> None:
     job.step(batches(1)[0])
 
 
-def test_a_forked_child_gets_torch_as_it_was(tmp_path: Path) -> None:
+def test_a_forked_child_gets_the_original_torch(tmp_path: Path) -> None:
     original = torch.autograd.backward
     job = Job()
     with capturing(tmp_path) as capture:
@@ -104,7 +104,7 @@ def test_a_forked_child_gets_torch_as_it_was(tmp_path: Path) -> None:
     assert steps_of(tmp_path) == [0, 1]
 
 
-def test_what_somebody_put_over_ours_stays(tmp_path: Path) -> None:
+def test_a_wrapper_over_ours_survives_closing(tmp_path: Path) -> None:
     original = torch.autograd.backward
     calls = []
     with capturing(tmp_path):
@@ -124,36 +124,36 @@ def test_what_somebody_put_over_ours_stays(tmp_path: Path) -> None:
         torch.autograd.backward = original
 
 
-def test_a_capture_may_end_within_an_optimizer_step(tmp_path: Path) -> None:
+def test_a_capture_can_end_inside_an_optimizer_step(tmp_path: Path) -> None:
     job = Job()
     with capturing(tmp_path) as capture:
         original = capture.step
         capture.optimizer_step = lambda: (original(), capture.close())  # type: ignore[method-assign]
-        capture._uninstall._flow._end_step = capture.optimizer_step  # type: ignore[union-attr]
-        job.step(batches(1)[0])  # torch would fail if its table of hooks changed under it
+        capture._uninstall._tracker._end_step = capture.optimizer_step  # type: ignore[union-attr]
+        job.step(batches(1)[0])  # torch would fail if its hooks changed during the iteration
         job.step(batches(1)[0])
     assert steps_of(tmp_path) == [0]
 
 
-def test_trouble_of_ours_never_reaches_the_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_our_errors_never_reach_the_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     job = Job()
     with capturing(tmp_path) as capture:
-        flow = capture._uninstall._flow  # type: ignore[union-attr]
+        tracker = capture._uninstall._tracker  # type: ignore[union-attr]
 
         def fail(*_: object, **__: object) -> None:
             raise RuntimeError("ours")
 
         for name in ("data_begins", "backward_begins", "backward_ends", "optimizer_begins", "forward_begins"):
-            setattr(flow, name, fail)
+            setattr(tracker, name, fail)
         losses = [job.step(x) for x in DataLoader(batches(5), batch_size=None)]
-        assert capture.trouble.counts["hooks"] > 5
+        assert capture.problems.counts["hooks"] > 5
     other = Job()
     assert losses == [other.step(x) for x in batches(5)]
     assert capsys.readouterr().err.count("training goes on") == 1
 
 
-def test_next_to_nothing_when_not_recording(tmp_path: Path) -> None:
-    """Ten times what it takes here on a bad day: a bound against mistakes, not a measurement."""
+def test_unrecorded_steps_cost_next_to_nothing(tmp_path: Path) -> None:
+    """The bound is ten times the slowest run here: it catches mistakes and is not a measurement."""
     nothing = lambda iterator: None  # noqa: E731
     original = torch_dataloader._BaseDataLoaderIter.__next__
     torch_dataloader._BaseDataLoaderIter.__next__ = nothing  # type: ignore[method-assign]

@@ -1,4 +1,4 @@
-"""Jobs that know nothing of capture, run as `whyslow run` runs them: real processes, real torch."""
+"""Jobs without a capture of their own, run as by `whyslow run`: real processes, real torch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from support import header_of, records_of
 
 from whyslow_capture import layout
 
-# Two passes a step, a compiled model, workers that fork: what a job may do with torch, and a loss to compare.
+# Two passes per step, a compiled model, forked workers: a job that uses much of torch, and a loss to compare.
 TRAIN = """
     import os, sys, torch, torch.multiprocessing
     from torch.utils.data import DataLoader, TensorDataset
@@ -36,10 +36,10 @@ TRAIN = """
     if __name__ == "__main__":
         torch.manual_seed(0)
         model = Net()
-        if "compile" in sys.argv:
+        if "compile" in sys.argv[1]:
             model = torch.compile(model, backend="eager")
         optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
-        start = "spawn" if "spawn" in sys.argv else "fork"
+        start = "spawn" if "spawn" in sys.argv[1] else "fork"
         loader = DataLoader(Data(torch.randn(48, 8)), batch_size=4, num_workers=1, multiprocessing_context=start)
         for index, (x,) in enumerate(loader):
             loss = model(x)
@@ -67,7 +67,7 @@ Results = dict[str, tuple[subprocess.CompletedProcess[str], Path]]
 
 
 def run_all(source: str, folder: Path, ways: list[str]) -> Results:
-    """Two at a time: to import torch takes longest."""
+    """Two at a time, because importing torch is slow."""
 
     def run(way: str) -> tuple[subprocess.CompletedProcess[str], Path]:
         own = folder / way
@@ -81,11 +81,11 @@ def run_all(source: str, folder: Path, ways: list[str]) -> Results:
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Results:
-    return run_all(TRAIN, tmp_path_factory.mktemp("trained"), ["plain", "fork", "spawn", "compile"])
+    return run_all(TRAIN, tmp_path_factory.mktemp("trained"), ["plain", "fork", "spawn-compile"])
 
 
-@pytest.mark.parametrize("way", ["fork", "spawn", "compile"])
-def test_a_job_is_captured_and_learns_the_same(trained: Results, way: str) -> None:
+@pytest.mark.parametrize("way", ["fork", "spawn-compile"])
+def test_a_captured_job_has_the_same_losses(trained: Results, way: str) -> None:
     plain, nothing = trained["plain"]
     assert not nothing.exists()
     plain_losses = losses(plain)
@@ -93,7 +93,7 @@ def test_a_job_is_captured_and_learns_the_same(trained: Results, way: str) -> No
     assert losses(captured) == plain_losses
     assert len(plain_losses) == 12
     assert captured.stderr == ""
-    # Workers leave nothing: neither those that are forked nor those that start anew.
+    # Workers write no files, neither forked nor spawned ones.
     assert files_in(out) == ONE_RANK
     assert steps_of(out) == [0, 1, 2, 3, 4, 5]
     micro = ["data_wait", "forward", "backward"]
@@ -105,7 +105,7 @@ def test_a_job_is_captured_and_learns_the_same(trained: Results, way: str) -> No
 
 ENDS = """
     import os, signal, sys, torch
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored, if these tests run in the background
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored by default if the tests run in the background
     model = torch.nn.Linear(8, 1)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     for index in range(30):
@@ -116,17 +116,15 @@ ENDS = """
     if how == "exit":
         sys.exit(3)
     if how == "exception":
-        raise LookupError("the job's own")
-    if how == "in backward":
         loss = model(torch.randn(4, 8)).mean()
-        loss.backward()
+        loss.register_hook(lambda _: {}["in backward"])
         loss.backward()
     if how in ("SIGINT", "SIGTERM"):
         os.kill(os.getpid(), getattr(signal, how))
 """
 
 
-WAYS_TO_END = ["exit", "exception", "in backward", "SIGINT", "SIGTERM"]
+WAYS_TO_END = ["exit", "exception", "SIGINT", "SIGTERM"]
 
 
 @pytest.fixture(scope="module")
@@ -135,23 +133,20 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> Results:
 
 
 @pytest.mark.parametrize("how", WAYS_TO_END)
-def test_jobs_end_as_they_would(ended: Results, how: str) -> None:
-    expected = {"exit": 3, "exception": 1, "in backward": 1}
+def test_exit_codes_are_unchanged(ended: Results, how: str) -> None:
+    expected = {"exit": 3, "exception": 1}
     code = expected[how] if how in expected else -getattr(signal, how)
     result, out = ended[how]
     assert result.returncode == code
     assert result.stdout == ""
     if how == "exception":
-        assert result.stderr.splitlines()[-1] == "LookupError: the job's own"
-        assert "whyslow" not in result.stderr
-    elif how == "in backward":
-        assert "Trying to backward through the graph a second time" in result.stderr.splitlines()[-1]
+        assert result.stderr.splitlines()[-1] == "KeyError: 'in backward'"
         assert "During handling" not in result.stderr
     elif how == "SIGINT":
         assert result.stderr.splitlines()[-1] == "KeyboardInterrupt"
     else:
         assert result.stderr == ""
-    # What was flushed is there however it ended; all of it where Python could still say good-bye.
+    # Flushed records survive any end. All records survive if Python could run its exit functions.
     found = steps_of(out)
     assert found == list(range(len(found)))
     assert len(found) == 30 or how == "SIGTERM"
@@ -169,14 +164,14 @@ QUIET = """
 """
 
 
-def test_a_process_that_does_not_train_leaves_nothing(tmp_path: Path) -> None:
-    """It evaluates; the one that it starts only imports torch."""
+def test_a_process_that_does_not_train_writes_no_files(tmp_path: Path) -> None:
+    """The process evaluates, and its child only imports torch."""
     result = run_script(QUIET, tmp_path, env=injected(tmp_path / "out"))
     assert (result.returncode, result.stdout, result.stderr) == (0, "2.0\n1\n", "")
     assert not (tmp_path / "out").exists()
 
 
-def test_by_default_any_of_ten_steps_is_recorded(tmp_path: Path) -> None:
+def test_by_default_the_recorded_step_of_ten_varies(tmp_path: Path) -> None:
     script = """
         import torch
         model = torch.nn.Linear(8, 1)
@@ -190,7 +185,7 @@ def test_by_default_any_of_ten_steps_is_recorded(tmp_path: Path) -> None:
     del env["WHYSLOW_RECORD_EVERY_N_STEPS"]
     assert run_script(script, tmp_path, env=env).returncode == 0
     assert header_of(tmp_path / "out")["spread_steps"] is True
-    # At the same places in every job: ranks can be compared. One in each ten, not always the first.
+    # The same steps in every job, so ranks can be compared. One in each ten, not always the first.
     assert steps_of(tmp_path / "out") == [0, 16, 22, 38, 44, 50]
 
 
@@ -202,14 +197,14 @@ RANKS = """
 
     distributed.init_process_group("gloo")
     rank = distributed.get_rank()
-    over = [f"{sys.argv[1]}-{r}-over" for r in range(3)]
-    # Registered first, so it is called last: all that capture has to do is done.
+    over = [f"{sys.argv[1]}-{r}-over" for r in range(2)]
+    # Registered first, so it is called last, after capture has finished.
     atexit.register(lambda: open(over[rank], "w").close())
     torch.manual_seed(0)
     model = DistributedDataParallel(torch.nn.Linear(8, 1))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     for x in DataLoader(torch.randn(24, 8), batch_size=4):
-        if rank == 2:
+        if rank == 1:
             time.sleep(0.1)
         loss = model(x).pow(2).mean()
         loss.backward()
@@ -218,11 +213,11 @@ RANKS = """
         with open(f"{sys.argv[1]}-{rank}", "a") as file:
             file.write(f"{loss.item()!r}\\n")
     distributed.destroy_process_group()
-    time.sleep(1)  # Gloo's threads let go of the last all_reduce: later, while Python ends, that aborts (torch 2.13).
-    if rank == 1 and sys.argv[2] == "fails":
-        # Whoever is not through when one fails is killed by torchrun.
+    time.sleep(1)  # gloo's threads must release the last all_reduce now; during exit that aborts (torch 2.13)
+    if rank == 0 and sys.argv[2] == "fails":
+        # When one rank fails, torchrun kills those that have not finished.
         end = time.monotonic() + 60
-        while not (os.path.exists(over[0]) and os.path.exists(over[2])) and time.monotonic() < end:
+        while not os.path.exists(over[1]) and time.monotonic() < end:
             time.sleep(0.01)
         sys.exit(5)
 """
@@ -231,7 +226,7 @@ RANKS = """
 @pytest.fixture(scope="module")
 def ranks(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("ranks")
-    torchrun = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "3")
+    torchrun = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
     env = injected(folder / "out")
     plain = run_script(RANKS, folder, "plain", "", env={**env, "WHYSLOW_INJECT": "0"}, before=torchrun)
     assert plain.returncode == 0, plain.stderr
@@ -241,30 +236,29 @@ def ranks(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_torchrun_each_rank_has_its_files_and_the_launcher_none(ranks: Path) -> None:
-    each = [f"cuda_event_profiler/cuda_events_rank_{r}.jsonl" for r in range(3)]
-    assert files_in(ranks / "out") == [*each, *(f"ranks/rank_{r}.json" for r in range(3)), "run.json"]
-    assert json.loads(layout.run_file(ranks / "out").read_text())["world_size"] == 3
-    for rank in range(3):
+def test_torchrun_writes_files_per_rank_and_none_for_the_launcher(ranks: Path) -> None:
+    each = [f"cuda_event_profiler/cuda_events_rank_{r}.jsonl" for r in range(2)]
+    assert files_in(ranks / "out") == [*each, *(f"ranks/rank_{r}.json" for r in range(2)), "run.json"]
+    assert json.loads(layout.run_file(ranks / "out").read_text())["world_size"] == 2
+    for rank in range(2):
         assert steps_of(ranks / "out", rank) == [0, 1, 2, 3, 4, 5]
         expected = ["data_wait", "forward", "backward", "collective:all_reduce", "optimizer"]
         assert names(ranks / "out", 5, rank) == expected
 
 
-def test_torchrun_all_ranks_learn_the_same(ranks: Path) -> None:
-    for rank in range(3):
+def test_torchrun_ranks_have_the_same_losses(ranks: Path) -> None:
+    for rank in range(2):
         plain, captured = (Path(ranks, f"{kind}-{rank}").read_text() for kind in ("plain", "captured"))
         assert plain == captured
         assert plain.count("\n") == 6
 
 
-def test_torchrun_the_late_rank_is_the_one_that_does_not_wait(ranks: Path) -> None:
+def test_torchrun_the_straggler_does_not_wait(ranks: Path) -> None:
     waits = [
-        [duration(ranks / "out", step, "collective:all_reduce", rank) for step in (2, 3, 4, 5)] for rank in range(3)
+        [duration(ranks / "out", step, "collective:all_reduce", rank) for step in (2, 3, 4, 5)] for rank in range(2)
     ]
-    # On a busy machine another one may be held up as well, but not in every step.
-    assert min(waits[2]) < 50
-    assert max(waits[0]) > 50 and max(waits[1]) > 50
+    # On a busy machine another rank may be delayed too, but not in every step.
+    assert min(waits[1]) < 50 < max(waits[0])
 
 
 SPAWNED = """
@@ -284,7 +278,7 @@ SPAWNED = """
 
 
 @pytest.mark.parametrize(("start", "count"), [("fork", 2), ("spawn", 1)])
-def test_processes_that_torch_starts_itself(tmp_path: Path, start: str, count: int) -> None:
+def test_processes_started_by_torch_multiprocessing(tmp_path: Path, start: str, count: int) -> None:
     result = run_script(SPAWNED, tmp_path, start, str(count), env=injected(tmp_path / "out"))
     assert (result.returncode, result.stderr) == (0, "")
     assert [steps_of(tmp_path / "out", rank) for rank in range(count)] == [[0, 1, 2, 3]] * count

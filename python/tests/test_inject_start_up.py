@@ -1,4 +1,4 @@
-"""What every Python process of a job gets, most of which have nothing to do with training. No torch here."""
+"""The start-up code that every Python process of a job runs, most of which do not train. No torch here."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from pathlib import Path
 import pytest
 from hooked import SITE, injected
 
-# Stands for torch: only that it is imported matters here.
+# A fake torch: only its import matters here.
 FAKE_TORCH = "import sys\nprint('torch runs', 'whyslow_capture' in sys.modules)\n"
 FAKE_CAPTURE = {
     "whyslow_capture/__init__.py": "",
     "whyslow_capture/inject/__init__.py": "",
-    "whyslow_capture/inject/arm.py": "def arm_capture():\n    import torch\n    print('armed', torch.__name__)\n",
+    "whyslow_capture/inject/autostart.py": (
+        "def start_when_training_begins():\n    import torch\n    print('armed', torch.__name__)\n"
+    ),
 }
 
 
@@ -38,13 +40,13 @@ def with_path(env: dict[str, str], *folders: Path) -> dict[str, str]:
 
 @pytest.fixture
 def fake_torch(tmp_path: Path) -> dict[str, str]:
-    """An environment in which `torch` and `whyslow_capture` are stand-ins."""
+    """An environment with fake `torch` and `whyslow_capture` packages."""
     torch = write(tmp_path / "torch-path", {"torch/__init__.py": FAKE_TORCH, "torch/nn.py": ""})
     capture = write(tmp_path / "source", FAKE_CAPTURE)
     return {**with_path(injected(tmp_path / "out"), torch), "WHYSLOW_PYTHON": str(capture)}
 
 
-def test_a_process_without_torch_is_as_before(tmp_path: Path) -> None:
+def test_a_process_without_torch_is_unchanged(tmp_path: Path) -> None:
     code = "import sys; print([p for p in sys.path if 'whyslow' in p], [m for m in sys.modules if 'whyslow' in m])"
     result = python(code, injected(tmp_path / "out"))
     assert result.stdout == "[] ['_whyslow_start']\n"
@@ -52,8 +54,8 @@ def test_a_process_without_torch_is_as_before(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_start_up_takes_little(tmp_path: Path) -> None:
-    """2.3 to 4.5 ms on a quiet machine. What would slow down every process is importing something."""
+def test_start_up_is_fast(tmp_path: Path) -> None:
+    """2.3 to 4.5 ms on a quiet machine. An import would slow down every process."""
 
     def loaded(env: dict[str, str]) -> set[str]:
         return set(python("import sys; print(*sys.modules)", env).stdout.split())
@@ -65,7 +67,7 @@ def test_start_up_takes_little(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("option", ["-S", "-I", "-E"])
-def test_where_python_is_told_to_ignore_us_it_does(tmp_path: Path, option: str) -> None:
+def test_isolated_python_ignores_us(tmp_path: Path, option: str) -> None:
     assert python("import sys; print('_whyslow_start' in sys.modules)", injected(tmp_path), option).stdout == "False\n"
 
 
@@ -84,7 +86,9 @@ def test_the_jobs_own_sitecustomize_runs(tmp_path: Path, fake_torch: dict[str, s
 
 
 @pytest.mark.parametrize("fault", ["raise ValueError('theirs')", "import no_such_module"])
-def test_its_errors_are_reported_as_ever(tmp_path: Path, fake_torch: dict[str, str], fault: str) -> None:
+def test_errors_in_the_jobs_sitecustomize_are_still_reported(
+    tmp_path: Path, fake_torch: dict[str, str], fault: str
+) -> None:
     theirs = write(tmp_path / "theirs", {"sitecustomize.py": fault + "\n"})
     env = with_path(fake_torch, theirs)
     plain = {**env, "PYTHONPATH": env["PYTHONPATH"].replace(str(SITE) + os.pathsep, "")}
@@ -94,7 +98,7 @@ def test_its_errors_are_reported_as_ever(tmp_path: Path, fake_torch: dict[str, s
     assert result.stdout.splitlines()[-1] == "armed torch"
 
 
-def test_being_looked_for_is_not_being_imported(fake_torch: dict[str, str]) -> None:
+def test_searching_for_torch_does_not_count_as_importing(fake_torch: dict[str, str]) -> None:
     code = """
 from importlib.util import find_spec
 print(type(find_spec("torch").loader).__name__)
@@ -111,7 +115,7 @@ print([f for f in sys.meta_path if "Torch" in type(f).__name__], [p for p in sys
     ]
 
 
-def test_an_import_that_fails_may_be_tried_again(tmp_path: Path, fake_torch: dict[str, str]) -> None:
+def test_a_failed_import_of_torch_can_be_retried(tmp_path: Path, fake_torch: dict[str, str]) -> None:
     source = """
 import os
 if not os.environ.pop('READY', None):
@@ -130,19 +134,19 @@ def test_no_torch_at_all(tmp_path: Path) -> None:
     assert "whyslow" not in result.stderr
 
 
-def test_trouble_of_ours_is_one_line(fake_torch: dict[str, str]) -> None:
+def test_our_errors_are_one_line(fake_torch: dict[str, str]) -> None:
     result = python("import torch; print('goes on')", {**fake_torch, "WHYSLOW_PYTHON": "/nowhere"})
     assert result.stdout.splitlines()[-1] == "goes on"
-    assert re.fullmatch(r"whyslow_capture: nothing is captured in this process: ModuleNotFoundError.*\n", result.stderr)
+    assert re.fullmatch(r"whyslow_capture: this process is not captured: ModuleNotFoundError.*\n", result.stderr)
 
 
 def test_the_jobs_own_package_is_preferred(tmp_path: Path, fake_torch: dict[str, str]) -> None:
-    arm = {"whyslow_capture/inject/arm.py": "def arm_capture():\n    print('their own')\n"}
+    arm = {"whyslow_capture/inject/autostart.py": "def start_when_training_begins():\n    print('their own')\n"}
     own = write(tmp_path / "own", {**FAKE_CAPTURE, **arm})
     assert python("import torch", with_path(fake_torch, own)).stdout.splitlines()[-1] == "their own"
 
 
-def test_whyslow_run_within_whyslow_run(tmp_path: Path, fake_torch: dict[str, str]) -> None:
+def test_whyslow_run_inside_whyslow_run(tmp_path: Path, fake_torch: dict[str, str]) -> None:
     outer = tmp_path / "outer"
     outer.symlink_to(SITE)
     assert python("import torch", with_path(fake_torch, outer)).stdout.count("armed") == 1
@@ -152,7 +156,7 @@ def test_without_the_switch_nothing_happens(fake_torch: dict[str, str]) -> None:
     assert python("import torch", {**fake_torch, "WHYSLOW_INJECT": "0"}).stdout == "torch runs False\n"
 
 
-def test_modules_scripts_and_exec(tmp_path: Path, fake_torch: dict[str, str]) -> None:
+def test_works_for_modules_scripts_and_exec(tmp_path: Path, fake_torch: dict[str, str]) -> None:
     job = """
 import os, sys
 if len(sys.argv) == 1:

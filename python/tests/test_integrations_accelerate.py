@@ -10,7 +10,7 @@ from frameworks import framework
 from support import records_of
 
 from whyslow_capture import layout
-from whyslow_capture.current import running
+from whyslow_capture.api import active_session
 from whyslow_capture.integrations.accelerate import instrument
 
 accelerate = framework("accelerate")
@@ -51,21 +51,21 @@ def test_thirty_steps(tmp_path: Path):
     job = Job(tmp_path)
     job.prepare()
     with instrument(job.accelerator, max_overhead=1) as instrumented:
-        assert running() is instrumented.capture
+        assert active_session() is instrumented.capture
         job.train()
     out = tmp_path / "whyslow"
     assert whole_steps(out) == [10, 20, 30]
-    # 30 is the last of the epoch: there Accelerate has asked in vain for the batch after the one it hands over.
+    # 30 is the last step of the epoch, where Accelerate looks in vain for a next batch.
     for step in (10, 20):
         assert {record["name"] for record in records_of(out) if record["step"] == step} >= PHASES
-    assert running() is None
+    assert active_session() is None
     plain = Job(None)
     plain.prepare()
     plain.train()
     assert job.losses == plain.losses, "training is the same with and without"
 
 
-def test_a_step_is_a_step_of_the_optimizer(tmp_path: Path):
+def test_an_accumulated_step_is_one_step(tmp_path: Path):
     job = Job(None, accumulate=3)
     job.prepare()
     with instrument(job.accelerator, out=tmp_path, record_every_n_steps=1, max_overhead=1, steps_done=100):
@@ -88,17 +88,17 @@ def test_micro_batches_without_automatic_phases(tmp_path: Path):
     assert seen[:7] == [0, 1, 2, 0, 1, 2, 0]
 
 
-def test_what_is_prepared_later_counts_and_end_training_closes(tmp_path: Path):
+def test_a_later_prepared_optimizer_counts_and_end_training_closes(tmp_path: Path):
     job = Job(None)
     instrumented = instrument(job.accelerator, out=tmp_path, record_every_n_steps=10, max_overhead=1)
     job.prepare()
     job.train()
     job.accelerator.end_training()
-    assert instrumented.capture is None and running() is None
+    assert instrumented.capture is None and active_session() is None
     assert whole_steps(tmp_path) == [10, 20, 30]
 
 
-def test_the_accelerator_is_given_back_as_it_was(tmp_path: Path):
+def test_closing_restores_the_accelerator(tmp_path: Path):
     job = Job(None)
     job.prepare()
     before = {name: vars(owner).get(name) for owner, name in watched(job)}

@@ -1,4 +1,4 @@
-"""Lightning's own Trainer, under both of its names."""
+"""Lightning's Trainer, under both package names."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 import torch
 from frameworks import framework
-from support import header_of, records_of, run_program
+from support import header_of, records_of, run_torch_program
 
 from whyslow_capture import layout
-from whyslow_capture.current import running
+from whyslow_capture.api import active_session
 from whyslow_capture.integrations.lightning import WhyslowCallback
 
 lightning = framework("lightning.pytorch")
-# Lightning warns of what it and torch have deprecated, and of what such a small job leaves out.
+# Lightning warns about deprecations, and about settings that such a small job omits.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 PHASES = {layout.DATA_WAIT, layout.FORWARD, layout.BACKWARD, layout.OPTIMIZER, layout.TRAINING_STEP}
@@ -89,7 +89,7 @@ def test_thirty_steps(tmp_path: Path):
     for step in (10, 20, 30):
         assert {record["name"] for record in records_of(out) if record["step"] == step} >= PHASES
     assert header_of(out)["dropped"] == {}
-    assert callback.capture is None and running() is None
+    assert callback.capture is None and active_session() is None
     assert model.losses == train(tmp_path / "plain", []).losses, "training is the same with and without"
 
 
@@ -115,12 +115,12 @@ def test_accumulated_batches_without_automatic_phases(tmp_path: Path):
 
 
 def test_two_optimizers_in_a_batch_are_one_step(tmp_path: Path):
-    # The trainer counts each optimizer's step: numbers 2, 4, 6 … of which none would begin at a multiple of ten.
+    # The trainer counts each optimizer's step, so its numbers are 2, 4, 6 …
     train(tmp_path, [WhyslowCallback(max_overhead=1)], TwoOptimizers(), max_steps=40)
     assert whole_steps(tmp_path / "whyslow") == [10, 20]
 
 
-def test_steps_go_on_counting_after_a_checkpoint(tmp_path: Path):
+def test_steps_continue_counting_after_a_checkpoint(tmp_path: Path):
     checkpoint = lightning.callbacks.ModelCheckpoint(dirpath=tmp_path, filename="at", every_n_train_steps=17)
     train(tmp_path, [checkpoint], max_steps=17, enable_checkpointing=True)
     callback = WhyslowCallback(record_every_n_steps=5, max_overhead=1)
@@ -128,15 +128,15 @@ def test_steps_go_on_counting_after_a_checkpoint(tmp_path: Path):
     assert whole_steps(tmp_path / "whyslow") == [20, 25, 30]
 
 
-def test_steps_with_a_validation_or_a_checkpoint_in_them_are_left_out(tmp_path: Path):
+def test_steps_with_a_validation_or_a_checkpoint_are_dropped(tmp_path: Path):
     checkpoint = lightning.callbacks.ModelCheckpoint(dirpath=tmp_path, every_n_train_steps=5, save_top_k=-1)
     callback = WhyslowCallback(record_every_n_steps=1, max_overhead=1)
     train(tmp_path, [callback, checkpoint], max_steps=9, val_check_interval=3, enable_checkpointing=True)
-    # Validated after 3, 6 and 9, saved after 5.
+    # Validates after 3, 6 and 9, saves after 5.
     assert whole_steps(tmp_path / "whyslow") == [1, 2, 3, 5, 8, 9]
 
 
-def test_a_failing_job_is_closed_and_its_error_passes(tmp_path: Path):
+def test_a_failing_job_closes_the_capture_and_raises_its_error(tmp_path: Path):
     class Fails(lightning.Callback):
         def on_train_batch_start(self, trainer: Any, module: Any, batch: Any, index: int) -> None:
             if index == 3:
@@ -145,11 +145,11 @@ def test_a_failing_job_is_closed_and_its_error_passes(tmp_path: Path):
     callback = WhyslowCallback(record_every_n_steps=1, max_overhead=1)
     with pytest.raises(RuntimeError, match="as a job does"):
         train(tmp_path, [callback, Fails()])
-    assert callback.capture is None and running() is None
+    assert callback.capture is None and active_session() is None
     assert whole_steps(tmp_path / "whyslow") == [1, 2, 3]
 
 
-def test_callbacks_can_be_sent_to_processes(tmp_path: Path):
+def test_callbacks_can_be_pickled(tmp_path: Path):
     callback = pickle.loads(pickle.dumps(WhyslowCallback(record_every_n_steps=1, max_overhead=1)))
     train(tmp_path, [callback], max_steps=2)
     assert whole_steps(tmp_path / "whyslow") == [1, 2]
@@ -157,7 +157,7 @@ def test_callbacks_can_be_sent_to_processes(tmp_path: Path):
 
 def test_the_older_package(tmp_path: Path):
     framework("pytorch_lightning")
-    run_program(
+    run_torch_program(
         """
         import sys, warnings
         import pytorch_lightning, torch

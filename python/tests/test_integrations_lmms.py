@@ -1,4 +1,4 @@
-"""lmms-engine's CudaEventProfiler: the same calls as its trainer makes, the same files."""
+"""lmms-engine's CudaEventProfiler: the calls that its trainer makes give the same files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from support import header_of, records_of
 
 from whyslow_capture import layout
-from whyslow_capture.current import running
+from whyslow_capture.api import active_session
 from whyslow_capture.integrations.lmms import CudaEventProfiler
 
 EVERY = {"record_every_n_steps": 1, "max_overhead": 1}
@@ -45,10 +45,10 @@ def test_same_file_same_records(tmp_path: Path):
     copies, steps, metrics = ([r for r in records if r["name"] == name] for name in phases)
     for copied, stepped, measured in zip(copies, steps, metrics, strict=True):
         assert copied["duration_ms"] >= 1 and stepped["duration_ms"] >= 3 and measured["duration_ms"] >= 1
-        # As there: training_step is what the trainer wraps, not the whole iteration.
+        # As in lmms-engine, training_step is what the trainer wraps, not the whole iteration.
         assert copied["start_ms"] + copied["duration_ms"] <= stepped["start_ms"] + 0.001
         assert stepped["start_ms"] + stepped["duration_ms"] <= measured["start_ms"] + 0.001
-    assert running() is None
+    assert active_session() is None
 
 
 def test_default_is_one_step_in_ten(tmp_path: Path):
@@ -57,13 +57,13 @@ def test_default_is_one_step_in_ten(tmp_path: Path):
     assert header_of(tmp_path)["record_every_n_steps"] == 10
 
 
-def test_window_and_stride(tmp_path: Path):
+def test_start_end_and_stride(tmp_path: Path):
     config = {"start_step": 2, "end_step": 5, "record_every_n_steps": 2, "flush_every_n_steps": 1, "max_overhead": 1}
     train(profiler_in(tmp_path, config), range(7))
     assert [r["step"] for r in records_of(tmp_path) if r["name"] == "training_step"] == [2, 4]
 
 
-def test_a_resumed_job_goes_on_counting(tmp_path: Path):
+def test_a_resumed_job_continues_counting(tmp_path: Path):
     train(profiler_in(tmp_path, {"record_every_n_steps": 5, "max_overhead": 1}), range(1003, 1012))
     assert [r["step"] for r in records_of(tmp_path) if r["name"] == "training_step"] == [1005, 1010]
 
@@ -86,13 +86,15 @@ def test_micro_batches_by_metadata(tmp_path: Path, capsys: pytest.CaptureFixture
         pass
     profiler.close()
     assert [(r["step"], r["micro"]) for r in records_of(tmp_path)] == [(7, 2), (7, 2)]
-    assert "only micro_step is kept" in capsys.readouterr().err
+    assert "records keep only micro_step" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("given", "config"), [({"enable": False}, None), ({"rank": 3}, {"ranks": [0, 1]}), ({"rank": 3}, {"ranks": "0"})]
 )
-def test_off_and_ranks_that_were_not_chosen(tmp_path: Path, given: dict[str, Any], config: dict[str, object] | None):
+def test_disabled_and_unselected_ranks_write_nothing(
+    tmp_path: Path, given: dict[str, Any], config: dict[str, object] | None
+):
     profiler = profiler_in(tmp_path, config, **given)
     assert not profiler.enable and not profiler.should_record(0)
     train(profiler, range(12))
@@ -106,7 +108,7 @@ def test_should_record(tmp_path: Path):
     profiler.close()
 
 
-def test_a_failing_phase_passes_its_error_on(tmp_path: Path):
+def test_an_error_in_a_phase_passes(tmp_path: Path):
     profiler = profiler_in(tmp_path, EVERY)
     with pytest.raises(RuntimeError, match="out of memory"), profiler.record("training_step", 0):
         raise RuntimeError("out of memory")
@@ -117,7 +119,7 @@ def test_a_failing_phase_passes_its_error_on(tmp_path: Path):
     assert [r["step"] for r in records_of(tmp_path)] == [0, 1]
 
 
-def test_steps_may_jump_and_go_back(tmp_path: Path):
+def test_step_numbers_may_jump_and_go_back(tmp_path: Path):
     profiler = profiler_in(tmp_path, EVERY)
     for step in (0, 1, 7, 8, 2):
         with profiler.record("training_step", step):
@@ -126,12 +128,12 @@ def test_steps_may_jump_and_go_back(tmp_path: Path):
     assert [r["step"] for r in records_of(tmp_path)] == [0, 1, 7, 8, 2]
 
 
-def test_a_directory_of_another_name(tmp_path: Path):
+def test_a_directory_with_another_name(tmp_path: Path):
     profiler = CudaEventProfiler(True, tmp_path / "events", profiler_config=EVERY)
     train(profiler, range(2))
     assert profiler.path == str(layout.events_file(tmp_path / "events", 0)) and Path(profiler.path).exists()
 
 
-def test_a_slip_in_the_config_is_an_error_where_it_is_written(tmp_path: Path):
+def test_a_mistake_in_the_config_raises_at_once(tmp_path: Path):
     with pytest.raises(ValueError, match="did you mean record_every_n_steps"):
         profiler_in(tmp_path, {"record_every_n_step": 5})

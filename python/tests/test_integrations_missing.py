@@ -1,4 +1,4 @@
-"""Without the frameworks: importing works, using says what is missing."""
+"""Without the frameworks, importing works and using says what is missing."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_importing_works_and_using_raises_a_clear_import_error():
         assert line.endswith(install)
 
 
-def test_a_subclass_of_a_callback_without_its_framework_says_so_too():
+def test_a_subclass_of_a_callback_raises_the_same_error():
     code = BLOCK.format(blocked=FRAMEWORKS) + (
         "from whyslow_capture.integrations.lightning import WhyslowCallback\n"
         "class Mine(WhyslowCallback):\n    def __init__(self):\n        pass\n"
@@ -59,7 +59,7 @@ def test_a_subclass_of_a_callback_without_its_framework_says_so_too():
     assert "needs lightning or pytorch_lightning: pip install lightning" in run_program(code).stdout
 
 
-def test_a_broken_installation_is_told_with_its_cause():
+def test_a_broken_installation_is_reported_with_its_cause():
     code = """
     import sys
     class Broken:
@@ -78,6 +78,6 @@ def test_a_broken_installation_is_told_with_its_cause():
 
 
 @pytest.mark.parametrize("module", ["lmms"])
-def test_adapters_that_need_nothing(module: str):
+def test_adapters_without_a_framework(module: str):
     code = BLOCK.format(blocked=FRAMEWORKS) + f"import whyslow_capture.integrations.{module}\nprint('fine')"
     assert run_program(code).stdout.strip() == "fine"

@@ -1,4 +1,4 @@
-"""torchtitan hands over the path of a trace it has exported. Its classes are stood in for, the traces are real."""
+"""torchtitan passes the path of a trace it has exported. Its classes are fakes here, the traces are real."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STEP, RANK = 20, 3
 
 
 def export(base: Path, suffix: str) -> Path:
-    """As torchtitan's Profiler does it, with its names of folders and files."""
+    """Like torchtitan's Profiler, with its folder and file names."""
     folder = base / "profiling" / "traces" / f"iteration_{STEP}"
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"rank{RANK}_trace{suffix}"
@@ -55,7 +55,7 @@ def test_a_trace_is_filed_beside_torchtitans_own(tmp_path: Path, suffix: str):
     out = tmp_path / "profiling" / "whyslow"
     filed = filed_in(out)
     assert any(event.get("name") == "aten::dot" for event in events_in(filed))
-    # What torchtitan wrote is there, compressed, and takes no more room for being filed.
+    # torchtitan's trace is still there, compressed, and filing it takes no extra space.
     theirs = exported.with_name(f"rank{RANK}_trace.json.gz")
     assert os.path.samefile(theirs, filed)
     assert [file.name for file in theirs.parent.iterdir()] == [theirs.name], "nothing raw, nothing half"
@@ -77,10 +77,10 @@ def test_rank_0_describes_the_run(tmp_path: Path):
     assert run["whyslow"] == 1 and run["run"] == rank["run"]
 
 
-def test_a_running_capture_says_where_and_names_by_its_mesh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_an_active_capture_sets_folder_and_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     capture = make(tmp_path / "capture")
     capture.mesh = {"dp": (4, 1), "tp": (2, 0)}
-    monkeypatch.setattr(torchtitan, "running", lambda: capture)
+    monkeypatch.setattr(torchtitan, "active_session", lambda: capture)
     filer = TraceFiler()
     filer(export(tmp_path, ".json.gz"))
     filer.wait()
@@ -88,7 +88,7 @@ def test_a_running_capture_says_where_and_names_by_its_mesh(tmp_path: Path, monk
     assert filed_in(tmp_path / "capture", (1, 0)).exists()
 
 
-def test_disks_without_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_file_systems_without_hard_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     def no_links(*_: object) -> None:
         raise OSError("not permitted")
 
@@ -118,7 +118,7 @@ def test_the_training_thread_does_not_wait(tmp_path: Path, monkeypatch: pytest.M
     assert filed_in(tmp_path / "out").exists() and threads != [threading.get_ident()]
 
 
-def test_failures_are_said_once_and_stay_ours(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_failures_warn_once_and_do_not_reach_the_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     (tmp_path / "file").write_text("not a folder")
     filer = TraceFiler(tmp_path / "file")
     for _ in range(2):
@@ -134,7 +134,7 @@ def test_failures_are_said_once_and_stay_ours(tmp_path: Path, capsys: pytest.Cap
 
 @pytest.fixture
 def stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    """torchtitan.config.function.Function: a config whose build() gives something to call with the path."""
+    """Like torchtitan.config.function.Function: a config whose build() returns a function that takes the path."""
 
     class Function:
         @dataclass(kw_only=True, slots=True)
@@ -164,7 +164,7 @@ def test_as_torchtitan_uses_it(stand_in: None, tmp_path: Path):
     assert isinstance(pickle.loads(pickle.dumps(config.fn)), TraceFiler)
 
 
-def test_names_of_other_shapes_are_filed_too(tmp_path: Path):
+def test_traces_with_other_names_are_filed_too(tmp_path: Path):
     file = tmp_path / "my.json"
     file.write_text('{"traceEvents": []}')
     filer = TraceFiler()

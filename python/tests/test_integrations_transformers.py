@@ -1,4 +1,4 @@
-"""transformers' own Trainer, on a model small enough for the CPU."""
+"""transformers' Trainer with a model small enough for the CPU."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from support import header_of, lines_of, records_of
 
 import whyslow_capture
 from whyslow_capture import layout
-from whyslow_capture.current import running
+from whyslow_capture.api import active_session
 from whyslow_capture.integrations.transformers import WhyslowCallback
 
 transformers = framework("transformers")
@@ -64,18 +64,18 @@ def test_thirty_steps(tmp_path: Path):
     trainer = train(tmp_path, [callback])
     out = tmp_path / "whyslow"
     records = records_of(out)
-    # Numbered as the trainer reports them.
+    # Steps have the trainer's numbers.
     assert trainer.state.global_step == 30
     assert steps_of(records, layout.TRAINING_STEP) == [10, 20, 30]
     for step in (10, 20, 30):
         assert {record["name"] for record in records if record["step"] == step} >= PHASES
     assert header_of(out)["dropped"] == {}
-    assert callback.capture is None and running() is None
+    assert callback.capture is None and active_session() is None
     assert layout.run_file(out).exists() and layout.rank_file(out, 0).exists()
     assert losses(trainer) == losses(train(tmp_path / "plain", [])), "training is the same with and without"
 
 
-def test_micro_batches_are_told_apart(tmp_path: Path):
+def test_micro_batches_are_numbered(tmp_path: Path):
     train(
         tmp_path, [WhyslowCallback(out=tmp_path / "mine", max_overhead=1)], gradient_accumulation_steps=3, max_steps=10
     )
@@ -84,32 +84,32 @@ def test_micro_batches_are_told_apart(tmp_path: Path):
     assert [record["micro"] for record in records if record["name"] == layout.BACKWARD] == [0, 1, 2]
 
 
-def test_steps_go_on_counting_after_a_checkpoint(tmp_path: Path):
+def test_steps_continue_counting_after_a_checkpoint(tmp_path: Path):
     train(tmp_path, [], max_steps=17, save_strategy="steps", save_steps=17)
     config = {"record_every_n_steps": 5, "max_overhead": 1}
     train(tmp_path, [WhyslowCallback(**config)], resume=str(tmp_path / "checkpoint-17"))
     assert steps_of(records_of(tmp_path / "whyslow"), layout.TRAINING_STEP) == [20, 25, 30]
 
 
-def test_steps_with_an_evaluation_or_a_checkpoint_in_them_are_left_out(tmp_path: Path):
+def test_steps_with_an_evaluation_or_a_checkpoint_are_dropped(tmp_path: Path):
     callback = WhyslowCallback(record_every_n_steps=1, max_overhead=1)
     train(tmp_path, [callback], max_steps=9, eval_strategy="steps", eval_steps=3, save_strategy="steps", save_steps=5)
     records = records_of(tmp_path / "whyslow")
-    # Evaluated after 3, 6 and 9, saved after 5: that falls into the step after (10 is not trained any more).
+    # Evaluates after 3, 6 and 9 and saves after 5, which falls into the step after (step 10 is never trained).
     assert steps_of(records, layout.TRAINING_STEP) == [1, 2, 3, 5, 8, 9]
     assert header_of(tmp_path / "whyslow")["dropped"] == {"steps-with-evaluation-or-checkpoint": 4}
 
 
-def test_a_capture_that_is_on_already_is_joined_and_left_open(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_an_active_capture_is_joined_and_left_open(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     with whyslow_capture.capture(tmp_path / "outer", max_overhead=1, record_every_n_steps=2) as cap:
         train(tmp_path / "trainer", [WhyslowCallback()], max_steps=6)
-        assert not cap._closed
+        assert not cap.is_closed
     assert steps_of(records_of(tmp_path / "outer"), layout.TRAINING_STEP) == [2, 4, 6]
     assert not (tmp_path / "trainer" / "whyslow").exists()
     assert "whyslow_capture" not in capsys.readouterr().err
 
 
-def test_the_environment_says_where_and_whether(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_environment_sets_folder_and_switch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("WHYSLOW_OUT", str(tmp_path / "env"))
     monkeypatch.setenv("WHYSLOW_RECORD_EVERY_N_STEPS", "2")
     train(tmp_path / "trainer", [WhyslowCallback(max_overhead=1)], max_steps=4)
@@ -135,12 +135,12 @@ def test_training_twice_with_one_callback_after_a_failure(tmp_path: Path):
     assert steps_of(records_of(tmp_path / "b" / "whyslow"), layout.TRAINING_STEP) == [1, 2]
 
 
-def test_a_slip_is_an_error_where_it_is_written():
+def test_a_mistake_in_the_settings_raises_at_once():
     with pytest.raises(ValueError, match="did you mean record_every_n_steps"):
         WhyslowCallback(record_every=3)
 
 
-def test_callbacks_can_be_copied_and_sent(tmp_path: Path):
+def test_callbacks_can_be_copied_and_pickled(tmp_path: Path):
     callback = WhyslowCallback(out=str(tmp_path), record_every_n_steps=1, max_overhead=1)
     for twin in (copy.deepcopy(callback), pickle.loads(pickle.dumps(callback))):
         twin.on_train_begin(transformers.TrainingArguments(output_dir="x"), transformers.TrainerState(), None)

@@ -1,32 +1,32 @@
-"""`cap.lap(name)`: what was done since the last lap of the step, or since it began, was that phase."""
+"""`cap.lap(name)` names the time since the previous lap, or since the step began."""
 
 from __future__ import annotations
 
 import threading
 from pathlib import Path
 
-import drawn_clock
+import fake_clock
 import fake_cuda
 import pytest
-from drawn_clock import Clock
+from fake_clock import Clock
 from hooked import Job, batches, capturing
 from support import make, records_of
 from torch.utils.data import DataLoader
 
 import whyslow_capture
-from whyslow_capture.events import tape
+from whyslow_capture.events import step_buffer
 from whyslow_capture.events.budget import IDLE_PHASE_NS, OverheadBudget
 from whyslow_capture.events.recorder import Recorder
 from whyslow_capture.events.sample import LAP, Entry, phases_of
+from whyslow_capture.problems import ProblemLog
 from whyslow_capture.session import Capture
-from whyslow_capture.trouble import Trouble
 
 LENGTHS = {"data_wait": 1.0, "host_to_device": 2.0, "forward": 3.0, "backward": 6.0, "optimizer": 4.0}
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    return drawn_clock.install(monkeypatch, tick_ns=100)
+    return fake_clock.install(monkeypatch, tick_ns=100)
 
 
 def durations(out: Path, step: int) -> dict[str, float]:
@@ -44,7 +44,7 @@ def train(cap: Capture, clock: Clock, steps: int) -> None:
 
 
 @pytest.mark.parametrize("every", [1, 3])
-def test_laps_are_the_whole_step(tmp_path: Path, clock: Clock, every: int) -> None:
+def test_laps_cover_the_whole_step(tmp_path: Path, clock: Clock, every: int) -> None:
     with make(tmp_path, record_every_n_steps=every) as cap:
         train(cap, clock, 10)
     steps = sorted({r["step"] for r in records_of(tmp_path)})
@@ -55,20 +55,20 @@ def test_laps_are_the_whole_step(tmp_path: Path, clock: Clock, every: int) -> No
         assert found == pytest.approx(LENGTHS, abs=0.02)
 
 
-def test_one_event_a_lap(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, clock: Clock) -> None:
+def test_one_event_per_lap(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, clock: Clock) -> None:
     device = fake_cuda.install(monkeypatch, clock)
     with make(tmp_path, record_every_n_steps=1) as cap:
         train(cap, clock, 2)
         before = device.recorded
         train(cap, clock, 4)
-        # The step ends with its last lap, and the next one begins there.
+        # The step ends with its last lap, where the next step begins.
         assert device.recorded == before + 4 * len(LENGTHS)
     rows = [r for r in records_of(tmp_path) if r["name"] != "training_step"]
     assert {r["clock"] for r in rows} == {"gpu"}
     assert [r["duration_ms"] for r in rows[-5:]] == pytest.approx(list(LENGTHS.values()), abs=0.02)
 
 
-def test_nothing_in_between_is_no_event(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, clock: Clock) -> None:
+def test_empty_laps_need_no_event(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, clock: Clock) -> None:
     device = fake_cuda.install(monkeypatch, clock)
     with make(tmp_path, record_every_n_steps=1) as cap:
         cap.step()
@@ -77,22 +77,22 @@ def test_nothing_in_between_is_no_event(monkeypatch: pytest.MonkeyPatch, tmp_pat
         before = device.recorded
         cap.lap("training_metrics")
         cap.step()
-        clock.now += tape.SAME_MOMENT_NS - 500
+        clock.now += step_buffer.SAME_MOMENT_NS - 500
         cap.lap("data_wait")
         assert device.recorded == before
-        # One call is enough to launch a lot.
-        clock.now += tape.EMPTY_NS
+        # A single call can launch a lot of work.
+        clock.now += step_buffer.EMPTY_NS
         cap.lap("replay")
         assert device.recorded == before + 1
         cap.step()
     assert durations(tmp_path, 1)["training_metrics"] == 0
-    # From the mark that the wait for nothing shares.
+    # Begins at the mark that the empty wait shares.
     whole = {"data_wait": 0, "replay": 0.013, "training_step": 0.013}
     assert durations(tmp_path, 2) == pytest.approx(whole, abs=0.002)
 
 
-def test_whoever_holds_on_to_it_is_told_nothing_new(tmp_path: Path, clock: Clock) -> None:
-    """`lap = cap.lap` before the loop, in whatever step that is."""
+def test_a_kept_reference_to_lap_keeps_working(tmp_path: Path, clock: Clock) -> None:
+    """`lap = cap.lap` before the loop works in recorded and unrecorded steps."""
     with make(tmp_path, record_every_n_steps=4) as cap:
         taken_when_recording = cap.lap
         cap.step()
@@ -135,8 +135,8 @@ def test_micro_batches(tmp_path: Path, clock: Clock) -> None:
     assert [(r["micro"], round(r["duration_ms"])) for r in rows] == [(0, 1), (1, 2), (2, 3)]
 
 
-def test_what_the_job_laps_hooks_do_not_repeat(tmp_path: Path) -> None:
-    """From the first step on, when nobody could know yet; what it does not lap they find as always."""
+def test_hooks_do_not_repeat_laps_of_the_job(tmp_path: Path) -> None:
+    """From the first step on, before the names of laps are known. Hooks still find the other phases."""
     job = Job()
     with capturing(tmp_path, steps="manual") as cap:
         for x in DataLoader(batches(6), batch_size=None):
@@ -154,7 +154,7 @@ def test_what_the_job_laps_hooks_do_not_repeat(tmp_path: Path) -> None:
         assert found["forward"]["start_ms"] == pytest.approx(ends, abs=0.001), "the lap's, not the hook's"
 
 
-def test_the_same_results(tmp_path: Path) -> None:
+def test_results_do_not_change(tmp_path: Path) -> None:
     def losses(out: Path | None) -> list[float]:
         job = Job()
         cap = whyslow_capture.DisabledCapture() if out is None else make(out, record_every_n_steps=2)
@@ -170,8 +170,8 @@ def test_the_same_results(tmp_path: Path) -> None:
     assert losses(tmp_path) == losses(None), "bit for bit"
 
 
-def test_a_lap_is_a_phase_to_the_budget(tmp_path: Path, clock: Clock) -> None:
-    """What steps that are not recorded cost goes by how many phases there are, however they are named."""
+def test_the_budget_counts_laps_as_phases(tmp_path: Path, clock: Clock) -> None:
+    """The cost of unrecorded steps depends on the number of phases, whether blocks or laps."""
     for way in ("laps", "blocks"):
         with make(tmp_path / way, record_every_n_steps=2) as cap:
             for _ in range(6):
@@ -185,7 +185,7 @@ def test_a_lap_is_a_phase_to_the_budget(tmp_path: Path, clock: Clock) -> None:
         assert cap.budget.idle_ns == IDLE_PHASE_NS * (len(LENGTHS) + 1)
 
 
-def test_other_threads_are_not_the_training_loop(tmp_path: Path, clock: Clock) -> None:
+def test_other_threads_are_ignored(tmp_path: Path, clock: Clock) -> None:
     with make(tmp_path, record_every_n_steps=1) as cap:
         clock.pause(1)
         other = threading.Thread(target=cap.lap, args=("theirs",))
@@ -196,10 +196,10 @@ def test_other_threads_are_not_the_training_loop(tmp_path: Path, clock: Clock) -
     assert durations(tmp_path, 0) == pytest.approx({"ours": 1, "training_step": 1}, abs=0.01)
 
 
-def test_no_mark_no_lap(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> None:
-    """While a CUDA graph is captured; nor the one after it, of which nobody knows where it began."""
+def test_a_lap_without_a_mark_is_dropped(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> None:
+    """No mark during CUDA graph capture. The next lap is dropped too, because its begin is unknown."""
     device = fake_cuda.install(monkeypatch, clock)
-    recorder = Recorder(OverheadBudget(1, 1.0), Trouble())
+    recorder = Recorder(OverheadBudget(1, 1.0), ProblemLog())
     recorder.start_step()
     names = ("a", "captured", "after", "b")
     for name in names:
@@ -211,20 +211,20 @@ def test_no_mark_no_lap(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> None:
     assert [name for name, *_ in phases_of(recorder.take_done()[0].entries)] == ["a", "b", "training_step"]
 
 
-def test_a_lap_in_a_loop_ends_the_recording_of_the_step(tmp_path: Path) -> None:
+def test_a_lap_in_an_inner_loop_stops_recording_the_step(tmp_path: Path) -> None:
     with make(tmp_path, record_every_n_steps=1) as cap:
-        for _ in range(3 * tape.MAX_ENTRIES):
+        for _ in range(3 * step_buffer.MAX_ENTRIES):
             cap.lap("x")
         cap.step()
         cap.lap("y")
         cap.step()
-        assert cap.trouble.counts == {"phases-not-recorded": 1}
-    # And the step itself.
-    assert sum(r["step"] == 0 for r in records_of(tmp_path)) == tape.MAX_ENTRIES + 1
+        assert cap.problems.counts == {"phases-not-recorded": 1}
+    # Plus the step itself.
+    assert sum(r["step"] == 0 for r in records_of(tmp_path)) == step_buffer.MAX_ENTRIES + 1
     assert durations(tmp_path, 1).keys() == {"y", "training_step"}
 
 
-def test_a_window_is_looked_after_at_laps_too(tmp_path: Path) -> None:
+def test_laps_are_window_boundaries_too(tmp_path: Path) -> None:
     looked = []
     with make(tmp_path, record_every_n_steps=1 << 40) as cap:
         cap.step()
@@ -237,7 +237,7 @@ def test_a_window_is_looked_after_at_laps_too(tmp_path: Path) -> None:
     assert len(looked) == 2
 
 
-def test_laps_count_before_what_hooks_took_for_the_same() -> None:
+def test_laps_win_over_hooks_of_the_same_name() -> None:
     entries: list[Entry] = [
         ("training_step", 0, 0),
         ("forward", 1, 2, 0),

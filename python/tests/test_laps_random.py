@@ -1,4 +1,4 @@
-"""Whatever a job does with laps and phases: all lie within their step, and laps follow one another without a gap."""
+"""Random laps and phases: all lie within their step, and laps follow each other without a gap."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import random
 from pathlib import Path
 from typing import Any
 
-import drawn_clock
+import fake_clock
 import fake_cuda
 import pytest
-from drawn_clock import Clock
+from fake_clock import Clock
 from support import make, records_of
 
 from whyslow_capture.session import Capture
 
 LAPS = ("data_wait", "l1", "l2", "inner")
-# From nothing over what is too short to be a phase to a pause in which another anchor is due.
+# From no time at all, over times too short for a phase, to a pause that needs a new anchor.
 PAUSES_NS = (0, 200, 2_500, 4_000, 9_000, 50_000, 1_000_000, 600_000_000)
-# Records have four digits of a millisecond.
+# Records have four decimals of a millisecond.
 DIGITS_MS = 2e-3
 
 
@@ -44,7 +44,7 @@ def check(step: list[dict[str, Any]]) -> int:
     for r in step:
         assert r["duration_ms"] >= 0
         assert whole["start_ms"] - DIGITS_MS <= r["start_ms"] and r["start_ms"] + r["duration_ms"] <= end + DIGITS_MS
-    # As they are in the file: in the order in which they ended.
+    # As in the file: in the order of their ends.
     laps = [r for r in step if r["name"] in LAPS]
     place = whole["start_ms"]
     for lap in laps:
@@ -56,7 +56,7 @@ def check(step: list[dict[str, Any]]) -> int:
 @pytest.mark.parametrize("seed", range(16))
 def test_laps_and_phases(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, seed: int) -> None:
     dice = random.Random(seed)
-    clock = drawn_clock.install(monkeypatch, tick_ns=dice.choice((50, 500, 2_000)))
+    clock = fake_clock.install(monkeypatch, tick_ns=dice.choice((50, 500, 2_000)))
     if seed % 4:
         device = fake_cuda.install(monkeypatch, clock)
         device.lag_ns, device.takes_ns = dice.choice((0, 10_000, 3_000_000)), dice.choice((0, 500, 3_000))
@@ -66,7 +66,7 @@ def test_laps_and_phases(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, seed: 
                 do_something(cap, clock, dice)
             cap.step()
         clock.now += 100_000_000
-        assert cap.trouble.counts == {}
+        assert cap.problems.counts == {}
     rows = records_of(tmp_path)
     numbers = sorted({r["step"] for r in rows})
     assert len(numbers) >= 13

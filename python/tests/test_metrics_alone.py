@@ -1,4 +1,4 @@
-"""MetricsGather in one process: no process group, inside a capture, what it refuses."""
+"""MetricsGather in one process: without a process group, inside a capture, and with wrong arguments."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_without_a_process_group(pipelined: bool):
     assert gather.flush() is None
 
 
-def test_values_that_are_not_numbers_travel_too():
+def test_nan_and_infinity_are_gathered():
     gather = MetricsGather()
     gather.add("nan", float("nan"))
     gather.add("inf", float("inf"), op="max")
@@ -46,16 +46,16 @@ def test_nothing_added():
     assert MetricsGather(every_n=2).gather() is None
 
 
-def test_misuse_is_refused_with_what_is_allowed():
+def test_misuse_raises_with_what_is_allowed():
     gather = MetricsGather()
-    with pytest.raises(ValueError, match=r"op='median': allowed are avg, sum, min, max"):
+    with pytest.raises(ValueError, match=r"op='median' must be one of avg, sum, min, max"):
         gather.add("a", 1, op="median")
-    with pytest.raises(ValueError, match="'a': no operation is given"):
+    with pytest.raises(ValueError, match="'a' needs at least one operation"):
         gather.add("a", 1, ops=())
-    with pytest.raises(ValueError, match=r"'a': a tensor of shape \(2,\) is not one number"):
+    with pytest.raises(ValueError, match=r"'a' must be one number, not a tensor of shape \(2,\)"):
         gather.add("a", torch.ones(2))
     gather.add("a", 1)
-    with pytest.raises(ValueError, match="'a' is added twice"):
+    with pytest.raises(ValueError, match="'a' was added twice"):
         gather.add("a", 1, op="max")
     with pytest.raises(ValueError, match="every_n=0"):
         MetricsGather(every_n=0)
@@ -71,7 +71,7 @@ def test_buffers_made_in_inference_mode_work_outside_it():
         assert rows[0][:3] == [1.0, 3.0, 7.0] and headers == [[1.0, 3.0]]
 
 
-def test_tensors_of_several_dtypes_take_their_places():
+def test_tensors_of_several_dtypes_keep_their_positions():
     exchange = Exchange(None, torch.device("cpu"), None)
     tensors = [torch.tensor(1.5, dtype=torch.bfloat16), torch.tensor(2**40 + 1), torch.tensor(0.1)]
     exchange.send([9.0, 7.0, 0.0, 5.0, 0.0, 6.0, 0.0], tensors, [2, 4, 6])
@@ -79,7 +79,7 @@ def test_tensors_of_several_dtypes_take_their_places():
     assert rows[0][:7] == [9.0, 7.0, 1.5, 5.0, float(2**40 + 1), 6.0, pytest.approx(0.1)]
 
 
-def test_few_ranks_and_many_are_reduced_alike():
+def test_small_and_large_tables_reduce_alike():
     ops = ("avg", "sum", "min", "max", "argmin", "argmax")
     columns = [Column(name, ops, True) for name in ("random", "equal", "with nan", "with inf")]
     table = torch.randn(7, 6, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
@@ -92,7 +92,7 @@ def test_few_ranks_and_many_are_reduced_alike():
     assert few["random/argmax"] == table[:, 2].argmax() and few["equal/argmin"] == 0 and few["with nan/argmin"] == 4
 
 
-def test_inside_a_capture_it_is_the_phase_training_metrics(tmp_path: Path):
+def test_a_capture_records_it_as_training_metrics(tmp_path: Path):
     gather = MetricsGather()
     with whyslow_capture.capture(tmp_path, record_every_n_steps=1, auto_phases=False, max_overhead=1) as cap:
         for step in range(4):
@@ -104,7 +104,7 @@ def test_inside_a_capture_it_is_the_phase_training_metrics(tmp_path: Path):
     assert steps == [0, 1, 2, 3]
 
 
-def test_usable_alone_without_loading_the_rest():
+def test_usable_without_loading_the_rest():
     """A job that only gathers metrics and copies batches loads no recorder and no profiler."""
     code = (
         "import sys, torch, whyslow_capture as w\n"

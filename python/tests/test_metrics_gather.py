@@ -1,4 +1,4 @@
-"""Many scalars of four real ranks in one collective."""
+"""Gathers scalars of four real ranks in one collective."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Answers = dict[str, list[Any]]
 
 @pytest.fixture(scope="module")
 def ran() -> Answers:
-    """Everything the ranks do, in one start of them: what each returned, by what it did."""
+    """Starts the ranks once, runs all jobs on them, and returns their results by job."""
     by_rank = run_ranks(do_everything, WORLD)
     return {name: [answers[name] for answers in by_rank] for name in by_rank[0]}
 
@@ -38,7 +38,7 @@ def do_everything(rank: int) -> dict[str, Any]:
 
 
 class CountedGather:
-    """Counts the collectives that are started, and their sizes."""
+    """Counts the collectives and their sizes."""
 
     def __init__(self) -> None:
         self.sizes: list[int] = []
@@ -57,7 +57,7 @@ class CountedGather:
 
 
 def scalars(rank: int, step: int) -> dict[str, float]:
-    """Different on each rank and step, none of them a round number."""
+    """Different numbers on each rank and step, none of them round."""
     generator = torch.Generator().manual_seed(100 * rank + step)
     mfu, length = torch.rand(2, generator=generator, dtype=torch.float64).tolist()
     return {"mfu": mfu, "tokens": float(2**24 + 1 + rank * 7 + step), "length": 4096 * length}
@@ -100,7 +100,7 @@ def compare_with_all_reduce(rank: int) -> dict[str, Any]:
     return {"found": found, "wanted": wanted, "sizes": counted.sizes, "step": gather.result_step}
 
 
-def test_equals_five_all_reduces_with_one_collective_a_step(ran: Answers):
+def test_one_collective_equals_five_all_reduces(ran: Answers):
     answers = ran["compare_with_all_reduce"]
     for answer in answers:
         assert len(answer["sizes"]) == 5, "one collective a step, and no warning from torch about it"
@@ -109,7 +109,7 @@ def test_equals_five_all_reduces_with_one_collective_a_step(ran: Answers):
         for found, wanted in zip(answer["found"], answer["wanted"], strict=True):
             assert list(found) == ["mfu", "tokens", "length/avg", "length/min", "length/max"]
             assert found == pytest.approx(wanted, rel=1e-15)
-            # In float32 this sum would be off: 4 × (2^24 + 1) is no multiple of 8.
+            # float32 cannot hold this sum: 4 × (2^24 + 1) is not a multiple of 8.
             assert found["tokens"] == wanted["tokens"] and found["tokens"] % 8 != 0
 
 
@@ -130,7 +130,7 @@ def run_pipelined(rank: int, every_n: int) -> dict[str, Any]:
     }
 
 
-def test_pipelined_returns_the_step_before(ran: Answers):
+def test_pipelined_returns_the_previous_step(ran: Answers):
     for answer in ran["run_pipelined 1"]:
         metrics = [m for m, _ in answer["returned"]]
         assert metrics[0] is None
@@ -140,7 +140,7 @@ def test_pipelined_returns_the_step_before(ran: Answers):
         assert answer["collectives"] == 6
 
 
-def test_pipelined_every_third_is_read_one_call_later(ran: Answers):
+def test_pipelined_every_third_returns_one_call_later(ran: Answers):
     for answer in ran["run_pipelined 3"]:
         metrics = [m for m, _ in answer["returned"]]
         assert [m is None for m in metrics] == [True, True, True, False, True, True, False]
@@ -150,7 +150,7 @@ def test_pipelined_every_third_is_read_one_call_later(ran: Answers):
 
 
 def run_every_third(rank: int) -> dict[str, Any]:
-    # As many ranks are read: by torch instead of Python.
+    # Large tables are reduced by torch instead of Python.
     small, metrics_exchange.SMALL = metrics_exchange.SMALL, 0
     gather = MetricsGather(every_n=3)
     returned, due = [], []
@@ -174,7 +174,7 @@ def test_every_n(ran: Answers):
 
 
 def add_differently(rank: int, pipelined: bool) -> list[Any]:
-    """Ranks that do not agree, in ways that would hang or mix up an exchange of plain vectors."""
+    """Mismatches that would hang or mix up a plain exchange of vectors."""
     outcomes: list[Any] = []
 
     def attempt(names: list[str]) -> None:
@@ -185,7 +185,7 @@ def add_differently(rank: int, pipelined: bool) -> list[Any]:
             outcomes.append(gather.gather() or gather.flush())
         except MetricsMismatchError as error:
             outcomes.append(str(error))
-        # Afterwards all ranks can go on.
+        # Afterwards all ranks can continue.
         gather.add("after", rank)
         metrics = gather.gather() or gather.flush()
         assert metrics == {"after": 1.5}, metrics
@@ -199,13 +199,13 @@ def add_differently(rank: int, pipelined: bool) -> list[Any]:
 
 
 @pytest.mark.parametrize("pipelined", [False, True])
-def test_ranks_that_differ_are_named_on_all_ranks_and_nothing_hangs(ran: Answers, pipelined: bool):
+def test_mismatches_name_the_ranks_on_every_rank_and_nothing_hangs(ran: Answers, pipelined: bool):
     for rank, (extra, order, many, none, alike) in enumerate(ran[f"add_differently {pipelined}"]):
-        assert extra.startswith("ranks added different metrics: ranks 0, 1, 3 added 1 alike; ranks 2 added 2 alike")
+        assert extra.startswith("ranks added different metrics: ranks 0, 1, 3 added 1 metric; rank 2 added 2 metrics")
         assert f"this rank, {rank}, added loss (avg)" in extra and ("extra (avg)" in extra) == (rank == 2)
-        assert "ranks 0, 2 added 2 alike; ranks 1, 3 added 2 alike" in order
-        assert "ranks 0, 2, 3 added 3 alike; ranks 1 added 100 alike" in many
-        assert "ranks 0, 1, 2 added 1 alike; ranks 3 added 0 alike" in none
+        assert "ranks 0, 2 added 2 metrics; ranks 1, 3 added 2 metrics" in order
+        assert "ranks 0, 2, 3 added 3 metrics; rank 1 added 100 metrics" in many
+        assert "ranks 0, 1, 2 added 1 metric; rank 3 added 0 metrics" in none
         assert ("added nothing" in none) == (rank == 3)
         assert alike == {f"m{i}": 1.5 for i in range(100)}
 
@@ -221,7 +221,7 @@ def grow(rank: int) -> tuple[list[int], list[Any]]:
     return counted.sizes, results
 
 
-def test_more_metrics_than_fit_cost_one_further_collective_once(ran: Answers):
+def test_more_metrics_than_fit_cost_one_extra_collective(ran: Answers):
     for sizes, results in ran["grow"]:
         assert sizes == [32, 32, 64, 64]
         assert results[0] == {f"m{i}": 300.0 + i for i in range(5)}
@@ -242,8 +242,8 @@ def in_a_subgroup(rank: int) -> list[Any]:
     return outcomes
 
 
-def test_a_group_of_some_ranks(ran: Answers):
+def test_a_subgroup(ran: Answers):
     answers = ran["in_a_subgroup"]
     assert answers[0] == answers[2] == [None, None]
     assert answers[1][0] == answers[3][0] == {"rank": 4.0}
-    assert "ranks 1 added 1 alike; ranks 3 added 1 alike" in answers[1][1], "by their numbers in the job"
+    assert "rank 1 added 1 metric; rank 3 added 1 metric" in answers[1][1], "by their numbers in the job"

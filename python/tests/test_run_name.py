@@ -1,4 +1,4 @@
-"""What a run is called: ranks agree, runs differ."""
+"""Run names: ranks agree, runs differ."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def unnamed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _train(rank: int, base: str) -> None:
-    # Once into a directory of its own, then twice into another: three runs.
+    # One run into its own folder, then two into another: three runs.
     for out in ("first", "again", "again"):
         cap = make(Path(base, out), record_every_n_steps=1)
         for _ in range(3):
@@ -33,7 +33,7 @@ def _train(rank: int, base: str) -> None:
         cap.close()
 
 
-def test_ranks_that_nobody_names_agree(tmp_path: Path, unnamed: None) -> None:
+def test_ranks_without_a_run_name_agree_on_one(tmp_path: Path, unnamed: None) -> None:
     run_ranks(_train, 3, str(tmp_path))
     first = {header_of(tmp_path / "first", rank)["run"] for rank in range(3)}
     assert len(first) == 1
@@ -45,7 +45,7 @@ def test_ranks_that_nobody_names_agree(tmp_path: Path, unnamed: None) -> None:
     assert len({*again[0], *first}) == 3
 
 
-def test_what_the_launcher_says_is_kept(monkeypatch: pytest.MonkeyPatch, unnamed: None) -> None:
+def test_the_launchers_run_name_is_kept(monkeypatch: pytest.MonkeyPatch, unnamed: None) -> None:
     monkeypatch.setenv("TORCHELASTIC_RUN_ID", "job-7")
     assert run_id(CaptureConfig()) == "job-7"
     monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", "2")
@@ -68,7 +68,7 @@ class Store:
 @pytest.mark.parametrize(
     ("answer", "expected"), [(b"theirs", "theirs"), (b"", "own"), (RuntimeError("not implemented"), "own")]
 )
-def test_a_store_that_cannot(
+def test_a_store_without_compare_set(
     answer: Any, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unnamed: None
 ) -> None:
     monkeypatch.setattr(process, "group_is_up", lambda: True)
@@ -79,7 +79,7 @@ def test_a_store_that_cannot(
     assert agreed_run_id(CaptureConfig(run="mine"), "mine", tmp_path) == "mine"
 
 
-def test_the_store_of_torchrun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unnamed: None) -> None:
+def test_the_torchrun_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unnamed: None) -> None:
     store = torch.distributed.TCPStore("127.0.0.1", 0, 1, is_master=True)
     monkeypatch.setattr(process, "group_is_up", lambda: True)
     monkeypatch.setattr(process, "world_size", lambda: 2)
@@ -87,7 +87,7 @@ def test_the_store_of_torchrun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setattr(c10d, "_get_default_store", lambda: torch.distributed.PrefixStore("default_pg", store))
     answers = []
     for own in ("a", "b"):
-        run_name._asked.clear()  # each is a rank of its own
+        run_name._named.clear()  # each call acts as another rank
         answers.append(agreed_run_id(CaptureConfig(), own, tmp_path))
     assert answers == ["a", "a"]
     assert agreed_run_id(CaptureConfig(), "c", tmp_path) == "c"

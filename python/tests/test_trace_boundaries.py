@@ -1,16 +1,16 @@
-"""Where a window may end: not within a backward pass, a compiled region or a CUDA graph."""
+"""Where a window may end: not inside a backward pass, a compiled region or a CUDA graph."""
 
 from __future__ import annotations
 
 import pytest
 import torch
-from support import run_program
+from support import run_torch_program
 
 from whyslow_capture.trace.profiler import boundary_is_safe
 
 
-def test_what_comes_in_between_is_not_compiled() -> None:
-    """Where a compiled function runs Python, dynamo looks at every call, also at one that comes in between."""
+def test_an_interrupting_call_is_not_compiled() -> None:
+    """When a compiled function runs Python code, dynamo inspects every call, including an interrupting one."""
     program = """
     import threading, time
     import torch
@@ -24,7 +24,7 @@ def test_what_comes_in_between_is_not_compiled() -> None:
     call, is_over = MainThreadCall(action), threading.Event()
     def poke():
         while not is_over.wait(0.0003):
-            call.ask()
+            call.request()
 
     def helper(y):
         time.sleep(0)
@@ -39,18 +39,18 @@ def test_what_comes_in_between_is_not_compiled() -> None:
     before = dict(counters["frames"])
     threading.Thread(target=poke, daemon=True).start()
     end = time.monotonic() + 200
-    while len(times) < 1500 and time.monotonic() < end:  # one in a hundred hits the right place
+    while len(times) < 1500 and time.monotonic() < end:  # one in a hundred hits the compiled region
         step(torch.ones(3))
     is_over.set()
     print(len(times), dict(counters["frames"]) == before)
     """
-    result = run_program(program)
+    result = run_torch_program(program)
     count, is_same = result.stdout.split()
     assert int(count) >= 1500 and is_same == "True"
     assert "recompile" not in result.stderr
 
 
-def test_neither_within_a_compiled_region_nor_a_cuda_graph(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compiled_regions_and_cuda_graphs_are_unsafe(monkeypatch: pytest.MonkeyPatch) -> None:
     assert boundary_is_safe()
     with monkeypatch.context() as patch:
         patch.setattr(torch._C._dynamo.eval_frame, "get_eval_frame_callback", lambda: print, raising=False)
@@ -62,7 +62,7 @@ def test_neither_within_a_compiled_region_nor_a_cuda_graph(monkeypatch: pytest.M
         assert boundary_is_safe() == (not is_capturing)
 
 
-def test_a_real_compiled_region_is_seen() -> None:
+def test_a_real_compiled_region_is_detected() -> None:
     program = """
     import torch
     import torch._dynamo
@@ -89,4 +89,4 @@ def test_a_real_compiled_region_is_seen() -> None:
     seen.append(boundary_is_safe())
     print(seen)
     """
-    assert run_program(program).stdout == "[True, False, True, True]\n"
+    assert run_torch_program(program).stdout == "[True, False, True, True]\n"

@@ -1,4 +1,4 @@
-"""d9d's Profiler as a drop-in (seed 004): every promise of its page."""
+"""The drop-in for d9d's Profiler."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def run(profiler: Profiler, start: int, steps: int) -> None:
 def test_a_cycle_is_wait_then_warm_up_then_active(tmp_path: Path) -> None:
     run(Profiler(tmp_path, period_steps=5, warmup_steps=1, active_steps=2), 0, 10)
     traces = [name for name in files_in(tmp_path) if "step_" in name]
-    # As d9d has it: the number of the step after the window, and no rank in a job of one.
+    # As in d9d: the number of the step after the window, and no rank in a job with one rank.
     assert traces == ["step_10/trace.tar.gz", "step_5/trace.tar.gz"]
     assert steps_in(tmp_path / "step_5/trace.tar.gz") == [3, 4]
     assert steps_in(tmp_path / "step_10/trace.tar.gz") == [8, 9]
@@ -44,7 +44,7 @@ def test_shapes_and_stacks_are_recorded(tmp_path: Path) -> None:
     assert not any("Input Dims" in event.get("args", {}) for event in trace["traceEvents"])
 
 
-def test_the_raw_json_is_gone_and_the_archive_holds_it(tmp_path: Path) -> None:
+def test_the_archive_replaces_the_raw_json(tmp_path: Path) -> None:
     run(Profiler(tmp_path, 2, 1, 1), 0, 2)
     with tarfile.open(tmp_path / "step_2/trace.tar.gz") as archive:
         assert archive.getnames() == ["trace.json"]
@@ -60,13 +60,13 @@ def test_resumes_at_the_given_step(tmp_path: Path) -> None:
     assert steps_in(trace) == [1097, 1098, 1099]
 
 
-def test_a_period_must_hold_its_window(tmp_path: Path) -> None:
+def test_a_period_shorter_than_its_window_raises(tmp_path: Path) -> None:
     for wrong in ((2, 1, 2), (5, 1, 0), (5, -1, 1)):
         with pytest.raises(ValueError):
             Profiler(tmp_path, *wrong)
 
 
-def test_an_exception_of_the_job_passes_and_the_window_is_kept(tmp_path: Path) -> None:
+def test_an_exception_of_the_job_passes_and_keeps_the_window(tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError), Profiler(tmp_path, 10, 1, 5).open(4) as steps:
         for _ in range(3):
             work()
@@ -76,12 +76,14 @@ def test_an_exception_of_the_job_passes_and_the_window_is_kept(tmp_path: Path) -
     assert steps_in(trace) == [5, 6, 7]
 
 
-def test_a_folder_in_the_way_costs_no_step(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_file_in_place_of_the_folder_does_not_stop_training(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "file").write_text("")
     run(Profiler(tmp_path / "file/out", 2, 1, 1), 0, 6)
     lines = [line for line in capfd.readouterr().err.splitlines() if line.startswith("whyslow_capture")]
     assert sorted(line.split(":")[1].strip() for line in lines) == [
-        "no profiler window over steps 1 to 1",
+        "no profiler window for steps 1 to 1",
         "writing the manifest failed, training goes on",
     ]
 

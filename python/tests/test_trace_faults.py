@@ -1,4 +1,4 @@
-"""What may go wrong around a window: the job goes on, one warning, nothing half-made is left."""
+"""Faults around a window: the job goes on, one warning appears, and no partial files are left."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import SRC, run_program
+from support import SRC, run_torch_program
 from trace_support import files_in, make_tier, steps_in, train, work
 
+from whyslow_capture.problems import ProblemLog
 from whyslow_capture.trace import export, profiler
-from whyslow_capture.trace.rivals import torch_profiler_enabled
-from whyslow_capture.trouble import Trouble
+from whyslow_capture.trace.profiler_use import torch_profiler_enabled
 
 HERE = Path(__file__).parent
 
@@ -32,7 +32,7 @@ def warnings_in(text: str) -> list[str]:
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """40 MB of it, as far as this user may mount. Otherwise the test limits the size of its files instead."""
+    """A disk of 40 MB, if this user may mount. Otherwise the test limits the size of files instead."""
     folder = tmp_path / "disk"
     folder.mkdir()
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=40m", "tmpfs", folder], capture_output=True)
@@ -42,7 +42,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 class Full:
-    """Leaves `left` bytes on a small disk; where there is none, lets no file grow beyond that."""
+    """Leaves `left` bytes on the small disk, or limits file sizes if there is no such disk."""
 
     def __init__(self, folder: Path, left: int) -> None:
         self._folder, self._left = folder, left
@@ -60,12 +60,12 @@ class Full:
         (self._folder / "filler").unlink(missing_ok=True)
 
 
-def after(tier: Any, folder: Path, trouble: Trouble, err: str, about: str) -> None:
-    """One warning, no leftovers, and the tier still works once the trouble is over."""
+def after(tier: Any, folder: Path, problems: ProblemLog, err: str, about: str) -> None:
+    """One warning, no leftovers, and the tier works again once the problem is gone."""
     assert not torch_profiler_enabled()
     (warning,) = warnings_in(err)
     assert about in warning
-    assert sum(trouble.counts.values()) == 1
+    assert sum(problems.counts.values()) == 1
     assert files_in(folder) == []
     train(tier, range(5, 9))
     tier.close()
@@ -76,37 +76,37 @@ def test_the_disk_is_full_when_the_trace_is_written(
     small_disk: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("whyslow_capture.trace.budget.WindowBudget.refuse_export", lambda _: None)
-    trouble = Trouble()
-    tier = make_tier(small_disk, trouble, period=4, active=1, budget_mb=64)
+    problems = ProblemLog()
+    tier = make_tier(small_disk, problems, period=4, active=1, budget_mb=64)
     train(tier, range(4))
     with Full(small_disk, left=20_000):
         tier.begin_step(4)
-    after(tier, small_disk, trouble, capfd.readouterr().err, "disk full")
+    after(tier, small_disk, problems, capfd.readouterr().err, "disk full")
 
 
-def test_a_trace_that_will_not_fit_is_not_even_written(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    from test_trace_budget import Drawn
+def test_a_trace_that_will_not_fit_is_not_written(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    from test_trace_budget import FakeHost
 
-    drawn, trouble = Drawn(), Trouble()
-    tier = make_tier(tmp_path, trouble, period=4, active=1, tier={"new_budget": lambda *_: drawn.budget()})
+    host, problems = FakeHost(), ProblemLog()
+    tier = make_tier(tmp_path, problems, period=4, active=1, tier={"new_budget": lambda *_: host.budget()})
     train(tier, range(4))
-    drawn.own, whole, drawn.disk = drawn.own + (700 << 20), drawn.disk, (100 << 20, 1 << 40)
+    host.own, whole, host.disk = host.own + (700 << 20), host.disk, (100 << 20, 1 << 40)
     tier.begin_step(4)
-    drawn.disk = whole
-    after(tier, tmp_path, trouble, capfd.readouterr().err, "100 MB left, the trace needs about 200 MB")
+    host.disk = whole
+    after(tier, tmp_path, problems, capfd.readouterr().err, "100 MB left, and the trace needs about 200 MB")
 
 
-def test_a_limit_on_file_sizes_is_as_good_as_a_full_disk(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    trouble = Trouble()
-    tier = make_tier(tmp_path, trouble, period=4, active=1)
+def test_a_file_size_limit_acts_like_a_full_disk(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    problems = ProblemLog()
+    tier = make_tier(tmp_path, problems, period=4, active=1)
     train(tier, range(4))
     with Full(tmp_path, left=20_000):
         tier.begin_step(4)
-    after(tier, tmp_path, trouble, capfd.readouterr().err, "disk full")
+    after(tier, tmp_path, problems, capfd.readouterr().err, "disk full")
 
 
-def test_whole_and_cut_traces(tmp_path: Path) -> None:
-    """As torch 2.3, 2.6 and 2.13 end theirs, and where a full disk may end them."""
+def test_complete_and_truncated_traces(tmp_path: Path) -> None:
+    """Endings of traces as torch 2.3, 2.6 and 2.13 write them, and as a full disk truncates them."""
     file = tmp_path / "trace.json"
     for text, is_whole in (
         ('{\n  "traceEvents": [\n  {\n    "ph": "X"\n  }\n  ],\n  "traceName": "x"\n}', True),
@@ -126,33 +126,33 @@ def test_the_disk_is_full_when_the_trace_is_compressed(
 ) -> None:
     real = export.Exporter._compress
 
-    # A limit on files holds for the one that stderr goes to as well.
+    # A file size limit also applies to the file that stderr goes to.
     left = 0 if os.path.ismount(small_disk) else 1_000
 
     def fills_up(self: Any, task: Any) -> Any:
         with Full(small_disk, left):
             return real(self, task)
 
-    trouble = Trouble()
-    tier = make_tier(small_disk, trouble, period=4, active=1, budget_mb=64)
+    problems = ProblemLog()
+    tier = make_tier(small_disk, problems, period=4, active=1, budget_mb=64)
     with monkeypatch.context() as patch:
         patch.setattr(export.Exporter, "_compress", fills_up)
         train(tier, range(5))
-        wait_for(lambda: trouble.counts)
-    # A file's name goes before its blocks do.
+        wait_for(lambda: problems.counts)
+    # A deleted file frees its blocks a little later.
     wait_for(lambda: not files_in(small_disk) and shutil.disk_usage(small_disk).free > 30 << 20)
-    after(tier, small_disk, trouble, capfd.readouterr().err, "compressing a trace")
+    after(tier, small_disk, problems, capfd.readouterr().err, "compressing it failed")
 
 
 def test_the_disk_is_too_small_for_any_trace(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", tmp_path], capture_output=True)
     options: dict[str, Any] = {}
     if mounted.returncode != 0:
-        from test_trace_budget import Drawn
+        from test_trace_budget import FakeHost
 
-        drawn = Drawn()
-        drawn.disk = (2 << 20, 2 << 20)
-        options = {"tier": {"new_budget": lambda *_: drawn.budget()}}
+        host = FakeHost()
+        host.disk = (2 << 20, 2 << 20)
+        options = {"tier": {"new_budget": lambda *_: host.budget()}}
     try:
         tier = make_tier(tmp_path, period=4, active=1, **options)
         train(tier, range(9))
@@ -172,7 +172,7 @@ def wait_for(condition: Any, seconds: float = 60) -> None:
         time.sleep(0.01)
 
 
-def test_a_folder_that_cannot_be_made(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_trace_folder_that_cannot_be_created(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "file"
     file.write_text("in the way")
     tier = make_tier(file / "out", period=2, active=1)
@@ -185,7 +185,7 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path, capfd: pytest.CaptureFixtu
 
 
 def test_a_read_only_folder(tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Root may write anywhere; a read-only mount binds it as well, where it may mount (not in most containers)."""
+    """Root may write anywhere except on a read-only mount, which most containers do not allow."""
     traces = tmp_path / "traces"
     traces.mkdir()
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "ro", "tmpfs", traces], capture_output=True)
@@ -209,7 +209,7 @@ def test_a_read_only_folder(tmp_path: Path, capfd: pytest.CaptureFixture[str], m
     assert files_in(tmp_path) == []
 
 
-def test_a_folder_that_vanishes_is_made_again(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_deleted_trace_folder_is_created_again(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out"
     tier = make_tier(out, period=4, active=1)
     train(tier, range(4))
@@ -220,23 +220,23 @@ def test_a_folder_that_vanishes_is_made_again(tmp_path: Path, capfd: pytest.Capt
     assert [steps_in(path) for path in sorted(out.rglob("*.gz"))] == [[3], [7]]
 
 
-def test_a_folder_that_vanishes_for_good(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    trouble, out = Trouble(), tmp_path / "out"
-    tier = make_tier(out, trouble, period=4, active=1)
+def test_a_trace_folder_that_is_deleted_for_good(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    problems, out = ProblemLog(), tmp_path / "out"
+    tier = make_tier(out, problems, period=4, active=1)
     train(tier, range(4))
     shutil.rmtree(out)
     out.write_text("a file now")
     tier.begin_step(4)
     out.unlink()
-    after(tier, tmp_path, trouble, capfd.readouterr().err, "NotADirectoryError")
+    after(tier, tmp_path, problems, capfd.readouterr().err, "NotADirectoryError")
 
 
-def test_what_fails_in_the_profiler_stays_there(
+def test_profiler_failures_do_not_reach_the_job(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for method in ("prepare", "start"):
-        trouble = Trouble()
-        tier = make_tier(tmp_path, trouble, period=4, active=1)
+        problems = ProblemLog()
+        tier = make_tier(tmp_path, problems, period=4, active=1)
         with monkeypatch.context() as patch:
 
             def fails(self: object) -> None:
@@ -249,14 +249,14 @@ def test_what_fails_in_the_profiler_stays_there(
         assert not torch_profiler_enabled()
         tier.close()
         assert files_in(tmp_path) == []
-    # What was prepared only does not keep the next one from working.
+    # A profiler that was only prepared does not block the next window.
     tier = make_tier(tmp_path, period=2, active=1)
     train(tier, range(3))
     tier.close()
     assert len(files_in(tmp_path)) == 1
 
 
-def test_no_time_left_to_compress(
+def test_no_time_to_compress(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import threading
@@ -275,11 +275,11 @@ def test_no_time_left_to_compress(
     tier.close(timeout=0.3)
     may_end.set()
     (warning,) = warnings_in(capfd.readouterr().err)
-    assert "no time to compress" in warning
+    assert "the job ended before it was compressed" in warning
     assert tier.summary()["windows"][0]["status"] == "failed"
     compressing = tier._delivery.exporter._thread
     assert compressing is not None
-    compressing.join(60)  # others go before it on a busy machine
+    compressing.join(60)  # it has a low priority on a busy machine
     assert not compressing.is_alive() and files_in(tmp_path) == []
 
 
@@ -292,11 +292,11 @@ PRELUDE = f"""
     import torch
     from torch.profiler import profile, schedule, ProfilerActivity
     from trace_support import make_tier, train, work, steps_in, read_trace
-    from whyslow_capture.trouble import Trouble
+    from whyslow_capture.problems import ProblemLog
     out = Path(sys.argv[1])
-    trouble = Trouble()
-    import torch._inductor.config  # which torch's own profiler would import in the midst of it all
+    problems = ProblemLog()
     def theirs(**options):
+        import torch._inductor.config  # otherwise the profiler imports it while it records
         return profile(activities=[ProfilerActivity.CPU], **options)
     def exported(p, name):
         p.export_chrome_trace(str(out / name))
@@ -305,18 +305,18 @@ PRELUDE = f"""
 """
 
 
-def test_the_job_has_a_profiler_of_its_own(tmp_path: Path) -> None:
-    """torch crashes the process when two are started; here both the job's and ours must come out whole."""
+def test_the_job_has_its_own_profiler(tmp_path: Path) -> None:
+    """torch crashes if two profilers are started. Here the job's and ours must both survive."""
     program = (
         PRELUDE
         + """
-    # Theirs runs: no window.
-    tier = make_tier(out, trouble, period=4, active=1)
+    # The job's profiler runs, so no window opens.
+    tier = make_tier(out, problems, period=4, active=1)
     with theirs() as p:
         train(tier, range(5))
-    print("running:", exported(p, "a.json"), trouble.counts)
+    print("running:", exported(p, "a.json"), problems.counts)
 
-    # Theirs warms up (nothing is enabled yet): no window either.
+    # The job's profiler warms up (nothing is enabled yet), so no window opens either.
     ready = lambda p: print("theirs:", exported(p, "b.json"))
     p = theirs(schedule=schedule(wait=0, warmup=3, active=2), on_trace_ready=ready)
     p.start()
@@ -325,30 +325,30 @@ def test_the_job_has_a_profiler_of_its_own(tmp_path: Path) -> None:
         work()
         p.step()
     p.stop()
-    print(trouble.counts)
+    print(problems.counts)
 
-    # Between their cycles there is room; when theirs begins within our window, ours ends.
+    # Between its cycles our window may open. When its profiler begins inside our window, ours ends.
     tier.begin_step(10)
     tier.begin_step(11)
     work(7)
     with theirs() as p:
         work(9)
         tier.begin_step(12)
-    print("during ours:", exported(p, "c.json"), tier.busy, trouble.counts)
+    print("during ours:", exported(p, "c.json"), tier.busy, problems.counts)
 
-    # The same with emit_itt, which raises when the profiler is on.
+    # The same with emit_itt, which raises if a profiler is on.
     tier.begin_step(14)
     tier.begin_step(15)
     work(3)
     with torch.autograd.profiler.emit_itt():
         work()
-    # And after all that we still work.
+    # After all that our windows still work.
     train(tier, range(16, 21))
     tier.close()
     print(sorted(steps_in(p) for p in out.rglob("*.gz")), tier.summary()["counts"])
     """
     )
-    result = run_program(program, tmp_path)
+    result = run_torch_program(program, tmp_path)
     assert result.stdout.splitlines() == [
         "running: 100 {'trace_rival': 1}",
         "theirs: 40",
@@ -359,11 +359,11 @@ def test_the_job_has_a_profiler_of_its_own(tmp_path: Path) -> None:
     assert len(warnings_in(result.stderr)) == 1
 
 
-def test_the_job_profiles_another_thread(tmp_path: Path) -> None:
+def test_the_job_profiles_in_another_thread(tmp_path: Path) -> None:
     program = (
         PRELUDE
         + """
-    tier = make_tier(out, trouble, period=4, active=1)
+    tier = make_tier(out, problems, period=4, active=1)
     train(tier, range(4))
     def elsewhere():
         with theirs() as p:
@@ -372,17 +372,17 @@ def test_the_job_profiles_another_thread(tmp_path: Path) -> None:
     thread = threading.Thread(target=elsewhere)
     thread.start()
     while thread.is_alive():
-        work(1)          # no boundary: ours is ended between two instructions
+        work(1)          # no boundary here, so ours is ended between two instructions
         time.sleep(0.001)
     print(tier.busy)
     train(tier, range(4, 9))
     tier.close()
     print(sorted(steps_in(p) for p in out.rglob("*.gz")), tier.summary()["counts"])
 
-    # Ours cannot be ended (its thread waits for theirs): it is given up, and nothing crashes.
-    from whyslow_capture.trace import keeper
-    keeper.GIVE_WAY_S = 0.5
-    tier = make_tier(out, trouble, period=4, active=1, tier={"on_demand": True})
+    # Ours cannot be ended, because its thread waits for the job's. It is abandoned, and nothing crashes.
+    from whyslow_capture.trace import window_driver
+    window_driver.GIVE_WAY_S = 0.5
+    tier = make_tier(out, problems, period=4, active=1, tier={"on_demand": True})
     train(tier, range(4))
     thread = threading.Thread(target=lambda: time.sleep(0.5) or elsewhere())
     thread.start()
@@ -391,7 +391,7 @@ def test_the_job_profiles_another_thread(tmp_path: Path) -> None:
     tier.close()
     ours = [t for t in threading.enumerate() if t.name.startswith("whyslow")]
     for thread in ours:
-        thread.join(20)  # told to end, which it does when it next gets a turn
+        thread.join(20)  # ends the next time it runs
     print(tier.summary()["counts"], [t.name for t in ours if t.is_alive()])
     from whyslow_capture.trace.memory import MemoryReader
     before = MemoryReader().own()
@@ -399,7 +399,7 @@ def test_the_job_profiles_another_thread(tmp_path: Path) -> None:
     print("recorded on:", MemoryReader().own() - before > 1_000_000)
     """
     )
-    result = run_program(program, tmp_path)
+    result = run_torch_program(program, tmp_path)
     assert result.stdout.splitlines() == [
         "theirs: 9",
         "False",
@@ -410,13 +410,13 @@ def test_the_job_profiles_another_thread(tmp_path: Path) -> None:
     ]
 
 
-def test_a_fork_within_a_window(tmp_path: Path) -> None:
-    """A DataLoader worker is such a child: it must not go on recording, nor write, nor stop anything."""
+def test_a_fork_inside_a_window(tmp_path: Path) -> None:
+    """A child such as a DataLoader worker must not record, write or stop anything."""
     program = (
         PRELUDE
         + """
     from whyslow_capture.trace.memory import MemoryReader
-    tier = make_tier(out, trouble, period=4, active=1)
+    tier = make_tier(out, problems, period=4, active=1)
     os.register_at_fork(after_in_child=tier.after_fork_in_child)
     train(tier, range(4))
     child = os.fork()
@@ -433,7 +433,7 @@ def test_a_fork_within_a_window(tmp_path: Path) -> None:
     print(sorted(steps_in(p) for p in out.rglob("*.gz")))
     """
     )
-    result = run_program(program, tmp_path)
+    result = run_torch_program(program, tmp_path)
     assert result.stdout.splitlines() == ["0 True", "[[3], [7]]"]
     assert len(files_in(tmp_path)) == 2
 
@@ -447,7 +447,7 @@ def test_leftovers_of_a_killed_process_are_cleaned_up(tmp_path: Path) -> None:
         print("compressing", flush=True)
         time.sleep(60)
     export.compress = stuck
-    tier = make_tier(out, trouble, period=2, active=1)
+    tier = make_tier(out, problems, period=2, active=1)
     train(tier, range(3))
     time.sleep(60)
     """
@@ -464,7 +464,7 @@ def test_leftovers_of_a_killed_process_are_cleaned_up(tmp_path: Path) -> None:
     (left,) = files_in(tmp_path)
     assert f"-{process.pid}." in left
     folder = (tmp_path / left).parent
-    # Not ours to remove: another rank's, another host's, a living process's.
+    # Files of another rank, another host or a living process must stay.
     kept = [
         left.replace("rank-0-", "rank-1-"),
         left.replace(f"-{process.pid}.", f"-{os.getppid()}."),
@@ -472,47 +472,47 @@ def test_leftovers_of_a_killed_process_are_cleaned_up(tmp_path: Path) -> None:
     ]
     for name in kept:
         (tmp_path / name).write_text("")
-    # A process with our number, before us: containers start all over with the same.
+    # An earlier process with our id: containers reuse process ids.
     same = folder / f".rank-0-coord-0-trace.json.gz.partial-{os.uname().nodename}-{os.getpid()}.json.tmp"
     same.write_text("")
     os.utime(same, (1, 1))
-    trouble = Trouble()
-    make_tier(tmp_path, trouble, period=2, active=1).close()
+    problems = ProblemLog()
+    make_tier(tmp_path, problems, period=2, active=1).close()
     assert files_in(tmp_path) == sorted(kept)
-    assert trouble.counts == {"trace_stale_files": 2}
+    assert problems.counts == {"trace_stale_files": 2}
 
 
-def test_an_exit_within_a_window_flushes_and_a_crash_keeps_its_exit_code(tmp_path: Path) -> None:
+def test_exit_inside_a_window_flushes_and_a_crash_keeps_its_exit_code(tmp_path: Path) -> None:
     program = (
         PRELUDE
         + """
     import atexit
-    tier = make_tier(out, trouble, period=8, active=4)
+    tier = make_tier(out, problems, period=8, active=4)
     atexit.register(tier.close)
     train(tier, range(6))
     sys.exit(9)
     """
     )
-    result = run_program(program, tmp_path, check=False)
+    result = run_torch_program(program, tmp_path, check=False)
     assert result.returncode == 9
     assert [steps_in(path) for path in tmp_path.rglob("*.gz")] == [[4, 5]]
     assert len(files_in(tmp_path)) == 1
     assert warnings_in(result.stderr) == []
 
 
-def test_a_job_that_trains_in_a_thread_ends_well_within_a_window(tmp_path: Path) -> None:
+def test_a_job_that_trains_in_a_thread_can_end_inside_a_window(tmp_path: Path) -> None:
     """A profiler left on when the process ends crashes it."""
     program = (
         PRELUDE
         + """
-    tier = make_tier(out, trouble, period=8, active=4)
+    tier = make_tier(out, problems, period=8, active=4)
     thread = threading.Thread(target=train, args=(tier, range(6)))
     thread.start()
     thread.join()
     tier.close()
     print(tier.summary()["counts"])
 
-    tier = make_tier(out, trouble, period=8, active=4)
+    tier = make_tier(out, problems, period=8, active=4)
     is_recording = threading.Event()
     def endless():
         for step in range(10**9):
@@ -522,17 +522,17 @@ def test_a_job_that_trains_in_a_thread_ends_well_within_a_window(tmp_path: Path)
             time.sleep(0.05)
     threading.Thread(target=endless, daemon=True).start()
     assert is_recording.wait(60)
-    tier.close()   # from the main thread: waits for the next step
+    tier.close()   # called by the main thread, waits for the next step
     print(tier.summary()["counts"])
     """
     )
-    result = run_program(program, tmp_path)
+    result = run_torch_program(program, tmp_path)
     assert result.stdout.splitlines() == ["{'failed': 1}", "{'cut': 1}"]
     assert files_in(tmp_path) == ["traces/step_4/rank-0-coord-0-trace.json.gz"]
 
 
-def test_ctrl_c_at_any_moment_of_a_window_passes_and_leaves_no_trash(tmp_path: Path) -> None:
-    """Interrupted in stop, in export, in release: KeyboardInterrupt gets out, the window is over, torch works on."""
+def test_ctrl_c_at_any_point_of_a_window_passes_and_leaves_no_files(tmp_path: Path) -> None:
+    """Interrupted in stop, export or release, KeyboardInterrupt passes, the window is over, and torch still works."""
     from whyslow_capture.trace import window as module
 
     for method in ("stop", "save", "release", "next_step", "record"):

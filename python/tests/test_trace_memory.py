@@ -1,4 +1,4 @@
-"""How much memory a process holds and a host has left, drawn and for real."""
+"""Memory of a process and of a host, simulated and real."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def draw_host(root: Path, cgroup: str, files: dict[str, str]) -> MemoryReader:
     return MemoryReader(proc, root / "cgroup")
 
 
-def test_the_machine_alone(tmp_path: Path) -> None:
+def test_limits_of_the_machine(tmp_path: Path) -> None:
     reader = draw_host(tmp_path, "0::/\n", {"memory.stat": ""})
     assert reader.host() == HostMemory(16 * GB, 8 * GB)
     assert reader.resident() == 4000 * 4096
@@ -39,12 +39,12 @@ def test_a_container_with_cgroup_v2(tmp_path: Path) -> None:
         "memory.current": f"{3 * GB}\n",
         "memory.stat": f"anon 1\ninactive_file {GB}\n",
     }
-    # Its path is the host's; in here only the root exists.
+    # Its path is the host's; in the container only the root exists.
     reader = draw_host(tmp_path, "0::/kubepods/pod1\n", files)
     assert reader.host() == HostMemory(4 * GB, 2 * GB)
 
 
-def test_a_limit_on_a_group_above(tmp_path: Path) -> None:
+def test_a_limit_on_a_parent_group(tmp_path: Path) -> None:
     files = {
         "slurm/job/memory.max": f"{2 * GB}\n",
         "slurm/job/memory.current": f"{GB}\n",
@@ -67,7 +67,7 @@ def test_cgroup_v1(tmp_path: Path) -> None:
     assert draw_host(tmp_path, cgroup, files).host() == HostMemory(GB, 3 * GB // 4)
 
 
-def test_elsewhere_than_linux_nothing_is_known(tmp_path: Path) -> None:
+def test_nothing_is_known_outside_linux(tmp_path: Path) -> None:
     reader = MemoryReader(tmp_path / "no", tmp_path / "nowhere")
     assert reader.host() is None and reader.resident() is None
     budget = WindowBudget(TraceConfig(), tmp_path, own_memory=reader.resident, host_memory=reader.host)
@@ -77,8 +77,8 @@ def test_elsewhere_than_linux_nothing_is_known(tmp_path: Path) -> None:
     assert budget.look() is None
 
 
-def test_this_host_for_real() -> None:
-    # In a process of its own, here and below: in this one, what other tests left is collected at any moment.
+def test_this_real_host() -> None:
+    # In a separate process, because here the garbage collector may free memory of other tests at any time.
     program = """
     from whyslow_capture.trace.memory import MemoryReader
 
@@ -89,7 +89,7 @@ def test_this_host_for_real() -> None:
         reader = MemoryReader()
         before = measure(reader)
         held = b"x" * (64 * MB)
-        reader._heap._next_at = 0.0  # It may not count again so soon.
+        reader._heap._next_at = 0.0  # Allow another count at once.
         after = measure(reader)
         assert before is not None and after is not None
         assert 60 * MB < after - before < 70 * MB, (measure, before, after)
@@ -98,8 +98,8 @@ def test_this_host_for_real() -> None:
     run_program(program)
 
 
-def test_what_goes_into_free_memory_of_the_process_counts_too() -> None:
-    """After a first big window (or data set) the heap has room: what is recorded next does not show as resident."""
+def test_reused_heap_memory_counts() -> None:
+    """After a first big window the heap has free memory, so the next recording does not show as resident."""
     program = """
     from whyslow_capture.trace.memory import MemoryReader
 
@@ -107,7 +107,7 @@ def test_what_goes_into_free_memory_of_the_process_counts_too() -> None:
     reader = MemoryReader()
     heap = [bytes(1000) for _ in range(100_000)]
     kept = heap[::20]
-    del heap  # its pages stay, as something is left on each
+    del heap  # its pages stay, because each still holds something
     resident, own = reader.resident(), reader.own()
     heap = [bytes(1000) for _ in range(50_000)]
     assert reader.resident() - resident < 10 * MB, (resident, reader.resident())
@@ -117,20 +117,20 @@ def test_what_goes_into_free_memory_of_the_process_counts_too() -> None:
     run_program(program)
 
 
-def test_with_another_allocator_the_resident_memory_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_with_another_allocator_resident_memory_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(HeapReader, "in_use", lambda self: 12345)
     reader = MemoryReader()
     assert not HeapReader().is_in_charge
     assert (reader.own() or 0) > 50 * MB
 
 
-def test_what_a_reader_tries_out_at_first_is_not_counted() -> None:
+def test_the_probe_of_a_reader_is_not_counted() -> None:
     program = """
     from whyslow_capture.trace.memory import HeapReader
 
-    HeapReader.SHARE = 1e-9  # It does not count again.
+    HeapReader.SHARE = 1e-9  # Never counts again.
     first = [HeapReader().in_use() for _ in range(5)]
-    HeapReader.SHARE = 1e9  # It always does.
+    HeapReader.SHARE = 1e9  # Always counts again.
     again = [HeapReader().in_use() for _ in range(5)]
     assert max(first + again) - min(first + again) < 100_000, (first, again)
     """
@@ -138,8 +138,10 @@ def test_what_a_reader_tries_out_at_first_is_not_counted() -> None:
 
 
 @pytest.mark.parametrize(("own_share", "times"), [(1.0, 3), (0.001, 100)])
-def test_counting_the_heap_is_limited(own_share: float, times: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By what it takes itself: while it waits for the interpreter's lock nothing is counted."""
+def test_the_time_for_counting_the_heap_is_limited(
+    own_share: float, times: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Limited by its own CPU time; waiting for the interpreter lock does not count."""
     reader = HeapReader()
     now, own = [time.monotonic() + 100], [0.0]
     monkeypatch.setattr("whyslow_capture.trace.memory.time.monotonic", lambda: now[0])
@@ -153,7 +155,7 @@ def test_counting_the_heap_is_limited(own_share: float, times: int, monkeypatch:
         return real()
 
     reader._ask = slow
-    for _ in range(100):  # 20 s, looked at 5 times a second
+    for _ in range(100):  # 20 s with 5 readings a second
         assert reader.in_use() is not None
         now[0] += 0.2
     assert len(asked) == times

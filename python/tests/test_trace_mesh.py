@@ -1,4 +1,4 @@
-"""Coordinates from what frameworks have: DeviceMesh, a mapping, d9d's context."""
+"""Coordinates from a DeviceMesh, a mapping, or d9d's context."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_a_mapping() -> None:
             mesh_of(wrong)
 
 
-def test_d9d_asks_for_its_finest_mesh() -> None:
+def test_d9d_uses_its_finest_mesh() -> None:
     asked: list[str] = []
     mesh = SimpleNamespace(shape=(1, 4), mesh_dim_names=("pp", "dp_shard"), get_coordinate=lambda: [0, 3])
 

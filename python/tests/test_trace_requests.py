@@ -1,4 +1,4 @@
-"""Windows on demand, through files: all ranks open at one step, everybody who asked gets an answer."""
+"""Windows on demand, through files: all ranks open at the same step, and every request gets an answer."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from gloo_ranks import run_ranks
 from support import run_program
 from trace_support import make_tier, steps_in, work
 
+from whyslow_capture.problems import ProblemLog
 from whyslow_capture.trace import requests
 from whyslow_capture.trace.tier import TraceTier
-from whyslow_capture.trouble import Trouble
 
 POLL_S = 0.005
 
@@ -31,7 +31,7 @@ def ask(out: Path, ask_id: str, **content: Any) -> None:
 
 
 def put(path: Path, content: dict[str, Any]) -> None:
-    """At once: somebody looks all the time."""
+    """Polls often, so that tests do not wait."""
     path.with_suffix(".tmp").write_text(json.dumps(content))
     path.with_suffix(".tmp").rename(path)
 
@@ -41,9 +41,11 @@ def read(out: Path, name: str) -> dict[str, Any] | None:
     return json.loads(path.read_text()) if path.exists() else None
 
 
-def demand_tier(out: Path, trouble: Trouble | None = None, rank: int = 0, world: int = 1, **options: Any) -> TraceTier:
+def demand_tier(
+    out: Path, problems: ProblemLog | None = None, rank: int = 0, world: int = 1, **options: Any
+) -> TraceTier:
     tier = {"on_demand": True, "poll_s": POLL_S, **options.pop("tier", {})}
-    return make_tier(out, trouble, rank, world, tier=tier, **options)
+    return make_tier(out, problems, rank, world, tier=tier, **options)
 
 
 @contextmanager
@@ -66,7 +68,7 @@ def looks_of(tier: TraceTier) -> Iterator[Callable[[], None]]:
 
     def wait() -> None:
         with changed:
-            enough = looked[0] + 2  # one may be under way
+            enough = looked[0] + 2  # one poll may be under way
             assert changed.wait_for(lambda: looked[0] >= enough, 60)
 
     asked.poll = poll  # type: ignore[method-assign]
@@ -77,7 +79,7 @@ def looks_of(tier: TraceTier) -> Iterator[Callable[[], None]]:
 
 
 def run_until(tier: TraceTier, done: Callable[[], object], first: int = 0) -> int:
-    """Training steps until something has happened; returns the number of the step that is under way."""
+    """Runs training steps until a condition holds, and returns the current step."""
     end, step = time.monotonic() + 120, first
     with looks_of(tier) as look:
         while not done():
@@ -91,7 +93,7 @@ def run_until(tier: TraceTier, done: Callable[[], object], first: int = 0) -> in
 
 @pytest.mark.parametrize("knows_step", [False, True])
 def test_a_request_is_answered_with_the_path(tmp_path: Path, knows_step: bool) -> None:
-    """With nothing configured: windows are off unless asked for."""
+    """With the default configuration, in which windows are off."""
     now = [0]
     given = {"current_step": lambda: now[0]} if knows_step else {}
     tier = demand_tier(tmp_path, tier=given)
@@ -125,7 +127,7 @@ def test_a_request_is_answered_with_the_path(tmp_path: Path, knows_step: bool) -
     assert first >= step + 5
 
 
-def test_nothing_is_looked_at_per_step_while_nobody_asks(tmp_path: Path) -> None:
+def test_steps_do_nothing_without_a_request(tmp_path: Path) -> None:
     tier = demand_tier(tmp_path)
     tier.begin_step(0)
     assert tier.quiet_until > 10**9
@@ -148,7 +150,7 @@ def test_one_after_the_other(tmp_path: Path) -> None:
     assert abs(plans[0]["first_step"] - plans[1]["first_step"]) >= 2  # type: ignore[index]
 
 
-def test_beside_a_schedule(tmp_path: Path) -> None:
+def test_requests_beside_a_schedule(tmp_path: Path) -> None:
     tier = demand_tier(tmp_path, period=40, active=10)
     ask(tmp_path, "a", steps=5)
     run_until(tier, lambda: read(tmp_path, "done-a-rank-0"))
@@ -156,11 +158,11 @@ def test_beside_a_schedule(tmp_path: Path) -> None:
     done = read(tmp_path, "done-a-rank-0")
     assert done is not None and done["status"] == "done"
     first = done["first_step"]
-    # Not in the way of the windows at 30 to 39, 70 to 79, ..., warm-up included.
+    # Does not overlap the windows at 30 to 39, 70 to 79, ... and their warm-up.
     assert all((step % 40) < 29 for step in range(first - 1, first + 5))
 
 
-def test_a_schedule_without_a_gap_makes_room(tmp_path: Path) -> None:
+def test_a_schedule_without_a_gap_gives_way(tmp_path: Path) -> None:
     tier = demand_tier(tmp_path, period=4, active=3)
     ask(tmp_path, "a", steps=5)
     run_until(tier, lambda: read(tmp_path, "done-a-rank-0"))
@@ -170,9 +172,9 @@ def test_a_schedule_without_a_gap_makes_room(tmp_path: Path) -> None:
     assert steps_in(Path(done["path"])) == list(range(done["first_step"], done["first_step"] + 5))
 
 
-def test_requests_that_cannot_be_served_are_answered(tmp_path: Path) -> None:
-    trouble = Trouble()
-    tier = demand_tier(tmp_path, trouble)
+def test_impossible_requests_are_answered(tmp_path: Path) -> None:
+    problems = ProblemLog()
+    tier = demand_tier(tmp_path, problems)
     run_until(tier, lambda: tier.quiet_until > 10**9)
     ask(tmp_path, "old", asked_ns=time.time_ns() - 11 * 60 * 10**9)
     ask(tmp_path, "odd", steps="many")
@@ -182,15 +184,15 @@ def test_requests_that_cannot_be_served_are_answered(tmp_path: Path) -> None:
     run_until(tier, lambda: all(read(tmp_path, name) for name in names), 10)
     tier.close()
     old, odd, torn, far = (read(tmp_path, name) or {} for name in names)
-    assert old["status"] == "missed" and "11 minutes ago" in old["message"]
-    assert odd["status"] == "failed" and "steps is a whole number" in odd["message"]
+    assert old["status"] == "missed" and "11 minutes old" in old["message"]
+    assert odd["status"] == "failed" and "steps must be a whole number" in odd["message"]
     assert torn["status"] == "failed"
     assert far["status"] == "missed" and "the job has 1" in far["message"]
     assert read(tmp_path, "done-far-rank-0") is None
-    assert trouble.counts == {}
+    assert problems.counts == {}
 
 
-def test_a_plan_that_is_seen_too_late(tmp_path: Path) -> None:
+def test_a_plan_seen_too_late(tmp_path: Path) -> None:
     tier = demand_tier(tmp_path, rank=3, world=4)
     step = run_until(tier, lambda: tier.quiet_until > 10**9, 100)
     control = tmp_path / "control"
@@ -216,12 +218,12 @@ def test_plans_of_an_earlier_run_are_not_followed(tmp_path: Path) -> None:
         tier.begin_step(step)
     tier.close()
     done = read(tmp_path, "done-x-rank-0")
-    assert done is not None and done["status"] == "missed" and "started anew" in done["message"]
+    assert done is not None and done["status"] == "missed" and "restarted" in done["message"]
     assert not (tmp_path / "traces").exists()
 
 
 def test_a_plan_made_before_this_rank_was_set_up_is_followed(tmp_path: Path) -> None:
-    """The first rank may be some seconds ahead."""
+    """Rank 0 may start some seconds earlier."""
     plan = {"id": "x", "first_step": 10, "steps": 1, "ranks": "all", "planned_ns": time.time_ns()}
     (tmp_path / "control").mkdir()
     (tmp_path / "control/plan-x.json").write_text(json.dumps(plan))
@@ -234,17 +236,17 @@ def test_a_plan_made_before_this_rank_was_set_up_is_followed(tmp_path: Path) -> 
     assert done is not None and done["status"] == "done"
 
 
-def test_when_the_process_began() -> None:
+def test_start_time_of_the_process() -> None:
     program = "import time; print(time.time_ns()); from whyslow_capture.trace.requests import _process_began_ns as f; "
     before = time.time_ns()
     runs, began = map(int, run_program(program + "print(f())").stdout.split())
-    # The kernel counts in hundredths of a second.
+    # The kernel's resolution is 10 ms.
     assert before - 50_000_000 < began < runs + 50_000_000
 
 
 @pytest.mark.parametrize(("minutes", "wait_s"), [(5, 0), (5, 60), (20, 1800)])
 def test_a_request_from_before_the_job_is_served(tmp_path: Path, minutes: int, wait_s: int) -> None:
-    """A job that loads for minutes may be asked before it has begun."""
+    """A job that loads for minutes may get a request before its first step."""
     ask(tmp_path, "early", asked_ns=time.time_ns() - minutes * 60 * 10**9, wait_s=wait_s)
     tier = demand_tier(tmp_path)
     run_until(tier, lambda: read(tmp_path, "done-early-rank-0"))
@@ -253,7 +255,7 @@ def test_a_request_from_before_the_job_is_served(tmp_path: Path, minutes: int, w
     assert done is not None and done["status"] == "done"
 
 
-def test_a_job_that_ends_first_says_so(tmp_path: Path) -> None:
+def test_a_job_that_ends_first_answers(tmp_path: Path) -> None:
     tier = demand_tier(tmp_path)
     ask(tmp_path, "a")
     run_until(tier, lambda: read(tmp_path, "plan-a"))
@@ -262,7 +264,7 @@ def test_a_job_that_ends_first_says_so(tmp_path: Path) -> None:
     assert done is not None and done["status"] == "missed" and "job ended" in done["message"]
 
 
-def test_a_plan_that_is_made_while_the_job_ends_is_answered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plan_made_while_the_job_ends_is_answered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written, may_go_on = threading.Event(), threading.Event()
     real = requests.ControlFolder.write_plan
 
@@ -282,7 +284,7 @@ def test_a_plan_that_is_made_while_the_job_ends_is_answered(tmp_path: Path, monk
     assert done is not None and done["status"] == "missed" and "job ended" in done["message"]
 
 
-def test_a_plan_that_cannot_be_read_keeps_no_other_from_an_answer(tmp_path: Path) -> None:
+def test_an_unreadable_plan_does_not_block_other_answers(tmp_path: Path) -> None:
     tier = demand_tier(tmp_path)
     assert tier._requests is not None
     tier._requests.stop(60)
@@ -297,7 +299,7 @@ def test_a_plan_that_cannot_be_read_keeps_no_other_from_an_answer(tmp_path: Path
         assert done is not None and done["status"] == "missed"
 
 
-def test_a_window_that_is_cut_says_so(tmp_path: Path) -> None:
+def test_a_cut_window_answers_with_the_reason(tmp_path: Path) -> None:
     tier = demand_tier(tmp_path)
     ask(tmp_path, "a", steps=10_000)
     step = run_until(tier, lambda: tier.busy and tier.summary() and (plan := read(tmp_path, "plan-a")) and plan)
@@ -314,7 +316,7 @@ def step_of(tier: TraceTier) -> int:
     return tier._step or 0
 
 
-def test_a_window_that_cannot_open_says_why(tmp_path: Path) -> None:
+def test_a_refused_window_answers_with_the_reason(tmp_path: Path) -> None:
     (tmp_path / "traces").write_text("a file in the way")
     tier = demand_tier(tmp_path)
     ask(tmp_path, "a")
@@ -324,8 +326,8 @@ def test_a_window_that_cannot_open_says_why(tmp_path: Path) -> None:
     assert done is not None and done["status"] == "failed" and "NotADirectoryError" in done["message"]
 
 
-def test_long_steps_do_not_wait_for_many_of_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """60 s a step, seen by a thread that looks once a second."""
+def test_long_steps_need_few_steps_of_lead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Steps of 60 s, seen by a thread that polls once a second."""
     clock = [0.0]
     monkeypatch.setattr(requests.time, "monotonic", lambda: clock[0])
     accepted: list[Any] = []
@@ -338,19 +340,19 @@ def test_long_steps_do_not_wait_for_many_of_them(tmp_path: Path, monkeypatch: py
         lambda: int(clock[0] // 60),
         accepted.append,
         lambda plan, _: plan.first,
-        Trouble(),
+        ProblemLog(),
     )
     for second in range(400):
         clock[0] = float(second)
         if second == 250:
             ask(tmp_path, "a")
         asked.poll()
-    # Asked in step 4: 3 steps ahead and one of warm-up.
+    # Requested in step 4: 3 steps ahead plus one of warm-up.
     (plan,) = accepted
     assert (plan.first, plan.steps, plan.warmup) == (8, 2, 1)
 
 
-def test_big_jobs_and_slow_file_systems_look_further_ahead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_jobs_and_slow_file_systems_plan_further_ahead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def margin(world: int) -> int:
         clock = [0.0]
         monkeypatch.setattr(requests.time, "monotonic", lambda: clock[0])
@@ -365,7 +367,7 @@ def test_big_jobs_and_slow_file_systems_look_further_ahead(tmp_path: Path, monke
             lambda: int(clock[0] * 10),
             accepted.append,
             lambda p, _: p.first,
-            Trouble(),
+            ProblemLog(),
         )
         for second in range(40):
             clock[0] = float(second)
@@ -381,7 +383,7 @@ def test_big_jobs_and_slow_file_systems_look_further_ahead(tmp_path: Path, monke
     assert margin(8) == 382
 
 
-def test_nfs_is_told_from_other_mounts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nfs_is_recognized(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mounts = "/dev/vda / ext4 rw 0 0\nhost:/x /data nfs4 rw 0 0\nscratch /data/fast lustre rw 0 0\n"
     monkeypatch.setattr(Path, "read_text", lambda self: mounts)
     assert requests._is_nfs(Path("/data/run/control"))

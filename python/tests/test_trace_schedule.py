@@ -1,4 +1,4 @@
-"""Which steps are recorded: by number only, so that ranks and resumed jobs agree."""
+"""Step numbers alone decide which steps are profiled, so ranks and resumed jobs agree."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from torch.profiler import ProfilerAction
 
 from whyslow_capture.trace.schedule import Schedule, WindowPlan
 from whyslow_capture.trace.step_rate import StepRate
-from whyslow_capture.trace.track import NEVER, Track
+from whyslow_capture.trace.window_queue import NEVER, WindowQueue
 
 
 def recorded(schedule: Schedule, steps: range) -> set[int]:
-    """Drives a track as the tier does, step by step."""
-    track, found, window = Track(schedule), set(), None
+    """Advances a queue step by step, like the tier."""
+    queue, found, window = WindowQueue(schedule), set(), None
     for step in steps:
         if window is not None and step >= window.end:
             window = None
         if window is None:
-            window = track.due(step)
+            window = queue.due(step)
             if window is not None:
-                track.drop(window)
+                queue.drop(window)
         if window is not None and step >= window.first:
             found.add(step)
     return found
@@ -47,7 +47,7 @@ def test_a_resumed_job_records_the_same_steps_but_no_part_of_a_window(resume: in
 def test_start_and_end_are_respected() -> None:
     schedule = Schedule("t", period=10, warmup=1, active=3, repeat=2, start=100, last=119)
     assert recorded(schedule, range(300)) == {107, 108, 109, 117, 118, 119}
-    # A window that would pass the end is not begun.
+    # A window that would pass the end does not begin.
     cut = Schedule("t", period=10, warmup=1, active=3, start=100, last=118)
     assert recorded(cut, range(300)) == {107, 108, 109}
 
@@ -57,40 +57,40 @@ def test_a_period_too_short_for_its_window_still_records() -> None:
 
 
 def test_without_a_period_there_is_nothing_to_do() -> None:
-    track = Track(Schedule("t", period=0, warmup=1, active=3))
-    assert track.due(0) is None
-    assert track.next_event(0) == NEVER
+    queue = WindowQueue(Schedule("t", period=0, warmup=1, active=3))
+    assert queue.due(0) is None
+    assert queue.next_event(0) == NEVER
 
 
-def test_quiet_until_the_warm_up_begins() -> None:
-    track = Track(Schedule("t", period=100, warmup=2, active=3))
-    assert track.next_event(0) == 95
-    assert track.due(94) is None
-    plan = track.due(95)
+def test_nothing_to_do_until_warm_up() -> None:
+    queue = WindowQueue(Schedule("t", period=100, warmup=2, active=3))
+    assert queue.next_event(0) == 95
+    assert queue.due(94) is None
+    plan = queue.due(95)
     assert plan == WindowPlan("t", first=97, steps=3, warmup=2)
-    track.drop(plan)
-    assert track.next_event(95) == 195
+    queue.drop(plan)
+    assert queue.next_event(95) == 195
 
 
-def test_a_window_asked_for_goes_before_the_schedule() -> None:
-    track = Track(Schedule("t", period=10, warmup=1, active=3))
-    track.ask(WindowPlan("t", first=16, steps=3, warmup=1, request="a"))
-    asked = track.due(15)
-    assert asked is not None and asked.request == "a"
-    # That of the schedule at 17 would overlap: it is left out, the next one is taken.
-    assert track.due(26) is not None and track.due(26).first == 27
-    assert track.drop_late(17) == [asked]
-    assert track.drop_late(17) == []
+def test_a_requested_window_goes_before_the_schedule() -> None:
+    queue = WindowQueue(Schedule("t", period=10, warmup=1, active=3))
+    queue.add(WindowPlan("t", first=16, steps=3, warmup=1, request="a"))
+    requested = queue.due(15)
+    assert requested is not None and requested.request == "a"
+    # The scheduled window at 17 would overlap, so it is skipped.
+    assert queue.due(26) is not None and queue.due(26).first == 27
+    assert queue.drop_late(17) == [requested]
+    assert queue.drop_late(17) == []
 
 
-def test_a_plan_keeps_clear_of_the_schedule() -> None:
-    track = Track(Schedule("t", period=10, warmup=1, active=3))
-    wish = WindowPlan("t", first=7, steps=3, warmup=1, request="a")
-    assert track.free_from(wish) == 11
+def test_a_plan_avoids_scheduled_windows() -> None:
+    queue = WindowQueue(Schedule("t", period=10, warmup=1, active=3))
+    wanted = WindowPlan("t", first=7, steps=3, warmup=1, request="a")
+    assert queue.free_from(wanted) == 11
     blocked = (WindowPlan("t", first=11, steps=3, warmup=1),)
-    assert track.free_from(wish, blocked) == 21
-    # No gap is long enough: then the schedule makes room.
-    assert track.free_from(WindowPlan("t", first=7, steps=8, warmup=1, request="a")) == 7
+    assert queue.free_from(wanted, blocked) == 21
+    # If no gap is long enough, the schedule gives way.
+    assert queue.free_from(WindowPlan("t", first=7, steps=8, warmup=1, request="a")) == 7
 
 
 @pytest.mark.parametrize(
@@ -99,23 +99,23 @@ def test_a_plan_keeps_clear_of_the_schedule() -> None:
 def test_the_margin_covers_three_seconds_and_few_long_steps(step_s: float, least_s: float, most_steps: int) -> None:
     rate = StepRate()
     for second in range(200):
-        rate.see(float(second), int(second / step_s))
+        rate.observe(float(second), int(second / step_s))
     ahead = rate.steps_ahead(200.0, 3.0)
     assert ahead * step_s >= least_s
     assert (5 if step_s < 1 else 3) <= ahead <= most_steps
 
 
-def test_a_job_that_got_faster_is_asked_further_ahead() -> None:
+def test_a_faster_job_is_planned_further_ahead() -> None:
     rate = StepRate()
     for second in range(60):  # a slow start, then ten steps a second
-        rate.see(float(second), second // 10 if second < 50 else 5 + 10 * (second - 50))
+        rate.observe(float(second), second // 10 if second < 50 else 5 + 10 * (second - 50))
     assert rate.steps_ahead(59.0, 3.0) >= 30
 
 
 def test_a_pause_does_not_look_like_slow_steps() -> None:
     rate = StepRate()
     for second in range(20):
-        rate.see(float(second), second * 10)
+        rate.observe(float(second), second * 10)
     assert rate.seconds_per_step(300.0) == pytest.approx(0.1)
-    rate.see(300.0, 3)  # counts anew
+    rate.observe(300.0, 3)  # the job started counting again
     assert rate.seconds_per_step(302.0) == pytest.approx(2.0)

@@ -1,4 +1,4 @@
-"""slime's TrainProfiler as a drop-in (seed 001): every row of its change."""
+"""The drop-in for slime's TrainProfiler."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-def test_train_overall_records_start_up_to_end(tmp_path: Path) -> None:
+def test_train_overall_records_from_start_to_end(tmp_path: Path) -> None:
     rollouts(TrainProfiler(args(tmp_path)))
     (trace,) = tmp_path.iterdir()
     assert trace.name.startswith("train_overall_rank_0.") and trace.name.endswith(".pt.trace.json.gz")
@@ -63,13 +63,13 @@ def test_a_resumed_job_counts_its_own_rollouts(tmp_path: Path) -> None:
     assert steps_in(trace) == [2, 3]
 
 
-def test_from_the_first_step_on(tmp_path: Path) -> None:
+def test_a_window_at_the_first_step(tmp_path: Path) -> None:
     rollouts(TrainProfiler(args(tmp_path, profile_step_start=0, profile_step_end=1)))
     (trace,) = tmp_path.iterdir()
     assert steps_in(trace) == [0]
 
 
-def test_defaults_are_lean(tmp_path: Path) -> None:
+def test_options_are_off_by_default(tmp_path: Path) -> None:
     rollouts(TrainProfiler(args(tmp_path)))
     (path,) = tmp_path.iterdir()
     trace = read_trace(path)
@@ -79,7 +79,7 @@ def test_defaults_are_lean(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("word", ["1", "true", "TRUE", "Yes", "yes"])
 @pytest.mark.parametrize("variable", list(FLAGS))
-def test_what_amplifies_by_environment_in_any_case(
+def test_options_can_be_set_in_the_environment(
     tmp_path: Path, variable: str, word: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(variable, word)
@@ -89,7 +89,7 @@ def test_what_amplifies_by_environment_in_any_case(
 
 
 @pytest.mark.parametrize("word", ["0", "false", "No", "", "perhaps"])
-def test_anything_else_is_off(tmp_path: Path, word: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_values_mean_off(tmp_path: Path, word: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLIME_PROFILE_WITH_STACK", word)
     rollouts(TrainProfiler(args(tmp_path)))
     (path,) = tmp_path.iterdir()
@@ -110,7 +110,7 @@ def test_callbacks_are_none_when_their_target_is_off(tmp_path: Path) -> None:
 
 
 def train(batches: int, step_callback: Any = None) -> None:
-    """As slime's train() and forward_only() call it."""
+    """Calls it like slime's train() and forward_only()."""
     for _ in range(batches):
         work(7)
         if step_callback is not None:
@@ -121,7 +121,7 @@ def test_train_actor_covers_single_steps_within_a_rollout(tmp_path: Path) -> Non
     profiler = TrainProfiler(args(tmp_path, "train_actor", profile_step_start=5, profile_step_end=6))
     profiler.on_init_end()
     for rollout in range(3):
-        work(1000)  # generation, log-probs: not in the trace
+        work(1000)  # generation and log-probs, not in the trace
         train(4, profiler.step_train_actor)
         profiler.step(rollout)
     profiler.close()
@@ -132,7 +132,7 @@ def test_train_actor_covers_single_steps_within_a_rollout(tmp_path: Path) -> Non
     assert operations_in(trace) == 7
 
 
-def test_train_log_probs_and_actor_in_turn(tmp_path: Path) -> None:
+def test_train_log_probs_and_actor_one_after_another(tmp_path: Path) -> None:
     profiler = TrainProfiler(args(tmp_path, "train_actor", "train_log_probs"))
     profiler.on_init_end()
     train(6, profiler.step_train_log_probs)
@@ -158,9 +158,7 @@ def test_iterators_are_wrapped(tmp_path: Path, name: str) -> None:
     off.close()
 
 
-def test_missing_arguments_have_defaults_and_bad_ones_cost_a_warning(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_missing_arguments_have_defaults_and_bad_ones_warn(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     profiler = TrainProfiler(Namespace(use_pytorch_profiler=True, tensorboard_dir=str(tmp_path)))
     rollouts(profiler, 13)
     (trace,) = tmp_path.iterdir()
@@ -168,7 +166,7 @@ def test_missing_arguments_have_defaults_and_bad_ones_cost_a_warning(
     assert [line for line in capfd.readouterr().err.splitlines() if line.startswith("whyslow_capture")] == []
     rollouts(TrainProfiler(args(tmp_path, profile_step_start=5, profile_step_end=5, record_memory_history=True)))
     warnings = [line for line in capfd.readouterr().err.splitlines() if line.startswith("whyslow_capture")]
-    assert len(warnings) == 2 and "record-memory-history" in warnings[0] and "profile_step_end (5)" in warnings[1]
+    assert len(warnings) == 2 and "record-memory-history" in warnings[0] and "profile_step_start=5" in warnings[1]
     rollouts(TrainProfiler(Namespace()))
 
 
@@ -184,7 +182,7 @@ def _slime_rank(rank: int, folder: str, everybody: str) -> None:
     profiler.close()
 
 
-def test_rank_0_only_unless_all_are_asked_for(tmp_path: Path) -> None:
+def test_only_rank_0_unless_all_ranks_are_requested(tmp_path: Path) -> None:
     run_ranks(_slime_rank, 3, str(tmp_path / "one"), "0")
     assert [path.name.split(".")[0] for path in (tmp_path / "one").iterdir()] == ["train_overall_rank_0"]
     run_ranks(_slime_rank, 3, str(tmp_path / "all"), "Yes")

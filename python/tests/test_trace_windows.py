@@ -1,4 +1,4 @@
-"""Windows of the real profiler: the right steps, names, contents, nothing in between, nothing left behind."""
+"""Windows of the real profiler: right steps, names and contents, nothing in between, no leftovers."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ import torch
 from gloo_ranks import run_ranks
 from trace_support import files_in, make_tier, operations_in, read_trace, steps_in, train, work
 
+from whyslow_capture.problems import ProblemLog
 from whyslow_capture.trace import export
-from whyslow_capture.trace.rivals import torch_profiler_enabled
-from whyslow_capture.trouble import Trouble
+from whyslow_capture.trace.profiler_use import torch_profiler_enabled
 
 
-def test_windows_have_the_numbers_of_the_job_and_leave_only_traces(tmp_path: Path) -> None:
+def test_windows_use_the_jobs_step_numbers_and_leave_only_traces(tmp_path: Path) -> None:
     tier = make_tier(tmp_path, period=10, warmup=1, active=2)
     train(tier, range(21))
     tier.close()
     assert files_in(tmp_path) == [f"traces/step_{n}/rank-0-coord-0-trace.json.gz" for n in (18, 8)]
     assert steps_in(tmp_path / "traces/step_8/rank-0-coord-0-trace.json.gz") == [8, 9]
     assert steps_in(tmp_path / "traces/step_18/rank-0-coord-0-trace.json.gz") == [18, 19]
-    # Two steps of 20 additions: warm-up is not in it.
+    # Two steps of 20 additions, without the warm-up.
     assert operations_in(tmp_path / "traces/step_8/rank-0-coord-0-trace.json.gz") == 40
 
 
-def test_a_resumed_job_goes_on_counting(tmp_path: Path) -> None:
+def test_a_resumed_job_continues_counting(tmp_path: Path) -> None:
     tier = make_tier(tmp_path, period=100, warmup=1, active=2)
     train(tier, range(1095, 1102))
     tier.close()
@@ -68,7 +68,7 @@ def test_no_profiler_exists_between_windows(tmp_path: Path) -> None:
     }
 
 
-def test_steps_between_windows_are_not_even_looked_at(tmp_path: Path) -> None:
+def test_steps_between_windows_do_nothing(tmp_path: Path) -> None:
     tier = make_tier(tmp_path, period=1_000_000)
     tier.begin_step(0)
     assert tier.quiet_until == 999_996
@@ -80,7 +80,7 @@ def test_steps_between_windows_are_not_even_looked_at(tmp_path: Path) -> None:
     tier.close()
 
 
-def test_off_unless_asked(tmp_path: Path) -> None:
+def test_off_by_default(tmp_path: Path) -> None:
     for rank, options in ((0, {}), (3, {"period": 2}), (0, {"period": 2, "ranks": (1,)})):
         tier = make_tier(tmp_path, rank=rank, world=4, active=1, target=("train_overall", "train_actor"), **options)
         train(tier, range(6))
@@ -93,7 +93,7 @@ AMPLIFIERS = ("record_shapes", "with_flops", "with_stack", "profile_memory")
 
 
 @pytest.mark.parametrize("option", [None, *AMPLIFIERS])
-def test_what_amplifies_is_off_unless_asked(tmp_path: Path, option: str | None) -> None:
+def test_expensive_options_are_off_by_default(tmp_path: Path, option: str | None) -> None:
     options: dict[str, Any] = {} if option is None else {option: True}
     tier = make_tier(tmp_path, period=2, warmup=0, active=1, **options)
     train(tier, range(3), lambda _: torch.ones(4, 4) @ torch.ones(4, 4))
@@ -110,8 +110,8 @@ def test_what_amplifies_is_off_unless_asked(tmp_path: Path, option: str | None) 
 
 
 @pytest.mark.parametrize("loaded", [False, True])
-def test_both_ways_to_start_record_the_same(tmp_path: Path, loaded: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With inductor loaded torch's own class is used as it is."""
+def test_both_profiler_classes_record_the_same(tmp_path: Path, loaded: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With inductor loaded, torch's own class is used."""
     import sys
     import types
 
@@ -143,7 +143,7 @@ def test_tar_gz_has_one_member_named_as_d9d_names_it(tmp_path: Path) -> None:
     assert steps_in(path) == [1]
 
 
-def test_the_header_says_who_and_what(tmp_path: Path) -> None:
+def test_the_header_identifies_the_trace(tmp_path: Path) -> None:
     tier = make_tier(tmp_path, rank=5, world=8, ranks=None, period=2, active=1, tier={"coordinates": lambda: (2, 1)})
     train(tier, range(3))
     tier.close()
@@ -158,7 +158,7 @@ def test_the_header_says_who_and_what(tmp_path: Path) -> None:
     }
 
 
-def test_the_summary_tells_what_the_job_waited_for(tmp_path: Path) -> None:
+def test_the_summary_shows_how_long_the_job_waited(tmp_path: Path) -> None:
     tier = make_tier(tmp_path, period=3, active=1)
     train(tier, range(4))
     tier.close()
@@ -185,7 +185,7 @@ def test_the_job_does_not_wait_for_compression(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(export.Exporter, "_compress", slow)
     tier = make_tier(tmp_path, period=3, active=1)
     train(tier, range(4))
-    assert begun.wait(60)  # and training is here already
+    assert begun.wait(60)  # and training has reached this point
     (raw,) = files_in(tmp_path)
     assert Path(raw).name.startswith(".") and ".partial-" in raw
     may_end.set()
@@ -193,13 +193,13 @@ def test_the_job_does_not_wait_for_compression(tmp_path: Path, monkeypatch: pyte
     assert files_in(tmp_path) == ["traces/step_2/rank-0-coord-0-trace.json.gz"]
 
 
-def test_targets_count_calls_of_their_own(tmp_path: Path) -> None:
+def test_targets_count_their_own_steps(tmp_path: Path) -> None:
     tier = make_tier(tmp_path, period=4, active=1, repeat=1, target=("train_actor", "my loss"))
     callback = tier.step_callback("train_actor")
     assert callback is not None and tier.step_callback("train_actor") is callback
     assert tier.step_callback("train_log_probs") is None
     assert tier.step_callback("train_overall") is None
-    train(tier, range(20))  # training steps are no target: nothing
+    train(tier, range(20))  # training steps are not a target here, so nothing happens
     for _ in range(5):
         work(7)
         callback()
@@ -217,27 +217,27 @@ def test_targets_count_calls_of_their_own(tmp_path: Path) -> None:
     assert operations_in(tmp_path / "traces/my_loss/step_3/rank-0-coord-0-trace.json.gz") == 9
 
 
-def test_when_two_targets_collide_the_first_wins_and_the_other_waits(tmp_path: Path) -> None:
-    trouble = Trouble()
-    tier = make_tier(tmp_path, trouble, period=4, active=2, target=("train_overall", "train_actor"))
+def test_of_two_colliding_targets_the_first_wins(tmp_path: Path) -> None:
+    problems = ProblemLog()
+    tier = make_tier(tmp_path, problems, period=4, active=2, target=("train_overall", "train_actor"))
     callback = tier.step_callback("train_actor")
     assert callback is not None
     for step in range(9):
         tier.begin_step(step)
         work()
         if step < 4:
-            callback()  # both are to record 2 and 3, and this is first: its step 1 begins before training step 1
+            callback()  # both should record 2 and 3; this one is first: its step 1 begins before training step 1
     tier.close()
-    assert trouble.counts.get("trace_collision") == 1
+    assert problems.counts.get("trace_collision") == 1
     assert files_in(tmp_path) == [
         "traces/step_6/rank-0-coord-0-trace.json.gz",
         "traces/train_actor/step_2/rank-0-coord-0-trace.json.gz",
     ]
 
 
-def test_a_job_that_ends_within_a_window_keeps_what_was_recorded(tmp_path: Path) -> None:
+def test_a_job_that_ends_inside_a_window_keeps_the_trace(tmp_path: Path) -> None:
     tier = make_tier(tmp_path, period=10, active=5)
-    train(tier, range(7))  # 5 and 6 of 5 to 9
+    train(tier, range(7))  # 5 and 6 of the window from 5 to 9
     tier.close()
     (path,) = tmp_path.rglob("*.gz")
     assert steps_in(path) == [5, 6]
@@ -246,27 +246,27 @@ def test_a_job_that_ends_within_a_window_keeps_what_was_recorded(tmp_path: Path)
     assert not torch_profiler_enabled()
 
 
-def test_a_job_that_ends_while_warming_up_leaves_nothing(tmp_path: Path) -> None:
+def test_a_job_that_ends_during_warm_up_leaves_no_files(tmp_path: Path) -> None:
     tier = make_tier(tmp_path, period=10, warmup=3, active=1)
     train(tier, range(8))
     assert tier.busy
     tier.close()
     tier.close()
     assert files_in(tmp_path) == []
-    # torch is as before: another window works.
+    # torch still works: another window can open.
     again = make_tier(tmp_path, period=2, active=1)
     train(again, range(3))
     again.close()
     assert len(files_in(tmp_path)) == 1
 
 
-def test_a_window_belongs_to_its_thread(tmp_path: Path) -> None:
+def test_other_threads_do_not_advance_a_window(tmp_path: Path) -> None:
     tier = make_tier(tmp_path, period=4, active=2)
     train(tier, range(3))
     other = threading.Thread(target=tier.begin_step, args=(4,))
     other.start()
     other.join()
-    assert tier.busy  # not stopped from there
+    assert tier.busy  # the other thread did not stop it
     tier.begin_step(4)
     tier.close()
     assert [steps_in(p) for p in tmp_path.rglob("*.gz")] == [[2]]
@@ -303,7 +303,7 @@ def _rank_of_four(rank: int, out: str) -> None:
     for step in range(10):
         tier.begin_step(step)
         torch.distributed.all_reduce(work())
-        time.sleep(0.01 * rank)  # ranks are never quite in step
+        time.sleep(0.01 * rank)  # ranks are never exactly in sync
     tier.close()
 
 

@@ -1,4 +1,4 @@
-"""Shared by the tests of the trace tier: a tier in this process, steps of real torch work, traces read back."""
+"""For tests of the trace tier: a tier in this process, steps of real torch work, and readers of traces."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from typing import Any
 import torch
 
 from whyslow_capture.config import CaptureConfig, TraceConfig
+from whyslow_capture.problems import ProblemLog
 from whyslow_capture.trace.tier import TraceTier
-from whyslow_capture.trouble import Trouble
 
 
-def make_tier(out: Path, trouble: Trouble | None = None, rank: int = 0, world: int = 1, **options: Any) -> TraceTier:
-    """Options of the trace by their names; `config` for those beside it, `tier` for arguments of the tier."""
+def make_tier(
+    out: Path, problems: ProblemLog | None = None, rank: int = 0, world: int = 1, **options: Any
+) -> TraceTier:
+    """Takes trace options by name, other settings as `config`, and arguments of the tier as `tier`."""
     config, tier = options.pop("config", {}), options.pop("tier", {})
     given = {
         "coordinates": lambda: (),
@@ -26,7 +28,7 @@ def make_tier(out: Path, trouble: Trouble | None = None, rank: int = 0, world: i
         **tier,
     }
     full = CaptureConfig(out=str(out), trace=TraceConfig(**options), **config)
-    return TraceTier(full, rank, world, out, trouble or Trouble(), **given)
+    return TraceTier(full, rank, world, out, problems or ProblemLog(), **given)
 
 
 def work(operations: int = 20) -> torch.Tensor:
@@ -37,14 +39,14 @@ def work(operations: int = 20) -> torch.Tensor:
 
 
 def train(tier: TraceTier, steps: Iterable[int], each: Callable[[int], object] = lambda _: work()) -> None:
-    """The first number is the step that begins; the last is only begun."""
+    """Begins each of these steps and works in it, except in the last, which only begins."""
     for step in steps:
         tier.begin_step(step)
         each(step)
 
 
 def files_in(folder: Path) -> list[str]:
-    """Of all files, hidden ones too, without folders."""
+    """All files, including hidden ones."""
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
 
 

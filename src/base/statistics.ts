@@ -1,33 +1,35 @@
-/** Middle value; NaN for none. Values that are no numbers are left out. */
-export function median(values: Iterable<number>): number {
+/** All of these keep the unit of their values (units.ts). Values that are NaN are left out of medians and quantiles. */
+
+/** The middle value. NaN for no values. */
+export function median<T extends number>(values: Iterable<T>): T {
   return quantile(values, 0.5);
 }
 
-/** Linear between neighbours, as NumPy does it. */
-export function quantile(values: Iterable<number>, q: number): number {
+/** Linear between neighbours, as in NumPy. NaN for no values. */
+export function quantile<T extends number>(values: Iterable<T>, q: number): T {
   const sorted = Float64Array.from(values)
     .filter((v) => !Number.isNaN(v))
     .sort();
-  if (sorted.length === 0) return Number.NaN;
+  if (sorted.length === 0) return Number.NaN as T;
   const at = (sorted.length - 1) * q;
   const low = Math.floor(at);
   const high = Math.ceil(at);
-  return sorted[low]! + (sorted[high]! - sorted[low]!) * (at - low);
+  return (sorted[low]! + (sorted[high]! - sorted[low]!) * (at - low)) as T;
 }
 
-/** Like Math.max over a list of any length; −Infinity for none. */
-export function largest(values: ArrayLike<number>): number {
-  let max = Number.NEGATIVE_INFINITY;
+/** Math.max over a list of any length. −Infinity for no values. */
+export function largest<T extends number>(values: ArrayLike<T>): T {
+  let max: number = Number.NEGATIVE_INFINITY;
   for (let i = 0; i < values.length; i++) if (values[i]! > max) max = values[i]!;
-  return max;
+  return max as T;
 }
 
-export function smallest(values: ArrayLike<number>): number {
-  let min = Number.POSITIVE_INFINITY;
+export function smallest<T extends number>(values: ArrayLike<T>): T {
+  let min: number = Number.POSITIVE_INFINITY;
   for (let i = 0; i < values.length; i++) if (values[i]! < min) min = values[i]!;
-  return min;
+  return min as T;
 }
 
-export function mean(values: readonly number[]): number {
-  return values.reduce((sum, v) => sum + v, 0) / values.length;
+export function mean<T extends number>(values: readonly T[]): T {
+  return (values.reduce((sum, v) => sum + v, 0) / values.length) as T;
 }

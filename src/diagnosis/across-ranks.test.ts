@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { drawView } from '../../test/helpers/draw-run.js';
 import { steps } from '../../test/helpers/draw-trace.js';
-import { type TimeByClass, totals } from '../facts/time-class.js';
+import { ns } from '../base/units.js';
+import { type TimeClass, totals } from '../facts/time-class.js';
 import type { Comparison } from '../run/compare.js';
 import type { LateRanks } from '../run/lateness/late-ranks.js';
 import { acrossOf, criticalView, lateComputingOf, withStragglers, withWaiting } from './across-ranks.js';
@@ -16,9 +17,10 @@ const drawn = drawView(
   ),
   { unprofiledMs: 100, rank: 3 },
 );
-const ms = (time: Partial<TimeByClass>) => totals((c) => 1e6 * (time[c] ?? 0));
+type Parts = Partial<Record<TimeClass, number>>;
+const ms = (time: Parts) => totals((c) => ns(1e6 * (time[c] ?? 0)));
 /** As recorded, and without the profiler. */
-const viewOf = (recorded: Partial<TimeByClass>, corrected = recorded): RankView => ({
+const viewOf = (recorded: Parts, corrected = recorded): RankView => ({
   ...drawn,
   facts: { ...drawn.facts, time: ms(recorded) },
   time: ms(corrected),
@@ -36,7 +38,7 @@ const late = (cause: LateRanks['cause'], cost: number): LateRanks => ({
   ranks: [3],
   pattern: 'persistent',
   cause,
-  cost: cost * 1e6,
+  cost: ns(cost * 1e6),
   confidence: 0.9,
   place: null,
   steps: [],

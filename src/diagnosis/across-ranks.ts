@@ -59,12 +59,10 @@ export function withWaiting(view: RankView, comparison: Comparison | null): Rank
   const waiting = (time.comms_transfer + time.idle_comms) * share;
   return {
     ...view,
-    time: {
-      ...time,
-      comms_wait: time.comms_wait + waiting,
-      comms_transfer: time.comms_transfer * (1 - share),
-      idle_comms: time.idle_comms * (1 - share),
-    },
+    time: totals((c) => {
+      if (c === 'comms_wait') return time.comms_wait + waiting;
+      return c === 'comms_transfer' || c === 'idle_comms' ? time[c] * (1 - share) : time[c];
+    }),
   };
 }
 

@@ -1,3 +1,4 @@
+import type { Ns } from '../base/units.js';
 import type { LateRanks } from '../run/lateness/late-ranks.js';
 import type { GpuState } from '../telemetry/gpu-state.js';
 import type { RankView } from './ranks/rank-view.js';
@@ -16,10 +17,10 @@ export interface RunFacts {
 export interface AcrossRanks {
   readonly late: readonly LateRanks[];
   /** ns a step, mean over ranks. */
-  readonly step: number;
+  readonly step: Ns;
   readonly links: readonly SlowLink[];
   /** ns a step less when computing hides all transfers, from playing all ranks; null: that does not reproduce the step. */
-  readonly overlap: number | null;
+  readonly overlap: Ns | null;
 }
 
 /** A group whose transfers are slow against its siblings of the same kind and size, or against its own best. */
@@ -31,5 +32,5 @@ export interface SlowLink {
   readonly gbps: number;
   readonly usualGbps: number;
   /** ns a step that it takes longer than its siblings. */
-  readonly cost: number;
+  readonly cost: Ns;
 }

@@ -1,3 +1,4 @@
+import type { Ns } from '../base/units.js';
 import type { RankCollectives } from './rank-collectives.js';
 import type { RankTimeline } from './rank-timeline.js';
 import type { StepFacts } from './step-facts.js';
@@ -25,8 +26,8 @@ export interface RankFacts {
 }
 
 export interface CopyTime {
-  readonly toDevice: number;
-  readonly toHost: number;
+  readonly toDevice: Ns;
+  readonly toHost: Ns;
 }
 
 /** How much the phases of an event log can tell. */
@@ -36,7 +37,7 @@ export interface PhaseKnowledge {
   /** Only the host's clock was recorded: a job without a GPU. */
   readonly allHost: boolean;
   /** ns per step in which the device had nothing queued and followed the host. Null: not recorded. */
-  readonly hostPaced: number | null;
+  readonly hostPaced: Ns | null;
   /** ns per step that the host spent on copies which the device timed. Close to 0 for asynchronous copies. Null: unknown. */
-  readonly copyingHost: number | null;
+  readonly copyingHost: Ns | null;
 }

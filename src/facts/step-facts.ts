@@ -1,3 +1,4 @@
+import type { Ns } from '../base/units.js';
 /** What marks the steps. `window`: nothing does, so the whole recording counts as one step. */
 export type StepSource = 'profiler' | 'optimizer' | 'dataloader' | 'window';
 
@@ -20,8 +21,8 @@ export interface StepFacts {
   /** Some steps take far longer than others: figures are means, and the first step counts too. */
   readonly irregular: boolean;
   /** Mean step time in ns, as recorded. */
-  readonly profiled: number;
+  readonly profiled: Ns;
   /** Duration (ns) and number of each step. */
-  readonly periods: readonly number[];
+  readonly periods: readonly Ns[];
   readonly indices: readonly number[];
 }

@@ -1,3 +1,4 @@
+import { type Ns, ns, type Share } from '../base/units.js';
 /** Every instant of a step belongs to exactly one of these classes. The report uses the same names. */
 export const TIME_CLASSES = [
   'compute',
@@ -12,14 +13,20 @@ export const TIME_CLASSES = [
   'idle_other',
 ] as const;
 export type TimeClass = (typeof TIME_CLASSES)[number];
-export type TimeByClass = Readonly<Record<TimeClass, number>>;
+export type TimeByClass = Readonly<Record<TimeClass, Ns>>;
+export type SharesByClass = Readonly<Record<TimeClass, Share>>;
 
-/** Builds a value per class. */
-export function totals(of: (c: TimeClass) => number): TimeByClass {
-  return Object.fromEntries(TIME_CLASSES.map((c) => [c, of(c)])) as unknown as TimeByClass;
-}
+const perClass = <T extends number>(of: (c: TimeClass) => number) =>
+  Object.fromEntries(TIME_CLASSES.map((c) => [c, of(c)])) as unknown as Readonly<Record<TimeClass, T>>;
 
-/** The sum over all classes, in ns. */
-export function sumOfClasses(time: TimeByClass): number {
-  return TIME_CLASSES.reduce((ns, c) => ns + time[c], 0);
+/** Nanoseconds for each class. */
+export const totals = (of: (c: TimeClass) => number): TimeByClass => perClass<Ns>(of);
+
+/** The sum over all classes. */
+export const sumOfClasses = (time: TimeByClass): Ns => ns(TIME_CLASSES.reduce((sum, c) => sum + time[c], 0));
+
+/** Shares that add up to 1, or are all 0 where no time passed. */
+export function sharesOfClasses(time: TimeByClass): SharesByClass {
+  const sum = sumOfClasses(time);
+  return perClass<Share>((c) => (sum > 0 ? time[c] / sum : 0));
 }

@@ -1,4 +1,6 @@
 import { CoverageCursor, NO_SPANS, type Spans, subtract, union, unionOf } from '../base/intervals.js';
+import { mean as meanOf } from '../base/statistics.js';
+import type { Ns } from '../base/units.js';
 import { cutTimeline, type RankTimeline } from '../facts/rank-timeline.js';
 import { sumOfClasses, TIME_CLASSES, type TimeByClass, type TimeClass, totals } from '../facts/time-class.js';
 import type { Amounts } from './amounts.js';
@@ -12,7 +14,7 @@ export interface DividedSteps {
   /** Parallel to the periods; each adds up to its period. */
   readonly perStep: readonly TimeByClass[];
   /** ns a step at the host's pace, in `idle_host`; null where the log has no lags. */
-  readonly hostPaced: number | null;
+  readonly hostPaced: Ns | null;
   readonly timeline: RankTimeline;
 }
 
@@ -50,7 +52,7 @@ export function divideBySpans(
   const ends = starts.map((start, i) => start + ns[i]!);
   spans.idle_other = subtract(unionOf(starts.map((start, i) => [start, ends[i]!] as const)), covered);
   const perStep = timePerStep(spans, starts, ns);
-  const hostPaced = perStep.reduce((sum, t) => sum + t.idle_host, 0) / perStep.length;
+  const hostPaced = meanOf(perStep.map((t) => t.idle_host));
   return {
     ...{ perStep, hostPaced: pacing && hostPaced },
     timeline: cutTimeline({ spans, stepFrom: starts, stepTo: ends, arrivals: [] }),
@@ -68,7 +70,7 @@ function timePerStep(
     const sum = sumOfClasses(time);
     // Start times are large and lengths are not: what rounding took or gave must not show in the sum.
     if (sum > ns[i]!) return totals((c) => (time[c] * ns[i]!) / sum);
-    return { ...time, idle_other: time.idle_other + ns[i]! - sum };
+    return totals((c) => (c === 'idle_other' ? time[c] + ns[i]! - sum : time[c]));
   });
 }
 

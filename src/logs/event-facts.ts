@@ -1,5 +1,6 @@
 import type { CheckResult } from '../base/check.js';
 import { mean, median } from '../base/statistics.js';
+import { type Ns, ns } from '../base/units.js';
 import type { PhaseKnowledge } from '../facts/rank-facts.js';
 import type { RankTimeline } from '../facts/rank-timeline.js';
 import { type TimeByClass, totals } from '../facts/time-class.js';
@@ -25,8 +26,8 @@ export interface EventFacts {
   readonly first: number;
   readonly last: number;
   /** Mean: what a step costs in the long run, also those that were not recorded. Bursts of input hide from the median. */
-  readonly step: number;
-  readonly medianStep: number;
+  readonly step: Ns;
+  readonly medianStep: Ns;
   /** Typical deviation from the median (1.4826 · MAD), as a share of it. */
   readonly spread: number;
   readonly stepSource: EventStepSource;
@@ -42,21 +43,21 @@ export interface EventFacts {
   /** What it did between collectives; null where it is not known when phases ran. */
   readonly timeline: RankTimeline | null;
   /** Time and number of each step that counts. */
-  readonly periods: readonly number[];
+  readonly periods: readonly Ns[];
   readonly indices: readonly number[];
   /** Recorded wait for input, each step that counts; empty when it was not recorded. Hidden or not. */
-  readonly dataWaitPerStep: readonly number[];
+  readonly dataWaitPerStep: readonly Ns[];
   /** What could not be told, and what was assumed. */
   readonly notes: readonly CheckResult[];
 }
 
 export interface PhaseFacts {
   readonly name: string;
-  readonly ns: number;
+  readonly ns: Ns;
   readonly records: number;
   readonly clock: PhaseClock;
   /** ns in each step that counts; 0 where a step has none. */
-  readonly perStep: readonly number[];
+  readonly perStep: readonly Ns[];
 }
 
 /** 1.4826 · MAD estimates a standard deviation. */
@@ -73,11 +74,12 @@ export function analyseEventLog(log: EventLog): EventFacts[] {
 }
 
 function factsOf(run: EventLogRun, records: RankRecords, periods: StepPeriods): EventFacts {
-  const { source, steps, ns, layout, gaps } = periods;
-  const recorded = mean(ns);
-  const medianStep = median(ns);
+  const { source, steps, layout, gaps } = periods;
+  const all = periods.ns.map(ns);
+  const recorded = mean(all);
+  const medianStep = median(all);
   const amounts = meanAmounts(periods.amounts);
-  const waits = periods.amounts.map((a) => total(a, ['data']));
+  const waits = periods.amounts.map((a) => ns(total(a, ['data'])));
   const hasData = records.phases.some((p) => p.role === 'data');
   const placed = divideBySpans(records, periods, amounts);
   const canHide =
@@ -86,10 +88,10 @@ function factsOf(run: EventLogRun, records: RankRecords, periods: StepPeriods): 
     layout === 'whole' &&
     amounts.data.host > 0 &&
     amounts.whole.device > 0;
-  const exposed = canHide ? exposedShare(waits, ns) : null;
+  const exposed = canHide ? exposedShare(waits, all) : null;
   const options = { layout, exposed: exposed ?? 1, allHost: records.allHost };
   const timePerStep =
-    placed?.perStep ?? ns.map((period, i) => divideByAmounts(period, periods.amounts[i]!, options));
+    placed?.perStep ?? all.map((period, i) => divideByAmounts(period, periods.amounts[i]!, options));
   const divided = placed
     ? totals((c) => mean(timePerStep.map((t) => t[c])))
     : divideByAmounts(recorded, amounts, options);
@@ -99,7 +101,8 @@ function factsOf(run: EventLogRun, records: RankRecords, periods: StepPeriods): 
   // Recorded whole steps can be compared with all of them; of anything less it is not known what lies outside it.
   const isIteration = source === 'training_step' && layout === 'whole';
   const bias = biasOf(recorded, gaps);
-  const step = !bias || !isIteration ? recorded : bias === 'recorded-slower' ? gaps.mean : usualPeriod(gaps);
+  const step =
+    !bias || !isIteration ? recorded : ns(bias === 'recorded-slower' ? gaps.mean : usualPeriod(gaps));
   const usual = moveOutliers(divided, outliers);
   const time = step === recorded ? usual : atPace(usual, step);
   const hostPaced = placed?.hostPaced ?? null;
@@ -113,8 +116,8 @@ function factsOf(run: EventLogRun, records: RankRecords, periods: StepPeriods): 
       copyingHost: copyingHost(records, periods),
     },
     ...{ first: steps[0]!.number, last: steps.at(-1)!.number, stepSource: source },
-    spread: (MAD_TO_DEVIATION * median(ns.map((v) => Math.abs(v - medianStep)))) / medianStep,
-    ...{ periods: ns, indices: steps.map((s) => s.number) },
+    spread: (MAD_TO_DEVIATION * median(all.map((v) => Math.abs(v - medianStep)))) / medianStep,
+    ...{ periods: all, indices: steps.map((s) => s.number) },
     ...{ phases: phasesOf(records, periods), timeline: placed?.timeline ?? null },
     dataWaitPerStep: hasData ? waits : [],
     notes: notesOf({
@@ -133,22 +136,22 @@ function factsOf(run: EventLogRun, records: RankRecords, periods: StepPeriods): 
   };
 }
 
-function copyingHost(records: RankRecords, { steps }: StepPeriods): number | null {
+function copyingHost(records: RankRecords, { steps }: StepPeriods): Ns | null {
   const places = records.phases.flatMap((p, place) =>
     p.role === 'copy' && p.clock === 'gpu' ? [place] : [],
   );
   if (places.length === 0) return null;
-  const ns = steps.map((s) =>
+  const perStep = steps.map((s) =>
     places.flatMap((p) => s.parts.get(p) ?? []).reduce((sum, part) => sum + part.hostNs, 0),
   );
-  const spent = mean(ns);
+  const spent = ns(mean(perStep));
   return Number.isNaN(spent) ? null : spent;
 }
 
 function phasesOf(records: RankRecords, { steps }: StepPeriods): PhaseFacts[] {
   return records.phases
     .map(({ name, clock }, place) => {
-      const perStep = steps.map((s) => sumOf(s.parts.get(place)));
+      const perStep = steps.map((s) => ns(sumOf(s.parts.get(place))));
       const count = steps.reduce((n, s) => n + (s.parts.get(place)?.length ?? 0), 0);
       return { name, ns: mean(perStep), records: count, clock, perStep };
     })

@@ -1,3 +1,4 @@
+import { ns } from '../base/units.js';
 import type { RankCollectives } from '../facts/rank-collectives.js';
 import type { PhaseKnowledge, RankFacts } from '../facts/rank-facts.js';
 import type { EventFacts } from './event-facts.js';
@@ -30,7 +31,7 @@ export function logFactsOf(log: EventFacts, collectives: RankCollectives | null)
     },
     time: log.time,
     timePerStep: log.timePerStep,
-    copies: { toDevice: log.time.copy, toHost: 0 },
+    copies: { toDevice: log.time.copy, toHost: ns(0) },
     collectives,
     timeline: log.timeline,
     phases: log.knowledge,

@@ -1,5 +1,5 @@
 import { median } from '../base/statistics.js';
-import type { TimeByClass } from '../facts/time-class.js';
+import { type TimeByClass, type TimeClass, totals } from '../facts/time-class.js';
 import { type Amounts, meanAmounts, total } from './amounts.js';
 import { computeSource } from './divide.js';
 import type { Layout } from './layout.js';
@@ -39,5 +39,6 @@ export function computingOf(amounts: readonly Amounts[], layout: Layout): number
 /** Nothing says what it was, so it is nobody's. */
 export function moveOutliers(time: TimeByClass, { ns }: Outliers): TimeByClass {
   const moved = Math.min(ns, time.compute);
-  return { ...time, compute: time.compute - moved, idle_other: time.idle_other + moved };
+  const change: Partial<Record<TimeClass, number>> = { compute: -moved, idle_other: moved };
+  return totals((c) => time[c] + (change[c] ?? 0));
 }

@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { Plain } from '../base/units.js';
 import { TIME_CLASSES, type TimeByClass, totals } from '../facts/time-class.js';
 import { areRegular, atPace, biasOf } from './pace.js';
 
-const time = (given: Partial<TimeByClass>) => totals((c) => given[c] ?? 0);
+const time = (given: Partial<Plain<TimeByClass>>) => totals((c) => given[c] ?? 0);
 const sum = (t: TimeByClass) => TIME_CLASSES.reduce((ns, c) => ns + t[c], 0);
 
 describe('recorded steps and all of them', () => {

@@ -1,5 +1,5 @@
 import { smallest } from '../base/statistics.js';
-import { sumOfClasses, TIME_CLASSES, type TimeByClass, type TimeClass } from '../facts/time-class.js';
+import { sumOfClasses, TIME_CLASSES, type TimeByClass, type TimeClass, totals } from '../facts/time-class.js';
 
 /** Recorded steps and others may differ by so much before something must happen in the ones and not in the others. */
 export const SAME_PACE = 1.1;
@@ -48,5 +48,5 @@ export function atPace(time: TimeByClass, step: number): TimeByClass {
     paced[c] -= taken;
     excess -= taken;
   }
-  return paced;
+  return totals((c) => paced[c]);
 }

@@ -10,7 +10,7 @@ export function stragglersOf(comparison: Comparison | null): ReportStraggler[] {
     ranks: late.ranks,
     pattern: late.pattern,
     cause: late.cause,
-    cost_ms: toMs(ns(late.cost)),
+    cost_ms: toMs(late.cost),
     confidence: late.confidence,
     sentence: lateSentence(late),
   }));
@@ -33,7 +33,7 @@ export function coordinatesOf(comparison: Comparison | null, rank: number): Repo
 
 export function clockOf(comparison: Comparison | null, rank: number): ReportRank['clock'] {
   const clock = comparison?.clocks.ranks.find((c) => c.rank === rank && c.component === 0);
-  return clock ? { offset_us: toUs(ns(clock.offset)), error_us: toUs(ns(clock.error)) } : null;
+  return clock ? { offset_us: toUs(clock.offset), error_us: toUs(clock.error) } : null;
 }
 
 export function collectivesOf(comparison: Comparison | null): ReportCollectives | null {

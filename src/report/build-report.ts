@@ -1,13 +1,13 @@
 import { ns, share, toMs, toUs } from '../base/units.js';
 import type { Diagnosis } from '../diagnosis/diagnosis.js';
 import type { RankView } from '../diagnosis/ranks/rank-view.js';
-import { sumOfClasses, type TimeByClass, totals } from '../facts/time-class.js';
+import { sharesOfClasses, totals } from '../facts/time-class.js';
 import { manifestOf, type RankMember, type RunMember } from '../ingest/member.js';
 import type { RulesResult } from '../rules/run-rules.js';
 import { clockOf, collectivesOf, coordinatesOf, heatOf, stragglersOf } from './across.js';
 import { operationsStep, operationsStragglers, operationsWhatIf } from './operations-report.js';
 import { criticalPathOf, whatIfAcross } from './path-report.js';
-import type { Report, ReportInput, ReportRank, ReportStep, TimeShares } from './report.js';
+import type { Report, ReportInput, ReportRank, ReportStep } from './report.js';
 import { toolInfo } from './tool-info.js';
 
 /** The report says what the diagnosis and the rules found, in its own names and units. It decides nothing. */
@@ -18,7 +18,7 @@ export function buildReport(diagnosis: Diagnosis, rules: RulesResult): Report {
     schema: 'whyslow/report/1',
     verdict: { ...verdict, cause: fromOperations ? verdict.cause : causeOf(diagnosis, rules) },
     step: fromOperations ? operationsStep(fromOperations) : stepOf(decisive),
-    time: decisive ? sharesOf(decisive.time) : noTime,
+    time: sharesOfClasses(decisive?.time ?? totals(() => 0)),
     findings: rules.findings,
     silent: rules.silent,
     ranks: diagnosis.views.map((view) => rankOf(view, diagnosis)),
@@ -57,21 +57,14 @@ function stepOf(view: RankView | null): ReportStep {
   if (!view) return NO_STEP;
   const { steps, hasGpuWork } = view.facts;
   return {
-    ms: toMs(ns(view.step)),
+    ms: toMs(view.step),
     source: view.measuredUnprofiled ? 'events' : hasGpuWork ? 'gpu-timeline' : 'host',
-    profiled_ms: view.source === 'trace' ? toMs(ns(steps.profiled)) : null,
+    profiled_ms: view.source === 'trace' ? toMs(steps.profiled) : null,
     corrected: !view.measuredUnprofiled,
     count: steps.count,
     first: steps.first,
     last: steps.last,
   };
-}
-
-const noTime = totals(() => 0) as TimeShares;
-
-function sharesOf(time: TimeByClass): TimeShares {
-  const sum = sumOfClasses(time);
-  return totals((c) => (sum > 0 ? time[c] / sum : 0)) as TimeShares;
 }
 
 function rankOf(view: RankView, { locations, comparison }: Diagnosis): ReportRank {
@@ -81,8 +74,8 @@ function rankOf(view: RankView, { locations, comparison }: Diagnosis): ReportRan
     rank,
     host: location?.host ?? null,
     coordinates: location?.coordinates ?? coordinatesOf(comparison, rank),
-    step_ms: toMs(ns(view.step)),
-    time: sharesOf(view.time),
+    step_ms: toMs(view.step),
+    time: sharesOfClasses(view.time),
     clock: clockOf(comparison, rank),
     gpu: view.source === 'trace' ? gpuOf(view.facts) : null,
   };

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { ns } from '../base/units.js';
 import { totals } from '../facts/time-class.js';
 import type { Comparison } from '../run/compare.js';
 import type { LateRanks } from '../run/lateness/late-ranks.js';
@@ -8,7 +9,7 @@ const LATE: LateRanks = {
   ranks: [2],
   pattern: 'persistent',
   cause: 'gpu',
-  cost: 5e6,
+  cost: ns(5e6),
   confidence: 0.9,
   place: null,
   steps: [],

@@ -1,11 +1,11 @@
 import { median } from '../base/statistics.js';
 import { ns, share, toMs, toSeconds } from '../base/units.js';
 import { describeRanks } from '../diagnosis/words/late-ranks.js';
-import { sumOfClasses, TIME_CLASSES, totals } from '../facts/time-class.js';
+import { sharesOfClasses, sumOfClasses, TIME_CLASSES } from '../facts/time-class.js';
 import { atPace } from '../logs/pace.js';
 import { beyondPace, type Comparison } from '../run/compare.js';
 import type { LateRanks } from '../run/lateness/late-ranks.js';
-import type { ReportPath, ReportWhatIf, TimeShares } from './report.js';
+import type { ReportPath, ReportWhatIf } from './report.js';
 
 /** The way through all ranks and what the run would take without something, as the report has them. */
 
@@ -16,7 +16,7 @@ export function criticalPathOf(comparison: Comparison | null): ReportPath | null
   const all = sumOfClasses(path.time);
   if (!(all > 0)) return null;
   return {
-    by_class: totals((c) => path.time[c] / all) as TimeShares,
+    by_class: sharesOfClasses(path.time),
     by_rank: path.ranks.map(({ rank, ns: onPath, time: recorded }) => {
       const time = atPace(recorded, paced * sumOfClasses(recorded));
       const mostly = TIME_CLASSES.reduce((a, b) => (time[b] > time[a] ? b : a));

@@ -2,7 +2,7 @@ import type { Health } from '../base/check.js';
 import type { Problem } from '../base/problem.js';
 import type { Ms, Seconds, Share, Us } from '../base/units.js';
 import type { Verdict } from '../diagnosis/verdict/verdict.js';
-import type { TimeClass } from '../facts/time-class.js';
+import type { SharesByClass, TimeClass } from '../facts/time-class.js';
 import type { Finding } from '../rules/kit/finding.js';
 import type { Cause, Pattern } from '../run/lateness/late-ranks.js';
 
@@ -31,7 +31,7 @@ export interface Report {
 }
 
 /** How a step divides. The shares add up to 1, or are all 0 without steps. */
-export type TimeShares = Readonly<Record<TimeClass, Share>>;
+export type TimeShares = SharesByClass;
 
 export interface ReportStep {
   readonly ms: Ms | null;

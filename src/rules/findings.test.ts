@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { drawView, runOf } from '../../test/helpers/draw-run.js';
 import { steps } from '../../test/helpers/draw-trace.js';
+import { ns } from '../base/units.js';
 import type { RankView } from '../diagnosis/ranks/rank-view.js';
 import { scaleWorks } from '../replay/edits.js';
 import { priceOf } from './kit/kit.js';
@@ -40,9 +41,9 @@ const found = (rules: readonly TraceRule[], views: readonly RankView[] = [view])
   runRules(rules, runOf(views)).findings;
 const priced = (likely: number, more: Partial<Price> = {}): Price => ({
   speedup: { low: likely / 2, likely, high: likely * 2 },
-  after: view.step / likely,
+  after: ns(view.step / likely),
   edit: null,
-  floor: 0,
+  floor: ns(0),
   ...more,
 });
 /** An edit of the plan: products take a part of their time. */
@@ -126,7 +127,7 @@ describe('savings', () => {
 
   it('end where a fix says that something else takes as long', () => {
     const both = found([
-      rule('first', { price: { ...products(0.5), floor: 7e6 } }, { cost: 'free' }),
+      rule('first', { price: { ...products(0.5), floor: ns(7e6) } }, { cost: 'free' }),
       rule('second', { price: products(0.25) }),
     ]);
     expect(both.map((f) => Math.round(10 * f.saving_ms!) / 10)).toEqual([3, 0]);
@@ -161,7 +162,7 @@ describe('savings', () => {
 
 describe('a step in which no time passes', () => {
   it('is not looked at', () => {
-    const { findings, silent } = runRules([rule('x', {})], runOf([{ ...view, step: 0 }]));
+    const { findings, silent } = runRules([rule('x', {})], runOf([{ ...view, step: ns(0) }]));
     expect(findings).toEqual([]);
     expect(silent).toHaveLength(1);
   });

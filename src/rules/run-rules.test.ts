@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { drawView, runOf } from '../../test/helpers/draw-run.js';
 import { steps } from '../../test/helpers/draw-trace.js';
+import { ns } from '../base/units.js';
 import type { LogView, RankView } from '../diagnosis/ranks/rank-view.js';
 import { scaleWorks } from '../replay/edits.js';
 import type { Cost } from './kit/finding.js';
@@ -18,9 +19,9 @@ const view = drawView(steps(4, 100200, SLOW));
 
 const gain = (likely: number, from: RankView = view): RankFinding['price'] => ({
   speedup: { low: likely, likely, high: likely },
-  after: from.step / likely,
+  after: ns(from.step / likely),
   edit: null,
-  floor: 0,
+  floor: ns(0),
 });
 
 const PLAIN = RULES[0]!.info;

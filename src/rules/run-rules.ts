@@ -1,5 +1,6 @@
 import type { Problem } from '../base/problem.js';
 import { largest } from '../base/statistics.js';
+import { type Ns, ns, toMs } from '../base/units.js';
 import type { RankView, TraceView } from '../diagnosis/ranks/rank-view.js';
 import type { RunFacts } from '../diagnosis/run-facts.js';
 import type { Bottleneck } from '../diagnosis/verdict/bottleneck.js';
@@ -118,9 +119,9 @@ function inOrder(bottleneck: Bottleneck): (a: Joined, b: Joined) => number {
  * played together, so that time which two fixes would win back is counted once.
  */
 function withSavings(ordered: readonly Joined[]): Finding[] {
-  const applied = new Map<RankView, { edits: NonNullable<Price['edit']>[]; after: number; floor: number }>();
+  const applied = new Map<RankView, { edits: NonNullable<Price['edit']>[]; after: Ns; floor: Ns }>();
   // Ranks share their step: what one rank's fix wins back cannot be won again on another.
-  let left = largest(ordered.map((f) => f.view.step));
+  let left: number = largest(ordered.map((f) => f.view.step));
   return ordered.map(({ rule, view, found, ranks }) => {
     const { price } = found;
     const base = {
@@ -129,16 +130,16 @@ function withSavings(ordered: readonly Joined[]): Finding[] {
       ...{ evidence: found.evidence, fix: found.fix ?? rule.info.fix, addresses: found.addresses },
     };
     if (!price) return { ...base, speedup: null, saving_ms: null };
-    const state = applied.get(view) ?? { edits: [], after: view.step, floor: 0 };
+    const state = applied.get(view) ?? { edits: [], after: view.step, floor: ns(0) };
     applied.set(view, state);
     if (price.edit) state.edits.push(price.edit);
-    state.floor = Math.max(state.floor, price.floor);
+    state.floor = ns(Math.max(state.floor, price.floor));
     const together =
       price.edit && view.source === 'trace' ? playTogether(view, state.edits, state.floor) : price.after;
     const saving = Math.min(left, Math.max(0, state.after - together));
     left -= saving;
-    state.after = Math.min(state.after, together);
-    return { ...base, speedup: rounded(price.speedup), saving_ms: Math.round(saving / 1e3) / 1e3 };
+    state.after = ns(Math.min(state.after, together));
+    return { ...base, speedup: rounded(price.speedup), saving_ms: toMs(ns(saving)) };
   });
 }
 

@@ -1,4 +1,5 @@
 import { mean } from '../base/statistics.js';
+import { type Ns, ns } from '../base/units.js';
 import { areRegular } from '../logs/pace.js';
 import { type Bandwidth, measureBandwidth } from './collectives/bandwidth.js';
 import { alignClocks, type Clocks } from './collectives/clocks.js';
@@ -34,7 +35,7 @@ export interface Comparison {
   /** The steps, to be played with something changed. Null: playing them unchanged does not reproduce them. */
   readonly played: PlayedRun | null;
   /** ns a step over all steps, also those that a log did not record; as in the table where it is not known. */
-  readonly pace: number;
+  readonly pace: Ns;
   /** Of exposed communication, the part that is waiting for others; by rank number. */
   readonly waitShare: ReadonlyMap<number, number>;
 }
@@ -62,7 +63,7 @@ export function compareRanks(all: readonly ComparedRank[]): Comparison | null {
   const { path = null, played = null } = followed ?? {};
   const steps = table?.steps.length ?? 1;
   const step = table?.step ?? 0;
-  const pace = table ? paceOf(table, ranks) : 0;
+  const pace = table ? paceOf(table, ranks) : ns(0);
   const found = table ? withCosts(findLateRanks(table), played, steps) : [];
   const late = table?.fromLogs ? found.flatMap((l) => asWaitedFor(l, waits, table)) : found;
   return {
@@ -113,21 +114,21 @@ function withCosts(late: readonly LateRanks[], played: PlayedRun | null, steps: 
 function asWaitedFor(late: LateRanks, waits: CollectiveWaits, table: RankTable): LateRanks[] {
   if (late.ranks.length === 0) return [late];
   const caused = waits.ranks.filter((r) => late.ranks.includes(r.rank)).reduce((ns, r) => ns + r.caused, 0);
-  const cost = Math.min(late.cost, caused / table.steps.length);
+  const cost = ns(Math.min(late.cost, caused / table.steps.length));
   return cost >= COSTS_SOMETHING * table.step * (late.steps.length / table.steps.length)
     ? [{ ...late, cost }]
     : [];
 }
 
 /** Logs know from when steps began how long those took that they did not record. */
-function paceOf(table: RankTable, ranks: readonly ComparedRank[]): number {
+function paceOf(table: RankTable, ranks: readonly ComparedRank[]): Ns {
   const steps = table.places.map((p) => ranks[p]!.facts.steps);
   const isKnown = table.fromLogs && steps.some((s) => s.profiled !== mean(s.periods));
   return isKnown ? mean(steps.map((s) => s.profiled)) : table.step;
 }
 
 /** ns by which the steps that were recorded are longer than all of them on average: a delay in them costs so much less. */
-export const beyondPace = (table: RankTable, pace: number) => Math.max(0, table.step - pace);
+export const beyondPace = (table: RankTable, pace: number) => ns(Math.max(0, table.step - pace));
 
 /**
  * Late whenever a step is recorded, and not in the others: it comes back, but not in every step. Where any step may be
@@ -136,7 +137,7 @@ export const beyondPace = (table: RankTable, pace: number) => Math.max(0, table.
 function inAllSteps(late: LateRanks, pace: number, table: RankTable): LateRanks[] {
   const beyond = beyondPace(table, pace);
   if (beyond === 0 || (late.pattern === 'persistent' && !areRegular(table.steps))) return [late];
-  const cost = late.cost - beyond;
+  const cost = ns(late.cost - beyond);
   if (cost < COSTS_SOMETHING * pace) return [];
   return [{ ...late, cost, pattern: late.pattern === 'persistent' ? 'periodic' : late.pattern }];
 }

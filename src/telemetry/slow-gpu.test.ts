@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { ns } from '../base/units.js';
 import { withSlowGpus } from '../run/lateness/late-gpus.js';
 import type { LateRanks } from '../run/lateness/late-ranks.js';
 import { heldBy, slowAgainst } from './slow-gpu.js';
@@ -44,7 +45,7 @@ describe('a slow GPU', () => {
 
 describe('late ranks with slow GPUs', () => {
   const late: LateRanks = {
-    ...{ ranks: [1], pattern: 'persistent', cause: 'unknown', cost: 1e6, confidence: 0.9 },
+    ...{ ranks: [1], pattern: 'persistent', cause: 'unknown', cost: ns(1e6), confidence: 0.9 },
     ...{ place: null, steps: [1] },
   };
   const hot = gpuState({ index: 1, clock: 1200, power: 400, thermal: 0.5 });

@@ -1,3 +1,4 @@
+import { ns } from '../base/units.js';
 import type { RankCollectives } from '../facts/rank-collectives.js';
 import { cutTimeline, type RankTimeline } from '../facts/rank-timeline.js';
 import type { StepRange } from '../facts/step-facts.js';
@@ -57,7 +58,7 @@ function factsOf(trace: Trace, range: StepRange | null): TraceFacts | null {
   const unmarked = findUnmarkedInput(trace, work, kinds, marked, times);
   const host = withUnmarkedInput(marked, unmarked);
   const window = windowOf(times.steps, times.begin, times.source, times.afterAnother);
-  const perStep = (ns: number) => ns / window.count;
+  const perStep = (time: number) => ns(time / window.count);
   const detailSteps = detailRange(times.steps, all.steps.length);
   const inDetail = times.steps.slice(0, detailSteps);
   const kernels = buildKernelTable(trace, work, kinds, times.stepOf, detailSteps);
@@ -95,7 +96,7 @@ function factsOf(trace: Trace, range: StepRange | null): TraceFacts | null {
       first: window.steps[0]!.index,
       last: window.steps.at(-1)!.index,
       profiled: perStep(window.to - window.from),
-      periods: window.bounds.slice(1).map((end, i) => end - window.bounds[i]!),
+      periods: window.bounds.slice(1).map((end, i) => ns(end - window.bounds[i]!)),
       indices: window.steps.map((s) => s.index),
     },
     time: totals((c) => perStep(accounting.total[c])),

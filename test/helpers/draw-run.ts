@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { fromMs, ms } from '../../src/base/units.js';
 import { type RankView, type TraceView, viewTrace } from '../../src/diagnosis/ranks/rank-view.js';
 import type { RunFacts } from '../../src/diagnosis/run-facts.js';
 import type { Bottleneck } from '../../src/diagnosis/verdict/bottleneck.js';
@@ -32,7 +33,7 @@ export function drawView(
   return viewTrace(
     rank,
     facts,
-    unprofiledMs === undefined ? null : { step: unprofiledMs * 1e6, time: facts.time, notes: [] },
+    unprofiledMs === undefined ? null : { step: fromMs(ms(unprofiledMs)), time: facts.time, notes: [] },
   );
 }
 

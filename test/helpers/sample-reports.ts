@@ -4,9 +4,10 @@ import type { Report, ReportRank, TimeShares } from '../../src/report/report.js'
 import type { Finding } from '../../src/rules/kit/finding.js';
 
 /** Classes that are not named take no time. */
-export const shares = (some: Partial<Plain<TimeShares>>) => totals((c) => some[c] ?? 0) as TimeShares;
+export const shares = (some: Partial<Plain<TimeShares>>) =>
+  totals((c) => some[c] ?? 0) as unknown as TimeShares;
 
-export function sampleFinding(more: Partial<Finding> = {}): Finding {
+export function sampleFinding(more: Partial<Plain<Finding>> = {}): Finding {
   return {
     id: 'num-workers-zero',
     rule: 'T4',
@@ -34,7 +35,7 @@ export function sampleFinding(more: Partial<Finding> = {}): Finding {
     },
     addresses: 'data',
     ...more,
-  };
+  } as Finding;
 }
 
 export function sampleRank(rank: number, more: Partial<Plain<ReportRank>> = {}): ReportRank {

@@ -10,7 +10,7 @@ import { reportSchema } from '../../src/report/report-schema.js';
 import { inFolder } from '../helpers/folder.js';
 import { writeCapture } from '../helpers/simulate/capture-files.js';
 import type { SimulateOptions } from '../helpers/simulate/options.js';
-import { type SimulatedRun, simulateRun } from '../helpers/simulate/simulate.js';
+import { simulateRun } from '../helpers/simulate/simulate.js';
 
 /** What is left of a small captured run, through the library: two machines with two ranks each, rank 2 has a hot GPU. */
 const SMALL: SimulateOptions = {
@@ -22,11 +22,11 @@ const SMALL: SimulateOptions = {
   parallelism: 'ddp',
   fault: { kind: 'clock', ranks: [2], size: 0.4 },
 };
+const RUN = simulateRun(SMALL);
 
 interface Found {
   readonly report: Report;
   readonly inspected: InspectReport;
-  readonly run: SimulatedRun;
 }
 
 function captured(
@@ -35,8 +35,7 @@ function captured(
   options: DiagnoseOptions = {},
 ): Promise<Found> {
   return inFolder(async (folder) => {
-    const run = simulateRun(SMALL);
-    writeCapture(run, folder, what);
+    writeCapture(RUN, folder, what);
     change(folder);
     const report = await diagnose([folder], { jobs: 1, ...options });
     const inspected = await inspect([folder], { jobs: 1 });
@@ -46,7 +45,6 @@ function captured(
     return {
       report: { ...report, inputs: short(report.inputs) },
       inspected: { ...inspected, inputs: short(inspected.inputs) },
-      run,
     };
   });
 }
@@ -80,9 +78,9 @@ describe('a capture with traces and telemetry', () => {
   });
 
   it('names the rank with the hot GPU in the verdict, and the finding as its cause', () => {
-    const { report, run } = found;
+    const { report } = found;
     expect(report.stragglers).toMatchObject([{ ranks: [2], cause: 'gpu' }]);
-    expect(Math.abs(report.stragglers[0]!.cost_ms / run.truth.costMs - 1)).toBeLessThan(0.1);
+    expect(Math.abs(report.stragglers[0]!.cost_ms / RUN.truth.costMs - 1)).toBeLessThan(0.1);
     expect(report.stragglers[0]!.sentence).toMatch(/1,216 MHz.*1,755/);
     expect(report.verdict.sentence).toContain(report.stragglers[0]!.sentence);
     expect(report.verdict).toMatchObject({ bottleneck: 'gpu', cause: 'late-rank-2', second: null, next: [] });
@@ -90,8 +88,8 @@ describe('a capture with traces and telemetry', () => {
   });
 
   it('has step times and shares of the rank that sets the pace', () => {
-    const { report, run } = found;
-    expect(Math.abs(report.step.ms! / run.truth.stepMs - 1)).toBeLessThan(0.02);
+    const { report } = found;
+    expect(Math.abs(report.step.ms! / RUN.truth.stepMs - 1)).toBeLessThan(0.02);
     expect(report.time.compute).toBeGreaterThan(0.9);
     expect(report.step.source).toBe('gpu-timeline');
   });
@@ -201,10 +199,10 @@ describe('a capture with something missing', () => {
 
 describe('a capture with event logs', () => {
   it('alone gives the same answer, from phases', async () => {
-    const { report, run } = await captured({ logs: true });
+    const { report } = await captured({ logs: true });
     expect(report.step.source).toBe('events');
     expect(report.step.profiled_ms).toBeNull();
-    expect(Math.abs(report.step.ms! / run.truth.stepMs - 1)).toBeLessThan(0.02);
+    expect(Math.abs(report.step.ms! / RUN.truth.stepMs - 1)).toBeLessThan(0.02);
     expect(report.stragglers).toMatchObject([{ ranks: [2] }]);
     expect(report.ranks.every((r) => r.gpu === null)).toBe(true);
     expect(report.ranks.map((r) => r.host)).toEqual(['node-0', 'node-0', 'node-1', 'node-1']);

@@ -22,6 +22,7 @@ MIN_REPEATS, MAX_REPEATS = 3, 5
 FREE_SECONDS = 4.0
 """After the third repeat, no further one is begun once this is spent."""
 SYNCED_SECONDS = 2.0
+DRAIN_SECONDS = 6.0
 SOAK_SECONDS = 2.5
 """nvidia-smi dmon reports once a second; this gives it two lines of a loaded GPU."""
 
@@ -81,6 +82,7 @@ class Driver:
     def __init__(self, loop: Loop, clock: Clock) -> None:
         self.loop, self.clock = loop, clock
         self.batches = iter(loop.batches)
+        self.prefetched: int = getattr(loop.batches, "prefetched", 0)
 
     def step(self) -> None:
         batch = next(self.batches)
@@ -133,14 +135,26 @@ def as_step_time(clock: Clock, start: Any, raw: RawStep) -> StepTime:
     return StepTime(clock.ms(start, raw.end), raw.waited_s * 1e3, copied)
 
 
+def drain(driver: Driver) -> None:
+    """Workers fill their queue whenever a step takes long: a first one, or a profiler that starts. The steps that find it
+    full tell nothing about the loader's rate, so they are run before anything is measured."""
+    begin = time.perf_counter()
+    for _ in range(2 * driver.prefetched):
+        driver.step()
+        if time.perf_counter() - begin > DRAIN_SECONDS:
+            break
+    driver.clock.synchronize()
+
+
 def measure(driver: Driver, case: Case) -> Timing:
+    """In a process in which no profiler has run yet."""
     for _ in range(case.warm):
         driver.step()
+    drain(driver)
     synced = synced_steps(driver, case.steps)
     steps = free_steps(driver, case.steps)
     repeats = [
-        statistics.fmean(step.step_ms for step in steps[i : i + case.steps])
-        for i in range(0, len(steps), case.steps)
+        statistics.fmean(step.step_ms for step in steps[i : i + case.steps]) for i in range(0, len(steps), case.steps)
     ]
     middle = statistics.median(repeats)
     return Timing(
@@ -156,10 +170,20 @@ def activities(device: str) -> list[ProfilerActivity]:
     return [ProfilerActivity.CPU, *gpu]
 
 
-def warm_up_profiler(device: str) -> None:
-    """The first profile of a process takes seconds to start, in which DataLoader workers would fill their queues."""
+def attach_profiler(driver: Driver, case: Case, device: str) -> float:
+    """Starts the profiler once, which takes seconds and leaves CUPTI attached. Returns the step afterwards in ms: how much
+    slower unprofiled steps are in a process that has been profiled, and the queue of a loader is drained again."""
     with profile(activities=activities(device)):
         torch.ones(8, device=device).sum().item()
+    drain(driver)
+    driver.clock.synchronize()
+    begin = time.perf_counter()
+    for done in range(1, case.steps + 1):
+        driver.step()
+        if done >= MIN_REPEATS and time.perf_counter() - begin > SYNCED_SECONDS:
+            break
+    driver.clock.synchronize()
+    return (time.perf_counter() - begin) * 1e3 / done
 
 
 def write_trace(driver: Driver, case: Case, device: str, path: Path) -> None:

@@ -113,10 +113,23 @@ class BurstyShards(Dataset[tuple[Tensor, Tensor]]):
         return self.pictures, self.labels
 
 
+class Cycle(Iterator[T]):
+    """Epoch after epoch. A DataLoader starts anew each time, as in a real training loop."""
+
+    def __init__(self, batches: Iterable[T], prefetched: int = 0) -> None:
+        self.batches, self.prefetched = batches, prefetched
+        """`prefetched`: batches that workers keep ready."""
+        self.epoch: Iterator[T] = iter(())
+
+    def __next__(self) -> T:
+        for batch in self.epoch:
+            return batch
+        self.epoch = iter(self.batches)
+        return next(self.epoch)
+
+
 def cycle(batches: Iterable[T]) -> Iterator[T]:
-    """Epoch after epoch; a DataLoader starts anew each time, as in a real training loop."""
-    while True:
-        yield from batches
+    return Cycle(batches)
 
 
 def loader(
@@ -128,16 +141,15 @@ def loader(
     prefetch: int | None = 4,
     persistent: bool = True,
 ) -> Iterator[Any]:
-    return cycle(
-        DataLoader(
-            dataset,
-            batch,
-            num_workers=workers,
-            pin_memory=pin and torch.cuda.is_available(),
-            persistent_workers=persistent and workers > 0,
-            prefetch_factor=prefetch if workers else None,
-        )
+    batches = DataLoader(
+        dataset,
+        batch,
+        num_workers=workers,
+        pin_memory=pin and torch.cuda.is_available(),
+        persistent_workers=persistent and workers > 0,
+        prefetch_factor=prefetch if workers else None,
     )
+    return Cycle(batches, prefetched=workers * (batches.prefetch_factor or 0))
 
 
 def text(ctx: Context, batch: int | None = None, tokens: int | None = None) -> Iterator[Tensor]:

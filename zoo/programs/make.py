@@ -7,23 +7,18 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import os
-import signal
 import sys
 import tempfile
 import time
-import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from types import FrameType
 
 import torch
 
 from context import SIZES, Context
 from gpu_busy import read_busy
-from harness import Clock, Driver, compress, measure, soak, warm_up_profiler, write_trace
+from child import ChildFailed, run_in_child
+from harness import Clock, Driver, attach_profiler, compress, measure, soak, write_trace
 from outputs import FIGURES, Record, Truth, describe_machine, measured, record, write_events
 from registry import Case, all_cases
 from state import clean_state
@@ -32,18 +27,14 @@ from table import HEADER, row
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument(
-        "--out", type=Path, help="folder for the traces and truth.json; added to if it exists"
-    )
+    parser.add_argument("--out", type=Path, help="folder for the traces and truth.json; added to if it exists")
     parser.add_argument("--sizes", choices=("a", "b"), default="a", help="sizes of the original cases")
     parser.add_argument("--group", choices=("original", "new"), default="original")
     parser.add_argument("--only", help="comma-separated names of cases")
     parser.add_argument("--list", action="store_true", help="list the cases and stop")
     parser.add_argument("--smoke", action="store_true", help="tiny sizes on the CPU: do the programs run?")
     parser.add_argument("--dmon", action="store_true", help="record nvidia-smi dmon beside each case (+3 s)")
-    parser.add_argument(
-        "--relabel", action="store_true", help="rewrite truth.json from its figures and the registry"
-    )
+    parser.add_argument("--relabel", action="store_true", help="rewrite truth.json from its figures and the registry")
     parser.add_argument("--case-limit", type=int, default=120, metavar="S", help="seconds a case may take")
     arguments = parser.parse_args()
     if not arguments.list and not arguments.out:
@@ -74,22 +65,6 @@ def why_not_here(case: Case, device: str) -> str | None:
     return None
 
 
-@contextmanager
-def time_limit(seconds: int) -> Iterator[None]:
-    """A hanging worker must not take the other cases with it."""
-
-    def expired(signum: int, frame: FrameType | None) -> None:
-        raise TimeoutError(f"took longer than {seconds} s")
-
-    previous = signal.signal(signal.SIGALRM, expired)
-    signal.alarm(seconds)
-    try:
-        yield
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, previous)
-
-
 def run_case(case: Case, ctx: Context, out: Path, dmon: bool) -> Record:
     folder = out / case.name
     folder.mkdir(parents=True, exist_ok=True)
@@ -99,30 +74,22 @@ def run_case(case: Case, ctx: Context, out: Path, dmon: bool) -> Record:
     write_events(folder / "cuda_events_rank_0.jsonl", case.name, timing.steps, clock)
     if dmon and ctx.on_gpu():
         soak(driver, folder / "dmon.txt")
+    attached_ms = attach_profiler(driver, case, ctx.device)
     trace = folder / "rank0.json"
     write_trace(driver, case, ctx.device, trace)
     busy, raw_bytes = read_busy(trace), trace.stat().st_size
     files = {"raw_bytes": raw_bytes, "gz_bytes": compress(trace).stat().st_size}
-    return record(case, measured(timing, busy, ctx.on_gpu(), files))
+    return record(case, measured(timing, attached_ms, busy, ctx.on_gpu(), files))
 
 
-def device_is_lost(device: str) -> bool:
-    """After a fault in a kernel every later CUDA call of the process fails."""
-    try:
-        Clock(device).synchronize()
-        return False
-    except RuntimeError:
-        return True
-
-
-def start_again_with(cases: list[Case]) -> None:
-    names = ",".join(case.name for case in cases)
-    os.execv(sys.executable, [sys.executable, *sys.argv, "--only", names])
+def run_clean(case: Case, ctx: Context, out: Path, dmon: bool) -> Record:
+    with clean_state(case.settings, ctx.device):
+        return run_case(case, ctx, out, dmon)
 
 
 def run_all(cases: list[Case], ctx: Context, truth: Truth, arguments: argparse.Namespace) -> None:
     print(HEADER)
-    for position, case in enumerate(cases):
+    for case in cases:
         reason = why_not_here(case, ctx.device)
         if reason:
             print(f"{case.name:27}skipped: {reason}")
@@ -130,16 +97,15 @@ def run_all(cases: list[Case], ctx: Context, truth: Truth, arguments: argparse.N
         own = Context("cpu", ctx.sizes, ctx.smoke, ctx.scratch) if case.on_cpu else ctx
         begin = time.perf_counter()
         try:
-            with clean_state(case.settings, ctx.device), time_limit(arguments.case_limit):
-                run = run_case(case, own, arguments.out, arguments.dmon)
+            run = run_in_child(
+                lambda case=case, own=own: run_clean(case, own, arguments.out, arguments.dmon),
+                arguments.case_limit,
+            )
             truth.add(run)
             print(row(run, time.perf_counter() - begin), flush=True)
-        except Exception as error:
-            print(f"{case.name:27}FAILED: {error!r:.300}", flush=True)
-            traceback.print_exc(limit=-4)
-            truth.fail(case.name, f"{error!r:.300}")
-            if device_is_lost(ctx.device) and cases[position + 1 :]:
-                start_again_with(cases[position + 1 :])
+        except ChildFailed as error:
+            print(f"{case.name:27}FAILED: {error}", flush=True)
+            truth.fail(case.name, str(error))
 
 
 def relabel(truth: Truth, cases: list[Case]) -> None:
@@ -162,15 +128,15 @@ def main() -> None:
     truth = Truth(arguments.out / "truth.json", [case.name for case in all_cases()[arguments.group]])
     if arguments.relabel:
         return relabel(truth, cases)
-    if not arguments.smoke and not torch.cuda.is_available():
+    if not arguments.smoke and not run_in_child(torch.cuda.is_available, 60):
         sys.exit("no GPU here; --smoke runs the programs on the CPU with tiny sizes")
     device, sizes = ("cpu", "smoke") if arguments.smoke else ("cuda", arguments.sizes)
     if arguments.smoke:
         # On shared cores, threads that spin for each other cost more than they bring.
         torch.set_num_threads(1)
         cases = [replace(case, warm=2, steps=2, active=1, profiler_warmup=2) for case in cases]
-    truth.describe(describe_machine(arguments.group, sizes, SIZES[sizes], device == "cuda"))
-    warm_up_profiler(device)
+    # This process must not touch CUDA: its children could not.
+    truth.describe(run_in_child(lambda: describe_machine(arguments.group, sizes, SIZES[sizes], device == "cuda"), 60))
     with tempfile.TemporaryDirectory(prefix="zoo-") as scratch:
         ctx = Context(device, SIZES[sizes], arguments.smoke, Path(scratch))
         run_all(cases, ctx, truth, arguments)

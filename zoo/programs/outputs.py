@@ -31,6 +31,7 @@ Record = dict[str, Any]
 FIGURES = (
     "step_ms",
     "step_ms_sync",
+    "step_ms_attached",
     "spread",
     "data_wait_ms",
     "profiled_step_ms",
@@ -62,11 +63,12 @@ def write_events(path: Path, name: str, steps: list[StepTime], clock: str) -> No
     path.write_text("\n".join(lines) + "\n")
 
 
-def measured(timing: Timing, busy: Busy, on_gpu: bool, files: Record) -> Record:
+def measured(timing: Timing, attached_ms: float, busy: Busy, on_gpu: bool, files: Record) -> Record:
     """The figures of one case, as truth.json keeps them."""
     figures = {
         "step_ms": round(timing.step_ms, 3),
         "step_ms_sync": round(timing.step_ms_sync, 3),
+        "step_ms_attached": round(attached_ms, 3),
         "spread": round(timing.spread, 4),
         "data_wait_ms": round(timing.data_wait_ms, 3),
         "profiled_step_ms": round(busy.profiled_step_ms, 3),

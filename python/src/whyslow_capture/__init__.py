@@ -1,11 +1,15 @@
 """
-Measurements of PyTorch training that you can leave on.
+Measures PyTorch training at a cost low enough to leave it on.
 
     with whyslow_capture.capture("runs/mine") as cap:
         for batch in loader:
             ...
             optimizer.step()
             cap.step()
+
+The public API is what ``__all__`` lists, plus the modules in ``whyslow_capture.integrations`` that the README names.
+All other modules are internal: they change without notice. Importing this package does not import torch; the names that
+need torch load it when they are first used.
 """
 
 from __future__ import annotations
@@ -16,29 +20,30 @@ from typing import TYPE_CHECKING
 from ._version import VERSION as __version__
 
 if TYPE_CHECKING:
+    from .api import active, capture
     from .config import CaptureConfig, TraceConfig
     from .copies import to_device
-    from .metrics import MetricsGather
-    from .of_process import DisabledCapture, active, capture
-    from .session import Capture
+    from .handle import CaptureHandle, DisabledCapture
+    from .metrics import MetricsGather, MetricsMismatchError
 
-# Loaded when first used: a job that only copies batches needs no profiler.
-_HOMES = {
-    "Capture": "session",
+_MODULES = {
     "CaptureConfig": "config",
-    "DisabledCapture": "of_process",
+    "CaptureHandle": "handle",
+    "DisabledCapture": "handle",
     "MetricsGather": "metrics",
+    "MetricsMismatchError": "metrics",
     "TraceConfig": "config",
-    "active": "of_process",
-    "capture": "of_process",
+    "active": "api",
+    "capture": "api",
     "to_device": "copies",
 }
 
 __all__ = [
-    "Capture",
     "CaptureConfig",
+    "CaptureHandle",
     "DisabledCapture",
     "MetricsGather",
+    "MetricsMismatchError",
     "TraceConfig",
     "__version__",
     "active",
@@ -48,9 +53,12 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    home = _HOMES.get(name)
+    from .needs_torch import needs_torch
+
+    home = _MODULES.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f".{home}", __name__), name)
+    with needs_torch(f"{__name__}.{name}"):
+        value = getattr(import_module(f".{home}", __name__), name)
     globals()[name] = value
     return value

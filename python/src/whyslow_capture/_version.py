@@ -1,2 +1,2 @@
-# Imports nothing: pip reads it without torch.
+# No imports here: pip reads this file when it builds the package.
 VERSION = "0.1.0"

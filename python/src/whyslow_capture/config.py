@@ -1,4 +1,4 @@
-"""One set of names everywhere: Python keywords, JSON, environment (``WHYSLOW_*``)."""
+"""The settings, under the same names as Python keywords, in JSON and in the environment (``WHYSLOW_*``)."""
 
 from __future__ import annotations
 
@@ -8,33 +8,33 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .config_values import boolean, names, one_of, optional_text, ranks, share, text, whole
-from .trouble import Trouble
+from .problems import ProblemLog
 
-# None: every rank.
+# None means every rank.
 Ranks = tuple[int, ...] | None
 
 
 @dataclass(frozen=True)
 class TraceConfig:
-    """torch.profiler windows. Off unless ``period`` is given or a window is asked for (``whyslow capture``)."""
+    """torch.profiler windows. Off unless ``period`` is set or ``whyslow capture`` requests a window."""
 
     enabled: bool = False
-    # Steps from one window to the next; 0: no schedule, windows on demand only.
+    # Steps from one window to the next. 0: no schedule, only windows on demand.
     period: int = 0
     warmup: int = 1
     active: int = 3
-    # How often the schedule repeats; 0: for ever.
+    # Number of windows. 0: no limit.
     repeat: int = 0
     ranks: Ranks = (0,)
-    # Which steps a window counts: "train_overall" the training steps, any other name those of its step_callback.
+    # Whose steps a window counts: "train_overall" is the training steps, any other name belongs to a step_callback.
     target: tuple[str, ...] = ("train_overall",)
     record_shapes: bool = False
     with_flops: bool = False
     with_stack: bool = False
     profile_memory: bool = False
-    # What a window may add to the host's memory and write to disk, raw.
+    # Limit on the host memory that a window adds, and on the uncompressed trace it writes.
     budget_mb: int = 2048
-    format: str = "json.gz"  # or "tar.gz", as d9d writes it
+    format: str = "json.gz"  # or "tar.gz", like d9d
 
 
 @dataclass(frozen=True)
@@ -45,14 +45,14 @@ class CaptureConfig:
     start_step: int = 0
     end_step: int | None = None
     record_every_n_steps: int = 10
-    # Of every so many steps any one is recorded, not always the first: what a job does every 10 or 100 steps is then in
-    # as many of the recorded ones as of all. `whyslow run` turns it on where nobody says how often to record.
+    # Vary which step of each stride is recorded, so that work done every 10 or 100 steps is sampled fairly. `whyslow
+    # run` turns this on unless the user sets record_every_n_steps.
     spread_steps: bool = False
     flush_every_n_steps: int = 10
     max_overhead: float = 0.005
-    # The number of the first step of this process: a resumed job goes on counting.
+    # Number of this process's first step, for a resumed job.
     resume_step: int = 0
-    # Time DataLoader, forward, backward, optimizer, copies and collectives without being told where they are.
+    # Find DataLoader waits, copies, forward, backward, optimizer and collectives automatically.
     auto_phases: bool = True
     run: str | None = None
     trace: TraceConfig = field(default_factory=TraceConfig)
@@ -86,7 +86,7 @@ PARSERS = {
     "trace.format": one_of("json.gz", "tar.gz"),
 }
 
-# Tracing asked for without saying when: one window, late enough for compilation and caches, early enough for a trial.
+# With tracing on but no period there is one window: after compilation and cache warm-up, but within a short trial.
 ONE_WINDOW_ENDS_AT = 20
 
 
@@ -94,30 +94,30 @@ def load_config(
     given: Mapping[str, object] | None = None,
     *,
     environ: Mapping[str, str] | None = None,
-    trouble: Trouble | None = None,
+    problems: ProblemLog | None = None,
 ) -> CaptureConfig:
     """
-    Keywords, then the environment, then JSON, then defaults: the first that says something about a setting decides.
+    Settings come from keywords, then the environment, then JSON, then defaults; the first source that has one wins.
 
-    ``given`` may also hold ``config`` (a JSON file, a mapping or a `CaptureConfig`; else ``WHYSLOW_CONFIG`` names the
-    file) and ``defaults`` (a mapping that is weaker than JSON: what a framework's callback would choose).
+    ``given`` may also hold ``config`` (a JSON file, a mapping or a `CaptureConfig`; otherwise ``WHYSLOW_CONFIG`` names
+    the file) and ``defaults`` (a mapping that JSON overrides, used by framework callbacks).
 
-    What is wrong in ``given`` raises ValueError; what is wrong in the environment is said once and left out.
+    Mistakes in ``given`` raise ValueError. Mistakes in the environment cause one warning and are ignored.
     """
-    from .config_sources import NOT_GIVEN, gather_settings  # which needs the classes above
+    from .config_sources import NOT_GIVEN, gather_settings  # it imports the classes above
 
-    settings = gather_settings(given or {}, os.environ if environ is None else environ, trouble or Trouble())
+    settings = gather_settings(given or {}, os.environ if environ is None else environ, problems or ProblemLog())
     plain: dict[str, Any] = {name: setting.value for name, setting in settings.items()}
     trace = {name.partition(".")[2]: value for name, value in plain.items() if name.startswith("trace.")}
     _complete_schedule(trace)
     rest = {name: value for name, value in plain.items() if "." not in name}
     if "record_every_n_steps" in settings and settings.get("spread_steps", NOT_GIVEN).source == "defaults":
-        del rest["spread_steps"]  # whoever says how often means these steps
+        del rest["spread_steps"]  # the user has said which steps to record
     return CaptureConfig(**rest, trace=TraceConfig(**trace))
 
 
 def _complete_schedule(trace: dict[str, Any]) -> None:
-    """What was not said about windows follows from what was."""
+    """Derives the window settings that were not given from those that were."""
     if trace.get("enabled") and not trace.get("period"):
         length = trace.get("warmup", TraceConfig.warmup) + trace.get("active", TraceConfig.active)
         trace["period"] = max(ONE_WINDOW_ENDS_AT, length)
@@ -125,6 +125,6 @@ def _complete_schedule(trace: dict[str, Any]) -> None:
     period = trace.get("period", 0)
     trace.setdefault("enabled", period > 0)
     if period:
-        # A short period with the usual window: the window gives way.
+        # If the default window does not fit into the period, shorten the window.
         trace.setdefault("active", max(1, min(TraceConfig.active, period - trace.get("warmup", TraceConfig.warmup))))
         trace.setdefault("warmup", max(0, min(TraceConfig.warmup, period - trace["active"])))

@@ -1,4 +1,4 @@
-"""Where settings come from, and what is said about those that cannot be."""
+"""Reads settings from all sources, and reports mistakes in them."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
 
-from . import seed_names
+from . import compat_names
 from .config import PARSERS, CaptureConfig, TraceConfig
-from .trouble import Trouble
+from .problems import ProblemLog
 
 PREFIX = "WHYSLOW_"
-# None is a value of these; for the others it means "not given".
+# For these settings None is a value; for all others it means "not given".
 _NONE_IS_A_VALUE = {"ranks", "end_step", "trace.ranks"}
 _ENVIRONMENT = {PREFIX + name.replace(".", "_").upper(): name for name in PARSERS} | {"WHYSLOW_TRACE": "trace.enabled"}
-# Others may use WHYSLOW_ names for themselves: only what looks like a slip of ours is mentioned.
-_SLIP = 0.85
+# Similarity from which an unknown WHYSLOW_ variable counts as a typo. Others may use such names for themselves.
+_TYPO = 0.85
 
 
 @dataclass(frozen=True)
@@ -25,33 +25,34 @@ class Setting:
     value: object
     source: str
     given_as: str
-    # Its errors are raised, not just mentioned: it was written by whoever calls us.
+    # Given in the caller's code, so mistakes raise an error instead of a warning.
     is_code: bool
 
 
 NOT_GIVEN = Setting(None, "", "", False)
 Settings = dict[str, Setting]
-Complain = Callable[[str, str], None]
+# Takes a setting's name and a message.
+Report = Callable[[str, str], None]
 
 
-def gather_settings(given: Mapping[str, object], environ: Mapping[str, str], trouble: Trouble) -> Settings:
+def gather_settings(given: Mapping[str, object], environ: Mapping[str, str], problems: ProblemLog) -> Settings:
     given = dict(given)
     file, framework = given.pop("config", None), given.pop("defaults", None)
     settings: Settings = {}
     if isinstance(framework, Mapping):
         settings |= _layer(framework, "defaults", _raise)
 
-    def mention(name: str, message: str) -> None:
-        trouble.warn(f"config:{name}", f"{message}; ignored")
+    def warn(name: str, message: str) -> None:
+        problems.warn(f"config:{name}", f"{message}; ignored")
 
     named_file = environ.get(PREFIX + "CONFIG", "").strip()
     if file is not None:
         settings |= _layer(_read(file, "config", _raise), "config", _raise)
     elif named_file:
-        settings |= _layer(_read(named_file, PREFIX + "CONFIG", mention), named_file, mention)
-    settings |= _environment_layer(environ, mention)
+        settings |= _layer(_read(named_file, PREFIX + "CONFIG", warn), named_file, warn)
+    settings |= _environment_layer(environ, warn)
     settings |= _layer(given, "keyword", _raise)
-    _check_together(settings, mention)
+    _check_together(settings, warn)
     return settings
 
 
@@ -62,48 +63,48 @@ def _raise(name: str, message: str) -> None:
 # -- one source ------------------------------------------------------------------------------------------------------
 
 
-def _layer(source: Mapping[str, object], where: str, complain: Complain) -> Settings:
-    """What one source says, by our names. Ours win over the seeds' names for the same setting."""
+def _layer(source: Mapping[str, object], where: str, report: Report) -> Settings:
+    """The settings of one source, under our names. Our names win over compatibility names for the same setting."""
     own: Settings = {}
-    theirs: Settings = {}
+    compatible: Settings = {}
     for name, value in source.items():
-        ours = _own_settings(str(name), value, complain)
+        ours = _own_settings(str(name), value, report)
         if ours is not None:
-            _add(own, ours, where, name, complain)
+            _add(own, ours, where, name, report)
             continue
         try:
-            found = seed_names.translate(str(name), value, source)
+            found = compat_names.translate(str(name), value, source)
         except ValueError as error:
-            complain(name, _not_allowed(name, value, error))
+            report(name, _not_allowed(name, value, error))
             continue
         if found is None:
-            complain(name, f"unknown setting {name!r}{_did_you_mean(str(name))}")
+            report(name, f"unknown setting {name!r}{_did_you_mean(str(name))}")
         else:
-            _add(theirs, found, where, name, complain)
-    return theirs | own
+            _add(compatible, found, where, name, report)
+    return compatible | own
 
 
-def _own_settings(name: str, value: object, complain: Complain) -> Mapping[str, object] | None:
+def _own_settings(name: str, value: object, report: Report) -> Mapping[str, object] | None:
     if name in PARSERS:
         return {name: value}
     if name == "trace":
-        return _trace_settings(value, complain)
+        return _trace_settings(value, report)
     prefix, _, rest = name.partition("_")
     return {f"trace.{rest}": value} if prefix == "trace" and f"trace.{rest}" in PARSERS else None
 
 
-def _trace_settings(value: object, complain: Complain) -> Mapping[str, object]:
+def _trace_settings(value: object, report: Report) -> Mapping[str, object]:
     if isinstance(value, TraceConfig):
         return _differing(value, TraceConfig(), "trace.")
     if isinstance(value, Mapping):
         unknown = [key for key in value if f"trace.{key}" not in PARSERS]
         for key in unknown:
-            complain(f"trace.{key}", f"unknown setting 'trace.{key}'{_did_you_mean(f'trace.{key}')}")
+            report(f"trace.{key}", f"unknown setting 'trace.{key}'{_did_you_mean(f'trace.{key}')}")
         return {f"trace.{key}": item for key, item in value.items() if key not in unknown}
     return {"trace.enabled": value}
 
 
-def _add(settings: Settings, found: Mapping[str, object], where: str, given_as: str, complain: Complain) -> None:
+def _add(settings: Settings, found: Mapping[str, object], where: str, given_as: str, report: Report) -> None:
     for name, value in found.items():
         if value is None and name not in _NONE_IS_A_VALUE:
             continue
@@ -111,88 +112,88 @@ def _add(settings: Settings, found: Mapping[str, object], where: str, given_as: 
             parsed = PARSERS[name](value)
         except ValueError as error:
             written = given_as if len(found) == 1 and given_as != "trace" else name
-            complain(name, _not_allowed(written, value, error))
+            report(name, _not_allowed(written, value, error))
             continue
         before = settings.get(name)
         if before is not None and before.value != parsed:
-            complain(name, f"{name} is given twice: {before.given_as} and {given_as}")
+            report(name, f"{name} is given twice: {before.given_as} and {given_as}")
             continue
-        settings[name] = Setting(parsed, where, given_as, complain is _raise)
+        settings[name] = Setting(parsed, where, given_as, report is _raise)
 
 
-def _environment_layer(environ: Mapping[str, str], complain: Complain) -> Settings:
-    theirs: Settings = {}
+def _environment_layer(environ: Mapping[str, str], report: Report) -> Settings:
+    compatible: Settings = {}
     own: Settings = {}
-    for variable in seed_names.ENVIRONMENT:
+    for variable in compat_names.ENVIRONMENT:
         if variable in environ:
             try:
-                found = seed_names.translate(variable, environ[variable], {}) or {}
+                found = compat_names.translate(variable, environ[variable], {}) or {}
             except ValueError as error:
-                complain(variable, _not_allowed(variable, environ[variable], error))
+                report(variable, _not_allowed(variable, environ[variable], error))
             else:
-                _add_variable(theirs, found, variable, complain)
+                _add_variable(compatible, found, variable, report)
     for variable, value in environ.items():
         if variable in _ENVIRONMENT:
-            _add_variable(own, {_ENVIRONMENT[variable]: value}, variable, complain)
+            _add_variable(own, {_ENVIRONMENT[variable]: value}, variable, report)
         elif variable.startswith(PREFIX) and variable != PREFIX + "CONFIG":
-            meant = get_close_matches(variable, _ENVIRONMENT, 1, _SLIP)
+            meant = get_close_matches(variable, _ENVIRONMENT, 1, _TYPO)
             if meant:
-                complain(variable, f"{variable} is no setting (did you mean {meant[0]}?)")
-    return theirs | own
+                report(variable, f"{variable} is not a setting (did you mean {meant[0]}?)")
+    return compatible | own
 
 
-def _add_variable(settings: Settings, found: Mapping[str, object], variable: str, complain: Complain) -> None:
+def _add_variable(settings: Settings, found: Mapping[str, object], variable: str, report: Report) -> None:
     for name, value in found.items():
-        # Set to nothing is not set, but for switches: there it is off.
+        # An empty variable counts as not set, except for switches, where it means off.
         if isinstance(value, str) and not value.strip() and PARSERS[name] is not PARSERS["enabled"]:
             continue
         try:
             settings[name] = Setting(PARSERS[name](value), "environment", variable, False)
         except ValueError as error:
-            complain(variable, _not_allowed(variable, value, error))
+            report(variable, _not_allowed(variable, value, error))
 
 
-def _read(file: object, named_by: str, complain: Complain) -> Mapping[str, object]:
+def _read(file: object, named_by: str, report: Report) -> Mapping[str, object]:
     if isinstance(file, CaptureConfig):
         return _differing(file, CaptureConfig(), "")
     if isinstance(file, Mapping):
         return file
     if not isinstance(file, (str, os.PathLike)):
-        complain(named_by, f"{named_by}={file!r}: allowed is a JSON file or a mapping")
+        report(named_by, f"{named_by}={file!r} must be a JSON file or a mapping")
         return {}
     try:
         with open(file, encoding="utf-8") as stream:
             found = json.load(stream)
     except (OSError, ValueError) as error:
-        complain(named_by, f"{named_by}={os.fspath(file)!r} cannot be read as JSON: {error}")
+        report(named_by, f"{named_by}={os.fspath(file)!r} cannot be read as JSON: {error}")
         return {}
     if not isinstance(found, dict):
-        complain(named_by, f"{named_by}={os.fspath(file)!r} holds no JSON object")
+        report(named_by, f"{named_by}={os.fspath(file)!r} is not a JSON object")
         return {}
     return found
 
 
 def _differing(value: object, default: object, prefix: str) -> dict[str, object]:
-    """What was set in a config object, as far as can be told: what is not the default."""
+    """The fields of a config object that differ from the default, which counts as "was set"."""
     found = {f.name: getattr(value, f.name) for f in fields(default)}  # type: ignore[arg-type]
     return {prefix + name: item for name, item in found.items() if item != getattr(default, name)}
 
 
-# -- all of them -----------------------------------------------------------------------------------------------------
+# -- all sources together --------------------------------------------------------------------------------------------
 
 
-def _check_together(settings: Settings, mention: Complain) -> None:
-    for involved, fault in ((("start_step", "end_step"), _bad_end), (_SCHEDULE, _bad_schedule)):
-        message = fault(settings)
+def _check_together(settings: Settings, warn: Report) -> None:
+    for involved, find_conflict in ((("start_step", "end_step"), _end_conflict), (_SCHEDULE, _schedule_conflict)):
+        message = find_conflict(settings)
         if message is None:
             continue
         doubtful = [name for name in involved if name in settings and not settings[name].is_code]
         if not doubtful:
             raise ValueError(message)
-        mention("+".join(doubtful), f"{message} ({', '.join(settings[name].given_as for name in doubtful)})")
+        warn("+".join(doubtful), f"{message} ({', '.join(settings[name].given_as for name in doubtful)})")
         for name in doubtful:
             del settings[name]
-        again = fault(settings)
+        again = find_conflict(settings)
         if again is not None:
             raise ValueError(again)
 
@@ -200,16 +201,16 @@ def _check_together(settings: Settings, mention: Complain) -> None:
 _SCHEDULE = ("trace.period", "trace.warmup", "trace.active")
 
 
-def _bad_end(settings: Settings) -> str | None:
+def _end_conflict(settings: Settings) -> str | None:
     start, end = _value(settings, "start_step", 0), _value(settings, "end_step", None)
     if start is None or end is None or end >= start:
         return None
     return f"end_step={end} is before start_step={start}"
 
 
-def _bad_schedule(settings: Settings) -> str | None:
+def _schedule_conflict(settings: Settings) -> str | None:
     period = _value(settings, "trace.period", 0)
-    # What was not given gives way to the period.
+    # Settings that were not given adapt to the period.
     warmup, active = _value(settings, "trace.warmup", 0), _value(settings, "trace.active", 1)
     if not period or warmup is None or active is None or warmup + active <= period:
         return None
@@ -223,14 +224,14 @@ def _value(settings: Settings, name: str, default: int | None) -> int | None:
 
 
 def _not_allowed(name: str, value: object, error: ValueError) -> str:
-    return f"{name}={value!r}: allowed is {error}"
+    return f"{name}={value!r} must be {error}"
 
 
 def _did_you_mean(name: str) -> str:
-    known: Iterable[str] = [*PARSERS, *seed_names.all_names(), "trace", "config"]
-    # A name of the trace tier without its prefix is the most likely slip.
+    known: Iterable[str] = [*PARSERS, *compat_names.all_names(), "trace", "config"]
+    # The most likely mistake is a trace setting without its prefix.
     if f"trace.{name}" in PARSERS:
         return f" (did you mean trace.{name}?)"
     spelled = name.replace("-", "_")
     near = get_close_matches(spelled if not spelled.startswith("trace_") else "trace." + spelled[6:], known, 2, 0.6)
-    return f" (did you mean {' or '.join(near)}?)" if near else f"; known are {', '.join(PARSERS)}"
+    return f" (did you mean {' or '.join(near)}?)" if near else f"; the settings are {', '.join(PARSERS)}"

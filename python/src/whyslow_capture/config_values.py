@@ -1,4 +1,4 @@
-"""What a setting may be, however it was written: in Python, in JSON or as text in the environment."""
+"""Parses the values of settings, whether they are Python objects, JSON or text from the environment."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterable
 
 TRUE_WORDS = ("1", "true", "yes")
 FALSE_WORDS = ("0", "false", "no", "")
-# No job has more; a slip such as "0-99999999" must not fill the memory.
+# More than any job has. A typo such as "0-99999999" must not fill the memory.
 MAX_RANKS = 1 << 20
 
 Parser = Callable[[object], object]
 
 
 class BadValueError(ValueError):
-    """Its text says what is allowed; who reads the value adds the name and the value."""
+    """Says what the value must be. The caller adds the name and the value."""
 
 
 def boolean(value: object) -> bool:
@@ -26,25 +26,25 @@ def boolean(value: object) -> bool:
         return True
     if word in FALSE_WORDS:
         return False
-    raise BadValueError("1, true, yes or 0, false, no")
+    raise BadValueError("1, true or yes, or 0, false or no")
 
 
 def whole(minimum: int = 0, *, optional: bool = False) -> Parser:
-    """A whole number from `minimum` on; `optional`: None or "none" as well."""
+    """A whole number of at least `minimum`. `optional` also allows None and "none"."""
 
     def parse(value: object) -> int | None:
         if optional and (value is None or (isinstance(value, str) and value.strip().lower() == "none")):
             return None
         number = _number(value)
         if number is None or number != int(number) or number < minimum:
-            raise BadValueError(f"a whole number from {minimum} on" + (", or None" if optional else ""))
+            raise BadValueError(f"a whole number of at least {minimum}" + (", or None" if optional else ""))
         return int(number)
 
     return parse
 
 
 def share(value: object) -> float:
-    """A share of the time: 0.005 or "0.5%"."""
+    """A fraction of the time: 0.005 or "0.5%"."""
     number: float | None
     if isinstance(value, str) and value.strip().endswith("%"):
         number = _number(value.strip()[:-1])
@@ -52,12 +52,12 @@ def share(value: object) -> float:
     else:
         number = _number(value)
     if number is None or not 0 < number <= 1:
-        raise BadValueError('a share above 0 and up to 1, such as 0.005, or a percentage such as "0.5%"')
+        raise BadValueError('above 0 and at most 1, such as 0.005 or "0.5%"')
     return number
 
 
 def ranks(value: object) -> tuple[int, ...] | None:
-    """``None`` or "all": every rank. A number, numbers, or text such as "0,2-5"."""
+    """``None`` or "all" for every rank, a number, a list of numbers, or text such as "0,2-5"."""
     if value is None or (isinstance(value, str) and value.strip().lower() == "all"):
         return None
     found: set[int] = set()
@@ -72,13 +72,13 @@ def ranks(value: object) -> tuple[int, ...] | None:
 
 
 def names(value: object) -> tuple[str, ...]:
-    """One name, several with commas between, or a list of names."""
+    """One name, several separated by commas, or a list."""
     given = value.split(",") if isinstance(value, str) else value
     if isinstance(given, Iterable):
         found = [name.strip() for name in given if isinstance(name, str) and name.strip()]
         if found:
             return tuple(dict.fromkeys(found))
-    raise BadValueError('a name or several, such as "train_actor,train_log_probs"')
+    raise BadValueError('one name or several, such as "train_actor,train_log_probs"')
 
 
 def text(value: object) -> str:
@@ -86,7 +86,7 @@ def text(value: object) -> str:
         found = os.fspath(value)
         if isinstance(found, str) and found.strip():
             return found
-    raise BadValueError("a text that is not empty")
+    raise BadValueError("text, and not empty")
 
 
 def optional_text(value: object) -> str | None:

@@ -1,10 +1,10 @@
 """
-Batches to the device without waiting for the copy.
+Copies batches to the device without waiting for the copy.
 
     batch = to_device(batch, "cuda")
 
-Through dicts, lists, tuples, named tuples, dataclasses and whatever has a `.to`. As with `Tensor.to`, what is there
-already is handed back itself.
+Handles dicts, lists, tuples, named tuples, dataclasses and objects with a `.to` method. As with `Tensor.to`, an object
+that is already on the device is returned unchanged.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from typing import Any, TypeVar
 
 import torch
 
-from .current import phase, running
+from .api import active_session, phase
 from .layout import HOST_TO_DEVICE
-from .trouble import Trouble
+from .problems import ProblemLog
 
 Batch = TypeVar("Batch")
 
-# Of the process: the remark about memory is made once, whether a capture runs or not.
-_TROUBLE = Trouble()
+# For the whole process, so that the warning about pinned memory comes once, with or without a capture.
+_PROBLEMS = ProblemLog()
 _UNPINNED = "unpinned-copy"
 
 
 def to_device(batch: Batch, device: torch.device | str | int, non_blocking: bool = True) -> Batch:
     """
-    The batch with its tensors on `device`; types are kept, other objects are left alone.
+    Returns the batch with its tensors on `device`. Types are kept, and objects without tensors are left alone.
 
-    A copy from the host's ordinary memory waits whatever is asked: one warning, with what to do.
+    A copy from pageable memory blocks even with `non_blocking`; then one warning says what to do.
     """
     mover = _Mover(torch.device(device), non_blocking)
     with phase(HOST_TO_DEVICE):
@@ -45,33 +45,33 @@ class _Mover:
     def __init__(self, device: torch.device, non_blocking: bool) -> None:
         self._device = device
         self._non_blocking = non_blocking
-        # What was met before: a tensor that is there twice is copied once, and a structure that holds itself has an
-        # end. Objects are kept so that their ids stay theirs.
-        self._met: dict[int, tuple[object, object]] = {}
+        # Objects already moved: a tensor that occurs twice is copied once, and recursive structures end. The originals
+        # are kept alive so that their ids stay unique.
+        self._moved: dict[int, tuple[object, object]] = {}
 
     def move(self, value: Any) -> Any:
         kind = type(value)
         if kind in _PLAIN:
             return value
-        met = self._met.get(id(value))
-        if met is not None:
-            return met[1]
-        self._met[id(value)] = (value, value)
+        known = self._moved.get(id(value))
+        if known is not None:
+            return known[1]
+        self._moved[id(value)] = (value, value)
         moved = self._tensor(value) if isinstance(value, torch.Tensor) else self._structure(value)
-        self._met[id(value)] = (value, moved)
+        self._moved[id(value)] = (value, moved)
         return moved
 
     def _tensor(self, tensor: torch.Tensor) -> torch.Tensor:
         if self._non_blocking and tensor.device.type == "cpu" and gains_from_pinning(self._device):
-            self._look_at_memory(tensor)
+            self._warn_if_not_pinned(tensor)
         return tensor.to(self._device, non_blocking=self._non_blocking)
 
     def _structure(self, value: Any) -> Any:
-        # PackedSequence is a tuple and TensorDict a mapping, but both know better which of their parts to move.
-        # BatchEncoding's own .to changes the batch it is called on.
+        # Types such as PackedSequence (a tuple) and TensorDict (a mapping) know best which parts to move. Not UserDict:
+        # BatchEncoding.to modifies the batch it is called on.
         own = getattr(value, "to", None)
         if callable(own) and not isinstance(value, (UserDict, type)):
-            return self._by_its_own(own)
+            return self._with_own_method(own)
         if isinstance(value, Mapping):
             return self._mapping(value)
         if isinstance(value, (list, tuple)):
@@ -80,10 +80,10 @@ class _Mover:
             return self._dataclass(value)
         return value
 
-    def _by_its_own(self, own: Callable[..., Any]) -> Any:
+    def _with_own_method(self, own: Callable[..., Any]) -> Any:
         try:
             return own(self._device, non_blocking=self._non_blocking)
-        except TypeError:  # it knows no non_blocking
+        except TypeError:  # it does not take non_blocking
             return own(self._device)
 
     def _mapping(self, value: Mapping[Any, Any]) -> Any:
@@ -103,7 +103,7 @@ class _Mover:
         if all(new is old for new, old in zip(moved, value, strict=True)):
             return value
         if isinstance(value, tuple):
-            # Named tuples included, whatever their constructor takes.
+            # Also right for named tuples, whatever their constructor takes.
             return tuple.__new__(type(value), moved)
         if type(value) is list:
             return moved
@@ -118,18 +118,18 @@ class _Mover:
             return value
         clone = copy.copy(value)
         for name, moved in changed.items():
-            object.__setattr__(clone, name, moved)  # frozen ones too
+            object.__setattr__(clone, name, moved)  # works for frozen dataclasses too
         return clone
 
-    def _look_at_memory(self, tensor: torch.Tensor) -> None:
-        capture = running()
-        trouble = _TROUBLE if capture is None else capture.trouble
-        if _UNPINNED in trouble.counts or _UNPINNED in _TROUBLE.counts or tensor.numel() == 0 or tensor.is_pinned():
+    def _warn_if_not_pinned(self, tensor: torch.Tensor) -> None:
+        capture = active_session()
+        problems = _PROBLEMS if capture is None else capture.problems
+        if _UNPINNED in problems.counts or _UNPINNED in _PROBLEMS.counts or tensor.numel() == 0 or tensor.is_pinned():
             return
-        trouble.warn(
+        problems.warn(
             _UNPINNED,
-            f"a batch goes to {self._device} from memory that is not pinned, so every copy waits: give the DataLoader "
-            "pin_memory=True (or call .pin_memory() on what is built by hand)",
+            f"a batch is copied to {self._device} from memory that is not pinned, so every copy blocks: set "
+            "pin_memory=True on the DataLoader (or call .pin_memory() on tensors you create yourself)",
         )
 
 

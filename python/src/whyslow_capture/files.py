@@ -1,4 +1,4 @@
-"""The files of one rank: its events, and what describes it and the run. All written off the training thread."""
+"""The files of one rank: its events file and the manifests of rank and run. A writer thread writes them all."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from .run_name import agreed_run_id, own_run
 if TYPE_CHECKING:
     from .session import Capture
 
-# Manifests tell how the run is going; more often nobody looks.
+# Manifests show how the run is going; nobody needs them more often than this.
 DESCRIBE_EVERY_S = 20.0
-# Each hand-over to the writing thread costs the training thread some 0.1 ms on a slow host.
+# Handing samples to the writer thread costs the training thread about 0.1 ms on a slow host.
 FLUSH_AT_MOST_EVERY_S = 0.25
-# What the end of the job waits for the device and for the disk.
+# How long the end of the job waits for the device, and for the disk.
 DRAIN_S, WRITE_S = 10.0, 5.0
 
 
@@ -32,7 +32,7 @@ class RunFiles:
         self._stated_stride = 0
 
     def begin(self, capture: Capture) -> None:
-        """The rank is known now. Nothing was touched before: a job that never trains leaves nothing behind."""
+        """Starts writing, once the rank is known. Not earlier: a process that never trains should leave no files."""
         self._capture = capture
         self._stated_stride = capture.budget.stride
         agreed = agreed_run_id(capture.config, capture.run, capture.out)
@@ -43,14 +43,14 @@ class RunFiles:
             run=capture.run,
             origin_ns=self._origin_ns,
             header=self._header,
-            trouble=capture.trouble,
+            problems=capture.problems,
             budget=capture.budget,
         )
         self.begun = True
         self.describe_again()
 
     def flush(self, recorder: Recorder, *, keep: bool) -> None:
-        """`keep`: False where the first step was recorded before it was known that this rank is not to be."""
+        """`keep` is False if the first step was recorded before we knew that this rank should not be."""
         now = time.monotonic()
         writer, capture = self._writer, self._capture
         if writer is None or capture is None or now - self._flushed_at < FLUSH_AT_MOST_EVERY_S:
@@ -70,7 +70,7 @@ class RunFiles:
     def finish(self, recorder: Recorder, *, keep: bool) -> None:
         samples = recorder.drain(DRAIN_S)
         writer = self._writer
-        if writer is None:  # not one whole step
+        if writer is None:  # not even one step ended
             return
         manifest.keep_anchor(self._anchors, manifest.anchor("end"))
         if samples and keep:
@@ -79,7 +79,7 @@ class RunFiles:
         writer.close(WRITE_S)
 
     def describe_again(self) -> None:
-        """Something about the run has become known."""
+        """Writes the manifests again, because something about the run has changed."""
         if self._writer is not None:
             self._described_at = time.monotonic()
             self._writer.submit(self._describe_run)
@@ -104,15 +104,14 @@ class RunFiles:
             "spread_steps": capture.config.spread_steps,
             "stride": capture.budget.stride,
             "overhead": capture.budget.summary(),
-            "dropped": dict(capture.trouble.counts),
+            "dropped": dict(capture.problems.counts),
         }
 
     def _describe_run(self) -> None:
         capture = self._capture
         if capture is not None and capture.rank == 0:
             started = int(str(self._anchors[0]["wall_ns"]))
-            content = manifest.run_manifest(capture.config, capture.run, capture.mesh, started)
-            manifest.write_atomically(layout.run_file(capture.out), content)
+            manifest.write_run(capture.out, capture.config, capture.run, capture.mesh, started)
 
     def _describe_rank(self) -> None:
         capture = self._capture
@@ -121,9 +120,8 @@ class RunFiles:
         extra: dict[str, object] = {
             "steps": capture.recorder.current_step,
             "overhead": capture.budget.summary(),
-            "dropped": dict(capture.trouble.counts),
+            "dropped": dict(capture.problems.counts),
         }
         if capture.trace is not None:
             extra["trace"] = capture.trace.summary()
-        content = manifest.rank_manifest(capture.run, capture.rank, capture.mesh, list(self._anchors), extra)
-        manifest.write_atomically(layout.rank_file(capture.out, capture.rank), content)
+        manifest.write_rank(capture.out, capture.run, capture.rank, capture.mesh, list(self._anchors), extra)

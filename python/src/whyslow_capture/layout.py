@@ -1,4 +1,4 @@
-"""Names that readers of the files rely on: phases, files, folders."""
+"""Names of phases, files and folders. The readers of these files rely on them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TRAINING_STEP = "training_step"
 TRAINING_METRICS = "training_metrics"
 
 FORMAT = 1
-"""Version of the files, under the key ``whyslow`` of each header."""
+"""Version of the file format, stored under the key ``whyslow`` of each header."""
 
 
 def collective(kind: str) -> str:
@@ -37,7 +37,7 @@ def trace_dir(out: Path, step: int) -> Path:
 
 
 def trace_name(rank: int, coordinates: tuple[int, ...], suffix: str) -> str:
-    """``suffix`` is ``.json.gz`` or ``.tar.gz``. Without a mesh the rank is its own coordinate."""
+    """``suffix`` is ``.json.gz`` or ``.tar.gz``. Without a mesh the rank is the only coordinate."""
     coord = "-".join(str(c) for c in coordinates or (rank,))
     return f"rank-{rank}-coord-{coord}-trace{suffix}"
 

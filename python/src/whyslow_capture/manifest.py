@@ -1,4 +1,4 @@
-"""``run.json`` and ``ranks/rank_<r>.json``: what a reader must know about the job beside the measurements."""
+"""``run.json`` and ``ranks/rank_<r>.json``: facts about the job that readers need besides the measurements."""
 
 from __future__ import annotations
 
@@ -9,23 +9,19 @@ import time
 from dataclasses import asdict
 from pathlib import Path
 
-import torch
-
-from . import process
+from . import layout, process
 from ._version import VERSION
 from .config import CaptureConfig
-from .layout import FORMAT
+from .trace.mesh import Mesh
 
 Anchor = dict[str, object]
 
-# Anchors of long jobs: the first, and the newest ones.
+# Of a long job, the first anchor and the newest ones are kept.
 MAX_ANCHORS = 16
-# axis name -> (size, coordinate of this rank)
-Mesh = dict[str, tuple[int, int]]
 
 
 def anchor(at: str) -> Anchor:
-    """The wall clock and the monotonic one at one moment. Start times in the log count from a monotonic time."""
+    """Wall clock and monotonic clock at one moment. Start times in the events file use the monotonic clock."""
     before = time.perf_counter_ns()
     wall = time.time_ns()
     after = time.perf_counter_ns()
@@ -39,8 +35,10 @@ def keep_anchor(anchors: list[Anchor], new: Anchor) -> None:
 
 
 def run_manifest(config: CaptureConfig, run: str, mesh: Mesh | None, started_ns: int) -> dict[str, object]:
+    import torch
+
     return {
-        "whyslow": FORMAT,
+        "whyslow": layout.FORMAT,
         "run": run,
         "world_size": process.world_size(),
         "mesh": None if mesh is None else {"axes": list(mesh), "sizes": [size for size, _ in mesh.values()]},
@@ -61,7 +59,7 @@ def rank_manifest(
     run: str, rank: int, mesh: Mesh | None, anchors: list[Anchor], extra: dict[str, object]
 ) -> dict[str, object]:
     return {
-        "whyslow": FORMAT,
+        "whyslow": layout.FORMAT,
         "run": run,
         "rank": rank,
         "local_rank": process.local_rank(),
@@ -74,10 +72,25 @@ def rank_manifest(
     }
 
 
+def write_run(out: Path, config: CaptureConfig, run: str, mesh: Mesh | None, started_ns: int) -> None:
+    write_atomically(layout.run_file(out), run_manifest(config, run, mesh, started_ns))
+
+
+def write_rank(
+    out: Path, run: str, rank: int, mesh: Mesh | None, anchors: list[Anchor], extra: dict[str, object]
+) -> None:
+    write_atomically(layout.rank_file(out, rank), rank_manifest(run, rank, mesh, anchors, extra))
+
+
+def partial_path(path: Path) -> Path:
+    """A hidden file beside `path`, to be renamed once it is complete."""
+    return path.with_name(f".{path.name}.partial-{os.getpid()}")
+
+
 def write_atomically(path: Path, content: dict[str, object]) -> None:
-    """A reader sees the old file or the new one, never half of one."""
+    """Readers see the old file or the new one, never half of one."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
+    partial = partial_path(path)
     try:
         partial.write_text(json.dumps(content, indent=1, default=str) + "\n")
         os.replace(partial, path)

@@ -1,19 +1,20 @@
 """
-The scalars of a training step from all ranks, in one collective and one read.
+Reduces the scalars of a training step over all ranks, with one collective and one device-to-host read.
 
     gather = MetricsGather()
     ...
-    gather.add("loss", loss)                                # a tensor on the GPU: nothing waits for it here
+    gather.add("loss", loss)                                # a GPU tensor; this call does not wait for it
     gather.add("tokens", tokens, op="sum")                  # a Python number
     gather.add("seq_len", length, ops=("avg", "min", "max"))  # seq_len/avg, seq_len/min, seq_len/max
     metrics = gather.gather()                               # {"loss": 2.31, "tokens": 65536.0, …} on every rank
 
-Numbers are carried as float64, so that sums of whole numbers are exact up to 2^53 (float32 ends at 2^24 tokens); as
-float32 on devices without it (mps, npu).
+Numbers travel as float64, so sums of whole numbers are exact up to 2^53 (float32 would end at 2^24 tokens). On devices
+without float64 (mps, npu) they travel as float32.
 
-Ranks must call `gather()` equally often; what they added is compared in the same collective, whose size does not depend
-on it. Where names, order or operations differ, every rank raises `MetricsMismatchError`, which names the ranks, at that
-step (pipelined: at the next call). A number here and a GPU tensor there is no difference.
+All ranks must call `gather()` equally often. If they added different names, orders or operations, every rank raises
+`MetricsMismatchError` at that step (pipelined: at the next call) and names the ranks that differ. The same collective
+compares them; its size does not depend on what was added. A Python number on one rank and a GPU tensor on another
+match.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from dataclasses import dataclass, field
 
 import torch
 
-from .current import phase
+from .api import phase
 from .layout import TRAINING_METRICS
 from .metrics_exchange import HEADER, Exchange, pick_device
 from .metrics_reduce import OPS, Column, op_name, reduce_columns
@@ -33,13 +34,14 @@ Number = int | float | torch.Tensor
 
 
 class MetricsMismatchError(RuntimeError):
-    """Ranks added different metrics. Raised on all of them."""
+    """Ranks added different metrics. Raised on every rank."""
 
 
 class MetricsGather:
     """
-    `every_n`: of n calls of `gather()` only the last communicates, the others return None (see `due`).
-    `pipelined`: returns the metrics of the gather before, so that neither host nor GPU waits; `flush()` at the end.
+    `every_n`: only every n-th call of `gather()` communicates, the others return None (see `due`).
+    `pipelined`: `gather()` returns the metrics of the previous call, so neither host nor GPU waits. Call `flush()` at
+    the end.
     """
 
     def __init__(
@@ -51,11 +53,11 @@ class MetricsGather:
         dtype: torch.dtype | None = None,
     ) -> None:
         if every_n < 1:
-            raise ValueError(f"every_n={every_n!r}: allowed is a whole number from 1 on")
+            raise ValueError(f"every_n={every_n!r} must be a whole number of at least 1")
         self.every_n = every_n
         self.pipelined = pipelined
         self.result_step: int | None = None
-        """Which step the metrics returned last are of: as given to `gather`, else the number of the call, from 0."""
+        """The step of the metrics returned last: as passed to `gather`, otherwise the number of that call, from 0."""
         self._device = None if device is None else torch.device(device)
         self._dtype = dtype
         self._group = group
@@ -67,23 +69,23 @@ class MetricsGather:
 
     @property
     def due(self) -> bool:
-        """Whether the next `gather()` communicates. If not, what is added before it is not looked at."""
+        """Whether the next `gather()` communicates. If not, metrics added before it are ignored."""
         return (self._calls + 1) % self.every_n == 0
 
     def add(self, name: str, value: Number, op: object = "avg", *, ops: Iterable[object] | None = None) -> None:
         """
-        One scalar of this step: a number, or a tensor with one element, which is read at `gather()`, not before.
+        Adds one scalar of this step: a number, or a tensor with one element, which is not read before `gather()`.
 
-        With `op` the result is under `name`, with several `ops` under `name/op`. Operations: avg, sum, min, max, and
-        argmin, argmax (the rank that has it).
+        With `op` the result is called `name`, with several `ops` it is `name/op`. Operations are avg, sum, min, max,
+        argmin and argmax (the rank that holds the minimum or maximum).
         """
         if not self.due:
             return
         wanted = (op_name(op),) if ops is None else tuple(op_name(each) for each in ops)
         if not wanted:
-            raise ValueError(f"metric {name!r}: no operation is given; allowed are {OPS}")
+            raise ValueError(f"metric {name!r} needs at least one operation of {OPS}")
         if name in self._added.names:
-            raise ValueError(f"metric {name!r} is added twice in a step; for several operations use ops=(…)")
+            raise ValueError(f"metric {name!r} was added twice in a step; use ops=(…) for several operations")
         number: float | None = None
         if isinstance(value, torch.Tensor):
             tensor = _one_number(name, value)
@@ -99,8 +101,8 @@ class MetricsGather:
 
     def gather(self, step: int | None = None) -> dict[str, float] | None:
         """
-        Ends the step's metrics. On the ranks of the group alike: their reduced values, or None in a call that is not
-        due (`every_n`) or has nothing yet to return (`pipelined`), and on ranks outside the group.
+        Ends the step's metrics and returns the reduced values, the same on every rank of the group. Returns None if the
+        call is not due (`every_n`), has nothing to return yet (`pipelined`), or the rank is outside the group.
         """
         number = self._calls if step is None else step
         is_due = self.due
@@ -115,11 +117,11 @@ class MetricsGather:
             return earlier if self.pipelined else self._collect()
 
     def flush(self) -> dict[str, float] | None:
-        """What is still on its way: the last metrics of a pipelined job."""
+        """Returns the metrics still in flight: the last ones of a pipelined job."""
         with phase(TRAINING_METRICS):
             return self._collect()
 
-    # -- inside ------------------------------------------------------------------------------------------------------
+    # -- internal ----------------------------------------------------------------------------------------------------
 
     def _send(self, step: int, added: _Added) -> None:
         exchange = self._exchange
@@ -129,7 +131,7 @@ class MetricsGather:
         if exchange.rank < 0:
             return
         if exchange.device.type == "cpu" and added.tensors:
-            # The group talks through the host: what is on the GPU has to come here first, in one read.
+            # The group communicates through the host, so GPU tensors are read first, all at once.
             read = torch.stack([tensor.to(torch.float64) for tensor in added.tensors]).tolist()
             for position, number in zip(added.positions, read, strict=True):
                 added.slots[position] = number
@@ -155,7 +157,7 @@ class MetricsGather:
         known = self._fingerprints.get(columns)
         if known is None:
             digest = hashlib.sha256(repr(columns).encode()).digest()
-            # 24 bits: exact in float32 as well.
+            # 24 bits, which float32 holds exactly.
             known = float(int.from_bytes(digest[:3], "big"))
             self._fingerprints = {columns: known}
         return known
@@ -163,7 +165,7 @@ class MetricsGather:
 
 @dataclass
 class _Added:
-    """A step's scalars, in the order in which they were added. Tensors of a device have a place among the slots."""
+    """A step's scalars, in the order they were added. A device tensor's slot is empty; `positions` says which it is."""
 
     slots: list[float] = field(default_factory=lambda: [0.0] * HEADER)
     columns: list[Column] = field(default_factory=list)
@@ -173,11 +175,11 @@ class _Added:
 
 
 def _one_number(name: str, value: torch.Tensor) -> torch.Tensor:
-    # FSDP2's gradient norm is spread over ranks; its parts are not the norm.
+    # FSDP2's gradient norm is sharded, and a shard is not the norm.
     whole = getattr(value, "full_tensor", None)
     tensor: torch.Tensor = (value if whole is None else whole()).detach()
     if tensor.numel() != 1:
-        raise ValueError(f"metric {name!r}: a tensor of shape {tuple(tensor.shape)} is not one number")
+        raise ValueError(f"metric {name!r} must be one number, not a tensor of shape {tuple(tensor.shape)}")
     return tensor.reshape(())
 
 
@@ -185,9 +187,9 @@ def _mismatch(headers: Sequence[Sequence[float]], columns: Sequence[Column], exc
     alike: dict[tuple[float, ...], list[int]] = {}
     for rank, header in enumerate(headers):
         alike.setdefault(tuple(header), []).append(exchange.global_rank(rank))
-    # Most ranks first: the others are those to look at.
+    # The majority first; the other ranks are the ones to look at.
     parts = [
-        f"ranks {_short(ranks)} added {int(header[1]) - HEADER} alike"
+        f"{_short(ranks)} added {_metrics(int(header[1]) - HEADER)}"
         for header, ranks in sorted(alike.items(), key=lambda item: (-len(item[1]), item[1]))
     ]
     mine = ", ".join(f"{column.name} ({'/'.join(column.ops)})" for column in columns) or "nothing"
@@ -196,5 +198,9 @@ def _mismatch(headers: Sequence[Sequence[float]], columns: Sequence[Column], exc
 
 
 def _short(ranks: list[int]) -> str:
-    shown = ", ".join(str(rank) for rank in ranks[:8])
+    shown = ("rank " if len(ranks) == 1 else "ranks ") + ", ".join(str(rank) for rank in ranks[:8])
     return shown if len(ranks) <= 8 else f"{shown} and {len(ranks) - 8} more"
+
+
+def _metrics(count: int) -> str:
+    return "1 metric" if count == 1 else f"{count} metrics"

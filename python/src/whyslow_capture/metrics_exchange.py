@@ -1,4 +1,4 @@
-"""One vector of every rank to every rank, and to the host without waiting for it."""
+"""Sends one vector from every rank to every rank, and copies the result to the host without blocking."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ import torch.distributed as dist
 from . import process
 from .metrics_reduce import SMALL, Rows
 
-# In front of the numbers: a fingerprint of what they are, and how many slots it takes.
+# Slots before the numbers: a fingerprint of the metrics, and how many slots the rank needs.
 HEADER = 2
-# A vector grows in such pieces. Ranks that have added a little more or less than the others still send the same size.
+# Vectors grow in steps of this size, so ranks that added a few more or fewer metrics still send the same size.
 PIECE = 32
 _NO_FLOAT64 = ("mps", "npu")
-# A group of one has nobody to talk to. A benchmark on a single GPU wants to see the collective all the same.
+# A group of one rank needs no collective. A benchmark on a single GPU turns it on to measure it.
 COLLECTIVE_IN_GROUP_OF_ONE = False
 
-# The newer name; the older one warns where both exist, and jobs may turn warnings into errors.
+# The newer name first: where both exist the older one warns, and jobs may turn warnings into errors.
 _all_gather = getattr(dist, "all_gather_single", None) or getattr(dist, "all_gather_into_tensor", None)
 
 
 def pick_device(group: dist.ProcessGroup | None) -> torch.device:
-    """Where this group's collectives want their tensors."""
+    """The device on which this group's collectives expect their tensors."""
     on_gpu = process.uses_cuda()
     if process.group_is_up() and dist.get_rank(group) >= 0:
         on_gpu = torch.cuda.is_available() and "nccl" in f"{dist.get_backend(group)} {_backends(group)}"
@@ -31,17 +31,16 @@ def pick_device(group: dist.ProcessGroup | None) -> torch.device:
 
 
 def _backends(group: dist.ProcessGroup | None) -> str:
-    # "cpu:gloo,cuda:nccl" where get_backend only says "undefined".
+    # "cpu:gloo,cuda:nccl" in cases where get_backend says only "undefined".
     return str(dist.get_backend_config(group)) if hasattr(dist, "get_backend_config") else ""
 
 
 class Exchange:
     """
-    The buffers of one group and device. They are used again and again, which is safe because `receive` ends the use of
-    what `send` began.
+    The buffers of one group and device. They are reused, which is safe because each `send` is followed by a `receive`.
 
-    All ranks always send vectors of the same size: one that has more to send than fits says so in its header, upon
-    which all of them send once more in a larger one.
+    All ranks always send vectors of the same size. A rank that has more to send says so in its header; then all ranks
+    send again with a larger vector.
     """
 
     def __init__(self, group: dist.ProcessGroup | None, device: torch.device, dtype: torch.dtype | None) -> None:
@@ -50,12 +49,12 @@ class Exchange:
         self.group, self.device = group, device
         self.has_group = process.group_is_up()
         self.world = dist.get_world_size(group) if self.has_group else 1
-        # −1 where this process is not in the group.
+        # −1 if this process is not in the group.
         self.rank = dist.get_rank(group) if self.has_group else 0
-        self._talks = self.world > 1 or (self.has_group and COLLECTIVE_IN_GROUP_OF_ONE)
+        self._communicates = self.world > 1 or (self.has_group and COLLECTIVE_IN_GROUP_OF_ONE)
         self._dtype = dtype or (torch.float32 if device.type in _NO_FLOAT64 else torch.float64)
         self._is_cuda = device.type == "cuda"
-        # Work of the GPU goes on while ranks wait for one another in this stream.
+        # A separate stream, so that GPU work continues while ranks wait for each other.
         self._stream = torch.cuda.Stream(device) if self._is_cuda else None
         self._arrived = torch.cuda.Event() if self._is_cuda else None
         self._work: dist.Work | None = None
@@ -72,19 +71,19 @@ class Exchange:
         return not self.has_group or dist.get_world_size(self.group) == self.world
 
     def global_rank(self, rank: int) -> int:
-        """What the job calls the rank that has this number in the group."""
+        """The job-wide rank of a rank of the group."""
         return rank if self.group is None else int(dist.get_global_rank(self.group, rank))
 
     def send(self, slots: Sequence[float], tensors: Sequence[torch.Tensor], positions: Sequence[int]) -> None:
-        """`slots`: header and numbers, with a place at each of `positions` for the tensors, which are on the device."""
+        """`slots`: header and numbers. The slots at `positions` are filled from `tensors`, which are on the device."""
         self._vector = (slots, tensors, positions)
-        if not self._talks and not tensors:
+        if not self._communicates and not tensors:
             self._local = list(slots)
             return
         self._exchange()
 
     def receive(self) -> tuple[Rows | torch.Tensor, list[list[float]]]:
-        """A row for each rank, on the host, and the headers of all rows. Waits until they are there."""
+        """Waits, and returns one row per rank, on the host, and the headers of all rows."""
         local, self._local = self._local, None
         if local is not None:
             return [local], [local[:HEADER]]
@@ -99,7 +98,7 @@ class Exchange:
 
     def _allocate(self, capacity: int) -> None:
         self._capacity = capacity
-        # What is made in inference mode could not be written outside it.
+        # Tensors created in inference mode could not be written outside it.
         with torch.inference_mode(False):
             self._staged = torch.zeros(capacity, dtype=self._dtype, device="cpu", pin_memory=self._is_cuda)
             self._mine = self._staged
@@ -115,11 +114,11 @@ class Exchange:
     def _exchange(self) -> None:
         slots, tensors, positions = self._vector
         if len(slots) > self._capacity:
-            # The header alone tells; the job may change its tensors before they are sent in full.
+            # This time only the header arrives. The job may change its tensors before all of them are sent.
             tensors = [tensor.clone() for tensor in tensors]
             self._vector = (slots, tensors, positions)
         self._fill(slots[: self._capacity], *_fitting(tensors, positions, self._capacity))
-        if self._talks:
+        if self._communicates:
             assert _all_gather is not None
             self._work = _all_gather(self._all, self._mine, group=self.group, async_op=True)
         else:
@@ -134,7 +133,7 @@ class Exchange:
                 self._arrived.record(stream)
 
     def _fill(self, slots: Sequence[float], tensors: Sequence[torch.Tensor], positions: Sequence[int]) -> None:
-        # Metrics that are all on the device change nothing here: then not even a copy is started.
+        # If all metrics are on the device, the slots do not change and no copy is started.
         if slots != self._staged_slots:
             self._staged[: len(slots)] = torch.tensor(slots, dtype=self._dtype, device="cpu")
             if self._mine is not self._staged:

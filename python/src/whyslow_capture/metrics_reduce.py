@@ -1,4 +1,4 @@
-"""From one row a rank to one number a metric. On the host: the table is small, and launching kernels costs more."""
+"""Reduces one row per rank to one number per metric. On the host: launching kernels for a small table costs more."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import torch
 
-# Numbers in a table up to which Python is faster than torch: 4 ranks of 32 slots take 10 µs instead of 35, 24 ranks as
-# long either way, 128 ranks three times as long.
+# Table size up to which Python is faster than torch: 4 ranks with 32 slots take 10 µs instead of 35, 24 ranks the same
+# time, and 128 ranks take three times as long in Python.
 SMALL = 24 * 32
 Rows = list[list[float]]
 
@@ -33,11 +33,11 @@ OPS = ", ".join(_SMALL)
 
 
 class Column(NamedTuple):
-    """One scalar of each rank and what is made of it."""
+    """One scalar per rank, and how it is reduced."""
 
     name: str
     ops: tuple[str, ...]
-    # Whether results are called name/op: several operations were asked for.
+    # Whether `ops` was used, so that results are called name/op.
     several: bool
 
 
@@ -48,12 +48,12 @@ def op_name(op: object) -> str:
     name = str(getattr(op, "name", op)).lower()
     name = "avg" if name == "mean" else name
     if name not in _SMALL:
-        raise ValueError(f"op={op!r}: allowed are {OPS}")
+        raise ValueError(f"op={op!r} must be one of {OPS}")
     return name
 
 
 def reduce_columns(table: Rows | torch.Tensor, first: int, columns: Sequence[Column]) -> dict[str, float]:
-    """`table`: a row for each rank, in which the scalars begin at `first`."""
+    """`table` has one row per rank; the scalars begin at column `first`."""
     found: dict[str, float] = {}
     if isinstance(table, torch.Tensor):
         numbers = table[:, first : first + len(columns)].to(torch.float64)
@@ -75,7 +75,7 @@ def _key(column: Column, op: str) -> str:
 
 
 def _best(values: _Values, best: Callable[[_Values], float]) -> int:
-    """Where it is. A NaN is what comes out wherever there is one, as in torch; the first of equals counts."""
+    """Its index. As in torch, a NaN wins over any number, and the first of equal values wins."""
     for index, value in enumerate(values):
         if value != value:
             return index

@@ -1,33 +1,36 @@
-"""Who this process is in the job. Asked late: rank and device are known only once the job has set itself up."""
+"""
+This process's place in the job: rank, host, device. Ask late, as they are only known once the job has set itself up.
+
+torch is looked up, never imported: without it there is neither a process group nor a GPU in use.
+"""
 
 from __future__ import annotations
 
 import os
 import socket
+import sys
 
-import torch
-
-# torchrun and most launchers; then Slurm, Open MPI.
+# torchrun and most launchers, Slurm, Open MPI.
 _RANK_VARIABLES = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK")
 _WORLD_VARIABLES = ("WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE")
 _LOCAL_VARIABLES = ("LOCAL_RANK", "SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK")
 
 
 def group_is_up() -> bool:
-    """Whether a default process group exists. Does not import anything the job has not imported."""
-    distributed = torch.distributed
-    return bool(distributed.is_available() and distributed.is_initialized())
+    """Whether a default process group exists."""
+    torch = sys.modules.get("torch")
+    return torch is not None and bool(torch.distributed.is_available() and torch.distributed.is_initialized())
 
 
 def rank() -> int:
     if group_is_up():
-        return int(torch.distributed.get_rank())
+        return int(sys.modules["torch"].distributed.get_rank())
     return _first_int(_RANK_VARIABLES) or 0
 
 
 def world_size() -> int:
     if group_is_up():
-        return int(torch.distributed.get_world_size())
+        return int(sys.modules["torch"].distributed.get_world_size())
     return _first_int(_WORLD_VARIABLES) or 1
 
 
@@ -40,15 +43,17 @@ def host() -> str:
 
 
 def uses_cuda() -> bool:
-    """True once the job itself has set CUDA up. Never sets it up: a DataLoader worker that forked must not."""
-    return bool(torch.cuda.is_available() and torch.cuda.is_initialized())
+    """Whether the job has initialized CUDA. Never initializes it: in a forked DataLoader worker that would fail."""
+    torch = sys.modules.get("torch")
+    return torch is not None and bool(torch.cuda.is_available() and torch.cuda.is_initialized())
 
 
 def device() -> dict[str, object] | None:
     if not uses_cuda():
         return None
-    index = torch.cuda.current_device()
-    properties = torch.cuda.get_device_properties(index)
+    cuda = sys.modules["torch"].cuda
+    index = cuda.current_device()
+    properties = cuda.get_device_properties(index)
     found: dict[str, object] = {"type": "cuda", "index": index, "name": properties.name}
     for name in ("uuid", "pci_bus_id", "pci_domain_id", "pci_device_id"):
         value = getattr(properties, name, None)

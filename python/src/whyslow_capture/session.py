@@ -1,4 +1,4 @@
-"""One capture in one process: ties steps, phases, profiler windows and files together."""
+"""One capture in one process: connects steps, phases, profiler windows and files."""
 
 from __future__ import annotations
 
@@ -9,59 +9,61 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
 
-from . import layout, manifest, process
+from . import layout, process
 from .config import CaptureConfig
 from .events.budget import OverheadBudget
 from .events.recorder import Recorder
 from .files import RunFiles
-from .phases import PhaseContext, PhaseContexts
+from .phases import phase_and_lap
+from .problems import ProblemLog, describe
 from .run_name import run_id
-from .trouble import Trouble
+from .trace.mesh import Mesh, coordinates_of, mesh_of
 
 if TYPE_CHECKING:
+    import torch
+
     from .trace.tier import TraceTier
 
 Batch = TypeVar("Batch")
 
-# What close() waits for traces that are being compressed.
+# How long close() waits for traces that are being compressed.
 TRACE_S = 120.0
 
 
 class Capture:
-    def __init__(self, config: CaptureConfig, trouble: Trouble | None = None) -> None:
+    """The implementation of `CaptureHandle`, which documents the public methods."""
+
+    def __init__(self, config: CaptureConfig, problems: ProblemLog | None = None) -> None:
         self.config = config
         self.out = Path(config.out).expanduser().absolute()
         self.run = run_id(config)
         self.rank = process.rank()
-        self.trouble = trouble or Trouble()
+        self.problems = problems or ProblemLog()
         self.budget = OverheadBudget(config.record_every_n_steps, config.max_overhead, spread=config.spread_steps)
         self.recorder = Recorder(
             self.budget,
-            self.trouble,
+            self.problems,
             first_step=config.resume_step,
             start=config.start_step,
             end=config.end_step,
         )
         self.trace: TraceTier | None = None
-        self.mesh: manifest.Mesh | None = None
+        self.mesh: Mesh | None = None
         self._pid = os.getpid()
         self.files = RunFiles()
-        contexts = PhaseContexts(self.recorder)
-        self.phase: Callable[[str], PhaseContext] = contexts.__getitem__
-        """`with cap.phase("rollout"):` times what is inside, in steps that are recorded."""
-        self.lap: Callable[[str], None] = contexts.lap
-        """`cap.lap("forward")`: that is what was done since the last lap of this step, or since the step began."""
+        # Attributes instead of methods, so that a call from the job runs no Python code of ours.
+        self.phase, self.lap = phase_and_lap(self.recorder)
         self._flushed_at = config.resume_step
         self._uninstall: Callable[[], None] | None = None
-        self._closed = False
+        self.is_closed = False
         self._steps_are_manual = True
 
-    # -- life --------------------------------------------------------------------------------------------------------
+    # -- open and close ----------------------------------------------------------------------------------------------
 
     def open(self, steps: str = "manual") -> Capture:
-        """`steps`: "manual" where step() is called by the job, "optimizer" where every optimizer step is one."""
+        """`steps`: "manual" if the job calls step(), "optimizer" if each optimizer step ends a training step."""
         self._steps_are_manual = steps == "manual"
-        with self.trouble.guard("open", "starting"):
+        with self.problems.guard("open", "starting the capture"):
             if self.config.auto_phases:
                 from .hooks import install
 
@@ -69,7 +71,7 @@ class Capture:
             atexit.register(self.close)
             self.recorder.enabled = self._records_here()
             self.recorder.start_step()
-            # The end of the first step is waited for in any case: then the job's rank is known.
+            # The end of the first step always needs attention: only then is the job's rank known.
             self.recorder.quiet_until = 0
         return self
 
@@ -82,25 +84,25 @@ class Capture:
         self.close()
 
     def close(self) -> None:
-        """Writes what there is and lets go of everything. May be called twice, and in a forked child does nothing."""
-        if self._closed or os.getpid() != self._pid:
+        """Does nothing in a forked child."""
+        if self.is_closed or os.getpid() != self._pid:
             return
-        self._closed = True
+        self.is_closed = True
         atexit.unregister(self.close)
-        with self.trouble.guard("close", "finishing"):
+        with self.problems.guard("close", "closing the capture"):
             if self._uninstall is not None:
                 self._uninstall()
-        with self.trouble.guard("close", "finishing"):
+        with self.problems.guard("close", "closing the capture"):
             self.recorder.abandon_step()
             self.recorder.enabled = False
             if self.trace is not None:
                 self.trace.close(TRACE_S)
-        with self.trouble.guard("close", "finishing"):
+        with self.problems.guard("close", "closing the capture"):
             self.files.finish(self.recorder, keep=self._records_here())
 
     def forget(self) -> None:
-        """In a forked child: it is not the training process, and what is open belongs to the parent."""
-        self._closed = True
+        """For a forked child, which does not train: open files and events belong to the parent."""
+        self.is_closed = True
         self.recorder.forget()
         if self.trace is not None:
             self.trace.after_fork_in_child()
@@ -108,16 +110,15 @@ class Capture:
     # -- steps and phases --------------------------------------------------------------------------------------------
 
     def manual_steps(self) -> None:
-        """The job calls step() itself from now on: the optimizer no longer ends steps."""
+        """From now on the job calls step() itself, and the optimizer no longer ends steps."""
         self._steps_are_manual = True
 
     def optimizer_step(self) -> None:
-        """From the optimizer's hook, once an iteration."""
+        """Called by the optimizer hook, once per iteration."""
         if not self._steps_are_manual:
             self.step()
 
     def step(self, number: int | None = None) -> None:
-        """The training step has ended (its number, if the job keeps count itself)."""
         recorder = self.recorder
         upcoming = (recorder.current_step if number is None else number) + 1
         if (
@@ -127,13 +128,13 @@ class Capture:
         ):
             recorder.current_step = upcoming
             return
-        if self._closed:
+        if self.is_closed:
             return
         try:
             self._step(number)
         except Exception as error:
             recorder.abandon_step()
-            self.trouble.warn("step", f"recording a step failed, training goes on: {error!r}")
+            self.problems.warn("step", f"recording a step failed, training goes on: {describe(error)}")
 
     def _step(self, number: int | None) -> None:
         recorder = self.recorder
@@ -152,7 +153,6 @@ class Capture:
         )
 
     def data(self, loader: Iterable[Batch]) -> Iterator[Batch]:
-        """Times the wait for each batch of any iterable. A DataLoader is timed without this."""
         recorder = self.recorder
         iterator = iter(loader)
         while True:
@@ -166,55 +166,49 @@ class Capture:
             yield batch
 
     def micro_step(self) -> None:
-        """The next micro-batch of the same step begins."""
         self.recorder.next_micro()
 
-    def to_device(self, batch: Batch, device: object) -> Batch:
+    def to_device(self, batch: Batch, device: torch.device | str | int) -> Batch:
         from .copies import to_device
 
-        return to_device(batch, device)  # type: ignore[arg-type]
+        return to_device(batch, device)
 
     def step_callback(self, target: str) -> Callable[[], None] | None:
-        """To be called at the end of each step of `target`; None when nobody wants to know."""
-        if self._closed:
+        if self.is_closed:
             return None
-        if self.trace is None:
-            with self.trouble.guard("trace", "setting up profiler windows"):
-                self.trace = self._make_trace()
+        self._set_up_trace()
         return None if self.trace is None else self.trace.step_callback(target)
 
     def set_mesh(self, mesh: object) -> None:
-        """A DeviceMesh, or {axis: (size, this rank's coordinate)}: traces are named by it."""
-        from .trace.mesh import mesh_of
-
         self.mesh = mesh_of(mesh)
         self.files.describe_again()
 
-    # -- inside ------------------------------------------------------------------------------------------------------
+    # -- internal ----------------------------------------------------------------------------------------------------
 
     def _records_here(self) -> bool:
         ranks = self.config.ranks
         return ranks is None or self.rank in ranks
 
     def _settle(self) -> None:
-        """After the first step the job has a rank for certain, and has shown that it trains."""
+        """After the first step the rank is certain, and the job has shown that it trains: files may be created."""
         self.rank = process.rank()
         self.recorder.enabled = self._records_here()
-        if self.trace is None:
-            with self.trouble.guard("trace", "setting up profiler windows"):
-                self.trace = self._make_trace()
+        self._set_up_trace()
         self.files.begin(self)
 
-    def _make_trace(self) -> TraceTier:
-        from .trace.tier import TraceTier
+    def _set_up_trace(self) -> None:
+        if self.trace is not None:
+            return
+        with self.problems.guard("trace", "setting up profiler windows"):
+            from .trace.tier import TraceTier
 
-        return TraceTier(
-            self.config,
-            rank=process.rank(),
-            world=process.world_size(),
-            out=self.out,
-            trouble=self.trouble,
-            coordinates=lambda: tuple(c for _, c in (self.mesh or {}).values()),
-            recorder_watch_setter=self.recorder.set_watch,
-            current_step=lambda: self.recorder.current_step,
-        )
+            self.trace = TraceTier(
+                self.config,
+                rank=process.rank(),
+                world=process.world_size(),
+                out=self.out,
+                problems=self.problems,
+                coordinates=lambda: coordinates_of(self.mesh),
+                recorder_watch_setter=self.recorder.set_watch,
+                current_step=lambda: self.recorder.current_step,
+            )

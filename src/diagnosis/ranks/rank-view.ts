@@ -1,4 +1,5 @@
 import type { CheckResult } from '../../base/check.js';
+import { type Ns, ns } from '../../base/units.js';
 import { type DeviceRates, findDevice } from '../../facts/device-rates.js';
 import type { CopyTime, RankFacts } from '../../facts/rank-facts.js';
 import { sumOfClasses, type TimeByClass, type TimeClass, totals } from '../../facts/time-class.js';
@@ -24,7 +25,7 @@ interface ViewOf<Facts extends RankFacts> {
   readonly rank: number;
   readonly facts: Facts;
   /** ns per step without the profiler, and how it divides. */
-  readonly step: number;
+  readonly step: Ns;
   readonly time: TimeByClass;
   /** Exposed copies in it, by direction. */
   readonly copies: CopyTime;
@@ -36,7 +37,7 @@ interface ViewOf<Facts extends RankFacts> {
 
 /** A step measured without the profiler, by an event log. ns. */
 export interface Unprofiled {
-  readonly step: number;
+  readonly step: Ns;
   readonly time: TimeByClass;
   readonly notes: readonly CheckResult[];
 }
@@ -59,7 +60,7 @@ export function viewLog(rank: number, facts: LogFacts, { step, notes }: Unprofil
 export function viewTrace(rank: number, facts: TraceFacts, unprofiled: Unprofiled | null): TraceView {
   const plan = facts.detail?.plan ?? null;
   const baseline = plan ? baselineOf(plan, recordedStep(facts), unprofiled?.step ?? null) : null;
-  const step = unprofiled?.step ?? correctedStep(facts, baseline);
+  const step = unprofiled?.step ?? ns(correctedStep(facts, baseline));
   return {
     source: 'trace',
     rank,
@@ -123,7 +124,7 @@ function correctTime(
     corrected.comms_transfer *= ratio(after.comms, before.comms);
     corrected.copy *= ratio(after.copy, before.copy);
   }
-  let excess = sumOfClasses(corrected) - step;
+  let excess = sumOfClasses(totals((c) => corrected[c])) - step;
   for (const c of SLOWED_BY_RECORDING) {
     if (excess <= 0) break;
     const taken = Math.min(excess, corrected[c]);
@@ -138,7 +139,8 @@ function correctTime(
     excess += missing;
   }
   // The measured step may still be longer than the recorded one, or shorter than the device was busy. Then all classes scale.
-  return sumOfClasses(corrected) > 0 ? scaleTo(corrected, step) : scaleTo(facts.time, step);
+  const divided = totals((c) => corrected[c]);
+  return sumOfClasses(divided) > 0 ? scaleTo(divided, step) : scaleTo(facts.time, step);
 }
 
 /** The same division of another step. All 0 where nothing was recorded. */
@@ -153,7 +155,7 @@ function correctCopies(facts: TraceFacts, baseline: Baseline | null): CopyTime {
   if (!baseline?.faithful) return facts.copies;
   const { busyRecorded: before, busyCorrected: after } = baseline;
   return {
-    toDevice: facts.copies.toDevice * ratio(after.toDevice, before.toDevice),
-    toHost: facts.copies.toHost * ratio(after.toHost, before.toHost),
+    toDevice: ns(facts.copies.toDevice * ratio(after.toDevice, before.toDevice)),
+    toHost: ns(facts.copies.toHost * ratio(after.toHost, before.toHost)),
   };
 }

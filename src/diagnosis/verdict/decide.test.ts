@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { drawView } from '../../../test/helpers/draw-run.js';
 import { steps } from '../../../test/helpers/draw-trace.js';
+import { ns } from '../../base/units.js';
 import type { Bottleneck } from './bottleneck.js';
 import { decide } from './decide.js';
 import type { RankVerdict } from './judge.js';
@@ -46,7 +47,10 @@ describe('a decision', () => {
   });
 
   it('is that of the rank with the longest step', () => {
-    const slow = { view: { ...view, step: 2 * view.step }, verdict: verdict(0.8, { bottleneck: 'comms' }) };
+    const slow = {
+      view: { ...view, step: ns(2 * view.step) },
+      verdict: verdict(0.8, { bottleneck: 'comms' }),
+    };
     const [fast] = judged(0.9);
     for (const both of [
       [fast!, slow],

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { drawView } from '../../../test/helpers/draw-run.js';
 import { steps } from '../../../test/helpers/draw-trace.js';
+import { ns } from '../../base/units.js';
 import type { PhaseKnowledge } from '../../facts/rank-facts.js';
 import type { StepFacts } from '../../facts/step-facts.js';
-import { type TimeByClass, totals } from '../../facts/time-class.js';
+import { type TimeClass, totals } from '../../facts/time-class.js';
 import type { RankView, TraceView } from '../ranks/rank-view.js';
 import { judge } from './judge.js';
 
@@ -16,13 +17,14 @@ const drawn = drawView(
   ),
   { unprofiledMs: 100 },
 );
-const NO_COPIES = { toDevice: 0, toHost: 0 };
-const divided = (time: Partial<TimeByClass>): TraceView => ({
+type Parts = Partial<Record<TimeClass, number>>;
+const NO_COPIES = { toDevice: ns(0), toHost: ns(0) };
+const divided = (time: Parts): TraceView => ({
   ...drawn,
-  time: totals((c) => 1e8 * (time[c] ?? 0)),
+  time: totals((c) => ns(1e8 * (time[c] ?? 0))),
   copies: NO_COPIES,
 });
-const judged = (time: Partial<TimeByClass>, lateComputing?: number) => judge(divided(time), lateComputing);
+const judged = (time: Parts, lateComputing?: number) => judge(divided(time), lateComputing);
 
 /** Named with confidence 0.97 less the doubts: nothing else comes near. */
 const CLEAR = { idle_data: 0.8, compute: 0.2 } as const;
@@ -38,11 +40,17 @@ describe('shares', () => {
         comms_wait: 0.06,
         idle_comms: 0.07,
       }),
-      copies: { toDevice: 0.1e8, toHost: 0.05e8 },
+      copies: { toDevice: ns(0.1e8), toHost: ns(0.05e8) },
     };
     const { shares } = judge({
       ...view,
-      time: { ...view.time, idle_host: 0.08e8, idle_sync: 0.04e8, idle_compile: 0.1e8, idle_other: 0.1e8 },
+      time: {
+        ...view.time,
+        idle_host: ns(0.08e8),
+        idle_sync: ns(0.04e8),
+        idle_compile: ns(0.1e8),
+        idle_other: ns(0.1e8),
+      },
     });
     // Of 0.3 of copies 0.1 go to the device and 0.05 to the host; the rest stays on the device.
     expect(shares.gpu).toBeCloseTo(0.1 + 0.15, 9);
@@ -136,9 +144,9 @@ describe('confidence', () => {
     ['steps that differ, and two of them', withSteps({ irregular: true, count: 2 }), 0.1],
     ['steps that differ, and five of them', withSteps({ irregular: true, count: 5 }), 0.1],
     ['steps that differ, and six of them', withSteps({ irregular: true, count: 6 }), 0],
-    ['a step of 9 µs', { ...divided(CLEAR), step: 9_000 }, 0.6],
-    ['a step of 11 µs', { ...divided(CLEAR), step: 11_000 }, 0],
-    ['a step that is no number', { ...divided(CLEAR), step: Number.NaN }, 0.6],
+    ['a step of 9 µs', { ...divided(CLEAR), step: ns(9_000) }, 0.6],
+    ['a step of 11 µs', { ...divided(CLEAR), step: ns(11_000) }, 0],
+    ['a step that is no number', { ...divided(CLEAR), step: ns(Number.NaN) }, 0.6],
     ['seven steps with workers', withInput(estimated, 7), 0.05],
     ['eight steps with workers', withInput(estimated, 8), 0],
     ['seven steps without workers', withInput(estimated, 7, 0), 0],
@@ -155,9 +163,9 @@ describe('confidence', () => {
 
 describe('confidence where the cost of the profiler is estimated', () => {
   /** The step may be so many ms shorter or longer than estimated. */
-  const within = (time: Partial<TimeByClass>, shorter: number, longer: number) => {
-    const corrected = 100e6;
-    const [correctedLow, correctedHigh] = [corrected - shorter * 1e6, corrected + longer * 1e6];
+  const within = (time: Parts, shorter: number, longer: number) => {
+    const corrected = ns(100e6);
+    const [correctedLow, correctedHigh] = [ns(corrected - shorter * 1e6), ns(corrected + longer * 1e6)];
     const baseline = { ...drawn.baseline!, corrected, correctedLow, correctedHigh, faithful: true };
     return judge({ ...divided(time), baseline, measuredUnprofiled: false });
   };
@@ -183,21 +191,26 @@ describe('confidence where the cost of the profiler is estimated', () => {
 
 describe('confidence from phases alone', () => {
   const PHASES: PhaseKnowledge = { placed: true, allHost: false, hostPaced: null, copyingHost: null };
-  const fromPhases = (time: Partial<TimeByClass>, phases: Partial<PhaseKnowledge>) => {
+  const fromPhases = (time: Parts, phases: Partial<PhaseKnowledge>) => {
     const view = divided(time);
     // Only logs have phases, but of the rest of the facts nothing is asked here.
     const facts = { ...view.facts, phases: { ...PHASES, ...phases } };
     return judge({ ...view, facts } as unknown as RankView).confidence;
   };
 
-  it.each<[string, Partial<TimeByClass>, Partial<PhaseKnowledge>, number]>([
+  it.each<[string, Parts, Partial<PhaseKnowledge>, number]>([
     ['0.1 lower for input', CLEAR, {}, 0.87],
-    ['0.1 lower for communication', { comms_transfer: 0.8, compute: 0.2 }, { hostPaced: 0 }, 0.87],
+    ['0.1 lower for communication', { comms_transfer: 0.8, compute: 0.2 }, { hostPaced: ns(0) }, 0.87],
     ['0.1 lower for jobs on the CPU', { compute: 1 }, { allHost: true }, 0.87],
     ['0.1 lower for the host where lags were not recorded', { idle_host: 0.8, compute: 0.2 }, {}, 0.87],
     ['at most 0.6 for computing where lags were not recorded', { compute: 1 }, {}, 0.6],
-    ['at most 0.85 for computing where they were', { compute: 1 }, { hostPaced: 0 }, 0.85],
-    ['at most 0.75 for the host where they were', { idle_host: 0.8, compute: 0.2 }, { hostPaced: 0 }, 0.75],
+    ['at most 0.85 for computing where they were', { compute: 1 }, { hostPaced: ns(0) }, 0.85],
+    [
+      'at most 0.75 for the host where they were',
+      { idle_host: 0.8, compute: 0.2 },
+      { hostPaced: ns(0) },
+      0.75,
+    ],
   ])('is %s', (_, time, phases, expected) => {
     expect(fromPhases(time, phases)).toBe(expected);
   });

@@ -1,3 +1,4 @@
+import { ns } from '../../base/units.js';
 import { sumOfClasses } from '../../facts/time-class.js';
 import type { RankView } from '../ranks/rank-view.js';
 import type { Bottleneck } from './bottleneck.js';
@@ -151,7 +152,7 @@ function otherCorrection(view: RankView, named: Class, lateComputing: number): C
   const { baseline } = view;
   const answers = [baseline.correctedLow, baseline.correctedHigh].map((step) => {
     const shift = step - baseline.corrected;
-    const host = Math.max(0, view.time.idle_host + shift);
+    const host = ns(Math.max(0, view.time.idle_host + shift));
     return nameOf(sharesOf(view, { ...view.time, idle_host: host }), lateComputing);
   });
   return answers.find((answer) => answer !== named) ?? null;

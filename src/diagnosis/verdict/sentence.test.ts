@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { drawView } from '../../../test/helpers/draw-run.js';
 import { steps } from '../../../test/helpers/draw-trace.js';
-import { type TimeByClass, totals } from '../../facts/time-class.js';
+import { ns } from '../../base/units.js';
+import { type TimeClass, totals } from '../../facts/time-class.js';
 import type { RankView } from '../ranks/rank-view.js';
 import type { Bottleneck } from './bottleneck.js';
 import type { Decision } from './decide.js';
@@ -10,13 +11,14 @@ import { captureNext, verdictSentence } from './sentence.js';
 const drawn = drawView(
   steps(8, 1000, 'host 1  ProfilerStep#1 0-1000 | cudaLaunchKernel 0-10 #1\ngpu 7  nvjet_tst_256 20-990 #1'),
 );
-type Changes = { facts?: object; time?: Partial<TimeByClass>; source?: 'log' };
+type Parts = Partial<Record<TimeClass, number>>;
+type Changes = { facts?: object; time?: Parts; source?: 'log' };
 const viewWith = ({ facts = {}, time = {}, source }: Changes): RankView =>
   ({
     ...drawn,
     ...(source ? { source } : {}),
     facts: { ...drawn.facts, ...facts },
-    time: totals((c) => time[c] ?? 0),
+    time: totals((c) => ns(time[c] ?? 0)),
   }) as unknown as RankView;
 const SHARES = { gpu: 0.11, data: 0.22, comms: 0.33, host: 0.44, other: 0 };
 const said = (bottleneck: Bottleneck, changes: Changes = {}, more: Partial<Decision> = {}) =>
@@ -90,7 +92,7 @@ describe('the sentence', () => {
   });
 
   it('of the host says what it does', () => {
-    const host = (time: Partial<TimeByClass>) => said('host', { time });
+    const host = (time: Parts) => said('host', { time });
     expect(host({ idle_compile: 3, idle_host: 1, idle_sync: 1 })).toMatch(/compil/);
     expect(host({ idle_compile: 2, idle_host: 1, idle_sync: 1 })).not.toMatch(/compil/);
     expect(host({ idle_sync: 2, idle_host: 1 })).toMatch(/read/);

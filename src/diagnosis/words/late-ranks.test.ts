@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { ns } from '../../base/units.js';
 import type { LateRanks } from '../../run/lateness/late-ranks.js';
 import { CAUSE_WORDS, describeRanks, lateSentence } from './late-ranks.js';
 
@@ -6,7 +7,7 @@ const late = (more: Partial<LateRanks>): LateRanks => ({
   ranks: [5],
   pattern: 'persistent',
   cause: 'data',
-  cost: 3.25e6,
+  cost: ns(3.25e6),
   confidence: 0.9,
   place: null,
   steps: [],

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { check, drawView, expectGain, fires, runOf, silence } from '../../../test/helpers/draw-run.js';
 import { steps } from '../../../test/helpers/draw-trace.js';
+import { ns } from '../../base/units.js';
 import { syncsAndCollectives } from './t23-syncs-and-collectives.js';
 
 /** 10 ms of Python, then 10 ms of computing, for which .item() waits: neither overlaps the other. */
@@ -108,7 +109,7 @@ describe('T23: communication', () => {
 
   it('says what hiding them brings where all ranks were played', () => {
     const view = drawView(steps(4, 20000, step('')));
-    const across = { late: [], step: 20e6, links: [], overlap: 7.5e6 };
+    const across = { late: [], step: ns(20e6), links: [], overlap: ns(7.5e6) };
     const result = syncsAndCollectives.check(view, { ...runOf([view]), across });
     expect(JSON.stringify(result)).toContain('would be 7.50 ms shorter');
   });

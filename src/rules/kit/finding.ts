@@ -1,3 +1,4 @@
+import type { Ms, Ns } from '../../base/units.js';
 import type { Bottleneck } from '../../diagnosis/verdict/bottleneck.js';
 
 /** What a fix costs to apply, cheapest first: a flag at start-up, an argument, an edit to the loop or model, a machine. */
@@ -19,7 +20,7 @@ export interface Finding {
   /** Null where the evidence carries no price. */
   readonly speedup: Speedup | null;
   /** Milliseconds a step that `speedup.likely` saves; null with it. */
-  readonly saving_ms: number | null;
+  readonly saving_ms: Ms | null;
   /** That the fault is there, 0 to 1. */
   readonly confidence: number;
   readonly ranks: readonly number[];
@@ -44,6 +45,6 @@ export interface Evidence {
   readonly rank: number | null;
   readonly step: number | null;
   /** Place in the trace: nanoseconds from its first event. */
-  readonly ts_ns: number | null;
-  readonly dur_ns: number | null;
+  readonly ts_ns: Ns | null;
+  readonly dur_ns: Ns | null;
 }

@@ -1,3 +1,4 @@
+import { ns } from '../../base/units.js';
 import type { RankView, TraceView } from '../../diagnosis/ranks/rank-view.js';
 import { WorkSort } from '../../facts/work-sort.js';
 import { copyPlan, type Plan } from '../../replay/plan.js';
@@ -36,7 +37,12 @@ export function priceOf(view: RankView, edit: Edit, floor: (level: Level) => num
   const likely = baseline.corrected / after('likely', 'likely');
   // No gain: nobody asks how uncertain it is.
   if (likely < LEAST_GAIN)
-    return { speedup: { low: likely, likely, high: likely }, after: view.step / likely, edit, floor: 0 };
+    return {
+      speedup: { low: likely, likely, high: likely },
+      after: ns(view.step / likely),
+      edit,
+      floor: ns(0),
+    };
   const all = [
     likely,
     baseline.corrected / after('low', 'likely'),
@@ -45,7 +51,7 @@ export function priceOf(view: RankView, edit: Edit, floor: (level: Level) => num
     baseline.correctedLow / after('likely', 'high'),
   ];
   const speedup = { low: Math.min(...all), likely, high: Math.max(...all) };
-  return { speedup, after: view.step / likely, edit, floor: floor('likely') };
+  return { speedup, after: ns(view.step / likely), edit, floor: ns(floor('likely')) };
 }
 
 export const worthwhile = (price: Price | null): price is Price =>
@@ -64,7 +70,7 @@ export function evidence(
 
 /** Evidence with a place in the trace. */
 export function at(base: Evidence, ts: number, dur: number, step: number | null = null): Evidence {
-  return { ...base, ts_ns: Math.round(ts), dur_ns: Math.round(dur), step };
+  return { ...base, ts_ns: ns(Math.round(ts)), dur_ns: ns(Math.round(dur)), step };
 }
 
 /** `1 step`, `2 steps`. */

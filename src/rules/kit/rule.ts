@@ -1,3 +1,4 @@
+import type { Ns } from '../../base/units.js';
 import type { RankView, TraceView } from '../../diagnosis/ranks/rank-view.js';
 import type { RunFacts } from '../../diagnosis/run-facts.js';
 import type { Bottleneck } from '../../diagnosis/verdict/bottleneck.js';
@@ -78,9 +79,9 @@ export interface RankFinding {
 export interface Price {
   readonly speedup: Speedup;
   /** ns a step it takes after the fix, as likely. */
-  readonly after: number;
+  readonly after: Ns;
   /** Applied after others, to see what is left of the gain; null when the price does not come from playing the plan. */
   readonly edit: Edit | null;
   /** However fast the rest becomes, a step takes at least this long (ns): the loader's own rate, for instance. */
-  readonly floor: number;
+  readonly floor: Ns;
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { drawView, runOf } from '../../../test/helpers/draw-run.js';
 import { steps } from '../../../test/helpers/draw-trace.js';
+import { ns } from '../../base/units.js';
 import type { LateRanks } from '../../run/lateness/late-ranks.js';
 import { lateRank } from './w01-late-rank.js';
 
@@ -13,7 +14,7 @@ const late: LateRanks = {
     ranks: [1],
     pattern: 'persistent',
     cause: 'data',
-    cost: 20e6,
+    cost: ns(20e6),
     confidence: 0.9,
     place: null,
     steps: [2, 3, 4],
@@ -21,7 +22,7 @@ const late: LateRanks = {
 };
 const across = (found: readonly LateRanks[]) => ({
   ...runOf(views),
-  across: { late: found, step: 50e6, links: [], overlap: null },
+  across: { late: found, step: ns(50e6), links: [], overlap: null },
 });
 
 describe('W1: a late rank', () => {

@@ -1,3 +1,4 @@
+import { ns } from '../../base/units.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import type { Bottleneck } from '../../diagnosis/verdict/bottleneck.js';
 import { CAUSE_WORDS, describeRanks } from '../../diagnosis/words/late-ranks.js';
@@ -102,9 +103,9 @@ function priceOf(step: number, cost: number): Price | null {
   const gain = (part: number) => step / (step - part * cost);
   return {
     speedup: { low: gain(0.7), likely: gain(1), high: gain(Math.min(1.2, (0.95 * step) / cost)) },
-    after: step - cost,
+    after: ns(step - cost),
     edit: null,
-    floor: 0,
+    floor: ns(0),
   };
 }
 

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { drawView, runOf } from '../../../test/helpers/draw-run.js';
+import { ns } from '../../base/units.js';
 import { slowLink } from './w05-slow-link.js';
 
 const view = drawView(
@@ -12,11 +13,11 @@ const link = {
   kind: 'all_reduce',
   gbps: 20,
   usualGbps: 80,
-  cost: 6e6,
+  cost: ns(6e6),
 };
 
 it('W5 names the group, its hosts and how slow it is', () => {
-  const run = { ...runOf([view]), across: { late: [], step: 50e6, links: [link], overlap: null } };
+  const run = { ...runOf([view]), across: { late: [], step: ns(50e6), links: [link], overlap: null } };
   const result = slowLink.check(view, run);
   expect(result).toMatchObject({ findings: [{ id: 'slow-link-dp', addresses: 'comms' }] });
   expect(JSON.stringify(result)).toMatch(/20\.0 GB\/s, siblings 80\.0 GB\/s.*hosts a, b/);

@@ -1,3 +1,4 @@
+import { type Ns, ns } from '../../base/units.js';
 import { SYNCHRONISES } from '../../facts/rank-collectives.js';
 import { type EndPairs, fitClock } from './fit-clock.js';
 import type { MatchedCollectives, MatchInput } from './matched.js';
@@ -16,9 +17,9 @@ export interface RankClock {
   readonly drift: number;
   readonly pivot: number;
   /** What this rank's clock shows beyond the reference's at the same moment, at the pivot. 0 for the reference. */
-  readonly offset: number;
+  readonly offset: Ns;
   /** Typical deviation of ends, summed over the way to the reference. Nothing below three times this is a difference. */
-  readonly error: number;
+  readonly error: Ns;
   /** Collectives that the last step of the way rests on. */
   readonly instances: number;
 }
@@ -50,7 +51,7 @@ export function alignClocks(ranks: readonly MatchInput[], matched: MatchedCollec
     const component = components.length;
     clocks[root] = {
       ...{ rank: ranks[root]!.rank, component, reference: ranks[root]!.rank },
-      ...{ comparable: false, instances: 0, shift: 0, drift: 0, pivot: 0, offset: 0, error: 0 },
+      ...{ comparable: false, instances: 0, shift: 0, drift: 0, pivot: 0, offset: ns(0), error: ns(0) },
     };
     components.push(spread(ranks, matched, shared, clocks, root));
   }
@@ -161,9 +162,9 @@ function follow(
   const bases = Number(ranks[place]!.collectives.baseNs - ranks[root]!.collectives.baseNs);
   return {
     ...{ rank: ranks[place]!.rank, component: hubClock.component, reference: ranks[root]!.rank },
-    ...{ pivot, shift, offset: bases - shift, instances: toHub.pairs, comparable: true },
+    ...{ pivot, shift, offset: ns(bases - shift), instances: toHub.pairs, comparable: true },
     drift: (1 + toHub.drift) * (1 + hubClock.drift) - 1,
-    error: Math.hypot(toHub.error, hubClock.error),
+    error: ns(Math.hypot(toHub.error, hubClock.error)),
   };
 }
 

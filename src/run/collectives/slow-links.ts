@@ -1,4 +1,5 @@
 import { median } from '../../base/statistics.js';
+import { type Ns, ns } from '../../base/units.js';
 import type { Bandwidth } from './bandwidth.js';
 import type { MatchedCollectives } from './matched.js';
 
@@ -10,7 +11,7 @@ export interface SlowGroup {
   readonly gbps: number;
   readonly usualGbps: number;
   /** ns a step beyond its siblings. */
-  readonly cost: number;
+  readonly cost: Ns;
 }
 
 /** Transfers of healthy siblings differ by a few per cent. */
@@ -40,7 +41,7 @@ export function findSlowLinks(
     if (family.length < 2) continue;
     for (const b of family) {
       const usual = median(family.filter((o) => o !== b).map((o) => o.transferMedian));
-      const cost = ((b.transferMedian - usual) * b.instances) / steps;
+      const cost = ns(((b.transferMedian - usual) * b.instances) / steps);
       if (b.transferMedian < SLOWER * usual || cost < WORTH_NAMING * step) continue;
       const gbps = b.gbPerSecond?.median ?? Number.NaN;
       slow.push({

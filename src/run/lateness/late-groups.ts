@@ -1,4 +1,5 @@
 import { largest, mean, median, smallest } from '../../base/statistics.js';
+import { type Ns, ns } from '../../base/units.js';
 import type { RankTable } from '../table/own-time.js';
 import {
   BY_LUCK,
@@ -13,7 +14,7 @@ import {
 /** Ranks that are late together in most steps, wherever they are. */
 export interface LateGroup {
   readonly ranks: readonly number[];
-  readonly cost: number;
+  readonly cost: Ns;
   readonly confidence: number;
   /** Places of the steps in which each of them was later than all the others. */
   readonly steps: readonly number[];
@@ -45,7 +46,7 @@ export function lateGroup(table: RankTable, { lateness, floor }: Differences): L
   });
   const share = steps.length / table.steps.length;
   return {
-    ...{ steps, cost: mean([...saved]) },
+    ...{ steps, cost: ns(mean([...saved])) },
     ranks: late.map((r) => table.ranks[r]!).sort((a, b) => a - b),
     confidence: Math.round(100 * (1 - luck) * (0.6 + 0.3 * share)) / 100,
   };

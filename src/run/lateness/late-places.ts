@@ -1,4 +1,5 @@
 import { mean, median } from '../../base/statistics.js';
+import { type Ns, ns } from '../../base/units.js';
 import type { RankTable } from '../table/own-time.js';
 
 /** All ranks of a place are late together: a machine, or a stage of the pipeline. */
@@ -6,7 +7,7 @@ interface LatePlace {
   readonly ranks: readonly number[];
   readonly pattern: 'host' | 'stage';
   readonly place: string;
-  readonly cost: number;
+  readonly cost: Ns;
   readonly confidence: number;
   readonly steps: readonly number[];
 }
@@ -66,7 +67,7 @@ function latePlace(table: RankTable, lateness: readonly Float64Array[], keys: re
   if (excess < WORTH_NAMING * table.step || explained(means, keys) < EXPLAINS) return null;
   return {
     ...{ place, ranks: members.map((r) => table.ranks[r]!), steps: table.steps },
-    cost: median(inside) - median(outside),
+    cost: ns(median(inside) - median(outside)),
     confidence: 0.85,
   };
 }

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { ns } from '../../base/units.js';
 import { type TimeByClass, totals } from '../../facts/time-class.js';
 import type { RankTable } from '../table/own-time.js';
 import { binomialTail, keepsTime } from './late-patterns.js';
@@ -27,7 +28,7 @@ function tableOf(
     hosts: places.hosts ?? Array.from({ length: ranks }, () => null),
     coordinates: places.coordinates ?? Array.from({ length: ranks }, () => null),
     steps: Array.from({ length: STEPS }, (_, s) => s + 10),
-    ...{ own, time, step: 100e6, clockError: 0, phasesOnly: false, fromLogs: false },
+    ...{ own, time, step: ns(100e6), clockError: ns(0), phasesOnly: false, fromLogs: false },
     inputCopies: Array.from({ length: ranks }, () => places.inputCopies ?? 0),
   };
 }

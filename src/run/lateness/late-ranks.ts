@@ -1,4 +1,5 @@
 import { largest, mean, median, smallest } from '../../base/statistics.js';
+import { type Ns, ns } from '../../base/units.js';
 import type { SlowGpu } from '../../telemetry/slow-gpu.js';
 import { byCause, CAUSES, type OwnCause, type RankTable } from '../table/own-time.js';
 import { lateGroup } from './late-groups.js';
@@ -22,7 +23,7 @@ export interface LateRanks {
   readonly pattern: Pattern;
   readonly cause: Cause;
   /** ns a step that the others wait for it. */
-  readonly cost: number;
+  readonly cost: Ns;
   readonly confidence: number;
   /** Of a place: the host's name, or the axis. */
   readonly place: string | null;
@@ -84,12 +85,12 @@ export function latenessOf({ own, steps }: RankTable): Float64Array[] {
 }
 
 /** ns a step that all could be faster without this rank: up to where the next one arrives. */
-function costOf({ own, steps }: RankTable, r: number): number {
+function costOf({ own, steps }: RankTable, r: number): Ns {
   const saved = steps.map((_, s) => {
     const others = largest(own.filter((_, q) => q !== r).map((o) => o[s]!));
     return Math.max(0, own[r]![s]! - others);
   });
-  return mean(saved);
+  return ns(mean(saved));
 }
 
 /** The class of time in which the late ones exceed the median rank most. */
@@ -142,7 +143,7 @@ function rotation(table: RankTable, { lateness, inSteps }: Differences): LateRan
   if (evenness(byRank) < EVENLY) return null;
   const causes = real.map((l) => causeOf(table, [table.ranks[l.last]!], [l.step]));
   return {
-    ...{ ranks: [], pattern: 'rotating', place: null, steps: table.steps, cost: loss },
+    ...{ ranks: [], pattern: 'rotating', place: null, steps: table.steps, cost: ns(loss) },
     cause: mostCommon(causes),
     confidence: Math.min(0.9, 0.5 + 0.05 * real.length),
   };

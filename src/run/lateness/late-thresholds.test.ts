@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { ns } from '../../base/units.js';
 import { type TimeByClass, totals } from '../../facts/time-class.js';
 import type { RankTable } from '../table/own-time.js';
 import { findLateRanks, latenessOf } from './late-ranks.js';
@@ -20,8 +21,8 @@ function tableOf(late: readonly (readonly number[])[], more: Partial<RankTable> 
     steps: late[0]!.map((_, s) => s),
     own: late.map((ofRank) => Float64Array.from(ofRank, (ms) => 1e6 * (100 + ms))),
     time,
-    step: 100e6,
-    clockError: 0,
+    step: ns(100e6),
+    clockError: ns(0),
     phasesOnly: false,
     fromLogs: false,
     inputCopies: late.map(() => 0),
@@ -74,9 +75,9 @@ describe('one rank of eight', () => {
   });
 
   it('does not stand out by less than clocks are wrong', () => {
-    expect(named(eightWith(always(6.5)), { clockError: 0.9e6 })[0]!.confidence).toBe(0.7);
-    expect(named(eightWith(inSteps(20, [0, 4, 5])), { clockError: 3e6 })).toEqual([]);
-    expect(named(eightWith(inSteps(20, [0, 4, 5])), { clockError: 2.5e6 })).toHaveLength(1);
+    expect(named(eightWith(always(6.5)), { clockError: ns(0.9e6) })[0]!.confidence).toBe(0.7);
+    expect(named(eightWith(inSteps(20, [0, 4, 5])), { clockError: ns(3e6) })).toEqual([]);
+    expect(named(eightWith(inSteps(20, [0, 4, 5])), { clockError: ns(2.5e6) })).toHaveLength(1);
   });
 
   it('needs three steps for a high confidence', () => {

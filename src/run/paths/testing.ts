@@ -1,4 +1,5 @@
 import { type Spans, unionOf } from '../../base/intervals.js';
+import { ns } from '../../base/units.js';
 import { CollectivesBuilder } from '../../facts/collectives-builder.js';
 import { COLLECTIVE_KINDS, type CollectiveGroup, type CollectiveKind } from '../../facts/rank-collectives.js';
 import { cutTimeline } from '../../facts/rank-timeline.js';
@@ -99,10 +100,10 @@ function tableOf(ranks: readonly ReturnType<typeof drawRank>[]): RankTable {
   const own = time.map((list) =>
     Float64Array.from(list, (t) => Object.values(t).reduce((a, b) => a + b, 0) - t.comms_transfer),
   );
-  const step = ranks.reduce((ns, r) => ns + r.bounds.at(-1)!, 0) / ranks.length / steps.length;
+  const step = ns(ranks.reduce((sum, r) => sum + r.bounds.at(-1)!, 0) / ranks.length / steps.length);
   return {
     ...{ ranks: ranks.map((r) => r.rank), places: ranks.map((_, place) => place), steps, own, time, step },
     ...{ hosts: ranks.map(() => null), coordinates: ranks.map(() => null) },
-    ...{ clockError: 0, phasesOnly: false, fromLogs: false, inputCopies: ranks.map(() => 0) },
+    ...{ clockError: ns(0), phasesOnly: false, fromLogs: false, inputCopies: ranks.map(() => 0) },
   };
 }

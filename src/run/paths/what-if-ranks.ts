@@ -1,4 +1,5 @@
 import { largest, mean, median } from '../../base/statistics.js';
+import { type Ns, ns } from '../../base/units.js';
 import { TIME_CLASSES, type TimeByClass, type TimeClass, totals } from '../../facts/time-class.js';
 import type { RankClock } from '../collectives/clocks.js';
 import type { RankTable } from '../table/own-time.js';
@@ -10,14 +11,14 @@ import { planRun, type RunPlan } from './run-plan.js';
 /** The recorded steps of all ranks, to be played with something changed. */
 export interface PlayedRun {
   /** ns a step as played without a change, and as measured. */
-  readonly unchanged: number;
-  readonly measured: number;
+  readonly unchanged: Ns;
+  readonly measured: Ns;
   /** Ns a step that it takes less without the delay of these ranks: what they take beyond the median of the others. */
-  without(ranks: readonly number[]): number;
+  without(ranks: readonly number[]): Ns;
   /** The same without any rank's. */
-  readonly withoutAny: number;
+  readonly withoutAny: Ns;
   /** Ns a step less when computing hides all transfers, as far as they are no longer than it. */
-  readonly withOverlap: number;
+  readonly withOverlap: Ns;
 }
 
 /** A replay that does not reproduce the step prices nothing (method 4). */
@@ -40,20 +41,20 @@ export function prepareRun(
     from,
     plan: planRun(ranks, meetings, [from, to], clocks),
   }));
-  const play = (changeOf: (plan: RunPlan) => Change): number => {
+  const play = (changeOf: (plan: RunPlan) => Change): Ns => {
     let sum = 0;
     for (const { plan } of runs) {
       const took = playRun(plan, changeOf(plan));
-      if (!took) return Number.NaN;
+      if (!took) return ns(Number.NaN);
       // The last one: a rank whose collectives were hidden behind what it does less of now seems not to wait for them.
       sum += largest([...took]);
     }
-    return sum / table.steps.length;
+    return ns(sum / table.steps.length);
   };
   const unchanged = play(() => ({}));
   const measured = table.step;
   if (!(Math.abs(unchanged / measured - 1) <= FAITHFUL)) return null;
-  const saved = (changed: number) => Math.max(0, ((unchanged - changed) * measured) / unchanged);
+  const saved = (changed: number) => ns(Math.max(0, ((unchanged - changed) * measured) / unchanged));
   const without = (named: readonly number[]) => {
     const factors = factorsOf(table, new Set(named));
     return saved(play((plan) => ({ own: (r, i) => shortened(ranks[r]!, plan, r, i, factors[r]!) })));

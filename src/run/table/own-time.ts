@@ -1,3 +1,4 @@
+import type { Ns } from '../../base/units.js';
 import type { TimeByClass } from '../../facts/time-class.js';
 
 /**
@@ -17,9 +18,9 @@ export interface RankTable {
   /** ns: for each rank and step, the step less exposed communication. */
   readonly own: readonly Float64Array[];
   /** ns a step, mean over ranks and steps. */
-  readonly step: number;
+  readonly step: Ns;
   /** ns: how far times of different ranks can be compared; 0 where no clocks were needed. */
-  readonly clockError: number;
+  readonly clockError: Ns;
   /** Some ranks are known from phases of an events log only: what they did besides waiting for input is not. */
   readonly phasesOnly: boolean;
   /** All are known from event logs. */

@@ -1,7 +1,8 @@
 import { mean } from '../../base/statistics.js';
+import { ns } from '../../base/units.js';
 import type { RankCollectives } from '../../facts/rank-collectives.js';
 import type { PhaseKnowledge, RankFacts } from '../../facts/rank-facts.js';
-import { type TimeByClass, totals } from '../../facts/time-class.js';
+import { type TimeByClass, type TimeClass, totals } from '../../facts/time-class.js';
 import type { RankTable } from './own-time.js';
 
 /** What is known of one rank. */
@@ -34,9 +35,9 @@ export function tableOf(
     coordinates: chosen.map((r) => r.coordinates),
     own: rows.map((r) => r.own),
     time: rows.map((r) => r.time),
-    step: mean(rows.map((r) => r.step)),
+    step: ns(mean(rows.map((r) => r.step))),
     // Waiting is told from durations alone: no two clocks are compared.
-    clockError: 0,
+    clockError: ns(0),
     phasesOnly: chosen.some((r) => r.facts.phases !== null && !tellsCauses(r.facts.phases)),
     fromLogs,
     inputCopies: chosen.map((r) => (fromLogs ? 1 : inputShare(r.facts))),
@@ -97,14 +98,14 @@ const WAITED_IN = [
 ] as const;
 
 function takeOut(classes: TimeByClass, waiting: number): TimeByClass {
-  const rest = { ...classes, comms_wait: waiting };
+  const rest: Record<TimeClass, number> = { ...classes, comms_wait: waiting };
   let left = waiting;
   for (const c of WAITED_IN) {
     const taken = Math.min(left, rest[c]);
     rest[c] -= taken;
     left -= taken;
   }
-  return rest;
+  return totals((c) => rest[c]);
 }
 
 /**

@@ -1,4 +1,4 @@
-"""A training job on CPU as people write them, with faults to plant. Knows nothing of whyslow."""
+"""A plain CPU training job without any whyslow code. Options add faults such as a slow loader or a straggler."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WIDTH, HIDDEN, BATCH = 64, 256, 32
 
 
 class Samples(Dataset[tuple[torch.Tensor, torch.Tensor]]):
-    """`slow_ms`: what loading one batch takes."""
+    """`slow_ms`: time to load one batch."""
 
     def __init__(self, batches: int, slow_ms: float) -> None:
         self.batches, self.slow = batches, slow_ms / 1000 / BATCH
@@ -68,8 +68,8 @@ def main() -> None:
         raise RuntimeError("planted failure")
     if distributed:
         dist.destroy_process_group()
-        # A thread of gloo's that lets go of the last all_reduce takes the interpreter's lock; when the interpreter is
-        # ending, that aborts the process (torch 2.13). Here it may have it.
+        # gloo's thread needs the interpreter lock to release the last all_reduce. During interpreter exit that aborts
+        # the process (torch 2.13), so give it time now.
         time.sleep(1)
     sys.exit(3 if args.end == "exit-3" else 0)
 

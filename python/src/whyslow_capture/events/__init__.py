@@ -1,1 +1,1 @@
-"""The events tier: how long each phase of sampled steps took, on the device's own clock where there is one."""
+"""The events tier: how long each phase of a sampled step took, by the GPU's clock if the job uses one."""

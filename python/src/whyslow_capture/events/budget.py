@@ -1,24 +1,24 @@
-"""Capture measures what it costs and records less often rather than cost more than it may."""
+"""Keeps the overhead within the limit: measures what recording costs, and records fewer steps if it costs too much."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
 
-# What we time of ourselves is not all we cost: caches, the interpreter's lock, the device's front end. A share of the
-# budget is left for that; bench/capture-overhead compares it with the true cost.
+# Our own timing misses part of our cost: caches, the interpreter lock, the device's front end. The rest of the budget
+# is left for that. bench/capture-overhead compares both with the true cost.
 USABLE_SHARE = 0.6
-# Sparser than this a log says nothing; then the budget is too small for the job, and the header says so.
+# Sparser logs are useless. If even this is too expensive, the budget is too small, and the header says so.
 MAX_STRETCH = 1 << 12
-# Costs and steps vary, on a shared machine by a lot; the median of a few decides.
+# Costs and step times vary a lot on a shared machine, so the median of the last few decides.
 REMEMBERED = 31
-# The first samples pay for the making of events and for code that was never run.
+# The first samples include the cost of creating events and of running code for the first time.
 WARM_UP_SAMPLES = 2
 
-# What a phase costs in a step that is not recorded: on the slow host of bench/capture-overhead seven were measured at 2
-# to 13 µs, 8 on average. That host counts as 1.7 times as slow as a fast one, which this is for.
+# Cost of one phase in a step that is not recorded, on a fast host. On the slow host of bench/capture-overhead seven
+# phases took 2 to 13 µs, 8 on average; that host counts as 1.7 times slower than a fast one.
 IDLE_PHASE_NS = 700
-# That cannot be helped by recording less: however much it is, so much of the budget is for recording.
+# Recording fewer steps does not reduce that cost. However high it is, this share of the budget stays for recording.
 LEAST_SHARE = 0.1
 
 # 2^64 divided by the golden ratio.
@@ -27,14 +27,14 @@ WORD = (1 << 64) - 1
 
 
 def median(values: deque[float]) -> float:
-    """The upper of two: `statistics.median` costs more than a phase."""
+    """The upper median. `statistics.median` takes longer than recording a phase."""
     return sorted(values)[len(values) // 2]
 
 
 class OverheadBudget:
     """
-    Which steps to record. The stride is ``every`` times a power of two: ranks stretch by themselves, and what the most
-    stretched one records the others record as well, so that steps can be compared.
+    Decides which steps to record. The stride is ``every`` times a power of two. Each rank stretches its own stride, and
+    the steps recorded by the rank with the longest stride are recorded by all others, so ranks can be compared.
     """
 
     def __init__(self, every: int, max_overhead: float, *, spread: bool = False) -> None:
@@ -42,25 +42,26 @@ class OverheadBudget:
         self.spread = spread
         self.max_overhead = max_overhead
         self.stretch = 1
-        # Every so many steps one is recorded.
+        # One step in `stride` is recorded.
         self.stride = self.every
-        # (step, stride) whenever it changed.
+        # (step, stride) of each change.
         self.history: list[tuple[int, int]] = []
-        # What capture takes of a step that is not recorded: calls and hooks that look and go. Set by the thread that
-        # writes, which knows how many phases a step has.
+        # Cost in a step that is not recorded: calls and hooks that return at once. Set by the writer thread, which
+        # knows how many phases a step has.
         self.idle_ns = 0.0
-        # How much longer this host takes for everything than a fast one, if that is known.
+        # How much slower this host is than a fast one, as far as known.
         self.slowness = 1.0
-        # What the writing thread needs for one sample: it takes the interpreter's lock meanwhile. Set by that thread.
+        # Time the writer thread needs per sample, during which it holds the interpreter lock. Set by that thread.
         self.writing_ns = 0.0
         self._samples = 0
         self._costs: deque[float] = deque(maxlen=REMEMBERED)
         self._steps: deque[float] = deque(maxlen=REMEMBERED)
+        # An attribute instead of a method: one Python call less when a sample begins.
         self.note_pace: Callable[[float], None] = self._steps.append
-        """How long a step took, over the ones that were not recorded."""
+        """Takes the step time, averaged over the steps between two samples."""
 
     def due(self, first: int) -> int:
-        """The first step to record that is not before this one. Steps count from where recording begins."""
+        """The first step to record at or after `first`. Steps count from where recording begins."""
         stride = self.stride
         if not self.spread:
             return first + -first % stride
@@ -70,11 +71,11 @@ class OverheadBudget:
 
     def _one_of(self, block: int) -> int:
         """
-        One of a block of steps: on all ranks the same, and of a wider block one of those of its two halves. Multiples
-        of the golden ratio fill an interval evenly, however many there are, and keep step with nothing.
+        Picks one step of a block, the same on all ranks. The step picked from a double block is always one of the two
+        picked from its halves. Multiples of the golden ratio fill an interval evenly and match no period of the job.
         """
         if block == 0:
-            return 0  # for jobs that are tried for a few steps
+            return 0  # so that a trial of a few steps records something
         stretch = self.stretch
         while stretch > 1:
             stretch //= 2
@@ -82,23 +83,23 @@ class OverheadBudget:
         return block * self.every + ((block * GOLDEN & WORD) * self.every >> 64)
 
     def note_phases(self, count: float) -> None:
-        """So many a step has."""
+        """Takes the number of phases in a step."""
         self.idle_ns = IDLE_PHASE_NS * self.slowness * count
 
     def note_sample(self, step: int, cost_ns: int) -> None:
-        """What recording one step cost, resolving included."""
+        """Takes the cost of recording one step, including reading its events."""
         self._samples += 1
         if self._samples <= WARM_UP_SAMPLES:
             return
         self._costs.append(cost_ns + self.writing_ns)
-        # 100 % is for those who want every record at any price.
+        # With a limit of 100 % the user wants every record, whatever it costs.
         if not self._steps or self.max_overhead >= 1:
             return
         whole = self.max_overhead * median(self._steps)
         allowed = USABLE_SHARE * max(LEAST_SHARE * whole, whole - self.idle_ns)
         cost = median(self._costs)
-        # By one doubling a sample, either way: one bad moment of the machine must not end the recording, and much
-        # less than is allowed must be enough before it records more often again.
+        # At most one doubling or halving per sample, so that one bad moment of the machine does not end the recording.
+        # Before recording more often again, the cost must be well below the limit.
         if cost > allowed * self.stride and self.stretch < MAX_STRETCH:
             self._stretch(step, 2 * self.stretch)
         elif self.stretch > 1 and cost < 0.4 * allowed * (self.stride // 2):
@@ -110,7 +111,7 @@ class OverheadBudget:
         del self.history[1:-15]
 
     def overhead(self) -> float | None:
-        """The share of the time that capture takes by its own measurement."""
+        """The fraction of the time that capture takes, by its own measurement."""
         if not self._steps or not self._costs:
             return None
         step = median(self._steps)

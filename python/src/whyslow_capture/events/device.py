@@ -1,4 +1,4 @@
-"""One GPU's side of the marks: a pool of events, how far the device is, and what its clock says."""
+"""CUDA events on one GPU: a pool of them, whether the device has reached them, and when it did."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ import torch
 
 from .sample import Sample
 
-# An events pool beyond this means that completions are not coming in.
+# A larger pool would mean that the device never completes our events.
 MAX_EVENTS = 2048
 RESERVED = 64
-# Clocks of host and device part by some 10 µs a second: one anchor serves the samples of half a second.
+# The clocks of host and device drift apart by about 10 µs a second, so an anchor is good for half a second.
 ANCHOR_EVERY_NS = 500_000_000
 ANCHOR_TRIES = 4
 CLOSE_NS = 25_000
-# What recording an event again and again is taken to need on a fast host (2.8 µs were measured on a slow one); slower
-# hosts are allowed for up to so many times that.
+# Time to record an event on a fast host; a slow one took 2.8 µs. Thresholds are scaled for slower hosts, up to this
+# factor.
 RECORD_NS = 1_000
 MOST_SLOWNESS = 1.7
 RECORD_TRIES = 16
@@ -28,23 +28,23 @@ RECORD_TRIES = 16
 
 class CudaDevice:
     """
-    Events are used again and again: making one costs several times what recording it does.
+    Events are reused, because creating one costs several times as much as recording it.
 
-    All calls into CUDA are made by the training thread, and none while it captures a CUDA graph: a query from another
-    thread would break a capture that runs in global mode.
+    Only the training thread calls into CUDA, and never while it captures a CUDA graph: a query from another thread
+    would break a graph capture in global mode.
     """
 
     def __init__(self) -> None:
         self.index = torch.cuda.current_device()
         self.free: list[torch.cuda.Event] = []
         self._made = 0
-        # Nothing else runs in this stream, so an event in it happens as soon as it is recorded: it ties the device's
+        # Nothing else runs in this stream, so an event happens as soon as it is recorded. That relates the device's
         # clock to the host's without waiting for either.
         self._anchor_stream = torch.cuda.Stream(self.index)
         self.anchor: torch.cuda.Event | None = None
-        """An event, and when it happened on the host's clock, to some 10 µs."""
+        """An event whose time on the host's clock (`anchored_at`) is known to about 10 µs."""
         self.anchored_at = 0
-        # Around torch's Python wrappers where there is a way: they cost as much as the call itself.
+        # Bypasses torch's Python wrappers if possible: they cost as much as the call itself.
         torch_c: Any = torch._C
         self.raw_stream: Callable[[int], int] = getattr(torch_c, "_cuda_getCurrentRawStream", lambda _: -1)
         self.is_capturing: Callable[[], bool] = getattr(
@@ -54,11 +54,11 @@ class CudaDevice:
         self.record, self._query, self._elapsed = event.record, event.query, event.elapsed_time
         self.reserve(RESERVED)
         self.slowness = min(MOST_SLOWNESS, max(1.0, self._time_to_record() / RECORD_NS))
-        """How much longer this host takes for everything than a fast one."""
+        """How much slower this host is than a fast one."""
         self.renew_anchor()
 
     def _time_to_record(self) -> int:
-        """ns, the shortest of a few: other threads come between."""
+        """In ns, the shortest of several tries, since other threads may interfere."""
         times = []
         for event in self.free[:RECORD_TRIES]:
             before = perf_counter_ns()
@@ -76,7 +76,7 @@ class CudaDevice:
         return count > 0
 
     def renew_anchor(self) -> None:
-        """Another thread may come between the event and the look at the clock: of a few tries the closest counts."""
+        """Another thread may run between the event and the clock reading, so the closest of several tries counts."""
         best = 1 << 62
         for _ in range(ANCHOR_TRIES):
             event = torch.cuda.Event(enable_timing=True)
@@ -94,12 +94,12 @@ class CudaDevice:
             return True
         if sample.anchor is not None and not self._query(sample.anchor):
             return False
-        # In one stream the last mark comes last.
+        # Within one stream the last event happens last.
         events = sample.events[-1:] if sample.in_one_stream else sample.events
         return all(self._query(event) for event in events)
 
     def read(self, sample: Sample) -> None:
-        """When its marks happened, only when done. Each event is read once, and what that means is found out later."""
+        """Reads each event once, after `is_done`. The writer thread interprets the times later."""
         events = sample.events
         if not events:
             return
@@ -109,12 +109,12 @@ class CudaDevice:
         sample.others_ms = list(map(self._elapsed, repeat(first), events[1:]))
 
     def give_back(self, sample: Sample) -> None:
-        """It has been read, or will not be. Nobody else may hold events: in a forked child none may be freed."""
+        """Returns its events to the pool. Nobody else may keep them: a forked child must not free any."""
         self.free += sample.events
         sample.events, sample.anchor = [], None
 
     def keep_for_ever(self, samples: list[Sample], stream: object) -> None:
-        """In a forked child an event that is freed ends the process: CUDA does not work there."""
+        """For a forked child: CUDA does not work there, and freeing an event would end the process."""
         events = [*self.free, self.anchor, *[e for s in samples for e in (*s.events, s.anchor)]]
         for thing in (*events, self._anchor_stream, stream):
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))

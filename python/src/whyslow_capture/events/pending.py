@@ -1,4 +1,4 @@
-"""Samples whose events the device has yet to reach, and those it has."""
+"""Samples whose events the device has not reached yet, and samples that are ready."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import threading
 from collections import deque
 from time import perf_counter_ns
 
-from ..trouble import Trouble
+from ..problems import ProblemLog
 from .budget import OverheadBudget
 from .device import CudaDevice
 from .sample import Sample
 
-# A job that is so many recorded steps ahead of its device loses the oldest.
+# If the host runs further ahead of the device than this many recorded steps, the oldest are dropped.
 MAX_PENDING = 48
 
 
 class PendingSamples:
-    def __init__(self, budget: OverheadBudget, trouble: Trouble) -> None:
-        self._budget, self._trouble = budget, trouble
+    def __init__(self, budget: OverheadBudget, problems: ProblemLog) -> None:
+        self._budget, self._problems = budget, problems
         self.waiting: deque[Sample] = deque()
         self._steps = 0
         self._read: list[Sample] = []
@@ -33,13 +33,13 @@ class PendingSamples:
             self._drop_oldest()
 
     def _drop_oldest(self) -> None:
-        """There are too many, even if what is done by now is not counted."""
+        """Drops samples that are still too many after removing those that are done."""
         self.resolve()
         while self._steps > MAX_PENDING:
             dropped = self._pop()
-            self._trouble.count("samples-dropped", len(dropped.steps))
+            self._problems.count("samples-dropped", len(dropped.steps))
             if self.device is not None:
-                # Recording an event again while the device has yet to reach it is allowed; the old time is lost.
+                # An event may be recorded again before the device reaches it; then the old time is lost.
                 self.device.give_back(dropped)
 
     def _pop(self) -> Sample:
@@ -49,8 +49,8 @@ class PendingSamples:
 
     def resolve(self) -> None:
         """
-        Asks the device, never waits for it. Called for several samples at once: the first one of a batch costs three
-        times the others. On the training thread, like all calls into CUDA.
+        Reads the samples that the device is done with, without waiting. Called for several samples at once, because the
+        first of a batch costs three times as much as the others. On the training thread, like all calls into CUDA.
         """
         device = self.device
         if device is not None and device.is_capturing():
@@ -74,7 +74,7 @@ class PendingSamples:
         return read
 
     def drain(self, wait_s: float) -> list[Sample]:
-        """All that can still be had, at the end of the job: here the device may be waited for, but not for ever."""
+        """At the end of the job: waits for the device, at most `wait_s`, and returns all samples that are done."""
         deadline = perf_counter_ns() + int(wait_s * 1e9)
         self.resolve()
         while self.waiting and perf_counter_ns() < deadline:

@@ -1,4 +1,4 @@
-"""Which steps are recorded, and what becomes of them; the tape has what happens within one."""
+"""Decides which steps are recorded and collects their samples. `StepBuffer` records what happens within a step."""
 
 from __future__ import annotations
 
@@ -8,69 +8,82 @@ from time import perf_counter_ns
 
 import torch
 
-from ..trouble import Trouble
+from ..problems import ProblemLog, describe
 from .budget import OverheadBudget
 from .device import ANCHOR_EVERY_NS, CudaDevice
 from .pending import PendingSamples
 from .sample import Sample, micro_of
-from .tape import MAX_STEPS, Tape
+from .step_buffer import MAX_STEPS, StepBuffer
 
-FAR = 1 << 62
-# What a phase costs besides its marks: some 5 µs on the slow host of bench/capture-overhead, rounded up, when it did
-# more than now: our account errs on the side of less recording.
+# Later than any step.
+NEVER = 1 << 62
+# Cost of a phase besides its marks: about 5 µs on the slow host of bench/capture-overhead, rounded up. Phases have
+# become cheaper since; an estimate that is too high only makes us record less.
 PHASE_NS = 6_000
 
 
 class Recorder:
     def __init__(
-        self, budget: OverheadBudget, trouble: Trouble, *, first_step: int = 0, start: int = 0, end: int | None = None
+        self,
+        budget: OverheadBudget,
+        problems: ProblemLog,
+        *,
+        first_step: int = 0,
+        start: int = 0,
+        end: int | None = None,
     ) -> None:
         self.recording = False
-        """Hooks ask this first: in a step that is not sampled they do nothing else."""
+        """Hooks check this first, and do nothing else in a step that is not recorded."""
         self.is_sampling = False
-        """`recording` is also true in a step that only a profiler window watches: no marks are made there."""
+        """
+        Whether the step is sampled. `recording` is also true if only a profiler window watches; then no marks are made.
+        """
         self.thread = get_ident()
         self.current_step = first_step
         self.quiet_until = 0
-        """Steps before this one need no attention: the session does not even look."""
+        """Steps before this one need no work at their end, so `Capture.step` returns early."""
         self.enabled = True
         self.on_recording: Callable[[], None] | None = None
-        """Called when `recording` or what it is for changes."""
+        """Called when `recording` or `watch` changes."""
         self.watch: Callable[[], None] | None = None
         self.budget = budget
-        self.tape = Tape(trouble)
-        self.next_in_row = self.tape.end_step
-        """The step under way was that one, and the next is recorded too. False: it is to be finished and started."""
-        self._trouble = trouble
+        self.buffer = StepBuffer(problems)
+        # An attribute instead of a method: one Python call less per recorded step.
+        self.next_in_row = self.buffer.end_step
+        """Ends the given step when the next one is recorded too. False if `finish_step` and `start_step` are needed."""
+        self._problems = problems
         self._start, self._end = start, end
         self._device: CudaDevice | None = None
         self._cuda_failed = False
-        # What `recording` was for when `on_recording` was last called.
-        self._told: tuple[bool, bool] = (False, False)
-        # When the last sample ended (host time) and at which step: the pace of the steps between. 0: not comparable.
+        # (is_sampling, is watched) when `on_recording` was last called.
+        self._announced: tuple[bool, bool] = (False, False)
+        # When the last sample ended (host time) and at which step, to measure the pace of the steps in between. 0 means
+        # that a profiler disturbed them.
         self._sample_ended_at = 0
         self._sample_ended_step = 0
-        self._pending = PendingSamples(budget, trouble)
+        self._pending = PendingSamples(budget, problems)
 
     # -- phases ------------------------------------------------------------------------------------------------------
 
     def begin(self, name: str, at: int = -1) -> None:
-        """Opens a phase, perhaps at a mark that has been made."""
+        """Opens a phase, now or at the existing mark `at`."""
         if self._counts_here():
-            self.tape.begin(name, at)
+            self.buffer.begin(name, at)
 
     def end(self, name: str, *_: object) -> None:
         """Closes the phase of that name."""
         if self._counts_here():
-            self.tape.end(name)
+            self.buffer.end(name)
 
     def lap(self, name: str) -> None:
-        """The phase of that name is what was done since the last lap of this step, or since it began."""
+        """Names the time since the previous lap, or since the step began."""
         if self._counts_here():
-            self.tape.lap(name)
+            self.buffer.lap(name)
 
     def _counts_here(self) -> bool:
-        """Whether this is the training loop, in a step that somebody looks at; a window is looked after on the way."""
+        """
+        Whether this is the training thread in a recorded step. Also gives an open profiler window a chance to end.
+        """
         if not self.recording or get_ident() != self.thread:
             return False
         if self.watch is not None:
@@ -79,59 +92,64 @@ class Recorder:
 
     def mark(self, *, unlike: int = -1, on_any_thread: bool = False) -> int:
         """
-        A mark for a phase that is named later; −1: none can be made. `unlike`: the one at which that phase began.
-        `on_any_thread`: the training thread waits.
+        Makes a mark for a phase that is named later, and returns its index, or −1 if that is not possible. `unlike`:
+        the mark at which the phase began, to be reused only if the phase is empty. `on_any_thread`: the training thread
+        is waiting for this one.
         """
         if not self.is_sampling or not (on_any_thread or get_ident() == self.thread):
             return -1
-        tape, now = self.tape, perf_counter_ns()
-        since = now - tape.marked_at
-        if since < tape.empty_ns or (since < tape.same_moment_ns and tape.last != unlike):
-            tape.marked_at = now
-            return tape.last
-        return tape.mark(now)
+        buffer, now = self.buffer, perf_counter_ns()
+        since = now - buffer.marked_at
+        if since < buffer.empty_ns or (since < buffer.same_moment_ns and buffer.last != unlike):
+            buffer.marked_at = now
+            return buffer.last
+        return buffer.mark(now)
 
     def mark_phase(self, name: str, begin: int, end: int, micro: int | None = None) -> None:
-        """A phase between two marks of this step."""
-        self.tape.add(name, begin, end, self.tape.micro if micro is None else micro)
+        """Records a phase between two marks of this step."""
+        self.buffer.add(name, begin, end, self.buffer.micro if micro is None else micro)
 
     def add_cost(self, ns: int) -> None:
-        """What hooks spent on this step besides marks."""
-        self.tape.spent += ns
+        """Adds time that hooks spent in this step besides making marks."""
+        self.buffer.spent += ns
 
     def is_open(self, name: str) -> bool:
         depth = 0
-        for entry in self.tape.of_this_step():
+        for entry in self.buffer.of_this_step():
             if entry[0] == name:
                 depth = depth + 1 if len(entry) == 3 else max(0, depth - (len(entry) == 2))
         return depth > 0
 
     def has(self, name: str) -> bool:
-        """Whether the phase is open, or recorded in this micro-batch: what the job says itself no hook repeats."""
-        micro, entries = self.tape.micro, self.tape.of_this_step()
+        """
+        Whether the phase is open or was recorded in this micro-batch. If so, the job records it, and hooks must not.
+        """
+        micro, entries = self.buffer.micro, self.buffer.of_this_step()
         return self.is_open(name) or any(e[0] == name and len(e) > 2 and micro_of(e) == micro for e in entries)
 
     @property
     def micro(self) -> int:
-        """The micro-batch under way, in steps that are recorded."""
-        return self.tape.micro
+        """The current micro-batch, in recorded steps."""
+        return self.buffer.micro
 
     @micro.setter
     def micro(self, number: int) -> None:
-        self.tape.micro = number
+        self.buffer.micro = number
 
     def next_micro(self) -> None:
-        self.tape.micro += 1
+        self.buffer.micro += 1
 
     def set_watch(self, watch: Callable[[], None] | None) -> None:
-        """Called at every phase boundary until set to None: an open profiler window looks after its memory there."""
+        """
+        `watch` is called at every phase boundary until it is None. An open profiler window checks its memory there.
+        """
         self.watch = watch
-        self._tell()
+        self._announce()
 
     # -- steps -------------------------------------------------------------------------------------------------------
 
     def finish_step(self, number: int | None = None) -> int:
-        """The step under way has ended; returns the number of the next one, which `start_step` must begin."""
+        """Ends the current step and returns the number of the next one. Call `start_step` afterwards."""
         if number is not None:
             self.current_step = number
         if self.is_sampling:
@@ -139,41 +157,41 @@ class Recorder:
         self.current_step += 1
         return self.current_step
 
-    def start_step(self, *, undisturbed: bool = True, flush_at: int = FAR) -> None:
+    def start_step(self, *, undisturbed: bool = True, flush_at: int = NEVER) -> None:
         """
-        `undisturbed`: no profiler is at work, so that what is recorded is the job's own speed. `flush_at`: the step at
-        which the session wants to be asked again if there are records.
+        `undisturbed`: no profiler runs, so samples show the job's own speed. `flush_at`: the step at which samples are
+        to be written, if there are any.
         """
         step, stride = self.current_step, self.budget.stride
         if not undisturbed:
             self._sample_ended_at = 0
         first = max(self._start, step if undisturbed else step + 1)
         due = self._start + self.budget.due(first - self._start)
-        last = FAR if self._end is None else self._end
+        last = NEVER if self._end is None else self._end
         if not self.enabled or due > last:
-            due = FAR
+            due = NEVER
         if due == step:
             self._open_sample(step)
-        if self._told != (self.is_sampling, self.watch is not None):
-            self._tell()
+        if self._announced != (self.is_sampling, self.watch is not None):
+            self._announce()
         if not undisturbed:
             self.quiet_until = step
         elif not self.is_sampling:
-            self.quiet_until = min(due, flush_at if self._pending else FAR)
+            self.quiet_until = min(due, flush_at if self._pending else NEVER)
         else:
-            # Steps in a row stay on one tape; not the first, after which CUDA may be in use.
+            # Consecutive steps share one buffer. Not the first step, after which CUDA may be in use.
             in_row = stride == 1 and self._sample_ended_at > 0
             self.quiet_until = min(flush_at, last + 1, step + MAX_STEPS) if in_row else step
 
     def abandon_step(self) -> None:
-        """What was noted of the step under way does not count."""
-        self._cut()
-        self._tell()
+        """Drops the current step."""
+        self._take_sample()
+        self._announce()
         self._sample_ended_at = 0
         self.quiet_until = 0
 
     def take_done(self) -> list[Sample]:
-        """What the device is done with by now."""
+        """The samples that the device is done with."""
         self._pending.resolve()
         return self._pending.take()
 
@@ -181,17 +199,17 @@ class Recorder:
         return self._pending.drain(wait_s)
 
     def forget(self) -> None:
-        """In a forked child: the events belong to the parent's CUDA context."""
+        """For a forked child: the events belong to the parent's CUDA context."""
         self.enabled = self.is_sampling = False
-        under_way = self.tape.cut()
-        self._tell()
+        unfinished = self.buffer.take()
+        self._announce()
         if self._device is not None:
-            self._device.keep_for_ever([under_way, *self._pending.waiting], self.tape.stream)
+            self._device.keep_for_ever([unfinished, *self._pending.waiting], self.buffer.stream)
 
-    # -- inside ------------------------------------------------------------------------------------------------------
+    # -- internal ----------------------------------------------------------------------------------------------------
 
-    def _tell(self) -> None:
-        self._told = (self.is_sampling, self.watch is not None)
+    def _announce(self) -> None:
+        self._announced = (self.is_sampling, self.watch is not None)
         self.recording = self.is_sampling or self.watch is not None
         if self.on_recording is not None:
             self.on_recording()
@@ -201,38 +219,38 @@ class Recorder:
         device = self._device or self._find_device()
         if device is not None:
             if device.is_capturing():
-                return  # a CUDA graph: not this step
+                return  # a CUDA graph is being captured: skip this step
             if started - device.anchored_at > ANCHOR_EVERY_NS:
                 device.renew_anchor()
         between = step - self._sample_ended_step
         if self._sample_ended_at and between > 0:
             self.budget.note_pace((started - self._sample_ended_at) // between)
-        tape = self.tape
-        tape.start()
-        self.thread = tape.thread
+        buffer = self.buffer
+        buffer.start()
+        self.thread = buffer.thread
         self.is_sampling = True
-        if tape.on_step is not None:
-            self._tell()
-            tape.on_step()
-        tape.spent = perf_counter_ns() - started
+        if buffer.on_step is not None:
+            self._announce()
+            buffer.on_step()
+        buffer.spent = perf_counter_ns() - started
 
     def _close_sample(self, step: int) -> None:
-        started, tape = perf_counter_ns(), self.tape
-        before = tape.spent
-        tape.end_step(step, goes_on=False)
-        if tape.host_ns and self.budget.every == 1:
-            self.budget.note_pace((started - tape.host_ns[0]) // len(tape.steps))
-        # `recording` stays as it is until it is known whether the next step is recorded too.
+        started, buffer = perf_counter_ns(), self.buffer
+        before = buffer.spent
+        buffer.end_step(step, goes_on=False)
+        if buffer.host_ns and self.budget.every == 1:
+            self.budget.note_pace((started - buffer.host_ns[0]) // len(buffer.steps))
+        # `recording` changes in start_step, once it is clear whether the next step is recorded too.
         self._sample_ended_step = step + 1
         self._sample_ended_at = after = perf_counter_ns()
-        # The last mark is within.
-        tape.spent = before + after - started
-        self._cut()
+        # That includes the last mark.
+        buffer.spent = before + after - started
+        self._take_sample()
 
-    def _cut(self) -> None:
-        """Takes what there is off the tape."""
+    def _take_sample(self) -> None:
+        """Empties the buffer. Its finished steps become a sample."""
         self.is_sampling = False
-        sample = self.tape.cut()
+        sample = self.buffer.take()
         device = self._device
         if device is not None:
             sample.anchor, sample.anchor_host_ns = device.anchor, device.anchored_at
@@ -249,11 +267,13 @@ class Recorder:
             device = CudaDevice()
         except Exception as error:
             self._cuda_failed = True
-            self._trouble.warn("cuda-events", f"no CUDA events, phases are timed by the host: {error}")
+            self._problems.warn(
+                "cuda-events", f"CUDA events do not work, so the host's clock times phases: {describe(error)}"
+            )
             return None
-        # What waits has no events; it is read without a device.
+        # Samples from before have no events and are read without a device.
         self._pending.resolve()
         self._device = self._pending.device = device
         self.budget.slowness = device.slowness
-        self.tape.use(device)
+        self.buffer.use(device)
         return device

@@ -1,36 +1,39 @@
-"""What is noted while a step is being recorded, and what it becomes once the device is done with it."""
+"""A recorded step: raw entries while the device is busy, phases and records afterwards."""
 
 from __future__ import annotations
 
 from functools import cached_property
 from json import dumps
+from typing import TYPE_CHECKING
 
-import torch
+if TYPE_CHECKING:
+    import torch
 
-# Name, indices of the marks where it begins and ends, micro-step.
+# Name, indices of the marks at which it begins and ends, micro-batch.
 Phase = tuple[str, int, int, int]
-# As noted on the hot path, where plain tuples are best: a phase begins (name, mark, micro-step), ends (name, mark), is
-# given whole, or is a lap.
+# Written on the hot path, where plain tuples are cheapest: a phase begins (name, mark, micro-batch), a phase ends
+# (name, mark), a whole phase, or a lap.
 Entry = tuple[str, int] | tuple[str, int, int] | Phase | tuple[str, int, int, int, str]
 LAP = "lap"
 
 
 def micro_of(entry: Entry) -> int:
-    """Of one that is more than an end."""
+    """The micro-batch of any entry except an end."""
     return entry[2] if len(entry) == 3 else entry[3]  # type: ignore[misc]
 
 
 def phases_of(entries: list[Entry]) -> list[Phase]:
     """
-    One inside another of the same name is part of it; what has no beginning, no end or no mark there is left out. What
-    the job calls a lap is named when it is over: what hooks took for a phase of that name does not count.
+    Pairs begins with ends. A phase inside another of the same name is merged into it. Phases without a begin, an end or
+    a mark are dropped. If the job laps a name, hooks' phases of that name are dropped: a lap's name only comes at its
+    end, when a hook may have recorded it already.
     """
     laps = {entry[0] for entry in entries if len(entry) == 5}
     if laps:
         entries = [entry for entry in entries if len(entry) == 5 or entry[0] not in laps]
     phases: list[Phase] = []
     opened: dict[str, tuple[str, int, int]] = {}
-    # How many of the same name are open inside of it.
+    # How many phases of the same name are open inside it.
     inner: dict[str, int] = {}
     for entry in entries:
         name = entry[0]
@@ -52,7 +55,7 @@ def phases_of(entries: list[Entry]) -> list[Phase]:
 
 
 class Sample:
-    """Steps in a row that were recorded, while the device is still at them."""
+    """Consecutive recorded steps. The device may still be working on them."""
 
     __slots__ = (
         "anchor",
@@ -76,30 +79,30 @@ class Sample:
         in_one_stream: bool,
         spent: int,
     ) -> None:
-        # Number, and how many of the entries belong to it and those before it.
+        # (step number, number of entries up to its end).
         self.steps = steps
-        # Host times of the marks; on a GPU job each has an event beside it.
+        # Host times of the marks. In a GPU job each mark also has an event.
         self.host_ns, self.events = host_ns, events
         self.in_one_stream = in_one_stream
         self.entries = entries
         self.anchor: torch.cuda.Event | None = None
         self.anchor_host_ns = 0
-        # Host time that recording took.
+        # Host time spent on recording.
         self.spent = spent
-        # As read from the events, on a GPU job: when the first happened after the anchor (None: there was none), and
-        # the others after the first.
+        # Read from the events of a GPU job: time of the first after the anchor (None without an anchor), and of the
+        # others after the first.
         self.first_ms: float | None = None
         self.others_ms: list[float] | None = None
 
 
 class ResolvedSample:
-    """One step, with marks that it may share with others."""
+    """One step. It may share marks with other steps."""
 
     def __init__(
         self, step: int, host_ns: list[int], device_ns: list[int] | None, anchored: bool, entries: list[Entry]
     ) -> None:
         self.step, self.host_ns = step, host_ns
-        # On the host's clock as well (by the anchor); None on jobs without GPU.
+        # Device times of the marks, on the host's clock (by the anchor). None in a job without GPU.
         self.device_ns = device_ns
         self.anchored = anchored
         self._entries = entries
@@ -109,7 +112,7 @@ class ResolvedSample:
         return phases_of(self._entries)
 
     def numbers(self, origin_ns: int) -> tuple[float, ...]:
-        """The values of this sample's records, in the order of `template`'s places."""
+        """The values for `template`'s placeholders, in order."""
         host, device, step = self.host_ns, self.device_ns, self.step
         values: list[float] = []
         if device is None:
@@ -121,16 +124,16 @@ class ResolvedSample:
             begin, end = device[first], device[last]
             values += (step, (end - begin) / 1e6, (begin - origin_ns) / 1e6, (host[last] - host[first]) / 1e6)
             if self.anchored:
-                # The anchor is late by some µs, so a device that waits can seem ahead of the host.
+                # The anchor is a few µs late, so an idle device can seem to be ahead of the host.
                 values.append(max(0, end - host[last]) / 1e6)
         return tuple(values)
 
     def shape(self) -> tuple[object, ...]:
-        """Samples of one shape differ in numbers only."""
+        """Samples of the same shape differ only in their numbers."""
         return (self.device_ns is None, self.anchored, *[(name, micro) for name, _, _, micro in self.phases])
 
     def template(self, rank: int, run: str) -> str:
-        """The records as lines of JSON with places for the numbers."""
+        """The records as lines of JSON, with placeholders for the numbers."""
         clock = "host" if self.device_ns is None else "gpu"
         device = "" if self.device_ns is None else '"host_ms":%.4f,' + ('"lag_ms":%.4f,' if self.anchored else "")
         rest = f'"clock":"{clock}","run":{run.replace("%", "%%")}'
@@ -142,7 +145,7 @@ class ResolvedSample:
 
 
 def steps_of(samples: list[Sample]) -> list[ResolvedSample]:
-    """One by one, when their events have been read. Off the training thread."""
+    """Splits samples into steps, once their events have been read. Runs on the writer thread."""
     resolved = []
     for sample in samples:
         host, device, since = sample.host_ns, None, sample.first_ms

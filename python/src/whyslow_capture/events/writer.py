@@ -1,4 +1,4 @@
-"""Writes the events file off the training thread. What cannot be written is counted, and the file stays whole."""
+"""Writes the events file on a thread of its own. Counts what cannot be written, and never leaves half a record."""
 
 from __future__ import annotations
 
@@ -11,20 +11,21 @@ from json import dumps
 from pathlib import Path
 from time import perf_counter_ns, thread_time_ns
 
-from ..trouble import Trouble, describe
+from ..problems import ProblemLog, describe
 from .budget import OverheadBudget
-from .lull import Lull
+from .next_backward import NextBackward
 from .sample import ResolvedSample, Sample, steps_of
 
-# The header is written again in place when there is more to say, so it has room; JSON takes the spaces.
+# The header is rewritten in place, so it is padded with spaces, which JSON allows.
 HEADER_BYTES = 4096
-# What may wait for a disk that does not answer.
+# Batches of samples that may wait for a slow disk.
 MAX_WAITING = 256
-# Samples come in few shapes: a job whose steps all differ pays for building the text each time.
+# Most jobs have only a few shapes of samples. If all steps differ, each is formatted from scratch.
 MAX_TEMPLATES = 64
-LOOK_EVERY_S = 2.0
-# What fits into a lull: as much of it, and at least so many.
-SHARE_OF_LULL = 0.8
+# How often to check that the file is still there.
+CHECK_EVERY_S = 2.0
+# Samples to write during one backward pass: what fits into this share of it, and at least the number below.
+SHARE_OF_BACKWARD = 0.8
 LEAST_AT_ONCE = 8
 
 Header = dict[str, object]
@@ -39,45 +40,45 @@ class EventsWriter:
         run: str,
         origin_ns: int,
         header: Callable[[], Header],
-        trouble: Trouble,
+        problems: ProblemLog,
         budget: OverheadBudget,
     ) -> None:
         self.path = path
         self.rows = 0
         self._rank, self._run, self._origin_ns = rank, dumps(run), origin_ns
-        self._header, self._trouble, self._budget = header, trouble, budget
+        self._header, self._problems, self._budget = header, problems, budget
         self._queue: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._hurry = threading.Event()
-        # Where this run's header is; None until it is written.
+        # Offset of this run's header. None until it is written.
         self._header_at: int | None = None
         self._header_is_old = False
         self._size = 0
         self._fd = -1
         self._inode = (-1, -1)
-        self._looked_at = 0.0
+        self._checked_at = 0.0
         self._templates: dict[tuple[object, ...], str] = {}
 
     def put(self, samples: list[Sample]) -> None:
-        """From the training thread: never waits."""
+        """Called by the training thread. Never blocks."""
         if self._queue.qsize() >= MAX_WAITING:
-            self._drop(steps_of(samples), "the disk does not keep up, records are dropped")
+            self._drop(steps_of(samples), "the disk is too slow, so records are dropped")
             return
         at = perf_counter_ns()
         self.submit(lambda: self._record(samples, at))
 
     def refresh_header(self) -> None:
-        """There is something new to say: with the next records, or at the end."""
+        """Rewrites the header with the next records, or at the end."""
         self._header_is_old = True
 
     def submit(self, job: Callable[[], None]) -> None:
-        """Something else to be written off the training thread, in its turn."""
+        """Runs `job` on the writer thread, after what was submitted before."""
         self._queue.put(job)
         if self._thread is None:
             thread = threading.Thread(target=self._work, name="whyslow-events", daemon=True)
             try:
                 thread.start()
-            except RuntimeError:  # the interpreter is shutting down; close() writes what is left
+            except RuntimeError:  # the interpreter is shutting down; close() writes the rest
                 return
             self._thread = thread
 
@@ -93,30 +94,32 @@ class EventsWriter:
             return
         self._thread.join(timeout_s)
         if self._thread.is_alive():
-            self._trouble.warn("slow-disk", f"{self.path} could not be finished within {timeout_s:.0f} s")
+            self._problems.warn(
+                "slow-disk", f"{self.path} is incomplete: the disk did not finish within {timeout_s:.0f} s"
+            )
 
     def _work(self) -> None:
         while True:
             job = self._queue.get()
             if job is None:
                 return
-            # A thread of ours must not die half-way, whatever it meets.
-            with self._trouble.guard("not-written", "writing"):
+            # The thread must survive any error.
+            with self._problems.guard("not-written", "writing the events file"):
                 job()
 
     def _record(self, samples: list[Sample], at: int) -> None:
-        """`at`: when they were handed over, which is where a step begins."""
+        """`at`: when the samples were handed over, which is when a step begins."""
         steps = steps_of(samples)
-        lull = Lull(steps, at)
-        fitting = int(SHARE_OF_LULL * lull.length / max(1.0, self._budget.writing_ns))
-        size = max(LEAST_AT_ONCE, fitting) if lull.length else len(steps)
+        next_backward = NextBackward(steps, at)
+        fitting = int(SHARE_OF_BACKWARD * next_backward.length / max(1.0, self._budget.writing_ns))
+        size = max(LEAST_AT_ONCE, fitting) if next_backward.length else len(steps)
         for begin in range(0, len(steps), size):
-            lull.wait(self._hurry)
+            next_backward.wait(self._hurry)
             self._write_records(steps[begin : begin + size])
 
     def _write_records(self, samples: list[ResolvedSample]) -> None:
         try:
-            # Only this takes the interpreter's lock; the system writes without it.
+            # Only this part holds the interpreter lock; the system call does not.
             started = thread_time_ns()
             text = "".join([self._text(sample) for sample in samples])
             rows = sum(len(s.phases) for s in samples)
@@ -128,10 +131,10 @@ class EventsWriter:
             self.rows += rows
         except Exception as error:
             self._close_file()
-            self._drop(samples, f"cannot write {self.path}, records are dropped: {describe(error)}")
+            self._drop(samples, f"cannot write {self.path}, so records are dropped: {describe(error)}")
 
     def _text(self, sample: ResolvedSample) -> str:
-        # Built by one call instead of one a field: this runs beside the training thread and holds up what it launches.
+        # One formatting call for all fields: while this runs, the training thread may wait for the interpreter lock.
         shape = sample.shape()
         template = self._templates.get(shape)
         if template is None:
@@ -141,8 +144,8 @@ class EventsWriter:
         return template % sample.numbers(self._origin_ns)
 
     def _drop(self, samples: list[ResolvedSample], message: str) -> None:
-        self._trouble.warn("not-written", message)
-        self._trouble.count("records-dropped", sum(len(s.phases) for s in samples))
+        self._problems.warn("not-written", message)
+        self._problems.count("records-dropped", sum(len(s.phases) for s in samples))
 
     def _write(self, data: bytes) -> None:
         self._open_file()
@@ -161,11 +164,11 @@ class EventsWriter:
         return header_line(self._header())
 
     def _open_file(self) -> None:
-        """Kept open; looked after now and then, for the directory may have been moved, removed or brought back."""
+        """Keeps the file open, and checks now and then: its folder may have been moved, deleted or restored."""
         now = time.monotonic()
-        if self._fd >= 0 and now - self._looked_at < LOOK_EVERY_S:
+        if self._fd >= 0 and now - self._checked_at < CHECK_EVERY_S:
             return
-        self._looked_at = now
+        self._checked_at = now
         if self._fd >= 0:
             if _is_same(self._fd, self.path):
                 return
@@ -173,15 +176,15 @@ class EventsWriter:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         # Not O_APPEND: the header is written in place.
         self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644)
-        self._find_place(self._fd)
+        self._seek_end(self._fd)
 
     def _close_file(self) -> None:
         fd, self._fd = self._fd, -1
         if fd >= 0:
             os.close(fd)
 
-    def _find_place(self, fd: int) -> None:
-        """Behind what is there. An earlier run's torn last line is ended, so that ours begin on their own."""
+    def _seek_end(self, fd: int) -> None:
+        """Appends to an existing file. If an earlier run left half a line, ends that line first."""
         status = os.fstat(fd)
         if (status.st_dev, status.st_ino) == self._inode and status.st_size >= self._size:
             return
@@ -193,7 +196,7 @@ class EventsWriter:
             self._size += 1
 
     def _write_whole(self, data: bytes, at: int) -> None:
-        """All or nothing: half a record at the end of a full disk is taken back."""
+        """All or nothing: if the disk is full, half a record is removed again."""
         try:
             _pwrite_all(self._fd, data, at)
         except OSError:

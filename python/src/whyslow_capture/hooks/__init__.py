@@ -1,4 +1,4 @@
-"""Phases without being told where they are: hooks of torch's where it has them, wrapped functions where it has none."""
+"""Finds phases automatically: with torch's own hooks where they exist, otherwise by wrapping functions."""
 
 from __future__ import annotations
 
@@ -6,63 +6,67 @@ import contextlib
 import os
 import weakref
 
+from ..patches import Patches
 from . import collectives, dataloader, optimizer
 from .copies import CopyTimer
-from .flow import Flow, Steps
 from .forward import ForwardEntry
 from .gradient_sync import GradientSync
-from .patches import Patches
+from .phase_tracker import HookedCapture, PhaseTracker
 
-__all__ = ["Uninstall", "install"]
+__all__ = ["InstalledHooks", "install"]
 
 
-class Uninstall:
-    """What is installed. Called, everything is as before."""
+class InstalledHooks:
+    """Calling it removes all hooks and restores torch."""
 
-    def __init__(self, flow: Flow, patches: Patches) -> None:
-        self._flow = flow
+    def __init__(self, tracker: PhaseTracker, patches: Patches) -> None:
+        self._tracker = tracker
         self._patches = patches
 
     def __call__(self) -> None:
-        flow = self._flow
-        optimizer.detach(flow)
-        flow.disarm()
-        # Wrappers that somebody else has wrapped stay where they are: with the recorder off they only pass calls on.
-        flow.backward.disarm()
+        tracker = self._tracker
+        optimizer.detach(tracker)
+        tracker.disarm()
+        # Wrappers that someone else has wrapped must stay. With the recorder off they only pass calls on.
+        tracker.backward.disarm()
         self._patches.remove()
-        if flow.recorder.tape.on_step == flow.sample_begins:
-            flow.recorder.tape.on_step = None
+        if tracker.recorder.buffer.on_step == tracker.sample_begins:
+            tracker.recorder.buffer.on_step = None
 
 
-def install(capture: Steps, *, steps: str) -> Uninstall:
-    """`steps`: "optimizer": an optimizer's step ends one, by capture.optimizer_step(). "manual": others do."""
-    flow = Flow(capture, ends_steps=steps == "optimizer")
+def install(capture: HookedCapture, *, steps: str) -> InstalledHooks:
+    """`steps`: "optimizer" if optimizer steps end training steps, by capture.optimizer_step(); otherwise "manual"."""
+    tracker = PhaseTracker(capture, ends_steps=steps == "optimizer")
     patches = Patches()
-    installed = Uninstall(flow, patches)
+    installed = InstalledHooks(tracker, patches)
     parts = {
-        "dataloader": lambda: dataloader.install(flow, patches),
-        "backward": lambda: flow.backward.arm(),
-        "zero_grad": lambda: optimizer.install_zero_grad(flow, patches),
-        "collectives": lambda: collectives.install(flow, patches),
-        "optimizer": lambda: optimizer.attach(flow),
+        "dataloader": lambda: dataloader.install(tracker, patches),
+        "backward": lambda: tracker.backward.arm(),
+        "zero_grad": lambda: optimizer.install_zero_grad(tracker, patches),
+        "collectives": lambda: collectives.install(tracker, patches),
+        "optimizer": lambda: optimizer.attach(tracker),
     }
-    flow.copies, flow.forward, flow.gradient_sync = CopyTimer(flow), ForwardEntry(flow), GradientSync(flow)
-    flow.recorder.tape.on_step = flow.sample_begins
+    tracker.copies, tracker.forward, tracker.gradient_sync = (
+        CopyTimer(tracker),
+        ForwardEntry(tracker),
+        GradientSync(tracker),
+    )
+    tracker.recorder.buffer.on_step = tracker.sample_begins
     for name, put in parts.items():
-        # One that a version of torch does not allow leaves the others in place.
-        with flow.trouble.guard(f"hook-{name}", f"timing by {name}"):
+        # If a version of torch does not allow one of them, the others still work.
+        with tracker.problems.guard(f"hook-{name}", f"installing the {name} hook"):
             put()
     _installed.add(installed)
     return installed
 
 
-# For a forked child, which trains nothing: it gets torch as it was.
-_installed: weakref.WeakSet[Uninstall] = weakref.WeakSet()
+# A forked child does not train and gets the original torch back.
+_installed: weakref.WeakSet[InstalledHooks] = weakref.WeakSet()
 
 
 def _uninstall_in_child() -> None:
     for installed in list(_installed):
-        with contextlib.suppress(Exception):  # nobody is there to be told
+        with contextlib.suppress(Exception):  # a child has no one to report to
             installed()
 
 

@@ -1,4 +1,4 @@
-"""`backward`: the outermost torch.autograd.backward, which Tensor.backward looks up at each call (2.3 to 2.13)."""
+"""Times `backward`: wraps torch.autograd.backward, which Tensor.backward looks up at each call (torch 2.3 to 2.13)."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from ..patches import Patch
 from .dynamo import never_compiled, not_compiled
-from .patches import Patch
 
 if TYPE_CHECKING:
-    from .flow import Flow
+    from .phase_tracker import PhaseTracker
 
 
 class BackwardWatch:
-    """In place while backward passes have to be seen. In other steps it is not there, and costs nothing."""
+    """Replaces torch.autograd.backward only while backward passes must be seen, so other steps pay nothing."""
 
-    def __init__(self, flow: Flow) -> None:
-        self._flow = flow
+    def __init__(self, tracker: PhaseTracker) -> None:
+        self._tracker = tracker
         self._original = torch.autograd.backward
         self._ours = self._make()
         self._patch: Patch | None = None
-        # Somebody has put a function of their own over ours: it cannot be taken away any more.
+        # Someone has wrapped our function, so it can no longer be removed.
         self._is_covered = False
 
     def arm(self) -> None:
@@ -32,7 +32,7 @@ class BackwardWatch:
             self._patch = Patch(torch.autograd, "backward", self._ours)
 
     def disarm(self) -> bool:
-        """False: it had to stay, and only passes calls on."""
+        """False if ours had to stay; then it only passes calls on."""
         if self._patch is not None and not self._is_covered:
             if self._patch.remove():
                 self._patch = None
@@ -41,40 +41,40 @@ class BackwardWatch:
         return self._patch is None
 
     def _make(self) -> Any:
-        flow = self._flow
-        recorder = flow.recorder
+        tracker = self._tracker
+        recorder = tracker.recorder
         get_ident = threading.get_ident
 
         @never_compiled
         def begins(tensors: object) -> None:
             try:
-                flow.backward_begins(tensors)
+                tracker.backward_begins(tensors)
             except Exception as error:
-                flow.failed(error)
+                tracker.failed(error)
 
         @never_compiled
         def ends() -> None:
             try:
-                flow.backward_ends()
+                tracker.backward_ends()
             except Exception as error:
-                flow.failed(error)
+                tracker.failed(error)
 
         @functools.wraps(self._original)
         def backward(tensors: Any, *args: Any, **options: Any) -> None:
             original = self._original
-            # Checkpointing and custom functions run further passes inside one, on threads of autograd's where it has
-            # some.
-            if flow.in_backward or get_ident() != recorder.thread:
+            # Only the outermost pass counts. Checkpointing and custom functions run further passes inside it, some on
+            # autograd's own threads.
+            if tracker.in_backward or get_ident() != recorder.thread:
                 return original(tensors, *args, **options)
-            flow.in_backward = flow.clock.backward_since_step = True
-            flow.passes += 1
+            tracker.in_backward = tracker.iterations.backward_since_step = True
+            tracker.passes += 1
             if recorder.recording:
                 begins(tensors)
             try:
                 return original(tensors, *args, **options)
             finally:
-                flow.in_backward = False
-                if recorder.recording or flow.stepped_in_backward:
+                tracker.in_backward = False
+                if recorder.recording or tracker.stepped_in_backward:
                     ends()
 
         return not_compiled(backward)

@@ -1,4 +1,4 @@
-"""`collective:<kind>`: synchronous calls of torch.distributed on the training thread."""
+"""Times `collective:<kind>`: synchronous torch.distributed calls on the training thread."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ..layout import collective
+from ..patches import Patches
 from .dynamo import is_compiling, never_compiled, not_compiled
 from .groups import suffix
-from .patches import Patches
 
 if TYPE_CHECKING:
-    from .flow import Flow
+    from .phase_tracker import PhaseTracker
 
-# In one step: a model that communicates in each layer has hundreds.
+# Limit per step. A model that communicates in each layer makes hundreds of calls.
 MAX_COLLECTIVES = 32
 
 KINDS = {
@@ -44,15 +44,15 @@ KINDS = {
 }
 
 
-def install(flow: Flow, patches: Patches) -> None:
+def install(tracker: PhaseTracker, patches: Patches) -> None:
     distributed = torch.distributed
     if not distributed.is_available():
         return
-    # Keeps a table of these functions for torch.compile: of the true ones, if it is made now.
+    # This module keeps a table of the functions for torch.compile. Imported now, it has the originals.
     import_module("torch.distributed._functional_collectives")
     from torch.distributed import distributed_c10d
 
-    timer = CollectiveTimer(flow)
+    timer = CollectiveTimer(tracker)
     for name, kind in KINDS.items():
         original = getattr(distributed_c10d, name, None)
         if original is None:
@@ -64,20 +64,20 @@ def install(flow: Flow, patches: Patches) -> None:
 
 
 class CollectiveTimer:
-    def __init__(self, flow: Flow) -> None:
-        self._flow = flow
+    def __init__(self, tracker: PhaseTracker) -> None:
+        self._tracker = tracker
         self._names: dict[tuple[str, int], str | None] = {}
         self._inside = False
         self._step = -1
         self._recorded = 0
 
     def wrap(self, original: Callable[..., Any], kind: str) -> Callable[..., Any]:
-        recorder = self._flow.recorder
+        recorder = self._tracker.recorder
         group_in, is_async = argument(original, "group"), argument(original, "async_op")
 
         @functools.wraps(original)
         def call(*args: Any, **options: Any) -> Any:
-            # Dynamo puts a functional collective in the place of the original, which it finds by tracing this.
+            # Dynamo traces this to find the original, and replaces that by a functional collective.
             if is_compiling() or not recorder.recording or self._inside:
                 return original(*args, **options)
             name = None if is_async(args, options) else self._begins(kind, group_in(args, options))
@@ -92,11 +92,11 @@ class CollectiveTimer:
 
     @never_compiled
     def _begins(self, kind: str, group: Any) -> str | None:
-        flow = self._flow
-        recorder = flow.recorder
+        tracker = self._tracker
+        recorder = tracker.recorder
         try:
-            # On a stream beside (FSDP's) it runs while the model computes.
-            if threading.get_ident() != recorder.thread or flow.is_on_side_stream():
+            # On a side stream (as in FSDP) it overlaps with compute.
+            if threading.get_ident() != recorder.thread or tracker.is_on_side_stream():
                 return None
             name = self._name(kind, group)
             if name is None or not self._has_room():
@@ -105,29 +105,29 @@ class CollectiveTimer:
             recorder.begin(name)
             return name
         except Exception as error:
-            flow.failed(error)
+            tracker.failed(error)
             return None
 
     @never_compiled
     def _ends(self, name: str) -> None:
         self._inside = False
         try:
-            self._flow.recorder.end(name)
+            self._tracker.recorder.end(name)
         except Exception as error:
-            self._flow.failed(error)
+            self._tracker.failed(error)
 
     def _has_room(self) -> bool:
-        step = self._flow.recorder.current_step
+        step = self._tracker.recorder.current_step
         if step != self._step:
             self._step, self._recorded = step, 0
         self._recorded += 1
         if self._recorded > MAX_COLLECTIVES:
-            self._flow.trouble.count("collectives-not-recorded")
+            self._tracker.problems.count("collectives-not-recorded")
             return False
         return True
 
     def _name(self, kind: str, group: Any) -> str | None:
-        """None for groups in which this rank is not, or is alone."""
+        """None if this rank is not in the group, or is alone in it."""
         key = (kind, id(group))
         if key not in self._names:
             distributed = torch.distributed
@@ -137,13 +137,13 @@ class CollectiveTimer:
 
 
 def argument(function: Callable[..., Any], name: str) -> Callable[[tuple[Any, ...], dict[str, Any]], Any]:
-    """Finds an argument of a call by its name, by keyword or by place; None where it was not given."""
+    """Returns a function that finds this argument in a call, by keyword or position; None if it was not given."""
     try:
-        place = list(inspect.signature(function).parameters).index(name)
+        position = list(inspect.signature(function).parameters).index(name)
     except (TypeError, ValueError):
-        place = sys.maxsize
+        position = sys.maxsize
 
     def find(args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-        return args[place] if len(args) > place else options.get(name)
+        return args[position] if len(args) > position else options.get(name)
 
     return find

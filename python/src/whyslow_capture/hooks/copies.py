@@ -1,4 +1,4 @@
-"""`host_to_device`: copies of a batch, between the end of loading and the call of the model, in recorded steps only."""
+"""Times `host_to_device`: copies between the end of loading and the call of the model, in recorded steps only."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from ..patches import Patches
 from .dynamo import is_compiling, never_compiled, not_compiled
-from .patches import Patches
 
 if TYPE_CHECKING:
-    from .flow import Flow
+    from .phase_tracker import PhaseTracker
 
-# Copies timed in one armed span: a batch of very many tensors is not worth an event for each.
+# Copies timed per micro-batch. A batch of very many tensors is not worth an event for each.
 MAX_COPIES = 16
 
 
@@ -23,22 +23,22 @@ def to_cuda(source: torch.device, target: torch.device) -> bool:
 
 
 class CopyTimer:
-    """Exchanges Tensor.to and Tensor.cuda while armed. Jobs without GPU never see that."""
+    """Replaces Tensor.to and Tensor.cuda while armed. Never armed in jobs without GPU."""
 
     def __init__(
         self,
-        flow: Flow,
+        tracker: PhaseTracker,
         *,
         is_copy: Callable[[torch.device, torch.device], bool] = to_cuda,
         is_wanted: Callable[[], bool] = torch.cuda.is_initialized,
     ) -> None:
-        self._flow = flow
+        self._tracker = tracker
         self._is_copy = is_copy
         self._is_wanted = is_wanted
         self._patches: Patches | None = None
         self._covered = False
         self._left = 0
-        # What is called instead: as found when armed, for others may have exchanged it before.
+        # The functions found when armed. Others may have replaced torch's before us.
         self._before: dict[str, Callable[..., Any]] = {}
         self._wrappers = {name: self._wrap(name) for name in ("to", "cuda")}
 
@@ -50,7 +50,7 @@ class CopyTimer:
     def disarm(self) -> None:
         patches, self._patches = self._patches, None
         if patches is not None and not patches.remove():
-            # Somebody has wrapped ours meanwhile and will call it for ever: put on top again it would call itself.
+            # Someone has wrapped ours and will keep calling it. Installed again on top, it would call itself.
             self._covered = True
 
     def _put(self) -> None:
@@ -68,7 +68,7 @@ class CopyTimer:
             if type(tensor) is torch.Tensor:
                 result = original(tensor, *args, **options)
             else:
-                # Subclasses compare what they are asked for with torch.Tensor's attributes: they find the true ones.
+                # Subclasses may compare the called function with torch.Tensor's attributes, so restore the originals.
                 self.disarm()
                 try:
                     result = original(tensor, *args, **options)
@@ -84,25 +84,25 @@ class CopyTimer:
 
     @never_compiled
     def _begins(self, tensor: Any) -> int:
-        """The mark before a copy; −1 when it is not timed."""
-        flow = self._flow
+        """The mark before a copy, or −1 if it is not timed."""
+        tracker = self._tracker
         try:
-            if not flow.recorder.recording:
+            if not tracker.recorder.recording:
                 self.disarm()
                 return -1
-            if self._left == 0 or threading.get_ident() != flow.recorder.thread or not flow.wants_copies():
+            if self._left == 0 or threading.get_ident() != tracker.recorder.thread or not tracker.wants_copies():
                 return -1
-            return flow.recorder.mark()
+            return tracker.recorder.mark()
         except Exception as error:
-            flow.failed(error)
+            tracker.failed(error)
             return -1
 
     @never_compiled
     def _ends(self, begin: int, tensor: Any, result: Any) -> None:
-        flow = self._flow
+        tracker = self._tracker
         try:
             if self._is_copy(tensor.device, result.device):
                 self._left -= 1
-                flow.copied(begin)
+                tracker.copied(begin)
         except Exception as error:
-            flow.failed(error)
+            tracker.failed(error)

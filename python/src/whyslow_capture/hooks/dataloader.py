@@ -1,4 +1,4 @@
-"""`data_wait`: the training loop waits for its next batch."""
+"""Times `data_wait`: the training loop waiting for its next batch."""
 
 from __future__ import annotations
 
@@ -8,38 +8,38 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.utils.data import dataloader
 
+from ..patches import Patches
 from .dynamo import never_compiled, not_compiled
-from .patches import Patches
 
 if TYPE_CHECKING:
-    from .flow import Flow
+    from .phase_tracker import PhaseTracker
 
 
-def install(flow: Flow, patches: Patches) -> None:
-    recorder = flow.recorder
+def install(tracker: PhaseTracker, patches: Patches) -> None:
+    recorder = tracker.recorder
     get_ident = threading.get_ident
     original_next = dataloader._BaseDataLoaderIter.__next__
     original_iter = dataloader.DataLoader.__iter__
 
     @never_compiled
     def begins() -> bool:
-        """False in validation loops, and in a loader that another one reads from."""
-        if flow.in_data or flow.in_backward or get_ident() != recorder.thread or not torch.is_grad_enabled():
+        """False in validation loops, and in a loader that another loader reads from."""
+        if tracker.in_data or tracker.in_backward or get_ident() != recorder.thread or not torch.is_grad_enabled():
             return False
         try:
-            if flow.forward is not None and flow.forward.is_evaluating():
+            if tracker.forward is not None and tracker.forward.is_evaluating():
                 return False
-            return flow.data_begins()
+            return tracker.data_begins()
         except Exception as error:
-            flow.failed(error)
+            tracker.failed(error)
             return False
 
     @never_compiled
     def ends(got: bool) -> None:
         try:
-            flow.data_ends(got=got)
+            tracker.data_ends(got=got)
         except Exception as error:
-            flow.failed(error)
+            tracker.failed(error)
 
     def __next__(self: Any) -> Any:
         if not recorder.recording or not begins():
@@ -53,7 +53,7 @@ def install(flow: Flow, patches: Patches) -> None:
             ends(got)
 
     def __iter__(self: Any) -> Any:
-        # Workers are started here, at each epoch anew unless they are persistent.
+        # Starts the workers, at each epoch unless they are persistent.
         if not recorder.recording or not begins():
             return original_iter(self)
         try:

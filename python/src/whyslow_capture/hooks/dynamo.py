@@ -1,4 +1,4 @@
-"""torch.compile must neither trace what we put into its way nor notice it."""
+"""Keeps our code out of torch.compile: it must neither be traced nor break a graph."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ is_compiling = torch.compiler.is_compiling
 
 def not_compiled(function: Function) -> Function:
     """
-    For functions that stand before one of torch's: their own frame is never compiled, whoever calls them; what they
-    call is as before. Costs nothing a call, and unlike `torch._dynamo.disable` neither imports dynamo nor breaks a
-    graph that they are traced into. Those that can be called in a compiled region begin with `if is_compiling()`, and
-    do there only what they stand for.
+    For wrappers around torch functions: the wrapper's frame is never compiled, but what it calls may be. Costs nothing
+    per call. Unlike `torch._dynamo.disable` it neither imports dynamo nor breaks a graph that the wrapper is traced
+    into. A wrapper that can be called in a compiled region starts with `if is_compiling()` and then only calls the
+    original.
     """
     _skip(function, what_it_calls=False)
     return function
 
 
 def never_compiled(function: Function) -> Function:
-    """For our own work: neither it nor anything that it calls."""
+    """For our own work: neither the function nor anything it calls is compiled."""
     if _skip(function, what_it_calls=True):
         return function
     return _without_compiler(function)
 
 
 def _skip(function: Callable[..., Any], *, what_it_calls: bool) -> bool:
-    """False where `what_it_calls` was asked for and this torch can only skip the frame itself."""
+    """False if `what_it_calls` is set but this torch can only skip the frame itself."""
     try:
         frames: Any = torch._C._dynamo.eval_frame
         if hasattr(frames, "set_code_exec_strategy"):
@@ -41,18 +41,18 @@ def _skip(function: Callable[..., Any], *, what_it_calls: bool) -> bool:
             below = action.SKIP if what_it_calls else action.DEFAULT
             frames.set_code_exec_strategy(function.__code__, frames._FrameExecStrategy(action.SKIP, below))
             return True
-        # Before 2.7.
+        # torch before 2.7.
         frames.skip_code(function.__code__)
         return not what_it_calls
     except Exception:
-        # A torch that calls it something else: frames of ours may be compiled, which is slow once but right.
+        # Another torch has another name for this. Our frames may then be compiled, which is slow once but correct.
         return True
 
 
 def _without_compiler(function: Function) -> Function:
     """
-    For torch before 2.7: the compiler is off in this thread during the call, as `torch._dynamo.disable` does it. Where
-    a job compiles with `fullgraph=True` it would otherwise raise at the first line of ours that it cannot trace.
+    For torch before 2.7: turns the compiler off in this thread during the call, as `torch._dynamo.disable` does. With
+    `fullgraph=True` it would otherwise raise at the first line of ours that it cannot trace.
     """
     set_eval_frame = getattr(torch._C._dynamo.eval_frame, "set_eval_frame", None)
     if set_eval_frame is None:
@@ -60,7 +60,7 @@ def _without_compiler(function: Function) -> Function:
 
     @functools.wraps(function)
     def call(*args: Any, **options: Any) -> Any:
-        if is_compiling():  # traced, not called: that would break the graph
+        if is_compiling():  # being traced: changing the callback would break the graph
             return function(*args, **options)
         before = set_eval_frame(None)
         try:
@@ -73,25 +73,25 @@ def _without_compiler(function: Function) -> Function:
 
 @not_compiled
 def in_compiled_region() -> bool:
-    """Whether dynamo looks at the functions that are called here."""
+    """Whether dynamo would compile a function called here."""
     frames: Any = torch._C._dynamo.eval_frame
     if hasattr(frames, "get_eval_frame_callback"):
         return callable(frames.get_eval_frame_callback())
-    # Before 2.6 it is told only to who sets another.
+    # Before torch 2.6 the callback can only be read by replacing it.
     callback = frames.set_eval_frame(None)
     frames.set_eval_frame(callback)
     return callable(callback)
 
 
 def has_compiled() -> bool:
-    """Something in this process has been compiled."""
+    """Whether anything in this process has been compiled."""
     utils = sys.modules.get("torch._dynamo.utils")
     counters = getattr(utils, "counters", None)
     return bool(counters and counters["stats"].get("unique_graphs"))
 
 
 def compiles_backward() -> bool:
-    """Compiled autograd is on: hooks and callbacks of ours would be traced into the graph."""
+    """Whether compiled autograd is on. It would trace our hooks and callbacks into the graph."""
     module = sys.modules.get("torch._dynamo.compiled_autograd")
     if module is None:
         return False

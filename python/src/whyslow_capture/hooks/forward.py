@@ -1,4 +1,4 @@
-"""`forward`: from the first call of a model in a micro-batch to the beginning of backward."""
+"""Times `forward`: from the first call of a model in a micro-batch to the begin of backward."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from .modules import Module, children, roots
 if TYPE_CHECKING:
     from torch.utils.hooks import RemovableHandle
 
-    from .flow import Flow
+    from .phase_tracker import PhaseTracker
 
-# A root that is not called itself (LightningModule.training_step, wrappers) is replaced by its children.
+# If a root module is never called (LightningModule.training_step, wrappers), its children are hooked instead.
 MAX_LEVELS = 3
 MAX_MODULES = 32
-# Micro-batches without a call before that is done.
+# Micro-batches without a call before that happens.
 PATIENCE = 2
 
 
 class _EntryHook:
     """
-    The forward pre-hook. In checkpoints and copies of a model it becomes one that does nothing: they must load where
-    whyslow is not installed.
+    The forward pre-hook. In pickles and copies of a model it becomes a no-op, so that they load where whyslow is not
+    installed.
     """
 
     def __init__(self, entry: ForwardEntry) -> None:
@@ -35,7 +35,7 @@ class _EntryHook:
 
     @never_compiled
     def __call__(self, module: Any, args: Any) -> None:
-        # Traced into a compiled region it has to be empty.
+        # When traced into a compiled region it must do nothing.
         if is_compiling():
             return
         self._entry.called()
@@ -48,10 +48,10 @@ class _EntryHook:
 
 
 class ForwardEntry:
-    """Hooks on the models' roots, in place from the end of loading to the first call, in recorded steps only."""
+    """Hooks root modules from the end of loading to the first call, in recorded steps only."""
 
-    def __init__(self, flow: Flow) -> None:
-        self._flow = flow
+    def __init__(self, tracker: PhaseTracker) -> None:
+        self._tracker = tracker
         self._hook = _EntryHook(self)
         self._candidates: list[weakref.ref[Module]] = []
         self._handles: list[RemovableHandle] = []
@@ -60,17 +60,19 @@ class ForwardEntry:
         self._trains_in_training_mode = False
 
     def look_for_models(self, optimizer: Any) -> None:
-        """Whose parameters this optimizer has. Where it has copies of them (DeepSpeed): all that can be trained."""
+        """
+        Finds the models with this optimizer's parameters. If it holds copies (DeepSpeed), takes all trainable models.
+        """
         parameters = None
         if optimizer is not None:
             parameters = {id(p) for group in optimizer.param_groups for p in group["params"]}
-        modules = self._flow.modules
+        modules = self._tracker.modules
         found = roots(modules.get(), parameters) or roots(modules.search(), parameters)
         if not found and not self._candidates:
             found = roots(modules.get(), None)
         if has_compiled() and not any(is_compiled(m) or not can_be_hooked(m) for m in modules.get()):
-            # A function is compiled, perhaps one that calls the model: a graph made while a hook is there is only good
-            # for a model with that hook, and would be made again without.
+            # A compiled function may call the model. Its graph is guarded on the model's hooks, so adding and removing
+            # ours would recompile it.
             found = []
         known = {id(reference()) for reference in self._candidates}
         room = MAX_MODULES - len(self._candidates)
@@ -90,28 +92,28 @@ class ForwardEntry:
             self._handles.pop().remove()
 
     def called(self) -> None:
-        """From the hook. Models are called by validation and by a teacher's thread as well."""
-        flow = self._flow
+        """Called by the hook. Validation and other threads (a teacher model) call models too."""
+        tracker = self._tracker
         try:
-            recorder = flow.recorder
+            recorder = tracker.recorder
             if not recorder.recording:
                 self.disarm()
             elif threading.get_ident() == recorder.thread and torch.is_grad_enabled():
                 self._missed = 0
                 self._trains_in_training_mode = self._is_in_training_mode()
-                flow.forward_begins()
+                tracker.forward_begins()
         except Exception as error:
-            flow.failed(error)
+            tracker.failed(error)
 
     def is_evaluating(self) -> bool:
-        """The models are in evaluation mode, and were not when they were trained."""
+        """Whether the models are in evaluation mode now, and were in training mode when they trained."""
         return self._trains_in_training_mode and not self._is_in_training_mode()
 
     def _is_in_training_mode(self) -> bool:
         return any(module.training for reference in self._candidates if (module := reference()) is not None)
 
     def missed(self) -> None:
-        """A backward pass begins and hooks that were in place have not been called."""
+        """A backward pass begins, but no hook was called."""
         if not self._handles:
             return
         self._missed += 1
@@ -120,7 +122,7 @@ class ForwardEntry:
         self._missed = 0
         self.disarm()
         if has_compiled() or self._levels_left == 0:
-            self._candidates = []  # perhaps called within a compiled function: see above
+            self._candidates = []  # perhaps called inside a compiled function, see look_for_models
         else:
             self._levels_left -= 1
             self._descend()
@@ -137,10 +139,10 @@ class ForwardEntry:
 
 
 def is_compiled(module: Module) -> bool:
-    """What `torch.compile(module)` returns. Its own hooks run outside the graph, those of what is in it would not."""
+    """Whether `torch.compile(module)` returned it. Its hooks run outside the graph; hooks of its children would not."""
     return type(module).__name__ == "OptimizedModule" or "dynamo_ctx" in module.__dict__
 
 
 def can_be_hooked(module: Module) -> bool:
-    """Not what `module.compile()` was called on: its hooks are part of the graph."""
+    """Not if `module.compile()` was called: then its hooks are part of the graph."""
     return module.__dict__.get("_compiled_call_impl") is None and not isinstance(module, torch.jit.ScriptModule)

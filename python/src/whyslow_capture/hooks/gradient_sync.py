@@ -1,4 +1,4 @@
-"""How long the end of a backward pass waits for gradients of other ranks (DDP, FSDP)."""
+"""Times exposed gradient communication: how long the end of a backward pass waits for other ranks (DDP, FSDP)."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from .groups import suffix
 from .modules import Module
 
 if TYPE_CHECKING:
-    from .flow import Flow
+    from .phase_tracker import PhaseTracker
 
-# What FSDP1 and FSDP2 make of a module; FSDP2's was called FSDP in torch 2.3.
+# Class names of FSDP1 and FSDP2. In torch 2.3 FSDP2's was FSDP.
 _SHARDED = ("FSDPModule", "FullyShardedDataParallel", "FSDP")
 
 
 class GradientSync:
     """
-    DDP and FSDP make the stream (with gloo: the host) wait for their collectives in a callback that the engine runs at
-    the end of the pass. Callbacks run in the order in which they were queued, and ours is queued by the very first
-    gradient: what passes between it and the end of the pass is communication that was not hidden.
+    DDP and FSDP wait for their collectives (on the stream, or with gloo on the host) in a callback that autograd runs
+    at the end of the pass. Callbacks run in the order they were queued, and the very first gradient queues ours. So the
+    time from our callback to the end of the pass is exposed communication.
     """
 
-    def __init__(self, flow: Flow) -> None:
-        self._flow = flow
+    def __init__(self, tracker: PhaseTracker) -> None:
+        self._tracker = tracker
         self._searches = 0
         self._wrappers: list[weakref.ref[Module]] = []
         self._kind: str | None = None
@@ -40,29 +40,29 @@ class GradientSync:
         self._drop()
         if not process.group_is_up() or process.world_size() < 2 or compiles_backward():
             return
-        modules = self._flow.modules
+        modules = self._tracker.modules
         if self._searches != modules.searches:
             self._searches = modules.searches
             self._look_for_wrappers(modules.get())
         root = tensors if isinstance(tensors, torch.Tensor) else next(iter(tensors), None)
         if self._kind is None or not isinstance(root, torch.Tensor) or root.grad_fn is None:
             return
-        # Passes that only accumulate wait for nobody, on no rank: there would be records without a collective.
+        # A pass that only accumulates gradients has no collective to time.
         if not any(syncs(w) for w in map(_alive, self._wrappers) if w is not None):
             return
         self._handle = root.register_hook(self._first_gradient)
-        # Before hooks of FSDP's on the same tensor (a model that returns its loss): they queue the waiting. Torch calls
-        # them in the order in which they were put in, whatever `move_to_end` says: the others are put in again.
+        # Ours must run before FSDP's hooks on the same tensor (a model that returns its loss), which queue the wait.
+        # torch calls hooks in the order of insertion and ignores `move_to_end`, so insert the others again.
         hooks: Any = root._backward_hooks
         for key in [key for key in hooks if key != self._handle.id]:
             hooks[key] = hooks.pop(key)
 
     def after(self) -> None:
-        """At the end of the pass."""
+        """Called at the end of the pass."""
         computed = self._computed
         self._drop()
         if computed >= 0 and self._kind is not None:
-            recorder = self._flow.recorder
+            recorder = self._tracker.recorder
             recorder.mark_phase(self._kind, computed, recorder.mark(unlike=computed))
 
     @never_compiled
@@ -70,15 +70,15 @@ class GradientSync:
         try:
             torch.autograd.Variable._execution_engine.queue_callback(self._graph_done)
         except Exception as error:
-            self._flow.failed(error)
+            self._tracker.failed(error)
 
     @never_compiled
     def _graph_done(self) -> None:
         try:
-            # On a GPU job this is a thread of autograd's, on the stream of the training thread, which waits meanwhile.
-            self._computed = self._flow.recorder.mark(on_any_thread=True)
+            # In a GPU job this is one of autograd's threads, on the training thread's stream, while that thread waits.
+            self._computed = self._tracker.recorder.mark(on_any_thread=True)
         except Exception as error:
-            self._flow.failed(error)
+            self._tracker.failed(error)
 
     def _drop(self) -> None:
         self._computed = -1
@@ -98,7 +98,7 @@ class GradientSync:
             return
         kind = next(iter(found)) if len(found) == 1 else "grad_sync"
         groups = {suffix(group_of(module)) for module in wrappers}
-        # Several groups at once: the wait is for all of them.
+        # With several groups the wait is for all of them, so name none.
         self._kind = collective(kind + (groups.pop() if len(groups) == 1 else ""))
 
 
@@ -107,7 +107,7 @@ def _alive(reference: weakref.ref[Module]) -> Module | None:
 
 
 def kind_of(module: Module) -> str | None:
-    """The collective by which this wrapper exchanges gradients. Classes that were never imported have no instances."""
+    """The collective with which this wrapper exchanges gradients; None for other modules."""
     if isinstance(module, torch.nn.parallel.DistributedDataParallel):
         return "all_reduce"
     if any(c.__name__ in _SHARDED and "fsdp" in c.__module__ for c in _bases(module)):
@@ -116,17 +116,18 @@ def kind_of(module: Module) -> str | None:
 
 
 def _bases(module: Module) -> tuple[type, ...]:
+    # If FSDP was never imported, no module is one.
     return type(module).__mro__ if "torch.distributed.fsdp" in sys.modules else ()
 
 
 def syncs(wrapper: Module) -> bool:
-    """False within `no_sync()` and the like. Unknown is taken for true."""
+    """False inside `no_sync()` and the like. True if unknown."""
     if hasattr(wrapper, "require_backward_grad_sync"):
         return bool(wrapper.require_backward_grad_sync)
     if "_sync_gradients" in wrapper.__dict__:
         return bool(wrapper.__dict__["_sync_gradients"])
     parameters = _sharded(wrapper)
-    # The second name is torch 2.3's.
+    # The second name is that of torch 2.3.
     return bool(getattr(parameters, "reduce_grads", getattr(parameters, "reduce_scatter_grads", True)))
 
 
@@ -136,7 +137,7 @@ def group_of(wrapper: Module) -> Any:
 
 
 def _sharded(wrapper: Any) -> Any:
-    """FSDP2 keeps its parameters in a state beside the module."""
+    """FSDP2's parameter group, which it keeps in a state outside the module."""
     try:
         state = wrapper._get_fsdp_state()
         groups = getattr(state, "_fsdp_param_groups", None)

@@ -7,14 +7,14 @@ from typing import Any
 
 import torch
 
-# More ranks than this without a pattern are told apart by a checksum.
+# Longer lists of ranks without a pattern are shortened to a checksum.
 MAX_LISTED = 8
 
 
 def suffix(group: Any) -> str:
     """
-    Empty for a group of all ranks. Others follow the kind, as `all_reduce@0-3`: the k-th record of a name in a step is
-    taken for one collective on all ranks that have that name, so each group needs one of its own.
+    Empty for a group of all ranks, otherwise appended to the kind, as in `all_reduce@0-3`. Readers match the k-th
+    record of a name in a step across ranks, so each group needs its own name.
     """
     distributed = torch.distributed
     if group is None or group is distributed.group.WORLD:
@@ -26,7 +26,7 @@ def suffix(group: Any) -> str:
 
 
 def describe(ranks: list[int]) -> str:
-    """`0-3`, every fourth `0-12/4`, others one by one."""
+    """`0-3` for a range, `0-12/4` for every fourth, otherwise a list."""
     first, last = ranks[0], ranks[-1]
     stride = ranks[1] - first if len(ranks) > 1 else 1
     if len(ranks) > 1 and stride > 0 and ranks == list(range(first, last + 1, stride)):

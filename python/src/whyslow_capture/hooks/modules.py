@@ -1,4 +1,4 @@
-"""The job's models, found among the objects of the process: nobody tells us which they are."""
+"""Finds the job's models among all objects of the process."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ Module = torch.nn.Module
 
 def all_modules() -> list[Module]:
     """
-    Every module there is. Types are asked, not objects: `isinstance` would wake lazy proxies. Takes 0.1 to 0.3 µs an
-    object, of which torch alone has 300,000: it is done once a job, or twice, in its first step.
+    Every module in the process. Compares types, because `isinstance` would resolve lazy proxies. Takes 0.1 to 0.3 µs
+    per object, and torch alone has 300,000, so this runs only once or twice per job, in its first steps.
     """
     kinds = subclasses(Module)
-    # One whose __init__ has not run has no children yet; script modules keep theirs elsewhere.
+    # Skips modules whose __init__ has not run, and script modules, which keep their children elsewhere.
     return [
         thing
         for thing in gc.get_objects()
@@ -38,7 +38,7 @@ def subclasses(kind: type) -> set[type]:
 
 
 class KnownModules:
-    """What was found when it was last looked for. Keeps no model alive."""
+    """The modules found by the last search. Keeps no model alive."""
 
     def __init__(self) -> None:
         self._found: list[weakref.ref[Module]] = []
@@ -78,7 +78,7 @@ def parameters_below(module: Module) -> Iterator[Any]:
 
 
 def roots(modules: Iterable[Module], of: set[int] | None) -> list[Module]:
-    """Modules in no other module, with a parameter among `of` (ids), or a trainable one when that is None."""
+    """Modules inside no other module that have a parameter with an id in `of`, or a trainable one if `of` is None."""
     modules = list(modules)
     inner = {id(child) for module in modules for child in children(module)}
     return [

@@ -1,4 +1,4 @@
-"""`optimizer`, and the end of a step: torch's own hooks around every optimizer's step()."""
+"""Times `optimizer` and finds the end of a step, with torch's own hooks around every optimizer's step()."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
+from ..patches import Patch, Patches
 from .dynamo import is_compiling, never_compiled, not_compiled
-from .patches import Patch, Patches
 
 if TYPE_CHECKING:
     from torch.utils.hooks import RemovableHandle
 
-    from .flow import Flow
+    from .phase_tracker import PhaseTracker
 
 
 class Recording(Protocol):
@@ -33,8 +33,8 @@ class OptimizerTarget(Protocol):
 
 class _Relay:
     """
-    Torch walks its tables of hooks while it calls them, so that none may be added or taken away in a hook. But captures
-    begin and end there. Hence one pair of hooks, which stays, and passes calls on to whoever wants them.
+    torch iterates over its hooks while it calls them, so a hook must not add or remove any. But captures begin and end
+    inside hooks. Hence one permanent pair of hooks that passes calls on to the current target.
     """
 
     target: OptimizerTarget | None = None
@@ -48,13 +48,13 @@ _relay = _Relay()
 
 def attach(target: OptimizerTarget) -> None:
     _relay.target = target
-    hear_begins(True)
+    set_pre_hook(True)
     if _relay.after is None:
         _relay.after = register_optimizer_step_post_hook(_after)
 
 
-def hear_begins(wanted: bool) -> None:
-    """In steps that are not recorded nobody needs to. Not from within the hook itself: see above."""
+def set_pre_hook(wanted: bool) -> None:
+    """Adds or removes the hook before step(), which only recorded steps need. Never call this inside that hook."""
     if wanted and _relay.before is None:
         _relay.before = register_optimizer_step_pre_hook(_before)
     elif not wanted and _relay.before is not None:
@@ -67,7 +67,7 @@ def detach(target: OptimizerTarget) -> None:
         return
     _relay.target = None
     if not _relay.inside:
-        hear_begins(False)
+        set_pre_hook(False)
         if _relay.after is not None:
             _relay.after.remove()
             _relay.after = None
@@ -77,7 +77,7 @@ def attached() -> OptimizerTarget | None:
     return _relay.target
 
 
-# In a compiled step() the hooks are traced: there they are empty, break no graph, and nothing is seen of the step.
+# A compiled step() traces its hooks. There they do nothing and break no graph, but we do not see the step.
 @never_compiled
 def _before(optimizer: Any, args: Any, options: Any) -> None:
     if is_compiling():
@@ -113,17 +113,17 @@ def _after(optimizer: Any, args: Any, options: Any) -> None:
         _relay.inside = False
 
 
-def install_zero_grad(flow: Flow, patches: Patches) -> None:
+def install_zero_grad(tracker: PhaseTracker, patches: Patches) -> None:
     original = torch.optim.Optimizer.zero_grad
     patch: Patch
 
     @never_compiled
     def begins(optimizer: object) -> None:
         try:
-            if not flow.gradients_zeroed(optimizer):
+            if not tracker.gradients_zeroed(optimizer):
                 patch.remove()
         except Exception as error:
-            flow.failed(error)
+            tracker.failed(error)
 
     @functools.wraps(original)
     def zero_grad(self: Any, *args: Any, **options: Any) -> None:

@@ -1,1 +1,1 @@
-"""`whyslow run`: capture in a job that does not know of it."""
+"""`whyslow run`: captures a job without changes to its code."""

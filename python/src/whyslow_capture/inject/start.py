@@ -1,6 +1,6 @@
 """
-Waits for the job to import torch, and then arms capture. Runs at the start of every Python process of the job, most of
-which never import it: no imports here but what the interpreter itself has loaded.
+Waits for the job to import torch, then prepares capture. Runs at the start of every Python process of the job. Most of
+them never import torch, so this file imports only modules that the interpreter has already loaded.
 """
 
 import os
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 class TorchFinder:
     """
-    On `sys.meta_path` until torch has been imported; being looked for is not enough (transformers does that just to
-    know whether there is one). The module, its spec and its loader are what they would have been.
+    Stays on `sys.meta_path` until torch has really been imported: transformers only searches for its spec to see if it
+    is installed. The module, its spec and its loader stay unchanged.
     """
 
     def find_spec(
@@ -48,30 +48,32 @@ class TorchFinder:
         try:
             loader.exec_module = exec_module
         except AttributeError:
-            say("the loader of torch cannot be watched")
+            say("torch has an import loader that cannot be watched")
 
 
 def watch_for_torch() -> None:
-    if "torch" in sys.modules:  # by a .pth file
+    if "torch" in sys.modules:  # imported by a .pth file
         arm()
     else:
         sys.meta_path.insert(0, TorchFinder())
 
 
 def arm() -> None:
-    """Never fails. The package is the job's own if it has one, otherwise ours, which is not left on its path."""
+    """
+    Never raises. Uses the job's own whyslow_capture if installed, otherwise ours, and leaves the job's path as it was.
+    """
     if sys.hexversion < 0x030A0000:
-        return say("it needs Python 3.10")
+        return say("it needs Python 3.10 or newer")
     source = os.environ.get("WHYSLOW_PYTHON")
     try:
         if source:
             sys.path.append(source)
         try:
-            from whyslow_capture.inject.arm import arm_capture
+            from whyslow_capture.inject.autostart import start_when_training_begins
         finally:
             if source and sys.path and sys.path[-1] == source:
                 sys.path.pop()
-        arm_capture()
+        start_when_training_begins()
     except Exception as error:
         say(repr(error))
 
@@ -79,5 +81,5 @@ def arm() -> None:
 def say(reason: str) -> None:
     import contextlib
 
-    with contextlib.suppress(Exception):  # no stderr, or a closed one
-        sys.stderr.write(f"whyslow_capture: nothing is captured in this process: {reason}\n")
+    with contextlib.suppress(Exception):  # stderr may be missing or closed
+        sys.stderr.write(f"whyslow_capture: this process is not captured: {reason}\n")

@@ -1,1 +1,1 @@
-"""Capture for frameworks that own the training loop. Each module can be imported without its framework."""
+"""Capture for frameworks that own the training loop. Each module imports without its framework, and without torch."""

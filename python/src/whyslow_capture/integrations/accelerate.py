@@ -9,9 +9,9 @@ Accelerate:
                 accelerator.backward(loss)
                 optimizer.step()
 
-A step ends where a prepared optimizer has really stepped, not at each micro-batch of an accumulation.
-`accelerator.end_training()` closes the capture as well. Files go to ``<project_dir>/whyslow`` unless `out` says
-otherwise; keywords are those of `whyslow_capture.capture`.
+A step ends when a prepared optimizer really steps, not at each micro-batch of an accumulation.
+`accelerator.end_training()` also closes the capture. Files go to ``<project_dir>/whyslow`` unless `out` is set.
+Keywords are those of `whyslow_capture.capture`.
 """
 
 from __future__ import annotations
@@ -20,41 +20,41 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
+from ..handle import CaptureHandle
+from ..patches import Patches
 from .framework_steps import FrameworkSteps
 from .optional import raise_missing
 
 try:
     import accelerate  # noqa: F401
-except Exception as error:  # a broken installation raises what it likes
+except Exception as error:  # a broken installation can raise anything
     _missing: Exception | None = error
 else:
     _missing = None
 
 
 class Instrumented:
-    """What `instrument` returns: closes the capture and gives the accelerator back as it was."""
+    """Returned by `instrument`. Closing it closes the capture and restores the accelerator."""
 
     def __init__(self, accelerator: Any, config: dict[str, object], steps_done: int) -> None:
         self._accelerator = accelerator
         self._steps = FrameworkSteps(config)
-        self._restore: list[Callable[[], None]] = []
+        self._patches = Patches()
         self._watched: Any = None
         self._steps.open(accelerator.project_dir, steps_done)
         self._watch_optimizer()
-        # Or it is prepared later, by either of these.
+        # If there is no optimizer yet, one of these calls prepares it later.
         self._wrap(accelerator, "prepare", after=self._watch_optimizer)
         self._wrap(accelerator, "prepare_optimizer", after=self._watch_optimizer)
         self._wrap(accelerator, "end_training", before=self.close)
 
     @property
-    def capture(self) -> Any:
-        """The `Capture` while it is open, else None."""
+    def capture(self) -> CaptureHandle | None:
+        """The capture while it is open, otherwise None."""
         return self._steps.capture
 
     def close(self) -> None:
-        for restore in reversed(self._restore):
-            restore()
-        self._restore.clear()
+        self._patches.remove()
         self._steps.close()
 
     def __enter__(self) -> Instrumented:
@@ -66,7 +66,7 @@ class Instrumented:
         self.close()
 
     def _watch_optimizer(self) -> None:
-        # One of several optimizers tells steps apart as well as all of them.
+        # With several optimizers, watching one of them is enough to count steps.
         if self._watched is None and self._accelerator._optimizers:
             self._watched = self._accelerator._optimizers[0]
             self._wrap(self._watched, "step", after=self._stepped)
@@ -85,9 +85,8 @@ class Instrumented:
         before: Callable[[], None] | None = None,
         after: Callable[[], None] | None = None,
     ) -> None:
-        """On this object only. Others may have put something there before us, which stays."""
+        """On this object only."""
         original = getattr(owner, name)
-        own = vars(owner).get(name)
 
         def wrapper(*args: Any, **kwargs: Any) -> Any:
             if before is not None:
@@ -97,22 +96,11 @@ class Instrumented:
                 after()
             return result
 
-        setattr(owner, name, wrapper)
-
-        def restore() -> None:
-            # Unless somebody has wrapped ours: then it stays, and does nothing more.
-            if vars(owner).get(name) is not wrapper:
-                return
-            if own is None:
-                delattr(owner, name)
-            else:
-                setattr(owner, name, own)
-
-        self._restore.append(restore)
+        self._patches.put(owner, name, wrapper)
 
 
 def instrument(accelerator: Any, *, steps_done: int = 0, **config: object) -> Instrumented:
-    """`steps_done`: optimizer steps before this process, where a job was resumed."""
+    """`steps_done`: optimizer steps that a resumed job made before this process."""
     if _missing is not None:
         raise_missing(__name__, "accelerate", "accelerate", _missing)
     return Instrumented(accelerator, config, steps_done)

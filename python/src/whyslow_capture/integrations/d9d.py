@@ -1,6 +1,6 @@
 """
-d9d's `Profiler`, as a drop-in: same arguments, same `open(start_step)`, same names of files. What is better: the job
-waits for less (compression runs aside), and a window that would take the host's memory is cut short.
+A drop-in for d9d's `Profiler`: same arguments, same `open(start_step)`, same file names. The job waits less, because
+another thread compresses the traces, and a window that would exhaust the host's memory is cut short.
 """
 
 from __future__ import annotations
@@ -10,16 +10,20 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .. import layout, manifest, process
 from ..config import CaptureConfig, TraceConfig
+from ..needs_torch import needs_torch
+from ..problems import ProblemLog
 from ..run_name import agreed_run_id, run_id
-from ..trace.mesh import Mesh, mesh_of
+from ..trace.mesh import Mesh, coordinates_of, mesh_of
 from ..trace.schedule import WindowPlan
-from ..trace.tier import TraceTier
-from ..trouble import Trouble
 
-# What the end of the job waits for a trace being compressed.
+if TYPE_CHECKING:
+    from ..trace.tier import TraceTier
+
+# How long the end of the job waits for a trace that is being compressed.
 CLOSE_S = 600.0
 
 
@@ -38,7 +42,7 @@ class Profiler:
     ) -> None:
         """`dist_context`: d9d's DistributedContext, a DeviceMesh, {axis: (size, coordinate)}, or None."""
         if active_steps < 1 or warmup_steps < 0 or period_steps < warmup_steps + active_steps:
-            raise ValueError("period_steps must hold warmup_steps and at least one of active_steps")
+            raise ValueError("period_steps must be at least warmup_steps + active_steps, and active_steps at least 1")
         self._out = Path(os.fspath(save_dir)).expanduser().absolute()
         self._mesh_source = dist_context
         self._trace = TraceConfig(
@@ -55,38 +59,41 @@ class Profiler:
 
     @contextmanager
     def open(self, start_step: int) -> Iterator[StepCounter]:
-        """`start_step`: the number of the step that begins now, so that a resumed job records the same steps."""
-        trouble = Trouble()
+        """`start_step`: the number of the step that begins now. A resumed job then records the same steps."""
+        with needs_torch("d9d's Profiler"):
+            from ..trace.tier import TraceTier
+
+        problems = ProblemLog()
         mesh: Mesh = {}
-        with trouble.guard("mesh", "reading the mesh"):
+        with problems.guard("mesh", "reading the mesh"):
             mesh = mesh_of(self._mesh_source)
         config = CaptureConfig(out=str(self._out), trace=self._trace)
         rank, world = process.rank(), process.world_size()
-        coordinates = tuple(coordinate for _, coordinate in mesh.values())
+        coordinates = coordinates_of(mesh)
         tier = TraceTier(
             config,
             rank=rank,
             world=world,
             out=self._out,
-            trouble=trouble,
+            problems=problems,
             coordinates=lambda: coordinates,
             recorder_watch_setter=lambda _: None,
-            places=D9dPlaces(self._out, rank, coordinates),
+            paths=D9dPaths(self._out, rank, coordinates),
             on_demand=False,
         )
         about = _Manifests(config, rank, mesh, tier)
-        with trouble.guard("manifest", "writing the manifest"):
+        with problems.guard("manifest", "writing the manifest"):
             about.write()
         try:
             yield StepCounter(tier, start_step)
         finally:
             tier.close(CLOSE_S)
-            with trouble.guard("manifest", "writing the manifest"):
+            with problems.guard("manifest", "writing the manifest"):
                 about.write()
 
 
 class StepCounter:
-    """What `open` yields: as much of torch.profiler.profile as a training loop uses."""
+    """Yielded by `open`: the part of torch.profiler.profile that a training loop uses."""
 
     def __init__(self, tier: TraceTier, start_step: int) -> None:
         self._tier = tier
@@ -99,8 +106,8 @@ class StepCounter:
         self._tier.begin_step(self.step_num)
 
 
-class D9dPlaces:
-    """save_dir/step_<n>/rank-<r>-coord-<a-b-c>-trace.tar.gz; `n` is the step after the last recorded one, as there."""
+class D9dPaths:
+    """save_dir/step_<n>/rank-<r>-coord-<a-b-c>-trace.tar.gz. As in d9d, `n` is the step after the last recorded one."""
 
     def __init__(self, save_dir: Path, rank: int, coordinates: tuple[int, ...]) -> None:
         self._save_dir = save_dir
@@ -110,14 +117,14 @@ class D9dPlaces:
         return self._save_dir / f"step_{plan.end}" / self._name
 
     def folders(self) -> Iterable[Path]:
-        return [place for place in self._save_dir.glob("step_*") if place.is_dir()]
+        return [folder for folder in self._save_dir.glob("step_*") if folder.is_dir()]
 
     def is_own(self, name: str) -> bool:
         return self._name in name
 
 
 class _Manifests:
-    """Axis names and sizes, which the names of the files do not tell."""
+    """Writes the manifests, which hold what file names do not: axis names and sizes."""
 
     def __init__(self, config: CaptureConfig, rank: int, mesh: Mesh, tier: TraceTier) -> None:
         self._config, self._rank, self._mesh, self._tier = config, rank, mesh or None, tier
@@ -128,9 +135,7 @@ class _Manifests:
     def write(self) -> None:
         out = Path(self._config.out)
         if self._rank == 0:
-            run = manifest.run_manifest(self._config, self._run, self._mesh, self._started_ns)
-            manifest.write_atomically(layout.run_file(out), run)
+            manifest.write_run(out, self._config, self._run, self._mesh, self._started_ns)
         anchors = [*self._anchors, manifest.anchor("end")]
         extra: dict[str, object] = {"trace": self._tier.summary()}
-        rank = manifest.rank_manifest(self._run, self._rank, self._mesh, anchors, extra)
-        manifest.write_atomically(layout.rank_file(out, self._rank), rank)
+        manifest.write_rank(out, self._run, self._rank, self._mesh, anchors, extra)

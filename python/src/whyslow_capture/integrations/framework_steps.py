@@ -1,78 +1,79 @@
-"""What all callbacks do: open a capture when training begins, tell it of steps, close it when training ends."""
+"""Shared by all callbacks: opens a capture when training begins, counts its steps, closes it when training ends."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from ..api import active_session, capture
 from ..config import load_config
-from ..current import running
-from ..session import Capture
-from ..trouble import Trouble
+from ..problems import ProblemLog
+
+if TYPE_CHECKING:
+    from ..session import Capture
 
 FOLDER = "whyslow"
 
 
 class FrameworkSteps:
     """
-    Steps are counted from 1, as frameworks report them: step 10 is the one after which they log, evaluate and save as
-    step 10. What they do then falls into step 11, which is not one of those that are sampled by default.
+    Counts steps from 1, as frameworks report them: after step 10 they log, evaluate and save "at step 10". That work
+    falls into step 11, which is not among the steps sampled by default.
     """
 
     def __init__(self, config: Mapping[str, object]) -> None:
-        # A slip is an error here, where it was written.
+        # Checks the settings now, so that a mistake is raised where it was made.
         self.config = load_config(config, environ={})
         self._given = dict(config)
         self._is_ours = False
-        self._trouble = Trouble()
+        self._problems = ProblemLog()
         self.capture: Capture | None = None
         self._step = 0
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Frameworks copy their callbacks and send them to processes they start.
+        # Frameworks copy their callbacks and send them to the processes they start.
         return FrameworkSteps, (self._given,)
 
     def open(self, folder: str | os.PathLike[str] | None, steps_done: int) -> None:
-        """`folder`: the framework's own; files go into a folder in it, unless it was said where."""
+        """`folder`: the framework's output folder. Files go into a subfolder of it, unless `out` is set."""
         self.close()
         self._step = steps_done
-        with self._trouble.guard("open", "starting"):
-            joined = running()
+        with self._problems.guard("open", "starting the capture"):
+            joined = active_session()
             if joined is not None:
-                # `whyslow run`, or a capture around the trainer. What went before is no training step.
+                # `whyslow run`, or a capture around the trainer. Whatever ran before is not a training step.
                 joined.manual_steps()
                 joined.recorder.abandon_step()
                 self.capture, self._is_ours = joined, False
                 return
-            from ..of_process import capture
-
             defaults: dict[str, object] = {"resume_step": steps_done + 1}
             if folder is not None:
                 defaults["out"] = str(Path(folder) / FOLDER)
-            opened = capture(defaults=defaults, **self._given)  # type: ignore[arg-type]
-            self.capture = opened if isinstance(opened, Capture) else None
-            self._is_ours = True
+            capture(defaults=defaults, **self._given)  # type: ignore[arg-type]
+            # None if capture is off.
+            self.capture, self._is_ours = active_session(), True
 
     def step(self) -> None:
-        """A step with its optimizer step has ended."""
+        """Ends a step that included an optimizer step."""
         self._step += 1
         if self.capture is not None:
             self.capture.step(self._step)
 
     def micro_step(self) -> None:
-        """A micro-batch has ended and the step goes on. Automatic phases see that for themselves."""
+        """Ends a micro-batch; the step goes on. Automatic phases find micro-batches by themselves."""
         capture = self.capture
         if capture is not None and not capture.config.auto_phases:
             capture.micro_step()
 
     def disturbed(self) -> None:
-        """The step under way holds an evaluation or a checkpoint: it says nothing about the speed of training."""
+        """Drops the current step, because it contains an evaluation or a checkpoint."""
         capture = self.capture
         if capture is not None:
-            with self._trouble.guard("disturbed", "leaving a step out"):
+            with self._problems.guard("disturbed", "dropping a step"):
                 if capture.recorder.recording:
-                    capture.trouble.count("steps-with-evaluation-or-checkpoint")
+                    capture.problems.count("steps-with-evaluation-or-checkpoint")
                 capture.recorder.abandon_step()
 
     def close(self) -> None:

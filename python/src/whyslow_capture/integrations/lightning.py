@@ -1,9 +1,9 @@
 """
-Lightning, as `lightning` or as `pytorch_lightning`:
+Lightning, imported as `lightning` or as `pytorch_lightning`:
 
     trainer = Trainer(..., callbacks=[WhyslowCallback()])
 
-Files go to ``<default_root_dir>/whyslow`` unless `out` says otherwise; keywords are those of `whyslow_capture.capture`.
+Writes to ``<default_root_dir>/whyslow`` unless `out` is set. Keywords are those of `whyslow_capture.capture`.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ import sys
 from importlib import import_module
 from typing import Any
 
+from ..handle import CaptureHandle
 from .framework_steps import FrameworkSteps
 from .optional import missing_base
 
 
 def _callback_class() -> Any:
-    """Of the one the job uses; with both installed they are different classes."""
+    """The base class from the package that the job uses. The two packages have different ones."""
     names = ["lightning.pytorch", "pytorch_lightning"]
     if "pytorch_lightning" in sys.modules and "lightning.pytorch" not in sys.modules:
         names.reverse()
@@ -26,7 +27,7 @@ def _callback_class() -> Any:
             return import_module(names[0]).Callback
         except ModuleNotFoundError:
             return import_module(names[1]).Callback
-    except Exception as error:  # a broken installation raises what it likes
+    except Exception as error:  # a broken installation can raise anything
         return missing_base(__name__, "lightning or pytorch_lightning", "lightning", error)
 
 
@@ -36,17 +37,17 @@ class WhyslowCallback(_callback_class()):  # type: ignore[misc]
         self._optimizer_steps = 0
 
     @property
-    def capture(self) -> Any:
-        """The `Capture` while training runs, else None."""
+    def capture(self) -> CaptureHandle | None:
+        """The capture while training runs, otherwise None."""
         return self._steps.capture
 
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
         self._optimizer_steps = trainer.global_step
-        # Not trainer.log_dir: to ask for it is a broadcast among ranks.
+        # Not trainer.log_dir: reading that broadcasts among ranks.
         self._steps.open(trainer.default_root_dir, trainer.global_step)
 
     def on_train_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
-        # Gradients may be accumulated over batches, and with several optimizers the count goes up by more than one.
+        # The count does not change while gradients accumulate, and grows by more than one with several optimizers.
         if trainer.global_step == self._optimizer_steps:
             self._steps.micro_step()
             return

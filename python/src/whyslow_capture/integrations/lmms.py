@@ -1,12 +1,12 @@
 """
-lmms-engine's `CudaEventProfiler`, with our recorder behind it. To switch, change the import:
+A drop-in for lmms-engine's `CudaEventProfiler`, backed by our recorder. To switch, change the import:
 
     from whyslow_capture.integrations.lmms import CudaEventProfiler
 
-Same arguments, same calls, same file (``<directory>/cuda_events_rank_<rank>.jsonl`` for a directory of the name
-``cuda_event_profiler``), same records with more in them. Unlike there: phases are timed by the host where there is no
-CUDA; events are used again; writing is done by a thread, so that `maybe_flush` has nothing to do; and sampling is
-stretched where it would cost more than `max_overhead` (0.5 %).
+Same arguments, same calls, same file (``<directory>/cuda_events_rank_<rank>.jsonl`` if the directory is named
+``cuda_event_profiler``), same records with more fields. What differs: without CUDA the host's clock times phases, CUDA
+events are reused, a thread writes (so `maybe_flush` has nothing to do), and fewer steps are sampled if sampling would
+cost more than `max_overhead` (0.5 %).
 """
 
 from __future__ import annotations
@@ -15,11 +15,15 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .. import layout, process
-from ..session import Capture
-from ..trouble import Trouble
+from ..compat_names import LMMS_KEYS
+from ..problems import ProblemLog
 from .framework_steps import FrameworkSteps
+
+if TYPE_CHECKING:
+    from ..session import Capture
 
 
 class CudaEventProfiler:
@@ -37,11 +41,12 @@ class CudaEventProfiler:
         if out.name == layout.events_file(out, 0).parent.name:
             out = out.parent
         self.path = str(layout.events_file(out, rank))
-        self._trouble = Trouble()
-        extra = {name: value for name, value in self.profiler_config.items() if name not in _THEIRS}
-        theirs = {name: value for name, value in self.profiler_config.items() if name in _THEIRS}
+        self._problems = ProblemLog()
+        extra = {name: value for name, value in self.profiler_config.items() if name not in LMMS_KEYS}
+        theirs = {name: value for name, value in self.profiler_config.items() if name in LMMS_KEYS}
         self._steps = FrameworkSteps(
-            # Only what the trainer records, as there; "auto_phases": True in the config adds the others.
+            # As in lmms-engine, only the phases that the trainer records; "auto_phases": True in the config adds the
+            # others.
             {"out": str(out), "auto_phases": False, "cuda_event_profiler_config": theirs, **extra}
         )
         ranks = self._steps.config.ranks
@@ -50,7 +55,7 @@ class CudaEventProfiler:
         self._seen: set[str] = set()
 
     def should_record(self, step: int) -> bool:
-        """Whether what is recorded in this step is kept. Known for certain once the step has begun."""
+        """Whether this step is recorded. Only certain once the step has begun."""
         if not self.enable:
             return False
         self._go_to(step)
@@ -69,10 +74,10 @@ class CudaEventProfiler:
             capture.recorder.end(name)
 
     def maybe_flush(self, step: int) -> None:
-        """Capture writes every `flush_every_n_steps` by itself."""
+        """Does nothing: a thread writes every `flush_every_n_steps`."""
 
     def flush(self, blocking: bool = False) -> None:
-        """As `maybe_flush`; what is not written yet is written by `close`."""
+        """Does nothing: `close` writes what is left."""
 
     def close(self) -> None:
         if self.enable and self._step is not None and self._steps.capture is not None:
@@ -80,10 +85,10 @@ class CudaEventProfiler:
         self._step = None
         self._steps.close()
 
-    # -- inside ------------------------------------------------------------------------------------------------------
+    # -- internal ----------------------------------------------------------------------------------------------------
 
     def _begin(self, name: str, step: int, metadata: Mapping[str, object]) -> Capture | None:
-        with self._trouble.guard("record", "recording a phase"):
+        with self._problems.guard("record", "recording a phase"):
             self._go_to(step)
             capture = self._steps.capture
             if capture is None:
@@ -96,12 +101,15 @@ class CudaEventProfiler:
         return None
 
     def _go_to(self, step: int) -> None:
-        """A call with another step number is how the trainer says that a step is over."""
+        """The trainer ends a step by calling with another step number."""
         if step == self._step:
             return
         if self._step is None:
             if self.rank != process.rank():
-                self._trouble.warn("rank", f"told rank {self.rank}, but the job says {process.rank()}; that one counts")
+                self._problems.warn(
+                    "rank",
+                    f"the profiler was given rank {self.rank}, but the job is rank {process.rank()}",
+                )
             self._steps.open(None, step - 1)
             self._leave_training_step_to_the_trainer()
         capture = self._steps.capture
@@ -109,18 +117,18 @@ class CudaEventProfiler:
             if self._step is not None:
                 capture.step(self._step)
             if capture.recorder.current_step != step:
-                # Steps were left out, or it starts again: not the next number.
+                # The trainer skipped steps or started over.
                 capture.recorder.abandon_step()
                 capture.step(step - 1)
         self._step = step
         self._seen.clear()
 
     def _leave_training_step_to_the_trainer(self) -> None:
-        """There it is the call of that name, without what goes on before and after it."""
+        """In lmms-engine `training_step` is a phase that the trainer records, not the whole iteration."""
         capture = self._steps.capture
         if capture is not None:
             recorder = capture.recorder
-            recorder.tape.times_whole_steps = False
+            recorder.buffer.times_whole_steps = False
             recorder.abandon_step()
             recorder.start_step()
             recorder.quiet_until = 0
@@ -130,12 +138,11 @@ class CudaEventProfiler:
         if isinstance(given, int):
             capture.recorder.micro = given
         elif name in self._seen:
-            # The same phase of the same step again: gradients are accumulated.
+            # The same phase again in the same step: gradients accumulate over micro-batches.
             capture.micro_step()
             self._seen.clear()
         self._seen.add(name)
         if set(metadata) - {"micro_step", "micro"}:
-            self._trouble.warn("metadata", f"of {', '.join(sorted(metadata))} only micro_step is kept in records")
-
-
-_THEIRS = ("start_step", "end_step", "record_every_n_steps", "flush_every_n_steps", "ranks")
+            self._problems.warn(
+                "metadata", f"records keep only micro_step of the metadata {', '.join(sorted(metadata))}"
+            )

@@ -1,4 +1,4 @@
-"""Frameworks that may not be installed: importing us works all the same, using what needs them says what is missing."""
+"""Frameworks that may not be installed: importing our module works anyway, and using it says what is missing."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 
 
 def missing_base(module: str, needs: str, install: str, cause: Exception) -> Any:
-    """Stands in for the framework's class as a base. Whoever makes an object of it gets a clear ImportError."""
+    """A base class in place of the framework's. Creating an object of it raises a clear ImportError."""
 
     class Missing:
         def __new__(cls, *_: object, **__: object) -> NoReturn:

@@ -1,7 +1,7 @@
 """
-slime's `TrainProfiler`, as a drop-in: the same arguments and variables (`--profile-target`, `--profile-step-start`,
-`SLIME_PROFILE_*`), the same file names for TensorBoard. Rank 0 only, and shapes, flops, stacks and memory off, unless
-asked for.
+A drop-in for slime's `TrainProfiler`: same arguments and variables (`--profile-target`, `--profile-step-start`,
+`SLIME_PROFILE_*`), same file names for TensorBoard. By default only rank 0 is profiled, without shapes, flops, stacks
+and memory.
 """
 
 from __future__ import annotations
@@ -11,17 +11,19 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from .. import process
-from ..config import CaptureConfig, TraceConfig
-from ..config_values import BadValueError, boolean
-from ..seed_names import SLIME_STEP_END, SLIME_STEP_START
-from ..trace.schedule import TRAIN_OVERALL, WindowPlan
-from ..trace.tier import TraceTier
-from ..trouble import Trouble
+from .. import compat_names, process
+from ..config import CaptureConfig, TraceConfig, load_config
+from ..needs_torch import needs_torch
+from ..problems import ProblemLog
+from ..trace.schedule import WindowPlan
+
+if TYPE_CHECKING:
+    from ..trace.tier import TraceTier
 
 TRAIN_ACTOR, TRAIN_LOG_PROBS = "train_actor", "train_log_probs"
+# How long the end of the job waits for a trace that is being compressed.
 CLOSE_S = 120.0
 
 Item = TypeVar("Item")
@@ -29,36 +31,38 @@ Item = TypeVar("Item")
 
 class TrainProfiler:
     def __init__(self, args: Any) -> None:
-        """`args`: slime's parsed arguments; what is missing there has slime's defaults."""
-        self._trouble = Trouble()
+        """`args`: slime's parsed arguments. Missing ones get slime's defaults."""
+        self._problems = ProblemLog()
         self._tier: TraceTier | None = None
         self._steps = 0
         if getattr(args, "record_memory_history", False):
-            self._trouble.warn("slime_memory", "--record-memory-history is slime's own; it is not done here")
+            self._problems.warn(
+                "slime_memory", "--record-memory-history is not supported here, use slime's own TrainProfiler for it"
+            )
         if getattr(args, "use_pytorch_profiler", False):
-            with self._trouble.guard("slime", "setting up profiler windows"):
+            with self._problems.guard("slime", "setting up profiler windows"):
                 self._tier = self._new_tier(args)
                 atexit.register(self.close)
 
     def on_init_end(self) -> None:
-        """Set-up is over: the first step begins."""
+        """Setup is over and the first step begins."""
         if self._tier is not None:
             self._tier.begin_step(0)
 
     def step(self, rollout_id: int) -> None:
-        """A rollout ended. Steps count from the start of the process, whatever rollout a resumed job begins with."""
+        """A rollout ended. Steps count from the start of the process, also in a resumed job."""
         if self._tier is not None:
             self._steps += 1
             self._tier.begin_step(self._steps)
 
     @property
     def step_train_actor(self) -> Callable[[], None] | None:
-        """For `train(step_callback=...)`: to be called after each step; None when that target is off."""
+        """For `train(step_callback=...)`. None if that target is off."""
         return self._callback(TRAIN_ACTOR)
 
     @property
     def step_train_log_probs(self) -> Callable[[], None] | None:
-        """For `forward_only(step_callback=...)`."""
+        """For `forward_only(step_callback=...)`. None if that target is off."""
         return self._callback(TRAIN_LOG_PROBS)
 
     def iterate_train_actor(self, iterator: Iterable[Item]) -> Iterator[Item]:
@@ -68,7 +72,7 @@ class TrainProfiler:
         return _counted(iterator, self.step_train_log_probs)
 
     def close(self) -> None:
-        """slime has no such call; at exit it comes by itself."""
+        """slime never calls this; it runs when the interpreter exits."""
         atexit.unregister(self.close)
         if self._tier is not None:
             self._tier.close(CLOSE_S)
@@ -77,51 +81,39 @@ class TrainProfiler:
         return None if self._tier is None else self._tier.step_callback(target)
 
     def _new_tier(self, args: Any) -> TraceTier:
+        with needs_torch("slime's TrainProfiler"):
+            from ..trace.tier import TraceTier
+
         folder = Path(getattr(args, "tensorboard_dir", None) or CaptureConfig.out).expanduser().absolute()
         rank = process.rank()
         return TraceTier(
-            CaptureConfig(out=str(folder), trace=self._options(args)),
+            CaptureConfig(out=str(folder), trace=self._trace_config(args)),
             rank=rank,
             world=process.world_size(),
             out=folder,
-            trouble=self._trouble,
+            problems=self._problems,
             coordinates=tuple,
             recorder_watch_setter=lambda _: None,
-            places=TensorBoardPlaces(folder, rank),
+            paths=TensorBoardPaths(folder, rank),
             on_demand=False,
         )
 
-    def _options(self, args: Any) -> TraceConfig:
-        """One window over the steps from start up to, not including, end, after one step of warm-up."""
-        start = int(getattr(args, "profile_step_start", SLIME_STEP_START))
-        end = int(getattr(args, "profile_step_end", max(SLIME_STEP_END, start + 1)))
-        if end <= start:
-            raise ValueError(f"profile_step_end ({end}) must be above profile_step_start ({start})")
-        targets = getattr(args, "profile_target", None) or (TRAIN_OVERALL,)
-        return TraceConfig(
-            enabled=True,
-            period=end,
-            warmup=min(1, start),
-            active=end - start,
-            repeat=1,
-            ranks=None if self._is_set("SLIME_PROFILE_ALL_RANKS") else (0,),
-            target=(targets,) if isinstance(targets, str) else tuple(targets),
-            record_shapes=self._is_set("SLIME_PROFILE_RECORD_SHAPES"),
-            with_flops=self._is_set("SLIME_PROFILE_WITH_FLOPS"),
-            with_stack=self._is_set("SLIME_PROFILE_WITH_STACK"),
-            profile_memory=self._is_set("SLIME_PROFILE_MEMORY"),
-        )
-
-    def _is_set(self, name: str) -> bool:
-        try:
-            return boolean(os.environ.get(name, ""))
-        except BadValueError as error:
-            self._trouble.warn(f"slime_{name}", f"{name}={os.environ.get(name)!r} is taken as off: {error}")
-            return False
+    def _trace_config(self, args: Any) -> TraceConfig:
+        """`load_config` knows slime's names for settings, as keywords and in the environment."""
+        start = int(getattr(args, "profile_step_start", compat_names.SLIME_STEP_START))
+        end = int(getattr(args, "profile_step_end", max(compat_names.SLIME_STEP_END, start + 1)))
+        given = {
+            "use_pytorch_profiler": True,
+            "profile_step_start": start,
+            "profile_step_end": end,
+            "profile_target": getattr(args, "profile_target", None) or None,
+        }
+        environ = {name: os.environ[name] for name in compat_names.ENVIRONMENT if name in os.environ}
+        return load_config(given, environ=environ, problems=self._problems).trace
 
 
-class TensorBoardPlaces:
-    """<tensorboard_dir>/<target>_rank_<r>.<ns>.pt.trace.json.gz, which its profiler plugin finds."""
+class TensorBoardPaths:
+    """<tensorboard_dir>/<target>_rank_<r>.<ns>.pt.trace.json.gz, where TensorBoard's profiler plugin finds it."""
 
     def __init__(self, folder: Path, rank: int) -> None:
         self._folder, self._rank = folder, rank

@@ -3,9 +3,9 @@ torchtitan exports a trace itself and hands its path to `trace_post_processor`:
 
     profiler = Profiler.Config(enable_profiling=True, trace_post_processor=trace_post_processor())
 
-What it wrote stays where torchtitan puts it, compressed if it was not; it appears as well in a folder that
-`whyslow diagnose` reads: `out`, else that of the running capture, else ``whyslow`` beside torchtitan's own. All of it
-is done by a thread.
+The trace stays in torchtitan's folder, compressed if it was not. It is also linked into a folder that
+`whyslow diagnose` reads: `out`, otherwise the folder of the active capture, otherwise ``whyslow`` beside torchtitan's
+folder. A thread does all of this.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from .. import layout, manifest, process
+from ..api import active_session
 from ..config import load_config
-from ..current import running
+from ..problems import ProblemLog
 from ..run_name import agreed_run_id, run_id
 from ..trace.compress import compress
-from ..trouble import Trouble
+from ..trace.mesh import coordinates_of
 from .framework_steps import FOLDER
 from .optional import raise_missing
 
@@ -35,37 +36,37 @@ def trace_post_processor(out: str | os.PathLike[str] | None = None) -> Any:
     """For `Profiler.Config.trace_post_processor`."""
     try:
         from torchtitan.config.function import Function
-    except Exception as error:  # a broken installation raises what it likes
+    except Exception as error:  # a broken installation can raise anything
         raise_missing(__name__, "torchtitan with Profiler.Config.trace_post_processor", "torchtitan", error)
     return Function.Config(fn=TraceFiler(out))
 
 
 class TraceFiler:
-    """Takes the path of an exported trace. Needs no torchtitan: any `on_trace_ready` can call it."""
+    """Takes the path of an exported trace. Works without torchtitan: any `on_trace_ready` can call it."""
 
     def __init__(self, out: str | os.PathLike[str] | None = None) -> None:
         self._out = None if out is None else Path(out)
-        self._trouble = Trouble()
+        self._problems = ProblemLog()
         self._worker: ThreadPoolExecutor | None = None
         self._last: Future[None] | None = None
 
     def __call__(self, trace_path: str | os.PathLike[str]) -> None:
-        with self._trouble.guard("trace-filing", "filing a trace"):
+        with self._problems.guard("trace-filing", "filing a trace"):
             source = Path(trace_path).absolute()
             step = _number_in(_STEP, [part.name for part in source.parents])
             rank = _number_in(_RANK, [source.name])
             out = self._out_for(source)
-            capture = running()
-            coordinates = tuple(c for _, c in (capture.mesh or {}).values()) if capture is not None else ()
+            capture = active_session()
+            coordinates = coordinates_of(None if capture is None else capture.mesh)
             if self._worker is None:
-                # Its thread is waited for when the interpreter exits.
+                # The interpreter waits for its thread at exit.
                 self._worker = ThreadPoolExecutor(1, "whyslow-traces")
             self._last = self._worker.submit(
                 self._file, source, out, step or 0, process.rank() if rank is None else rank, coordinates
             )
 
     def wait(self) -> None:
-        """Until all that was handed over is filed."""
+        """Waits until all traces so far are filed."""
         if self._last is not None:
             self._last.result()
 
@@ -76,7 +77,7 @@ class TraceFiler:
     def _out_for(self, source: Path) -> Path:
         if self._out is not None:
             return self._out
-        capture = running()
+        capture = active_session()
         if capture is not None:
             return capture.out
         for parent in source.parents:
@@ -86,19 +87,19 @@ class TraceFiler:
         return source.parent / FOLDER
 
     def _file(self, source: Path, out: Path, step: int, rank: int, coordinates: tuple[int, ...]) -> None:
-        with self._trouble.guard("trace-filing", f"filing {source.name}"):
+        with self._problems.guard("trace-filing", f"filing {source.name}"):
             compressed = source if source.suffix == ".gz" else _compress(source)
             target = layout.trace_dir(out, step) / layout.trace_name(rank, coordinates, ".json.gz")
             target.parent.mkdir(parents=True, exist_ok=True)
             _link_or_copy(compressed, target)
-            if running() is None:  # which would write them itself
+            if active_session() is None:  # a capture writes its own manifests
                 _write_manifests(out, rank)
 
 
 def _compress(raw: Path) -> Path:
-    """Beside the raw file, in its place. Whole or not at all."""
+    """Replaces the raw file by a compressed one. A partial file is never visible."""
     compressed = raw.with_name(raw.name + ".gz")
-    partial = _partial(compressed)
+    partial = manifest.partial_path(compressed)
     try:
         compress(raw, partial, None)
         os.replace(partial, compressed)
@@ -109,34 +110,30 @@ def _compress(raw: Path) -> Path:
 
 
 def _link_or_copy(source: Path, target: Path) -> None:
-    partial = _partial(target)
+    partial = manifest.partial_path(target)
     partial.unlink(missing_ok=True)
     try:
         try:
             os.link(source, partial)
-        except OSError:  # another disk, or one without links
+        except OSError:  # another disk, or a file system without hard links
             shutil.copyfile(source, partial)
         os.replace(partial, target)
     finally:
         partial.unlink(missing_ok=True)
 
 
-def _partial(path: Path) -> Path:
-    return path.with_name(f".{path.name}.partial-{os.getpid()}")
-
-
 def _write_manifests(out: Path, rank: int) -> None:
-    of_run, of_rank = layout.run_file(out), layout.rank_file(out, rank)
-    wants_run, wants_rank = rank == 0 and not of_run.exists(), not of_rank.exists()
+    wants_run = rank == 0 and not layout.run_file(out).exists()
+    wants_rank = not layout.rank_file(out, rank).exists()
     if not (wants_run or wants_rank):
         return
     config = load_config()
     run = agreed_run_id(config, run_id(config), out)
     anchor = manifest.anchor("start")
     if wants_run:
-        manifest.write_atomically(of_run, manifest.run_manifest(config, run, None, int(str(anchor["wall_ns"]))))
+        manifest.write_run(out, config, run, None, int(str(anchor["wall_ns"])))
     if wants_rank:
-        manifest.write_atomically(of_rank, manifest.rank_manifest(run, rank, None, [anchor], {}))
+        manifest.write_rank(out, run, rank, None, [anchor], {})
 
 
 def _number_in(pattern: re.Pattern[str], names: list[str]) -> int | None:

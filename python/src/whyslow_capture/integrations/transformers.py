@@ -3,13 +3,14 @@ transformers' Trainer:
 
     trainer = Trainer(..., callbacks=[WhyslowCallback()])
 
-Files go to ``<output_dir>/whyslow`` unless `out` says otherwise; keywords are those of `whyslow_capture.capture`.
+Writes to ``<output_dir>/whyslow`` unless `out` is set. Keywords are those of `whyslow_capture.capture`.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from ..handle import CaptureHandle
 from .framework_steps import FrameworkSteps
 from .optional import missing_base
 
@@ -17,7 +18,7 @@ from .optional import missing_base
 def _callback_class() -> Any:
     try:
         from transformers import TrainerCallback
-    except Exception as error:  # a broken installation raises what it likes
+    except Exception as error:  # a broken installation can raise anything
         return missing_base(__name__, "transformers", "transformers", error)
     return TrainerCallback
 
@@ -27,8 +28,8 @@ class WhyslowCallback(_callback_class()):  # type: ignore[misc]
         self._steps = FrameworkSteps(config)
 
     @property
-    def capture(self) -> Any:
-        """The `Capture` while training runs, else None."""
+    def capture(self) -> CaptureHandle | None:
+        """The capture while training runs, otherwise None."""
         return self._steps.capture
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:

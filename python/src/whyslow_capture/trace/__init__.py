@@ -1,1 +1,1 @@
-"""Windows of torch.profiler that cannot hurt the job: scheduled or on demand, within a budget, compressed aside."""
+"""The trace tier: torch.profiler windows, scheduled or on demand, within a memory budget, compressed by a thread."""

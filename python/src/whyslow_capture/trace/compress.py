@@ -1,4 +1,4 @@
-"""A raw trace becomes `.json.gz` or `.tar.gz`: piece by piece, so memory does not depend on its size."""
+"""Compresses a raw trace to `.json.gz` or `.tar.gz`, piece by piece, so memory use does not depend on its size."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import zlib
 from pathlib import Path
 from typing import BinaryIO
 
-# Level 3 does 220 MB/s and shrinks traces 11 to 13 times; level 6 half as fast, 14 to 15 times; 9 at 25 MB/s, 15 to 17
-# times (a CPU trace of 55 MB, a GPU trace of 17 MB). While the job runs, its processor time is worth more than that.
+# Level 3 compresses 220 MB/s by 11 to 13 times, level 6 half as fast by 14 to 15 times, level 9 25 MB/s by 15 to 17
+# times (a CPU trace of 55 MB, a GPU trace of 17 MB). While the job runs, CPU time matters more than a smaller file.
 LEVEL = 3
-# zlib lets other threads run while it works on a piece, and the interpreter is asked back for once a piece.
+# zlib releases the interpreter lock while it compresses a piece.
 PIECE = 1 << 18
 GZIP_FORMAT = 31
 
 
 class _GzipWriter:
-    """Enough of a file for tarfile to write to."""
+    """The part of a file object that tarfile needs."""
 
     def __init__(self, out: BinaryIO) -> None:
         self._out = out
@@ -31,7 +31,7 @@ class _GzipWriter:
 
 
 def compress(raw: Path, target: Path, archived_as: str | None) -> int:
-    """Returns the size of `target`. `archived_as`: the name within a tar archive; None for plain gzip."""
+    """Returns the size of `target`. `archived_as`: the name inside a tar archive, or None for plain gzip."""
     with open(raw, "rb") as source, open(target, "wb") as out:
         writer = _GzipWriter(out)
         if archived_as is None:
@@ -41,7 +41,7 @@ def compress(raw: Path, target: Path, archived_as: str | None) -> int:
             member = tarfile.TarInfo(archived_as)
             status = raw.stat()
             member.size, member.mtime, member.mode = status.st_size, int(status.st_mtime), 0o644
-            # "w|": written strictly from front to back.
+            # "w|" writes strictly from front to back.
             with tarfile.open(fileobj=writer, mode="w|", copybufsize=PIECE) as archive:  # type: ignore[call-overload]
                 archive.addfile(member, source)
         writer.finish()

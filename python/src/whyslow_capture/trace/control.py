@@ -1,4 +1,4 @@
-"""The files of OUT/control: requests from outside, the plan of the first rank, the answer of each."""
+"""The files in OUT/control: requests for windows, the plans of rank 0, and the answer of each rank."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _NAME = re.compile(r"^(?P<kind>request|plan)-(?P<id>[A-Za-z0-9_.]+)\.json$")
 
 
 @dataclass(frozen=True)
-class Ask:
+class WindowRequest:
     id: str
     steps: int
-    # None: as the job is configured; "all".
+    # None: the ranks set by trace.ranks.
     ranks: tuple[int, ...] | str | None
     asked_ns: int
-    # How long an answer is waited for, if it was said.
+    # How long the sender waits for an answer, if known.
     wait_s: float = 0.0
 
 
@@ -30,7 +30,7 @@ class Plan:
     first_step: int
     steps: int
     ranks: tuple[int, ...] | str
-    # When, by the clock of the rank that made it.
+    # When the plan was made, by the clock of rank 0.
     planned_ns: int = 0
 
     def includes(self, rank: int) -> bool:
@@ -54,19 +54,19 @@ class ControlFolder:
                 found[match["kind"]].add(match["id"])
         return found["request"], found["plan"]
 
-    def read_ask(self, ask_id: str) -> Ask:
-        content = self._read(f"request-{ask_id}.json")
+    def read_request(self, request_id: str) -> WindowRequest:
+        content = self._read(f"request-{request_id}.json")
         steps = _whole(content.get("steps", 3), "steps", 1)
         asked_ns, wait_s = content.get("asked_ns", 0), content.get("wait_s", 0)
         if not isinstance(asked_ns, (int, float)) or not isinstance(wait_s, (int, float)):
-            raise ValueError("asked_ns and wait_s are numbers")
-        return Ask(ask_id, steps, _ranks(content.get("ranks")), int(asked_ns), float(wait_s))
+            raise ValueError("asked_ns and wait_s must be numbers")
+        return WindowRequest(request_id, steps, _ranks(content.get("ranks")), int(asked_ns), float(wait_s))
 
     def read_plan(self, plan_id: str) -> Plan:
         content = self._read(f"plan-{plan_id}.json")
         ranks = _ranks(content.get("ranks"))
         if ranks is None:
-            raise ValueError("a plan names its ranks")
+            raise ValueError("a plan must name its ranks")
         first = _whole(content.get("first_step"), "first_step", 0)
         planned_ns = _whole(content.get("planned_ns", 0), "planned_ns", 0)
         return Plan(plan_id, first, _whole(content.get("steps"), "steps", 1), ranks, planned_ns)
@@ -83,10 +83,10 @@ class ControlFolder:
         write_atomically(self._folder / f"plan-{plan.id}.json", content)
 
     def write_answer(
-        self, ask_id: str, rank: int, status: str, message: str, path: str | None, steps: tuple[int, int] | None
+        self, request_id: str, rank: int, status: str, message: str, path: str | None, steps: tuple[int, int] | None
     ) -> None:
         content: dict[str, object] = {
-            "id": ask_id,
+            "id": request_id,
             "rank": rank,
             "status": status,
             "path": path,
@@ -94,24 +94,24 @@ class ControlFolder:
             "last_step": None if steps is None else steps[1],
             "message": message,
         }
-        write_atomically(self._answer_file(ask_id, rank), content)
+        write_atomically(self._answer_file(request_id, rank), content)
 
-    def is_answered(self, ask_id: str, rank: int) -> bool:
-        return self._answer_file(ask_id, rank).exists()
+    def is_answered(self, request_id: str, rank: int) -> bool:
+        return self._answer_file(request_id, rank).exists()
 
-    def _answer_file(self, ask_id: str, rank: int) -> Path:
-        return self._folder / f"done-{ask_id}-rank-{rank}.json"
+    def _answer_file(self, request_id: str, rank: int) -> Path:
+        return self._folder / f"done-{request_id}-rank-{rank}.json"
 
     def _read(self, name: str) -> dict[str, object]:
         content = json.loads((self._folder / name).read_text())
         if not isinstance(content, dict):
-            raise ValueError(f"{name} is not an object")
+            raise ValueError(f"{name} is not a JSON object")
         return content
 
 
 def _whole(value: object, name: str, least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise ValueError(f"{name} is a whole number from {least} on")
+        raise ValueError(f"{name} must be a whole number of at least {least}")
     return value
 
 
@@ -122,4 +122,4 @@ def _ranks(value: object) -> tuple[int, ...] | str | None:
         return "all"
     if isinstance(value, list) and value:
         return tuple(sorted({_whole(rank, "ranks", 0) for rank in value}))
-    raise ValueError('ranks is a list of ranks, "all" or null')
+    raise ValueError('ranks must be a list of ranks, "all" or null')

@@ -1,4 +1,4 @@
-"""From a stopped window to a trace: what the job waits for here, and what the exporter does afterwards."""
+"""Turns a window into a trace file: stops it and saves its JSON while the job waits, then queues the compression."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from ..trouble import Trouble, describe
+from ..problems import ProblemLog, describe
 from .budget import MB, WindowBudget
 from .export import Compression, Exporter, partial_path
 from .profiler import clean_after_save
+from .profiler_use import PROFILER_USE
 from .report import WindowReport, WindowReports
-from .rivals import PROFILER_USE
 from .schedule import WindowPlan
 from .window import State, Window
 
@@ -20,21 +20,21 @@ from .window import State, Window
 class Delivery:
     def __init__(
         self,
-        trouble: Trouble,
-        place: Callable[[WindowPlan], Path],
+        problems: ProblemLog,
+        path_of: Callable[[WindowPlan], Path],
         new_budget: Callable[[Path, WindowPlan], WindowBudget],
-        most_pending: int,
+        max_pending: int,
         on_end: Callable[[WindowReport], None],
     ) -> None:
-        """`most_pending`: MB of raw traces that may wait to be compressed when another window opens."""
-        self._trouble, self._place, self._new_budget = trouble, place, new_budget
-        self._most_pending = most_pending
+        """`max_pending`: a window only opens if at most this many MB of raw traces wait for compression."""
+        self._problems, self._path_of, self._new_budget = problems, path_of, new_budget
+        self._max_pending = max_pending
         self.reports = WindowReports(on_end)
-        self.exporter = Exporter(trouble)
+        self.exporter = Exporter(problems)
 
     def prepare(self, plan: WindowPlan) -> Path | None:
-        """Where the trace will go; None, said and reported, when there can be no window."""
-        target = self._place(plan)
+        """Returns the path of the trace. If no window can open now, reports why and returns None."""
+        target = self._path_of(plan)
         refusal = self._refusal(plan, target)
         if refusal is None:
             return target
@@ -42,7 +42,7 @@ class Delivery:
         return None
 
     def refuse(self, plan: WindowPlan, code: str, reason: str) -> None:
-        self._trouble.warn(code, f"no profiler window over steps {plan.first} to {plan.end - 1}: {reason}")
+        self._problems.warn(code, f"no profiler window for steps {plan.first} to {plan.end - 1}: {reason}")
         self.report_failure(plan, None, reason)
 
     def report_failure(self, plan: WindowPlan, last_step: int | None, reason: str) -> None:
@@ -52,21 +52,23 @@ class Delivery:
         self.reports.end(report)
 
     def finish(self, window: Window, target: Path, budget: WindowBudget | None) -> None:
-        """Stops it and writes its JSON, which the job waits for. Passes on only what ends the job, such as Ctrl-C."""
+        """
+        Stops the window and writes its JSON while the job waits. Only lets through what ends the job, such as Ctrl-C.
+        """
         raw = partial_path(target, ".json")
         report = WindowReport(window.plan, str(target), window.last_step, window.cut)
         is_handed_over = False
         try:
             is_handed_over = self._write(window, target, raw, budget, report)
         except Exception as error:
-            self._trouble.warn("trace_export", f"writing a trace to {target} failed: {describe(error)}")
+            self._problems.warn("trace_export", f"writing a trace to {target} failed: {describe(error)}")
             report.fail(describe(error))
         finally:
             if not is_handed_over:
                 window.release()
                 clean_after_save(str(raw))
                 with suppress(OSError):
-                    target.parent.rmdir()  # goes only if it is empty: then this window made it
+                    target.parent.rmdir()  # fails unless it is empty
                 report.seconds = dict(window.seconds)
                 self.reports.add(report)
                 self.reports.end(report)
@@ -77,11 +79,11 @@ class Delivery:
         was_recording = window.state is State.RECORDING
         window.stop()
         if not was_recording:
-            report.miss(window.cut or "its steps never came")
+            report.miss(window.cut or "the job did not reach its steps")
             return False
         refusal = None if budget is None else budget.refuse_export()
         if refusal is not None:
-            self._trouble.warn("trace_disk", f"a trace was given up: {refusal}")
+            self._problems.warn("trace_disk", f"a trace was not written: {refusal}")
             report.fail(refusal)
             return False
         raw.parent.mkdir(parents=True, exist_ok=True)
@@ -106,12 +108,12 @@ class Delivery:
         self.exporter.submit(Compression(raw, report.raw_bytes, target, archived_as, on_end))
 
     def _refusal(self, plan: WindowPlan, target: Path) -> tuple[str, str] | None:
-        """(code, reason) why no window can be opened now."""
+        """(code, reason) if no window can open now."""
         if PROFILER_USE.is_taken:
-            return "trace_rival", "the job uses torch's profiler itself, and there is only one"
+            return "trace_rival", "the job itself is using torch's profiler, and only one can run at a time"
         pending = self.exporter.pending_bytes // MB
-        if pending > self._most_pending:
-            return "trace_pending", f"{pending} MB of earlier traces are still being compressed"
+        if pending > self._max_pending:
+            return "trace_pending", f"{pending} MB of earlier traces still wait for compression"
         refusal = self._new_budget(target.parent, plan).refuse()
         if refusal is not None:
             return "trace_budget", refusal
@@ -120,5 +122,5 @@ class Delivery:
         except OSError as error:
             return "trace_folder", describe(error)
         if not os.access(target.parent, os.W_OK):
-            return "trace_folder", f"{target.parent} cannot be written to"
+            return "trace_folder", f"{target.parent} is not writable"
         return None

@@ -1,9 +1,9 @@
 """
-What happens to a recording after its window, off the training thread.
+Compresses traces on a thread of its own.
 
-The JSON itself is written on the training thread: `save` holds the interpreter lock from begin to end (torch 2.13,
-750,000 events: 2.6 s in which another thread got 1 to 6 turns of a millisecond each), so elsewhere it would stop the
-training thread just the same, only at a moment nobody chose. Compression lets go of the lock.
+The JSON itself is written on the training thread, because `save` holds the interpreter lock throughout: with torch 2.13
+and 750,000 events it took 2.6 s, in which another thread ran for 1 to 6 ms. On another thread it would stop the
+training thread just the same, but at an arbitrary moment. Compression releases the lock.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..trouble import Trouble, describe
+from ..problems import ProblemLog, describe
 from .compress import compress
 from .profiler import clean_after_save
 
@@ -31,22 +31,22 @@ class Compression:
     raw: Path
     raw_bytes: int
     target: Path
-    # Name within a tar archive; None: plain gzip.
+    # Name inside a tar archive, or None for plain gzip.
     archived_as: str | None
-    # (bytes written, None) or (0, what went wrong)
+    # Called with (bytes written, None) or (0, what went wrong).
     on_end: Callable[[int, str | None], None]
 
 
 def partial_path(target: Path, suffix: str) -> Path:
-    """Beside the target, hidden, and with its owner's name, so that what a killed process left can be told apart."""
+    """A hidden file beside the target. Its name holds host and process id, so leftovers of a killed process show."""
     return target.with_name(f".{target.name}.partial-{socket.gethostname()}-{os.getpid()}{suffix}")
 
 
 class Exporter:
-    """One thread, started with the first recording, that takes processor time nobody else wants."""
+    """A low-priority thread, started with the first trace."""
 
-    def __init__(self, trouble: Trouble) -> None:
-        self._trouble = trouble
+    def __init__(self, problems: ProblemLog) -> None:
+        self._problems = problems
         self._wake = threading.Condition()
         self._waiting: deque[Compression] = deque()
         self._current: Compression | None = None
@@ -57,7 +57,7 @@ class Exporter:
 
     @property
     def pending_bytes(self) -> int:
-        """Of raw traces that lie about."""
+        """Size of the raw traces that wait for compression."""
         return self._pending_bytes
 
     def submit(self, task: Compression) -> None:
@@ -70,7 +70,7 @@ class Exporter:
             self._wake.notify()
 
     def close(self, timeout: float | None) -> None:
-        """Waits for what is under way; what is not done in time is given up and cleaned away."""
+        """Waits up to `timeout`, then removes the traces that are not done."""
         with self._wake:
             self._is_closing = True
             self._wake.notify()
@@ -84,7 +84,9 @@ class Exporter:
             self._waiting.clear()
         for task in left:
             _clean(task)
-            self._trouble.warn("trace_unfinished", f"no time to compress {task.target.name}: this trace is lost")
+            self._problems.warn(
+                "trace_unfinished", f"the trace {task.target.name} is lost: the job ended before it was compressed"
+            )
             task.on_end(0, "the job ended before the trace was compressed")
 
     def _run(self) -> None:
@@ -103,7 +105,7 @@ class Exporter:
                 self._pending_bytes -= task.raw_bytes
                 if self._is_abandoned:
                     return
-            with self._trouble.guard("trace_export", "finishing a trace"):
+            with self._problems.guard("trace_export", "finishing a trace"):
                 task.on_end(size, problem)
 
     def _compress(self, task: Compression) -> tuple[int, str | None]:
@@ -116,8 +118,8 @@ class Exporter:
             return size, None
         except Exception as error:
             if not self._is_abandoned:
-                what = f"compressing a trace into {task.target} failed, it is lost: {describe(error)}"
-                self._trouble.warn("trace_export", what)
+                what = f"the trace {task.target} is lost, compressing it failed: {describe(error)}"
+                self._problems.warn("trace_export", what)
             return 0, describe(error)
         finally:
             _clean(task)
@@ -130,15 +132,15 @@ def _clean(task: Compression) -> None:
 
 
 def _be_nice() -> None:
-    """On Linux priorities are those of threads, whatever POSIX says."""
+    """Lowers this thread's priority. On Linux that affects the thread alone, whatever POSIX says."""
     with suppress(AttributeError, OSError):
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 19)
 
 
 def give_memory_back() -> None:
     """
-    The C library keeps what the profiler freed (1.3 kB an event) for itself: the host has it back only when told. It
-    would also hide how much the next window takes.
+    Makes the C library return the memory that the profiler freed (1.3 kB per event). Otherwise it keeps it, and the
+    next window would seem to need less.
     """
     with suppress(AttributeError, OSError):
         ctypes.CDLL(None).malloc_trim(0)
@@ -146,8 +148,8 @@ def give_memory_back() -> None:
 
 def clean_stale(folders: Iterable[Path], is_own: Callable[[str], bool], before: float) -> int:
     """
-    Removes what processes of this rank that are no more left on this host; returns how many files. `before`: when this
-    process began (as time.time()). In containers a restarted job often has the number of the one that was killed.
+    Removes partial files that dead processes of this rank left on this host, and returns their number. `before`: when
+    this process began (as time.time()). In a container a restarted job often has the same process id as the killed one.
     """
     removed = 0
     for folder in folders:

@@ -1,8 +1,8 @@
 """
-Runs something in the main thread between two of its instructions, without a signal.
+Runs a function in the main thread between two bytecode instructions, without a signal.
 
-A signal would need a handler, which belongs to the job, and would interrupt system calls. Python's own queue of pending
-calls does neither. It only ever runs in the main thread, while that executes Python.
+A signal needs a handler, and handlers belong to the job; it also interrupts system calls. Python's queue of pending
+calls has neither problem. It runs only in the main thread, and only while that executes Python code.
 """
 
 from __future__ import annotations
@@ -15,36 +15,36 @@ from ..hooks.dynamo import never_compiled
 
 class _Action:
     """
-    Done when somebody asks for its truth. The queue takes C functions `int f(void *)`; PyObject_IsTrue is one that runs
-    Python, and hands on what is raised in there. A callback of ctypes would swallow it: Ctrl-C, or the exit that a
-    signal handler of the job asks for, must get through.
+    Runs when its truth value is read. The queue takes C functions `int f(void *)`, and PyObject_IsTrue is one that runs
+    Python code and passes exceptions on. A ctypes callback would swallow them, but Ctrl-C, or an exit from one of the
+    job's signal handlers, must get through.
     """
 
     def __init__(self, action: Callable[[], None]) -> None:
         self._action = action
         self.is_queued = False
 
-    # The main thread may be in a compiled region: its compiler must not take this for part of the model.
+    # The main thread may be in a compiled region; the compiler must not trace this as part of the model.
     @never_compiled
     def __bool__(self) -> bool:
         self.is_queued = False
         self._action()
-        return False  # 0: all is well
+        return False  # 0 means success
 
 
-# What the interpreter may still call; few (one a trace tier) and small.
+# The interpreter may still call these. There is one small object per trace tier.
 _KEPT_ALIVE: list[_Action] = []
 
 
 class MainThreadCall:
-    """`action` may be asked for at any time, from any thread; it may then run late. It must not raise an Exception."""
+    """Any thread may request `action` at any time. It may run late, and must not raise an Exception."""
 
     def __init__(self, action: Callable[[], None]) -> None:
         self._action = _Action(action)
         _KEPT_ALIVE.append(self._action)
 
-    def ask(self) -> bool:
-        """False where this interpreter has no such queue, or it is full."""
+    def request(self) -> bool:
+        """False if this interpreter has no such queue, or the queue is full."""
         if self._action.is_queued:
             return True
         try:

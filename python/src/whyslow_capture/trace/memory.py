@@ -1,4 +1,4 @@
-"""How much memory this process holds and how much the host (or the container) has left. Linux; elsewhere unknown."""
+"""How much memory this process uses and how much the host or container has left. Only known on Linux."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-# cgroup v1 says "no limit" with a number near 2^63.
+# cgroup v1 writes a number near 2^63 for "no limit".
 NO_LIMIT = 1 << 60
-# Attempts to find out whether the C library's own count can be relied on.
+# How often to test whether the C library's own count is reliable.
 PROBES = 3
 
 
@@ -30,9 +30,11 @@ class _MallocInfo(ctypes.Structure):
 
 
 class HeapReader:
-    """What glibc has handed out. Counting takes microseconds, but 80 ms in a heap of half a million free pieces."""
+    """
+    Memory allocated through glibc. Counting takes microseconds, but 80 ms in a heap with half a million free chunks.
+    """
 
-    # So much of the time at most is spent counting.
+    # At most this fraction of the time is spent counting.
     SHARE = 0.01
 
     def __init__(self) -> None:
@@ -42,18 +44,18 @@ class HeapReader:
             self._ask.restype = _MallocInfo
         self._last = 0
         self._next_at = 0.0
-        # Asked again, as other threads allocate and free meanwhile: what two readers say is compared, so one of them
-        # must not count something else than the other.
+        # Several tries, because other threads allocate and free meanwhile. All readers must come to the same result,
+        # since their values are compared.
         self.is_in_charge = any(self._counts() for _ in range(PROBES))
 
     def _counts(self) -> bool:
-        """With another allocator in its place (jemalloc, tcmalloc) glibc counts nothing."""
+        """Whether glibc sees allocations. With another allocator (jemalloc, tcmalloc) it does not."""
         self._next_at = 0.0
         before = self.in_use()
         probe = ctypes.create_string_buffer(1 << 20)
         self._next_at = 0.0
         after = self.in_use()
-        # Asked before it may count again it repeats itself, and the probe is gone by then.
+        # in_use() may return this value for a while, and the probe is freed by then.
         self._last = before or 0
         return before is not None and after is not None and after - before >= len(probe) // 2
 
@@ -61,7 +63,7 @@ class HeapReader:
         if self._ask is None:
             return None
         if time.monotonic() >= self._next_at:
-            # Of this thread: by the clock on the wall it would also be what it waits for the interpreter's lock.
+            # CPU time of this thread; wall time would include waiting for the interpreter lock.
             begin = time.thread_time()
             info = self._ask()
             self._last = info.uordblks + info.hblkhd
@@ -70,7 +72,7 @@ class HeapReader:
 
 
 class MemoryReader:
-    """Reads /proc and the memory controller. The paths can be given, so that tests can draw a host."""
+    """Reads /proc and the memory control groups. Tests can pass paths that simulate a host."""
 
     def __init__(self, proc: Path = Path("/proc"), cgroups: Path = Path("/sys/fs/cgroup")) -> None:
         self._proc, self._cgroups = proc, cgroups
@@ -80,8 +82,8 @@ class MemoryReader:
 
     def own(self) -> int | None:
         """
-        What this process has taken: in use according to the C library, since what goes into memory that it had free
-        does not show as resident; otherwise resident, without files and shared memory, which come and go with the data.
+        Memory of this process. By the C library's count if possible: resident memory does not grow while freed memory
+        is reused. Otherwise resident memory without files and shared memory, which vary with the data.
         """
         return self._heap.in_use() if self._heap.is_in_charge else self.resident()
 
@@ -93,7 +95,7 @@ class MemoryReader:
         return (int(resident) - int(shared)) * self._page
 
     def host(self) -> HostMemory | None:
-        """The tightest of the machine and all control groups this process is in."""
+        """The tightest limit of the machine and all control groups of this process."""
         found = self._meminfo()
         if found is None:
             return None
@@ -118,7 +120,7 @@ class MemoryReader:
         return HostMemory(values["MemTotal"], values["MemAvailable"])
 
     def _control_groups(self) -> list[tuple[Path, bool]]:
-        """This process's group and those above it: a limit on any of them kills. Found once, they do not change."""
+        """This process's group and its parents; exceeding the limit of any of them kills. They do not change."""
         if self._groups is None:
             self._groups = []
             try:
@@ -135,7 +137,7 @@ class MemoryReader:
 
 
 def _chain(root: Path, path: str) -> list[Path]:
-    """Inside a container the path may be the host's; then only the root, which is the container's own, exists."""
+    """In a container the path may be the host's. Then only the root exists, which is the container's own group."""
     group = root / path.strip("/")
     return [g for g in (group, *group.parents) if g.is_relative_to(root) and g.is_dir()]
 
@@ -149,7 +151,7 @@ def _limited(group: Path, is_v2: bool) -> HostMemory | None:
         if limit == "max" or int(limit) >= NO_LIMIT:
             return None
         used = int((group / used_file).read_text())
-        # Pages of files that nobody used lately are given up before anything is killed.
+        # The kernel drops inactive file pages before it kills anything.
         name = "inactive_file" if is_v2 else "total_inactive_file"
         for line in (group / "memory.stat").read_text().splitlines():
             if line.startswith(name + " "):

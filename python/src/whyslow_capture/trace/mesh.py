@@ -1,4 +1,4 @@
-"""Where this rank stands in the job's mesh, from what frameworks have for it."""
+"""This rank's coordinates in the device mesh, read from the types that frameworks use."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 # axis name -> (size, coordinate of this rank)
 Mesh = dict[str, tuple[int, int]]
 
-# The finest of d9d's meshes: every kind of parallelism is an axis of its own.
+# d9d's finest mesh: each kind of parallelism has its own axis.
 D9D_DOMAIN = "regular"
 
 
 def mesh_of(mesh: object) -> Mesh:
     """
-    From a torch DeviceMesh, a mapping {axis: (size, coordinate)}, or d9d's DistributedContext. Empty for a rank that is
-    not in the mesh, or a job without one. ValueError for anything else.
+    Takes a torch DeviceMesh, a mapping {axis: (size, coordinate)} or d9d's DistributedContext. Returns an empty mesh if
+    the rank is not in the mesh or the job has none. Raises ValueError for anything else.
     """
     if mesh is None:
         return {}
@@ -28,7 +28,11 @@ def mesh_of(mesh: object) -> Mesh:
         if not getattr(parameters, "is_distributed", True):
             return {}
         return _from_device_mesh(mesh.mesh_for(D9D_DOMAIN))
-    raise ValueError(f"a mesh is a DeviceMesh or {{axis: (size, coordinate)}}, not {type(mesh).__name__}")
+    raise ValueError(f"a mesh must be a DeviceMesh or {{axis: (size, coordinate)}}, not {type(mesh).__name__}")
+
+
+def coordinates_of(mesh: Mesh | None) -> tuple[int, ...]:
+    return tuple(coordinate for _, coordinate in (mesh or {}).values())
 
 
 def _from_device_mesh(mesh: Any) -> Mesh:
@@ -48,4 +52,4 @@ def _pair(axis: object, value: object) -> tuple[int, int]:
         size, coordinate = value
         if 0 <= coordinate < size:
             return size, coordinate
-    raise ValueError(f"axis {axis!r}: (size, coordinate below size), not {value!r}")
+    raise ValueError(f"axis {axis!r} must be (size, coordinate) with coordinate < size, not {value!r}")

@@ -1,4 +1,4 @@
-"""torch's profiler as a window needs it: get ready, start, stop, save; each at most once, and nothing parsed."""
+"""torch's profiler reduced to what a window needs: prepare, start, stop and save, each once, without parsing events."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from torch.profiler.profiler import _KinetoProfile
 
 from ..config import TraceConfig
 from ..hooks.dynamo import in_compiled_region
-from .rivals import PROFILER_USE
+from .profiler_use import PROFILER_USE
 
 
 class LostRecordingError(RuntimeError):
-    """The profiler has nothing to give."""
+    """The profiler has no recording to save."""
 
 
 class _LeanProfile(_KinetoProfile):
     """
-    torch's own, without its import of inductor for the sake of one setting: 2 s and 70 MB at the first window of a job
-    that does not compile. Where inductor is loaded the setting may matter, and `_KinetoProfile` itself is used.
+    Does not import inductor, which torch's own does for one setting: 2 s and 70 MB at the first window of a job that
+    does not compile. If inductor is loaded, the setting may matter, and `_KinetoProfile` itself is used.
     """
 
     def prepare_trace(self) -> None:
@@ -42,7 +42,7 @@ class _LeanProfile(_KinetoProfile):
 
     def start_trace(self) -> None:
         if self.profiler is None:
-            raise LostRecordingError("start before prepare")
+            raise LostRecordingError("the profiler was not prepared")
         self.profiler._start_trace()
         for option in ("profile_memory", "with_stack", "record_shapes", "with_flops"):
             if getattr(self, option):
@@ -54,8 +54,8 @@ class _LeanProfile(_KinetoProfile):
 
 class WindowProfiler:
     """
-    `_KinetoProfile` rather than `torch.profiler.profile`: the latter is in a reference cycle, so that the recording
-    (a kilobyte an event) stays in memory until the collector comes by.
+    Uses `_KinetoProfile` instead of `torch.profiler.profile`, which is part of a reference cycle: its recording (1 kB
+    per event) would stay in memory until the garbage collector runs.
     """
 
     def __init__(self, options: TraceConfig, cuda: bool) -> None:
@@ -85,32 +85,32 @@ class WindowProfiler:
         self._profile.add_metadata_json(key, json_text)
 
     def stop(self) -> None:
-        """Also waits for the device. A second stop would crash the process, so whatever happens there is none."""
+        """Also waits for the device. A second stop would crash the process, so this only ever stops once."""
         if self._is_stopped:
-            raise LostRecordingError("stopped already")
+            raise LostRecordingError("the profiler was already stopped")
         self._is_stopped = True
         with PROFILER_USE.ours():
             self._profile.stop_trace()
             PROFILER_USE.ours_is_unfinished = False
 
     def save(self, raw: str) -> int:
-        """Writes the JSON; returns its size. Possible once: torch gives a recording away only one time."""
+        """Writes the JSON and returns its size. Works once, because torch hands out a recording only once."""
         results = self._profile.profiler.kineto_results
         if not _began_at(results):
-            # Saving nothing crashes the process.
+            # Saving an empty recording crashes the process.
             raise LostRecordingError("another profiler took the recording")
         self._profile.export_chrome_trace(raw)
         if not os.path.exists(raw):
-            # No exception tells: kineto writes aside, renames at the end, and logs a line when that failed.
+            # torch raises nothing: kineto writes a temporary file, renames it at the end, and only logs a failure.
             raise OSError("the profiler could not write its trace (disk full?)")
         if not _is_whole(raw):
-            # An older torch (2.3) does not write aside, and says nothing at all.
-            raise OSError("the profiler could not write all of its trace (disk full?)")
+            # torch 2.3 writes no temporary file and reports nothing.
+            raise OSError("the profiler wrote only part of its trace (disk full?)")
         return os.path.getsize(raw)
 
 
 def _is_whole(raw: str) -> bool:
-    """Whether the JSON is closed. A brace alone in its line, and not at the begin of it, closes an event only."""
+    """Whether the JSON is complete. An indented brace alone on its line only closes an event."""
     with open(raw, "rb") as file:
         file.seek(max(0, os.path.getsize(raw) - 256))
         last_line = file.read().rstrip().rsplit(b"\n", 1)[-1]
@@ -118,7 +118,7 @@ def _is_whole(raw: str) -> bool:
 
 
 def clean_after_save(raw: str) -> None:
-    """Removes what a save, whole or failed, left behind."""
+    """Removes the files that a save left behind, whether it succeeded or failed."""
     for path in (raw, raw + ".tmp"):
         try:
             os.remove(path)
@@ -128,18 +128,18 @@ def clean_after_save(raw: str) -> None:
 
 def _experimental_config(options: TraceConfig) -> Any:
     if options.with_stack:
-        return None  # stacks are put together from the events that trace_only leaves out
+        return None  # stacks are built from events that trace_only leaves out
     try:
         from torch._C._profiler import _ExperimentalConfig
 
-        # No objects for Python to look at: stop() takes two thirds of the time and four fifths of the memory.
+        # Skips the objects for Python: stop() takes two thirds of the time and four fifths of the memory.
         return _ExperimentalConfig(trace_only=True)
-    except (ImportError, TypeError):  # torch before 2.13; without it only time is lost
+    except (ImportError, TypeError):  # torch before 2.13, where stop() is just slower
         return None
 
 
 def _parse_nothing(profiler: Any) -> None:
-    """torch up to 2.5 turns every event into a Python object within stop(); nobody looks at those here."""
+    """torch up to 2.5 turns every event into a Python object in stop(). We do not need them."""
     if not hasattr(profiler, "_ensure_function_events"):
         profiler._parse_kineto_results = lambda *_, **__: []
 
@@ -153,9 +153,9 @@ def _began_at(results: Any) -> int:
 
 def boundary_is_safe() -> bool:
     """
-    Whether the profiler may be started or stopped here. Within a backward pass it may not: autograd puts its own
-    thread state back afterwards, profiler included. While CUDA records a graph it may not: stopping waits for the
-    device, which spoils the graph. In a compiled region dynamo would look at our code as if it were the model's.
+    Whether the profiler may be started or stopped here. Not in a backward pass: autograd restores its thread state
+    afterwards, including the profiler's. Not while a CUDA graph is captured: stopping waits for the device, which
+    breaks the capture. Not in a compiled region: dynamo would trace our code as part of the model.
     """
     in_backward = getattr(torch._C, "_current_graph_task_id", None)
     if in_backward is not None and in_backward() != -1:
@@ -168,5 +168,5 @@ def boundary_is_safe() -> bool:
 
 
 def stop_recording_here() -> None:
-    """For a thread whose profiler cannot be stopped any more: at least it records nothing further."""
+    """For a thread whose profiler can no longer be stopped: makes it record nothing more."""
     torch._C._autograd._enable_record_function(False)

@@ -1,4 +1,4 @@
-"""What became of each window, for the rank's manifest and for who asked."""
+"""The outcome of each window, for the rank's manifest and for whoever requested it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from .schedule import WindowPlan
 
-# A job of a million steps has many windows; the manifest shows the newest.
+# A long job has many windows. The manifest shows the newest.
 KEPT = 50
 
 
@@ -51,7 +51,7 @@ class WindowReport:
 class WindowReports:
     def __init__(self, on_end: Callable[[WindowReport], None]) -> None:
         self._on_end = on_end
-        # The thread that holds it may be interrupted by the end of a window, which reports as well.
+        # Reentrant: the end of a window may interrupt the thread that holds it, and reports too.
         self._lock = threading.RLock()
         self._newest: list[WindowReport] = []
         self._counts: dict[str, int] = {}

@@ -1,6 +1,6 @@
 """
-Windows on demand: `whyslow capture OUT` leaves a request, the first rank plans a step that no rank has reached yet, and
-every rank opens its window at exactly that step. Ranks never talk to each other, they only read OUT/control.
+Windows on demand: `whyslow capture OUT` writes a request, rank 0 plans a step that no rank has reached yet, and every
+rank opens its window at exactly that step. Ranks do not communicate; they only read OUT/control.
 """
 
 from __future__ import annotations
@@ -13,18 +13,17 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from ..trouble import Trouble, describe
-from .control import Ask, ControlFolder, Plan
+from ..problems import ProblemLog, describe
+from .control import ControlFolder, Plan, WindowRequest
 from .schedule import TRAIN_OVERALL, WindowPlan
 from .step_rate import StepRate
 
 LEADER = 0
-# One look a second and rank; very large jobs look less often, for the file system's sake.
+# Each rank polls once a second. Very large jobs poll less often, to spare the file system.
 POLL_S, RANKS_PER_POLL_S = 1.0, 512
-# NFS clients know of a new file in a folder up to this much later (acdirmin).
+# NFS clients see a new file in a folder up to this much later (acdirmin).
 NFS_DELAY_S = 35.0
-# Who does not say how long an answer is waited for waits no longer than this; a job that is still loading may take some
-# minutes to begin.
+# A request expires after this time, unless its sender waits longer. A job that is still loading may need some minutes.
 EXPIRE_S = 600.0
 
 Answer = tuple[str, str, str, str | None, tuple[int, int] | None]
@@ -41,27 +40,27 @@ class Requests:
         current_step: Callable[[], int | None],
         accept: Callable[[WindowPlan], None],
         free_from: Callable[[WindowPlan, tuple[WindowPlan, ...]], int],
-        trouble: Trouble,
+        problems: ProblemLog,
         at_start: Callable[[], None] | None = None,
         want_steps: Callable[[bool], None] | None = None,
         poll_s: float | None = None,
     ) -> None:
         """
-        `accept` gets plans for this rank; `free_from(plan, others)` is the first step from which a window such as
-        `plan` would not be in the way of `others` or of the job's own; `want_steps(True)` asks that `current_step` be
-        kept up to date.
+        `accept` receives the plans for this rank. `free_from(plan, others)` returns the first step at which a window
+        like `plan` overlaps neither `others` nor a scheduled window. `want_steps(True)` asks for an up-to-date
+        `current_step`.
         """
         self._folder, self._control = folder, ControlFolder(folder)
         self._rank, self._world, self._default_ranks, self._warmup = rank, world, default_ranks, warmup
         self._current_step, self._accept, self._free_from = current_step, accept, free_from
-        self._trouble, self._at_start, self._want_steps = trouble, at_start, want_steps
+        self._problems, self._at_start, self._want_steps = problems, at_start, want_steps
         self._poll_s = poll_s if poll_s is not None else max(POLL_S, world / RANKS_PER_POLL_S)
         self._delay_s = 3 * self._poll_s + (NFS_DELAY_S if _is_nfs(folder) else 0.0)
         self._rate = StepRate()
         self._seen_plans: set[str] = set()
         self._process_began_ns = _process_began_ns()
         self._settled: set[str] = set()
-        # Windows planned here and not yet over, for whichever ranks.
+        # Windows planned here that are not over yet, for any rank.
         self._ahead: tuple[WindowPlan, ...] = ()
         self._outbox: deque[Answer] = deque()
         self._wake = threading.Event()
@@ -73,44 +72,44 @@ class Requests:
         self._thread.start()
 
     def stop(self, timeout: float) -> None:
-        """Looks no more: what was not accepted by now never is."""
+        """Stops polling. Plans that were not accepted by now never will be."""
         self._is_closing = True
         self._wake.set()
         if self._thread is not None:
             self._thread.join(timeout)
 
     def close(self) -> None:
-        """After `stop`: sends what is to be answered yet."""
-        with self._trouble.guard("trace_control", "answering a request"):
+        """Call after `stop`: writes the answers that are still due."""
+        with self._problems.guard("trace_control", "answering a request"):
             self._send()
             self._decline_rest()
 
     def _decline_rest(self) -> None:
-        """Whoever asked in the last second must not wait for a job that has ended."""
+        """Answers requests of the last second, whose senders would otherwise wait for a job that has ended."""
         requests, plans = self._control.look()
         for plan_id in plans - self._seen_plans:
-            # One that cannot be read must not keep the others from an answer.
-            with self._trouble.guard("trace_control", "reading a plan"):
+            # An unreadable plan must not keep the others from being answered.
+            with self._problems.guard("trace_control", "reading a plan"):
                 if self._control.read_plan(plan_id).includes(self._rank):
                     self._refuse(plan_id, "missed", "the job ended before that step")
-        for ask_id in requests - plans - self._settled if self._rank == LEADER else ():
-            self._refuse(ask_id, "missed", "the job ended")
+        for request_id in requests - plans - self._settled if self._rank == LEADER else ():
+            self._refuse(request_id, "missed", "the job ended")
 
     def answer(
-        self, ask_id: str, status: str, message: str, path: str | None = None, steps: tuple[int, int] | None = None
+        self, request_id: str, status: str, message: str, path: str | None = None, steps: tuple[int, int] | None = None
     ) -> None:
         """
-        `status`: done, cut, missed or failed. Written when the thread next looks: the caller may have been interrupted
-        anywhere, so there is no lock in here.
+        `status`: done, cut, missed or failed. The thread writes it at its next poll. No lock here, because the caller
+        may have been interrupted anywhere.
         """
-        self._outbox.append((ask_id, status, message, path, steps))
+        self._outbox.append((request_id, status, message, path, steps))
 
     def _run(self) -> None:
         if self._at_start is not None:
-            with self._trouble.guard("trace_start", "cleaning up"):
+            with self._problems.guard("trace_start", "removing files of earlier runs"):
                 self._at_start()
         while not self._is_closing:
-            with self._trouble.guard("trace_control", "looking for requests"):
+            with self._problems.guard("trace_control", "reading requests"):
                 self.poll()
             self._wake.wait(self._poll_s)
             self._wake.clear()
@@ -119,11 +118,11 @@ class Requests:
         self._send()
         step = self._current_step()
         if step is not None:
-            self._rate.see(time.monotonic(), step)
+            self._rate.observe(time.monotonic(), step)
         requests, plans = self._control.look()
         for plan_id in sorted(plans - self._seen_plans):
             self._seen_plans.add(plan_id)
-            with self._trouble.guard("trace_control", "reading a plan"):
+            with self._problems.guard("trace_control", "reading a plan"):
                 self._follow(self._control.read_plan(plan_id))
         if self._rank == LEADER:
             self._lead(sorted(requests - plans - self._settled), step)
@@ -132,8 +131,8 @@ class Requests:
         if not plan.includes(self._rank):
             return
         if plan.planned_ns < self._process_began_ns:
-            # Of a run that ended: its steps are not ours.
-            self._refuse(plan.id, "missed", "the job was started anew")
+            # A plan of an earlier run, whose steps are not ours.
+            self._refuse(plan.id, "missed", "the job was restarted")
             return
         recording = len(plan.ranks) if isinstance(plan.ranks, tuple) else self._world
         self._accept(WindowPlan(TRAIN_OVERALL, plan.first_step, plan.steps, self._warmup, plan.id, recording))
@@ -141,65 +140,67 @@ class Requests:
     def _lead(self, waiting: list[str], step: int | None) -> None:
         if self._want_steps is not None:
             self._want_steps(bool(waiting))
-        for ask_id in waiting:
+        for request_id in waiting:
             try:
-                ask = self._control.read_ask(ask_id)
+                request = self._control.read_request(request_id)
             except FileNotFoundError:
-                continue  # withdrawn
+                continue  # the request was withdrawn
             except Exception as error:
-                self._refuse(ask_id, "failed", f"the request cannot be read: {describe(error)}")
+                self._refuse(request_id, "failed", f"the request cannot be read: {describe(error)}")
                 continue
-            age_s = (time.time_ns() - ask.asked_ns) / 1e9
-            if age_s > max(EXPIRE_S, ask.wait_s):
-                self._refuse(ask_id, "missed", f"asked {age_s / 60:.0f} minutes ago, nobody waits for it any more")
+            age_s = (time.time_ns() - request.asked_ns) / 1e9
+            if age_s > max(EXPIRE_S, request.wait_s):
+                self._refuse(request_id, "missed", f"the request expired: it is {age_s / 60:.0f} minutes old")
             elif step is not None:
-                self._plan(ask, step)
+                self._plan(request, step)
 
-    def _plan(self, ask: Ask, step: int) -> None:
-        ranks = self._default_ranks if ask.ranks is None else ask.ranks
+    def _plan(self, request: WindowRequest, step: int) -> None:
+        ranks = self._default_ranks if request.ranks is None else request.ranks
         ranks = "all" if ranks is None else ranks
         first = step + self._warmup + self._rate.steps_ahead(time.monotonic(), self._delay_s)
-        wish = WindowPlan(TRAIN_OVERALL, first, ask.steps, self._warmup, ask.id)
+        wanted = WindowPlan(TRAIN_OVERALL, first, request.steps, self._warmup, request.id)
         self._ahead = tuple(plan for plan in self._ahead if plan.end > step)
-        window = replace(wish, first=max(first, self._free_from(wish, self._ahead)))
+        window = replace(wanted, first=max(first, self._free_from(wanted, self._ahead)))
         self._ahead = (*self._ahead, window)
         for rank in ranks if isinstance(ranks, tuple) else ():
             if rank >= self._world:
-                text = f"there is no such rank, the job has {self._world}"
-                self._control.write_answer(ask.id, rank, "missed", text, None, None)
-        plan = Plan(ask.id, window.first, ask.steps, ranks, time.time_ns())
+                text = f"there is no rank {rank}: the job has {self._world} ranks"
+                self._control.write_answer(request.id, rank, "missed", text, None, None)
+        plan = Plan(request.id, window.first, request.steps, ranks, time.time_ns())
         self._control.write_plan(plan)
-        self._settled.add(ask.id)
-        self._seen_plans.add(ask.id)
+        self._settled.add(request.id)
+        self._seen_plans.add(request.id)
         self._follow(plan)
 
-    def _refuse(self, ask_id: str, status: str, message: str) -> None:
-        self._settled.add(ask_id)
-        if not self._control.is_answered(ask_id, self._rank):
-            self._control.write_answer(ask_id, self._rank, status, message, None, None)
+    def _refuse(self, request_id: str, status: str, message: str) -> None:
+        self._settled.add(request_id)
+        if not self._control.is_answered(request_id, self._rank):
+            self._control.write_answer(request_id, self._rank, status, message, None, None)
 
     def _send(self) -> None:
         while self._outbox:
-            ask_id, status, message, path, steps = self._outbox.popleft()
-            self._control.write_answer(ask_id, self._rank, status, message, path, steps)
+            request_id, status, message, path, steps = self._outbox.popleft()
+            self._control.write_answer(request_id, self._rank, status, message, path, steps)
 
 
 def _is_nfs(folder: Path) -> bool:
-    """Whether the folder is on NFS: of all mounts above it the longest counts."""
+    """Whether the folder is on NFS. The longest mount point above it counts."""
     try:
         mounts = [line.split() for line in Path("/proc/self/mounts").read_text().splitlines()]
     except OSError:
         return False
-    place = os.path.realpath(folder)
-    above = [m for m in mounts if len(m) > 2 and (place + "/").startswith(m[1].rstrip("/") + "/")]
+    path = os.path.realpath(folder)
+    above = [m for m in mounts if len(m) > 2 and (path + "/").startswith(m[1].rstrip("/") + "/")]
     return bool(above) and max(above, key=lambda m: len(m[1]))[2].startswith("nfs")
 
 
 def _process_began_ns() -> int:
-    """By the wall clock. A plan may be older than this object and yet the job's own: ranks are set up one by one."""
+    """
+    By the wall clock. Not when this object was made: ranks start one by one, so a valid plan may be older than it.
+    """
     now = time.time_ns()
     try:
-        # Field 22, counted behind the name, which may hold anything: clock ticks from boot to start.
+        # Field 22, in clock ticks since boot. Counted from the end of the process name, which may contain anything.
         ticks = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
         uptime_s = float(Path("/proc/uptime").read_text().split()[0])
         return now - int((uptime_s - ticks / os.sysconf("SC_CLK_TCK")) * 1e9)

@@ -1,24 +1,24 @@
-"""Which steps are recorded. Only step numbers decide, so all ranks agree without talking, and so does a resumed job."""
+"""Decides which steps are profiled, by step number alone, so all ranks and a resumed job agree."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-# The target whose steps are the training steps; any other counts the calls of its step_callback.
+# The target that counts training steps. Any other target counts the calls of its step_callback.
 TRAIN_OVERALL = "train_overall"
 
 
 @dataclass(frozen=True)
 class WindowPlan:
-    """Steps `first` up to, not including, `end`, after `warmup` steps in which the profiler only gets ready."""
+    """A window over steps `first` to `end` (exclusive), after `warmup` steps in which the profiler warms up."""
 
     target: str
     first: int
     steps: int
     warmup: int
-    # Of the request that asked for it, if it is not one of the schedule.
+    # Id of the request, or None for a scheduled window.
     request: str | None = None
-    # How many ranks record it; 0: those that are configured.
+    # How many ranks record it. 0: as configured.
     recording_ranks: int = 0
 
     @property
@@ -36,8 +36,8 @@ class WindowPlan:
 @dataclass(frozen=True)
 class Schedule:
     """
-    Windows are the last `active` steps of each period, as torch.profiler.schedule and d9d have it, counted from
-    `start`. Only whole windows are planned: a job resumed within one waits for the next.
+    As in torch.profiler.schedule and d9d, windows are the last `active` steps of each period, counted from `start`.
+    Only whole windows are planned: a job resumed inside a window waits for the next one.
     """
 
     target: str
@@ -50,10 +50,10 @@ class Schedule:
     last: int | None = None
 
     def next_window(self, step: int) -> WindowPlan | None:
-        """The first window whose recorded steps have not begun before `step`."""
+        """The first window that starts recording at `step` or later."""
         if self.period <= 0:
             return None
-        # A period too short for its window would never record: the window decides then.
+        # A period shorter than its window would never record, so the window sets the period.
         period = max(self.period, self.warmup + self.active)
         cycle = max(0, -(-(step + self.active - self.start) // period) - 1)
         if self.repeat > 0 and cycle >= self.repeat:

@@ -1,4 +1,4 @@
-"""The trace tier of one process: windows by schedule and on demand, over training steps and other targets."""
+"""The trace tier of one process: scheduled and requested windows over training steps and other targets."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from pathlib import Path
 
 from .. import layout
 from ..config import CaptureConfig
-from ..trouble import Trouble, describe
+from ..problems import ProblemLog, describe
 from .budget import WindowBudget, ranks_sharing_host
 from .delivery import Delivery
 from .export import clean_stale
-from .keeper import WindowKeeper
-from .places import CapturePlaces, Places
+from .profiler_use import PROFILER_USE
 from .report import WindowReport
 from .requests import Requests
-from .rivals import PROFILER_USE
 from .schedule import TRAIN_OVERALL, Schedule, WindowPlan
-from .track import NEVER, Track
+from .trace_paths import CapturePaths, TracePaths
+from .window_driver import WindowDriver
+from .window_queue import NEVER, WindowQueue
 
 SetWatch = Callable[[Callable[[], None] | None], None]
 
 
 class TraceTier:
     """
-    `begin_step` is told each training step that begins, or at least each from `quiet_until` on. Nothing raised in here
+    Call `begin_step` when a training step begins; steps before `quiet_until` may be skipped. No exception in here
     reaches the caller.
     """
 
@@ -36,41 +36,41 @@ class TraceTier:
         rank: int,
         world: int,
         out: Path,
-        trouble: Trouble,
+        problems: ProblemLog,
         coordinates: Callable[[], tuple[int, ...]],
         recorder_watch_setter: SetWatch,
         *,
         current_step: Callable[[], int | None] | None = None,
-        places: Places | None = None,
+        paths: TracePaths | None = None,
         on_demand: bool = True,
         new_budget: Callable[[Path, WindowPlan], WindowBudget] | None = None,
         poll_s: float | None = None,
     ) -> None:
         """
-        `current_step`: the step under way, for any thread; without it `begin_step` is asked for at each step while a
-        request waits.
+        `current_step` returns the current step, on any thread. Without it, `begin_step` must be called at each step
+        while a request waits.
         """
         self._config, self._options = config, config.trace
-        self._rank, self._world, self._out, self._trouble = rank, world, out, trouble
+        self._rank, self._world, self._out, self._problems = rank, world, out, problems
         self._coordinates = coordinates
         self._began = time.time()
-        # No more windows: closed, in a forked child, or the profiler was lost.
+        # No more windows: the tier is closed, this is a forked child, or the profiler was lost.
         self._is_off = False
         self._is_closed = False
         self._has_schedule = self._options.period > 0 and (self._options.ranks is None or rank in self._options.ranks)
         self._step: int | None = None
         self._wants_steps = False
-        # From this step on begin_step has something to do. Read by the session before it calls.
+        # Before this step begin_step has nothing to do. The session checks it before calling.
         self.quiet_until = 0
-        self._overall = Track(self._schedule_of(TRAIN_OVERALL))
-        self._tracks: dict[str, Track] = {}
+        self._overall = WindowQueue(self._schedule_of(TRAIN_OVERALL))
+        self._queues: dict[str, WindowQueue] = {}
         self._callbacks: dict[str, Callable[[], None]] = {}
         self._inbox: deque[WindowPlan] = deque()
-        self._places = places or CapturePlaces(out, rank, coordinates, f".{self._options.format}")
+        self._paths = paths or CapturePaths(out, rank, coordinates, f".{self._options.format}")
         budget_for = new_budget or self._new_budget
-        self._delivery = Delivery(trouble, self._places.path, budget_for, self._options.budget_mb // 2, self._on_end)
-        self._keeper = WindowKeeper(
-            self._options, trouble, self._delivery, self._about, recorder_watch_setter, budget_for
+        self._delivery = Delivery(problems, self._paths.path, budget_for, self._options.budget_mb // 2, self._on_end)
+        self._driver = WindowDriver(
+            self._options, problems, self._delivery, self._about, recorder_watch_setter, budget_for
         )
         PROFILER_USE.install()
         self._requests: Requests | None = None
@@ -84,7 +84,7 @@ class TraceTier:
                 current_step=current_step or (lambda: self._step),
                 accept=self._accept,
                 free_from=self._free_from,
-                trouble=trouble,
+                problems=problems,
                 at_start=self._clean_up,
                 want_steps=None if current_step is not None else self._want_steps,
                 poll_s=poll_s,
@@ -97,8 +97,8 @@ class TraceTier:
 
     @property
     def busy(self) -> bool:
-        """A profiler is at work: steps take longer than they would."""
-        return self._keeper.window is not None
+        """A profiler is running, so steps take longer than usual."""
+        return self._driver.window is not None
 
     def begin_step(self, step: int) -> None:
         self._step = step
@@ -106,7 +106,7 @@ class TraceTier:
             self._advance(self._overall, step)
 
     def step_callback(self, target: str) -> Callable[[], None] | None:
-        """To be called at the end of each step of `target`; None when that is not traced here. Steps count from 0."""
+        """A function to call at the end of each step of `target`, counted from 0. None if it is not traced here."""
         if self._is_off or not self._has_schedule or target == TRAIN_OVERALL or target not in self._options.target:
             return None
         callback = self._callbacks.get(target)
@@ -115,17 +115,17 @@ class TraceTier:
         return callback
 
     def close(self, timeout: float | None = 60.0) -> None:
-        """Ends an open window, waits for traces being compressed, answers who waits. May be called twice."""
+        """Ends an open window, waits for the compression of traces, answers open requests. May be called twice."""
         if self._is_closed:
             return
         self._is_closed = True
         self._turn_off()
-        with self._trouble.guard("trace_close", "ending the trace tier"):
-            self._keeper.close()
+        with self._problems.guard("trace_close", "closing the trace tier"):
+            self._driver.close()
             self._delivery.exporter.close(timeout)
         if self._requests is not None:
-            with self._trouble.guard("trace_close", "ending the trace tier"):
-                # First: a plan it is about to hand over would find nobody to answer it.
+            with self._problems.guard("trace_close", "closing the trace tier"):
+                # First, because a plan that arrives later would never be answered.
                 self._requests.stop(2.0)
                 for plan in (*self._overall.drop_all(), *self._inbox):
                     self._answer_missed(plan, "the job ended before that step")
@@ -136,70 +136,70 @@ class TraceTier:
 
     def after_fork_in_child(self) -> None:
         self._is_closed = True
-        self._keeper.forget_in_child()
+        self._driver.forget_in_child()
         self._turn_off()
 
     # -- steps -------------------------------------------------------------------------------------------------------
 
-    def _advance(self, track: Track, step: int) -> None:
+    def _advance(self, queue: WindowQueue, step: int) -> None:
         try:
             if self._is_off:
-                self._keeper.boundary()  # close() waits in another thread
+                self._driver.boundary()  # close() may be waiting in another thread
             else:
                 self._take_inbox()
-                self._drive(track, step)
+                self._drive(queue, step)
         except Exception as error:
-            self._trouble.warn("trace", f"the trace tier failed, training goes on: {describe(error)}")
+            self._problems.warn("trace", f"the trace tier failed, training goes on: {describe(error)}")
         finally:
-            self._set_quiet(track, step)
+            self._set_quiet(queue, step)
 
-    def _drive(self, track: Track, step: int) -> None:
-        keeper = self._keeper
-        if keeper.is_broken:
-            if keeper.silence():
+    def _drive(self, queue: WindowQueue, step: int) -> None:
+        driver = self._driver
+        if driver.is_broken:
+            if driver.silence():
                 self._turn_off()
             return
-        open_plan = keeper.plan
-        if open_plan is not None and open_plan.target == track.target:
-            keeper.proceed(step)
-        for late in track.drop_late(step):
-            self._answer_missed(late, f"step {late.first} had begun when the plan was seen")
-        due = track.due(step)
+        open_plan = driver.plan
+        if open_plan is not None and open_plan.target == queue.target:
+            driver.proceed(step)
+        for late in queue.drop_late(step):
+            self._answer_missed(late, f"step {late.first} had already begun when this rank saw the plan")
+        due = queue.due(step)
         if due is None:
             return
-        if keeper.plan is None:
-            if keeper.open(due, step):
-                track.drop(due)
+        if driver.plan is None:
+            if driver.open(due, step):
+                queue.drop(due)
         elif step >= due.first:
-            # torch has one profiler: the first window wins, this one waits for its next time.
-            track.drop(due)
-            self._trouble.count("trace_collision")
-            self._answer_missed(due, f"a window over {keeper.plan.target} was open")
+            # torch has only one profiler. The open window wins, and this one waits for its next period.
+            queue.drop(due)
+            self._problems.count("trace_collision")
+            self._answer_missed(due, f"a window for {driver.plan.target} was open")
 
-    def _set_quiet(self, track: Track, step: int) -> None:
-        open_plan = self._keeper.plan
-        is_open = open_plan is not None and open_plan.target == track.target
+    def _set_quiet(self, queue: WindowQueue, step: int) -> None:
+        open_plan = self._driver.plan
+        is_open = open_plan is not None and open_plan.target == queue.target
         if self._is_off:
-            track.quiet_until = 0 if is_open else NEVER
-        elif is_open or self._keeper.is_broken:
-            track.quiet_until = 0
+            queue.quiet_until = 0 if is_open else NEVER
+        elif is_open or self._driver.is_broken:
+            queue.quiet_until = 0
         else:
-            track.quiet_until = track.next_event(step)
-        if track is self._overall:
-            self.quiet_until = 0 if self._wants_steps and not self._is_off else track.quiet_until
-            if self._inbox and not self._is_off:  # came in meanwhile
+            queue.quiet_until = queue.next_event(step)
+        if queue is self._overall:
+            self.quiet_until = 0 if self._wants_steps and not self._is_off else queue.quiet_until
+            if self._inbox and not self._is_off:  # arrived meanwhile
                 self.quiet_until = 0
         elif open_plan is not None:
-            self.quiet_until = 0  # the session is to see that steps are disturbed
+            self.quiet_until = 0  # the session must notice that steps are disturbed
 
     def _new_callback(self, target: str) -> Callable[[], None]:
-        track = self._tracks[target] = Track(self._schedule_of(target))
-        self._advance(track, 0)
+        queue = self._queues[target] = WindowQueue(self._schedule_of(target))
+        self._advance(queue, 0)
 
         def end_of_step() -> None:
-            track.step += 1
-            if track.step >= track.quiet_until:
-                self._advance(track, track.step)
+            queue.step += 1
+            if queue.step >= queue.quiet_until:
+                self._advance(queue, queue.step)
 
         return end_of_step
 
@@ -213,15 +213,15 @@ class TraceTier:
             options.warmup,
             options.active,
             options.repeat,
-            # These are numbers of training steps.
+            # start_step and end_step count training steps.
             start=config.start_step if is_overall else 0,
             last=config.end_step if is_overall else None,
         )
 
     def _turn_off(self) -> None:
         self._is_off = True
-        for track in (self._overall, *self._tracks.values()):
-            self._set_quiet(track, 0)
+        for queue in (self._overall, *self._queues.values()):
+            self._set_quiet(queue, 0)
 
     def _new_budget(self, folder: Path, plan: WindowPlan) -> WindowBudget:
         configured = self._world if self._options.ranks is None else len(self._options.ranks)
@@ -230,7 +230,7 @@ class TraceTier:
     # -- on demand ---------------------------------------------------------------------------------------------------
 
     def _accept(self, plan: WindowPlan) -> None:
-        """From the thread that reads requests."""
+        """Called by the thread that reads requests."""
         self._inbox.append(plan)
         self.quiet_until = 0
 
@@ -241,12 +241,12 @@ class TraceTier:
 
     def _take_inbox(self) -> None:
         while self._inbox:
-            self._overall.ask(self._inbox.popleft())
+            self._overall.add(self._inbox.popleft())
 
-    def _free_from(self, wish: WindowPlan, others: tuple[WindowPlan, ...]) -> int:
-        now = self._keeper.plan
+    def _free_from(self, wanted: WindowPlan, others: tuple[WindowPlan, ...]) -> int:
+        now = self._driver.plan
         open_plans = (now,) if now is not None and now.target == TRAIN_OVERALL else ()
-        return self._overall.free_from(wish, (*others, *open_plans))
+        return self._overall.free_from(wanted, (*others, *open_plans))
 
     def _answer_missed(self, plan: WindowPlan, why: str) -> None:
         if plan.request is not None and self._requests is not None:
@@ -270,6 +270,6 @@ class TraceTier:
         }
 
     def _clean_up(self) -> None:
-        removed = clean_stale(self._places.folders(), self._places.is_own, self._began)
+        removed = clean_stale(self._paths.folders(), self._paths.is_own, self._began)
         if removed:
-            self._trouble.count("trace_stale_files", removed)
+            self._problems.count("trace_stale_files", removed)

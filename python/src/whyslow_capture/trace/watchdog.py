@@ -1,4 +1,4 @@
-"""Looks after an open window from a thread of its own, since a step may last an hour."""
+"""Checks an open window's budget on a thread of its own, since a step may take an hour."""
 
 from __future__ import annotations
 
@@ -6,32 +6,32 @@ import threading
 import time
 from collections.abc import Callable
 
-from ..trouble import Trouble
+from ..problems import ProblemLog
 from .budget import Verdict, WindowBudget
 
 POLL_S = 0.2
-# Warm-up is often a single step, the most of which is to be seen.
+# During warm-up, often a single step, poll this much faster to see its peak memory.
 LEARN_FASTER = 10
-# The next boundary of a step or phase is the better place to stop; so long it is waited for.
+# How long to wait for the next boundary of a step or phase, where stopping is cheaper than in between.
 PATIENCE_S = 1.0
 
 
 class Watchdog:
     """
-    `on_verdict` is called once, in this thread, when the window must end; `interrupt` again and again after that, when
-    no boundary came by, until `stop`. Before `judge` it only gets to know what the job takes without us.
+    Calls `on_verdict` once when the window must end. If no boundary follows, calls `interrupt` again and again until
+    `stop`. Before `judge` it only learns how much memory the job uses without a recording.
     """
 
     def __init__(
         self,
         budget: WindowBudget,
-        trouble: Trouble,
+        problems: ProblemLog,
         on_verdict: Callable[[str], None],
         interrupt: Callable[[], None],
         poll_s: float = POLL_S,
         patience_s: float = PATIENCE_S,
     ) -> None:
-        self._budget, self._trouble = budget, trouble
+        self._budget, self._problems = budget, problems
         self._on_verdict, self._interrupt = on_verdict, interrupt
         self._poll_s, self._patience_s = poll_s, patience_s
         self._is_over = threading.Event()
@@ -42,14 +42,14 @@ class Watchdog:
         self._thread.start()
 
     def judge(self) -> None:
-        """Recording has begun."""
+        """Recording has begun: check the budget from now on."""
         self._judges = True
 
     def stop(self) -> None:
         self._is_over.set()
 
     def _run(self) -> None:
-        with self._trouble.guard("trace_watch", "looking after a profiler window"):
+        with self._problems.guard("trace_watch", "watching a profiler window"):
             verdict = self._wait_for_verdict()
             if verdict is None:
                 return

@@ -1,4 +1,4 @@
-"""One window: a profiler that exists from the first step of warm-up to the last recorded one, and not a step longer."""
+"""One window: a profiler that exists from the first warm-up step to the last recorded step."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch.autograd.profiler import record_function
 
 from ..config import TraceConfig
 from .profiler import LostRecordingError, WindowProfiler
-from .rivals import torch_profiler_enabled
+from .profiler_use import torch_profiler_enabled
 from .schedule import WindowPlan
 
 
@@ -20,22 +20,22 @@ class State(Enum):
     WARMING = "warming"
     RECORDING = "recording"
     STOPPED = "stopped"
-    # Lost to another thread of the job: must not be stopped any more.
+    # Another thread of the job took over the profiler; stopping it now would crash.
     ABANDONED = "abandoned"
 
 
 class Window:
-    """Driven by the training thread alone: torch's profiler belongs to the thread that started it."""
+    """Only the training thread may use it: torch's profiler belongs to the thread that started it."""
 
     def __init__(self, plan: WindowPlan, options: TraceConfig, cuda: bool) -> None:
         self.plan = plan
         self.state = State.NEW
         self.thread = threading.get_ident()
-        # Of the last step that was (at least partly) recorded.
+        # The last step that was at least partly recorded.
         self.last_step: int | None = None
-        # Why it ends before its time.
+        # Why the window ends early, or None.
         self.cut: str | None = None
-        # What the training thread spent in the profiler, by what it did there.
+        # Seconds the training thread spent in the profiler, by operation.
         self.seconds: dict[str, float] = {}
         self._profiler: WindowProfiler | None = WindowProfiler(options, cuda)
         self._mark: record_function | None = None
@@ -65,14 +65,14 @@ class Window:
         self._begin_mark(step)
 
     def stop(self) -> None:
-        """After this, whether it works or not, the profiler is not touched again but for `save`."""
+        """After this, successful or not, only `save` may touch the profiler."""
         begin = time.perf_counter()
         with self._deciding:
             if self.state is State.ABANDONED:
-                raise LostRecordingError("the job's own profiler has taken over")
+                raise LostRecordingError("the job's own profiler took over")
             was, self.state = self.state, State.STOPPED
         if was is State.WARMING:
-            # What is only prepared cannot be stopped; what Ctrl-C interrupted in starting may be on.
+            # A profiler that is only prepared cannot be stopped. If Ctrl-C interrupted its start, it may be on.
             if not torch_profiler_enabled():
                 self._live.start()
         elif was is State.RECORDING:
@@ -84,7 +84,7 @@ class Window:
         self._spent("stop", begin)
 
     def abandon(self) -> bool:
-        """From any thread; False when it is being stopped or has been."""
+        """Any thread may call it. False if the window is being stopped or was stopped."""
         with self._deciding:
             if not self.is_open:
                 return False
@@ -99,7 +99,7 @@ class Window:
             self._spent("export", begin)
 
     def release(self) -> None:
-        """Frees the recording here and now, not when somebody next looks."""
+        """Frees the recording now instead of at some later garbage collection."""
         begin = time.perf_counter()
         self._profiler = None
         self._spent("free", begin)
@@ -107,11 +107,11 @@ class Window:
     @property
     def _live(self) -> WindowProfiler:
         if self._profiler is None:
-            raise LostRecordingError("the window is over")
+            raise LostRecordingError("the window has ended")
         return self._profiler
 
     def _begin_mark(self, step: int) -> None:
-        # The name readers know steps by, with the number the job uses.
+        # Trace readers recognise steps by this name. The number is the job's own.
         self._mark = record_function(f"ProfilerStep#{step}")
         self._mark.__enter__()
         self.last_step = step

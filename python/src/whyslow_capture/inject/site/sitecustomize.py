@@ -1,12 +1,12 @@
 # mypy: ignore-errors
-# Found first on PYTHONPATH by every Python that `whyslow run` starts, whatever its version: nothing here is newer than
-# Python 3.4, and nothing is imported that start-up has not.
+# Every Python that `whyslow run` starts finds this file first on PYTHONPATH, whatever its version. So it uses no syntax
+# newer than Python 3.4, and imports only what the interpreter has already loaded.
 import os
 import sys
 
 
 def _run_next():
-    # The one that would have run without us. Its errors are reported as always, by `site`.
+    # The sitecustomize that would have run without us. As always, `site` reports its errors.
     ours = sys.modules.pop("sitecustomize", None)
     try:
         import sitecustomize  # noqa: F401
@@ -23,13 +23,13 @@ def _watch_for_torch(here):
         from _frozen_importlib_external import SourceFileLoader
 
         name = "_whyslow_start"
-        if name not in sys.modules:  # `whyslow run` within `whyslow run`
+        if name not in sys.modules:  # `whyslow run` inside `whyslow run`
             module = sys.modules[name] = type(sys)(name)
             module.__file__ = start
             SourceFileLoader(name, start).exec_module(module)
             module.watch_for_torch()
     except Exception as error:
-        sys.stderr.write("whyslow_capture: not started: " + repr(error) + "\n")
+        sys.stderr.write("whyslow_capture: capture did not start: " + repr(error) + "\n")
 
 
 _here = os.path.dirname(__file__)

@@ -1,4 +1,4 @@
-"""The hot path: what is noted of a step while it is being recorded."""
+"""The hot path: records phases and marks while a step runs."""
 
 from __future__ import annotations
 
@@ -8,39 +8,40 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
 from ..layout import DATA_WAIT, TRAINING_STEP
-from ..trouble import Trouble
+from ..problems import ProblemLog, describe
 from .device import ANCHOR_EVERY_NS, CudaDevice
 from .sample import LAP, Entry, Sample
 
 if TYPE_CHECKING:
     import torch
 
-# Marks so close are one. From the end of one phase to the beginning of the next the interpreter needs 2 µs on a fast
-# host, 6 on a slow one; to launch an operation 5 and 15. What is launched in between counts to the later phase. Both
-# figures below are for a fast host: `CudaDevice.slowness` stretches them.
+# Marks closer than this are merged. Between the end of one phase and the begin of the next the interpreter needs 2 µs
+# on a fast host and 6 µs on a slow one; launching an operation takes 5 and 15 µs. Work launched in between counts as
+# part of the later phase. This figure and the next are for a fast host; `CudaDevice.slowness` scales them.
 SAME_MOMENT_NS = 10_000
-# In less than this nothing was launched at all, not even a CUDA graph: one call, of 5 to 8.5 µs on a slow host.
+# Too short to launch anything, even a CUDA graph, which is one call of 5 to 8.5 µs on a slow host.
 EMPTY_NS = 3_000
-# Beginnings and ends of phases on one tape: beyond it a phase is inside a loop where it does not belong.
+# More begins and ends than this mean that a phase sits in an inner loop, where it does not belong.
 MAX_ENTRIES = 1024
-# Steps in a row on one tape, which share the mark between them: so many, as long as one anchor serves, and while there
-# is room for a step with many micro-batches.
+# Consecutive steps share one buffer and the marks between them: at most this many, while one anchor is good enough, and
+# while there is room for a step with many micro-batches.
 MAX_STEPS = 16
 MAX_ENTRIES_BEFORE = MAX_ENTRIES // 4
+# No thread has this id.
 OFF = 0
 
 
-class Tape:
+class StepBuffer:
     """
-    Marks are moments of the host's clock, with a CUDA event beside each on a GPU job; entries say what begins or ends
-    at which. What they mean together is found out later, off the training thread.
+    A mark is a time on the host's clock, plus a CUDA event in a GPU job. An entry says which phase begins or ends at
+    which mark. The writer thread puts them together later.
 
-    This runs between the job's own launches, with cold caches: each line costs ten times what it does in a loop of its
-    own, each function called a microsecond. Hence slots, few calls, and a mark that is shared is not timed.
+    This code runs between the job's kernel launches, with cold caches: each line costs ten times what it does in a
+    tight loop, and each function call a microsecond. Hence slots, few calls, and no timing of shared marks.
     """
 
     __slots__ = (
-        "_trouble",
+        "_problems",
         "device",
         "empty_ns",
         "entries",
@@ -49,7 +50,7 @@ class Tape:
         "host_ns",
         "in_one_stream",
         "is_capturing",
-        "lapped",
+        "lap_start",
         "last",
         "marked_at",
         "micro",
@@ -65,28 +66,28 @@ class Tape:
         "times_whole_steps",
     )
 
-    def __init__(self, trouble: Trouble) -> None:
-        self._trouble = trouble
-        # The training thread's number while a step is being recorded.
+    def __init__(self, problems: ProblemLog) -> None:
+        self._problems = problems
+        # Id of the training thread while a step is recorded, otherwise OFF.
         self.thread = OFF
         self.micro = 0
         self.host_ns: list[int] = []
         self.entries: list[Entry] = []
-        # Steps that have ended on this tape: number, and how many of the entries they and those before them have.
+        # Steps that ended in this buffer: (step number, number of entries up to its end).
         self.steps: list[tuple[int, int]] = []
-        # The last mark (−1: none), and until when hardly anything can have been launched after it: it had just been
-        # made, or was shared.
+        # Index of the last mark (−1: none), and when it was last made or shared: hardly anything was launched between
+        # the mark and that time.
         self.last, self.marked_at = -1, 0
-        # Where the last lap of this step ended, or the step began.
-        self.lapped = -1
+        # The mark at which the last lap ended, or the step began.
+        self.lap_start = -1
         self.same_moment_ns, self.empty_ns = SAME_MOMENT_NS, EMPTY_NS
-        # Off where the job has a phase `training_step` of its own.
+        # Off if the job records a phase named `training_step` itself.
         self.times_whole_steps = True
-        # Called when a step that is recorded has begun (hooks that are in place only then): by who starts a tape, too.
+        # Called when a recorded step begins. Whoever calls `start` must call it too.
         self.on_step: Callable[[], None] | None = None
-        # Host time that went into recording.
+        # Host time spent on recording.
         self.spent = 0
-        # Of the GPU; its functions are kept here to be at hand.
+        # The GPU. Its functions are copied here to save attribute lookups.
         self.device: CudaDevice | None = None
         self.events: list[torch.cuda.Event] = []
         self.free: list[torch.cuda.Event] = []
@@ -98,7 +99,7 @@ class Tape:
         self.record: Callable[[torch.cuda.Event, torch.cuda.Stream | None], None] = lambda *_: None
 
     def use(self, device: CudaDevice) -> None:
-        """From now on marks have CUDA events."""
+        """From now on each mark has a CUDA event."""
         self.device, self.free = device, device.free
         self.same_moment_ns = int(SAME_MOMENT_NS * device.slowness)
         self.empty_ns = int(EMPTY_NS * device.slowness)
@@ -107,7 +108,7 @@ class Tape:
     # -- phases ------------------------------------------------------------------------------------------------------
 
     def begin(self, name: str, at: int = -1) -> None:
-        """At a mark that has been made, or now."""
+        """Opens a phase, now or at the existing mark `at`."""
         if get_ident() != self.thread:
             return
         if at < 0:
@@ -121,12 +122,13 @@ class Tape:
             self._overflow()
 
     def end(self, name: str, *_: object) -> None:
-        """Takes what `__exit__` is given."""
+        """Closes the phase. Also takes the arguments of `__exit__`."""
         if get_ident() != self.thread:
             return
         now = perf_counter_ns()
         since = now - self.marked_at
-        # One call is enough to launch a lot, so a phase has an end of its own, if it was not empty or just a wait.
+        # A single call can launch a lot of work, so a phase gets its own end mark, unless it is empty or a wait for
+        # data.
         if since < self.empty_ns or (since < self.same_moment_ns and (name == DATA_WAIT or self._began_earlier(name))):
             at, self.marked_at = self.last, now
         else:
@@ -134,7 +136,7 @@ class Tape:
         self.entries.append((name, at))
 
     def lap(self, name: str) -> None:
-        """That phase is what was done since the last lap of this step, or since it began."""
+        """Names the time since the previous lap, or since the step began."""
         if get_ident() != self.thread:
             return
         now = perf_counter_ns()
@@ -143,26 +145,26 @@ class Tape:
             at, self.marked_at = self.last, now
         else:
             at = self.mark(now)
-        self.entries.append((name, self.lapped, at, self.micro, LAP))
-        self.lapped = at
+        self.entries.append((name, self.lap_start, at, self.micro, LAP))
+        self.lap_start = at
         if len(self.entries) > MAX_ENTRIES:
             self._overflow()
 
     def add(self, name: str, begin: int, end: int, micro: int) -> None:
-        """A phase between two marks."""
+        """Records a phase between two marks."""
         if get_ident() == self.thread:
             self.entries.append((name, begin, end, micro))
             if len(self.entries) > MAX_ENTRIES:
                 self._overflow()
 
     def mark(self, now: int) -> int:
-        """A new one; its index, or −1 where none can be made."""
+        """Makes a new mark and returns its index, or −1 if that is not possible."""
         device = self.device
         if device is not None:
             raw = self.raw_stream(device.index)
-            # Nobody captures the default stream, which is number 0, into a CUDA graph.
+            # The default stream (0) cannot be captured into a CUDA graph.
             if (raw != 0 and self.is_capturing()) or not (self.free or device.reserve(1)):
-                self._trouble.count("marks-not-possible")
+                self._problems.count("marks-not-possible")
                 return -1
             if raw != self.stream_id:
                 self._follow_stream(device, raw)
@@ -189,32 +191,32 @@ class Tape:
     def _follow_stream(self, device: CudaDevice, raw: int) -> None:
         self.in_one_stream = not self.events
         self.stream = device.current_stream()
-        self.stream_id = raw if raw >= 0 else -2  # unknown: looked for each time
+        self.stream_id = raw if raw >= 0 else -2  # unknown: look it up each time
 
     def _fail(self, error: Exception) -> int:
-        """Nothing of ours may reach the job; if CUDA is broken, it will hear of it by itself."""
-        self._trouble.warn("cuda-events", f"recording a CUDA event failed, training goes on: {error}")
+        """Stops recording. If CUDA is broken, the job will get its own error."""
+        self._problems.warn("cuda-events", f"recording a CUDA event failed, training goes on: {describe(error)}")
         self.thread = OFF
         return -1
 
     def _overflow(self) -> None:
-        """No more until the end of the step."""
-        self._trouble.count("phases-not-recorded")
+        """Stops recording until the end of the step."""
+        self._problems.count("phases-not-recorded")
         self.thread = OFF
 
     # -- steps -------------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """A step to be recorded begins."""
+        """Begins a recorded step."""
         self.thread = get_ident()
         self.in_one_stream = True
         self.micro = 0
-        self.lapped = self.mark(perf_counter_ns())
+        self.lap_start = self.mark(perf_counter_ns())
         if self.times_whole_steps:
-            self.entries.append((TRAINING_STEP, self.lapped, 0))
+            self.entries.append((TRAINING_STEP, self.lap_start, 0))
 
     def end_step(self, step: int, goes_on: bool = True) -> bool:
-        """That step has ended. `goes_on`: the next one begins at the same mark; False: not on this tape."""
+        """Ends a step. `goes_on`: the next step begins at the same mark. False if it does not fit in this buffer."""
         now, entries = perf_counter_ns(), self.entries
         if goes_on and (
             get_ident() != self.thread
@@ -232,7 +234,7 @@ class Tape:
             entries.append((TRAINING_STEP, end))
         self.steps.append((step, len(entries)))
         if goes_on:
-            self.micro, self.lapped = 0, end
+            self.micro, self.lap_start = 0, end
             if self.times_whole_steps:
                 entries.append((TRAINING_STEP, end, 0))
             if self.on_step is not None:
@@ -242,11 +244,11 @@ class Tape:
     def of_this_step(self) -> list[Entry]:
         return self.entries[self.steps[-1][1] :] if self.steps else self.entries
 
-    def cut(self) -> Sample:
-        """What there is of steps that have ended. The tape is empty then, and off."""
+    def take(self) -> Sample:
+        """Returns the steps that have ended, and leaves the buffer empty and off."""
         sample = Sample(self.steps, self.host_ns, self.entries, self.events, self.in_one_stream, self.spent)
         self.thread = OFF
         self.host_ns, self.entries, self.events, self.steps = [], [], [], []
-        self.last, self.marked_at, self.lapped = -1, 0, -1
+        self.last, self.marked_at, self.lap_start = -1, 0, -1
         self.spent = 0
         return sample

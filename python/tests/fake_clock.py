@@ -1,17 +1,17 @@
-"""The clock that recording reads, drawn: what a busy machine takes in between is in no duration."""
+"""A fake clock for the recorder, so that a busy machine does not change durations."""
 
 from __future__ import annotations
 
 import pytest
 
-from whyslow_capture.events import device, pending, recorder, tape
-from whyslow_capture.hooks import flow
+from whyslow_capture.events import device, pending, recorder, step_buffer
+from whyslow_capture.hooks import phase_tracker
 
 MS = 1_000_000
 
 
 class Clock:
-    """Moves when it is told to, and by `tick_ns` each time it is read."""
+    """Advances by `tick_ns` at each reading, and when `pause` is called."""
 
     def __init__(self, tick_ns: int) -> None:
         self.now = 1_000 * MS
@@ -22,12 +22,12 @@ class Clock:
         return self.now
 
     def pause(self, milliseconds: float) -> None:
-        """In place of a sleep."""
+        """Use instead of a sleep."""
         self.now += int(milliseconds * MS)
 
 
 def install(monkeypatch: pytest.MonkeyPatch, tick_ns: int) -> Clock:
     clock = Clock(tick_ns)
-    for module in (device, flow, pending, recorder, tape):
+    for module in (device, phase_tracker, pending, recorder, step_buffer):
         monkeypatch.setattr(module, "perf_counter_ns", clock)
     return clock

@@ -1,10 +1,9 @@
 """
-Other users of the profiler in this process.
+Keeps track of who uses torch's profiler in this process.
 
-torch has one profiler a process and does not defend it: when a second one is started, even by another thread or while
-the first only warms up, the one that stops last crashes the process (torch 2.13: SIGSEGV in `_disable_profiler` or in
-`save`). So we watch who uses it: no window is opened beside another profiler, and an open window ends when the job
-starts a profiler of its own.
+torch has one profiler per process and does not protect it. If a second one starts, even in another thread or while the
+first only warms up, the one that stops last crashes the process (torch 2.13: SIGSEGV in `_disable_profiler` or `save`).
+So we open no window while another profiler runs, and end our window when the job starts its own profiler.
 """
 
 from __future__ import annotations
@@ -18,29 +17,29 @@ from typing import Any
 import torch
 import torch.autograd.profiler as autograd_profiler
 
-# Functions of torch.autograd.profiler through which everything passes: torch.profiler, autograd.profiler, emit_nvtx.
+# All profilers (torch.profiler, autograd.profiler, emit_nvtx) call these functions of torch.autograd.profiler.
 _PREPARE, _ENABLE, _DISABLE = "_prepare_profiler", "_enable_profiler", "_disable_profiler"
 
 
 class ProfilerUse:
-    """Who is using torch's profiler. One object a process, as there is one profiler."""
+    """One object per process, as there is one profiler."""
 
     def __init__(self) -> None:
         self._calling: int | None = None
         self._deciding = threading.RLock()
         self._is_installed = False
-        # A profiler of the job is warming up or recording.
+        # The job's own profiler is warming up or recording.
         self.is_used_by_job = False
-        # One of ours was prepared and has not been stopped: it is at work, or it was lost.
+        # Our profiler was prepared and not stopped: it is running, or was lost.
         self.ours_is_unfinished = False
-        # Ends our open window, because the job wants the profiler.
+        # Ends our open window when the job wants the profiler.
         self._give_way: Callable[[], None] | None = None
 
     def install(self) -> None:
         if self._is_installed:
             return
         self._is_installed = True
-        self._let_lost_ones_go()
+        self._recover_lost_profiler()
         for name, before, after in (
             (_PREPARE, self._job_starts, None),
             (_ENABLE, self._job_starts, None),
@@ -51,7 +50,7 @@ class ProfilerUse:
                 setattr(autograd_profiler, name, self._wrap(original, before, after))
 
     def claim(self, give_way: Callable[[], None]) -> bool:
-        """For a window; False when somebody has the profiler, be it the job or another window."""
+        """Reserves the profiler for a window. False if the job or another window has it."""
         with self._deciding:
             if self.is_taken:
                 return False
@@ -67,7 +66,7 @@ class ProfilerUse:
 
     @contextmanager
     def ours(self) -> Iterator[None]:
-        """What this thread asks of the profiler within is our own doing."""
+        """Marks the profiler calls that this thread makes inside the block as ours."""
         self._calling = threading.get_ident()
         try:
             yield
@@ -91,18 +90,18 @@ class ProfilerUse:
         call.__wrapped__ = original  # type: ignore[attr-defined]
         return call
 
-    def _let_lost_ones_go(self) -> None:
+    def _recover_lost_profiler(self) -> None:
         """
-        A window that was lost (its thread is gone, or could not stop it in time) leaves kineto busy. An older torch
-        (2.3 and 2.6, not 2.13) then wants to stop it in whichever thread prepares the next profiler, raises because
-        that thread has none, and does so for ever, to the job as well. Turned on and off there, kineto is free.
+        A lost window (its thread ended, or could not stop it in time) leaves kineto busy. torch 2.3 and 2.6 (not 2.13)
+        then try to stop it in whichever thread prepares the next profiler, and raise because that thread has none. This
+        would go on for ever, also for the job's own profiler. Turning it on and off in that thread frees kineto.
         """
         prepare, enable, disable = (getattr(autograd_profiler, name, None) for name in (_PREPARE, _ENABLE, _DISABLE))
         if prepare is None or enable is None or disable is None:
             return
 
         @functools.wraps(prepare)
-        def prepare_anew(*args: Any, **kwargs: Any) -> Any:
+        def prepare_again(*args: Any, **kwargs: Any) -> Any:
             try:
                 return prepare(*args, **kwargs)
             except RuntimeError:
@@ -113,7 +112,7 @@ class ProfilerUse:
             self.ours_is_unfinished = False
             return prepare(*args, **kwargs)
 
-        setattr(autograd_profiler, _PREPARE, prepare_anew)
+        setattr(autograd_profiler, _PREPARE, prepare_again)
 
     def _job_starts(self) -> None:
         with self._deciding:
@@ -127,7 +126,7 @@ class ProfilerUse:
 
 
 def torch_profiler_enabled() -> bool:
-    """On this thread."""
+    """Whether a profiler is on in this thread."""
     return bool(torch._C._autograd._profiler_enabled())
 
 

@@ -1,14 +1,16 @@
-"""Where iterations end, drawn as text: a word is a group of optimizer steps with no backward between, | ends a step."""
+"""
+Ends of iterations, drawn as text. A word is a group of optimizer steps without a backward pass between; | ends a step.
+"""
 
 from __future__ import annotations
 
 import pytest
 
-from whyslow_capture.hooks.step_clock import StepClock
+from whyslow_capture.hooks.iterations import IterationTracker
 
 
 def drawn(groups: str, sees_backward: bool = True) -> str:
-    clock = StepClock()
+    clock = IterationTracker()
     words = []
     for group in groups.split():
         if sees_backward:
@@ -38,12 +40,12 @@ def test_each_iteration_ends_once(expected: str) -> None:
     assert drawn(expected.replace("|", "")) == expected
 
 
-def test_an_optimizer_that_comes_seldom_is_not_what_the_loop_goes_round_by() -> None:
+def test_a_rare_optimizer_does_not_define_the_loop() -> None:
     often = " ".join(["D|"] * 20)
     expected = f"{often} G {often} G {often}"
     assert drawn(expected.replace("|", "")) == expected
 
 
 @pytest.mark.parametrize("expected", ["A| A| A|", "D| G D G| D G|"])
-def test_without_seeing_backward(expected: str) -> None:
+def test_iterations_without_visible_backward(expected: str) -> None:
     assert drawn(expected.replace("|", ""), sees_backward=False) == expected

@@ -1,30 +1,30 @@
-"""Which optimizer step ends an iteration. Sees only the order of calls, so that all ranks come to the same answer."""
+"""Decides which optimizer step ends an iteration, from the order of calls alone, so all ranks agree."""
 
 from __future__ import annotations
 
-# An optimizer that comes this seldom (in groups, see below) is not what the loop goes round by.
+# Longest cycle, in groups. An optimizer that steps less often does not define the loop.
 MAX_CYCLE = 16
 
 
-class StepClock:
+class IterationTracker:
     """
-    Optimizer steps with no backward pass between them are one group (Muon and AdamW side by side; DeepSpeed, one call
-    for each part of the parameters). Groups form a cycle: of one optimizer in most jobs, D then G in a GAN, D five
-    times then G. An iteration ends with the last step of the last group of the cycle, as the cycle before has shown it.
-    In the first one nothing is known, and every group of the first optimizer ends one.
+    Optimizer steps without a backward pass between them form a group (Muon and AdamW together; DeepSpeed, with one call
+    per part of the parameters). Groups form a cycle: one optimizer in most jobs; D, then G in a GAN; or five times D,
+    then G. An iteration ends with the last step of the last group of the cycle, as learned from the previous cycle. In
+    the first cycle nothing is known, and every group of the first optimizer ends an iteration.
     """
 
     def __init__(self) -> None:
         self.backward_since_step = False
-        """Set by who sees a backward pass begin."""
+        """Set by the backward hook."""
         self._backward_ever = False
         self._steady: int | None = None
-        # The group under way: its first optimizer, steps so far, and the steps that groups of that optimizer have.
+        # The current group: its first optimizer, its steps so far, and the known group sizes by first optimizer.
         self._kind: int | None = None
         self._steps = 0
         self._sizes: dict[int, int] = {}
         self._larger: dict[int, int] = {}
-        # The cycle: which optimizer begins it, whose group ends it, and how long the last one was, in groups.
+        # The cycle: which optimizer begins it, whose group ends it, and how many groups the last cycle had.
         self._first: int | None = None
         self._last: int | None = None
         self._groups_in_cycle = 0
@@ -32,11 +32,11 @@ class StepClock:
         self._cycle = 1
 
     def is_steady(self, optimizer: int) -> bool:
-        """Every step of this optimizer, the only one, ends an iteration: so it has been for a whole one."""
+        """Whether each step of this optimizer, the only one, has been ending an iteration."""
         return optimizer == self._steady
 
     def stepped(self, optimizer: int) -> bool:
-        """A step of this optimizer has ended (ids tell them apart); whether the iteration has, too."""
+        """A step of this optimizer (its id) ended. Returns whether the iteration ended too."""
         if optimizer == self._steady and self.backward_since_step:
             self.backward_since_step = False
             self._groups_in_cycle += 1
@@ -45,7 +45,7 @@ class StepClock:
         self._steady = None
         if self.backward_since_step:
             self._backward_ever = True
-        # Where backward passes cannot be seen every step is a group.
+        # If no backward pass is ever seen, every step is a group.
         if self._kind is None or self.backward_since_step or not self._backward_ever:
             self._end_group()
             self._begin_group(optimizer)
@@ -54,12 +54,14 @@ class StepClock:
         if self._last is None or self._kind != self._last or self._steps != self._sizes.get(self._last, 1):
             return False
         self._groups_since_end = 0
-        # One optimizer, one step an iteration: most jobs, every time.
+        # One optimizer with one step per iteration, as in most jobs.
         self._steady = optimizer if self._first == self._last and self._steps == 1 else None
         return True
 
     def _end_group(self) -> None:
-        """Learns how many steps the group had. One odd group with more changes nothing: fewer would then never end."""
+        """
+        Learns the size of the group. A single larger group is ignored: if it counted, usual groups would never end.
+        """
         kind, steps = self._kind, self._steps
         if kind is None:
             return
@@ -80,6 +82,6 @@ class StepClock:
                 self._last, self._cycle = before, length
             self._groups_in_cycle = 1
         if self._groups_since_end > 2 * self._cycle and kind != self._last:
-            # What used to end iterations is gone: what there is does from now on.
+            # The optimizer that ended iterations no longer steps. The current one takes over.
             self._first = self._last = kind
             self._cycle, self._groups_in_cycle = 1, 1

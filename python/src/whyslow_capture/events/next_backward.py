@@ -1,4 +1,4 @@
-"""When to work beside the training thread: in the backward pass it lets go of the interpreter's lock."""
+"""Finds a good time for the writer thread: in the backward pass the training thread releases the interpreter lock."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from time import perf_counter_ns
 from ..layout import BACKWARD
 from .sample import ResolvedSample
 
-# Records are not held back for longer: steps that take so long do not feel what we do.
+# Records wait no longer than this. In steps that take longer, our work does not matter.
 PATIENCE_NS = 200_000_000
-# Of the backward pass; ours may come a little early or late.
+# Fraction of the backward pass to stay away from its ends, since the prediction may be off.
 MARGIN = 0.1
 
 
-class Lull:
-    """The backward pass of the steps to come, as it was in the last ones. `at`: when a step began, ns."""
+class NextBackward:
+    """Predicts the next backward passes from recent samples. `at`: when a step began, in ns."""
 
     def __init__(self, samples: list[ResolvedSample], at: int) -> None:
         self._at, self.length, self._offset, self._period = at, 0, 0, 0
@@ -31,10 +31,10 @@ class Lull:
                 return
 
     def wait(self, until: Event) -> None:
-        """For the next one, or until something else is more important; not at all where there is none."""
+        """Waits for the next backward pass, or until `until` is set. Returns at once if no backward pass is known."""
         now = perf_counter_ns()
         since = (now - self._at - self._offset) % self._period if self.length else 0
         ahead = self._period - since
-        # In the middle of it there is nothing to wait for.
+        # No need to wait if the backward pass is under way.
         if self.length and since > self.length // 2 and now + ahead < self._at + PATIENCE_NS:
             until.wait(ahead / 1e9)

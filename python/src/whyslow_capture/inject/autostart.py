@@ -1,4 +1,4 @@
-"""Torch is there. Capture begins when the process shows that it trains: until then no files, no threads."""
+"""Starts the capture once the process begins to train. Until then there are no files and no threads."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from torch.utils.data import dataloader, get_worker_info
 from ..hooks import optimizer as optimizer_hooks
 from ..hooks.dynamo import is_compiling, never_compiled, not_compiled
 from ..hooks.optimizer import OptimizerTarget, Recording
-from ..hooks.patches import Patches
-from ..trouble import Trouble
+from ..patches import Patches
+from ..problems import ProblemLog, describe
 
 if TYPE_CHECKING:
     from ..session import Capture
 
 
-class Armed:
+class AutoStart:
     """Waits for the first batch, the first zero_grad() or the first optimizer step, whichever comes first."""
 
     def __init__(self) -> None:
         self._patches = Patches()
         self._waiting = True
-        self._trouble = Trouble()
+        self._problems = ProblemLog()
         self.recorder: Recording = _Always()
         self.sees_steps = False
 
@@ -51,7 +51,7 @@ class Armed:
             if self._waiting and not is_compiling() and not (only_main and not on_main_thread()):
                 self.begin()
                 if not self._waiting:
-                    # What is there now: the hooks of the capture that has just begun.
+                    # The attribute now holds the hook of the capture that has just begun.
                     return getattr(owner, name)(self_, *args, **options)
             return original(self_, *args, **options)
 
@@ -70,44 +70,44 @@ class Armed:
         pass
 
     def failed(self, error: Exception) -> None:
-        self._trouble.warn("inject", f"not started, training goes on: {error!r}")
+        self._problems.warn("inject", f"capture did not start, training goes on: {describe(error)}")
 
     @never_compiled
     def begin(self) -> None:
-        """This process trains, unless it loads data for one that does."""
+        """Starts the capture, unless this is a DataLoader worker."""
         if not self._waiting or get_worker_info() is not None:
             return
         try:
             self.disarm()
-            begin_capture(self._trouble)
+            begin_capture(self._problems)
         except Exception as error:
             self.failed(error)
 
 
 class _Always:
-    """Every optimizer step is of interest."""
+    """A recorder stand-in, so that the optimizer hooks report every step."""
 
     recording = True
 
 
 def on_main_thread() -> bool:
-    """A thread that reads ahead is not the one that trains. Where training is not on the main one, its steps tell."""
+    """A prefetch thread does not train. If the job trains on another thread, its optimizer steps start the capture."""
     return threading.current_thread() is threading.main_thread()
 
 
-def begin_capture(trouble: Trouble) -> None:
+def begin_capture(problems: ProblemLog) -> None:
+    from ..api import active_session, open_session
     from ..config import load_config
-    from ..of_process import active, open_capture
     from ..session import Capture
 
-    if active() is not None:
-        return  # the job has its own
-    config = load_config({"defaults": {"spread_steps": True}}, trouble=trouble)
+    if active_session() is not None:
+        return  # the job started its own capture
+    config = load_config({"defaults": {"spread_steps": True}}, problems=problems)
     if not config.enabled:
         return
-    capture = open_capture(Capture(config, trouble), steps="optimizer")
+    capture = open_session(Capture(config, problems), steps="optimizer")
     if multiprocessing.parent_process() is not None:
-        # A child that multiprocessing has forked ends without atexit.
+        # Children forked by multiprocessing do not run atexit functions.
         multiprocessing.util.Finalize(None, capture.close, exitpriority=0)
     if hasattr(os, "register_at_fork"):
         forks = ForkWatch(capture)
@@ -115,7 +115,7 @@ def begin_capture(trouble: Trouble) -> None:
 
 
 class ForkWatch:
-    """A process that has only read data so far may fork those that train. (Workers of a loader never begin.)"""
+    """Arms capture again in the forked children of a process that has only read data so far: they may train."""
 
     def __init__(self, capture: Capture) -> None:
         self._capture = capture
@@ -123,16 +123,16 @@ class ForkWatch:
         self._has_not_trained = False
 
     def before(self) -> None:
-        from ..of_process import active
+        from ..api import active_session
 
         is_first_step = self._capture.recorder.current_step == self._capture.config.resume_step
-        self._has_not_trained = is_first_step and active() is self._capture and os.getpid() == self._pid
+        self._has_not_trained = is_first_step and active_session() is self._capture and os.getpid() == self._pid
 
     def in_child(self) -> None:
         if self._has_not_trained:
             self._has_not_trained = False
-            arm_capture()
+            start_when_training_begins()
 
 
-def arm_capture() -> None:
-    Armed().arm()
+def start_when_training_begins() -> None:
+    AutoStart().arm()

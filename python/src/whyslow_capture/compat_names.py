@@ -1,7 +1,7 @@
 """
-Names that lmms-engine, slime and d9d use for the same things, so that their users can switch without rewriting.
+Names that lmms-engine, slime and d9d use for the same settings, so that their users can switch without rewriting.
 
-Each function turns what those projects call a setting into ours. Ours win where both are given.
+Each function translates such a setting to ours. Our name wins if both are given.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from .config_values import BadValueError, boolean, whole
 
 Settings = dict[str, object]
 
-# Megatron's defaults, which slime takes over.
+# Megatron's defaults, which slime uses.
 SLIME_STEP_START, SLIME_STEP_END = 10, 12
 
-# The same value under another name.
+# Other names for the same value.
 RENAMED = {
     # lmms-engine
     "enable_cuda_event_profiler": "enabled",
@@ -35,9 +35,9 @@ RENAMED = {
     "active_steps": "trace.active",
 }
 
-_LMMS_KEYS = ("start_step", "end_step", "record_every_n_steps", "flush_every_n_steps", "ranks", "max_overhead")
+LMMS_KEYS = ("start_step", "end_step", "record_every_n_steps", "flush_every_n_steps", "ranks", "max_overhead")
 
-# Those that are read from the environment there.
+# Names that slime reads from the environment.
 ENVIRONMENT = (
     "SLIME_PROFILE_ALL_RANKS",
     "SLIME_PROFILE_RECORD_SHAPES",
@@ -47,13 +47,13 @@ ENVIRONMENT = (
 )
 
 
-def translate(name: str, value: object, beside: Mapping[str, object]) -> Settings | None:
-    """Our settings for a name of theirs; None for a name of nobody. `beside`: what is given together with it."""
+def translate(name: str, value: object, given: Mapping[str, object]) -> Settings | None:
+    """Our settings for `name`, or None if no project uses that name. `given`: all settings of the same source."""
     if name in RENAMED:
-        # None there means that nothing was set.
+        # In those projects None means not set.
         return {} if value is None else {RENAMED[name]: value}
     special = _SPECIAL.get(name)
-    return None if special is None else special(value, beside)
+    return None if special is None else special(value, given)
 
 
 def all_names() -> list[str]:
@@ -63,33 +63,33 @@ def all_names() -> list[str]:
 def _lmms_config(value: object, _: Mapping[str, object]) -> Settings:
     if value is None:
         return {}
-    if not isinstance(value, Mapping) or set(value) - set(_LMMS_KEYS):
-        raise BadValueError(f"a mapping with {', '.join(_LMMS_KEYS)}")
+    if not isinstance(value, Mapping) or set(value) - set(LMMS_KEYS):
+        raise BadValueError(f"a mapping with {', '.join(LMMS_KEYS)}")
     found: Settings = dict(value)
     for name in ("record_every_n_steps", "flush_every_n_steps"):
-        # 0 is as good as 1 there.
+        # lmms-engine treats 0 like 1.
         if name in found and str(found[name]).strip() in ("0", "0.0"):
             found[name] = 1
     return found
 
 
 def _slime_all_ranks(value: object, _: Mapping[str, object]) -> Settings:
-    # Off is the default there and here: the first rank only.
+    # Off means rank 0 only, which is also our default.
     return {"trace.ranks": None} if value is not None and boolean(value) else {}
 
 
-def _slime_steps(value: object, beside: Mapping[str, object]) -> Settings:
-    """One window over the steps from start up to end, end not included, with one step of warm-up before it."""
+def _slime_steps(value: object, given: Mapping[str, object]) -> Settings:
+    """One window from start to end (exclusive), after one step of warm-up."""
     count = whole(0)
-    start = count(beside.get("profile_step_start", SLIME_STEP_START))
-    end = count(beside.get("profile_step_end", max(SLIME_STEP_END, _as_int(start) + 1)))
-    first, behind = _as_int(start), _as_int(end)
-    if behind <= first:
-        raise BadValueError("profile_step_end above profile_step_start")
+    start = count(given.get("profile_step_start", SLIME_STEP_START))
+    end = count(given.get("profile_step_end", max(SLIME_STEP_END, _as_int(start) + 1)))
+    first, stop = _as_int(start), _as_int(end)
+    if stop <= first:
+        raise BadValueError("chosen so that profile_step_start is below profile_step_end")
     return {
-        "trace.period": behind,
+        "trace.period": stop,
         "trace.warmup": min(1, first),
-        "trace.active": behind - first,
+        "trace.active": stop - first,
         "trace.repeat": 1,
     }
 

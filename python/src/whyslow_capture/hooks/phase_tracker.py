@@ -1,4 +1,4 @@
-"""What hooks see of a training step, put in order: which phase begins where another ends, and when the step is over."""
+"""Combines what the hooks see into phases: which phase begins where another ends, and when the step is over."""
 
 from __future__ import annotations
 
@@ -9,42 +9,42 @@ import torch
 
 from ..events.recorder import Recorder
 from ..layout import BACKWARD, DATA_WAIT, FORWARD, HOST_TO_DEVICE, OPTIMIZER
-from ..trouble import Trouble, describe
+from ..problems import ProblemLog, describe
 from .backward import BackwardWatch
+from .iterations import IterationTracker
 from .modules import KnownModules
-from .optimizer import attached, hear_begins
-from .step_clock import StepClock
+from .optimizer import attached, set_pre_hook
 
 if TYPE_CHECKING:
     from .copies import CopyTimer
     from .forward import ForwardEntry
     from .gradient_sync import GradientSync
 
-# Waits for data in one step: more is a validation loop, or one that skips batches.
+# Data waits per step. More than this is a validation loop, or a loop that skips batches.
 MAX_DATA_WAITS = 64
-# Optimizers whose models are looked for: a job with one for each parameter steps them inside backward.
+# Optimizers whose models we search for. A job with one optimizer per parameter steps them inside backward.
 MAX_OPTIMIZERS = 4
-# Iterations in a row before it is taken for known how the job goes round.
+# After this many equal iterations we take the job's loop as known.
 ENOUGH_ALIKE = 4
-# Stands for all optimizers that step inside a backward pass.
+# Key for all optimizers that step inside a backward pass.
 IN_BACKWARD = -1
 
 
-class Steps(Protocol):
-    """What hooks need of a capture."""
+class HookedCapture(Protocol):
+    """The part of a capture that hooks need."""
 
     recorder: Recorder
-    trouble: Trouble
+    problems: ProblemLog
 
     def optimizer_step(self) -> None: ...
 
 
-class Flow:
-    def __init__(self, capture: Steps, *, ends_steps: bool) -> None:
+class PhaseTracker:
+    def __init__(self, capture: HookedCapture, *, ends_steps: bool) -> None:
         self.recorder = capture.recorder
-        self.trouble = capture.trouble
+        self.problems = capture.problems
         self._end_step = capture.optimizer_step if ends_steps else None
-        self.clock = StepClock()
+        self.iterations = IterationTracker()
         self.backward = BackwardWatch(self)
         self.modules = KnownModules()
         self.copies: CopyTimer | None = None
@@ -55,13 +55,14 @@ class Flow:
         self._seen: set[int] = set()
         self._known: set[int] = set()
         self.sees_steps = False
-        """An optimizer's step has called its hooks: it is not compiled."""
+        """An optimizer has called its step hooks, so its step() is not compiled."""
         self._has_loader = False
         self.in_data = False
         self._stream: int | None = None
-        # Iterations in a row that one step of one optimizer ended; and which, while nothing else has to be seen.
+        # Consecutive iterations that ended with one step of one optimizer; and the id of that optimizer while nothing
+        # else needs to be watched.
         self._steady = self._quiet = 0
-        # Backward passes: in the iteration before, and so far in this one.
+        # Backward passes in the previous iteration, and so far in this one.
         self._usual_passes = self.passes = 0
         self._begin_sample()
 
@@ -73,7 +74,7 @@ class Flow:
         self._begin_micro()
 
     def _begin_micro(self) -> None:
-        # Marks; −1: not seen in this micro-batch.
+        # Marks. −1: not seen in this micro-batch.
         self._loaded = -1
         self._copy_begin = self._copy_end = -1
         self._forward_begin = -1
@@ -81,10 +82,10 @@ class Flow:
         self._backward_done = False
 
     def failed(self, error: Exception) -> None:
-        self.trouble.warn("hooks", f"timing a phase failed, training goes on: {describe(error)}")
+        self.problems.warn("hooks", f"timing a phase failed, training goes on: {describe(error)}")
 
     def _arm(self) -> None:
-        """Puts what finds copies and the call of the model in place, in steps that are recorded."""
+        """Installs the hooks that find copies and the call of the model, in recorded steps."""
         if not self.recorder.is_sampling:
             return
         started = perf_counter_ns()
@@ -95,7 +96,9 @@ class Flow:
         self.recorder.add_cost(perf_counter_ns() - started)
 
     def _arm_again(self) -> None:
-        """After a pass, if as in the step before there is another: a model is not left with hooks when a step ends."""
+        """
+        After a backward pass, if another one is expected. Otherwise the step ends, and the model must have no hooks.
+        """
         if self.passes < self._usual_passes:
             self._arm()
 
@@ -108,19 +111,19 @@ class Flow:
         self.recorder.add_cost(perf_counter_ns() - started)
 
     def sample_begins(self) -> None:
-        """A step that is recorded has begun."""
+        """A recorded step begins."""
         try:
             self._begin_sample()
             self._watch(True)
             self._stream = current_stream()
-            # A loop without DataLoader gives no sign between its steps.
+            # A loop without a DataLoader gives no other signal between steps.
             if not self._has_loader and self._known:
                 self._arm()
         except Exception as error:
             self.failed(error)
 
     def is_on_side_stream(self) -> bool:
-        """Not on the stream that the step began on."""
+        """Whether the current stream is not the one the step began on."""
         return self._stream is not None and current_stream() != self._stream
 
     # -- data --------------------------------------------------------------------------------------------------------
@@ -129,7 +132,7 @@ class Flow:
         """Whether this wait is recorded."""
         self._has_loader = True
         if self._data_waits >= MAX_DATA_WAITS:
-            self.trouble.count("data-waits-not-recorded")
+            self.problems.count("data-waits-not-recorded")
             self.disarm()
             return False
         self._data_waits += 1
@@ -147,7 +150,7 @@ class Flow:
             self._arm()
 
     def _leave_backward(self) -> None:
-        """What comes after a backward pass is the next micro-batch's."""
+        """After a backward pass the next micro-batch begins."""
         if self._backward_done:
             self.recorder.next_micro()
             self._begin_micro()
@@ -158,11 +161,11 @@ class Flow:
         if self.in_backward or self.in_data or self._optimizer_begin >= 0:
             return False
         self._leave_backward()
-        # Where the job times its copies itself nothing is added.
+        # If the job times its copies itself, add nothing.
         return self._copies_recorded or not self.recorder.has(HOST_TO_DEVICE)
 
     def copied(self, begin: int) -> None:
-        """A copy to the device has been asked for; `begin`: mark before it. One phase from the first to the last."""
+        """A copy was launched after the mark `begin`. One phase covers all copies, from the first to the last."""
         if self._copy_begin < 0:
             self._copy_begin = begin
         self._copy_end = self.recorder.mark(unlike=begin)
@@ -176,7 +179,7 @@ class Flow:
             self.recorder.mark_phase(HOST_TO_DEVICE, begin, end)
 
     def forward_begins(self) -> None:
-        """A model was called. The first call of a micro-batch counts."""
+        """A model was called. Only the first call of a micro-batch counts."""
         if self.in_backward or self.in_data or self._forward_begin >= 0:
             return
         self._leave_backward()
@@ -187,7 +190,7 @@ class Flow:
     # -- backward ----------------------------------------------------------------------------------------------------
 
     def backward_begins(self, root: object) -> None:
-        """Forward ends where the outermost backward begins, the loss included."""
+        """Forward, including the loss, ends where the outermost backward begins."""
         recorder = self.recorder
         if self._forward_begin < 0 and self.forward is not None:
             self.forward.missed()
@@ -211,27 +214,27 @@ class Flow:
                 self.gradient_sync.after()
             self._backward_done = True
             if self._optimizer_begin >= 0:
-                # A closure: what the optimizer does itself begins here.
+                # The optimizer ran a closure. Its own work begins here.
                 self._optimizer_begin = end
             self._arm_again()
         if self.stepped_in_backward:
             self.stepped_in_backward = False
-            self._meet(None)
+            self._find_models(None)
             self._end_iteration(IN_BACKWARD)
 
     # -- optimizer ---------------------------------------------------------------------------------------------------
 
     def optimizer_begins(self, optimizer: object) -> None:
-        """In recorded steps. Of wrappers around an optimizer the outermost counts."""
+        """Called in recorded steps. Of nested optimizers (wrappers) the outermost counts."""
         if self.in_backward or self.recorder.is_open(OPTIMIZER):
             return
-        # Under way and beginning again: its last step failed, and the job went on.
+        # If the same optimizer begins again, its last step failed and the job went on.
         if self._optimizer_begin < 0 or self._optimizer == id(optimizer):
             self._optimizer = id(optimizer)
             self._optimizer_begin = self.recorder.mark()
 
     def optimizer_ends(self, optimizer: object) -> None:
-        """In any step: it may be the end of it."""
+        """Called in every step, since it may end the step."""
         if id(optimizer) == self._quiet:
             if self._end_step is not None:
                 self._end_step()
@@ -239,11 +242,11 @@ class Flow:
                 self._watch(True)
             return
         if self._quiet:
-            # Another one. What came before it was not seen: from here on all is.
+            # Another optimizer. We did not see what came before it, so watch everything from now on.
             self._watch(True)
             return
         if self.in_backward:
-            # Perhaps on a thread of autograd's: nothing but the flag is touched.
+            # This may be one of autograd's threads, so only set the flag.
             self.stepped_in_backward = True
             return
         key = id(optimizer)
@@ -252,23 +255,25 @@ class Flow:
             self._optimizer_begin = -1
             self.recorder.mark_phase(OPTIMIZER, begin, self.recorder.mark(unlike=begin))
         if key not in self._known and len(self._known) < MAX_OPTIMIZERS:
-            self._meet(optimizer)
+            self._find_models(optimizer)
         self._end_iteration(key)
 
     def gradients_zeroed(self, optimizer: object) -> bool:
         """
-        Where a compiled step() hides from its hooks, this is the sign that an iteration is over. False: steps are seen,
-        nobody needs to tell.
+        A compiled step() does not call its hooks; then this call marks the end of an iteration. False if steps are seen
+        anyway.
         """
         if self.sees_steps:
             return False
-        if self.clock.backward_since_step and not self.in_backward:
-            self._meet(optimizer)
+        if self.iterations.backward_since_step and not self.in_backward:
+            self._find_models(optimizer)
             self._end_iteration(id(optimizer))
         return True
 
-    def _meet(self, optimizer: object) -> None:
-        """Looks for its models: not in the first step, if that is recorded, for it takes a while."""
+    def _find_models(self, optimizer: object) -> None:
+        """
+        Searches for the optimizer's models. Not in its first step if that is recorded, because the search is slow.
+        """
         key = id(optimizer)
         if key in self._known:
             return
@@ -280,21 +285,21 @@ class Flow:
             self.forward.look_for_models(optimizer)
 
     def _end_iteration(self, key: int) -> None:
-        clock = self.clock
-        is_over = clock.stepped(key)
+        iterations = self.iterations
+        is_over = iterations.stepped(key)
         if is_over:
             self._usual_passes, self.passes = self.passes, 0
         if is_over and self._end_step is not None:
             self._end_step()
         elif self.recorder.recording:
             self._arm_again()
-        # What goes round by one optimizer is known without looking; a compiled step() is known by nothing else.
-        self._steady = self._steady + 1 if is_over and clock.is_steady(key) else 0
+        # A loop around one optimizer needs no more watching. A compiled step() does: there is no other signal.
+        self._steady = self._steady + 1 if is_over and iterations.is_steady(key) else 0
         is_known = self._steady >= ENOUGH_ALIKE and self.sees_steps and key in self._known
         self._watch(self.recorder.recording or not is_known, key)
 
     def _watch(self, wanted: bool, key: int = 0) -> None:
-        """Whether backward passes, and optimizers that begin, have to be seen; `key`: the one that goes on unseen."""
+        """Whether to watch backward passes and optimizer begins. `key`: the optimizer that needs no watching."""
         if wanted:
             self._quiet = 0
             self.backward.arm()
@@ -302,7 +307,7 @@ class Flow:
             self._quiet = key
             self.backward.disarm()
         if attached() is self:
-            hear_begins(wanted)
+            set_pre_hook(wanted)
 
 
 def current_stream() -> int | None:

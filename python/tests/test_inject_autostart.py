@@ -1,4 +1,4 @@
-"""When an armed process begins to capture, in this process."""
+"""When an injected process starts its capture. Runs in this process."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from torch.utils.data import dataloader as torch_dataloader
 
 import whyslow_capture
 from whyslow_capture import layout, process
-from whyslow_capture.inject.arm import Armed
-from whyslow_capture.of_process import active
+from whyslow_capture.api import active
+from whyslow_capture.inject.autostart import AutoStart
 
 Settings = Callable[..., Path]
 
@@ -31,8 +31,8 @@ def out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def armed(out: Path) -> Iterator[Armed]:
-    now = Armed()
+def armed(out: Path) -> Iterator[AutoStart]:
+    now = AutoStart()
     now.arm()
     yield now
     now.disarm()
@@ -45,7 +45,7 @@ def close() -> None:
         capture.close()
 
 
-def test_from_the_first_batch(armed: Armed, out: Path) -> None:
+def test_starts_at_the_first_batch(armed: AutoStart, out: Path) -> None:
     job = Job()
     for x in DataLoader(batches(3), batch_size=None):
         job.step(x)
@@ -54,7 +54,7 @@ def test_from_the_first_batch(armed: Armed, out: Path) -> None:
     assert names(out, 0) == ["data_wait", "data_wait", "forward", "backward", "optimizer"]
 
 
-def test_from_the_first_zero_grad(armed: Armed, out: Path) -> None:
+def test_starts_at_the_first_zero_grad(armed: AutoStart, out: Path) -> None:
     job = Job()
     for x in batches(3):
         job.optimizer.zero_grad()
@@ -65,8 +65,8 @@ def test_from_the_first_zero_grad(armed: Armed, out: Path) -> None:
     assert names(out, 0) == ["backward", "optimizer"]
 
 
-def test_from_the_first_optimizer_step(armed: Armed, out: Path) -> None:
-    """Within torch's own walk over its hooks: none may come or go there."""
+def test_starts_at_the_first_optimizer_step(armed: AutoStart, out: Path) -> None:
+    """Inside torch's iteration over its hooks, where none may be added or removed."""
     job = Job()
     for x in batches(3):
         job.step(x)
@@ -76,7 +76,7 @@ def test_from_the_first_optimizer_step(armed: Armed, out: Path) -> None:
     assert phases(out, 2) == [("forward", 0), ("backward", 0), ("optimizer", 0)]
 
 
-def test_nothing_is_left_behind(out: Path) -> None:
+def test_no_patch_is_left_after_closing(out: Path) -> None:
     def now() -> list[object]:
         return [
             torch_dataloader._BaseDataLoaderIter.__next__,
@@ -87,7 +87,7 @@ def test_nothing_is_left_behind(out: Path) -> None:
         ]
 
     before = now()
-    Armed().arm()
+    AutoStart().arm()
     assert now() != before
     for x in DataLoader(batches(3), batch_size=None):
         Job().step(x)
@@ -95,7 +95,7 @@ def test_nothing_is_left_behind(out: Path) -> None:
     assert now() == before
 
 
-def test_until_then_there_is_nothing(armed: Armed, out: Path) -> None:
+def test_no_files_or_threads_before_training(armed: AutoStart, out: Path) -> None:
     threads = set(threading.enumerate())
     Job().model(batches(1)[0]).mean().backward()
     assert active() is None
@@ -103,7 +103,7 @@ def test_until_then_there_is_nothing(armed: Armed, out: Path) -> None:
     assert not out.exists()
 
 
-def test_evaluation_writes_nothing(armed: Armed, out: Path) -> None:
+def test_evaluation_writes_no_files(armed: AutoStart, out: Path) -> None:
     model = Job().model
     for x in DataLoader(batches(100), batch_size=None):
         model(x)
@@ -111,8 +111,10 @@ def test_evaluation_writes_nothing(armed: Armed, out: Path) -> None:
     assert not out.exists()
 
 
-def test_a_worker_never_begins(armed: Armed, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("whyslow_capture.inject.arm.get_worker_info", lambda: object())
+def test_a_dataloader_worker_never_starts_a_capture(
+    armed: AutoStart, out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("whyslow_capture.inject.autostart.get_worker_info", lambda: object())
     job = Job()
     for x in DataLoader(batches(3), batch_size=None):
         job.step(x)
@@ -120,7 +122,7 @@ def test_a_worker_never_begins(armed: Armed, out: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("trained", [False, True])
-def test_a_process_that_has_only_read_data_may_fork_the_training(armed: Armed, out: Path, trained: bool) -> None:
+def test_a_process_that_only_read_data_can_fork_training(armed: AutoStart, out: Path, trained: bool) -> None:
     job = Job()
     for x in DataLoader(batches(3), batch_size=None):
         if trained:
@@ -144,18 +146,18 @@ def in_thread(work: Callable[[], None]) -> None:
     thread.join()
 
 
-def test_a_thread_that_reads_ahead_is_not_the_training(armed: Armed, out: Path) -> None:
+def test_a_prefetch_thread_does_not_start_the_capture(armed: AutoStart, out: Path) -> None:
     job, ahead = Job(), list[torch.Tensor]()
     in_thread(lambda: ahead.extend(DataLoader(batches(5), batch_size=None)))
     assert active() is None
-    # Training on another thread than the main one, as Ray has it.
+    # Training on another thread than the main thread, as in Ray.
     in_thread(lambda: [job.step(x) for x in ahead] and None)
     close()
     assert steps_of(out) == [0, 1, 2, 3, 4]
     assert names(out, 4) == ["forward", "backward", "optimizer"]
 
 
-def test_a_job_with_a_capture_of_its_own_keeps_it(armed: Armed, out: Path, tmp_path: Path) -> None:
+def test_a_job_keeps_its_own_capture(armed: AutoStart, out: Path, tmp_path: Path) -> None:
     job = Job()
     with whyslow_capture.capture(tmp_path / "own") as capture:
         for x in DataLoader(batches(3), batch_size=None):
@@ -163,14 +165,14 @@ def test_a_job_with_a_capture_of_its_own_keeps_it(armed: Armed, out: Path, tmp_p
             job.step(x)
             capture.step()
     for x in DataLoader(batches(3), batch_size=None):
-        job.step(x)  # the job has ended its capture: ours does not begin
+        job.step(x)  # the job has ended its own capture, so ours does not start
     assert active() is None
     assert not out.exists()
     assert steps_of(tmp_path / "own") == [0, 1, 2]
     assert names(tmp_path / "own", 2).count("optimizer") == 2
 
 
-def test_its_steps_count_from_when_it_joins(armed: Armed, out: Path, tmp_path: Path) -> None:
+def test_steps_of_a_joining_job_count_from_the_join(armed: AutoStart, out: Path, tmp_path: Path) -> None:
     job = Job()
     for x in batches(2):
         job.step(x)
@@ -181,13 +183,13 @@ def test_its_steps_count_from_when_it_joins(armed: Armed, out: Path, tmp_path: P
             capture.step()
     close()
     assert not (tmp_path / "own").exists()
-    # Two by the optimizer, then three of the job's own.
+    # Two steps ended by the optimizer, then three by the job.
     assert steps_of(out) == [0, 1, 2, 3, 4]
     assert names(out, 4).count("optimizer") == 2
 
 
 def test_settings_come_from_the_environment(
-    armed: Armed, out: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    armed: AutoStart, out: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings = {"RECORD_EVERY_N_STEPS": "7", "START_STEP": "3", "FLUSH_EVERY_N_STEPS": "often"}
     for name, value in settings.items():
@@ -198,18 +200,18 @@ def test_settings_come_from_the_environment(
     close()
     assert steps_of(out) == [3, 10, 17, 24]
     assert capsys.readouterr().err.splitlines() == [
-        "whyslow_capture: WHYSLOW_FLUSH_EVERY_N_STEPS='often': allowed is a whole number from 1 on; ignored"
+        "whyslow_capture: WHYSLOW_FLUSH_EVERY_N_STEPS='often' must be a whole number of at least 1; ignored"
     ]
 
 
-def test_capture_can_be_off(armed: Armed, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_capture_can_be_off(armed: AutoStart, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WHYSLOW_ENABLED", "0")
     Job().step(batches(1)[0])
     assert active() is None
 
 
-def test_trouble_of_ours_never_reaches_the_job(
-    armed: Armed, out: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_our_errors_never_reach_the_job(
+    armed: AutoStart, out: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail() -> int:
         raise RuntimeError("ours")

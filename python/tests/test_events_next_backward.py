@@ -6,13 +6,13 @@ import threading
 import time
 from pathlib import Path
 
-import drawn_clock
+import fake_clock
 import pytest
-from drawn_clock import MS, Clock
-from support import make, records_of, run_program
+from fake_clock import MS, Clock
+from support import make, records_of, run_torch_program
 
-from whyslow_capture.events import lull as lull_module
-from whyslow_capture.events.lull import Lull
+from whyslow_capture.events import next_backward as lull_module
+from whyslow_capture.events.next_backward import NextBackward
 from whyslow_capture.events.sample import ResolvedSample
 
 
@@ -24,7 +24,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 class Asked(threading.Event):
-    """Notes for how long it would have been waited for."""
+    """Records the waiting times instead of waiting."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -36,51 +36,51 @@ class Asked(threading.Event):
 
 
 def step(begin: int, forward: int, backward: int, rest: int) -> ResolvedSample:
-    """Its marks in ms from `begin`."""
+    """Marks are in ms after `begin`."""
     marks = [begin, begin + forward, begin + forward + backward, begin + forward + backward + rest]
     entries = [("training_step", 0, 0), ("forward", 0, 1, 0), ("backward", 1, 2, 0), ("training_step", 3)]
     return ResolvedSample(1, [m * MS for m in marks], None, False, list(entries))
 
 
-def waits(lull: Lull, clock: Clock, at_ms: float) -> list[float]:
+def waits(next_backward: NextBackward, clock: Clock, at_ms: float) -> list[float]:
     asked, clock.now = Asked(), int(at_ms * MS)
-    lull.wait(asked)
+    next_backward.wait(asked)
     return asked.ms
 
 
-def test_it_is_the_backward_pass_of_the_next_step(clock: Clock) -> None:
-    # Handed over at 1000 ms, where a step begins: 10 ms forward, then 20 backward, 40 in all.
-    lull = Lull([step(500, 10, 20, 10)], 1000 * MS)
-    assert lull.length == 20 * MS
-    assert waits(lull, clock, 1000) == [12]  # a tenth of it later
-    assert waits(lull, clock, 1013) == []  # in it
-    assert waits(lull, clock, 1025) == [27]  # nearly over: the one after it
-    assert waits(lull, clock, 1052) == []
+def test_waits_for_the_next_backward_pass(clock: Clock) -> None:
+    # Handed over at 1000 ms, when a step begins: 10 ms forward, 20 ms backward, 40 ms in all.
+    next_backward = NextBackward([step(500, 10, 20, 10)], 1000 * MS)
+    assert next_backward.length == 20 * MS
+    assert waits(next_backward, clock, 1000) == [12]  # a tenth into it
+    assert waits(next_backward, clock, 1013) == []  # already in it
+    assert waits(next_backward, clock, 1025) == [27]  # nearly over, so wait for the next one
+    assert waits(next_backward, clock, 1052) == []
 
 
-def test_nothing_is_held_back_for_long(clock: Clock) -> None:
+def test_records_do_not_wait_for_long(clock: Clock) -> None:
     patience = lull_module.PATIENCE_NS // MS
-    lull = Lull([step(500, 10, 20, 10)], 1000 * MS)
-    assert waits(lull, clock, 1000 + patience - 5) == []
-    assert waits(Lull([step(0, patience, 500, 10)], 1000 * MS), clock, 1000) == []
+    next_backward = NextBackward([step(500, 10, 20, 10)], 1000 * MS)
+    assert waits(next_backward, clock, 1000 + patience - 5) == []
+    assert waits(NextBackward([step(0, patience, 500, 10)], 1000 * MS), clock, 1000) == []
 
 
-def test_jobs_without_one_are_not_waited_for(clock: Clock) -> None:
+def test_jobs_without_backward_do_not_wait(clock: Clock) -> None:
     empty = ResolvedSample(1, [0], None, False, [])
-    for lull in (Lull([], 0), Lull([empty], 0), Lull([step(0, 0, 0, 0)], 0)):
-        assert waits(lull, clock, 0) == []
+    for next_backward in (NextBackward([], 0), NextBackward([empty], 0), NextBackward([step(0, 0, 0, 0)], 0)):
+        assert waits(next_backward, clock, 0) == []
 
 
-def test_the_end_of_the_job_waits_for_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_end_of_the_job_does_not_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lull_module, "PATIENCE_NS", 1000_000 * MS)
-    steps = drawn_clock.install(monkeypatch, tick_ns=1000)
+    steps = fake_clock.install(monkeypatch, tick_ns=1000)
     cap = make(tmp_path, record_every_n_steps=1, flush_every_n_steps=1)
     for _ in range(3):
         for name in ("forward", "backward"):
             with cap.phase(name):
                 steps.pause(300_000)
         cap.step()
-    # Handed over: to be written in the next backward pass, five minutes from now.
+    # To be written in the next backward pass, five minutes from now.
     assert cap.files._writer is not None
     cap.files._flushed_at = 0
     cap.files.flush(cap.recorder, keep=True)
@@ -90,8 +90,8 @@ def test_the_end_of_the_job_waits_for_nothing(tmp_path: Path, monkeypatch: pytes
     assert len(records_of(tmp_path)) == 3 * 3
 
 
-def test_it_is_where_the_lock_is_free(tmp_path: Path) -> None:
-    """A loop that keeps the lock in the forward pass only: what is written is written in the backward pass."""
+def test_the_interpreter_lock_is_free_in_backward(tmp_path: Path) -> None:
+    """In a loop that holds the lock only in the forward pass, records are written in the backward pass."""
     source = """
         import sys, time
         from whyslow_capture import capture
@@ -104,7 +104,7 @@ def test_it_is_where_the_lock_is_free(tmp_path: Path) -> None:
             return write(self, sample)
         writer.EventsWriter._text = noted
         with capture(sys.argv[1], record_every_n_steps=1, max_overhead=1.0, auto_phases=False) as cap:
-            end = time.monotonic() + 3
+            end = time.monotonic() + 2
             while time.monotonic() < end:
                 with cap.phase("forward"):
                     until = time.perf_counter() + 0.01
@@ -119,6 +119,6 @@ def test_it_is_where_the_lock_is_free(tmp_path: Path) -> None:
             within = places[:]
         print(len(within), sum(within))
     """
-    written, in_backward = map(int, run_program(source, tmp_path).stdout.split())
+    written, in_backward = map(int, run_torch_program(source, tmp_path).stdout.split())
     assert written > 20
-    assert in_backward > 0.3 * written  # without waiting: hardly any
+    assert in_backward > 0.3 * written  # without waiting it would be hardly any

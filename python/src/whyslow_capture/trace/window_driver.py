@@ -1,9 +1,10 @@
 """
-The one window that may be open: opens it, drives it, and ends it, also early.
+Opens, advances and ends the one window that may be open, early if necessary.
 
-All of it happens in the thread of the window, since torch's profiler belongs to a thread, at one of three places: the
-end of a step, the begin or end of a phase, or, for steps that do not end, between two instructions. The last is only
-possible in the main thread. A training loop in another thread is cut at its phases and steps.
+torch's profiler belongs to a thread, so all of this happens in the thread that opened the window, at one of three
+points: the end of a step, the begin or end of a phase, or, in a step that does not end, between two bytecode
+instructions. The last is only possible in the main thread. A training loop in another thread is only cut at its phases
+and steps.
 """
 
 from __future__ import annotations
@@ -15,42 +16,42 @@ from pathlib import Path
 
 from .. import process
 from ..config import TraceConfig
-from ..trouble import Trouble, describe
+from ..problems import ProblemLog, describe
 from .budget import WindowBudget
 from .delivery import Delivery
 from .main_thread import MainThreadCall
 from .profiler import boundary_is_safe, stop_recording_here
-from .rivals import PROFILER_USE
+from .profiler_use import PROFILER_USE
 from .schedule import WindowPlan
 from .watchdog import Watchdog
 from .window import State, Window
 
-# So long another thread of the job that wants the profiler for itself is kept waiting.
+# How long another thread of the job has to wait if it wants the profiler.
 GIVE_WAY_S = 10.0
-# So long the end of the job waits for the thread of an open window to reach the end of a step or phase.
+# How long the end of the job waits for the window's thread to reach the end of a step or phase.
 CLOSE_S = 5.0
 
 
-class WindowKeeper:
+class WindowDriver:
     def __init__(
         self,
         options: TraceConfig,
-        trouble: Trouble,
+        problems: ProblemLog,
         delivery: Delivery,
         about: Callable[[WindowPlan], dict[str, object]],
         set_watch: Callable[[Callable[[], None] | None], None],
         new_budget: Callable[[Path, WindowPlan], WindowBudget],
     ) -> None:
-        self._options, self._trouble, self._delivery = options, trouble, delivery
+        self._options, self._problems, self._delivery = options, problems, delivery
         self._about, self._set_watch, self._new_budget = about, set_watch, new_budget
         self.window: Window | None = None
         self._target = Path()
         self._budget: WindowBudget | None = None
         self._watchdog: Watchdog | None = None
-        # The thread of the window is at work in here: what comes in between must leave it alone.
+        # The window's thread is inside one of these methods, so an interrupting call must do nothing.
         self._is_inside = False
         self._main_thread_call: MainThreadCall | None = None
-        # The profiler was lost to another thread of the job; nothing may touch it any more.
+        # Another thread of the job took over the profiler, so we must not touch it any more.
         self.is_broken = False
         self._lost_in: int | None = None
 
@@ -62,10 +63,12 @@ class WindowKeeper:
     # -- steps -------------------------------------------------------------------------------------------------------
 
     def open(self, plan: WindowPlan, step: int) -> bool:
-        """False: try again at the next step. Otherwise it is open, or reported as not taken."""
+        """False: try again at the next step. True: the window is open, or was refused and reported."""
         if not boundary_is_safe():
             if step >= plan.first:
-                self._delivery.refuse(plan, "trace_unsafe", "it would begin within a backward pass or a CUDA graph")
+                self._delivery.refuse(
+                    plan, "trace_unsafe", "it would start inside a backward pass, a CUDA graph or a compiled region"
+                )
             return step >= plan.first
         self._is_inside = True
         try:
@@ -77,13 +80,13 @@ class WindowKeeper:
         return True
 
     def proceed(self, step: int) -> None:
-        """The step `step` of the window's target begins."""
+        """Step `step` of the window's target begins."""
         window = self._own_window()
         if window is None:
             return
         self._is_inside = True
         try:
-            if self.window is window:  # not ended on the way in here
+            if self.window is window:  # an interrupt has not ended it meanwhile
                 self._proceed(window, step)
         except Exception as error:
             self._give_up(window, error)
@@ -91,7 +94,7 @@ class WindowKeeper:
             self._is_inside = False
 
     def boundary(self) -> None:
-        """Here an early end is possible. May come in between anything, itself included."""
+        """Ends a window that was cut, if that is safe here. May interrupt anything, including itself."""
         window = self._own_window()
         if window is None or window.cut is None or self._is_inside:
             return
@@ -122,13 +125,13 @@ class WindowKeeper:
     def _start(self, plan: WindowPlan, target: Path, step: int) -> None:
         window = Window(plan, self._options, process.uses_cuda())
         if not PROFILER_USE.claim(self._give_way):
-            self._delivery.refuse(plan, "trace_rival", "another profiler is in use")
+            self._delivery.refuse(plan, "trace_rival", "another profiler is running")
             return
         self.window, self._target = window, target
         self._budget = self._new_budget(target.parent, plan)
         self._watchdog = Watchdog(
             self._budget,
-            self._trouble,
+            self._problems,
             on_verdict=lambda reason: self._cut_short(window, reason),
             interrupt=lambda: self._interrupt(window),
         )
@@ -159,13 +162,13 @@ class WindowKeeper:
             self._unwatch()
             self._delivery.finish(window, self._target, self._budget)
         finally:
-            # Whatever came up, be it Ctrl-C: this window is over, and must not be stopped again.
+            # Whatever happened, even Ctrl-C: this window is over and must not be stopped again.
             self.window = None
             PROFILER_USE.release()
 
     def _give_up(self, window: Window, error: Exception) -> None:
-        self._trouble.warn("trace_window", f"a profiler window failed, training goes on: {describe(error)}")
-        with self._trouble.guard("trace_window", "stopping a profiler window"):
+        self._problems.warn("trace_window", f"a profiler window failed, training goes on: {describe(error)}")
+        with self._problems.guard("trace_window", "stopping a profiler window"):
             window.stop()
         self._drop(window, describe(error))
 
@@ -184,47 +187,47 @@ class WindowKeeper:
     # -- early ends --------------------------------------------------------------------------------------------------
 
     def _cut_short(self, window: Window, reason: str) -> None:
-        """Also from the watchdog."""
+        """Also called by the watchdog thread."""
         if window.cut is None:
             window.cut = reason
             steps = f"steps {window.plan.first} to {window.plan.end - 1}"
-            self._trouble.warn("trace_cut", f"the profiler window over {steps} is cut short: {reason}")
+            self._problems.warn("trace_cut", f"the profiler window for {steps} is cut short: {reason}")
 
     def _interrupt(self, window: Window) -> None:
-        """From other threads, when neither a step nor a phase ended."""
+        """Called by other threads if neither a step nor a phase has ended."""
         if self.window is window and window.thread == threading.main_thread().ident:
             if self._main_thread_call is None:
                 self._main_thread_call = MainThreadCall(self.boundary)
-            self._main_thread_call.ask()
+            self._main_thread_call.request()
 
     def _give_way(self) -> None:
-        """The job starts a profiler of its own, in this thread or another. It must find none running."""
+        """Ends our window, because the job starts its own profiler, in this thread or another."""
         window = self.window
         if window is not None:
-            window.cut = "the job started a profiler of its own"
-            self._trouble.warn("trace_rival", "the job started a profiler of its own; our window ends here")
-            self._end_by(window, GIVE_WAY_S, "the job started a profiler of its own and ours could not be stopped")
+            window.cut = "the job started its own profiler"
+            self._problems.warn("trace_rival", "the job started its own profiler, so our window ends here")
+            self._end_by(window, GIVE_WAY_S, "the job started its own profiler, and ours could not be stopped in time")
 
     def close(self) -> None:
-        """A profiler that is still on when the process ends crashes it (torch 2.13): exit code 139."""
+        """Ends an open window: a profiler that still runs at exit crashes the process (torch 2.13, exit code 139)."""
         window = self.window
         if window is None:
             return
         window.cut = window.cut or "the job ended"
         if window.thread not in {thread.ident for thread in threading.enumerate()}:
-            self._finish(window)  # its thread is gone, and the recording with it; now it may be stopped from here
+            self._finish(window)  # its thread has ended and the recording is lost, so it is safe to stop it here
         else:
-            self._end_by(window, CLOSE_S, "it could not be stopped when the job ended")
+            self._end_by(window, CLOSE_S, "the window could not be stopped when the job ended")
 
     def _end_by(self, window: Window, patience_s: float, otherwise: str) -> None:
-        """Waits, if this is not its own thread, for the window to end."""
+        """Ends the window, or waits for its thread to end it. Abandons it after `patience_s`."""
         until = time.monotonic() + (0 if window.thread == threading.get_ident() else patience_s)
         while True:
             self.boundary()
             if self.window is not window:
                 return
             if time.monotonic() >= until and window.abandon():
-                # It is half open for ever: no other is opened, and its thread must be told to record nothing more.
+                # The profiler is left half open. No other window opens, and its thread must stop recording.
                 self.is_broken, self._lost_in = True, window.thread
                 self._drop(window, otherwise)
                 return
@@ -232,14 +235,14 @@ class WindowKeeper:
             time.sleep(0.01)
 
     def silence(self) -> bool:
-        """After a loss: torch records on in that thread, for nobody. True once that is ended."""
+        """Stops the useless recording in the thread of an abandoned window. True once that is done."""
         if self._lost_in == threading.get_ident():
             self._lost_in = None
             stop_recording_here()
         return self._lost_in is None
 
     def forget_in_child(self) -> None:
-        """A fork copies the profiler as well: in a DataLoader worker it would record on and fill the memory."""
+        """A fork copies the profiler too. In a DataLoader worker it would go on recording and fill the memory."""
         window, self.window = self.window, None
         PROFILER_USE.release()
         if window is not None and window.is_open and window.thread == threading.get_ident():

@@ -1,4 +1,4 @@
-"""Attributes of torch that are exchanged for ours, and given back."""
+"""Attributes of other people's objects that we replace, and restore later."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ _ABSENT = object()
 
 
 class Patch:
-    """One attribute. Gives back what was there before, unless somebody has put something else over ours since."""
+    """Replaces one attribute. Restores it, unless someone else has replaced ours since."""
 
     def __init__(self, owner: Any, name: str, ours: Callable[..., Any]) -> None:
         self._owner, self._name, self._ours = owner, name, ours
-        # Inherited attributes are not in the owner's own: taking ours away is enough then.
+        # An inherited attribute is not in the owner's own dict; then deleting ours restores it.
         self._before = vars(owner).get(name, _ABSENT)
         self._removed = False
         setattr(owner, name, ours)
 
     def remove(self) -> bool:
-        """False when ours is below somebody else's: it stays, and has to be harmless there."""
+        """False if someone has wrapped ours: it stays, and must do no harm there."""
         if self._removed:
             return True
         if vars(self._owner).get(self._name, _ABSENT) is not self._ours:
@@ -42,7 +42,7 @@ class Patches:
         return patch
 
     def remove(self) -> bool:
-        """False when one of them had to stay."""
+        """Removes all, newest first. False if one of them had to stay."""
         done = True
         while self._made:
             done &= self._made.pop().remove()

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from whyslow_capture.compat_names import ENVIRONMENT, RENAMED, all_names
 from whyslow_capture.config import CaptureConfig, load_config
-from whyslow_capture.seed_names import ENVIRONMENT, RENAMED, all_names
 
 
 def load(given: dict[str, object], environ: dict[str, str] | None = None) -> CaptureConfig:
@@ -57,7 +57,7 @@ def test_slime_environment(word: str):
     assert by_keyword == trace
 
 
-def test_slime_environment_can_be_wrong(capsys: pytest.CaptureFixture[str]):
+def test_bad_slime_variables_warn(capsys: pytest.CaptureFixture[str]):
     assert load({}, {"SLIME_PROFILE_MEMORY": "maybe", "SLIME_PROFILE_ALL_RANKS": "maybe"}) == CaptureConfig()
     said = capsys.readouterr().err
     assert "SLIME_PROFILE_MEMORY='maybe'" in said and "SLIME_PROFILE_ALL_RANKS='maybe'" in said
@@ -75,7 +75,7 @@ def test_slime_arguments_are_one_window():
     trace = config.trace
     assert config.out == "tb"
     assert trace.target == ("train_actor", "train_log_probs")
-    # Waits for steps 0 to 3, warms up in 4, records 5, 6 and 7, once.
+    # Waits in steps 0 to 3, warms up in 4, records 5 to 7, once.
     assert (trace.enabled, trace.period - trace.warmup - trace.active) == (True, 4)
     assert (trace.warmup, trace.active, trace.repeat) == (1, 3, 1)
 
@@ -87,7 +87,7 @@ def test_slime_corner_cases():
     assert (megatron.period, megatron.active) == (12, 2)
     assert not load({"use_pytorch_profiler": False, "profile_step_start": 1, "profile_step_end": 3}).trace.enabled
     assert load({"tensorboard_dir": None, "profile_target": "train_overall"}) == CaptureConfig()
-    with pytest.raises(ValueError, match="profile_step_end above profile_step_start"):
+    with pytest.raises(ValueError, match="profile_step_start is below profile_step_end"):
         load({"profile_step_start": 5, "profile_step_end": 5})
 
 
@@ -101,7 +101,7 @@ def test_d9d():
         load({"period_steps": 6, "warmup_steps": -1})
 
 
-def test_our_name_wins_over_theirs():
+def test_our_name_wins_over_a_compatibility_name():
     assert load({"out": "ours", "output_dir": "theirs"}).out == "ours"
     environ = {"SLIME_PROFILE_WITH_STACK": "1", "WHYSLOW_TRACE_WITH_STACK": "0"}
     assert not load({}, environ).trace.with_stack
@@ -109,7 +109,7 @@ def test_our_name_wins_over_theirs():
         load({"output_dir": "a", "save_dir": "b"})
 
 
-def test_none_of_their_names_is_one_of_ours():
+def test_no_compatibility_name_is_also_ours():
     ours = set(CaptureConfig.__dataclass_fields__)
     assert not ours & set(all_names())
     assert all(name.split(".")[0] in ours for name in RENAMED.values())

@@ -1,16 +1,15 @@
-"""What goes wrong in capture is said once, counted after, and never reaches the training code."""
+"""Problems inside capture: reported once, counted from then on, and never raised into the training code."""
 
 from __future__ import annotations
 
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 
-class Trouble:
-    def __init__(self, where: str = "") -> None:
-        self._where = where
+class ProblemLog:
+    def __init__(self) -> None:
         self._lock = threading.RLock()
         self.counts: dict[str, int] = {}
 
@@ -21,18 +20,17 @@ class Trouble:
             return total
 
     def warn(self, code: str, message: str) -> None:
-        """One line on stderr the first time a code comes up. Not ``warnings``: a job may turn those into errors."""
+        """
+        Writes one line to stderr the first time a code occurs. Not ``warnings``: a job may turn those into errors.
+        """
         if self.count(code) > 1:
             return
-        try:
-            prefix = f"whyslow_capture{self._where}: "
-            sys.stderr.write(f"{prefix}{message}\n")
-        except Exception:
-            pass  # a closed or full stderr is no reason to fail either
+        with suppress(Exception):  # stderr may be closed or full
+            sys.stderr.write(f"whyslow_capture: {message}\n")
 
     @contextmanager
     def guard(self, code: str, doing: str) -> Iterator[None]:
-        """Our own failures end here. What the interpreter uses to stop (KeyboardInterrupt, SystemExit) passes."""
+        """Stops our own exceptions here. KeyboardInterrupt and SystemExit pass through."""
         try:
             yield
         except Exception as error:

@@ -1,0 +1,99 @@
+"""
+`capture()` and `active()`. A process has at most one capture at a time.
+
+Imports neither torch nor the recorder, so modules that work with and without a capture can import it cheaply.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING
+
+from .config import load_config
+from .handle import CaptureHandle, DisabledCapture
+from .needs_torch import needs_torch
+from .problems import ProblemLog
+
+if TYPE_CHECKING:
+    from .session import Capture
+
+
+class JoinedCapture:
+    """What a second `capture()` returns while one is on: the same capture, which only its first owner closes."""
+
+    def __init__(self, outer: Capture) -> None:
+        self.step, self.phase, self.lap = outer.step, outer.phase, outer.lap
+        self.data, self.micro_step, self.to_device = outer.data, outer.micro_step, outer.to_device
+        self.step_callback, self.set_mesh = outer.step_callback, outer.set_mesh
+
+    def close(self) -> None:
+        pass
+
+    def __enter__(self) -> JoinedCapture:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+class _Process:
+    """State of the process rather than of a run."""
+
+    session: Capture | None = None
+
+
+def capture(out: str | os.PathLike[str] | None = None, **config: object) -> CaptureHandle:
+    """
+    Starts measuring this process and writes files to `out`. All other keywords are settings, listed in the README; each
+    can also be set in the environment (`WHYSLOW_*`) or in a JSON file.
+    """
+    if out is not None:
+        config["out"] = os.fspath(out)
+    problems = ProblemLog()
+    loaded = load_config(config, problems=problems)
+    if not loaded.enabled:
+        return DisabledCapture()
+    running = active_session()
+    if running is not None:
+        running.manual_steps()
+        running.problems.warn(
+            "second-capture", f"a capture into {running.out} is already on; this capture() call joins it"
+        )
+        return JoinedCapture(running)
+    with needs_torch("whyslow_capture.capture()"):
+        from .session import Capture
+    return open_session(Capture(loaded, problems), steps="manual")
+
+
+def active() -> CaptureHandle | None:
+    """The capture that is on in this process, or None."""
+    return active_session()
+
+
+def active_session() -> Capture | None:
+    """Like `active`, with the capture's internals."""
+    session = _Process.session
+    return None if session is None or session.is_closed else session
+
+
+def open_session(session: Capture, steps: str) -> Capture:
+    """Makes `session` the capture of this process and starts it."""
+    _Process.session = session
+    return session.open(steps)
+
+
+def phase(name: str) -> AbstractContextManager[None]:
+    """A phase of the active capture. Does nothing if there is none."""
+    session = active_session()
+    return nullcontext() if session is None else session.phase(name)
+
+
+def _forget_in_child() -> None:
+    session, _Process.session = _Process.session, None
+    if session is not None:
+        session.forget()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_in_child)

@@ -1,0 +1,76 @@
+"""The upcoming windows of one target, scheduled and requested."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from .schedule import Schedule, WindowPlan
+
+# Later than any step.
+NEVER = 1 << 62
+
+
+class WindowQueue:
+    """Also counts the steps of the target. Only the training thread changes it."""
+
+    def __init__(self, schedule: Schedule) -> None:
+        self.target = schedule.target
+        self.step = 0
+        # Before this step there is nothing to do for this target.
+        self.quiet_until = 0
+        self._schedule = schedule
+        self._skip_before = 0
+        self._requested: tuple[WindowPlan, ...] = ()
+
+    def add(self, plan: WindowPlan) -> None:
+        self._requested = tuple(sorted((*self._requested, plan), key=lambda p: p.first))
+
+    def due(self, step: int) -> WindowPlan | None:
+        """The window that should be open or warming up during `step`. Requested windows go before scheduled ones."""
+        for plan in (*self._requested[:1], self._scheduled(step)):
+            if plan is not None and plan.warm_from <= step <= plan.first:
+                return plan
+        return None
+
+    def drop(self, plan: WindowPlan) -> None:
+        """Removes a window that has opened, or never will."""
+        if plan.request is None:
+            self._skip_before = plan.first + 1
+        else:
+            self._requested = tuple(p for p in self._requested if p is not plan)
+
+    def drop_late(self, step: int) -> list[WindowPlan]:
+        """Removes and returns requested windows that should have begun before `step`."""
+        late = [plan for plan in self._requested if plan.first < step]
+        self._requested = self._requested[len(late) :]
+        return late
+
+    def drop_all(self) -> list[WindowPlan]:
+        requested, self._requested = self._requested, ()
+        return list(requested)
+
+    def next_event(self, step: int) -> int:
+        """The first step after `step` with something to do."""
+        begins = [plan.warm_from for plan in self._requested]
+        scheduled = self._scheduled(step + 1)
+        if scheduled is not None:
+            begins.append(scheduled.warm_from)
+        return max(step + 1, min(begins, default=NEVER))
+
+    def free_from(self, wanted: WindowPlan, others: tuple[WindowPlan, ...] = ()) -> int:
+        """The first step at which a window like `wanted` overlaps no other. Any thread may call it."""
+        plan = wanted
+        for _ in range(100):
+            inside = self._schedule.next_window(plan.warm_from - self._schedule.active + 1)
+            blocking = [p for p in (*self._requested, *others, inside) if p is not None and p.overlaps(plan)]
+            if not blocking:
+                return plan.first
+            plan = replace(plan, first=max(p.end for p in blocking) + plan.warmup)
+        # The schedule leaves no gap, so scheduled windows give way.
+        return wanted.first
+
+    def _scheduled(self, step: int) -> WindowPlan | None:
+        plan = self._schedule.next_window(max(step, self._skip_before))
+        while plan is not None and any(plan.overlaps(requested) for requested in self._requested):
+            plan = self._schedule.next_window(plan.first + 1)
+        return plan

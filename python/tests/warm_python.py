@@ -1,0 +1,99 @@
+"""
+Runs programs in processes forked from an interpreter that has already imported torch, which takes 2 s.
+
+Apart from that they are real processes: they end like any script, with their own exit code, atexit functions and
+signals.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+
+class WarmPython:
+    """Runs one program at a time."""
+
+    def __init__(self) -> None:
+        # Not buffered: select() would not see an answer that is already in a buffer.
+        self._server = subprocess.Popen(
+            [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
+        )
+        atexit.register(self.close)
+
+    def close(self) -> None:
+        assert self._server.stdin is not None
+        self._server.stdin.close()
+        self._server.wait(10)
+
+    def run(
+        self, source: str, arguments: list[str], env: dict[str, str], timeout: float
+    ) -> subprocess.CompletedProcess[str]:
+        assert self._server.stdin is not None
+        with tempfile.TemporaryDirectory() as folder:
+            out, err = Path(folder, "out"), Path(folder, "err")
+            request = {"source": source, "arguments": arguments, "env": env, "out": str(out), "err": str(err)}
+            self._server.stdin.write(json.dumps(request).encode() + b"\n")
+            pid = self._answer(60)
+            try:
+                code = self._answer(timeout)
+            except TimeoutError:
+                os.kill(pid, signal.SIGKILL)
+                self._answer(60)
+                raise
+            return subprocess.CompletedProcess(["-c", *arguments], code, out.read_text(), err.read_text())
+
+    def _answer(self, timeout: float) -> int:
+        assert self._server.stdout is not None
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._server.stdout, selectors.EVENT_READ)
+            if not selector.select(timeout):
+                raise TimeoutError(f"the program did not end within {timeout} s")
+        return int(self._server.stdout.readline())
+
+
+@cache
+def warm_python() -> WarmPython:
+    """One per test process. It ends with that, when its standard input is closed."""
+    return WarmPython()
+
+
+def _serve() -> dict[str, Any] | None:
+    """Forks a child for each request. Returns the request in the child, and None at the end."""
+    import torch  # noqa: F401
+
+    for line in sys.stdin:
+        pid = os.fork()
+        if pid == 0:
+            return json.loads(line)
+        print(pid, flush=True)
+        _, status = os.waitpid(pid, 0)
+        print(os.waitstatus_to_exitcode(status), flush=True)
+    return None
+
+
+def _redirect(out: str, err: str) -> None:
+    for target, path, flags in ((0, os.devnull, os.O_RDONLY), (1, out, os.O_WRONLY), (2, err, os.O_WRONLY)):
+        file = os.open(path, flags | os.O_CREAT, 0o644)
+        os.dup2(file, target)
+        os.close(file)
+
+
+if __name__ == "__main__" and (request := _serve()) is not None:
+    _redirect(request["out"], request["err"])
+    os.environ.clear()
+    os.environ.update(request["env"])
+    sys.argv = ["-c", *request["arguments"]]
+    sys.path[0] = ""
+    sys.path.insert(1, os.environ["PYTHONPATH"])
+    # At the top level, so that the program ends like any script.
+    exec(compile(request["source"], "<string>", "exec"), {"__name__": "__main__"})
