@@ -8,6 +8,7 @@ import type { LateRanks } from '../run/lateness/late-ranks.js';
 import { acrossOf, criticalView, lateComputingOf, withStragglers, withWaiting } from './across-ranks.js';
 import type { RankView } from './ranks/rank-view.js';
 import { type Decision, decide } from './verdict/decide.js';
+import type { RankVerdict } from './verdict/judge.js';
 
 const drawn = drawView(
   steps(
@@ -34,15 +35,15 @@ const comparison = (more: object): Comparison =>
     pace: 100e6,
     ...more,
   }) as unknown as Comparison;
-const late = (cause: LateRanks['cause'], cost: number): LateRanks => ({
-  ranks: [3],
-  pattern: 'persistent',
-  cause,
-  cost: ns(cost * 1e6),
-  confidence: 0.9,
-  place: null,
-  steps: [],
-});
+const late = (cause: LateRanks['cause'], cost: number) =>
+  ({
+    ranks: [3],
+    pattern: 'persistent',
+    cause,
+    cost: ns(cost * 1e6),
+    confidence: 0.9,
+    steps: [],
+  }) as unknown as LateRanks;
 
 describe('the view of the critical path', () => {
   it('has the time of the path, scaled to the step, corrected as on that rank', () => {
@@ -118,9 +119,9 @@ describe('the decision', () => {
             bottleneck,
             second: null,
             confidence: 0.9,
-            shares: { gpu: 0.5, data: 0, comms: 0.5, host: 0, other: 0 },
+            shares: {},
             doubts: [],
-          },
+          } as unknown as RankVerdict,
         },
       ],
       'good',

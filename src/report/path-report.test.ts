@@ -5,15 +5,14 @@ import type { Comparison } from '../run/compare.js';
 import type { LateRanks } from '../run/lateness/late-ranks.js';
 import { criticalPathOf, whatIfAcross } from './path-report.js';
 
-const LATE: LateRanks = {
+const LATE = {
   ranks: [2],
   pattern: 'persistent',
   cause: 'gpu',
   cost: ns(5e6),
   confidence: 0.9,
-  place: null,
   steps: [],
-};
+} as unknown as LateRanks;
 const played = (withoutAny: number, withOverlap = 0, without = withoutAny) => ({
   withoutAny: withoutAny * 1e6,
   withOverlap: withOverlap * 1e6,

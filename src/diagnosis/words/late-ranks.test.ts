@@ -3,16 +3,18 @@ import { ns } from '../../base/units.js';
 import type { LateRanks } from '../../run/lateness/late-ranks.js';
 import { CAUSE_WORDS, describeRanks, lateSentence } from './late-ranks.js';
 
-const late = (more: Partial<LateRanks>): LateRanks => ({
-  ranks: [5],
-  pattern: 'persistent',
-  cause: 'data',
-  cost: ns(3.25e6),
-  confidence: 0.9,
-  place: null,
-  steps: [],
-  ...more,
-});
+const late = (more: Partial<LateRanks>, location: string | null = null) =>
+  ({
+    ranks: [5],
+    pattern: 'persistent',
+    cause: 'data',
+    cost: ns(3.25e6),
+    confidence: 0.9,
+    place: location,
+    location,
+    steps: [],
+    ...more,
+  }) as unknown as LateRanks;
 
 describe('the sentence on a late rank', () => {
   it('has the rank, the cost in ms and the cause', () => {
@@ -39,7 +41,11 @@ describe('the sentence on a late rank', () => {
   });
 
   it('of a slow GPU has what telemetry says', () => {
-    const slowGpu = { clock: 1200, usualClock: 1755, held: { by: 'thermal', share: 0.336 } } as const;
+    const slowGpu = {
+      clock: 1200,
+      usualClock: 1755,
+      held: { by: 'thermal', share: 0.336 },
+    } as unknown as NonNullable<LateRanks['slowGpu']>;
     const sentence = lateSentence(late({ cause: 'gpu', slowGpu }));
     for (const part of [CAUSE_WORDS.gpu, '1,200 MHz', '1,755', '34 %']) expect(sentence).toContain(part);
     expect(lateSentence(late({ cause: 'gpu' }))).not.toContain('MHz');
@@ -48,14 +54,14 @@ describe('the sentence on a late rank', () => {
 
 describe('late ranks', () => {
   it('of a machine or a stage are all of that place', () => {
-    expect(describeRanks(late({ pattern: 'host', place: 'node-3' }))).toMatch(/all .*node-3/);
-    expect(describeRanks(late({ pattern: 'stage', place: 'pp 1' }))).toMatch(/all .*pp 1/);
-    expect(describeRanks(late({ pattern: 'host', place: null }))).toMatch(/all .*host/);
-    expect(describeRanks(late({ pattern: 'stage', place: null }))).toMatch(/all .*stage/);
+    expect(describeRanks(late({ pattern: 'host' }, 'node-3'))).toMatch(/all .*node-3/);
+    expect(describeRanks(late({ pattern: 'stage' }, 'pp 1'))).toMatch(/all .*pp 1/);
+    expect(describeRanks(late({ pattern: 'host' }, null))).toMatch(/all .*host/);
+    expect(describeRanks(late({ pattern: 'stage' }, null))).toMatch(/all .*stage/);
   });
 
   it('are named by number', () => {
     expect(describeRanks(late({}))).toBe('rank 5');
-    expect(describeRanks(late({ place: 'node-3' }))).toBe('rank 5');
+    expect(describeRanks(late({}, 'node-3'))).toBe('rank 5');
   });
 });
