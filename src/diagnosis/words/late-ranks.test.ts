@@ -41,11 +41,10 @@ describe('the sentence on a late rank', () => {
   });
 
   it('of a slow GPU has what telemetry says', () => {
-    const slowGpu = {
-      clock: 1200,
-      usualClock: 1755,
-      held: { by: 'thermal', share: 0.336 },
-    } as unknown as NonNullable<LateRanks['slowGpu']>;
+    const limit = { by: 'thermal', share: 0.336 };
+    const slowGpu = { clock: 1200, usualClock: 1755, held: limit, limit } as unknown as NonNullable<
+      LateRanks['slowGpu']
+    >;
     const sentence = lateSentence(late({ cause: 'gpu', slowGpu }));
     for (const part of [CAUSE_WORDS.gpu, '1,200 MHz', '1,755', '34 %']) expect(sentence).toContain(part);
     expect(lateSentence(late({ cause: 'gpu' }))).not.toContain('MHz');
