@@ -55,6 +55,9 @@ describe('one rank of eight', () => {
   it('is persistent when it is late in half of the steps', () => {
     expect(named(eightWith(inSteps(20, [0, 1, 4, 6])))).toMatchObject([{ pattern: 'persistent' }]);
     expect(named(eightWith(inSteps(20, [0, 1, 4])))).toMatchObject([{ pattern: 'spike', confidence: 0.75 }]);
+    const nineOfTwenty = inSteps(20, [0, 1, 4, 6, 7, 11, 13, 14, 18], 20);
+    expect(named(eightWith(nineOfTwenty))).toMatchObject([{ ranks: [5] }]);
+    expect(named(eightWith(nineOfTwenty))).not.toMatchObject([{ pattern: 'persistent' }]);
   });
 
   it('is named with more confidence the more it stands out; equal ranks are taken to differ by 1 %', () => {
@@ -82,6 +85,7 @@ describe('one rank of eight', () => {
     expect(named(eightWith(inSteps(20, [1, 4, 7])))).toEqual([
       { ranks: [5], pattern: 'periodic', confidence: 0.9 },
     ]);
+    expect(named(eightWith(inSteps(20, [1, 4, 7, 10], 12)))[0]!.confidence).toBe(0.9);
     expect(named(eightWith(inSteps(20, [1, 4])))).toEqual([
       { ranks: [5], pattern: 'spike', confidence: 0.75 },
     ]);
@@ -90,6 +94,43 @@ describe('one rank of eight', () => {
   it('must be late by 5 % of a step in all to be named for single steps', () => {
     expect(named(eightWith(inSteps(5.1, [3])))).toHaveLength(1);
     expect(named(eightWith(inSteps(4.9, [3])))).toEqual([]);
+  });
+});
+
+/** Ranks differ by 10 ms in every step, so that a fourth one that is late by up to 30 ms never stands out in one of them. */
+describe('a rank of four noisy ones', () => {
+  const noisy = (late: readonly number[], third: readonly number[] = always(5, late.length)) => [
+    always(-15, late.length),
+    always(-5, late.length),
+    third,
+    late,
+  ];
+
+  it('is late when it is last more often than luck allows, which is once in a hundred', () => {
+    // In the other steps the third one is last. Chances for any of four ranks: 8 of 12 times 0.0111, 9 of 14 times 0.0086.
+    const often = (times: number, steps: number) => {
+      const isLast = (s: number) => s < times;
+      const of = (last: boolean) => (last ? 20 : 5);
+      const all = Array.from({ length: steps }, (_, s) => s);
+      return named(
+        noisy(
+          all.map((s) => of(isLast(s))),
+          all.map((s) => of(!isLast(s))),
+        ),
+      );
+    };
+    expect(often(8, 12)).toEqual([]);
+    expect(often(9, 14)).toMatchObject([{ ranks: [3], pattern: 'persistent' }]);
+  });
+
+  it('must be late by 2.5 errors of the median', () => {
+    // Five times around 20 ms: the error of the median is 1.2533 × 1.4826 × the usual deviation / √5.
+    const varying = (by: number) => named(noisy([20, 20 - by, 20 + by, 20 - by, 20 + by]));
+    expect(varying(9.2)).toMatchObject([{ ranks: [3], pattern: 'persistent' }]);
+    expect(varying(10.1)).toEqual([]);
+    // 0.7, and 0.02 for each error, up to 0.9.
+    expect(varying(5)[0]!.confidence).toBe(0.79);
+    expect(varying(1)[0]!.confidence).toBe(0.9);
   });
 });
 
