@@ -42,6 +42,31 @@ describe('what-if', () => {
     expect(found).toMatchObject({ actual_s: 0.1, ideal_s: 0.09, m_w: 0.5, cases: [] });
   });
 
+  it('of exposed communication counts what holds the host, too', () => {
+    const time = totals((c) => ns(c === 'comms_transfer' ? 6e6 : c === 'idle_comms' ? 4e6 : 0));
+    expect(whatIfAcross(comparison({ critical: { time } }))!.ideal_s).toBe(0.09);
+  });
+
+  it('takes off what recorded steps are longer by than the others: 10 of 100 ms', () => {
+    const sampled = { pace: 90e6, played: played(20, 0, 15), late: [LATE] };
+    const found = whatIfAcross(comparison(sampled))!;
+    expect(found).toMatchObject({ actual_s: 0.09, ideal_s: 0.08, m_w: 0.5 });
+    const rotating = { ...LATE, ranks: [], pattern: 'rotating' };
+    const { cases } = whatIfAcross(comparison({ ...sampled, late: [rotating] }))!;
+    expect(cases.map((c) => c.saving_ms)).toEqual([10]);
+  });
+
+  it('adds up costs where nobody is named', () => {
+    const rotating = { ...LATE, ranks: [], pattern: 'rotating' };
+    expect(whatIfAcross(comparison({ played: played(20, 0, 1), late: [rotating] }))!.m_w).toBe(0.25);
+  });
+
+  it('names the late ranks', () => {
+    const { cases } = whatIfAcross(comparison({ played: played(20), late: [LATE] }))!;
+    expect(cases[0]!.text).toContain('rank 2');
+    expect(cases[0]!.text).not.toContain('imbalance');
+  });
+
   it('never leaves less than a hundredth of the step', () => {
     expect(whatIfAcross(comparison({ played: played(120) }))!.ideal_s).toBeCloseTo(0.001, 9);
   });

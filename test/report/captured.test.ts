@@ -1,6 +1,6 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { InputError } from '../../src/base/input-error.js';
 import { type DiagnoseOptions, diagnose } from '../../src/library/diagnose.js';
 import { inspect } from '../../src/library/inspect.js';
@@ -51,13 +51,11 @@ function captured(
 const problems = (report: Pick<Report, 'health'>) => report.health.problems.map((p) => p.code);
 
 describe('a capture with traces and telemetry', () => {
-  let found: Found;
-  beforeAll(async () => {
-    found = await captured({ traces: true, telemetry: true });
-  });
+  const found = () => captured({ traces: true, telemetry: true });
 
-  it('says where each rank ran', () => {
-    expect(found.report.ranks.map((r) => [r.rank, r.host, r.coordinates])).toEqual([
+  it('says where each rank ran', async () => {
+    const { report } = await found();
+    expect(report.ranks.map((r) => [r.rank, r.host, r.coordinates])).toEqual([
       [0, 'node-0', { dp: 0 }],
       [1, 'node-0', { dp: 1 }],
       [2, 'node-1', { dp: 2 }],
@@ -65,7 +63,8 @@ describe('a capture with traces and telemetry', () => {
     ]);
   });
 
-  it('lists every file with what it is of', () => {
+  it('lists every file with what it is of', async () => {
+    const { report, inspected } = await found();
     const listed = [
       ...[0, 1, 2, 3].map((r) => [`traces/step_0/rank-${r}.json`, 'kineto', r]),
       ...[0, 1, 2, 3].map((r) => [`ranks/rank_${r}.json`, 'manifest', r]),
@@ -73,12 +72,12 @@ describe('a capture with traces and telemetry', () => {
       ['telemetry/dmon-node-0.txt', 'dmon', null],
       ['telemetry/dmon-node-1.txt', 'dmon', null],
     ];
-    expect(found.report.inputs.map((i) => [i.path, i.kind, i.rank])).toEqual(listed);
-    expect(found.inspected.inputs.map((i) => [i.path, i.kind, i.rank])).toEqual(listed);
+    expect(report.inputs.map((i) => [i.path, i.kind, i.rank])).toEqual(listed);
+    expect(inspected.inputs.map((i) => [i.path, i.kind, i.rank])).toEqual(listed);
   });
 
-  it('names the rank with the hot GPU in the verdict, and the finding as its cause', () => {
-    const { report } = found;
+  it('names the rank with the hot GPU in the verdict, and the finding as its cause', async () => {
+    const { report } = await found();
     expect(report.stragglers).toMatchObject([{ ranks: [2], cause: 'gpu' }]);
     expect(Math.abs(report.stragglers[0]!.cost_ms / RUN.truth.costMs - 1)).toBeLessThan(0.1);
     expect(report.stragglers[0]!.sentence).toMatch(/1,216 MHz.*1,755/);
@@ -87,15 +86,15 @@ describe('a capture with traces and telemetry', () => {
     expect(report).toMatchObject({ ignored: [], health: { grade: 'good', problems: [] } });
   });
 
-  it('has step times and shares of the rank that sets the pace', () => {
-    const { report } = found;
+  it('has step times and shares of the rank that sets the pace', async () => {
+    const { report } = await found();
     expect(Math.abs(report.step.ms! / RUN.truth.stepMs - 1)).toBeLessThan(0.02);
     expect(report.time.compute).toBeGreaterThan(0.9);
     expect(report.step.source).toBe('gpu-timeline');
   });
 
-  it('is summed up by inspect', () => {
-    const { inspected } = found;
+  it('is summed up by inspect', async () => {
+    const { inspected } = await found();
     expect(inspected).toMatchObject({ ranks: [0, 1, 2, 3], world_size: 4, ignored: [], problems: [] });
     expect(inspected.devices.map((d) => [d.id, d.name])).toEqual([
       [0, 'NVIDIA H200'],
