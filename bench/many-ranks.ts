@@ -1,5 +1,6 @@
 /** From 64 to 512 simulated ranks: time and memory of a diagnosis, in one run. See bench/README.md. */
 import { existsSync, mkdirSync } from 'node:fs';
+import type { Report } from '../src/report/report.js';
 import { simulateRun, writeRun } from '../test/helpers/simulate/simulate.js';
 import { argument, best, machineLine, median, sideBySide } from './lib/side-by-side.js';
 
@@ -25,7 +26,7 @@ const measured = await sideBySide(
 console.log(`${machineLine()}\n8 steps a rank, FSDP, one rank late; ${ROUNDS} rounds\n`);
 console.log('| | median s | best s | ms a rank | peak RSS MB | named |\n|---|---|---|---|---|---|');
 measured.forEach((m, i) => {
-  const late = /"sentence": "(Rank \d+ is late[^"]*)"/.exec(m.output)?.[1] ?? 'nobody';
+  const [late] = (JSON.parse(m.output) as Report).stragglers;
   const perRank = (median(m.seconds) * 1e3) / sizes[i]!;
   const cells = [
     m.name,
@@ -33,7 +34,7 @@ measured.forEach((m, i) => {
     best(m.seconds).toFixed(2),
     perRank.toFixed(1),
     m.peakMb.toFixed(0),
-    late,
+    late ? `rank ${late.ranks.join(', ')}` : 'nobody',
   ];
   console.log(`| ${cells.join(' | ')} |`);
 });

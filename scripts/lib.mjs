@@ -28,9 +28,12 @@ export function ensureInstalled() {
   const lock = new URL('package-lock.json', root);
   if (existsSync(installed) && statSync(installed).mtimeMs >= statSync(lock).mtimeMs) return;
   console.log('Installing dependencies (npm install) ...');
-  // Not `npm ci`: it refuses a lock file without download addresses, and those name a registry that others do not use.
+  // Not `npm ci`: it refuses a lock file without download addresses, and ours has none because registries differ.
   // Scripts are off because `prepare` would build; the caller does that itself.
   run('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], {
     shell: process.platform === 'win32',
   });
 }
+
+/** A seed for random tests, as an environment variable's value. */
+export const randomSeed = () => `${Math.floor(Math.random() * 2 ** 31)}`;

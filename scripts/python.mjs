@@ -10,7 +10,7 @@ const REQUIREMENTS = 'python/requirements-dev.txt';
 const INSTALLED = '.venv/requirements-dev.txt';
 export const python = '.venv/bin/python';
 
-/** Makes .venv complete. False when it cannot be made: then Python tests are left out, which in CI is a failure. */
+/** Makes .venv and installs into it. False when that fails: then Python tests are left out, which fails CI. */
 export function ensurePython() {
   const wanted = readFileSync(at(REQUIREMENTS), 'utf8');
   if (existsSync(at(python)) && existsSync(at(INSTALLED)) && readFileSync(at(INSTALLED), 'utf8') === wanted)
@@ -40,7 +40,7 @@ function makeVenv() {
 
 function installInto() {
   console.log(
-    'Installing torch and what else python/requirements-dev.txt names, once; pip takes them where it is set to.',
+    'Installing torch and the rest of python/requirements-dev.txt, once, from where pip is configured to look.',
   );
   const status = tryRun(python, [
     '-m',
@@ -54,9 +54,9 @@ function installInto() {
   return status === 0 ? null : `pip could not install ${REQUIREMENTS}.`;
 }
 
-/** Ends the script when something is not as it should be. */
+/** Ends the script when a check fails. */
 export function checkPython() {
-  // By itself ruff takes the settings beside the sources; what is elsewhere is told which.
+  // Ruff finds the settings beside the sources of python/; for others they must be named.
   for (const sources of [['python'], ['--config', 'python/pyproject.toml', 'test/e2e/jobs']]) {
     run(python, ['-m', 'ruff', 'check', ...sources]);
     run(python, ['-m', 'ruff', 'format', '--check', ...sources]);

@@ -1,5 +1,5 @@
-// `npm test`: format, lint, types, build, then all tests, of TypeScript and Python. Works on a fresh clone. Arguments go to
-// vitest, and then only its tests run: `npm test -- src/rules`.
+// `npm test`: format, lint, types, build, then all tests of TypeScript and Python. Works on a fresh clone. With arguments, only
+// vitest runs, with these: `npm test -- src/rules`.
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { ensureInstalled, root, run, tryRun } from './lib.mjs';
@@ -41,5 +41,7 @@ const lines = text
   .filter(Boolean)
   .map((line) => JSON.parse(line));
 const sum = (name) => lines.reduce((total, line) => total + line[name], 0);
-console.log(`\nall tests: ${sum('passed')} passed, ${sum('failed')} failed, ${sum('skipped')} skipped`);
+console.log();
+for (const what of lines.flatMap((line) => line.notCompared ?? [])) console.log(`not compared: ${what}`);
+console.log(`all tests: ${sum('passed')} passed, ${sum('failed')} failed, ${sum('skipped')} skipped`);
 process.exit(statuses.find((status) => status !== 0) ?? 0);

@@ -1,8 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { median } from '../src/base/statistics.js';
-import type { RankView } from '../src/diagnosis/ranks/rank-view.js';
-import { viewRank } from '../src/diagnosis/ranks/rank-view.js';
+import { type TraceView, viewTrace } from '../src/diagnosis/ranks/rank-view.js';
 import { readRun } from '../src/ingest/run.js';
 import { priceOf } from '../src/rules/kit/price.js';
 import { isMatrixWork, workTime } from '../src/rules/kit/work.js';
@@ -20,7 +19,7 @@ interface Pair {
   readonly name: string;
   readonly from: Wide;
   readonly to: Target;
-  readonly view: RankView;
+  readonly view: TraceView;
   /** Measured ratio of matrix time, over the ratio of peaks. */
   readonly reached: number;
   readonly peaks: number;
@@ -29,14 +28,14 @@ interface Pair {
 
 const precisions = { fp32: ['fp32'], tf32: ['tf32'], bf16: ['bf16', 'fp16'] } as const;
 
-async function viewOf(directory: string, name: string): Promise<RankView | null> {
+async function viewOf(directory: string, name: string): Promise<TraceView | null> {
   const path = join(directory, name, 'rank0.json.gz');
   if (!existsSync(path)) return null;
   const facts = analyseTrace((await readRun(path, { jobs: 1 })).traces[0]!.trace, { steps: null });
-  return facts && viewRank(0, facts, null);
+  return facts && viewTrace(0, facts, null);
 }
 
-const matrixTime = (view: RankView, type: Wide | Target) =>
+const matrixTime = (view: TraceView, type: Wide | Target) =>
   workTime(view, (k) => isMatrixWork(k) && (precisions[type] as readonly string[]).includes(k.precision)).ns;
 
 async function pairOf(directory: string, truth: CaseTruth): Promise<Pair | null> {
@@ -60,7 +59,7 @@ async function pairOf(directory: string, truth: CaseTruth): Promise<Pair | null>
   };
 }
 
-/** The gain when matrix work (and, to 16 bit, fused fp32 attention: 8 times) runs so much faster. */
+/** The gain when matrix work runs faster by this much. Going to 16 bit also makes fused fp32 attention 8 times faster. */
 function predict({ view, from, to, peaks }: Pair, reached: number): number {
   const price = priceOf(view, ({ works }) => {
     for (let w = 0; w < works.length; w++) {

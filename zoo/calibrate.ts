@@ -16,11 +16,11 @@ interface Fit {
   readonly directory: string;
   readonly profiled: number;
   readonly unprofiled: number;
-  /** ns an event with which the replay takes as long as was measured. */
+  /** Cost of an event (ns) for which the replayed step equals the measured one. */
   readonly cost: number;
-  /** The same for each ns² of a launch; null: too few launches to tell. */
+  /** The same per ns² of launch time. Null: too few launches. */
   readonly perSquare: number | null;
-  /** The host sets the pace, and a cost that makes sense explains the difference. */
+  /** The host sets the pace, and a plausible cost explains the difference. */
   readonly hostBound: boolean;
   readonly corrected: (perSquare: number) => number;
 }
@@ -40,7 +40,11 @@ async function fitCase(directory: string, name: string, unprofiledMs: number): P
   const sensitive = replay(plan, more).step < replay(plan, likely).step * 0.995;
   const launch = launchTime(plan);
   return {
-    ...{ name, directory, profiled, unprofiled, cost: likely.perEvent },
+    name,
+    directory,
+    profiled,
+    unprofiled,
+    cost: likely.perEvent,
     perSquare: launch === null ? null : likely.perEvent / launch ** 2,
     hostBound: sensitive && likely.perEvent > SENSIBLE.from && likely.perEvent < SENSIBLE.to,
     corrected: (perSquare) => replay(plan, recordingOf(plan, perSquare).likely).step,

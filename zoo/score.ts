@@ -19,7 +19,7 @@ export interface CaseScore {
 
 const GAIN_WITHIN = 0.3;
 const STEP_WITHIN = 0.2;
-/** A fix that brings less than this is no gain; promising more is false. */
+/** A measured speedup below this is no gain; promising more is a false promise. */
 const NO_GAIN = 1.05;
 
 export function scoreCase(truth: CaseTruth, report: Report): CaseScore {
@@ -35,7 +35,13 @@ export function scoreCase(truth: CaseTruth, report: Report): CaseScore {
   const predicted = planted?.speedup?.likely ?? null;
   const { ms } = report.step;
   return {
-    ...{ name: truth.name, answer, measured, stepMs: ms, trueStepMs: truth.step_ms, fixes, predicted },
+    name: truth.name,
+    answer,
+    measured,
+    stepMs: ms,
+    trueStepMs: truth.step_ms,
+    fixes,
+    predicted,
     verdict: truth.bottleneck === null ? null : accepted.includes(answer),
     top2: truth.rules.length === 0 ? null : fixes.slice(0, 2).some((rule) => truth.rules.includes(rule)),
     gain: asksGain ? predicted !== null && Math.abs(predicted / measured - 1) <= GAIN_WITHIN : null,
@@ -44,7 +50,7 @@ export function scoreCase(truth: CaseTruth, report: Report): CaseScore {
   };
 }
 
-/** Gains promised where none is: by a rule that is known not to apply, or by the very fix that was tried in vain. */
+/** Promised gains that do not exist: by a rule that does not apply, or by a fix that was tried and did not help. */
 function falsePromises(truth: CaseTruth, report: Report): string[] {
   const forbidden = truth.not_a_gain.map((id) => id.split('-')[0]);
   return report.findings

@@ -6,8 +6,8 @@ import { type CaseScore, type Ratio, scoreCase, share, type Totals, totalsOf } f
 import { readTruth, type ZooTruth } from './truth.js';
 
 /**
- * `npm run zoo [DIR...]`: diagnoses every case under DIR (default: the shipped fixtures) and holds the answers against
- * what was measured. Exits with 1 when a floor is missed.
+ * `npm run zoo [DIR...]`: diagnoses every case under DIR (default: the shipped fixtures) and compares the
+ * answers with what was measured. Exits with 1 when a score is below its floor.
  */
 const FLOOR = { verdict: 0.95, top2: 0.9, gain: 0.6, step: 0.85, falsePromises: 0 };
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 export interface CaseTruth {
   readonly name: string;
   readonly step_ms: number;
-  /** With a synchronise after every step; the median. */
+  /** Median step time with a synchronise after every step. */
   readonly step_ms_sync?: number;
   /** Null: no single answer is right. */
   readonly bottleneck: string | null;
@@ -20,7 +20,7 @@ export interface CaseTruth {
   readonly fix?: string;
   readonly twin?: string;
   readonly measured_speedup?: number;
-  /** False: step times differed too much between repeats to hold anybody to them. */
+  /** False: step times differed too much between repeats to judge by them. */
   readonly steady?: boolean;
   readonly note?: string;
 }

@@ -17,7 +17,7 @@ export interface Measured {
   readonly output: string;
 }
 
-/** Runs the sides in turns, so that whatever else the machine does hits all of them. */
+/** Runs the sides in turns, so that other load on the machine affects all of them alike. */
 export async function sideBySide(sides: readonly Side[], rounds: number): Promise<Measured[]> {
   const all = sides.map((s) => ({ name: s.name, seconds: [] as number[], peakMb: Number.NaN, output: '' }));
   for (let round = 0; round < rounds; round++) {
@@ -62,7 +62,7 @@ function larger(a: number, b: number): number {
   return Number.isNaN(a) || b > a ? b : a;
 }
 
-/** The kernel's own high-water mark, so the last look before the end is enough. Linux only. */
+/** The kernel's high-water mark, so only the last reading matters. Linux only. */
 function peakOf(pid: number | undefined): number {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');
@@ -75,7 +75,7 @@ function peakOf(pid: number | undefined): number {
 export const median = (values: readonly number[]) => [...values].sort((a, b) => a - b)[values.length >> 1]!;
 export const best = (values: readonly number[]) => Math.min(...values);
 
-/** Median of the ratios within each round: what a slow minute of the machine does to both sides cancels. */
+/** Median of the ratios within each round, so that a slow minute of the machine cancels out. */
 export function ratio(a: Measured, b: Measured): number {
   return median(a.seconds.map((s, i) => s / b.seconds[i]!));
 }

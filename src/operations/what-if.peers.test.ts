@@ -1,13 +1,13 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { parquetOf, SLOW_WORKER } from '../../test/helpers/operations-file.js';
+import { describeWithShared, SHARED } from '../../test/helpers/shared.js';
 import { read } from '../readers/operations/testing.js';
 import { whatIf } from './what-if.js';
 
-/** Tables of two real jobs with the results of StragglerAnalysis on them; not part of the project. */
-const PEERS = fileURLToPath(new URL('../../../shared/peers/straggler/', import.meta.url));
-const here = existsSync(PEERS);
-if (!here) console.warn('../shared/peers is not here: what-if is not compared with StragglerAnalysis');
+/** Tables of two real jobs with the results of StragglerAnalysis on them. */
+const PEERS = join(SHARED, 'peers/straggler');
 
 interface Shares {
   readonly tori: number;
@@ -27,16 +27,16 @@ type Result = Readonly<
     ByName
   >
 >;
-const json = <T>(name: string) => JSON.parse(readFileSync(`${PEERS}${name}.json`, 'utf8')) as T;
+const json = <T>(name: string) => JSON.parse(readFileSync(join(PEERS, `${name}.json`), 'utf8')) as T;
 
-/** They keep times in 32 bits: 1e-7 of them is lost. */
+/** They keep times as 32-bit floats, which are exact to about 1e-7. */
 const near = (ours: number | null, theirs: number) =>
   expect(Math.abs(ours! - theirs), `${ours} and ${theirs}`).toBeLessThan(
     1e-5 * Math.max(1, Math.abs(theirs)),
   );
 
 const JOBS = [
-  // One slow worker; the issue's figures.
+  // One slow worker.
   [
     'AR',
     { actual: 46.336, ideal: 23.485, share: 'm_w', of: 1.0017, slowest: { dpRank: 0, stage: 0, rank: 0 } },
@@ -48,13 +48,9 @@ const JOBS = [
   ],
 ] as const;
 
-describe('jobs of StragglerAnalysis', () => {
-  it('are named once each', () => {
-    expect(new Set(JOBS.map(([name]) => name)).size).toBe(JOBS.length);
-  });
-
-  it.each(here ? JOBS : [])('%s: as the paper has it, and each figure of its files', (name, expected) => {
-    const { table, problems } = read(readFileSync(`${PEERS}trace-${name}.parquet`));
+describeWithShared('peers/straggler', 'jobs of StragglerAnalysis', () => {
+  it.each(JOBS)('%s: equals the paper, and every figure of its files', (name, expected) => {
+    const { table, problems } = read(readFileSync(join(PEERS, `trace-${name}.parquet`)));
     expect(problems).toEqual([]);
     const answer = whatIf(table);
     expect(answer.problems).toEqual([]);
@@ -89,5 +85,25 @@ describe('jobs of StragglerAnalysis', () => {
       expect(ours.length).toBe(Object.keys(by).length);
       for (const { of, slowdown } of ours) near(slowdown, by[of]!);
     }
+  });
+});
+
+describe('a job of our own, in a file as theirs are', () => {
+  it('is read and replayed to figures worked out by hand', () => {
+    const { table, problems } = read(parquetOf(SLOW_WORKER));
+    expect(problems).toEqual([]);
+    const result = whatIf(table).whatIf!;
+    expect(result).toMatchObject({
+      actual_s: 23,
+      ideal_s: 15.5,
+      withoutSlowestWorkers_s: 14,
+      withoutLastStage_s: 14,
+      slowestWorkers: [{ dpRank: 1, stage: 1, rank: 3 }],
+    });
+    expect(result.m_w).toBeCloseTo((23 - 14) / (23 - 15.5), 12);
+    expect(result.perStep.map((s) => [s.step, s.recorded_s, s.actual_s, s.ideal_s])).toEqual([
+      [10, 23, 23, 15.5],
+      [11, 23, 23, 15.5],
+    ]);
   });
 });

@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { inFolder, whyslow } from '../helpers/cli.js';
 
-/** Small files made to hurt: what they claim or expand to is far larger than they are. */
+/** Small hostile files: what they claim, or expand to, is far larger than they are. */
 const many = (n: number, one: (i: number) => string) => Array.from({ length: n }, (_, i) => one(i)).join(',');
 const NASTY: readonly (readonly [string, () => string | Uint8Array])[] = [
   ['zeros that expand a thousandfold', () => gzipSync(Buffer.alloc(200 << 20))],
@@ -32,13 +32,13 @@ const NASTY: readonly (readonly [string, () => string | Uint8Array])[] = [
       `[${many(50, (i) => `{"ph":"X","cat":"cuda_runtime","ts":${i},"dur":1,"args":{"correlation":${i * 85_000_000}}}`)}]`,
   ],
 ];
-/** In KB. Not `maxRSS`, which begins with that of the process that forked: of vitest and what it made of these files. */
+/** In KB. Not `maxRSS`, which starts at the memory of the process that forked, here vitest. */
 const REPORT_PEAK = `data:text/javascript,import{readFileSync}from'node:fs';process.on('exit',()=>process.stderr.write('peak='+/VmHWM:[^0-9]*([0-9]+)/.exec(readFileSync('/proc/self/status'))[1]))`;
 /** A bare Node takes about 50 MB; the queue of inflated chunks and the scanner another 60. */
 const LIMIT_MB = 300;
 
 describe('memory stays bounded', () => {
-  it.each(NASTY)('%s', async (_, make) => {
+  it.each(NASTY)('for %s', async (_, make) => {
     await inFolder(async (folder) => {
       const file = join(folder, 'nasty.json');
       await writeFile(file, make());

@@ -16,7 +16,7 @@ describeWithTorch('whyslow capture with a running job', () => {
         await until(() => existsSync(join(cwd, 'o/ranks/rank_1.json')), 'the first step');
         const ask = () => whyslow(['capture', 'o', '--steps', '2', '--ranks', '0,1', '--json'], { cwd });
         let asked = await ask();
-        // A job that goes several times faster at once is past the step that was planned, before all have seen the plan.
+        // If the job suddenly speeds up, it passes the planned step before all ranks have seen the plan.
         for (let i = 0; i < 3 && asked.stdout.includes('"missed"'); i++) asked = await ask();
         expect(asked).toMatchObject({ code: 0, stderr: '' });
         const answer = JSON.parse(asked.stdout) as {

@@ -75,7 +75,7 @@ describe('whyslow capture', () => {
       expect(readdirSync(join(cwd, 'o/control'))).toEqual([]);
     }));
 
-  it('finds a trace that the job knows under another name', () =>
+  it('finds a trace although the job sees it under another path', () =>
     inFolder(async (out) => {
       await addRank(out, 0);
       await mkdir(join(out, 'traces/step_7'), { recursive: true });
@@ -154,7 +154,7 @@ describe('whyslow capture', () => {
       expect(withdrawn(out)).toEqual([]);
     }));
 
-  it('does not wait for a job that ends', () =>
+  it('stops waiting when the job ends', () =>
     inFolder(async (out) => {
       await addRank(out, 0);
       const asked = whyslow(['capture', out]);
@@ -193,7 +193,7 @@ describe('whyslow capture', () => {
     }),
   );
 
-  it('believes a rank that wrote a moment ago more than its number, which may be of a container', () =>
+  it('takes a rank that wrote a moment ago for alive, though its process id may be a container’s', () =>
     inFolder(async (out) => {
       await addRank(out, 0, { pid: GONE });
       const { stderr } = await whyslow(['capture', out, '--timeout', '1']);

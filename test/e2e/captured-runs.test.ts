@@ -12,7 +12,7 @@ import { toManifests, toTelemetry, writeCapture } from '../helpers/simulate/capt
 import type { SimulateOptions } from '../helpers/simulate/options.js';
 import { simulateRun } from '../helpers/simulate/simulate.js';
 
-/** Diagnoses what a capture of a simulated run leaves behind; `change` may add to it or spoil it. */
+/** Diagnoses the files of a simulated capture. `change` may add to them or damage them. */
 async function diagnosed(
   options: SimulateOptions,
   what: Parameters<typeof writeCapture>[2],
@@ -31,7 +31,7 @@ const CLOCKS =
   /its GPU ran at 1,\d{3} MHz against 1,755 on the others \(thermal slowdown 33 % of the time\)$/;
 
 describe('a GPU whose clock is low', () => {
-  it('is named with its clock, beside traces', async () => {
+  it('is named with its clock, from traces and telemetry', async () => {
     const r = await diagnosed(HOT, { traces: true, telemetry: true });
     expect(r.stragglers).toMatchObject([{ ranks: [5], pattern: 'persistent', cause: 'gpu' }]);
     expect(r.stragglers[0]!.sentence).toMatch(CLOCKS);
@@ -47,13 +47,13 @@ describe('a GPU whose clock is low', () => {
     expect(r.ignored).toEqual([]);
   });
 
-  it('is told from event logs too, where phases alone do not tell computing from the host', async () => {
+  it('is found from event logs too, whose phases alone cannot tell computing from host time', async () => {
     const r = await diagnosed(HOT, { logs: true, telemetry: true });
     expect(r.stragglers).toMatchObject([{ ranks: [5], cause: 'gpu' }]);
     expect(r.stragglers[0]!.sentence).toMatch(CLOCKS);
   });
 
-  it('is not blamed where it does more work: the clocks are those of the others', async () => {
+  it('is not blamed when the rank only has more work: its clock equals the others’', async () => {
     const fault = { ...HOT.fault, kind: 'gpu' } as const;
     const r = await diagnosed({ ...HOT, fault }, { traces: true, telemetry: true });
     expect(r.stragglers).toMatchObject([{ ranks: [5], cause: 'gpu' }]);
@@ -61,7 +61,7 @@ describe('a GPU whose clock is low', () => {
     expect(r.findings.filter((f) => f.rule === 'T2')).toEqual([]);
   });
 
-  it('is nobody’s where the telemetry does not say which machine it is of', async () => {
+  it('belongs to no rank when the telemetry does not name its machine', async () => {
     const r = await diagnosed(HOT, { traces: true }, (folder) => {
       const [first] = toTelemetry(simulateRun(HOT));
       writeFileSync(join(folder, 'dmon.txt'), first!.text);
@@ -102,13 +102,13 @@ describe('telemetry beside real traces', () => {
     },
   );
 
-  it('of one at its usual power limit changes nothing either', async () => {
+  it('of a GPU at its usual power limit changes nothing either', async () => {
     const { verdict, findings } = await withTelemetry('fp32_tf32', AT_THE_LIMIT);
     expect(verdict.bottleneck).toBe('gpu');
     expect(findings.map((f) => f.rule)).toEqual(['T13']);
   });
 
-  it('of a hot one is a finding after those that promise something', async () => {
+  it('of a hot GPU is a finding, listed after those with a price', async () => {
     const hot = AT_THE_LIMIT.map(([, , busy], i) => [310, 88, busy!, 1050, 0, i % 2]);
     const { verdict, findings } = await withTelemetry('fp32_tf32', hot);
     expect(verdict).toMatchObject({ bottleneck: 'gpu', cause: findings[0]!.id });
@@ -119,10 +119,10 @@ describe('telemetry beside real traces', () => {
   });
 });
 
-describe('places', () => {
+describe('locations of late ranks', () => {
   const stage = { kind: 'gpu', ranks: [2, 3], size: 0.3 } as const;
 
-  it('on an axis have the name that the run gives it', async () => {
+  it('use the axis names of the run', async () => {
     const options = {
       ...BASE,
       ranksPerHost: 8,
@@ -139,7 +139,7 @@ describe('places', () => {
     expect(r.health.problems.map((p) => p.code)).not.toContain('groups-outside-mesh');
   });
 
-  it('are machines by the names in manifests, for logs that have none', async () => {
+  it('use the host names of manifests when logs have none', async () => {
     const fault = { kind: 'data', ranks: [4, 5, 6, 7], size: 0.3 } as const;
     const options = { ...BASE, parallelism: 'ddp', fault } as const;
     const r = await diagnosed(options, { logs: true });
@@ -148,14 +148,14 @@ describe('places', () => {
     expect(r.ranks.map((x) => x.host)).toEqual([0, 1, 2, 3, 4, 5, 6, 7].map((rank) => `node-${rank >> 2}`));
   });
 
-  it('of a pipeline’s stage that fills a machine name both', async () => {
+  it('name both the stage and the machine when a pipeline stage fills one', async () => {
     const fault = { kind: 'gpu', ranks: [4, 5, 6, 7], size: 0.3 } as const;
     const r = await diagnosed({ ...BASE, parallelism: 'pipeline', stages: 2, fault }, { traces: true });
     expect(r.stragglers).toMatchObject([{ ranks: [4, 5, 6, 7], pattern: 'stage' }]);
     expect(r.stragglers[0]!.sentence).toMatch(/^All ranks at pp 1 \(node-1\) are late/);
   });
 
-  it('that process groups contradict are told, and the manifest is believed', async () => {
+  it('follow the manifest when process groups contradict it, and report the conflict', async () => {
     const options = { ...BASE, ranksPerHost: 8, parallelism: 'mesh2d', tensorParallel: 2 } as const;
     const r = await diagnosed(options, { traces: true }, (folder) => {
       for (const { path, text } of toManifests(simulateRun(options))) {
@@ -172,10 +172,10 @@ describe('places', () => {
   });
 });
 
-describe('what a capture says about itself', () => {
+describe('the manifests of a capture', () => {
   const options = { ...BASE, parallelism: 'ddp' } as const;
 
-  it('is shown by inspect', async () => {
+  it('are shown by inspect', async () => {
     await inFolder(async (folder) => {
       writeCapture(simulateRun({ ...options, missingRanks: [7] }), folder, { logs: true, telemetry: true });
       const report = buildInspectReport(await readInputs([folder], 'summary', { jobs: 1 }));
@@ -196,7 +196,7 @@ describe('what a capture says about itself', () => {
     });
   });
 
-  it('does not make its traces many: eight ranks are looked at in full', async () => {
+  it('do not count as traces: eight ranks are still analysed in full', async () => {
     await inFolder(async (folder) => {
       writeCapture(simulateRun(options), folder, { traces: true, logs: true, telemetry: true });
       const run = await readInputs([folder], { facts: { steps: null } }, { jobs: 1 });
@@ -204,14 +204,14 @@ describe('what a capture says about itself', () => {
     });
   });
 
-  it('tells how many ranks there are, where logs do not', async () => {
+  it('give the number of ranks when logs do not', async () => {
     const r = await diagnosed({ ...options, missingRanks: [0, 1, 2, 4, 6] }, { logs: true });
     expect(r.health.problems).toContainEqual(
       expect.objectContaining({ code: 'missing-ranks', message: '3 of 8 ranks were captured' }),
     );
   });
 
-  it('keeps runs apart that share a folder', async () => {
+  it('keep runs apart that share a folder', async () => {
     const r = await diagnosed({ ...options, ranks: 4 }, { logs: true }, (folder) => {
       // An earlier run of eight ranks left the files of the last four behind.
       const old = simulateRun({ ...options, seed: 9 });

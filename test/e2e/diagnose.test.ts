@@ -45,7 +45,7 @@ describe('whyslow diagnose', () => {
     expect(code).toBe(expected);
   });
 
-  it('takes some of the steps', async () => {
+  it('analyses only the steps asked for', async () => {
     const { report: r } = await report([trace('adam_forloop'), '--steps', '4-5']);
     expect(r.step).toMatchObject({ first: 4, last: 5, count: 2 });
     const { code, stderr } = await whyslow(['diagnose', trace('adam_forloop'), '--steps', '100-200']);
@@ -53,7 +53,7 @@ describe('whyslow diagnose', () => {
     expect(stderr).toContain('none of the selected steps');
   });
 
-  it('takes some of the ranks, and says which there are', async () => {
+  it('analyses only the ranks asked for, and lists those there are', async () => {
     const folder = join(root, 'test/fixtures/zoo-ranks/balanced');
     const { report: r } = await report([folder, '--ranks', '1,3']);
     expect(r.ranks.map((x) => x.rank)).toEqual([1, 3]);
@@ -62,7 +62,7 @@ describe('whyslow diagnose', () => {
     expect(stderr).toContain('captured ranks: 0–3');
   });
 
-  it('names the late rank, why and what it costs', async () => {
+  it('names the late rank, the cause and the cost', async () => {
     const { report: r } = await report([join(root, 'test/fixtures/zoo-ranks/straggler_host')]);
     expect(r.verdict.bottleneck).toBe('host');
     expect(r.stragglers).toMatchObject([{ ranks: [2], pattern: 'persistent', cause: 'host' }]);
@@ -73,7 +73,7 @@ describe('whyslow diagnose', () => {
     expect(r.heat!.rows).toHaveLength(4);
   });
 
-  it('names a rank whose GPU is late, though its host asks for the collective as early as the others', async () => {
+  it('names a rank whose GPU is late although its host issues the collective on time', async () => {
     const { report: r } = await report([join(root, 'test/fixtures/zoo-ranks/straggler_gpu')]);
     expect(r.verdict.bottleneck).toBe('gpu');
     expect(r.stragglers).toMatchObject([{ ranks: [1], pattern: 'persistent', cause: 'gpu' }]);
@@ -100,14 +100,14 @@ describe('whyslow diagnose', () => {
     if (bottleneck) expect(r.verdict.bottleneck).toBe(bottleneck);
   });
 
-  it('draws who is late when', async () => {
+  it('draws which rank is late in which step', async () => {
     const { stdout } = await whyslow(['diagnose', join(root, 'test/fixtures/zoo-ranks/straggler_host')]);
     expect(stdout).toMatch(/lateness by step, 4–12, █ = \d/);
     expect(stdout).toMatch(/rank +2 {2}[▅▆▇█]{9}/);
     expect(stdout.split('\n').filter((l) => [...l].length > 80)).toEqual([]);
   });
 
-  it('knows jobs without a GPU', async () => {
+  it('handles jobs without a GPU', async () => {
     const { report: r } = await report([trace('cpu_only')]);
     expect(r.verdict.bottleneck).toBe('compute');
     expect(r.verdict.sentence).not.toContain('GPU');
@@ -163,7 +163,7 @@ describe('whyslow diagnose', () => {
     });
   });
 
-  it('names strangers safely', async () => {
+  it('prints control characters in names safely', async () => {
     await inFolder(async (folder) => {
       const evil = '\u001b[31m<script>alert(1)</script>\u202e';
       const drawing = steps(

@@ -26,7 +26,7 @@ const simulated = async (options: SimulateOptions, layout: LogOptions = {}) => {
   return { truth: run.truth, report: await reportOf(toEventLogs(run, layout)) };
 };
 
-it('looks at the steps asked for', async () => {
+it('only the steps asked for are analysed', async () => {
   // Rank 5 is late from step 12 on.
   const [healthy, late] = [null, { kind: 'host', ranks: [5], size: 0.6 } as const].map((fault) =>
     toEventLogs(simulateRun({ ranks: 8, steps: 24, eventsPerStep: 80, seed: 4, fault })),
@@ -54,7 +54,7 @@ describe('GPU jobs', () => {
     'every second or fourth step': { every: (rank) => (rank % 2 ? 4 : 2) },
     'without collectives': { withoutCollectives: true },
   };
-  it.each(Object.keys(layouts))('a late rank is found and priced: %s', async (name) => {
+  it.each(Object.keys(layouts))('a late rank is found with its cost: %s', async (name) => {
     const kinds = [
       ['data', 'data', 'data'],
       ['host', 'host', 'host'],
@@ -65,7 +65,7 @@ describe('GPU jobs', () => {
       const { truth, report } = await simulated({ seed: 4, fault }, layouts[name]);
       expect(report.stragglers).toMatchObject([{ ranks: [5], pattern: 'persistent', cause }]);
       const said = report.stragglers[0]!.cost_ms / truth.costMs;
-      // Of slow computing the part in the phase that holds the collective is not told from the collective.
+      // Slow computing inside the phase with the collective cannot be told from the collective.
       const least = kind === 'gpu' && name === 'without collectives' ? 0.3 : 0.8;
       expect(said).toBeGreaterThan(least);
       expect(said).toBeLessThan(1.2);
@@ -73,13 +73,13 @@ describe('GPU jobs', () => {
     }
   });
 
-  describe('what happens every ten steps, where one step in ten is recorded', () => {
-    // Steps 9, 19, … take much longer, as where rank 5 writes a checkpoint.
+  describe('work done every ten steps, when one step in ten is recorded', () => {
+    // Steps 9, 19, … take much longer, as if rank 5 wrote a checkpoint.
     const fault = { kind: 'host', ranks: [5], size: 4, pattern: 'periodic', period: 10 } as const;
     const recorded = (from: number) => simulated({ seed: 4, steps: 100, fault }, { every: () => 10, from });
     const pace = (stepsMs: readonly number[]) => stepsMs.reduce((a, b) => a + b, 0) / stepsMs.length;
 
-    it('counts once in ten steps when it is in all recorded ones', async () => {
+    it('counts once in ten steps when every recorded step has it', async () => {
       const { truth, report } = await recorded(9);
       expect(report.health.problems[0]).toMatchObject({ code: 'recorded-slower', severity: 'warning' });
       expect(report.step.ms! / pace(truth.stepsMs)).toBeCloseTo(1, 1);
@@ -90,7 +90,7 @@ describe('GPU jobs', () => {
       expect(report.stragglers[0]!.cost_ms / truth.costMs).toBeLessThan(1.3);
     });
 
-    it('is told, though without a name, when it is in none', async () => {
+    it('is still seen in the pace, without a name, when no recorded step has it', async () => {
       const { truth, report } = await recorded(5);
       expect(report.health.problems[0]).toMatchObject({ code: 'others-slower', severity: 'warning' });
       expect(report.health.problems[0]!.consequence).toMatch(/spread_steps=true/);
@@ -110,7 +110,7 @@ describe('GPU jobs', () => {
     },
   );
 
-  it('a rank that is slow to get going is not late', async () => {
+  it('a rank that starts slowly is not late', async () => {
     const spike = (at: number) => ({ kind: 'host', ranks: [5], size: 1.5, pattern: 'spike', at }) as const;
     const { report: later } = await simulated({ seed: 4, fault: spike(12) });
     expect(later.stragglers).toMatchObject([{ ranks: [5], pattern: 'spike' }]);
@@ -131,7 +131,7 @@ describe('GPU jobs', () => {
     if (bottleneck === 'host') expect(report.verdict.sentence).toMatch(/nothing queued/);
   });
 
-  it('files of lmms-engine that show no wait name nobody', async () => {
+  it('files of lmms-engine without waits name nobody', async () => {
     const fault = { kind: 'host', ranks: [5], size: 0.4 } as const;
     const { report } = await simulated({ seed: 4, fault }, { layout: 'bare' });
     expect(report.stragglers).toEqual([]);
@@ -167,8 +167,14 @@ function cpuLogs(seed: number, more: { data?: number; sleep?: (rank: number) => 
       if (step % (r === 3 ? 20 : 10) !== 0) continue;
       const add = (name: string, start: number, to: number) =>
         own.lines.push({
-          ...{ name, step, rank: r, duration_ms: to - start, start_ms: start, micro: 0 },
-          ...{ clock: 'host', run: 'cpu' },
+          name,
+          step,
+          rank: r,
+          duration_ms: to - start,
+          start_ms: start,
+          micro: 0,
+          clock: 'host',
+          run: 'cpu',
         });
       const awake = begin + data + sleep;
       add('data_wait', begin, begin + data);
@@ -186,14 +192,14 @@ function cpuLogs(seed: number, more: { data?: number; sleep?: (rank: number) => 
 }
 
 describe('jobs without GPU: four ranks, every tenth step', () => {
-  it('healthy: compute', async () => {
+  it('a healthy run is compute-bound', async () => {
     for (const seed of [1, 2, 3]) {
       const { verdict, stragglers } = await reportOf(cpuLogs(seed, {}));
       expect([verdict.bottleneck, stragglers]).toEqual(['compute', []]);
     }
   });
 
-  it.each([20, 50])('rank 2 sleeps %i ms a step: host', async (ms) => {
+  it.each([20, 50])('with rank 2 sleeping %i ms a step is host-bound', async (ms) => {
     const { verdict, stragglers } = await reportOf(cpuLogs(ms, { sleep: (r) => (r === 2 ? ms : 0) }));
     expect(verdict.bottleneck).toBe('host');
     expect(stragglers).toMatchObject([{ ranks: [2], pattern: 'persistent', cause: 'host' }]);
@@ -201,7 +207,7 @@ describe('jobs without GPU: four ranks, every tenth step', () => {
     expect(verdict.sentence).toMatch(/Rank 2 is late every step/);
   });
 
-  it('a slow loader on all ranks: data', async () => {
+  it('with a slow loader on all ranks is data-bound', async () => {
     const { verdict, stragglers } = await reportOf(cpuLogs(5, { data: 60 }));
     expect([verdict.bottleneck, stragglers]).toEqual(['data', []]);
   });

@@ -5,8 +5,8 @@ import { diagnose } from '../../src/library/diagnose.js';
 import { root } from '../helpers/cli.js';
 
 /**
- * Four ranks on an H200 (zoo/ranks), each timed with and without its fault: who is late, why, and what mending it gains.
- * Ranks share the GPU: one that computes more slows the others' kernels as well, which is not its lateness.
+ * Four ranks on an H200 (zoo/ranks), each timed with and without its fault: which rank is late, why, and what fixing it saves.
+ * The ranks share the GPU: one that computes more also slows the others' kernels, which is not counted as its lateness.
  */
 const CASES: Readonly<Record<string, { pattern: string; within: number }>> = {
   gpu_buckets: { pattern: 'persistent', within: 0.3 },
@@ -44,11 +44,11 @@ it.each(RECORDINGS)('%s, from its %s', async (name, kind) => {
   expect(verdict.bottleneck).not.toBe('unknown');
 });
 
-it('healthy_buckets: nobody', async () => {
+it('healthy_buckets: no rank is late', async () => {
   expect((await told('healthy_buckets', 'log')).stragglers).toEqual([]);
 });
 
-it('gpu_backward: what hides behind a collective that takes as long anyway is not promised', async () => {
+it('gpu_backward: a delay hidden behind a collective is not counted as a cost', async () => {
   const { stragglers, verdict } = await told('gpu_backward', 'log');
   expect(verdict.bottleneck).toBe('comms');
   // Rank 2 computes for 15 ms more than the others. Without that the step of 21.5 ms is 1.4 ms shorter.

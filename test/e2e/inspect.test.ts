@@ -29,7 +29,7 @@ const trace = (rank: number | null, more: object = {}) =>
   });
 
 describe('inspect on what the repository ships', () => {
-  it('tells what is in a trace', async () => {
+  it('says what is in a trace', async () => {
     const r = await report(join(ZOO, 'data_io_w0/rank0.json.gz'));
     expect(r).toMatchObject({ schema: 'whyslow/inspect/1', ranks: [0], devices: [{ name: 'NVIDIA H200' }] });
     expect(r.inputs).toMatchObject([
@@ -61,7 +61,7 @@ describe('inspect on what the repository ships', () => {
     expect(new Set(r.inputs.map((i) => i.rank_source))).toEqual(new Set(['file']));
   });
 
-  it('gives the same with threads and without', async () => {
+  it('gives the same result with and without threads', async () => {
     const strip = ({ reading: _, ...rest }: InspectReport) => rest;
     const one = await report(join(RANKS, 'comms_bound'), '--jobs', '1');
     const many = await report(join(RANKS, 'comms_bound'), '--jobs', '3');
@@ -69,8 +69,8 @@ describe('inspect on what the repository ships', () => {
   });
 });
 
-describe('where input comes from', () => {
-  it('takes standard input', async () => {
+describe('input', () => {
+  it('may come from standard input', async () => {
     const stdin = await readFile(join(ZOO, 'h2d_pinned/rank0.json.gz'));
     for (const bytes of [stdin, gunzipSync(stdin)]) {
       const { stdout, code } = await whyslow(['inspect', '-', '--json'], { stdin: bytes });
@@ -105,7 +105,7 @@ describe('where input comes from', () => {
     });
   });
 
-  it("opens d9d's archives and several members of one", async () => {
+  it("may be one of d9d's archives, or an archive with several traces", async () => {
     await inFolder(async (folder) => {
       const members = [0, 1].map((r) => ({
         header: { name: `rank-${r}-coord-${r}-trace.json`, size: 0 },
@@ -123,7 +123,7 @@ describe('where input comes from', () => {
     });
   });
 
-  it('reads event logs beside traces', async () => {
+  it('may be event logs beside traces', async () => {
     await inFolder(async (folder) => {
       const rows = [0, 10, 20].map(
         (step) => `{"name": "training_step", "step": ${step}, "rank": 1, "duration_ms": 35.5}`,
@@ -143,7 +143,7 @@ describe('where input comes from', () => {
     });
   });
 
-  it('reports ranks that contradict each other and files given twice', async () => {
+  it('with contradicting ranks or repeated files is reported', async () => {
     await inFolder(async (folder) => {
       await write(folder, { 'rank0.json': trace(0), 'rank1.json': trace(0), 'other.json': trace(0) });
       const r = await report(folder, join(folder, 'rank0.json'));
@@ -158,7 +158,7 @@ describe('where input comes from', () => {
   });
 });
 
-describe('what cannot be read', () => {
+describe('a file that cannot be read', () => {
   const cases: readonly (readonly [string, string | Uint8Array, RegExp])[] = [
     ['an empty file', '', /is empty/],
     ['a web page', '<!DOCTYPE html><html><body>Sign in</body></html>', /web page/],
@@ -191,7 +191,7 @@ describe('what cannot be read', () => {
     expect(stderr).toMatch(reason);
   });
 
-  it('goes on when one of several files is bad', async () => {
+  it('does not stop the other files', async () => {
     await inFolder(async (folder) => {
       await write(folder, { 'rank0.json': trace(0), 'bad.json': '<html>' });
       const r = await report(join(folder, 'rank0.json'), join(folder, 'bad.json'));
@@ -200,7 +200,7 @@ describe('what cannot be read', () => {
     });
   });
 
-  it('salvages a cut gzip', async () => {
+  it('gives what is before the cut of a gzip', async () => {
     await inFolder(async (folder) => {
       const whole = await readFile(join(ZOO, 'data_io_w0/rank0.json.gz'));
       await write(folder, { 'rank0.json.gz': whole.subarray(0, whole.length >> 1) });
@@ -211,7 +211,7 @@ describe('what cannot be read', () => {
     });
   });
 
-  it('shows text from strangers without letting it act', async () => {
+  it('control characters in names are shown, not executed', async () => {
     await inFolder(async (folder) => {
       await write(folder, {
         'rank0.json': trace(0, { deviceProperties: [{ id: 0, name: '\x1b[31mEvil\u202e' }] }),

@@ -33,7 +33,7 @@ describeWithTorch('the Python part of the package', () => {
 });
 
 describe('the package', () => {
-  it('works where it is unpacked, with the fast scanner in it', async () => {
+  it('works where it is unpacked, with the WebAssembly scanner', async () => {
     await inFolder(async (folder) => {
       const listing = execFileSync(
         'npm',

@@ -1,5 +1,5 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
@@ -8,22 +8,18 @@ import { WasmScanner } from '../../src/readers/kineto/wasm-scanner.js';
 import { expectedRows, plainEvents } from '../helpers/plain-events.js';
 import { countKinds } from '../helpers/read-trace.js';
 import { collectRows } from '../helpers/scan-rows.js';
+import { describeWithShared, SHARED } from '../helpers/shared.js';
 
-const root = fileURLToPath(new URL('../../', import.meta.url));
-const FIXTURES = ['test/fixtures', 'zoo/fixtures'].map((f) => join(root, f));
-const SHARED = join(root, '../shared');
+const root = fileURLToPath(new URL('../..', import.meta.url));
 /** Larger ones are compared by counts: a plain parse that keeps every digit takes a second per 5 MB. */
 const EVERY_FIELD_BELOW = 2_500_000;
+/** Ranks of one run are written alike: one of them stands for all where every field is compared. */
+const OTHER_RANK = /rank-?[1-9]\d*\.json/;
 
 const tracesIn = (folder: string) =>
-  existsSync(folder)
-    ? readdirSync(folder, { recursive: true, encoding: 'utf8' })
-        .filter((f) => /\.json(?:\.gz)?$/.test(f) && !/truth|expected|straggler\/|result-|m[sw]-/.test(f))
-        .map((f) => join(folder, f))
-    : [];
-
-const shared = ['zoo', 'zoo-ranks', 'peers'].flatMap((f) => tracesIn(join(SHARED, f)));
-if (shared.length === 0) console.warn('../shared is not here: its traces are not tested');
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((f) => /\.json(?:\.gz)?$/.test(f) && !/truth|expected|straggler\/|result-|m[sw]-/.test(f))
+    .map((f) => join(folder, f));
 
 function rawText(file: string): Buffer {
   const bytes = readFileSync(file);
@@ -45,39 +41,47 @@ function plainCounts(raw: Buffer): Record<string, number> {
   return counts;
 }
 
-// An empty suite is a failure to vitest: without the folder there is none.
-const SUITES: [string, string[]][] = [['shipped traces', FIXTURES.flatMap(tracesIn)]];
-if (shared.length > 0) SUITES.push(['shared traces', shared]);
-
-describe.each(SUITES)('%s', (title, files) => {
-  if (title === 'shipped traces') it('are there', () => expect(files.length).toBeGreaterThan(4));
-
-  it.each(files.map((f) => [f.slice(root.length - 1), f]))(
-    '%s has the counts of a plain parse',
-    async (_, file) => {
-      const { members } = await readFile(file, (m) => m);
-      const [member] = members;
-      if (member?.content.kind !== 'kineto') throw new Error(`not read as a trace: ${member?.content.kind}`);
-      expect(member.problems).toEqual([]);
-      expect(countKinds(member.content.trace)).toEqual(plainCounts(rawText(file)));
-    },
-  );
-
-  const small = files.filter((f) => rawText(f).length < EVERY_FIELD_BELOW);
-  it.each(small.map((f) => [f.slice(root.length - 1), f]))(
-    '%s has every field of a plain parse',
-    (_, file) => {
-      const raw = rawText(file);
-      const expected = expectedRows(plainEvents(raw.toString('utf8')));
-      const open = raw.indexOf('[', raw.indexOf('"traceEvents"')) + 1;
-      const { rows, kinds, flows, baseNs } = collectRows(WasmScanner.create()!, raw.subarray(open), [65536]);
-      expect(rows.length).toBe(expected.rows.length);
-      for (let i = 0; i < rows.length; i++) expect(rows[i]).toEqual(expected.rows[i]);
-      expect({ kinds, flows, baseNs }).toEqual({
-        kinds: expected.kinds,
-        flows: expected.flows,
-        baseNs: expected.baseNs,
-      });
-    },
-  );
+describe('shipped traces', () => {
+  const files = ['test/fixtures', 'zoo/fixtures'].flatMap((f) => tracesIn(join(root, f)));
+  it('are there', () => expect(files.length).toBeGreaterThan(4));
+  countsAreThoseOfAPlainParse(files);
+  fieldsAreThoseOfAPlainParse(files);
 });
+
+describeWithShared('peers', 'traces of other projects', () => {
+  const files = tracesIn(join(SHARED, 'peers'));
+  countsAreThoseOfAPlainParse(files);
+  fieldsAreThoseOfAPlainParse(files);
+});
+
+// Written by the same programs as the shipped ones.
+describeWithShared('zoo', 'traces of the whole zoo', () =>
+  countsAreThoseOfAPlainParse(tracesIn(join(SHARED, 'zoo'))),
+);
+
+function countsAreThoseOfAPlainParse(files: readonly string[]): void {
+  it.each(files.map((f) => [relative(root, f), f]))('%s has the counts of a plain parse', async (_, file) => {
+    const { members } = await readFile(file, (m) => m);
+    const [member] = members;
+    if (member?.content.kind !== 'kineto') throw new Error(`not read as a trace: ${member?.content.kind}`);
+    expect(member.problems).toEqual([]);
+    expect(countKinds(member.content.trace)).toEqual(plainCounts(rawText(file)));
+  });
+}
+
+function fieldsAreThoseOfAPlainParse(files: readonly string[]): void {
+  const small = files.filter((f) => !OTHER_RANK.test(f) && rawText(f).length < EVERY_FIELD_BELOW);
+  it.each(small.map((f) => [relative(root, f), f]))('%s has every field of a plain parse', (_, file) => {
+    const raw = rawText(file);
+    const expected = expectedRows(plainEvents(raw.toString('utf8')));
+    const open = raw.indexOf('[', raw.indexOf('"traceEvents"')) + 1;
+    const { rows, kinds, flows, baseNs } = collectRows(WasmScanner.create()!, raw.subarray(open), [65536]);
+    expect(rows.length).toBe(expected.rows.length);
+    for (let i = 0; i < rows.length; i++) expect(rows[i]).toEqual(expected.rows[i]);
+    expect({ kinds, flows, baseNs }).toEqual({
+      kinds: expected.kinds,
+      flows: expected.flows,
+      baseNs: expected.baseNs,
+    });
+  });
+}

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { inFolder, type RunOptions, root, start, startOnTerminal, until, whyslow } from '../helpers/cli.js';
 
 const program = join(root, 'bin/whyslow.js');
-/** Settings of whoever runs the tests must not reach them. */
+/** Keep the settings of the person who runs the tests out. */
 const env = Object.fromEntries(
   Object.keys(process.env)
     .filter((name) => /^(?:WHYSLOW|SLURM)_/.test(name))
@@ -14,7 +14,7 @@ const env = Object.fromEntries(
 );
 const run = (args: readonly string[], options: RunOptions = {}) =>
   whyslow(['run', ...args], { ...options, env: { ...env, ...options.env } });
-/** Cannot be made. */
+/** A directory that cannot be made. */
 const NOWHERE = join(root, 'package.json/out');
 const inShell = (text: string, ...options: string[]) => [...options, '--', 'sh', '-c', text];
 
@@ -56,7 +56,7 @@ describe('whyslow run passes through', () => {
     }),
   );
 
-  it.each([[['--']], [[]]])('the words of the command as they are, after %j', (dashes) =>
+  it.each([[['--']], [[]]])('the words of the command unchanged, after %j', (dashes) =>
     inFolder(async (cwd) => {
       const show = 'console.log(JSON.stringify(process.argv.slice(1)))';
       const ran = await run(
@@ -67,7 +67,7 @@ describe('whyslow run passes through', () => {
     }),
   );
 
-  it('its own environment, and settings on top', () =>
+  it('the environment, plus our settings', () =>
     inFolder(async (cwd) => {
       const show = 'console.log(JSON.stringify(process.env))';
       const options = [
@@ -100,7 +100,7 @@ describe('whyslow run passes through', () => {
       expect(seen.UV_THREADPOOL_SIZE).toBe(process.env.UV_THREADPOOL_SIZE);
     }));
 
-  it('outputs that block, as they were', async () => {
+  it('blocking outputs, left blocking', async () => {
     // A pipe that Node has made non-blocking would make a print in the job fail.
     const look = 'sleep 0.3; for fd in 0 1 2; do grep flags /proc/self/fdinfo/$fd; done';
     const ran = await run(inShell(look, '--out', NOWHERE));
@@ -127,7 +127,7 @@ describe('whyslow run and signals', () => {
 
   it('Ctrl-C on a terminal reaches the command once', () =>
     inFolder(async (cwd) => {
-      // The second Ctrl-C that a relay would add interrupts the cleaning up of the first.
+      // If we passed the signal on, the job would get it twice, and the second would interrupt its cleanup.
       await writeFile(
         join(cwd, 'job.sh'),
         "n=0; trap 'n=$((n+1))' INT; echo ready; while [ $n = 0 ]; do sleep 0.05; done; i=0; while [ $i -lt 20 ]; do sleep 0.05; i=$((i+1)); done; echo count=$n; exit 5",
@@ -164,7 +164,7 @@ describe('whyslow run when nothing was captured', () => {
       expect(existsSync(join(cwd, 'o'))).toBe(false);
     }));
 
-  it('leaves a directory alone that it did not make, and another run', () =>
+  it('leaves alone a directory it did not make, and another run’s files', () =>
     inFolder(async (cwd) => {
       await mkdir(join(cwd, 'o'));
       await writeFile(join(cwd, 'o/run.json'), '{"run":"old"}');
@@ -184,7 +184,7 @@ describe('whyslow run when nothing was captured', () => {
 });
 
 describe('whyslow run beside nvidia-smi', () => {
-  /** One that refuses some columns as old drivers do, and writes its number to a file. */
+  /** An nvidia-smi that refuses some columns, as old drivers do, and writes its process id to a file. */
   const FAKE = `#!/bin/sh
 echo "$@" >> "$FAKE_LOG"
 [ "$3" = pucvmet ] && { echo 'invalid option' >&2; exit 2; }
@@ -213,7 +213,7 @@ while :; do echo ' 20261115   08:00:00      0    135'; sleep 0.05; done
   const pidIn = (cwd: string) => Number(readFileSync(join(cwd, 'log.pid'), 'utf8'));
   const dmon = `o/telemetry/dmon-${hostname()}.txt`;
 
-  it('keeps what it says for the time of the run, and ends it', () =>
+  it('keeps its output while the run lasts, then stops it', () =>
     withFake(async (cwd, env) => {
       const untilSaid = `until grep -qs '^ 20261115' ${dmon}; do sleep 0.02; done; exit 4`;
       const ran = await run(inShell(untilSaid, '--out', 'o'), { cwd, env });
@@ -225,7 +225,7 @@ while :; do echo ' 20261115   08:00:00      0    135'; sleep 0.05; done
       expect(isRunning(pidIn(cwd))).toBe(false);
     }));
 
-  it('does not leave it behind when we are killed', () =>
+  it('does not leave it running when whyslow is killed', () =>
     withFake(async (cwd, env) => {
       const train = 'until [ -e enough ]; do sleep 0.05; done; echo trained';
       const job = start(process.execPath, [program, 'run', ...inShell(train, '--out', 'o')], { cwd, env });
@@ -236,7 +236,7 @@ while :; do echo ' 20261115   08:00:00      0    135'; sleep 0.05; done
       expect((await job.ended).stdout).toBe('trained\n');
     }));
 
-  it('does not keep its complaints', () =>
+  it('does not keep its error messages', () =>
     withFake(async (cwd, env) => {
       const complaint = '#!/bin/sh\necho NVIDIA-SMI has failed; exit 9\n';
       await writeFile(join(cwd, 'bin/nvidia-smi'), complaint, { mode: 0o755 });

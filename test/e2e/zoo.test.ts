@@ -8,16 +8,16 @@ const FIXTURES = fileURLToPath(new URL('../../zoo/fixtures', import.meta.url));
 describe('the shipped zoo', async () => {
   const { truth, scores } = await scoreZoo(FIXTURES);
 
-  it('has a trace for every case it knows the truth of', () => {
+  it('has a trace for every case in truth.json', () => {
     expect(scores.map((s) => s.name)).toEqual(truth.runs.map((r) => r.name));
     expect(scores.length).toBeGreaterThanOrEqual(15);
   });
 
-  it('is answered above the floor', () => {
+  it('is diagnosed well enough (the floors of zoo/scoreboard.ts)', () => {
     expect(missedFloors(totalsOf(scores))).toEqual([]);
   });
 
-  it('is promised no gain where none is', () => {
+  it('gets no false promises', () => {
     expect(scores.flatMap((s) => s.falsePromises)).toEqual([]);
   });
 });

@@ -26,7 +26,7 @@ export function whyslow(args: readonly string[], options: RunOptions = {}): Prom
   return start(process.execPath, [join(root, 'bin/whyslow.js'), ...args], { ...options, stdin }).ended;
 }
 
-/** A process that is under way, with what it has said so far. */
+/** A running process and its output so far. */
 export interface Started {
   readonly child: ChildProcessWithoutNullStreams;
   readonly said: { stdout: string; stderr: string };
@@ -50,7 +50,7 @@ export function start(program: string, args: readonly string[], options: RunOpti
   return { child, said, ended };
 }
 
-/** The program on a terminal of its own, which says both outputs as one. */
+/** The program on a terminal of its own, which merges both outputs. */
 export function startOnTerminal(args: readonly string[], options: RunOptions = {}): Started {
   const words = [process.execPath, join(root, 'bin/whyslow.js'), ...args].map((word) => `'${word}'`);
   // `exec`: a shell in between may end at a Ctrl-C without waiting for the command.
@@ -58,7 +58,7 @@ export function startOnTerminal(args: readonly string[], options: RunOptions = {
   return start('script', ['-qec', `exec ${words.join(' ')}`, '/dev/null'], { ...options, env });
 }
 
-/** Waits until something is so. */
+/** Waits until the condition holds. */
 export async function until(condition: () => boolean, what: string, seconds = 120): Promise<void> {
   for (const end = Date.now() + seconds * 1000; !condition(); await sleep(20))
     if (Date.now() > end) throw new Error(`${what}: not within ${seconds} s`);

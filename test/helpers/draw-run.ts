@@ -69,7 +69,7 @@ export const CODE_COLUMNS = 75;
 export interface Expected {
   readonly id: string;
   readonly addresses: Bottleneck | null;
-  /** Of the first piece of evidence; null: it has no figure. */
+  /** Unit of the first piece of evidence. Null: it has no figure. */
   readonly unit: string | null;
   /** Whether the evidence has a position in the trace. */
   readonly placed: boolean;

@@ -6,7 +6,7 @@ import { root } from './cli.js';
 /** The Python with torch that `npm test` has set up. */
 export const python = join(root, '.venv/bin/python');
 
-/** Tests with real jobs. Without that Python they are skipped, which in CI counts as failed. */
+/** A suite that runs real jobs. Without that Python it is skipped, which fails CI. */
 export const describeWithTorch = describe.skipIf(!existsSync(python));
 if (!existsSync(python))
   console.log('skipped without .venv (npm test makes it): tests with real training jobs');

@@ -51,7 +51,7 @@ export function sampleRank(rank: number, more: Partial<Plain<ReportRank>> = {}):
   } as ReportRank;
 }
 
-/** A loop that waits for its data, as the first example of the design. */
+/** A loop that waits for its data. */
 export function sampleReport(more: Partial<Plain<Report>> = {}): Report {
   const time = shares({ compute: 0.05, idle_data: 0.924, copy: 0.006, idle_host: 0.02 });
   return {

@@ -25,16 +25,24 @@ export function toManifests(run: SimulatedRun): SimulatedText[] {
   const ranks = run.files.map(({ rank }) => {
     const local = rank % settings.ranksPerHost;
     const anchor = (at: string, us: number) => ({
-      ...{ at, wall_ns: WALL_NS + Math.round(1e3 * shown(clockOf(settings, rank), us)) },
+      at,
+      wall_ns: WALL_NS + Math.round(1e3 * shown(clockOf(settings, rank), us)),
       monotonic_ns: Math.round(1e3 * us),
     });
     const device = { type: 'cuda', index: local, name: 'NVIDIA H200', pci_bus_id: 16 * (local + 1) };
     return {
       path: `ranks/rank_${rank}.json`,
       text: json({
-        ...{ ...common, rank, local_rank: local, host: `node-${hostOf(settings, rank)}`, pid: 1000 + rank },
-        ...{ device: { ...device, pci_domain_id: 0, pci_device_id: 0 }, coordinates: coordinates(rank) },
-        ...{ anchors: [anchor('start', 0), anchor('end', 1e6)], overhead: { share: 0.001 }, dropped: {} },
+        ...common,
+        rank,
+        local_rank: local,
+        host: `node-${hostOf(settings, rank)}`,
+        pid: 1000 + rank,
+        device: { ...device, pci_domain_id: 0, pci_device_id: 0 },
+        coordinates: coordinates(rank),
+        anchors: [anchor('start', 0), anchor('end', 1e6)],
+        overhead: { share: 0.001 },
+        dropped: {},
       }),
     };
   });

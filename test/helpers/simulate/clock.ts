@@ -2,14 +2,14 @@ import { hostOf } from './layout.js';
 import type { Settings } from './options.js';
 import { hash01 } from './random.js';
 
-/** What a host's clock shows: all its ranks read the same one. */
+/** A host's clock, which all its ranks read. */
 export interface Clock {
   readonly host: number;
   readonly offsetUs: number;
   readonly driftPpm: number;
 }
 
-/** No clock shows less than nothing at the beginning. */
+/** Keeps every clock above zero at the start. */
 const START_US = 1_000_000;
 
 export function clockOf(settings: Settings, rank: number): Clock {
@@ -24,7 +24,7 @@ export function shown(clock: Clock, us: number): number {
   return START_US + (us + clock.offsetUs) * (1 + clock.driftPpm / 1e6);
 }
 
-/** The way back. */
+/** The inverse: µs in the file to true µs. */
 export function trueUs(clock: Clock, us: number): number {
   return (us - START_US) / (1 + clock.driftPpm / 1e6) - clock.offsetUs;
 }

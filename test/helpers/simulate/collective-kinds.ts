@@ -12,24 +12,33 @@ const KERNEL_ARGUMENTS = '(ncclDevKernelArgsStorage<4096ul>)';
 
 export const KIND_NAMES: Readonly<Record<CollectiveKind, KindNames>> = {
   all_reduce: {
-    ...{ argument: 'allreduce', operator: 'c10d::allreduce_', span: 'nccl:all_reduce' },
+    argument: 'allreduce',
+    operator: 'c10d::allreduce_',
+    span: 'nccl:all_reduce',
     kernel: `ncclDevKernel_AllReduce_Sum_bf16_RING_LL${KERNEL_ARGUMENTS}`,
   },
   all_gather: {
-    ...{ argument: '_allgather_base', operator: 'c10d::_allgather_base_', span: 'nccl:_all_gather_base' },
+    argument: '_allgather_base',
+    operator: 'c10d::_allgather_base_',
+    span: 'nccl:_all_gather_base',
     kernel: `ncclDevKernel_AllGather_RING_LL${KERNEL_ARGUMENTS}`,
   },
   reduce_scatter: {
-    ...{ argument: '_reduce_scatter_base', operator: 'c10d::_reduce_scatter_base_' },
+    argument: '_reduce_scatter_base',
+    operator: 'c10d::_reduce_scatter_base_',
     span: 'nccl:_reduce_scatter_base',
     kernel: `ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL${KERNEL_ARGUMENTS}`,
   },
   send: {
-    ...{ argument: 'send', operator: 'c10d::send', span: 'nccl:send' },
+    argument: 'send',
+    operator: 'c10d::send',
+    span: 'nccl:send',
     kernel: `ncclDevKernel_SendRecv${KERNEL_ARGUMENTS}`,
   },
   recv: {
-    ...{ argument: 'recv', operator: 'c10d::recv_', span: 'nccl:recv' },
+    argument: 'recv',
+    operator: 'c10d::recv_',
+    span: 'nccl:recv',
     kernel: `ncclDevKernel_SendRecv${KERNEL_ARGUMENTS}`,
   },
 };

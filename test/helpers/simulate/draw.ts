@@ -9,7 +9,10 @@ export const BASE_US = 3_847_000_000_000;
 const AUTOGRAD_TID = 50;
 
 const RUNTIME_CALLS: Readonly<Record<string, number>> = {
-  ...{ cudaLaunchKernel: 211, cudaLaunchKernelExC: 430, cudaMemcpyAsync: 41, cudaStreamSynchronize: 131 },
+  cudaLaunchKernel: 211,
+  cudaLaunchKernelExC: 430,
+  cudaMemcpyAsync: 41,
+  cudaStreamSynchronize: 131,
 };
 const SHAPE = ',"registers per thread":168,"shared memory":0,"grid":[132,1,1],"block":[384,1,1]';
 
@@ -29,21 +32,36 @@ function header({ settings, layout }: Job, rank: number): string {
   const groups = layout.groups
     .filter((g) => g.ranks.includes(rank))
     .map((g) => ({
-      ...{ pg_name: g.name, pg_desc: g.description, backend_config: 'cuda:nccl' },
-      ...{ pg_size: g.ranks.length, ranks: g.ranks },
+      pg_name: g.name,
+      pg_desc: g.description,
+      backend_config: 'cuda:nccl',
+      pg_size: g.ranks.length,
+      ranks: g.ranks,
     }));
   const fields = {
     schemaVersion: 1,
     deviceProperties: Array.from({ length: settings.ranksPerHost }, (_, id) => ({
-      ...{ id, name: 'NVIDIA H200', totalGlobalMem: 150109880320, computeMajor: 9, computeMinor: 0 },
-      ...{ maxThreadsPerBlock: 1024, warpSize: 32, numSms: 132 },
+      id,
+      name: 'NVIDIA H200',
+      totalGlobalMem: 150109880320,
+      computeMajor: 9,
+      computeMinor: 0,
+      maxThreadsPerBlock: 1024,
+      warpSize: 32,
+      numSms: 132,
     })),
     host_name: `node-${hostOf(settings, rank)}`,
     distributedInfo: {
-      ...{ backend: 'nccl', rank, world_size: settings.ranks, pg_count: groups.length },
-      ...{ pg_config: groups, nccl_version: '2.27.3' },
+      backend: 'nccl',
+      rank,
+      world_size: settings.ranks,
+      pg_count: groups.length,
+      pg_config: groups,
+      nccl_version: '2.27.3',
     },
-    ...{ cuda_driver_version: 13000, cuda_runtime_version: 13000, displayTimeUnit: 'ms' },
+    cuda_driver_version: 13000,
+    cuda_runtime_version: 13000,
+    displayTimeUnit: 'ms',
   };
   return `${JSON.stringify(fields).slice(0, -1)},"baseTimeNanoseconds":${BASE_TIME_NS},\n`;
 }
@@ -60,7 +78,11 @@ function names(pid: number, device: number, { spans }: Recording, ts: string): s
 }
 
 const metadata = (name: string, pid: number, tid: number, text: string) => ({
-  ...{ ph: 'M', name, pid, tid, args: { name: text } },
+  ph: 'M',
+  name,
+  pid,
+  tid,
+  args: { name: text },
 });
 
 const isWork = (span: Span) => span.category === 'kernel' || span.category === 'gpu_memcpy';

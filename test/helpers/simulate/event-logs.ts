@@ -14,15 +14,15 @@ export interface LogOptions {
    * on the host's clock, as on a job without GPU. `bare`: lmms-engine's three phases and four fields.
    */
   readonly layout?: 'capture' | 'host' | 'bare';
-  /** Every so many steps; ranks may differ. */
+  /** Record every nth step; ranks may differ. */
   readonly every?: (rank: number) => number;
-  /** The first of them. */
+  /** The first recorded step. */
   readonly from?: number;
   /** Without records of collectives. */
   readonly withoutCollectives?: boolean;
 }
 
-/** What a mark takes the device itself. */
+/** Time the device spends on a mark. */
 const MARK_US = 8;
 /** lmms-engine's training_step is the model's part. */
 const BARE = new Map([
@@ -49,11 +49,15 @@ export function toEventLogs(run: SimulatedRun, options: LogOptions = {}): Simula
       const turn = counts.get(`${step} ${name}`) ?? 0;
       counts.set(`${step} ${name}`, turn + 1);
       return {
-        ...{ ...base, name, start_ms: round(shown(clock, from[timer]) - anchor), micro: micro ?? turn },
+        ...base,
+        name,
+        start_ms: round(shown(clock, from[timer]) - anchor),
+        micro: micro ?? turn,
         ...(layout === 'host'
           ? { clock: 'host' }
           : {
-              ...{ clock: 'gpu', host_ms: between(from.host, to.host) },
+              clock: 'gpu',
+              host_ms: between(from.host, to.host),
               lag_ms: round(to.device - to.host + MARK_US),
             }),
       };

@@ -17,7 +17,7 @@ export interface FaultPlan {
   hits(step: number): boolean;
   /** Ranks that are late in a step. */
   lateRanks(step: number): readonly number[];
-  /** Of a slow link. */
+  /** The group with the slow link. */
   readonly group: Group | null;
   of(rank: number, step: number): StepFaults;
   /** Added to what a group's transfers take in a step. */
@@ -42,13 +42,15 @@ export function planFaults(
   };
   const byStep = Array.from({ length: settings.steps }, (_, step) => new Set(lateRanks(step)));
   return {
-    ...{ hits, lateRanks, group },
+    hits,
+    lateRanks,
+    group,
     of: (rank, step) => (byStep[step]!.has(rank) ? late : HEALTHY),
     linkUs: (g, step) => (g === group && hits(step) ? extraUs : 0),
   };
 }
 
-/** Imbalance, which goes round, is more work for the GPU: longer sequences, popular experts. */
+/** A rotating imbalance is more work for the GPU: longer sequences, popular experts. */
 function stepFaults(kind: FaultKind, extraUs: number, computeUs: number): StepFaults {
   switch (kind) {
     case 'gpu':
@@ -78,7 +80,7 @@ function hitsStep(fault: Fault, step: number, steps: number): boolean {
   return true;
 }
 
-/** Each step another one, all in turn, in an order that looks like none. */
+/** A different rank each step; all take turns in a shuffled order. */
 function rotated({ seed, ranks }: Settings, fault: Fault, step: number): number {
   const pool = fault.ranks.length > 0 ? fault.ranks : Array.from({ length: ranks }, (_, r) => r);
   const n = pool.length;

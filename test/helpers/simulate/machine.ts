@@ -13,7 +13,7 @@ const COMPUTE_STREAM = 7;
 /** PyTorch takes streams for communicators from a pool; any number will do. */
 const FIRST_COMMS_STREAM = 20;
 
-/** From the call of a launch to the start on an idle device, and between kernels of a stream; as on the zoo's H200. */
+/** Launch latency on an idle device, and the gap between kernels of a stream; measured on the zoo's H200. */
 const LAUNCH_LATENCY_US = 6;
 const KERNEL_GAP_US = 1.2;
 const OPERATOR_US = 5;
@@ -37,7 +37,7 @@ interface Unfinished {
 
 /** One rank: a host that runs its program and launches, a GPU with a stream for computing and one a communicator. */
 export class Machine {
-  /** The host's present, true µs. */
+  /** The host's current time, true µs. */
   now = 0;
   readonly recording: Recording;
   faults: StepFaults;
@@ -65,7 +65,7 @@ export class Machine {
     this.recording = new Recording(steps, record);
   }
 
-  /** Where the compute stream would take a CUDA event now. */
+  /** When a CUDA event recorded now would complete on the compute stream. */
   get mark(): Moment {
     return { host: this.now, device: Math.max(this.now, this.#computeEnd) };
   }
@@ -85,7 +85,7 @@ export class Machine {
     this.now += us * this.#random.lognormal(Math.min(0.5, 10 * this.exchange.settings.noise));
   }
 
-  /** Time that is planned to the µs. */
+  /** Time without jitter. */
   stall(us: number): void {
     this.now += us;
   }
@@ -121,7 +121,7 @@ export class Machine {
     this.#compute('gpu_memcpy', name, called, us, `,"bytes":${bytes},"memory bandwidth (GB/s)":${bandwidth}`);
   }
 
-  /** The host waits for all that was launched for computing. */
+  /** The host waits for the compute stream. */
   synchronise(): void {
     const call = this.recording.call('cudaStreamSynchronize', this.#thread, this.now, null);
     this.now = Math.max(this.now, this.#computeEnd);
@@ -129,7 +129,7 @@ export class Machine {
     this.close(call);
   }
 
-  /** Starts a collective or one side of a message, after what was launched for computing before. */
+  /** Starts a collective, or one side of a message, after the compute work launched so far. */
   *collective(
     group: Group,
     kind: CollectiveKind,
@@ -160,7 +160,7 @@ export class Machine {
     return meeting;
   }
 
-  /** What is launched from now on waits for a collective; the host does not. */
+  /** Work launched from now on waits for the collective; the host does not. */
   *after(meeting: Meeting): Generator<Meeting, void, void> {
     yield* this.#ended(meeting);
     const from = this.mark;
@@ -196,7 +196,7 @@ export class Machine {
     frontiers[this.step] = Math.max(frontiers[this.step]!, this.#computeEnd);
   }
 
-  /** Each direction of a pair has its own, as with batched messages: neither holds up the other. */
+  /** Each direction of a pair has its own stream, as with batched messages, so neither blocks the other. */
   #streamFor(group: Group, kind: CollectiveKind, peer: number): CommsStream {
     const key = peer < 0 ? `${group.index}` : `${group.index} ${kind} ${peer}`;
     let stream = this.#streams.get(key);

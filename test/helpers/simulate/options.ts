@@ -6,25 +6,25 @@ export type FaultPattern = 'persistent' | 'spike' | 'periodic';
 /** What goes wrong. `size` is a share of the target step: 0.2 makes the rank 10 ms late in steps of 50 ms. */
 export interface Fault {
   readonly kind: FaultKind;
-  /** Who is late. `link`: the group of the first one. `rotating`: among whom it goes round, empty for all. */
+  /** The late ranks. `link`: the first rank's group has it. `rotating`: these ranks take turns; empty: all do. */
   readonly ranks: readonly number[];
   readonly size: number;
   /** Persistent unless said otherwise; `rotating` hits every step. */
   readonly pattern?: FaultPattern;
-  /** Of `periodic`: every so many steps. */
+  /** For `periodic`: every nth step. */
   readonly period?: number;
-  /** Of `spike`: in which step, counted from 0. */
+  /** For `spike`: the step, counted from 0. */
   readonly at?: number;
 }
 
 export interface ClockOptions {
   /** Hosts' clocks are off by up to this, either way. */
   readonly offsetUsPerHost: number;
-  /** And run fast or slow by up to this. */
+  /** They also run fast or slow by up to this. */
   readonly driftPpm: number;
   /** How far apart members on one host see a collective end (measured: 0.6–0.8 µs). */
   readonly withinHostUs: number;
-  /** And hosts among each other. */
+  /** The same between hosts. */
   readonly betweenHostsUs: number;
 }
 
@@ -35,25 +35,25 @@ export interface SimulateOptions {
   readonly ranksPerHost?: number;
   readonly steps?: number;
   readonly parallelism?: Parallelism;
-  /** What a healthy step should take, about; the truth has the exact figure. */
+  /** Approximate healthy step time; the truth has the exact one. */
   readonly stepMs?: number;
   /** Units of communication: DDP buckets, FSDP units, tensor-parallel blocks. */
   readonly layers?: number;
   /** Lognormal spread of kernels and transfers, relative; the host's is ten times that. */
   readonly noise?: number;
-  /** How much GPUs differ from each other for good, relative. */
+  /** Permanent relative speed differences between GPUs. */
   readonly gpuSpread?: number;
   readonly clock?: Partial<ClockOptions>;
-  /** Profilers start apart by up to this: whoever is first waits in the first collective. */
+  /** Profilers start up to this far apart: the first rank waits for the others in the first collective. */
   readonly startSkewMs?: number;
   readonly fault?: Fault | null;
-  /** No files of these. */
+  /** Ranks without a file. */
   readonly missingRanks?: readonly number[];
   /** Leave out `Seq` and `Comms Id`, as versions before torch 2.6 do. */
   readonly withoutSeq?: boolean;
-  /** Recorded events a step and rank, about: how large the files get. */
+  /** Approximate events recorded per step and rank; sets the file size. */
   readonly eventsPerStep?: number;
-  /** `loss.item()` every so many steps; 0: never, the host runs ahead. */
+  /** `loss.item()` every nth step. 0: never, so the host runs ahead. */
   readonly syncEvery?: number;
   /** Members of a tensor-parallel group (mesh2d). */
   readonly tensorParallel?: number;
@@ -74,9 +74,23 @@ export function settingsOf(options: SimulateOptions): Settings {
   const eventsPerStep = options.eventsPerStep ?? 150;
   const stages = options.stages ?? (ranks % 4 === 0 && ranks >= 8 ? 4 : 2);
   const settings: Settings = {
-    ...{ ranks, ranksPerHost, eventsPerStep, stages, steps: 8, parallelism: 'ddp', stepMs: 50, layers: 4 },
-    ...{ noise: 0.015, gpuSpread: 0.003, startSkewMs: 0, fault: null, missingRanks: [], withoutSeq: false },
-    ...{ syncEvery: 1, prefetch: 1, microBatches: eventsPerStep < 150 ? stages : 2 * stages },
+    ranks,
+    ranksPerHost,
+    eventsPerStep,
+    stages,
+    steps: 8,
+    parallelism: 'ddp',
+    stepMs: 50,
+    layers: 4,
+    noise: 0.015,
+    gpuSpread: 0.003,
+    startSkewMs: 0,
+    fault: null,
+    missingRanks: [],
+    withoutSeq: false,
+    syncEvery: 1,
+    prefetch: 1,
+    microBatches: eventsPerStep < 150 ? stages : 2 * stages,
     tensorParallel: largestDivisor(ranks, Math.min(8, ranksPerHost, Math.max(2, ranks / 4))),
     ...defined(options),
     clock: { ...CLOCK, ...options.clock },
@@ -99,7 +113,7 @@ function largestDivisor(n: number, most: number): number {
   return 1;
 }
 
-/** Without what is explicitly undefined, which must not hide a default. */
+/** Drops properties that are undefined, so that they do not hide a default. */
 function defined<T extends object>(options: T): T {
   return Object.fromEntries(Object.entries(options).filter(([, v]) => v !== undefined)) as T;
 }

@@ -4,10 +4,10 @@ import type { Machine } from './machine.js';
 import type { Moment } from './recording.js';
 import type { KernelPlan } from './work-plan.js';
 
-/** The pieces that all kinds of parallel training are made of. */
+/** Parts shared by all kinds of parallel training. */
 
 export function beginForward(m: Machine, micro: number | null): Moment {
-  // Outside of the phase, as what happens before the model is called.
+  // Before the phase begins: this happens before the model is called.
   if (!micro) hiccups(m);
   return m.mark;
 }
@@ -31,12 +31,12 @@ export function launchAll(m: Machine, kernels: readonly KernelPlan[]): void {
   for (const { operator, kernel, us } of kernels) m.launch(operator, kernel, us);
 }
 
-/** Everybody needs the norm of all gradients: one number, from all. */
+/** All ranks need the norm of all gradients: an all-reduce of one number. */
 export function* clipGradients(m: Machine, { layout }: Job): Program {
   yield* m.after(yield* m.collective(layout.groupOf(m.rank, 'world')!, 'all_reduce', 4, 0));
 }
 
-/** Trouble once a step: a graph that is compiled again, a collection that nothing records. */
+/** Faults that strike once a step: a recompiled graph, or a garbage collection that nothing records. */
 function hiccups(m: Machine): void {
   const { compileUs, gcUs } = m.faults;
   if (compileUs > 0) {

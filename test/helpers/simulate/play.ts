@@ -5,7 +5,7 @@ import { Machine } from './machine.js';
 import type { Fault } from './options.js';
 import { train } from './training-loop.js';
 
-/** Runs all ranks to the end. Each goes on until it needs a collective that others have not come to yet. */
+/** Runs all ranks to the end. Each runs until it needs a collective that others have not reached yet. */
 export function play(job: Job, fault: Fault | null, record: boolean) {
   const { settings, layout, work } = job;
   const faults = planFaults(settings, layout, work, fault);

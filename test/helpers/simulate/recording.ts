@@ -13,7 +13,7 @@ export interface Span {
   readonly args: string;
 }
 
-/** When the host makes a mark, and when the stream that computes comes to it. True µs. */
+/** When the host records a mark, and when the compute stream reaches it. True µs. */
 export interface Moment {
   readonly host: number;
   readonly device: number;
@@ -23,7 +23,7 @@ export interface Moment {
 export interface Phase {
   readonly name: string;
   readonly step: number;
-  /** Micro-batch; of collectives the how-many-th of its kind in the step. */
+  /** Micro-batch. For collectives: their number within the step, by kind. */
   readonly micro: number | null;
   readonly from: Moment;
   readonly to: Moment;
@@ -55,7 +55,13 @@ export class Recording {
     const correlation = ++this.#calls;
     return this.#add({
       category: 'cuda_runtime',
-      ...{ name, track, start, end: start, external, correlation, args: '' },
+      name,
+      track,
+      start,
+      end: start,
+      external,
+      correlation,
+      args: '',
     });
   }
 

@@ -23,7 +23,7 @@ export interface Outcome {
   readonly options: SimulateOptions;
   readonly stepMs: number;
   readonly costMs: number;
-  /** Somebody was named. */
+  /** A late rank or a slow group was named. */
   readonly named: boolean;
   readonly rightRanks: boolean;
   readonly rightCause: boolean;
@@ -53,7 +53,9 @@ export function scoreRun(options: SimulateOptions): Outcome {
   };
   const links = (comparison?.slowGroups.length ?? 0) > 0;
   return {
-    ...{ options, stepMs: truth.stepMs, costMs: truth.costMs },
+    options,
+    stepMs: truth.stepMs,
+    costMs: truth.costMs,
     named: late.length > 0 || links,
     rightRanks: fault?.kind === 'link' ? links : worst !== undefined && same(worst.ranks, expected),
     rightCause:

@@ -59,7 +59,7 @@ describe.each(KINDS)('%s', (parallelism) => {
     expect(Math.abs(near - far)).toBeGreaterThan(100);
   });
 
-  it('is the same for the same seed, and another for another', () => {
+  it('depends on the seed, and on nothing else', () => {
     const again = simulateRun(base);
     expect(again.files[3]!.json).toBe(healthy.files[3]!.json);
     expect(simulateRun({ ...base, seed: 8 }).files[3]!.json).not.toBe(healthy.files[3]!.json);
@@ -112,7 +112,7 @@ describe('faults', () => {
     expect((classes(fault, 5)[time] - classes(fault, 1)[time]) / 1e6).toBeCloseTo(10, 0);
   });
 
-  it('a slow link finds everybody there in time', () => {
+  it('a slow link makes no rank late', () => {
     const fault: Fault = { kind: 'link', ranks: [1], size: 0.4 };
     const run = simulateRun({ ...base, parallelism: 'mesh2d', fault });
     const same = simulateRun({ ...base, parallelism: 'mesh2d' });
@@ -161,7 +161,7 @@ describe('what is recorded', () => {
     expect(collectives.row.length).toBeGreaterThan(0);
   });
 
-  it('profilers that start apart see a long first collective, and steps as before', () => {
+  it('profilers that start at different times see a long first collective, then usual steps', () => {
     const run = simulateRun({ seed: 1, ranks: 8, startSkewMs: 400, ...NO_NOISE });
     const seen = seenCollectives(run);
     const first = seen.filter((c) => c.sequence === seen[0]!.sequence);
@@ -190,7 +190,7 @@ describe('what is recorded', () => {
     expect(trace.strings.text(trace.data.collectives.groupRanks[0]!)).toMatch(/ 28, \.\.\., 63]$/);
   });
 
-  it('event logs tell the same', () => {
+  it('event logs show the same times', () => {
     const run = simulateRun({ seed: 4, ranks: 8, fault: { kind: 'data', ranks: [6], size: 0.2 } });
     for (const { rank, text } of toEventLogs(run)) {
       const reader = eventsReader.create({});

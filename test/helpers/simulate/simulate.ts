@@ -27,8 +27,8 @@ export interface SimulatedRun {
 }
 
 /**
- * Trains on simulated ranks with a planted fault and says what is true. Everything follows from what a host, its GPU and
- * its network do; the seed decides noise, clocks and starts. The same seed without the fault gives the healthy step.
+ * Trains on simulated ranks with a planted fault and returns the truth. All times follow from simulated hosts, GPUs and
+ * networks. The seed decides noise, clocks and start times. The same seed without the fault gives the healthy step.
  */
 export function simulateRun(options: SimulateOptions): SimulatedRun {
   const settings = settingsOf(options);
@@ -41,7 +41,8 @@ export function simulateRun(options: SimulateOptions): SimulatedRun {
   return {
     files: seen.map((rank) => fileOf(job, rank, recordings[rank]!)),
     truth: truthOf(job, played, healthy),
-    ...{ job, recordings },
+    job,
+    recordings,
   };
 }
 

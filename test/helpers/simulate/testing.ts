@@ -36,8 +36,12 @@ export function seenCollectives(run: SimulatedRun): SeenCollective[] {
       if (!trace.name(row).startsWith('nccl')) continue;
       const peer = [c.sourceRank[i]!, c.destinationRank[i]!].find((r) => !Number.isNaN(r)) ?? null;
       seen.push({
-        ...{ rank: file.rank, kind: text(c.collective[i]!), group: text(c.groupName[i]!), peer },
-        ...{ sequence: c.sequence[i]!, elements: c.inElements[i]! },
+        rank: file.rank,
+        kind: text(c.collective[i]!),
+        group: text(c.groupName[i]!),
+        peer,
+        sequence: c.sequence[i]!,
+        elements: c.inElements[i]!,
         startUs: trueUs(clock, base + ts[row]! / 1000),
         endUs: trueUs(clock, base + (ts[row]! + dur[row]!) / 1000),
       });

@@ -59,13 +59,24 @@ export function truthOf(job: Job, played: Played, healthy: Played): Truth {
   const middle = (played.machines[0]!.recording.frontiers.at(-1) ?? 0) / 2;
   const exact = shown({ host: 0, offsetUs: 0, driftPpm: 0 }, middle);
   return {
-    ...{ stepMs, healthyStepMs, costMs: stepMs - healthyStepMs, stepsMs, healthyStepsMs, clocks },
+    stepMs,
+    healthyStepMs,
+    costMs: stepMs - healthyStepMs,
+    stepsMs,
+    healthyStepsMs,
+    clocks,
     faults: settings.fault ? [planted(settings.fault, job, played)] : [],
     offsetsUs: clocks.map((c) => shown(c, middle) - exact),
     groups: layout.groups.map(({ name, description, axis, ranks }) => ({ name, description, axis, ranks })),
     collectives: played.exchange.meetings.map((m) => ({
-      ...{ group: m.group.name, kind: m.kind, step: m.step, bytes: m.bytes, ranks: m.ranks },
-      ...{ starts: m.starts, end: m.end, transferUs: m.transferUs },
+      group: m.group.name,
+      kind: m.kind,
+      step: m.step,
+      bytes: m.bytes,
+      ranks: m.ranks,
+      starts: m.starts,
+      end: m.end,
+      transferUs: m.transferUs,
     })),
   };
 }

@@ -9,14 +9,14 @@ export interface KernelPlan {
   readonly us: number;
 }
 
-/** What a rank computes and moves in a step, all told; every rank does the same. */
+/** What each rank computes and transfers in a step. */
 export interface WorkPlan {
   readonly forward: readonly KernelPlan[];
   readonly backward: readonly KernelPlan[];
   readonly optimizerUs: number;
   /** On the compute stream, a step. */
   readonly computeUs: number;
-  /** Of each collective along an axis. */
+  /** Bytes of each collective, by axis. */
   readonly bytes: Readonly<Record<Axis, number>>;
   /** Where most of the traffic is: a slow link is one of its groups. */
   readonly bulkAxis: Axis;
@@ -46,7 +46,10 @@ export function planWork(settings: Settings, layout: Layout): WorkPlan {
     return {
       forward: kernelsOf(FORWARD, kernels, unitUs / 3),
       backward: kernelsOf(BACKWARD, 2 * kernels, (unitUs * 2) / 3),
-      ...{ optimizerUs, computeUs: units * unitUs + optimizerUs, bytes: { ...none, ...bytes }, bulkAxis },
+      optimizerUs,
+      computeUs: units * unitUs + optimizerUs,
+      bytes: { ...none, ...bytes },
+      bulkAxis,
     };
   };
   switch (parallelism) {
@@ -83,7 +86,7 @@ function slowest(layout: Layout, axis: Axis): Group | null {
   return groups.sort((a, b) => a.bandwidth - b.bandwidth)[0] ?? null;
 }
 
-/** As many as take that long, in whole kibibytes. */
+/** As many bytes as take that long, in whole KiB. */
 function bytesIn(group: Group | null, kind: CollectiveKind, us: number): number {
   if (!group) return 0;
   const n = group.ranks.length;

@@ -1,0 +1,86 @@
+import { describe, expect, it } from 'vitest';
+import { drawView } from '../../../test/helpers/draw-run.js';
+import { steps } from '../../../test/helpers/draw-trace.js';
+import { ns } from '../../base/units.js';
+import type { Bottleneck } from './bottleneck.js';
+import { decide } from './decide.js';
+import type { RankVerdict } from './judge.js';
+
+const view = drawView(
+  steps(4, 1000, 'host 1  ProfilerStep#1 0-1000 | cudaLaunchKernel 0-10 #1\ngpu 7  nvjet_tst_256 20-990 #1'),
+);
+/** What kind of thing a doubt is does not matter here. */
+const DOUBT = { id: 'one-doubt', text: 'one doubt' };
+const verdict = (confidence: number, more: Partial<RankVerdict> = {}) =>
+  ({
+    bottleneck: 'data',
+    second: 'host',
+    confidence,
+    shares: { gpu: 0.4, data: 0.4, comms: 0, host: 0.2, other: 0 },
+    doubts: [DOUBT],
+    ...more,
+  }) as unknown as RankVerdict;
+const judged = (confidence: number, more?: Partial<RankVerdict>) => [
+  { view, verdict: verdict(confidence, more) },
+];
+
+describe('a decision', () => {
+  it('names the bottleneck from a confidence of 0.5 on', () => {
+    expect(decide(judged(0.5), 'good')).toMatchObject({
+      bottleneck: 'data',
+      second: 'host',
+      confidence: 0.5,
+      cause: 'input-wait',
+    });
+    expect(decide(judged(0.49), 'usable')).toMatchObject({
+      bottleneck: 'unknown',
+      second: null,
+      guess: 'data',
+      confidence: 0.49,
+      cause: 'evidence-does-not-decide',
+    });
+  });
+
+  it('is less certain by 0.25 where the input is in poor health, and says so first', () => {
+    expect(decide(judged(0.9), 'poor')).toMatchObject({ bottleneck: 'data', confidence: 0.65 });
+    expect(decide(judged(0.74), 'poor')).toMatchObject({ bottleneck: 'unknown', confidence: 0.49 });
+    expect(decide(judged(0.2), 'poor').confidence).toBe(0);
+    expect(decide(judged(0.9), 'poor').doubts).toHaveLength(2);
+    expect(JSON.stringify(decide(judged(0.9), 'poor').doubts[0])).toContain('health');
+    expect(decide(judged(0.9), 'usable').doubts).toEqual([DOUBT]);
+  });
+
+  it('is that of the rank with the longest step', () => {
+    const slow = {
+      view: { ...view, step: ns(2 * view.step) },
+      verdict: verdict(0.8, { bottleneck: 'comms' }),
+    };
+    const [fast] = judged(0.9);
+    for (const both of [
+      [fast!, slow],
+      [slow, fast!],
+    ])
+      expect(decide(both, 'good')).toMatchObject({ bottleneck: 'comms', confidence: 0.8, view: slow.view });
+  });
+
+  it.each<[Bottleneck, string]>([
+    ['gpu', 'gpu-busy'],
+    ['compute', 'cpu-busy'],
+    ['data', 'input-wait'],
+    ['comms', 'exposed-communication'],
+    ['host', 'host-overhead'],
+  ])('for %s has the cause %s unless a finding knows better', (bottleneck, cause) => {
+    expect(decide(judged(0.9, { bottleneck }), 'good').cause).toBe(cause);
+  });
+
+  it('is unknown where nothing was recorded', () => {
+    expect(decide([], 'good')).toMatchObject({
+      bottleneck: 'unknown',
+      second: null,
+      confidence: 0,
+      view: null,
+      shares: null,
+      cause: 'no-evidence',
+    });
+  });
+});

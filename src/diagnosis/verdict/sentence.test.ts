@@ -1,0 +1,138 @@
+import { describe, expect, it } from 'vitest';
+import { drawView } from '../../../test/helpers/draw-run.js';
+import { steps } from '../../../test/helpers/draw-trace.js';
+import { ns } from '../../base/units.js';
+import { type TimeClass, totals } from '../../facts/time-class.js';
+import type { RankView } from '../ranks/rank-view.js';
+import type { Bottleneck } from './bottleneck.js';
+import type { Decision } from './decide.js';
+import type { Doubt, DoubtId } from './doubts.js';
+import { captureNext, verdictSentence } from './sentence.js';
+import type { Shares } from './shares.js';
+
+const drawn = drawView(
+  steps(8, 1000, 'host 1  ProfilerStep#1 0-1000 | cudaLaunchKernel 0-10 #1\ngpu 7  nvjet_tst_256 20-990 #1'),
+);
+type Parts = Partial<Record<TimeClass, number>>;
+type Changes = { facts?: object; time?: Parts; source?: 'log' };
+const viewWith = ({ facts = {}, time = {}, source }: Changes): RankView =>
+  ({
+    ...drawn,
+    ...(source ? { source } : {}),
+    facts: { ...drawn.facts, ...facts },
+    time: totals((c) => ns(time[c] ?? 0)),
+  }) as unknown as RankView;
+const doubt = (text: string, id: DoubtId = 'one-step'): Doubt => ({ id, text });
+const SHARES = { gpu: 0.11, data: 0.22, comms: 0.33, host: 0.44, other: 0 } as Shares;
+const said = (bottleneck: Bottleneck, changes: Changes = {}, more: Partial<Decision> = {}) =>
+  verdictSentence({
+    bottleneck,
+    second: null,
+    confidence: 0.9,
+    shares: SHARES,
+    view: viewWith(changes),
+    doubts: [],
+    guess: bottleneck,
+    cause: '',
+    ...more,
+  });
+
+/** What a sentence must say, not how: the words around it may change. */
+describe('the sentence', () => {
+  it.each<[Bottleneck, RegExp]>([
+    ['gpu', /^GPU-bound.*11 %/],
+    ['compute', /^Compute-bound.*11 %/],
+    ['data', /^Data-bound.*22 %/],
+    ['comms', /^Comms-bound.*33 %/],
+    ['host', /^Host-bound.*44 %/],
+  ])('of %s has its share of the step', (bottleneck, words) => expect(said(bottleneck)).toMatch(words));
+
+  it('ends with who is late', () => {
+    expect(said('gpu', {}, { addition: 'Rank 5 comes late' })).toMatch(/11 %.*\. Rank 5 comes late$/);
+  });
+
+  it('without an answer has the first doubt and the best guess', () => {
+    const unknown = said('unknown', {}, { doubts: [doubt('too short'), doubt('too old')], guess: 'data' });
+    expect(unknown).toMatch(/^Unknown: too short.*data/);
+    expect(unknown).not.toContain('too old');
+    expect(said('unknown')).not.toContain('guess');
+    expect(said('gpu', {}, { shares: null })).toMatch(/^Unknown/);
+    expect(said('gpu', {}, { view: null })).toMatch(/^Unknown/);
+  });
+
+  it('of phases says that they know less', () => {
+    const phases = (hostPaced: number | null) => ({ facts: { phases: { hostPaced } } });
+    const plain = said('gpu');
+    expect(new Set([plain, said('gpu', phases(null)), said('gpu', phases(0))]).size).toBe(3);
+    expect(said('gpu', phases(null))).toContain('event log');
+    expect(said('compute', phases(null))).toContain('phases');
+    expect(said('host', phases(0))).toContain('event log');
+    expect(said('host', phases(null))).not.toContain('as far as the event log');
+    expect(said('host', { ...phases(0), time: { idle_sync: 2, idle_host: 1 } })).not.toContain(
+      'as far as the event log',
+    );
+    expect(said('host', { ...phases(0), time: { idle_sync: 1, idle_host: 1 } })).toContain(
+      'as far as the event log',
+    );
+  });
+
+  it('of a job without a GPU does not name one', () => {
+    const onCpu = { facts: { hasGpuWork: false } };
+    for (const bottleneck of ['data', 'host', 'compute'] as const)
+      expect(said(bottleneck, onCpu)).not.toMatch(/\bGPU\b/);
+    const fromPhases = { facts: { hasGpuWork: false, phases: { hostPaced: 0 } } };
+    expect(said('host', fromPhases)).not.toEqual(said('host', onCpu));
+  });
+
+  it('of input says what is waited for', () => {
+    const input = (inMain: number, inWorkers: number) => ({ facts: { input: { inMain, inWorkers } } });
+    for (const seen of [input(1, 0), input(0, 1)])
+      expect(said('data', seen)).toContain('DataLoader.__next__');
+    expect(said('data', input(0, 0))).not.toContain('DataLoader');
+    expect(said('data', { ...input(1, 0), source: 'log' })).not.toContain('DataLoader');
+    expect(said('data', { ...input(1, 0), time: { copy: 2, idle_data: 1 } })).toMatch(/cop/);
+    expect(said('data', { ...input(1, 0), time: { copy: 1, idle_data: 1 } })).toContain('DataLoader');
+  });
+
+  it('of the host says what it does', () => {
+    const host = (time: Parts) => said('host', { time });
+    expect(host({ idle_compile: 3, idle_host: 1, idle_sync: 1 })).toMatch(/compil/);
+    expect(host({ idle_compile: 2, idle_host: 1, idle_sync: 1 })).not.toMatch(/compil/);
+    expect(host({ idle_sync: 2, idle_host: 1 })).toMatch(/read/);
+    expect(host({ idle_sync: 1, idle_host: 1 })).toMatch(/launch/);
+  });
+});
+
+describe('what to record next', () => {
+  const next = (changes: Changes, doubts: Doubt[] = [], view: RankView | null = viewWith(changes)) =>
+    captureNext({ view, doubts } as unknown as Decision).join('\n');
+  const CPU = /ProfilerActivity\.CPU/;
+  const STEP = /profiler\.step\(\)/;
+  const MORE = /schedule\(/;
+
+  it('is more steps where nothing else is missing', () => {
+    expect(next({})).toMatch(MORE);
+    expect(next({})).not.toMatch(CPU);
+    expect(next({})).not.toMatch(STEP);
+  });
+
+  it('is everything where there is no view', () => {
+    expect(next({}, [], null)).toMatch(CPU);
+    expect(next({}, [], null)).toMatch(STEP);
+  });
+
+  it('is what the trace lacks', () => {
+    expect(next({ facts: { hasHostEvents: false } })).toMatch(CPU);
+    expect(next({ source: 'log' })).toMatch(CPU);
+    expect(next({ facts: { steps: { ...drawn.facts.steps, source: 'window' } } })).toMatch(STEP);
+    const count = (n: number) =>
+      next({ facts: { hasHostEvents: false, steps: { ...drawn.facts.steps, count: n } } });
+    expect(count(3)).toMatch(MORE);
+    expect(count(4)).not.toMatch(MORE);
+  });
+
+  it('is an event log where the cost of the profiler decides', () => {
+    expect(next({}, [doubt('', 'profiler-cost')])).toMatch(/event/);
+    expect(next({}, [doubt('', 'no-steps')])).not.toMatch(/event/);
+  });
+});
