@@ -31,7 +31,8 @@ function rule(id: string, found: Partial<RankFinding>, info: Partial<TraceRule['
   } as const;
   return {
     reads: 'traces',
-    info: { id: id.toUpperCase(), title: id, cost: 'knob', risk: 'memory', fix: FIX, ...info },
+    unpriced: 'allowed',
+    info: { id, alias: id.toUpperCase(), title: id, cost: 'knob', risk: 'memory', fix: FIX, ...info },
     check: () => ({ findings: [{ ...plain, ...found }] }),
   } as unknown as TraceRule;
 }
@@ -94,7 +95,10 @@ describe('a finding', () => {
 });
 
 describe('a late rank', () => {
-  const late = (price: Price | null) => rule('w1', { addresses: 'data', price });
+  const late = (price: Price | null): TraceRule => ({
+    ...rule('w1', { addresses: 'data', price }),
+    comesFirst: true,
+  });
   const order = (price: Price | null) =>
     found([rule('gpu', { price: priced(3) }), late(price)]).map((f) => f.id);
 

@@ -20,7 +20,7 @@ describeWithTorch('a job of one process', () => {
     expect(ran.code).toBe(1);
     expect(ran.stderr).toContain(alone.stderr);
     expect(ran.stdout.startsWith(alone.stdout)).toBe(true);
-    expect(ran.stderr).toContain('1 rank measured');
+    expect(ran.stderr).toContain('measured 1 rank');
   });
 
   it('is interrupted by Ctrl-C on the terminal, and what was measured so far is diagnosed', () =>
@@ -32,7 +32,7 @@ describeWithTorch('a job of one process', () => {
       terminal.child.stdin.write('\x03');
       const { stdout, code } = await terminal.ended;
       expect(stdout).toContain('KeyboardInterrupt');
-      expect(stdout).toContain('1 rank measured');
+      expect(stdout).toContain('measured 1 rank');
       expect(code).toBe(130);
     }));
 
@@ -45,10 +45,10 @@ describeWithTorch('a job of one process', () => {
     );
     expect(script.code).toBe(9);
     expect(script.stdout).toMatch(/^before\nstep 0/);
-    expect(script.stderr).toContain('1 rank measured');
+    expect(script.stderr).toContain('measured 1 rank');
     const accelerate = [python, '-m', 'accelerate.commands.launch', '--cpu', '--num_processes', '1'];
     const launched = await run([], ...accelerate, TRAIN, '--steps', '60');
-    expect(launched.stderr).toContain('1 rank measured');
+    expect(launched.stderr).toContain('measured 1 rank');
     expect(launched.code).toBe(0);
   });
 
