@@ -95,3 +95,14 @@ describe('a job as a table of operations', () => {
     for (const figure of ['20.00 s', '10.00 s']) expect(even.verdict.sentence).toContain(figure);
   });
 });
+
+it.each([
+  ['forward-compute', 'gpu'],
+  ['optimizer', 'gpu'],
+  ['forward-pp-comm', 'comms'],
+  ['backward-pp-comm', 'comms'],
+  ['grads-reduce-scatter', 'comms'],
+])('slow %s is %s', (of, bottleneck) => {
+  const slow = answer({ byKind: [{ of, slowdown: 1.8 }] as unknown as WhatIf['byKind'] });
+  expect(slow.verdict.bottleneck).toBe(bottleneck);
+});

@@ -24,7 +24,8 @@ export interface OperationsStraggler {
 const MIN_SLOWDOWN = 1.05;
 /** The slowest workers, or the last stage, are the cause if they explain this share of the slowdown. */
 const EXPLAINS = 0.5;
-const COMPUTES = /compute|forward|backward|optimizer/;
+/** Other kinds move data: `forward-pp-comm`, `grads-reduce-scatter`. */
+const COMPUTES = /compute|^optimizer/;
 const MAX_NAMED_WORKERS = 3;
 
 /** The first table of operations that could be replayed. */
