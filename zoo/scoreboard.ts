@@ -11,12 +11,16 @@ import { readTruth, type ZooTruth } from './truth.js';
  */
 const FLOOR = { verdict: 0.95, top2: 0.9, gain: 0.6, step: 0.85, falsePromises: 0 };
 
+/** The trace of a case. Null: only its truth is kept. */
+export const traceOf = (directory: string, name: string): string | null =>
+  ['rank0.json.gz', 'rank0.json.zst'].map((file) => join(directory, name, file)).find(existsSync) ?? null;
+
 export async function scoreZoo(directory: string): Promise<{ truth: ZooTruth; scores: CaseScore[] }> {
   const truth = readTruth(directory);
   const scores: CaseScore[] = [];
   for (const run of truth.runs) {
-    const trace = join(directory, run.name, 'rank0.json.gz');
-    if (!existsSync(trace)) continue;
+    const trace = traceOf(directory, run.name);
+    if (!trace) continue;
     scores.push(scoreCase(run, await diagnose([trace], { steps: null, ranks: null, jobs: 1 })));
   }
   return { truth, scores };
