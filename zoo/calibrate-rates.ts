@@ -1,11 +1,10 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { median } from '../src/base/statistics.js';
 import { type TraceView, viewTrace } from '../src/diagnosis/ranks/rank-view.js';
 import { readRun } from '../src/ingest/run.js';
 import { priceOf } from '../src/rules/kit/price.js';
 import { isMatrixWork, workTime } from '../src/rules/kit/work.js';
 import { analyseTrace } from '../src/traces/analyse-trace.js';
+import { traceOf } from './scoreboard.js';
 import { type CaseTruth, readTruth } from './truth.js';
 
 /**
@@ -29,8 +28,8 @@ interface Pair {
 const precisions = { fp32: ['fp32'], tf32: ['tf32'], bf16: ['bf16', 'fp16'] } as const;
 
 async function viewOf(directory: string, name: string): Promise<TraceView | null> {
-  const path = join(directory, name, 'rank0.json.gz');
-  if (!existsSync(path)) return null;
+  const path = traceOf(directory, name);
+  if (!path) return null;
   const facts = analyseTrace((await readRun(path, { jobs: 1 })).traces[0]!.trace, { steps: null });
   return facts && viewTrace(0, facts, null);
 }

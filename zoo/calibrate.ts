@@ -1,10 +1,9 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { median, quantile } from '../src/base/statistics.js';
 import { readRun } from '../src/ingest/run.js';
 import { baselineOf, launchTime, recordingOf } from '../src/replay/recording-cost.js';
 import { AS_RECORDED, replay } from '../src/replay/replay.js';
 import { analyseTrace } from '../src/traces/analyse-trace.js';
+import { traceOf } from './scoreboard.js';
 import { isSteady, readTruth } from './truth.js';
 
 /**
@@ -28,8 +27,8 @@ interface Fit {
 const SENSIBLE = { from: 300, to: 7000 };
 
 async function fitCase(directory: string, name: string, unprofiledMs: number): Promise<Fit | null> {
-  const path = join(directory, name, 'rank0.json.gz');
-  if (!existsSync(path)) return null;
+  const path = traceOf(directory, name);
+  if (!path) return null;
   const { trace } = (await readRun(path, { jobs: 1 })).traces[0]!;
   const plan = analyseTrace(trace, { steps: null })?.detail?.plan;
   if (!plan) return null;
