@@ -5,7 +5,10 @@ import type { ProblemLog } from '../base/problem.js';
 import { naturalOrder } from './natural-order.js';
 
 /** Folders that hold no captures and may hold a hundred thousand files. */
-const SKIPPED = new Set(['.git', 'node_modules', '__pycache__']);
+const SKIPPED = new Set(['.git', 'node_modules', '__pycache__', '.whyslow']);
+
+/** What a running or killed capture has not finished: it gets its own name once it is whole. */
+const UNFINISHED = /^\..+\.partial-/;
 
 /** A regular file found in a directory. */
 export interface WalkedFile {
@@ -48,6 +51,7 @@ async function enter(directory: string, walking: Walking): Promise<void> {
 async function look(directory: string, entry: Dirent, walking: Walking): Promise<void> {
   const path = join(directory, entry.name);
   if (entry.isSymbolicLink()) walking.links.push(path);
+  else if (UNFINISHED.test(entry.name)) return;
   else if (entry.isFile()) await attempt(path, walking, keep);
   else if (entry.isDirectory() && !SKIPPED.has(entry.name)) await enter(path, walking);
 }
