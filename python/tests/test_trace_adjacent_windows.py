@@ -43,9 +43,7 @@ TRAINING = """
 
 
 @pytest.mark.parametrize(("period", "warmup", "active"), [(1, 0, 1), (2, 0, 2), (2, 1, 1)])
-def test_windows_without_a_gap_leave_the_training_alone(
-    period: int, warmup: int, active: int, tmp_path: Path
-) -> None:
+def test_windows_without_a_gap_leave_the_training_alone(period: int, warmup: int, active: int, tmp_path: Path) -> None:
     result = run_torch_program(TRAINING, tmp_path, period, warmup, active)
     assert result.stdout == "True\n"
     traces = sorted((tmp_path / "0/traces").glob("*/*.json.gz"))

@@ -180,15 +180,15 @@ def test_impossible_requests_are_answered(tmp_path: Path) -> None:
     ask(tmp_path, "odd", steps="many")
     (tmp_path / "control/request-torn.json").write_text('{"id": "to')
     ask(tmp_path, "far", ranks=[7], steps=1)
-    names = ("done-old-rank-0", "done-odd-rank-0", "done-torn-rank-0", "done-far-rank-7")
+    names = ("done-old-rank-0", "done-odd-rank-0", "done-torn-rank-0", "done-far-rank-0")
     run_until(tier, lambda: all(read(tmp_path, name) for name in names), 10)
     tier.close()
     old, odd, torn, far = (read(tmp_path, name) or {} for name in names)
     assert old["status"] == "missed" and "11 minutes old" in old["message"]
     assert odd["status"] == "failed" and "steps must be a whole number" in odd["message"]
     assert torn["status"] == "failed"
-    assert far["status"] == "missed" and "the job has 1" in far["message"]
-    assert read(tmp_path, "done-far-rank-0") is None
+    assert far["status"] == "missed" and far["message"] == "the job has no rank 7; it has only rank 0"
+    assert read(tmp_path, "plan-far") is None
     assert problems.counts == {}
 
 

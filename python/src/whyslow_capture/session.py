@@ -193,8 +193,8 @@ class Capture:
         """After the first step the rank is certain, and the job has shown that it trains: files may be created."""
         self.rank = process.rank()
         self.recorder.enabled = self._records_here()
-        self._set_up_trace()
         self.files.begin(self)
+        self._set_up_trace()
 
     def _set_up_trace(self) -> None:
         if self.trace is not None:
@@ -209,6 +209,7 @@ class Capture:
                 out=self.out,
                 problems=self.problems,
                 coordinates=lambda: coordinates_of(self.mesh),
+                process_name=lambda: self.files.suffix,
                 recorder_watch_setter=self.recorder.set_watch,
                 current_step=lambda: self.recorder.current_step,
             )
