@@ -1,6 +1,7 @@
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { readSmallFile } from './small-file.js';
 
 /** What a rank says of itself in OUT/ranks/rank_<r>.json, as far as it is used here. */
 export interface RankManifest {
@@ -25,7 +26,8 @@ export async function readRanks(out: string): Promise<readonly RankManifest[]> {
 
 async function readRank(path: string): Promise<RankManifest | null> {
   try {
-    const [text, { mtimeMs }] = await Promise.all([readFile(path, 'utf8'), stat(path)]);
+    const [text, { mtimeMs }] = await Promise.all([readSmallFile(path), stat(path)]);
+    if (text === null) return null;
     const { rank, run, host, pid, anchors } = JSON.parse(text) as Record<string, unknown>;
     if (typeof rank !== 'number') return null;
     return {

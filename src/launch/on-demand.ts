@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { isAbsolute, join, resolve } from 'node:path';
+import { readSmallFile } from './small-file.js';
 
 /**
  * The conversation with a running job, through files in OUT/control: we leave a request, its first rank answers with a
@@ -58,7 +59,8 @@ export class Conversation {
     const asked_ns = Number(BigInt(Date.now()) * 1_000_000n);
     const temporary = this.#file(`.request-${id}.tmp`);
     await mkdir(this.#file('.'), { recursive: true });
-    await writeFile(temporary, `${JSON.stringify({ whyslow: 1, id, steps, ranks, asked_ns, wait_s })}\n`);
+    const text = `${JSON.stringify({ whyslow: 1, id, steps, ranks, asked_ns, wait_s })}\n`;
+    await writeFile(temporary, text, { flag: 'wx' });
     await rename(temporary, this.#requestFile);
   }
 
@@ -123,7 +125,7 @@ const STATUSES = ['done', 'cut', 'missed', 'failed'] as const;
 /** Null when it is not there (yet) or not whole. */
 async function readObject(path: string): Promise<Record<string, unknown> | null> {
   try {
-    const value: unknown = JSON.parse(await readFile(path, 'utf8'));
+    const value: unknown = JSON.parse((await readSmallFile(path)) ?? 'null');
     return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null;
   } catch {
     return null;

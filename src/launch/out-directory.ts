@@ -1,7 +1,9 @@
-import { mkdir, readFile } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { link, mkdir, rm, rmdir, writeFile } from 'node:fs/promises';
 import { basename, join, relative, resolve } from 'node:path';
 import { describeSystemError } from '../base/input-error.js';
 import { fileNameOf, isRunOf } from './run-id.js';
+import { readSmallFile } from './small-file.js';
 
 export interface OutDirectory {
   readonly path: string;
@@ -12,20 +14,63 @@ export interface OutDirectory {
 }
 
 /**
- * Makes the directory of this run. One that holds another run is left alone: this run goes beside it. Nothing here stops
- * the job, which is worth more than its measurement: a directory that cannot be made is a note.
+ * Makes the directory of this run. One that another run has is left alone, even if that has just started: this run goes
+ * beside it. Nothing here stops the job, which is worth more than its measurement: a directory that cannot be made is a
+ * note.
  */
 export async function prepareOut(asked: string, run: string): Promise<OutDirectory> {
-  const other = await runIn(resolve(asked));
-  if (other === null || isRunOf(other, run)) return make(resolve(asked), null);
+  const path = resolve(asked);
+  const recorded = await runIn(path);
+  if (recorded === null || isRunOf(recorded, run)) {
+    const made = await make(path, null);
+    const owner = await claim(path, run);
+    if (owner === null || isRunOf(owner, run)) return made;
+    return besideOf(asked, owner, run);
+  }
+  return besideOf(asked, recorded, run);
+}
+
+async function besideOf(asked: string, other: string, run: string): Promise<OutDirectory> {
   const beside = `${asked}-${run}`;
   const note = `${asked} holds another run (${other}) and is left as it is; this one is in ${beside}`;
-  return make(resolve(beside), note);
+  const made = await make(resolve(beside), note);
+  await claim(made.path, run);
+  return made;
+}
+
+/** Readers of captures skip this folder. */
+const CLAIMS = '.whyslow';
+const CLAIM = 'launch';
+
+/** Whose directory it is, of those who start at the same moment: the first one's. Null: nobody can say so there. */
+async function claim(path: string, run: string): Promise<string | null> {
+  const file = join(path, CLAIMS, CLAIM);
+  const partial = `${file}.${randomBytes(8).toString('hex')}`;
+  try {
+    await mkdir(join(path, CLAIMS), { recursive: true });
+    await writeFile(partial, run, { flag: 'wx' });
+    // Unlike a rename this fails if there is one, and unlike an exclusive open it never shows half a file.
+    await link(partial, file);
+    return run;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') return null;
+    return (await readSmallFile(file)) ?? 'of unknown id';
+  } finally {
+    await rm(partial, { force: true }).catch(() => {});
+  }
+}
+
+/** Gives back a directory into which nothing was captured, and removes it if it is empty and we made it. */
+export async function releaseOut({ path, isNew }: Pick<OutDirectory, 'path' | 'isNew'>): Promise<void> {
+  if ((await runIn(path)) !== null) return;
+  await rm(join(path, CLAIMS, CLAIM), { force: true }).catch(() => {});
+  await rmdir(join(path, CLAIMS)).catch(() => {}); // only when there is nothing in it
+  if (isNew) await rmdir(path).catch(() => {});
 }
 
 /** The id of the run whose files are there. */
 async function runIn(path: string): Promise<string | null> {
-  const text = await readFile(join(path, 'run.json'), 'utf8').catch(() => null);
+  const text = await readSmallFile(join(path, 'run.json'));
   if (text === null) return null;
   try {
     return String((JSON.parse(text) as { run?: unknown }).run ?? 'of unknown id');

@@ -27,8 +27,12 @@ export function sharedRunId(env: Environment): string | null {
 
 export const newRunId = () => randomBytes(6).toString('hex');
 
-/** A job that torchrun restarts numbers its runs: x, x.1, x.2. */
-export const isRunOf = (id: string, run: string) => id === run || id.startsWith(`${run}.`);
+/**
+ * A job that torchrun restarts numbers its runs: x, x.1, x.2. Several trainings under one name, after one another or at
+ * once, are x, x+1a2b3c4d, … (run_name.py).
+ */
+export const isRunOf = (id: string, run: string) =>
+  id === run || id.startsWith(`${run}.`) || id.startsWith(`${run}+`);
 
 /** Ids become parts of file names. */
 export const fileNameOf = (text: string) => text.replace(/[^A-Za-z0-9._-]+/g, '-').slice(0, 80);

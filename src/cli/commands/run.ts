@@ -1,10 +1,10 @@
-import { rmdir, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { InputError } from '../../base/input-error.js';
 import { explainNothing, whatWasCaptured } from '../../launch/captured.js';
 import { runChild } from '../../launch/child.js';
 import { type CaptureOptions, jobEnvironment, pythonPart, settingsOf } from '../../launch/environment.js';
-import { asTyped, defaultOut, prepareOut, timeLabel } from '../../launch/out-directory.js';
+import { asTyped, defaultOut, prepareOut, releaseOut, timeLabel } from '../../launch/out-directory.js';
 import { fileNameOf, launchIndex, newRunId, sharedRunId } from '../../launch/run-id.js';
 import { startTelemetry } from '../../launch/telemetry.js';
 import { renderJson } from '../../render/json.js';
@@ -96,7 +96,7 @@ async function run(words: readonly string[], options: RunOptions, context: Comma
   if (ended.signal) say(`the command was ended by ${ended.signal}`);
   // The first node speaks for all.
   if (!ended.failure && launchIndex(process.env, words) === 0) await conclude(place, options, context, say);
-  if (place.isNew) await rmdir(out).catch(() => {}); // only when there is nothing in it
+  await releaseOut({ path: out, isNew: place.isNew });
 }
 
 type Say = (text: string) => void;
