@@ -131,7 +131,8 @@ def test_a_real_full_disk(tmp_path: Path) -> None:
         steps, dropped = map(int, result.stdout.split())
         assert steps == 1200
         assert dropped > 0
-        assert result.stderr.count("No space left") == 1
+        assert result.stderr.count("disk full: records are lost") == 1
+        assert result.stderr.count(f"disk full: {dropped} records lost") == 1
         rows = records_of(small / "out")  # every line parses
         assert rows
         assert len(rows) + dropped == 2 * 1200

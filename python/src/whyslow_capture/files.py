@@ -85,6 +85,11 @@ class RunFiles:
         writer.submit(self._describe_rank)
         writer.close(WRITE_S)
 
+    def forget(self) -> None:
+        """For a forked child."""
+        if self._writer is not None:
+            self._writer.forget()
+
     def describe_again(self) -> None:
         """Writes the manifests again, because something about the run has changed."""
         if self._writer is not None:

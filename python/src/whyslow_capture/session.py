@@ -104,6 +104,7 @@ class Capture:
         """For a forked child, which does not train: open files and events belong to the parent."""
         self.is_closed = True
         self.recorder.forget()
+        self.files.forget()
         if self.trace is not None:
             self.trace.after_fork_in_child()
 

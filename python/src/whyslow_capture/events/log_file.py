@@ -15,6 +15,10 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 
+# A second try is rare, a third is a file system with odd answers.
+TRIES = 3
+
+
 class LogFile:
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -49,10 +53,13 @@ class LogFile:
         """
         self.path.parent.mkdir(parents=True, exist_ok=True)
         file = self._claim()
-        while file is None:
-            self.suffix = secrets.token_hex(4)
-            self.path = self._wanted.with_suffix(f".{self.suffix}{self._wanted.suffix}")
-            file = self._claim()
+        for _ in range(TRIES):
+            if file is None:
+                self.suffix = secrets.token_hex(4)
+                self.path = self._wanted.with_suffix(f".{self.suffix}{self._wanted.suffix}")
+                file = self._claim()
+        if file is None:
+            raise OSError(f"no file of our own can be created beside {self._wanted}")
         is_same = file.identity == self._identity
         self._file, self._identity = file, file.identity
         return is_same
@@ -62,13 +69,20 @@ class LogFile:
         if file is None:
             return
         if file.is_ours:
-            if file.status().st_size == 0 and self._is_at_path(file):
-                os.unlink(self.path)  # nothing was recorded
-            if fcntl is not None:
-                # Forked children share the lock, and would keep it.
-                with suppress(OSError):
+            with suppress(OSError):
+                if file.status().st_size == 0 and self._is_at_path(file):
+                    os.unlink(self.path)  # nothing was recorded
+            with suppress(OSError):
+                if fcntl is not None:
+                    # Forked children share the lock, and would keep it.
                     fcntl.flock(file.fileno(), fcntl.LOCK_UN)
         file.close()
+
+    def forget(self) -> None:
+        """For a forked child: the lock is the parent's, and must end with it."""
+        file, self._file = self._file, None
+        if file is not None:
+            file.close()
 
     def _is_at_path(self, file: OwnFile) -> bool:
         try:
@@ -77,7 +91,7 @@ class LogFile:
             return False
         return (there.st_dev, there.st_ino) == file.identity
 
-    def _claim(self) -> OwnFile | None:
+    def _claim(self, tries: int = TRIES) -> OwnFile | None:
         """None: the name is taken. Raises OSError if nothing can be created here."""
         is_new = True
         try:
@@ -90,8 +104,11 @@ class LogFile:
                 return None
         is_known = is_new or file.identity == self._identity
         # A second name may be a hard link to a file that is not a log at all.
-        if (is_known or file.status().st_nlink == 1) and self._lock(file, otherwise=is_known):
-            return file
+        if (is_known or file.status().st_nlink <= 1) and self._lock(file, otherwise=is_known):
+            if self._is_at_path(file) or tries == 0:
+                return file
+            file.close()
+            return self._claim(tries - 1)  # its owner removed it before we had the lock
         file.close()
         return None
 

@@ -79,10 +79,15 @@ class EventsWriter:
         finally:
             self.is_claimed.set()
 
+    def forget(self) -> None:
+        """For a forked child, which has no writer thread."""
+        self._log.forget()
+
     def put(self, samples: list[Sample]) -> None:
         """Called by the training thread. Never blocks."""
         if self._queue.qsize() >= MAX_WAITING:
-            self._drop(steps_of(samples), "the disk is too slow, so records are dropped")
+            self._problems.warn("not-written", "the disk is too slow, so records are dropped")
+            self._count_lost(steps_of(samples))
             return
         at = perf_counter_ns()
         self.submit(lambda: self._record(samples, at))
@@ -124,9 +129,10 @@ class EventsWriter:
             job = self._queue.get()
             if job is None:
                 return
-            # The thread must survive any error.
-            with self._problems.guard("not-written", "writing the events file"):
+            try:
                 job()
+            except Exception as error:  # the thread must survive any error
+                self._report(error)
 
     def _record(self, samples: list[Sample], at: int) -> None:
         """`at`: when the samples were handed over, which is when a step begins."""
@@ -152,12 +158,8 @@ class EventsWriter:
             self.rows += rows
         except Exception as error:
             self._log.close()
-            if is_full_disk(error):
-                self._problems.count("disk-full")
-                what = f"disk full: records are lost until {self.path} can be written again ({describe(error)})"
-            else:
-                what = f"cannot write {self.path}, so records are dropped: {describe(error)}"
-            self._drop(samples, what)
+            self._report(error)
+            self._count_lost(samples)
 
     def _text(self, sample: ResolvedSample) -> str:
         # One formatting call for all fields: while this runs, the training thread may wait for the interpreter lock.
@@ -169,14 +171,20 @@ class EventsWriter:
             template = self._templates[shape] = sample.template(self._rank, self._run)
         return template % sample.numbers(self._origin_ns)
 
-    def _drop(self, samples: list[ResolvedSample], message: str) -> None:
-        self._problems.warn("not-written", message)
+    def _report(self, error: Exception) -> None:
+        if is_full_disk(error):
+            what = f"disk full: records are lost until {self.path} can be written ({describe(error)})"
+            self._problems.warn("disk-full", what)
+        else:
+            self._problems.warn("not-written", f"cannot write {self.path}, so records are dropped: {describe(error)}")
+
+    def _count_lost(self, samples: list[ResolvedSample]) -> None:
         self._problems.count("records-dropped", sum(len(s.phases) for s in samples))
 
     def _tell_losses(self) -> None:
         counts = self._problems.counts
         if "disk-full" in counts and counts.get("records-dropped"):
-            self._problems.warn("disk-full-end", f"disk full: {counts['records-dropped']} records lost ({self.path})")
+            self._problems.say(f"disk full: {counts['records-dropped']} records lost ({self.path})")
 
     def _write(self, data: bytes) -> None:
         self._open_file()
@@ -207,7 +215,7 @@ class EventsWriter:
         is_same = self._log.open()
         if self._log.suffix != was:
             what = "is in use by another process, or is no plain file"
-            self._problems.warn("log-taken", f"{taken} {what}; this process writes to {self.path.name} beside it")
+            self._problems.say(f"{taken} {what}; this process writes to {self.path.name} beside it")
         self._seek_end(is_same)
 
     def _seek_end(self, is_same: bool) -> None:

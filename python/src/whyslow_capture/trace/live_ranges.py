@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import threading
+from contextlib import suppress
 from typing import Any
 
 import torch
@@ -46,8 +47,9 @@ class LiveRanges:
         live = list(reversed(self._live)) if self._sees_this_thread() else []
         self.forget()
         for each in live:
-            if each.record is not None:
-                with torch._C.DisableTorchFunctionSubclass():
+            # The profiler must be stopped in any case.
+            with suppress(Exception), torch._C.DisableTorchFunctionSubclass():
+                if each.record is not None:
                     torch.ops.profiler._record_function_exit._RecordFunction(each.record)
 
     def _sees_this_thread(self) -> bool:

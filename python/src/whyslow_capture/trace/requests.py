@@ -25,6 +25,8 @@ POLL_S, RANKS_PER_POLL_S = 1.0, 512
 NFS_DELAY_S = 35.0
 # A request expires after this time, unless its sender waits longer. A job that is still loading may need some minutes.
 EXPIRE_S = 600.0
+# Anybody may leave files in the folder. Reading many at once would hold up the training thread.
+MAX_PER_POLL = 64
 
 Answer = tuple[str, str, str, str | None, tuple[int, int] | None]
 
@@ -122,12 +124,12 @@ class Requests:
         if step is not None:
             self._rate.observe(time.monotonic(), step)
         requests, plans = self._control.look()
-        for plan_id in sorted(plans - self._seen_plans):
+        for plan_id in sorted(plans - self._seen_plans)[:MAX_PER_POLL]:
             self._seen_plans.add(plan_id)
             with self._problems.guard("trace_control", "reading a plan"):
                 self._follow(self._control.read_plan(plan_id))
         if self._leads():
-            self._lead(sorted(requests - plans - self._settled), step)
+            self._lead(sorted(requests - plans - self._settled)[:MAX_PER_POLL], step)
 
     def _leads(self) -> bool:
         return self._rank == LEADER and not self._is_second()
