@@ -71,7 +71,7 @@ def test_a_range_may_reach_from_one_window_into_another(tmp_path: Path) -> None:
             inner = record_function("inner")
             inner.__enter__()
         tier.begin_step(step)
-        work()
+        work(500)
         if step % 4 == 3 and step > 4:
             before[1].__exit__(None, None, None)
             before[0].__exit__(None, None, None)
@@ -100,12 +100,12 @@ def test_the_jobs_profiler_may_start_inside_a_range(tmp_path: Path) -> None:
         tier = make_tier(Path(sys.argv[1], str(repeat)), period=4, warmup=0, active=3)
         for step in range(3):
             tier.begin_step(step)
-            work()
+            work(500)
         with record_function("range"):
             own = profile(activities=[ProfilerActivity.CPU])
             own.start()
-            work()
-        work()
+            work(500)
+        work(500)
         own.stop()
         tier.close()
     print("alive")
