@@ -274,3 +274,33 @@ def test_without_locks_each_run_has_its_own_log(tmp_path: Path, monkeypatch: pyt
     first.close()
     second.close()
     assert os.listdir(tmp_path) == ["log.jsonl"]  # the other one was empty
+
+
+def test_a_forked_child_does_not_keep_the_log(tmp_path: Path) -> None:
+    """A DataLoader worker may outlive the job for a while, and must not make its successor a second process."""
+    from whyslow_capture.events.log_file import LogFile
+
+    log = LogFile(tmp_path / "log.jsonl")
+    log.open()
+    log.file.write(b"x")
+    ready, done = os.pipe(), os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        log.forget()
+        os.write(ready[1], b"x")
+        os.read(done[0], 1)
+        os._exit(0)
+    os.read(ready[0], 1)
+    contender = LogFile(tmp_path / "log.jsonl")
+    contender.open()
+    assert contender.is_second  # the parent still has it
+    log.forget()  # as if it had been killed
+    successor = LogFile(tmp_path / "log.jsonl")
+    successor.open()
+    assert not successor.is_second and successor.path == tmp_path / "log.jsonl"
+    os.write(done[1], b"x")
+    os.waitpid(pid, 0)
+    for each in (contender, successor):
+        each.close()
+    for fd in (*ready, *done):
+        os.close(fd)
