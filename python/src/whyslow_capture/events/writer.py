@@ -132,7 +132,7 @@ class EventsWriter:
             try:
                 job()
             except Exception as error:  # the thread must survive any error
-                self._report(error)
+                self._report(error, "writing the files of this rank failed, training goes on")
 
     def _record(self, samples: list[Sample], at: int) -> None:
         """`at`: when the samples were handed over, which is when a step begins."""
@@ -158,7 +158,7 @@ class EventsWriter:
             self.rows += rows
         except Exception as error:
             self._log.close()
-            self._report(error)
+            self._report(error, f"cannot write {self.path}, so records are dropped")
             self._count_lost(samples)
 
     def _text(self, sample: ResolvedSample) -> str:
@@ -171,12 +171,12 @@ class EventsWriter:
             template = self._templates[shape] = sample.template(self._rank, self._run)
         return template % sample.numbers(self._origin_ns)
 
-    def _report(self, error: Exception) -> None:
+    def _report(self, error: Exception, what: str) -> None:
         if is_full_disk(error):
-            what = f"disk full: records are lost until {self.path} can be written ({describe(error)})"
-            self._problems.warn("disk-full", what)
+            lost = f"disk full: records are lost until {self.path} can be written ({describe(error)})"
+            self._problems.warn("disk-full", lost)
         else:
-            self._problems.warn("not-written", f"cannot write {self.path}, so records are dropped: {describe(error)}")
+            self._problems.warn("not-written", f"{what}: {describe(error)}")
 
     def _count_lost(self, samples: list[ResolvedSample]) -> None:
         self._problems.count("records-dropped", sum(len(s.phases) for s in samples))
