@@ -57,7 +57,9 @@ def losses(result: subprocess.CompletedProcess[str]) -> list[str]:
 
 
 def files_in(out: Path) -> list[str]:
-    return sorted(str(path.relative_to(out)) for path in out.rglob("*") if path.is_file())
+    """Without the claim on the run's name."""
+    found = (path.relative_to(out) for path in out.rglob("*") if path.is_file())
+    return sorted(str(path) for path in found if path.parts[0] != ".whyslow")
 
 
 ONE_RANK = ["cuda_event_profiler/cuda_events_rank_0.jsonl", "ranks/rank_0.json", "run.json"]

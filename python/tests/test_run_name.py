@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 from gloo_ranks import run_ranks
-from support import header_of, make, records_of
+from support import header_of, lines_of, make, records_of
 
 from whyslow_capture import layout, process, run_name
 from whyslow_capture.config import CaptureConfig
@@ -43,6 +43,21 @@ def test_ranks_without_a_run_name_agree_on_one(tmp_path: Path, unnamed: None) ->
     again = [tuple(dict.fromkeys(r["run"] for r in records_of(tmp_path / "again", rank))) for rank in range(3)]
     assert len(set(again)) == 1
     assert len({*again[0], *first}) == 3
+
+
+def _train_named(rank: int, out: str) -> None:
+    for _ in range(2):  # one job may record twice under its name
+        with make(Path(out), record_every_n_steps=1, run="named") as cap:
+            cap.step()
+
+
+def test_ranks_of_a_second_job_change_its_name_alike(tmp_path: Path, unnamed: None) -> None:
+    for _ in range(2):
+        run_ranks(_train_named, 2, str(tmp_path))
+    runs = [[line["run"] for line in lines_of(tmp_path, rank) if "whyslow" in line] for rank in range(2)]
+    assert runs[0] == runs[1]
+    assert runs[0][:2] == ["named", "named"]
+    assert runs[0][2] == runs[0][3] and runs[0][2].startswith("named+")
 
 
 def test_the_launchers_run_name_is_kept(monkeypatch: pytest.MonkeyPatch, unnamed: None) -> None:

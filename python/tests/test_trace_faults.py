@@ -462,12 +462,12 @@ def test_leftovers_of_a_killed_process_are_cleaned_up(tmp_path: Path) -> None:
     process.send_signal(signal.SIGKILL)
     process.wait()
     (left,) = files_in(tmp_path)
-    assert f"-{process.pid}." in left
+    assert f"-{process.pid}-x" in left
     folder = (tmp_path / left).parent
     # Files of another rank, another host or a living process must stay.
     kept = [
         left.replace("rank-0-", "rank-1-"),
-        left.replace(f"-{process.pid}.", f"-{os.getppid()}."),
+        left.replace(f"-{process.pid}-x", f"-{os.getppid()}-x"),
         str(Path(left).with_name(".rank-0-coord-0-trace.json.gz.partial-elsewhere-1.json")),
     ]
     for name in kept:

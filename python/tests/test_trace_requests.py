@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -180,16 +181,42 @@ def test_impossible_requests_are_answered(tmp_path: Path) -> None:
     ask(tmp_path, "odd", steps="many")
     (tmp_path / "control/request-torn.json").write_text('{"id": "to')
     ask(tmp_path, "far", ranks=[7], steps=1)
-    names = ("done-old-rank-0", "done-odd-rank-0", "done-torn-rank-0", "done-far-rank-7")
+    names = ("done-old-rank-0", "done-odd-rank-0", "done-torn-rank-0", "done-far-rank-0")
     run_until(tier, lambda: all(read(tmp_path, name) for name in names), 10)
     tier.close()
     old, odd, torn, far = (read(tmp_path, name) or {} for name in names)
     assert old["status"] == "missed" and "11 minutes old" in old["message"]
     assert odd["status"] == "failed" and "steps must be a whole number" in odd["message"]
     assert torn["status"] == "failed"
-    assert far["status"] == "missed" and "the job has 1" in far["message"]
-    assert read(tmp_path, "done-far-rank-0") is None
+    assert far["status"] == "missed" and far["message"] == "the job has no rank 7; it has only rank 0"
+    assert read(tmp_path, "plan-far") is None
     assert problems.counts == {}
+
+
+def test_a_request_for_far_too_many_ranks_has_one_answer(tmp_path: Path) -> None:
+    tier = demand_tier(tmp_path)
+    run_until(tier, lambda: tier.quiet_until > 10**9)
+    ask(tmp_path, "many", ranks=list(range(100_000)), steps=1)
+    run_until(tier, lambda: read(tmp_path, "done-many-rank-0"), 10)
+    tier.close()
+    answer = read(tmp_path, "done-many-rank-0") or {}
+    assert answer["message"] == "the job has no ranks 1 to 99999; it has only rank 0"
+    assert sorted(os.listdir(tmp_path / "control")) == ["done-many-rank-0.json", "request-many.json"]
+
+
+def test_a_pipe_does_not_keep_requests_from_being_answered(tmp_path: Path) -> None:
+    (tmp_path / "control").mkdir()
+    for name in ("plan-a.json", "request-b.json"):
+        os.mkfifo(tmp_path / "control" / name)
+    problems = ProblemLog()
+    tier = demand_tier(tmp_path, problems)
+    run_until(tier, lambda: tier.quiet_until > 10**9)
+    ask(tmp_path, "c", steps=1)
+    run_until(tier, lambda: read(tmp_path, "done-c-rank-0"), 10)
+    tier.close()
+    assert (read(tmp_path, "done-c-rank-0") or {})["status"] == "done"
+    assert (read(tmp_path, "done-b-rank-0") or {})["status"] == "failed"
+    assert problems.counts == {"trace_control": 1}
 
 
 def test_a_plan_seen_too_late(tmp_path: Path) -> None:

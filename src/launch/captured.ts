@@ -1,19 +1,52 @@
-import { open, readdir } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readRanks } from './job.js';
+import { readJson } from './read-json.js';
 import { isRunOf } from './run-id.js';
+import { openPlainFile } from './small-file.js';
 
 export interface Captured {
   /** Ranks of this run that started measuring. */
   readonly ranks: number;
   /** Whether there is anything to diagnose. */
   readonly hasRecords: boolean;
+  /** Null: the disk was not full. Otherwise the records that ranks counted as lost; 0 if they could not even say so. */
+  readonly lostToFullDisk: number | null;
 }
 
 /** What a run has written. */
 export async function whatWasCaptured(out: string, run: string): Promise<Captured> {
   const ranks = (await readRanks(out)).filter((m) => isRunOf(m.run, run)).length;
-  return { ranks, hasRecords: (await hasTraces(out)) || (await hasEvents(join(out, 'cuda_event_profiler'))) };
+  const hasRecords = (await hasTraces(out)) || (await hasEvents(join(out, 'cuda_event_profiler')));
+  return { ranks, hasRecords, lostToFullDisk: hasRecords ? null : await lostToFullDisk(out) };
+}
+
+async function lostToFullDisk(out: string): Promise<number | null> {
+  let lost: number | null = (await isFull(out)) ? 0 : null;
+  for (const name of await readdir(join(out, 'ranks')).catch(() => [])) {
+    const dropped = (await readJson(join(out, 'ranks', name)))?.dropped as
+      | Record<string, unknown>
+      | undefined;
+    if (dropped?.['disk-full']) lost = (lost ?? 0) + (Number(dropped['records-dropped']) || 0);
+  }
+  return lost;
+}
+
+/** As much as one record block and its header need. */
+const PROBE_BYTES = 16_384;
+
+/** By writing: the free space of a file system does not show a quota. */
+async function isFull(out: string): Promise<boolean> {
+  const probe = join(out, `.probe.partial-${randomBytes(8).toString('hex')}`);
+  try {
+    await writeFile(probe, Buffer.alloc(PROBE_BYTES), { flag: 'wx' });
+    return false;
+  } catch (error) {
+    return ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '');
+  } finally {
+    await rm(probe, { force: true }).catch(() => {});
+  }
 }
 
 async function hasTraces(out: string): Promise<boolean> {
@@ -31,7 +64,7 @@ const HEAD_BYTES = 65_536;
 
 /** Whether an event log holds more than a header. */
 async function hasRecord(path: string): Promise<boolean> {
-  const file = await open(path).catch(() => null);
+  const file = await openPlainFile(path);
   if (!file) return false;
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
@@ -43,6 +76,7 @@ async function hasRecord(path: string): Promise<boolean> {
 
 /** Why nothing may have been captured, and what always works. */
 export function explainNothing(captured: Captured, out: string): string {
+  if (captured.lostToFullDisk !== null) return explainFullDisk(captured.lostToFullDisk, out);
   const [what, reasons] =
     captured.ranks === 0
       ? ['nothing was captured: no training step was seen in any process of this command', NO_STEP_SEEN]
@@ -58,6 +92,11 @@ export function explainNothing(captured: Captured, out: string): string {
     `    with whyslow_capture.capture(${JSON.stringify(out)}) as cap:`,
     '        ...  # the loop, with cap.step() at the end of each step',
   ].join('\n');
+}
+
+function explainFullDisk(lost: number, out: string): string {
+  const what = lost > 0 ? `${lost} records lost` : 'nothing could be written';
+  return `disk full: ${what}. Free some space for ${out}, or choose another disk with --out, and run it again`;
 }
 
 const processes = (count: number) => (count === 1 ? '1 process' : `${count} processes`);

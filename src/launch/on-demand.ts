@@ -59,7 +59,8 @@ export class Conversation {
     const asked_ns = Number(BigInt(Date.now()) * 1_000_000n);
     const temporary = this.#file(`.request-${id}.tmp`);
     await mkdir(this.#file('.'), { recursive: true });
-    await writeFile(temporary, `${JSON.stringify({ whyslow: 1, id, steps, ranks, asked_ns, wait_s })}\n`);
+    const text = `${JSON.stringify({ whyslow: 1, id, steps, ranks, asked_ns, wait_s })}\n`;
+    await writeFile(temporary, text, { flag: 'wx' });
     await rename(temporary, this.#requestFile);
   }
 

@@ -1,9 +1,10 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { inFolder } from '../../test/helpers/folder.js';
-import { asTyped, defaultOut, prepareOut, timeLabel } from './out-directory.js';
+import { asTyped, defaultOut, prepareOut, releaseOut, timeLabel } from './out-directory.js';
 
 async function holding(out: string, runJson: string): Promise<void> {
   await mkdir(out);
@@ -37,6 +38,47 @@ describe('the directory of a run', () => {
         expect(note).toContain('holds another run');
       }),
   );
+
+  it('is given to one of several runs that start at once; the others go beside it and say so', () =>
+    inFolder(async (folder) => {
+      const out = join(folder, 'a');
+      const ids = ['r1', 'r2', 'r3', 'r4'];
+      const made = await Promise.all(ids.map((id) => prepareOut(out, id)));
+      expect(new Set(made.map((m) => m.path)).size).toBe(4);
+      expect(made.filter((m) => m.path === out)).toHaveLength(1);
+      for (const { path, note } of made)
+        expect(note === null ? path : note.endsWith(`measured into ${path}`)).toBe(path === out ? out : true);
+    }));
+
+  it('is shared by the nodes of one run that start at once', () =>
+    inFolder(async (folder) => {
+      const out = join(folder, 'a');
+      const made = await Promise.all([1, 2, 3].map(() => prepareOut(out, 'r')));
+      expect(made.map((m) => m.path)).toEqual([out, out, out]);
+    }));
+
+  it('may exist, but not as the directory of a run that has just started', () =>
+    inFolder(async (folder) => {
+      expect((await prepareOut(folder, 'r')).path).toBe(folder);
+      expect((await prepareOut(folder, 's')).path).toBe(`${folder}-s`);
+      await rm(`${folder}-s`, { recursive: true });
+    }));
+
+  it('is free again after a run that captured nothing', () =>
+    inFolder(async (folder) => {
+      const out = join(folder, 'a');
+      await releaseOut(await prepareOut(out, 'r'));
+      expect(existsSync(out)).toBe(false);
+      await mkdir(out);
+      await releaseOut(await prepareOut(out, 'r'));
+      expect((await prepareOut(out, 's')).path).toBe(out);
+    }));
+
+  it('does not wait for a pipe in place of run.json', () =>
+    inFolder(async (folder) => {
+      execFileSync('mkfifo', [join(folder, 'run.json')]);
+      expect((await prepareOut(folder, 'r')).path).toBe(folder);
+    }));
 
   it('lets the job run when it cannot be made', () =>
     inFolder(async (folder) => {

@@ -1,9 +1,10 @@
-import { existsSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { link, mkdir, rm, rmdir, writeFile } from 'node:fs/promises';
 import { basename, join, relative, resolve } from 'node:path';
 import { describeSystemError } from '../base/input-error.js';
-import { readJson } from './read-json.js';
+import { jsonObject } from './read-json.js';
 import { fileNameOf, isRunOf } from './run-id.js';
+import { readSmallFile } from './small-file.js';
 
 interface OutDirectory {
   readonly path: string;
@@ -14,21 +15,63 @@ interface OutDirectory {
 }
 
 /**
- * Makes the directory of this run. If it holds another run, this run gets a directory beside it. A directory that cannot be
- * made becomes a note: the job is worth more than its measurement, so nothing here stops it.
+ * Makes the directory of this run. If another run has it, even one that has just started, this run gets a directory beside
+ * it. A directory that cannot be made becomes a note: the job is worth more than its measurement, so nothing here stops it.
  */
 export async function prepareOut(asked: string, run: string): Promise<OutDirectory> {
-  const other = await runIn(resolve(asked));
-  if (other === null || isRunOf(other, run)) return make(resolve(asked), null);
+  const path = resolve(asked);
+  const recorded = await runIn(path);
+  if (recorded === null || isRunOf(recorded, run)) {
+    const made = await make(path, null);
+    const owner = await claim(path, run);
+    if (owner === null || isRunOf(owner, run)) return made;
+    return besideOf(asked, owner, run);
+  }
+  return besideOf(asked, recorded, run);
+}
+
+async function besideOf(asked: string, other: string, run: string): Promise<OutDirectory> {
   const beside = `${asked}-${run}`;
   const note = `${asked} holds another run (${other}), so this run is measured into ${beside}`;
-  return make(resolve(beside), note);
+  const made = await make(resolve(beside), note);
+  await claim(made.path, run);
+  return made;
+}
+
+/** Readers of captures skip this folder. */
+const CLAIMS = '.whyslow';
+const CLAIM = 'launch';
+
+/** Whose directory it is, of those who start at the same moment: the first one's. Null: nobody can say so there. */
+async function claim(path: string, run: string): Promise<string | null> {
+  const file = join(path, CLAIMS, CLAIM);
+  const partial = `${file}.${randomBytes(8).toString('hex')}`;
+  try {
+    await mkdir(join(path, CLAIMS), { recursive: true });
+    await writeFile(partial, run, { flag: 'wx' });
+    // Unlike a rename this fails if there is one, and unlike an exclusive open it never shows half a file.
+    await link(partial, file);
+    return run;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') return null;
+    return (await readSmallFile(file)) ?? 'of unknown id';
+  } finally {
+    await rm(partial, { force: true }).catch(() => {});
+  }
+}
+
+/** Gives back a directory into which nothing was captured, and removes it if it is empty and we made it. */
+export async function releaseOut({ path, isNew }: Pick<OutDirectory, 'path' | 'isNew'>): Promise<void> {
+  if ((await runIn(path)) !== null) return;
+  await rm(join(path, CLAIMS, CLAIM), { force: true }).catch(() => {});
+  await rmdir(join(path, CLAIMS)).catch(() => {}); // only when there is nothing in it
+  if (isNew) await rmdir(path).catch(() => {});
 }
 
 /** The id of the run whose files are in the directory; null when there is none. */
 async function runIn(path: string): Promise<string | null> {
-  const file = join(path, 'run.json');
-  return existsSync(file) ? String((await readJson(file))?.run ?? 'of unknown id') : null;
+  const text = await readSmallFile(join(path, 'run.json'));
+  return text === null ? null : String(jsonObject(text)?.run ?? 'of unknown id');
 }
 
 async function make(path: string, note: string | null): Promise<OutDirectory> {

@@ -21,6 +21,7 @@ describe('the id that launches of one job share', () => {
 
   it('is the same after a restart by torchrun', () => {
     expect(isRunOf('x.2', 'x')).toBe(true);
+    expect(isRunOf('x+1a2b3c4d', 'x')).toBe(true);
     expect(isRunOf('xy', 'x')).toBe(false);
   });
 });

@@ -27,8 +27,12 @@ export function sharedRunId(env: Environment): string | null {
 
 export const newRunId = () => randomBytes(6).toString('hex');
 
-/** When torchrun restarts a job, its runs are x, x.1, x.2. */
-export const isRunOf = (id: string, run: string) => id === run || id.startsWith(`${run}.`);
+/**
+ * When torchrun restarts a job, its runs are x, x.1, x.2. Several trainings under one name, one after the other or at once, are
+ * x, x+1a2b3c4d, … (run_name.py).
+ */
+export const isRunOf = (id: string, run: string) =>
+  id === run || id.startsWith(`${run}.`) || id.startsWith(`${run}+`);
 
 /** A text as part of a file name. */
 export const fileNameOf = (text: string) => text.replace(/[^A-Za-z0-9._-]+/g, '-').slice(0, 80);

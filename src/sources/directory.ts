@@ -4,8 +4,11 @@ import { describeSystemError } from '../base/input-error.js';
 import type { ProblemLog } from '../base/problem.js';
 import { naturalOrder } from './natural-order.js';
 
-/** Folders without captures that may hold a hundred thousand files. */
-const SKIPPED = new Set(['.git', 'node_modules', '__pycache__']);
+/** Folders without captures. Some hold a hundred thousand files. */
+const SKIPPED = new Set(['.git', 'node_modules', '__pycache__', '.whyslow']);
+
+/** Files that a running or killed capture has not finished. They get their own names once they are whole. */
+const UNFINISHED = /^\..+\.partial-/;
 
 /** A regular file found in a directory. */
 interface WalkedFile {
@@ -48,6 +51,7 @@ async function enter(directory: string, walking: Walking): Promise<void> {
 async function look(directory: string, entry: Dirent, walking: Walking): Promise<void> {
   const path = join(directory, entry.name);
   if (entry.isSymbolicLink()) walking.links.push(path);
+  else if (UNFINISHED.test(entry.name)) return;
   else if (entry.isFile()) await attempt(path, walking, keep);
   else if (entry.isDirectory() && !SKIPPED.has(entry.name)) await enter(path, walking);
 }

@@ -20,6 +20,8 @@ beforeAll(async () => {
     'run/.git/config',
     'run/node_modules/m/a.json',
     'run/__pycache__/a.json',
+    'run/.whyslow/launch',
+    'run/step_9/.rank1.json.partial-host-17-x0123456789abcdef.json',
     'odd/[a]*.json',
     'odd/b.json',
   ];

@@ -19,6 +19,8 @@ DESCRIBE_EVERY_S = 20.0
 FLUSH_AT_MOST_EVERY_S = 0.25
 # How long the end of the job waits for the device, and for the disk.
 DRAIN_S, WRITE_S = 10.0, 5.0
+# How long the first step waits to learn whether another process writes to the same folder: 0.2 ms on a local disk.
+CLAIM_S = 0.2
 
 
 class RunFiles:
@@ -36,7 +38,7 @@ class RunFiles:
         self._capture = capture
         self._stated_stride = capture.budget.stride
         agreed = agreed_run_id(capture.config, capture.run, capture.out)
-        capture.run = own_run(agreed, layout.rank_file(capture.out, capture.rank))
+        capture.run = own_run(capture.config, agreed, capture.out, capture.rank)
         self._writer = EventsWriter(
             layout.events_file(capture.out, capture.rank),
             rank=capture.rank,
@@ -47,7 +49,12 @@ class RunFiles:
             budget=capture.budget,
         )
         self.begun = True
+        if capture.recorder.enabled:
+            self._writer.submit(self._writer.claim)
         self.describe_again()
+        if capture.recorder.enabled:
+            # Names of traces depend on the answer. A stuck disk must not stop the job.
+            self._writer.is_claimed.wait(CLAIM_S)
 
     def flush(self, recorder: Recorder, *, keep: bool) -> None:
         """`keep` is False if the first step was recorded before we knew that this rank should not be."""
@@ -78,12 +85,22 @@ class RunFiles:
         writer.submit(self._describe_rank)
         writer.close(WRITE_S)
 
+    def forget(self) -> None:
+        """For a forked child."""
+        if self._writer is not None:
+            self._writer.forget()
+
     def describe_again(self) -> None:
         """Writes the manifests again, because something about the run has changed."""
         if self._writer is not None:
             self._described_at = time.monotonic()
             self._writer.submit(self._describe_run)
             self._writer.submit(self._describe_rank)
+
+    @property
+    def suffix(self) -> str:
+        """Part of the names of our files, if another process of this rank writes to OUT. Any thread may ask."""
+        return "" if self._writer is None else self._writer.suffix
 
     @property
     def _origin_ns(self) -> int:
@@ -109,7 +126,7 @@ class RunFiles:
 
     def _describe_run(self) -> None:
         capture = self._capture
-        if capture is not None and capture.rank == 0:
+        if capture is not None and capture.rank == 0 and not self.suffix:
             started = int(str(self._anchors[0]["wall_ns"]))
             manifest.write_run(capture.out, capture.config, capture.run, capture.mesh, started)
 
@@ -124,4 +141,5 @@ class RunFiles:
         }
         if capture.trace is not None:
             extra["trace"] = capture.trace.summary()
-        manifest.write_rank(capture.out, capture.run, capture.rank, capture.mesh, list(self._anchors), extra)
+        path = layout.rank_file(capture.out, capture.rank, self.suffix)
+        manifest.write_rank(path, capture.run, capture.rank, capture.mesh, list(self._anchors), extra)

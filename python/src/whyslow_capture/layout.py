@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 DATA_WAIT = "data_wait"
@@ -24,8 +25,9 @@ def run_file(out: Path) -> Path:
     return out / "run.json"
 
 
-def rank_file(out: Path, rank: int) -> Path:
-    return out / "ranks" / f"rank_{rank}.json"
+def rank_file(out: Path, rank: int, suffix: str = "") -> Path:
+    """`suffix` tells processes apart that have the same rank at the same time."""
+    return out / "ranks" / (f"rank_{rank}.{suffix}.json" if suffix else f"rank_{rank}.json")
 
 
 def events_file(out: Path, rank: int) -> Path:
@@ -40,6 +42,11 @@ def trace_name(rank: int, coordinates: tuple[int, ...], suffix: str) -> str:
     """``suffix`` is ``.json.gz`` or ``.tar.gz``. Without a mesh the rank is the only coordinate."""
     coord = "-".join(str(c) for c in coordinates or (rank,))
     return f"rank-{rank}-coord-{coord}-trace{suffix}"
+
+
+def claim_file(out: Path, run: str) -> Path:
+    """Says which job has this name. `whyslow diagnose` skips the folder."""
+    return out / ".whyslow" / ("run-" + re.sub(r"[^\w.+-]+", "_", run)[:100])
 
 
 def control_dir(out: Path) -> Path:

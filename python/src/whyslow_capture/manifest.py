@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
@@ -12,6 +11,7 @@ from pathlib import Path
 from . import layout, process
 from ._version import VERSION
 from .config import CaptureConfig
+from .own_files import write_json
 from .trace.mesh import Mesh
 
 Anchor = dict[str, object]
@@ -73,27 +73,10 @@ def rank_manifest(
 
 
 def write_run(out: Path, config: CaptureConfig, run: str, mesh: Mesh | None, started_ns: int) -> None:
-    write_atomically(layout.run_file(out), run_manifest(config, run, mesh, started_ns))
+    write_json(layout.run_file(out), run_manifest(config, run, mesh, started_ns))
 
 
 def write_rank(
-    out: Path, run: str, rank: int, mesh: Mesh | None, anchors: list[Anchor], extra: dict[str, object]
+    path: Path, run: str, rank: int, mesh: Mesh | None, anchors: list[Anchor], extra: dict[str, object]
 ) -> None:
-    write_atomically(layout.rank_file(out, rank), rank_manifest(run, rank, mesh, anchors, extra))
-
-
-def partial_path(path: Path) -> Path:
-    """A hidden file beside `path`, to be renamed once it is complete."""
-    return path.with_name(f".{path.name}.partial-{os.getpid()}")
-
-
-def write_atomically(path: Path, content: dict[str, object]) -> None:
-    """Readers see the old file or the new one, never half of one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = partial_path(path)
-    try:
-        partial.write_text(json.dumps(content, indent=1, default=str) + "\n")
-        os.replace(partial, path)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
+    write_json(path, rank_manifest(run, rank, mesh, anchors, extra))

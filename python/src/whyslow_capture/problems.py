@@ -23,8 +23,11 @@ class ProblemLog:
         """
         Writes one line to stderr the first time a code occurs. Not ``warnings``: a job may turn those into errors.
         """
-        if self.count(code) > 1:
-            return
+        if self.count(code) == 1:
+            self.say(message)
+
+    def say(self, message: str) -> None:
+        """One line on stderr that is no problem to be counted."""
         with suppress(Exception):  # stderr may be closed or full
             sys.stderr.write(f"whyslow_capture: {message}\n")
 

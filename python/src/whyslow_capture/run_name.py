@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import uuid
@@ -10,11 +9,16 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from . import process
+from . import layout, process
 from .config import CaptureConfig
+from .own_files import OwnFile, create, partial_path, read_json
 
 # How often this process has named a run, by folder. A job may record several times; all ranks do so equally often.
 _named: Counter[str] = Counter()
+# By process id, so that a forked child gets its own.
+_tokens: dict[int, str] = {}
+# Between a run's name and what tells it from another of that name. Not allowed in names that the user chooses.
+CHANGED = "+"
 
 
 def run_id(config: CaptureConfig) -> str:
@@ -31,27 +35,76 @@ def agreed_run_id(config: CaptureConfig, own: str, out: Path) -> str:
         return own
     key = f"whyslow/run/{out}"
     _named[key] += 1
+    # Without a common name, readers match the ranks' logs by time.
+    return _exchange(f"{key}/{_named[key]}", own) or own
+
+
+def own_run(config: CaptureConfig, run: str, out: Path, rank: int) -> str:
+    """
+    Returns `run`, or a changed name if another job already uses `run` in this folder: a script that starts several
+    trainings in one environment, one after the other or at once. All ranks of one job change the name in the same way.
+    """
+    if _given(config) is None:
+        return run
+    token = _job_token()
+    if token is None:
+        return _own_run_of_rank(run, layout.rank_file(out, rank))
+    holder = _claim(layout.claim_file(out, run), token)
+    return run if holder == token else f"{run}{CHANGED}{token[:8]}"
+
+
+def _job_token() -> str | None:
+    """The same on all ranks of this job, and different in every other job. None if the ranks cannot agree on one."""
+    if process.world_size() < 2:
+        return _process_token()
+    if not process.group_is_up():
+        return None
+    return _exchange("whyslow/job", _process_token())
+
+
+def _process_token() -> str:
+    return _tokens.setdefault(os.getpid(), uuid.uuid4().hex)
+
+
+def _exchange(key: str, own: str) -> str | None:
+    """What the first rank stored under this key, through the store of the process group. Waits for nobody."""
     try:
         distributed: Any = sys.modules["torch"].distributed
         store = distributed.distributed_c10d._get_default_store()
-        return bytes(store.compare_set(f"{key}/{_named[key]}", "", own)).decode() or own
-    except Exception:  # the store cannot do this; readers match the ranks' logs by time instead
-        return own
+        return bytes(store.compare_set(key, "", own)).decode() or own
+    except Exception:  # the store cannot do this
+        return None
 
 
-def own_run(run: str, rank_file: Path) -> str:
-    """
-    Returns `run`, or a changed name if an earlier process already used `run` for this rank. That happens when a script
-    starts several trainings in one environment. All ranks of one training change the name in the same way.
-    """
+def _claim(file: Path, token: str) -> str:
+    """The token of the job that has this name. A file that cannot be used claims nothing."""
     try:
-        before = json.loads(rank_file.read_text())
+        file.parent.mkdir(parents=True, exist_ok=True)
+        partial = partial_path(file)
+        with create(partial) as new:
+            new.write(token.encode())
+        try:
+            # Fails if it exists, and never shows half a file.
+            os.link(partial, file)
+            return token
+        except FileExistsError:
+            with OwnFile(file, os.O_RDONLY) as old:
+                return old.read(100).decode("ascii", "replace")
+        finally:
+            partial.unlink()
+    except OSError:
+        return token
+
+
+def _own_run_of_rank(run: str, rank_file: Path) -> str:
+    """For ranks that cannot agree: each looks whether an earlier process of its rank had this name."""
+    try:
+        before = read_json(rank_file)
         if before["run"] != run or before["pid"] == os.getpid():
             return run
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError):
         return run
-    suffix = os.environ.get("MASTER_PORT") if process.world_size() > 1 else None
-    return f"{run}-{suffix or os.getpid()}"
+    return f"{run}{CHANGED}{os.environ.get('MASTER_PORT') or os.getpid()}"
 
 
 def _given(config: CaptureConfig) -> str | None:

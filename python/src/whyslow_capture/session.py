@@ -104,6 +104,7 @@ class Capture:
         """For a forked child, which does not train: open files and events belong to the parent."""
         self.is_closed = True
         self.recorder.forget()
+        self.files.forget()
         if self.trace is not None:
             self.trace.after_fork_in_child()
 
@@ -193,8 +194,8 @@ class Capture:
         """After the first step the rank is certain, and the job has shown that it trains: files may be created."""
         self.rank = process.rank()
         self.recorder.enabled = self._records_here()
-        self._set_up_trace()
         self.files.begin(self)
+        self._set_up_trace()
 
     def _set_up_trace(self) -> None:
         if self.trace is not None:
@@ -209,6 +210,7 @@ class Capture:
                 out=self.out,
                 problems=self.problems,
                 coordinates=lambda: coordinates_of(self.mesh),
+                process_name=lambda: self.files.suffix,
                 recorder_watch_setter=self.recorder.set_watch,
                 current_step=lambda: self.recorder.current_step,
             )

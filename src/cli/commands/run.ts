@@ -1,11 +1,11 @@
-import { rmdir, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { InputError } from '../../base/input-error.js';
 import { formatCount } from '../../base/units.js';
 import { explainNothing, whatWasCaptured } from '../../launch/captured.js';
 import { runChild } from '../../launch/child.js';
 import { type CaptureOptions, jobEnvironment, pythonPart, settingsOf } from '../../launch/environment.js';
-import { asTyped, defaultOut, prepareOut, timeLabel } from '../../launch/out-directory.js';
+import { asTyped, defaultOut, prepareOut, releaseOut, timeLabel } from '../../launch/out-directory.js';
 import { fileNameOf, launchIndex, newRunId, sharedRunId } from '../../launch/run-id.js';
 import { startTelemetry } from '../../launch/telemetry.js';
 import { renderJson } from '../../render/json.js';
@@ -95,7 +95,7 @@ async function run(words: readonly string[], options: RunOptions, context: Comma
   if (ended.signal) say(context, `the command was ended by ${ended.signal}`);
   // Only the first node prints the diagnosis.
   if (!ended.failure && launchIndex(process.env, words) === 0) await conclude(destination, options, context);
-  if (isNew) await rmdir(out).catch(() => {}); // fails unless it is empty
+  await releaseOut({ path: out, isNew });
 }
 
 async function chooseDestination(

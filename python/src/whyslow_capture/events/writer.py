@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import queue
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from json import dumps
 from pathlib import Path
 from time import perf_counter_ns, thread_time_ns
 
+from ..own_files import is_full_disk
 from ..problems import ProblemLog, describe
 from .budget import OverheadBudget
+from .log_file import LogFile
 from .next_backward import NextBackward
 from .sample import ResolvedSample, Sample, steps_of
 
@@ -43,8 +45,8 @@ class EventsWriter:
         problems: ProblemLog,
         budget: OverheadBudget,
     ) -> None:
-        self.path = path
         self.rows = 0
+        self._log = LogFile(path)
         self._rank, self._run, self._origin_ns = rank, dumps(run), origin_ns
         self._header, self._problems, self._budget = header, problems, budget
         self._queue: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
@@ -54,15 +56,38 @@ class EventsWriter:
         self._header_at: int | None = None
         self._header_is_old = False
         self._size = 0
-        self._fd = -1
-        self._inode = (-1, -1)
+        # Set once we know which file is ours.
+        self.is_claimed = threading.Event()
         self._checked_at = 0.0
         self._templates: dict[tuple[object, ...], str] = {}
+
+    @property
+    def path(self) -> Path:
+        return self._log.path
+
+    @property
+    def suffix(self) -> str:
+        """Part of the names of all files of this process, if another process already writes to the usual ones."""
+        return self._log.suffix if self._log.is_second else ""
+
+    def claim(self) -> None:
+        """Runs on the writer thread."""
+        try:
+            self._open_file()
+        except OSError:
+            return  # reported and counted with the first records
+        finally:
+            self.is_claimed.set()
+
+    def forget(self) -> None:
+        """For a forked child, which has no writer thread."""
+        self._log.forget()
 
     def put(self, samples: list[Sample]) -> None:
         """Called by the training thread. Never blocks."""
         if self._queue.qsize() >= MAX_WAITING:
-            self._drop(steps_of(samples), "the disk is too slow, so records are dropped")
+            self._problems.warn("not-written", "the disk is too slow, so records are dropped")
+            self._count_lost(steps_of(samples))
             return
         at = perf_counter_ns()
         self.submit(lambda: self._record(samples, at))
@@ -87,7 +112,8 @@ class EventsWriter:
         if self.rows:
             self.refresh_header()
             self._queue.put(lambda: self._write_records([]))
-        self._queue.put(self._close_file)
+        self._queue.put(self._log.close)
+        self._queue.put(self._tell_losses)
         self._queue.put(None)
         if self._thread is None:
             self._work()
@@ -103,9 +129,10 @@ class EventsWriter:
             job = self._queue.get()
             if job is None:
                 return
-            # The thread must survive any error.
-            with self._problems.guard("not-written", "writing the events file"):
+            try:
                 job()
+            except Exception as error:  # the thread must survive any error
+                self._report(error, "writing the files of this rank failed, training goes on")
 
     def _record(self, samples: list[Sample], at: int) -> None:
         """`at`: when the samples were handed over, which is when a step begins."""
@@ -130,8 +157,9 @@ class EventsWriter:
             self._write(text.encode())
             self.rows += rows
         except Exception as error:
-            self._close_file()
-            self._drop(samples, f"cannot write {self.path}, so records are dropped: {describe(error)}")
+            self._log.close()
+            self._report(error, f"cannot write {self.path}, so records are dropped")
+            self._count_lost(samples)
 
     def _text(self, sample: ResolvedSample) -> str:
         # One formatting call for all fields: while this runs, the training thread may wait for the interpreter lock.
@@ -143,9 +171,20 @@ class EventsWriter:
             template = self._templates[shape] = sample.template(self._rank, self._run)
         return template % sample.numbers(self._origin_ns)
 
-    def _drop(self, samples: list[ResolvedSample], message: str) -> None:
-        self._problems.warn("not-written", message)
+    def _report(self, error: Exception, what: str) -> None:
+        if is_full_disk(error):
+            lost = f"disk full: records are lost until {self.path} can be written ({describe(error)})"
+            self._problems.warn("disk-full", lost)
+        else:
+            self._problems.warn("not-written", f"{what}: {describe(error)}")
+
+    def _count_lost(self, samples: list[ResolvedSample]) -> None:
         self._problems.count("records-dropped", sum(len(s.phases) for s in samples))
+
+    def _tell_losses(self) -> None:
+        counts = self._problems.counts
+        if "disk-full" in counts and counts.get("records-dropped"):
+            self._problems.say(f"disk full: {counts['records-dropped']} records lost ({self.path})")
 
     def _write(self, data: bytes) -> None:
         self._open_file()
@@ -154,7 +193,7 @@ class EventsWriter:
             self._header_at = self._size
             self._size += HEADER_BYTES
         elif self._header_is_old:
-            _pwrite_all(self._fd, self._header_line(), self._header_at)
+            self._log.file.write_at(self._header_line(), self._header_at)
         self._header_is_old = False
         if data:
             self._write_whole(data, self._size)
@@ -164,43 +203,40 @@ class EventsWriter:
         return header_line(self._header())
 
     def _open_file(self) -> None:
-        """Keeps the file open, and checks now and then: its folder may have been moved, deleted or restored."""
+        """Keeps the file open, and checks now and then that it is still in place."""
         now = time.monotonic()
-        if self._fd >= 0 and now - self._checked_at < CHECK_EVERY_S:
+        if self._log.is_open and now - self._checked_at < CHECK_EVERY_S:
             return
         self._checked_at = now
-        if self._fd >= 0:
-            if _is_same(self._fd, self.path):
-                return
-            self._close_file()
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        # Not O_APPEND: the header is written in place.
-        self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644)
-        self._seek_end(self._fd)
-
-    def _close_file(self) -> None:
-        fd, self._fd = self._fd, -1
-        if fd >= 0:
-            os.close(fd)
-
-    def _seek_end(self, fd: int) -> None:
-        """Appends to an existing file. If an earlier run left half a line, ends that line first."""
-        status = os.fstat(fd)
-        if (status.st_dev, status.st_ino) == self._inode and status.st_size >= self._size:
+        if self._log.is_in_place:
             return
-        self._inode = (status.st_dev, status.st_ino)
+        self._log.close()
+        was, taken = self._log.suffix, self._log.path
+        is_same = self._log.open()
+        if self._log.suffix != was:
+            what = "is in use by another process, or is no plain file"
+            self._problems.say(f"{taken} {what}; this process writes to {self.path.name} beside it")
+        self._seek_end(is_same)
+
+    def _seek_end(self, is_same: bool) -> None:
+        """Appends to an existing file. If an earlier run left half a line, ends that line first."""
+        file = self._log.file
+        size = file.status().st_size
+        if is_same and size >= self._size:
+            return
         self._header_at = None
-        self._size = status.st_size
-        if self._size > 0 and os.pread(fd, 1, self._size - 1) != b"\n":
-            _pwrite_all(fd, b"\n", self._size)
+        self._size = size
+        if size > 0 and file.read_at(1, size - 1) != b"\n":
+            file.write_at(b"\n", size)
             self._size += 1
 
     def _write_whole(self, data: bytes, at: int) -> None:
         """All or nothing: if the disk is full, half a record is removed again."""
         try:
-            _pwrite_all(self._fd, data, at)
+            self._log.file.write_at(data, at)
         except OSError:
-            os.ftruncate(self._fd, at)
+            with suppress(OSError):  # the descriptor may be gone
+                self._log.file.truncate(at)
             raise
 
 
@@ -210,18 +246,3 @@ def header_line(header: Header) -> bytes:
         keep = ("whyslow", "run", "rank", "origin_ns")
         text = dumps({key: header[key] for key in keep if key in header})[: HEADER_BYTES - 1]
     return text.encode("ascii").ljust(HEADER_BYTES - 1) + b"\n"
-
-
-def _is_same(fd: int, path: Path) -> bool:
-    try:
-        there = os.stat(path)
-    except OSError:
-        return False
-    return os.path.samestat(os.fstat(fd), there)
-
-
-def _pwrite_all(fd: int, data: bytes, at: int) -> None:
-    view = memoryview(data)
-    while view:
-        written = os.pwrite(fd, view, at)
-        view, at = view[written:], at + written

@@ -138,4 +138,4 @@ class _Manifests:
             manifest.write_run(out, self._config, self._run, self._mesh, self._started_ns)
         anchors = [*self._anchors, manifest.anchor("end")]
         extra: dict[str, object] = {"trace": self._tier.summary()}
-        manifest.write_rank(out, self._run, self._rank, self._mesh, anchors, extra)
+        manifest.write_rank(layout.rank_file(out, self._rank), self._run, self._rank, self._mesh, anchors, extra)

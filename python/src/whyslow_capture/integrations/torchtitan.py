@@ -20,6 +20,7 @@ from typing import Any
 from .. import layout, manifest, process
 from ..api import active_session
 from ..config import load_config
+from ..own_files import partial_path
 from ..problems import ProblemLog
 from ..run_name import agreed_run_id, run_id
 from ..trace.compress import compress
@@ -99,7 +100,7 @@ class TraceFiler:
 def _compress(raw: Path) -> Path:
     """Replaces the raw file by a compressed one. A partial file is never visible."""
     compressed = raw.with_name(raw.name + ".gz")
-    partial = manifest.partial_path(compressed)
+    partial = partial_path(compressed)
     try:
         compress(raw, partial, None)
         os.replace(partial, compressed)
@@ -110,8 +111,7 @@ def _compress(raw: Path) -> Path:
 
 
 def _link_or_copy(source: Path, target: Path) -> None:
-    partial = manifest.partial_path(target)
-    partial.unlink(missing_ok=True)
+    partial = partial_path(target)
     try:
         try:
             os.link(source, partial)
@@ -133,7 +133,7 @@ def _write_manifests(out: Path, rank: int) -> None:
     if wants_run:
         manifest.write_run(out, config, run, None, int(str(anchor["wall_ns"])))
     if wants_rank:
-        manifest.write_rank(out, run, rank, None, [anchor], {})
+        manifest.write_rank(layout.rank_file(out, rank), run, rank, None, [anchor], {})
 
 
 def _number_in(pattern: re.Pattern[str], names: list[str]) -> int | None:

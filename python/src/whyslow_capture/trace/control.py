@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..manifest import write_atomically
+from ..own_files import read_json, write_json
 
 _NAME = re.compile(r"^(?P<kind>request|plan)-(?P<id>[A-Za-z0-9_.]+)\.json$")
 
@@ -80,7 +79,7 @@ class ControlFolder:
             "ranks": ranks,
             "planned_ns": plan.planned_ns,
         }
-        write_atomically(self._folder / f"plan-{plan.id}.json", content)
+        write_json(self._folder / f"plan-{plan.id}.json", content)
 
     def write_answer(
         self, request_id: str, rank: int, status: str, message: str, path: str | None, steps: tuple[int, int] | None
@@ -94,7 +93,7 @@ class ControlFolder:
             "last_step": None if steps is None else steps[1],
             "message": message,
         }
-        write_atomically(self._answer_file(request_id, rank), content)
+        write_json(self._answer_file(request_id, rank), content)
 
     def is_answered(self, request_id: str, rank: int) -> bool:
         return self._answer_file(request_id, rank).exists()
@@ -103,10 +102,7 @@ class ControlFolder:
         return self._folder / f"done-{request_id}-rank-{rank}.json"
 
     def _read(self, name: str) -> dict[str, object]:
-        content = json.loads((self._folder / name).read_text())
-        if not isinstance(content, dict):
-            raise ValueError(f"{name} is not a JSON object")
-        return content
+        return read_json(self._folder / name)
 
 
 def _whole(value: object, name: str, least: int) -> int:

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from ..own_files import partial_path
 from ..problems import ProblemLog, describe
 from .budget import MB, WindowBudget
-from .export import Compression, Exporter, partial_path
+from .export import Compression, Exporter
 from .profiler import clean_after_save
 from .profiler_use import PROFILER_USE
 from .report import WindowReport, WindowReports
@@ -105,7 +106,8 @@ class Delivery:
         self.reports.add(report)
         name = target.name
         archived_as = name.removesuffix(".tar.gz") + ".json" if name.endswith(".tar.gz") else None
-        self.exporter.submit(Compression(raw, report.raw_bytes, target, archived_as, on_end))
+        partial = partial_path(target, ".gz")
+        self.exporter.submit(Compression(raw, report.raw_bytes, target, partial, archived_as, on_end))
 
     def _refusal(self, plan: WindowPlan, target: Path) -> tuple[str, str] | None:
         """(code, reason) if no window can open now."""

@@ -23,7 +23,8 @@ from ..problems import ProblemLog, describe
 from .compress import compress
 from .profiler import clean_after_save
 
-PARTIAL = re.compile(r"^\..*\.partial-(?P<host>.+)-(?P<pid>\d+)(?:\.[a-z]+)*$")
+# As own_files.partial_path names them. Versions before 2026-11-16 had no random part.
+PARTIAL = re.compile(r"^\..*\.partial-(?P<host>.+)-(?P<pid>\d+)(?:-x[0-9a-f]{16})?(?:\.[a-z]+)*$")
 
 
 @dataclass(frozen=True)
@@ -31,15 +32,12 @@ class Compression:
     raw: Path
     raw_bytes: int
     target: Path
+    # Renamed to `target` when it is complete.
+    partial: Path
     # Name inside a tar archive, or None for plain gzip.
     archived_as: str | None
     # Called with (bytes written, None) or (0, what went wrong).
     on_end: Callable[[int, str | None], None]
-
-
-def partial_path(target: Path, suffix: str) -> Path:
-    """A hidden file beside the target. Its name holds host and process id, so leftovers of a killed process show."""
-    return target.with_name(f".{target.name}.partial-{socket.gethostname()}-{os.getpid()}{suffix}")
 
 
 class Exporter:
@@ -109,12 +107,11 @@ class Exporter:
                 task.on_end(size, problem)
 
     def _compress(self, task: Compression) -> tuple[int, str | None]:
-        partial = partial_path(task.target, ".gz")
         try:
-            size = compress(task.raw, partial, task.archived_as)
+            size = compress(task.raw, task.partial, task.archived_as)
             if self._is_abandoned:
                 return 0, "too late"
-            os.replace(partial, task.target)
+            os.replace(task.partial, task.target)
             return size, None
         except Exception as error:
             if not self._is_abandoned:
@@ -128,7 +125,7 @@ class Exporter:
 def _clean(task: Compression) -> None:
     clean_after_save(str(task.raw))
     with suppress(OSError):
-        partial_path(task.target, ".gz").unlink(missing_ok=True)
+        task.partial.unlink(missing_ok=True)
 
 
 def _be_nice() -> None:

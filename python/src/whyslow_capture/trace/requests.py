@@ -25,6 +25,8 @@ POLL_S, RANKS_PER_POLL_S = 1.0, 512
 NFS_DELAY_S = 35.0
 # A request expires after this time, unless its sender waits longer. A job that is still loading may need some minutes.
 EXPIRE_S = 600.0
+# Anybody may leave files in the folder. Reading many at once would hold up the training thread.
+MAX_PER_POLL = 64
 
 Answer = tuple[str, str, str, str | None, tuple[int, int] | None]
 
@@ -41,6 +43,7 @@ class Requests:
         accept: Callable[[WindowPlan], None],
         free_from: Callable[[WindowPlan, tuple[WindowPlan, ...]], int],
         problems: ProblemLog,
+        is_second: Callable[[], bool] = lambda: False,
         at_start: Callable[[], None] | None = None,
         want_steps: Callable[[bool], None] | None = None,
         poll_s: float | None = None,
@@ -48,11 +51,12 @@ class Requests:
         """
         `accept` receives the plans for this rank. `free_from(plan, others)` returns the first step at which a window
         like `plan` overlaps neither `others` nor a scheduled window. `want_steps(True)` asks for an up-to-date
-        `current_step`.
+        `current_step`. `is_second` tells whether another process has the same rank and answers requests.
         """
         self._folder, self._control = folder, ControlFolder(folder)
         self._rank, self._world, self._default_ranks, self._warmup = rank, world, default_ranks, warmup
         self._current_step, self._accept, self._free_from = current_step, accept, free_from
+        self._is_second = is_second
         self._problems, self._at_start, self._want_steps = problems, at_start, want_steps
         self._poll_s = poll_s if poll_s is not None else max(POLL_S, world / RANKS_PER_POLL_S)
         self._delay_s = 3 * self._poll_s + (NFS_DELAY_S if _is_nfs(folder) else 0.0)
@@ -90,9 +94,9 @@ class Requests:
         for plan_id in plans - self._seen_plans:
             # An unreadable plan must not keep the others from being answered.
             with self._problems.guard("trace_control", "reading a plan"):
-                if self._control.read_plan(plan_id).includes(self._rank):
+                if self._is_ours(self._control.read_plan(plan_id)):
                     self._refuse(plan_id, "missed", "the job ended before that step")
-        for request_id in requests - plans - self._settled if self._rank == LEADER else ():
+        for request_id in requests - plans - self._settled if self._leads() else ():
             self._refuse(request_id, "missed", "the job ended")
 
     def answer(
@@ -120,15 +124,21 @@ class Requests:
         if step is not None:
             self._rate.observe(time.monotonic(), step)
         requests, plans = self._control.look()
-        for plan_id in sorted(plans - self._seen_plans):
+        for plan_id in sorted(plans - self._seen_plans)[:MAX_PER_POLL]:
             self._seen_plans.add(plan_id)
             with self._problems.guard("trace_control", "reading a plan"):
                 self._follow(self._control.read_plan(plan_id))
-        if self._rank == LEADER:
-            self._lead(sorted(requests - plans - self._settled), step)
+        if self._leads():
+            self._lead(sorted(requests - plans - self._settled)[:MAX_PER_POLL], step)
+
+    def _leads(self) -> bool:
+        return self._rank == LEADER and not self._is_second()
+
+    def _is_ours(self, plan: Plan) -> bool:
+        return plan.includes(self._rank) and not self._is_second()
 
     def _follow(self, plan: Plan) -> None:
-        if not plan.includes(self._rank):
+        if not self._is_ours(plan):
             return
         if plan.planned_ns < self._process_began_ns:
             # A plan of an earlier run, whose steps are not ours.
@@ -157,15 +167,15 @@ class Requests:
     def _plan(self, request: WindowRequest, step: int) -> None:
         ranks = self._default_ranks if request.ranks is None else request.ranks
         ranks = "all" if ranks is None else ranks
+        missing = [rank for rank in ranks if rank >= self._world] if isinstance(ranks, tuple) else []
+        if missing:
+            self._refuse(request.id, "missed", _no_such_ranks(missing, self._world))
+            return
         first = step + self._warmup + self._rate.steps_ahead(time.monotonic(), self._delay_s)
         wanted = WindowPlan(TRAIN_OVERALL, first, request.steps, self._warmup, request.id)
         self._ahead = tuple(plan for plan in self._ahead if plan.end > step)
         window = replace(wanted, first=max(first, self._free_from(wanted, self._ahead)))
         self._ahead = (*self._ahead, window)
-        for rank in ranks if isinstance(ranks, tuple) else ():
-            if rank >= self._world:
-                text = f"there is no rank {rank}: the job has {self._world} ranks"
-                self._control.write_answer(request.id, rank, "missed", text, None, None)
         plan = Plan(request.id, window.first, request.steps, ranks, time.time_ns())
         self._control.write_plan(plan)
         self._settled.add(request.id)
@@ -181,6 +191,12 @@ class Requests:
         while self._outbox:
             request_id, status, message, path, steps = self._outbox.popleft()
             self._control.write_answer(request_id, self._rank, status, message, path, steps)
+
+
+def _no_such_ranks(missing: list[int], world: int) -> str:
+    which = f"rank {missing[0]}" if len(missing) == 1 else f"ranks {missing[0]} to {missing[-1]}"
+    has = "only rank 0" if world == 1 else f"ranks 0 to {world - 1}"
+    return f"the job has no {which}; it has {has}"
 
 
 def _is_nfs(folder: Path) -> bool:

@@ -41,6 +41,7 @@ class TraceTier:
         recorder_watch_setter: SetWatch,
         *,
         current_step: Callable[[], int | None] | None = None,
+        process_name: Callable[[], str] = lambda: "",
         paths: TracePaths | None = None,
         on_demand: bool = True,
         new_budget: Callable[[Path, WindowPlan], WindowBudget] | None = None,
@@ -48,7 +49,8 @@ class TraceTier:
     ) -> None:
         """
         `current_step` returns the current step, on any thread. Without it, `begin_step` must be called at each step
-        while a request waits.
+        while a request waits. `process_name` is not empty if another process with the same rank writes to
+        `out`.
         """
         self._config, self._options = config, config.trace
         self._rank, self._world, self._out, self._problems = rank, world, out, problems
@@ -66,7 +68,7 @@ class TraceTier:
         self._queues: dict[str, WindowQueue] = {}
         self._callbacks: dict[str, Callable[[], None]] = {}
         self._inbox: deque[WindowPlan] = deque()
-        self._paths = paths or CapturePaths(out, rank, coordinates, f".{self._options.format}")
+        self._paths = paths or CapturePaths(out, rank, coordinates, f".{self._options.format}", process_name)
         budget_for = new_budget or self._new_budget
         self._delivery = Delivery(problems, self._paths.path, budget_for, self._options.budget_mb // 2, self._on_end)
         self._driver = WindowDriver(
@@ -85,6 +87,7 @@ class TraceTier:
                 accept=self._accept,
                 free_from=self._free_from,
                 problems=problems,
+                is_second=lambda: bool(process_name()),
                 at_start=self._clean_up,
                 want_steps=None if current_step is not None else self._want_steps,
                 poll_s=poll_s,

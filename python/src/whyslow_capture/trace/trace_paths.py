@@ -28,19 +28,31 @@ class TracePaths(Protocol):
 class CapturePaths:
     """OUT/traces/step_<n>/rank-<r>-coord-<a-b-c>-trace.json.gz"""
 
-    def __init__(self, out: Path, rank: int, coordinates: Callable[[], tuple[int, ...]], suffix: str) -> None:
+    def __init__(
+        self,
+        out: Path,
+        rank: int,
+        coordinates: Callable[[], tuple[int, ...]],
+        suffix: str,
+        process: Callable[[], str] = lambda: "",
+    ) -> None:
+        """`process` returns a name that tells processes of the same rank apart, or nothing."""
         self._out, self._rank, self._coordinates, self._suffix = out, rank, coordinates, suffix
+        self._process = process
 
     def path(self, plan: WindowPlan) -> Path:
         folder = layout.trace_dir(self._out, plan.first)
         if plan.target != TRAIN_OVERALL:
             # Targets count their own steps, so each needs its own folder, or two traces could have the same name.
             folder = folder.parent / re.sub(r"[^\w.-]+", "_", plan.target) / folder.name
+        if self._process():
+            folder = folder.parent / self._process() / folder.name
         return folder / layout.trace_name(self._rank, self._coordinates(), self._suffix)
 
     def folders(self) -> Iterable[Path]:
         traces = layout.trace_dir(self._out, 0).parent
-        return [folder for folder in (*traces.glob("*"), *traces.glob("*/*")) if folder.is_dir()]
+        below = (*traces.glob("*"), *traces.glob("*/*"), *traces.glob("*/*/*"))
+        return [folder for folder in below if folder.is_dir()]
 
     def is_own(self, name: str) -> bool:
         return f"rank-{self._rank}-" in name

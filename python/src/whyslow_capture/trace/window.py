@@ -10,6 +10,7 @@ from enum import Enum
 from torch.autograd.profiler import record_function
 
 from ..config import TraceConfig
+from .live_ranges import LiveRanges
 from .profiler import LostRecordingError, WindowProfiler
 from .profiler_use import torch_profiler_enabled
 from .schedule import WindowPlan
@@ -39,7 +40,13 @@ class Window:
         self.seconds: dict[str, float] = {}
         self._profiler: WindowProfiler | None = WindowProfiler(options, cuda)
         self._mark: record_function | None = None
+        self._ranges = LiveRanges()
         self._deciding = threading.Lock()
+
+    @property
+    def may_stop_here(self) -> bool:
+        """False in the middle of entering a record_function, which could then not be ended."""
+        return not self._ranges.is_entering
 
     @property
     def is_open(self) -> bool:
@@ -54,6 +61,7 @@ class Window:
     def record(self, step: int, about: dict[str, object]) -> None:
         """`about` goes into the trace's header under "whyslow"."""
         begin = time.perf_counter()
+        self._ranges.watch()
         self._live.start()
         self.state = State.RECORDING
         self._live.describe("whyslow", json.dumps(about))
@@ -79,6 +87,8 @@ class Window:
             if self.cut is not None:
                 self._live.describe("whyslow_cut", json.dumps(self.cut))
             self._end_mark()
+        # Also if start() was interrupted.
+        self._ranges.end()
         if was in (State.WARMING, State.RECORDING):
             self._live.stop()
         self._spent("stop", begin)
@@ -89,7 +99,11 @@ class Window:
             if not self.is_open:
                 return False
             self.state = State.ABANDONED
+            self._ranges.forget()
             return True
+
+    def forget_ranges(self) -> None:
+        self._ranges.forget()
 
     def save(self, raw: str) -> int:
         begin = time.perf_counter()

@@ -100,7 +100,7 @@ class WindowDriver:
             return
         self._is_inside = True
         try:
-            if self.window is window and boundary_is_safe():
+            if self.window is window and window.may_stop_here and boundary_is_safe():
                 self._finish(window)
         finally:
             self._is_inside = False
@@ -246,4 +246,5 @@ class WindowDriver:
         window, self.window = self.window, None
         PROFILER_USE.release()
         if window is not None and window.is_open and window.thread == threading.get_ident():
+            window.forget_ranges()
             stop_recording_here()

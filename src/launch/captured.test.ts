@@ -1,0 +1,43 @@
+import { execFileSync } from 'node:child_process';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { inFolder } from '../../test/helpers/folder.js';
+import { explainNothing, whatWasCaptured } from './captured.js';
+
+const rankSaying = async (out: string, dropped: object) => {
+  await mkdir(join(out, 'ranks'));
+  await writeFile(join(out, 'ranks/rank_0.json'), JSON.stringify({ rank: 0, run: 'r', dropped }));
+};
+
+describe('when nothing was captured', () => {
+  it('says that the disk was full, and how much was lost', () =>
+    inFolder(async (out) => {
+      await rankSaying(out, { 'disk-full': 3, 'records-dropped': 1200 });
+      const captured = await whatWasCaptured(out, 'r');
+      expect(captured).toEqual({ ranks: 1, hasRecords: false, lostToFullDisk: 1200 });
+      expect(explainNothing(captured, 'OUT')).toMatch(
+        /^disk full: 1200 records lost\. Free some space for OUT/,
+      );
+    }));
+
+  it('says so even if the ranks could not write that down', () =>
+    expect(explainNothing({ ranks: 0, hasRecords: false, lostToFullDisk: 0 }, 'OUT')).toMatch(
+      /^disk full: nothing could be written/,
+    ));
+
+  it('does not blame the disk for records that were lost otherwise', () =>
+    inFolder(async (out) => {
+      await rankSaying(out, { 'records-dropped': 5 });
+      const captured = await whatWasCaptured(out, 'r');
+      expect(captured.lostToFullDisk).toBeNull();
+      expect(explainNothing(captured, 'OUT')).not.toContain('disk full');
+    }));
+
+  it('does not wait for a pipe', () =>
+    inFolder(async (out) => {
+      await mkdir(join(out, 'cuda_event_profiler'));
+      execFileSync('mkfifo', [join(out, 'cuda_event_profiler/cuda_events_rank_0.jsonl')]);
+      expect((await whatWasCaptured(out, 'r')).hasRecords).toBe(false);
+    }));
+});
