@@ -54,7 +54,7 @@ describeWithTorch('a job under torchrun', () => {
     expect(lines[0]).toMatch(/^step 0 loss/);
     const last = lines.findLastIndex((line) => line.startsWith('step ') && line.includes('loss'));
     expect(lines.slice(last + 1).join('\n')).toContain(healthy.report.verdict.sentence.split(' ')[0]!);
-    expect(healthy.stderr).toContain('4 ranks measured');
+    expect(healthy.stderr).toContain('measured 4 ranks');
   });
 
   it('has its sleeping rank named, with the host as the cause', async () => {
