@@ -37,7 +37,7 @@ export function runRules(rules: readonly Rule[], run: RunFacts): RulesResult {
     for (const view of run.ranks) {
       try {
         const result = askRule(rule, view, run);
-        if ('findings' in result) all.push(...result.findings.map((finding) => ({ rule, view, finding })));
+        if ('findings' in result) for (const finding of result.findings) all.push({ rule, view, finding });
         else if (view === run.ranks[0]) addTo(reasons, reportedAs(rule), result.silent);
       } catch (error) {
         problems.push(failure(rule, error));
