@@ -39,13 +39,12 @@ export async function readAll(
   progress?.start(files.length, totalBytes);
   const results = new Array<TaskResult>(files.length);
   const readBytes = new Float64Array(files.length);
+  let sum = 0;
   let done = 0;
   const update = (index: number, stored: number) => {
+    sum += stored - readBytes[index]!;
     readBytes[index] = stored;
-    progress?.update(
-      readBytes.reduce((a, b) => a + b, 0),
-      done,
-    );
+    progress?.update(sum, done);
   };
   const wantOf = wantPerFile(files, want);
   const read = async (index: number, readOne: ReadOne) => {

@@ -58,7 +58,7 @@ function sift(files: readonly FoundFile[], results: readonly TaskResult[], probl
   results.forEach((result, i) => {
     problems.addAll(result.problems);
     const members = result.members.filter(isUsable);
-    usable.push(...members);
+    for (const member of members) usable.push(member);
     if (members.length > 0) return;
     if (files[i]!.explicit || result.error !== null)
       unreadable.push(`${result.path} cannot be used: ${whyNot(result)}`);

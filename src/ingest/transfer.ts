@@ -1,12 +1,21 @@
-/** All array buffers in a plain object, to move it to another thread without copying. */
-export function buffersOf(value: unknown, found = new Set<ArrayBuffer>()): ArrayBuffer[] {
+/** Smaller buffers are copied: the time to move many of them grows with the square of their number. */
+const WORTH_MOVING = 1 << 14;
+
+/** The large array buffers in a plain object, to move it to another thread without copying them. */
+export function buffersOf(value: unknown): ArrayBuffer[] {
+  const found = new Set<ArrayBuffer>();
+  collect(value, found);
+  return [...found];
+}
+
+function collect(value: unknown, found: Set<ArrayBuffer>): void {
   if (ArrayBuffer.isView(value)) {
-    if (value.buffer instanceof ArrayBuffer) found.add(value.buffer);
+    const { buffer } = value;
+    if (buffer instanceof ArrayBuffer && buffer.byteLength >= WORTH_MOVING) found.add(buffer);
   } else if (Array.isArray(value)) {
     // If the first element is a number or a string, so are the others.
-    if (typeof value[0] === 'object') for (const item of value) buffersOf(item, found);
+    if (typeof value[0] === 'object') for (const item of value) collect(item, found);
   } else if (typeof value === 'object' && value !== null) {
-    for (const item of Object.values(value)) buffersOf(item, found);
+    for (const item of Object.values(value)) collect(item, found);
   }
-  return [...found];
 }

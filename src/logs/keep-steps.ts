@@ -12,7 +12,7 @@ interface KeptLog {
 
 /** The steps of `range` (null: all), at most the last `most` of them. */
 export function keepSteps(log: EventLog, range: StepRange | null, most = MAX_STEPS): KeptLog {
-  const notes: CheckResult[] = [];
+  let notes: readonly CheckResult[] = [];
   const runs = log.runs.flatMap((run) => {
     const steps = new Set<number>();
     for (const step of run.step) if (isWithin(step, range)) steps.add(step);
@@ -21,20 +21,21 @@ export function keepSteps(log: EventLog, range: StepRange | null, most = MAX_STE
     let from = range?.first ?? Number.NEGATIVE_INFINITY;
     if (steps.size > most) {
       from = Float64Array.from(steps).sort()[steps.size - most]!;
-      notes.push(
-        ...found(
-          'note',
-          'long-log',
-          1,
-          `only the last ${most.toLocaleString('en')} of ${steps.size.toLocaleString('en')} recorded steps were analysed`,
-          '--steps A-B analyses others',
-        ),
-      );
+      if (notes.length === 0) notes = onlyTheLast(most, steps.size);
     }
     return [selectSteps(run, { first: from, last: range?.last ?? null })];
   });
-  return { log: { runs }, notes: notes.slice(0, 1) };
+  return { log: { runs }, notes };
 }
+
+const onlyTheLast = (most: number, steps: number) =>
+  found(
+    'note',
+    'long-log',
+    1,
+    `only the last ${most.toLocaleString('en')} of ${steps.toLocaleString('en')} recorded steps were analysed`,
+    '--steps A-B analyses others',
+  );
 
 const isWithin = (step: number, range: StepRange | null) =>
   range === null || (step >= (range.first ?? step) && step <= (range.last ?? step));

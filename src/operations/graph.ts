@@ -28,7 +28,7 @@ export function buildGraph(operations: readonly Operation[], stages: number): Gr
   const chain = (nodes: readonly number[], first: readonly number[] = []) => {
     let before = first;
     for (const node of nodes) {
-      after[node]!.push(...before);
+      for (const earlier of before) after[node]!.push(earlier);
       before = [node];
     }
   };

@@ -31,9 +31,14 @@ export function coordinatesOf(comparison: Comparison | null, rank: number): Repo
   return table?.coordinates[index] ?? null;
 }
 
-export function clockOf(comparison: Comparison | null, rank: number): ReportRank['clock'] {
-  const clock = comparison?.clocks.ranks.find((c) => c.rank === rank && c.component === 0);
-  return clock ? { offset_us: toUs(clock.offset), error_us: toUs(clock.error) } : null;
+/** By rank. */
+export function clocksOf(comparison: Comparison | null): ReadonlyMap<number, ReportRank['clock']> {
+  const clocks = new Map<number, ReportRank['clock']>();
+  for (const { rank, component, offset, error } of comparison?.clocks.ranks ?? []) {
+    if (component !== 0 || clocks.has(rank)) continue;
+    clocks.set(rank, { offset_us: toUs(offset), error_us: toUs(error) });
+  }
+  return clocks;
 }
 
 export function collectivesOf(comparison: Comparison | null): ReportCollectives | null {

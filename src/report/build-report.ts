@@ -4,7 +4,7 @@ import type { RankView, TraceView } from '../diagnosis/ranks/rank-view.js';
 import { sharesOfClasses, totals } from '../facts/time-class.js';
 import { manifestOf, type RankMember, type RunMember } from '../ingest/member.js';
 import type { RulesResult } from '../rules/run-rules.js';
-import { clockOf, collectivesOf, coordinatesOf, heatOf, stragglersOf } from './across.js';
+import { clocksOf, collectivesOf, coordinatesOf, heatOf, stragglersOf } from './across.js';
 import { operationsStep, operationsStragglers, operationsWhatIf } from './operations-report.js';
 import { criticalPathOf, whatIfAcross } from './path-report.js';
 import type { Report, ReportInput, ReportRank, ReportStep } from './report.js';
@@ -13,6 +13,7 @@ import { toolInfo } from './tool-info.js';
 /** Maps what the diagnosis and the rules found to the names and units of the report. Decides nothing. */
 export function buildReport(diagnosis: Diagnosis, rules: RulesResult): Report {
   const { inputs, comparison, decisive, operations, verdict } = diagnosis;
+  const clocks = clocksOf(comparison);
   const fromOperations = diagnosis.views.length === 0 ? operations : null;
   return {
     schema: 'whyslow/report/1',
@@ -21,7 +22,7 @@ export function buildReport(diagnosis: Diagnosis, rules: RulesResult): Report {
     time: sharesOfClasses(decisive?.time ?? totals(() => 0)),
     findings: rules.findings,
     silent: rules.silent,
-    ranks: diagnosis.views.map((view) => rankOf(view, diagnosis)),
+    ranks: diagnosis.views.map((view) => rankOf(view, diagnosis, clocks.get(view.rank) ?? null)),
     stragglers: fromOperations ? operationsStragglers(fromOperations) : stragglersOf(comparison),
     heat: heatOf(comparison),
     critical_path: criticalPathOf(comparison),
@@ -67,7 +68,11 @@ function stepOf(view: RankView | null): ReportStep {
   };
 }
 
-function rankOf(view: RankView, { locations, comparison }: Diagnosis): ReportRank {
+function rankOf(
+  view: RankView,
+  { locations, comparison }: Diagnosis,
+  clock: ReportRank['clock'],
+): ReportRank {
   const { rank } = view;
   const location = locations.ranks.get(rank);
   return {
@@ -76,7 +81,7 @@ function rankOf(view: RankView, { locations, comparison }: Diagnosis): ReportRan
     coordinates: location?.coordinates ?? coordinatesOf(comparison, rank),
     step_ms: toMs(view.step),
     time: sharesOfClasses(view.time),
-    clock: clockOf(comparison, rank),
+    clock,
     gpu: view.source === 'trace' ? gpuOf(view.facts) : null,
   };
 }

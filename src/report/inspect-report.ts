@@ -1,5 +1,6 @@
 import type { Health } from '../base/check.js';
 import { type Problem, ProblemLog } from '../base/problem.js';
+import { largest } from '../base/statistics.js';
 import { healthOf } from '../diagnosis/health/run-health.js';
 import { manifestsOf, runFileProblems } from '../diagnosis/ranks/locations.js';
 import { manifestOf, type RankMember, type RunMember, traceSummaryOf } from '../ingest/member.js';
@@ -70,7 +71,7 @@ export function buildInspectReport(run: RunInputs): InspectReport {
     ...run.beside.map((m) => inspectedInput(m, describedRank(m), null)),
   ];
   const inTraces = run.members.map((m) => traceSummaryOf(m.member)?.distributed?.worldSize ?? 0);
-  const worldSize = capture.worldSize ?? (Math.max(0, ...inTraces) || null);
+  const worldSize = capture.worldSize ?? (Math.max(0, largest(inTraces)) || null);
   const runProblems = [...run.problems, ...runFileProblems(run), ...problems.list()];
   return {
     schema: 'whyslow/inspect/1',

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { cpuTime } from '../../test/helpers/cpu-time.js';
 import { drawView, runOf } from '../../test/helpers/draw-run.js';
 import { steps } from '../../test/helpers/draw-trace.js';
 import { ns } from '../base/units.js';
@@ -174,4 +175,13 @@ describe('a step in which no time passes', () => {
 
 it('rules that were never asked say nothing', () => {
   expect(runRules([rule('x', {})], runOf([]))).toEqual({ findings: [], silent: [], problems: [] });
+});
+
+it('joins a finding of very many ranks in little time', () => {
+  const views = Array.from({ length: 20_000 }, (_, rank) => ({ ...view, rank }));
+  const run = runOf(views);
+  const from = cpuTime();
+  const { findings } = runRules([rule('x', {})], run);
+  expect(cpuTime() - from).toBeLessThan(1000);
+  expect(findings.map((f) => f.ranks.length)).toEqual([20_000]);
 });

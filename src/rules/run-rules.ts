@@ -37,7 +37,7 @@ export function runRules(rules: readonly Rule[], run: RunFacts): RulesResult {
     for (const view of run.ranks) {
       try {
         const result = askRule(rule, view, run);
-        if ('findings' in result) all.push(...result.findings.map((finding) => ({ rule, view, finding })));
+        if ('findings' in result) for (const finding of result.findings) all.push({ rule, view, finding });
         else if (view === run.ranks[0]) addTo(reasons, reportedAs(rule), result.silent);
       } catch (error) {
         problems.push(failure(rule, error));
@@ -79,15 +79,15 @@ interface Joined extends Found {
 
 /** The same finding on several ranks is one; the rank that would gain most represents it. */
 function joinRanks(all: readonly Found[]): Joined[] {
-  const byId = new Map<string, Joined>();
+  const byId = new Map<string, Found & { readonly ranks: Set<number> }>();
   for (const { rule, view, finding } of all) {
     const known = byId.get(finding.id);
     // Traces of several runs may be of one rank.
-    const ranks = [...new Set([...(known?.ranks ?? []), view.rank])];
-    const best = known && gainOf(known.finding) >= gainOf(finding) ? known : { rule, view, finding };
-    byId.set(finding.id, { rule: best.rule, view: best.view, finding: best.finding, ranks });
+    const ranks = (known?.ranks ?? new Set()).add(view.rank);
+    if (!(known && gainOf(known.finding) >= gainOf(finding)))
+      byId.set(finding.id, { rule, view, finding, ranks });
   }
-  return [...byId.values()];
+  return [...byId.values()].map((joined) => ({ ...joined, ranks: [...joined.ranks] }));
 }
 
 const gainOf = ({ price }: RankFinding) => price?.speedup.likely ?? 0;

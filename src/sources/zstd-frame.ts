@@ -34,6 +34,31 @@ export function parseZstdHeader(head: Uint8Array): ZstdHeader {
   return { kind: 'data', bytes, window, hasChecksum: (descriptor & 4) !== 0 };
 }
 
+/** A block decodes to at most this many bytes. */
+const MAX_BLOCK_BYTES = 1 << 17;
+
+/** How many bytes a stored block decodes to, at most. */
+export function maxDecoded(block: Uint8Array): number {
+  const fields = block[0]! | (block[1]! << 8) | (block[2]! << 16);
+  const isCompressed = ((fields >> 1) & 3) === 2;
+  return isCompressed ? MAX_BLOCK_BYTES : fields >> 3;
+}
+
+export const isLastBlock = (block: Uint8Array) => (block[0]! & 1) === 1;
+
+/** The header of a data frame that decodes to at most `bytes` bytes, with a window no larger than that needs. */
+export function withSmallWindow(head: Uint8Array, bytes: number): Uint8Array {
+  const exponent = Math.max(0, Math.ceil(Math.log2(bytes)) - 10);
+  const header = parseZstdHeader(head);
+  if (header.kind !== 'data' || 2 ** (10 + exponent) >= header.window) return head;
+  const descriptor = head[4]!;
+  const dictionaryAt = descriptor & 0x20 ? 5 : 6;
+  const dictionaryBytes = [0, 1, 2, 4][descriptor & 3]!;
+  // Without the size of the content, and not as a single segment, whose window is that size.
+  const start = [...head.subarray(0, 4), descriptor & 0x1f, exponent << 3];
+  return Uint8Array.from([...start, ...head.subarray(dictionaryAt, dictionaryAt + dictionaryBytes)]);
+}
+
 function windowSize(descriptor: number): number {
   const base = 2 ** (10 + (descriptor >> 3));
   return base + (base / 8) * (descriptor & 7);
@@ -51,8 +76,8 @@ export interface FrameState {
 }
 
 /**
- * The stored bytes of the data frame at the cursor: header, blocks one by one, checksum. A block decodes to at most 128 KiB,
- * so decoding them one by one bounds the memory.
+ * The stored bytes of the data frame at the cursor: header, blocks one by one, checksum. Decoding
+ * blocks one by one bounds the memory.
  */
 export async function* frameBytes(
   cursor: Cursor,

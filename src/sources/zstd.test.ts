@@ -1,5 +1,6 @@
 import * as zlib from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { cpuTime } from '../../test/helpers/cpu-time.js';
 import { Cursor } from './cursor.js';
 import { Faults } from './faults.js';
 import { bytes, sampleText, zstdBlock, zstdFrame } from './testing/archives.js';
@@ -94,6 +95,18 @@ describe.each(decoders)('unzstd with %s', (_, decoder) => {
     const { data, codes } = await read(Buffer.concat([REAL, huge]), decoder);
     expect(codes).toEqual(['zstd-window-too-large']);
     expect(data.equals(LINES)).toBe(true);
+  });
+
+  it('reads many small frames with large windows in little time', async () => {
+    // 16 MiB, and one segment that claims 32 MiB.
+    const large = zstdFrame(bytes('x'), { window: 14 << 3 });
+    const claims = Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0xa0, 0, 0, 0, 2, ...zstdBlock(0, 1, true), 0x79]);
+    const frames = Array.from({ length: 500 }, () => (decoder === fzstdDecoder ? [large, claims] : [large]));
+    const from = cpuTime();
+    const { data, codes } = await read(Buffer.concat(frames.flat()), decoder, 1 << 16);
+    expect(codes).toEqual([]);
+    expect(data.toString()).toBe((decoder === fzstdDecoder ? 'xy' : 'x').repeat(500));
+    expect(cpuTime() - from).toBeLessThan(1000);
   });
 
   it('unpacks a bomb in small pieces', async () => {

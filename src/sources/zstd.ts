@@ -5,7 +5,15 @@ import { decode, ZLIB_OPTIONS } from './decode.js';
 import type { Faults } from './faults.js';
 import type { Layer } from './layer.js';
 import type { ZlibStream } from './pump.js';
-import { type FrameState, frameBytes, MAX_HEADER_BYTES, parseZstdHeader } from './zstd-frame.js';
+import {
+  type FrameState,
+  frameBytes,
+  isLastBlock,
+  MAX_HEADER_BYTES,
+  maxDecoded,
+  parseZstdHeader,
+  withSmallWindow,
+} from './zstd-frame.js';
 
 /** Decodes the stored bytes of one frame. */
 export interface FrameDecoder {
@@ -83,14 +91,38 @@ export const fzstdDecoder: FrameDecoder = {
   async *decode(bytes) {
     const made: Uint8Array[] = [];
     const frame = new Decompress((chunk) => chunk.length > 0 && made.push(chunk));
+    const ahead = await readAhead(bytes);
     for (;;) {
-      const { done, value } = await bytes.next();
+      const { done, value } = ahead.length > 0 ? { done: false, value: ahead.shift() } : await bytes.next();
       const damage = push(frame, done ? new Uint8Array(0) : (value as Uint8Array), done === true);
       yield* made.splice(0);
       if (done || damage !== null) return damage;
     }
   },
 };
+
+/** Blocks to look at before decoding: up to 2 MiB. */
+const AHEAD = 16;
+
+/**
+ * The header and the first blocks of a frame. fzstd fills its window for each frame and moves it for each block, so a small
+ * frame with a window of 32 MiB takes 33 ms: it gets the window that its blocks can fill.
+ */
+async function readAhead(bytes: Chunks): Promise<Uint8Array[]> {
+  const { done, value: head } = await bytes.next();
+  if (done) return [];
+  const blocks: Uint8Array[] = [];
+  let decoded = 0;
+  while (blocks.length < AHEAD) {
+    const { done, value } = await bytes.next();
+    if (done) break;
+    const block = value as Uint8Array;
+    blocks.push(block);
+    decoded += maxDecoded(block);
+    if (isLastBlock(block)) return [withSmallWindow(head as Uint8Array, decoded), ...blocks];
+  }
+  return [head as Uint8Array, ...blocks];
+}
 
 /** Whatever fzstd throws is about the data; damaged data may also cause any error of typed arrays. */
 function push(frame: Decompress, bytes: Uint8Array, isLast: boolean): string | null {

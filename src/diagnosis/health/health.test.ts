@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { cpuTime } from '../../../test/helpers/cpu-time.js';
 import { drawTrace } from '../../../test/helpers/draw-trace.js';
 import { checkTrace } from '../../traces/checks/trace-checks.js';
 import { summariseHealth } from './health.js';
@@ -85,5 +86,17 @@ describe('checks across ranks', () => {
       { ranks: [0, 1, 2], worldSize: 3 },
     );
     expect(health.problems).toMatchObject([{ code: 'slow-switches', count: 3, ranks: [0, 1, 2] }]);
+  });
+
+  it('joins a problem of very many ranks in little time', () => {
+    const problems = checkTrace(drawTrace(HEALTHY, { record_shapes: 1 }));
+    const ranks = Array.from({ length: 30_000 }, (_, rank) => rank);
+    const perRank = ranks.map((rank) => ({ rank, problems }));
+    const windows = ranks.map((rank) => window(rank, rank % 3));
+    const from = cpuTime();
+    const health = summariseHealth(perRank, [], windows, { ranks, worldSize: ranks.length });
+    // Copying the list of ranks for each of them took 48 s.
+    expect(cpuTime() - from).toBeLessThan(500);
+    expect(health.problems).toMatchObject([{ code: 'slow-switches', count: 30_000, ranks }]);
   });
 });

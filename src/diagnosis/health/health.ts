@@ -13,11 +13,10 @@ export function summariseHealth(
   windows: readonly RankWindow[],
   seen: SeenRanks,
 ): Health {
-  const byCode = new Map<string, HealthProblem>();
-  for (const { rank, problems } of perRank)
-    for (const p of problems) byCode.set(p.code, joined(byCode.get(p.code), p, rank));
-  const problems = [
-    ...byCode.values(),
+  const byCode = new Map<string, Joined>();
+  for (const { rank, problems } of perRank) for (const p of problems) join(byCode, p, rank);
+  const problems: HealthProblem[] = [
+    ...[...byCode.values()].map(({ ranks, ...p }) => ({ ...p, ranks: [...ranks] })),
     ...runProblems.map((p) => ({ ...inputProblem(p), ranks: [] })),
     ...startSkew(windows),
     ...missingRanks(seen),
@@ -25,12 +24,19 @@ export function summariseHealth(
   return { grade: GRADES[problems[0] ? WEIGHT[problems[0].severity] : 0]!, problems };
 }
 
-function joined(earlier: HealthProblem | undefined, problem: CheckResult, rank: number): HealthProblem {
-  if (!earlier) return { ...problem, ranks: [rank] };
-  return {
-    ...earlier,
-    count: earlier.count + problem.count,
-    severity: WEIGHT[problem.severity] > WEIGHT[earlier.severity] ? problem.severity : earlier.severity,
-    ranks: [...new Set([...earlier.ranks, rank])],
-  };
+interface Joined extends Problem {
+  count: number;
+  severity: Severity;
+  readonly ranks: Set<number>;
+}
+
+function join(byCode: Map<string, Joined>, problem: CheckResult, rank: number): void {
+  const known = byCode.get(problem.code);
+  if (!known) {
+    byCode.set(problem.code, { ...problem, ranks: new Set([rank]) });
+    return;
+  }
+  known.count += problem.count;
+  if (WEIGHT[problem.severity] > WEIGHT[known.severity]) known.severity = problem.severity;
+  known.ranks.add(rank);
 }

@@ -1,4 +1,5 @@
 import { type CheckResult, found, type HealthProblem } from '../../base/check.js';
+import { groupBy } from '../../base/group-by.js';
 
 /** When a rank's trace was recorded. Small, so that traces need not be in memory together to be compared. */
 export interface RankWindow {
@@ -14,9 +15,7 @@ export interface RankWindow {
 const START_SKEW_NS = 100_000_000n;
 
 export function startSkew(windows: readonly RankWindow[]): readonly HealthProblem[] {
-  const groups = new Map<string, RankWindow[]>();
-  for (const w of windows) groups.set(w.group, [...(groups.get(w.group) ?? []), w]);
-  return [...groups.values()].flatMap(skewWithin);
+  return [...groupBy(windows, (w) => w.group).values()].flatMap(skewWithin);
 }
 
 function skewWithin(windows: readonly RankWindow[]): readonly HealthProblem[] {

@@ -1,4 +1,5 @@
 import { type Problem, ProblemLog } from '../../base/problem.js';
+import { largest } from '../../base/statistics.js';
 import { manifestOf, traceFactsOf, traceSummaryOf } from '../../ingest/member.js';
 import type { RankedMember } from '../../ingest/ranks.js';
 import type { RunInputs } from '../../ingest/read-run.js';
@@ -35,7 +36,7 @@ export function locateRanks(run: RunInputs): RunLocations {
     'it is not used; rename it to dmon-<host>.txt',
   );
   const worlds = [...ranks.values()].map((r) => r.worldSize ?? 0);
-  return { ranks, gpus, worldSize: Math.max(0, ...worlds) || null, problems: problems.list() };
+  return { ranks, gpus, worldSize: Math.max(0, largest(worlds)) || null, problems: problems.list() };
 }
 
 /** Problems of the files that belong to no rank. */

@@ -1,3 +1,4 @@
+import { largest } from '../../base/statistics.js';
 import { type Share, share } from '../../base/units.js';
 import { sumOfClasses } from '../../facts/time-class.js';
 import type { RankView } from '../ranks/rank-view.js';
@@ -66,9 +67,9 @@ const leastNamed = (shares: Shares, lateComputing: number) =>
 
 /** Confidence from the distance to the nearest other answer, before any doubts. */
 export function certaintyOf({ shares, best, lateComputing }: Judgement): number {
-  const otherWaits = WAITS.filter((c) => c !== best).map((c) => shares[c]);
-  if (best === 'gpu') return 0.55 + Math.min(0.42, Math.abs(shares.gpu - Math.max(...otherWaits)) * 0.7);
-  const lead = shares[best] - Math.max(...otherWaits, leastNamed(shares, lateComputing));
+  const otherWait = largest(WAITS.filter((c) => c !== best).map((c) => shares[c]));
+  if (best === 'gpu') return 0.55 + Math.min(0.42, Math.abs(shares.gpu - otherWait) * 0.7);
+  const lead = shares[best] - Math.max(otherWait, leastNamed(shares, lateComputing));
   return 0.6 + Math.min(0.37, lead * 0.7);
 }
 

@@ -68,7 +68,7 @@ function table(ranks: readonly ReportRank[], report: Report, page: Page): string
     lateAs(r, report),
   ]);
   const head = ['rank', 'host', 'step', 'mostly', ''];
-  const widths = head.map((_, i) => Math.max(...[head, ...rows].map((row) => displayWidth(row[i]!))));
+  const widths = head.map((_, i) => largest([head, ...rows].map((row) => displayWidth(row[i]!))));
   const line = (row: readonly string[]) =>
     shorten(`  ${row.map((cell, i) => padToWidth(cell, widths[i]!)).join('  ')}`.trimEnd(), page.width);
   return [page.c.dim(line(head)), ...rows.map((row) => (row[4] ? page.c.yellow(line(row)) : line(row)))];

@@ -62,8 +62,9 @@ function facts(report: InspectReport): string[] {
   if (report.devices.length > 0) lines.push(`  devices  ${devicesLine(report)}`);
   const steps = stepsLine(report);
   if (steps) lines.push(`  steps    ${steps}`);
-  lines.push(...besideLines(report));
-  return lines.map((l) => wrap(l, WIDTH, '           ').replaceAll('\u00a0', ' '));
+  return [...lines, ...besideLines(report)].map((l) =>
+    wrap(l, WIDTH, '           ').replaceAll('\u00a0', ' '),
+  );
 }
 
 const RANK_SOURCES = { file: 'the file', name: 'the file name', order: 'the order of files' } as const;

@@ -1,3 +1,4 @@
+import { largest } from '../../base/statistics.js';
 import { formatWholePercent, share } from '../../base/units.js';
 import type { Cost, Risk } from '../../rules/kit/finding.js';
 import type { RuleInfo, Threshold } from '../../rules/kit/rule.js';
@@ -92,5 +93,5 @@ function labelledLines(label: string, text: string, page: Page): string[] {
 }
 
 function widest(texts: readonly string[]): number {
-  return Math.max(...texts.map(displayWidth));
+  return largest(texts.map(displayWidth));
 }

@@ -1,3 +1,4 @@
+import { largest } from '../../base/statistics.js';
 import { share } from '../../base/units.js';
 import type { TraceView } from '../../diagnosis/ranks/rank-view.js';
 import type { Plan } from '../../replay/plan.js';
@@ -54,7 +55,7 @@ function fuseChains(view: TraceView, { works }: Plan, level: Level): void {
     while (end - first < LONGEST_CHAIN && follows()) end++;
     const chain = works.duration.subarray(first, end);
     const total = chain.reduce((a, b) => a + b, 0);
-    const factor = Math.min(1, (Math.max(...chain) * CHAIN_COST[level]) / total);
+    const factor = Math.min(1, (largest(chain) * CHAIN_COST[level]) / total);
     for (let w = first; w < end; w++) works.duration[w]! *= factor;
     first = end - 1;
   }

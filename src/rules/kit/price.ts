@@ -1,3 +1,4 @@
+import { largest, smallest } from '../../base/statistics.js';
 import { ns } from '../../base/units.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import { copyPlan } from '../../replay/plan.js';
@@ -39,7 +40,7 @@ export function priceOf(view: RankView, edit: Edit, floor: (level: Level) => num
     baseline.correctedHigh / after('likely', 'low'),
     baseline.correctedLow / after('likely', 'high'),
   ];
-  return price(Math.min(...all), Math.max(...all), floor('likely'));
+  return price(smallest(all), largest(all), floor('likely'));
 }
 
 export const isWorthwhile = (price: Price | null): price is Price =>

@@ -1,4 +1,5 @@
 import { lengthOf, SpanUnion, subtract, union, unionOf } from '../../base/intervals.js';
+import { largest } from '../../base/statistics.js';
 import { type Share, share } from '../../base/units.js';
 import { WorkSort } from '../../facts/work-sort.js';
 import { Category } from '../../model/category.js';
@@ -66,7 +67,7 @@ export function gpuUnions(trace: Trace, work: GpuWork, kinds: KernelKinds): GpuU
 
 function lastStepEnd(trace: Trace): number | null {
   const { steps } = trace;
-  return new Set(steps.map((s) => s.index)).size < 2 ? null : Math.max(...steps.map((s) => s.endNs));
+  return new Set(steps.map((s) => s.index)).size < 2 ? null : largest(steps.map((s) => s.endNs));
 }
 
 /** CUPTI's synchronisation records that name a stream (−1: none). Rare: the profiler must be asked for them. */

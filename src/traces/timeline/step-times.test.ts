@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { cpuTime } from '../../../test/helpers/cpu-time.js';
 import { drawTrace } from '../../../test/helpers/draw-trace.js';
 import type { StepRange } from '../../facts/step-facts.js';
 import { orderGpuWork } from './gpu-work.js';
@@ -168,4 +169,27 @@ describe('a range of steps', () => {
     const drawing = AHEAD.replace('| k 130-155 #6', '');
     expect(timesOf(drawing, { first: 2, last: 3 })).toMatchObject({ steps: [2], stepOf: [-1, -1, 0, 0, -1] });
   });
+});
+
+/** Kernels launched by the first and the last of `count` steps in turn. */
+function alternating(count: number): string {
+  const steps = Array.from({ length: count }, (_, i) => `ProfilerStep#${i} ${i * 100}-${i * 100 + 99}`);
+  const from = (i: number) => (i % 2) * (count - 1) * 100 + 1 + i * 0.01;
+  const each = Array.from({ length: 4000 }, (_, i) => i);
+  return `
+  host 1  ${steps.join(' | ')}
+  host 2  ${each.map((i) => `cudaLaunchKernel ${from(i)}-${from(i) + 0.001} #${i}`).join(' | ')}
+  gpu 7   ${each.map((i) => `k ${count * 100 + i}-${count * 100 + i + 1} #${i}`).join(' | ')}`;
+}
+
+it('finds the step of launches that alternate between first and last, in little time for many steps', () => {
+  expect(timesOf(alternating(3)).stepOf.slice(0, 4)).toEqual([0, 2, 0, 2]);
+  const trace = drawTrace(alternating(40_000));
+  const work = orderGpuWork(trace);
+  const host = findHostSpans(trace, work);
+  const from = cpuTime();
+  const { stepOf } = findStepTimes(trace, work, host, null);
+  // Walking from one to the other took four times as long.
+  expect(cpuTime() - from).toBeLessThan(150);
+  expect([...new Set(stepOf)]).toEqual([0, 39_999]);
 });

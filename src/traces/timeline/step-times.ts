@@ -1,3 +1,4 @@
+import { partitionPoint } from '../../base/search.js';
 import { largest, smallest } from '../../base/statistics.js';
 import type { StepRange, StepSource } from '../../facts/step-facts.js';
 import type { HostStep } from '../../model/steps.js';
@@ -136,8 +137,9 @@ function attribute(trace: Trace, work: GpuWork, steps: readonly Span[]): Int32Ar
     const launch = work.launchRow[i]!;
     if (launch < 0 && byLaunch) continue;
     const time = launch < 0 ? work.start[i]! : ts[launch]!;
-    while (s > 0 && time < steps[s]!.startNs) s--;
-    while (s + 1 < steps.length && time >= steps[s + 1]!.startNs) s++;
+    // Mostly the same step as before. A search, because threads may launch for the first and the last step in turn.
+    if (!(time >= steps[s]!.startNs && (s + 1 === steps.length || time < steps[s + 1]!.startNs)))
+      s = Math.max(0, partitionPoint(steps.length, (k) => steps[k]!.startNs <= time) - 1);
     if (time >= steps[s]!.startNs && time <= steps[s]!.endNs) stepOf[i] = s;
   }
   return stepOf;
