@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from whyslow_capture.compat_names import all_names
+from whyslow_capture.compat import all_names
 from whyslow_capture.config import PARSERS, CaptureConfig, TraceConfig, load_config
 from whyslow_capture.problems import ProblemLog
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from whyslow_capture.compat_names import ENVIRONMENT, RENAMED, all_names
+from whyslow_capture.compat import ENVIRONMENT, RENAMED, all_names
 from whyslow_capture.config import CaptureConfig, load_config
 
 

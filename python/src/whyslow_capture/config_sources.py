@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
 
-from . import compat_names
+from . import compat
 from .config import PARSERS, CaptureConfig, TraceConfig
 from .problems import ProblemLog
 
@@ -73,7 +73,7 @@ def _layer(source: Mapping[str, object], where: str, report: Report) -> Settings
             _add(own, ours, where, name, report)
             continue
         try:
-            found = compat_names.translate(str(name), value, source)
+            found = compat.translate(str(name), value, source)
         except ValueError as error:
             report(name, _not_allowed(name, value, error))
             continue
@@ -124,10 +124,10 @@ def _add(settings: Settings, found: Mapping[str, object], where: str, given_as: 
 def _environment_layer(environ: Mapping[str, str], report: Report) -> Settings:
     compatible: Settings = {}
     own: Settings = {}
-    for variable in compat_names.ENVIRONMENT:
+    for variable in compat.ENVIRONMENT:
         if variable in environ:
             try:
-                found = compat_names.translate(variable, environ[variable], {}) or {}
+                found = compat.translate(variable, environ[variable], {}) or {}
             except ValueError as error:
                 report(variable, _not_allowed(variable, environ[variable], error))
             else:
@@ -228,7 +228,7 @@ def _not_allowed(name: str, value: object, error: ValueError) -> str:
 
 
 def _did_you_mean(name: str) -> str:
-    known: Iterable[str] = [*PARSERS, *compat_names.all_names(), "trace", "config"]
+    known: Iterable[str] = [*PARSERS, *compat.all_names(), "trace", "config"]
     # The most likely mistake is a trace setting without its prefix.
     if f"trace.{name}" in PARSERS:
         return f" (did you mean trace.{name}?)"

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import layout, process
-from ..compat_names import LMMS_KEYS
+from ..compat import LMMS_KEYS
 from ..problems import ProblemLog
 from .framework_steps import FrameworkSteps
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .. import compat_names, process
+from .. import compat, process
 from ..config import CaptureConfig, TraceConfig, load_config
 from ..needs_torch import needs_torch
 from ..problems import ProblemLog
@@ -100,15 +100,15 @@ class TrainProfiler:
 
     def _trace_config(self, args: Any) -> TraceConfig:
         """`load_config` knows slime's names for settings, as keywords and in the environment."""
-        start = int(getattr(args, "profile_step_start", compat_names.SLIME_STEP_START))
-        end = int(getattr(args, "profile_step_end", max(compat_names.SLIME_STEP_END, start + 1)))
+        start = int(getattr(args, "profile_step_start", compat.SLIME_STEP_START))
+        end = int(getattr(args, "profile_step_end", max(compat.SLIME_STEP_END, start + 1)))
         given = {
             "use_pytorch_profiler": True,
             "profile_step_start": start,
             "profile_step_end": end,
             "profile_target": getattr(args, "profile_target", None) or None,
         }
-        environ = {name: os.environ[name] for name in compat_names.ENVIRONMENT if name in os.environ}
+        environ = {name: os.environ[name] for name in compat.ENVIRONMENT if name in os.environ}
         return load_config(given, environ=environ, problems=self._problems).trace
 
 

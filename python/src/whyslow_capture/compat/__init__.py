@@ -1,5 +1,6 @@
 """
 Names that lmms-engine, slime and d9d use for the same settings, so that their users can switch without rewriting.
+Nobody else needs them, so they have a folder of their own. The modules for these frameworks are in integrations/.
 
 Each function translates such a setting to ours. Our name wins if both are given.
 """
@@ -8,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from .config_values import BadValueError, boolean, whole
+from ..config_values import BadValueError, boolean, whole
 
 Settings = dict[str, object]
 
