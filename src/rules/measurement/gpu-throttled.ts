@@ -1,5 +1,5 @@
 import { formatWhole } from '../../base/units.js';
-import { heldWords } from '../../diagnosis/words/slow-gpu.js';
+import { limitWords } from '../../diagnosis/words/slow-gpu.js';
 import { evidence } from '../kit/evidence.js';
 import {
   BELOW_MAXIMUM,
@@ -39,7 +39,7 @@ export const rule: AnyRule = {
     if (!throttle || gpu.clock === null) return HEALTHY;
     const { held, slow, maximum } = throttle;
     const text = [
-      `${busyWords(gpu)} at ${clockWords(gpu.clock, maximum)}${held ? ` (${heldWords(held)})` : ''}`,
+      `${busyWords(gpu)} at ${clockWords(gpu.clock, maximum)}${held ? ` (${limitWords(held)})` : ''}`,
       ...(slow ? [`other GPUs ${formatWhole(slow.usualClock)} MHz`] : []),
       ...(gpu.power === null ? [] : [`${formatWhole(gpu.power)} W`]),
       ...(gpu.temperature === null ? [] : [`up to ${formatWhole(gpu.temperature)} °C`]),
