@@ -182,6 +182,6 @@ it('joins a finding of very many ranks in little time', () => {
   const run = runOf(views);
   const from = cpuTime();
   const { findings } = runRules([rule('x', {})], run);
-  expect(cpuTime() - from).toBeLessThan(1000);
+  expect(cpuTime() - from).toBeLessThan(3000);
   expect(findings.map((f) => f.ranks.length)).toEqual([20_000]);
 });

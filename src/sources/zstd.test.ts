@@ -106,7 +106,7 @@ describe.each(decoders)('unzstd with %s', (_, decoder) => {
     const { data, codes } = await read(Buffer.concat(frames.flat()), decoder, 1 << 16);
     expect(codes).toEqual([]);
     expect(data.toString()).toBe((decoder === fzstdDecoder ? 'xy' : 'x').repeat(500));
-    expect(cpuTime() - from).toBeLessThan(1000);
+    expect(cpuTime() - from).toBeLessThan(3000);
   });
 
   it('unpacks a bomb in small pieces', async () => {

@@ -96,7 +96,7 @@ describe('checks across ranks', () => {
     const from = cpuTime();
     const health = summariseHealth(perRank, [], windows, { ranks, worldSize: ranks.length });
     // Copying the list of ranks for each of them took 48 s.
-    expect(cpuTime() - from).toBeLessThan(500);
+    expect(cpuTime() - from).toBeLessThan(2000);
     expect(health.problems).toMatchObject([{ code: 'slow-switches', count: 30_000, ranks }]);
   });
 });

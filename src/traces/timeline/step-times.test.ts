@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { cpuTime } from '../../../test/helpers/cpu-time.js';
 import { drawTrace } from '../../../test/helpers/draw-trace.js';
+import { smallest } from '../../base/statistics.js';
 import type { StepRange } from '../../facts/step-facts.js';
 import { orderGpuWork } from './gpu-work.js';
 import { findHostSpans } from './host-spans.js';
@@ -187,9 +188,14 @@ it('finds the step of launches that alternate between first and last, in little 
   const trace = drawTrace(alternating(40_000));
   const work = orderGpuWork(trace);
   const host = findHostSpans(trace, work);
-  const from = cpuTime();
+  // The best of three: garbage of other tests may be collected during one of them.
+  const costs = [0, 1, 2].map(() => {
+    const from = cpuTime();
+    findStepTimes(trace, work, host, null);
+    return cpuTime() - from;
+  });
   const { stepOf } = findStepTimes(trace, work, host, null);
   // A search that walks from step to step would take time that grows with the square of the steps.
-  expect(cpuTime() - from).toBeLessThan(150);
+  expect(smallest(costs)).toBeLessThan(150);
   expect([...new Set(stepOf)]).toEqual([0, 39_999]);
 });
