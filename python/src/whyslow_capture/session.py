@@ -201,6 +201,7 @@ class Capture:
         if self.trace is not None:
             return
         with self.problems.guard("trace", "setting up profiler windows"):
+            from .trace.profiler_use import PROFILER_USE
             from .trace.tier import TraceTier
 
             self.trace = TraceTier(
@@ -214,3 +215,4 @@ class Capture:
                 recorder_watch_setter=self.recorder.set_watch,
                 current_step=lambda: self.recorder.current_step,
             )
+            self.recorder.disturbance = lambda: PROFILER_USE.disturbance

@@ -46,6 +46,8 @@ class Recorder:
         self.on_recording: Callable[[], None] | None = None
         """Called when `recording` or `watch` changes."""
         self.watch: Callable[[], None] | None = None
+        self.disturbance: Callable[[], str | None] = _nothing
+        """What a profiler does to the steps right now. None: nothing."""
         self.budget = budget
         self.buffer = StepBuffer(problems)
         # An attribute instead of a method: one Python call less per recorded step.
@@ -62,6 +64,8 @@ class Recorder:
         self._sample_ended_at = 0
         self._sample_ended_step = 0
         self._pending = PendingSamples(budget, problems)
+        # What disturbed the first step of the buffer.
+        self._disturbed_by: str | None = None
 
     # -- phases ------------------------------------------------------------------------------------------------------
 
@@ -226,6 +230,7 @@ class Recorder:
         if self._sample_ended_at and between > 0:
             self.budget.note_pace((started - self._sample_ended_at) // between)
         buffer = self.buffer
+        self._disturbed_by = self.disturbance()
         buffer.start()
         self.thread = buffer.thread
         self.is_sampling = True
@@ -251,6 +256,8 @@ class Recorder:
         """Empties the buffer. Its finished steps become a sample."""
         self.is_sampling = False
         sample = self.buffer.take()
+        # The job's profiler may have started or stopped since the sample began.
+        sample.disturbed_by = self._disturbed_by or self.disturbance()
         device = self._device
         if device is not None:
             sample.anchor, sample.anchor_host_ns = device.anchor, device.anchored_at
@@ -277,3 +284,7 @@ class Recorder:
         self.budget.slowness = device.slowness
         self.buffer.use(device)
         return device
+
+
+def _nothing() -> str | None:
+    return None

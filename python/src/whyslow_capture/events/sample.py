@@ -60,6 +60,7 @@ class Sample:
     __slots__ = (
         "anchor",
         "anchor_host_ns",
+        "disturbed_by",
         "entries",
         "events",
         "first_ms",
@@ -89,6 +90,8 @@ class Sample:
         self.anchor_host_ns = 0
         # Host time spent on recording.
         self.spent = spent
+        # "recording" or "attached": a profiler made these steps slower than they are by themselves.
+        self.disturbed_by: str | None = None
         # Read from the events of a GPU job: time of the first after the anchor (None without an anchor), and of the
         # others after the first.
         self.first_ms: float | None = None
@@ -99,9 +102,15 @@ class ResolvedSample:
     """One step. It may share marks with other steps."""
 
     def __init__(
-        self, step: int, host_ns: list[int], device_ns: list[int] | None, anchored: bool, entries: list[Entry]
+        self,
+        step: int,
+        host_ns: list[int],
+        device_ns: list[int] | None,
+        anchored: bool,
+        entries: list[Entry],
+        disturbed_by: str | None = None,
     ) -> None:
-        self.step, self.host_ns = step, host_ns
+        self.step, self.host_ns, self.disturbed_by = step, host_ns, disturbed_by
         # Device times of the marks, on the host's clock (by the anchor). None in a job without GPU.
         self.device_ns = device_ns
         self.anchored = anchored
@@ -130,13 +139,15 @@ class ResolvedSample:
 
     def shape(self) -> tuple[object, ...]:
         """Samples of the same shape differ only in their numbers."""
-        return (self.device_ns is None, self.anchored, *[(name, micro) for name, _, _, micro in self.phases])
+        how = (self.device_ns is None, self.anchored, self.disturbed_by)
+        return (*how, *[(name, micro) for name, _, _, micro in self.phases])
 
     def template(self, rank: int, run: str) -> str:
         """The records as lines of JSON, with placeholders for the numbers."""
         clock = "host" if self.device_ns is None else "gpu"
         device = "" if self.device_ns is None else '"host_ms":%.4f,' + ('"lag_ms":%.4f,' if self.anchored else "")
-        rest = f'"clock":"{clock}","run":{run.replace("%", "%%")}'
+        disturbed = "" if self.disturbed_by is None else f'"profiler":"{self.disturbed_by}",'
+        rest = f'"clock":"{clock}",{disturbed}"run":{run.replace("%", "%%")}'
         return "".join(
             f'{{"name":{dumps(name).replace("%", "%%")},"step":%d,"rank":{rank},"duration_ms":%.4f,"start_ms":%.4f,'
             f'"micro":{micro},{device}{rest}}}\n'
@@ -154,6 +165,7 @@ def steps_of(samples: list[Sample]) -> list[ResolvedSample]:
             device = [first, *[first + int(ms * 1e6) for ms in sample.others_ms]]
         begin = 0
         for step, end in sample.steps:
-            resolved.append(ResolvedSample(step, host, device, since is not None, sample.entries[begin:end]))
+            entries = sample.entries[begin:end]
+            resolved.append(ResolvedSample(step, host, device, since is not None, entries, sample.disturbed_by))
             begin = end
     return resolved

@@ -32,6 +32,8 @@ class Delivery:
         self._max_pending = max_pending
         self.reports = WindowReports(on_end)
         self.exporter = Exporter(problems)
+        # Of the last window that ended.
+        self.last_report: WindowReport | None = None
 
     def prepare(self, plan: WindowPlan) -> Path | None:
         """Returns the path of the trace. If no window can open now, reports why and returns None."""
@@ -57,7 +59,7 @@ class Delivery:
         Stops the window and writes its JSON while the job waits. Only lets through what ends the job, such as Ctrl-C.
         """
         raw = partial_path(target, ".json")
-        report = WindowReport(window.plan, str(target), window.last_step, window.cut)
+        report = self.last_report = WindowReport(window.plan, str(target), window.last_step, window.cut)
         is_handed_over = False
         try:
             is_handed_over = self._write(window, target, raw, budget, report)
@@ -65,6 +67,7 @@ class Delivery:
             self._problems.warn("trace_export", f"writing a trace to {target} failed: {describe(error)}")
             report.fail(describe(error))
         finally:
+            self._detach(window, report)
             if not is_handed_over:
                 window.release()
                 clean_after_save(str(raw))
@@ -73,6 +76,12 @@ class Delivery:
                 report.seconds = dict(window.seconds)
                 self.reports.add(report)
                 self.reports.end(report)
+
+    def _detach(self, window: Window, report: WindowReport) -> None:
+        report.detached = window.detached
+        with self._problems.guard("trace_detach", "detaching the profiler from the GPU"):
+            window.detach()
+        report.seconds = dict(window.seconds)
 
     def _write(
         self, window: Window, target: Path, raw: Path, budget: WindowBudget | None, report: WindowReport

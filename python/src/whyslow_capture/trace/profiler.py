@@ -15,6 +15,7 @@ from torch.profiler.profiler import _KinetoProfile
 from ..config import TraceConfig
 from ..hooks.dynamo import in_compiled_region
 from .profiler_use import PROFILER_USE
+from .teardown import TEARDOWN
 
 
 class LostRecordingError(RuntimeError):
@@ -69,9 +70,14 @@ class WindowProfiler:
             profile_memory=options.profile_memory,
             experimental_config=_experimental_config(options),
         )
+        self._records_gpu = cuda
         self._is_stopped = False
+        # Whether nothing of it stays attached to the GPU. None: it does not record the GPU, or was not stopped.
+        self.detached: bool | None = None
 
     def prepare(self) -> None:
+        if self._records_gpu:
+            TEARDOWN.prepare()
         with PROFILER_USE.ours():
             self._profile.prepare_trace()
             PROFILER_USE.ours_is_unfinished = True
@@ -84,14 +90,21 @@ class WindowProfiler:
     def describe(self, key: str, json_text: str) -> None:
         self._profile.add_metadata_json(key, json_text)
 
-    def stop(self) -> None:
-        """Also waits for the device. A second stop would crash the process, so this only ever stops once."""
+    def stop(self, another_follows: bool) -> None:
+        """
+        Also waits for the device. A second stop would crash the process, so this only ever stops once.
+        `another_follows`: the next profiler starts soon, so this one stays attached to the GPU.
+        """
         if self._is_stopped:
             raise LostRecordingError("the profiler was already stopped")
         self._is_stopped = True
+        if self._records_gpu and another_follows:
+            TEARDOWN.skip_once()
         with PROFILER_USE.ours():
             self._profile.stop_trace()
             PROFILER_USE.ours_is_unfinished = False
+        if self._records_gpu:
+            self.detached = PROFILER_USE.gpu_profiler_stopped()
 
     def save(self, raw: str) -> int:
         """Writes the JSON and returns its size. Works once, because torch hands out a recording only once."""

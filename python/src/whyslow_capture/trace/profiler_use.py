@@ -16,6 +16,9 @@ from typing import Any
 
 import torch
 import torch.autograd.profiler as autograd_profiler
+from torch.profiler import ProfilerActivity
+
+from .teardown import TEARDOWN
 
 # All profilers (torch.profiler, autograd.profiler, emit_nvtx) call these functions of torch.autograd.profiler.
 _PREPARE, _ENABLE, _DISABLE = "_prepare_profiler", "_enable_profiler", "_disable_profiler"
@@ -32,6 +35,10 @@ class ProfilerUse:
         self.is_used_by_job = False
         # Our profiler was prepared and not stopped: it is running, or was lost.
         self.ours_is_unfinished = False
+        # A profiler of this process recorded the GPU and was not detached from it.
+        self.is_attached = False
+        # The job's running profiler records the GPU.
+        self._job_records_gpu = False
         # Ends our open window when the job wants the profiler.
         self._give_way: Callable[[], None] | None = None
 
@@ -64,6 +71,18 @@ class ProfilerUse:
     def is_taken(self) -> bool:
         return self.is_used_by_job or self._give_way is not None or torch_profiler_enabled()
 
+    @property
+    def disturbance(self) -> str | None:
+        """What a profiler does to the steps of the job: "recording", "attached" (it stopped, but slows CUDA calls)."""
+        if self.is_used_by_job or torch_profiler_enabled():
+            return "recording"
+        return "attached" if self.is_attached else None
+
+    def gpu_profiler_stopped(self) -> bool:
+        """Returns whether it was detached from the GPU."""
+        self.is_attached = not TEARDOWN.is_in_force
+        return not self.is_attached
+
     @contextmanager
     def ours(self) -> Iterator[None]:
         """Marks the profiler calls that this thread makes inside the block as ours."""
@@ -74,13 +93,13 @@ class ProfilerUse:
             self._calling = None
 
     def _wrap(
-        self, original: Callable[..., Any], before: Callable[[], None] | None, after: Callable[[], None] | None
+        self, original: Callable[..., Any], before: Callable[..., None] | None, after: Callable[[], None] | None
     ) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:
             if self._calling == threading.get_ident():
                 return original(*args, **kwargs)
             if before is not None:
-                before()
+                before(*args)
             try:
                 return original(*args, **kwargs)
             finally:
@@ -114,15 +133,20 @@ class ProfilerUse:
 
         setattr(autograd_profiler, _PREPARE, prepare_again)
 
-    def _job_starts(self) -> None:
+    def _job_starts(self, _config: object = None, activities: Any = (), *_: object) -> None:
         with self._deciding:
             give_way, self._give_way = self._give_way, None
             self.is_used_by_job = True
+        self._job_records_gpu = ProfilerActivity.CUDA in activities
         if give_way is not None:
             give_way()
+        TEARDOWN.give_back()
 
     def _job_stopped(self) -> None:
         self.is_used_by_job = False
+        if self._job_records_gpu:
+            self._job_records_gpu = False
+            self.gpu_profiler_stopped()
 
 
 def torch_profiler_enabled() -> bool:

@@ -23,6 +23,10 @@ class WindowReport:
     raw_bytes: int = 0
     bytes: int = 0
     seconds: dict[str, float] = field(default_factory=dict)
+    # Whether nothing of the profiler stays attached to the GPU. None: it did not record the GPU, or never stopped.
+    detached: bool | None = None
+    # What the steps after it show (see afterwards.py).
+    afterwards: dict[str, object] = field(default_factory=dict)
 
     def succeed(self) -> None:
         self.status = "done" if self.cut is None else "cut"
@@ -45,6 +49,8 @@ class WindowReport:
             "raw_bytes": self.raw_bytes,
             "bytes": self.bytes,
             "seconds_blocked": {doing: round(seconds, 4) for doing, seconds in self.seconds.items()},
+            "detached": self.detached,
+            "afterwards": dict(self.afterwards),
         }
 
 

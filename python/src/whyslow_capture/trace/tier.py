@@ -10,6 +10,7 @@ from pathlib import Path
 from .. import layout
 from ..config import CaptureConfig
 from ..problems import ProblemLog, describe
+from .afterwards import Afterwards
 from .budget import WindowBudget, ranks_sharing_host
 from .delivery import Delivery
 from .export import clean_stale
@@ -17,9 +18,13 @@ from .profiler_use import PROFILER_USE
 from .report import WindowReport
 from .requests import Requests
 from .schedule import TRAIN_OVERALL, Schedule, WindowPlan
+from .teardown import TEARDOWN
 from .trace_paths import CapturePaths, TracePaths
 from .window_driver import WindowDriver
 from .window_queue import NEVER, WindowQueue
+
+# If the next window warms up within this many steps, the profiler stays attached in between.
+SOON = 10
 
 SetWatch = Callable[[Callable[[], None] | None], None]
 
@@ -74,6 +79,7 @@ class TraceTier:
         self._driver = WindowDriver(
             self._options, problems, self._delivery, self._about, recorder_watch_setter, budget_for
         )
+        self._afterwards = Afterwards(problems, lambda: self._delivery.exporter.pending_bytes > 0)
         PROFILER_USE.install()
         self._requests: Requests | None = None
         if on_demand:
@@ -106,7 +112,9 @@ class TraceTier:
     def begin_step(self, step: int) -> None:
         self._step = step
         if step >= self.quiet_until:
+            self._afterwards.begin_step(step)
             self._advance(self._overall, step)
+            self._afterwards.step_begun(step)
 
     def step_callback(self, target: str) -> Callable[[], None] | None:
         """A function to call at the end of each step of `target`, counted from 0. None if it is not traced here."""
@@ -126,6 +134,7 @@ class TraceTier:
         with self._problems.guard("trace_close", "closing the trace tier"):
             self._driver.close()
             self._delivery.exporter.close(timeout)
+            self._afterwards.close()
         if self._requests is not None:
             with self._problems.guard("trace_close", "closing the trace tier"):
                 # First, because a plan that arrives later would never be answered.
@@ -135,7 +144,9 @@ class TraceTier:
                 self._requests.close()
 
     def summary(self) -> dict[str, object]:
-        return self._delivery.reports.summary()
+        decision = TEARDOWN.decision
+        teardown = None if decision is None else {"detaches": decision.detaches, "why": decision.why}
+        return {"teardown": teardown, **self._delivery.reports.summary()}
 
     def after_fork_in_child(self) -> None:
         self._is_closed = True
@@ -164,15 +175,19 @@ class TraceTier:
             return
         open_plan = driver.plan
         if open_plan is not None and open_plan.target == queue.target:
-            driver.proceed(step)
+            driver.proceed(step, another_follows=queue.next_event(step - 1) - step < SOON)
         for late in queue.drop_late(step):
             self._answer_missed(late, f"step {late.first} had already begun when this rank saw the plan")
+        if driver.plan is None and self._afterwards.is_open:
+            self._afterwards.window_ended(self._delivery.last_report)
         due = queue.due(step)
         if due is None:
             return
         if driver.plan is None:
             if driver.open(due, step):
                 queue.drop(due)
+            if driver.plan is not None:
+                self._afterwards.window_opens()
         elif step >= due.first:
             # torch has only one profiler. The open window wins, and this one waits for its next period.
             queue.drop(due)
@@ -188,6 +203,8 @@ class TraceTier:
             queue.quiet_until = 0
         else:
             queue.quiet_until = queue.next_event(step)
+            if queue is self._overall:
+                queue.quiet_until = self._afterwards.wanted_at(step, queue.quiet_until)
         if queue is self._overall:
             self.quiet_until = 0 if self._wants_steps and not self._is_off else queue.quiet_until
             if self._inbox and not self._is_off:  # arrived meanwhile

@@ -14,6 +14,7 @@ from .live_ranges import LiveRanges
 from .profiler import LostRecordingError, WindowProfiler
 from .profiler_use import torch_profiler_enabled
 from .schedule import WindowPlan
+from .teardown import TEARDOWN
 
 
 class State(Enum):
@@ -29,13 +30,17 @@ class Window:
     """Only the training thread may use it: torch's profiler belongs to the thread that started it."""
 
     def __init__(self, plan: WindowPlan, options: TraceConfig, cuda: bool) -> None:
-        self.plan = plan
+        self.plan, self.records_gpu = plan, cuda
         self.state = State.NEW
         self.thread = threading.get_ident()
         # The last step that was at least partly recorded.
         self.last_step: int | None = None
         # Why the window ends early, or None.
         self.cut: str | None = None
+        # The next profiler starts so soon that this one should stay attached to the GPU.
+        self.another_follows = False
+        # Whether nothing of it stays attached. None: it did not record the GPU, or was not stopped.
+        self.detached: bool | None = None
         # Seconds the training thread spent in the profiler, by operation.
         self.seconds: dict[str, float] = {}
         self._profiler: WindowProfiler | None = WindowProfiler(options, cuda)
@@ -90,7 +95,8 @@ class Window:
         # Also if start() was interrupted.
         self._ranges.end()
         if was in (State.WARMING, State.RECORDING):
-            self._live.stop()
+            self._live.stop(self.another_follows)
+            self.detached = self._live.detached
         self._spent("stop", begin)
 
     def abandon(self) -> bool:
@@ -117,6 +123,13 @@ class Window:
         begin = time.perf_counter()
         self._profiler = None
         self._spent("free", begin)
+
+    def detach(self) -> None:
+        """Completes the detaching from the GPU, after `save`: then the job's next step is not the one that pays."""
+        if self.detached:
+            begin = time.perf_counter()
+            TEARDOWN.settle()
+            self._spent("detach", begin)
 
     @property
     def _live(self) -> WindowProfiler:

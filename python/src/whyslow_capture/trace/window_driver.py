@@ -23,6 +23,7 @@ from .main_thread import MainThreadCall
 from .profiler import boundary_is_safe, stop_recording_here
 from .profiler_use import PROFILER_USE
 from .schedule import WindowPlan
+from .teardown import TEARDOWN
 from .watchdog import Watchdog
 from .window import State, Window
 
@@ -79,11 +80,12 @@ class WindowDriver:
             self._is_inside = False
         return True
 
-    def proceed(self, step: int) -> None:
-        """Step `step` of the window's target begins."""
+    def proceed(self, step: int, another_follows: bool = False) -> None:
+        """Step `step` of the window's target begins. `another_follows`: the next window opens now or soon."""
         window = self._own_window()
         if window is None:
             return
+        window.another_follows = another_follows
         self._is_inside = True
         try:
             if self.window is window:  # an interrupt has not ended it meanwhile
@@ -137,11 +139,20 @@ class WindowDriver:
         )
         try:
             window.warm_up()
+            self._say_if_attached(window)
             self._watchdog.start()
             if step >= plan.first:
                 self._record(window, step)
         except Exception as error:
             self._give_up(window, error)
+
+    def _say_if_attached(self, window: Window) -> None:
+        decision = TEARDOWN.decision
+        if window.records_gpu and decision is not None and decision.is_news:
+            self._problems.warn(
+                "trace_attached",
+                f"the GPU profiler stays attached after profiler windows and may slow later steps: {decision.why}",
+            )
 
     def _record(self, window: Window, step: int) -> None:
         budget, watchdog = self._budget, self._watchdog
@@ -205,6 +216,7 @@ class WindowDriver:
         window = self.window
         if window is not None:
             window.cut = "the job started its own profiler"
+            window.another_follows = True
             self._problems.warn("trace_rival", "the job started its own profiler, so our window ends here")
             self._end_by(window, GIVE_WAY_S, "the job started its own profiler, and ours could not be stopped in time")
 
