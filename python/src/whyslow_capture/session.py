@@ -216,3 +216,4 @@ class Capture:
                 current_step=lambda: self.recorder.current_step,
             )
             self.recorder.disturbance = lambda: PROFILER_USE.disturbance
+            PROFILER_USE.on_change = self.recorder.profiler_changed

@@ -64,7 +64,7 @@ class Recorder:
         self._sample_ended_at = 0
         self._sample_ended_step = 0
         self._pending = PendingSamples(budget, problems)
-        # What disturbed the first step of the buffer.
+        # What disturbs the steps in the buffer.
         self._disturbed_by: str | None = None
 
     # -- phases ------------------------------------------------------------------------------------------------------
@@ -187,6 +187,11 @@ class Recorder:
             in_row = stride == 1 and self._sample_ended_at > 0
             self.quiet_until = min(flush_at, last + 1, step + MAX_STEPS) if in_row else step
 
+    def profiler_changed(self) -> None:
+        """The job's own profiler starts or stops now. The steps in the buffer count as disturbed, and end here."""
+        self._disturbed_by = "recording"
+        self.quiet_until = 0
+
     def abandon_step(self) -> None:
         """Drops the current step."""
         self._take_sample()
@@ -256,8 +261,7 @@ class Recorder:
         """Empties the buffer. Its finished steps become a sample."""
         self.is_sampling = False
         sample = self.buffer.take()
-        # The job's profiler may have started or stopped since the sample began.
-        sample.disturbed_by = self._disturbed_by or self.disturbance()
+        sample.disturbed_by = self._disturbed_by
         device = self._device
         if device is not None:
             sample.anchor, sample.anchor_host_ns = device.anchor, device.anchored_at

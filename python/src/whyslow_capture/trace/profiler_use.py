@@ -37,6 +37,8 @@ class ProfilerUse:
         self.ours_is_unfinished = False
         # A profiler of this process recorded the GPU and was not detached from it.
         self.is_attached = False
+        # Called when the job's profiler starts or stops.
+        self.on_change: Callable[[], None] | None = None
         # The job's running profiler records the GPU.
         self._job_records_gpu = False
         # Ends our open window when the job wants the profiler.
@@ -141,12 +143,16 @@ class ProfilerUse:
         if give_way is not None:
             give_way()
         TEARDOWN.give_back()
+        if self.on_change is not None:
+            self.on_change()
 
     def _job_stopped(self) -> None:
         self.is_used_by_job = False
         if self._job_records_gpu:
             self._job_records_gpu = False
             self.gpu_profiler_stopped()
+        if self.on_change is not None:
+            self.on_change()
 
 
 def torch_profiler_enabled() -> bool:
