@@ -22,11 +22,13 @@ const runOf = (id: string | null, wall: number | null = null, rows = 5, world?: 
 const log = (rank: number, ...runs: readonly EventLogRun[]): RankedMember => ({
   rank,
   rankSource: 'file',
+  hasEarlierWindow: false,
   member: member(`log${rank}`, { kind: 'events', log: { runs } }),
 });
 const trace = (rank: number, endNs: number | null): RankedMember => ({
   rank,
   rankSource: 'file',
+  hasEarlierWindow: false,
   member: member(`trace${rank}`, {
     kind: 'kineto',
     summary: { window: { endNs: endNs === null ? null : BigInt(endNs) } },

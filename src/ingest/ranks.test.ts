@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { rankFromPath } from '../sources/rank-name.js';
+import type { TraceSummary } from '../traces/trace-summary.js';
 import type { RankMember, TraceMember } from './member.js';
 import { assignRanks } from './ranks.js';
 
@@ -62,5 +63,53 @@ describe('assignRanks', () => {
     );
     expect(named.codes).toEqual([]);
     expect(assigned(member('a/rank0.json', 0, '3-6'), member('b/rank0.json', 0, '10-13')).codes).toEqual([]);
+  });
+
+  const recorded = (path: string, pid: string | null, startNs: bigint | null, window = '3-6') => ({
+    ...member(path, null, window),
+    summary: {
+      process: { pid, wasAttached: null },
+      hostName: null,
+      window: { ms: 1, startNs, endNs: startNs === null ? null : startNs + 10n },
+    } as unknown as TraceSummary,
+  });
+
+  it('gives windows of one process one rank', () => {
+    expect(
+      assigned(recorded('h_7.100.pt.trace.json', '7', 100n), recorded('h_7.200.pt.trace.json', '7', 200n)),
+    ).toEqual({ ranks: ['0 order', '0 order'], codes: [] });
+    expect(
+      assigned(
+        recorded('h_7.100.pt.trace.json', '7', 100n),
+        recorded('h_8.100.pt.trace.json', '8', 101n),
+        recorded('h_7.200.pt.trace.json', '7', 200n, '9-12'),
+        recorded('h_8.200.pt.trace.json', '8', 201n, '9-12'),
+      ),
+    ).toEqual({
+      ranks: ['0 order', '1 order', '0 order', '1 order'],
+      codes: ['rank-from-order 4'],
+    });
+  });
+
+  it('goes by steps where the time is not known', () => {
+    expect(assigned(recorded('a.json', '7', null), recorded('b.json', '7', null, '9-12')).ranks).toEqual([
+      '0 order',
+      '0 order',
+    ]);
+  });
+
+  it('tells processes with the same id apart by host, and by recording at the same time', () => {
+    expect(
+      assigned(recorded('a_1.100.pt.trace.json', '1', 100n), recorded('b_1.200.pt.trace.json', '1', 200n))
+        .ranks,
+    ).toEqual(['0 order', '1 order']);
+    expect(assigned(recorded('x.json', '1', 100n), recorded('y.json', '1', 105n)).ranks).toEqual([
+      '0 order',
+      '1 order',
+    ]);
+    expect(assigned(recorded('x.json', null, 100n), recorded('y.json', null, 200n)).ranks).toEqual([
+      '0 order',
+      '1 order',
+    ]);
   });
 });

@@ -1,5 +1,5 @@
 import { type Problem, ProblemLog } from '../base/problem.js';
-import type { RankMember } from './member.js';
+import { type RankMember, traceSummaryOf } from './member.js';
 
 /** Where the rank of a file comes from. */
 export type RankSource = 'file' | 'name' | 'order';
@@ -8,11 +8,14 @@ export interface RankedMember {
   readonly member: RankMember;
   readonly rank: number;
   readonly rankSource: RankSource;
+  /** The same process recorded an earlier window, whose trace is not part of the analysis. */
+  readonly hasEarlierWindow: boolean;
 }
 
 /**
  * Gives every trace and log a rank: the one inside the file (distributedInfo, or the records of a log), else the one in its
- * name, else its number in the order of files. Doubts become problems. No file is dropped.
+ * name, else its number in the order of files, where windows of one process share a number. Doubts become problems. No
+ * file is dropped.
  */
 export function assignRanks(members: readonly RankMember[]): {
   readonly ranked: readonly RankedMember[];
@@ -22,16 +25,44 @@ export function assignRanks(members: readonly RankMember[]): {
   noteConflicts(members, problems);
   const taken = new Set(members.map((m) => m.identity.rank ?? m.hints.rank));
   let next = 0;
+  const numbered = new Map<string, { readonly member: RankMember; readonly rank: number }[]>();
   const ranked = members.map((member): RankedMember => {
     const { identity, hints } = member;
-    if (identity.rank !== null) return { member, rank: identity.rank, rankSource: 'file' };
-    if (hints.rank !== null) return { member, rank: hints.rank, rankSource: 'name' };
+    const given = (rank: number, rankSource: RankSource) => ({
+      member,
+      rank,
+      rankSource,
+      hasEarlierWindow: false,
+    });
+    if (identity.rank !== null) return given(identity.rank, 'file');
+    if (hints.rank !== null) return given(hints.rank, 'name');
+    const key = processKey(member);
+    const others = (key === null ? undefined : numbered.get(key)) ?? [];
+    const same = others.find((other) => areWindowsOfOneProcess(member, other.member));
+    if (same) return given(same.rank, 'order');
     while (taken.has(next)) next++;
-    return { member, rank: next++, rankSource: 'order' };
+    if (key !== null) numbered.set(key, [...others, { member, rank: next }]);
+    return given(next++, 'order');
   });
   noteGuesses(ranked, problems);
   noteDuplicates(ranked, problems);
   return { ranked, problems: problems.list() };
+}
+
+/** Ranks on different hosts may have the same process id, but TensorBoard's file names tell the hosts. */
+function processKey(member: RankMember): string | null {
+  const pid = traceSummaryOf(member)?.process.pid ?? null;
+  return pid === null ? null : `${pid} ${traceSummaryOf(member)?.hostName ?? member.hints.host ?? ''}`;
+}
+
+/** In containers, ranks on different hosts may have the same process id. But they record at the same time. */
+export function areWindowsOfOneProcess(a: RankMember, b: RankMember): boolean {
+  if (processKey(a) === null || processKey(a) !== processKey(b)) return false;
+  const [first, second] = [traceSummaryOf(a)?.window, traceSummaryOf(b)?.window];
+  if (!first || !second) return false;
+  if (first.startNs === null || first.endNs === null || second.startNs === null || second.endNs === null)
+    return a.identity.window !== b.identity.window;
+  return first.endNs <= second.startNs || second.endNs <= first.startNs;
 }
 
 function noteConflicts(members: readonly RankMember[], problems: ProblemLog): void {
@@ -45,7 +76,7 @@ function noteConflicts(members: readonly RankMember[], problems: ProblemLog): vo
 
 function noteGuesses(ranked: readonly RankedMember[], problems: ProblemLog): void {
   const guessed = ranked.filter((r) => r.rankSource === 'order');
-  if (ranked.length < 2 || guessed.length === 0) return;
+  if (new Set(ranked.map((r) => r.rank)).size < 2 || guessed.length === 0) return;
   const message = `the rank is neither in the file nor in its name, e.g. ${guessed[0]!.member.path}`;
   problems.add(
     'rank-from-order',
@@ -55,7 +86,7 @@ function noteGuesses(ranked: readonly RankedMember[], problems: ProblemLog): voi
   );
 }
 
-/** Two traces of one rank are no duplicates if they cover different steps. */
+/** Two traces of one rank are no duplicates if they cover different steps, or one process recorded them in turn. */
 function noteDuplicates(ranked: readonly RankedMember[], problems: ProblemLog): void {
   const seen = new Map<string, RankedMember>();
   const twice: string[] = [];
@@ -63,7 +94,8 @@ function noteDuplicates(ranked: readonly RankedMember[], problems: ProblemLog): 
     const key = `${r.member.kind} ${r.rank} ${r.member.hints.step ?? r.member.identity.window}`;
     const first = seen.get(key);
     if (!first) seen.set(key, r);
-    else twice.push(`rank ${r.rank} appears twice: ${first.member.path} and ${r.member.path}`);
+    else if (!areWindowsOfOneProcess(first.member, r.member))
+      twice.push(`rank ${r.rank} appears twice: ${first.member.path} and ${r.member.path}`);
   }
   problems.addNamed('duplicate-rank', twice, 'both are used; pass the path of one to analyse only that');
 }

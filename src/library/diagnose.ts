@@ -1,6 +1,7 @@
 import { diagnoseInputs, type Selection } from '../diagnosis/diagnosis.js';
 import { withLateRanksInFull } from '../diagnosis/read-again.js';
 import { keepOneRun } from '../ingest/one-run.js';
+import { keepOneWindow } from '../ingest/one-window.js';
 import type { ReadOptions } from '../ingest/pool.js';
 import { readInputs } from '../ingest/read-run.js';
 import { buildReport } from '../report/build-report.js';
@@ -17,7 +18,7 @@ export async function diagnose(
   { steps = null, ranks = null, ...reading }: DiagnoseOptions = {},
 ): Promise<Report> {
   const want = { facts: { steps } };
-  const run = keepOneRun(await readInputs(paths, want, reading));
+  const run = keepOneWindow(keepOneRun(await readInputs(paths, want, reading)));
   const inputs = await withLateRanksInFull(run, steps, (files) => readInputs(files, want));
   const diagnosis = diagnoseInputs(inputs, { steps, ranks });
   return buildReport(diagnosis, runRules(RULES, diagnosis.facts));

@@ -43,6 +43,8 @@ export interface EventFacts {
   /** Time and number of each step that counts. */
   readonly periods: readonly Ns[];
   readonly indices: readonly number[];
+  /** A profiler made some of these steps slower: it was attached to the GPU, or recording. */
+  readonly disturbedBy: 'attached' | 'recording' | null;
   /** What is not known, and what was assumed. */
   readonly notes: readonly CheckResult[];
 }
@@ -105,6 +107,7 @@ function factsOf(run: EventLogRun, records: RankRecords, periods: StepPeriods): 
     timeline,
     periods: periods.ns,
     indices: steps.map((s) => s.number),
+    disturbedBy: ([null, 'attached', 'recording'] as const)[records.profiler] ?? null,
     notes: notesOf({
       records,
       periods,

@@ -16,7 +16,8 @@ export function unprofiledLog(
   traceInputWait = 0,
 ): EventFacts | null {
   const last = facts.filter((f) => f.rank === rank).at(-1) ?? onlyRank(facts, rank);
-  if (!last || last.steps < MIN_STEPS) return null;
+  // What a profiler recorded meanwhile is no measurement without one. The trace itself tells as much.
+  if (!last || last.steps < MIN_STEPS || last.disturbedBy === 'recording') return null;
   if (!last.stepIsWhole && traceInputWait > INPUT_MATTERS * last.step) return null;
   return last;
 }

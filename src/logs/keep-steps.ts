@@ -1,6 +1,7 @@
 import { type CheckResult, found } from '../base/check.js';
 import type { StepRange } from '../facts/step-facts.js';
 import type { EventLog, EventLogRun } from '../model/event-log.js';
+import { undisturbed } from './undisturbed.js';
 
 /** A step takes some 50 µs to analyse, and 5,000 are enough: with one in ten recorded they are a day or two of training. */
 const MAX_STEPS = 5000;
@@ -10,22 +11,31 @@ interface KeptLog {
   readonly notes: readonly CheckResult[];
 }
 
-/** The steps of `range` (null: all), at most the last `most` of them. */
+/** The steps of `range` (null: all) that no profiler disturbed, at most the last `most` of them. */
 export function keepSteps(log: EventLog, range: StepRange | null, most = MAX_STEPS): KeptLog {
-  let notes: readonly CheckResult[] = [];
+  const notes = new Map<string, CheckResult>();
+  const note = (results: readonly CheckResult[]) => {
+    for (const result of results) if (!notes.has(result.code)) notes.set(result.code, result);
+  };
   const runs = log.runs.flatMap((run) => {
-    const steps = new Set<number>();
-    for (const step of run.step) if (isWithin(step, range)) steps.add(step);
+    const within = [...run.step.keys()].filter((row) => isWithin(run.step[row]!, range));
+    const { counts, notes: aboutProfiler } = undisturbed(run, within);
+    note(aboutProfiler);
+    const rows = within.filter(counts);
+    const steps = new Set(rows.map((row) => run.step[row]!));
     if (steps.size === 0) return [];
-    if (range === null && steps.size <= most) return [run];
-    let from = range?.first ?? Number.NEGATIVE_INFINITY;
-    if (steps.size > most) {
-      from = Float64Array.from(steps).sort()[steps.size - most]!;
-      if (notes.length === 0) notes = onlyTheLast(most, steps.size);
-    }
-    return [selectSteps(run, { first: from, last: range?.last ?? null })];
+    if (rows.length === run.rows && steps.size <= most) return [run];
+    if (steps.size <= most) return [selectRows(run, rows)];
+    const from = Float64Array.from(steps).sort()[steps.size - most]!;
+    note(onlyTheLast(most, steps.size));
+    return [
+      selectRows(
+        run,
+        rows.filter((row) => run.step[row]! >= from),
+      ),
+    ];
   });
-  return { log: { runs }, notes };
+  return { log: { runs }, notes: [...notes.values()] };
 }
 
 const onlyTheLast = (most: number, steps: number) =>
@@ -40,8 +50,7 @@ const onlyTheLast = (most: number, steps: number) =>
 const isWithin = (step: number, range: StepRange | null) =>
   range === null || (step >= (range.first ?? step) && step <= (range.last ?? step));
 
-function selectSteps(run: EventLogRun, range: StepRange): EventLogRun {
-  const rows = [...run.step.keys()].filter((row) => isWithin(run.step[row]!, range));
+function selectRows(run: EventLogRun, rows: readonly number[]): EventLogRun {
   const select = <T extends Float64Array | Int32Array | Uint16Array | Uint8Array>(column: T): T => {
     const kept = new (column.constructor as new (length: number) => T)(rows.length);
     for (let i = 0; i < rows.length; i++) kept[i] = column[rows[i]!]!;
@@ -59,5 +68,6 @@ function selectSteps(run: EventLogRun, range: StepRange): EventLogRun {
     clock: select(run.clock),
     hostMs: select(run.hostMs),
     lagMs: select(run.lagMs),
+    profiler: select(run.profiler),
   };
 }

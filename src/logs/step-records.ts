@@ -41,6 +41,8 @@ export interface RankRecords {
   readonly allHost: boolean;
   /** Only lmms-engine's four fields: no header, no clocks, no start times. */
   readonly bare: boolean;
+  /** The worst of `EventLogRun.profiler`. */
+  readonly profiler: number;
 }
 
 const NS_PER_MS = 1e6;
@@ -89,6 +91,7 @@ class Collector {
   readonly #latest = new Map<number, { step: number; generation: number }>();
   #generation = 0;
   #dropped = 0;
+  #profiler = 0;
 
   constructor(readonly rank: number) {}
 
@@ -98,6 +101,7 @@ class Collector {
       this.#dropped++;
       return;
     }
+    this.#profiler = Math.max(this.#profiler, run.profiler[row]!);
     const [name, number, startMs] = [run.name[row]!, run.step[row]!, run.startMs[row]!];
     const generation = this.#generationOf(name, number);
     let step = this.#steps.get(number);
@@ -165,6 +169,14 @@ class Collector {
       };
     });
     const bare = run.header === null && starts === 0 && phases.every((p) => p.clock === 'unknown');
-    return { rank: this.rank, phases, steps, dropped: this.#dropped, allHost, bare };
+    return {
+      rank: this.rank,
+      phases,
+      steps,
+      dropped: this.#dropped,
+      allHost,
+      bare,
+      profiler: this.#profiler,
+    };
   }
 }

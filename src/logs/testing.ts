@@ -15,8 +15,8 @@ export function readLog(text: string): EventLog {
 export const HEADER = '{"whyslow": 1, "run": "a", "rank": 0}';
 
 /**
- * Records of one step as text: `name ms`, then `+start`, `#micro`, `gpu` or `host`, `r<rank>`, and for device timings
- * `^lag` at the start and `~lag` at the end, from which `host_ms` follows.
+ * Records of one step as text: `name ms`, then `+start`, `#micro`, `gpu` or `host`, `r<rank>`, `!attached` or `!recording`
+ * for what a profiler did, and for device timings `^lag` at the start and `~lag` at the end, from which `host_ms` follows.
  */
 export function stepLines(step: number, ...phases: string[]): string[] {
   return phases.map((phase) => {
@@ -26,6 +26,7 @@ export function stepLines(step: number, ...phases: string[]): string[] {
       if (field[0] === '+') record.start_ms = Number(field.slice(1));
       else if (field[0] === '#') record.micro = Number(field.slice(1));
       else if (field[0] === 'r') record.rank = Number(field.slice(1));
+      else if (field[0] === '!') record.profiler = field.slice(1);
       else if (field[0] === '~') record.lag_ms = Number(field.slice(1));
       else if (field[0] === '^') record.host_ms = Number(duration) + Number(field.slice(1));
       else record.clock = field;

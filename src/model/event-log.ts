@@ -37,6 +37,10 @@ export interface EventLogRun {
    * idle. NaN where unknown.
    */
   readonly lagMs: Float64Array;
+  /**
+   * Whether a profiler made the step slower: 0 no, 1 one was attached to the GPU but did not record, 2 one was recording.
+   */
+  readonly profiler: Uint8Array;
 }
 
 export interface EventLogHeader {

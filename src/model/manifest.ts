@@ -38,6 +38,16 @@ export interface RankManifest {
   readonly anchors: readonly ClockAnchor[];
   /** How many records capture dropped, by reason. */
   readonly dropped: Readonly<Record<string, number>>;
+  /** Profiler windows of the process, in order. Of very many, only the newest are listed. */
+  readonly windows: readonly RecordedWindow[];
+}
+
+export interface RecordedWindow {
+  readonly firstStep: number;
+  /** Nothing of the profiler stayed attached to the GPU. Null: unknown, or the GPU was not recorded. */
+  readonly detached: boolean | null;
+  /** How much longer steps take since then, as a fraction, if they certainly do. Null: they do not, or nobody knows. */
+  readonly slower: { readonly low: number; readonly high: number } | null;
 }
 
 /** One instant on two clocks. */

@@ -1,6 +1,7 @@
 import { Category } from '../model/category.js';
 import { kindMask, type Trace } from '../model/trace.js';
 import type { DeviceInfo, DistributedInfo } from '../model/trace-data.js';
+import { type RecordedProcess, recordedProcess } from './recorded-process.js';
 
 /** What is in a trace, for `whyslow inspect`. Plain data that moves between threads. */
 export interface TraceSummary {
@@ -19,6 +20,7 @@ export interface TraceSummary {
   readonly tracks: number;
   readonly strings: number;
   readonly window: TimeWindow;
+  readonly process: RecordedProcess;
 }
 
 export interface CategoryCount {
@@ -33,7 +35,7 @@ export interface StepSummary {
   readonly hostMs: number;
 }
 
-interface TimeWindow {
+export interface TimeWindow {
   /** From the start of the first event to the end of the last. */
   readonly ms: number;
   /** Nanoseconds since 1970. Null: the trace counts from something else. */
@@ -62,6 +64,7 @@ export function summariseTrace(trace: Trace): TraceSummary {
     tracks: data.tracks.length,
     strings: trace.strings.size - 1,
     window: timeWindow(trace),
+    process: recordedProcess(trace),
   };
 }
 

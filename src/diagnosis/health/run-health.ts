@@ -7,6 +7,7 @@ import type { Comparison } from '../../run/compare.js';
 import { meshProblems, type RunLocations, runFileProblems } from '../ranks/locations.js';
 import type { RankView } from '../ranks/rank-view.js';
 import { summariseHealth } from './health.js';
+import { profiledBefore } from './profiled-before.js';
 import type { RankWindow } from './run-checks.js';
 
 export interface RunHealth {
@@ -25,7 +26,8 @@ interface Checked {
 }
 
 export function runHealth({ inputs, members, views, locations, comparison }: Checked): RunHealth {
-  const notes = views.map((view) => ({ rank: view.rank, problems: view.notes }));
+  const ofViews = views.map((view) => ({ rank: view.rank, problems: view.notes }));
+  const notes = [...ofViews, ...profiledBefore(inputs, members)];
   const runProblems = [...inputs.problems, ...runFileProblems(inputs), ...locations.problems];
   const withMore = (more: readonly Problem[]) =>
     healthOf(members, locations.worldSize, [...runProblems, ...more], notes);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { drawView } from '../../../test/helpers/draw-run.js';
 import { steps } from '../../../test/helpers/draw-trace.js';
+import { found } from '../../base/check.js';
 import { ns, share } from '../../base/units.js';
 import type { PhaseKnowledge } from '../../facts/rank-facts.js';
 import type { LogView, TraceView } from '../ranks/rank-view.js';
@@ -48,6 +49,14 @@ const logged = (best: Judgement['best'], phases: Partial<PhaseKnowledge>): Judge
 const CASES: readonly (readonly [DoubtId, object, Judgement])[] = [
   ['profiler-cost', { by: 0.2 }, withHostBetween(0, 90, {})],
   ['profiler-cost', { by: 0.05 }, withHostBetween(0, 90, { second: 'host' })],
+  [
+    'profiler-attached',
+    { by: 0.15 },
+    traced(
+      { notes: found('warning', 'step-with-profiler', 1, '', ''), measuredUnprofiled: true },
+      { best: 'host' },
+    ),
+  ],
   ['no-steps', { by: 0.2 }, withSteps({ source: 'window' })],
   ['one-step', { by: 0.12 }, withSteps({ count: 1 })],
   ['irregular-steps', { by: 0.1 }, withSteps({ irregular: true, count: 5 })],

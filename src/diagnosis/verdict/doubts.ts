@@ -43,6 +43,12 @@ export const DOUBT_CHECKS = [
     },
   },
   {
+    id: 'profiler-attached',
+    text: 'a profiler was attached to the GPU in the measured steps, which slows the host',
+    check: ({ view, best }) =>
+      when(best === 'host' && view.notes.some((n) => n.code === 'step-with-profiler'), by(0.15)),
+  },
+  {
     id: 'no-steps',
     text: 'the trace is not divided into steps',
     check: ({ view }) => when(view.facts.steps.source === 'window', by(0.2)),

@@ -2,7 +2,7 @@ import type { EventLogHeader, EventLogRun } from '../../model/event-log.js';
 import { GrowingColumns } from '../common/growing-columns.js';
 import type { EventRecord } from './event-record.js';
 
-/** The rows of one run: 51 bytes each. */
+/** The rows of one run: 52 bytes each. */
 export class RunColumns {
   readonly #growing = new GrowingColumns({
     name: Uint16Array,
@@ -14,6 +14,7 @@ export class RunColumns {
     clock: Uint8Array,
     hostMs: Float64Array,
     lagMs: Float64Array,
+    profiler: Uint8Array,
   });
 
   get rows(): number {
@@ -32,6 +33,7 @@ export class RunColumns {
     columns.clock[row] = record.clock;
     columns.hostMs[row] = record.hostMs;
     columns.lagMs[row] = record.lagMs;
+    columns.profiler[row] = record.profiler;
   }
 
   /** Call once. */

@@ -38,6 +38,8 @@ describe('the forms', () => {
         '{"name":"data_wait","step":4,"rank":2,"duration_ms":9,"clock":"host","run":"r1","micro":null}',
         '{"name":"backward","step":4,"rank":2,"duration_ms":7,"clock":"gpu","host_ms":3.5,"lag_ms":"4"}',
         '{"name":"optimizer","step":4,"rank":2,"duration_ms":1,"clock":"gpu","host_ms":null,"lag_ms":null}',
+        '{"name":"optimizer","step":5,"rank":2,"duration_ms":1,"profiler":"attached"}',
+        '{"name":"optimizer","step":6,"rank":2,"duration_ms":1,"profiler":"recording"}',
       ].join('\n'),
     );
     expect(result.problems).toEqual([]);
@@ -54,6 +56,8 @@ describe('the forms', () => {
       'data_wait@4 r2 9 host',
       'backward@4 r2 7 gpu host 3.5 lag 4',
       'optimizer@4 r2 1 gpu',
+      'optimizer@5 r2 1 attached',
+      'optimizer@6 r2 1 recording',
     ]);
   });
 
@@ -136,9 +140,9 @@ const FAULTS: readonly [string, string | Uint8Array, readonly string[], readonly
   ['a step that is NaN', '{"name": "a", "step": NaN, "rank": 0, "duration_ms": 1}', [], ['wrong-type×1@1']],
   [
     'the other fields of the wrong type',
-    '{"name": "a", "step": 1, "rank": 4294967296, "duration_ms": true, "micro": 0.5, "clock": "sun", "run": []}',
+    '{"name": "a", "step": 1, "rank": 4294967296, "duration_ms": true, "micro": 0.5, "clock": "sun", "run": [], "profiler": 1}',
     ['a@1 r-1 NaN'],
-    ['wrong-type×5@1'],
+    ['wrong-type×6@1'],
   ],
   [
     'NaN and Infinity as Python writes them',

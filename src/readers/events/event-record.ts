@@ -12,6 +12,12 @@ const CLOCK_UNKNOWN = 0;
 const CLOCK_GPU = 1;
 const CLOCK_HOST = 2;
 
+/** Values of `EventLogRun.profiler`. */
+const PROFILERS: ReadonlyMap<unknown, number> = new Map([
+  ['attached', 1],
+  ['recording', 2],
+]);
+
 /** One checked record. Sentinels as in `EventLogRun`. One object is reused for all lines. */
 export interface EventRecord {
   name: string;
@@ -23,12 +29,13 @@ export interface EventRecord {
   clock: number;
   hostMs: number;
   lagMs: number;
+  profiler: number;
   run: string | null;
 }
 
 export function emptyRecord(): EventRecord {
   const times = { durationMs: NaN, startMs: NaN, hostMs: NaN, lagMs: NaN };
-  return { name: '', step: 0, rank: -1, micro: -1, clock: CLOCK_UNKNOWN, run: null, ...times };
+  return { name: '', step: 0, rank: -1, micro: -1, clock: CLOCK_UNKNOWN, profiler: 0, run: null, ...times };
 }
 
 /** Checks the fields of a record. False: it has no usable name or step and must be left out. */
@@ -53,6 +60,7 @@ export function fillRecord(out: EventRecord, json: JsonObject, faults: EventFaul
   out.clock = toClock(json.clock, faults, line);
   out.hostMs = toMs(json.host_ms, faults, line);
   out.lagMs = toMs(json.lag_ms, faults, line);
+  out.profiler = toProfiler(json.profiler, faults, line);
   out.run = toRun(json.run, faults, line);
   if (out.durationMs < 0) faults.add('negative-duration', line);
   return true;
@@ -115,6 +123,13 @@ function toClock(value: unknown, faults: EventFaults, line: number): number {
   if (value === 'host') return CLOCK_HOST;
   if (!isAbsent(value)) faults.add('wrong-type', line);
   return CLOCK_UNKNOWN;
+}
+
+function toProfiler(value: unknown, faults: EventFaults, line: number): number {
+  if (isAbsent(value)) return 0;
+  const known = PROFILERS.get(value);
+  if (known === undefined) faults.add('wrong-type', line);
+  return known ?? 0;
 }
 
 function toRun(value: unknown, faults: EventFaults, line: number): string | null {

@@ -16,7 +16,7 @@ export function read(input: string | Uint8Array, cuts: readonly number[] = []): 
   return { runs: result.log.runs, problems: result.problems };
 }
 
-/** `forward@3 r0 1.5` for each row of a run; `+start #micro clock host lag` where known. */
+/** `forward@3 r0 1.5` for each row of a run; `+start #micro clock host lag profiler` where known. */
 export function draw(run: EventLogRun): string[] {
   return Array.from({ length: run.rows }, (_, i) => {
     const start = Number.isNaN(run.startMs[i]) ? '' : ` +${run.startMs[i]}`;
@@ -24,7 +24,8 @@ export function draw(run: EventLogRun): string[] {
     const clock = ['', ' gpu', ' host'][run.clock[i]!];
     const host = Number.isNaN(run.hostMs[i]) ? '' : ` host ${run.hostMs[i]}`;
     const lag = Number.isNaN(run.lagMs[i]) ? '' : ` lag ${run.lagMs[i]}`;
-    return `${run.names[run.name[i]!]}@${run.step[i]} r${run.rank[i]} ${run.durationMs[i]}${start}${micro}${clock}${host}${lag}`;
+    const profiler = ['', ' attached', ' recording'][run.profiler[i]!];
+    return `${run.names[run.name[i]!]}@${run.step[i]} r${run.rank[i]} ${run.durationMs[i]}${start}${micro}${clock}${host}${lag}${profiler}`;
   });
 }
 

@@ -45,6 +45,10 @@ describe('the forms', () => {
       },
       coordinates: { dp: 1, tp: 1 },
       dropped: { 'disk-full': 4 },
+      windows: [
+        { firstStep: 17, detached: false, slower: { low: 0.36, high: 0.43 } },
+        { firstStep: 217, detached: null, slower: null },
+      ],
       anchors: [
         { at: 'start', wallNs: 1_790_857_026e9, monotonicNs: 5e15 },
         { at: 'end', wallNs: 1_790_857_126e9, monotonicNs: 5.0001e15 },
@@ -79,6 +83,12 @@ const FAULTS: readonly [string, object, object, readonly string[]][] = [
     'anchors that are none',
     { ...RANK, anchors: [1, {}, { wall_ns: 'x' }, { wall_ns: 5 }] },
     { anchors: [{ at: '', wallNs: 5, monotonicNs: Number.NaN }] },
+    ['wrong-type×2'],
+  ],
+  [
+    'windows that are none',
+    { ...RANK, trace: { windows: [1, {}, { first_step: 5, last_step: 7, detached: 'no' }] } },
+    { windows: [{ firstStep: 5, detached: null, slower: null }] },
     ['wrong-type×2'],
   ],
   ['a number for a run', { ...RUN, run: 7 }, { run: '7' }, []],

@@ -45,4 +45,16 @@ export const RANK = {
   ],
   overhead: { share: 0.002 },
   dropped: { 'disk-full': 4 },
+  trace: {
+    windows: [
+      {
+        first_step: 17,
+        last_step: 19,
+        detached: false,
+        afterwards: { slower: true, change: { low: 0.36, likely: 0.4, high: 0.43 } },
+      },
+      { first_step: 117, last_step: null, status: 'failed' },
+      { first_step: 217, last_step: 219, detached: null, afterwards: { slower: false, change: { low: 0 } } },
+    ],
+  },
 };

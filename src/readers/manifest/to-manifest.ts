@@ -1,6 +1,13 @@
-import type { ProblemLog } from '../../base/problem.js';
+import { ProblemLog } from '../../base/problem.js';
 import { type GpuIdentity, pciKey, pciKeyOf, uuidKey } from '../../model/gpu-identity.js';
-import type { ClockAnchor, Manifest, MeshAxis, RankManifest, RunManifest } from '../../model/manifest.js';
+import type {
+  ClockAnchor,
+  Manifest,
+  MeshAxis,
+  RankManifest,
+  RecordedWindow,
+  RunManifest,
+} from '../../model/manifest.js';
 import type { JsonObject } from '../common/json-object.js';
 import { Fields, MAX_ENTRIES } from './fields.js';
 
@@ -65,7 +72,24 @@ function toRank(fields: Fields): RankManifest {
     coordinates: toCoordinates(fields.inside('coordinates')),
     anchors: toAnchors(fields),
     dropped: fields.inside('dropped')?.table((f, key) => f.count(key)) ?? {},
+    windows: toWindows(fields.inside('trace')),
   };
+}
+
+function toWindows(trace: Fields | null): readonly RecordedWindow[] {
+  const all = (trace?.list('windows') ?? []).slice(-MAX_ENTRIES);
+  return Fields.each(all, trace?.problems ?? new ProblemLog()).flatMap((window) => {
+    const firstStep = window.count('first_step');
+    // A window without a recorded step never began.
+    if (firstStep === null || window.count('last_step') === null) return [];
+    return [{ firstStep, detached: window.flag('detached'), slower: toSlower(window.inside('afterwards')) }];
+  });
+}
+
+function toSlower(afterwards: Fields | null): RecordedWindow['slower'] {
+  const change = afterwards?.flag('slower') ? afterwards.inside('change') : null;
+  const [low, high] = [change?.number('low') ?? null, change?.number('high') ?? null];
+  return low === null || high === null ? null : { low, high };
 }
 
 function toCoordinates(fields: Fields | null): RankManifest['coordinates'] {

@@ -1,0 +1,96 @@
+import { describe, expect, it } from 'vitest';
+import { rankFromPath } from '../sources/rank-name.js';
+import type { RankMember } from './member.js';
+import { keepOneWindow } from './one-window.js';
+import type { RankedMember } from './ranks.js';
+import type { RunInputs } from './read-run.js';
+
+const trace = (
+  path: string,
+  rank: number,
+  window: string,
+  startNs: bigint | null,
+  facts: object | null = {},
+) =>
+  ({
+    rank,
+    rankSource: 'file',
+    hasEarlierWindow: false,
+    member: {
+      kind: 'kineto',
+      path,
+      hints: rankFromPath(path),
+      identity: { window },
+      facts,
+      summary: {
+        process: { pid: '7' },
+        window: { startNs, endNs: startNs },
+        steps: [{ index: Number.parseInt(window, 10) }],
+      },
+    } as unknown as RankMember,
+  }) satisfies RankedMember;
+const log = (rank: number): RankedMember => ({
+  rank,
+  rankSource: 'file',
+  hasEarlierWindow: false,
+  member: { kind: 'events', path: `log${rank}` } as RankMember,
+});
+const inputs = (members: readonly RankedMember[]) => ({ members, problems: [] }) as unknown as RunInputs;
+function kept(...members: readonly RankedMember[]) {
+  const run = keepOneWindow(inputs(members));
+  return {
+    files: run.members.map((m) => `${m.member.path}${m.hasEarlierWindow ? ' (later)' : ''}`),
+    problems: run.problems.map((p) => `${p.message}; ${p.consequence}`),
+  };
+}
+
+describe('keepOneWindow', () => {
+  it('keeps the newest window of a process, and the log', () => {
+    expect(kept(trace('b', 0, '10-12', 900n), trace('a', 0, '2-4', 100n), log(0))).toEqual({
+      files: ['b (later)', 'log0'],
+      problems: [
+        'rank 0 recorded 2 windows; only the one of steps 10-12 was analysed; pass the path of another trace to analyse that',
+      ],
+    });
+  });
+
+  it('goes by steps where the time is not known, and by the folder where it has a step', () => {
+    const folder = (step: number) => trace(`traces/step_${step}/rank-0-coord-0-trace.json`, 0, '', null);
+    expect(kept(folder(17), folder(117)).files).toEqual([
+      'traces/step_117/rank-0-coord-0-trace.json (later)',
+    ]);
+    expect(kept(trace('a', 0, '2-4', null), trace('b', 0, '10-12', null)).files).toEqual(['b (later)']);
+  });
+
+  it('prefers the window that most ranks recorded', () => {
+    expect(
+      kept(trace('a0', 0, '2-4', 100n), trace('a1', 1, '2-4', 101n), trace('b0', 0, '10-12', 900n)).files,
+    ).toEqual(['a0', 'a1']);
+  });
+
+  it('keeps the only trace of a rank, whatever its window', () => {
+    expect(
+      kept(trace('a0', 0, '2-4', 100n), trace('b0', 0, '9-9', 900n), trace('a1', 1, '5-6', 400n)).files,
+    ).toEqual(['b0 (later)', 'a1']);
+  });
+
+  it('passes over windows without a selected step', () => {
+    expect(kept(trace('a', 0, '2-4', 100n), trace('b', 0, '10-12', 900n, null)).files).toEqual(['a', 'b']);
+  });
+
+  it('tells windows apart that all count from 0', () => {
+    expect(kept(trace('a', 0, '2-4', 100n), trace('b', 0, '2-4', 900n))).toEqual({
+      files: ['b (later)'],
+      problems: [
+        'rank 0 recorded 2 windows; only the newest was analysed; pass the path of another trace to analyse that',
+      ],
+    });
+  });
+
+  it('leaves a run alone in which every rank has one window, or the same twice', () => {
+    const one = inputs([trace('a', 0, '2-4', 100n), trace('b', 1, '2-4', 100n), log(0)]);
+    expect(keepOneWindow(one)).toBe(one);
+    const twice = inputs([trace('a', 0, '2-4', null), trace('b', 0, '2-4', null)]);
+    expect(keepOneWindow(twice)).toBe(twice);
+  });
+});

@@ -1,0 +1,100 @@
+import { groupBy } from '../base/group-by.js';
+import { ProblemLog } from '../base/problem.js';
+import { formatRanks } from '../base/rank-ranges.js';
+import { type TraceMember, traceFactsOf } from './member.js';
+import { areWindowsOfOneProcess, type RankedMember } from './ranks.js';
+import type { RunInputs } from './read-run.js';
+
+interface RankedTrace extends RankedMember {
+  readonly member: TraceMember;
+}
+
+/**
+ * Of ranks that recorded several windows, keeps one: figures of different moments must not be mixed. It is the window that
+ * most ranks recorded, and of those the newest. Ranks with a single trace keep it.
+ */
+export function keepOneWindow(inputs: RunInputs): RunInputs {
+  const traces = inputs.members.filter(isTrace).filter((t) => traceFactsOf(t.member));
+  const byRank = groupBy(traces, (t) => t.rank);
+  const names = new Map([...byRank.values()].flatMap(nameWindows));
+  const windowOf = (trace: RankedTrace) => names.get(trace)!;
+  const several = [...byRank].filter(([, own]) => new Set(own.map(windowOf)).size > 1);
+  if (several.length === 0) return inputs;
+  const chosen = bestWindow(traces, windowOf);
+  const dropped = new Set<RankedMember>();
+  const earlier = new Set<number>();
+  for (const [rank, own] of several) {
+    const best = own.some((t) => windowOf(t) === chosen) ? chosen : windowOf(own.toSorted(byTime).at(-1)!);
+    const kept = own.find((t) => windowOf(t) === best)!;
+    for (const trace of own) {
+      if (windowOf(trace) === best) continue;
+      dropped.add(trace);
+      if (byTime(trace, kept) < 0) earlier.add(rank);
+    }
+  }
+  const problems = new ProblemLog();
+  problems.addAll(inputs.problems);
+  const ranks = several.map(([rank]) => rank);
+  const windows = new Set(several.flatMap(([, own]) => own.map(windowOf))).size;
+  problems.add(
+    'other-window',
+    {
+      message: `${ranks.length > 1 ? 'ranks' : 'rank'} ${formatRanks(ranks)} recorded ${windows} windows`,
+      consequence: `only ${described(chosen)} was analysed; pass the path of another trace to analyse that`,
+    },
+    null,
+    dropped.size,
+  );
+  return {
+    ...inputs,
+    members: inputs.members
+      .filter((m) => !dropped.has(m))
+      .map((m) => (earlier.has(m.rank) && isTrace(m) ? { ...m, hasEarlierWindow: true } : m)),
+    problems: problems.list(),
+  };
+}
+
+const isTrace = (m: RankedMember): m is RankedTrace => m.member.kind === 'kineto';
+
+/**
+ * Names the windows of a rank, so that ranks that recorded together use the same name: the folder's step, or the recorded
+ * steps. If a process counts from 0 again in each window, every repetition adds a `+`.
+ */
+function nameWindows(own: readonly RankedTrace[]): [RankedTrace, string][] {
+  const named = new Map<string, RankedTrace>();
+  return own.toSorted(byTime).map((trace) => {
+    const { hints, identity } = trace.member;
+    let name = hints.step === null ? identity.window : `${hints.step}`;
+    while (named.has(name) && areWindowsOfOneProcess(named.get(name)!.member, trace.member)) name += '+';
+    named.set(name, trace);
+    return [trace, name];
+  });
+}
+
+/** A name that says which steps it covers. */
+const STEPS = /^\d+(-\d+)?$/;
+
+function described(window: string): string {
+  if (!STEPS.test(window)) return 'the newest';
+  return window.includes('-') ? `the one of steps ${window}` : `the one of step ${window}`;
+}
+
+function bestWindow(traces: readonly RankedTrace[], windowOf: (trace: RankedTrace) => string): string {
+  const newestFirst = traces.toSorted((a, b) => byTime(b, a));
+  const windows = [...groupBy(newestFirst, windowOf)].map(([window, of]) => ({
+    window,
+    ranks: new Set(of.map((t) => t.rank)).size,
+  }));
+  return windows.reduce((best, w) => (w.ranks > best.ranks ? w : best)).window;
+}
+
+/** By wall clock, else by step. */
+function byTime(a: RankedTrace, b: RankedTrace): number {
+  const [first, second] = [
+    a.member.summary?.window.startNs ?? null,
+    b.member.summary?.window.startNs ?? null,
+  ];
+  if (first !== null && second !== null) return first < second ? -1 : first > second ? 1 : 0;
+  const step = ({ member: { hints, summary } }: RankedTrace) => hints.step ?? summary?.steps[0]?.index ?? 0;
+  return step(a) - step(b);
+}
