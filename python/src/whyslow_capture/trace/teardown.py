@@ -68,7 +68,7 @@ class CuptiTeardown:
     def skip_once(self) -> None:
         """
         Call before our profiler stops if another starts at once. CUPTI would be detached during that one, which then
-        records no GPU activity or, before torch 2.10, crashes (kineto#1554, kineto#1169).
+        records no GPU activity or, with the Kineto of 2025 and before, crashes (kineto#1554, kineto#1169).
         """
         if self._ours is not None and self._given() is None:
             self._set("0")
