@@ -190,6 +190,19 @@ def test_a_failed_window_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None
     assert report.afterwards == found
 
 
+def test_a_failing_check_does_not_reach_the_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(afterwards, "change", fail)
+    problems = ProblemLog()
+    tier = make_tier(tmp_path, problems, period=20, repeat=1)
+    train(tier, range(100), lambda step: time.sleep(0.3 if step == 20 else 0.001))
+    tier.close()
+    assert problems.counts == {"trace_check": 1}
+    assert len(list(tmp_path.rglob("*-trace.json.gz"))) == 1
+
+
 def test_with_real_windows(tmp_path: Path) -> None:
     problems = ProblemLog()
     tier = make_tier(tmp_path, problems, period=20, repeat=1)

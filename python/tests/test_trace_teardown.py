@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from hooked import injected, run_script
 from support import run_torch_program
 from torch.profiler.profiler import _KinetoProfile
 from trace_support import make_tier, train, work
@@ -245,3 +246,28 @@ def test_the_log_marks_the_steps_of_an_attached_profiler(tmp_path: Path, cuda: s
     manifest = json.loads((tmp_path / "ranks/rank_0.json").read_text())
     assert [window["detached"] for window in manifest["trace"]["windows"]] == [not marked]
     assert manifest["trace"]["teardown"]["detaches"] is not marked
+
+
+INJECTED = """
+import os, torch
+torch.version.cuda = "13.0"
+torch.cuda.Event = type("Event", (), {"record": lambda self, stream: None})
+torch.cuda.Stream = object
+model = torch.nn.Linear(4, 4)
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+for step in range(20):
+    if step == 3:  # whyslow_capture was imported by now, and not by this job
+        from whyslow_capture import process
+        process.uses_cuda, process.device = lambda: True, lambda: None
+    optimizer.zero_grad()
+    model(torch.ones(2, 4)).sum().backward()
+    optimizer.step()
+print(os.environ.get("TEARDOWN_CUPTI"))
+"""
+
+
+def test_injected_into_a_job(tmp_path: Path) -> None:
+    result = run_script(INJECTED, tmp_path, env=injected(tmp_path / "out", trace_period=8, trace_repeat=1))
+    assert result.stdout.split() == ["1"], result.stderr
+    manifest = json.loads((tmp_path / "out/ranks/rank_0.json").read_text())
+    assert [window["detached"] for window in manifest["trace"]["windows"]] == [True]

@@ -63,7 +63,7 @@ class Afterwards:
         if self._first_step is None:
             self._first_step = step
         if begun is not None and begun[0] == step - 1 and begun[0] >= self._first_step + SETTLING:
-            self._note(step - 1, (now - begun[1]) / 1e6)
+            self._note(step - 1, max(1, now - begun[1]) / 1e6)
         if self._report is not None and self._after_from is None and not self._is_compressing():
             self._after_from = step + SETTLING
 

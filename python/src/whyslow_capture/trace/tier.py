@@ -112,7 +112,8 @@ class TraceTier:
     def begin_step(self, step: int) -> None:
         self._step = step
         if step >= self.quiet_until:
-            self._afterwards.begin_step(step)
+            with self._problems.guard("trace_check", "comparing steps before and after a window"):
+                self._afterwards.begin_step(step)
             self._advance(self._overall, step)
             self._afterwards.step_begun(step)
 
