@@ -159,6 +159,14 @@ const input = z.strictObject({
   problems: z.array(problem),
 });
 
+const run = z.strictObject({
+  id: z.string(),
+  command: z.string().nullable(),
+  started: z.string().nullable().describe('ISO 8601, UTC'),
+  ranks: z.int().min(0),
+  analysed: z.boolean().describe('the report is about this run'),
+});
+
 const silentRule = z.strictObject({ rule: z.string(), reason: z.string() });
 
 export const reportSchema = z
@@ -177,6 +185,9 @@ export const reportSchema = z
       .describe('what set the pace, followed through all ranks; null for a single rank'),
     collectives: collectives.nullable().describe('null: no collectives could be matched'),
     what_if: whatIf.nullable().describe('the run without stragglers; null: it cannot be replayed'),
+    runs: z
+      .array(run)
+      .describe('the runs that the files belong to, oldest first; empty if the files do not say'),
     inputs: z.array(input),
     ignored: z.array(z.string()).describe('files in searched directories that whyslow does not recognise'),
     health,

@@ -24,6 +24,8 @@ export interface Report {
   readonly critical_path: ReportPath | null;
   readonly collectives: ReportCollectives | null;
   readonly what_if: ReportWhatIf | null;
+  /** The runs that the files belong to, oldest first. Empty: the files do not say. */
+  readonly runs: readonly ReportRun[];
   readonly inputs: readonly ReportInput[];
   readonly ignored: readonly string[];
   readonly health: Health;
@@ -111,6 +113,16 @@ export interface ReportWhatIf {
     readonly ranks: readonly number[];
     readonly saving_ms: Ms;
   }[];
+}
+
+export interface ReportRun {
+  readonly id: string;
+  readonly command: string | null;
+  /** ISO 8601, UTC. */
+  readonly started: string | null;
+  readonly ranks: number;
+  /** The report is about this run. */
+  readonly analysed: boolean;
 }
 
 export interface ReportInput {

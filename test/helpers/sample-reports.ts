@@ -82,6 +82,7 @@ export function sampleReport(more: Partial<Plain<Report>> = {}): Report {
     critical_path: null,
     collectives: null,
     what_if: null,
+    runs: [],
     inputs: [
       { path: 'runs/a/rank0.json.gz', kind: 'kineto', rank: 0, bytes: 120_000, events: 6732, problems: [] },
     ],

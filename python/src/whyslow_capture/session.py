@@ -210,7 +210,9 @@ class Capture:
                 out=self.out,
                 problems=self.problems,
                 coordinates=lambda: coordinates_of(self.mesh),
+                run=lambda: self.run,
                 process_name=lambda: self.files.suffix,
+                is_second=lambda: self.files.is_second,
                 recorder_watch_setter=self.recorder.set_watch,
                 current_step=lambda: self.recorder.current_step,
             )

@@ -27,6 +27,7 @@ export function renderDiagnose(report: Report, { color, columns, all = false }: 
     next(report, page),
     ...findings(report, page, all),
     rankSection(report, page, all),
+    runSection(report, page),
     all ? silentRules(report, page) : [],
     basis(report, page, all),
   ];
@@ -77,6 +78,16 @@ function silentRules({ silent }: Report, page: Page): string[] {
     hanging(`  ${rule.padEnd(4)} `, reason, page, page.c.dim),
   );
   return lines.length > 0 ? [page.c.bold('Rules that did not fire'), ...lines] : [];
+}
+
+/** Nothing for a single run. */
+function runSection({ runs }: Report, page: Page): string[] {
+  if (runs.length < 2) return [];
+  const lines = runs.flatMap(({ id, command, started, analysed }) => {
+    const details = [started?.slice(0, 19).replace('T', ' '), command].filter(Boolean).join('  ');
+    return hanging(`  ${analysed ? '→' : ' '} ${id}  `, details, page, analysed ? same : page.c.dim);
+  });
+  return [page.c.bold('These files are of several runs (--run chooses one)'), ...lines];
 }
 
 /** How good the input is, what was wrong with it, and which files were not used. */
