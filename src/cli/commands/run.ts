@@ -16,6 +16,7 @@ import {
 } from '../../launch/out-directory.js';
 import { fileNameOf, isRunOf, launchIndex, newRunId, sharedRunId } from '../../launch/run-id.js';
 import { startTelemetry } from '../../launch/telemetry.js';
+import { watchForUnmeasured } from '../../launch/unmeasured.js';
 import type { ReportRun } from '../../library/vocabulary.js';
 import { renderJson } from '../../render/json.js';
 import { percentage, ranksOrAll, wholeNumber } from '../common/arguments.js';
@@ -98,7 +99,11 @@ async function run(words: readonly string[], options: RunOptions, context: Comma
   const { out, id, isNew } = destination;
   const env = jobEnvironment(process.env, { out, run: id, settings: settingsOf(options) });
   const telemetry = options.telemetry ? startTelemetry(out, process.env) : null;
-  const ended = await runChild(words, env).finally(() => telemetry?.stop());
+  const unmeasured = watchForUnmeasured(pythonPart().startUp, (message) => say(context, message));
+  const ended = await runChild(words, env).finally(() => {
+    unmeasured.stop();
+    return telemetry?.stop();
+  });
 
   context.exitWith(ended.code);
   // Ctrl-C during the diagnosis still ends with the command's exit code.
