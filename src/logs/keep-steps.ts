@@ -40,7 +40,7 @@ const onlyTheLast = (most: number, steps: number) =>
 const isWithin = (step: number, range: StepRange | null) =>
   range === null || (step >= (range.first ?? step) && step <= (range.last ?? step));
 
-function selectSteps(run: EventLogRun, range: StepRange): EventLogRun {
+export function selectSteps(run: EventLogRun, range: StepRange): EventLogRun {
   const rows = [...run.step.keys()].filter((row) => isWithin(run.step[row]!, range));
   const select = <T extends Float64Array | Int32Array | Uint16Array | Uint8Array>(column: T): T => {
     const kept = new (column.constructor as new (length: number) => T)(rows.length);

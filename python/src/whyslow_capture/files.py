@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from . import layout, manifest, process
+from .events.budget import DENSE_STEPS
 from .events.recorder import Recorder
 from .events.writer import EventsWriter
 from .run_name import CHANGED, agreed_run_id, own_run
@@ -127,6 +128,7 @@ class RunFiles:
             "anchors": list(self._anchors),
             "record_every_n_steps": capture.config.record_every_n_steps,
             "spread_steps": capture.config.spread_steps,
+            "dense_steps": DENSE_STEPS if capture.config.spread_steps else 0,
             "stride": capture.budget.stride,
             "overhead": capture.budget.summary(),
             "dropped": dict(capture.problems.counts),
