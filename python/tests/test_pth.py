@@ -23,7 +23,8 @@ def site(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize(("inject", "armed"), [("1", True), ("", False)])
 def test_arms_every_process_under_whyslow_run_and_no_other(site: Path, inject: str, armed: bool) -> None:
-    ask = f"import site, sys; site.addsitedir({str(site)!r}); print('_whyslow_start' in sys.modules, 'torch' in sys.modules)"
+    seen = "print('_whyslow_start' in sys.modules, 'torch' in sys.modules)"
+    ask = f"import site, sys; site.addsitedir({str(site)!r}); {seen}"
     env = {**os.environ, "WHYSLOW_INJECT": inject, "PYTHONPATH": "."}
     ran = subprocess.run([sys.executable, "-c", ask], env=env, capture_output=True, text=True, check=True)
     assert ran.stdout.split() == [str(armed), "False"]

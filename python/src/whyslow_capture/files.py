@@ -100,7 +100,7 @@ class RunFiles:
 
     @property
     def suffix(self) -> str:
-        """Part of the names of our files, if another training of this rank writes or wrote to OUT. Any thread may ask."""
+        """Part of our files' names, if another training of this rank writes or wrote to OUT. Any thread may ask."""
         if self._writer is None or self._capture is None:
             return ""
         return self._writer.suffix or self._capture.run.partition(CHANGED)[2]
@@ -149,6 +149,9 @@ class RunFiles:
             "overhead": capture.budget.summary(),
             "dropped": dict(capture.problems.counts),
         }
+        lines = capture.stacks.summary()
+        if lines is not None:
+            extra["stacks"] = lines
         if capture.trace is not None:
             extra["trace"] = capture.trace.summary()
         path = layout.rank_file(capture.out, capture.rank, self.suffix)

@@ -1,7 +1,7 @@
 # mypy: ignore-errors
 # ruff: noqa: F821
-# Run by whyslow_capture.pth at the start of every Python process under `whyslow run`, where this package is installed. So
-# a job is measured even if its launch script sets PYTHONPATH, which hides our sitecustomize. `folder` is this folder.
+# Run by whyslow_capture.pth at the start of every Python process under `whyslow run`, where this package is installed.
+# So a job is measured even if its launch script sets PYTHONPATH, which hides our sitecustomize. `folder` is this one.
 import os
 import sys
 
