@@ -23,6 +23,7 @@ export function buildReport(diagnosis: Diagnosis, rules: RulesResult): Report {
     time: sharesOfClasses(decisive?.time ?? totals(() => 0)),
     findings: rules.findings,
     silent: rules.silent,
+    host_lines: diagnosis.facts.hostLines,
     ranks: diagnosis.views.map((view) => rankOf(view, diagnosis, clocks.get(view.rank) ?? null)),
     stragglers: fromOperations ? operationsStragglers(fromOperations) : stragglersOf(comparison),
     heat: heatOf(comparison),

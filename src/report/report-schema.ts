@@ -159,6 +159,16 @@ const input = z.strictObject({
   problems: z.array(problem),
 });
 
+const hostLine = z.strictObject({
+  file: z.string(),
+  line: z.int().min(0),
+  function: z.string(),
+  source: z.string().describe('empty if the file could not be read'),
+  share: fraction.describe("of the training thread's time, with the libraries that the line calls"),
+  samples: z.int().min(0),
+  calls: z.array(z.string()).describe('library functions that ran there, the most frequent first'),
+});
+
 const run = z.strictObject({
   id: z.string(),
   command: z.string().nullable(),
@@ -177,6 +187,9 @@ export const reportSchema = z
     time,
     findings: z.array(finding).describe('in the order to try them'),
     silent: z.array(silentRule).describe('rules that did not fire, and why'),
+    host_lines: z
+      .array(hostLine)
+      .describe('lines of the job that hold the host, largest share first; empty if not sampled'),
     ranks: z.array(rank),
     stragglers: z.array(straggler),
     heat: heat.nullable().describe('how late each rank is in each step; null for a single rank'),

@@ -18,6 +18,8 @@ export interface Report {
   /** In the order to try them. */
   readonly findings: readonly Finding[];
   readonly silent: readonly { readonly rule: string; readonly reason: string }[];
+  /** Lines of the job that hold the host, largest share first. Empty: not sampled. */
+  readonly host_lines: readonly ReportLine[];
   readonly ranks: readonly ReportRank[];
   readonly stragglers: readonly ReportStraggler[];
   readonly heat: ReportHeat | null;
@@ -113,6 +115,17 @@ export interface ReportWhatIf {
     readonly ranks: readonly number[];
     readonly saving_ms: Ms;
   }[];
+}
+
+export interface ReportLine {
+  readonly file: string;
+  readonly line: number;
+  readonly function: string;
+  readonly source: string;
+  /** Of the training thread's time, with the libraries that the line calls. */
+  readonly share: Share;
+  readonly samples: number;
+  readonly calls: readonly string[];
 }
 
 export interface ReportRun {

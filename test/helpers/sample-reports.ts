@@ -76,6 +76,7 @@ export function sampleReport(more: Partial<Plain<Report>> = {}): Report {
     time,
     findings: [sampleFinding()],
     silent: [{ rule: 'T5', reason: 'no epoch ended inside the trace' }],
+    host_lines: [],
     ranks: [sampleRank(0, { time, coordinates: null, clock: null })],
     stragglers: [],
     heat: null,

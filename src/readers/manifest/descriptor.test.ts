@@ -45,6 +45,19 @@ describe('the forms', () => {
       },
       coordinates: { dp: 1, tp: 1 },
       dropped: { 'disk-full': 4 },
+      stacks: {
+        samples: 80,
+        lines: [
+          {
+            file: 'train.py',
+            line: 87,
+            function: 'step',
+            source: 'ema.mul_(d).add_(p)',
+            samples: 33,
+            calls: ['torch._tensor.wrapped'],
+          },
+        ],
+      },
       anchors: [
         { at: 'start', wallNs: 1_790_857_026e9, monotonicNs: 5e15 },
         { at: 'end', wallNs: 1_790_857_126e9, monotonicNs: 5.0001e15 },

@@ -45,4 +45,18 @@ export const RANK = {
   ],
   overhead: { share: 0.002 },
   dropped: { 'disk-full': 4 },
+  stacks: {
+    samples: 80,
+    seconds: 12.5,
+    lines: [
+      {
+        file: 'train.py',
+        line: 87,
+        function: 'step',
+        source: 'ema.mul_(d).add_(p)',
+        samples: 33,
+        calls: { 'torch._tensor.wrapped': 30 },
+      },
+    ],
+  },
 };

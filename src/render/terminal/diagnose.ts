@@ -3,6 +3,7 @@ import type { Report } from '../../report/report.js';
 import { findingInFull, findingInShort } from './diagnose-finding.js';
 import { rankSection } from './diagnose-ranks.js';
 import { gradePaint, healthProblem } from './health.js';
+import { hostLineSection } from './host-lines.js';
 import { bothEnds, hanging, type Page, pageFor, paragraph, same } from './page.js';
 import { stepSource, stepSplit } from './step-time.js';
 import { wrap } from './text.js';
@@ -26,6 +27,7 @@ export function renderDiagnose(report: Report, { color, columns, all = false }: 
     [...verdict(report, page), ...step(report, page)],
     next(report, page),
     ...findings(report, page, all),
+    hostLineSection(report, page, all),
     rankSection(report, page, all),
     runSection(report, page),
     all ? silentRules(report, page) : [],
