@@ -61,6 +61,7 @@ EVERYTHING = {
     "max_overhead": ("1%", 0.01),
     "resume_step": ("100", 100),
     "auto_phases": ("FALSE", False),
+    "stacks": ("no", False),
     "run": ("night", "night"),
     "trace.enabled": ("True", True),
     "trace.period": ("50", 50),

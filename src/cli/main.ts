@@ -1,5 +1,4 @@
 import { Command, CommanderError } from 'commander';
-import pc from 'picocolors';
 import { InputError } from '../base/input-error.js';
 import { toolInfo } from '../library/vocabulary.js';
 import { registerCapture } from './commands/capture.js';
@@ -21,7 +20,6 @@ export async function main(argv: readonly string[]): Promise<number> {
   const context: CommandContext = {
     stdout: process.stdout,
     stderr: process.stderr,
-    color: pc.isColorSupported && process.stdout.isTTY === true,
     exitWith: (code) => {
       exitCode = code;
     },

@@ -6,6 +6,7 @@ import type { RunInputs } from '../ingest/read-run.js';
 import { type Comparison, compareRanks } from '../run/compare.js';
 import { acrossOf, criticalView, lateComputingOf, withStragglers, withWaiting } from './across-ranks.js';
 import { type RunHealth, runHealth } from './health/run-health.js';
+import { hostLines } from './ranks/host-lines.js';
 import { comparedRank, locateRanks, type RunLocations, withTelemetry } from './ranks/locations.js';
 import type { RankView } from './ranks/rank-view.js';
 import { viewsOf } from './ranks/views.js';
@@ -81,6 +82,7 @@ export function diagnoseInputs(inputs: RunInputs, { steps, ranks }: Selection): 
       verdict: { bottleneck, confidence },
       across: acrossOf(comparison, locations.ranks),
       gpus: locations.gpus,
+      hostLines: hostLines(inputs, decision.view?.rank ?? null),
     },
   };
 }

@@ -1,6 +1,7 @@
 import type { Ns } from '../base/units.js';
 import type { LateRanks } from '../run/lateness/late-ranks.js';
 import type { GpuState } from '../telemetry/gpu-state.js';
+import type { HostLine } from './ranks/host-lines.js';
 import type { RankView } from './ranks/rank-view.js';
 import type { Verdict } from './verdict/verdict.js';
 
@@ -12,6 +13,8 @@ export interface RunFacts {
   readonly across: AcrossRanks | null;
   /** GPU state from telemetry, by rank. Empty without telemetry. */
   readonly gpus: ReadonlyMap<number, GpuState>;
+  /** Lines of the job that hold the host, on the rank that the verdict is taken from. */
+  readonly hostLines: readonly HostLine[];
 }
 
 export interface AcrossRanks {

@@ -10,7 +10,7 @@ const member = (path: string, more: object) => ({ path, ...more }) as RankMember
 const manifest = (path: string, value: object) =>
   ({ path, kind: 'manifest', manifest: value as Manifest }) as RunMember;
 const runJson = (run: string, startedNs: number | null) =>
-  manifest('run.json', { of: 'run', run, startedNs });
+  manifest('run.json', { of: 'run', run, startedNs, command: [] });
 const rankJson = (rank: number, run: string, wallNs: number) =>
   manifest(`rank_${rank}.json`, { of: 'rank', run, rank, anchors: [{ at: 'start', wallNs }] });
 const runOf = (id: string | null, wall: number | null = null, rows = 5, world?: number): EventLogRun =>
@@ -39,6 +39,7 @@ const inputs = (members: readonly RankedMember[], beside: readonly RunMember[] =
   beside,
   ignored: [],
   problems: [],
+  runs: [],
   storedBytes: 0,
   decodedBytes: 0,
   seconds: 1,
@@ -100,7 +101,7 @@ describe('keepOneRun', () => {
     const rank = (r: number, id: string, at: number, world = 3) => log(r, runOf(id, at, 5, world));
     const beside = [runJson('a', DAY), rankJson(1, 'b', DAY + 2e9)];
     const one = inputs([rank(0, 'a', DAY), rank(1, 'b', DAY + 2e9), rank(2, 'c', DAY - 3e9)], beside);
-    expect(keepOneRun(one)).toBe(one);
+    expect({ ...keepOneRun(one), runs: [] }).toEqual(one);
     // Another time, another world size, or the same rank again: another run.
     const others = [rank(1, 'b', DAY - 90e9), rank(1, 'b', DAY - 2e9, 4), rank(0, 'b', DAY - 2e9)];
     for (const other of others)
@@ -121,6 +122,35 @@ describe('keepOneRun', () => {
     const unnamed = inputs([log(0, runOf(null), runOf(null)), trace(1, DAY)]);
     expect(keepOneRun(unnamed)).toBe(unnamed);
     const one = inputs([log(0, runOf('a', 5), runOf(null))], [runJson('a', null)]);
-    expect(keepOneRun(one)).toBe(one);
+    expect({ ...keepOneRun(one), runs: [] }).toEqual(one);
+  });
+
+  it('keeps the wanted run and lists all, oldest first', () => {
+    const members = [log(0, runOf('a', DAY), runOf('b', 9 * DAY)), log(1, runOf('b', 9 * DAY))];
+    const run = keepOneRun(inputs(members), 'a');
+    expect(logOf(run.members[0]!.member)?.runs.map((r) => r.id)).toEqual(['a']);
+    expect(run.members).toHaveLength(1);
+    expect(run.runs).toMatchObject([
+      { id: 'a', ranks: 1, isAnalysed: true, startedNs: DAY },
+      { id: 'b', ranks: 2, isAnalysed: false },
+    ]);
+    expect(() => keepOneRun(inputs(members), 'c')).toThrow('there is no run c; the runs here are a, b');
+  });
+
+  it('knows the run of a trace from its header or from the run.json above it, whatever the times', () => {
+    const at = (path: string, run: string | null): RankedMember => ({
+      ...trace(0, 9.5 * DAY),
+      member: member(path, { kind: 'kineto', summary: { run, window: { endNs: BigInt(9.5 * DAY) } } }),
+    });
+    const beside = [
+      manifest('runs/a/run.json', { of: 'run', run: 'a', startedNs: DAY, command: ['a.py'] }),
+      manifest('runs/b/run.json', { of: 'run', run: 'b', startedNs: 9 * DAY, command: [] }),
+    ];
+    const members = [at('runs/a/traces/t.json', null), at('runs/b/t.json', null), at('runs/b/u.json', 'a')];
+    const paths = (wanted: string) =>
+      keepOneRun(inputs(members, beside), wanted).members.map((m) => m.member.path);
+    expect(paths('a')).toEqual(['runs/a/traces/t.json', 'runs/b/u.json']);
+    expect(paths('b')).toEqual(['runs/b/t.json']);
+    expect(keepOneRun(inputs(members, beside)).runs[0]).toMatchObject({ id: 'a', command: 'a.py' });
   });
 });

@@ -1,44 +1,63 @@
+import { dirname, sep } from 'node:path';
+import { InputError } from '../base/input-error.js';
 import { ProblemLog } from '../base/problem.js';
 import { formatCount } from '../base/units.js';
 import type { EventLogRun } from '../model/event-log.js';
 import { logOf, manifestOf, type RankMember, traceSummaryOf } from './member.js';
 import type { RankedMember } from './ranks.js';
-import type { RunInputs } from './read-run.js';
+import type { FoundRun, RunInputs } from './read-run.js';
+import { commonNames, startOf } from './same-run.js';
 
-/** A run that files name. */
 interface NamedRun {
   readonly id: string;
   /** The latest start that any file states, nanoseconds since 1970. −∞: unknown. */
   began: number;
+  command: string | null;
+  readonly ranks: Set<number>;
   records: number;
 }
 
-/** Clocks of machines differ, so events closer together than this count as simultaneous. */
+/** Clocks of machines differ, so a trace that ended this shortly before a run began may still be of that run. */
 const CLOCK_TOLERANCE_NS = 60e9;
 
 /**
- * Keeps the newest run that has records, if the files are of several runs: an earlier run with more ranks must not add its
- * leftovers. Traces do not name their run; those that ended before the kept run began are dropped.
+ * Keeps the wanted run if the files are of several, otherwise the newest that has records: an earlier run with more ranks
+ * must not add its leftovers. Throws InputError when the wanted run is not there.
  */
-export function keepOneRun(inputs: RunInputs): RunInputs {
+export function keepOneRun(inputs: RunInputs, wanted: string | null = null): RunInputs {
   const nameOf = commonNames(inputs.members);
-  const runs = namedRuns(inputs, nameOf);
-  const kept = newest(runs);
+  const folders = runFolders(inputs);
+  const runs = namedRuns(inputs, nameOf, folders);
+  const kept = wanted === null ? newest(runs) : find(runs, wanted);
   if (!kept) return inputs;
   const isOther = (id: string | null) => id !== null && nameOf(id) !== kept.id;
   const beside = inputs.beside.filter((m) => !isOther(manifestOf(m)?.run ?? null));
   const withoutOthers = inputs.members.map((m) => withoutRuns(m, isOther));
   const changedLogs = inputs.members.filter((m, i) => withoutOthers[i] !== m).length;
   const named = withoutOthers.filter((m) => m !== null);
-  const current = named.filter((m) => !endedBefore(m.member, kept));
+  const current = named.filter(({ member }) => {
+    if (isOther(runOfTrace(member, folders))) return false;
+    // An earlier run of the same folder may have left it.
+    return traceSummaryOf(member)?.run != null || !endedBefore(member, kept);
+  });
   const members = current.length > 0 ? current : named;
+  const found: readonly FoundRun[] = runs
+    .filter((run) => run.records > 0 || run === kept)
+    .sort((a, b) => a.began - b.began)
+    .map((run) => ({
+      id: run.id,
+      command: run.command,
+      startedNs: Number.isFinite(run.began) ? run.began : null,
+      ranks: run.ranks.size,
+      isAnalysed: run === kept,
+    }));
   const dropped = [
     [inputs.beside.length - beside.length, 'manifest', ''],
     [changedLogs, 'log', 'records of '],
     [named.length - members.length, 'trace', ''],
   ] as const;
   const texts = dropped.flatMap(([n, what, prefix]) => (n > 0 ? [prefix + formatCount(n, what)] : []));
-  if (texts.length === 0) return inputs;
+  if (texts.length === 0) return found.length > 0 ? { ...inputs, runs: found } : inputs;
   const problems = new ProblemLog();
   problems.addAll(inputs.problems);
   const others = runs.filter((r) => r !== kept).map((r) => r.id);
@@ -47,87 +66,102 @@ export function keepOneRun(inputs: RunInputs): RunInputs {
     'other-run',
     {
       message: `some files belong to another run${names}: ${texts.join(', ')}`,
-      consequence: `only run ${kept.id} was analysed; pass another run's files to analyse it`,
+      consequence: `only run ${kept.id} was analysed; --run chooses another`,
     },
     null,
     texts.length,
   );
-  return { ...inputs, members, beside, problems: problems.list() };
+  return { ...inputs, members, beside, runs: found, problems: problems.list() };
 }
 
-interface LoggedRun {
-  readonly id: string;
-  readonly ranks: Set<number>;
-  readonly worldSize: number;
-  began: number;
+function find(runs: readonly NamedRun[], wanted: string): NamedRun {
+  const run = runs.find((r) => r.id === wanted);
+  if (run) return run;
+  const names = runs.map((r) => r.id);
+  const known = names.length === 0 ? 'no file names its run' : `the runs here are ${names.join(', ')}`;
+  throw new InputError(`there is no run ${wanted}; ${known}`);
 }
 
-/**
- * Without a run id from the launcher, each rank makes one up. Logs of different ranks with the same world size that began
- * at the same time are one run. It gets the id of the first of them.
- */
-function commonNames(members: readonly RankedMember[]): (id: string) => string {
-  const logged = new Map<string, LoggedRun>();
-  for (const { rank, member } of members) {
+/** By folder: the run whose run.json lies there, if it is the only one. Everything below belongs to that run. */
+type RunFolders = ReadonlyMap<string, string>;
+
+function runFolders({ beside, members }: RunInputs): RunFolders {
+  const folders = new Map<string, string>();
+  for (const member of beside) {
+    const manifest = manifestOf(member);
+    if (manifest?.of === 'run' && manifest.run !== null) folders.set(dirname(member.path), manifest.run);
+  }
+  // A folder with one run.json may hold several runs, one after the other. Then it tells nothing.
+  for (const { member } of members)
     for (const run of logOf(member)?.runs ?? []) {
-      const { id } = run;
-      if (id === null) continue;
-      const worldSize = Number(run.header?.fields.world_size ?? 0);
-      const one = logged.get(id) ?? { id, ranks: new Set(), worldSize, began: Number.NaN };
-      one.ranks.add(rank);
-      one.began = startOf(run) ?? one.began;
-      logged.set(id, one);
+      const folder = folderAbove(member.path, folders);
+      if (folder !== null && run.id !== null && run.id !== folders.get(folder)) folders.delete(folder);
     }
-  }
-  const names = new Map<string, string>();
-  const distinct: LoggedRun[] = [];
-  for (const run of logged.values()) {
-    const same = distinct.find((other) => isSameRun(run, other));
-    names.set(run.id, same?.id ?? run.id);
-    if (same) for (const rank of run.ranks) same.ranks.add(rank);
-    else distinct.push(run);
-  }
-  return (id) => names.get(id) ?? id;
+  return folders;
 }
 
-const isSameRun = (a: LoggedRun, b: LoggedRun) =>
-  a.worldSize > 1 &&
-  a.worldSize === b.worldSize &&
-  Math.abs(a.began - b.began) < CLOCK_TOLERANCE_NS &&
-  [...a.ranks].every((rank) => !b.ranks.has(rank));
+function folderAbove(path: string, folders: RunFolders): string | null {
+  for (let folder = dirname(path); ; folder = dirname(folder)) {
+    if (folders.has(folder)) return folder;
+    if (folder === dirname(folder) || !folder.includes(sep)) return null;
+  }
+}
 
-function namedRuns({ members, beside }: RunInputs, nameOf: (id: string) => string): readonly NamedRun[] {
+/** From its header, or from its folder. Null: neither tells. */
+function runOfTrace(member: RankMember, folders: RunFolders): string | null {
+  const summary = traceSummaryOf(member);
+  if (!summary) return null;
+  const folder = folderAbove(member.path, folders);
+  return summary.run ?? (folder === null ? null : folders.get(folder)!);
+}
+
+function namedRuns(
+  { members, beside }: RunInputs,
+  nameOf: (id: string) => string,
+  folders: RunFolders,
+): readonly NamedRun[] {
   const runs = new Map<string, NamedRun>();
-  const add = (given: string | null, began: number | null, records: number) => {
+  const add = (
+    given: string | null,
+    more: { began?: number | null; records?: number; rank?: number; command?: string | null },
+  ) => {
     if (given === null) return;
     const id = nameOf(given);
-    const run = runs.get(id) ?? { id, began: Number.NEGATIVE_INFINITY, records: 0 };
-    run.began = Math.max(run.began, began ?? Number.NEGATIVE_INFINITY);
-    run.records += records;
+    const run = runs.get(id) ?? {
+      id,
+      began: Number.NEGATIVE_INFINITY,
+      command: null,
+      ranks: new Set(),
+      records: 0,
+    };
+    run.began = Math.max(run.began, more.began ?? Number.NEGATIVE_INFINITY);
+    run.records += more.records ?? 0;
+    run.command ??= more.command || null;
+    if (more.rank !== undefined) run.ranks.add(more.rank);
     runs.set(id, run);
   };
   for (const manifest of beside.map(manifestOf)) {
-    if (manifest?.of === 'run') add(manifest.run, manifest.startedNs, 0);
-    if (manifest?.of === 'rank') add(manifest.run, manifest.anchors[0]?.wallNs ?? null, 0);
+    if (manifest?.of === 'run')
+      add(manifest.run, { began: manifest.startedNs, command: manifest.command.join(' ') });
+    if (manifest?.of === 'rank') add(manifest.run, { began: manifest.anchors[0]?.wallNs ?? null });
   }
-  for (const { member } of members)
-    for (const run of logOf(member)?.runs ?? []) add(run.id, startOf(run), run.rows);
-  // A trace counts for the newest run that it can belong to.
-  for (const { member } of members) {
+  for (const { member, rank } of members)
+    for (const run of logOf(member)?.runs ?? [])
+      add(run.id, { began: startOf(run), records: run.rows, rank, command: commandOf(run) });
+  // A trace that names no run counts for the newest run that it can belong to.
+  for (const { member, rank } of members) {
     if (!traceSummaryOf(member)) continue;
-    const possible = [...runs.values()].filter((r) => !endedBefore(member, r));
-    const run = possible.reduce<NamedRun | null>((a, b) => (a && a.began > b.began ? a : b), null);
-    if (run) run.records++;
+    const own = runOfTrace(member, folders);
+    const possible = own !== null ? [] : [...runs.values()].filter((r) => !endedBefore(member, r));
+    const guess = possible.reduce<NamedRun | null>((a, b) => (a && a.began > b.began ? a : b), null);
+    add(own ?? guess?.id ?? null, { records: 1, rank });
   }
   return [...runs.values()];
 }
 
-/** From the header of an event log, which is kept as it was written. */
-function startOf({ header }: EventLogRun): number | null {
-  const anchors = header?.fields.anchors;
-  const first: unknown = Array.isArray(anchors) ? anchors[0] : null;
-  const wall = (first as { wall_ns?: unknown } | null)?.wall_ns;
-  return typeof wall === 'number' && Number.isFinite(wall) ? wall : null;
+function commandOf({ header }: EventLogRun): string | null {
+  const command = header?.fields.command;
+  return typeof command === 'string' ? command : null;
 }
 
 /** The newest run with records. Without start times: the one that was named last. */

@@ -16,9 +16,20 @@ export interface RunInputs {
   readonly ignored: readonly string[];
   /** Problems of the run as a whole. Those of a file are in its member. */
   readonly problems: readonly Problem[];
+  /** The runs that the files name and that have records, oldest first. Empty: no file names its run. */
+  readonly runs: readonly FoundRun[];
   readonly storedBytes: number;
   readonly decodedBytes: number;
   readonly seconds: number;
+}
+
+export interface FoundRun {
+  readonly id: string;
+  readonly command: string | null;
+  /** Nanoseconds since 1970. */
+  readonly startedNs: number | null;
+  readonly ranks: number;
+  readonly isAnalysed: boolean;
 }
 
 /** Throws InputError when there is nothing to read. */
@@ -41,6 +52,7 @@ export async function readInputs(
     beside: usable.filter(isRunMember),
     ignored,
     problems: problems.list(),
+    runs: [],
     storedBytes: results.reduce((n, r) => n + r.storedBytes, 0),
     decodedBytes: usable.reduce((n, m) => n + m.decodedBytes, 0),
     seconds: (performance.now() - started) / 1000,

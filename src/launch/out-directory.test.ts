@@ -80,11 +80,14 @@ describe('the directory of a run', () => {
       expect((await prepareOut(folder, 'r')).path).toBe(folder);
     }));
 
-  it('lets the job run when it cannot be made', () =>
+  it('is an error before the job starts when it cannot be written', () =>
     inFolder(async (folder) => {
       await writeFile(join(folder, 'file'), '');
-      const { note } = await prepareOut(join(folder, 'file/a'), 'r');
-      expect(note).toMatch(/cannot make .*: .*runs without being measured/);
+      await expect(prepareOut(join(folder, 'file/a'), 'r')).rejects.toThrow(/cannot write to .*file\/a: /);
+      // It exists, but nothing can be written into it.
+      await expect(prepareOut('/proc/self/fdinfo', 'r')).rejects.toThrow(
+        /cannot write to .* was not started/,
+      );
     }));
 });
 

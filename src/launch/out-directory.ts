@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { link, mkdir, rm, rmdir, writeFile } from 'node:fs/promises';
-import { basename, join, relative, resolve } from 'node:path';
-import { describeSystemError } from '../base/input-error.js';
+import { link, mkdir, rm, rmdir, stat, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, relative, resolve } from 'node:path';
+import { describeSystemError, InputError } from '../base/input-error.js';
 import { jsonObject } from './read-json.js';
 import { fileNameOf, isRunOf } from './run-id.js';
 import { readSmallFile } from './small-file.js';
@@ -16,7 +16,7 @@ interface OutDirectory {
 
 /**
  * Makes the directory of this run. If another run has it, even one that has just started, this run gets a directory beside
- * it. A directory that cannot be made becomes a note: the job is worth more than its measurement, so nothing here stops it.
+ * it. Throws InputError if it cannot be written: better now than after an hour of training that nobody measured.
  */
 export async function prepareOut(asked: string, run: string): Promise<OutDirectory> {
   const path = resolve(asked);
@@ -46,9 +46,11 @@ const CLAIM = 'launch';
 async function claim(path: string, run: string): Promise<string | null> {
   const file = join(path, CLAIMS, CLAIM);
   const partial = `${file}.${randomBytes(8).toString('hex')}`;
-  try {
-    await mkdir(join(path, CLAIMS), { recursive: true });
+  await orInputError(path, async () => {
+    await makeFolders(join(path, CLAIMS));
     await writeFile(partial, run, { flag: 'wx' });
+  });
+  try {
     // Unlike a rename this fails if there is one, and unlike an exclusive open it never shows half a file.
     await link(partial, file);
     return run;
@@ -75,11 +77,32 @@ async function runIn(path: string): Promise<string | null> {
 }
 
 async function make(path: string, note: string | null): Promise<OutDirectory> {
+  const made = await orInputError(path, () => makeFolders(path));
+  return { path, note, isNew: made };
+}
+
+/** Returns whether it was made. Node's own recursive mkdir never returns where mkdir answers ENOENT for ever (/proc). */
+async function makeFolders(path: string, tries = 2): Promise<boolean> {
   try {
-    return { path, note, isNew: (await mkdir(path, { recursive: true })) !== undefined };
+    await mkdir(path);
+    return true;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST' && (await stat(path)).isDirectory()) return false;
+    if (code !== 'ENOENT' || tries === 0) throw error;
+    await makeFolders(dirname(path));
+    return makeFolders(path, tries - 1);
+  }
+}
+
+async function orInputError<T>(path: string, write: () => Promise<T>): Promise<T> {
+  try {
+    return await write();
   } catch (error) {
     const why = describeSystemError(error);
-    return { path, note: `cannot make ${path}: ${why}. The job runs without being measured`, isNew: false };
+    throw new InputError(
+      `cannot write to ${path}: ${why}. The command was not started; --out chooses another folder`,
+    );
   }
 }
 
@@ -88,6 +111,10 @@ export function asTyped(path: string): string {
   const short = relative('', path);
   return short.startsWith('..') ? path : short || '.';
 }
+
+/** As a shell needs it. */
+export const quoted = (text: string) =>
+  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 
 /** `whyslow-runs/20261115-081500-train`. With a label that all nodes share, they all get the same directory. */
 export function defaultOut(command: readonly string[], label: string): string {

@@ -10,15 +10,18 @@ import { RULES } from '../rules/rules.js';
 import { runRules } from '../rules/run-rules.js';
 
 /** Without `steps` or `ranks`, all of them are analysed. */
-export interface DiagnoseOptions extends ReadOptions, Partial<Selection> {}
+export interface DiagnoseOptions extends ReadOptions, Partial<Selection> {
+  /** Which run to analyse, if the files are of several. Otherwise the newest. */
+  readonly run?: string | null | undefined;
+}
 
 /** Reads the files under the paths and says why training is slow. Throws InputError when there is nothing to analyse. */
 export async function diagnose(
   paths: string | readonly string[],
-  { steps = null, ranks = null, ...reading }: DiagnoseOptions = {},
+  { steps = null, ranks = null, run: wanted = null, ...reading }: DiagnoseOptions = {},
 ): Promise<Report> {
   const want = { facts: { steps } };
-  const run = keepOneWindow(keepOneRun(await readInputs(paths, want, reading)));
+  const run = keepOneWindow(keepOneRun(await readInputs(paths, want, reading), wanted));
   const inputs = await withLateRanksInFull(run, steps, (files) => readInputs(files, want));
   const diagnosis = diagnoseInputs(inputs, { steps, ranks });
   return buildReport(diagnosis, runRules(RULES, diagnosis.facts));

@@ -50,6 +50,13 @@ const onlyTheLast = (most: number, steps: number) =>
 const isWithin = (step: number, range: StepRange | null) =>
   range === null || (step >= (range.first ?? step) && step <= (range.last ?? step));
 
+export function selectSteps(run: EventLogRun, range: StepRange): EventLogRun {
+  return selectRows(
+    run,
+    [...run.step.keys()].filter((row) => isWithin(run.step[row]!, range)),
+  );
+}
+
 function selectRows(run: EventLogRun, rows: readonly number[]): EventLogRun {
   const select = <T extends Float64Array | Int32Array | Uint16Array | Uint8Array>(column: T): T => {
     const kept = new (column.constructor as new (length: number) => T)(rows.length);

@@ -38,6 +38,8 @@ export interface RankManifest {
   readonly anchors: readonly ClockAnchor[];
   /** How many records capture dropped, by reason. */
   readonly dropped: Readonly<Record<string, number>>;
+  /** Which lines of the job held the training thread. Null: its stack was not sampled. */
+  readonly stacks: StackSamples | null;
   /** Profiler windows of the process, in order. Of very many, only the newest are listed. */
   readonly windows: readonly RecordedWindow[];
 }
@@ -48,6 +50,26 @@ export interface RecordedWindow {
   readonly detached: boolean | null;
   /** How much longer steps take since then, as a fraction, if they certainly do. Null: they do not, or nobody knows. */
   readonly slower: { readonly low: number; readonly high: number } | null;
+}
+
+export interface StackSamples {
+  /** Of all lines, also those that are not listed. */
+  readonly samples: number;
+  /** Most samples first. */
+  readonly lines: readonly SampledLine[];
+}
+
+/** A line of the job's own code. Time in libraries that it calls counts for it. */
+export interface SampledLine {
+  /** Empty: no frame of the job's own was on the stack. */
+  readonly file: string;
+  readonly line: number;
+  readonly function: string;
+  /** Empty: the file could not be read. */
+  readonly source: string;
+  readonly samples: number;
+  /** Library functions that ran there, most samples first. */
+  readonly calls: readonly string[];
 }
 
 /** One instant on two clocks. */

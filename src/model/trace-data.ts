@@ -190,6 +190,8 @@ export interface TraceHeader {
   readonly baseTimeNanoseconds: string | null;
   readonly displayTimeUnit: string | null;
   readonly traceName: string | null;
+  /** Name of the run, from whyslow's own capture. */
+  readonly run: string | null;
   readonly hostName: string | null;
   /** Profiler switches that were on: with_stack, record_shapes, profile_memory, with_flops, with_modules. */
   readonly switches: readonly string[];

@@ -3,11 +3,12 @@ import type { Diagnosis } from '../diagnosis/diagnosis.js';
 import type { RankView, TraceView } from '../diagnosis/ranks/rank-view.js';
 import { sharesOfClasses, totals } from '../facts/time-class.js';
 import { manifestOf, type RankMember, type RunMember } from '../ingest/member.js';
+import type { FoundRun } from '../ingest/read-run.js';
 import type { RulesResult } from '../rules/run-rules.js';
 import { clocksOf, collectivesOf, coordinatesOf, heatOf, stragglersOf } from './across.js';
 import { operationsStep, operationsStragglers, operationsWhatIf } from './operations-report.js';
 import { criticalPathOf, whatIfAcross } from './path-report.js';
-import type { Report, ReportInput, ReportRank, ReportStep } from './report.js';
+import type { Report, ReportInput, ReportRank, ReportRun, ReportStep } from './report.js';
 import { toolInfo } from './tool-info.js';
 
 /** Maps what the diagnosis and the rules found to the names and units of the report. Decides nothing. */
@@ -22,12 +23,14 @@ export function buildReport(diagnosis: Diagnosis, rules: RulesResult): Report {
     time: sharesOfClasses(decisive?.time ?? totals(() => 0)),
     findings: rules.findings,
     silent: rules.silent,
+    host_lines: diagnosis.facts.hostLines,
     ranks: diagnosis.views.map((view) => rankOf(view, diagnosis, clocks.get(view.rank) ?? null)),
     stragglers: fromOperations ? operationsStragglers(fromOperations) : stragglersOf(comparison),
     heat: heatOf(comparison),
     critical_path: criticalPathOf(comparison),
     collectives: collectivesOf(comparison),
     what_if: operations ? operationsWhatIf(operations) : whatIfAcross(comparison),
+    runs: inputs.runs.map(runOf),
     inputs: [
       ...diagnosis.members.map((m) => inputOf(m.member, m.rank)),
       ...inputs.beside.map((m) => inputOf(m, describedRank(m))),
@@ -96,6 +99,20 @@ function gpuOf({ gpu }: TraceView['facts']): ReportRank['gpu'] {
       comm_overlap: gpu.commOverlap === null ? null : share(gpu.commOverlap),
     }
   );
+}
+
+const runOf = ({ id, command, startedNs, ranks, isAnalysed }: FoundRun): ReportRun => ({
+  id,
+  command,
+  started: startedNs === null ? null : isoTime(startedNs),
+  ranks,
+  analysed: isAnalysed,
+});
+
+/** Null for times that no calendar has. */
+function isoTime(nsSince1970: number): string | null {
+  const date = new Date(nsSince1970 / 1e6);
+  return Number.isNaN(date.getTime()) ? null : date.toISOString();
 }
 
 /** The rank that a rank's manifest describes. Null: the file describes the run or a machine. */

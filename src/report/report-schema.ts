@@ -159,6 +159,24 @@ const input = z.strictObject({
   problems: z.array(problem),
 });
 
+const hostLine = z.strictObject({
+  file: z.string(),
+  line: z.int().min(0),
+  function: z.string(),
+  source: z.string().describe('empty if the file could not be read'),
+  share: fraction.describe("of the training thread's time, with the libraries that the line calls"),
+  samples: z.int().min(0),
+  calls: z.array(z.string()).describe('library functions that ran there, the most frequent first'),
+});
+
+const run = z.strictObject({
+  id: z.string(),
+  command: z.string().nullable(),
+  started: z.string().nullable().describe('ISO 8601, UTC'),
+  ranks: z.int().min(0),
+  analysed: z.boolean().describe('the report is about this run'),
+});
+
 const silentRule = z.strictObject({ rule: z.string(), reason: z.string() });
 
 export const reportSchema = z
@@ -169,6 +187,9 @@ export const reportSchema = z
     time,
     findings: z.array(finding).describe('in the order to try them'),
     silent: z.array(silentRule).describe('rules that did not fire, and why'),
+    host_lines: z
+      .array(hostLine)
+      .describe('lines of the job that hold the host, largest share first; empty if not sampled'),
     ranks: z.array(rank),
     stragglers: z.array(straggler),
     heat: heat.nullable().describe('how late each rank is in each step; null for a single rank'),
@@ -177,6 +198,9 @@ export const reportSchema = z
       .describe('what set the pace, followed through all ranks; null for a single rank'),
     collectives: collectives.nullable().describe('null: no collectives could be matched'),
     what_if: whatIf.nullable().describe('the run without stragglers; null: it cannot be replayed'),
+    runs: z
+      .array(run)
+      .describe('the runs that the files belong to, oldest first; empty if the files do not say'),
     inputs: z.array(input),
     ignored: z.array(z.string()).describe('files in searched directories that whyslow does not recognise'),
     health,

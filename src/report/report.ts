@@ -18,12 +18,16 @@ export interface Report {
   /** In the order to try them. */
   readonly findings: readonly Finding[];
   readonly silent: readonly { readonly rule: string; readonly reason: string }[];
+  /** Lines of the job that hold the host, largest share first. Empty: not sampled. */
+  readonly host_lines: readonly ReportLine[];
   readonly ranks: readonly ReportRank[];
   readonly stragglers: readonly ReportStraggler[];
   readonly heat: ReportHeat | null;
   readonly critical_path: ReportPath | null;
   readonly collectives: ReportCollectives | null;
   readonly what_if: ReportWhatIf | null;
+  /** The runs that the files belong to, oldest first. Empty: the files do not say. */
+  readonly runs: readonly ReportRun[];
   readonly inputs: readonly ReportInput[];
   readonly ignored: readonly string[];
   readonly health: Health;
@@ -111,6 +115,27 @@ export interface ReportWhatIf {
     readonly ranks: readonly number[];
     readonly saving_ms: Ms;
   }[];
+}
+
+export interface ReportLine {
+  readonly file: string;
+  readonly line: number;
+  readonly function: string;
+  readonly source: string;
+  /** Of the training thread's time, with the libraries that the line calls. */
+  readonly share: Share;
+  readonly samples: number;
+  readonly calls: readonly string[];
+}
+
+export interface ReportRun {
+  readonly id: string;
+  readonly command: string | null;
+  /** ISO 8601, UTC. */
+  readonly started: string | null;
+  readonly ranks: number;
+  /** The report is about this run. */
+  readonly analysed: boolean;
 }
 
 export interface ReportInput {

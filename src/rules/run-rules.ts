@@ -1,6 +1,7 @@
 import type { Problem } from '../base/problem.js';
 import { largest } from '../base/statistics.js';
 import { type Ns, ns, toMs } from '../base/units.js';
+import type { HostLine } from '../diagnosis/ranks/host-lines.js';
 import type { RankView, TraceView } from '../diagnosis/ranks/rank-view.js';
 import type { RunFacts } from '../diagnosis/run-facts.js';
 import type { Bottleneck } from '../diagnosis/verdict/bottleneck.js';
@@ -8,6 +9,7 @@ import { copyPlan } from '../replay/plan.js';
 import { replay } from '../replay/replay.js';
 import { askRule, NEEDS_TRACE } from './kit/ask.js';
 import { COSTS, type Cost, type Finding } from './kit/finding.js';
+import { lineEvidence } from './kit/host-lines.js';
 import type { Edit, Price, RankFinding, Rule } from './kit/rule.js';
 
 export interface RulesResult {
@@ -47,7 +49,7 @@ export function runRules(rules: readonly Rule[], run: RunFacts): RulesResult {
   for (const { rule } of all) reasons.delete(reportedAs(rule));
   const silent = [...reasons].map(([rule, texts]) => ({ rule, reason: joinReasons(texts) }));
   const joined = joinRanks(all).toSorted(inOrder(run.verdict.bottleneck));
-  return { findings: withSavings(joined), silent, problems };
+  return { findings: withSavings(joined, run.hostLines), silent, problems };
 }
 
 function addTo(reasons: Map<string, string[]>, name: string, reason: string): void {
@@ -118,7 +120,7 @@ function inOrder(bottleneck: Bottleneck): (a: Joined, b: Joined) => number {
  * Each speedup is that of the fix by itself. What a fix *saves* is what it adds to those listed before it: their edits are
  * replayed together, so that time which two fixes would win back is counted once.
  */
-function withSavings(ordered: readonly Joined[]): Finding[] {
+function withSavings(ordered: readonly Joined[], lines: readonly HostLine[]): Finding[] {
   const applied = new Map<RankView, { edits: Edit[]; after: Ns; floor: Ns }>();
   // Ranks share their step: what one rank's fix wins back cannot be won again on another.
   let left: number = largest(ordered.map((f) => f.view.step));
@@ -144,7 +146,7 @@ function withSavings(ordered: readonly Joined[]): Finding[] {
       ranks,
       cost: costOf(joined),
       risk: finding.risk ?? rule.info.risk,
-      evidence: finding.evidence,
+      evidence: [...finding.evidence, ...lineEvidence(rule.lines, lines, view.rank)],
       fix: finding.fix ?? rule.info.fix,
       addresses: finding.addresses,
       speedup: finding.price && rounded(finding.price.speedup),

@@ -12,6 +12,8 @@ export interface TraceSummary {
   readonly devices: readonly DeviceInfo[];
   readonly distributed: DistributedInfo | null;
   readonly hostName: string | null;
+  /** Name of the run, from whyslow's own capture. */
+  readonly run: string | null;
   readonly versions: Readonly<Record<string, string>>;
   readonly switches: readonly string[];
   readonly steps: readonly StepSummary[];
@@ -56,6 +58,7 @@ export function summariseTrace(trace: Trace): TraceSummary {
     devices: data.header.devices,
     distributed: data.header.distributed,
     hostName: data.header.hostName,
+    run: data.header.run,
     versions: data.header.versions,
     switches: data.header.switches,
     steps: trace.steps.map((s) => ({ index: s.index, hostMs: (s.endNs - s.startNs) / 1e6 })),

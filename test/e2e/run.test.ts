@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
-import { hostname } from 'node:os';
+import { hostname, tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { inFolder, type RunOptions, root, start, startOnTerminal, until, whyslow } from '../helpers/cli.js';
@@ -14,8 +14,8 @@ const env = Object.fromEntries(
 );
 const run = (args: readonly string[], options: RunOptions = {}) =>
   whyslow(['run', ...args], { ...options, env: { ...env, ...options.env } });
-/** A directory that cannot be made. */
-const NOWHERE = join(root, 'package.json/out');
+/** Removed again, since nothing is captured into it. */
+const NOWHERE = join(tmpdir(), `whyslow-nothing-${process.pid}`);
 const inShell = (text: string, ...options: string[]) => [...options, '--', 'sh', '-c', text];
 
 describe('whyslow run passes through', () => {
@@ -31,7 +31,6 @@ describe('whyslow run passes through', () => {
   it('the standard input', async () => {
     const ran = await run(inShell('cat', '--out', NOWHERE), { stdin: Buffer.from('hello') });
     expect(ran.stdout).toBe('hello');
-    expect(ran.stderr).toContain('runs without being measured');
     expect(ran.code).toBe(0);
   });
 
@@ -108,6 +107,17 @@ describe('whyslow run passes through', () => {
     expect(flags).toHaveLength(3);
     const NON_BLOCKING = 0o4000;
     expect(flags.map((f) => f & NON_BLOCKING)).toEqual([0, 0, 0]);
+  });
+});
+
+describe('whyslow run checks before the command starts', () => {
+  it.each([
+    ['the output folder', ['--out', join(root, 'package.json/out')], /cannot write to .*package\.json/],
+    ['the folder of the report', ['--report', join(root, 'package.json/r.json')], /cannot write .*r\.json/],
+  ])('%s', async (_, options, reason) => {
+    const ran = await run([...options, '--', 'sh', '-c', 'echo started']);
+    expect(ran).toMatchObject({ code: 2, stdout: '' });
+    expect(ran.stderr).toMatch(reason);
   });
 });
 

@@ -123,7 +123,7 @@ describe('any trace', () => {
           ranks: [view],
           verdict: { bottleneck: verdict.bottleneck, confidence: verdict.confidence },
           across: null,
-          gpus: new Map(),
+          gpus: new Map(), hostLines: [],
         };
         const { findings, problems } = runRules(RULES, run);
         expect(problems).toEqual([]);

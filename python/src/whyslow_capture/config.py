@@ -54,6 +54,8 @@ class CaptureConfig:
     resume_step: int = 0
     # Find DataLoader waits, copies, forward, backward, optimizer and collectives automatically.
     auto_phases: bool = True
+    # Look at the Python stack of the training thread a few times a second: which lines of the job hold the host.
+    stacks: bool = True
     run: str | None = None
     trace: TraceConfig = field(default_factory=TraceConfig)
 
@@ -70,6 +72,7 @@ PARSERS = {
     "max_overhead": share,
     "resume_step": whole(0),
     "auto_phases": boolean,
+    "stacks": boolean,
     "run": optional_text,
     "trace.enabled": boolean,
     "trace.period": whole(0),

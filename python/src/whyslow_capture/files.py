@@ -6,9 +6,10 @@ import time
 from typing import TYPE_CHECKING
 
 from . import layout, manifest, process
+from .events.budget import DENSE_STEPS
 from .events.recorder import Recorder
 from .events.writer import EventsWriter
-from .run_name import agreed_run_id, own_run
+from .run_name import CHANGED, agreed_run_id, own_run
 
 if TYPE_CHECKING:
     from .session import Capture
@@ -99,8 +100,15 @@ class RunFiles:
 
     @property
     def suffix(self) -> str:
-        """Part of the names of our files, if another process of this rank writes to OUT. Any thread may ask."""
-        return "" if self._writer is None else self._writer.suffix
+        """Part of our files' names, if another training of this rank writes or wrote to OUT. Any thread may ask."""
+        if self._writer is None or self._capture is None:
+            return ""
+        return self._writer.suffix or self._capture.run.partition(CHANGED)[2]
+
+    @property
+    def is_second(self) -> bool:
+        """Another process of this rank writes to OUT now."""
+        return self._writer is not None and self._writer.suffix != ""
 
     @property
     def _origin_ns(self) -> int:
@@ -115,10 +123,12 @@ class RunFiles:
             "run": capture.run,
             "rank": capture.rank,
             "world_size": process.world_size(),
+            "command": manifest.short_command(),
             "origin_ns": self._origin_ns,
             "anchors": list(self._anchors),
             "record_every_n_steps": capture.config.record_every_n_steps,
             "spread_steps": capture.config.spread_steps,
+            "dense_steps": DENSE_STEPS if capture.config.spread_steps else 0,
             "stride": capture.budget.stride,
             "overhead": capture.budget.summary(),
             "dropped": dict(capture.problems.counts),
@@ -139,6 +149,9 @@ class RunFiles:
             "overhead": capture.budget.summary(),
             "dropped": dict(capture.problems.counts),
         }
+        lines = capture.stacks.summary()
+        if lines is not None:
+            extra["stacks"] = lines
         if capture.trace is not None:
             extra["trace"] = capture.trace.summary()
         path = layout.rank_file(capture.out, capture.rank, self.suffix)

@@ -34,6 +34,11 @@ def keep_anchor(anchors: list[Anchor], new: Anchor) -> None:
         del anchors[1]
 
 
+def short_command() -> str:
+    """Tells apart the trainings that one script starts. The header of a log has little room."""
+    return " ".join([os.path.basename(sys.argv[0]), *sys.argv[1:]])[:120] if sys.argv else ""
+
+
 def run_manifest(config: CaptureConfig, run: str, mesh: Mesh | None, started_ns: int) -> dict[str, object]:
     import torch
 

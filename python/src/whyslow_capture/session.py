@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
@@ -17,6 +18,7 @@ from .files import RunFiles
 from .phases import phase_and_lap
 from .problems import ProblemLog, describe
 from .run_name import run_id
+from .stacks import StackSampler
 from .trace.mesh import Mesh, coordinates_of, mesh_of
 
 if TYPE_CHECKING:
@@ -48,6 +50,7 @@ class Capture:
             end=config.end_step,
         )
         self.trace: TraceTier | None = None
+        self.stacks = StackSampler(config.max_overhead, is_disturbed=lambda: self.trace is not None and self.trace.busy)
         self.mesh: Mesh | None = None
         self._pid = os.getpid()
         self.files = RunFiles()
@@ -88,6 +91,7 @@ class Capture:
         if self.is_closed or os.getpid() != self._pid:
             return
         self.is_closed = True
+        self.stacks.stop()
         atexit.unregister(self.close)
         with self.problems.guard("close", "closing the capture"):
             if self._uninstall is not None:
@@ -196,6 +200,9 @@ class Capture:
         self.recorder.enabled = self._records_here()
         self.files.begin(self)
         self._set_up_trace()
+        if self.config.stacks and self.recorder.enabled:
+            with self.problems.guard("stacks", "sampling stacks"):
+                self.stacks.start(threading.get_ident())
 
     def _set_up_trace(self) -> None:
         if self.trace is not None:
@@ -211,7 +218,9 @@ class Capture:
                 out=self.out,
                 problems=self.problems,
                 coordinates=lambda: coordinates_of(self.mesh),
+                run=lambda: self.run,
                 process_name=lambda: self.files.suffix,
+                is_second=lambda: self.files.is_second,
                 recorder_watch_setter=self.recorder.set_watch,
                 current_step=lambda: self.recorder.current_step,
             )

@@ -18,7 +18,6 @@ async function run(...args: string[]) {
   registerDiagnose(program, {
     stdout: stream('stdout'),
     stderr: stream('stderr'),
-    color: false,
     exitWith: (code) => {
       out.code = code;
     },
@@ -34,10 +33,11 @@ describe('whyslow diagnose', () => {
   });
 
   it('passes its options on', async () => {
-    await run('a', 'b', '--steps', '-6', '--ranks', '0,2-4', '--jobs', '2');
+    await run('a', 'b', '--steps', '-6', '--ranks', '0,2-4', '--run', 'r', '--jobs', '2');
     expect(diagnose).toHaveBeenCalledWith(['a', 'b'], {
       steps: { first: null, last: 6 },
       ranks: [0, 2, 3, 4],
+      run: 'r',
       jobs: 2,
       progress: expect.anything(),
     });
@@ -45,7 +45,12 @@ describe('whyslow diagnose', () => {
 
   it('uses all steps and ranks unless told', async () => {
     await run('a');
-    expect(diagnose).toHaveBeenCalledWith(['a'], { steps: null, ranks: null, progress: expect.anything() });
+    expect(diagnose).toHaveBeenCalledWith(['a'], {
+      steps: null,
+      ranks: null,
+      run: null,
+      progress: expect.anything(),
+    });
   });
 
   it('prints the page, or the same report as JSON', async () => {

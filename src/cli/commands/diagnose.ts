@@ -4,12 +4,14 @@ import { renderJson } from '../../render/json.js';
 import { bottleneckList, jobCount, PATHS, rankList, stepRange } from '../common/arguments.js';
 import { type CommandContext, EXIT, say } from '../common/context.js';
 import { ProgressLine } from '../common/progress.js';
+import { columnsOf, showsColor } from '../common/terminal.js';
 
 interface DiagnoseFlags {
   readonly json?: boolean;
   readonly all?: boolean;
   readonly steps?: StepRange;
   readonly ranks?: readonly number[];
+  readonly run?: string;
   readonly failOn?: readonly Bottleneck[];
   readonly jobs?: number;
 }
@@ -32,6 +34,7 @@ export function registerDiagnose(program: Command, context: CommandContext): voi
     .option('--all', 'show every finding, rank and problem in full, and the rules that did not fire')
     .option('--steps <range>', 'use only these steps: 3-6, 3-, -6 or 3', stepRange)
     .option('--ranks <list>', 'use only these ranks, e.g. 0,2-5', rankList)
+    .option('--run <id>', 'use only this run, if the files are of several (default: the newest)')
     .option('--fail-on <names>', 'exit 1 if the bottleneck is one of these, e.g. data,comms', bottleneckList)
     .option('--jobs <n>', 'files to read at once (default: one per core)', jobCount)
     .addHelpText('after', EXAMPLES)
@@ -50,18 +53,22 @@ export async function diagnosed(
 ): Promise<Report> {
   const { diagnose } = await import('../../library/diagnose.js');
   const progress = new ProgressLine(context.stderr);
-  const { steps = null, ranks = null, jobs } = options;
-  return diagnose(paths, { steps, ranks, progress, jobs }).finally(() => progress.end());
+  const { steps = null, ranks = null, run = null, jobs } = options;
+  return diagnose(paths, { steps, ranks, run, progress, jobs }).finally(() => progress.end());
 }
 
 export async function forTerminal(
   report: Report,
   options: DiagnoseFlags,
   context: CommandContext,
+  target = context.stdout,
 ): Promise<string> {
   const { renderDiagnose } = await import('../../render/terminal/diagnose.js');
-  const { color, stdout } = context;
-  return renderDiagnose(report, { color, columns: stdout.columns, all: options.all ?? false });
+  return renderDiagnose(report, {
+    color: showsColor(target),
+    columns: columnsOf(target),
+    all: options.all ?? false,
+  });
 }
 
 /** `--fail-on unknown` comes before the exit code of "no verdict". */

@@ -3,6 +3,7 @@ import { renderJson } from '../../render/json.js';
 import { jobCount, PATHS } from '../common/arguments.js';
 import type { CommandContext } from '../common/context.js';
 import { ProgressLine } from '../common/progress.js';
+import { showsColor } from '../common/terminal.js';
 
 interface InspectFlags {
   readonly json?: boolean;
@@ -28,6 +29,8 @@ export function registerInspect(program: Command, context: CommandContext): void
       ]);
       const progress = new ProgressLine(context.stderr);
       const report = await inspect(paths, { progress, jobs: options.jobs }).finally(() => progress.end());
-      context.stdout.write(options.json ? renderJson(report) : renderInspect(report, context.color));
+      context.stdout.write(
+        options.json ? renderJson(report) : renderInspect(report, showsColor(context.stdout)),
+      );
     });
 }

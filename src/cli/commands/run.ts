@@ -1,13 +1,23 @@
-import { writeFile } from 'node:fs/promises';
+import { mkdir, open, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import type { Command } from 'commander';
-import { InputError } from '../../base/input-error.js';
+import { describeSystemError, InputError } from '../../base/input-error.js';
 import { formatCount } from '../../base/units.js';
 import { explainNothing, whatWasCaptured } from '../../launch/captured.js';
 import { runChild } from '../../launch/child.js';
 import { type CaptureOptions, jobEnvironment, pythonPart, settingsOf } from '../../launch/environment.js';
-import { asTyped, defaultOut, prepareOut, releaseOut, timeLabel } from '../../launch/out-directory.js';
-import { fileNameOf, launchIndex, newRunId, sharedRunId } from '../../launch/run-id.js';
+import {
+  asTyped,
+  defaultOut,
+  prepareOut,
+  quoted,
+  releaseOut,
+  timeLabel,
+} from '../../launch/out-directory.js';
+import { fileNameOf, isRunOf, launchIndex, newRunId, sharedRunId } from '../../launch/run-id.js';
 import { startTelemetry } from '../../launch/telemetry.js';
+import { watchForUnmeasured } from '../../launch/unmeasured.js';
+import type { ReportRun } from '../../library/vocabulary.js';
 import { renderJson } from '../../render/json.js';
 import { percentage, ranksOrAll, wholeNumber } from '../common/arguments.js';
 import { type CommandContext, say } from '../common/context.js';
@@ -19,6 +29,7 @@ interface RunOptions extends CaptureOptions {
   readonly report?: string;
   readonly telemetry: boolean;
   readonly diagnose: boolean;
+  readonly stdout?: true;
 }
 
 const EXAMPLES = `
@@ -34,7 +45,8 @@ Settings can also come from WHYSLOW_… variables or from the JSON file named by
 WHYSLOW_CONFIG; options take precedence.
 
 The exit code is the command's: 128+N if signal N ended it, 127 not found, 126
-not executable. whyslow writes to standard output only after the command ended.`;
+not executable. The diagnosis goes to standard error, so that standard output
+holds only what the command prints.`;
 
 export function registerRun(program: Command, context: CommandContext): void {
   const command = program
@@ -63,6 +75,7 @@ export function registerRun(program: Command, context: CommandContext): void {
     .option('--trace-budget-mb <n>', 'host memory and disk per window (default: 2048)', wholeNumber(1))
     .option('--no-telemetry', 'do not record nvidia-smi')
     .option('--no-diagnose', 'only measure, print no diagnosis')
+    .option('--stdout', 'print the diagnosis to standard output instead of standard error')
     .option('--report <file>', 'also write the report as JSON')
     .addHelpText('after', EXAMPLES);
   command.action((words: string[], options: RunOptions) => run(words, options, context));
@@ -81,11 +94,16 @@ interface Destination {
 async function run(words: readonly string[], options: RunOptions, context: CommandContext): Promise<void> {
   if (!pythonPart().isThere)
     throw new InputError('the Python part of this installation is missing; install whyslow again');
+  if (options.report !== undefined) await checkReportFile(options.report);
   const destination = await chooseDestination(words, options, context);
   const { out, id, isNew } = destination;
   const env = jobEnvironment(process.env, { out, run: id, settings: settingsOf(options) });
   const telemetry = options.telemetry ? startTelemetry(out, process.env) : null;
-  const ended = await runChild(words, env).finally(() => telemetry?.stop());
+  const unmeasured = watchForUnmeasured(pythonPart().startUp, (message) => say(context, message));
+  const ended = await runChild(words, env).finally(() => {
+    unmeasured.stop();
+    return telemetry?.stop();
+  });
 
   context.exitWith(ended.code);
   // Ctrl-C during the diagnosis still ends with the command's exit code.
@@ -112,6 +130,16 @@ async function chooseDestination(
   return { id, out, isNew, shown };
 }
 
+/** Before the job starts: afterwards nobody could repeat the run just for the report. */
+async function checkReportFile(path: string): Promise<void> {
+  try {
+    await mkdir(dirname(path), { recursive: true });
+    await (await open(path, 'a')).close();
+  } catch (error) {
+    throw new InputError(`cannot write ${path}: ${describeSystemError(error)}`);
+  }
+}
+
 /** Prints the diagnosis. The command has ended and its exit code stands, so a failure here is only a message. */
 async function conclude(
   { id, out, shown }: Destination,
@@ -121,12 +149,28 @@ async function conclude(
   const captured = await whatWasCaptured(out, id);
   if (!captured.hasRecords) return say(context, explainNothing(captured, shown));
   try {
-    const report = options.diagnose || options.report ? await diagnosed([out], {}, context) : null;
-    if (report && options.report) await writeFile(options.report, renderJson(report));
-    if (report && options.diagnose) context.stdout.write(await forTerminal(report, {}, context));
+    if (options.diagnose || options.report) await report(out, id, options, context);
   } catch (error) {
     say(context, `no diagnosis: ${error instanceof Error ? error.message : String(error)}`);
   }
   const ranks = formatCount(captured.ranks, 'rank');
-  say(context, `measured ${ranks}; to see the diagnosis again: whyslow diagnose ${shown}`);
+  say(context, `measured ${ranks}; to see the diagnosis again: whyslow diagnose ${quoted(shown)}`);
 }
+
+/** A script may have started several trainings. Each gets its own diagnosis; the file gets the newest. */
+async function report(out: string, id: string, options: RunOptions, context: CommandContext): Promise<void> {
+  const newest = await diagnosed([out], {}, context);
+  if (options.report) await writeFile(options.report, renderJson(newest));
+  if (!options.diagnose) return;
+  const target = options.stdout ? context.stdout : context.stderr;
+  const earlier = newest.runs.filter((run) => !run.analysed && isRunOf(run.id, id));
+  for (const run of earlier) {
+    const one = await diagnosed([out], { run: run.id }, context);
+    target.write(`${headline(run)}\n${await forTerminal(one, {}, context, target)}\n`);
+  }
+  const last = newest.runs.find((run) => run.analysed);
+  if (earlier.length > 0 && last) target.write(`${headline(last)}\n`);
+  target.write(await forTerminal(newest, {}, context, target));
+}
+
+const headline = ({ id, command }: ReportRun) => `Run ${id}${command ? `: ${command}` : ''}`;

@@ -2,8 +2,6 @@
 export interface CommandContext {
   readonly stdout: NodeJS.WriteStream;
   readonly stderr: NodeJS.WriteStream;
-  /** Whether stdout shows colours. */
-  readonly color: boolean;
   /** Sets the exit code of a command that did not throw: one of `EXIT`, or the code of the command that `run` started. */
   exitWith(code: number): void;
 }

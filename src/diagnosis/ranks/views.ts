@@ -2,6 +2,7 @@ import type { RankCollectives } from '../../facts/rank-collectives.js';
 import type { StepRange } from '../../facts/step-facts.js';
 import { logOf, traceFactsOf } from '../../ingest/member.js';
 import type { RankedMember } from '../../ingest/ranks.js';
+import { withoutDenseHead } from '../../logs/dense-head.js';
 import { analyseEventLog, type EventFacts } from '../../logs/event-facts.js';
 import { unprofiledLog } from '../../logs/join-step.js';
 import { keepSteps } from '../../logs/keep-steps.js';
@@ -41,7 +42,7 @@ export function viewsOf(members: readonly RankedMember[], steps: StepRange | nul
 function logsOf({ member, rank }: RankedMember, steps: StepRange | null): LogFile[] {
   const whole = logOf(member);
   if (!whole) return [];
-  const { log, notes } = keepSteps(whole, steps);
+  const { log, notes } = keepSteps(steps === null ? withoutDenseHead(whole) : whole, steps);
   const facts = analyseEventLog(log).map((f) => ({
     ...f,
     rank: f.rank < 0 ? rank : f.rank,

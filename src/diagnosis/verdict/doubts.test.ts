@@ -44,6 +44,11 @@ const logged = (best: Judgement['best'], phases: Partial<PhaseKnowledge>): Judge
   const view = { ...VIEW, source: 'log', facts: { ...VIEW.facts, source: 'log', phases: knowledge } };
   return { ...TRUSTED, best, view: view as unknown as LogView };
 };
+/** A log, so short that nothing else is wrong with it. */
+const shortRun = (count: number): Judgement => {
+  const facts = { ...VIEW.facts, phases: null, steps: { ...VIEW.facts.steps, count } };
+  return { ...TRUSTED, view: { ...VIEW, source: 'log', facts } as unknown as LogView };
+};
 
 /** What a check says, by hand: docs/method.md, Verdict. */
 const CASES: readonly (readonly [DoubtId, object, Judgement])[] = [
@@ -59,6 +64,7 @@ const CASES: readonly (readonly [DoubtId, object, Judgement])[] = [
   ],
   ['no-steps', { by: 0.2 }, withSteps({ source: 'window' })],
   ['one-step', { by: 0.12 }, withSteps({ count: 1 })],
+  ['short-run', { atMost: 0.45 }, shortRun(2)],
   ['irregular-steps', { by: 0.1 }, withSteps({ irregular: true, count: 5 })],
   ['empty-window', { by: 0.6 }, traced({ step: ns(9999) })],
   [
@@ -96,6 +102,7 @@ describe('doubts', () => {
   });
 
   it.each<[string, Judgement]>([
+    ['a log of three steps', shortRun(3)],
     ['irregular, but six steps', withSteps({ irregular: true, count: 6 })],
     ['workers load and few steps, but data is named anyway', withSteps({ count: 7 })],
     ['30 % of unexplained idle time', { ...TRUSTED, shares: { ...TRUSTED.shares, other: share(0.3) } }],

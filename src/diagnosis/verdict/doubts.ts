@@ -31,6 +31,9 @@ const FEW_STEPS = 8;
 /** No training step is shorter. */
 const SHORTEST_STEP_NS = 10_000;
 
+/** A trace shows what happens inside each step. A log of fewer steps than this shows only their warm-up. */
+export const isShortRun = (view: RankView) => view.source === 'log' && view.facts.steps.count < 3;
+
 /** The checks, in the order in which their effects apply. The amounts are those of docs/method.md, Verdict. */
 export const DOUBT_CHECKS = [
   {
@@ -57,6 +60,11 @@ export const DOUBT_CHECKS = [
     id: 'one-step',
     text: 'only one step could be measured',
     check: ({ view: { facts } }) => when(facts.steps.source !== 'window' && facts.steps.count < 2, by(0.12)),
+  },
+  {
+    id: 'short-run',
+    text: 'fewer than three steps were recorded after warm-up',
+    check: ({ view }) => when(isShortRun(view), atMost(0.45)),
   },
   {
     id: 'irregular-steps',

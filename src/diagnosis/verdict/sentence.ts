@@ -1,6 +1,7 @@
 import { formatWholePercent } from '../../base/units.js';
 import type { RankView } from '../ranks/rank-view.js';
 import type { Decision } from './decide.js';
+import { isShortRun } from './doubts.js';
 
 /** The verdict for people: one sentence, and a second one about stragglers. */
 export function verdictSentence(decision: Decision): string {
@@ -55,6 +56,7 @@ const SIX_STEPS = 'record at least six steps after warm-up: schedule(wait=5, war
 
 /** What to record to get a better answer. */
 export function captureNext({ view, doubts }: Decision): string[] {
+  if (view && isShortRun(view)) return ['let the job run for at least 20 steps under `whyslow run`'];
   const next: string[] = [];
   if (!(view?.source === 'trace' && view.facts.hasHostEvents))
     next.push('record with ProfilerActivity.CPU and ProfilerActivity.CUDA');

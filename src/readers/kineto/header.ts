@@ -17,6 +17,7 @@ export function parseHeader(fields: ReadonlyMap<string, string>): TraceHeader {
     baseTimeNanoseconds: /^\d+$/.exec(fields.get('baseTimeNanoseconds') ?? '')?.[0] ?? null,
     displayTimeUnit: textOrNull(value('displayTimeUnit')),
     traceName: textOrNull(value('traceName')),
+    run: textOrNull(objectOf(value('whyslow')).run),
     hostName: textOrNull(value('host_name') ?? value('hostname')),
     switches: SWITCHES.filter((s) => Number(value(s)) > 0 || value(s) === true),
     versions: Object.fromEntries(

@@ -49,6 +49,19 @@ describe('the forms', () => {
         { firstStep: 17, detached: false, slower: { low: 0.36, high: 0.43 } },
         { firstStep: 217, detached: null, slower: null },
       ],
+      stacks: {
+        samples: 80,
+        lines: [
+          {
+            file: 'train.py',
+            line: 87,
+            function: 'step',
+            source: 'ema.mul_(d).add_(p)',
+            samples: 33,
+            calls: ['torch._tensor.wrapped'],
+          },
+        ],
+      },
       anchors: [
         { at: 'start', wallNs: 1_790_857_026e9, monotonicNs: 5e15 },
         { at: 'end', wallNs: 1_790_857_126e9, monotonicNs: 5.0001e15 },

@@ -57,4 +57,18 @@ export const RANK = {
       { first_step: 217, last_step: 219, detached: null, afterwards: { slower: false, change: { low: 0 } } },
     ],
   },
+  stacks: {
+    samples: 80,
+    seconds: 12.5,
+    lines: [
+      {
+        file: 'train.py',
+        line: 87,
+        function: 'step',
+        source: 'ema.mul_(d).add_(p)',
+        samples: 33,
+        calls: { 'torch._tensor.wrapped': 30 },
+      },
+    ],
+  },
 };

@@ -7,6 +7,7 @@ import type {
   RankManifest,
   RecordedWindow,
   RunManifest,
+  StackSamples,
 } from '../../model/manifest.js';
 import type { JsonObject } from '../common/json-object.js';
 import { Fields, MAX_ENTRIES } from './fields.js';
@@ -72,6 +73,7 @@ function toRank(fields: Fields): RankManifest {
     coordinates: toCoordinates(fields.inside('coordinates')),
     anchors: toAnchors(fields),
     dropped: fields.inside('dropped')?.table((f, key) => f.count(key)) ?? {},
+    stacks: toStacks(fields.inside('stacks')),
     windows: toWindows(fields.inside('trace')),
   };
 }
@@ -90,6 +92,22 @@ function toSlower(afterwards: Fields | null): RecordedWindow['slower'] {
   const change = afterwards?.flag('slower') ? afterwards.inside('change') : null;
   const [low, high] = [change?.number('low') ?? null, change?.number('high') ?? null];
   return low === null || high === null ? null : { low, high };
+}
+
+function toStacks(stacks: Fields | null): StackSamples | null {
+  const samples = stacks?.count('samples') ?? 0;
+  if (!stacks || samples === 0) return null;
+  const lines = Fields.each((stacks.list('lines') ?? []).slice(0, MAX_ENTRIES), stacks.problems).map(
+    (line) => ({
+      file: line.text('file') ?? '',
+      line: line.count('line') ?? 0,
+      function: line.text('function') ?? '',
+      source: line.text('source') ?? '',
+      samples: Math.min(samples, line.count('samples') ?? 0),
+      calls: Object.keys(line.inside('calls')?.table((f, key) => f.count(key)) ?? {}),
+    }),
+  );
+  return { samples, lines };
 }
 
 function toCoordinates(fields: Fields | null): RankManifest['coordinates'] {

@@ -3,6 +3,7 @@ import type { Report } from '../../report/report.js';
 import { findingInFull, findingInShort } from './diagnose-finding.js';
 import { rankSection } from './diagnose-ranks.js';
 import { gradePaint, healthProblem } from './health.js';
+import { hostLineSection } from './host-lines.js';
 import { bothEnds, hanging, type Page, pageFor, paragraph, same } from './page.js';
 import { stepSource, stepSplit } from './step-time.js';
 import { wrap } from './text.js';
@@ -26,7 +27,9 @@ export function renderDiagnose(report: Report, { color, columns, all = false }: 
     [...verdict(report, page), ...step(report, page)],
     next(report, page),
     ...findings(report, page, all),
+    hostLineSection(report, page, all),
     rankSection(report, page, all),
+    runSection(report, page),
     all ? silentRules(report, page) : [],
     basis(report, page, all),
   ];
@@ -77,6 +80,16 @@ function silentRules({ silent }: Report, page: Page): string[] {
     hanging(`  ${rule.padEnd(4)} `, reason, page, page.c.dim),
   );
   return lines.length > 0 ? [page.c.bold('Rules that did not fire'), ...lines] : [];
+}
+
+/** Nothing for a single run. */
+function runSection({ runs }: Report, page: Page): string[] {
+  if (runs.length < 2) return [];
+  const lines = runs.flatMap(({ id, command, started, analysed }) => {
+    const details = [started?.slice(0, 19).replace('T', ' '), command].filter(Boolean).join('  ');
+    return hanging(`  ${analysed ? '→' : ' '} ${id}  `, details, page, analysed ? same : page.c.dim);
+  });
+  return [page.c.bold('These files are of several runs (--run chooses one)'), ...lines];
 }
 
 /** How good the input is, what was wrong with it, and which files were not used. */

@@ -12,6 +12,7 @@ const ALLOCATES =
 
 export const rule: TraceRule = {
   reads: 'traces',
+  lines: /empty_cache/,
   unpriced: 'allowed',
   info: {
     id: 'allocator-churn',

@@ -6,6 +6,7 @@ import { found, silent, type TraceRule } from '../kit/rule.js';
 
 export const rule: TraceRule = {
   reads: 'traces',
+  lines: /save|checkpoint|state_dict/i,
   unpriced: 'allowed',
   info: {
     id: 'checkpoint-in-step',

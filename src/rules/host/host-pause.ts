@@ -5,6 +5,7 @@ import { found, silent, type TraceRule } from '../kit/rule.js';
 
 export const rule: TraceRule = {
   reads: 'traces',
+  lines: /gc\.|collect\(|sleep|save|empty_cache|log|open\(|write/,
   unpriced: 'allowed',
   info: {
     id: 'host-pause',

@@ -11,6 +11,7 @@ const EVERY_OTHER_STEP = 0.5;
 
 export const rule: AnyRule = {
   reads: 'traces and logs',
+  lines: /\.item\(|\.cpu\(|\.tolist\(|\.numpy\(|\bprint\(|\bfloat\(|\bbool\(|\bassert\b|isnan|synchronize/,
   unpriced: 'allowed',
   info: {
     id: 'host-sync',

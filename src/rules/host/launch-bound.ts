@@ -31,6 +31,7 @@ const ELEMENTWISE_LEFT: Levels = { low: 1, likely: 0.6, high: 0.4 };
 
 export const rule: TraceRule = {
   reads: 'traces',
+  lines: /./,
   unpriced: 'allowed',
   info: {
     id: 'launch-bound',

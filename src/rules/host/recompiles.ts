@@ -20,6 +20,7 @@ const PLANS = threshold('building plans', share(0.1), 'of the step', WITHIN_NOIS
 
 export const rule: TraceRule = {
   reads: 'traces',
+  lines: /torch\._dynamo|torch\._inductor|compile/,
   unpriced: 'allowed',
   smallGain: 'allowed',
   info: {

@@ -12,6 +12,7 @@ const SHAPES = threshold(
 
 export const rule: TraceRule = {
   reads: 'traces',
+  lines: /nonzero|\.item\(|masked_select|unique\(|\[[^\]]*(?:mask|idx|[<>=]=?)[^\]]*\]/,
   unpriced: 'allowed',
   info: {
     id: 'shapes-from-data',

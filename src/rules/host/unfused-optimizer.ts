@@ -6,6 +6,7 @@ import { found, silent, type TraceRule } from '../kit/rule.js';
 
 export const rule: TraceRule = {
   reads: 'traces',
+  lines: /\.step\(|optim/,
   unpriced: 'allowed',
   info: {
     id: 'unfused-optimizer',

@@ -14,6 +14,7 @@ const HANDOVER = 1.1;
 
 export const rule: AnyRule = {
   reads: 'traces and logs',
+  lines: /torch\.utils\.data|DataLoader|next\(|load/i,
   unpriced: 'allowed',
   smallGain: 'allowed',
   info: {

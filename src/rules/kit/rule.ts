@@ -76,6 +76,8 @@ interface RuleBase {
   readonly smallGain?: 'allowed';
   /** Its findings come before those that address the bottleneck: all other ranks wait for this one. */
   readonly comesFirst?: true;
+  /** Which sampled lines of the job show the fault: matched against the line's source and the library calls in it. */
+  readonly lines?: RegExp;
 }
 
 export type RuleResult = Silent | { readonly findings: readonly RankFinding[] };

@@ -21,6 +21,10 @@ IDLE_PHASE_NS = 700
 # Recording fewer steps does not reduce that cost. However high it is, this share of the budget stays for recording.
 LEAST_SHARE = 0.1
 
+# With spread steps, every one of the first steps is recorded: a trial may be over after ten. Readers leave them out of
+# longer runs, where they would count too much.
+DENSE_STEPS = 20
+
 # 2^64 divided by the golden ratio.
 GOLDEN = 0x9E3779B97F4A7C15
 WORD = (1 << 64) - 1
@@ -65,6 +69,8 @@ class OverheadBudget:
         stride = self.stride
         if not self.spread:
             return first + -first % stride
+        if first < DENSE_STEPS:
+            return first
         block = first // stride
         chosen = self._one_of(block)
         return chosen if chosen >= first else self._one_of(block + 1)
@@ -74,8 +80,6 @@ class OverheadBudget:
         Picks one step of a block, the same on all ranks. The step picked from a double block is always one of the two
         picked from its halves. Multiples of the golden ratio fill an interval evenly and match no period of the job.
         """
-        if block == 0:
-            return 0  # so that a trial of a few steps records something
         stretch = self.stretch
         while stretch > 1:
             stretch //= 2

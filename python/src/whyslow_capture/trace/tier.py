@@ -47,6 +47,8 @@ class TraceTier:
         *,
         current_step: Callable[[], int | None] | None = None,
         process_name: Callable[[], str] = lambda: "",
+        is_second: Callable[[], bool] = lambda: False,
+        run: Callable[[], str | None] = lambda: None,
         paths: TracePaths | None = None,
         on_demand: bool = True,
         new_budget: Callable[[Path, WindowPlan], WindowBudget] | None = None,
@@ -54,9 +56,10 @@ class TraceTier:
     ) -> None:
         """
         `current_step` returns the current step, on any thread. Without it, `begin_step` must be called at each step
-        while a request waits. `process_name` is not empty if another process with the same rank writes to
-        `out`.
+        while a request waits. `process_name` is not empty if another training of the same rank writes or
+        wrote to `out`; `is_second` if it still does. `run` is the name of the run.
         """
+        self._run = run
         self._config, self._options = config, config.trace
         self._rank, self._world, self._out, self._problems = rank, world, out, problems
         self._coordinates = coordinates
@@ -93,7 +96,7 @@ class TraceTier:
                 accept=self._accept,
                 free_from=self._free_from,
                 problems=problems,
-                is_second=lambda: bool(process_name()),
+                is_second=is_second,
                 at_start=self._clean_up,
                 want_steps=None if current_step is not None else self._want_steps,
                 poll_s=poll_s,
@@ -282,6 +285,7 @@ class TraceTier:
 
     def _about(self, plan: WindowPlan) -> dict[str, object]:
         return {
+            "run": self._run(),
             "rank": self._rank,
             "world_size": self._world,
             "coordinates": list(self._coordinates()),

@@ -1,0 +1,180 @@
+"""
+Which lines of the job hold the training thread. Another thread looks at its Python stack a few times a second.
+
+Nothing is installed in the training thread and no lock is shared with it, so this cannot hold it up longer than one
+look. The look happens when the training thread lets go of the interpreter: at the next call into torch, or after 5 ms
+of plain Python. So a stretch of Python below 5 ms counts for the call after it.
+"""
+
+from __future__ import annotations
+
+import linecache
+import os
+import random
+import sys
+import sysconfig
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from types import FrameType
+
+# At most this often, however cheap it is.
+SHORTEST_PAUSE_S = 0.05
+# Part of the overhead limit that may be spent here.
+SHARE_OF_BUDGET = 0.2
+# What one look costs the training thread beyond the look itself: two changes of thread.
+SWITCHES_S = 100e-6
+# Deeper stacks are cut; the user's line is rarely further from the leaf.
+MAX_DEPTH = 200
+# Lines and their calls that are told apart. Generated code may have any number.
+MAX_KEYS = 4096
+MAX_LINES = 20
+MAX_CALLS = 3
+MAX_SOURCE = 160
+
+# File, line and function of the job, and the library function that runs there.
+Line = tuple[str, int, str]
+Key = tuple[str, int, str, str]
+
+_OURS = os.path.dirname(__file__) + os.sep
+_STANDARD = tuple(
+    {
+        os.path.realpath(path) + os.sep
+        for path in (sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"))
+        if path
+    }
+)
+_PACKAGES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
+
+
+class StackSampler:
+    def __init__(self, max_overhead: float, is_disturbed: Callable[[], bool] = lambda: False) -> None:
+        """`is_disturbed`: a profiler runs, so that the stacks of now are not those of the job alone."""
+        self._share = SHARE_OF_BUDGET * max_overhead
+        self._is_disturbed = is_disturbed
+        self._ended = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._counts: Counter[Key] = Counter()
+        self._others = 0
+        self._looks = 0
+        self._spent_s = 0.0
+        self._began = self._until = 0.0
+        # Not the module's own generator: the job's random numbers must stay the same.
+        self._random = random.Random(os.getpid())
+        self._kinds: dict[str, bool] = {}
+
+    def start(self, thread: int) -> None:
+        """`thread` is the identifier of the training thread."""
+        self._began = self._until = time.monotonic()
+        self._thread = threading.Thread(target=self._run, args=(thread,), name="whyslow-stacks", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        if self._thread is not None and not self._ended.is_set():
+            self._until = time.monotonic()
+            self._ended.set()
+
+    def summary(self) -> dict[str, object] | None:
+        """The lines with the most samples; None without samples. Reads the sources, so not for the training thread."""
+        counts = self._counts.copy()
+        total = sum(counts.values()) + self._others
+        if total == 0:
+            return None
+        lines: Counter[Line] = Counter()
+        calls: dict[Line, Counter[str]] = {}
+        for (file, number, function, call), count in counts.items():
+            line = (file, number, function)
+            lines[line] += count
+            calls.setdefault(line, Counter())[call] += count
+        end = self._until if self._ended.is_set() else time.monotonic()
+        return {
+            "samples": total,
+            "seconds": round(end - self._began, 3),
+            "cost": round(self._spent_s / max(end - self._began, 1e-9), 6),
+            "lines": [_described(line, count, calls[line]) for line, count in lines.most_common(MAX_LINES)],
+        }
+
+    def _run(self, thread: int) -> None:
+        if thread == threading.get_ident():
+            return  # it has ended, and its identifier was given to this thread
+        while not self._ended.wait(self._pause_s()):
+            if self._is_disturbed():
+                continue
+            begin = time.perf_counter()
+            frame = sys._current_frames().get(thread)
+            if frame is None:
+                return  # the thread has ended
+            self._count(frame)
+            # A frame keeps its local variables alive, tensors among them.
+            del frame
+            self._looks += 1
+            self._spent_s += time.perf_counter() - begin + SWITCHES_S
+
+    def _pause_s(self) -> float:
+        """Varies, so as not to keep time with the steps."""
+        cost = self._spent_s / self._looks if self._looks else SWITCHES_S
+        return max(SHORTEST_PAUSE_S, cost / self._share) * (0.5 + self._random.random())
+
+    def _count(self, frame: FrameType) -> None:
+        key = self._key_of(frame)
+        if key in self._counts or len(self._counts) < MAX_KEYS:
+            self._counts[key] += 1
+        else:
+            self._others += 1
+
+    def _key_of(self, leaf: FrameType) -> Key:
+        """The innermost line that is the job's own. Library frames below it are folded into one name."""
+        frame: FrameType | None = leaf
+        call = ""
+        is_framework = False
+        for _ in range(MAX_DEPTH):
+            if frame is None:
+                break
+            code = frame.f_code
+            file = code.co_filename
+            if self._is_users(file):
+                return file, frame.f_lineno or 0, code.co_name, call
+            # Name the function that the job called. Inside a framework that runs the loop, its own innermost function.
+            module = str(frame.f_globals.get("__name__", ""))
+            if not is_framework:
+                call = f"{module}.{code.co_name}"
+                is_framework = not module.startswith("torch") and not file.startswith((_OURS, "<frozen", *_STANDARD))
+            frame = frame.f_back
+        return "", 0, "", call
+
+    def _is_users(self, file: str) -> bool:
+        known = self._kinds.get(file)
+        if known is None:
+            known = self._kinds[file] = _is_users(file)
+        return known
+
+
+def _is_users(file: str) -> bool:
+    if file.startswith("<"):
+        # Generated code and the import system, but not what was typed into a prompt or a notebook.
+        return file.startswith(("<stdin", "<ipython", "<string>"))
+    if any(part in file for part in _PACKAGES) or file.startswith(_OURS):
+        return False
+    return not os.path.realpath(file).startswith(_STANDARD)
+
+
+def _described(line: Line, count: int, calls: Counter[str]) -> dict[str, object]:
+    file, number, function = line
+    return {
+        "file": _short(file),
+        "line": number,
+        "function": function,
+        "source": linecache.getline(file, number).strip()[:MAX_SOURCE],
+        "samples": count,
+        "calls": {name: n for name, n in calls.most_common(MAX_CALLS) if name},
+    }
+
+
+def _short(file: str) -> str:
+    """As a user would type it in the job's folder."""
+    try:
+        inside = os.path.relpath(file)
+    except (OSError, ValueError):  # the folder is gone, or on another drive
+        return file
+    return file if inside.startswith("..") else inside

@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import random
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from whyslow_capture.stacks import StackSampler
+
+
+def sample(work: object, seconds: float = 1.5, **options: object) -> dict:
+    sampler = StackSampler(1.0, **options)  # type: ignore[arg-type]
+    ended = threading.Event()
+
+    def run() -> None:
+        while not ended.is_set():
+            work()  # type: ignore[operator]
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    sampler.start(thread.ident or 0)
+    time.sleep(seconds)
+    sampler.stop()
+    ended.set()
+    thread.join()
+    return sampler.summary() or {}
+
+
+def busy(seconds: float) -> None:
+    until = time.perf_counter() + seconds
+    while time.perf_counter() < until:
+        pass
+
+
+def uneven() -> None:
+    busy(0.06)
+    time.sleep(0.01)
+
+
+class TestSampler:
+    def test_names_the_lines_in_proportion(self) -> None:
+        found = sample(uneven, 3)
+        assert found["samples"] >= 10
+        inside = [line for line in found["lines"] if line["function"] in ("busy", "uneven")]
+        slow = sum(line["samples"] for line in inside if line["function"] == "busy")
+        assert slow > 0.5 * found["samples"]
+        sources = {line["source"] for line in inside}
+        assert {"while time.perf_counter() < until:"} <= sources
+        assert {Path(line["file"]).name for line in inside} == {"test_stacks.py"}
+
+    def test_folds_library_frames_into_the_users_line(self) -> None:
+        torch = pytest.importorskip("torch")
+        weights = [torch.ones(300, 300, requires_grad=True) for _ in range(20)]
+        optimizer = torch.optim.Adam(weights, foreach=False)
+        for weight in weights:
+            weight.grad = torch.ones_like(weight)
+
+        def work() -> None:
+            optimizer.step()
+
+        found = sample(work)
+        top = found["lines"][0]
+        assert (top["function"], top["source"]) == ("work", "optimizer.step()")
+        assert any(name.startswith("torch.") for name in top["calls"])
+
+    def test_waits_while_a_profiler_runs(self) -> None:
+        assert sample(uneven, 0.5, is_disturbed=lambda: True) == {}
+
+    def test_bounds_what_it_remembers(self) -> None:
+        sampler = StackSampler(1.0)
+        for i in range(5000):
+            sampler._counts[("f", i, "g", "")] = 1
+        sampler._count(sys._getframe())
+        assert len(sampler._counts) == 5000
+        assert sampler._others == 1
+
+    def test_does_not_touch_the_jobs_random_numbers(self) -> None:
+        random.seed(7)
+        expected = random.random()
+        random.seed(7)
+        sample(uneven, 0.3)
+        assert random.random() == expected
+
+    def test_keeps_within_its_share(self) -> None:
+        sampler = StackSampler(0.005)
+        sampler._looks, sampler._spent_s = 100, 100 * 200e-6
+        assert min(sampler._pause_s() for _ in range(100)) >= 0.5 * 200e-6 / (0.2 * 0.005)
+
+    def test_ends_with_the_thread_it_watches(self) -> None:
+        thread = threading.Thread(target=lambda: None)
+        thread.start()
+        thread.join()
+        sampler = StackSampler(1.0)
+        sampler.start(thread.ident or 0)
+        watcher = sampler._thread
+        assert watcher is not None
+        watcher.join(5)
+        assert not watcher.is_alive()

@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest';
+import type { EventLog } from '../model/event-log.js';
+import { withoutDenseHead } from './dense-head.js';
+
+const DENSE = 20;
+const head = Array.from({ length: DENSE }, (_, i) => i);
+const logOf = (steps: readonly number[], dense: unknown = DENSE): EventLog => {
+  const column = () => new Float64Array(steps.length);
+  const run = {
+    id: 'r',
+    rows: steps.length,
+    step: Int32Array.from(steps),
+    header: { fields: { dense_steps: dense } },
+  };
+  for (const name of [
+    'name',
+    'rank',
+    'micro',
+    'durationMs',
+    'startMs',
+    'clock',
+    'hostMs',
+    'lagMs',
+    'profiler',
+  ])
+    Object.assign(run, { [name]: column() });
+  return { runs: [run as never] };
+};
+const kept = (log: EventLog) => [...withoutDenseHead(log).runs[0]!.step];
+const everyTenth = (until: number) => Array.from({ length: until / 10 - 2 }, (_, i) => 20 + 10 * i + (i % 7));
+
+describe('the densely recorded head of a log', () => {
+  it('is left out of a longer run', () => {
+    expect(kept(logOf([...head, ...everyTenth(200)]))).toEqual(everyTenth(200));
+  });
+
+  it('is all there is of a short run', () => {
+    expect(kept(logOf(head))).toEqual(head);
+    expect(kept(logOf([...head, 24, 31, 45]))).toEqual([...head, 24, 31, 45]);
+  });
+
+  it('stays where the rest is too thin', () => {
+    expect(kept(logOf([...head, 81, 163]))).toEqual([...head, 81, 163]);
+  });
+
+  it('stays where a profiler was attached ever since', () => {
+    const log = logOf([...head, ...everyTenth(200)]);
+    log.runs[0]!.profiler.fill(1, DENSE);
+    expect(kept(log)).toHaveLength(head.length + 18);
+  });
+
+  it('is not known of other logs', () => {
+    for (const dense of [null, 0, Number.NaN, '20'])
+      expect(kept(logOf([...head, ...everyTenth(200)], dense))).toHaveLength(head.length + 18);
+  });
+});

@@ -1,0 +1,27 @@
+import type { EventLog, EventLogRun } from '../model/event-log.js';
+import { selectSteps } from './keep-steps.js';
+
+/** A run this many times longer than its densely recorded head is judged by the rest. */
+const LONGER = 4;
+/** With fewer recorded steps in the rest, the head is still the better evidence. */
+const ENOUGH = 5;
+
+/**
+ * Capture records every one of the first steps, for the sake of short trials, and then one in ten. In a longer run the head
+ * would count too much: it holds the warm-up, and most of the recorded steps.
+ */
+export function withoutDenseHead(log: EventLog): EventLog {
+  return { runs: log.runs.map(withoutHead) };
+}
+
+function withoutHead(run: EventLogRun): EventLogRun {
+  const dense = run.header?.fields.dense_steps;
+  if (typeof dense !== 'number' || !(dense > 0) || run.rows === 0) return run;
+  const first = run.step.reduce((a, b) => Math.min(a, b));
+  const last = run.step.reduce((a, b) => Math.max(a, b));
+  const from = first + dense;
+  if (last - first < LONGER * dense) return run;
+  // Steps with a profiler attached are no better evidence.
+  const rest = new Set(run.step.filter((step, row) => step >= from && run.profiler[row] === 0));
+  return rest.size < ENOUGH ? run : selectSteps(run, { first: from, last: null });
+}
