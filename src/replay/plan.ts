@@ -34,6 +34,8 @@ export interface PlanNodes {
   readonly frames: Uint32Array;
   /** Kernels of a CUDA graph: one call starts them all, but the profiler records each. */
   readonly graphKernels: Uint32Array;
+  /** 1: the call starts a Triton kernel. */
+  readonly tritonLaunches: Uint8Array;
   /** Roles of the call (traces/detail/roles.ts). */
   readonly roles: Uint32Array;
   /** Index of the step in the plan. */

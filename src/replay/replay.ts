@@ -1,18 +1,28 @@
 import { type Ns, ns } from '../base/units.js';
 import { countedSteps, LAUNCH, type Plan } from './plan.js';
 
-/** What recording costs the host, in ns. Replaying with it shows the steps without the profiler. */
+/** What recording costs the host. Replaying with it shows the steps without the profiler. Times in ns. */
 export interface RecordingCost {
-  /** An operator, runtime or driver call. */
-  readonly perEvent: number;
-  /** A Python frame (with_stack). */
+  /** The part of op-dense host time that is the profiler's, 0 to 1. */
+  readonly share: number;
+  /** Host time counts as op-dense up to this long for each recorded event. The rest is a pause, which recording leaves alone. */
+  readonly densePerEvent: number;
+  /** A Python frame (with_stack), with the shapes and memory that are recorded along with it. */
   readonly perFrame: number;
   /** A kernel of a CUDA graph. */
   readonly perGraphKernel: number;
+  /** A Triton kernel: Inductor takes a slower way to launch it while a profiler runs. */
+  readonly perTritonLaunch: number;
 }
-export const AS_RECORDED: RecordingCost = { perEvent: 0, perFrame: 0, perGraphKernel: 0 };
+export const AS_RECORDED: RecordingCost = {
+  share: 0,
+  densePerEvent: 0,
+  perFrame: 0,
+  perGraphKernel: 0,
+  perTritonLaunch: 0,
+};
 
-/** At least this share of a call's host time is not the profiler's. */
+/** At least this share of a call's host time is not paid for frames and kernels. */
 const LEAST_SHARE = 0.15;
 
 export interface Replayed {
@@ -31,10 +41,11 @@ export interface Replayed {
 export function replay(plan: Plan, recording: RecordingCost): Replayed {
   const { works, steps } = plan;
   // Plain locals: this runs a few dozen times, too rarely for property look-ups to become fast.
-  const { kind, hostWork, data, compile, comms, call, events, frames, graphKernels } = plan.nodes;
+  const { kind, hostWork, data, compile, comms, call, events, frames } = plan.nodes;
+  const { graphKernels, tritonLaunches } = plan.nodes;
   const { step: stepOfCall, firstWork, workCount, waitsFor, returnLag, awaited } = plan.nodes;
   const { duration, stream, latency, gap, after, afterGap, step: stepOfWork } = works;
-  const { perEvent, perFrame, perGraphKernel } = recording;
+  const { share, densePerEvent, perFrame, perGraphKernel, perTritonLaunch } = recording;
   const busyUntil = plan.streamBusyUntil.slice();
   const streams = busyUntil.length;
   const starts = new Float64Array(works.length).fill(Number.NaN);
@@ -47,11 +58,12 @@ export function replay(plan: Plan, recording: RecordingCost): Replayed {
     const step = stepOfCall[n]!;
     if (step >= 0 && Number.isNaN(hostStart[step]!)) hostStart[step] = now;
     // The recording cost comes off the host's own time. What one call cannot pay, the next ones do.
-    debt += events[n]! * perEvent + frames[n]! * perFrame + graphKernels[n]! * perGraphKernel;
+    debt += frames[n]! * perFrame + graphKernels[n]! * perGraphKernel + tritonLaunches[n]! * perTritonLaunch;
     const own = hostWork[n]! + call[n]!;
     const paid = Math.min(debt, own * (1 - LEAST_SHARE));
     debt -= paid;
-    const scale = own > 0 ? (own - paid) / own : 1;
+    const dense = Math.min(own - paid, (events[n]! + frames[n]!) * densePerEvent);
+    const scale = own > 0 ? (own - paid - dense * share) / own : 1;
     now += hostWork[n]! * scale + data[n]! + compile[n]! + comms[n]!;
     const called = now;
     now += call[n]! * scale;

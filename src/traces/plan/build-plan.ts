@@ -83,6 +83,7 @@ function layOutNodes(
     ),
     frames: countStarts(input.frames, calls),
     graphKernels: u32(),
+    tritonLaunches: new Uint8Array(n),
     firstWork: u32(),
     workCount: u32(),
     waitsFor: new Int32Array(n).fill(-1),
@@ -94,6 +95,7 @@ function layOutNodes(
     compile: new CoverageCursor(host.waits.compile),
     comms: new CoverageCursor(host.waits.comms),
   };
+  const isTriton = trace.strings.memo((name) => Number(name.startsWith('triton_')));
   let now = begin;
   let step = 0;
   let nextWork = 0;
@@ -119,7 +121,9 @@ function layOutNodes(
     nextWork += call.works.length;
     if (call.works.length > 1) nodes.graphKernels[k] = call.works.length;
     if (call.works.length > 0) {
-      const kind = kinds[trace.data.name[input.work.row[call.works.at(-1)!]!]!];
+      const name = trace.data.name[input.work.row[call.works.at(-1)!]!]!;
+      nodes.tritonLaunches[k] = call.works.length === 1 ? isTriton(name) : 0;
+      const kind = kinds[name];
       const blocked = kind?.copy
         ? blockingCopy(call, observed, nextWork - 1, kind.copy.hostMemory === 'pageable')
         : fullQueue(call, observed, nodes.firstWork[k]!);
