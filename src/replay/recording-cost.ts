@@ -4,6 +4,7 @@ import { WorkSort } from '../facts/work-sort.js';
 import { type BusyTime, busyTime } from './busy-time.js';
 import type { Plan } from './plan.js';
 import { AS_RECORDED, type RecordingCost, replay } from './replay.js';
+import { replaySteady } from './steady.js';
 
 /**
  * The part of op-dense host time that is left without the profiler: 0.52 where a launch takes 7 µs under the profiler, less
@@ -85,15 +86,15 @@ export function baselineOf(plan: Plan, recorded: number, unprofiled: number | nu
   const estimated = recordingOf(plan);
   const fitted = unprofiled === null ? null : fitCost(plan, unprofiled, estimated.likely);
   const recording = fitted ? { low: fitted, likely: fitted, high: fitted } : estimated;
-  const corrected = replay(plan, recording.likely);
+  const corrected = replaySteady(plan, recording.likely);
   return {
     plan,
     recording,
     recorded: ns(recorded),
     replayed,
     corrected: corrected.step,
-    correctedLow: replay(plan, recording.high).step,
-    correctedHigh: replay(plan, recording.low).step,
+    correctedLow: replaySteady(plan, recording.high).step,
+    correctedHigh: replaySteady(plan, recording.low).step,
     busyRecorded: busyTime(plan, asRecorded),
     busyCorrected: busyTime(plan, corrected),
     faithful: Math.abs(replayed / recorded - 1) <= FAITHFUL,
@@ -106,7 +107,7 @@ function fitCost(plan: Plan, unprofiled: number, usual: RecordingCost): Recordin
   let high = MOST_FITTED / usual.share;
   for (let i = 0; i < 20; i++) {
     const middle = (low + high) / 2;
-    if (replay(plan, scaled(usual, middle)).step > unprofiled) low = middle;
+    if (replaySteady(plan, scaled(usual, middle)).step > unprofiled) low = middle;
     else high = middle;
   }
   return scaled(usual, (low + high) / 2);

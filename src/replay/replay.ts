@@ -25,9 +25,20 @@ export const AS_RECORDED: RecordingCost = {
 /** At least this share of a call's host time is not paid for frames and kernels. */
 const LEAST_SHARE = 0.15;
 
+/** Where the host and the device stand when the plan begins. */
+export interface Standing {
+  readonly now: number;
+  readonly busyUntil: Float64Array;
+  /** Ends of work launched before, in order of launch. */
+  readonly earlierEnds: Float64Array;
+}
+
 export interface Replayed {
   /** Step time. */
   readonly step: Ns;
+  /** When the host ends the last step. */
+  readonly hostEnd: number;
+  readonly busyUntil: Float64Array;
   readonly frontier: Float64Array;
   /** When each piece of work ran. NaN: removed. */
   readonly start: Float64Array;
@@ -38,7 +49,7 @@ export interface Replayed {
  * Plays the plan in one pass. The host goes from call to call. Work starts when it is launched, its stream is free and
  * the work it depends on is done. Calls that wait return when the awaited work has ended.
  */
-export function replay(plan: Plan, recording: RecordingCost): Replayed {
+export function replay(plan: Plan, recording: RecordingCost, standing = recordedStanding(plan)): Replayed {
   const { works, steps } = plan;
   // Plain locals: this runs a few dozen times, too rarely for property look-ups to become fast.
   const { kind, hostWork, data, compile, comms, call, events, frames } = plan.nodes;
@@ -46,13 +57,14 @@ export function replay(plan: Plan, recording: RecordingCost): Replayed {
   const { step: stepOfCall, firstWork, workCount, waitsFor, returnLag, awaited } = plan.nodes;
   const { duration, stream, latency, gap, after, afterGap, step: stepOfWork } = works;
   const { share, densePerEvent, perFrame, perGraphKernel, perTritonLaunch } = recording;
-  const busyUntil = plan.streamBusyUntil.slice();
+  const { earlierEnds } = standing;
+  const busyUntil = standing.busyUntil.slice();
   const streams = busyUntil.length;
   const starts = new Float64Array(works.length).fill(Number.NaN);
   const ends = new Float64Array(works.length);
   const frontier = new Float64Array(steps.length).fill(Number.NEGATIVE_INFINITY);
   const hostStart = new Float64Array(steps.length).fill(Number.NaN);
-  let now = plan.begin;
+  let now = standing.now;
   let debt = 0;
   for (let n = 0; n < plan.nodes.length; n++) {
     const step = stepOfCall[n]!;
@@ -93,6 +105,8 @@ export function replay(plan: Plan, recording: RecordingCost): Replayed {
     }
     const waited = waitsFor[n]!;
     if (waited >= 0) now = Math.max(now, ends[waited]! + returnLag[n]!);
+    // −2 is the last of the earlier work.
+    else if (waited < -1) now = Math.max(now, (earlierEnds.at(waited + 1) ?? now) + returnLag[n]!);
   }
   let previous = Number.NEGATIVE_INFINITY;
   for (let s = 0; s < steps.length; s++) {
@@ -102,8 +116,14 @@ export function replay(plan: Plan, recording: RecordingCost): Replayed {
   }
   const from = steps.includesFirst ? steps.begin : frontier[0]!;
   const step = ns((frontier[steps.length - 1]! - from) / countedSteps(steps));
-  return { step, frontier, start: starts, end: ends };
+  return { step, frontier, hostEnd: now + plan.tail, busyUntil, start: starts, end: ends };
 }
+
+const recordedStanding = (plan: Plan): Standing => ({
+  now: plan.begin,
+  busyUntil: plan.streamBusyUntil,
+  earlierEnds: plan.earlierEnds,
+});
 
 /** When the host began the next step that has a call. */
 function nextStart(hostStart: Float64Array, step: number): number | undefined {

@@ -2,7 +2,7 @@ import { largest, smallest } from '../../base/statistics.js';
 import { ns } from '../../base/units.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import { copyPlan } from '../../replay/plan.js';
-import { replay } from '../../replay/replay.js';
+import { replaySteady } from '../../replay/steady.js';
 import type { Edit, Level, Price } from './rule.js';
 
 /** A smaller gain is within the noise of real runs: it is not promised. */
@@ -21,7 +21,7 @@ export function priceOf(view: RankView, edit: Edit, floor: (level: Level) => num
   const after = (level: Level, cost: Level) => {
     const plan = copyPlan(baseline.plan);
     edit(plan, level);
-    const step = replay(plan, baseline.recording[cost]).step;
+    const step = replaySteady(plan, baseline.recording[cost]).step;
     return Math.max(step, floor(level), baseline.corrected / MOST_GAIN);
   };
   const likely = baseline.corrected / after('likely', 'likely');

@@ -119,6 +119,19 @@ describe('calls that wait for the device', () => {
     expect(nodes.waitsFor.slice(0, -1).every((w) => w === -1)).toBe(true);
   });
 
+  it('are launches into a queue that was full before the plan began', () => {
+    // The step begins with the last launch.
+    const { nodes, earlierEnds } = planOf(
+      queue(600).replace('ProfilerStep#1 0-695', 'ProfilerStep#1 599.9-695'),
+    );
+    expect([nodes.length, earlierEnds.length]).toEqual([1, 541]);
+    expect(nodes.queued[0]).toBe(541);
+    // Ten of them end until the call returns. 531 are left: it waited for the one before these.
+    expect(nodes.waitsFor[0]).toBe(-2 - 531);
+    expect(nodes.returnLag[0]).toBe(0);
+    expect(nodes.call[0]).toBe(5_000);
+  });
+
   it('are not long launches with few queued', () => {
     const { nodes } = planOf(queue(400));
     expect(nodes.waitsFor.at(-1)).toBe(-1);
