@@ -24,7 +24,7 @@ const ENOUGH_LAUNCHES = 100;
 /** Quantile of the launch time: a quick launch, but not the quickest. */
 const QUICK = 0.3;
 /** What is left is this much less or more than estimated in one host-bound loop of five. */
-const UNCERTAIN = 1.2;
+export const UNCERTAIN = 1.2;
 
 export type RecordingCosts = Readonly<Record<'low' | 'likely' | 'high', RecordingCost>>;
 

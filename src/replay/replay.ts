@@ -47,9 +47,15 @@ export interface Replayed {
 
 /**
  * Plays the plan in one pass. The host goes from call to call. Work starts when it is launched, its stream is free and
- * the work it depends on is done. Calls that wait return when the awaited work has ended.
+ * the work it depends on is done. Calls that wait return when the awaited work has ended. `slowdown`: all that the host
+ * does, and waits for other than the device, takes this many times as long.
  */
-export function replay(plan: Plan, recording: RecordingCost, standing = recordedStanding(plan)): Replayed {
+export function replay(
+  plan: Plan,
+  recording: RecordingCost,
+  standing = recordedStanding(plan),
+  slowdown = 1,
+): Replayed {
   const { works, steps } = plan;
   // Plain locals: this runs a few dozen times, too rarely for property look-ups to become fast.
   const { kind, hostWork, data, compile, comms, call, events, frames } = plan.nodes;
@@ -76,9 +82,9 @@ export function replay(plan: Plan, recording: RecordingCost, standing = recorded
     debt -= paid;
     const dense = Math.min(own - paid, (events[n]! + frames[n]!) * densePerEvent);
     const scale = own > 0 ? (own - paid - dense * share) / own : 1;
-    now += hostWork[n]! * scale + data[n]! + compile[n]! + comms[n]!;
+    now += slowdown * (hostWork[n]! * scale + data[n]! + compile[n]! + comms[n]!);
     const called = now;
-    now += call[n]! * scale;
+    now += slowdown * call[n]! * scale;
     if (kind[n] !== LAUNCH) {
       for (let s = 0; s < streams; s++) {
         const w = awaited[n * streams + s]!;

@@ -14,12 +14,12 @@ const MOST_PASSES = 12;
  * has another one. So the first pass begins with an empty queue. Where the first step counts, steps differ: such a window
  * does not repeat, and is played once, as it began.
  */
-export function replaySteady(plan: Plan, recording: RecordingCost): Replayed {
-  if (plan.steps.includesFirst) return replay(plan, recording);
-  let played = replay(plan, recording, emptyQueue(plan));
+export function replaySteady(plan: Plan, recording: RecordingCost, slowdown = 1): Replayed {
+  if (plan.steps.includesFirst) return replay(plan, recording, undefined, slowdown);
+  let played = replay(plan, recording, emptyQueue(plan), slowdown);
   for (let pass = 1; pass < MOST_PASSES; pass++) {
     if (pass === 1 && largest(played.busyUntil) - played.hostEnd < DRY * played.step) return played;
-    const next = replay(plan, recording, standingAfter(played));
+    const next = replay(plan, recording, standingAfter(played), slowdown);
     const change = Math.abs(next.step - played.step);
     played = next;
     if (change <= STEADY * next.step) break;
