@@ -30,8 +30,11 @@ export const ELEMENTWISE = threshold(
   'below it matrix work decides, which a compiler leaves to the same libraries',
 );
 const LONGEST_CHAIN = 40;
-/** A chain as one kernel: its longest member, and more for the inputs that the others read. */
-const CHAIN_COST: Levels = { low: 2.5, likely: 1.5, high: 1 };
+/**
+ * A chain as one kernel: its longest member, and more for what the others read and what is kept for backward. Zoo
+ * `elementwise_big`, the only pair: 2.0.
+ */
+const CHAIN_COST: Levels = { low: 3, likely: 2, high: 1.25 };
 
 /** What fusing chains of elementwise kernels brings, where they keep the GPU busy. */
 export function priceOfFusing(view: TraceView): { readonly price: Price | null } | Silent {
