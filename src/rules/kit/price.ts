@@ -44,7 +44,7 @@ export function priceOf(view: RankView, edit: Edit, floor: (level: Level) => num
     before: Math.log(replaySteady(baseline.plan, recording.likely, HOST_VARIES).step / corrected),
     after: Math.log(after('likely', HOST_VARIES) / step),
   };
-  const spread = spreadOf(slower, recording.low === recording.likely ? 1 : UNCERTAIN);
+  const spread = spreadOf(slower, view.measuredUnprofiled ? 1 : UNCERTAIN);
   const [worst, best] = [corrected / after('low'), corrected / after('high')];
   const low = likely * Math.exp(-Math.hypot(spread, Math.log(likely / Math.min(likely, worst))));
   const high = likely * Math.exp(Math.hypot(spread, Math.log(Math.max(likely, best) / likely)));
