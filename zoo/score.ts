@@ -1,3 +1,4 @@
+import { median } from '../src/base/statistics.js';
 import type { Report } from '../src/report/report.js';
 import { type CaseTruth, isSteady } from './truth.js';
 
@@ -8,17 +9,35 @@ export interface CaseScore {
   readonly verdict: boolean | null;
   readonly fixes: readonly string[];
   readonly top2: boolean | null;
+  /** The gain of the planted fix: likely, and its range. */
   readonly predicted: number | null;
+  readonly range: readonly [low: number, high: number] | null;
   readonly measured: number | null;
   readonly gain: boolean | null;
+  /** The measured gain lies within the range. Null without a range. */
+  readonly inRange: boolean | null;
+  /** More was promised than 1.3 times what was measured. */
+  readonly overpromised: boolean | null;
   readonly stepMs: number | null;
   readonly trueStepMs: number;
   readonly step: boolean | null;
+  /** The same against the step in a process that was profiled before. Null: not measured. */
+  readonly attachedStep: boolean | null;
   readonly falsePromises: readonly string[];
+  /** Of the verdict, and of findings that are known to be right or wrong. */
+  readonly confidences: readonly Confidence[];
+}
+
+export interface Confidence {
+  readonly of: 'verdict' | 'finding';
+  readonly said: number;
+  readonly right: boolean;
 }
 
 const GAIN_WITHIN = 0.3;
 const STEP_WITHIN = 0.2;
+/** No fix may be promised more than this times what it brings. */
+const MOST_PROMISED = 1.3;
 /** A measured speedup below this is no gain; promising more is a false promise. */
 const NO_GAIN = 1.05;
 
@@ -32,8 +51,14 @@ export function scoreCase(truth: CaseTruth, report: Report): CaseScore {
   const measured = truth.measured_speedup ?? null;
   const asksGain =
     measured !== null && measured >= NO_GAIN && truth.rules.length > 0 && truth.gain_of !== 'none';
-  const predicted = planted?.speedup?.likely ?? null;
+  const { low, likely = null, high } = planted?.speedup ?? {};
+  const range = low !== undefined && high !== undefined ? ([low, high] as const) : null;
   const { ms } = report.step;
+  const stepWithin = (truthMs: number | undefined) =>
+    isSteady(truth) && ms !== null && truthMs !== undefined
+      ? Math.abs(ms / truthMs - 1) <= STEP_WITHIN
+      : null;
+  const verdict = truth.bottleneck === null ? null : accepted.includes(answer);
   return {
     name: truth.name,
     answer,
@@ -41,18 +66,38 @@ export function scoreCase(truth: CaseTruth, report: Report): CaseScore {
     stepMs: ms,
     trueStepMs: truth.step_ms,
     fixes,
-    predicted,
-    verdict: truth.bottleneck === null ? null : accepted.includes(answer),
+    predicted: likely,
+    range,
+    verdict,
     top2: truth.rules.length === 0 ? null : fixes.slice(0, 2).some((rule) => truth.rules.includes(rule)),
-    gain: asksGain ? predicted !== null && Math.abs(predicted / measured - 1) <= GAIN_WITHIN : null,
-    step: isSteady(truth) && ms !== null ? Math.abs(ms / truth.step_ms - 1) <= STEP_WITHIN : null,
+    gain: asksGain ? likely !== null && Math.abs(likely / measured - 1) <= GAIN_WITHIN : null,
+    inRange: asksGain && range ? range[0] <= measured && measured <= range[1] : null,
+    step: stepWithin(truth.step_ms),
+    attachedStep: stepWithin(truth.step_ms_attached),
+    overpromised: asksGain && likely !== null ? likely > MOST_PROMISED * measured : null,
     falsePromises: falsePromises(truth, report),
+    confidences: [
+      ...(verdict === null
+        ? []
+        : [{ of: 'verdict' as const, said: report.verdict.confidence, right: verdict }]),
+      ...findingConfidences(truth, report),
+    ],
   };
 }
 
+/** Rules that name the planted fault are right, rules that must not promise anything are wrong. Of others nothing is known. */
+function findingConfidences(truth: CaseTruth, { findings }: Report): Confidence[] {
+  const wrong = forbiddenRules(truth);
+  return findings
+    .filter((f) => truth.rules.includes(f.rule) || wrong.includes(f.rule))
+    .map((f) => ({ of: 'finding', said: f.confidence, right: truth.rules.includes(f.rule) }));
+}
+
+const forbiddenRules = (truth: CaseTruth) => truth.not_a_gain.map((id) => id.split('-')[0]!);
+
 /** Promised gains that do not exist: by a rule that does not apply, or by a fix that was tried and did not help. */
 function falsePromises(truth: CaseTruth, report: Report): string[] {
-  const forbidden = truth.not_a_gain.map((id) => id.split('-')[0]);
+  const forbidden = forbiddenRules(truth);
   return report.findings
     .filter(
       (f) =>
@@ -66,7 +111,12 @@ export interface Totals {
   readonly verdict: Ratio;
   readonly top2: Ratio;
   readonly gain: Ratio;
+  readonly inRange: Ratio;
+  /** Median of high ÷ low. */
+  readonly rangeWidth: number;
+  readonly overpromised: Ratio;
   readonly step: Ratio;
+  readonly attachedStep: Ratio;
   readonly falsePromises: number;
 }
 export interface Ratio {
@@ -83,7 +133,13 @@ export function totalsOf(scores: readonly CaseScore[]): Totals {
     verdict: ratio((s) => s.verdict),
     top2: ratio((s) => s.top2),
     gain: ratio((s) => s.gain),
+    inRange: ratio((s) => s.inRange),
+    rangeWidth: median(
+      scores.flatMap((s) => (s.range && s.inRange !== null ? [s.range[1] / s.range[0]] : [])),
+    ),
+    overpromised: ratio((s) => s.overpromised),
     step: ratio((s) => s.step),
+    attachedStep: ratio((s) => s.attachedStep),
     falsePromises: scores.reduce((n, s) => n + s.falsePromises.length, 0),
   };
 }

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { diagnose } from '../src/library/diagnose.js';
+import { confidenceTable } from './confidence.js';
 import { type CaseScore, type Ratio, scoreCase, share, type Totals, totalsOf } from './score.js';
 import { readTruth, type ZooTruth } from './truth.js';
 
@@ -9,7 +10,8 @@ import { readTruth, type ZooTruth } from './truth.js';
  * `npm run zoo [DIR...]`: diagnoses every case under DIR (default: the shipped fixtures) and compares the
  * answers with what was measured. Exits with 1 when a score is below its floor.
  */
-const FLOOR = { verdict: 0.95, top2: 0.9, gain: 0.6, step: 0.85, falsePromises: 0 };
+const FLOOR = { verdict: 0.95, top2: 0.9, gain: 0.6, inRange: 0.6, step: 0.85 };
+const MOST_OVERPROMISED = 0.1;
 
 /** The trace of a case. Null: only its truth is kept. */
 export const traceOf = (directory: string, name: string): string | null =>
@@ -27,31 +29,40 @@ export async function scoreZoo(directory: string): Promise<{ truth: ZooTruth; sc
 }
 
 export function missedFloors(totals: Totals): string[] {
-  const low = (['verdict', 'top2', 'gain', 'step'] as const).filter((k) => share(totals[k]) < FLOOR[k]);
+  const { overpromised, falsePromises } = totals;
+  const low = (Object.keys(FLOOR) as (keyof typeof FLOOR)[]).filter((k) => share(totals[k]) < FLOOR[k]);
   return [
     ...low.map((k) => `${k} ${percent(totals[k])} is below ${Math.round(100 * FLOOR[k])} %`),
-    ...(totals.falsePromises > FLOOR.falsePromises ? [`${totals.falsePromises} false promises`] : []),
+    ...(overpromised.right > MOST_OVERPROMISED * overpromised.of
+      ? [`${overpromised.right} fixes promised over 1.3 × measured`]
+      : []),
+    ...(falsePromises > 0 ? [`${falsePromises} false promises`] : []),
   ];
 }
 
 const percent = (r: Ratio) => `${r.right}/${r.of} (${Math.round(100 * share(r))} %)`;
 const mark = (ok: boolean | null) => (ok === null ? '·' : ok ? '✓' : '✗');
 const times = (x: number | null) => (x === null ? '–' : `×${x < 10 ? x.toFixed(2) : x.toFixed(1)}`);
+const rangeText = (r: CaseScore['range']) => (r === null ? '–' : `${short(r[0])}–${short(r[1])}`);
+const short = (x: number) => (x < 10 ? x.toFixed(2) : x.toFixed(0));
 const ms = (x: number | null) => (x === null ? '–' : x < 100 ? x.toFixed(2) : x.toFixed(0));
 
 function table(scores: readonly CaseScore[]): string {
-  const head = `${'case'.padEnd(24)} ${'verdict'.padEnd(10)} ${'first fixes'.padEnd(16)} ${'gain: said'.padStart(11)} ${'measured'.padStart(9)}   ${'step: said'.padStart(11)} ${'true'.padStart(8)}`;
+  const head = `${'case'.padEnd(24)} ${'verdict'.padEnd(10)} ${'first fixes'.padEnd(16)} ${'gain: said'.padStart(11)} ${'range'.padStart(11)} ${'measured'.padStart(9)}     ${'step: said'.padStart(11)} ${'true'.padStart(8)}`;
   const rows = scores.map((s) =>
     [
       s.name.padEnd(24),
       `${mark(s.verdict)} ${s.answer}`.padEnd(10),
       `${mark(s.top2)} ${s.fixes.slice(0, 3).join(' ')}`.padEnd(16),
       times(s.predicted).padStart(11),
+      rangeText(s.range).padStart(11),
       times(s.measured).padStart(9),
       mark(s.gain),
+      mark(s.inRange),
       ms(s.stepMs).padStart(11),
       ms(s.trueStepMs).padStart(8),
       mark(s.step),
+      s.overpromised ? ' PROMISED TOO MUCH' : '',
       s.falsePromises.length > 0 ? ` FALSE PROMISE ${s.falsePromises.join(', ')}` : '',
     ].join(' '),
   );
@@ -63,7 +74,10 @@ function summary(totals: Totals): string {
     `verdict ${percent(totals.verdict)}`,
     `top-2 fix ${percent(totals.top2)}`,
     `gain within 30 % ${percent(totals.gain)}`,
+    `measured gain in range ${percent(totals.inRange)}, median width ×${totals.rangeWidth.toFixed(2)}`,
+    `promised over 1.3 × measured ${totals.overpromised.right} of ${totals.overpromised.of}`,
     `step within 20 % ${percent(totals.step)}`,
+    ...(totals.attachedStep.of > 0 ? [`of the step after a profile ${percent(totals.attachedStep)}`] : []),
     `false promises ${totals.falsePromises}`,
   ].join(' · ');
 }
@@ -84,6 +98,7 @@ async function main(): Promise<void> {
       );
   }
   const totals = totalsOf(all);
+  if (!args.includes('--json')) process.stdout.write(`${confidenceTable(all)}\n`);
   if (directories.length > 1) process.stdout.write(`all: ${summary(totals)}\n`);
   const missed = missedFloors(totals);
   if (missed.length === 0) return;

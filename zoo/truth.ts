@@ -5,6 +5,8 @@ import { join } from 'node:path';
 export interface CaseTruth {
   readonly name: string;
   readonly step_ms: number;
+  /** The same in a process in which a profiler had run: CUPTI stays attached and slows host-bound loops. */
+  readonly step_ms_attached?: number;
   /** Median step time with a synchronise after every step. */
   readonly step_ms_sync?: number;
   /** Null: no single answer is right. */

@@ -16,16 +16,20 @@ export function removeCalls(plan: Plan, test: (node: number) => boolean): void {
   for (let n = 0; n < plan.nodes.length; n++) {
     if (!test(n)) continue;
     plan.nodes.hostWork[n] = 0;
+    plan.nodes.events[n] = 0;
     removeCall(plan, n);
   }
 }
 
 /** Removes calls with the operators around them, but not the Python before. */
 export function removeOperators(plan: Plan, test: (node: number) => boolean): void {
-  const { hostWork, inOperator, length } = plan.nodes;
+  const { hostWork, inOperator, call, events, length } = plan.nodes;
   for (let n = 0; n < length; n++) {
     if (!test(n)) continue;
+    const before = hostWork[n]! + call[n]!;
     hostWork[n]! -= inOperator[n]!;
+    // The Python that stays is as dense with events as it was.
+    events[n] = before > 0 ? Math.ceil((events[n]! * hostWork[n]!) / before) : 0;
     removeCall(plan, n);
   }
 }
@@ -34,9 +38,9 @@ function removeCall(plan: Plan, n: number): void {
   const { nodes, works } = plan;
   nodes.call[n] = 0;
   nodes.inOperator[n] = 0;
-  nodes.events[n] = 0;
   nodes.frames[n] = 0;
   nodes.graphKernels[n] = 0;
+  nodes.tritonLaunches[n] = 0;
   works.duration.fill(-1, nodes.firstWork[n]!, nodes.firstWork[n]! + nodes.workCount[n]!);
   skipWait(plan, n);
 }
@@ -61,8 +65,9 @@ export function scaleHost(plan: Plan, test: (node: number) => boolean, factor: n
     nodes.hostWork[n]! *= factor;
     nodes.inOperator[n]! *= factor;
     nodes.call[n]! *= factor;
-    nodes.events[n] = Math.round(nodes.events[n]! * factor);
+    nodes.events[n] = Math.ceil(nodes.events[n]! * factor);
     nodes.frames[n] = Math.round(nodes.frames[n]! * factor);
+    nodes.tritonLaunches[n] = Math.round(nodes.tritonLaunches[n]! * factor);
   }
 }
 

@@ -9,6 +9,10 @@ export interface Plan {
   /** When the host begins, and until when each stream is busy with earlier work. */
   readonly begin: number;
   readonly streamBusyUntil: Float64Array;
+  /** Ends of work launched before that was not done when the host began, in order of launch. */
+  readonly earlierEnds: Float64Array;
+  /** Host time after the last call, until the last step ends. */
+  readonly tail: number;
 }
 
 export const LAUNCH = 1;
@@ -34,6 +38,8 @@ export interface PlanNodes {
   readonly frames: Uint32Array;
   /** Kernels of a CUDA graph: one call starts them all, but the profiler records each. */
   readonly graphKernels: Uint32Array;
+  /** 1: the call starts a Triton kernel. */
+  readonly tritonLaunches: Uint8Array;
   /** Roles of the call (traces/detail/roles.ts). */
   readonly roles: Uint32Array;
   /** Index of the step in the plan. */
@@ -41,7 +47,10 @@ export interface PlanNodes {
   /** Range in `works`. */
   readonly firstWork: Uint32Array;
   readonly workCount: Uint32Array;
-  /** The work that must end before the call returns (a blocking copy, a full launch queue); −1: none. */
+  /**
+   * The work that must end before the call returns (a blocking copy, a full launch queue); −1: none. −2 is the last work
+   * launched before the plan begins, −3 the one before, and so on.
+   */
   readonly waitsFor: Int32Array;
   /** From the end of the awaited work to the return of the call. */
   readonly returnLag: Float64Array;
@@ -85,6 +94,9 @@ export interface PlanSteps {
 export function countedSteps(steps: PlanSteps): number {
   return steps.includesFirst ? steps.length : steps.length - 1;
 }
+
+/** `waitsFor` of work launched before the plan: `back` is 0 for the last of it. */
+export const waitForEarlier = (back: number): number => -2 - back;
 
 /** A copy for edits. */
 export const copyPlan = (plan: Plan): Plan => structuredClone(plan);

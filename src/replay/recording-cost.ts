@@ -4,46 +4,48 @@ import { WorkSort } from '../facts/work-sort.js';
 import { type BusyTime, busyTime } from './busy-time.js';
 import type { Plan } from './plan.js';
 import { AS_RECORDED, type RecordingCost, replay } from './replay.js';
+import { replaySteady } from './steady.js';
 
 /**
- * What torch.profiler adds to the host for each thing it records, in ns, on a machine with the usual launch time. Fitted on
- * the zoo (docs/method.md, Recording cost).
+ * The part of op-dense host time that is left without the profiler: 0.52 where a launch takes 7 µs under the profiler, less
+ * where it takes longer, by the square root. Fitted on 35 loops with clean truth (docs/method.md, Recording cost).
  */
-const USUAL: RecordingCost = { perEvent: 2700, perFrame: 2000, perGraphKernel: 3000 };
-/**
- * The cost of an event grows with the square of the launch time under the profiler: 0.05 µs for each µs² on three
- * recordings by hosts of different speed (0.055, 0.051, 0.048 on 44 loops). Most cost 1.3 to 4.1 µs.
- */
-const PER_SQUARE_LAUNCH = 0.05 / 1000;
-const LEAST_PER_EVENT = 800;
-const MOST_PER_EVENT = 4500;
+const LEFT = 0.52;
+const USUAL_LAUNCH_NS = 7000;
+/** Launches of the zoo take 5 to 8.3 µs. Beyond, the curve is a guess: it stays near what was measured. */
+const LEFT_BETWEEN = { least: 0.35, most: 0.9 } as const;
+/** Host time is op-dense up to two launches long for each recorded event. On average an event takes half of that. */
+const DENSE_LAUNCHES = 2;
+const PER_FRAME_NS = 3000;
+const PER_GRAPH_KERNEL_NS = 1000;
+const PER_TRITON_LAUNCH_NS = 12_000;
 /** Fewer launches say little about the host's speed. */
 const ENOUGH_LAUNCHES = 100;
 /** Quantile of the launch time: a quick launch, but not the quickest. */
 const QUICK = 0.3;
-/** Most of the zoo's host-bound loops lie within this range. */
-const RANGE = { low: 0.6, high: 1.4 } as const;
+/** What is left is this much less or more than estimated in one host-bound loop of five. */
+export const UNCERTAIN = 1.2;
 
-type RecordingCosts = Readonly<Record<'low' | 'likely' | 'high', RecordingCost>>;
+export type RecordingCosts = Readonly<Record<'low' | 'likely' | 'high', RecordingCost>>;
 
-/** What recording cost on the machine that made this plan. `perSquare`: the fitted constant, which zoo/calibrate.ts varies. */
-export function recordingOf(plan: Plan | null, perSquare = PER_SQUARE_LAUNCH): RecordingCosts {
-  const perEvent = plan === null ? USUAL.perEvent : costOfEvent(plan, perSquare);
-  const perFrame = (USUAL.perFrame * perEvent) / USUAL.perEvent;
-  const likely = { perEvent, perFrame, perGraphKernel: USUAL.perGraphKernel };
-  return { low: scaled(likely, RANGE.low), likely, high: scaled(likely, RANGE.high) };
+/** What recording cost on the machine that made this plan. `left`: the fitted constant, which zoo/calibrate.ts varies. */
+export function recordingOf(plan: Plan | null, left = LEFT): RecordingCosts {
+  const launch = (plan && launchTime(plan)) ?? USUAL_LAUNCH_NS;
+  const likely = left * Math.sqrt(USUAL_LAUNCH_NS / launch);
+  const cost = (part: number): RecordingCost => ({
+    share: 1 - Math.min(LEFT_BETWEEN.most, Math.max(LEFT_BETWEEN.least, part)),
+    densePerEvent: DENSE_LAUNCHES * launch,
+    perFrame: PER_FRAME_NS,
+    perGraphKernel: PER_GRAPH_KERNEL_NS,
+    perTritonLaunch: PER_TRITON_LAUNCH_NS,
+  });
+  return { low: cost(likely * UNCERTAIN), likely: cost(likely), high: cost(likely / UNCERTAIN) };
 }
 
-const scaled = (cost: RecordingCost, factor: number): RecordingCost => ({
-  perEvent: cost.perEvent * factor,
-  perFrame: cost.perFrame * factor,
-  perGraphKernel: cost.perGraphKernel * factor,
-});
-
-function costOfEvent(plan: Plan, perSquare: number): number {
-  const launch = launchTime(plan);
-  if (launch === null) return USUAL.perEvent;
-  return Math.min(MOST_PER_EVENT, Math.max(LEAST_PER_EVENT, perSquare * launch * launch));
+/** For a trace that cannot be replayed. */
+export function costOfEvents(plan: Plan | null, events: number, frames: number): Ns {
+  const { share, densePerEvent, perFrame } = recordingOf(plan).likely;
+  return ns(((events + frames) * share * densePerEvent) / DENSE_LAUNCHES + frames * perFrame);
 }
 
 /** Host time of a launch under the profiler, ns. Null: too few launches to tell. */
@@ -74,8 +76,8 @@ export interface Baseline {
 }
 
 const FAITHFUL = 0.05;
-/** A higher cost cannot be the profiler's: the steps differ for another reason. */
-const MOST_FITTED = 8000;
+/** A larger part cannot be the profiler's: the steps differ for another reason. */
+const MOST_FITTED = 0.85;
 
 /** `unprofiled`: step time measured without the profiler, ns. Null: not measured. */
 export function baselineOf(plan: Plan, recorded: number, unprofiled: number | null): Baseline {
@@ -84,15 +86,15 @@ export function baselineOf(plan: Plan, recorded: number, unprofiled: number | nu
   const estimated = recordingOf(plan);
   const fitted = unprofiled === null ? null : fitCost(plan, unprofiled, estimated.likely);
   const recording = fitted ? { low: fitted, likely: fitted, high: fitted } : estimated;
-  const corrected = replay(plan, recording.likely);
+  const corrected = replaySteady(plan, recording.likely);
   return {
     plan,
     recording,
     recorded: ns(recorded),
     replayed,
     corrected: corrected.step,
-    correctedLow: replay(plan, recording.high).step,
-    correctedHigh: replay(plan, recording.low).step,
+    correctedLow: replaySteady(plan, recording.high).step,
+    correctedHigh: replaySteady(plan, recording.low).step,
     busyRecorded: busyTime(plan, asRecorded),
     busyCorrected: busyTime(plan, corrected),
     faithful: Math.abs(replayed / recorded - 1) <= FAITHFUL,
@@ -102,11 +104,19 @@ export function baselineOf(plan: Plan, recorded: number, unprofiled: number | nu
 /** The cost with which the plan takes as long as was measured. Bisection works: more cost never makes the step longer. */
 function fitCost(plan: Plan, unprofiled: number, usual: RecordingCost): RecordingCost {
   let low = 0;
-  let high = MOST_FITTED / usual.perEvent;
+  let high = MOST_FITTED / usual.share;
   for (let i = 0; i < 20; i++) {
     const middle = (low + high) / 2;
-    if (replay(plan, scaled(usual, middle)).step > unprofiled) low = middle;
+    if (replaySteady(plan, scaled(usual, middle)).step > unprofiled) low = middle;
     else high = middle;
   }
   return scaled(usual, (low + high) / 2);
 }
+
+const scaled = (cost: RecordingCost, factor: number): RecordingCost => ({
+  share: cost.share * factor,
+  densePerEvent: cost.densePerEvent,
+  perFrame: cost.perFrame * factor,
+  perGraphKernel: cost.perGraphKernel * factor,
+  perTritonLaunch: cost.perTritonLaunch * factor,
+});

@@ -7,6 +7,7 @@ import { busyTime } from './busy-time.js';
 import { scaleWorks } from './edits.js';
 import { copyPlan, type Plan } from './plan.js';
 import { AS_RECORDED, replay } from './replay.js';
+import { replaySteady } from './steady.js';
 
 /** A small training loop. Times in ns. */
 interface Machine {
@@ -149,6 +150,41 @@ describe('a simulated loop', () => {
         expect(Math.abs(replay(plan, AS_RECORDED).step / expected - 1)).toBeLessThan(0.02);
       }),
       { numRuns: 150 },
+    );
+  });
+
+  it('is never later when recording is taken to cost more', () => {
+    const share = fc.double({ min: 0, max: 0.9, noNaN: true });
+    const cost = (part: number) => ({ ...AS_RECORDED, share: part, densePerEvent: 14_000 });
+    fc.assert(
+      fc.property(machine, anyLoop, share, share, (m, loop, a, b) => {
+        const { plan } = factsOf(simulate(m, loop).events);
+        const [less, more] = [Math.min(a, b), Math.max(a, b)].map((part) => replay(plan, cost(part)));
+        for (let s = 0; s < plan.steps.length; s++)
+          expect(more!.frontier[s]!).toBeLessThanOrEqual(less!.frontier[s]! + 1);
+      }),
+      { numRuns: 100 },
+    );
+    fc.assert(
+      fc.property(machine, anyStep, share, share, (m, step, a, b) => {
+        const { plan } = factsOf(simulate(m, [step, step, step, step]).events);
+        const [less, more] = [Math.min(a, b), Math.max(a, b)].map((part) => replaySteady(plan, cost(part)));
+        expect(more!.step).toBeLessThanOrEqual(less!.step * 1.005);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('does not change any more once it is steady', () => {
+    fc.assert(
+      fc.property(machine, anyLoop, (m, loop) => {
+        const { plan } = factsOf(simulate(m, loop).events);
+        if (plan.steps.includesFirst) return;
+        const { step, hostEnd, busyUntil, end } = replaySteady(plan, AS_RECORDED);
+        const again = replay(plan, AS_RECORDED, { now: hostEnd, busyUntil, earlierEnds: end });
+        expect(Math.abs(again.step / step - 1)).toBeLessThan(0.03);
+      }),
+      { numRuns: 100 },
     );
   });
 });

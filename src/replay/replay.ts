@@ -1,23 +1,44 @@
 import { type Ns, ns } from '../base/units.js';
 import { countedSteps, LAUNCH, type Plan } from './plan.js';
 
-/** What recording costs the host, in ns. Replaying with it shows the steps without the profiler. */
+/** What recording costs the host. Replaying with it shows the steps without the profiler. Times in ns. */
 export interface RecordingCost {
-  /** An operator, runtime or driver call. */
-  readonly perEvent: number;
-  /** A Python frame (with_stack). */
+  /** The part of op-dense host time that is the profiler's, 0 to 1. */
+  readonly share: number;
+  /** Host time counts as op-dense up to this long for each recorded event. The rest is a pause, which recording leaves alone. */
+  readonly densePerEvent: number;
+  /** A Python frame (with_stack), with the shapes and memory that are recorded along with it. */
   readonly perFrame: number;
   /** A kernel of a CUDA graph. */
   readonly perGraphKernel: number;
+  /** A Triton kernel: Inductor takes a slower way to launch it while a profiler runs. */
+  readonly perTritonLaunch: number;
 }
-export const AS_RECORDED: RecordingCost = { perEvent: 0, perFrame: 0, perGraphKernel: 0 };
+export const AS_RECORDED: RecordingCost = {
+  share: 0,
+  densePerEvent: 0,
+  perFrame: 0,
+  perGraphKernel: 0,
+  perTritonLaunch: 0,
+};
 
-/** At least this share of a call's host time is not the profiler's. */
+/** At least this share of a call's host time is not paid for frames and kernels. */
 const LEAST_SHARE = 0.15;
+
+/** Where the host and the device stand when the plan begins. */
+export interface Standing {
+  readonly now: number;
+  readonly busyUntil: Float64Array;
+  /** Ends of work launched before, in order of launch. */
+  readonly earlierEnds: Float64Array;
+}
 
 export interface Replayed {
   /** Step time. */
   readonly step: Ns;
+  /** When the host ends the last step. */
+  readonly hostEnd: number;
+  readonly busyUntil: Float64Array;
   readonly frontier: Float64Array;
   /** When each piece of work ran. NaN: removed. */
   readonly start: Float64Array;
@@ -26,35 +47,44 @@ export interface Replayed {
 
 /**
  * Plays the plan in one pass. The host goes from call to call. Work starts when it is launched, its stream is free and
- * the work it depends on is done. Calls that wait return when the awaited work has ended.
+ * the work it depends on is done. Calls that wait return when the awaited work has ended. `slowdown`: all that the host
+ * does, and waits for other than the device, takes this many times as long.
  */
-export function replay(plan: Plan, recording: RecordingCost): Replayed {
+export function replay(
+  plan: Plan,
+  recording: RecordingCost,
+  standing = recordedStanding(plan),
+  slowdown = 1,
+): Replayed {
   const { works, steps } = plan;
   // Plain locals: this runs a few dozen times, too rarely for property look-ups to become fast.
-  const { kind, hostWork, data, compile, comms, call, events, frames, graphKernels } = plan.nodes;
+  const { kind, hostWork, data, compile, comms, call, events, frames } = plan.nodes;
+  const { graphKernels, tritonLaunches } = plan.nodes;
   const { step: stepOfCall, firstWork, workCount, waitsFor, returnLag, awaited } = plan.nodes;
   const { duration, stream, latency, gap, after, afterGap, step: stepOfWork } = works;
-  const { perEvent, perFrame, perGraphKernel } = recording;
-  const busyUntil = plan.streamBusyUntil.slice();
+  const { share, densePerEvent, perFrame, perGraphKernel, perTritonLaunch } = recording;
+  const { earlierEnds } = standing;
+  const busyUntil = standing.busyUntil.slice();
   const streams = busyUntil.length;
   const starts = new Float64Array(works.length).fill(Number.NaN);
   const ends = new Float64Array(works.length);
   const frontier = new Float64Array(steps.length).fill(Number.NEGATIVE_INFINITY);
   const hostStart = new Float64Array(steps.length).fill(Number.NaN);
-  let now = plan.begin;
+  let now = standing.now;
   let debt = 0;
   for (let n = 0; n < plan.nodes.length; n++) {
     const step = stepOfCall[n]!;
     if (step >= 0 && Number.isNaN(hostStart[step]!)) hostStart[step] = now;
     // The recording cost comes off the host's own time. What one call cannot pay, the next ones do.
-    debt += events[n]! * perEvent + frames[n]! * perFrame + graphKernels[n]! * perGraphKernel;
+    debt += frames[n]! * perFrame + graphKernels[n]! * perGraphKernel + tritonLaunches[n]! * perTritonLaunch;
     const own = hostWork[n]! + call[n]!;
     const paid = Math.min(debt, own * (1 - LEAST_SHARE));
     debt -= paid;
-    const scale = own > 0 ? (own - paid) / own : 1;
-    now += hostWork[n]! * scale + data[n]! + compile[n]! + comms[n]!;
+    const dense = Math.min(own - paid, (events[n]! + frames[n]!) * densePerEvent);
+    const scale = own > 0 ? (own - paid - dense * share) / own : 1;
+    now += slowdown * (hostWork[n]! * scale + data[n]! + compile[n]! + comms[n]!);
     const called = now;
-    now += call[n]! * scale;
+    now += slowdown * call[n]! * scale;
     if (kind[n] !== LAUNCH) {
       for (let s = 0; s < streams; s++) {
         const w = awaited[n * streams + s]!;
@@ -81,6 +111,8 @@ export function replay(plan: Plan, recording: RecordingCost): Replayed {
     }
     const waited = waitsFor[n]!;
     if (waited >= 0) now = Math.max(now, ends[waited]! + returnLag[n]!);
+    // −2 is the last of the earlier work.
+    else if (waited < -1) now = Math.max(now, (earlierEnds.at(waited + 1) ?? now) + returnLag[n]!);
   }
   let previous = Number.NEGATIVE_INFINITY;
   for (let s = 0; s < steps.length; s++) {
@@ -90,8 +122,14 @@ export function replay(plan: Plan, recording: RecordingCost): Replayed {
   }
   const from = steps.includesFirst ? steps.begin : frontier[0]!;
   const step = ns((frontier[steps.length - 1]! - from) / countedSteps(steps));
-  return { step, frontier, start: starts, end: ends };
+  return { step, frontier, hostEnd: now + plan.tail, busyUntil, start: starts, end: ends };
 }
+
+const recordedStanding = (plan: Plan): Standing => ({
+  now: plan.begin,
+  busyUntil: plan.streamBusyUntil,
+  earlierEnds: plan.earlierEnds,
+});
 
 /** When the host began the next step that has a call. */
 function nextStart(hostStart: Float64Array, step: number): number | undefined {

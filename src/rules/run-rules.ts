@@ -6,7 +6,7 @@ import type { RankView, TraceView } from '../diagnosis/ranks/rank-view.js';
 import type { RunFacts } from '../diagnosis/run-facts.js';
 import type { Bottleneck } from '../diagnosis/verdict/bottleneck.js';
 import { copyPlan } from '../replay/plan.js';
-import { replay } from '../replay/replay.js';
+import { replaySteady } from '../replay/steady.js';
 import { askRule, NEEDS_TRACE } from './kit/ask.js';
 import { COSTS, type Cost, type Finding } from './kit/finding.js';
 import { lineEvidence } from './kit/host-lines.js';
@@ -159,7 +159,7 @@ function replayAll(view: TraceView, edits: readonly Edit[], floor: number): numb
   const { plan, recording, corrected } = view.baseline!;
   const edited = copyPlan(plan);
   for (const edit of edits) edit(edited, 'likely');
-  return (view.step * Math.max(replay(edited, recording.likely).step, floor)) / corrected;
+  return (view.step * Math.max(replaySteady(edited, recording.likely).step, floor)) / corrected;
 }
 
 const rounded = ({ low, likely, high }: Price['speedup']) => ({

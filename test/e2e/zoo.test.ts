@@ -1,9 +1,10 @@
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { totalsOf } from '../../zoo/score.js';
+import { share, totalsOf } from '../../zoo/score.js';
 import { missedFloors, scoreZoo } from '../../zoo/scoreboard.js';
 
-const FIXTURES = fileURLToPath(new URL('../../zoo/fixtures', import.meta.url));
+const pathOf = (name: string) => fileURLToPath(new URL(`../../zoo/${name}`, import.meta.url));
+const FIXTURES = pathOf('fixtures');
 
 describe('the shipped zoo', async () => {
   const { truth, scores } = await scoreZoo(FIXTURES);
@@ -19,5 +20,21 @@ describe('the shipped zoo', async () => {
 
   it('gets no false promises', () => {
     expect(scores.flatMap((s) => s.falsePromises)).toEqual([]);
+  });
+});
+
+describe('host-bound loops with clean truth', async () => {
+  const sets = await Promise.all(['clean/b', 'clean/new'].map((set) => scoreZoo(pathOf(set))));
+  const totals = totalsOf(sets.flatMap((s) => s.scores));
+
+  it('have a corrected step within 20 % of the measured one', () => {
+    expect(totals.step.of).toBeGreaterThanOrEqual(35);
+    expect(share(totals.step)).toBeGreaterThanOrEqual(0.9);
+  });
+
+  it('get the right verdict and the right fix', () => {
+    expect(share(totals.verdict)).toBeGreaterThanOrEqual(0.95);
+    expect(share(totals.top2)).toBeGreaterThanOrEqual(0.95);
+    expect(totals.falsePromises).toBe(0);
   });
 });

@@ -6,7 +6,7 @@ import type { CopyTime, RankFacts } from '../../facts/rank-facts.js';
 import { sumOfClasses, type TimeByClass, type TimeClass, totals } from '../../facts/time-class.js';
 import type { LogFacts } from '../../logs/log-facts.js';
 import type { Plan } from '../../replay/plan.js';
-import { type Baseline, baselineOf, recordingOf } from '../../replay/recording-cost.js';
+import { type Baseline, baselineOf, costOfEvents } from '../../replay/recording-cost.js';
 import type { TraceFacts } from '../../traces/trace-facts.js';
 
 /** One rank: its facts, and its step time without the profiler. */
@@ -83,17 +83,17 @@ function recordedStep(facts: TraceFacts, { steps }: Plan): number {
   return mean(periods);
 }
 
-/** Without the profiler a step takes at least this share of the recorded one (worst loop of the zoo: 0.6). */
-const LEAST_LEFT = 0.4;
+/** Without the profiler a step takes at least this share of the recorded one (worst loop of the zoo: 0.4). */
+const LEAST_LEFT = 0.3;
 
 function correctedStep(facts: TraceFacts, baseline: Baseline | null): number {
   const { profiled } = facts.steps;
   if (baseline?.faithful)
     return Math.max(profiled * LEAST_LEFT, profiled - (baseline.replayed - baseline.corrected));
   if (!facts.detail) return profiled;
-  const { perEvent, perFrame } = recordingOf(facts.detail.plan).likely;
+  const { plan, events, frames, steps } = facts.detail;
   // Without a plan to replay, subtract the recording cost, but never more than the GPU was idle.
-  const perStep = (facts.detail.events * perEvent + facts.detail.frames * perFrame) / facts.detail.steps;
+  const perStep = costOfEvents(plan, events, frames) / steps;
   const idle = ['idle_host', 'idle_sync', 'idle_other'] as const;
   const slack = facts.hasGpuWork ? idle.reduce((ns, c) => ns + facts.time[c], 0) : profiled;
   return Math.max(profiled * LEAST_LEFT, profiled - Math.min(perStep, slack));

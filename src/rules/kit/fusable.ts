@@ -1,6 +1,7 @@
 import { largest } from '../../base/statistics.js';
 import { share } from '../../base/units.js';
 import type { TraceView } from '../../diagnosis/ranks/rank-view.js';
+import { removeOperators } from '../../replay/edits.js';
 import type { Plan } from '../../replay/plan.js';
 import type { KernelTotal } from '../../traces/detail/kernel-table.js';
 import { Role } from '../../traces/detail/roles.js';
@@ -8,7 +9,7 @@ import { silentBelow } from './evidence.js';
 import { runsCompiled } from './host.js';
 import { priceOf } from './price.js';
 import { type Level, type Levels, type Price, type Silent, silent, threshold } from './rule.js';
-import { has, workTime } from './work.js';
+import { has, REMOVED, workTime } from './work.js';
 
 /** Kernels that a compiler merges with their neighbours: they only read, compute a little, and write. */
 
@@ -29,8 +30,11 @@ export const ELEMENTWISE = threshold(
   'below it matrix work decides, which a compiler leaves to the same libraries',
 );
 const LONGEST_CHAIN = 40;
-/** A chain as one kernel: its longest member, and more for the inputs that the others read. */
-const CHAIN_COST: Levels = { low: 2.5, likely: 1.5, high: 1 };
+/**
+ * A chain as one kernel: its longest member, and more for what the others read and what is kept for backward. Zoo
+ * `elementwise_big`, the only pair: 2.0.
+ */
+const CHAIN_COST: Levels = { low: 3, likely: 2, high: 1.25 };
 
 /** What fusing chains of elementwise kernels brings, where they keep the GPU busy. */
 export function priceOfFusing(view: TraceView): { readonly price: Price | null } | Silent {
@@ -41,9 +45,12 @@ export function priceOfFusing(view: TraceView): { readonly price: Price | null }
   return { price: priceOf(view, (plan, level) => fuseChains(view, plan, level)) };
 }
 
-function fuseChains(view: TraceView, { works }: Plan, level: Level): void {
+/** Of each chain one kernel stays, with its launch. */
+function fuseChains(view: TraceView, plan: Plan, level: Level): void {
+  const { works, nodes } = plan;
   const fusable = (w: number) =>
     works.duration[w]! >= 0 && isFusable(view.facts.kernels[works.kernel[w]!]!, works.roles[w]!);
+  const merged = new Uint8Array(works.length);
   for (let first = 0; first < works.length; first++) {
     if (!fusable(first)) continue;
     let end = first + 1;
@@ -55,8 +62,11 @@ function fuseChains(view: TraceView, { works }: Plan, level: Level): void {
     while (end - first < LONGEST_CHAIN && follows()) end++;
     const chain = works.duration.subarray(first, end);
     const total = chain.reduce((a, b) => a + b, 0);
-    const factor = Math.min(1, (largest(chain) * CHAIN_COST[level]) / total);
-    for (let w = first; w < end; w++) works.duration[w]! *= factor;
+    const longest = largest(chain);
+    chain.fill(REMOVED, 1);
+    chain[0] = Math.min(total, longest * CHAIN_COST[level]);
+    merged.fill(1, first + 1, end);
     first = end - 1;
   }
+  removeOperators(plan, (n) => nodes.workCount[n] === 1 && merged[nodes.firstWork[n]!] === 1);
 }

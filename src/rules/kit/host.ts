@@ -63,5 +63,6 @@ export function callOncePerStep(plan: Plan, test: (node: number) => boolean, ext
     }
     for (const column of [nodes.hostWork, nodes.inOperator, nodes.call, nodes.events, nodes.frames])
       column[n] = 0;
+    nodes.tritonLaunches[n] = 0;
   }
 }

@@ -1,8 +1,8 @@
-import { largest, smallest } from '../../base/statistics.js';
 import { ns } from '../../base/units.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import { copyPlan } from '../../replay/plan.js';
-import { replay } from '../../replay/replay.js';
+import { UNCERTAIN } from '../../replay/recording-cost.js';
+import { replaySteady } from '../../replay/steady.js';
 import type { Edit, Level, Price } from './rule.js';
 
 /** A smaller gain is within the noise of real runs: it is not promised. */
@@ -11,20 +11,27 @@ export const LEAST_GAIN = 1.03;
 /** A step of almost no time is a fault of the recording, not a gain. */
 const MOST_GAIN = 1000;
 
+/** Two recordings of the same host-bound loop differ by this much (standard deviation, docs/method.md). */
+const HOST_VARIES = 1.1;
+/** Steps that wait for the GPU repeat within 1 %. What the replay leaves out (caches, clocks) makes up the rest. */
+const GPU_VARIES = 0.04;
+
 /**
- * Replays the step with the fix applied: as likely, and with its uncertain parts and the cost of the profiler at both ends.
+ * Replays the step with the fix applied: as likely, with its uncertain parts at both ends, and on a slower host.
  * Null when the replay does not reproduce the step: then nothing is priced.
  */
 export function priceOf(view: RankView, edit: Edit, floor: (level: Level) => number = () => 0): Price | null {
   const baseline = view.source === 'trace' ? view.baseline : null;
   if (!baseline?.faithful || !(baseline.corrected > 0)) return null;
-  const after = (level: Level, cost: Level) => {
+  const { corrected, recording } = baseline;
+  const after = (level: Level, slowdown = 1) => {
     const plan = copyPlan(baseline.plan);
     edit(plan, level);
-    const step = replay(plan, baseline.recording[cost]).step;
-    return Math.max(step, floor(level), baseline.corrected / MOST_GAIN);
+    const step = replaySteady(plan, recording.likely, slowdown).step;
+    return Math.max(step, floor(level), corrected / MOST_GAIN);
   };
-  const likely = baseline.corrected / after('likely', 'likely');
+  const step = after('likely');
+  const likely = corrected / step;
   const price = (low: number, high: number, least: number): Price => ({
     speedup: { low, likely, high },
     after: ns(view.step / likely),
@@ -33,14 +40,26 @@ export function priceOf(view: RankView, edit: Edit, floor: (level: Level) => num
   });
   // The uncertainty of no gain is of no interest.
   if (likely < LEAST_GAIN) return price(likely, likely, 0);
-  const all = [
-    likely,
-    baseline.corrected / after('low', 'likely'),
-    baseline.corrected / after('high', 'likely'),
-    baseline.correctedHigh / after('likely', 'low'),
-    baseline.correctedLow / after('likely', 'high'),
-  ];
-  return price(smallest(all), largest(all), floor('likely'));
+  const slower = {
+    before: Math.log(replaySteady(baseline.plan, recording.likely, HOST_VARIES).step / corrected),
+    after: Math.log(after('likely', HOST_VARIES) / step),
+  };
+  const spread = spreadOf(slower, view.measuredUnprofiled ? 1 : UNCERTAIN);
+  const [worst, best] = [corrected / after('low'), corrected / after('high')];
+  const low = likely * Math.exp(-Math.hypot(spread, Math.log(likely / Math.min(likely, worst))));
+  const high = likely * Math.exp(Math.hypot(spread, Math.log(Math.max(likely, best) / likely)));
+  // Less than no gain only where the fix itself may cost something.
+  return price(Math.max(low, Math.min(1, worst)), high, floor('likely'));
+}
+
+/**
+ * How far the gain may lie from the likely one, as a logarithm, whatever the fix. The steps before and after vary each by
+ * itself. The recording cost is off by `cost` in both alike, which only matters as far as they depend on the host
+ * differently.
+ */
+function spreadOf(slower: { readonly before: number; readonly after: number }, cost: number): number {
+  const common = (slower.before - slower.after) * (Math.log(cost) / Math.log(HOST_VARIES));
+  return Math.hypot(slower.before, slower.after, common, GPU_VARIES);
 }
 
 export const isWorthwhile = (price: Price | null): price is Price =>

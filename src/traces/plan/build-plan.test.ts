@@ -119,6 +119,19 @@ describe('calls that wait for the device', () => {
     expect(nodes.waitsFor.slice(0, -1).every((w) => w === -1)).toBe(true);
   });
 
+  it('are launches into a queue that was full before the plan began', () => {
+    // The step begins with the last launch.
+    const { nodes, earlierEnds } = planOf(
+      queue(600).replace('ProfilerStep#1 0-695', 'ProfilerStep#1 599.9-695'),
+    );
+    expect([nodes.length, earlierEnds.length]).toEqual([1, 541]);
+    expect(nodes.queued[0]).toBe(541);
+    // Ten of them end until the call returns. 531 are left: it waited for the one before these.
+    expect(nodes.waitsFor[0]).toBe(-2 - 531);
+    expect(nodes.returnLag[0]).toBe(0);
+    expect(nodes.call[0]).toBe(5_000);
+  });
+
   it('are not long launches with few queued', () => {
     const { nodes } = planOf(queue(400));
     expect(nodes.waitsFor.at(-1)).toBe(-1);
@@ -169,7 +182,8 @@ describe('edits', () => {
     expect([calls.nodes.hostWork[1], operators.nodes.hostWork[1]]).toEqual([0, 16_000]);
     expect([...operators.works.duration]).toEqual([60_000, -1, 10_000]);
     expect([...operators.nodes.awaited]).toEqual([-1, -1, -1, -1]);
-    expect([...operators.nodes.events]).toEqual([2, 0, 0, 2]);
+    // Of the 24 µs of the read, 16 µs of Python stay, with their part of its two events, rounded up.
+    expect([calls.nodes.events[1], operators.nodes.events[1]]).toEqual([0, 2]);
   });
 
   it('scale and add host time', () => {

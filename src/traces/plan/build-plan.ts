@@ -1,6 +1,8 @@
 import { CoverageCursor } from '../../base/intervals.js';
+import { partitionPoint } from '../../base/search.js';
+import { largest } from '../../base/statistics.js';
 import { SYNCHRONISES } from '../../model/host-names.js';
-import { LAUNCH, type Plan, type PlanNodes, SYNC } from '../../replay/plan.js';
+import { LAUNCH, type Plan, type PlanNodes, SYNC, waitForEarlier } from '../../replay/plan.js';
 import type { HostTree } from '../detail/host-tree.js';
 import type { Call, PlanInput } from './plan-input.js';
 import { layOutWorks, type Observed } from './plan-works.js';
@@ -20,15 +22,17 @@ export function buildPlan(input: PlanInput): Plan | null {
   if (steps.length === 0 || (steps.length === 1 && !input.includesFirst)) return null;
   const calls = callsInOrder(input);
   const begin = steps[0]!.hostStart;
-  const { works, observed, streamBusyUntil } = layOutWorks(input, calls, begin);
+  const { works, observed, streamBusyUntil, earlierEnds } = layOutWorks(input, calls, begin);
   if (works.length === 0 || streamBusyUntil.length > MAX_STREAMS) return null;
-  const nodes = layOutNodes(input, calls, observed, streamBusyUntil.length, begin);
+  const nodes = layOutNodes(input, calls, observed, earlierEnds, streamBusyUntil.length, begin);
   return {
     nodes,
     works,
     steps: { length: steps.length, includesFirst: input.includesFirst, begin: input.begin },
     begin,
     streamBusyUntil,
+    earlierEnds,
+    tail: Math.max(0, steps.at(-1)!.hostEnd - largest(calls.map((c) => c.end))),
   };
 }
 
@@ -58,6 +62,7 @@ function layOutNodes(
   input: PlanInput,
   calls: readonly Call[],
   observed: Observed,
+  earlierEnds: Float64Array,
   streams: number,
   begin: number,
 ): PlanNodes {
@@ -83,6 +88,7 @@ function layOutNodes(
     ),
     frames: countStarts(input.frames, calls),
     graphKernels: u32(),
+    tritonLaunches: new Uint8Array(n),
     firstWork: u32(),
     workCount: u32(),
     waitsFor: new Int32Array(n).fill(-1),
@@ -94,6 +100,7 @@ function layOutNodes(
     compile: new CoverageCursor(host.waits.compile),
     comms: new CoverageCursor(host.waits.comms),
   };
+  const isTriton = trace.strings.memo((name) => Number(name.startsWith('triton_')));
   let now = begin;
   let step = 0;
   let nextWork = 0;
@@ -114,18 +121,21 @@ function layOutNodes(
     }
     nodes.call[k] = Math.max(0, call.end - Math.max(now, call.start));
     nodes.firstWork[k] = nextWork;
-    nodes.queued[k] = nextWork - 1 - observed.lastDone(call.start, nextWork);
+    nodes.queued[k] =
+      nextWork - 1 - observed.lastDone(call.start, nextWork) + pending(earlierEnds, call.start);
     nodes.workCount[k] = call.works.length;
     nextWork += call.works.length;
     if (call.works.length > 1) nodes.graphKernels[k] = call.works.length;
     if (call.works.length > 0) {
-      const kind = kinds[trace.data.name[input.work.row[call.works.at(-1)!]!]!];
+      const name = trace.data.name[input.work.row[call.works.at(-1)!]!]!;
+      nodes.tritonLaunches[k] = call.works.length === 1 ? isTriton(name) : 0;
+      const kind = kinds[name];
       const blocked = kind?.copy
         ? blockingCopy(call, observed, nextWork - 1, kind.copy.hostMemory === 'pageable')
-        : fullQueue(call, observed, nodes.firstWork[k]!);
-      if (blocked >= 0) {
+        : fullQueue(call, observed, earlierEnds, nodes.firstWork[k]!, nodes.queued[k]!);
+      if (blocked !== -1) {
         nodes.waitsFor[k] = blocked;
-        nodes.returnLag[k] = call.end - observed.end[blocked]!;
+        nodes.returnLag[k] = call.end - (blocked < 0 ? earlierEnds.at(blocked + 1)! : observed.end[blocked]!);
         nodes.call[k] = Math.min(nodes.call[k]!, SHORT_CALL_NS);
       }
     } else awaitStreams(nodes, k, call, observed, streams, nextWork, /Event/.test(trace.name(call.row)));
@@ -146,12 +156,23 @@ function blockingCopy(call: Call, observed: Observed, work: number, pageable: bo
 }
 
 /** The work whose end made room in a full launch queue; −1: the queue was not full. */
-function fullQueue(call: Call, observed: Observed, firstWork: number): number {
-  if (call.end - call.start < LONG_CALL_NS) return -1;
-  const doneBefore = observed.lastDone(call.start, firstWork);
-  if (firstWork - doneBefore < FULL_QUEUE) return -1;
-  return observed.lastDone(call.end + CLOCK_SLACK_NS, firstWork);
+function fullQueue(
+  call: Call,
+  observed: Observed,
+  earlierEnds: Float64Array,
+  firstWork: number,
+  queued: number,
+): number {
+  if (call.end - call.start < LONG_CALL_NS || queued < FULL_QUEUE) return -1;
+  const end = call.end + CLOCK_SLACK_NS;
+  const done = observed.lastDone(end, firstWork);
+  const left = pending(earlierEnds, end);
+  return done >= 0 || left === earlierEnds.length ? done : waitForEarlier(left);
 }
+
+/** How much of the earlier work is not done at `time`. Work ends in the order of its launch, or nearly so. */
+const pending = (ends: Float64Array, time: number) =>
+  ends.length - partitionPoint(ends.length, (i) => ends[i]! <= time);
 
 /** What a synchronising call waited for: the last work on each stream that had ended when it returned. */
 function awaitStreams(

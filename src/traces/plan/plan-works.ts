@@ -25,6 +25,7 @@ interface LaidOut {
   readonly works: PlanWorks;
   readonly observed: Observed;
   readonly streamBusyUntil: Float64Array;
+  readonly earlierEnds: Float64Array;
 }
 
 /** The work of all calls in the order of launches, and what delayed the start of each. */
@@ -59,7 +60,7 @@ export function layOutWorks(input: PlanInput, calls: readonly Call[], begin: num
       stream[w] = streamOf.get(track[r]!)!;
     }
   }
-  const busyUntil = earlierWork(input, streamOf, begin);
+  const { busyUntil, earlierEnds } = earlierWork(input, streamOf, begin);
   const previousEnd = previousEnds(stream, end, busyUntil);
 
   const idleStarts: number[] = [];
@@ -95,20 +96,23 @@ export function layOutWorks(input: PlanInput, calls: readonly Call[], begin: num
     else gap[w] = sinceStream;
   }
   const works = { length, duration, stream, latency, gap, after, afterGap, roles, kernel, sort, bytes, step };
-  return { works, observed, streamBusyUntil: busyUntil };
+  return { works, observed, streamBusyUntil: busyUntil, earlierEnds };
 }
 
 const orElse = (value: number, usual: number) => (Number.isNaN(value) ? usual : value);
 
-/** Until when each stream is busy with work launched before the plan begins. */
+/** Work launched before the plan begins that is not done by then: until when it keeps each stream busy, and its ends. */
 function earlierWork({ trace, work, stepOf }: PlanInput, streamOf: Map<number, number>, begin: number) {
   const busyUntil = new Float64Array(streamOf.size).fill(begin);
+  const ends: number[] = [];
   for (let i = 0; i < work.length; i++) {
     if (stepOf[i]! >= 0) break;
     const s = streamOf.get(trace.data.track[work.row[i]!]!);
-    if (s !== undefined && work.end[i]! > busyUntil[s]!) busyUntil[s] = work.end[i]!;
+    if (s === undefined || work.end[i]! <= begin) continue;
+    ends.push(work.end[i]!);
+    if (work.end[i]! > busyUntil[s]!) busyUntil[s] = work.end[i]!;
   }
-  return busyUntil;
+  return { busyUntil, earlierEnds: Float64Array.from(ends) };
 }
 
 /** For each piece of work, when the work before it on its stream ended. */
