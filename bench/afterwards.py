@@ -117,7 +117,11 @@ class Compiled(Eager):
         self.data = torch.randn(16, 64, device=device)
 
     def step(self) -> None:
+        import torch
+
         for _ in range(10):
+            # Without it the second call of a step finds the first one's output overwritten.
+            torch.compiler.cudagraph_mark_step_begin()
             self.model(self.data).sum().backward()
 
 
