@@ -81,6 +81,7 @@ export function diagnoseInputs(inputs: RunInputs, { steps, ranks }: Selection): 
       verdict: { bottleneck, confidence },
       across: acrossOf(comparison, locations.ranks),
       gpus: locations.gpus,
+      captured: locations.manifests,
     },
   };
 }

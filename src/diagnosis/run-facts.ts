@@ -1,4 +1,5 @@
 import type { Ns } from '../base/units.js';
+import type { LoaderRecord, RankManifest } from '../model/manifest.js';
 import type { LateRanks } from '../run/lateness/late-ranks.js';
 import type { GpuState } from '../telemetry/gpu-state.js';
 import type { RankView } from './ranks/rank-view.js';
@@ -12,7 +13,12 @@ export interface RunFacts {
   readonly across: AcrossRanks | null;
   /** GPU state from telemetry, by rank. Empty without telemetry. */
   readonly gpus: ReadonlyMap<number, GpuState>;
+  /** What capture recorded about each rank's cores and DataLoader. Empty without manifests. */
+  readonly captured: ReadonlyMap<number, CapturedRank>;
 }
+
+export type CapturedRank = Pick<RankManifest, 'cores' | 'loader'>;
+export type CapturedLoader = LoaderRecord;
 
 export interface AcrossRanks {
   readonly late: readonly LateRanks[];

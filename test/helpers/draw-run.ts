@@ -43,17 +43,24 @@ export function runOf(
   bottleneck: Bottleneck = 'gpu',
   confidence = 0.9,
 ): RunFacts {
-  return { ranks: views, verdict: { bottleneck, confidence }, across: null, gpus: new Map() };
+  return {
+    ranks: views,
+    verdict: { bottleneck, confidence },
+    across: null,
+    gpus: new Map(),
+    captured: new Map(),
+  };
 }
 
 /** What a rule says about a rank, as the runner sees it: gains that are too small are already left out. */
 export function check(rule: Rule, view: RankView, run: Partial<RunFacts> = {}): RuleResult {
-  const { ranks, verdict, across, gpus } = runOf([view]);
+  const { ranks, verdict, across, gpus, captured } = runOf([view]);
   return askRule(rule, view, {
     ranks: run.ranks ?? ranks,
     verdict: run.verdict ?? verdict,
     across: run.across ?? across,
     gpus: run.gpus ?? gpus,
+    captured: run.captured ?? captured,
   });
 }
 

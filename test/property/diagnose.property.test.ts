@@ -124,6 +124,7 @@ describe('any trace', () => {
           verdict: { bottleneck: verdict.bottleneck, confidence: verdict.confidence },
           across: null,
           gpus: new Map(),
+          captured: new Map(),
         };
         const { findings, problems } = runRules(RULES, run);
         expect(problems).toEqual([]);

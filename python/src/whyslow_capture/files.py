@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from . import layout, manifest, process
+from .cores import cores
 from .events.recorder import Recorder
 from .events.writer import EventsWriter
 from .run_name import agreed_run_id, own_run
@@ -139,6 +140,9 @@ class RunFiles:
             "overhead": capture.budget.summary(),
             "dropped": dict(capture.problems.counts),
         }
+        loader = capture.loaders.summary()
+        if loader is not None:
+            extra["cores"], extra["loader"] = cores(), loader
         if capture.trace is not None:
             extra["trace"] = capture.trace.summary()
         path = layout.rank_file(capture.out, capture.rank, self.suffix)

@@ -14,6 +14,7 @@ from .config import CaptureConfig
 from .events.budget import OverheadBudget
 from .events.recorder import Recorder
 from .files import RunFiles
+from .loader_watch import LoaderWatch
 from .phases import phase_and_lap
 from .problems import ProblemLog, describe
 from .run_name import run_id
@@ -47,6 +48,7 @@ class Capture:
             start=config.start_step,
             end=config.end_step,
         )
+        self.loaders = LoaderWatch()
         self.trace: TraceTier | None = None
         self.mesh: Mesh | None = None
         self._pid = os.getpid()

@@ -34,6 +34,12 @@ export class Fields {
     return typeof value === 'number' && Number.isFinite(value) ? value : this.#wrong();
   }
 
+  flag(key: string): boolean | null {
+    const value = this.#present(key);
+    if (value === null) return null;
+    return typeof value === 'boolean' ? value : this.#wrong();
+  }
+
   inside(key: string): Fields | null {
     const value = this.#present(key);
     if (value === null) return null;

@@ -43,5 +43,21 @@ export function priceOf(view: RankView, edit: Edit, floor: (level: Level) => num
   return price(smallest(all), largest(all), floor('likely'));
 }
 
+/**
+ * From the phases of a log, for fixes that leave everything else as it is. `after`: ns of a step with the fix. Null for jobs
+ * without GPU: there a worker may take the core that computes.
+ */
+export function priceFromLog(view: RankView, after: (level: Level) => number): Price | null {
+  if (!view.facts.hasGpuWork || !(view.step > 0)) return null;
+  const gain = (level: Level) => view.step / Math.max(after(level), view.step / MOST_GAIN);
+  const all = [gain('low'), gain('likely'), gain('high')];
+  return {
+    speedup: { low: smallest(all), likely: gain('likely'), high: largest(all) },
+    after: ns(view.step / gain('likely')),
+    edit: null,
+    floor: ns(0),
+  };
+}
+
 export const isWorthwhile = (price: Price | null): price is Price =>
   price !== null && price.speedup.likely >= LEAST_GAIN;

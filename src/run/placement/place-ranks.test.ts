@@ -35,6 +35,8 @@ const rank = (r: number, more: Partial<RankManifest> = {}, namedRank: number | n
     anchors: [],
     coordinates: { dp: r >> 1, tp: r % 2 },
     dropped: {},
+    cores: null,
+    loader: null,
     ...more,
   },
 });
