@@ -82,13 +82,13 @@ export const rule: AnyRule = {
       evidence: [atInputWait(view, timeEvidence(view, exposed, text))],
       price: priceOf(view, dropInputWaits, plan.floor),
       fix: fixOf(view, captured, plan),
-      ...riskOf(captured),
+      ...riskOf(plan, captured),
     });
   },
 };
 
-const riskOf = (captured: CapturedRank | undefined) =>
-  mayDuplicate(captured?.loader) ? ({ risk: 'data', cost: 'code' } as const) : {};
+const riskOf = ({ workers }: WorkerPlan, captured: CapturedRank | undefined) =>
+  mayDuplicate(workers, captured?.loader) ? ({ risk: 'data', cost: 'code' } as const) : {};
 
 function fixOf(view: RankView, captured: CapturedRank | undefined, plan: WorkerPlan): Finding['fix'] {
   const loader = captured?.loader;
@@ -97,11 +97,15 @@ function fixOf(view: RankView, captured: CapturedRank | undefined, plan: WorkerP
     cores === null
       ? 'Start at the number of cores minus one, bounded by memory per worker'
       : `${formatCount(plan.workers, 'worker is', 'workers are')} ${plan.workers < cores - 1 ? 'enough for this step' : `what ${formatCount(cores, 'core')} can feed`}`;
+  const busy =
+    limitOf(loader) === 'cores'
+      ? 'All cores are busy: first free some (other jobs, OMP_NUM_THREADS), or workers gain nothing. '
+      : '';
   const iterable = loader
     ? ''
     : ' An IterableDataset must split its data by worker (get_worker_info), or every worker yields all of it.';
   const fix = {
-    text: `Load in worker processes. ${howMany}; persistent workers stay between epochs.${iterable}`,
+    text: `${busy}Load in worker processes. ${howMany}; persistent workers stay between epochs.${iterable}`,
     code: loaderCode(
       {
         num_workers: plan.workers,
@@ -111,7 +115,7 @@ function fixOf(view: RankView, captured: CapturedRank | undefined, plan: WorkerP
       loader,
     ),
   };
-  return withoutDuplicates(fix, loader);
+  return withoutDuplicates(fix, plan.workers, loader);
 }
 
 /** `; it computes 98 % of that time`: what capture saw of the requests. */
@@ -164,6 +168,6 @@ function fromPhases(view: LogView, captured: CapturedRank | undefined): RuleResu
     evidence,
     price: priceFromLog(view, (level) => Math.max(view.step - exposed, plan.floor(level))),
     fix: fixOf(view, captured, plan),
-    ...riskOf(captured),
+    ...riskOf(plan, captured),
   });
 }

@@ -52,7 +52,7 @@ export const rule: AnyRule = {
       queue && fed
         ? countEvidence(view, queue.delivered, 'batches', deliveryText(queue))
         : timeEvidence(view, view.time.idle_data, waitText(view) + whatWorkersDo(captured?.loader));
-    const advice = adviceFor(view, captured) ?? { fix: rule.info.fix, price: null, moreWorkers: false };
+    const advice = adviceFor(view, captured) ?? { fix: rule.info.fix, price: null, workers: null };
     return found({
       id: 'slow-workers',
       title: 'the loader’s workers do not keep up',
@@ -61,8 +61,8 @@ export const rule: AnyRule = {
       evidence: [view.source === 'trace' ? atSpan(view.facts.input.longest, evidence) : evidence],
       price: fed ? null : advice.price,
       fix: advice.fix,
-      cost: advice.moreWorkers ? 'knob' : 'code',
-      risk: advice.moreWorkers && !mayDuplicate(captured?.loader) ? 'memory' : 'data',
+      cost: advice.workers === null || mayDuplicate(advice.workers, captured?.loader) ? 'code' : 'knob',
+      risk: advice.workers === null || mayDuplicate(advice.workers, captured?.loader) ? 'data' : 'memory',
     });
   },
 };
@@ -89,16 +89,15 @@ const percent = (part: number | null) => formatWholePercent(share(part ?? 0));
 /** What capture saw of the workers. */
 function whatWorkersDo(loader: CapturedLoader | null | undefined): string {
   if (!loader) return '';
-  const workers = `; the ${formatCount(loader.numWorkers ?? 0, 'worker')}`;
   switch (limitOf(loader)) {
     case 'cpu':
-      return `${workers} compute for ${percent(loader.workersRan)} of the time`;
+      return `; a worker computes for ${percent(loader.workersRan)} of the time`;
     case 'io':
-      return `${workers} sleep for ${percent(1 - (loader.workersRan ?? 0) - (loader.workersQueued ?? 0))} of the time, as reads do`;
+      return `; a worker sleeps for ${percent(1 - (loader.workersRan ?? 0) - (loader.workersQueued ?? 0))} of the time, as reads do`;
     case 'cores':
-      return `${workers} wait for a free core for ${percent(loader.workersQueued)} of the time`;
+      return `; a worker waits for a free core for ${percent(loader.workersQueued)} of the time`;
     case 'handover':
-      return `; the training thread is busy unpacking batches for ${percent(loader.fetchRan)} of the wait`;
+      return `; the training thread unpacks batches for ${percent(loader.fetchRan)} of the wait`;
     default:
       return '';
   }

@@ -5,8 +5,8 @@ import type { Level, Levels } from './rule.js';
 /** What keeps a loader from being faster. `cores`: more threads are ready to run than there are cores. */
 export type LoaderLimit = 'cpu' | 'io' | 'cores' | 'handover' | 'unknown';
 
-/** A thread that sleeps for more than the rest waits for a disk or a network. */
-const MOSTLY_AWAKE = 0.4;
+/** A thread that sleeps this much of its time waits for a disk or a network. */
+const SLEEPS = 0.5;
 /** Of its time, a thread waits this much for a core only where cores are short. */
 const SHORT_OF_CORES = 0.3;
 /** The training thread computes for most of a request: it unpacks batches, it does not wait for workers. */
@@ -20,7 +20,7 @@ export function limitOf(loader: CapturedLoader | null | undefined): LoaderLimit 
   const ran = inMain ? loader.fetchRan : loader.workersRan;
   const queued = (inMain ? loader.fetchQueued : loader.workersQueued) ?? 0;
   if (ran === null) return 'unknown';
-  if (ran + queued < MOSTLY_AWAKE) return 'io';
+  if (1 - ran - queued >= SLEEPS) return 'io';
   return queued >= SHORT_OF_CORES ? 'cores' : 'cpu';
 }
 
@@ -104,14 +104,19 @@ export function loaderCode(args: LoaderArguments, loader: CapturedLoader | null 
   return loader?.framework === 'lightning' ? `# in train_dataloader()\n${code}` : code;
 }
 
-/** Adds the warning that workers of an IterableDataset may each yield everything. */
+/** Whether this many workers may feed samples more than once: those of an IterableDataset each yield everything. */
+export const mayDuplicate = (workers: number, loader: CapturedLoader | null | undefined): boolean =>
+  workers > 1 && loader?.iterable === true && loader.splitByWorker !== true;
+
+/** Adds the warning about duplicates, and how to avoid them. */
 export function withoutDuplicates(
   fix: Finding['fix'],
+  workers: number,
   loader: CapturedLoader | null | undefined,
 ): Finding['fix'] {
-  if (!loader?.iterable || loader.splitByWorker === true) return fix;
+  if (!mayDuplicate(workers, loader)) return fix;
   const seen =
-    loader.splitByWorker === false
+    loader?.splitByWorker === false
       ? 'nothing in it calls get_worker_info()'
       : 'it may not split its data by worker';
   return {
@@ -119,7 +124,3 @@ export function withoutDuplicates(
     code: `info = torch.utils.data.get_worker_info()        # in __iter__\nsamples = itertools.islice(samples, info.id, None, info.num_workers)\n${fix.code}`,
   };
 }
-
-/** Whether the fix can feed samples twice. */
-export const mayDuplicate = (loader: CapturedLoader | null | undefined): boolean =>
-  loader?.iterable === true && loader.splitByWorker !== true;
