@@ -43,7 +43,7 @@ def _quota(membership: str, root: Path) -> float | None:
 
 def _groups(membership: str, root: Path) -> list[Path]:
     found = [root, root / "cpu"]
-    with suppress(OSError, UnicodeDecodeError):
+    with suppress(OSError, ValueError):
         for line in Path(membership).read_text().splitlines()[:64]:
             _, controllers, path = line.split(":", 2)
             if controllers not in ("", "cpu", "cpu,cpuacct", "cpuacct,cpu"):
