@@ -36,7 +36,7 @@ export const rule: AnyRule = {
         'batches delivered',
         share(0.5),
         'of those used, in a short trace',
-        'zoo: 13 of 15 cuts of traces with fewer are of loops that wait later',
+        'zoo: 12 of 14 traces cut short with fewer are of loops that wait later',
       ),
     ],
   },
