@@ -29,6 +29,8 @@ const traced = (view: Partial<TraceView>, more: Partial<Judgement> = {}): Judgem
 const withFacts = (facts: Partial<TraceView['facts']>) => traced({ facts: { ...VIEW.facts, ...facts } });
 const withSteps = (some: Partial<TraceView['facts']['steps']>) =>
   withFacts({ steps: { ...VIEW.facts.steps, ...some } });
+const RUNS_EMPTY = { taken: 4, delivered: 1.5, deliveredUnasked: 1.5 };
+const BUSY = { ...TRUSTED.shares, gpu: share(0.9), data: share(0.01) };
 const withQueue = (queue: LoaderQueue) => withFacts({ input: { ...VIEW.facts.input, queue } });
 /** Between the two costs of recording that are possible, the host takes `low` to `high` ms of the step. */
 const withHostBetween = (low: number, high: number, more: Partial<Judgement>) => {
@@ -54,7 +56,7 @@ const CASES: readonly (readonly [DoubtId, object, Judgement])[] = [
   ['one-step', { by: 0.12 }, withSteps({ count: 1 })],
   ['irregular-steps', { by: 0.1 }, withSteps({ irregular: true, count: 5 })],
   ['empty-window', { by: 0.6 }, traced({ step: ns(9999) })],
-  ['emptying-queue', { atMost: 0.55 }, withQueue({ taken: 4, delivered: 1.5, deliveredUnasked: 1.5 })],
+  ['emptying-queue', { atMost: 0.55 }, { ...withQueue(RUNS_EMPTY), shares: BUSY }],
   [
     'filled-queue',
     { atMost: 0.75 },
@@ -92,6 +94,7 @@ describe('doubts', () => {
   it.each<[string, Judgement]>([
     ['irregular, but six steps', withSteps({ irregular: true, count: 6 })],
     ['workers load and few steps, but data is named anyway', withSteps({ count: 7 })],
+    ['the queue runs empty, but steps wait already', withQueue(RUNS_EMPTY)],
     ['half of the batches delivered', withQueue({ taken: 4, delivered: 2, deliveredUnasked: 2 })],
     ['two batches taken are too few', withQueue({ taken: 2, delivered: 0, deliveredUnasked: 0 })],
     ['30 % of unexplained idle time', { ...TRUSTED, shares: { ...TRUSTED.shares, other: share(0.3) } }],

@@ -65,7 +65,12 @@ export const DOUBT_CHECKS = [
   {
     id: 'emptying-queue',
     text: 'the workers delivered fewer batches than the steps used, and the queue was not yet empty when the recording ended',
-    check: ({ view, best }) => when(best === 'data' && emptyingQueue(view) !== null, atMost(0.55)),
+    // Not where steps wait already.
+    check: ({ view, best, shares, lateComputing }) =>
+      when(
+        best === 'data' && emptyingQueue(view) !== null && bestClass(shares, lateComputing) !== 'data',
+        atMost(0.55),
+      ),
   },
   {
     id: 'filled-queue',
