@@ -83,6 +83,7 @@ export function diagnoseInputs(inputs: RunInputs, { steps, ranks }: Selection): 
       across: acrossOf(comparison, locations.ranks),
       gpus: locations.gpus,
       hostLines: hostLines(inputs, decision.view?.rank ?? null),
+      captured: locations.manifests,
     },
   };
 }

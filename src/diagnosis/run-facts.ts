@@ -1,4 +1,5 @@
 import type { Ns } from '../base/units.js';
+import type { LoaderRecord, RankManifest } from '../model/manifest.js';
 import type { LateRanks } from '../run/lateness/late-ranks.js';
 import type { GpuState } from '../telemetry/gpu-state.js';
 import type { HostLine } from './ranks/host-lines.js';
@@ -15,7 +16,12 @@ export interface RunFacts {
   readonly gpus: ReadonlyMap<number, GpuState>;
   /** Lines of the job that hold the host, on the rank that the verdict is taken from. */
   readonly hostLines: readonly HostLine[];
+  /** What capture recorded about each rank's cores and DataLoader. Empty without manifests. */
+  readonly captured: ReadonlyMap<number, CapturedRank>;
 }
+
+export type CapturedRank = Pick<RankManifest, 'cores' | 'loader'>;
+export type CapturedLoader = LoaderRecord;
 
 export interface AcrossRanks {
   readonly late: readonly LateRanks[];

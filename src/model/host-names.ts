@@ -6,6 +6,8 @@ export const WAITS_FOR_DATA =
 /** Of those: the batch is made on the training thread itself. */
 export const LOADS_IN_MAIN = /_SingleProcessDataLoaderIter/;
 export const LOADS_IN_WORKERS = /_MultiProcessingDataLoaderIter/;
+/** torch asks this of each tensor before it pins it. On the loader's own thread: a tensor of a batch has arrived. */
+export const CHECKS_PINNED = /^(?:cuda|hip)PointerGetAttributes?$/;
 
 /** Calls in which the host waits for the device. */
 export const SYNCHRONISES =

@@ -42,6 +42,10 @@ export interface RankManifest {
   readonly stacks: StackSamples | null;
   /** Profiler windows of the process, in order. Of very many, only the newest are listed. */
   readonly windows: readonly RecordedWindow[];
+  /** Cores that the process may use. Null: unknown. */
+  readonly cores: ProcessCores | null;
+  /** The DataLoader that the job waited for longest. Null: none was seen. */
+  readonly loader: LoaderRecord | null;
 }
 
 export interface RecordedWindow {
@@ -70,6 +74,40 @@ export interface SampledLine {
   readonly samples: number;
   /** Library functions that ran there, most samples first. */
   readonly calls: readonly string[];
+}
+
+export interface ProcessCores {
+  /** Cores that the scheduler may run it on. */
+  readonly allowed: number;
+  /** Cores' worth of time that its container may use. Null: no limit. */
+  readonly quota: number | null;
+  /** Processes of the job on the same machine, which share the cores. */
+  readonly ranks: number;
+}
+
+/** A DataLoader, as capture saw it. Null: unknown. Shares are of time, 0 to 1. */
+export interface LoaderRecord {
+  readonly numWorkers: number | null;
+  readonly prefetchFactor: number | null;
+  readonly pinMemory: boolean | null;
+  readonly persistentWorkers: boolean | null;
+  readonly batchSize: number | null;
+  /** The dataset is an IterableDataset. */
+  readonly iterable: boolean | null;
+  /** Each worker of an IterableDataset yields its own part. False: nothing in the dataset asks which worker it is in. */
+  readonly splitByWorker: boolean | null;
+  /** Whose training loop asks for batches: `transformers`, `lightning`. */
+  readonly framework: string | null;
+  /** Mean time of a request for a batch, ms, and the shares in which the thread ran and in which it waited for a core. */
+  readonly fetchMs: number | null;
+  readonly fetchRan: number | null;
+  readonly fetchQueued: number | null;
+  /** Mean number of batches that were ready when one was asked for, and the share of requests that found none. */
+  readonly ready: number | null;
+  readonly foundNone: number | null;
+  /** Shares of time in which the workers ran, and in which they waited for a core. */
+  readonly workersRan: number | null;
+  readonly workersQueued: number | null;
 }
 
 /** One instant on two clocks. */

@@ -86,6 +86,12 @@ export function dropInputWaits(plan: Plan): void {
   plan.nodes.data.fill(0);
 }
 
+/** Every step waits this much longer for its batch, before its first call. */
+export function addInputWaits({ nodes }: Plan, ns: number): void {
+  for (let n = 0; n < nodes.length; n++)
+    if (n === 0 || nodes.step[n] !== nodes.step[n - 1]) nodes.data[n]! += ns;
+}
+
 /** Takes `total` from the largest values first, at most `atMost` from each: for waits known only to be in the long ones. */
 export function takeFromLongest(column: Float64Array, total: number, atMost: number): void {
   const order = Array.from(column.keys()).sort((a, b) => column[b]! - column[a]!);

@@ -14,6 +14,7 @@ import { atRunPace, withCosts } from './lateness-costs.js';
 import type { CriticalPath } from './paths/critical-path.js';
 import { type CriticalTime, followRun, timeOfLastRanks } from './paths/follow-run.js';
 import type { PlayedRun } from './paths/what-if-ranks.js';
+import { hostsByClock } from './placement/hosts-by-clock.js';
 import { buildTable, type ComparedRank } from './table/build-table.js';
 import type { RankTable } from './table/rank-table.js';
 import { waitShareOf, waitsByStep } from './table/step-waits.js';
@@ -57,7 +58,8 @@ export function compareRanks(all: readonly ComparedRank[]): Comparison | null {
   const waits = divideWaits(inputs, matched, clocks.contradicted);
   const bandwidth = measureBandwidth(matched, waits.transfer);
   const stepWaits = inputs.map((r, index) => waitsByStep(r.collectives, waits.waitOf[index]!));
-  const table = buildTable(withCoordinates(ranks, matched), stepWaits, connectedRanks(matched));
+  const placed = withHosts(withCoordinates(ranks, matched), clocks);
+  const table = buildTable(placed, stepWaits, connectedRanks(matched));
   const { path = null, played = null } = (table && followRun(ranks, table, { matched, waits, clocks })) ?? {};
   const pace = table ? paceOf(table, ranks) : ns(0);
   const late = table ? withCosts(findLateRanks(table), table, waits, played) : [];
@@ -86,6 +88,12 @@ function withCoordinates(
   if (ranks.some((r) => r.coordinates !== null)) return ranks;
   const inferred = coordinatesFromGroups(matched);
   return ranks.map((r, index) => ({ ...r, coordinates: inferred[index]! }));
+}
+
+/** Hosts that files name win over those that clocks suggest. */
+function withHosts(ranks: readonly ComparedRank[], clocks: Clocks): readonly ComparedRank[] {
+  const inferred = ranks.some((r) => r.host !== null) ? null : hostsByClock(clocks.ranks);
+  return inferred ? ranks.map((r, index) => ({ ...r, host: inferred[index]! })) : ranks;
 }
 
 /** Indices of the largest set of ranks that meet in collectives, directly or through other ranks. Needs no clocks. */

@@ -11,6 +11,7 @@ import { extractCollectives } from './collectives/extract.js';
 import { buildHostTree } from './detail/host-tree.js';
 import { inputFacts } from './detail/input-facts.js';
 import { buildKernelTable } from './detail/kernel-table.js';
+import { loaderQueue } from './detail/loader-queue.js';
 import { totalOperators } from './detail/operators.js';
 import { findPauses, operatorSpans } from './detail/pauses.js';
 import { classifyNames } from './kernels/classify.js';
@@ -18,6 +19,7 @@ import type { KernelKinds } from './kernels/kernel-kind.js';
 import { buildPlan } from './plan/build-plan.js';
 import { markEagerAttention } from './plan/eager-attention.js';
 import { accountHostTime, accountParts, accountTime } from './timeline/accounting.js';
+import { firstWaitedAlone } from './timeline/first-wait.js';
 import { gpuUnions } from './timeline/gpu-unions.js';
 import { type GpuWork, orderGpuWork, workBetween } from './timeline/gpu-work.js';
 import { COLLECTIVE_SPAN, findHostSpans, type HostSpans, withInferredInput } from './timeline/host-spans.js';
@@ -57,7 +59,10 @@ function factsOf(trace: Trace, range: StepRange | null): TraceFacts | null {
   const times = { ...all, steps: all.steps.slice(0, representative(all.steps)) };
   const inferred = inferInputWaits(trace, work, kinds, recorded, times);
   const host = withInferredInput(recorded, inferred);
-  const window = windowOf(times.steps, times.begin, times.source, times.followsStep);
+  const window = windowOf(times.steps, times.begin, times.source, {
+    followsStep: times.followsStep,
+    waitedAlone: firstWaitedAlone(host, times),
+  });
   const perStep = (time: number) => ns(time / window.steps.length);
   const detailSteps = detailRange(times.steps, all.steps.length);
   const inDetail = times.steps.slice(0, detailSteps);
@@ -108,7 +113,13 @@ function factsOf(trace: Trace, range: StepRange | null): TraceFacts | null {
         stepTo: window.bounds.slice(1),
         arrivals: collectives.start,
       }),
-    input: inputFacts(trace, host, inferred, window.steps),
+    input: inputFacts(
+      trace,
+      host,
+      inferred,
+      window.steps,
+      loaderQueue(trace, work, kinds, host, times.steps),
+    ),
     kernels: kernels.list,
     detail:
       tree.length === 0

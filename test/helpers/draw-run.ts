@@ -43,18 +43,26 @@ export function runOf(
   bottleneck: Bottleneck = 'gpu',
   confidence = 0.9,
 ): RunFacts {
-  return { ranks: views, verdict: { bottleneck, confidence }, across: null, gpus: new Map(), hostLines: [] };
+  return {
+    ranks: views,
+    verdict: { bottleneck, confidence },
+    across: null,
+    gpus: new Map(),
+    captured: new Map(),
+    hostLines: [],
+  };
 }
 
 /** What a rule says about a rank, as the runner sees it: gains that are too small are already left out. */
 export function check(rule: Rule, view: RankView, run: Partial<RunFacts> = {}): RuleResult {
-  const { ranks, verdict, across, gpus, hostLines } = runOf([view]);
+  const { ranks, verdict, across, gpus, captured, hostLines } = runOf([view]);
   return askRule(rule, view, {
     ranks: run.ranks ?? ranks,
     verdict: run.verdict ?? verdict,
     across: run.across ?? across,
     gpus: run.gpus ?? gpus,
     hostLines: run.hostLines ?? hostLines,
+    captured: run.captured ?? captured,
   });
 }
 

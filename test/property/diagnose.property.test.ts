@@ -123,7 +123,9 @@ describe('any trace', () => {
           ranks: [view],
           verdict: { bottleneck: verdict.bottleneck, confidence: verdict.confidence },
           across: null,
-          gpus: new Map(), hostLines: [],
+          gpus: new Map(),
+          captured: new Map(),
+          hostLines: [],
         };
         const { findings, problems } = runRules(RULES, run);
         expect(problems).toEqual([]);

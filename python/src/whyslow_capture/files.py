@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from . import layout, manifest, process
+from .cores import cores
 from .events.budget import DENSE_STEPS
 from .events.recorder import Recorder
 from .events.writer import EventsWriter
@@ -152,6 +153,9 @@ class RunFiles:
         lines = capture.stacks.summary()
         if lines is not None:
             extra["stacks"] = lines
+        loader = capture.loaders.summary()
+        if loader is not None:
+            extra["cores"], extra["loader"] = cores(), loader
         if capture.trace is not None:
             extra["trace"] = capture.trace.summary()
         path = layout.rank_file(capture.out, capture.rank, self.suffix)

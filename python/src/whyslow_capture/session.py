@@ -15,6 +15,7 @@ from .config import CaptureConfig
 from .events.budget import OverheadBudget
 from .events.recorder import Recorder
 from .files import RunFiles
+from .loader_watch import LoaderWatch
 from .phases import phase_and_lap
 from .problems import ProblemLog, describe
 from .run_name import run_id
@@ -49,6 +50,7 @@ class Capture:
             start=config.start_step,
             end=config.end_step,
         )
+        self.loaders = LoaderWatch()
         self.trace: TraceTier | None = None
         self.stacks = StackSampler(config.max_overhead, is_disturbed=lambda: self.trace is not None and self.trace.busy)
         self.mesh: Mesh | None = None

@@ -17,6 +17,8 @@ export interface RunLocations {
   readonly ranks: ReadonlyMap<number, LocatedRank>;
   /** By rank, as far as telemetry covers its GPU. */
   readonly gpus: ReadonlyMap<number, GpuState>;
+  /** Manifests of the run, by rank. */
+  readonly manifests: CaptureInfo['ranks'];
   readonly worldSize: number | null;
   readonly problems: readonly Problem[];
 }
@@ -36,7 +38,13 @@ export function locateRanks(run: RunInputs): RunLocations {
     'it is not used; rename it to dmon-<host>.txt',
   );
   const worlds = [...ranks.values()].map((r) => r.worldSize ?? 0);
-  return { ranks, gpus, worldSize: Math.max(0, largest(worlds)) || null, problems: problems.list() };
+  return {
+    ranks,
+    gpus,
+    manifests: capture.ranks,
+    worldSize: Math.max(0, largest(worlds)) || null,
+    problems: problems.list(),
+  };
 }
 
 /** Problems of the files that belong to no rank. */

@@ -5,8 +5,10 @@ import { type DeviceRates, findDevice } from '../../facts/device-rates.js';
 import type { CopyTime, RankFacts } from '../../facts/rank-facts.js';
 import { sumOfClasses, type TimeByClass, type TimeClass, totals } from '../../facts/time-class.js';
 import type { LogFacts } from '../../logs/log-facts.js';
-import type { Plan } from '../../replay/plan.js';
+import { addInputWaits } from '../../replay/edits.js';
+import { copyPlan, type Plan } from '../../replay/plan.js';
 import { type Baseline, baselineOf, costOfEvents } from '../../replay/recording-cost.js';
+import { AS_RECORDED, replay } from '../../replay/replay.js';
 import type { TraceFacts } from '../../traces/trace-facts.js';
 
 /** One rank: its facts, and its step time without the profiler. */
@@ -60,8 +62,8 @@ export function viewLog(rank: number, facts: LogFacts, { step, notes }: Unprofil
 
 /** Takes the step without the profiler from an event log where there is one, else estimates it. */
 export function viewTrace(rank: number, facts: TraceFacts, unprofiled: Unprofiled | null): TraceView {
-  const plan = facts.detail?.plan ?? null;
-  const baseline = plan ? baselineOf(plan, recordedStep(facts, plan), unprofiled?.step ?? null) : null;
+  const hidden = unprofiled ? hiddenWaits(facts, unprofiled) : 0;
+  const baseline = facts.detail?.plan ? baselineWith(facts, facts.detail.plan, unprofiled, hidden) : null;
   const step = unprofiled?.step ?? ns(correctedStep(facts, baseline));
   return {
     source: 'trace',
@@ -72,9 +74,33 @@ export function viewTrace(rank: number, facts: TraceFacts, unprofiled: Unprofile
     measuredUnprofiled: unprofiled !== null,
     notes: unprofiled?.notes ?? [],
     rates: facts.device ? findDevice(facts.device.name, facts.device.totalMemory) : null,
-    time: correctTime(facts, baseline, step, unprofiled?.time ?? null),
+    time: correctTime(facts, baseline, step, unprofiled?.time ?? null, hidden),
     copies: correctCopies(facts, baseline),
   };
+}
+
+/** Shorter waits are within the noise of a step (the threshold of XProf and the TensorBoard plugin for input). */
+const WAITS_MATTER = 0.05;
+
+/** Input waits per step that the log has and a short trace lacks: the prefetch queue filled while the profiler started. */
+function hiddenWaits({ input, time }: TraceFacts, { step, time: measured }: Unprofiled): number {
+  const hidden = measured.idle_data - time.idle_data;
+  return input.inWorkers > 0 && hidden > WAITS_MATTER * step ? hidden : 0;
+}
+
+/** Puts the hidden waits into the plan: with them it takes as long as the log says. */
+function baselineWith(
+  facts: TraceFacts,
+  plan: Plan,
+  unprofiled: Unprofiled | null,
+  hidden: number,
+): Baseline {
+  const recorded = recordedStep(facts, plan);
+  if (hidden === 0) return baselineOf(plan, recorded, unprofiled?.step ?? null);
+  const waiting = copyPlan(plan);
+  addInputWaits(waiting, hidden);
+  const longer = replay(waiting, AS_RECORDED).step - replay(plan, AS_RECORDED).step;
+  return baselineOf(waiting, recorded + longer, unprofiled?.step ?? null);
 }
 
 /** Mean step of the detail window, which may have fewer steps than the figures. Its replay is compared with this. */
@@ -117,8 +143,10 @@ function correctTime(
   baseline: Baseline | null,
   step: number,
   measured: TimeByClass | null,
+  hiddenWaits: number,
 ): TimeByClass {
   const corrected = { ...facts.time } as Record<TimeClass, number>;
+  corrected.idle_data += hiddenWaits;
   if (baseline?.faithful) {
     const { busyRecorded: before, busyCorrected: after } = baseline;
     corrected.compute *= ratio(after.compute, before.compute);
@@ -132,7 +160,7 @@ function correctTime(
     corrected[c] -= taken;
     excess -= taken;
   }
-  // A short trace may miss waits that the log of many steps has: the prefetch queue filled while the profiler started.
+  // A short trace may miss other waits too that the log of many steps has.
   for (const c of measured ? WAITS : []) {
     if (excess >= 0) break;
     const missing = Math.min(-excess, Math.max(0, measured![c] - corrected[c]));

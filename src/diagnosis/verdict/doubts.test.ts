@@ -4,6 +4,7 @@ import { steps } from '../../../test/helpers/draw-trace.js';
 import { found } from '../../base/check.js';
 import { ns, share } from '../../base/units.js';
 import type { PhaseKnowledge } from '../../facts/rank-facts.js';
+import type { LoaderQueue } from '../../traces/detail/loader-queue.js';
 import type { LogView, TraceView } from '../ranks/rank-view.js';
 import { applyDoubts, DOUBT_CHECKS, type DoubtId } from './doubts.js';
 import { type Judgement, judgementOf } from './shares.js';
@@ -29,6 +30,9 @@ const traced = (view: Partial<TraceView>, more: Partial<Judgement> = {}): Judgem
 const withFacts = (facts: Partial<TraceView['facts']>) => traced({ facts: { ...VIEW.facts, ...facts } });
 const withSteps = (some: Partial<TraceView['facts']['steps']>) =>
   withFacts({ steps: { ...VIEW.facts.steps, ...some } });
+const RUNS_EMPTY = { taken: 4, delivered: 1.5, deliveredUnasked: 1.5 };
+const BUSY = { ...TRUSTED.shares, gpu: share(0.9), data: share(0.01) };
+const withQueue = (queue: LoaderQueue) => withFacts({ input: { ...VIEW.facts.input, queue } });
 /** Between the two costs of recording that are possible, the host takes `low` to `high` ms of the step. */
 const withHostBetween = (low: number, high: number, more: Partial<Judgement>) => {
   const baseline = {
@@ -67,9 +71,10 @@ const CASES: readonly (readonly [DoubtId, object, Judgement])[] = [
   ['short-run', { atMost: 0.45 }, shortRun(2)],
   ['irregular-steps', { by: 0.1 }, withSteps({ irregular: true, count: 5 })],
   ['empty-window', { by: 0.6 }, traced({ step: ns(9999) })],
+  ['emptying-queue', { atMost: 0.55 }, { ...withQueue(RUNS_EMPTY), shares: BUSY }],
   [
     'filled-queue',
-    { by: 0.05 },
+    { atMost: 0.75 },
     traced({ ...withSteps({ count: 7 }).view, baseline: null } as TraceView, { best: 'gpu' }),
   ],
   ['unexplained-idle', { by: 0.3 * 0.4 }, { ...TRUSTED, shares: { ...TRUSTED.shares, other: share(0.4) } }],
@@ -105,6 +110,9 @@ describe('doubts', () => {
     ['a log of three steps', shortRun(3)],
     ['irregular, but six steps', withSteps({ irregular: true, count: 6 })],
     ['workers load and few steps, but data is named anyway', withSteps({ count: 7 })],
+    ['the queue runs empty, but steps wait already', withQueue(RUNS_EMPTY)],
+    ['half of the batches delivered', withQueue({ taken: 4, delivered: 2, deliveredUnasked: 2 })],
+    ['two batches taken are too few', withQueue({ taken: 2, delivered: 0, deliveredUnasked: 0 })],
     ['30 % of unexplained idle time', { ...TRUSTED, shares: { ...TRUSTED.shares, other: share(0.3) } }],
     [
       'another answer, but measured without the profiler',

@@ -1,5 +1,6 @@
 import { ns } from '../../base/units.js';
 import type { RankView } from '../ranks/rank-view.js';
+import { emptyingQueue, mayHideSlowWorkers } from './prefetch-queue.js';
 import { bestClass, type Judgement, sharesOf, type VerdictClass } from './shares.js';
 
 /** A reason to trust a verdict less. */
@@ -26,8 +27,6 @@ const when = (condition: boolean, effect: Effect): Effect | null => (condition ?
 const gpuLog = ({ facts: { phases } }: RankView) => (phases && !phases.allHost ? phases : null);
 const isNumber = (value: unknown) => typeof value === 'number';
 
-/** With fewer steps, batches that were loaded ahead can hide a slow loader: each worker keeps several of them. */
-const FEW_STEPS = 8;
 /** No training step is shorter. */
 const SHORTEST_STEP_NS = 10_000;
 
@@ -78,17 +77,19 @@ export const DOUBT_CHECKS = [
     check: ({ view }) => when(!(view.step >= SHORTEST_STEP_NS), by(0.6)),
   },
   {
+    id: 'emptying-queue',
+    text: 'the workers delivered fewer batches than the steps used, and the queue was not yet empty when the recording ended',
+    // Not where steps wait already.
+    check: ({ view, best, shares, lateComputing }) =>
+      when(
+        best === 'data' && emptyingQueue(view) !== null && bestClass(shares, lateComputing) !== 'data',
+        atMost(0.55),
+      ),
+  },
+  {
     id: 'filled-queue',
     text: 'few steps were recorded: workers may have filled the prefetch queue while the profiler started',
-    check: ({ view, best }) =>
-      when(
-        view.source === 'trace' &&
-          view.facts.input.inWorkers > 0 &&
-          best !== 'data' &&
-          view.facts.steps.count < FEW_STEPS &&
-          !view.measuredUnprofiled,
-        by(0.05),
-      ),
+    check: ({ view, best }) => when(best !== 'data' && mayHideSlowWorkers(view), atMost(0.75)),
   },
   {
     id: 'unexplained-idle',
@@ -148,7 +149,7 @@ export function applyDoubts(judgement: Judgement, certainty: number) {
 
 /** The answer that differs if the profiler cost as little, or as much, as it may have. Null: none does. */
 function answerAtOtherCost({ view, best, lateComputing }: Judgement): VerdictClass | null {
-  if (view.source === 'log' || !view.baseline || view.measuredUnprofiled) return null;
+  if (view.source === 'log' || !view.baseline || view.measuredUnprofiled || emptyingQueue(view)) return null;
   const { corrected, correctedLow, correctedHigh } = view.baseline;
   const answers = [correctedLow, correctedHigh].map((step) => {
     const idleHost = ns(Math.max(0, view.time.idle_host + (step - corrected)));

@@ -158,3 +158,27 @@ describe('an answer that depends on what the profiler cost', () => {
     expect(judge(view).doubts).toEqual([]);
   });
 });
+
+describe('a prefetch queue that runs empty', () => {
+  /** The GPU computes all the time. Batches are copied from pinned memory, and none arrives. */
+  const STEP = `
+    host 1  ProfilerStep#1 0-50000 | enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__ 0-50
+    host 1  cudaMemcpyAsync 60-70 #1 | cudaLaunchKernel 80-90 #2 | cudaDeviceSynchronize 100-49990
+    gpu 7   Memcpy HtoD (Pinned -> Device) 70-80 #1 bytes=4096 | gemm 95-49980 #2`;
+  const arriving = `${STEP}\nhost 2  cudaPointerGetAttributes 9000-9001`;
+
+  it('is data-bound, with little confidence, and what the steps show comes second', () => {
+    const verdict = judge(drawView(steps(4, 50000, STEP)));
+    expect(verdict).toMatchObject({ bottleneck: 'data', second: 'gpu', confidence: 0.55 });
+  });
+
+  it('is not, where batches arrive as fast as they are used', () => {
+    const verdict = judge(drawView(steps(4, 50000, arriving)));
+    expect(verdict).toMatchObject({ bottleneck: 'gpu', doubts: [] });
+    expect(verdict.confidence).toBeGreaterThan(0.9);
+  });
+
+  it('is not, where an event log measured the step', () => {
+    expect(judge(drawView(steps(4, 50000, STEP), { unprofiledMs: 50 })).bottleneck).toBe('gpu');
+  });
+});

@@ -126,10 +126,16 @@ describe('confidence', () => {
     const view = divided(CLEAR);
     return { ...view, facts: { ...view.facts, steps: { ...view.facts.steps, ...more } } };
   };
-  const withInput = (more: Partial<TraceView>, count: number, workers = 1): RankView => {
+  const withInput = (
+    more: Partial<TraceView>,
+    count: number,
+    workers = 1,
+    delivered: number | null = null,
+  ): RankView => {
     const view = { ...divided({ idle_host: 0.8, compute: 0.2 }), ...more };
     const { facts } = view;
-    const input = { ...facts.input, inWorkers: workers };
+    const queue = delivered === null ? null : { taken: 8, delivered, deliveredUnasked: delivered };
+    const input = { ...facts.input, inWorkers: workers, queue };
     return { ...view, facts: { ...facts, input, steps: { ...facts.steps, count } } };
   };
   const estimated = { measuredUnprofiled: false, baseline: null };
@@ -147,7 +153,9 @@ describe('confidence', () => {
     ['a step of 9 µs', { ...divided(CLEAR), step: ns(9_000) }, 0.6],
     ['a step of 11 µs', { ...divided(CLEAR), step: ns(11_000) }, 0],
     ['a step that is no number', { ...divided(CLEAR), step: ns(Number.NaN) }, 0.6],
-    ['seven steps with workers', withInput(estimated, 7), 0.05],
+    ['seven steps with workers', withInput(estimated, 7), 0.22],
+    ['seven steps with workers that keep up', withInput(estimated, 7, 1, 6), 0],
+    ['seven steps with workers that hardly do', withInput(estimated, 7, 1, 5), 0.22],
     ['eight steps with workers', withInput(estimated, 8), 0],
     ['seven steps without workers', withInput(estimated, 7, 0), 0],
     ['seven steps with workers, measured without the profiler', withInput({}, 7), 0],

@@ -47,6 +47,15 @@ describe('the sentence', () => {
     ['host', /^Host-bound.*44 %/],
   ])('of %s has its share of the step', (bottleneck, words) => expect(said(bottleneck)).toMatch(words));
 
+  it('says what is known of a prefetch queue that runs empty', () => {
+    const queue = { taken: 4, delivered: 1.2, deliveredUnasked: 1.2 };
+    const facts = { input: { ...drawn.facts.input, queue } };
+    const shares = { ...SHARES, data: 0.01 } as Shares;
+    expect(said('data', { facts }, { shares })).toMatch(/^Probably data-bound.* 1 batch .*used 4/);
+    // Steps that wait already say more.
+    expect(said('data', { facts })).toMatch(/^Data-bound.*22 %/);
+  });
+
   it('ends with who is late', () => {
     expect(said('gpu', {}, { addition: 'Rank 5 comes late' })).toMatch(/11 %.*\. Rank 5 comes late$/);
   });

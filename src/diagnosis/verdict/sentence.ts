@@ -1,7 +1,9 @@
-import { formatWholePercent } from '../../base/units.js';
+import { formatCount, formatWholePercent } from '../../base/units.js';
 import type { RankView } from '../ranks/rank-view.js';
 import type { Decision } from './decide.js';
 import { isShortRun } from './doubts.js';
+import { emptyingQueue } from './prefetch-queue.js';
+import { MIN_NAMED } from './shares.js';
 
 /** The verdict for people: one sentence, and a second one about stragglers. */
 export function verdictSentence(decision: Decision): string {
@@ -25,8 +27,12 @@ function mainSentence({ bottleneck, guess, shares, doubts, view }: Decision): st
         : `GPU-bound, as far as the event log shows: the GPU has queued work for ${part('gpu')}`;
     case 'compute':
       return `Compute-bound: ${phases ? 'the model’s phases' : 'operators'} on the CPU take ${part('gpu')}`;
-    case 'data':
+    case 'data': {
+      const queue = emptyingQueue(view);
+      if (queue && shares.data < MIN_NAMED)
+        return `Probably data-bound: the workers delivered ${formatCount(Math.round(queue.delivered), 'batch', 'batches')} while the steps used ${queue.taken}, so the prefetch queue is running empty`;
       return `Data-bound: ${waiter} spends ${part('data')} waiting for ${inputOf(view)}`;
+    }
     case 'comms':
       return `Comms-bound: exposed communication takes ${part('comms')}`;
     case 'host':
@@ -63,7 +69,7 @@ export function captureNext({ view, doubts }: Decision): string[] {
   if (!view || view.facts.steps.source === 'window')
     next.push('call profiler.step() at the end of every step');
   if (view && view.facts.steps.count < 4) next.push(SIX_STEPS);
-  if (doubts.some(({ id }) => id === 'profiler-cost' || id === 'filled-queue'))
+  if (doubts.some(({ id }) => id === 'profiler-cost' || id === 'filled-queue' || id === 'emptying-queue'))
     next.push('add step times without the profiler (an event log)');
   return next.length > 0 ? next : [SIX_STEPS];
 }

@@ -2,6 +2,7 @@ import { largest } from '../../base/statistics.js';
 import { type Share, share } from '../../base/units.js';
 import { sumOfClasses } from '../../facts/time-class.js';
 import type { RankView } from '../ranks/rank-view.js';
+import { emptyingQueue } from './prefetch-queue.js';
 
 /** The classes a verdict can name. `gpu` is called `compute` for a job without GPU. */
 export type VerdictClass = 'gpu' | 'data' | 'comms' | 'host';
@@ -49,6 +50,9 @@ export function sharesOf(view: RankView, time = view.time): Shares {
 export function judgementOf(view: RankView, lateComputing: number): Judgement {
   const shares = sharesOf(view);
   const best = bestClass(shares, lateComputing);
+  // The waits are yet to come. What the recorded steps show comes second.
+  if (best !== 'data' && emptyingQueue(view))
+    return { view, shares, best: 'data', second: best, lateComputing };
   return { view, shares, best, second: runnerUp(shares, best), lateComputing };
 }
 
@@ -69,7 +73,8 @@ const leastNamed = (shares: Shares, lateComputing: number) =>
 export function certaintyOf({ shares, best, lateComputing }: Judgement): number {
   const otherWait = largest(WAITS.filter((c) => c !== best).map((c) => shares[c]));
   if (best === 'gpu') return 0.55 + Math.min(0.42, Math.abs(shares.gpu - otherWait) * 0.7);
-  const lead = shares[best] - Math.max(otherWait, leastNamed(shares, lateComputing));
+  // Input that steps will wait for once the prefetch queue is empty does not lead yet.
+  const lead = Math.max(0, shares[best] - Math.max(otherWait, leastNamed(shares, lateComputing)));
   return 0.6 + Math.min(0.37, lead * 0.7);
 }
 

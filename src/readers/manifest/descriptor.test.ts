@@ -62,11 +62,43 @@ describe('the forms', () => {
           },
         ],
       },
+      cores: null,
+      loader: null,
       anchors: [
         { at: 'start', wallNs: 1_790_857_026e9, monotonicNs: 5e15 },
         { at: 'end', wallNs: 1_790_857_126e9, monotonicNs: 5.0001e15 },
       ],
     });
+  });
+
+  it('reads what capture saw of cores and loader', () => {
+    const loader = {
+      num_workers: 2,
+      pin_memory: true,
+      iterable: false,
+      framework: 'lightning',
+      workers_ran: 1.7,
+    };
+    const cores = { allowed: 16, quota: 3.5, ranks: 2 };
+    expect(readJson({ ...RANK, cores, loader }).manifest).toMatchObject({
+      cores,
+      loader: {
+        numWorkers: 2,
+        pinMemory: true,
+        iterable: false,
+        framework: 'lightning',
+        workersRan: 1,
+        ready: null,
+      },
+    });
+    expect(readJson(RANK).manifest).toMatchObject({ cores: null, loader: null });
+    const wrong = readJson({
+      ...RANK,
+      cores: { allowed: 0, quota: -1 },
+      loader: { num_workers: -1, pin_memory: 1 },
+    });
+    expect(wrong.manifest).toMatchObject({ cores: null, loader: { numWorkers: null, pinMemory: null } });
+    expect(wrong.problems).toMatchObject([{ code: 'wrong-type', count: 2 }]);
   });
 
   it('reads a process without GPU and mesh, and the bus as numbers, as torch gives it', () => {

@@ -2,8 +2,10 @@ import { ProblemLog } from '../../base/problem.js';
 import { type GpuIdentity, pciKey, pciKeyOf, uuidKey } from '../../model/gpu-identity.js';
 import type {
   ClockAnchor,
+  LoaderRecord,
   Manifest,
   MeshAxis,
+  ProcessCores,
   RankManifest,
   RecordedWindow,
   RunManifest,
@@ -75,6 +77,8 @@ function toRank(fields: Fields): RankManifest {
     dropped: fields.inside('dropped')?.table((f, key) => f.count(key)) ?? {},
     stacks: toStacks(fields.inside('stacks')),
     windows: toWindows(fields.inside('trace')),
+    cores: toCores(fields.inside('cores')),
+    loader: toLoader(fields.inside('loader')),
   };
 }
 
@@ -108,6 +112,39 @@ function toStacks(stacks: Fields | null): StackSamples | null {
     }),
   );
   return { samples, lines };
+}
+
+function toCores(fields: Fields | null): ProcessCores | null {
+  const allowed = fields?.count('allowed') || null;
+  if (!fields || allowed === null) return null;
+  const quota = fields.number('quota');
+  return { allowed, quota: quota !== null && quota > 0 ? quota : null, ranks: fields.count('ranks') || 1 };
+}
+
+function toLoader(fields: Fields | null): LoaderRecord | null {
+  if (!fields) return null;
+  return {
+    numWorkers: fields.count('num_workers'),
+    prefetchFactor: fields.count('prefetch_factor'),
+    pinMemory: fields.flag('pin_memory'),
+    persistentWorkers: fields.flag('persistent_workers'),
+    batchSize: fields.count('batch_size'),
+    iterable: fields.flag('iterable'),
+    splitByWorker: fields.flag('split_by_worker'),
+    framework: fields.text('framework'),
+    fetchMs: fields.number('fetch_ms'),
+    fetchRan: toShare(fields, 'fetch_ran'),
+    fetchQueued: toShare(fields, 'fetch_queued'),
+    ready: fields.number('ready'),
+    foundNone: toShare(fields, 'found_none'),
+    workersRan: toShare(fields, 'workers_ran'),
+    workersQueued: toShare(fields, 'workers_queued'),
+  };
+}
+
+function toShare(fields: Fields, key: string): number | null {
+  const value = fields.number(key);
+  return value === null ? null : Math.min(1, Math.max(0, value));
 }
 
 function toCoordinates(fields: Fields | null): RankManifest['coordinates'] {

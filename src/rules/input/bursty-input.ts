@@ -1,13 +1,26 @@
-import { largest } from '../../base/statistics.js';
+import { largest, mean } from '../../base/statistics.js';
 import { formatMs, ns, share, toMs } from '../../base/units.js';
+import type { RankView } from '../../diagnosis/ranks/rank-view.js';
+import type { CapturedLoader } from '../../diagnosis/run-facts.js';
+import type { LoaderQueue } from '../../traces/detail/loader-queue.js';
 import { atSpan, evidence } from '../kit/evidence.js';
 import { INPUT_WAIT, NO_WORKERS, silentIfFed } from '../kit/input-wait.js';
-import { priceOf } from '../kit/price.js';
-import { type AnyRule, found, type Levels, silent, threshold } from '../kit/rule.js';
+import { loaderCode } from '../kit/loader.js';
+import { type AnyRule, found, type Level, type Levels, type Price, silent, threshold } from '../kit/rule.js';
 
 /** Waits are bursts when the quiet steps wait less than this part of the worst one. */
 const QUIET = 0.1;
 const LEAST_STEPS = 4;
+const LEAST_BURSTS = 2;
+/** Restarts of the loader explain the waits if they take this part of them. */
+const EPOCHS = 0.5;
+/** However long the waits. */
+const MOST_GAIN = 100;
+/**
+ * Batches that arrive while no step waits, as a part of those taken: 1.0 where every seventh batch is slow, 0.04–0.5 in
+ * eight loops whose loader is too slow (zoo). For logs: batches that are ready, for each worker.
+ */
+const REFILLS = 0.75;
 const RATE_LIMITED = threshold(
   'average rate',
   share(0.5),
@@ -35,19 +48,28 @@ export const rule: AnyRule = {
     risk: 'memory',
     thresholds: [INPUT_WAIT, RATE_LIMITED],
   },
-  check(view) {
+  check(view, run) {
     const { timePerStep, steps } = view.facts;
     const input = view.source === 'trace' ? view.facts.input : null;
-    if (input?.inWorkers === 0) return NO_WORKERS;
+    const loader = run.captured.get(view.rank)?.loader;
+    if (input?.inWorkers === 0 || loader?.numWorkers === 0) return NO_WORKERS;
     const waits = timePerStep.map((t) => t.idle_data);
     if (waits.length < LEAST_STEPS) return silent('too few steps to recognise bursts');
     const fed = silentIfFed(view);
     if (fed) return fed;
-    if (view.time.idle_data > RATE_LIMITED.value * view.step)
-      return silent('the loader is too slow on average: a deeper queue cannot help');
     const worst = largest(waits);
     const waiting = waits.filter((w) => w > QUIET * worst).length;
     if (waiting > waits.length / 2) return silent('most steps wait, not every few');
+    const keepsUp = refills(input?.queue ?? null, loader ?? null);
+    const isSlow = view.time.idle_data > RATE_LIMITED.value * view.step;
+    if (keepsUp === false || (keepsUp === null && isSlow))
+      return silent('the loader is too slow on average: a deeper queue cannot help');
+    const restarting = input ? input.restarts.reduce((sum, r) => sum + r.dur, 0) : 0;
+    if (restarting > EPOCHS * waits.reduce((sum, w) => sum + w, 0))
+      return silent('steps wait where an epoch ends, not for slow batches');
+    // A single wait may also end the stock that was loaded ahead while the profiler started.
+    const starts = burstStarts(waits.map((w) => w > QUIET * worst));
+    if (starts.length < LEAST_BURSTS) return silent('waits do not come back at intervals');
     const step = steps.indices[waits.indexOf(worst)]!;
     const text = `${waiting} of ${waits.length} steps wait for input, up to ${formatMs(ns(worst))}; the others do not`;
     return found({
@@ -61,9 +83,37 @@ export const rule: AnyRule = {
           evidence(view, text, toMs(ns(worst)), 'ms'),
         ),
       ],
-      price: priceOf(view, ({ nodes }, level) => {
-        for (let n = 0; n < nodes.length; n++) nodes.data[n]! *= LEFT[level];
-      }),
+      // Workers that finish together look the same, and a deeper queue does not make them faster.
+      price: keepsUp ? priceOfCycle(view, waits, starts) : null,
+      fix: {
+        text: rule.info.fix.text,
+        code: loaderCode({ prefetch_factor: Math.max(4, 2 * (loader?.prefetchFactor ?? 2)) }, loader),
+      },
     });
   },
 };
+
+/** Whether the workers refill the queue while steps find their batches ready. Null: unknown. */
+function refills(queue: LoaderQueue | null, loader: CapturedLoader | null): boolean | null {
+  if (queue) return queue.deliveredUnasked >= REFILLS * queue.taken;
+  if (loader?.ready == null || loader.numWorkers === null) return null;
+  return loader.ready >= REFILLS * loader.numWorkers;
+}
+
+/** Indices of steps in which a wait begins. */
+const burstStarts = (isWaiting: readonly boolean[]) =>
+  [...isWaiting.keys()].filter((i) => isWaiting[i] && !isWaiting[i - 1]);
+
+/** Over whole cycles, from burst to burst: a recording of a few steps may hold one burst more than its share. */
+function priceOfCycle(view: RankView, waits: readonly number[], starts: readonly number[]): Price {
+  const [from, to] = [starts[0]! + 1, starts.at(-1)! + 1];
+  const period = mean(view.facts.steps.periods.slice(from, to));
+  const waiting = Math.min(period, mean(waits.slice(from, to)));
+  const gain = (level: Level) => period / Math.max(period - waiting * (1 - LEFT[level]), period / MOST_GAIN);
+  return {
+    speedup: { low: gain('low'), likely: gain('likely'), high: gain('high') },
+    after: ns(view.step / gain('likely')),
+    edit: null,
+    floor: ns(0),
+  };
+}

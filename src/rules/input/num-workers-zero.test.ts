@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { drawView, expectGain, fires, silence } from '../../../test/helpers/draw-run.js';
 import { steps } from '../../../test/helpers/draw-trace.js';
+import { loaderRecord } from '../../../test/helpers/loader-record.js';
+import { loggedView } from '../../../test/helpers/logged-view.js';
+import type { CapturedLoader } from '../../diagnosis/run-facts.js';
 import { rule } from './num-workers-zero.js';
 
 /** 100 ms to make a batch; 10 ms to compute with it, which the next batch hides. */
@@ -17,6 +20,9 @@ const FAST_LOADER = `
 const BY_HAND = `
   host 1  ProfilerStep#1 0-100100 | cudaMemcpyAsync 100000-100010 #1 | cudaLaunchKernel 100020-100030 #2
   gpu 7   Memcpy HtoD (Pinned -> Device) 100020-100040 #1 bytes=65536 | gemm 100040-110040 #2`;
+
+/** An event log: 90 ms of waiting for input, 10 ms of computing. */
+const logView = loggedView({ idle_data: 90, compute: 10 });
 
 const EXPECTED = { id: 'num-workers-zero', addresses: 'data', unit: 'ms/step', placed: true } as const;
 
@@ -38,6 +44,84 @@ describe('num_workers=0', () => {
     const found = fires(rule, view, { ...EXPECTED, id: 'input-on-training-thread' });
     expectGain(found, 100.1 / 13.75);
     expect(found.confidence).toBeLessThan(0.9);
+  });
+
+  describe('with what capture recorded', () => {
+    const withCapture = (allowed: number, known: Partial<CapturedLoader>) => {
+      const loader = loaderRecord({ numWorkers: 0, fetchMs: 100, fetchRan: 0.98, fetchQueued: 0, ...known });
+      return { captured: new Map([[0, { cores: { allowed, quota: null, ranks: 1 }, loader }]]) };
+    };
+    const finding = (allowed: number, known: Partial<CapturedLoader> = {}) =>
+      fires(rule, drawView(steps(4, 100100, LOADS_IN_MAIN)), EXPECTED, withCapture(allowed, known));
+
+    it('prices as many workers as cores can feed: 100 ms * 1.25 / 3', () => {
+      const found = finding(4);
+      expectGain(found, 100.1 / (125 / 3));
+      expect(found.fix!.code).toContain('num_workers=3,');
+      expect(found.evidence[0]!.text).toMatch(/computes for 98 %/);
+    });
+
+    it('advises no more workers than the step needs: 10 ms of computing, 95 ms of reading', () => {
+      const found = finding(64, { fetchRan: 0.03 });
+      expect(found.fix!.code).toContain('num_workers=12,');
+      expect(found.evidence[0]!.text).toMatch(/sleeps for 97 %/);
+      expectGain(found, 100.1 / 10);
+    });
+
+    it('shares cores among ranks and keeps to the quota of a container', () => {
+      const loader = loaderRecord({ numWorkers: 0, fetchRan: 1 });
+      const cores = { allowed: 64, quota: 8, ranks: 2 };
+      const run = { captured: new Map([[0, { cores, loader }]]) };
+      const found = fires(rule, drawView(steps(4, 100100, LOADS_IN_MAIN)), EXPECTED, run);
+      expect(found.fix!.code).toContain('num_workers=3,');
+    });
+
+    it('speaks the words of the framework, and pins only what is not pinned', () => {
+      const trainer = finding(4, { framework: 'transformers', pinMemory: true }).fix!.code;
+      expect(trainer).toContain('dataloader_num_workers=3');
+      expect(trainer).not.toContain('pin_memory');
+      expect(finding(4, { framework: 'lightning' }).fix!.code).toMatch(/train_dataloader.*pin_memory=True/s);
+    });
+
+    it('warns of duplicates in the finding itself', () => {
+      const found = finding(4, { iterable: true, splitByWorker: false });
+      expect(found).toMatchObject({ risk: 'data', cost: 'code' });
+      expect(found.fix!.text).toMatch(/^First split the data by worker/);
+      expect(found.fix!.code).toContain('get_worker_info()');
+      expect(finding(4, { iterable: true, splitByWorker: true }).fix!.text).not.toMatch(/split/);
+      // One worker yields everything once.
+      expect(finding(2, { iterable: true, splitByWorker: false }).risk).toBeUndefined();
+    });
+
+    it('says that workers gain nothing while all cores are busy', () => {
+      expect(finding(4, { fetchRan: 0.2, fetchQueued: 0.8 }).fix!.text).toMatch(/^All cores are busy/);
+    });
+  });
+
+  describe('from an event log', () => {
+    const view = { ...logView, facts: { ...logView.facts, hasGpuWork: true } };
+    const seen = { ...EXPECTED, placed: false };
+    const run = (known: Partial<CapturedLoader>) => ({
+      captured: new Map([[0, { cores: { allowed: 4, quota: null, ranks: 1 }, loader: loaderRecord(known) }]]),
+    });
+
+    it('is priced where capture saw that there are no workers', () => {
+      const found = fires(rule, view, seen, run({ numWorkers: 0, fetchMs: 90, fetchRan: 1 }));
+      // 10 ms of computing; 90 ms * 1.25 / 3 to load.
+      expectGain(found, 100 / 37.5);
+    });
+
+    it('has no price on a job without GPU, where workers take cores from computing', () => {
+      const onCpu = { ...view, facts: { ...view.facts, hasGpuWork: false } };
+      const found = fires(rule, onCpu, seen, run({ numWorkers: 0, fetchMs: 90, fetchRan: 1 }));
+      expect(found.price).toBeNull();
+      expect(found.fix!.code).not.toContain('pin_memory');
+    });
+
+    it('leaves loaders with workers to others, and guesses where nothing is known', () => {
+      expect(silence(rule, view, run({ numWorkers: 2 }))).toMatch(/already has workers/);
+      fires(rule, view, { ...seen, id: 'input-wait' });
+    });
   });
 
   it.each([

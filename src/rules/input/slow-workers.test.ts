@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { drawView, fires, silence } from '../../../test/helpers/draw-run.js';
+import { drawView, expectGain, fires, silence } from '../../../test/helpers/draw-run.js';
 import { steps } from '../../../test/helpers/draw-trace.js';
+import { loaderRecord } from '../../../test/helpers/loader-record.js';
+import { loggedView } from '../../../test/helpers/logged-view.js';
+import type { RankView } from '../../diagnosis/ranks/rank-view.js';
+import type { CapturedLoader } from '../../diagnosis/run-facts.js';
 import { rule } from './slow-workers.js';
 
 /** 40 ms of waiting for the workers, 10 ms of computing. */
@@ -13,13 +17,84 @@ const FED = `
   host 1  cudaLaunchKernel 200-220 #1 | cudaStreamSynchronize 230-50000
   gpu 7   gemm 230-49990 #1`;
 
+/** An event log: 40 ms of waiting for input, 10 ms of computing. */
+const onGpu = loggedView({ idle_data: 40, compute: 10 });
+const EXPECTED = { id: 'slow-workers', addresses: 'data', unit: 'ms/step', placed: true } as const;
+
 describe('workers that do not keep up', () => {
   it('finds the GPU idle in the loader although it has workers', () => {
-    const expected = { id: 'slow-workers', addresses: 'data', unit: 'ms/step', placed: true } as const;
-    const found = fires(rule, drawView(steps(4, 50000, STARVED)), expected);
+    const found = fires(rule, drawView(steps(4, 50000, STARVED)), EXPECTED);
     expect(found.evidence[0]!.value).toBeCloseTo(40, 0);
     expect(found.evidence[0]!.dur_ns).toBe(40e6);
     expect(found.price).toBeNull();
+  });
+
+  it('finds workers that deliver less than is used, before the first wait', () => {
+    const copied = `${FED}
+      host 1  cudaMemcpyAsync 222-225 #2
+      gpu 7   Memcpy HtoD (Pinned -> Device) 49991-49992 #2 bytes=4096`;
+    const expected = { id: 'slow-workers', addresses: 'data', unit: 'batches/step', placed: true } as const;
+    const found = fires(rule, drawView(steps(4, 50000, copied)), expected);
+    expect(found.evidence[0]!.text).toMatch(/delivered 0 batches while the steps used 4/);
+    expect(found.confidence).toBeLessThan(0.6);
+    expect(found.price).toBeNull();
+  });
+
+  describe('with what capture recorded', () => {
+    const finding = (allowed: number, known: Partial<CapturedLoader>, view: RankView = starved) => {
+      const loader = loaderRecord({ numWorkers: 2, workersRan: 0.95, workersQueued: 0, ...known });
+      const captured = new Map([[0, { cores: { allowed, quota: null, ranks: 1 }, loader }]]);
+      return fires(rule, view, { ...EXPECTED, placed: view.source === 'trace' }, { captured });
+    };
+    const starved = drawView(steps(4, 50000, STARVED));
+
+    it('prices more workers where cores are free: 2 * 50 ms * 1.1 / 7', () => {
+      const found = finding(8, {});
+      expectGain(found, 50 / (110 / 7));
+      expect(found).toMatchObject({ cost: 'knob', risk: 'memory' });
+      expect(found.fix!.text).toMatch(/from 2 to 7/);
+      expect(found.evidence[0]!.text).toMatch(/a worker computes for 95 %/);
+    });
+
+    it('prices the same from an event log', () => {
+      expectGain(finding(8, {}, onGpu), 50 / (110 / 7));
+    });
+
+    it('advises no more workers than cores', () => {
+      const found = finding(3, {});
+      expect(found.price).toBeNull();
+      expect(found.fix!.text).toMatch(/^3 cores and 2 workers: more workers would not help. Move decoding/);
+    });
+
+    it.each<[string, Partial<CapturedLoader>, RegExp, RegExp]>([
+      ['reads', { workersRan: 0.05 }, /sleeps for 95 %/, /from 2 to 8.*NVMe/],
+      [
+        'cores that others use',
+        { workersRan: 0.3, workersQueued: 0.7 },
+        /free core for 70 %/,
+        /would not help/,
+      ],
+      ['handing batches over', { fetchRan: 0.9 }, /unpacks batches for 90 %/, /fewer and smaller tensors/],
+    ])('names %s as the limit', (_, known, evidence, fix) => {
+      const found = finding(8, known);
+      expect(found.evidence[0]!.text).toMatch(evidence);
+      expect(found.fix!.text).toMatch(fix);
+    });
+
+    it('does not speak of a GPU on a job without one', () => {
+      const onCpu = { ...onGpu, facts: { ...onGpu.facts, hasGpuWork: false } };
+      for (const known of [{}, { fetchRan: 0.9 }, { workersRan: 0.3, workersQueued: 0.7 }]) {
+        const { evidence, fix, price } = finding(8, known, onCpu);
+        expect(`${evidence[0]!.text} ${fix!.text} ${fix!.code}`).not.toMatch(/GPU|pin_memory/);
+        expect(price).toBeNull();
+      }
+    });
+
+    it('warns of duplicates', () => {
+      const found = finding(8, { iterable: true, splitByWorker: null });
+      expect(found).toMatchObject({ cost: 'code', risk: 'data' });
+      expect(found.fix!.text).toMatch(/^First split the data by worker.*may not split/);
+    });
   });
 
   it.each([

@@ -1,3 +1,4 @@
+import { largest, smallest } from '../../base/statistics.js';
 import { ns } from '../../base/units.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import { copyPlan } from '../../replay/plan.js';
@@ -60,6 +61,22 @@ export function priceOf(view: RankView, edit: Edit, floor: (level: Level) => num
 function spreadOf(slower: { readonly before: number; readonly after: number }, cost: number): number {
   const common = (slower.before - slower.after) * (Math.log(cost) / Math.log(HOST_VARIES));
   return Math.hypot(slower.before, slower.after, common, GPU_VARIES);
+}
+
+/**
+ * From the phases of a log, for fixes that leave everything else as it is. `after`: ns of a step with the fix. Null for jobs
+ * without GPU: there a worker may take the core that computes.
+ */
+export function priceFromLog(view: RankView, after: (level: Level) => number): Price | null {
+  if (!view.facts.hasGpuWork || !(view.step > 0)) return null;
+  const gain = (level: Level) => view.step / Math.max(after(level), view.step / MOST_GAIN);
+  const all = [gain('low'), gain('likely'), gain('high')];
+  return {
+    speedup: { low: smallest(all), likely: gain('likely'), high: largest(all) },
+    after: ns(view.step / gain('likely')),
+    edit: null,
+    floor: ns(0),
+  };
 }
 
 export const isWorthwhile = (price: Price | null): price is Price =>

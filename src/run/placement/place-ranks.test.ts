@@ -37,6 +37,8 @@ const rank = (r: number, more: Partial<RankManifest> = {}, namedRank: number | n
     dropped: {},
     windows: [],
     stacks: null,
+    cores: null,
+    loader: null,
     ...more,
   },
 });

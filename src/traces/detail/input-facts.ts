@@ -2,6 +2,7 @@ import { CoverageCursor, type Spans, unionOfSpans } from '../../base/intervals.j
 import type { Trace } from '../../model/trace.js';
 import { COMPILE_SPAN, DATA_SPAN, type HostSpans } from '../timeline/host-spans.js';
 import type { StepTime } from '../timeline/step-times.js';
+import type { LoaderQueue } from './loader-queue.js';
 
 export interface InputFacts {
   /** Requests for a batch, by where the loader works. */
@@ -9,6 +10,8 @@ export interface InputFacts {
   readonly inWorkers: number;
   /** Input waits that were inferred, in loops without a DataLoader (timeline/inferred-input.ts). */
   readonly inferred: number;
+  /** What went into the prefetch queue and out of it. Null: unknown. */
+  readonly queue: LoaderQueue | null;
   /** Host time waiting for batches in each step, exposed or not. ns. */
   readonly waitPerStep: readonly number[];
   readonly longest: { readonly ts: number; readonly dur: number } | null;
@@ -28,6 +31,7 @@ export function inputFacts(
   host: HostSpans,
   inferred: Spans,
   steps: readonly StepTime[],
+  queue: LoaderQueue | null,
 ): InputFacts {
   const requests: readonly Request[] = [
     ...host.ofKind(DATA_SPAN),
@@ -45,6 +49,7 @@ export function inputFacts(
     inMain: host.loaders.inMain,
     inWorkers: host.loaders.inWorkers,
     inferred: inferred.length,
+    queue,
     waitPerStep,
     longest: longest && timed(longest),
     restarts: host.restarts.filter((r) => inside(r.start)).map(timed),

@@ -18,21 +18,30 @@ export interface StepWindow {
 /** Longest step over median (docs/method.md, Which steps). */
 const IRREGULAR = 1.5;
 
+/** What is known about the first step besides its time. */
+interface FirstStep {
+  /** The step before it is known too. */
+  readonly followsStep?: boolean;
+  /** It waited for input, and the others hardly did. */
+  readonly waitedAlone?: boolean;
+}
+
 /**
  * From the first frontier to the last, so that every step is whole on the device. The first step counts too where steps
- * differ much (a slow batch every few steps), where it is the only one, and where the step before it is known
- * (`followsStep`).
+ * differ much (a slow batch every few steps), where it is the only one, where the step before it is known, and where the
+ * one long wait for input is in it.
  */
 export function windowOf(
   steps: readonly StepTime[],
   begin: number,
   source: StepSource,
-  followsStep = false,
+  { followsStep = false, waitedAlone = false }: FirstStep = {},
 ): StepWindow {
   const frontiers = steps.map((s) => s.frontier);
   // Without the first period, which may be long only because the host began with an empty queue.
   const later = frontiers.slice(1).map((f, i) => f - frontiers[i]!);
-  const irregular = steps.length === 1 || source === 'window' || largest(later) > IRREGULAR * median(later);
+  const irregular =
+    steps.length === 1 || source === 'window' || waitedAlone || largest(later) > IRREGULAR * median(later);
   const includesFirst = irregular || followsStep;
   const bounds = includesFirst ? [begin, ...frontiers] : frontiers;
   return {

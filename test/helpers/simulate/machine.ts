@@ -9,6 +9,7 @@ import { type Moment, Recording, type Span } from './recording.js';
 /** Threads, and the stream that computes. */
 const MAIN = 0;
 const AUTOGRAD = 1;
+const LOADER = 2;
 const COMPUTE_STREAM = 7;
 /** PyTorch takes streams for communicators from a pool; any number will do. */
 const FIRST_COMMS_STREAM = 20;
@@ -18,6 +19,7 @@ const LAUNCH_LATENCY_US = 6;
 const KERNEL_GAP_US = 1.2;
 const OPERATOR_US = 5;
 const LAUNCH_US = 6;
+const PIN_CHECK_US = 1;
 
 const UNDESCRIBED = { onHost: '', onDevice: '', kernel: '' };
 
@@ -119,6 +121,12 @@ export class Machine {
     const called = this.#call('cudaMemcpyAsync', null);
     const bandwidth = (bytes / us / 1000).toFixed(3);
     this.#compute('gpu_memcpy', name, called, us, `,"bytes":${bytes},"memory bandwidth (GB/s)":${bandwidth}`);
+  }
+
+  /** The loader's own thread pins the next batch, which has arrived. */
+  pinBatch(): void {
+    const call = this.recording.call('cudaPointerGetAttributes', LOADER, this.now, null);
+    call.end = this.now + PIN_CHECK_US;
   }
 
   /** The host waits for the compute stream. */

@@ -46,6 +46,7 @@ function nextBatch(m: Machine): void {
   m.close(span);
   m.phase('data_wait', null, start);
   m.spend(10);
+  m.pinBatch();
   const copied = m.mark;
   m.copy('Memcpy HtoD (Pinned -> Device)', BATCH_COPY_US, BATCH_BYTES);
   m.phase('host_to_device', null, copied);

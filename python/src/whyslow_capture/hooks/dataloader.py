@@ -1,8 +1,9 @@
-"""Times `data_wait`: the training loop waiting for its next batch."""
+"""Times `data_wait`: the training loop waiting for its next batch. `LoaderWatch` notes why it waits."""
 
 from __future__ import annotations
 
 import threading
+from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -20,6 +21,27 @@ def install(tracker: PhaseTracker, patches: Patches) -> None:
     get_ident = threading.get_ident
     original_next = dataloader._BaseDataLoaderIter.__next__
     original_iter = dataloader.DataLoader.__iter__
+    watch = tracker.loaders
+
+    @never_compiled
+    def fetch_begins(iterator: Any) -> bool:
+        if not begins():
+            return False
+        try:
+            started = perf_counter_ns()
+            watch.fetch_begins(iterator)
+            recorder.add_cost(perf_counter_ns() - started)
+        except Exception as error:
+            tracker.failed(error)
+        return True
+
+    @never_compiled
+    def fetch_ends(got: bool) -> None:
+        try:
+            watch.fetch_ends(got=got)
+        except Exception as error:
+            tracker.failed(error)
+        ends(got)
 
     @never_compiled
     def begins() -> bool:
@@ -42,7 +64,7 @@ def install(tracker: PhaseTracker, patches: Patches) -> None:
             tracker.failed(error)
 
     def __next__(self: Any) -> Any:
-        if not recorder.recording or not begins():
+        if not recorder.recording or not fetch_begins(self):
             return original_next(self)
         got = False
         try:
@@ -50,7 +72,7 @@ def install(tracker: PhaseTracker, patches: Patches) -> None:
             got = True
             return batch
         finally:
-            ends(got)
+            fetch_ends(got)
 
     def __iter__(self: Any) -> Any:
         # Starts the workers, at each epoch unless they are persistent.

@@ -9,6 +9,7 @@ import torch
 
 from ..events.recorder import Recorder
 from ..layout import BACKWARD, DATA_WAIT, FORWARD, HOST_TO_DEVICE, OPTIMIZER
+from ..loader_watch import LoaderWatch
 from ..problems import ProblemLog, describe
 from .backward import BackwardWatch
 from .iterations import IterationTracker
@@ -35,6 +36,7 @@ class HookedCapture(Protocol):
 
     recorder: Recorder
     problems: ProblemLog
+    loaders: LoaderWatch
 
     def optimizer_step(self) -> None: ...
 
@@ -43,6 +45,7 @@ class PhaseTracker:
     def __init__(self, capture: HookedCapture, *, ends_steps: bool) -> None:
         self.recorder = capture.recorder
         self.problems = capture.problems
+        self.loaders = capture.loaders
         self._end_step = capture.optimizer_step if ends_steps else None
         self.iterations = IterationTracker()
         self.backward = BackwardWatch(self)

@@ -1,0 +1,64 @@
+"""How many processor cores this process may use. `os.cpu_count` says what the machine has, which is often far more."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+CGROUPS = Path("/sys/fs/cgroup")
+
+
+def cores(membership: str = "/proc/self/cgroup", root: Path = CGROUPS) -> dict[str, object]:
+    """
+    `allowed`: cores that the scheduler may run us on. `quota`: cores' worth of time that the container may use, or None
+    if it has no limit. `ranks`: processes of the job on this machine, which share them.
+    """
+    return {"allowed": _allowed(), "quota": _quota(membership, root), "ranks": _ranks_here()}
+
+
+def _allowed() -> int | None:
+    try:
+        return len(os.sched_getaffinity(0))
+    except (AttributeError, OSError):  # not on macOS
+        return os.cpu_count()
+
+
+def _ranks_here() -> int:
+    for name in ("LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "SLURM_NTASKS_PER_NODE"):
+        with suppress(KeyError, ValueError):
+            return max(1, int(os.environ[name]))
+    return 1
+
+
+def _quota(membership: str, root: Path) -> float | None:
+    """The smallest limit of our control group and those around it. In a container only the root may be visible."""
+    limits = []
+    for directory in _groups(membership, root):
+        with suppress(OSError, ValueError, IndexError, ZeroDivisionError):
+            limits.append(_limit(directory))
+    set_ones = [limit for limit in limits if limit is not None]
+    return round(min(set_ones), 2) if set_ones else None
+
+
+def _groups(membership: str, root: Path) -> list[Path]:
+    found = [root, root / "cpu"]
+    with suppress(OSError, ValueError):
+        for line in Path(membership).read_text().splitlines()[:64]:
+            _, controllers, path = line.split(":", 2)
+            if controllers not in ("", "cpu", "cpu,cpuacct", "cpuacct,cpu"):
+                continue
+            base = root if controllers == "" else root / "cpu"
+            parts = [p for p in path.split("/") if p not in ("", ".", "..")]
+            found += [base.joinpath(*parts[:n]) for n in range(1, len(parts) + 1)]
+    return found
+
+
+def _limit(group: Path) -> float | None:
+    """Cores' worth of time. None: unlimited."""
+    try:
+        quota, period = (group / "cpu.max").read_text().split()[:2]
+    except FileNotFoundError:
+        quota = (group / "cpu.cfs_quota_us").read_text().strip()
+        period = (group / "cpu.cfs_period_us").read_text().strip()
+    return None if quota in ("max", "-1") else int(quota) / int(period)

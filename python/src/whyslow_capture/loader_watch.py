@@ -1,0 +1,143 @@
+"""What a trace cannot tell about a DataLoader: its settings, how many batches were ready, and what its workers do."""
+
+from __future__ import annotations
+
+import weakref
+from time import perf_counter_ns
+from typing import Any
+
+from .loader_settings import settings_of
+from .scheduling import NO_TIME, RunTime, ThreadClock, run_time_of
+
+# Loaders that a job trains from in turn. More are counted with the first.
+MAX_LOADERS = 4
+# Reading what the workers used takes about 20 µs for each.
+WORKERS_EVERY_NS = 1_000_000_000
+MAX_WORKERS = 64
+
+
+class LoaderWatch:
+    """Sums over the fetches of recorded steps. The training thread adds, the writer thread reads."""
+
+    def __init__(self) -> None:
+        self._loaders: dict[int, Loader] = {}
+        self._current: Loader | None = None
+
+    def fetch_begins(self, iterator: Any) -> None:
+        loader = self._current
+        if loader is None or loader.iterator() is not iterator:
+            loader = self._current = self._loader_of(iterator)
+        loader.fetch_begins(iterator)
+
+    def fetch_ends(self, *, got: bool) -> None:
+        if self._current is not None:
+            self._current.fetch_ends(got=got)
+
+    def summary(self) -> dict[str, object] | None:
+        """Of the loader that was waited for longest."""
+        loaders = [loader for loader in list(self._loaders.values()) if loader.fetches]
+        return max(loaders, key=lambda loader: loader.wall_ns).summary() if loaders else None
+
+    def _loader_of(self, iterator: Any) -> Loader:
+        key = id(getattr(iterator, "_dataset", None))
+        loader = self._loaders.get(key)
+        if loader is None:
+            if len(self._loaders) >= MAX_LOADERS:
+                loader = next(iter(self._loaders.values()))
+            else:
+                loader = self._loaders[key] = Loader(settings_of(iterator), ThreadClock())
+        loader.follow(iterator)
+        return loader
+
+
+class Loader:
+    def __init__(self, settings: dict[str, object], clock: ThreadClock) -> None:
+        self._settings, self._clock = settings, clock
+        self.fetches = 0
+        self.wall_ns = 0
+        # What the training thread did in them. None: unknown.
+        self._thread: RunTime | None = NO_TIME
+        # Fetches whose number of ready batches is known, their sum, and how many of them found none.
+        self._counted = self._ready = self._found_none = 0
+        self._began_ns = 0
+        self._thread_began: RunTime | None = None
+        # What the workers did so far, and over how much time of all of them.
+        self._workers_ran, self._workers_ns = NO_TIME, 0
+        self._workers: list[int] = []
+        self._sampled_ns = 0
+        self._sampled: RunTime | None = None
+
+    def follow(self, iterator: Any) -> None:
+        """An epoch begins. A weak reference, because an iterator's workers end with it."""
+        self.iterator = weakref.ref(iterator)
+        processes = getattr(iterator, "_workers", None) or []
+        self._workers = [p.pid for p in processes[:MAX_WORKERS] if isinstance(p.pid, int)]
+        self._sampled = None
+
+    def fetch_begins(self, iterator: Any) -> None:
+        ready = batches_ready(iterator)
+        if ready is not None:
+            self._counted += 1
+            self._ready += ready
+            self._found_none += ready == 0
+        self._thread_began, self._began_ns = self._clock.read(), perf_counter_ns()
+
+    def fetch_ends(self, *, got: bool) -> None:
+        if not got:
+            return
+        now = perf_counter_ns()
+        self.wall_ns += now - self._began_ns
+        after, before, so_far = self._clock.read(), self._thread_began, self._thread
+        self._thread = None if so_far is None or before is None or after is None else so_far + after.since(before)
+        self.fetches += 1
+        if self._workers and now - self._sampled_ns > WORKERS_EVERY_NS:
+            self._sample_workers(now)
+
+    def _sample_workers(self, now: int) -> None:
+        ran, before = run_time_of(self._workers), self._sampled
+        if ran is None:
+            self._workers = []  # no /proc, or a worker has ended
+            return
+        if before is not None:
+            self._workers_ran += ran.since(before)
+            self._workers_ns += (now - self._sampled_ns) * len(self._workers)
+        self._sampled_ns, self._sampled = now, ran
+
+    def summary(self) -> dict[str, object]:
+        found = {
+            **self._settings,
+            "fetches": self.fetches,
+            "fetch_ms": round(self.wall_ns / self.fetches / 1e6, 4),
+        }
+        if self._thread is not None:
+            found["fetch_ran"] = _share(self._thread.ran, self.wall_ns)
+            found["fetch_queued"] = _share(self._thread.queued, self.wall_ns)
+        if self._counted:
+            found["ready"] = round(self._ready / self._counted, 3)
+            found["found_none"] = _share(self._found_none, self._counted)
+        if self._workers_ns > 0:
+            found["workers_ran"] = _share(self._workers_ran.ran, self._workers_ns)
+            found["workers_queued"] = _share(self._workers_ran.queued, self._workers_ns)
+        return found
+
+
+def _share(part: int, whole: int) -> float:
+    return round(min(1.0, max(0.0, part / max(1, whole))), 4)
+
+
+def batches_ready(iterator: Any) -> int | None:
+    """
+    Batches that workers have finished. None without workers, and where this version of torch does not tell. Batches
+    that came out of order wait in `_task_info`, which has their data as a second element.
+    """
+    tasks = getattr(iterator, "_task_info", None)
+    queue = getattr(iterator, "_data_queue", None)
+    if not isinstance(tasks, dict) or queue is None:
+        return None
+    try:
+        ready = sum([len(task) == 2 for task in tasks.values()])
+        ready += queue.qsize()
+        finished = getattr(iterator, "_worker_result_queue", queue)
+        return int(ready if finished is queue else ready + finished.qsize())  # the rest is still to be pinned
+    except (NotImplementedError, OSError, TypeError, ValueError, AttributeError):  # macOS; a queue that was closed
+        return None

@@ -1,0 +1,74 @@
+import { type Spans, unionOfSpans } from '../../base/intervals.js';
+import { lowerBound } from '../../base/search.js';
+import { Category } from '../../model/category.js';
+import { rowsOfKinds } from '../../model/gpu-links.js';
+import { CHECKS_PINNED, LOADS_IN_WORKERS } from '../../model/host-names.js';
+import type { Trace } from '../../model/trace.js';
+import type { KernelKinds } from '../kernels/kernel-kind.js';
+import type { GpuWork } from '../timeline/gpu-work.js';
+import { DATA_SPAN, type HostSpans } from '../timeline/host-spans.js';
+import type { StepTime } from '../timeline/step-times.js';
+
+/** Batches that the steps took from the prefetch queue, and batches that the workers put into it meanwhile. */
+export interface LoaderQueue {
+  readonly taken: number;
+  /** Not a whole number: tensors are counted, and the recording may begin or end between two of a batch. */
+  readonly delivered: number;
+  /** The part of `delivered` that arrived while no step waited for a batch. */
+  readonly deliveredUnasked: number;
+}
+
+/**
+ * A loader with workers and pin_memory pins each tensor on a thread of its own as soon as it arrives, and CUDA records
+ * that. Null where it cannot be told: no workers, or batches are not pinned there.
+ */
+export function loaderQueue(
+  trace: Trace,
+  work: GpuWork,
+  kinds: KernelKinds,
+  host: HostSpans,
+  steps: readonly StepTime[],
+): LoaderQueue | null {
+  const [from, to] = [steps[0]!.hostStart, steps.at(-1)!.hostEnd];
+  const requests = host
+    .ofKind(DATA_SPAN)
+    .filter((s) => s.start >= from && s.start < to && LOADS_IN_WORKERS.test(trace.name(s.row)));
+  const taken = requests.length - host.restarts.filter((r) => r.start >= from && r.start < to).length;
+  if (taken <= 0) return null;
+  const { ts, track } = trace.data;
+  const checks = rowsOfKinds(trace.data, ({ category }) => category === Category.runtime).filter(
+    (row) => CHECKS_PINNED.test(trace.name(row)) && ts[row]! >= from && ts[row]! < to,
+  );
+  const isTraining = (row: number) => host.threads.includes(track[row]!);
+  // What the training thread pins itself does not come through the queue.
+  const pinnedByTraining = checks.filter(isTraining).length;
+  const copied = pinnedCopies(trace, work, kinds, from, to) - pinnedByTraining;
+  const tensors = Math.round(copied / taken);
+  if (tensors < 1) return null;
+  const arrivals = checks.filter((row) => !isTraining(row));
+  const waits = unionOfSpans(requests);
+  const unasked = arrivals.filter((row) => !isInside(waits, ts[row]!));
+  return {
+    taken,
+    delivered: arrivals.length / tensors,
+    deliveredUnasked: unasked.length / tensors,
+  };
+}
+
+/** Copies from pinned memory to the device that were launched between two times. */
+function pinnedCopies(trace: Trace, work: GpuWork, kinds: KernelKinds, from: number, to: number): number {
+  const { ts, name } = trace.data;
+  let count = 0;
+  for (let i = 0; i < work.length; i++) {
+    const [row, launch] = [work.row[i]!, work.launchRow[i]!];
+    const copy = kinds[name[row]!]?.copy;
+    if (launch < 0 || copy?.direction !== 'HtoD' || copy.hostMemory !== 'pinned') continue;
+    if (ts[launch]! >= from && ts[launch]! < to) count++;
+  }
+  return count;
+}
+
+function isInside(spans: Spans, time: number): boolean {
+  const next = lowerBound(spans.start, time);
+  return (next < spans.length && spans.start[next] === time) || (next > 0 && time <= spans.end[next - 1]!);
+}
