@@ -1,6 +1,5 @@
 import { ProblemLog } from '../base/problem.js';
 import { formatCount } from '../base/units.js';
-import type { EventLogRun } from '../model/event-log.js';
 import { logOf, manifestOf, type RankMember, traceSummaryOf } from './member.js';
 import type { RankedMember } from './ranks.js';
 import type { RunInputs } from './read-run.js';
@@ -72,10 +71,10 @@ function commonNames(members: readonly RankedMember[]): (id: string) => string {
     for (const run of logOf(member)?.runs ?? []) {
       const { id } = run;
       if (id === null) continue;
-      const worldSize = Number(run.header?.fields.world_size ?? 0);
+      const worldSize = run.header?.worldSize ?? 0;
       const one = logged.get(id) ?? { id, ranks: new Set(), worldSize, began: Number.NaN };
       one.ranks.add(rank);
-      one.began = startOf(run) ?? one.began;
+      one.began = run.header?.startedNs ?? one.began;
       logged.set(id, one);
     }
   }
@@ -111,7 +110,7 @@ function namedRuns({ members, beside }: RunInputs, nameOf: (id: string) => strin
     if (manifest?.of === 'rank') add(manifest.run, manifest.anchors[0]?.wallNs ?? null, 0);
   }
   for (const { member } of members)
-    for (const run of logOf(member)?.runs ?? []) add(run.id, startOf(run), run.rows);
+    for (const run of logOf(member)?.runs ?? []) add(run.id, run.header?.startedNs ?? null, run.rows);
   // A trace counts for the newest run that it can belong to.
   for (const { member } of members) {
     if (!traceSummaryOf(member)) continue;
@@ -120,14 +119,6 @@ function namedRuns({ members, beside }: RunInputs, nameOf: (id: string) => strin
     if (run) run.records++;
   }
   return [...runs.values()];
-}
-
-/** From the header of an event log, which is kept as it was written. */
-function startOf({ header }: EventLogRun): number | null {
-  const anchors = header?.fields.anchors;
-  const first: unknown = Array.isArray(anchors) ? anchors[0] : null;
-  const wall = (first as { wall_ns?: unknown } | null)?.wall_ns;
-  return typeof wall === 'number' && Number.isFinite(wall) ? wall : null;
 }
 
 /** The newest run with records. Without start times: the one that was named last. */

@@ -24,8 +24,8 @@ export function collectivesOfLog(run: EventLogRun): { rank: number; collectives:
 }
 
 function worldSizeOf({ header }: EventLogRun): number | null {
-  const size = header?.fields.world_size;
-  return typeof size === 'number' && size >= 2 && size <= MAX_RANKS ? size : null;
+  const size = header?.worldSize ?? null;
+  return size !== null && size >= 2 && size <= MAX_RANKS ? size : null;
 }
 
 /** Bounds what a damaged log can ask for: more ranks than any job has, and members of all groups of a rank. */

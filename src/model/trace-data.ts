@@ -195,7 +195,7 @@ export interface TraceHeader {
   readonly switches: readonly string[];
   /** cuda_driver_version and the like, as written. */
   readonly versions: Readonly<Record<string, string>>;
-  /** All fields outside the events as JSON text, cut at 64 KiB each. */
+  /** The fields outside the events as JSON text, cut at 64 KiB each; of unusually many, the first. */
   readonly rest: Readonly<Record<string, string>>;
 }
 

@@ -47,6 +47,8 @@ describe('the forms', () => {
       version: 1,
       run: 'r1',
       rank: 2,
+      worldSize: null,
+      startedNs: 5,
       fields: { whyslow: 1, run: 'r1', rank: 2, anchors: [{ wall_ns: 5 }], later: true },
     });
     expect(draw(result.runs[0]!)).toEqual([
@@ -230,8 +232,8 @@ describe('faults', () => {
     const large = `{"whyslow": "x", "x": "${'y'.repeat(70_000)}"}`;
     const result = read(`${deep}\n${large}\n`);
     expect(result.runs.map((r) => r.header)).toEqual([
-      { version: 2, run: '7', rank: 1, fields: {} },
-      { version: 0, run: null, rank: null, fields: {} },
+      { version: 2, run: '7', rank: 1, worldSize: null, startedNs: null, fields: {} },
+      { version: 0, run: null, rank: null, worldSize: null, startedNs: null, fields: {} },
     ]);
     expect(faults(result)).toEqual(['newer-version×1@1', 'oversized-header×2@1', 'several-runs×1@2']);
   });

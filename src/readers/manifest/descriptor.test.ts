@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { MAX_ENTRIES, MAX_TEXT } from '../common/fields.js';
 import { findReader } from '../registry.js';
-import { MAX_ENTRIES, MAX_TEXT } from './fields.js';
 import { MAX_BYTES } from './manifest-stream-reader.js';
 import { RANK, RUN, read } from './testing.js';
 

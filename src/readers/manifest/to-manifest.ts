@@ -1,15 +1,15 @@
 import type { ProblemLog } from '../../base/problem.js';
 import { type GpuIdentity, pciKey, pciKeyOf, uuidKey } from '../../model/gpu-identity.js';
 import type { ClockAnchor, Manifest, MeshAxis, RankManifest, RunManifest } from '../../model/manifest.js';
+import { Fields, MAX_ENTRIES } from '../common/fields.js';
 import type { JsonObject } from '../common/json-object.js';
-import { Fields, MAX_ENTRIES } from './fields.js';
 
 const FORMAT_VERSION = 1;
 /** Most axes of a mesh. torch's own limit is 8. */
 const MAX_AXES = 16;
 
 export function toManifest(object: JsonObject, problems: ProblemLog): Manifest {
-  const fields = new Fields(object, problems);
+  const fields = new Fields(object, problems, 'a manifest');
   if ((fields.number('whyslow') ?? 0) > FORMAT_VERSION) {
     problems.add('newer-version', {
       message: 'A manifest has a format version newer than 1.',
@@ -96,7 +96,7 @@ function toAnchors(fields: Fields): readonly ClockAnchor[] {
   const all = fields.list('anchors') ?? [];
   const half = MAX_ENTRIES / 2;
   const kept = all.length > MAX_ENTRIES ? [...all.slice(0, half), ...all.slice(-half)] : all;
-  return Fields.each(kept, fields.problems).flatMap((anchor) => {
+  return fields.each(kept).flatMap((anchor) => {
     const wallNs = anchor.number('wall_ns');
     const monotonicNs = anchor.number('monotonic_ns') ?? Number.NaN;
     return wallNs === null ? [] : [{ at: anchor.text('at') ?? '', wallNs, monotonicNs }];
