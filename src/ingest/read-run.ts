@@ -77,8 +77,9 @@ function whyNot(result: TaskResult): string {
   if (result.error !== null) return result.error;
   const member = result.members[0];
   if (!member) return reasons(result.problems) || 'the archive has no files in it';
-  if (member.kind === 'unknown') return member.looksLike;
-  return reasons(member.problems) || 'it has no events';
+  const why = reasons(member.problems);
+  if (member.kind === 'unknown') return why === '' ? member.looksLike : `${member.looksLike}; ${why}`;
+  return why || 'it has no events';
 }
 
 /** Messages inside a sentence, which ends them. */

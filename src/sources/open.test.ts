@@ -229,6 +229,15 @@ describe('a named pipe', () => {
   });
 });
 
+describe('what is no recording', () => {
+  it.runIf(isLinux)('is refused with its reason', async () => {
+    for (const device of ['/dev/zero', '/dev/null', '/dev/random'])
+      await expect(readAll(device)).rejects.toThrow(`cannot read ${device}: it is a device, not a file`);
+    // A regular file by its looks, which waits for the next message of the kernel. Not everyone may open it.
+    await expect(readAll('/proc/kmsg')).rejects.toThrow(/never ends|permission denied|no such file/);
+  });
+});
+
 /** Files of the test folder that this process has open; it has others that come and go. */
 async function openFiles(): Promise<string[]> {
   const handles = await readdir('/proc/self/fd');

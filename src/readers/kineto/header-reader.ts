@@ -30,7 +30,7 @@ const BACKSLASH = 0x5c;
  */
 export class HeaderReader {
   readonly fields = new Map<string, string>();
-  /** Characters in the fields that nothing reads. */
+  /** Characters of the fields that nothing reads, including those that a later one replaced. */
   #total = 0;
   readonly #problems: ProblemLog;
   #state: State = 'start';
@@ -151,9 +151,12 @@ export class HeaderReader {
 
   #endField(): void {
     this.#state = 'member';
+    if (this.#isTooMany()) return this.#problems.add('too-many-fields', TOO_MANY);
     const text = Buffer.concat(this.#pieces).toString('utf8').trim();
     this.#pieces = [];
-    this.#set(this.#key, text);
+    // The last of several fields with one name counts, as in JSON.parse.
+    if (!READ_FIELDS.has(this.#key)) this.#total += this.#key.length + text.length;
+    this.fields.set(this.#key, text);
     const limit = this.#limit;
     if (this.#kept <= limit && parseJson(text) === undefined)
       this.#problems.add('malformed-header', MALFORMED);
@@ -163,16 +166,10 @@ export class HeaderReader {
     }
   }
 
-  /** The last of several fields with one name counts, as in JSON.parse. */
-  #set(key: string, text: string): void {
-    if (!READ_FIELDS.has(key)) {
-      const before = this.fields.get(key);
-      const total = this.#total + text.length - (before === undefined ? -key.length : before.length);
-      const isFull = (before === undefined && this.fields.size >= MAX_FIELDS) || total > MAX_FIELD_BYTES;
-      if (isFull) return this.#problems.add('too-many-fields', TOO_MANY);
-      this.#total = total;
-    }
-    this.fields.set(key, text);
+  #isTooMany(): boolean {
+    const size = Math.min(this.#kept, this.#limit);
+    const isFull = this.fields.size >= MAX_FIELDS || this.#total + size > MAX_FIELD_BYTES;
+    return isFull && !READ_FIELDS.has(this.#key);
   }
 
   /** A key with its colon and spaces must fit in a few KiB, or the buffer would grow with the file. */
