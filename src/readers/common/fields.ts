@@ -20,7 +20,7 @@ export class Fields {
   text(key: string): string | null {
     const value = this.#present(key);
     if (value === null) return null;
-    if (typeof value === 'number') return String(value);
+    if (Number.isFinite(value)) return String(value);
     return typeof value === 'string' ? this.#clipped(value) : this.wrong();
   }
 

@@ -128,7 +128,7 @@ function toClock(value: unknown, faults: EventFaults, line: number): number {
 function toRun(value: unknown, faults: EventFaults, line: number): string | null {
   if (isAbsent(value)) return null;
   if (typeof value === 'string') return clip(value, faults, line);
-  if (typeof value === 'number') return String(value);
+  if (Number.isFinite(value)) return String(value);
   faults.add('wrong-type', line);
   return null;
 }

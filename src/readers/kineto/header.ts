@@ -37,13 +37,13 @@ export function parseHeader(texts: ReadonlyMap<string, string>, problems: Proble
     traceName: fields.text('traceName'),
     hostName: fields.text('host_name') ?? fields.text('hostname'),
     switches: SWITCHES.filter((key) => ON.test(texts.get(key) ?? '')),
-    versions: Object.fromEntries(
-      [...texts].filter(([key]) => VERSION.test(key)).map(([key, text]) => [key, text.slice(0, MAX_TEXT)]),
-    ),
+    versions: Object.fromEntries([...texts].filter(([key, text]) => VERSION.test(key) && isVersion(text))),
     rest,
   };
 }
 const MAX_REST = 65536;
+/** A number or a text, as written. */
+const isVersion = (text: string) => text.length <= MAX_TEXT && /^(?:\d[\d.]*|".*")$/s.test(text);
 /** Kineto writes 1; others a truth value, or either as text. */
 const ON = /^"?(?:true|0*[1-9]\d*)"?$/i;
 
