@@ -79,21 +79,25 @@ function commonNames(members: readonly RankedMember[]): (id: string) => string {
     }
   }
   const names = new Map<string, string>();
-  const distinct: LoggedRun[] = [];
+  // By world size and minute, so that each run is compared with few others.
+  const distinct = new Map<string, LoggedRun[]>();
+  const keyOf = ({ worldSize, began }: LoggedRun, minutes: number) =>
+    `${worldSize} ${Math.floor(began / CLOCK_TOLERANCE_NS) + minutes}`;
   for (const run of logged.values()) {
-    const same = distinct.find((other) => isSameRun(run, other));
+    const near =
+      run.worldSize > 1 ? [-1, 0, 1].flatMap((minutes) => distinct.get(keyOf(run, minutes)) ?? []) : [];
+    const same = near.find((other) => isSameRun(run, other));
     names.set(run.id, same?.id ?? run.id);
+    const alike = distinct.get(keyOf(run, 0)) ?? [];
     if (same) for (const rank of run.ranks) same.ranks.add(rank);
-    else distinct.push(run);
+    else if (run.worldSize > 1) alike.push(run);
+    distinct.set(keyOf(run, 0), alike);
   }
   return (id) => names.get(id) ?? id;
 }
 
 const isSameRun = (a: LoggedRun, b: LoggedRun) =>
-  a.worldSize > 1 &&
-  a.worldSize === b.worldSize &&
-  Math.abs(a.began - b.began) < CLOCK_TOLERANCE_NS &&
-  [...a.ranks].every((rank) => !b.ranks.has(rank));
+  Math.abs(a.began - b.began) < CLOCK_TOLERANCE_NS && [...a.ranks].every((rank) => !b.ranks.has(rank));
 
 function namedRuns({ members, beside }: RunInputs, nameOf: (id: string) => string): readonly NamedRun[] {
   const runs = new Map<string, NamedRun>();

@@ -1,7 +1,6 @@
 import { type CheckResult, found } from '../base/check.js';
 import { InputError, messageOf } from '../base/input-error.js';
 import { inputProblem } from '../base/severity.js';
-import { groupChecks } from '../facts/group-checks.js';
 import { summariseEventLog } from '../logs/log-summary.js';
 import type { EventLog } from '../model/event-log.js';
 import { Trace } from '../model/trace.js';
@@ -87,8 +86,7 @@ function digestTrace(member: TraceMember & { readonly trace: TraceData }, want: 
 /** A bug in the analysis must not cost the user the other files, nor the health checks of this one. */
 function analysed(trace: Trace, options: AnalyseOptions, checks: readonly CheckResult[]) {
   try {
-    const facts = analyseTrace(trace, options);
-    return { facts, checks: [...checks, ...groupChecks(facts?.collectives ?? null)] };
+    return { facts: analyseTrace(trace, options), checks };
   } catch (error) {
     if (process.env.WHYSLOW_DEBUG) throw error;
     const message = `the analysis failed: ${messageOf(error)}`;

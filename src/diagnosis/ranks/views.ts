@@ -42,11 +42,10 @@ export function viewsOf(
   const alone = facts.filter((f) => !withTrace.has(f.rank));
   const newest = [...new Map(alone.map((f) => [f.rank, f])).values()];
   const collectives = collectivesOf(logs, newest);
-  const logged = newest.map((f, i) => {
-    const notes = [...f.notes, ...groupChecks(collectives[i]!)];
-    return viewLog(f.rank, logFactsOf(f, collectives[i]!), { ...f, notes });
-  });
-  return [...traced, ...logged].sort((a, b) => a.rank - b.rank);
+  const logged = newest.map((f, i) => viewLog(f.rank, logFactsOf(f, collectives[i]!), f));
+  return [...traced, ...logged]
+    .map((view) => ({ ...view, notes: [...view.notes, ...groupChecks(view.facts.collectives)] }))
+    .sort((a, b) => a.rank - b.rank);
 }
 
 function logsOf({ member, rank }: RankedMember, steps: StepRange | null, failures: ProblemLog): LogFile[] {

@@ -210,6 +210,13 @@ describe('faults', () => {
     for (const p of result.problems) expect(p.consequence).toMatch(/\.$/);
   });
 
+  it('drops records with names beyond 16 MB', () => {
+    const names = Array.from({ length: 4200 }, (_, i) => `${i}`.padEnd(4096, 'n'));
+    const result = read(names.map((name) => row(name, 1)).join('\n'));
+    expect(result.runs[0]!.names).toHaveLength(4096);
+    expect(faults(result)).toEqual(['too-many-names×104@4097']);
+  });
+
   it('drops records beyond 65535 names', () => {
     const lines = Array.from({ length: MAX_NAMES + 2 }, (_, i) => row(`n${i}`, 1));
     const result = read([...lines, row('n7', 2)].join('\n'));
