@@ -13,11 +13,15 @@ const REASONS: Readonly<Record<string, string>> = {
   EISDIR: 'it is a directory',
   EMFILE: 'too many open files',
   ENFILE: 'too many open files',
+  EAGAIN: 'it waits for new data and never ends',
   EIO: 'the disk reported a read error',
 };
+
+/** What a bug threw, in words. */
+export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** A short reason for a failed system call, in words: `no such file or directory`, not `ENOENT`. */
 export function describeSystemError(error: unknown): string {
   const code = (error as { code?: unknown } | null)?.code;
-  return REASONS[String(code)] ?? (error instanceof Error ? error.message : String(error));
+  return REASONS[String(code)] ?? messageOf(error);
 }

@@ -1,4 +1,5 @@
 import { InputError } from '../base/input-error.js';
+import { ProblemLog } from '../base/problem.js';
 import { formatRanks } from '../base/rank-ranges.js';
 import type { StepRange } from '../facts/step-facts.js';
 import type { RankedMember } from '../ingest/ranks.js';
@@ -45,7 +46,8 @@ export interface Diagnosis {
 /** Analyses what was read from a run. Throws InputError when the selection leaves nothing. */
 export function diagnoseInputs(inputs: RunInputs, { steps, ranks }: Selection): Diagnosis {
   const members = ranks === null ? inputs.members : selectRanks(inputs.members, ranks);
-  const recorded = viewsOf(members, steps);
+  const failures = new ProblemLog();
+  const recorded = viewsOf(members, steps, failures);
   if (recorded.length === 0 && steps !== null)
     throw new InputError(
       'none of the selected steps was recorded; `whyslow inspect` lists the recorded steps',
@@ -53,7 +55,13 @@ export function diagnoseInputs(inputs: RunInputs, { steps, ranks }: Selection): 
   const locations = locateRanks(inputs);
   const comparison = withTelemetry(compareRanks(recorded.map((v) => comparedRank(v, locations))), locations);
   const views = recorded.map((view) => withWaiting(view, comparison));
-  const health = runHealth({ inputs, members, views: recorded, locations, comparison });
+  const health = runHealth({
+    inputs: { ...inputs, problems: [...inputs.problems, ...failures.list()] },
+    members,
+    views: recorded,
+    locations,
+    comparison,
+  });
   const critical = criticalView(comparison, recorded);
   const lateComputing = lateComputingOf(comparison);
   const judged = (critical ? [critical] : views).map((view) => ({

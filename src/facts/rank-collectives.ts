@@ -1,3 +1,6 @@
+/** The column `group` has 16 bits: the last group takes all beyond. */
+export const MAX_GROUPS = 0xffff;
+
 /**
  * One rank's collectives as columns, in order of start: all that is needed to compare ranks. Plain data that moves
  * between threads.

@@ -17,7 +17,7 @@ const runOf = (id: string | null, wall: number | null = null, rows = 5, world?: 
   ({
     id,
     rows,
-    header: wall === null ? null : { fields: { anchors: [{ wall_ns: wall }], world_size: world } },
+    header: wall === null ? null : { startedNs: wall, worldSize: world },
   }) as never;
 const log = (rank: number, ...runs: readonly EventLogRun[]): RankedMember => ({
   rank,

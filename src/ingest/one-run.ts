@@ -2,11 +2,10 @@ import { dirname, sep } from 'node:path';
 import { InputError } from '../base/input-error.js';
 import { ProblemLog } from '../base/problem.js';
 import { formatCount } from '../base/units.js';
-import type { EventLogRun } from '../model/event-log.js';
 import { logOf, manifestOf, type RankMember, traceSummaryOf } from './member.js';
 import type { RankedMember } from './ranks.js';
 import type { FoundRun, RunInputs } from './read-run.js';
-import { commonNames, startOf } from './same-run.js';
+import { commonNames } from './same-run.js';
 
 interface NamedRun {
   readonly id: string;
@@ -147,7 +146,12 @@ function namedRuns(
   }
   for (const { member, rank } of members)
     for (const run of logOf(member)?.runs ?? [])
-      add(run.id, { began: startOf(run), records: run.rows, rank, command: commandOf(run) });
+      add(run.id, {
+        began: run.header?.startedNs ?? null,
+        records: run.rows,
+        rank,
+        command: run.header?.command ?? null,
+      });
   // A trace that names no run counts for the newest run that it can belong to.
   for (const { member, rank } of members) {
     if (!traceSummaryOf(member)) continue;
@@ -157,11 +161,6 @@ function namedRuns(
     add(own ?? guess?.id ?? null, { records: 1, rank });
   }
   return [...runs.values()];
-}
-
-function commandOf({ header }: EventLogRun): string | null {
-  const command = header?.fields.command;
-  return typeof command === 'string' ? command : null;
 }
 
 /** The newest run with records. Without start times: the one that was named last. */

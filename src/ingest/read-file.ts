@@ -1,5 +1,6 @@
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
-import type { Problem } from '../base/problem.js';
+import { InputError, messageOf } from '../base/input-error.js';
+import { type Problem, ProblemLog } from '../base/problem.js';
 import { type Member, visitMembers } from '../sources/open.js';
 import { MemberReader, type MemberResult } from './member-reader.js';
 
@@ -19,7 +20,8 @@ export type OnBytes = (stored: number) => void;
 
 /**
  * Reads every member of one file. `use` takes what is needed from each before the next is read, so that an archive of many
- * traces needs the memory of one. Throws InputError when the file cannot be opened.
+ * traces needs the memory of one. A bug that one member brings to light is a problem: the others are still good. Throws
+ * InputError when the file cannot be opened.
  */
 export async function readFile<T>(
   path: string,
@@ -27,12 +29,19 @@ export async function readFile<T>(
   onBytes: OnBytes = () => {},
 ): Promise<FileResult<T>> {
   const members: T[] = [];
+  const failures = new ProblemLog();
   const { storedBytes, problems } = await visitMembers(path, async (member) => {
-    const reader = new MemberReader(member);
-    await feed(reader, member, onBytes);
-    members.push(use(reader.finish(path)));
+    try {
+      const reader = new MemberReader(member);
+      await feed(reader, member, onBytes);
+      members.push(use(reader.finish(path)));
+    } catch (error) {
+      if (error instanceof InputError || process.env.WHYSLOW_DEBUG) throw error;
+      const message = `reading ${member.path} failed: ${messageOf(error)}`;
+      failures.add('reading-failed', { message, consequence: 'it is left out; please report it' });
+    }
   });
-  return { path, storedBytes, problems, members };
+  return { path, storedBytes, problems: [...problems, ...failures.list()], members };
 }
 
 async function feed(reader: MemberReader, { stream }: Member, onBytes: OnBytes): Promise<void> {

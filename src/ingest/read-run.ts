@@ -68,13 +68,12 @@ function sift(files: readonly FoundFile[], results: readonly TaskResult[], probl
   const ignored: string[] = [];
   const unreadable: string[] = [];
   results.forEach((result, i) => {
-    problems.addAll(result.problems);
     const members = result.members.filter(isUsable);
     for (const member of members) usable.push(member);
-    if (members.length > 0) return;
-    if (files[i]!.explicit || result.error !== null)
-      unreadable.push(`${result.path} cannot be used: ${whyNot(result)}`);
-    else if (!REQUEST_FILE.test(result.path)) ignored.push(result.path);
+    const isNamed = files[i]!.explicit || result.error !== null;
+    if (members.length === 0 && isNamed) unreadable.push(`${result.path} cannot be used: ${whyNot(result)}`);
+    else problems.addAll(result.problems);
+    if (members.length === 0 && !isNamed && !REQUEST_FILE.test(result.path)) ignored.push(result.path);
   });
   problems.addNamed('unreadable-file', unreadable, 'left out');
   return { usable, ignored };
@@ -89,11 +88,15 @@ function isUsable(member: TaskMember): member is RankMember | RunMember {
 function whyNot(result: TaskResult): string {
   if (result.error !== null) return result.error;
   const member = result.members[0];
-  if (!member) return 'the archive has no files in it';
-  if (member.kind === 'unknown') return member.looksLike;
-  if (member.problems.length > 0) return member.problems.map((p) => p.message).join('; ');
-  return 'it has no events';
+  if (!member) return reasons(result.problems) || 'the archive has no files in it';
+  const why = reasons(member.problems);
+  if (member.kind === 'unknown') return why === '' ? member.looksLike : `${member.looksLike}; ${why}`;
+  return why || 'it has no events';
 }
+
+/** Messages inside a sentence, which ends them. */
+const reasons = (problems: readonly Problem[]) =>
+  problems.map((p) => p.message.replace(/\.$/, '')).join('; ');
 
 function nothingReadable(results: readonly TaskResult[]): string {
   const tried = `Tried: ${READERS.map((r) => r.title).join('; ')}.`;

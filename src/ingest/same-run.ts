@@ -1,4 +1,3 @@
-import type { EventLogRun } from '../model/event-log.js';
 import { logOf } from './member.js';
 import type { RankedMember } from './ranks.js';
 
@@ -22,34 +21,30 @@ export function commonNames(members: readonly RankedMember[]): (id: string) => s
     for (const run of logOf(member)?.runs ?? []) {
       const { id } = run;
       if (id === null) continue;
-      const worldSize = Number(run.header?.fields.world_size ?? 0);
+      const worldSize = run.header?.worldSize ?? 0;
       const one = logged.get(id) ?? { id, ranks: new Set(), worldSize, began: Number.NaN };
       one.ranks.add(rank);
-      one.began = startOf(run) ?? one.began;
+      one.began = run.header?.startedNs ?? one.began;
       logged.set(id, one);
     }
   }
   const names = new Map<string, string>();
-  const distinct: LoggedRun[] = [];
+  // By world size and minute, so that each run is compared with few others.
+  const distinct = new Map<string, LoggedRun[]>();
+  const keyOf = ({ worldSize, began }: LoggedRun, minutes: number) =>
+    `${worldSize} ${Math.floor(began / CLOCK_TOLERANCE_NS) + minutes}`;
   for (const run of logged.values()) {
-    const same = distinct.find((other) => isSameRun(run, other));
+    const near =
+      run.worldSize > 1 ? [-1, 0, 1].flatMap((minutes) => distinct.get(keyOf(run, minutes)) ?? []) : [];
+    const same = near.find((other) => isSameRun(run, other));
     names.set(run.id, same?.id ?? run.id);
+    const alike = distinct.get(keyOf(run, 0)) ?? [];
     if (same) for (const rank of run.ranks) same.ranks.add(rank);
-    else distinct.push(run);
+    else if (run.worldSize > 1) alike.push(run);
+    distinct.set(keyOf(run, 0), alike);
   }
   return (id) => names.get(id) ?? id;
 }
 
 const isSameRun = (a: LoggedRun, b: LoggedRun) =>
-  a.worldSize > 1 &&
-  a.worldSize === b.worldSize &&
-  Math.abs(a.began - b.began) < CLOCK_TOLERANCE_NS &&
-  [...a.ranks].every((rank) => !b.ranks.has(rank));
-
-/** From the header of an event log, which is kept as it was written. Nanoseconds since 1970. */
-export function startOf({ header }: EventLogRun): number | null {
-  const anchors = header?.fields.anchors;
-  const first: unknown = Array.isArray(anchors) ? anchors[0] : null;
-  const wall = (first as { wall_ns?: unknown } | null)?.wall_ns;
-  return typeof wall === 'number' && Number.isFinite(wall) ? wall : null;
-}
+  Math.abs(a.began - b.began) < CLOCK_TOLERANCE_NS && [...a.ranks].every((rank) => !b.ranks.has(rank));

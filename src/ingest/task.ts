@@ -1,5 +1,5 @@
 import { type CheckResult, found } from '../base/check.js';
-import { InputError } from '../base/input-error.js';
+import { InputError, messageOf } from '../base/input-error.js';
 import { inputProblem } from '../base/severity.js';
 import { summariseEventLog } from '../logs/log-summary.js';
 import type { EventLog } from '../model/event-log.js';
@@ -22,7 +22,7 @@ import { type FileResult, type OnBytes, readFile } from './read-file.js';
 export type Want = 'trace' | 'summary' | { readonly facts: AnalyseOptions };
 
 export interface TaskResult extends FileResult<TaskMember> {
-  /** Why the file could not be opened. */
+  /** Why the file could not be read at all. */
   readonly error: string | null;
 }
 
@@ -31,10 +31,15 @@ export async function runTask(path: string, want: Want, onBytes: OnBytes): Promi
   try {
     return { ...(await readFile(path, (member) => digest(member, want), onBytes)), error: null };
   } catch (error) {
-    // A file that cannot be opened must not stop the others.
-    if (!(error instanceof InputError)) throw error;
-    return { path, storedBytes: 0, members: [], problems: [], error: error.message };
+    if (!(error instanceof InputError) && process.env.WHYSLOW_DEBUG) throw error;
+    return failedTask(path, error);
   }
+}
+
+/** A file that cannot be opened, or brings a bug to light, must not stop the others. */
+export function failedTask(path: string, error: unknown): TaskResult {
+  const reason = error instanceof InputError ? error.message : `reading ${path} failed: ${messageOf(error)}`;
+  return { path, storedBytes: 0, members: [], problems: [], error: reason };
 }
 
 /** Keeps what is wanted from a member and drops the rest. */
@@ -84,7 +89,7 @@ function analysed(trace: Trace, options: AnalyseOptions, checks: readonly CheckR
     return { facts: analyseTrace(trace, options), checks };
   } catch (error) {
     if (process.env.WHYSLOW_DEBUG) throw error;
-    const message = `the analysis failed: ${error instanceof Error ? error.message : String(error)}`;
+    const message = `the analysis failed: ${messageOf(error)}`;
     const consequence = 'please report it; this file is left out of the diagnosis';
     return {
       facts: null,

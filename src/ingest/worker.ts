@@ -1,5 +1,5 @@
 import { parentPort } from 'node:worker_threads';
-import { runTask, type TaskResult, type Want } from './task.js';
+import { failedTask, runTask, type TaskResult, type Want } from './task.js';
 import { buffersOf } from './transfer.js';
 
 /** Messages between the pool and its workers. */
@@ -18,5 +18,10 @@ parentPort?.on('message', async ({ path, want }: ToWorker) => {
     last = now;
     parentPort?.postMessage({ type: 'bytes', stored } satisfies FromWorker);
   });
-  parentPort?.postMessage({ type: 'done', result } satisfies FromWorker, buffersOf(result));
+  try {
+    parentPort?.postMessage({ type: 'done', result } satisfies FromWorker, buffersOf(result));
+  } catch (error) {
+    // What cannot be cloned must not cost the other files.
+    parentPort?.postMessage({ type: 'done', result: failedTask(path, error) } satisfies FromWorker);
+  }
 });

@@ -15,8 +15,8 @@ export function withoutDenseHead(log: EventLog): EventLog {
 }
 
 function withoutHead(run: EventLogRun): EventLogRun {
-  const dense = run.header?.fields.dense_steps;
-  if (typeof dense !== 'number' || !(dense > 0) || run.rows === 0) return run;
+  const dense = run.header?.denseSteps ?? 0;
+  if (dense === 0 || run.rows === 0) return run;
   const first = run.step.reduce((a, b) => Math.min(a, b));
   const last = run.step.reduce((a, b) => Math.max(a, b));
   const from = first + dense;

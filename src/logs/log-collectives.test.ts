@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { groupChecks } from '../facts/group-checks.js';
 import { COLLECTIVE_KINDS } from '../facts/rank-collectives.js';
 import { matchCollectives } from '../run/collectives/match.js';
 import { divideWaits } from '../run/collectives/waits.js';
-import { collectivesOfLog, membersOf } from './log-collectives.js';
+import { collectivesOfLog, MemberLists, membersOf } from './log-collectives.js';
 import { HEADER, readLog, steps } from './testing.js';
 
 const read = (...lines: readonly string[]) => collectivesOfLog(readLog(`${lines.join('\n')}\n`).runs[0]!);
@@ -24,6 +25,28 @@ describe('collectives of an event log', () => {
     ]);
     expect(Array.from(c.end, (end, i) => (end - c.start[i]!) / 1e6)).toEqual([2, 3, 1, 2, 3, 1]);
     expect([c.steps, c.numbered, c.timed, [...c.step]]).toEqual([[10, 11], true, false, [0, 0, 0, 1, 1, 1]]);
+  });
+
+  it('share the lists of members among ranks, and list no more than fit', () => {
+    const lists = new MemberLists();
+    const groups = [
+      'all_reduce',
+      'all_gather@0-99999',
+      ...Array.from({ length: 30 }, (_, i) => `send@${i}-99999`),
+    ];
+    const text = (rank: number) =>
+      [
+        HEADER.replace('"rank"', '"world_size":50000,"rank"'),
+        ...steps(0, 0, () => groups.map((g) => `collective:${g} 2 r${rank}`)),
+      ].join('\n');
+    const [a, b] = [0, 1].map(
+      (rank) => collectivesOfLog(readLog(`${text(rank)}\n`).runs[0]!, lists)[0]!.collectives,
+    );
+    expect(a!.groups[0]!.ranks).toHaveLength(50_000);
+    expect(b!.groups[0]!.ranks).toBe(a!.groups[0]!.ranks);
+    const listed = a!.groups.filter((g) => g.ranks !== null).length;
+    expect(listed).toBeLessThan(groups.length);
+    expect(groupChecks(a!)).toMatchObject([{ code: 'groups-not-listed', count: groups.length - listed }]);
   });
 
   it('show who waited', () => {

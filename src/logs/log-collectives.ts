@@ -16,20 +16,44 @@ export const FROM_LOG = { baseNs: 0n, timed: false, numbered: true, profilerStar
  * in a step is the same collective on all ranks. Clocks are not compared: start times only order the records. A loop can
  * time a collective only where its host, or the stream that computes, does nothing else, so all of it is exposed.
  */
-export function collectivesOfLog(run: EventLogRun): { rank: number; collectives: RankCollectives }[] {
+export function collectivesOfLog(
+  run: EventLogRun,
+  members = new MemberLists(),
+): { rank: number; collectives: RankCollectives }[] {
   return recordsByRank(run).flatMap((records) => {
-    const collectives = fromRecords(records, worldSizeOf(run));
+    const collectives = fromRecords(records, worldSizeOf(run), members);
     return collectives ? [{ rank: records.rank, collectives }] : [];
   });
 }
 
 function worldSizeOf({ header }: EventLogRun): number | null {
-  const size = header?.fields.world_size;
-  return typeof size === 'number' && size >= 2 && size <= MAX_RANKS ? size : null;
+  const size = header?.worldSize ?? null;
+  return size !== null && size >= 2 && size <= MAX_RANKS ? size : null;
 }
 
-/** Bounds what a damaged log can ask for: more ranks than any job has, and members of all groups of a rank. */
+/** More ranks than any job has. */
 const MAX_RANKS = 1 << 17;
+/** Members listed for one run, over all groups: a few bytes of a damaged log must not fill the memory. */
+const MAX_LISTED = 1 << 21;
+
+/** Members of groups, by what logs say of them. All ranks of a run share them: each log names the same groups. */
+export class MemberLists {
+  readonly #lists = new Map<string, readonly number[] | null>();
+  #listed = 0;
+
+  /** Null: unknown. Without `ranks`: too many to list. */
+  of(name: string, worldSize: number | null): { ranks: readonly number[] | null; size: number } | null {
+    const key = `${worldSize} ${name.split('@')[1] ?? ''}`;
+    let ranks = this.#lists.get(key);
+    if (ranks === undefined) {
+      ranks = membersOf(name, worldSize);
+      if (this.#listed > MAX_LISTED) return ranks && { ranks: null, size: ranks.length };
+      this.#listed += ranks?.length ?? 0;
+      this.#lists.set(key, ranks);
+    }
+    return ranks && { ranks, size: ranks.length };
+  }
+}
 
 /** Members of a group: `all_reduce@0-3`, `@0-12/4` (every fourth), `@0.2.5`; all ranks without an `@`. Null: unknown. */
 export function membersOf(name: string, worldSize: number | null): readonly number[] | null {
@@ -62,17 +86,19 @@ const LEAST_HOST_WAIT = 500_000;
  */
 const isHidden = (ns: number, hostNs: number) => ns <= LEAST_TRANSFER && hostNs >= LEAST_HOST_WAIT;
 
-function fromRecords(records: RankRecords, worldSize: number | null): RankCollectives | null {
+function fromRecords(
+  records: RankRecords,
+  worldSize: number | null,
+  members: MemberLists,
+): RankCollectives | null {
   const groups: CollectiveGroup[] = [];
   const builder = new CollectivesBuilder();
-  let members = 0;
   const groupOf = records.phases.map(({ name }) => {
     if (!name.startsWith(PREFIX)) return -1;
     const kind = name.slice(PREFIX.length);
-    const ranks = members < MAX_RANKS ? membersOf(kind, worldSize) : null;
-    members += ranks?.length ?? 0;
+    const { ranks, size } = members.of(kind, worldSize) ?? { ranks: null, size: null };
     // Where the members are not recorded, collectives of one name count as one group.
-    const known = { ranks, size: ranks?.length ?? null, named: ranks !== null };
+    const known = { ranks, size, named: size !== null };
     return groups.push({ key: `events ${name}`, name: kind, description: '', ...known }) - 1;
   });
   // Without start times, records follow each other in the order of the file.

@@ -48,8 +48,15 @@ export interface EventLogHeader {
   readonly version: number;
   readonly run: string | null;
   readonly rank: number | null;
+  readonly worldSize: number | null;
+  /** When the log was begun: ns since 1970, from the first clock anchor. */
+  readonly startedNs: number | null;
+  /** The script and its arguments, shortened. */
+  readonly command: string | null;
+  /** How many of the first steps were all recorded. Later ones were sampled. 0: none, or unknown. */
+  readonly denseSteps: number;
   /**
-   * The header object as in the file: anchors, schedule, whatever later versions add. Empty where the header is too large
+   * The header object as in the file: anchors, schedule, whatever later versions add. Unchecked. Empty where the header is too large
    * or too deep (problem `oversized-header`).
    */
   readonly fields: Readonly<Record<string, unknown>>;

@@ -57,7 +57,7 @@ export const NO_I32 = -2147483648;
 export const OFFSET_EVERY = 256;
 
 export interface KindInfo {
-  /** The `ph` letter: X, B, E, i, M, C, s, f, ... */
+  /** The `ph` letter: X, B, E, i, M, C, s, f, ... Empty: events that no analysis uses, for their times are impossible. */
   readonly phase: string;
   /** `cat` as in the file, '' when there is none. */
   readonly categoryName: string;
@@ -197,7 +197,7 @@ export interface TraceHeader {
   readonly switches: readonly string[];
   /** cuda_driver_version and the like, as written. */
   readonly versions: Readonly<Record<string, string>>;
-  /** All fields outside the events as JSON text, cut at 64 KiB each. */
+  /** The fields outside the events as JSON text, cut at 64 KiB each; of unusually many, the first. */
   readonly rest: Readonly<Record<string, string>>;
 }
 

@@ -25,10 +25,10 @@ export function heatOf(comparison: Comparison | null): ReportHeat | null {
   };
 }
 
-export function coordinatesOf(comparison: Comparison | null, rank: number): ReportRank['coordinates'] {
+/** By rank. */
+export function coordinatesOf(comparison: Comparison | null): ReadonlyMap<number, ReportRank['coordinates']> {
   const table = comparison?.table;
-  const index = table?.ranks.indexOf(rank) ?? -1;
-  return table?.coordinates[index] ?? null;
+  return new Map(table?.ranks.map((rank, i) => [rank, table.coordinates[i] ?? null]));
 }
 
 /** By rank. */

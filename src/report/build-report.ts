@@ -15,6 +15,7 @@ import { toolInfo } from './tool-info.js';
 export function buildReport(diagnosis: Diagnosis, rules: RulesResult): Report {
   const { inputs, comparison, decisive, operations, verdict } = diagnosis;
   const clocks = clocksOf(comparison);
+  const inMesh = coordinatesOf(comparison);
   const fromOperations = diagnosis.views.length === 0 ? operations : null;
   return {
     schema: 'whyslow/report/1',
@@ -24,7 +25,7 @@ export function buildReport(diagnosis: Diagnosis, rules: RulesResult): Report {
     findings: rules.findings,
     silent: rules.silent,
     host_lines: diagnosis.facts.hostLines,
-    ranks: diagnosis.views.map((view) => rankOf(view, diagnosis, clocks.get(view.rank) ?? null)),
+    ranks: diagnosis.views.map((view) => rankOf(view, diagnosis, clocks, inMesh)),
     stragglers: fromOperations ? operationsStragglers(fromOperations) : stragglersOf(comparison),
     heat: heatOf(comparison),
     critical_path: criticalPathOf(comparison),
@@ -73,18 +74,19 @@ function stepOf(view: RankView | null): ReportStep {
 
 function rankOf(
   view: RankView,
-  { locations, comparison }: Diagnosis,
-  clock: ReportRank['clock'],
+  { locations }: Diagnosis,
+  clocks: ReturnType<typeof clocksOf>,
+  inMesh: ReturnType<typeof coordinatesOf>,
 ): ReportRank {
   const { rank } = view;
   const location = locations.ranks.get(rank);
   return {
     rank,
     host: location?.host ?? null,
-    coordinates: location?.coordinates ?? coordinatesOf(comparison, rank),
+    coordinates: location?.coordinates ?? inMesh.get(rank) ?? null,
     step_ms: toMs(view.step),
     time: sharesOfClasses(view.time),
-    clock,
+    clock: clocks.get(rank) ?? null,
     gpu: view.source === 'trace' ? gpuOf(view.facts) : null,
   };
 }

@@ -1,5 +1,6 @@
+import { execFileSync } from 'node:child_process';
 import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { InputError } from '../base/input-error.js';
 import { discoverFiles } from './discover.js';
@@ -108,6 +109,17 @@ describe('discoverFiles', () => {
       await expect(discoverFiles(paths)).rejects.toThrow(InputError);
       await expect(discoverFiles(paths)).rejects.toThrow(message);
     }
+  });
+
+  it('takes a pipe only by its own name', async () => {
+    await mkdir(join(root, 'pipes'));
+    await writeFile(join(root, 'pipes/a.json'), '{}');
+    execFileSync('mkfifo', [join(root, 'pipes/b.json')]);
+    const namesIn = async (path: string) =>
+      (await discoverFiles(at(path))).files.map((f) => basename(f.path));
+    expect(await namesIn('pipes')).toEqual(['a.json']);
+    expect(await namesIn('pipes/*.json')).toEqual(['a.json']);
+    expect(await namesIn('pipes/b.json')).toEqual(['b.json']);
   });
 
   it('mentions an empty directory beside others', async () => {

@@ -38,8 +38,12 @@ class Finder {
   async look(path: string): Promise<void> {
     if (path === '-') return this.#add({ path, explicit: true, size: 0 }, '-');
     const stats = await statOrNull(path);
-    const matches = stats === null ? await expand(path) : [path];
-    for (const match of matches) await this.#take(match, stats ?? (await fs.stat(match)));
+    if (stats !== null) return this.#take(path, stats);
+    for (const match of await expand(path)) {
+      const matched = await fs.stat(match);
+      // Pipes and devices only by name: a pipe that nobody writes to would hold up all files.
+      if (matched.isFile() || matched.isDirectory()) await this.#take(match, matched);
+    }
   }
 
   result(paths: readonly string[]): Discovery {
@@ -51,7 +55,9 @@ class Finder {
 
   async #take(path: string, stats: Stats): Promise<void> {
     if (!stats.isDirectory()) {
-      return this.#add({ path, explicit: true, size: stats.size }, await fs.realpath(path));
+      // The pipe of `<(command)` has no path of its own.
+      const realPath = stats.isFile() ? await fs.realpath(path) : path;
+      return this.#add({ path, explicit: true, size: stats.size }, realPath);
     }
     const files = await walkDirectory(path, this.#problems);
     if (files.length === 0) {

@@ -1,4 +1,4 @@
-import { createReadStream, type Stats } from 'node:fs';
+import { constants, createReadStream, type Stats } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { describeSystemError, InputError } from '../base/input-error.js';
@@ -23,13 +23,18 @@ export async function openFile(file: string): Promise<FileSource> {
     const stats = await stat(file);
     if (stats.isDirectory()) throw new InputError(`cannot read ${file}: it is a directory`);
     if (stats.isSocket()) throw new InputError(`cannot read ${file}: it is a socket`);
-    // Pipes and devices have no positions.
-    if (!stats.isFile()) return streamSource(createReadStream(file, { highWaterMark: CHUNK_BYTES }), file);
-    return fileSource(await open(file), stats, file);
+    if (stats.isCharacterDevice() || stats.isBlockDevice())
+      throw new InputError(`cannot read ${file}: it is a device, not a file`);
+    // Pipes have no positions. Whoever names one means it: /dev/fd/63 is `<(command)`.
+    if (stats.isFIFO()) return streamSource(createReadStream(file, { highWaterMark: CHUNK_BYTES }), file);
+    return fileSource(await open(file, NEVER_WAIT), stats, file);
   } catch (error) {
     throw asInputError(error, file);
   }
 }
+
+/** Some files of the kernel look regular but wait for news that may never come, such as /proc/kmsg. */
+const NEVER_WAIT = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
 function fileSource(handle: FileHandle, stats: Stats, file: string): FileSource {
   let reached = 0;

@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { InputError } from '../base/input-error.js';
 import { visitMembers } from './open.js';
-import { sampleText, tar, zip, zstdFrame } from './testing/archives.js';
+import { bytes, sampleText, tar, zip, zstdFrame } from './testing/archives.js';
 import { type Folder, readAll, temporaryFolder } from './testing/members.js';
 
 /** Only Linux shows which files a process has open. */
@@ -226,6 +226,26 @@ describe('a named pipe', () => {
     await writer;
     expect(members[0]!.data.equals(A)).toBe(true);
     expect(codes).toEqual([]);
+  });
+});
+
+describe('an archive with endless file names', () => {
+  it('keeps their first few thousand characters', async () => {
+    const long = { name: 'L', data: bytes('n'.repeat(500_000)), type: 'L' };
+    const entries = Array.from({ length: 5 }, () => [long, { name: 'a', data: A }]).flat();
+    const { members, codes } = await readAll(await folder.write('names.tar', tar(entries)));
+    expect(members.map((m) => m.name.length)).toEqual([4096, 4096, 4096, 4096, 4096]);
+    expect(members.every((m) => m.data.equals(A))).toBe(true);
+    expect(new Set(codes)).toEqual(new Set(['long-name']));
+  });
+});
+
+describe('what is no recording', () => {
+  it.runIf(isLinux)('is refused with its reason', async () => {
+    for (const device of ['/dev/zero', '/dev/null', '/dev/random'])
+      await expect(readAll(device)).rejects.toThrow(`cannot read ${device}: it is a device, not a file`);
+    // A regular file by its looks, which waits for the next message of the kernel. Not everyone may open it.
+    await expect(readAll('/proc/kmsg')).rejects.toThrow(/never ends|permission denied|no such file/);
   });
 });
 

@@ -61,13 +61,25 @@ async function walkMembers<M extends { readonly name: string }>(
   for await (const member of members) {
     walk.faults.assignToFile();
     const layer = layerOf(member);
-    const path = `${archive.path}!${member.name}`;
-    const name = member.name.slice(member.name.lastIndexOf('/') + 1);
+    const label = shortened(member.name, walk);
+    const path = `${archive.path}!${label}`;
+    const name = label.slice(label.lastIndexOf('/') + 1);
     // Decoders work ahead, so what they have consumed by now already includes the first member.
     const start = isFirst ? archive.start : layer.stored();
     isFirst = false;
     await walkLayer(layer, { path, name, encodings: archive.encodings, start }, walk);
   }
+}
+
+/** The longest path of Linux. Every name is kept until the end, and packed names may be a thousand times as long. */
+const MAX_NAME = 4096;
+
+function shortened(name: string, walk: Walk): string {
+  if (name.length <= MAX_NAME) return name;
+  const message = `The archive has a file name of more than ${MAX_NAME} characters.`;
+  walk.faults.add('long-name', { message, consequence: 'Its name is cut; its content was read.' });
+  // Through bytes, because a slice would keep the whole name alive.
+  return Buffer.from(name.slice(0, MAX_NAME)).toString();
 }
 
 function tarLayer(archive: Layer, { chunks, start, size }: TarMember): Layer {

@@ -31,6 +31,26 @@ describe('a zip', () => {
     expect(members[0]!.data.equals(big.data) && members[1]!.data.equals(big.data)).toBe(true);
   });
 
+  it('gives bytes that several members share only once', async () => {
+    const first = { name: 'first.json', data: sampleText(3000) };
+    const again = Array.from({ length: 100 }, (_, i) => ({ ...first, name: `${i}.json`, sharesFirst: true }));
+    const { members, problems } = await read(zip([first, ...again, small]));
+    expect(members.map((m) => m.name)).toEqual([first.name, small.name]);
+    expect(problems).toMatchObject([{ code: 'overlapping-members', count: 100 }]);
+  });
+
+  it('may list its members in any order', async () => {
+    const names = ['a', 'b', 'c', 'd'];
+    const archive = zip(names.map((name) => ({ name, data: bytes(name.repeat(9)) })));
+    const directory = archive.indexOf(Buffer.from([0x50, 0x4b, 1, 2]));
+    const entry = (archive.length - 22 - directory) / names.length;
+    const at = (i: number) => archive.subarray(directory + i * entry, directory + (i + 1) * entry);
+    const shuffled = [archive.subarray(0, directory), at(2), at(0), at(3), at(1), archive.subarray(-22)];
+    const { members, codes } = await read(Buffer.concat(shuffled));
+    expect(members.map((m) => m.name)).toEqual(['c', 'a', 'd', 'b']);
+    expect(codes).toEqual([]);
+  });
+
   it('counts the stored bytes of each member', async () => {
     const { members } = await read(zip([big, small]));
     for (const member of members) expect(member.storedBytes).toBe(member.storedSize);

@@ -1,5 +1,6 @@
 import { type Entry, fromRandomAccessReaderPromise, getFileNameLowLevel, RandomAccessReader } from 'yauzl';
 import { InputError } from '../base/input-error.js';
+import { partitionPoint } from '../base/search.js';
 import type { Cursor } from './cursor.js';
 import { type Extent, memoryExtent, sliceExtent } from './extent.js';
 import type { Faults } from './faults.js';
@@ -21,6 +22,7 @@ export async function* zipMembers(layer: Layer, faults: Faults, path: string): A
   const zip = await expectFaults(faults, () => openZip(extent));
   if (zip === null) return;
   const entries = zip.eachEntry();
+  const taken = new TakenRanges();
   for (let used = 0; ; ) {
     const entry = await expectFaults(faults, async () => (await entries.next()).value as Entry | undefined);
     if (!entry) return;
@@ -28,11 +30,39 @@ export async function* zipMembers(layer: Layer, faults: Faults, path: string): A
     if (name.endsWith('/') || !isSupported(entry, name, faults)) continue;
     const header = await expectFaults(faults, () => zip.readLocalFileHeaderPromise(entry, { minimal: true }));
     if (header === null) continue;
+    if (!taken.add(header.fileDataStart, entry.compressedSize)) {
+      faults.add('overlapping-members', OVERLAP);
+      continue;
+    }
     const data = sliceExtent(extent, header.fileDataStart, entry.compressedSize);
     const before = used;
     const stored = layer.extent === null ? layer.stored : (here: number) => before + here;
     yield { name, layer: zipMemberLayer(entry, data, faults, stored) };
     used += entry.compressedSize;
+  }
+}
+
+const OVERLAP = {
+  message: 'Members of the zip share the same bytes, as in a zip bomb.',
+  consequence: 'Only the first of them was read.',
+};
+
+/** The bytes of the archive that belong to members so far: no archiver gives a byte to two. */
+class TakenRanges {
+  /** Ascending, without overlap. */
+  readonly #starts: number[] = [];
+  readonly #ends: number[] = [];
+
+  /** False: part of the range is taken. */
+  add(start: number, size: number): boolean {
+    if (size === 0) return true;
+    const end = start + size;
+    const at = partitionPoint(this.#starts.length, (i) => this.#starts[i]! < end);
+    if (at > 0 && this.#ends[at - 1]! > start) return false;
+    // Nearly always at the end: directories list members in the order of the archive.
+    this.#starts.splice(at, 0, start);
+    this.#ends.splice(at, 0, end);
+    return true;
   }
 }
 

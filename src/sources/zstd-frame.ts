@@ -1,4 +1,4 @@
-import type { Cursor } from './cursor.js';
+import type { Chunks, Cursor } from './cursor.js';
 
 /** The header of a zstd frame (RFC 8878, 3.1). */
 export type ZstdHeader =
@@ -37,14 +37,62 @@ export function parseZstdHeader(head: Uint8Array): ZstdHeader {
 /** A block decodes to at most this many bytes. */
 const MAX_BLOCK_BYTES = 1 << 17;
 
-/** How many bytes a stored block decodes to, at most. */
-export function maxDecoded(block: Uint8Array): number {
+/** Values of the type of a block. */
+const RAW = 0;
+const REPEAT = 1; // one byte repeated
+const COMPRESSED = 2;
+
+function blockHeader(block: Uint8Array): { isLast: boolean; type: number; size: number } {
   const fields = block[0]! | (block[1]! << 8) | (block[2]! << 16);
-  const isCompressed = ((fields >> 1) & 3) === 2;
-  return isCompressed ? MAX_BLOCK_BYTES : fields >> 3;
+  return { isLast: (fields & 1) === 1, type: (fields >> 1) & 3, size: fields >> 3 };
 }
 
-export const isLastBlock = (block: Uint8Array) => (block[0]! & 1) === 1;
+/** How many bytes a stored block decodes to, at most. */
+export function maxDecoded(block: Uint8Array): number {
+  const { type, size } = blockHeader(block);
+  return type === COMPRESSED ? MAX_BLOCK_BYTES : size;
+}
+
+export const isLastBlock = (block: Uint8Array) => blockHeader(block).isLast;
+
+/** Blocks that decode to less are joined. */
+const SMALL_BLOCK = 4096;
+
+/**
+ * The same frame with its small blocks joined, as far as they are not compressed. Decoders have a price for each block
+ * whatever its size, and a block takes as little as three bytes.
+ */
+export async function* joinSmallBlocks(frame: Chunks, window: number): AsyncGenerator<Uint8Array> {
+  const most = Math.min(window, MAX_BLOCK_BYTES);
+  const { done, value: head } = await frame.next();
+  if (done) return;
+  yield head as Uint8Array;
+  let parts: Uint8Array[] = [];
+  let joined = 0;
+  const flush = function* (isLast: boolean) {
+    if (joined === 0 && !isLast) return;
+    const fields = (joined << 3) | (RAW << 1) | Number(isLast);
+    yield Buffer.concat([Uint8Array.of(fields, fields >> 8, fields >> 16), ...parts]);
+    parts = [];
+    joined = 0;
+  };
+  let isChecksum = false;
+  for (let next = await frame.next(); !next.done; next = await frame.next()) {
+    const block = next.value as Uint8Array;
+    const { isLast, type, size } = blockHeader(block);
+    if (isChecksum || (type !== RAW && type !== REPEAT) || size > SMALL_BLOCK || size > most) {
+      yield* flush(false);
+      yield block;
+    } else {
+      if (joined + size > most) yield* flush(false);
+      joined += size;
+      if (size > 0) parts.push(type === RAW ? block.subarray(3) : new Uint8Array(size).fill(block[3]!));
+      if (isLast) yield* flush(true);
+    }
+    isChecksum ||= isLast;
+  }
+  yield* flush(false);
+}
 
 /** The header of a data frame that decodes to at most `bytes` bytes, with a window no larger than that needs. */
 export function withSmallWindow(head: Uint8Array, bytes: number): Uint8Array {
@@ -87,14 +135,13 @@ export async function* frameBytes(
   yield await cursor.read(header.bytes);
   for (;;) {
     const head = await cursor.peek(3);
-    const fields = head.length < 3 ? 0 : head[0]! | (head[1]! << 8) | (head[2]! << 16);
-    const isRepeat = ((fields >> 1) & 3) === 1; // one byte repeated
-    const size = 3 + (isRepeat ? 1 : fields >> 3);
-    const block = await cursor.read(size);
-    state.isCut = head.length < 3 || block.length < size;
+    const { isLast, type, size } = blockHeader(head);
+    const stored = 3 + (type === REPEAT ? 1 : size);
+    const block = await cursor.read(stored);
+    state.isCut = head.length < 3 || block.length < stored;
     if (state.isCut) return;
     yield block;
-    if (fields & 1) break;
+    if (isLast) break;
   }
   if (!header.hasChecksum) return;
   const checksum = await cursor.read(4);

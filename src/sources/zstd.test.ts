@@ -109,6 +109,20 @@ describe.each(decoders)('unzstd with %s', (_, decoder) => {
     expect(cpuTime() - from).toBeLessThan(3000);
   });
 
+  it('reads one frame of many small blocks with a large window in little time', async () => {
+    const sample = sampleText(20_000);
+    const raw = zstdFrame(sample, { window: 14 << 3, blockSize: 1 });
+    const repeats = Array(5000).fill(Buffer.concat([zstdBlock(1, 3, false), bytes('r')]));
+    const start = raw.subarray(0, 6);
+    const empty = Array(5000).fill(zstdBlock(0, 0, false));
+    const from = cpuTime();
+    const input = Buffer.concat([start, ...repeats, ...empty, raw.subarray(6), REAL]);
+    const { data, codes } = await read(input, decoder, 1 << 16);
+    expect(codes).toEqual([]);
+    expect(data.equals(Buffer.concat([bytes('r'.repeat(15_000)), sample, LINES]))).toBe(true);
+    expect(cpuTime() - from).toBeLessThan(5000);
+  });
+
   it('unpacks a bomb in small pieces', async () => {
     const block = Buffer.concat([zstdBlock(1, 128 << 10, false), bytes('x')]);
     const bomb = Buffer.concat([zstdFrame(Buffer.alloc(0)).subarray(0, 6), ...Array(4000).fill(block)]);

@@ -9,6 +9,7 @@ import {
   type FrameState,
   frameBytes,
   isLastBlock,
+  joinSmallBlocks,
   MAX_HEADER_BYTES,
   maxDecoded,
   parseZstdHeader,
@@ -53,8 +54,9 @@ export async function* unzstd(
       const { window } = header;
       if (window > decoder.maxWindow) return reportWindow(layer, faults, window, decoder.maxWindow);
       const state: FrameState = { isCut: false };
-      const damage = yield* decoder.decode(frameBytes(cursor, header, state));
+      const damage = yield* decoder.decode(joinSmallBlocks(frameBytes(cursor, header, state), window));
       if (state.isCut) return faults.addTruncated('zstd', layer.stored());
+      if (damage === TOO_SLOW) return reportSlow(layer, faults);
       if (damage !== null) return reportDamage(layer, faults, damage);
     }
   } finally {
@@ -92,14 +94,32 @@ export const fzstdDecoder: FrameDecoder = {
     const made: Uint8Array[] = [];
     const frame = new Decompress((chunk) => chunk.length > 0 && made.push(chunk));
     const ahead = await readAhead(bytes);
+    const header = parseZstdHeader(ahead[0] ?? EMPTY);
+    const window = header.kind === 'data' ? header.window : 0;
+    let moved = 0;
+    let decoded = 0;
     for (;;) {
       const { done, value } = ahead.length > 0 ? { done: false, value: ahead.shift() } : await bytes.next();
-      const damage = push(frame, done ? new Uint8Array(0) : (value as Uint8Array), done === true);
+      const damage = push(frame, done ? EMPTY : (value as Uint8Array), done === true);
+      decoded += made.reduce((n, chunk) => n + chunk.length, 0);
       yield* made.splice(0);
       if (done || damage !== null) return damage;
+      moved += window;
+      if (moved > MAX_MOVED + MAX_MOVED_PER_BYTE * decoded) return TOO_SLOW;
     }
   },
 };
+
+const EMPTY = new Uint8Array(0);
+
+/**
+ * fzstd moves its whole window for each block, 5 to 10 GB a second. Full blocks in the largest window move 256 bytes for each
+ * byte decoded; a frame of small blocks may move millions.
+ */
+const MAX_MOVED = 32 * 2 ** 30;
+const MAX_MOVED_PER_BYTE = 512;
+/** Returned instead of what is wrong with the data. */
+const TOO_SLOW = 'too slow';
 
 /** Blocks to look at before decoding: up to 2 MiB. */
 const AHEAD = 16;
@@ -138,6 +158,13 @@ function reportDamage(layer: Layer, faults: Faults, damage: string): void {
   const message = `The zstd data is damaged: ${damage}.`;
   const consequence = 'Everything before the damage was read; the rest is missing.';
   faults.add('corrupt-zstd', { message, consequence }, layer.stored());
+}
+
+function reportSlow(layer: Layer, faults: Faults): void {
+  const message = 'The zstd data consists of very many small blocks, which take too long to decode here.';
+  const consequence =
+    'Everything before this point was read; unpack it with `zstd -d`, or use Node 22.15 or later.';
+  faults.add('zstd-small-blocks', { message, consequence }, layer.stored());
 }
 
 function reportWindow(layer: Layer, faults: Faults, window: number, max: number): void {

@@ -76,7 +76,10 @@ const EPOCH_LIKE_NS = 1_000_000_000_000_000_000n;
 
 function timeWindow(trace: Trace): TimeWindow {
   const { data } = trace;
-  const counts = kindMask(data, (c, phase) => phase !== 'M' && c !== Category.span && c !== Category.flow);
+  const counts = kindMask(
+    data,
+    (c, phase) => phase !== 'M' && phase !== '' && c !== Category.span && c !== Category.flow,
+  );
   let first = Number.POSITIVE_INFINITY;
   let last = Number.NEGATIVE_INFINITY;
   for (let row = 0; row < data.rows; row++) {

@@ -13,7 +13,7 @@ const EVENTS = [
   '{"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce", "pid": 0, "tid": 20, "ts": 3847130655950.1, "dur": 100, "args": {"correlation": 78, "Collective name": "allreduce", "Comms Id": 18446744073709551615, "In msg nelems": 1024, "Process Group Ranks": "[0, 1]"}}',
   '{"ph":"M","name":"process_name","pid":0,"tid":0,"ts":0,"args":{"name":"python \u00e9"}}',
   '{"name": "[memory]", "ph": "i", "s": "t", "pid": 402, "tid": 402, "ts": 3847130656000, "args": {"Bytes": -512, "Addr": 140000000000000}}',
-  '{"ph":"B","name":"outer","pid":1,"tid":1,"ts":10},{"ph":"E","pid":1,"tid":1,"ts":5000000}',
+  '{"ph":"B","name":"outer","pid":1,"tid":1,"ts":3847130655360},{"ph":"E","pid":1,"tid":1,"ts":3847135655360}',
 ];
 const DOCUMENT = `{"schemaVersion": 1, "metadata": {"traceEvents": [1]}, "distributedInfo": {"rank": 3},\n "traceEvents": [\n${EVENTS.join(',\n')}\n], "traceName": "x\\"y"}`;
 const bytes = Buffer.from(DOCUMENT);

@@ -1,3 +1,6 @@
+import { messageOf } from '../../base/input-error.js';
+import { ProblemLog } from '../../base/problem.js';
+import { groupChecks } from '../../facts/group-checks.js';
 import type { RankCollectives } from '../../facts/rank-collectives.js';
 import type { StepRange } from '../../facts/step-facts.js';
 import { logOf, traceFactsOf } from '../../ingest/member.js';
@@ -6,7 +9,7 @@ import { withoutDenseHead } from '../../logs/dense-head.js';
 import { analyseEventLog, type EventFacts } from '../../logs/event-facts.js';
 import { unprofiledLog } from '../../logs/join-step.js';
 import { keepSteps } from '../../logs/keep-steps.js';
-import { collectivesOfLog } from '../../logs/log-collectives.js';
+import { collectivesOfLog, MemberLists } from '../../logs/log-collectives.js';
 import { logFactsOf } from '../../logs/log-facts.js';
 import type { EventLogRun } from '../../model/event-log.js';
 import { fromPhases } from '../../run/collectives/from-phases.js';
@@ -23,10 +26,15 @@ interface LogFile {
 /**
  * One view per rank: its trace, with the step time from its log if there is one, or else its log. `steps` selects steps of
  * ranks that have only a log. Beside a trace, all steps of the log count: it shows how long a step takes without the profiler.
+ * `failures` gets the logs whose analysis failed: a bug there must not cost the user the other files.
  */
-export function viewsOf(members: readonly RankedMember[], steps: StepRange | null): RankView[] {
+export function viewsOf(
+  members: readonly RankedMember[],
+  steps: StepRange | null,
+  failures = new ProblemLog(),
+): RankView[] {
   const withTrace = new Set(members.filter((m) => traceFactsOf(m.member)).map((m) => m.rank));
-  const logs = members.flatMap((m) => logsOf(m, withTrace.has(m.rank) ? null : steps));
+  const logs = members.flatMap((m) => logsOf(m, withTrace.has(m.rank) ? null : steps, failures));
   const facts = logs.flatMap((l) => l.facts);
   const traced = members.flatMap(({ member, rank }) => {
     const trace = traceFactsOf(member);
@@ -36,19 +44,27 @@ export function viewsOf(members: readonly RankedMember[], steps: StepRange | nul
   const newest = [...new Map(alone.map((f) => [f.rank, f])).values()];
   const collectives = collectivesOf(logs, newest);
   const logged = newest.map((f, i) => viewLog(f.rank, logFactsOf(f, collectives[i]!), f));
-  return [...traced, ...logged].sort((a, b) => a.rank - b.rank);
+  return [...traced, ...logged]
+    .map((view) => ({ ...view, notes: [...view.notes, ...groupChecks(view.facts.collectives)] }))
+    .sort((a, b) => a.rank - b.rank);
 }
 
-function logsOf({ member, rank }: RankedMember, steps: StepRange | null): LogFile[] {
+function logsOf({ member, rank }: RankedMember, steps: StepRange | null, failures: ProblemLog): LogFile[] {
   const whole = logOf(member);
   if (!whole) return [];
-  const { log, notes } = keepSteps(steps === null ? withoutDenseHead(whole) : whole, steps);
-  const facts = analyseEventLog(log).map((f) => ({
-    ...f,
-    rank: f.rank < 0 ? rank : f.rank,
-    notes: [...f.notes, ...notes],
-  }));
-  return [{ rank, runs: log.runs, facts }];
+  try {
+    const { log, notes } = keepSteps(steps === null ? withoutDenseHead(whole) : whole, steps);
+    const facts = analyseEventLog(log).map((f) => ({
+      ...f,
+      rank: f.rank < 0 ? rank : f.rank,
+      notes: [...f.notes, ...notes],
+    }));
+    return [{ rank, runs: log.runs, facts }];
+  } catch (error) {
+    const message = `the analysis of ${member.path} failed: ${messageOf(error)}`;
+    failures.add('analysis-failed', { message, consequence: 'please report it; this file is left out' });
+    return [];
+  }
 }
 
 /** Collectives that the logs recorded. If there are none: phases that end on all ranks together. */
@@ -57,10 +73,13 @@ function collectivesOf(
   chosen: readonly EventFacts[],
 ): readonly (RankCollectives | null)[] {
   const keyOf = (run: string | null, rank: number) => `${run} ${rank}`;
+  const members = new MemberLists();
   const recorded = new Map(
     logs.flatMap(({ runs, rank }) =>
       runs.flatMap((run) =>
-        collectivesOfLog(run).map((c) => [keyOf(run.id, c.rank < 0 ? rank : c.rank), c.collectives] as const),
+        collectivesOfLog(run, members).map(
+          (c) => [keyOf(run.id, c.rank < 0 ? rank : c.rank), c.collectives] as const,
+        ),
       ),
     ),
   );

@@ -49,6 +49,10 @@ describe('the forms', () => {
       version: 1,
       run: 'r1',
       rank: 2,
+      worldSize: null,
+      startedNs: 5,
+      command: null,
+      denseSteps: 0,
       fields: { whyslow: 1, run: 'r1', rank: 2, anchors: [{ wall_ns: 5 }], later: true },
     });
     expect(draw(result.runs[0]!)).toEqual([
@@ -212,6 +216,13 @@ describe('faults', () => {
     for (const p of result.problems) expect(p.consequence).toMatch(/\.$/);
   });
 
+  it('drops records with names beyond 16 MB', () => {
+    const names = Array.from({ length: 4200 }, (_, i) => `${i}`.padEnd(4096, 'n'));
+    const result = read(names.map((name) => row(name, 1)).join('\n'));
+    expect(result.runs[0]!.names).toHaveLength(4096);
+    expect(faults(result)).toEqual(['too-many-names×104@4097']);
+  });
+
   it('drops records beyond 65535 names', () => {
     const lines = Array.from({ length: MAX_NAMES + 2 }, (_, i) => row(`n${i}`, 1));
     const result = read([...lines, row('n7', 2)].join('\n'));
@@ -234,8 +245,26 @@ describe('faults', () => {
     const large = `{"whyslow": "x", "x": "${'y'.repeat(70_000)}"}`;
     const result = read(`${deep}\n${large}\n`);
     expect(result.runs.map((r) => r.header)).toEqual([
-      { version: 2, run: '7', rank: 1, fields: {} },
-      { version: 0, run: null, rank: null, fields: {} },
+      {
+        version: 2,
+        run: '7',
+        rank: 1,
+        worldSize: null,
+        startedNs: null,
+        command: null,
+        denseSteps: 0,
+        fields: {},
+      },
+      {
+        version: 0,
+        run: null,
+        rank: null,
+        worldSize: null,
+        startedNs: null,
+        command: null,
+        denseSteps: 0,
+        fields: {},
+      },
     ]);
     expect(faults(result)).toEqual(['newer-version×1@1', 'oversized-header×2@1', 'several-runs×1@2']);
   });

@@ -1,5 +1,5 @@
 import type { EventLogHeader } from '../../model/event-log.js';
-import type { JsonObject } from '../common/json-object.js';
+import { asObject, type JsonObject } from '../common/json-object.js';
 import type { EventFaults } from './faults.js';
 
 const MAX_TEXT_LENGTH = 4096;
@@ -76,13 +76,23 @@ export function toHeader(
   if (version > FORMAT_VERSION) faults.add('newer-version', line);
   const fits = length <= MAX_HEADER_LENGTH && isShallow(json, MAX_HEADER_DEPTH);
   if (!fits) faults.add('oversized-header', line);
-  const rank = toCount(json.rank, faults, line);
+  const known = (count: number) => (count < 0 ? null : count);
   return {
     version: Number.isFinite(version) ? version : 0,
     run: toRun(json.run, faults, line),
-    rank: rank < 0 ? null : rank,
+    rank: known(toCount(json.rank, faults, line)),
+    worldSize: known(toCount(json.world_size, faults, line)),
+    startedNs: startOf(fits ? json.anchors : null),
+    command: fits && typeof json.command === 'string' ? json.command : null,
+    denseSteps: Math.max(0, toCount(json.dense_steps, faults, line)),
     fields: fits ? json : {},
   };
+}
+
+function startOf(anchors: unknown): number | null {
+  const first = asObject(Array.isArray(anchors) ? anchors[0] : null);
+  const wall = toNumber(first?.wall_ns);
+  return Number.isFinite(wall) ? wall : null;
 }
 
 function isAbsent(value: unknown): boolean {
@@ -135,7 +145,7 @@ function toProfiler(value: unknown, faults: EventFaults, line: number): number {
 function toRun(value: unknown, faults: EventFaults, line: number): string | null {
   if (isAbsent(value)) return null;
   if (typeof value === 'string') return clip(value, faults, line);
-  if (typeof value === 'number') return String(value);
+  if (Number.isFinite(value)) return String(value);
   faults.add('wrong-type', line);
   return null;
 }

@@ -59,7 +59,7 @@ const FAULTS = {
     consequence: 'It is cut; texts that differ only after that become one.',
   },
   'too-many-names': {
-    message: 'There are more than 65535 different phase names.',
+    message: 'There are more than 65535 different phase names, or 16 MB of them.',
     consequence: 'Records with further names are left out.',
   },
   'oversized-header': {

@@ -7,6 +7,8 @@ import { RankHistory } from './rank-history.js';
 /** Far above any real file. Without it a file of nothing but headers would cost kilobytes per line. */
 export const MAX_RUNS = 1000;
 export const MAX_NAMES = 65535;
+/** Characters of all names together. */
+const MAX_NAMES_LENGTH = 16 << 20;
 
 /** The part of a file under one header or run id, or before any. Without both, each step that goes back starts a run. */
 interface Section {
@@ -21,6 +23,7 @@ export class RunBook {
   readonly #faults: EventFaults;
   readonly #names: string[] = [];
   readonly #nameIds = new Map<string, number>();
+  #namesLength = 0;
   readonly #runs: { readonly section: Section; readonly columns: RunColumns }[] = [];
   /** The latest section of each run id. */
   readonly #sections = new Map<string, Section>();
@@ -117,7 +120,8 @@ export class RunBook {
   #nameId(name: string): number {
     const known = this.#nameIds.get(name);
     if (known !== undefined) return known;
-    if (this.#names.length === MAX_NAMES) return -1;
+    this.#namesLength += name.length;
+    if (this.#names.length === MAX_NAMES || this.#namesLength > MAX_NAMES_LENGTH) return -1;
     this.#nameIds.set(name, this.#names.length);
     return this.#names.push(name) - 1;
   }

@@ -6,6 +6,7 @@ import type { KindInfo, TraceData, TraceHeader, WideId } from '../../model/trace
 import { pairBeginEnd } from './begin-end.js';
 import type { Batch, ScannerTables } from './scanner.js';
 import { MAX_TRACKS, SIDE_TABLES, type SideTableName, WIDE_FIELDS } from './schema.js';
+import { setAside } from './set-aside.js';
 import { type SideArrays, SideColumns } from './side-columns.js';
 
 /** Joins the scanner's batches to the columns of the model, each in the narrowest type that holds it. */
@@ -75,23 +76,24 @@ export class TraceBuilder {
   finish(tables: ScannerTables, header: TraceHeader, problems: ProblemLog): TraceData {
     const strings = { bytes: tables.stringBytes, starts: tables.stringStarts };
     const text = new StringTable(strings);
-    const kinds = tables.kinds.map((k): KindInfo => {
+    const written = tables.kinds.map((k): KindInfo => {
       const categoryName = text.text(k.category);
       const { phase, events, folded } = k;
       return { phase, categoryName, category: categoryOf(categoryName, phase), events, folded };
     });
-    const rows = {
+    const columns = {
       rows: this.#rows,
       ts: this.#ts.finish(),
       kind: this.#kind.finish(),
       track: this.#track.finish(),
     };
+    const rows = { ...columns, dur: pairBeginEnd(columns, this.#dur.finish(), written, problems) };
+    const kinds = setAside(rows, written, problems);
     const all = Object.fromEntries(SIDE_TABLES.map((t, i) => [t.name, this.#side[i]!.finish()]));
     // In these two the scanner keeps what its columns cannot hold. They are merged into other columns.
     const { wideIds: wide, wideDurations: _merged, ...side } = all;
     return {
       ...rows,
-      dur: pairBeginEnd(rows, this.#dur.finish(), kinds, problems),
       name: this.#name.finish(),
       external: this.#external.finish(),
       correlation: this.#correlation.finish(),

@@ -63,7 +63,7 @@ export class KinetoReader implements StreamReader {
   }
 
   finish(): ReadResult {
-    const header = parseHeader(this.#document.finish());
+    const header = parseHeader(this.#document.finish(), this.#problems);
     const tables = this.#scanner.finish();
     noteCounters(tables, this.#problems);
     noteOddStrings(tables, this.#problems);

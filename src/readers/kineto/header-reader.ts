@@ -1,8 +1,14 @@
 import type { ProblemLog } from '../../base/problem.js';
 import { parseJson } from '../common/json-object.js';
+import { READ_FIELDS } from './header.js';
 
-/** Longer fields are cut. The process groups of a 10,000-rank job take a few MB. */
-const MAX_FIELD = 8 << 20;
+/** Longer fields are cut. The process groups of a 10,000-rank job take a few MB; any other field, a few hundred bytes. */
+const MAX_LARGE_FIELD = 8 << 20;
+const LARGE_FIELDS = ['deviceProperties', 'distributedInfo'];
+const MAX_FIELD = 65536;
+/** Fields that nothing here reads, together. Real traces have about twenty. */
+const MAX_FIELDS = 1000;
+const MAX_FIELD_BYTES = 1 << 20;
 const MAX_KEY = 4096;
 const EVENTS_KEY = 'traceEvents';
 
@@ -24,6 +30,8 @@ const BACKSLASH = 0x5c;
  */
 export class HeaderReader {
   readonly fields = new Map<string, string>();
+  /** Characters of the fields that nothing reads, including those that a later one replaced. */
+  #total = 0;
   readonly #problems: ProblemLog;
   #state: State = 'start';
   #bareArray = false;
@@ -96,12 +104,12 @@ export class HeaderReader {
 
   #readValue(bytes: Uint8Array): HeaderStep {
     for (let at = 0; at < bytes.length; at++) {
-      const c = bytes[at]!;
       if (this.#inString) {
-        if (this.#escaped) this.#escaped = false;
-        else if (c === BACKSLASH) this.#escaped = true;
-        else if (c === QUOTE) this.#inString = false;
-      } else if (c === QUOTE) this.#inString = true;
+        at = this.#stringEnd(bytes, at);
+        continue;
+      }
+      const c = bytes[at]!;
+      if (c === QUOTE) this.#inString = true;
       else if (c === 0x7b || c === 0x5b) this.#depth++;
       else if (this.#depth > 0) {
         if (c === 0x7d || c === 0x5d) this.#depth--;
@@ -115,23 +123,53 @@ export class HeaderReader {
     return { consumed: bytes.length, next: 'more' };
   }
 
+  /** The quote that ends the string, or the last byte. */
+  #stringEnd(bytes: Uint8Array, from: number): number {
+    for (let at = this.#escaped ? from + 1 : from; ; at++) {
+      const quote = bytes.indexOf(QUOTE, at);
+      const end = quote < 0 ? bytes.length : quote;
+      let slashes = 0;
+      while (end - slashes > at && bytes[end - slashes - 1] === BACKSLASH) slashes++;
+      this.#escaped = slashes % 2 === 1;
+      if (quote < 0) return end - 1;
+      at = quote;
+      if (this.#escaped) continue;
+      this.#inString = false;
+      return quote;
+    }
+  }
+
   #keep(bytes: Uint8Array): void {
-    const room = Math.min(bytes.length, MAX_FIELD - this.#kept);
+    const room = Math.min(bytes.length, this.#limit - this.#kept);
     if (room > 0) this.#pieces.push(bytes.slice(0, room));
     this.#kept += bytes.length;
   }
 
+  get #limit(): number {
+    return LARGE_FIELDS.includes(this.#key) ? MAX_LARGE_FIELD : MAX_FIELD;
+  }
+
   #endField(): void {
     this.#state = 'member';
+    if (this.#isTooMany()) return this.#problems.add('too-many-fields', TOO_MANY);
     const text = Buffer.concat(this.#pieces).toString('utf8').trim();
-    this.fields.set(this.#key, text);
     this.#pieces = [];
-    if (this.#kept <= MAX_FIELD && parseJson(text) === undefined)
+    // The last of several fields with one name counts, as in JSON.parse.
+    if (!READ_FIELDS.has(this.#key)) this.#total += this.#key.length + text.length;
+    this.fields.set(this.#key, text);
+    const limit = this.#limit;
+    if (this.#kept <= limit && parseJson(text) === undefined)
       this.#problems.add('malformed-header', MALFORMED);
-    if (this.#kept > MAX_FIELD) {
-      const text = { message: `the field ${JSON.stringify(this.#key)} is above 8 MB`, consequence: 'cut' };
-      this.#problems.add('long-field', text);
+    if (this.#kept > limit) {
+      const message = `the field ${JSON.stringify(this.#key.slice(0, 100))} is above ${limit >> 10} KiB`;
+      this.#problems.add('long-field', { message, consequence: 'cut' });
     }
+  }
+
+  #isTooMany(): boolean {
+    const size = Math.min(this.#kept, this.#limit);
+    const isFull = this.fields.size >= MAX_FIELDS || this.#total + size > MAX_FIELD_BYTES;
+    return isFull && !READ_FIELDS.has(this.#key);
   }
 
   /** A key with its colon and spaces must fit in a few KiB, or the buffer would grow with the file. */
@@ -158,6 +196,11 @@ export class HeaderReader {
     return { consumed: Math.max(0, bytes.length - EVENTS_KEY.length - 2), next: 'more' };
   }
 }
+
+const TOO_MANY = {
+  message: `more than ${MAX_FIELDS} fields or 1 MiB of them outside the events`,
+  consequence: 'further ones are left out, except for those that say where the trace was recorded',
+};
 
 const MALFORMED = {
   message: 'the part outside the events is not valid JSON',

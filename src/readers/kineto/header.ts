@@ -1,74 +1,97 @@
+import type { ProblemLog } from '../../base/problem.js';
 import type { DeviceInfo, DistributedInfo, ProcessGroup, TraceHeader } from '../../model/trace-data.js';
+import { Fields, MAX_TEXT } from '../common/fields.js';
 import { type JsonObject, parseJson } from '../common/json-object.js';
 
 const SWITCHES = ['with_stack', 'record_shapes', 'profile_memory', 'with_flops', 'with_modules'];
-const MAX_REST = 65536;
+const READ = [
+  'schemaVersion',
+  'deviceProperties',
+  'distributedInfo',
+  'displayTimeUnit',
+  'traceName',
+  'whyslow',
+  'host_name',
+  'hostname',
+];
+/** The fields that are turned into values. */
+export const READ_FIELDS: ReadonlySet<string> = new Set([...READ, ...SWITCHES, 'baseTimeNanoseconds']);
+const VERSION = /_version$/;
 
-/** Turns the fields around the events, given as text, into a header. All fields stay reachable in `rest`. */
-export function parseHeader(fields: ReadonlyMap<string, string>): TraceHeader {
-  const value = (key: string) => parseJson(fields.get(key) ?? '');
+/** No machine has more GPUs, and no process more groups: their number in a collective has 16 bits. */
+const MAX_DEVICES = 1024;
+const MAX_GROUPS = 0xffff;
+
+/** Turns the fields around the events, given as text, into a header. The fields themselves stay reachable in `rest`. */
+export function parseHeader(texts: ReadonlyMap<string, string>, problems: ProblemLog): TraceHeader {
+  const values = READ.map((key) => [key, parseJson(texts.get(key) ?? '')] as const);
+  const fields = new Fields(Object.fromEntries(values) as JsonObject, problems, 'the header');
   const rest: Record<string, string> = Object.create(null) as Record<string, string>;
-  for (const [key, text] of fields) rest[key] = text.slice(0, MAX_REST);
+  for (const [key, text] of texts) rest[key] = text.slice(0, MAX_REST);
   return {
-    schemaVersion: numberOrNull(value('schemaVersion')),
-    devices: listOf(value('deviceProperties')).map(device),
-    distributed: distributed(value('distributedInfo')),
-    // Digits as written: nanoseconds since 1970 do not fit a double.
-    baseTimeNanoseconds: /^\d+$/.exec(fields.get('baseTimeNanoseconds') ?? '')?.[0] ?? null,
-    displayTimeUnit: textOrNull(value('displayTimeUnit')),
-    traceName: textOrNull(value('traceName')),
-    run: textOrNull(objectOf(value('whyslow')).run),
-    hostName: textOrNull(value('host_name') ?? value('hostname')),
-    switches: SWITCHES.filter((s) => Number(value(s)) > 0 || value(s) === true),
-    versions: Object.fromEntries(
-      [...fields].filter(([key]) => /_version$/.test(key) && key !== 'schemaVersion'),
-    ),
+    schemaVersion: fields.number('schemaVersion'),
+    devices: listIn(fields, 'deviceProperties', MAX_DEVICES).map(device),
+    distributed: distributed(fields.inside('distributedInfo')),
+    // Digits as written: nanoseconds since 1970 do not fit a double. 63 bits hold 18 digits.
+    baseTimeNanoseconds: /^\d{1,18}$|^[1-8]\d{18}$/.exec(texts.get('baseTimeNanoseconds') ?? '')?.[0] ?? null,
+    displayTimeUnit: fields.text('displayTimeUnit'),
+    traceName: fields.text('traceName'),
+    run: fields.inside('whyslow')?.text('run') ?? null,
+    hostName: fields.text('host_name') ?? fields.text('hostname'),
+    switches: SWITCHES.filter((key) => ON.test(texts.get(key) ?? '')),
+    versions: Object.fromEntries([...texts].filter(([key, text]) => VERSION.test(key) && isVersion(text))),
     rest,
   };
 }
+const MAX_REST = 65536;
+/** A number or a text, as written. */
+const isVersion = (text: string) => text.length <= MAX_TEXT && /^(?:\d[\d.]*|".*")$/s.test(text);
+/** Kineto writes 1; others a truth value, or either as text. */
+const ON = /^"?(?:true|0*[1-9]\d*)"?$/i;
 
-function device(raw: unknown): DeviceInfo {
-  const d = objectOf(raw);
+function listIn(fields: Fields, key: string, most: number): Fields[] {
+  const all = fields.list(key) ?? [];
+  const message = `${key} in the header has more than ${most} entries; counted are those beyond`;
+  const text = { message, consequence: 'left out' };
+  fields.problems.add('too-many-entries', text, null, all.length - most);
+  return fields.each(all.slice(0, most));
+}
+
+function device(d: Fields): DeviceInfo {
   return {
-    id: numberOrNull(d.id) ?? 0,
-    name: textOrNull(d.name) ?? 'unknown device',
-    totalMemory: numberOrNull(d.totalGlobalMem),
-    computeMajor: numberOrNull(d.computeMajor),
-    computeMinor: numberOrNull(d.computeMinor),
-    multiprocessors: numberOrNull(d.numSms),
-    warpSize: numberOrNull(d.warpSize),
+    id: d.count('id') ?? 0,
+    name: d.text('name') ?? 'unknown device',
+    totalMemory: d.count('totalGlobalMem'),
+    computeMajor: d.count('computeMajor'),
+    computeMinor: d.count('computeMinor'),
+    multiprocessors: d.count('numSms'),
+    warpSize: d.count('warpSize'),
   };
 }
 
-function distributed(raw: unknown): DistributedInfo | null {
-  if (typeof raw !== 'object' || raw === null) return null;
-  const d = objectOf(raw);
+function distributed(d: Fields | null): DistributedInfo | null {
+  if (!d) return null;
   return {
-    backend: textOrNull(d.backend),
-    rank: rankOrNull(d.rank),
-    worldSize: rankOrNull(d.world_size),
-    ncclVersion: textOrNull(d.nccl_version),
-    groups: listOf(d.pg_config).map(processGroup),
+    backend: d.text('backend'),
+    rank: rankIn(d, 'rank'),
+    worldSize: rankIn(d, 'world_size'),
+    ncclVersion: d.text('nccl_version'),
+    groups: listIn(d, 'pg_config', MAX_GROUPS).map(processGroup),
   };
 }
 
-function processGroup(raw: unknown): ProcessGroup {
-  const g = objectOf(raw);
-  return {
-    name: String(g.pg_name ?? ''),
-    description: textOrNull(g.pg_desc),
-    backend: textOrNull(g.backend_config),
-    size: numberOrNull(g.pg_size),
-    ranks: listOf(g.ranks).filter((r): r is number => typeof r === 'number'),
-  };
+/** Ranks in event logs have 31 bits too. */
+function rankIn(fields: Fields, key: string): number | null {
+  const rank = fields.countOrText(key);
+  return rank === null || rank < 2 ** 31 ? rank : fields.wrong();
 }
 
-const objectOf = (v: unknown): JsonObject => (typeof v === 'object' && v !== null ? (v as JsonObject) : {});
-const listOf = (v: unknown): readonly unknown[] => (Array.isArray(v) ? v : []);
-const textOrNull = (v: unknown) => (typeof v === 'string' ? v : null);
-const numberOrNull = (v: unknown) => (typeof v === 'number' && Number.isFinite(v) ? v : null);
-/** Ranks come as numbers and, from some launchers, as text. */
-function rankOrNull(v: unknown): number | null {
-  const n = typeof v === 'string' && /^\d+$/.test(v) ? Number(v) : v;
-  return typeof n === 'number' && Number.isInteger(n) && n >= 0 ? n : null;
+function processGroup(g: Fields): ProcessGroup {
+  return {
+    name: g.text('pg_name') ?? '',
+    description: g.text('pg_desc'),
+    backend: g.text('backend_config'),
+    size: g.count('pg_size'),
+    ranks: g.counts('ranks'),
+  };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { MAX_ENTRIES, MAX_TEXT } from '../common/fields.js';
 import { findReader } from '../registry.js';
-import { MAX_ENTRIES, MAX_TEXT } from './fields.js';
 import { MAX_BYTES } from './manifest-stream-reader.js';
 import { RANK, RUN, read } from './testing.js';
 
@@ -127,7 +127,7 @@ const FAULTS: readonly [string, object, object, readonly string[]][] = [
   [
     'anchors that are none',
     { ...RANK, anchors: [1, {}, { wall_ns: 'x' }, { wall_ns: 5 }] },
-    { anchors: [{ at: '', wallNs: 5, monotonicNs: Number.NaN }] },
+    { anchors: [{ at: '', wallNs: 5, monotonicNs: null }] },
     ['wrong-type×2'],
   ],
   [

@@ -1,4 +1,4 @@
-import { ProblemLog } from '../../base/problem.js';
+import type { ProblemLog } from '../../base/problem.js';
 import { type GpuIdentity, pciKey, pciKeyOf, uuidKey } from '../../model/gpu-identity.js';
 import type {
   ClockAnchor,
@@ -11,15 +11,15 @@ import type {
   RunManifest,
   StackSamples,
 } from '../../model/manifest.js';
+import { Fields, MAX_ENTRIES } from '../common/fields.js';
 import type { JsonObject } from '../common/json-object.js';
-import { Fields, MAX_ENTRIES } from './fields.js';
 
 const FORMAT_VERSION = 1;
 /** Most axes of a mesh. torch's own limit is 8. */
 const MAX_AXES = 16;
 
 export function toManifest(object: JsonObject, problems: ProblemLog): Manifest {
-  const fields = new Fields(object, problems);
+  const fields = new Fields(object, problems, 'a manifest');
   if ((fields.number('whyslow') ?? 0) > FORMAT_VERSION) {
     problems.add('newer-version', {
       message: 'A manifest has a format version newer than 1.',
@@ -83,8 +83,8 @@ function toRank(fields: Fields): RankManifest {
 }
 
 function toWindows(trace: Fields | null): readonly RecordedWindow[] {
-  const all = (trace?.list('windows') ?? []).slice(-MAX_ENTRIES);
-  return Fields.each(all, trace?.problems ?? new ProblemLog()).flatMap((window) => {
+  if (!trace) return [];
+  return trace.each((trace.list('windows') ?? []).slice(-MAX_ENTRIES)).flatMap((window) => {
     const firstStep = window.count('first_step');
     // A window without a recorded step never began.
     if (firstStep === null || window.count('last_step') === null) return [];
@@ -101,16 +101,14 @@ function toSlower(afterwards: Fields | null): RecordedWindow['slower'] {
 function toStacks(stacks: Fields | null): StackSamples | null {
   const samples = stacks?.count('samples') ?? 0;
   if (!stacks || samples === 0) return null;
-  const lines = Fields.each((stacks.list('lines') ?? []).slice(0, MAX_ENTRIES), stacks.problems).map(
-    (line) => ({
-      file: line.text('file') ?? '',
-      line: line.count('line') ?? 0,
-      function: line.text('function') ?? '',
-      source: line.text('source') ?? '',
-      samples: Math.min(samples, line.count('samples') ?? 0),
-      calls: Object.keys(line.inside('calls')?.table((f, key) => f.count(key)) ?? {}),
-    }),
-  );
+  const lines = stacks.each((stacks.list('lines') ?? []).slice(0, MAX_ENTRIES)).map((line) => ({
+    file: line.text('file') ?? '',
+    line: line.count('line') ?? 0,
+    function: line.text('function') ?? '',
+    source: line.text('source') ?? '',
+    samples: Math.min(samples, line.count('samples') ?? 0),
+    calls: Object.keys(line.inside('calls')?.table((f, key) => f.count(key)) ?? {}),
+  }));
   return { samples, lines };
 }
 
@@ -175,9 +173,9 @@ function toAnchors(fields: Fields): readonly ClockAnchor[] {
   const all = fields.list('anchors') ?? [];
   const half = MAX_ENTRIES / 2;
   const kept = all.length > MAX_ENTRIES ? [...all.slice(0, half), ...all.slice(-half)] : all;
-  return Fields.each(kept, fields.problems).flatMap((anchor) => {
+  return fields.each(kept).flatMap((anchor) => {
     const wallNs = anchor.number('wall_ns');
-    const monotonicNs = anchor.number('monotonic_ns') ?? Number.NaN;
+    const monotonicNs = anchor.number('monotonic_ns');
     return wallNs === null ? [] : [{ at: anchor.text('at') ?? '', wallNs, monotonicNs }];
   });
 }

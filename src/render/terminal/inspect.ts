@@ -122,12 +122,13 @@ function inputLine(input: InspectedInput, c: Colors): string {
   return `  ${c.cyan(rank.padEnd(7))} ${name} ${size}${events}${c.dim(gpu)}`;
 }
 
-/** Names for events without a category, by their `ph`. */
+/** Names for events without a category, by their `ph`; empty for those that the reader has set aside. */
 const PHASE_NAMES: Readonly<Record<string, string>> = {
   M: 'metadata',
   i: 'instant',
   I: 'instant',
   C: 'counter',
+  '': 'without a usable time',
 };
 
 function categories(report: InspectReport, c: Colors): string {

@@ -17,10 +17,12 @@ interface GroupAxis {
 export function coordinatesFromGroups(matched: MatchedCollectives): (Coordinates | null)[] {
   const axes = axesFromGroups(matched);
   if (axes.length === 0) return matched.ranks.map(() => null);
+  const positions = axes.map(({ name, groups }) => ({
+    name,
+    of: new Map(groups.flatMap((group) => group.map((rank, i) => [rank, i] as const))),
+  }));
   return matched.ranks.map((rank) =>
-    Object.fromEntries(
-      axes.map(({ name, groups }) => [name, groups.find((g) => g.includes(rank))!.indexOf(rank)]),
-    ),
+    Object.fromEntries(positions.map(({ name, of }) => [name, of.get(rank)!])),
   );
 }
 
@@ -50,11 +52,8 @@ function axisName(key: string): string {
 /** Whether every captured rank is in exactly one of the groups. They may also hold ranks that were not captured. */
 function isPartition(groups: readonly (readonly number[])[], all: readonly number[]): boolean {
   const members = groups.flat();
-  return (
-    groups.length >= LEAST_SIZE &&
-    new Set(members).size === members.length &&
-    all.every((r) => members.includes(r))
-  );
+  const distinct = new Set(members);
+  return groups.length >= LEAST_SIZE && distinct.size === members.length && all.every((r) => distinct.has(r));
 }
 
 /**

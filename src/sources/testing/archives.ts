@@ -66,6 +66,8 @@ export interface ZipEntry {
   readonly method?: number;
   readonly crc?: number;
   readonly zip64?: boolean;
+  /** Listed in the directory with the bytes of the first entry. */
+  readonly sharesFirst?: boolean;
 }
 
 /** A zip: local headers and data, then the directory. */
@@ -76,8 +78,9 @@ export function zip(entries: readonly ZipEntry[]): Buffer {
   for (const entry of entries) {
     const stored = entry.store ? Buffer.from(entry.data) : deflateRawSync(entry.data);
     const local = Buffer.concat([zipHeader(entry, stored.length, null), stored]);
+    central.push(zipHeader(entry, stored.length, entry.sharesFirst ? 0 : at));
+    if (entry.sharesFirst) continue;
     locals.push(local);
-    central.push(zipHeader(entry, stored.length, at));
     at += local.length;
   }
   const directory = Buffer.concat(central);

@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest';
 import { cpuTime } from '../../../test/helpers/cpu-time.js';
+import { groupChecks } from '../../facts/group-checks.js';
+import type { RankCollectives } from '../../facts/rank-collectives.js';
 import type { Trace } from '../../model/trace.js';
 import type { ProcessGroup } from '../../model/trace-data.js';
 import { GroupTable } from './groups.js';
@@ -41,6 +43,9 @@ it('writes out a bounded number of ranks, and knows further groups by their key'
   expect(new Set(table.groups.map((g) => g.key)).size).toBe(4000);
   for (const [start, g] of table.groups.entries())
     expect([g.key, g.size]).toEqual([`ranks ${start}-${start + (size - 1) * 3}:3`, size]);
+  const unlisted = table.groups.filter((g) => g.ranks === null).length;
+  const collectives = { source: 'trace', groups: table.groups } as unknown as RankCollectives;
+  expect(groupChecks(collectives)).toMatchObject([{ code: 'groups-not-listed', count: unlisted }]);
 });
 
 it('writes out members once, whatever names they go by', () => {

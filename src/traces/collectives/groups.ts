@@ -1,4 +1,4 @@
-import type { CollectiveGroup } from '../../facts/rank-collectives.js';
+import { type CollectiveGroup, MAX_GROUPS } from '../../facts/rank-collectives.js';
 import type { Trace } from '../../model/trace.js';
 import type { ProcessGroup } from '../../model/trace-data.js';
 
@@ -65,8 +65,7 @@ export class GroupTable {
     const id = JSON.stringify([group.key, group.name, group.description]);
     const same = this.#same.get(id);
     if (same !== undefined) return same;
-    // The column has 16 bits: the last group takes all the rest.
-    if (this.groups.length < 0xffff) this.groups.push(group);
+    if (this.groups.length < MAX_GROUPS) this.groups.push(group);
     const index = this.groups.length - 1;
     if (this.groups[index] === group) this.#same.set(id, index);
     return index;
