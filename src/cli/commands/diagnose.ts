@@ -3,7 +3,7 @@ import type { Bottleneck, Report, StepRange } from '../../library/vocabulary.js'
 import { renderJson } from '../../render/json.js';
 import { bottleneckList, jobCount, PATHS, rankList, stepRange } from '../common/arguments.js';
 import { type CommandContext, EXIT, say } from '../common/context.js';
-import { ProgressLine } from '../common/progress.js';
+import { progressOn } from '../common/progress.js';
 
 interface DiagnoseFlags {
   readonly json?: boolean;
@@ -49,7 +49,7 @@ export async function diagnosed(
   context: CommandContext,
 ): Promise<Report> {
   const { diagnose } = await import('../../library/diagnose.js');
-  const progress = new ProgressLine(context.stderr);
+  const progress = progressOn(context);
   const { steps = null, ranks = null, jobs } = options;
   return diagnose(paths, { steps, ranks, progress, jobs }).finally(() => progress.end());
 }

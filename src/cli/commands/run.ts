@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { InputError } from '../../base/input-error.js';
+import { describeSystemError, InputError } from '../../base/input-error.js';
 import { formatCount } from '../../base/units.js';
 import { explainNothing, whatWasCaptured } from '../../launch/captured.js';
 import { runChild } from '../../launch/child.js';
@@ -87,7 +87,7 @@ async function run(words: readonly string[], options: RunOptions, context: Comma
   const telemetry = options.telemetry ? startTelemetry(out, process.env) : null;
   const ended = await runChild(words, env).finally(() => telemetry?.stop());
 
-  context.exitWith(ended.code);
+  context.exitAsJob(ended.code);
   // Ctrl-C during the diagnosis still ends with the command's exit code.
   const leave = () => process.exit(ended.code);
   process.once('SIGINT', leave).once('SIGTERM', leave);
@@ -119,13 +119,16 @@ async function conclude(
   context: CommandContext,
 ): Promise<void> {
   const captured = await whatWasCaptured(out, id);
-  if (!captured.hasRecords) return say(context, explainNothing(captured, shown));
+  if (!captured.hasRecords) {
+    const [what, ...reasons] = explainNothing(captured, shown);
+    return say(context, what!, reasons);
+  }
   try {
     const report = options.diagnose || options.report ? await diagnosed([out], {}, context) : null;
     if (report && options.report) await writeFile(options.report, renderJson(report));
     if (report && options.diagnose) context.stdout.write(await forTerminal(report, {}, context));
   } catch (error) {
-    say(context, `no diagnosis: ${error instanceof Error ? error.message : String(error)}`);
+    say(context, `no diagnosis: ${describeSystemError(error)}`);
   }
   const ranks = formatCount(captured.ranks, 'rank');
   say(context, `measured ${ranks}; to see the diagnosis again: whyslow diagnose ${shown}`);

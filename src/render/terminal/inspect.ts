@@ -1,3 +1,4 @@
+import { printable } from '../../base/printable.js';
 import { formatRanks } from '../../base/rank-ranges.js';
 import { mean } from '../../base/statistics.js';
 import {
@@ -14,7 +15,7 @@ import type { InspectedInput, InspectReport } from '../../report/inspect-report.
 import { gradePaint, healthProblem } from './health.js';
 import { besideLines } from './inspect-beside.js';
 import { type Colors, type Page, pageFor } from './page.js';
-import { printable, shorten, wrap } from './text.js';
+import { shorten, wrap } from './text.js';
 
 /** The columns of the file list are set for this width. */
 const WIDTH = 80;
