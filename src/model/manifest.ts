@@ -46,6 +46,6 @@ export interface ClockAnchor {
   readonly at: string;
   /** Nanoseconds since 1970, exact to about 256 ns. */
   readonly wallNs: number;
-  /** CLOCK_MONOTONIC: the same for all processes of a machine. NaN where unknown. */
-  readonly monotonicNs: number;
+  /** CLOCK_MONOTONIC: the same for all processes of a machine. Null where unknown. */
+  readonly monotonicNs: number | null;
 }

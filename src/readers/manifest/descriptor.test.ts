@@ -78,7 +78,7 @@ const FAULTS: readonly [string, object, object, readonly string[]][] = [
   [
     'anchors that are none',
     { ...RANK, anchors: [1, {}, { wall_ns: 'x' }, { wall_ns: 5 }] },
-    { anchors: [{ at: '', wallNs: 5, monotonicNs: Number.NaN }] },
+    { anchors: [{ at: '', wallNs: 5, monotonicNs: null }] },
     ['wrong-type×2'],
   ],
   ['a number for a run', { ...RUN, run: 7 }, { run: '7' }, []],

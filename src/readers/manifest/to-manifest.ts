@@ -98,7 +98,7 @@ function toAnchors(fields: Fields): readonly ClockAnchor[] {
   const kept = all.length > MAX_ENTRIES ? [...all.slice(0, half), ...all.slice(-half)] : all;
   return Fields.each(kept, fields.problems).flatMap((anchor) => {
     const wallNs = anchor.number('wall_ns');
-    const monotonicNs = anchor.number('monotonic_ns') ?? Number.NaN;
+    const monotonicNs = anchor.number('monotonic_ns');
     return wallNs === null ? [] : [{ at: anchor.text('at') ?? '', wallNs, monotonicNs }];
   });
 }
