@@ -11,7 +11,7 @@ export interface Document {
   readonly data: Buffer;
 }
 
-const HEADER = {
+export const HEADER = {
   schemaVersion: 1,
   baseTimeNanoseconds: 1_790_857_026e9,
   displayTimeUnit: 'ms',

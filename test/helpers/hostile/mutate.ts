@@ -11,7 +11,7 @@ const deep = (depth: number) => {
 };
 
 /** What a field may hold instead of what it should. */
-const VALUES: readonly unknown[] = [
+export const VALUES: readonly unknown[] = [
   ...[null, true, false, 0, -0, 1, -1, 0.5, 7, 1e3, 1e9, 1e15, -1e15, 1e300, -1e308, 5e-324],
   ...[2 ** 31, 2 ** 32, 2 ** 53, 2 ** 63, -(2 ** 31), 65_536, 1_790_857_026e9],
   ...[
