@@ -56,8 +56,8 @@ function endWhenStuck(): void {
     let last = -1;
     setInterval(() => {
       const now = Atomics.load(workerData.current, 0);
-      if (now === last) { require('node:fs').writeSync(1, 'case ' + now + ' of seed ' + workerData.seed + ' or one shortly before took more than a minute\\n'); process.kill(process.pid, 'SIGKILL'); }
+      if (now === last) { require('node:fs').writeSync(1, 'case ' + now + ' of seed ' + workerData.seed + ' or one shortly before took more than ten minutes\\n'); process.kill(process.pid, 'SIGKILL'); }
       last = now;
-    }, 60_000);`;
+    }, 600_000);`;
   new Worker(watch, { eval: true, workerData: { current, seed } }).unref();
 }
