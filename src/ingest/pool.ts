@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
 import { Worker } from 'node:worker_threads';
-import { isSystemError } from '../base/input-error.js';
+import { describeSystemError, isSystemError } from '../base/input-error.js';
 import { formatCount } from '../base/units.js';
 import type { FoundFile } from '../sources/discover.js';
 import { mostJobs, mustHaveAddressSpace } from './jobs.js';
@@ -29,6 +29,7 @@ const MANY_TRACES = 16;
 const IN_FULL = 8;
 /** Logs, telemetry and manifests, by name. A wrong guess costs only detail. */
 const NO_TRACE = /\.(?:jsonl|txt|csv|log)(?:\.(?:gz|zst))?$|(?:^|[/\\])(?:ranks[/\\]rank_\d+|run)\.json$/i;
+const TOO_MANY_OPEN = describeSystemError({ code: 'EMFILE' });
 /** Starting a thread takes as long as reading this many stored bytes. */
 const WORTH_A_THREAD = 4e6;
 
@@ -84,6 +85,12 @@ export async function readAll(
     await Promise.all(workers.map((w) => w.close()));
   }
   for (const i of left) await read(i, runTask);
+  // Now that nobody else has files open.
+  for (const i of order) {
+    if (!results[i]!.error?.endsWith(TOO_MANY_OPEN)) continue;
+    done--;
+    await read(i, runTask);
+  }
   return results;
 }
 
