@@ -13,8 +13,11 @@ process.env.UV_THREADPOOL_SIZE ??= String(Math.max(4, availableParallelism()));
 
 import('../dist/cli.js')
   .catch((error) => {
-    if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error;
-    console.error('whyslow is not built yet: run `npm install` in its folder.');
+    // Node opens all modules at once.
+    if (error.code === 'EMFILE')
+      console.error('whyslow: too many open files (`ulimit -n 1024` raises the limit)');
+    else if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error;
+    else console.error('whyslow is not built yet: run `npm install` in its folder.');
     process.exit(2);
   })
   .then(async ({ main }) => {

@@ -1,12 +1,13 @@
 // Builds dist/: declarations by tsc, code by esbuild. Bundled, because loading 80 small modules takes longer than most
 // traces. Runs on `npm install` too (prepare), so that bin/whyslow.js works in a checkout.
-import { rmSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { root, run } from './lib.mjs';
+import { noticesOf } from './notices.mjs';
 
 rmSync(new URL('dist', root), { recursive: true, force: true });
-await build({
+const { metafile } = await build({
   absWorkingDir: fileURLToPath(root),
   entryPoints: { index: 'src/index.ts', cli: 'src/cli/main.ts', worker: 'src/ingest/worker.ts' },
   outdir: 'dist',
@@ -18,5 +19,7 @@ await build({
   // The Parquet library is many small modules that every start would load: it goes into the bundle.
   external: ['commander', 'picocolors', 'fzstd', 'yauzl', 'tinyglobby'],
   logLevel: 'warning',
+  metafile: true,
 });
+writeFileSync(new URL('dist/THIRD_PARTY_NOTICES', root), noticesOf(Object.keys(metafile.inputs)));
 run('node', ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json']);

@@ -1,6 +1,9 @@
-// `npm run soak [FACTOR]`: the random tests with FACTOR (20) other seeds, FACTOR times as many simulated runs, and the
-// fuzzer. Takes about an hour. A failure prints its seed; to repeat it: WHYSLOW_SEED=<seed> npx vitest run <file>.
+// `npm run soak [FACTOR]`: the random tests with FACTOR (20) other seeds, FACTOR times as many simulated runs, the fuzzer of
+// traces, the fuzzer of whole runs (FACTOR × 50,000 cases, a process per core), and what doubled inputs cost. Takes some three
+// hours on two cores. A failure prints its seed; to repeat it: WHYSLOW_SEED=<seed> npx vitest run <file>.
+import { spawn } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { ensureInstalled, randomSeed, root, run, tryRun } from './lib.mjs';
 
@@ -21,6 +24,9 @@ soak('fuzzing', ['test/property/reader.test.ts'], {
   WHYSLOW_SEED: randomSeed(),
   WHYSLOW_FUZZ: `${factor * 5000}`,
 });
+await fuzzRuns(factor * 50_000);
+if (tryRun('node', ['--import', 'tsx', 'test/soak/scaling.ts']) !== 0)
+  failed.push('what doubled inputs cost');
 console.log(failed.length === 0 ? 'nothing failed' : `failed: ${failed.join(', ')}`);
 process.exit(failed.length === 0 ? 0 : 1);
 
@@ -36,6 +42,31 @@ function soak(name, files, settings) {
     .split('\n')
     .reduce((sum, line) => sum + Number(line), 0);
   console.log(`${name}: ${cases} cases in ${Math.round((Date.now() - started) / 1000)} s\n`);
+}
+
+/** One in ten with the WebAssembly scanner, which takes twice as long in small files. */
+async function fuzzRuns(cases) {
+  const lanes = availableParallelism();
+  const start = (count, scanner) => {
+    const args = [
+      '--import',
+      'tsx',
+      'test/soak/fuzz.ts',
+      `${Math.ceil(count / lanes)}`,
+      randomSeed(),
+      '0',
+      scanner,
+    ];
+    const child = spawn('node', args, { cwd: fileURLToPath(root), stdio: 'inherit' });
+    return new Promise((resolve) => child.once('exit', resolve));
+  };
+  for (const [count, scanner] of [
+    [0.9 * cases, 'js'],
+    [0.1 * cases, 'wasm'],
+  ]) {
+    const codes = await Promise.all(Array.from({ length: lanes }, () => start(count, scanner)));
+    if (codes.some((code) => code !== 0)) failed.push(`whole runs with the ${scanner} scanner`);
+  }
 }
 
 function randomTests() {

@@ -11,11 +11,20 @@ const REASONS: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
   EPERM: 'permission denied',
   EISDIR: 'it is a directory',
-  EMFILE: 'too many open files',
-  ENFILE: 'too many open files',
+  EMFILE: 'too many open files (`ulimit -n 1024` raises the limit)',
+  ENFILE: 'too many open files on this machine',
+  ENOSPC: 'no space left on the disk',
+  EDQUOT: 'the disk quota is used up',
+  EFBIG: 'the file is too large (ulimit -f)',
+  EROFS: 'the file system is read-only',
+  ENOMEM: 'not enough memory',
   EAGAIN: 'it waits for new data and never ends',
   EIO: 'the disk reported a read error',
 };
+
+/** Whether it is a failed system call whose reason says all: a full disk, too many open files. */
+export const isSystemError = (error: unknown): boolean =>
+  Object.hasOwn(REASONS, String((error as { code?: unknown } | null)?.code));
 
 /** What a bug threw, in words. */
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,12 +1,14 @@
 import { Command, CommanderError } from 'commander';
-import { InputError } from '../base/input-error.js';
+import { describeSystemError, InputError, isSystemError } from '../base/input-error.js';
+import { printable } from '../base/printable.js';
 import { toolInfo } from '../library/vocabulary.js';
 import { registerCapture } from './commands/capture.js';
 import { registerDiagnose } from './commands/diagnose.js';
 import { registerInspect } from './commands/inspect.js';
 import { registerRules } from './commands/rules.js';
 import { registerRun } from './commands/run.js';
-import { type CommandContext, EXIT } from './common/context.js';
+import { type CommandContext, EXIT, say } from './common/context.js';
+import { Output } from './common/output.js';
 
 const EXAMPLES = `
 Examples:
@@ -16,31 +18,52 @@ Examples:
 
 /** Runs the command line and returns the exit code. No user error prints a stack trace. */
 export async function main(argv: readonly string[]): Promise<number> {
-  let exitCode: number = EXIT.done;
+  const exit = new ExitCode();
   const context: CommandContext = {
-    stdout: process.stdout,
-    stderr: process.stderr,
-    exitWith: (code) => {
-      exitCode = code;
-    },
+    stdout: new Output(process.stdout),
+    stderr: new Output(process.stderr),
+    exitWith: (code) => exit.set(code),
+    exitAsJob: (code) => exit.fix(code),
   };
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     // The reader of the pipe (`| head`) or the terminal is gone: nobody is left to write to.
-    if (error.code === 'EPIPE' || error.code === 'EIO') process.exit(exitCode);
-    throw error;
+    if (error.code === 'EPIPE' || error.code === 'EIO') process.exit(exit.code);
+    say(context, `cannot write to the standard output: ${describeSystemError(error)}`);
+    exit.set(EXIT.badInput);
+    // Writing fails later than the call: `main` may have returned.
+    process.exitCode = exit.code;
   });
   process.stderr.on('error', () => {});
+  process.on('uncaughtException', (error) => {
+    sayFailure(error, context);
+    exit.set(EXIT.badInput);
+    process.exit(exit.code);
+  });
   try {
-    await program(context).parseAsync(argv as string[], { from: 'user' });
-    return exitCode;
+    await program(context, argv).parseAsync(argv as string[], { from: 'user' });
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.badInput;
-    process.stderr.write(`${describeFailure(error)}\n`);
-    return EXIT.badInput;
+    sayFailure(error, context);
+    exit.set(EXIT.badInput);
+  }
+  return exit.code;
+}
+
+class ExitCode {
+  code: number = EXIT.done;
+  #isFixed = false;
+
+  set(code: number): void {
+    if (!this.#isFixed) this.code = code;
+  }
+
+  fix(code: number): void {
+    this.set(code);
+    this.#isFixed = true;
   }
 }
 
-function program(context: CommandContext): Command {
+function program(context: CommandContext, argv: readonly string[]): Command {
   const { version } = toolInfo();
   const command = new Command('whyslow')
     .description('Why is my PyTorch training slow, and what do I change?')
@@ -48,6 +71,10 @@ function program(context: CommandContext): Command {
     .exitOverride()
     .showHelpAfterError('(--help shows the usage)')
     .enablePositionalOptions() // options after the command of `run` belong to that command
+    .configureOutput({
+      writeOut: (text) => context.stdout.write(text),
+      writeErr: (text) => context.stderr.write(withoutBreaks(text, argv)),
+    })
     .addHelpText('after', EXAMPLES);
   registerDiagnose(command, context);
   registerRun(command, context);
@@ -58,9 +85,16 @@ function program(context: CommandContext): Command {
   return command;
 }
 
-function describeFailure(error: unknown): string {
-  if (error instanceof InputError) return `whyslow: ${error.message}`;
-  if (process.env.WHYSLOW_DEBUG && error instanceof Error) return error.stack ?? error.message;
-  const message = error instanceof Error ? error.message : String(error);
-  return `whyslow: internal error: ${message}\nPlease report it. WHYSLOW_DEBUG=1 prints the stack trace.`;
+/** Commander quotes words of the command line, which may be names of files with line breaks. */
+const withoutBreaks = (text: string, argv: readonly string[]): string =>
+  argv.filter((word) => word.includes('\n')).reduce((t, word) => t.replaceAll(word, printable(word)), text);
+
+function sayFailure(error: unknown, context: CommandContext): void {
+  if (error instanceof InputError) return say(context, error.message);
+  if (isSystemError(error)) return say(context, describeSystemError(error));
+  const { message, stack = '' } = error instanceof Error ? error : new Error(String(error));
+  const advice = process.env.WHYSLOW_DEBUG
+    ? stack.split('\n').filter((line) => line.startsWith('    at '))
+    : ['Please report it. WHYSLOW_DEBUG=1 prints the stack trace.'];
+  say(context, `internal error: ${message}`, advice);
 }

@@ -2,13 +2,16 @@ import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
 import { Worker } from 'node:worker_threads';
+import { describeSystemError, isSystemError } from '../base/input-error.js';
+import { formatCount } from '../base/units.js';
 import type { FoundFile } from '../sources/discover.js';
+import { mostJobs, mustHaveAddressSpace } from './jobs.js';
 import type { OnBytes } from './read-file.js';
 import { runTask, type TaskResult, type Want } from './task.js';
 import type { FromWorker, ToWorker } from './worker.js';
 
 export interface ReadOptions {
-  /** Files to read at once. Default: one per core. With 1 all work stays in the calling thread. */
+  /** Files to read at once, if the machine allows it. Default: one per core. With 1 all work stays in the calling thread. */
   readonly jobs?: number | undefined;
   readonly progress?: ProgressSink | undefined;
 }
@@ -17,6 +20,8 @@ export interface ReadOptions {
 export interface ProgressSink {
   start(files: number, bytes: number): void;
   update(readBytes: number, doneFiles: number): void;
+  /** A remark for the user, one sentence. */
+  note?(text: string): void;
 }
 
 /** Of more traces than `MANY_TRACES` only the first `IN_FULL` are analysed in full: memory must not grow with the ranks. */
@@ -24,6 +29,7 @@ const MANY_TRACES = 16;
 const IN_FULL = 8;
 /** Logs, telemetry and manifests, by name. A wrong guess costs only detail. */
 const NO_TRACE = /\.(?:jsonl|txt|csv|log)(?:\.(?:gz|zst))?$|(?:^|[/\\])(?:ranks[/\\]rank_\d+|run)\.json$/i;
+const TOO_MANY_OPEN = describeSystemError({ code: 'EMFILE' });
 /** Starting a thread takes as long as reading this many stored bytes. */
 const WORTH_A_THREAD = 4e6;
 
@@ -35,6 +41,7 @@ export async function readAll(
   want: Want,
   { jobs, progress }: ReadOptions,
 ): Promise<TaskResult[]> {
+  mustHaveAddressSpace();
   const totalBytes = files.reduce((n, f) => n + f.size, 0);
   progress?.start(files.length, totalBytes);
   const results = new Array<TaskResult>(files.length);
@@ -62,16 +69,55 @@ export async function readAll(
   const drain = async (readOne: ReadOne) => {
     for (const i of queue) await read(i, readOne);
   };
-  const threads = jobs ?? (totalBytes < WORTH_A_THREAD ? 1 : availableParallelism());
-  const workers = startWorkers(Math.min(threads, files.length) - 1);
+  /** Files of threads that could not start. */
+  const left: number[] = [];
+  const help = async (worker: TaskWorker) => {
+    for (const i of queue) {
+      const isDone = await read(i, (...args) => worker.run(...args)).then(() => true, hasNotStarted);
+      if (!isDone) return void left.push(i);
+    }
+  };
+  const workers = startWorkers(threadsFor(files, totalBytes, jobs, progress) - 1);
   try {
     // This thread reads too, while the others are still starting.
-    await Promise.all([drain(runTask), ...workers.map((w) => drain((...args) => w.run(...args)))]);
+    await Promise.all([drain(runTask), ...workers.map(help)]);
   } finally {
     await Promise.all(workers.map((w) => w.close()));
   }
+  for (const i of left) await read(i, runTask);
+  // Now that nobody else has files open.
+  for (const i of order) {
+    if (!results[i]!.error?.endsWith(TOO_MANY_OPEN)) continue;
+    done--;
+    await read(i, runTask);
+  }
   return results;
 }
+
+function threadsFor(
+  files: readonly FoundFile[],
+  totalBytes: number,
+  asked: number | undefined,
+  progress: ProgressSink | undefined,
+): number {
+  const wanted = Math.min(asked ?? (totalBytes < WORTH_A_THREAD ? 1 : availableParallelism()), files.length);
+  if (wanted <= 1) return 1;
+  const most = mostJobs();
+  if (asked !== undefined && most.jobs < wanted)
+    progress?.note?.(`${formatCount(most.jobs, 'file')} read at once instead of ${asked}: ${most.why}`);
+  return Math.min(wanted, most.jobs);
+}
+
+/** False if the thread could not start for lack of memory or open files. Any other failure is thrown. */
+function hasNotStarted(error: NodeJS.ErrnoException): false {
+  if (isSystemError(error) || error.code === 'ERR_WORKER_INIT_FAILED') return false;
+  throw error;
+}
+
+const withoutMemory = (path: string): TaskResult => {
+  const error = `cannot read ${path}: not enough memory`;
+  return { path, storedBytes: 0, members: [], problems: [], error };
+};
 
 function wantPerFile(files: readonly FoundFile[], want: Want): (path: string) => Want {
   const traces = files.filter((f) => !NO_TRACE.test(f.path)).map((f) => f.path);
@@ -105,7 +151,11 @@ class TaskWorker {
   run(path: string, want: Want, onBytes: OnBytes): Promise<TaskResult> {
     return new Promise((resolve, reject) => {
       this.#worker.removeAllListeners('message').removeAllListeners('error');
-      this.#worker.once('error', reject);
+      this.#worker.once('error', (error: NodeJS.ErrnoException) => {
+        // The heap of the thread is full; the process lives on.
+        if (error.code === 'ERR_WORKER_OUT_OF_MEMORY') resolve(withoutMemory(path));
+        else reject(error);
+      });
       this.#worker.on('message', (message: FromWorker) => {
         if (message.type === 'bytes') onBytes(message.stored);
         else resolve(message.result);

@@ -16,13 +16,13 @@ describe('when nothing was captured', () => {
       await rankSaying(out, { 'disk-full': 3, 'records-dropped': 1200 });
       const captured = await whatWasCaptured(out, 'r');
       expect(captured).toEqual({ ranks: 1, hasRecords: false, lostToFullDisk: 1200 });
-      expect(explainNothing(captured, 'OUT')).toMatch(
+      expect(explainNothing(captured, 'OUT').join('\n')).toMatch(
         /^disk full: 1200 records lost\. Free some space for OUT/,
       );
     }));
 
   it('says so even if the ranks could not write that down', () =>
-    expect(explainNothing({ ranks: 0, hasRecords: false, lostToFullDisk: 0 }, 'OUT')).toMatch(
+    expect(explainNothing({ ranks: 0, hasRecords: false, lostToFullDisk: 0 }, 'OUT').join('\n')).toMatch(
       /^disk full: nothing could be written/,
     ));
 
@@ -31,7 +31,7 @@ describe('when nothing was captured', () => {
       await rankSaying(out, { 'records-dropped': 5 });
       const captured = await whatWasCaptured(out, 'r');
       expect(captured.lostToFullDisk).toBeNull();
-      expect(explainNothing(captured, 'OUT')).not.toContain('disk full');
+      expect(explainNothing(captured, 'OUT').join('\n')).not.toContain('disk full');
     }));
 
   it('does not wait for a pipe', () =>

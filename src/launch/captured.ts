@@ -74,9 +74,9 @@ async function hasRecord(path: string): Promise<boolean> {
   }
 }
 
-/** Why nothing may have been captured, and what always works. */
-export function explainNothing(captured: Captured, out: string): string {
-  if (captured.lostToFullDisk !== null) return explainFullDisk(captured.lostToFullDisk, out);
+/** Why nothing may have been captured, and what always works. One entry per line. */
+export function explainNothing(captured: Captured, out: string): readonly string[] {
+  if (captured.lostToFullDisk !== null) return [explainFullDisk(captured.lostToFullDisk, out)];
   const [what, reasons] =
     captured.ranks === 0
       ? ['nothing was captured: no training step was seen in any process of this command', NO_STEP_SEEN]
@@ -91,7 +91,7 @@ export function explainNothing(captured: Captured, out: string): string {
     '    import whyslow_capture',
     `    with whyslow_capture.capture(${JSON.stringify(out)}) as cap:`,
     '        ...  # the loop, with cap.step() at the end of each step',
-  ].join('\n');
+  ];
 }
 
 function explainFullDisk(lost: number, out: string): string {

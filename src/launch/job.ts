@@ -30,9 +30,9 @@ async function readRank(path: string): Promise<RankStatus | null> {
   const { rank, run, host, pid, anchors } = object;
   return {
     rank,
-    run: String(run),
-    host: String(host),
-    pid: Number(pid),
+    run: typeof run === 'string' ? run : '',
+    host: typeof host === 'string' ? host : '',
+    pid: typeof pid === 'number' ? pid : Number.NaN,
     ended: Array.isArray(anchors) && anchors.some((a: { at?: unknown }) => a?.at === 'end'),
     writtenMs: stats.mtimeMs,
   };

@@ -87,7 +87,7 @@ export class Conversation {
     return {
       firstStep: read.first_step,
       steps: typeof read.steps === 'number' ? read.steps : this.#request.steps,
-      ranks: Array.isArray(read.ranks) ? read.ranks.map(Number) : 'all',
+      ranks: Array.isArray(read.ranks) ? read.ranks.filter((rank) => Number.isInteger(rank)) : 'all',
     };
   }
 

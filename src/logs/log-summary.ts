@@ -12,7 +12,8 @@ export interface EventLogSummary {
     readonly phases: readonly {
       readonly name: string;
       readonly records: number;
-      readonly medianMs: number;
+      /** Null: no record has a duration. */
+      readonly medianMs: number | null;
     }[];
   }[];
 }
@@ -30,9 +31,11 @@ export function summariseEventLog(log: EventLog): EventLogSummary {
         phases: [...byName].map(([id, rows]) => ({
           name: run.names[id]!,
           records: rows.length,
-          medianMs: median(rows.map((row) => run.durationMs[row]!)),
+          medianMs: medianOrNull(rows.map((row) => run.durationMs[row]!).filter(Number.isFinite)),
         })),
       };
     }),
   };
 }
+
+const medianOrNull = (values: readonly number[]) => (values.length > 0 ? median(values) : null);

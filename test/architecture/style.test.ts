@@ -20,3 +20,19 @@ it('sources spread no object literals', () => {
   );
   expect(found).toEqual([]);
 });
+
+// What is written elsewhere is not made harmless: names of files and kernels reach terminals.
+it('only cli/common/output.ts writes to the standard outputs', () => {
+  const naming = (pattern: RegExp) => sourceFiles().filter((file) => pattern.test(sourceText(file)));
+  expect(naming(/\bconsole\.|\bprocess\.(?:stdout|stderr)\b/)).toEqual(['cli/main.ts']);
+  expect(naming(/\b(?:new Output\()/)).toEqual(['cli/main.ts']);
+  const written = [...sourceText('cli/main.ts').matchAll(/process\.std(?:out|err)[.,)]\w*/g)].map(
+    ([use]) => use,
+  );
+  expect([...new Set(written)].sort()).toEqual([
+    'process.stderr)',
+    'process.stderr.on',
+    'process.stdout)',
+    'process.stdout.on',
+  ]);
+});

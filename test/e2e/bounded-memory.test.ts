@@ -2,7 +2,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { inFolder, whyslow } from '../helpers/cli.js';
+import { inFolder } from '../helpers/cli.js';
+import { costOf } from '../helpers/cost.js';
 
 /** Small hostile files: what they claim, or expand to, is far larger than they are. */
 const many = (n: number, one: (i: number) => string) => Array.from({ length: n }, (_, i) => one(i)).join(',');
@@ -32,8 +33,6 @@ const NASTY: readonly (readonly [string, () => string | Uint8Array])[] = [
       `[${many(50, (i) => `{"ph":"X","cat":"cuda_runtime","ts":${i},"dur":1,"args":{"correlation":${i * 85_000_000}}}`)}]`,
   ],
 ];
-/** In KB. Not `maxRSS`, which starts at the memory of the process that forked, here vitest. */
-const REPORT_PEAK = `data:text/javascript,import{readFileSync}from'node:fs';process.on('exit',()=>process.stderr.write('peak='+/VmHWM:[^0-9]*([0-9]+)/.exec(readFileSync('/proc/self/status'))[1]))`;
 /** A bare Node takes about 50 MB; the queue of inflated chunks and the scanner another 60. */
 const LIMIT_MB = 300;
 
@@ -42,12 +41,10 @@ describe('memory stays bounded', () => {
     await inFolder(async (folder) => {
       const file = join(folder, 'nasty.json');
       await writeFile(file, make());
-      const { code, stderr } = await whyslow(['inspect', file], {
-        env: { NODE_OPTIONS: `--import=${REPORT_PEAK}` },
-      });
+      const { code, stderr, peakMb } = await costOf(['inspect', file]);
       expect([0, 2]).toContain(code);
       expect(stderr).not.toMatch(/internal error|\n\s+at /);
-      expect(Number(/peak=(\d+)/.exec(stderr)![1]) / 1024).toBeLessThan(LIMIT_MB);
+      expect(peakMb).toBeLessThan(LIMIT_MB);
     });
   });
 });

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { InspectReport } from '../../src/report/inspect-report.js';
@@ -33,6 +33,27 @@ describeWithTorch('the Python part of the package', () => {
 });
 
 describe('the package', () => {
+  it('has the licence of every project whose code is in it', () => {
+    const notices = readFileSync(join(root, 'dist/THIRD_PARTY_NOTICES'), 'utf8');
+    // esbuild names the file before each part of a bundle.
+    const scripts = readdirSync(join(root, 'dist')).filter((file) => file.endsWith('.js'));
+    const parts = scripts.flatMap((file) => [
+      ...readFileSync(join(root, 'dist', file), 'utf8').matchAll(
+        /^\/\/ .*node_modules\/((?:@[^/]+\/)?[^/]+)\//gm,
+      ),
+    ]);
+    const bundled = [...new Set(parts.map(([, name]) => name!))];
+    expect(bundled).toContain('hyparquet');
+    for (const name of [...bundled, 'assemblyscript']) {
+      const folder = join(root, 'node_modules', name);
+      const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
+        version: string;
+      };
+      expect(notices).toContain(`${name} ${version} (`);
+      expect(notices).toContain(readFileSync(join(folder, 'LICENSE'), 'utf8').trim());
+    }
+  });
+
   it('works where it is unpacked, with the WebAssembly scanner', async () => {
     await inFolder(async (folder) => {
       const listing = execFileSync(
@@ -50,6 +71,7 @@ describe('the package', () => {
         expect.arrayContaining([
           'bin/whyslow.js',
           'dist/worker.js',
+          'dist/THIRD_PARTY_NOTICES',
           'wasm/scanner.wasm',
           'LICENSE',
           'README.md',

@@ -105,7 +105,7 @@ function print(outcome: Outcome, id: string, options: CaptureFlags, context: Com
   const { plan, answers, gaveUp } = outcome;
   const traces = answers.flatMap((answer) => answer.path ?? []);
   if (options.json) context.stdout.write(renderJson(asJson(outcome, id)));
-  else for (const path of traces) context.stdout.write(`${asTyped(path)}\n`);
+  else for (const path of traces) context.stdout.line(asTyped(path));
   for (const { rank, status, message } of answers)
     if (status !== 'done') say(context, `rank ${rank}: ${STATUS[status]}${message ? `: ${message}` : ''}`);
   if (gaveUp) {

@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { sampleReport } from '../../../test/helpers/sample-reports.js';
 import { diagnose } from '../../library/diagnose.js';
 import type { Report } from '../../report/report.js';
+import { Output } from '../common/output.js';
 import { registerDiagnose } from './diagnose.js';
 
 vi.mock('../../library/diagnose.js', () => ({ diagnose: vi.fn() }));
@@ -13,7 +14,7 @@ const withBottleneck = (bottleneck: Report['verdict']['bottleneck']) =>
 async function run(...args: string[]) {
   const out = { stdout: '', stderr: '', code: 0 };
   const stream = (to: 'stdout' | 'stderr') =>
-    ({ write: (text: string) => (out[to] += text) }) as unknown as NodeJS.WriteStream;
+    new Output({ write: (text: string) => (out[to] += text) } as unknown as NodeJS.WriteStream, false);
   const program = new Command().exitOverride();
   registerDiagnose(program, {
     stdout: stream('stdout'),
@@ -21,6 +22,7 @@ async function run(...args: string[]) {
     exitWith: (code) => {
       out.code = code;
     },
+    exitAsJob: () => {},
   });
   for (const sub of program.commands) sub.exitOverride().configureOutput({ writeErr: () => {} });
   await program.parseAsync(['diagnose', ...args], { from: 'user' });

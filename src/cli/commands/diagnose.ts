@@ -3,8 +3,7 @@ import type { Bottleneck, Report, StepRange } from '../../library/vocabulary.js'
 import { renderJson } from '../../render/json.js';
 import { bottleneckList, jobCount, PATHS, rankList, stepRange } from '../common/arguments.js';
 import { type CommandContext, EXIT, say } from '../common/context.js';
-import { ProgressLine } from '../common/progress.js';
-import { columnsOf, showsColor } from '../common/terminal.js';
+import { progressOn } from '../common/progress.js';
 
 interface DiagnoseFlags {
   readonly json?: boolean;
@@ -52,7 +51,7 @@ export async function diagnosed(
   context: CommandContext,
 ): Promise<Report> {
   const { diagnose } = await import('../../library/diagnose.js');
-  const progress = new ProgressLine(context.stderr);
+  const progress = progressOn(context);
   const { steps = null, ranks = null, run = null, jobs } = options;
   return diagnose(paths, { steps, ranks, run, progress, jobs }).finally(() => progress.end());
 }
@@ -65,8 +64,8 @@ export async function forTerminal(
 ): Promise<string> {
   const { renderDiagnose } = await import('../../render/terminal/diagnose.js');
   return renderDiagnose(report, {
-    color: showsColor(target),
-    columns: columnsOf(target),
+    color: target.color,
+    columns: target.columns,
     all: options.all ?? false,
   });
 }

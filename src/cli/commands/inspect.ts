@@ -2,8 +2,7 @@ import type { Command } from 'commander';
 import { renderJson } from '../../render/json.js';
 import { jobCount, PATHS } from '../common/arguments.js';
 import type { CommandContext } from '../common/context.js';
-import { ProgressLine } from '../common/progress.js';
-import { showsColor } from '../common/terminal.js';
+import { progressOn } from '../common/progress.js';
 
 interface InspectFlags {
   readonly json?: boolean;
@@ -27,10 +26,8 @@ export function registerInspect(program: Command, context: CommandContext): void
         import('../../library/inspect.js'),
         import('../../render/terminal/inspect.js'),
       ]);
-      const progress = new ProgressLine(context.stderr);
+      const progress = progressOn(context);
       const report = await inspect(paths, { progress, jobs: options.jobs }).finally(() => progress.end());
-      context.stdout.write(
-        options.json ? renderJson(report) : renderInspect(report, showsColor(context.stdout)),
-      );
+      context.stdout.write(options.json ? renderJson(report) : renderInspect(report, context.stdout.color));
     });
 }

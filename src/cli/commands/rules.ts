@@ -4,7 +4,6 @@ import type { RuleInfo } from '../../library/vocabulary.js';
 import { renderJson } from '../../render/json.js';
 import type { CommandContext } from '../common/context.js';
 import { nearRules, rulesNamed } from '../common/near-rules.js';
-import { columnsOf, showsColor } from '../common/terminal.js';
 
 interface RulesOptions {
   readonly json?: boolean;
@@ -29,7 +28,7 @@ export function registerRules(program: Command, context: CommandContext): void {
         return;
       }
       const { renderRule, renderRuleList } = await import('../../render/terminal/rules.js');
-      const style = { color: showsColor(context.stdout), columns: columnsOf(context.stdout) };
+      const style = { color: context.stdout.color, columns: context.stdout.columns };
       context.stdout.write(
         name === undefined
           ? renderRuleList(chosen, style)

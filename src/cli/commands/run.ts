@@ -105,7 +105,7 @@ async function run(words: readonly string[], options: RunOptions, context: Comma
     return telemetry?.stop();
   });
 
-  context.exitWith(ended.code);
+  context.exitAsJob(ended.code);
   // Ctrl-C during the diagnosis still ends with the command's exit code.
   const leave = () => process.exit(ended.code);
   process.once('SIGINT', leave).once('SIGTERM', leave);
@@ -147,11 +147,14 @@ async function conclude(
   context: CommandContext,
 ): Promise<void> {
   const captured = await whatWasCaptured(out, id);
-  if (!captured.hasRecords) return say(context, explainNothing(captured, shown));
+  if (!captured.hasRecords) {
+    const [what, ...reasons] = explainNothing(captured, shown);
+    return say(context, what!, reasons);
+  }
   try {
     if (options.diagnose || options.report) await report(out, id, options, context);
   } catch (error) {
-    say(context, `no diagnosis: ${error instanceof Error ? error.message : String(error)}`);
+    say(context, `no diagnosis: ${describeSystemError(error)}`);
   }
   const ranks = formatCount(captured.ranks, 'rank');
   say(context, `measured ${ranks}; to see the diagnosis again: whyslow diagnose ${quoted(shown)}`);
@@ -166,10 +169,11 @@ async function report(out: string, id: string, options: RunOptions, context: Com
   const earlier = newest.runs.filter((run) => !run.analysed && isRunOf(run.id, id));
   for (const run of earlier) {
     const one = await diagnosed([out], { run: run.id }, context);
-    target.write(`${headline(run)}\n${await forTerminal(one, {}, context, target)}\n`);
+    target.line(headline(run));
+    target.write(`${await forTerminal(one, {}, context, target)}\n`);
   }
   const last = newest.runs.find((run) => run.analysed);
-  if (earlier.length > 0 && last) target.write(`${headline(last)}\n`);
+  if (earlier.length > 0 && last) target.line(headline(last));
   target.write(await forTerminal(newest, {}, context, target));
 }
 

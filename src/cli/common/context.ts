@@ -1,14 +1,20 @@
+import type { Output } from './output.js';
+
 /** What every command gets from main.ts. */
 export interface CommandContext {
-  readonly stdout: NodeJS.WriteStream;
-  readonly stderr: NodeJS.WriteStream;
-  /** Sets the exit code of a command that did not throw: one of `EXIT`, or the code of the command that `run` started. */
+  readonly stdout: Output;
+  readonly stderr: Output;
+  /** Sets the exit code of a command that did not throw. A failure to print the result still changes it. */
   exitWith(code: number): void;
+  /** Sets the exit code for good: that of the job that `run` started. */
+  exitAsJob(code: number): void;
 }
 
-/** A line on the standard error output. */
-export const say = ({ stderr }: CommandContext, text: string): void =>
-  void stderr.write(`whyslow: ${text}\n`);
+/** A message on the standard error output. More lines continue the first. */
+export function say({ stderr }: CommandContext, text: string, more: readonly string[] = []): void {
+  stderr.line(`whyslow: ${text}`);
+  for (const line of more) stderr.line(line);
+}
 
 /** Exit codes, as docs/usage.md promises them. */
 export const EXIT = { done: 0, gateFailed: 1, badInput: 2, noVerdict: 3 } as const;

@@ -1,22 +1,28 @@
 import { bytes, formatBytes, formatDuration, seconds } from '../../base/units.js';
 import type { ProgressSink } from '../../library/vocabulary.js';
+import { type CommandContext, say } from './context.js';
 import { StatusLine, type Terminal } from './status-line.js';
 
 const SHOW_AFTER_MS = 500;
 const EVERY_MS = 100;
 
+export const progressOn = (context: CommandContext): ProgressLine =>
+  new ProgressLine(context.stderr, (text) => say(context, text));
+
 /** Shows the rate and the time left of reading that takes longer than a moment. */
 export class ProgressLine implements ProgressSink {
   readonly #status: StatusLine;
   readonly #now: () => number;
+  readonly note: (text: string) => void;
   #started = 0;
   #updated = 0;
   #files = 0;
   #bytes = 0;
 
-  constructor(out: Terminal, now: () => number = () => performance.now()) {
+  constructor(out: Terminal, note: (text: string) => void, now: () => number = () => performance.now()) {
     this.#status = new StatusLine(out);
     this.#now = now;
+    this.note = note;
   }
 
   start(files: number, bytes: number): void {

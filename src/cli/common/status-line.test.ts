@@ -5,7 +5,7 @@ function lineOn(isTTY: boolean) {
   const written: string[] = [];
   return {
     written,
-    line: new StatusLine({ isTTY, columns: 12, write: (text: string) => written.push(text) }),
+    line: new StatusLine({ isTTY, columns: 12, overwrite: (text: string) => written.push(text) }),
   };
 }
 
@@ -16,7 +16,7 @@ it('shows one line that fits, writes it only when it changed, and clears it', ()
   line.show('done');
   line.end();
   line.end();
-  expect(written).toEqual(['\r\x1b[2Kwaiting for', '\r\x1b[2Kdone', '\r\x1b[2K']);
+  expect(written).toEqual(['waiting for', 'done', '']);
 });
 
 it('writes nothing when the output is not a terminal', () => {

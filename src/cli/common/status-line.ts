@@ -1,11 +1,8 @@
-/** The parts of a stream that a status line needs. */
-export interface Terminal {
-  readonly isTTY?: boolean;
-  readonly columns?: number;
-  write(text: string): unknown;
-}
+import { printable } from '../../base/printable.js';
+import type { Output } from './output.js';
 
-const CLEAR_LINE = '\r\x1b[2K';
+/** The parts of an output that a status line needs. */
+export type Terminal = Pick<Output, 'isTTY' | 'columns' | 'overwrite'>;
 
 /** One line on a terminal that is overwritten as work goes on. Writes nothing to a pipe or file. */
 export class StatusLine {
@@ -17,15 +14,15 @@ export class StatusLine {
   }
 
   show(text: string): void {
-    const line = text.slice(0, (this.#out.columns ?? 80) - 1);
+    const line = printable(text).slice(0, (this.#out.columns ?? 80) - 1);
     if (!this.#out.isTTY || line === this.#shown) return;
     this.#shown = line;
-    this.#out.write(CLEAR_LINE + line);
+    this.#out.overwrite(line);
   }
 
   /** Clears the line. */
   end(): void {
-    if (this.#shown !== '') this.#out.write(CLEAR_LINE);
+    if (this.#shown !== '') this.#out.overwrite('');
     this.#shown = '';
   }
 }

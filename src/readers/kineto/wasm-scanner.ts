@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { packageRoot } from '../../base/package-root.js';
+import { addressSpaceLeft } from '../common/limits.js';
 import { latin1 } from '../common/text.js';
 import {
   type Batch,
@@ -66,9 +67,15 @@ const { WebAssembly } = globalThis as unknown as { readonly WebAssembly?: WebAss
 /** Compiled once per process. */
 let compiled: object | undefined;
 
+/**
+ * V8 reserves 10.5 GB of address space for a memory of any size, and a memory that grows to its 4 GB needs as much again
+ * for a moment: under a lower `ulimit -v` it may fail in the middle of a file.
+ */
+const ADDRESS_SPACE = 15e9;
+
 /** Null where WebAssembly is off, or its memory cannot be reserved (under `ulimit -v`). */
 function instantiate(): ScannerExports | null {
-  if (WebAssembly === undefined) return null;
+  if (WebAssembly === undefined || addressSpaceLeft() < ADDRESS_SPACE) return null;
   const parseNumber = (at: number, length: number) =>
     Number(latin1(new Uint8Array(exports.memory.buffer, at, length)));
   const abort = () => {

@@ -1,5 +1,6 @@
+import { printable } from '../../base/printable.js';
 import type { Page } from './page.js';
-import { printable, wrap } from './text.js';
+import { wrap } from './text.js';
 import { displayWidth } from './width.js';
 
 /** Code to paste. Lines and indentation are kept; a comment that makes its line too long moves above it. */

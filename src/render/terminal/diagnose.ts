@@ -86,8 +86,8 @@ function silentRules({ silent }: Report, page: Page): string[] {
 function runSection({ runs }: Report, page: Page): string[] {
   if (runs.length < 2) return [];
   const lines = runs.flatMap(({ id, command, started, analysed }) => {
-    const details = [started?.slice(0, 19).replace('T', ' '), command].filter(Boolean).join('  ');
-    return hanging(`  ${analysed ? '→' : ' '} ${id}  `, details, page, analysed ? same : page.c.dim);
+    const details = [id, started?.slice(0, 19).replace('T', ' '), command].filter(Boolean).join('  ');
+    return hanging(`  ${analysed ? '→' : ' '} `, details, page, analysed ? same : page.c.dim);
   });
   return [page.c.bold('These files are of several runs (--run chooses one)'), ...lines];
 }

@@ -1,7 +1,7 @@
+import { printable } from '../../base/printable.js';
 import { largest, mean } from '../../base/statistics.js';
 import { formatCount, formatWhole } from '../../base/units.js';
 import type { InspectReport } from '../../report/inspect-report.js';
-import { printable } from './text.js';
 
 /** What manifests and telemetry add, one line each. */
 export function besideLines({ inputs }: InspectReport): string[] {

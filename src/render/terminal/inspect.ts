@@ -1,3 +1,5 @@
+import { groupBy } from '../../base/group-by.js';
+import { printable } from '../../base/printable.js';
 import { formatRanks } from '../../base/rank-ranges.js';
 import { mean } from '../../base/statistics.js';
 import {
@@ -14,7 +16,7 @@ import type { InspectedInput, InspectReport } from '../../report/inspect-report.
 import { gradePaint, healthProblem } from './health.js';
 import { besideLines } from './inspect-beside.js';
 import { type Colors, type Page, pageFor } from './page.js';
-import { printable, shorten, wrap } from './text.js';
+import { shorten, wrap } from './text.js';
 
 /** The columns of the file list are set for this width. */
 const WIDTH = 80;
@@ -145,11 +147,11 @@ function categories(report: InspectReport, c: Colors): string {
 
 /** The phases of event logs, with the mean over runs of their medians. */
 function phases(report: InspectReport, c: Colors): string {
-  const medians = new Map<string, number[]>();
-  for (const run of report.inputs.flatMap((i) => i.event_log?.runs ?? [])) {
-    for (const p of run.phases) medians.set(p.name, [...(medians.get(p.name) ?? []), p.medianMs]);
-  }
-  const cells = [...medians].map(([name, all]) => `${printable(name)} ${formatTime(ms(mean(all)))}`);
+  const logged = report.inputs.flatMap((i) => i.event_log?.runs ?? []).flatMap((run) => run.phases);
+  const cells = [...groupBy(logged, (p) => p.name)].map(([name, all]) => {
+    const medians = all.flatMap((p) => p.medianMs ?? []);
+    return `${printable(name)} ${medians.length > 0 ? formatTime(ms(mean(medians))) : '–'}`;
+  });
   return cells.length > 0 ? cellList(c.bold('phases'), cells) : '';
 }
 

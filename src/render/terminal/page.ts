@@ -1,5 +1,6 @@
 import pc from 'picocolors';
-import { printable, wrap } from './text.js';
+import { printable } from '../../base/printable.js';
+import { wrap } from './text.js';
 import { displayWidth } from './width.js';
 
 /** Wider lines are hard to read; narrower ones leave no room for tables. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { formatRanks, namedRanks } from '../../base/rank-ranges.js';
-import { printable, shorten, wrap } from './text.js';
+import { shorten, wrap } from './text.js';
 import { displayWidth } from './width.js';
 
 describe('ranks', () => {
@@ -15,10 +15,6 @@ describe('ranks', () => {
 });
 
 describe('text', () => {
-  it('makes control characters visible', () => {
-    expect(printable('a\x1b[2Jb\u202ec\n漢')).toBe('a\\x1b[2Jb\\u202ec\\x0a漢');
-  });
-
   it('cuts in the middle', () => {
     expect(shorten('abcdefghij', 5)).toBe('ab…ij');
     expect(shorten('abc', 5)).toBe('abc');

@@ -1,15 +1,5 @@
 import { displayWidth, splitAtWidth } from './width.js';
 
-/** Makes control characters, escape sequences and direction marks visible, so that a name in a trace cannot act on the terminal. */
-export function printable(text: string): string {
-  return text.replace(/[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, (c) => {
-    const code = c.charCodeAt(0);
-    return code < 0x100
-      ? `\\x${code.toString(16).padStart(2, '0')}`
-      : `\\u${code.toString(16).padStart(4, '0')}`;
-  });
-}
-
 /** Cuts out the middle, the least useful part of a path or kernel name. */
 export function shorten(text: string, width: number): string {
   if (displayWidth(text) <= width) return text;

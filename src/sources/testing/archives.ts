@@ -83,14 +83,19 @@ export function zip(entries: readonly ZipEntry[]): Buffer {
     locals.push(local);
     at += local.length;
   }
+  return zipOf(locals, central);
+}
+
+function zipOf(locals: readonly Buffer[], central: readonly Buffer[]): Buffer {
+  const files = Buffer.concat(locals);
   const directory = Buffer.concat(central);
   const end = Buffer.alloc(22);
   end.writeUInt32LE(0x06054b50, 0);
-  end.writeUInt16LE(entries.length, 8);
-  end.writeUInt16LE(entries.length, 10);
+  end.writeUInt16LE(central.length, 8);
+  end.writeUInt16LE(central.length, 10);
   end.writeUInt32LE(directory.length, 12);
-  end.writeUInt32LE(at, 16);
-  return Buffer.concat([...locals, directory, end]);
+  end.writeUInt32LE(files.length, 16);
+  return Buffer.concat([files, directory, end]);
 }
 
 /** A local header (`at` null) or one of the directory. */
@@ -138,4 +143,13 @@ export function zstdBlock(type: 0 | 1, size: number, isLast: boolean): Buffer {
   const head = Buffer.alloc(3);
   head.writeUIntLE((size << 3) | (type << 1) | (isLast ? 1 : 0), 0, 3);
   return head;
+}
+
+/** A zip whose directory lists the same bytes `count` times. */
+export function overlappingZip(count: number, data: Uint8Array): Buffer {
+  const stored = deflateRawSync(data);
+  const entry = (i: number): ZipEntry => ({ name: `rank${String(i).padStart(6, '0')}.json`, data });
+  const local = Buffer.concat([zipHeader(entry(0), stored.length, null), stored]);
+  const directory = Array.from({ length: count }, (_, i) => zipHeader(entry(i), stored.length, 0));
+  return zipOf([local], directory);
 }

@@ -1,0 +1,109 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { inFolder, root, start } from '../helpers/cli.js';
+
+const program = `${process.execPath} ${join(root, 'bin/whyslow.js')}`;
+const RANKS = join(root, 'test/fixtures/zoo-ranks/straggler_gpu');
+const TRACE = join(root, 'zoo/fixtures/data_io_w0');
+
+/** In bash: the limits are its own and those of what it starts. */
+const shell = (line: string, env: Record<string, string> = {}) =>
+  start('bash', ['-c', line], { env, stdin: Buffer.of() }).ended;
+const lines = (text: string) => text.trimEnd().split('\n').filter(Boolean);
+
+/** Every command, with what it ends with when nothing is in its way. */
+const COMMANDS = [
+  [`inspect ${TRACE}`, 0],
+  [`diagnose ${TRACE}`, 0],
+  [`diagnose ${RANKS} --jobs 4 --json`, 0],
+  [`diagnose ${TRACE} --fail-on data`, 1],
+  ['rules', 0],
+  ['rules T4 --json', 0],
+  ['capture /no/such/job', 2],
+  ['--help', 0],
+  ['run --help', 0],
+] as const;
+
+describe('an output that cannot be written', () => {
+  it.each(COMMANDS.filter(([, code]) => code !== 2))('a full disk: %s', async (command) => {
+    const { code, stderr } = await shell(`${program} ${command} > /dev/full`);
+    expect(code).toBe(2);
+    expect(lines(stderr).at(-1)).toBe(
+      'whyslow: cannot write to the standard output: no space left on the disk',
+    );
+    expect(lines(stderr).filter((line) => !line.startsWith('whyslow: '))).toEqual([]);
+  });
+
+  it('a full disk does not change the exit code of a job', () =>
+    inFolder(async (cwd) => {
+      await mkdir(join(cwd, 'o/cuda_event_profiler'), { recursive: true });
+      const record = (step: number) =>
+        `{"name":"iteration","step":${step},"rank":0,"duration_ms":5,"start_ms":${step * 5},"clock":"gpu","run":"r"}\n`;
+      const log = Array.from({ length: 20 }, (_, step) => record(step)).join('');
+      await writeFile(join(cwd, 'o/cuda_event_profiler/cuda_events_rank_0.jsonl'), log);
+      const { code, stderr } = await shell(
+        `cd ${cwd} && ${program} run --out o --run-id r -- sh -c 'exit 5' > /dev/full`,
+      );
+      expect(code).toBe(5);
+      expect(stderr).toContain('whyslow: cannot write to the standard output: no space left on the disk');
+      expect(stderr).toContain('to see the diagnosis again: whyslow diagnose');
+      expect(stderr).not.toMatch(/\n\s+at /);
+    }));
+
+  it.each(COMMANDS.filter(([, code]) => code !== 2))('a reader that has gone: %s', async (command, code) => {
+    // Bash holds the reading end until `true` is over, then writing fails.
+    const line = `${program} ${command} 2>&3 3>&- | true; echo "\${PIPESTATUS[0]}"`;
+    const { stdout, stderr } = await shell(`{ ${line}; } 3>&2`);
+    expect(Number(stdout)).toBe(code);
+    expect(lines(stderr)).toEqual(code === 1 ? [expect.stringContaining('--fail-on')] : []);
+  });
+
+  it.each(COMMANDS.slice(2, 7))('a standard error that is full: %s', async (command, code) => {
+    expect((await shell(`${program} ${command} 2> /dev/full`)).code).toBe(code);
+  });
+});
+
+describe('few open files', () => {
+  // Below some 19 Node cannot start at all.
+  it.each([20, 30, 64].flatMap((n) => COMMANDS.map(([command, code]) => [n, command, code] as const)))(
+    'ulimit -n %i: %s',
+    async (limit, command, expected) => {
+      const { code, stderr } = await shell(`ulimit -n ${limit}; ${program} ${command}`);
+      if (code !== expected) {
+        expect(code).toBe(2);
+        expect(lines(stderr)).toEqual([expect.stringMatching(/^whyslow: .*too many open files/)]);
+      }
+      expect(stderr).not.toMatch(/internal error|\n\s+at /);
+      // Where Node can load the program at all, it gives the answer.
+      if (limit >= 64) expect(code).toBe(expected);
+    },
+  );
+});
+
+describe('little address space', () => {
+  it.each([
+    [16_000_000, 0],
+    [4_000_000, 0],
+    [1_800_000, 0],
+    [1_000_000, 2],
+  ])('ulimit -v %i: all ranks, in several threads if they fit', async (limit, expected) => {
+    const { code, stdout, stderr } = await shell(
+      `ulimit -v ${limit}; ${program} diagnose ${RANKS} --jobs 3 --json`,
+    );
+    expect(stderr).not.toMatch(/internal error|\n\s+at |Fatal/);
+    expect(code).toBe(expected);
+    if (expected === 0) expect((JSON.parse(stdout) as { ranks: unknown[] }).ranks).toHaveLength(4);
+    else expect(lines(stderr)).toEqual([expect.stringMatching(/^whyslow: ulimit -v leaves/)]);
+  });
+});
+
+describe('more jobs than the machine can run', () => {
+  it.each(['diagnose', 'inspect'])('%s --jobs 400 reads fewer files at once and says so', async (command) => {
+    const { code, stderr } = await shell(`ulimit -n 64; ${program} ${command} ${RANKS}/*.gz --jobs 400`);
+    expect(code).toBe(0);
+    expect(lines(stderr)).toEqual([
+      expect.stringMatching(/^whyslow: \d files? read at once instead of 400: (?:ulimit -n is 64|.* core)/),
+    ]);
+  });
+});
