@@ -96,6 +96,22 @@ describe('calls that wait for the device', () => {
     expect(stepOf(plan, (p) => scaleWorks(p, (w) => w === 0, 0.5))).toBe(150 - 42);
   });
 
+  it('are not asynchronous copies of pinned memory, even if they seem to end together', () => {
+    const pinned = (name: string) =>
+      planOf(copy('20-112').replace('Pageable', 'Pinned').replace('cudaMemcpyAsync', name)).nodes.waitsFor;
+    expect([...pinned('cudaMemcpyAsync')]).toEqual([-1, -1, -1]);
+    expect([...pinned('cudaMemcpy')]).toEqual([-1, 1, -1]);
+  });
+
+  it('are not events that had already happened, though a kernel ended meanwhile', () => {
+    const waits = (call: string) =>
+      planOf(`
+        host 1  ProfilerStep#1 0-200 | cudaLaunchKernel 10-12 #1 | cudaEventSynchronize ${call}
+        gpu 7   gemm 16-100 #1`).nodes.awaited;
+    expect([...waits('90-102')]).toEqual([-1, -1]);
+    expect([...waits('60-102')]).toEqual([-1, 0]);
+  });
+
   it('are not copies that return before', () => {
     expect([...planOf(copy('20-30')).nodes.waitsFor]).toEqual([-1, -1, -1]);
   });

@@ -2,6 +2,7 @@ import { CoverageCursor } from '../../base/intervals.js';
 import { SYNCHRONISES } from '../../model/host-names.js';
 import { LAUNCH, type Plan, type PlanNodes, SYNC } from '../../replay/plan.js';
 import type { HostTree } from '../detail/host-tree.js';
+import type { CopyKind } from '../kernels/kernel-kind.js';
 import type { Call, PlanInput } from './plan-input.js';
 import { layOutWorks, type Observed } from './plan-works.js';
 
@@ -121,7 +122,7 @@ function layOutNodes(
     if (call.works.length > 0) {
       const kind = kinds[trace.data.name[input.work.row[call.works.at(-1)!]!]!];
       const blocked = kind?.copy
-        ? blockingCopy(call, observed, nextWork - 1, kind.copy.hostMemory === 'pageable')
+        ? blockingCopy(call, trace.name(call.row), observed, nextWork - 1, kind.copy.hostMemory)
         : fullQueue(call, observed, nodes.firstWork[k]!);
       if (blocked >= 0) {
         nodes.waitsFor[k] = blocked;
@@ -135,13 +136,21 @@ function layOutNodes(
 }
 
 /** The copy that the call waited for; −1: it did not wait. */
-function blockingCopy(call: Call, observed: Observed, work: number, pageable: boolean): number {
+function blockingCopy(
+  call: Call,
+  name: string,
+  observed: Observed,
+  work: number,
+  memory: CopyKind['hostMemory'],
+): number {
+  // CUDA promises it: pinned memory is copied while the host goes on. Such a call may still be slow, and end with its copy.
+  if (memory === 'pinned' && name.endsWith('Async')) return -1;
   const end = observed.end[work]!;
   const duration = call.end - call.start;
   // The last piece of a long staged copy may still be running when the call returns.
   const slack = CLOCK_SLACK_NS + 0.02 * duration;
   // A pinned copy that happens to end during a short call was not waited for.
-  const long = duration > (pageable ? SHORT_CALL_NS : LONG_CALL_NS);
+  const long = duration > (memory === 'pageable' ? SHORT_CALL_NS : LONG_CALL_NS);
   return end <= call.end + slack && end > call.start && long ? work : -1;
 }
 
@@ -169,8 +178,9 @@ function awaitStreams(
     nodes.awaited[k * streams + s] = w;
     if (w >= 0) latest = Math.max(latest, observed.end[w]!);
   }
-  const waited = latest > call.start;
-  // An event that had already happened may be an old one: work launched since is not waited for.
+  // Which event a call waits for is not recorded. One that returns at once waited for nothing: work that happened to end
+  // meanwhile is not what it asked for.
+  const waited = latest > call.start && !(onEvent && call.end - call.start < LONG_CALL_NS);
   if (onEvent && !waited) nodes.awaited.fill(-1, k * streams, (k + 1) * streams);
   nodes.returnLag[k] = waited ? call.end - latest : Math.min(nodes.call[k]!, SHORT_CALL_NS);
   if (waited) nodes.call[k] = Math.min(nodes.call[k]!, SHORT_CALL_NS);
