@@ -46,7 +46,7 @@ export function runRules(rules: readonly Rule[], run: RunFacts): RulesResult {
   }
   for (const { rule } of all) reasons.delete(reportedAs(rule));
   const silent = [...reasons].map(([rule, texts]) => ({ rule, reason: joinReasons(texts) }));
-  const joined = joinRanks(all).toSorted(inOrder(run.verdict.bottleneck));
+  const joined = inOrder(joinRanks(all), run.verdict.bottleneck);
   return { findings: withSavings(joined), silent, problems };
 }
 
@@ -92,26 +92,55 @@ function joinRanks(all: readonly Found[]): Joined[] {
 
 const gainOf = ({ price }: RankFinding) => price?.speedup.likely ?? 0;
 const costOf = ({ rule, finding }: Found): Cost => finding.cost ?? rule.info.cost ?? 'code';
+const costRank = (found: Found): number => COSTS.indexOf(costOf(found));
 
 /** All others wait for a late rank; but one that was late once, or by little, is not what to begin with. */
 const WORTH_FIRST = 1.05;
 
 /**
  * A late rank first, if it costs enough. Then what addresses the bottleneck, the rest, and advice on measuring; within
- * these, known gains before unknown ones, then cheap before expensive, then large before small.
+ * these, known gains before unknown ones.
  */
-function inOrder(bottleneck: Bottleneck): (a: Joined, b: Joined) => number {
+function inOrder(all: readonly Joined[], bottleneck: Bottleneck): Joined[] {
   const target = bottleneck === 'compute' ? 'gpu' : bottleneck;
-  const group = ({ finding, rule }: Joined) => {
-    if (rule.comesFirst && (finding.price?.speedup.likely ?? WORTH_FIRST) >= WORTH_FIRST) return -1;
-    return finding.addresses === target ? 0 : finding.addresses === null ? 2 : 1;
+  const groupOf = ({ finding, rule }: Joined) => {
+    if (rule.comesFirst && (finding.price?.speedup.likely ?? WORTH_FIRST) >= WORTH_FIRST) return 0;
+    return finding.addresses === target ? 1 : finding.addresses === null ? 3 : 2;
   };
-  const unpriced = ({ finding }: Joined) => Number(finding.price === null);
-  return (a, b) =>
-    group(a) - group(b) ||
-    unpriced(a) - unpriced(b) ||
-    COSTS.indexOf(costOf(a)) - COSTS.indexOf(costOf(b)) ||
-    gainOf(b.finding) - gainOf(a.finding);
+  return [0, 1, 2, 3].flatMap((group) => {
+    const members = all.filter((f) => groupOf(f) === group);
+    return [
+      ...byGain(members.filter((f) => f.finding.price !== null)),
+      ...members.filter((f) => f.finding.price === null).toSorted((a, b) => costRank(a) - costRank(b)),
+    ];
+  });
+}
+
+/** A fix that saves this part of what the best one saves brings about as much. */
+const ALIKE = 0.75;
+
+/**
+ * What brings most first; of fixes that bring about as much, the cheapest. A fix that goes a step further than another is
+ * one recommendation with it: the first step takes the place of the better one, the other comes after the rest.
+ */
+function byGain(priced: readonly Joined[]): Joined[] {
+  const ids = new Set(priced.map((f) => f.finding.id));
+  const isFurther = ({ rule }: Joined) => rule.furtherThan !== undefined && ids.has(rule.furtherThan);
+  const gain = (f: Joined): number =>
+    largest(
+      [f, ...priced.filter(({ rule }) => rule.furtherThan === f.finding.id)].map((g) => gainOf(g.finding)),
+    );
+  const saving = (f: Joined) => 1 - 1 / gain(f);
+  const left = priced.filter((f) => !isFurther(f)).toSorted((a, b) => gain(b) - gain(a));
+  const ordered: Joined[] = [];
+  while (left.length > 0) {
+    const best = saving(left[0]!);
+    const alike = left.filter((f) => saving(f) >= ALIKE * best);
+    const next = alike.toSorted((a, b) => costRank(a) - costRank(b))[0]!;
+    ordered.push(next);
+    left.splice(left.indexOf(next), 1);
+  }
+  return [...ordered, ...priced.filter(isFurther)];
 }
 
 /**

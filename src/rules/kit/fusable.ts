@@ -22,6 +22,10 @@ const JOIN_CHAINS: readonly string[] = [...SIMPLE, 'norm', 'softmax', 'layout'];
 export const isFusable = (k: KernelTotal, roles: number): boolean =>
   !has(roles, OUTSIDE_MODEL) && !k.fused && JOIN_CHAINS.includes(k.class);
 
+/** Of those, the ones that a compiler also makes shorter. */
+export const isSimple = (k: KernelTotal, roles: number): boolean =>
+  isFusable(k, roles) && SIMPLE.includes(k.class);
+
 export const ELEMENTWISE = threshold(
   'elementwise kernels',
   share(0.5),
@@ -34,7 +38,7 @@ const CHAIN_COST: Levels = { low: 2.5, likely: 1.5, high: 1 };
 
 /** What fusing chains of elementwise kernels brings, where they keep the GPU busy. */
 export function priceOfFusing(view: TraceView): { readonly price: Price | null } | Silent {
-  const simple = workTime(view, (k, roles) => isFusable(k, roles) && SIMPLE.includes(k.class));
+  const simple = workTime(view, isSimple);
   const small = silentBelow(view, simple.ns, ELEMENTWISE, 'elementwise kernels are');
   if (small) return small;
   if (runsCompiled(view)) return silent('the model is already compiled');

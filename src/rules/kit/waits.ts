@@ -4,8 +4,16 @@ import { type Plan, SYNC } from '../../replay/plan.js';
 import { Role } from '../../traces/detail/roles.js';
 import { copiesToHost } from './host.js';
 import { priceOf } from './price.js';
-import type { Price } from './rule.js';
+import { type Price, threshold } from './rule.js';
 import { has } from './work.js';
+
+/** From this many on, the model is written so that shapes depend on values. */
+export const SHAPES = threshold(
+  'results whose size depends on data',
+  4,
+  'a step',
+  'fewer are single operators, not a way of writing the model',
+);
 
 const isRead = (roles: number) => has(roles, Role.reads) && !has(roles, Role.nanCheck);
 
