@@ -27,7 +27,8 @@ const CHECKPOINT_TENSORS = 10;
 export interface Pauses {
   readonly perStep: Ns;
   readonly longest: Pause;
-  readonly isCheckpoint: boolean;
+  /** Megabytes go to the host in these steps: as the many tensors of a checkpoint, or as a few that something is done with. */
+  readonly copied: 'checkpoint' | 'results' | null;
   readonly evidence: Evidence;
 }
 
@@ -39,18 +40,17 @@ export function pausesOf(view: TraceView): Pauses | Silent {
   const perStep = ns(total / detail.steps);
   const small = silentBelow(view, perStep, PAUSES, 'pauses are');
   if (small) return small;
-  const toHost = copiedToHost(view);
-  // Collectives of gloo copy through the host too: then megabytes there mean nothing.
-  const communicates = view.time.idle_comms + view.time.comms_transfer > 0;
-  const isCheckpoint = toHost >= CHECKPOINT.value && !communicates;
-  const copied = isCheckpoint ? `, and ${(toHost / 1e6).toFixed(0)} MB a step are copied to the host` : '';
-  const text = `${formatCount(count, 'pause')} in ${formatCount(detail.steps, 'step')}, up to ${formatMs(ns(longest.dur))}, without a single PyTorch call: ${formatMs(perStep)} a step (${percentOfStep(view, perStep)})${copied}`;
-  return { perStep, longest, isCheckpoint, evidence: atSpan(longest, timeEvidence(view, perStep, text)) };
+  const toHost = bytesToHost(view);
+  const tensors = workTime(view, isCopyToHost).count;
+  const copied = toHost < CHECKPOINT.value ? null : tensors < CHECKPOINT_TENSORS ? 'results' : 'checkpoint';
+  const megabytes = copied ? `, and ${(toHost / 1e6).toFixed(0)} MB a step are copied to the host` : '';
+  const text = `${formatCount(count, 'pause')} in ${formatCount(detail.steps, 'step')}, up to ${formatMs(ns(longest.dur))}, without a single PyTorch call: ${formatMs(perStep)} a step (${percentOfStep(view, perStep)})${megabytes}`;
+  return { perStep, longest, copied, evidence: atSpan(longest, timeEvidence(view, perStep, text)) };
 }
 
-/** Bytes a step that go to the host tensor by tensor; 0 when they are a few pieces only. */
-function copiedToHost(view: TraceView): number {
-  if (workTime(view, isCopyToHost).count < CHECKPOINT_TENSORS) return 0;
+/** Bytes a step. Collectives of gloo copy through the host too: then megabytes there mean nothing. */
+function bytesToHost(view: TraceView): number {
+  if (view.time.idle_comms + view.time.comms_transfer > 0) return 0;
   const total = view.facts.kernels.reduce((n, k) => n + (isCopyToHost(k) ? k.bytes : 0), 0);
   return total / (view.facts.detail?.steps ?? 1);
 }

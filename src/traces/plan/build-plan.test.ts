@@ -46,6 +46,14 @@ describe('a plan', () => {
     expect(nodes.roles[2]! & Role.reads).toBe(Role.reads);
   });
 
+  it('knows arithmetic on the host: operators of 100 µs or more that call nothing, views left out', () => {
+    const { nodes } = planOf(`
+      host 1  ProfilerStep#1 0-900 | aten::argmax 10-310 | aten::max 20-300 | aten::view 320-325 | aten::linear 330-530
+      host 1  aten::t 340-500 | cudaLaunchKernel 510-520 #1
+      gpu 7   gemm 530-540 #1`);
+    expect([...nodes.arithmetic]).toEqual([300_000]);
+  });
+
   it('has the work that each call launched and waited for', () => {
     expect([...nodes.workCount]).toEqual([1, 1, 0, 1]);
     expect([...nodes.firstWork]).toEqual([0, 1, 2, 2]);

@@ -1,4 +1,4 @@
-import { CoverageCursor } from '../../base/intervals.js';
+import { CoverageCursor, type Spans, unionOfSpans } from '../../base/intervals.js';
 import { SYNCHRONISES } from '../../model/host-names.js';
 import { LAUNCH, type Plan, type PlanNodes, SYNC } from '../../replay/plan.js';
 import type { HostTree } from '../detail/host-tree.js';
@@ -78,6 +78,7 @@ function layOutNodes(
     call: f64(),
     returnLag: f64(),
     inOperator: f64(),
+    arithmetic: f64(),
     events: countStarts(
       tree.start.filter((_, i) => tree.counted[i] === 1),
       calls,
@@ -95,6 +96,7 @@ function layOutNodes(
     compile: new CoverageCursor(host.waits.compile),
     comms: new CoverageCursor(host.waits.comms),
   };
+  const arithmetic = new CoverageCursor(arithmeticOnHost(tree));
   let now = begin;
   let step = 0;
   let nextWork = 0;
@@ -109,6 +111,7 @@ function layOutNodes(
     nodes.compile[k] = waits.compile.covered(now, call.start);
     nodes.comms[k] = waits.comms.covered(now, call.start);
     nodes.hostWork[k] = Math.max(0, gap - nodes.data[k]! - nodes.compile[k]! - nodes.comms[k]!);
+    nodes.arithmetic[k] = Math.min(nodes.hostWork[k]!, arithmetic.covered(now, call.start));
     if (call.index >= 0) {
       const operator = tree.start[outermostOperator(tree, call.index)]!;
       nodes.inOperator[k] = Math.min(nodes.hostWork[k]!, Math.max(0, call.start - Math.max(now, operator)));
@@ -194,6 +197,29 @@ function outermostOperator(tree: HostTree, index: number): number {
     operator = p;
   }
   return operator;
+}
+
+/** Operators on tensors of the device that launch nothing (views, allocations) take a few microseconds. */
+const LEAST_ARITHMETIC_NS = 100_000;
+
+/** When outermost operators ran that make no call to the device: they compute on the host. */
+function arithmeticOnHost(tree: HostTree): Spans {
+  const calls = new Uint8Array(tree.length);
+  for (let i = tree.length - 1; i >= 0; i--) {
+    if (tree.indexOf(tree.row[i]!) >= 0) calls[i] = 1;
+    if (calls[i] === 1 && tree.parent[i]! >= 0) calls[tree.parent[i]!] = 1;
+  }
+  const isOutermost = (i: number) => {
+    const parent = tree.parent[i]!;
+    return parent < 0 || tree.counted[parent] === 0 || tree.isNode[parent] === 1;
+  };
+  const spans: { start: number; end: number }[] = [];
+  for (let i = 0; i < tree.length; i++) {
+    if (tree.counted[i] === 0 || calls[i] === 1 || tree.isNode[i] === 1 || !isOutermost(i)) continue;
+    if (tree.end[i]! - tree.start[i]! >= LEAST_ARITHMETIC_NS)
+      spans.push({ start: tree.start[i]!, end: tree.end[i]! });
+  }
+  return unionOfSpans(spans);
 }
 
 /** For each call, the events recorded since the previous one, over all training threads. */
