@@ -33,8 +33,8 @@ describe('launch-bound', () => {
     expect(found.fix!.code).toBe('model = torch.compile(model)');
   });
 
-  it('says what CUDA graphs bring on top: the kernels themselves, 1 µs apart, elementwise ones at 0.6', () => {
-    const graphs = 20 / (100 * (10 + 1) + 100 * (6 + 1)) / 1e-3;
+  it('says what CUDA graphs bring on top: products 1 µs apart, elementwise kernels at 0.6, 12 of them apart', () => {
+    const graphs = 20_000 / (100 * (10 + 1) + 100 * 6 + 12);
     expect(fires(rule, draw(EAGER), EXPECTED).fix!.text).toContain(
       `CUDA graphs, ×${graphs.toFixed(1)} in all`,
     );

@@ -6,11 +6,11 @@ import { LEAST_PAUSE_NS } from '../../traces/detail/pauses.js';
 import { Role } from '../../traces/detail/roles.js';
 import { timeEvidence } from './evidence.js';
 import type { Evidence } from './finding.js';
-import { isSimple, OUTSIDE_MODEL, priceOfFusing } from './fusable.js';
+import { isFusable, isSimple, OUTSIDE_MODEL, priceOfFusing } from './fusable.js';
 import { fallsBackToEager, idleForLaunches } from './host.js';
 import { fuseOptimizer, isUnfusedOptimizer, optimizerOf, parametersOf } from './optimizer.js';
 import { isWorthwhile, priceOf } from './price.js';
-import { type Edit, type Levels, type Price, type Silent, silent, threshold } from './rule.js';
+import { type Edit, type Level, type Levels, type Price, type Silent, silent, threshold } from './rule.js';
 import { editWork, has, medianKernel, type Piece, piecesOf } from './work.js';
 
 /** Loops that wait for launches, and what compiling the model brings them, without and with CUDA graphs. */
@@ -76,10 +76,11 @@ export function launchesLeft(view: TraceView): number {
   return list.length > 0 ? Math.min(1, left / list.length) : 1;
 }
 
-const launchesLeftOf = ({ kernel, roles }: Piece): number =>
-  kernel.class === 'norm' && has(roles, Role.backward)
-    ? NORM_BACKWARD_LEFT
-    : (LAUNCHES_LEFT[kernel.class] ?? 1);
+function launchesLeftOf({ kernel, roles }: Pick<Piece, 'kernel' | 'roles'>): number {
+  if (kernel.class === 'norm' && has(roles, Role.backward)) return NORM_BACKWARD_LEFT;
+  // cuDNN transposes inside its convolutions, which no compiler looks into.
+  return kernel.source === 'cudnn' ? 1 : (LAUNCHES_LEFT[kernel.class] ?? 1);
+}
 
 const inModel = (roles: number) => !has(roles, OUTSIDE_MODEL);
 
@@ -91,8 +92,24 @@ export function compileModel(view: TraceView): Edit {
   const left = launchesLeft(view);
   return (plan, level) => {
     scaleModel(plan, Math.min(1, left * LEFT_SPREAD[level]));
-    editWork(view, plan, isSimple, ({ ns }) => ns * ELEMENTWISE_LEFT[level]);
+    mergeKernels(view, plan, level);
   };
+}
+
+/** Merged kernels take less time, and there is no gap before the part of another one. */
+function mergeKernels(view: TraceView, plan: Plan, level: Level): void {
+  editWork(view, plan, isSimple, ({ ns }) => ns * ELEMENTWISE_LEFT[level]);
+  const { works } = plan;
+  let kept = 0;
+  for (let w = 0; w < works.length; w++) {
+    const kernel = view.facts.kernels[works.kernel[w]!]!;
+    const roles = works.roles[w]!;
+    const left = launchesLeftOf({ kernel, roles });
+    if (left >= 1 || !isFusable(kernel, roles)) continue;
+    kept += left;
+    if (kept >= 1) kept -= 1;
+    else works.gap[w] = Math.min(works.gap[w]!, 0);
+  }
 }
 
 export const priceCompiled = (view: TraceView): Price | null => priceOf(view, compileModel(view));
@@ -124,6 +141,6 @@ export const priceWithGraphs = (view: TraceView): Price | null =>
     const hasBackward = roles.some((r) => has(r, Role.backward));
     const gradients = hasBackward ? HOST_PER_PASS_NS + parametersOf(view) * HOST_PER_GRADIENT_NS : 0;
     addHostPerStep(plan, (n) => inModel(roles[n]!), (HOST_PER_PASS_NS + gradients) * OVERHEAD[level]);
-    editWork(view, plan, isSimple, ({ ns }) => ns * ELEMENTWISE_LEFT[level]);
+    mergeKernels(view, plan, level);
     if (isUnfusedOptimizer(optimizerOf(view))) fuseOptimizer(view, plan, level);
   });
