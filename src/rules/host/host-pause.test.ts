@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { drawView, expectGain, fires, silence } from '../../../test/helpers/draw-run.js';
-import { steps } from '../../../test/helpers/draw-trace.js';
+import { inTurn, steps } from '../../../test/helpers/draw-trace.js';
 import { rule } from './host-pause.js';
 
 /** 10 ms of computing, then 10 ms in which nothing is called. */
@@ -27,6 +27,13 @@ describe('pauses of the host', () => {
     expectGain(found, 20.1 / 10.1);
     expect(found.evidence[0]!.dur_ns! / 1e6).toBeCloseTo(10, 0);
     expect(found.evidence[0]!.step).toBe(1);
+  });
+
+  it('gives no price to a pause in one of a few steps: how often it comes is not known', () => {
+    const once = inTurn([STEADY, 20100], [STEADY, 20100], [PAUSES, 20100], [STEADY, 20100]);
+    const found = fires(rule, drawView(once), { ...EXPECTED, unit: 'ms' });
+    expect(found.price).toBeNull();
+    expect(found.evidence[0]!.text).toMatch(/^1 pause in 4 steps, up to 10\.\d ms, .*, in one step only$/);
   });
 
   it.each([

@@ -35,9 +35,11 @@ export const rule: TraceRule = {
       confidence: 0.6,
       addresses: 'host',
       evidence: [pauses.evidence],
-      price: priceOf(view, ({ nodes, steps }) =>
-        takeFromLongest(nodes.hostWork, pauses.perStep * steps.length, pauses.longest.dur),
-      ),
+      price: pauses.once
+        ? null
+        : priceOf(view, ({ nodes, steps }) =>
+            takeFromLongest(nodes.hostWork, pauses.perStep * steps.length, pauses.longest.dur),
+          ),
     });
   },
 };
