@@ -7,6 +7,7 @@ import {
   waitsForLaunches,
 } from '../kit/compiling.js';
 import { runsCompiled } from '../kit/host.js';
+import { isUnfusedOptimizer, optimizerOf } from '../kit/optimizer.js';
 import { found, silent, type TraceRule } from '../kit/rule.js';
 
 export const rule: TraceRule = {
