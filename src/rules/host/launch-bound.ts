@@ -9,6 +9,7 @@ import {
 import { runsCompiled } from '../kit/host.js';
 import { isUnfusedOptimizer, optimizerOf } from '../kit/optimizer.js';
 import { found, silent, type TraceRule } from '../kit/rule.js';
+import { hasFixedShapes } from '../kit/waits.js';
 
 export const rule: TraceRule = {
   reads: 'traces',
@@ -34,9 +35,10 @@ export const rule: TraceRule = {
     const waits = waitsForLaunches(view);
     if ('silent' in waits) return waits;
     if (runsCompiled(view)) return silent('the model is already compiled');
-    const graphs = priceWithGraphs(view);
+    const graphs = hasFixedShapes(view) ? priceWithGraphs(view) : null;
+    const optimizer = isUnfusedOptimizer(optimizerOf(view)) ? ' and a fused optimizer' : '';
     const further = graphs
-      ? ` A step further: CUDA graphs, ×${graphs.speedup.likely.toFixed(1)} in all.`
+      ? ` A step further: CUDA graphs${optimizer}, ×${graphs.speedup.likely.toFixed(1)} in all.`
       : '';
     return found({
       id: 'launch-bound',

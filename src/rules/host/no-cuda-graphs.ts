@@ -2,7 +2,7 @@ import { IDLE, LAUNCHES, priceWithGraphs, SHORT_KERNEL, waitsForLaunches } from 
 import { runsCompiled } from '../kit/host.js';
 import { isUnfusedOptimizer, optimizerOf } from '../kit/optimizer.js';
 import { found, silent, type TraceRule } from '../kit/rule.js';
-import { SHAPES, waitsOf } from '../kit/waits.js';
+import { hasFixedShapes, SHAPES } from '../kit/waits.js';
 
 export const rule: TraceRule = {
   reads: 'traces',
@@ -29,8 +29,7 @@ export const rule: TraceRule = {
   check(view) {
     const waits = waitsForLaunches(view);
     if ('silent' in waits) return waits;
-    if (waitsOf(view).shapes >= SHAPES.value)
-      return silent('shapes depend on values: a graph cannot be recorded');
+    if (!hasFixedShapes(view)) return silent('shapes depend on values: a graph cannot be recorded');
     const compiled = runsCompiled(view);
     const fusesOptimizer = isUnfusedOptimizer(optimizerOf(view));
     return found({

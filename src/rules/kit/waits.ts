@@ -49,6 +49,9 @@ export function waitsOf(view: TraceView): Waits {
   };
 }
 
+/** Shapes do not depend on values, as far as the host's waits show: a CUDA graph could be recorded. */
+export const hasFixedShapes = (view: TraceView): boolean => waitsOf(view).shapes < SHAPES.value;
+
 /** The host waits in this call. Copies of batches to the device make it wait too; those are left to `pageable-copies`. */
 function isWait(plan: Plan, n: number): boolean {
   const { nodes } = plan;
