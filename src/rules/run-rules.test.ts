@@ -73,6 +73,10 @@ describe('the order to try fixes in', () => {
     const other = rule('other', 'code', () => ({ price: gain(1.5) }));
     expect(idsOf([further, other, step, unpriced])).toEqual(['step', 'other', 'further', 'unpriced']);
     expect(idsOf([other, further])).toEqual(['further', 'other']);
+    // Not among the first two while there is another fix.
+    expect(idsOf([further, step, unpriced])).toEqual(['step', 'unpriced', 'further']);
+    expect(idsOf([further, step, elsewhere])).toEqual(['step', 'elsewhere', 'further']);
+    expect(idsOf([further, step, advice])).toEqual(['step', 'further', 'advice']);
   });
 
   it('begins with a late rank, unless that costs little', () => {

@@ -107,31 +107,46 @@ function inOrder(all: readonly Joined[], bottleneck: Bottleneck): Joined[] {
     if (rule.comesFirst && (finding.price?.speedup.likely ?? WORTH_FIRST) >= WORTH_FIRST) return 0;
     return finding.addresses === target ? 1 : finding.addresses === null ? 3 : 2;
   };
-  return [0, 1, 2, 3].flatMap((group) => {
-    const members = all.filter((f) => groupOf(f) === group);
-    return [
-      ...byGain(members.filter((f) => f.finding.price !== null)),
-      ...members.filter((f) => f.finding.price === null).toSorted((a, b) => costRank(a) - costRank(b)),
-    ];
+  const ids = new Set(all.map((f) => f.finding.id));
+  const [further, first] = partition(all, ({ rule }) => ids.has(rule.furtherThan ?? ''));
+  const ordered = [0, 1, 2, 3].flatMap((group) => {
+    const [priced, unpriced] = partition(
+      first.filter((f) => groupOf(f) === group),
+      (f) => f.finding.price !== null,
+    );
+    return [...byGain(priced, further), ...unpriced.toSorted((a, b) => costRank(a) - costRank(b))];
   });
+  return further.reduce((list, f) => list.toSpliced(placeOf(f, list), 0, f), ordered);
+}
+
+function partition<T>(list: readonly T[], test: (item: T) => boolean): [passing: T[], others: T[]] {
+  return [list.filter(test), list.filter((item) => !test(item))];
+}
+
+/**
+ * Where a fix goes that is a step further than another: after fixes with known gains for the same bottleneck, and not among
+ * the first two while there are others. The two steps are one recommendation, and must not push out another one.
+ */
+function placeOf({ finding, rule }: Joined, list: readonly Joined[]): number {
+  const fixes = list.filter((f) => f.finding.addresses !== null).length;
+  const last = list.findLastIndex(
+    (f) =>
+      f.finding.id === rule.furtherThan ||
+      (f.finding.price !== null && f.finding.addresses === finding.addresses),
+  );
+  return Math.max(last + 1, Math.min(2, fixes));
 }
 
 /** A fix that saves this part of what the best one saves brings about as much. */
 const ALIKE = 0.75;
 
-/**
- * What brings most first; of fixes that bring about as much, the cheapest. A fix that goes a step further than another is
- * one recommendation with it: the first step takes the place of the better one, the other comes after the rest.
- */
-function byGain(priced: readonly Joined[]): Joined[] {
-  const ids = new Set(priced.map((f) => f.finding.id));
-  const isFurther = ({ rule }: Joined) => rule.furtherThan !== undefined && ids.has(rule.furtherThan);
-  const gain = (f: Joined): number =>
-    largest(
-      [f, ...priced.filter(({ rule }) => rule.furtherThan === f.finding.id)].map((g) => gainOf(g.finding)),
-    );
-  const saving = (f: Joined) => 1 - 1 / gain(f);
-  const left = priced.filter((f) => !isFurther(f)).toSorted((a, b) => gain(b) - gain(a));
+/** What brings most first; of fixes that bring about as much, the cheapest. A step further counts for the first step. */
+function byGain(priced: readonly Joined[], further: readonly Joined[]): Joined[] {
+  const saving = (f: Joined): number => {
+    const steps = [f, ...further.filter(({ rule }) => rule.furtherThan === f.finding.id)];
+    return 1 - 1 / largest(steps.map((step) => gainOf(step.finding)));
+  };
+  const left = priced.toSorted((a, b) => saving(b) - saving(a));
   const ordered: Joined[] = [];
   while (left.length > 0) {
     const best = saving(left[0]!);
@@ -140,7 +155,7 @@ function byGain(priced: readonly Joined[]): Joined[] {
     ordered.push(next);
     left.splice(left.indexOf(next), 1);
   }
-  return [...ordered, ...priced.filter(isFurther)];
+  return ordered;
 }
 
 /**

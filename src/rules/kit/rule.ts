@@ -76,7 +76,7 @@ interface RuleBase {
   readonly smallGain?: 'allowed';
   /**
    * The finding that this one goes a step further than. Together they are one recommendation, in the place of the better
-   * one: that finding comes first, this one after the other known gains.
+   * one: that finding comes first, this one after the other known gains, third at the earliest.
    */
   readonly furtherThan?: string;
   /** Its findings come before those that address the bottleneck: all other ranks wait for this one. */
