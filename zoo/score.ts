@@ -46,7 +46,7 @@ export function scoreCase(truth: CaseTruth, report: Report): CaseScore {
   const accepted = [truth.bottleneck, ...(truth.acceptable ?? [])];
   const fixes = report.findings.filter((f) => f.addresses !== null).map((f) => f.rule);
   const planted = (truth.gain_of ? [truth.gain_of] : truth.rules)
-    .map((rule) => report.findings.find((f) => f.rule === rule && f.speedup !== null))
+    .map((name) => report.findings.find((f) => (f.rule === name || f.id === name) && f.speedup !== null))
     .find((f) => f !== undefined);
   const measured = truth.measured_speedup ?? null;
   const asksGain =

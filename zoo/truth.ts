@@ -17,7 +17,7 @@ export interface CaseTruth {
   readonly rules: readonly string[];
   /** Rules that must not promise a gain here. */
   readonly not_a_gain: readonly string[];
-  /** The rule that prices the measured fix, where it is not the first of `rules`; `none`: no rule does. */
+  /** The rule, or the id of its finding, that prices the measured fix, where it is not the first of `rules`; `none`: no rule does. */
   readonly gain_of?: string;
   readonly fix?: string;
   readonly twin?: string;

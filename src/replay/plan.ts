@@ -32,6 +32,8 @@ export interface PlanNodes {
   readonly call: Float64Array;
   /** The part of `hostWork` inside the operator that made the call. The rest is Python. */
   readonly inOperator: Float64Array;
+  /** The part of `hostWork` in operators that call nothing on the device and last: arithmetic on the host. */
+  readonly arithmetic: Float64Array;
   /** Operators, runtime and driver calls recorded since the previous call, this one included. */
   readonly events: Uint32Array;
   /** Python frames (with_stack) recorded since the previous call. */

@@ -10,6 +10,8 @@ export { rule as checkpointInStep } from './host/checkpoint-in-step.js';
 export { rule as hostPause } from './host/host-pause.js';
 export { rule as hostSync } from './host/host-sync.js';
 export { rule as launchBound } from './host/launch-bound.js';
+export { rule as noCudaGraphs } from './host/no-cuda-graphs.js';
+export { rule as oneSlowStep } from './host/one-slow-step.js';
 export { rule as recompiles } from './host/recompiles.js';
 export { rule as shapesFromData } from './host/shapes-from-data.js';
 export { rule as smallBatch } from './host/small-batch.js';

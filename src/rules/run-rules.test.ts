@@ -53,11 +53,30 @@ describe('the order to try fixes in', () => {
   const large = rule('large', 'knob', () => ({ price: gain(2) }));
   const flag = rule('flag', 'code', () => ({ price: gain(1.05), cost: 'free' }));
 
-  it('is: the bottleneck, then gains that are known, then cheap ones, then large ones; advice last', () => {
-    const ids = ['flag', 'large', 'small', 'dear', 'unpriced', 'elsewhere', 'advice'];
+  it('is: the bottleneck, then gains that are known, the largest first; advice last', () => {
+    const ids = ['dear', 'large', 'small', 'flag', 'unpriced', 'elsewhere', 'advice'];
     const rules = [advice, elsewhere, unpriced, dear, small, large, flag];
     expect(idsOf(rules)).toEqual(ids);
     expect(idsOf(rules.toReversed())).toEqual(ids);
+  });
+
+  it('puts the cheaper of two fixes first that save about as much: 75 of 89 % of the step, not 60', () => {
+    const nine = rule('nine', 'code', () => ({ price: gain(9) }));
+    const free = (likely: number) => rule('free', 'free', () => ({ price: gain(likely) }));
+    expect(idsOf([nine, free(4)])).toEqual(['free', 'nine']);
+    expect(idsOf([nine, free(2.5)])).toEqual(['nine', 'free']);
+  });
+
+  it('puts a fix and what goes a step further in one place: the first step there, the other after the rest', () => {
+    const step = rule('step', 'code', () => ({ price: gain(1.1) }));
+    const further: Rule = { ...rule('further', 'code', () => ({ price: gain(6) })), furtherThan: 'step' };
+    const other = rule('other', 'code', () => ({ price: gain(1.5) }));
+    expect(idsOf([further, other, step, unpriced])).toEqual(['step', 'other', 'further', 'unpriced']);
+    expect(idsOf([other, further])).toEqual(['further', 'other']);
+    // Not among the first two while there is another fix.
+    expect(idsOf([further, step, unpriced])).toEqual(['step', 'unpriced', 'further']);
+    expect(idsOf([further, step, elsewhere])).toEqual(['step', 'elsewhere', 'further']);
+    expect(idsOf([further, step, advice])).toEqual(['step', 'further', 'advice']);
   });
 
   it('begins with a late rank, unless that costs little', () => {

@@ -48,7 +48,7 @@ export function runRules(rules: readonly Rule[], run: RunFacts): RulesResult {
   }
   for (const { rule } of all) reasons.delete(reportedAs(rule));
   const silent = [...reasons].map(([rule, texts]) => ({ rule, reason: joinReasons(texts) }));
-  const joined = joinRanks(all).toSorted(inOrder(run.verdict.bottleneck));
+  const joined = inOrder(joinRanks(all), run.verdict.bottleneck);
   return { findings: withSavings(joined, run.hostLines), silent, problems };
 }
 
@@ -94,26 +94,70 @@ function joinRanks(all: readonly Found[]): Joined[] {
 
 const gainOf = ({ price }: RankFinding) => price?.speedup.likely ?? 0;
 const costOf = ({ rule, finding }: Found): Cost => finding.cost ?? rule.info.cost ?? 'code';
+const costRank = (found: Found): number => COSTS.indexOf(costOf(found));
 
 /** All others wait for a late rank; but one that was late once, or by little, is not what to begin with. */
 const WORTH_FIRST = 1.05;
 
 /**
  * A late rank first, if it costs enough. Then what addresses the bottleneck, the rest, and advice on measuring; within
- * these, known gains before unknown ones, then cheap before expensive, then large before small.
+ * these, known gains before unknown ones.
  */
-function inOrder(bottleneck: Bottleneck): (a: Joined, b: Joined) => number {
+function inOrder(all: readonly Joined[], bottleneck: Bottleneck): Joined[] {
   const target = bottleneck === 'compute' ? 'gpu' : bottleneck;
-  const group = ({ finding, rule }: Joined) => {
-    if (rule.comesFirst && (finding.price?.speedup.likely ?? WORTH_FIRST) >= WORTH_FIRST) return -1;
-    return finding.addresses === target ? 0 : finding.addresses === null ? 2 : 1;
+  const groupOf = ({ finding, rule }: Joined) => {
+    if (rule.comesFirst && (finding.price?.speedup.likely ?? WORTH_FIRST) >= WORTH_FIRST) return 0;
+    return finding.addresses === target ? 1 : finding.addresses === null ? 3 : 2;
   };
-  const unpriced = ({ finding }: Joined) => Number(finding.price === null);
-  return (a, b) =>
-    group(a) - group(b) ||
-    unpriced(a) - unpriced(b) ||
-    COSTS.indexOf(costOf(a)) - COSTS.indexOf(costOf(b)) ||
-    gainOf(b.finding) - gainOf(a.finding);
+  const ids = new Set(all.map((f) => f.finding.id));
+  const [further, first] = partition(all, ({ rule }) => ids.has(rule.furtherThan ?? ''));
+  const ordered = [0, 1, 2, 3].flatMap((group) => {
+    const [priced, unpriced] = partition(
+      first.filter((f) => groupOf(f) === group),
+      (f) => f.finding.price !== null,
+    );
+    return [...byGain(priced, further), ...unpriced.toSorted((a, b) => costRank(a) - costRank(b))];
+  });
+  return further.reduce((list, f) => list.toSpliced(placeOf(f, list), 0, f), ordered);
+}
+
+function partition<T>(list: readonly T[], test: (item: T) => boolean): [passing: T[], others: T[]] {
+  return [list.filter(test), list.filter((item) => !test(item))];
+}
+
+/**
+ * Where a fix goes that is a step further than another: after fixes with known gains for the same bottleneck, and not among
+ * the first two while there are others. The two steps are one recommendation, and must not push out another one.
+ */
+function placeOf({ finding, rule }: Joined, list: readonly Joined[]): number {
+  const fixes = list.filter((f) => f.finding.addresses !== null).length;
+  const last = list.findLastIndex(
+    (f) =>
+      f.finding.id === rule.furtherThan ||
+      (f.finding.price !== null && f.finding.addresses === finding.addresses),
+  );
+  return Math.max(last + 1, Math.min(2, fixes));
+}
+
+/** A fix that saves this part of what the best one saves brings about as much. */
+const ALIKE = 0.75;
+
+/** What brings most first; of fixes that bring about as much, the cheapest. A step further counts for the first step. */
+function byGain(priced: readonly Joined[], further: readonly Joined[]): Joined[] {
+  const saving = (f: Joined): number => {
+    const steps = [f, ...further.filter(({ rule }) => rule.furtherThan === f.finding.id)];
+    return 1 - 1 / largest(steps.map((step) => gainOf(step.finding)));
+  };
+  const left = priced.toSorted((a, b) => saving(b) - saving(a));
+  const ordered: Joined[] = [];
+  while (left.length > 0) {
+    const best = saving(left[0]!);
+    const alike = left.filter((f) => saving(f) >= ALIKE * best);
+    const next = alike.toSorted((a, b) => costRank(a) - costRank(b))[0]!;
+    ordered.push(next);
+    left.splice(left.indexOf(next), 1);
+  }
+  return ordered;
 }
 
 /**

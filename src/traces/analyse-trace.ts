@@ -24,6 +24,7 @@ import { gpuUnions } from './timeline/gpu-unions.js';
 import { type GpuWork, orderGpuWork, workBetween } from './timeline/gpu-work.js';
 import { COLLECTIVE_SPAN, findHostSpans, type HostSpans, withInferredInput } from './timeline/host-spans.js';
 import { inferInputWaits } from './timeline/inferred-input.js';
+import { findOneOff } from './timeline/one-off.js';
 import { findStepTimes, type StepTime } from './timeline/step-times.js';
 import { detailRange, representative, type StepWindow, windowOf } from './timeline/step-window.js';
 import { workSorts } from './timeline/work-sorts.js';
@@ -45,8 +46,19 @@ function lighten(facts: TraceFacts): TraceFacts {
 
 /** Null when the trace has neither host events nor GPU work, or none of the wanted steps. */
 export function analyseTrace(trace: Trace, options: AnalyseOptions): TraceFacts | null {
-  const facts = factsOf(trace, options.steps);
+  const all = factsOf(trace, options.steps);
+  const facts = all && (withoutOneOff(trace, all, options.steps) ?? { ...all, oneOff: null });
   return facts && options.light ? lighten(facts) : facts;
+}
+
+/**
+ * A step that stands out once is told by itself; all figures are over the steps without it. Null: none does, ranks are to be
+ * compared step by step, or these steps were asked for.
+ */
+function withoutOneOff(trace: Trace, { oneOff, collectives }: TraceFacts, range: StepRange | null) {
+  if (!oneOff || collectives || range) return null;
+  const rest = factsOf(trace, oneOff.without);
+  return rest && { ...rest, oneOff };
 }
 
 function factsOf(trace: Trace, range: StepRange | null): TraceFacts | null {
@@ -73,6 +85,7 @@ function factsOf(trace: Trace, range: StepRange | null): TraceFacts | null {
     work.length > 0
       ? accountTime(trace, workBetween(work, window.from, window.to), kinds, host, window.from, window.to)
       : accountHostTime(operators, host, window.from, window.to);
+  const timePerStep = accountParts(accounting, window.bounds);
   const frames = framesOf(trace, host, inDetail);
   const plan = buildPlan({
     trace,
@@ -101,7 +114,8 @@ function factsOf(trace: Trace, range: StepRange | null): TraceFacts | null {
     hasHostEvents: tree.length > 0,
     steps: stepFacts(times.source, window, all.steps.length),
     time: totals((c) => perStep(accounting.total[c])),
-    timePerStep: accountParts(accounting, window.bounds),
+    timePerStep,
+    oneOff: findOneOff(window, timePerStep),
     copies: { toDevice: perStep(accounting.copies.toDevice), toHost: perStep(accounting.copies.toHost) },
     gpu: gpuUnions(trace, work, kinds),
     collectives,

@@ -263,6 +263,7 @@ HOST = (
         lambda ctx: small_lm(ctx, 2, 128, optimizer="forloop"),
         "host",
         rules=("T15", "T18", "W3"),
+        gain_of="no-cuda-graphs",
         fix="fused optimizer + torch.compile(mode='reduce-overhead')",
         twin="launch_compiled",
     ),

@@ -43,7 +43,8 @@ class Case:
     not_a_gain: tuple[str, ...] = ()
     """Rules whose fix must not be promised here."""
     gain_of: str | None = None
-    """The rule that prices the measured fix, where it is not the first of `rules`; "none": the fix is one no rule prices."""
+    """What prices the measured fix, where it is not the first of `rules`: a rule, or the id of a finding where a rule number has
+    several; "none": no rule does."""
     fix: str | None = None
     twin: str | None = None
     """The case with the fix applied."""

@@ -3,6 +3,7 @@ import type { Plan } from '../../replay/plan.js';
 import { Role } from '../../traces/detail/roles.js';
 import { countEvidence } from '../kit/evidence.js';
 import { OUTSIDE_MODEL } from '../kit/fusable.js';
+import { hostPerEvent } from '../kit/host.js';
 import { priceOf } from '../kit/price.js';
 import { found, silent, type TraceRule, threshold } from '../kit/rule.js';
 import { has, workTime } from '../kit/work.js';
@@ -55,15 +56,9 @@ function withoutAnomalyDetection(plan: Plan): void {
   const { nodes } = plan;
   const isAdded = (n: number) =>
     inBackward(nodes.roles[n]!) && has(nodes.roles[n]!, Role.nanCheck | Role.reads);
-  const plain = { host: 0, events: 0 };
-  for (let n = 0; n < nodes.length; n++) {
-    if (!inBackward(nodes.roles[n]!) || isAdded(n)) continue;
-    plain.host += nodes.hostWork[n]! + nodes.call[n]!;
-    plain.events += nodes.events[n]!;
-  }
+  const perEvent = hostPerEvent(plan, (n) => inBackward(nodes.roles[n]!) && !isAdded(n));
   removeCalls(plan, isAdded);
-  if (plain.events === 0) return;
-  const perEvent = plain.host / plain.events;
+  if (perEvent === 0) return;
   for (let n = 0; n < nodes.length; n++) {
     if (has(nodes.roles[n]!, Role.backward | OUTSIDE_MODEL)) continue;
     const cost = Math.max(0, perEvent * nodes.events[n]! - nodes.call[n]!);

@@ -29,7 +29,7 @@ export const rule: TraceRule = {
   check(view) {
     const pauses = pausesOf(view);
     if ('silent' in pauses) return pauses;
-    if (!pauses.isCheckpoint) return silent('no checkpoint is copied to the host');
+    if (pauses.copied !== 'checkpoint') return silent('no checkpoint is copied to the host');
     return found({
       id: 'checkpoint-in-step',
       title: 'a checkpoint is written on the training thread',

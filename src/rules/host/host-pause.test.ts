@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { drawView, expectGain, fires, silence } from '../../../test/helpers/draw-run.js';
-import { steps } from '../../../test/helpers/draw-trace.js';
+import { inTurn, steps } from '../../../test/helpers/draw-trace.js';
 import { rule } from './host-pause.js';
 
 /** 10 ms of computing, then 10 ms in which nothing is called. */
@@ -12,6 +12,10 @@ const CHECKPOINT = `
   host 1  ProfilerStep#1 0-20100 | cudaLaunchKernel 10-20 #1 | cudaDeviceSynchronize 30-8040
   host 1  cudaMemcpyAsync 8050-8145 #2 x20@100
   gpu 7   nvjet_tst_256 30-8030 #1 | Memcpy DtoH (Device -> Pageable) 8060-8140 #2 x20@100 bytes=5000000`;
+/** One tensor of 100 MB, which the host waits for: something is done with it. */
+const RESULTS = `
+  host 1  ProfilerStep#1 0-20100 | cudaLaunchKernel 10-20 #1 | aten::to 30-10050 | cudaMemcpyAsync 40-10040 #2
+  gpu 7   nvjet_tst_256 30-8030 #1 | Memcpy DtoH (Device -> Pageable) 8040-10035 #2 bytes=100000000`;
 const STEADY = PAUSES.replace('10050', '20090').replace('10030', '20080');
 
 const EXPECTED = { id: 'host-pause', addresses: 'host', unit: 'ms/step', placed: true } as const;
@@ -25,8 +29,16 @@ describe('pauses of the host', () => {
     expect(found.evidence[0]!.step).toBe(1);
   });
 
+  it('gives no price to a pause in one of a few steps: how often it comes is not known', () => {
+    const once = inTurn([STEADY, 20100], [STEADY, 20100], [PAUSES, 20100], [STEADY, 20100]);
+    const found = fires(rule, drawView(once), { ...EXPECTED, unit: 'ms' });
+    expect(found.price).toBeNull();
+    expect(found.evidence[0]!.text).toMatch(/^1 pause in 4 steps, up to 10\.\d ms, .*, in one step only$/);
+  });
+
   it.each([
     ['the host waits for the GPU', /do not pause/, STEADY],
+    ['a large copy comes before it', /host-sync prices it/, RESULTS],
     ['the pause is a checkpoint', /a checkpoint being written/, CHECKPOINT],
   ])('is silent when %s', (_, reason, drawing) => {
     expect(silence(rule, draw(drawing))).toMatch(reason);

@@ -1,7 +1,8 @@
 import { takeFromLongest } from '../../replay/edits.js';
 import { PAUSE, PAUSES, pausesOf } from '../kit/pauses.js';
-import { priceOf } from '../kit/price.js';
+import { isWorthwhile, priceOf } from '../kit/price.js';
 import { found, silent, type TraceRule } from '../kit/rule.js';
+import { priceWithoutReads } from '../kit/waits.js';
 
 export const rule: TraceRule = {
   reads: 'traces',
@@ -26,16 +27,20 @@ export const rule: TraceRule = {
   check(view) {
     const pauses = pausesOf(view);
     if ('silent' in pauses) return pauses;
-    if (pauses.isCheckpoint) return silent('the pauses are a checkpoint being written');
+    if (pauses.copied === 'checkpoint') return silent('the pauses are a checkpoint being written');
+    if (pauses.copied === 'results' && isWorthwhile(priceWithoutReads(view)))
+      return silent('something is done with what is copied to the host: host-sync prices it');
     return found({
       id: 'host-pause',
       title: 'the training thread pauses outside PyTorch',
       confidence: 0.6,
       addresses: 'host',
       evidence: [pauses.evidence],
-      price: priceOf(view, ({ nodes, steps }) =>
-        takeFromLongest(nodes.hostWork, pauses.perStep * steps.length, pauses.longest.dur),
-      ),
+      price: pauses.once
+        ? null
+        : priceOf(view, ({ nodes, steps }) =>
+            takeFromLongest(nodes.hostWork, pauses.perStep * steps.length, pauses.longest.dur),
+          ),
     });
   },
 };

@@ -35,6 +35,43 @@ describe('reads of GPU values', () => {
     expect(fires(rule, view, EXPECTED).evidence[0]!.text).toMatch(text);
   });
 
+  it('takes away arithmetic on what was read: 5 ms of argmax on the host', () => {
+    const arithmetic = `
+      host 1  ProfilerStep#1 0-20100 | aten::mm 80-120 | cudaLaunchKernel 100-110 #1
+      host 1  aten::to 130-15000 | cudaMemcpyAsync 140-14990 #2 | aten::argmax 15010-20010
+      gpu 7   nvjet_tst_256 120-14950 #1 | Memcpy DtoH (Device -> Pageable) 14960-14980 #2 bytes=4000000`;
+    const found = fires(rule, drawView(steps(6, 20100, arithmetic), { unprofiledMs: 20.1 }), EXPECTED);
+    expectGain(found, 20.1 / (20.1 - 5.2));
+  });
+
+  it('takes away what is computed only to be read: 19 norms of 300 µs, each followed by 200 µs of reading', () => {
+    const norms = `
+      host 1  ProfilerStep#1 0-20000 | aten::mm 0-9990 | cudaLaunchKernel 9980-9985 #100
+      host 1  aten::norm 10000-10295 x20@500 | cudaLaunchKernel 10280-10290 #1 x20@500
+      host 1  aten::item 10300-10495 x20@500 | cudaMemcpyAsync 10480-10485 #30 x20@500
+      host 1  cudaStreamSynchronize 10486-10494 x20@500
+      gpu 7   nvjet_tst_256 9990-9991 #100 | reduce_kernel 10291-10292 #1 x20@500
+      gpu 7   Memcpy DtoH (Device -> Pageable) 10488-10490 #30 x20@500 bytes=4`;
+    const found = fires(rule, drawView(steps(6, 20000, norms), { unprofiledMs: 20 }), EXPECTED);
+    // The first norm may be the loss: it stays. Of Python, 5 µs before each read.
+    expectGain(found, 20_000 / (9_985 + 315 + 20 * 5));
+  });
+
+  it('leaves the copies of a checkpoint to checkpoint-in-step', () => {
+    const checkpoint = `
+      host 1  ProfilerStep#1 0-20100 | cudaLaunchKernel 10-20 #1 | cudaMemcpyAsync 8050-8145 #2 x20@100
+      gpu 7   nvjet_tst_256 30-8030 #1 | Memcpy DtoH (Device -> Pageable) 8060-8140 #2 x20@100 bytes=5000000`;
+    expect(silence(rule, drawView(steps(6, 20100, checkpoint)))).toMatch(/no read of a GPU value/);
+  });
+
+  it('takes away pauses in steps that copy one large tensor: something is done with it', () => {
+    const results = `
+      host 1  ProfilerStep#1 0-20100 | cudaLaunchKernel 10-20 #1 | aten::to 30-10050 | cudaMemcpyAsync 40-10040 #2
+      gpu 7   nvjet_tst_256 30-8030 #1 | Memcpy DtoH (Device -> Pageable) 8040-10035 #2 bytes=100000000`;
+    const found = fires(rule, drawView(steps(6, 20100, results), { unprofiledMs: 20.1 }), EXPECTED);
+    expectGain(found, 20.1 / 8);
+  });
+
   it.each([
     ['the GPU is busy anyway', HARMLESS],
     ['nothing is read', READS.replace(/aten::item.*/, 'aten::add 10030-10040').replace(/ \| Memcpy.*/, '')],

@@ -1,53 +1,74 @@
 import { describe, expect, it } from 'vitest';
-import { drawView, expectGain, expectGainBetween, fires, silence } from '../../../test/helpers/draw-run.js';
+import { drawView, expectGain, fires, silence } from '../../../test/helpers/draw-run.js';
 import { steps } from '../../../test/helpers/draw-trace.js';
 import { rule } from './launch-bound.js';
 
-/** 200 operators of 100 µs on the host, 25 µs on the GPU. */
+const NODE = 'autograd::engine::evaluate_function:';
+/** 100 products and 100 elementwise kernels of 10 µs; the host takes 100 µs for each. */
 const EAGER = `
   host 1  ProfilerStep#1 0-20000 | aten::mm 0-90 x200@100 | cudaLaunchKernel 50-60 #1 x200@100
-  gpu 7   nvjet_tst_64x64 65-90 #1 x200@100`;
-/** The last 100 of them are the optimizer's. */
-const OPTIMIZER = EAGER.replace('0-20000', '0-20000 | Optimizer.step#AdamW.step 10000-19999');
+  gpu 7   nvjet_tst_64x64 65-75 #1 x100@100 | mul_elementwise 10065-10075 #101 x100@100`;
 /** One call starts all kernels. */
 const KERNELS = Array.from({ length: 40 }, (_, i) => `nvjet_tst_64x64 ${18110 + 5 * i}-${18114 + 5 * i} #1`);
 const GRAPH = `
   host 1  ProfilerStep#1 0-20000 | cudaGraphLaunch 18000-18100 #1
   gpu 7   ${KERNELS.join(' | ')}`;
-const BUSY = EAGER.replace('65-90', '65-160');
+const BUSY = `
+  host 1  ProfilerStep#1 0-20000 | aten::mm 0-90 x200@100 | cudaLaunchKernel 50-60 #1 x200@100
+  gpu 7   nvjet_tst_64x64 65-160 #1 x200@100`;
 const LONG = `
   host 1  ProfilerStep#1 0-20000 | aten::mm 0-450 x40@500 | cudaLaunchKernel 50-60 #1 x40@500
   gpu 7   nvjet_tst_64x64 65-165 #1 x40@500`;
-const FEW = EAGER.replaceAll('x200@100', 'x10@2000');
-const FALLS_BACK = EAGER.replace('0-20000', '0-20000 | TorchDynamo Cache Lookup 0-10');
+const FEW = EAGER.replaceAll(/x200@100|x100@100/g, 'x10@1000');
+const spanning = (name: string) => EAGER.replace('0-20000', `0-20000 | ${name} 0-19999`);
 const EXPECTED = { id: 'launch-bound', addresses: 'host', unit: 'ms/step', placed: false } as const;
 const draw = (drawing: string) => drawView(steps(4, 20000, drawing), { unprofiledMs: 20 });
 
 describe('launch-bound', () => {
-  it('prices CUDA graphs: 200 kernels of 25 µs follow each other, 1 µs apart', () => {
+  it('prices the launches that are left: all products, 0.12 of the elementwise ones', () => {
     const found = fires(rule, draw(EAGER), EXPECTED);
-    expectGain(found, 20 / (200 * 0.026));
-    expect(found.evidence[0]!.value).toBeCloseTo(15, 0);
+    expectGain(found, 1 / 0.56);
+    expect(found.evidence[0]!.value).toBeCloseTo(18, 0);
     expect(found.evidence[0]!.text).toMatch(/200 launches/);
-    expect(found.fix!.code).toMatch(/reduce-overhead/);
-    expect(found.fix!.code).not.toMatch(/fused=True/);
+    expect(found.fix!.code).toBe('model = torch.compile(model)');
   });
 
-  it('prices the fused optimizer with it', () => {
-    const found = fires(rule, draw(OPTIMIZER), EXPECTED);
-    expectGainBetween(found, 20 / (200 * 0.026), 20 / (100 * 0.026));
-    expect(found.fix!.code).toMatch(/fused=True/);
+  it('says what CUDA graphs bring on top: products 1 µs apart, elementwise kernels at 0.6, 12 of them apart', () => {
+    const graphs = 20_000 / (100 * (10 + 1) + 100 * 6 + 12);
+    expect(fires(rule, draw(EAGER), EXPECTED).fix!.text).toContain(
+      `CUDA graphs, ×${graphs.toFixed(1)} in all`,
+    );
   });
 
-  it('takes out the cost of recording: 400 events of 11.3 µs', () => {
-    const view = drawView(steps(4, 20000, EAGER));
-    expect(view.step / 1e6).toBeCloseTo(20 - 4.52, 1);
-    expectGain(fires(rule, view, EXPECTED), (20 - 4.52) / (200 * 0.026));
+  it('names a fused optimizer where the further gain includes one, and no graphs where shapes depend on values', () => {
+    const textOf = (drawing: string) => fires(rule, draw(drawing), EXPECTED).fix!.text;
+    const updates = Array.from(
+      { length: 60 },
+      (_, i) => `add_elementwise ${10065 + 100 * i}-${10075 + 100 * i} #${101 + i}`,
+    );
+    const optimizer = EAGER.replace('0-20000', '0-20000 | Optimizer.step#AdamW.step 10000-15999').replace(
+      'mul_elementwise 10065-10075 #101 x100@100',
+      `${updates.join(' | ')} | mul_elementwise 16065-16075 #161 x40@100`,
+    );
+    expect(textOf(optimizer)).toMatch(/CUDA graphs and a fused optimizer, ×/);
+    const masks = ' | aten::nonzero 60-64 x5@4000 | cudaStreamSynchronize 61-63 x5@4000';
+    expect(textOf(EAGER.replace('0-20000', `0-20000${masks}`))).not.toMatch(/graphs/);
   });
 
-  it('says when the model is compiled, but without graphs', () => {
-    const compiled = EAGER.replace('0-20000', '0-20000 | Torch-Compiled Region: 0/0 0-19999');
-    expect(fires(rule, draw(compiled), EXPECTED).title).toMatch(/^compiled/);
+  it('counts 2.5 launches for the backward of a norm, half a cast, and two for a reduction', () => {
+    const mixed = `
+      host 1  ProfilerStep#1 0-20000 | ${NODE} NativeLayerNormBackward0 0-1000 | aten::mm 0-90 x200@100
+      host 1  cudaLaunchKernel 50-60 #1 x200@100
+      gpu 7   layer_norm_grad_input_kernel 65-75 #1 x10@100 | reduce_kernel 1065-1075 #11 x15@100
+      gpu 7   bfloat16_copy_kernel_cuda 2565-2575 #26 x75@100 | mul_elementwise 10065-10075 #101 x100@100`;
+    // 10 × 2.5 + 15 × 2 + 75 × 0.5 + 100 × 0.12 = 104.5 of 200.
+    expectGain(fires(rule, draw(mixed), EXPECTED), 200 / 104.5);
+  });
+
+  it('does not shorten a pause: 10 ms of 20 stay', () => {
+    const pausing = EAGER.replaceAll(/@100/g, '@50').replaceAll(/0-90/g, '0-45').replaceAll('50-60', '25-30');
+    const moved = pausing.replaceAll('65-75', '32-42').replaceAll('10065-10075', '5032-5042');
+    expectGain(fires(rule, draw(moved), EXPECTED), 20 / (10 + 0.56 * 10));
   });
 
   it('leaves a GPU that is busy with elementwise kernels to unfused-elementwise', () => {
@@ -62,7 +83,8 @@ describe('launch-bound', () => {
     ['the GPU is busy', /waits for the host/, BUSY],
     ['kernels are long', /long enough/, LONG],
     ['there are few of them', /only 10 launches/, FEW],
-    ['a compiled function falls back', /see recompiles/, FALLS_BACK],
+    ['a compiled function falls back', /see recompiles/, spanning('TorchDynamo Cache Lookup')],
+    ['the model is compiled', /already compiled/, spanning('Torch-Compiled Region: 0/0')],
   ])('is silent when %s', (_, reason, drawing) => {
     expect(silence(rule, draw(drawing))).toMatch(reason);
   });

@@ -30,6 +30,41 @@ describe('recompiles', () => {
     expect(found.evidence[0]!.text).toMatch(/compile_inner/);
   });
 
+  it('takes away candidates that tuning runs, and the Python around compiling', () => {
+    const tuned = `
+      host 1  ProfilerStep#1 0-60100 | benchmark_all_configs (dynamo_timed) 5000-50000 | cudaLaunchKernel 20000-20010 #2
+      host 1  aten::mm 50000-50030 | cudaLaunchKernel 50010-50020 #1 | cudaDeviceSynchronize 50040-60050
+      gpu 7   triton_poi_fused_0 20020-49000 #2 | nvjet_tst_256 50040-60040 #1`;
+    const view = drawView(steps(4, 60100, tuned), { unprofiledMs: 60.1 });
+    expectGain(fires(rule, view, { ...EXPECTED, id: 'compiles-in-steps' }), 60.1 / 10.1);
+  });
+
+  it('takes pauses for the compiler’s where compiling is most of the step', () => {
+    const gain = (compiled: number, step: number) => {
+      const drawing = `
+        host 1  ProfilerStep#1 0-60100 | compile_inner (dynamo_timed) 0-${compiled} | aten::mm 50000-50030
+        host 1  cudaLaunchKernel ${compiled + 10}-${compiled + 20} #2 | cudaLaunchKernel 50010-50020 #1
+        host 1  cudaDeviceSynchronize 50040-60050
+        gpu 7   nvjet_tst_64 ${compiled + 30}-${compiled + 40} #2 | nvjet_tst_256 50040-60040 #1`;
+      const view = drawView(steps(4, 60100, drawing), { unprofiledMs: 60.1 });
+      expectGain(fires(rule, view, { ...EXPECTED, id: 'compiles-in-steps' }), 60.1 / step);
+    };
+    gain(40_000, 10.1);
+    gain(20_000, 40.1);
+  });
+
+  it('counts what all operators of the kind build, once one of them takes long: 30 ms and 10 × 1 ms', () => {
+    const more = `
+      host 1  ProfilerStep#1 0-50100 | aten::cudnn_convolution 0-30030 | cudaLaunchKernel 30010-30020 #1
+      host 1  aten::mm 30040-31040 x10@1000 | cudaLaunchKernel 31020-31030 #2 x10@1000 | cudaDeviceSynchronize 40060-50050
+      gpu 7   sm80_xmma_fprop_implicit_gemm 30040-30050 #1 | nvjet_tst_256 31040-31050 #2 x9@1000
+      gpu 7   nvjet_tst_256 40050-50040 #11`;
+    const view = drawView(steps(4, 50100, more), { unprofiledMs: 50.1 });
+    const found = fires(rule, view, { ...EXPECTED, id: 'plans-rebuilt' });
+    expect(found.evidence[0]!.value).toBeCloseTo(30 + 10 - 11 * 0.05, 1);
+    expectGain(found, 50.1 / (10.1 + 11 * 0.05));
+  });
+
   it('prices plans that are not built again', () => {
     const view = drawView(steps(4, 40100, PLANS));
     const found = fires(rule, view, { ...EXPECTED, id: 'plans-rebuilt' });

@@ -1,8 +1,11 @@
 import { formatMs, fromMs, ms, type Ns, ns, share } from '../../base/units.js';
 import type { TraceView } from '../../diagnosis/ranks/rank-view.js';
-import { takeFromLongest } from '../../replay/edits.js';
+import { removeCalls, takeFromLongest } from '../../replay/edits.js';
+import type { Plan } from '../../replay/plan.js';
 import type { OperatorTotal } from '../../traces/detail/operators.js';
+import { LEAST_PAUSE_NS } from '../../traces/detail/pauses.js';
 import { Role } from '../../traces/detail/roles.js';
+import { compileModel } from '../kit/compiling.js';
 import { evidence, percentOfStep, timeEvidence } from '../kit/evidence.js';
 import { fallsBackToEager, hostTime } from '../kit/host.js';
 import { isWorthwhile, priceOf } from '../kit/price.js';
@@ -44,8 +47,10 @@ export const rule: TraceRule = {
   check(view) {
     if (!view.facts.hasGpuWork) return silent('no GPU work: long operators compute');
     if (view.time.idle_compile >= COMPILING.value * view.step) return found(compilesInSteps(view));
-    const builders = hostTime(view, buildsPlan).operators;
-    const perStep = ns(builders.reduce((sum, o) => sum + o.self, 0) / (view.facts.detail?.steps ?? 1));
+    const builders = plansBuilt(view);
+    const perStep = ns(
+      builders.reduce((sum, o) => sum + beyondUsual(o), 0) / (view.facts.detail?.steps ?? 1),
+    );
     if (perStep >= PLANS.value * view.step) return found(buildsPlans(view, perStep, builders[0]!));
     if (fallsBackToEager(view)) return found(runsEagerly(view));
     return silent('nothing is compiled or built inside the steps');
@@ -62,22 +67,48 @@ function compilesInSteps(view: TraceView): RankFinding {
     confidence: 0.85,
     addresses: 'host',
     evidence: [timeEvidence(view, time, text)],
-    price: priceOf(view, (plan) => plan.nodes.compile.fill(0)),
+    price: priceOf(view, (plan) => withoutCompiling(plan, time > MOSTLY_COMPILES * view.step)),
   };
+}
+
+/** From this part of the step on, pauses in it are the compiler's too. */
+const MOSTLY_COMPILES = 0.5;
+
+/**
+ * Tuning runs candidates on the GPU: they go too. So does Python around compile spans. Guards are built and the compiler's
+ * objects are collected in pauses, which no span shows.
+ */
+function withoutCompiling(plan: Plan, pausesToo: boolean): void {
+  const { compile, hostWork, inOperator, roles, length } = plan.nodes;
+  for (let n = 0; n < length; n++)
+    if (compile[n]! > 0 || (pausesToo && hostWork[n]! >= LEAST_PAUSE_NS)) hostWork[n] = inOperator[n]!;
+  compile.fill(0);
+  removeCalls(plan, (n) => has(roles[n]!, Role.compiling));
 }
 
 /** Operators of libraries that build plans; others that take long compute on the CPU. */
 const MAKES_PLANS =
   /^aten::(?:_?cudnn|miopen|_?convolution|conv|_scaled_dot|_flash|_efficient|scaled_dot|mm$|addmm$|bmm$|baddbmm$|_thnn|lstm|gru)/;
 
-const buildsPlan = (o: OperatorTotal) =>
-  o.longestSelf >= fromMs(PLAN.value) && MAKES_PLANS.test(o.name) && !has(o.roles, Role.data);
+/** What such an operator takes with a plan that it has already (zoo: 0.02–0.08 ms under the profiler). */
+const USUAL_NS = 40_000;
+const beyondUsual = ({ self, count }: OperatorTotal) => Math.max(0, self - count * USUAL_NS);
+
+/** Operators that build plans. Where one takes milliseconds, shapes are new, and all the others build theirs too. */
+function plansBuilt(view: TraceView): readonly OperatorTotal[] {
+  const { operators } = hostTime(view, (o) => MAKES_PLANS.test(o.name) && !has(o.roles, Role.data));
+  const rebuilt = operators.some((o) => o.longestSelf >= fromMs(PLAN.value));
+  return rebuilt ? operators.filter((o) => beyondUsual(o) > 0) : [];
+}
 
 function buildsPlans(view: TraceView, perStep: Ns, { name, longestSelf }: OperatorTotal): RankFinding {
   const gaveUp = fallsBackToEager(view);
-  const price = priceOf(view, ({ nodes, steps }) =>
-    takeFromLongest(nodes.hostWork, perStep * steps.length, longestSelf),
-  );
+  const compile = compileModel(view);
+  const price = priceOf(view, (plan, level) => {
+    takeFromLongest(plan.nodes.hostWork, perStep * plan.steps.length, longestSelf);
+    // With shapes that repeat, compiled code runs again.
+    if (gaveUp) compile(plan, level);
+  });
   const text = `${name} takes up to ${formatMs(ns(longestSelf))} before it launches anything; ${formatMs(perStep)} a step (${percentOfStep(view, perStep)}) goes into such preparation`;
   const limit =
     'TorchDynamo looks up its cache every step and then runs eagerly: the recompile limit was reached';

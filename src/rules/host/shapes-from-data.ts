@@ -1,14 +1,7 @@
 import { countEvidence } from '../kit/evidence.js';
 import { isWorthwhile } from '../kit/price.js';
-import { found, silent, type TraceRule, threshold } from '../kit/rule.js';
-import { priceWithoutReads, waitsOf } from '../kit/waits.js';
-
-const SHAPES = threshold(
-  'results whose size depends on data',
-  4,
-  'a step',
-  'fewer are single operators, not a way of writing the model',
-);
+import { found, silent, type TraceRule } from '../kit/rule.js';
+import { priceWithoutReads, SHAPES, waitsOf } from '../kit/waits.js';
 
 export const rule: TraceRule = {
   reads: 'traces',

@@ -38,6 +38,28 @@ describe('checkpointing', () => {
     expect(found.evidence[0]!.text).toMatch(/^3 kernels a step/);
   });
 
+  it('takes away the Python of checkpoints too: after the last recomputed call, and hooks in forward', () => {
+    const hostBound = `
+      host 1  ProfilerStep#1 0-9000 | aten::linear 0-290 x10@300 | cudaLaunchKernel 280-285 #1 x10@300
+      host 1  autograd::engine::evaluate_function: CheckpointFunctionBackward 3000-8999
+      host 1  aten::linear 3010-3900 | aten::gelu 3900-4900 | aten::layer_norm 4900-5900 | aten::mm 7000-7090 x20@100
+      host 1  cudaLaunchKernel 3890-3895 #11 | cudaLaunchKernel 4890-4895 #12 | cudaLaunchKernel 5890-5895 #13
+      host 1  cudaLaunchKernel 7050-7055 #14 x20@100
+      gpu 7   nvjet_tst_256 290-295 #1 x10@300 | nvjet_tst_256 3900-3905 #11 | gelu 4900-4905 #12
+      gpu 7   layer_norm 5900-5905 #13 | nvjet_tst_128 7060-7065 #14 x20@100`;
+    const view = drawView(steps(4, 9000, hostBound), { unprofiledMs: 9 });
+    const backward = 50 + 5 + 19 * 100;
+    // Two events an operator in both passes: 49 µs each in backward, so 1.3 times that in forward, instead of 151.
+    const forward = 20 * 1.3 * (backward / 40);
+    const expected = {
+      id: 'activation-checkpointing',
+      addresses: 'host',
+      unit: 'ms/step',
+      placed: true,
+    } as const;
+    expectGain(fires(rule, view, expected), 9000 / (forward + backward));
+  });
+
   it.each([
     ['nothing runs twice', /nothing is recomputed/, PLAIN],
     [

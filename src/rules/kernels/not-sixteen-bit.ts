@@ -1,6 +1,7 @@
 import { formatMs, ns, share } from '../../base/units.js';
 import type { KernelTotal } from '../../traces/detail/kernel-table.js';
 import { outsideUnfusedAttention } from '../kit/attention.js';
+import { addCasts } from '../kit/autocast.js';
 import { atKernel, percentOfStep, silentBelow, timeEvidence } from '../kit/evidence.js';
 import { capabilitiesOf, is32Bit, speedUpMatrixWork } from '../kit/matrix-rates.js';
 import { priceOf } from '../kit/price.js';
@@ -25,7 +26,7 @@ export const rule: TraceRule = {
     title: 'Matrix work runs in fp32 or TF32',
     needs: 'trace',
     looksFor: 'GEMM, convolution and attention time in fp32 or TF32 on a device with bf16 tensor cores.',
-    why: '16-bit tensor cores are at least twice as fast as TF32 and move half the bytes. bf16 has the range of fp32 and needs no loss scaling.',
+    why: '16-bit tensor cores are at least twice as fast as TF32 and move half the bytes. bf16 has the range of fp32 and needs no loss scaling. Autocast adds casts, around norms most of all; the price includes them.',
     fix: {
       text: 'Autocast the forward pass to bf16; no GradScaler. On cards without bf16: fp16 with a GradScaler.',
       code: 'with torch.autocast("cuda", dtype=torch.bfloat16):\n    loss = model(x, y)\nloss.backward()',
@@ -62,6 +63,7 @@ export const rule: TraceRule = {
           ? priceOf(view, (plan, level) => {
               speedUpMatrixWork(view, plan, level, to, counts);
               editWork(view, plan, isWideAttention, (piece) => piece.ns / ATTENTION[level]);
+              addCasts(view, plan, level, counts);
             })
           : null,
       ...(to === 'fp16' ? { fix: fp16Fix(device!.name) } : {}),

@@ -23,6 +23,10 @@ const JOIN_CHAINS: readonly string[] = [...SIMPLE, 'norm', 'softmax', 'layout'];
 export const isFusable = (k: KernelTotal, roles: number): boolean =>
   !has(roles, OUTSIDE_MODEL) && !k.fused && JOIN_CHAINS.includes(k.class);
 
+/** Of those, the ones that a compiler also makes shorter. */
+export const isSimple = (k: KernelTotal, roles: number): boolean =>
+  isFusable(k, roles) && SIMPLE.includes(k.class);
+
 export const ELEMENTWISE = threshold(
   'elementwise kernels',
   share(0.5),
@@ -38,7 +42,7 @@ const CHAIN_COST: Levels = { low: 3, likely: 2, high: 1.25 };
 
 /** What fusing chains of elementwise kernels brings, where they keep the GPU busy. */
 export function priceOfFusing(view: TraceView): { readonly price: Price | null } | Silent {
-  const simple = workTime(view, (k, roles) => isFusable(k, roles) && SIMPLE.includes(k.class));
+  const simple = workTime(view, isSimple);
   const small = silentBelow(view, simple.ns, ELEMENTWISE, 'elementwise kernels are');
   if (small) return small;
   if (runsCompiled(view)) return silent('the model is already compiled');

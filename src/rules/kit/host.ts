@@ -50,6 +50,17 @@ export function copiesToHost({ nodes, works }: Plan, n: number): boolean {
   return nodes.workCount[n]! === 1 && works.sort[nodes.firstWork[n]!]! === WorkSort.toHost;
 }
 
+/** Host time of calls that pass, for each event recorded in it. 0: none passes. */
+export function hostPerEvent({ nodes }: Plan, test: (node: number) => boolean): number {
+  let [time, events] = [0, 0];
+  for (let n = 0; n < nodes.length; n++) {
+    if (!test(n)) continue;
+    time += nodes.hostWork[n]! + nodes.call[n]!;
+    events += nodes.events[n]!;
+  }
+  return events > 0 ? time / events : 0;
+}
+
 /** Calls that pass become one call a step: the first stays and takes `extra` ns more, the host time of the others is gone. */
 export function callOncePerStep(plan: Plan, test: (node: number) => boolean, extra: number): void {
   const { nodes } = plan;

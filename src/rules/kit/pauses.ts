@@ -1,7 +1,7 @@
 import { bytes, formatCount, formatMs, type Ns, ns, share, toMs } from '../../base/units.js';
 import type { TraceView } from '../../diagnosis/ranks/rank-view.js';
 import { LEAST_PAUSE_NS, type Pause } from '../../traces/detail/pauses.js';
-import { atSpan, percentOfStep, silentBelow, timeEvidence } from './evidence.js';
+import { atSpan, evidence, percentOfStep, silentBelow, timeEvidence } from './evidence.js';
 import type { Evidence } from './finding.js';
 import { type Silent, silent, threshold, WITHIN_NOISE } from './rule.js';
 import { isCopyToHost, workTime } from './work.js';
@@ -23,11 +23,15 @@ export const CHECKPOINT = threshold(
   'not measured: two million parameters in fp32',
 );
 const CHECKPOINT_TENSORS = 10;
+const SEVERAL_STEPS = 3;
 
 export interface Pauses {
   readonly perStep: Ns;
   readonly longest: Pause;
-  readonly isCheckpoint: boolean;
+  /** In one of several steps only: how often it comes is not known. */
+  readonly once: boolean;
+  /** Megabytes go to the host in these steps: as the many tensors of a checkpoint, or as a few that something is done with. */
+  readonly copied: 'checkpoint' | 'results' | null;
   readonly evidence: Evidence;
 }
 
@@ -35,22 +39,29 @@ export interface Pauses {
 export function pausesOf(view: TraceView): Pauses | Silent {
   const { detail } = view.facts;
   if (!detail?.pauses.longest) return silent('the training threads do not pause');
-  const { longest, total, count } = detail.pauses;
+  const { longest, total, count, inSteps } = detail.pauses;
+  const once = inSteps === 1 && detail.steps >= SEVERAL_STEPS;
   const perStep = ns(total / detail.steps);
   const small = silentBelow(view, perStep, PAUSES, 'pauses are');
   if (small) return small;
-  const toHost = copiedToHost(view);
-  // Collectives of gloo copy through the host too: then megabytes there mean nothing.
-  const communicates = view.time.idle_comms + view.time.comms_transfer > 0;
-  const isCheckpoint = toHost >= CHECKPOINT.value && !communicates;
-  const copied = isCheckpoint ? `, and ${(toHost / 1e6).toFixed(0)} MB a step are copied to the host` : '';
-  const text = `${formatCount(count, 'pause')} in ${formatCount(detail.steps, 'step')}, up to ${formatMs(ns(longest.dur))}, without a single PyTorch call: ${formatMs(perStep)} a step (${percentOfStep(view, perStep)})${copied}`;
-  return { perStep, longest, isCheckpoint, evidence: atSpan(longest, timeEvidence(view, perStep, text)) };
+  const toHost = bytesToHost(view);
+  const tensors = workTime(view, isCopyToHost).count;
+  const copied = toHost < CHECKPOINT.value ? null : tensors < CHECKPOINT_TENSORS ? 'results' : 'checkpoint';
+  const megabytes = copied ? `, and ${(toHost / 1e6).toFixed(0)} MB a step are copied to the host` : '';
+  const seen = `${formatCount(count, 'pause')} in ${formatCount(detail.steps, 'step')}, up to ${formatMs(ns(longest.dur))}, without a single PyTorch call`;
+  const told = once
+    ? evidence(view, `${seen}, in one step only${megabytes}`, toMs(longest.dur), 'ms')
+    : timeEvidence(
+        view,
+        perStep,
+        `${seen}: ${formatMs(perStep)} a step (${percentOfStep(view, perStep)})${megabytes}`,
+      );
+  return { perStep, longest, once, copied, evidence: atSpan(longest, told) };
 }
 
-/** Bytes a step that go to the host tensor by tensor; 0 when they are a few pieces only. */
-function copiedToHost(view: TraceView): number {
-  if (workTime(view, isCopyToHost).count < CHECKPOINT_TENSORS) return 0;
+/** Bytes a step. Collectives of gloo copy through the host too: then megabytes there mean nothing. */
+function bytesToHost(view: TraceView): number {
+  if (view.time.idle_comms + view.time.comms_transfer > 0) return 0;
   const total = view.facts.kernels.reduce((n, k) => n + (isCopyToHost(k) ? k.bytes : 0), 0);
   return total / (view.facts.detail?.steps ?? 1);
 }

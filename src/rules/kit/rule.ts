@@ -74,6 +74,11 @@ interface RuleBase {
   readonly unpriced?: 'allowed';
   /** Its findings count even if the gain is small: the fault is worth naming by itself. */
   readonly smallGain?: 'allowed';
+  /**
+   * The finding that this one goes a step further than. Together they are one recommendation, in the place of the better
+   * one: that finding comes first, this one after the other known gains, third at the earliest.
+   */
+  readonly furtherThan?: string;
   /** Its findings come before those that address the bottleneck: all other ranks wait for this one. */
   readonly comesFirst?: true;
   /** Which sampled lines of the job show the fault: matched against the line's source and the library calls in it. */

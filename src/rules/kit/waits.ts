@@ -1,11 +1,20 @@
 import type { TraceView } from '../../diagnosis/ranks/rank-view.js';
-import { removeOperators, skipWaits } from '../../replay/edits.js';
+import { removeCalls, removeOperators, skipWaits, takeFromLongest } from '../../replay/edits.js';
 import { type Plan, SYNC } from '../../replay/plan.js';
 import { Role } from '../../traces/detail/roles.js';
 import { copiesToHost } from './host.js';
+import { type Pauses, pausesOf } from './pauses.js';
 import { priceOf } from './price.js';
-import type { Price } from './rule.js';
+import { type Price, type Silent, threshold } from './rule.js';
 import { has } from './work.js';
+
+/** From this many on, the model is written so that shapes depend on values. */
+export const SHAPES = threshold(
+  'results whose size depends on data',
+  4,
+  'a step',
+  'fewer are single operators, not a way of writing the model',
+);
 
 const isRead = (roles: number) => has(roles, Role.reads) && !has(roles, Role.nanCheck);
 
@@ -17,14 +26,16 @@ export interface Waits {
   readonly other: number;
 }
 
-export function waitsOf({ facts }: TraceView): Waits {
+export function waitsOf(view: TraceView): Waits {
   const counts = { reads: 0, shapes: 0, copies: 0, other: 0 };
-  const plan = facts.detail?.plan;
+  const plan = view.facts.detail?.plan;
   if (!plan) return counts;
+  const pauses = pausesOf(view);
   const { nodes, steps } = plan;
   for (let n = 0; n < nodes.length; n++) {
     const roles = nodes.roles[n]!;
     if (has(roles, Role.data | Role.nanCheck) || !isWait(plan, n)) continue;
+    if (isOfCheckpoint(pauses, plan, n)) continue;
     if (nodes.kind[n] !== SYNC) counts.copies++;
     else if (isRead(roles)) counts.reads++;
     else if (has(roles, Role.sizesFromData)) counts.shapes++;
@@ -38,6 +49,9 @@ export function waitsOf({ facts }: TraceView): Waits {
   };
 }
 
+/** Shapes do not depend on values, as far as the host's waits show: a CUDA graph could be recorded. */
+export const hasFixedShapes = (view: TraceView): boolean => waitsOf(view).shapes < SHAPES.value;
+
 /** The host waits in this call. Copies of batches to the device make it wait too; those are left to `pageable-copies`. */
 function isWait(plan: Plan, n: number): boolean {
   const { nodes } = plan;
@@ -48,10 +62,59 @@ function isWait(plan: Plan, n: number): boolean {
 
 const isAwaitedCopy = (plan: Plan, n: number) => copiesToHost(plan, n) && plan.nodes.waitsFor[n]! >= 0;
 
-/** The step without reads of GPU values, and with sizes that are known beforehand (padding, capacity). */
-export const priceWithoutReads = (view: TraceView): Price | null =>
-  priceOf(view, (plan) => {
-    const { roles } = plan.nodes;
-    removeOperators(plan, (n) => isRead(roles[n]!) || isAwaitedCopy(plan, n));
-    skipWaits(plan, (n) => !has(roles[n]!, Role.data) && isWait(plan, n));
+/** Copies of a checkpoint are left to `checkpoint-in-step`. */
+const isOfCheckpoint = (pauses: Pauses | Silent, plan: Plan, n: number) =>
+  'copied' in pauses && pauses.copied === 'checkpoint' && isAwaitedCopy(plan, n);
+
+/**
+ * The step without reads of GPU values, and with sizes that are known beforehand (padding, capacity). What is done with the
+ * values goes too: arithmetic on the host, pauses after large copies, and what is computed only to be read.
+ */
+export function priceWithoutReads(view: TraceView): Price | null {
+  const pauses = pausesOf(view);
+  return priceOf(view, (plan) => {
+    const { roles, hostWork } = plan.nodes;
+    const goes = (n: number) =>
+      (isRead(roles[n]!) || isAwaitedCopy(plan, n)) && !isOfCheckpoint(pauses, plan, n);
+    const computed = computedForReads(view, plan, goes);
+    dropArithmetic(plan, goes);
+    removeOperators(plan, goes);
+    removeCalls(plan, (n) => computed.has(n));
+    skipWaits(plan, (n) => !has(roles[n]!, Role.data) && isWait(plan, n) && !isOfCheckpoint(pauses, plan, n));
+    if ('copied' in pauses && pauses.copied === 'results')
+      takeFromLongest(hostWork, pauses.perStep * plan.steps.length, pauses.longest.dur);
   });
+}
+
+/** Arithmetic on the host between a read and the next call is on the value that was read. */
+function dropArithmetic({ nodes }: Plan, isRemoved: (node: number) => boolean): void {
+  for (let n = 1; n < nodes.length; n++)
+    if (isRemoved(n - 1) && !isRemoved(n)) nodes.hostWork[n]! -= nodes.arithmetic[n]!;
+}
+
+/** More launches between two reads are part of the model. */
+const MOST_FOR_A_VALUE = 6;
+const COMPUTES_VALUES: readonly string[] = ['reduction', 'elementwise', 'cast', 'fill'];
+
+/** A few reductions and elementwise kernels between two reads compute the second value: `p.grad.norm().item()` in a loop. */
+function computedForReads(view: TraceView, plan: Plan, isRemoved: (node: number) => boolean): Set<number> {
+  const { nodes, works } = plan;
+  const computed = new Set<number>();
+  let since: number[] | null = null;
+  for (let n = 0; n < nodes.length; n++) {
+    if (isRemoved(n)) {
+      for (const launch of since ?? []) computed.add(launch);
+      since = [];
+    } else if (since) {
+      const kernel = view.facts.kernels[works.kernel[nodes.firstWork[n]!]!];
+      const fits =
+        nodes.workCount[n] === 1 &&
+        COMPUTES_VALUES.includes(kernel!.class) &&
+        !has(nodes.roles[n]!, Role.backward | Role.optimizer | Role.data) &&
+        nodes.step[n] === nodes.step[n - 1];
+      if (fits && since.length < MOST_FOR_A_VALUE) since.push(n);
+      else since = null;
+    }
+  }
+  return computed;
+}

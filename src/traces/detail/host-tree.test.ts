@@ -84,6 +84,32 @@ describe('the tree of host calls', () => {
 
 const NODE = 'autograd::engine::evaluate_function:';
 
+describe('the optimizer', () => {
+  it('does not call the step that begins inside it', () => {
+    const drawing = `
+      host 1  Optimizer.step#Adam.step 0-50 | aten::_foreach_add_ 10-30 | ProfilerStep#2 45-200 | aten::mm 60-80`;
+    expect(withRole(drawing, Role.optimizer)).toEqual(['Optimizer.step#Adam.step', 'aten::_foreach_add_']);
+  });
+
+  it('keeps a callee that seems to end after it by rounding', () => {
+    const drawing = 'host 1  Optimizer.step#Adam.step 0-50 | aten::add_ 30-51';
+    expect(withRole(drawing, Role.optimizer)).toEqual(['Optimizer.step#Adam.step', 'aten::add_']);
+  });
+
+  it('is not the closure that it runs: forward, and backward on another thread', () => {
+    const drawing = `
+      host 1  Optimizer.step#AdamW.step 0-100 | aten::linear 5-20 | aten::_foreach_add_ 70-90
+      host 2  ${NODE} AddmmBackward0 30-60 | aten::mm 35-50
+      host 1  Optimizer.step#AdamW.step 200-250 | aten::_foreach_add_ 210-230`;
+    expect(withRole(drawing, Role.optimizer)).toEqual([
+      'Optimizer.step#AdamW.step',
+      'aten::_foreach_add_',
+      'Optimizer.step#AdamW.step',
+      'aten::_foreach_add_',
+    ]);
+  });
+});
+
 describe('recomputation', () => {
   it('is all between forward operators inside a backward node', () => {
     const drawing = `

@@ -1,3 +1,4 @@
+import { partitionPoint } from '../../base/search.js';
 import { Category } from '../../model/category.js';
 import { sortByTime } from '../../model/time-order.js';
 import { kindMask, type Trace } from '../../model/trace.js';
@@ -67,7 +68,10 @@ export function buildHostTree(trace: Trace, threads: readonly number[], from: nu
       self[index]! += duration;
       counted[index] = isCounted[kinds[r]!]!;
       isNode[index] = isNodeName(name);
-      while (depth > 0 && end[stack[depth - 1]!]! <= begins) depth--;
+      // A caller lasts at least as long as its callees. Capture starts the next step inside the optimizer's: that step
+      // is not part of it.
+      const until = end[index]! - ROUNDING_NS;
+      while (depth > 0 && (end[stack[depth - 1]!]! <= begins || end[stack[depth - 1]!]! < until)) depth--;
       const caller = depth > 0 ? stack[depth - 1]! : -1;
       parent[index] = caller;
       roles[index] = roleOfName(name) | (caller < 0 ? 0 : roles[caller]!);
@@ -77,9 +81,14 @@ export function buildHostTree(trace: Trace, threads: readonly number[], from: nu
     }
   }
   const tree = { length, row, start, end, parent, roles, self, counted, isNode };
-  markRecomputation(tree, (i) => roleOfName(names[row[i]!]!));
+  const ownRoles = (i: number) => roleOfName(names[row[i]!]!);
+  markRecomputation(tree, ownRoles);
+  leaveOutClosures(tree, ownRoles);
   return { ...tree, indexOf: (wanted) => indexOfCall.get(wanted) ?? -1 };
 }
+
+/** Times may be rounded to microseconds: a callee may seem to end this much after its caller. */
+const ROUNDING_NS = 2_000;
 
 /** Python stacks reach a few hundred; operators a few dozen. */
 const MAX_DEPTH = 1024;
@@ -122,5 +131,24 @@ function markRecomputation(tree: Omit<HostTree, 'indexOf'>, ownRoles: (index: nu
     // Reentrant checkpointing runs backward nodes inside the outer one: these are backward, not recomputation.
     const backwardAgain = (ownRoles(i) & Role.backward) !== 0;
     if ((inherited !== 0 || inside) && !backwardAgain) tree.roles[i]! |= Role.recompute;
+  }
+}
+
+/**
+ * `optimizer.step(closure)` runs forward and backward inside the optimizer's span (Lightning always does). All up to the end
+ * of the last backward node inside it, on any thread, is the model's, not the optimizer's.
+ */
+function leaveOutClosures(tree: Omit<HostTree, 'indexOf'>, ownRoles: (index: number) => number): void {
+  const backwardEnds = tree.end.filter((_, i) => (ownRoles(i) & Role.backward) !== 0).sort();
+  if (backwardEnds.length === 0) return;
+  /** The optimizer's span around each call; −1: none. */
+  const around = new Int32Array(tree.length).fill(-1);
+  for (let i = 0; i < tree.length; i++) {
+    const parent = tree.parent[i]!;
+    around[i] = (ownRoles(i) & Role.optimizer) !== 0 ? i : parent < 0 ? -1 : around[parent]!;
+    const update = around[i]!;
+    if (update < 0 || update === i) continue;
+    const ended = partitionPoint(backwardEnds.length, (k) => backwardEnds[k]! <= tree.end[update]!);
+    if (ended > 0 && tree.start[i]! < backwardEnds[ended - 1]!) tree.roles[i]! &= ~Role.optimizer;
   }
 }

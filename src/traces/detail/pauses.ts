@@ -14,6 +14,8 @@ export interface Pause {
 
 export interface Pauses {
   readonly count: number;
+  /** How many steps have one. */
+  readonly inSteps: number;
   readonly total: Ns;
   readonly longest: Pause | null;
 }
@@ -44,6 +46,8 @@ export function findPauses(host: HostSpans, steps: readonly StepTime[], operator
   const [from, to] = [steps[0]!.hostStart, steps.at(-1)!.hostEnd];
   const gaps = gapsOf(clip(union(union(operators, host.waits.data), collectives), from, to), from, to);
   let count = 0;
+  let inSteps = 0;
+  let lastStep = -1;
   let total = 0;
   let longest: Pause | null = null;
   let step = 0;
@@ -53,8 +57,10 @@ export function findPauses(host: HostSpans, steps: readonly StepTime[], operator
     if (dur < LEAST_PAUSE_NS) continue;
     while (step + 1 < steps.length && ts >= steps[step + 1]!.hostStart) step++;
     count++;
+    if (step !== lastStep) inSteps++;
+    lastStep = step;
     total += dur;
     if (longest === null || dur > longest.dur) longest = { ts, dur, step: steps[step]!.index };
   }
-  return { count, total: ns(total), longest };
+  return { count, inSteps, total: ns(total), longest };
 }

@@ -1,6 +1,7 @@
 import {
   BACKWARD_NODE,
   COMPILED_REGION,
+  COMPILES,
   DYNAMO_LOOKUP,
   OPTIMIZER_STEP,
   WAITS_FOR_DATA,
@@ -31,6 +32,8 @@ export const Role = {
   copies: 16384,
   /** The shape of the result depends on values, so the host waits for them. */
   sizesFromData: 32768,
+  /** Compiling, tuning or loading code; work it launches measures candidates. */
+  compiling: 65536,
 } as const;
 
 const FORWARD_OPS =
@@ -49,6 +52,7 @@ const BY_NAME: readonly (readonly [test: RegExp, role: number])[] = [
   [/^aten::_scaled_dot_product_attention_math/, Role.mathAttention],
   [COMPILED_REGION, Role.compiled],
   [DYNAMO_LOOKUP, Role.dynamoLookup],
+  [COMPILES, Role.compiling],
   [/^aten::(?:isnan|_is_any_true)$/, Role.nanCheck],
   [/^aten::(?:item|_local_scalar_dense|is_nonzero)$/, Role.reads],
   [

@@ -46,6 +46,14 @@ describe('a plan', () => {
     expect(nodes.roles[2]! & Role.reads).toBe(Role.reads);
   });
 
+  it('knows arithmetic on the host: operators of 100 µs or more that call nothing, views left out', () => {
+    const { nodes } = planOf(`
+      host 1  ProfilerStep#1 0-900 | aten::argmax 10-310 | aten::max 20-300 | aten::view 320-325 | aten::linear 330-530
+      host 1  aten::t 340-500 | cudaLaunchKernel 510-520 #1
+      gpu 7   gemm 530-540 #1`);
+    expect([...nodes.arithmetic]).toEqual([300_000]);
+  });
+
   it('has the work that each call launched and waited for', () => {
     expect([...nodes.workCount]).toEqual([1, 1, 0, 1]);
     expect([...nodes.firstWork]).toEqual([0, 1, 2, 2]);
@@ -94,6 +102,22 @@ describe('calls that wait for the device', () => {
     expect([plan.nodes.returnLag[1], plan.nodes.call[1]]).toEqual([4_000, 5_000]);
     expect(stepOf(plan)).toBe(150);
     expect(stepOf(plan, (p) => scaleWorks(p, (w) => w === 0, 0.5))).toBe(150 - 42);
+  });
+
+  it('are not asynchronous copies of pinned memory, even if they seem to end together', () => {
+    const pinned = (name: string) =>
+      planOf(copy('20-112').replace('Pageable', 'Pinned').replace('cudaMemcpyAsync', name)).nodes.waitsFor;
+    expect([...pinned('cudaMemcpyAsync')]).toEqual([-1, -1, -1]);
+    expect([...pinned('cudaMemcpy')]).toEqual([-1, 1, -1]);
+  });
+
+  it('are not events that had already happened, though a kernel ended meanwhile', () => {
+    const waits = (call: string) =>
+      planOf(`
+        host 1  ProfilerStep#1 0-200 | cudaLaunchKernel 10-12 #1 | cudaEventSynchronize ${call}
+        gpu 7   gemm 16-100 #1`).nodes.awaited;
+    expect([...waits('90-102')]).toEqual([-1, -1]);
+    expect([...waits('60-102')]).toEqual([-1, 0]);
   });
 
   it('are not copies that return before', () => {

@@ -1,9 +1,10 @@
-import { CoverageCursor } from '../../base/intervals.js';
+import { CoverageCursor, type Spans, unionOfSpans } from '../../base/intervals.js';
 import { partitionPoint } from '../../base/search.js';
 import { largest } from '../../base/statistics.js';
 import { SYNCHRONISES } from '../../model/host-names.js';
 import { LAUNCH, type Plan, type PlanNodes, SYNC, waitForEarlier } from '../../replay/plan.js';
 import type { HostTree } from '../detail/host-tree.js';
+import type { CopyKind } from '../kernels/kernel-kind.js';
 import type { Call, PlanInput } from './plan-input.js';
 import { layOutWorks, type Observed } from './plan-works.js';
 
@@ -82,6 +83,7 @@ function layOutNodes(
     call: f64(),
     returnLag: f64(),
     inOperator: f64(),
+    arithmetic: f64(),
     events: countStarts(
       tree.start.filter((_, i) => tree.counted[i] === 1),
       calls,
@@ -101,6 +103,7 @@ function layOutNodes(
     comms: new CoverageCursor(host.waits.comms),
   };
   const isTriton = trace.strings.memo((name) => Number(name.startsWith('triton_')));
+  const arithmetic = new CoverageCursor(arithmeticOnHost(tree));
   let now = begin;
   let step = 0;
   let nextWork = 0;
@@ -115,6 +118,7 @@ function layOutNodes(
     nodes.compile[k] = waits.compile.covered(now, call.start);
     nodes.comms[k] = waits.comms.covered(now, call.start);
     nodes.hostWork[k] = Math.max(0, gap - nodes.data[k]! - nodes.compile[k]! - nodes.comms[k]!);
+    nodes.arithmetic[k] = Math.min(nodes.hostWork[k]!, arithmetic.covered(now, call.start));
     if (call.index >= 0) {
       const operator = tree.start[outermostOperator(tree, call.index)]!;
       nodes.inOperator[k] = Math.min(nodes.hostWork[k]!, Math.max(0, call.start - Math.max(now, operator)));
@@ -131,7 +135,7 @@ function layOutNodes(
       nodes.tritonLaunches[k] = call.works.length === 1 ? isTriton(name) : 0;
       const kind = kinds[name];
       const blocked = kind?.copy
-        ? blockingCopy(call, observed, nextWork - 1, kind.copy.hostMemory === 'pageable')
+        ? blockingCopy(call, trace.name(call.row), observed, nextWork - 1, kind.copy.hostMemory)
         : fullQueue(call, observed, earlierEnds, nodes.firstWork[k]!, nodes.queued[k]!);
       if (blocked !== -1) {
         nodes.waitsFor[k] = blocked;
@@ -145,13 +149,21 @@ function layOutNodes(
 }
 
 /** The copy that the call waited for; −1: it did not wait. */
-function blockingCopy(call: Call, observed: Observed, work: number, pageable: boolean): number {
+function blockingCopy(
+  call: Call,
+  name: string,
+  observed: Observed,
+  work: number,
+  memory: CopyKind['hostMemory'],
+): number {
+  // CUDA promises it: pinned memory is copied while the host goes on. Such a call may still be slow, and end with its copy.
+  if (memory === 'pinned' && name.endsWith('Async')) return -1;
   const end = observed.end[work]!;
   const duration = call.end - call.start;
   // The last piece of a long staged copy may still be running when the call returns.
   const slack = CLOCK_SLACK_NS + 0.02 * duration;
   // A pinned copy that happens to end during a short call was not waited for.
-  const long = duration > (pageable ? SHORT_CALL_NS : LONG_CALL_NS);
+  const long = duration > (memory === 'pageable' ? SHORT_CALL_NS : LONG_CALL_NS);
   return end <= call.end + slack && end > call.start && long ? work : -1;
 }
 
@@ -190,8 +202,9 @@ function awaitStreams(
     nodes.awaited[k * streams + s] = w;
     if (w >= 0) latest = Math.max(latest, observed.end[w]!);
   }
-  const waited = latest > call.start;
-  // An event that had already happened may be an old one: work launched since is not waited for.
+  // Which event a call waits for is not recorded. One that returns at once waited for nothing: work that happened to end
+  // meanwhile is not what it asked for.
+  const waited = latest > call.start && !(onEvent && call.end - call.start < LONG_CALL_NS);
   if (onEvent && !waited) nodes.awaited.fill(-1, k * streams, (k + 1) * streams);
   nodes.returnLag[k] = waited ? call.end - latest : Math.min(nodes.call[k]!, SHORT_CALL_NS);
   if (waited) nodes.call[k] = Math.min(nodes.call[k]!, SHORT_CALL_NS);
@@ -205,6 +218,29 @@ function outermostOperator(tree: HostTree, index: number): number {
     operator = p;
   }
   return operator;
+}
+
+/** Operators on tensors of the device that launch nothing (views, allocations) take a few microseconds. */
+const LEAST_ARITHMETIC_NS = 100_000;
+
+/** When outermost operators ran that make no call to the device: they compute on the host. */
+function arithmeticOnHost(tree: HostTree): Spans {
+  const calls = new Uint8Array(tree.length);
+  for (let i = tree.length - 1; i >= 0; i--) {
+    if (tree.indexOf(tree.row[i]!) >= 0) calls[i] = 1;
+    if (calls[i] === 1 && tree.parent[i]! >= 0) calls[tree.parent[i]!] = 1;
+  }
+  const isOutermost = (i: number) => {
+    const parent = tree.parent[i]!;
+    return parent < 0 || tree.counted[parent] === 0 || tree.isNode[parent] === 1;
+  };
+  const spans: { start: number; end: number }[] = [];
+  for (let i = 0; i < tree.length; i++) {
+    if (tree.counted[i] === 0 || calls[i] === 1 || tree.isNode[i] === 1 || !isOutermost(i)) continue;
+    if (tree.end[i]! - tree.start[i]! >= LEAST_ARITHMETIC_NS)
+      spans.push({ start: tree.start[i]!, end: tree.end[i]! });
+  }
+  return unionOfSpans(spans);
 }
 
 /** For each call, the events recorded since the previous one, over all training threads. */

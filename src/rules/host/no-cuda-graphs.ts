@@ -1,0 +1,50 @@
+import { IDLE, LAUNCHES, priceWithGraphs, SHORT_KERNEL, waitsForLaunches } from '../kit/compiling.js';
+import { runsCompiled } from '../kit/host.js';
+import { isUnfusedOptimizer, optimizerOf } from '../kit/optimizer.js';
+import { found, silent, type TraceRule } from '../kit/rule.js';
+import { hasFixedShapes, SHAPES } from '../kit/waits.js';
+
+export const rule: TraceRule = {
+  reads: 'traces',
+  unpriced: 'allowed',
+  furtherThan: 'launch-bound',
+  info: {
+    id: 'no-cuda-graphs',
+    alias: 'T15',
+    title: 'Every kernel is launched by itself: no CUDA graphs',
+    needs: 'trace',
+    looksFor:
+      'The same as launch-bound, in models that are compiled or could be, with shapes that do not depend on values.',
+    why: 'A CUDA graph starts a whole pass with one call: the host hardly matters any more. torch.compile records the graphs. Shapes must not change, and memory for a graph stays allocated.',
+    fix: {
+      text: 'Compile the model with CUDA graphs, and use a fused optimizer. Needs static shapes; the first steps are slow.',
+      code: 'model = torch.compile(model, mode="reduce-overhead")\noptimizer = torch.optim.AdamW(model.parameters(), lr=lr, fused=True)',
+    },
+    check:
+      'Compare the loss of a few hundred steps. Outputs of a CUDA graph are overwritten by the next step: clone what you keep.',
+    cost: 'code',
+    risk: 'numerics',
+    thresholds: [IDLE, LAUNCHES, SHORT_KERNEL, SHAPES],
+  },
+  check(view) {
+    const waits = waitsForLaunches(view);
+    if ('silent' in waits) return waits;
+    if (!hasFixedShapes(view)) return silent('shapes depend on values: a graph cannot be recorded');
+    const compiled = runsCompiled(view);
+    const fusesOptimizer = isUnfusedOptimizer(optimizerOf(view));
+    return found({
+      id: 'no-cuda-graphs',
+      title: compiled
+        ? 'compiled, but every kernel is still launched by itself'
+        : 'every kernel is launched by itself: CUDA graphs are a step further',
+      confidence: 0.85,
+      addresses: 'host',
+      evidence: [waits.evidence],
+      price: priceWithGraphs(view),
+      fix: {
+        text: `${compiled ? 'The model is compiled: add CUDA graphs' : 'Compile the model with CUDA graphs'}${fusesOptimizer ? ', and use a fused optimizer (included in the gain)' : ''}. Needs static shapes; the first steps are slow.`,
+        code: `model = torch.compile(model, mode="reduce-overhead")${fusesOptimizer ? '\noptimizer = torch.optim.AdamW(model.parameters(), lr=lr, fused=True)' : ''}`,
+      },
+    });
+  },
+};

@@ -1,0 +1,39 @@
+import { formatMs, ns, toMs } from '../../base/units.js';
+import { atSpan, evidence } from '../kit/evidence.js';
+import { found, silent, type TraceRule } from '../kit/rule.js';
+
+export const rule: TraceRule = {
+  reads: 'traces',
+  unpriced: 'allowed',
+  info: {
+    id: 'one-slow-step',
+    alias: 'W4',
+    title: 'One step took far longer than the others',
+    needs: 'trace',
+    looksFor:
+      'One step of six or more that takes over twice as long as the others, which are alike, while the GPU waits for the host.',
+    why: 'Garbage collection, a checkpoint, a log line or another process may hold up one step. Once in a short recording says nothing about how often: the step is left out of all other figures.',
+    fix: {
+      text: 'Record more steps, or the events of the whole run. If it comes back, look at what runs there.',
+      code: 'whyslow run -- python train.py             # step times of the whole run\npy-spy dump --pid <training process>       # during a slow step',
+    },
+    check: 'Nothing changes in training.',
+    cost: 'code',
+    risk: 'none',
+    thresholds: [],
+  },
+  check(view) {
+    const { oneOff } = view.facts;
+    if (!oneOff) return silent('no single step stands out');
+    const { index, ts, dur, usual, others } = oneOff;
+    const text = `step ${index} took ${formatMs(dur)}, the ${others} others ${formatMs(usual)}: one of ${others + 1}, left out of all other figures`;
+    return found({
+      id: 'one-slow-step',
+      title: `one step of ${others + 1} took far longer than the others`,
+      confidence: 0.6,
+      addresses: 'host',
+      evidence: [atSpan({ ts, dur, step: index }, evidence(view, text, toMs(ns(dur - usual)), 'ms'))],
+      price: null,
+    });
+  },
+};

@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest';
+import { drawTrace, inTurn } from '../../../test/helpers/draw-trace.js';
+import { analyseTrace } from '../analyse-trace.js';
+
+/** 8 ms of computing, which the host waits for, then Python until the step ends. */
+const step = (ms: number, waits = '') => `
+  host 1  ProfilerStep#1 0-${ms * 1000} | cudaLaunchKernel 10-20 #1 | cudaDeviceSynchronize 30-8050${waits}
+  gpu 7   nvjet_tst_256 30-8030 #1`;
+const trace = (lengths: readonly number[], waits?: (ms: number) => string) =>
+  drawTrace(inTurn(...lengths.map((ms) => [step(ms, waits?.(ms)), ms * 1000] as const)));
+const factsOf = (lengths: readonly number[], waits?: (ms: number) => string) =>
+  analyseTrace(trace(lengths, waits), { steps: null })!;
+
+/** The host pauses in the fourth of ten steps. The device notices in the fifth. */
+const SPIKE = [10, 10, 10, 110, 10, 10, 10, 10, 10, 10];
+
+describe('a step that takes far longer, once', () => {
+  it('is left out: all figures are over the longest run without it', () => {
+    const { oneOff, steps, time, detail } = factsOf(SPIKE);
+    expect(oneOff).toMatchObject({
+      index: 5,
+      dur: 110e6,
+      usual: 10e6,
+      others: 9,
+      without: { first: 6, last: 10 },
+    });
+    expect(steps).toMatchObject({ first: 6, last: 10, irregular: false, profiled: 10e6 });
+    expect(time.idle_host).toBeCloseTo(2e6, -5);
+    expect(detail!.pauses.count).toBe(0);
+  });
+
+  it('counts where steps were asked for', () => {
+    const { oneOff, steps } = analyseTrace(trace(SPIKE), { steps: { first: 1, last: 10 } })!;
+    expect([oneOff, steps.count]).toEqual([null, 10]);
+    expect(steps.profiled).toBeCloseTo(19.8e6, -5);
+  });
+
+  const load = (ms: number) =>
+    ms > 10 ? ` | enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__ 8100-${ms * 1000 - 10}` : '';
+  it.each([
+    ['of a few steps', [10, 10, 60, 10, 10], undefined],
+    ['that is not twice as long', [10, 10, 10, 18, 10, 10, 10, 10, 10, 10], undefined],
+    ['of two', [10, 10, 10, 110, 10, 10, 110, 10, 10, 10], undefined],
+    ['that waits for input', SPIKE, load],
+  ])('is no such step: one %s', (_, lengths, waits) => {
+    const { oneOff, steps } = factsOf(lengths, waits);
+    expect(oneOff).toBeNull();
+    expect(steps.last).toBe(lengths.length);
+  });
+});
