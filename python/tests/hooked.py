@@ -97,6 +97,8 @@ def injected(out: Path, **settings: object) -> dict[str, str]:
         "WHYSLOW_RECORD_EVERY_N_STEPS": "1",
         "WHYSLOW_MAX_OVERHEAD": "1",
         "PYTHONPATH": os.pathsep.join([str(SITE), *([path] if path else [])]),
+        # Tests are about one thing at a time. The default window has its own.
+        **({} if any(name.startswith("trace") for name in settings) else {"WHYSLOW_TRACE": "0"}),
         "OMP_NUM_THREADS": "1",
         **{f"WHYSLOW_{name.upper()}": str(value) for name, value in settings.items()},
     }

@@ -14,7 +14,8 @@ export interface CaptureOptions {
   readonly endStep?: number;
   readonly maxOverhead?: number;
   readonly ranks?: readonly number[] | 'all';
-  readonly trace?: true;
+  /** False: no window. */
+  readonly trace?: boolean;
   /** Steps from one window to the next. Without it there is one window. */
   readonly tracePeriod?: number;
   readonly traceWarmup?: number;
@@ -53,9 +54,9 @@ export function settingsOf(options: CaptureOptions): CaptureSettings {
   for (const [option, setting] of Object.entries(SETTING_OF)) {
     const value = options[option as keyof CaptureOptions];
     if (value === undefined) continue;
-    settings[setting] = value === true ? '1' : String(value);
-    // Any option about traces turns them on.
-    if (option.startsWith('trace')) settings[SETTING_OF.trace] = '1';
+    settings[setting] = typeof value === 'boolean' ? String(Number(value)) : String(value);
+    // Any option about traces turns them on, except for --no-trace.
+    if (option.startsWith('trace') && options.trace !== false) settings[SETTING_OF.trace] = '1';
   }
   return settings;
 }

@@ -19,9 +19,14 @@ export async function readRanks(out: string): Promise<readonly RankStatus[]> {
   const folder = join(out, 'ranks');
   const names = await readdir(folder).catch(() => []);
   const read = await Promise.all(
-    names.filter((name) => /^rank_\d+\.json$/.test(name)).map((name) => readRank(join(folder, name))),
+    names
+      .filter((name) => /^rank_\d+(?:\.\w+)?\.json$/.test(name))
+      .map((name) => readRank(join(folder, name))),
   );
-  return read.filter((m) => m !== null).sort((a, b) => a.rank - b.rank);
+  // A rank that has trained twice has two files. The newer one counts.
+  const oldestFirst = read.filter((m) => m !== null).sort((a, b) => a.writtenMs - b.writtenMs);
+  const newest = new Map(oldestFirst.map((m) => [m.rank, m]));
+  return [...newest.values()].sort((a, b) => a.rank - b.rank);
 }
 
 async function readRank(path: string): Promise<RankStatus | null> {

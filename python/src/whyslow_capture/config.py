@@ -89,8 +89,10 @@ PARSERS = {
     "trace.format": one_of("json.gz", "tar.gz"),
 }
 
-# With tracing on but no period there is one window: after compilation and cache warm-up, but within a short trial.
-ONE_WINDOW_ENDS_AT = 20
+# With tracing on but no period there is one window: after compilation and cache warm-up and after the first steps, which
+# are all recorded, but within a short trial. It is longer than others: one unusual step must not decide.
+ONE_WINDOW_ENDS_AT = 26
+ONE_WINDOW_STEPS = 6
 
 
 def load_config(
@@ -122,7 +124,8 @@ def load_config(
 def _complete_schedule(trace: dict[str, Any]) -> None:
     """Derives the window settings that were not given from those that were."""
     if trace.get("enabled") and not trace.get("period"):
-        length = trace.get("warmup", TraceConfig.warmup) + trace.get("active", TraceConfig.active)
+        trace.setdefault("active", ONE_WINDOW_STEPS)
+        length = trace.get("warmup", TraceConfig.warmup) + trace["active"]
         trace["period"] = max(ONE_WINDOW_ENDS_AT, length)
         trace.setdefault("repeat", 1)
     period = trace.get("period", 0)

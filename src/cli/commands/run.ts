@@ -2,10 +2,13 @@ import { mkdir, open, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Command } from 'commander';
 import { describeSystemError, InputError } from '../../base/input-error.js';
-import { formatCount } from '../../base/units.js';
+import { namedRanks } from '../../base/rank-ranges.js';
+import { formatCount, formatDuration, formatPercent, seconds, share } from '../../base/units.js';
 import { explainNothing, whatWasCaptured } from '../../launch/captured.js';
 import { runChild } from '../../launch/child.js';
 import { type CaptureOptions, jobEnvironment, pythonPart, settingsOf } from '../../launch/environment.js';
+import { readRanks } from '../../launch/job.js';
+import { watchForLateRanks } from '../../launch/late-rank-window.js';
 import {
   asTyped,
   defaultOut,
@@ -17,6 +20,7 @@ import {
 import { fileNameOf, isRunOf, launchIndex, newRunId, sharedRunId } from '../../launch/run-id.js';
 import { startTelemetry } from '../../launch/telemetry.js';
 import { watchForUnmeasured } from '../../launch/unmeasured.js';
+import { type WindowCost, windowCost } from '../../launch/window-cost.js';
 import type { ReportRun } from '../../library/vocabulary.js';
 import { renderJson } from '../../render/json.js';
 import { percentage, ranksOrAll, wholeNumber } from '../common/arguments.js';
@@ -35,7 +39,7 @@ interface RunOptions extends CaptureOptions {
 const EXAMPLES = `
 Examples:
   $ whyslow run -- python train.py
-  $ whyslow run --out runs/a --trace -- torchrun --nproc-per-node 8 train.py
+  $ whyslow run --out runs/a -- torchrun --nproc-per-node 8 train.py
   $ whyslow run --trace-period 500 --trace-ranks all -- accelerate launch t.py
 
 On several nodes, start it on each with the same --out (a shared directory).
@@ -62,10 +66,11 @@ export function registerRun(program: Command, context: CommandContext): void {
     .option('--end-step <n>', 'last step to record', wholeNumber(0))
     .option('--max-overhead <share>', 'limit for the cost of measuring (default: 0.5%)', percentage)
     .option('--ranks <list>', 'measure only these ranks, e.g. 0,2-5 (default: all)', ranksOrAll)
-    .option('--trace', 'also record a torch.profiler window: three steps on rank 0, up to step 20')
-    .option('--trace-period <n>', 'one window every n steps; --trace-… options imply --trace', wholeNumber(1))
+    .option('--trace', 'record a torch.profiler window: six steps on rank 0, up to step 26 (default)')
+    .option('--no-trace', 'record no window')
+    .option('--trace-period <n>', 'one window every n steps', wholeNumber(1))
     .option('--trace-warmup <n>', 'profiler steps to discard before each window', wholeNumber(0))
-    .option('--trace-active <n>', 'steps in a window (default: 3)', wholeNumber(1))
+    .option('--trace-active <n>', 'steps in a window (default: 6, with --trace-period 3)', wholeNumber(1))
     .option('--trace-ranks <list>', 'ranks that record windows, e.g. 0,8 or all (default: 0)', ranksOrAll)
     .option('--trace-target <names>', 'which loop to trace: train_overall, train_actor, …')
     .option('--trace-shapes', 'record input shapes')
@@ -100,8 +105,16 @@ async function run(words: readonly string[], options: RunOptions, context: Comma
   const env = jobEnvironment(process.env, { out, run: id, settings: settingsOf(options) });
   const telemetry = options.telemetry ? startTelemetry(out, process.env) : null;
   const unmeasured = watchForUnmeasured(pythonPart().startUp, (message) => say(context, message));
+  const late = asksForLateRanks(words, options)
+    ? watchForLateRanks(
+        out,
+        () => lateRanksIn(out),
+        (ranks) => say(context, `${namedRanks(ranks)}: late, so a profiler window was requested there too`),
+      )
+    : null;
   const ended = await runChild(words, env).finally(() => {
     unmeasured.stop();
+    late?.stop();
     return telemetry?.stop();
   });
 
@@ -114,6 +127,17 @@ async function run(words: readonly string[], options: RunOptions, context: Comma
   // Only the first node prints the diagnosis.
   if (!ended.failure && launchIndex(process.env, words) === 0) await conclude(destination, options, context);
   await releaseOut({ path: out, isNew });
+}
+
+/** Only the first node looks, and only if the user has not chosen the ranks to trace, or none. */
+const asksForLateRanks = (words: readonly string[], options: RunOptions): boolean =>
+  options.trace !== false && options.traceRanks === undefined && launchIndex(process.env, words) === 0;
+
+async function lateRanksIn(out: string): Promise<readonly number[]> {
+  if ((await readRanks(out)).length < 2) return [];
+  const { diagnose } = await import('../../library/diagnose.js');
+  const { stragglers } = await diagnose([out], {});
+  return stragglers.filter((s) => s.pattern === 'persistent').flatMap((s) => s.ranks);
 }
 
 async function chooseDestination(
@@ -175,6 +199,22 @@ async function report(out: string, id: string, options: RunOptions, context: Com
   const last = newest.runs.find((run) => run.analysed);
   if (earlier.length > 0 && last) target.line(headline(last));
   target.write(await forTerminal(newest, {}, context, target));
+  const cost = await windowCost(out, newest.step);
+  if (cost) sayCost(cost, options.maxOverhead ?? DEFAULT_OVERHEAD, context);
+}
+
+/** As capture has it (config.py). */
+const DEFAULT_OVERHEAD = 0.005;
+
+/** Only where it is above the limit: a window in a short run. */
+function sayCost({ spent, of }: WindowCost, limit: number, context: CommandContext): void {
+  if (spent <= limit * of) return;
+  const [part, most] = [formatPercent(share(spent / of)), formatPercent(share(limit))];
+  const enough = formatDuration(seconds(spent / limit));
+  say(
+    context,
+    `the profiler window took ${part} of this run; in runs over ${enough} it stays below ${most} (--no-trace: none)`,
+  );
 }
 
 const headline = ({ id, command }: ReportRun) => `Run ${id}${command ? `: ${command}` : ''}`;

@@ -102,7 +102,7 @@ def begin_capture(problems: ProblemLog) -> None:
 
     if active_session() is not None:
         return  # the job started its own capture
-    config = load_config({"defaults": {"spread_steps": True}}, problems=problems)
+    config = load_config({"defaults": {"spread_steps": True, "trace.enabled": True}}, problems=problems)
     if not config.enabled:
         return
     capture = open_session(Capture(config, problems), steps="optimizer")
