@@ -14,6 +14,7 @@ describe('the environment of a job', () => {
       WHYSLOW_OUT: '/runs/a',
       WHYSLOW_RUN: 'r1',
       WHYSLOW_PYTHON: source,
+      KINETO_LOG_LEVEL: '6',
       PYTHONPATH: `${startUp}${delimiter}/mine`,
     });
     expect(startUp).toMatch(/python\/src\/whyslow_capture\/inject\/site$/);

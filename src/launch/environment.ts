@@ -78,6 +78,8 @@ export function jobEnvironment(
     WHYSLOW_OUT: given.out,
     WHYSLOW_RUN: given.run,
     WHYSLOW_PYTHON: source,
+    // Kineto announces the start and end of every window on standard error. Capture reports windows that fail.
+    KINETO_LOG_LEVEL: env.KINETO_LOG_LEVEL ?? '6',
     // An empty entry would mean the current directory.
     PYTHONPATH: [startUp, env.PYTHONPATH].filter(Boolean).join(delimiter),
   };
