@@ -42,11 +42,10 @@ const isWithin = (step: number, range: StepRange | null) =>
 
 function selectSteps(run: EventLogRun, range: StepRange): EventLogRun {
   const rows = [...run.step.keys()].filter((row) => isWithin(run.step[row]!, range));
-  const select = <T extends Float64Array | Int32Array | Uint16Array | Uint8Array>(column: T): T => {
-    const kept = new (column.constructor as new (length: number) => T)(rows.length);
-    for (let i = 0; i < rows.length; i++) kept[i] = column[rows[i]!]!;
-    return kept;
-  };
+  const select = <T extends Float64Array | Int32Array | Uint16Array | Uint8Array>(column: T): T =>
+    selectRows(column, rows);
+  const { outside } = run;
+  const totals = [...outside.step.keys()].filter((row) => isWithin(outside.step[row]!, range));
   return {
     ...run,
     rows: rows.length,
@@ -59,5 +58,20 @@ function selectSteps(run: EventLogRun, range: StepRange): EventLogRun {
     clock: select(run.clock),
     hostMs: select(run.hostMs),
     lagMs: select(run.lagMs),
+    outside: {
+      step: selectRows(outside.step, totals),
+      rank: selectRows(outside.rank, totals),
+      name: selectRows(outside.name, totals),
+      ms: selectRows(outside.ms, totals),
+    },
   };
+}
+
+function selectRows<T extends Float64Array | Int32Array | Uint16Array | Uint8Array>(
+  column: T,
+  rows: readonly number[],
+): T {
+  const kept = new (column.constructor as new (length: number) => T)(rows.length);
+  for (let i = 0; i < rows.length; i++) kept[i] = column[rows[i]!]!;
+  return kept;
 }

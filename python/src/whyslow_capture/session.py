@@ -6,6 +6,7 @@ import atexit
 import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from time import perf_counter_ns
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
 
@@ -14,6 +15,7 @@ from .config import CaptureConfig
 from .events.budget import OverheadBudget
 from .events.recorder import Recorder
 from .files import RunFiles
+from .job import JobTimers, timers_of_process
 from .phases import phase_and_lap
 from .problems import ProblemLog, describe
 from .run_name import run_id
@@ -47,6 +49,8 @@ class Capture:
             start=config.start_step,
             end=config.end_step,
         )
+        self.job: JobTimers = timers_of_process(self.problems)
+        self.job_clock = self.job.clock
         self.trace: TraceTier | None = None
         self.mesh: Mesh | None = None
         self._pid = os.getpid()
@@ -68,6 +72,9 @@ class Capture:
                 from .hooks import install
 
                 self._uninstall = install(self, steps=steps)
+                self.job.install()
+            self.job_clock.start(self.recorder)
+            self.recorder.buffer.outside = self.job_clock.totals
             atexit.register(self.close)
             self.recorder.enabled = self._records_here()
             self.recorder.start_step()
@@ -92,6 +99,8 @@ class Capture:
         with self.problems.guard("close", "closing the capture"):
             if self._uninstall is not None:
                 self._uninstall()
+            self.job_clock.stop()
+            self.job.remove()
         with self.problems.guard("close", "closing the capture"):
             self.recorder.abandon_step()
             self.recorder.enabled = False
@@ -120,7 +129,10 @@ class Capture:
             self.step()
 
     def step(self, number: int | None = None) -> None:
-        recorder = self.recorder
+        recorder, job_clock = self.recorder, self.job_clock
+        if job_clock.is_evaluating:
+            job_clock.end_evaluation(False)
+        job_clock.last_step_at = perf_counter_ns()
         upcoming = (recorder.current_step if number is None else number) + 1
         if (
             upcoming < recorder.quiet_until

@@ -1,5 +1,5 @@
 import type { EventLogHeader } from '../../model/event-log.js';
-import type { JsonObject } from '../common/json-object.js';
+import { asObject, type JsonObject } from '../common/json-object.js';
 import type { EventFaults } from './faults.js';
 
 const MAX_TEXT_LENGTH = 4096;
@@ -24,11 +24,13 @@ export interface EventRecord {
   hostMs: number;
   lagMs: number;
   run: string | null;
+  /** Time outside steps by phase, ms. Empty: none is known. */
+  outside: readonly (readonly [name: string, ms: number])[];
 }
 
 export function emptyRecord(): EventRecord {
   const times = { durationMs: NaN, startMs: NaN, hostMs: NaN, lagMs: NaN };
-  return { name: '', step: 0, rank: -1, micro: -1, clock: CLOCK_UNKNOWN, run: null, ...times };
+  return { name: '', step: 0, rank: -1, micro: -1, clock: CLOCK_UNKNOWN, run: null, outside: [], ...times };
 }
 
 /** Checks the fields of a record. False: it has no usable name or step and must be left out. */
@@ -54,6 +56,7 @@ export function fillRecord(out: EventRecord, json: JsonObject, faults: EventFaul
   out.hostMs = toMs(json.host_ms, faults, line);
   out.lagMs = toMs(json.lag_ms, faults, line);
   out.run = toRun(json.run, faults, line);
+  out.outside = toOutside(json.outside_ms, faults, line);
   if (out.durationMs < 0) faults.add('negative-duration', line);
   return true;
 }
@@ -115,6 +118,20 @@ function toClock(value: unknown, faults: EventFaults, line: number): number {
   if (value === 'host') return CLOCK_HOST;
   if (!isAbsent(value)) faults.add('wrong-type', line);
   return CLOCK_UNKNOWN;
+}
+
+const NO_OUTSIDE: EventRecord['outside'] = [];
+/** whyslow_capture knows fewer phases. */
+const MAX_OUTSIDE = 32;
+
+function toOutside(value: unknown, faults: EventFaults, line: number): EventRecord['outside'] {
+  if (isAbsent(value)) return NO_OUTSIDE;
+  const object = asObject(value);
+  if (!object) faults.add('wrong-type', line);
+  return Object.entries(object ?? {})
+    .slice(0, MAX_OUTSIDE)
+    .map(([name, ms]) => [clip(name, faults, line), toMs(ms, faults, line)] as const)
+    .filter(([, ms]) => ms >= 0);
 }
 
 function toRun(value: unknown, faults: EventFaults, line: number): string | null {

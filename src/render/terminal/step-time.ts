@@ -1,6 +1,16 @@
-import { formatInScale, formatTime, type Ms, ms, type Share, timeScale } from '../../base/units.js';
+import {
+  formatDuration,
+  formatInScale,
+  formatTime,
+  formatWholePercent,
+  type Ms,
+  ms,
+  type Share,
+  share,
+  timeScale,
+} from '../../base/units.js';
 import { TIME_CLASSES, type TimeClass } from '../../facts/time-class.js';
-import type { ReportStep, TimeShares } from '../../report/report.js';
+import type { ReportJob, ReportStep, TimeShares } from '../../report/report.js';
 import type { Finding } from '../../rules/kit/finding.js';
 
 /** Time classes as people call them. */
@@ -16,6 +26,14 @@ export const CLASS_NAMES: Readonly<Record<TimeClass, string>> = {
   idle_host: 'host',
   idle_other: 'other',
 };
+/** Phases of the job as people call them. The job's own names stay as they are. */
+const PHASE_NAMES: ReadonlyMap<string, string> = new Map([
+  ['steps', 'training steps'],
+  ['end', 'after the last step'],
+  ['checkpoint', 'checkpoints'],
+  ['gc', 'garbage collection'],
+  ['compile', 'compiling'],
+]);
 /** Smaller parts of a step are not shown. */
 const MIN_SHARE = 0.005;
 
@@ -27,12 +45,39 @@ export function largestShares(time: TimeShares): { readonly name: string; readon
 }
 
 /** `161 ms = compute 8 · input wait 149`: the parts in the unit and precision of the whole. */
-export function stepSplit(step: Ms, time: TimeShares): string {
+export function stepSplit(step: Ms, time: TimeShares, outside: ReportStep['outside'] = []): string {
   const scale = timeScale(step);
-  const parts = largestShares(time).map(
+  const parts = withOutside(step, time, outside).map(
     ({ name, share }) => `${name} ${formatInScale(ms(share * step), scale)}`,
   );
   return parts.length > 0 ? `${formatTime(step)} = ${parts.join(' · ')}` : formatTime(step);
+}
+
+/** What lies between training steps is named, instead of the classes that it counts as. */
+function withOutside(step: Ms, time: TimeShares, outside: ReportStep['outside']) {
+  const isCompile = (name: string) => name === 'compile';
+  const sum = (wanted: boolean) =>
+    outside.reduce((all, p) => all + (isCompile(p.name) === wanted ? p.ms / step : 0), 0);
+  const within = {
+    ...time,
+    idle_compile: share(Math.max(0, time.idle_compile - sum(true))),
+    idle_host: share(Math.max(0, time.idle_host - sum(false))),
+  };
+  const named = outside.map((p) => ({ name: phaseName(p.name), share: share(p.ms / step) }));
+  return [...largestShares(within), ...named.filter((p) => p.share >= MIN_SHARE)].sort(
+    (a, b) => b.share - a.share,
+  );
+}
+
+const phaseName = (name: string): string => PHASE_NAMES.get(name) ?? name;
+
+/** `of 31 min 2 s: 74 % training steps · 18 % checkpoints · 8 % start-up`. Empty without a measured wall time. */
+export function jobSplit(job: ReportJob | null): string {
+  if (!job) return '';
+  const parts = job.phases
+    .filter(({ share }) => share >= MIN_SHARE)
+    .map(({ name, share }) => `${formatWholePercent(share)} ${phaseName(name)}`);
+  return `of ${formatDuration(job.wall_s)}: ${parts.join(' · ')}`;
 }
 
 /** The step time with and without the profiler, and the steps it was measured on. */

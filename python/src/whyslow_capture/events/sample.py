@@ -6,6 +6,8 @@ from functools import cached_property
 from json import dumps
 from typing import TYPE_CHECKING
 
+from ..layout import TRAINING_STEP
+
 if TYPE_CHECKING:
     import torch
 
@@ -15,6 +17,8 @@ Phase = tuple[str, int, int, int]
 # (name, mark), a whole phase, or a lap.
 Entry = tuple[str, int] | tuple[str, int, int] | Phase | tuple[str, int, int, int, str]
 LAP = "lap"
+# Time that the job has spent outside its steps so far, in ns, by phase.
+Totals = tuple[tuple[str, int], ...]
 
 
 def micro_of(entry: Entry) -> int:
@@ -72,14 +76,14 @@ class Sample:
 
     def __init__(
         self,
-        steps: list[tuple[int, int]],
+        steps: list[tuple[int, int, Totals]],
         host_ns: list[int],
         entries: list[Entry],
         events: list[torch.cuda.Event],
         in_one_stream: bool,
         spent: int,
     ) -> None:
-        # (step number, number of entries up to its end).
+        # (step number, number of entries up to its end, time outside steps before it).
         self.steps = steps
         # Host times of the marks. In a GPU job each mark also has an event.
         self.host_ns, self.events = host_ns, events
@@ -99,9 +103,16 @@ class ResolvedSample:
     """One step. It may share marks with other steps."""
 
     def __init__(
-        self, step: int, host_ns: list[int], device_ns: list[int] | None, anchored: bool, entries: list[Entry]
+        self,
+        step: int,
+        host_ns: list[int],
+        device_ns: list[int] | None,
+        anchored: bool,
+        entries: list[Entry],
+        outside: Totals = (),
     ) -> None:
         self.step, self.host_ns = step, host_ns
+        self.outside = outside
         # Device times of the marks, on the host's clock (by the anchor). None in a job without GPU.
         self.device_ns = device_ns
         self.anchored = anchored
@@ -115,14 +126,20 @@ class ResolvedSample:
         """The values for `template`'s placeholders, in order."""
         host, device, step = self.host_ns, self.device_ns, self.step
         values: list[float] = []
+        outside = [ns / 1e6 for _, ns in self.outside]
         if device is None:
-            for _, first, last, _ in self.phases:
+            for name, first, last, _ in self.phases:
                 begin = host[first]
                 values += (step, (host[last] - begin) / 1e6, (begin - origin_ns) / 1e6)
+                if outside and name == TRAINING_STEP:
+                    values += outside
             return tuple(values)
-        for _, first, last, _ in self.phases:
+        for name, first, last, _ in self.phases:
             begin, end = device[first], device[last]
-            values += (step, (end - begin) / 1e6, (begin - origin_ns) / 1e6, (host[last] - host[first]) / 1e6)
+            values += (step, (end - begin) / 1e6, (begin - origin_ns) / 1e6)
+            if outside and name == TRAINING_STEP:
+                values += outside
+            values.append((host[last] - host[first]) / 1e6)
             if self.anchored:
                 # The anchor is a few µs late, so an idle device can seem to be ahead of the host.
                 values.append(max(0, end - host[last]) / 1e6)
@@ -130,16 +147,19 @@ class ResolvedSample:
 
     def shape(self) -> tuple[object, ...]:
         """Samples of the same shape differ only in their numbers."""
-        return (self.device_ns is None, self.anchored, *[(name, micro) for name, _, _, micro in self.phases])
+        outside = tuple([name for name, _ in self.outside])
+        return (self.device_ns is None, self.anchored, outside, *[(name, micro) for name, _, _, micro in self.phases])
 
     def template(self, rank: int, run: str) -> str:
         """The records as lines of JSON, with placeholders for the numbers."""
         clock = "host" if self.device_ns is None else "gpu"
         device = "" if self.device_ns is None else '"host_ms":%.4f,' + ('"lag_ms":%.4f,' if self.anchored else "")
         rest = f'"clock":"{clock}","run":{run.replace("%", "%%")}'
+        totals = ",".join(f"{dumps(name)}:%.3f" for name, _ in self.outside)
+        outside = f'"outside_ms":{{{totals}}},' if totals else ""
         return "".join(
             f'{{"name":{dumps(name).replace("%", "%%")},"step":%d,"rank":{rank},"duration_ms":%.4f,"start_ms":%.4f,'
-            f'"micro":{micro},{device}{rest}}}\n'
+            f'{outside if name == TRAINING_STEP else ""}"micro":{micro},{device}{rest}}}\n'
             for name, _, _, micro in self.phases
         )
 
@@ -153,7 +173,7 @@ def steps_of(samples: list[Sample]) -> list[ResolvedSample]:
             first = host[0] if since is None else sample.anchor_host_ns + int(since * 1e6)
             device = [first, *[first + int(ms * 1e6) for ms in sample.others_ms]]
         begin = 0
-        for step, end in sample.steps:
-            resolved.append(ResolvedSample(step, host, device, since is not None, sample.entries[begin:end]))
+        for step, end, outside in sample.steps:
+            resolved.append(ResolvedSample(step, host, device, since is not None, sample.entries[begin:end], outside))
             begin = end
     return resolved

@@ -1,0 +1,77 @@
+import { largest } from '../../base/statistics.js';
+import { formatWholePercent, share } from '../../base/units.js';
+import { type JobPhase, recurring } from '../../facts/job-time.js';
+import type { RankView } from '../ranks/rank-view.js';
+import { wholeStep } from '../ranks/whole-step.js';
+import type { Decision } from './decide.js';
+import { mainSentence } from './sentence.js';
+import { sharesOf, type VerdictClass } from './shares.js';
+
+/** Ends the cause of a verdict that names a phase of the job; its finding has the same id. */
+const SUFFIX = '-time';
+export const jobCause = (phase: string): string => `${phase}${SUFFIX}`;
+export const isJobCause = (cause: string): boolean => cause.endsWith(SUFFIX);
+
+/** Wall time was measured, not estimated. Phases that were sampled are a little less certain. */
+const MEASURED = 0.95;
+const SAMPLED = 0.85;
+/** A runner-up within this factor is named too, as for classes of the step. */
+const CLOSE = 1.5;
+
+const DOING: Readonly<Record<string, string>> = {
+  checkpoint: 'saving checkpoints',
+  evaluation: 'evaluation',
+  generation: 'generation',
+  logging: 'logging',
+  gc: 'garbage collection',
+  compile: 'compiling',
+};
+
+/** The rank that spends most outside its training steps: the others wait for it, if only one saves. */
+export function jobViewOf(views: readonly RankView[]): RankView | null {
+  const known = views.filter((v) => v.job !== null);
+  const outside = (v: RankView) => wholeStep(v) - v.step;
+  return known.length === 0 ? null : known.reduce((a, b) => (outside(b) > outside(a) ? b : a));
+}
+
+/** If one phase of the job takes more than anything that steps are made of, it is the answer. */
+export function withJobPhase(decision: Decision, view: RankView | null): Decision {
+  const job = view?.job;
+  if (!view || !job) return decision;
+  const own = job.phases.filter((p) => p.own);
+  const [phase] = [...recurring(job), ...own].sort((a, b) => b.ns - a.ns);
+  const rest = inSteps(view, own);
+  if (!phase || phase.ns / job.steps <= largest(Object.values(rest))) return decision;
+  const before = decision.bottleneck;
+  const bottleneck = phase.own && before !== 'unknown' ? before : 'host';
+  const answer = rest[before === 'compute' ? 'gpu' : (before as VerdictClass)] ?? 0;
+  const isClose = before !== bottleneck && answer * CLOSE * job.steps >= phase.ns;
+  return {
+    ...decision,
+    bottleneck,
+    second: isClose && before !== 'unknown' ? before : null,
+    confidence: phase.own ? SAMPLED : MEASURED,
+    cause: jobCause(phase.name),
+    doubts: [],
+    sentence: sentenceOf(phase, job.wall, decision),
+  };
+}
+
+/** ns per step of each class, without what the job's own phases hold: that is host time as far as the log can tell. */
+function inSteps(view: RankView, own: readonly JobPhase[]): Record<VerdictClass, number> {
+  const shares = sharesOf(view);
+  const taken = own.reduce((sum, p) => sum + p.ns, 0) / (view.job?.steps || 1);
+  return {
+    gpu: shares.gpu * view.step,
+    data: shares.data * view.step,
+    comms: shares.comms * view.step,
+    host: Math.max(0, (shares.host + shares.other) * view.step - taken),
+  };
+}
+
+function sentenceOf(phase: JobPhase, wall: number, decision: Decision): string {
+  const part = `${formatWholePercent(share(phase.ns / wall))} of the job’s time is ${DOING[phase.name] ?? `“${phase.name}”`}`;
+  if (phase.own || decision.bottleneck === 'unknown') return part;
+  const steps = mainSentence(decision).replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase());
+  return `${part}. Its training steps are ${steps}`;
+}
