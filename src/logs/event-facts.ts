@@ -7,7 +7,7 @@ import type { RankTimeline } from '../facts/rank-timeline.js';
 import { type TimeByClass, totals } from '../facts/time-class.js';
 import type { EventLog, EventLogRun } from '../model/event-log.js';
 import { type Amounts, meanAmounts, total } from './amounts.js';
-import { divideByAmounts } from './divide.js';
+import { computeSource, divideByAmounts } from './divide.js';
 import { divideBySpans } from './divide-spans.js';
 import { jobTimeOf, withOwnPhases } from './job-time.js';
 import { exposedShare } from './layout.js';
@@ -74,7 +74,8 @@ export function analyseEventLog(log: EventLog): EventFacts[] {
       if (!periods) return [];
       const facts = factsOf(run, records, periods);
       const timeline = records === recorded ? facts.timeline : wallTimeline(recorded, periods);
-      return [{ ...facts, job: withOwnPhases(job, records, periods.steps), timeline }];
+      const own = records.allHost ? facts.time.idle_host : facts.step;
+      return [{ ...facts, job: withOwnPhases(job, records, periods, facts.step, own), timeline }];
     });
   });
 }
@@ -119,6 +120,7 @@ function factsOf(run: EventLogRun, records: RankRecords, periods: StepPeriods): 
     knowledge: {
       placed: timeline !== null,
       allHost: records.allHost,
+      modelTimed: computeSource(amounts)?.role === 'compute',
       hostPaced,
       copyingHost: copyingHost(records, periods),
     },

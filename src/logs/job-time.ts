@@ -1,7 +1,9 @@
 import { lengthOf, NO_SPANS, type Spans, subtract, union, unionOf } from '../base/intervals.js';
+import { mean } from '../base/statistics.js';
 import { type Ns, ns } from '../base/units.js';
 import type { JobPhase, JobTime } from '../facts/job-time.js';
 import type { EventLogHeader } from '../model/event-log.js';
+import type { StepPeriods } from './step-periods.js';
 import type { RankRecords, RecordedStep } from './step-records.js';
 
 /** Phases and lengths of texts beyond this are not whyslow_capture's. */
@@ -69,18 +71,28 @@ const textOf = (value: unknown): string | null =>
 
 /**
  * The same with the phases that the job's own code names. They are part of its steps, and only recorded steps have them: what
- * they took there counts for all steps alike. `records` are of training only, `steps` those that count.
+ * they took there counts for all steps alike. `records` are of training only. `step`: mean over all steps of the job, which
+ * may differ from the mean of those that were recorded. `most`: the part of it that they can take.
  */
-export function withOwnPhases(job: JobTime | null, records: RankRecords, steps: readonly RecordedStep[]) {
+export function withOwnPhases(
+  job: JobTime | null,
+  records: RankRecords,
+  { steps, ns: periods }: StepPeriods,
+  step: Ns,
+  most: Ns,
+): JobTime | null {
   if (!job || steps.length === 0) return job;
-  const all = steps.reduce((sum, s) => sum + wholeOf(records, s), 0);
-  if (!(all > 0)) return job;
-  const own = ownTime(records, steps)
-    .filter(({ time }) => time >= LEAST_LISTED * all)
+  const times = (job.steps / steps.length) * (step / mean(periods));
+  const measured = ownTime(records, steps);
+  const sum = measured.reduce((all, p) => all + p.time * times, 0);
+  const room = Math.min(job.training, most * job.steps);
+  const fit = sum > room ? room / sum : 1;
+  const own = measured
+    .filter(({ time }) => time * times >= LEAST_LISTED * job.training)
     .map(
       ({ name, time, count }): JobPhase => ({
         name,
-        ns: ns((job.training * time) / all),
+        ns: ns(time * times * fit),
         count: Math.round((count * job.steps) / steps.length),
         longest: null,
         recurs: true,
@@ -95,13 +107,6 @@ export function withOwnPhases(job: JobTime | null, records: RankRecords, steps: 
     training: ns(Math.max(0, job.training - taken)),
     phases: [...job.phases, ...own].sort((a, b) => b.ns - a.ns),
   };
-}
-
-function wholeOf({ phases }: RankRecords, { parts }: RecordedStep): number {
-  let sum = 0;
-  for (const [phase, list] of parts)
-    if (phases[phase]!.role === 'whole') for (const { ns } of list) sum += ns;
-  return sum;
 }
 
 /** Time of each own phase that no phase of the model covers. Of nested ones the inner has it. */

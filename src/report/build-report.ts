@@ -7,7 +7,7 @@ import { sharesOfClasses, totals } from '../facts/time-class.js';
 import { manifestOf, type RankMember, type RunMember } from '../ingest/member.js';
 import type { RulesResult } from '../rules/run-rules.js';
 import { clocksOf, collectivesOf, coordinatesOf, heatOf, stragglersOf } from './across.js';
-import { jobOf, outsideOf, timeOf } from './job-report.js';
+import { jobOf, partsOf, timeOf } from './job-report.js';
 import { operationsStep, operationsStragglers, operationsWhatIf } from './operations-report.js';
 import { criticalPathOf, whatIfAcross } from './path-report.js';
 import type { Report, ReportInput, ReportRank, ReportStep } from './report.js';
@@ -54,7 +54,7 @@ const NO_STEP: ReportStep = {
   source: 'host',
   profiled_ms: null,
   corrected: false,
-  outside: [],
+  parts: [],
   count: 0,
   first: null,
   last: null,
@@ -68,7 +68,7 @@ function stepOf(view: RankView | null): ReportStep {
     source: view.measuredUnprofiled ? 'events' : hasGpuWork ? 'gpu-timeline' : 'host',
     profiled_ms: view.source === 'trace' ? toMs(steps.profiled) : null,
     corrected: !view.measuredUnprofiled,
-    outside: outsideOf(view),
+    parts: partsOf(view),
     count: steps.count,
     first: steps.first,
     last: steps.last,

@@ -1,6 +1,6 @@
 import { ns, seconds, share, toMs } from '../base/units.js';
 import type { RankView } from '../diagnosis/ranks/rank-view.js';
-import { type JobTime, outsidePerStep, recurring } from '../facts/job-time.js';
+import { type JobTime, outsidePerStep } from '../facts/job-time.js';
 import { sharesOfClasses, totals } from '../facts/time-class.js';
 import type { ReportJob, ReportStep, TimeShares } from './report.js';
 
@@ -26,9 +26,12 @@ export function jobOf(job: JobTime | null): ReportJob | null {
   return { wall_s: seconds(job.wall / 1e9), phases };
 }
 
-/** What lies between training steps, per step. */
-export function outsideOf({ job }: RankView): ReportStep['outside'] {
-  return recurring(job).map(({ name }) => ({ name, ms: toMs(outsidePerStep(job, name)) }));
+/** Named parts of the whole step. On a GPU the job's own phases may be any class, so they are not among them. */
+export function partsOf({ job, facts }: RankView): ReportStep['parts'] {
+  if (!job) return [];
+  const onHost = facts.phases?.allHost === true;
+  const named = job.phases.filter((p) => p.recurs && (!p.own || onHost));
+  return named.map((p) => ({ name: p.name, ms: toMs(ns(p.ns / job.steps)) }));
 }
 
 /** Shares of the whole step. What the host does between training steps is host time, and compiling is compiling. */

@@ -30,7 +30,7 @@ describe('the report', () => {
         source: 'host',
         profiled_ms: null,
         corrected: false,
-        outside: [],
+        parts: [],
         count: 0,
         first: null,
         last: null,

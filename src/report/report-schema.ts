@@ -48,9 +48,11 @@ const step = z.strictObject({
   source: z.enum(['events', 'gpu-timeline', 'host']).describe('what ms was measured with'),
   profiled_ms: ms.nullable().describe('step time as the profiler recorded it; null without a trace'),
   corrected: z.boolean().describe("true: ms is an estimate, profiled_ms without the profiler's own cost"),
-  outside: z
+  parts: z
     .array(z.strictObject({ name: z.string(), ms }))
-    .describe('the part of ms that is not training: checkpoints, evaluation, logging; largest first'),
+    .describe(
+      "parts of ms with a name: what lies between training steps (checkpoint, evaluation, logging), and the job's own phases on the host",
+    ),
   count: z.int().min(0).describe('number of steps measured'),
   first: z.int().nullable(),
   last: z.int().nullable(),

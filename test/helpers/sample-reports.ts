@@ -76,7 +76,7 @@ export function sampleReport(more: Partial<Plain<Report>> = {}): Report {
       source: 'gpu-timeline',
       profiled_ms: 163,
       corrected: true,
-      outside: [],
+      parts: [],
       count: 3,
       first: 3,
       last: 5,

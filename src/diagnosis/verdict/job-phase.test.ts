@@ -21,7 +21,7 @@ describe('a phase of the job', () => {
       second: null,
     });
     expect(decision.sentence).toMatch(
-      /^50 % of the job’s time is saving checkpoints\. Its training steps are compute-bound: .* 90 % of every step$/,
+      /^67 % of the job’s time after start-up is saving checkpoints\. Its training steps are compute-bound: .* 90 % of every step$/,
     );
   });
 

@@ -1,6 +1,6 @@
 import { largest } from '../../base/statistics.js';
 import { formatWholePercent, share } from '../../base/units.js';
-import { type JobPhase, recurring } from '../../facts/job-time.js';
+import { type JobPhase, type JobTime, recurring } from '../../facts/job-time.js';
 import type { RankView } from '../ranks/rank-view.js';
 import { wholeStep } from '../ranks/whole-step.js';
 import type { Decision } from './decide.js';
@@ -53,7 +53,7 @@ export function withJobPhase(decision: Decision, view: RankView | null): Decisio
     confidence: phase.own ? SAMPLED : MEASURED,
     cause: jobCause(phase.name),
     doubts: [],
-    sentence: sentenceOf(phase, job.wall, decision),
+    sentence: sentenceOf(phase, job, decision),
   };
 }
 
@@ -69,8 +69,15 @@ function inSteps(view: RankView, own: readonly JobPhase[]): Record<VerdictClass,
   };
 }
 
-function sentenceOf(phase: JobPhase, wall: number, decision: Decision): string {
-  const part = `${formatWholePercent(share(phase.ns / wall))} of the job’s time is ${DOING[phase.name] ?? `“${phase.name}”`}`;
+/** Short trials are mostly start-up, which says nothing about a long job. */
+const SHORT_START_UP = 0.05;
+
+function sentenceOf(phase: JobPhase, job: JobTime, decision: Decision): string {
+  const repeated = job.phases.filter((p) => p.recurs);
+  const loop = repeated.reduce<number>((sum, p) => sum + p.ns, job.training);
+  const when = loop < (1 - SHORT_START_UP) * job.wall ? ' after start-up' : '';
+  const doing = DOING[phase.name] ?? `“${phase.name}”`;
+  const part = `${formatWholePercent(share(phase.ns / loop))} of the job’s time${when} is ${doing}`;
   if (phase.own || decision.bottleneck === 'unknown') return part;
   const steps = mainSentence(decision).replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase());
   return `${part}. Its training steps are ${steps}`;

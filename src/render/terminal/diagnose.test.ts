@@ -27,7 +27,7 @@ const UNKNOWN = sampleReport({
     source: 'host',
     profiled_ms: null,
     corrected: false,
-    outside: [],
+    parts: [],
     count: 0,
     first: null,
     last: null,

@@ -58,7 +58,7 @@ function step({ step, time }: Report, page: Page): string[] {
   const source = stepSource(step);
   if (step.ms === null)
     return paragraph(`no complete step was recorded${source && `; ${source}`}`, page, '  ');
-  const lines = wrapParts(oneLine(`step ${stepSplit(step.ms, time, step.outside)}`), page);
+  const lines = wrapParts(oneLine(`step ${stepSplit(step.ms, time, step.parts)}`), page);
   return source ? bothEnds(lines, source, page, '  ', { left: same, right: page.c.dim }) : lines;
 }
 

@@ -45,26 +45,26 @@ export function largestShares(time: TimeShares): { readonly name: string; readon
 }
 
 /** `161 ms = compute 8 · input wait 149`: the parts in the unit and precision of the whole. */
-export function stepSplit(step: Ms, time: TimeShares, outside: ReportStep['outside'] = []): string {
+export function stepSplit(step: Ms, time: TimeShares, named: ReportStep['parts'] = []): string {
   const scale = timeScale(step);
-  const parts = withOutside(step, time, outside).map(
+  const parts = withNames(step, time, named).map(
     ({ name, share }) => `${name} ${formatInScale(ms(share * step), scale)}`,
   );
   return parts.length > 0 ? `${formatTime(step)} = ${parts.join(' · ')}` : formatTime(step);
 }
 
-/** What lies between training steps is named, instead of the classes that it counts as. */
-function withOutside(step: Ms, time: TimeShares, outside: ReportStep['outside']) {
+/** Parts with a name, instead of the classes that they count as. */
+function withNames(step: Ms, time: TimeShares, parts: ReportStep['parts']) {
   const isCompile = (name: string) => name === 'compile';
   const sum = (wanted: boolean) =>
-    outside.reduce((all, p) => all + (isCompile(p.name) === wanted ? p.ms / step : 0), 0);
-  const within = {
+    parts.reduce((all, p) => all + (isCompile(p.name) === wanted ? p.ms / step : 0), 0);
+  const rest = {
     ...time,
     idle_compile: share(Math.max(0, time.idle_compile - sum(true))),
     idle_host: share(Math.max(0, time.idle_host - sum(false))),
   };
-  const named = outside.map((p) => ({ name: phaseName(p.name), share: share(p.ms / step) }));
-  return [...largestShares(within), ...named.filter((p) => p.share >= MIN_SHARE)].sort(
+  const named = parts.map((p) => ({ name: phaseName(p.name), share: share(p.ms / step) }));
+  return [...largestShares(rest), ...named.filter((p) => p.share >= MIN_SHARE)].sort(
     (a, b) => b.share - a.share,
   );
 }

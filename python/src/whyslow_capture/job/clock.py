@@ -41,10 +41,12 @@ class PhaseTotal:
 class _Frame:
     """A phase that is open now."""
 
-    __slots__ = ("begin", "busy_until", "call", "inside", "line", "mark", "marks", "name")
+    __slots__ = ("before", "begin", "busy_until", "call", "inside", "line", "mark", "marks", "name")
 
     def __init__(self, name: str, call: str, begin: int) -> None:
         self.name, self.call, self.begin = name, call, begin
+        # Time of all phases of that name before.
+        self.before = 0
         # The job's code line, if it is worth knowing.
         self.line: str | None = None
         # Time of phases inside this one.
@@ -123,6 +125,8 @@ class JobClock:
             return None
         try:
             frame = _Frame(name, call, perf_counter_ns())
+            total = self.phases.get(name)
+            frame.before = 0 if total is None else total.ns
             recorder = self._recorder
             if recorder is not None and not self._open and not interrupts:
                 if recorder.is_sampling:
@@ -178,7 +182,7 @@ class JobClock:
         total.last_step = step
         if not self.is_open(frame.name):
             total.count += 1
-            total.longest = max(total.longest, own)
+            total.longest = max(total.longest, total.ns - frame.before)
         _add_to(total.calls, frame.call, own)
         if frame.line is not None:
             _add_to(total.lines, frame.line, own)
