@@ -1,4 +1,4 @@
-"""Time outside training steps: what is found without a change to the job, and that wrapped functions stay what they were."""
+"""Time outside training steps: what is found without a change to the job, and that wrapped functions stay the same."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from whyslow_capture.session import Capture
 def phases_of(capture: Capture) -> dict[str, float]:
     """Seconds by phase."""
     return {name: total.ns / 1e9 for name, total in capture.job_clock.phases.items()}
-
 
 
 def test_a_checkpoint_and_an_evaluation_are_timed_once(tmp_path: Path) -> None:
@@ -166,7 +165,13 @@ class _Fakes:
     ("module", "source", "use", "phase", "called"),
     [
         ("wandb.sdk.wandb_run", _Fakes.wandb, lambda m: m.Run().log({}, step=3), "logging", "wandb.log"),
-        ("safetensors.torch", _Fakes.safetensors, lambda m: m.save_file({}, "x"), "checkpoint", "safetensors.torch.save_file"),
+        (
+            "safetensors.torch",
+            _Fakes.safetensors,
+            lambda m: m.save_file({}, "x"),
+            "checkpoint",
+            "safetensors.torch.save_file",
+        ),
     ],
 )
 @pytest.mark.parametrize("is_late", [False, True])

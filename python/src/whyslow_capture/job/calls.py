@@ -106,7 +106,7 @@ class CallTimers:
         self._forget: Callable[[], None] | None = None
 
     def install(self) -> None:
-        self._forget = after_import({name: self._wrap_all for name in _FUNCTIONS})
+        self._forget = after_import(dict.fromkeys(_FUNCTIONS, self._wrap_all))
 
     def remove(self) -> None:
         if self._forget is not None:
@@ -142,7 +142,11 @@ def timed(clock: JobClock, original: Any, phase: str, called: str) -> Any:
     """The same function, timed. None if it is no plain function: then it is left alone."""
     kind = type(original) if isinstance(original, (staticmethod, classmethod)) else None
     function = original.__func__ if kind is not None else original
-    if not inspect.isfunction(function) or inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):
+    if (
+        not inspect.isfunction(function)
+        or inspect.iscoroutinefunction(function)
+        or inspect.isgeneratorfunction(function)
+    ):
         return None
 
     @functools.wraps(function)

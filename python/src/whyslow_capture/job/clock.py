@@ -60,8 +60,8 @@ class _Frame:
 
 class JobClock:
     """
-    Time belongs to the innermost open phase. Counts on the training thread only: what a background thread saves does not
-    hold up training.
+    Time belongs to the innermost open phase. Counts on the training thread only: what a background thread saves does
+    not hold up training.
     """
 
     def __init__(self, problems: ProblemLog) -> None:
@@ -118,8 +118,8 @@ class JobClock:
 
     def enter(self, name: str, call: str, *, interrupts: bool = False) -> _Frame | None:
         """
-        Opens a phase. Returns what `leave` needs, or None if it is not counted. Never raises. `interrupts`: it may begin
-        between any two instructions, also while the recorder makes a mark, so it must make none.
+        Opens a phase. Returns what `leave` needs, or None if it is not counted. Never raises. `interrupts`: it may
+        begin between any two instructions, also while the recorder makes a mark, so it must make none.
         """
         if not self.is_on:
             return None
@@ -232,7 +232,8 @@ class JobClock:
         if recorder is None:
             return None
         step = recorder.current_step
-        largest = sorted(list(self.phases.items()), key=lambda item: -item[1].ns)[:MAX_NAMED]
+        phases = self.phases.copy()  # the training thread goes on adding
+        largest = sorted(phases.items(), key=lambda item: -item[1].ns)[:MAX_NAMED]
         return {
             "start_ms": _ms(self.started_at - origin_ns),
             "last_step_ms": _ms(self.last_step_at - origin_ns),

@@ -29,7 +29,7 @@ def code_line(frame: FrameType | None) -> str | None:
 
 @lru_cache(maxsize=256)
 def _is_the_jobs(path: str) -> bool:
-    if path.startswith("<") or path.startswith(_OURS):
+    if path.startswith(("<", _OURS)):
         return False
     return not (any(part in path for part in _INSTALLED) or path.startswith(_LIBRARIES))
 
