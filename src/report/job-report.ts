@@ -31,7 +31,7 @@ export function partsOf({ job, facts }: RankView): ReportStep['parts'] {
   if (!job) return [];
   const onHost = facts.phases?.allHost === true;
   const named = job.phases.filter((p) => p.recurs && (!p.own || onHost));
-  return named.map((p) => ({ name: p.name, ms: toMs(ns(p.ns / job.steps)) }));
+  return named.map((p) => ({ name: p.name, ms: toMs(ns(p.ns / job.steps)), between: !p.own }));
 }
 
 /** Shares of the whole step. What the host does between training steps is host time, and compiling is compiling. */

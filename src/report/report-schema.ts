@@ -49,7 +49,13 @@ const step = z.strictObject({
   profiled_ms: ms.nullable().describe('step time as the profiler recorded it; null without a trace'),
   corrected: z.boolean().describe("true: ms is an estimate, profiled_ms without the profiler's own cost"),
   parts: z
-    .array(z.strictObject({ name: z.string(), ms }))
+    .array(
+      z.strictObject({
+        name: z.string(),
+        ms,
+        between: z.boolean().describe('it lies between training steps, not in them'),
+      }),
+    )
     .describe(
       "parts of ms with a name: what lies between training steps (checkpoint, evaluation, logging), and the job's own phases on the host",
     ),

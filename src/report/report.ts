@@ -39,7 +39,7 @@ export interface ReportStep {
   readonly source: 'events' | 'gpu-timeline' | 'host';
   readonly profiled_ms: Ms | null;
   readonly corrected: boolean;
-  readonly parts: readonly { readonly name: string; readonly ms: Ms }[];
+  readonly parts: readonly { readonly name: string; readonly ms: Ms; readonly between: boolean }[];
   readonly count: number;
   readonly first: number | null;
   readonly last: number | null;

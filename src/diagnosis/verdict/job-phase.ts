@@ -3,7 +3,8 @@ import { formatWholePercent, share } from '../../base/units.js';
 import { type JobPhase, type JobTime, recurring } from '../../facts/job-time.js';
 import type { RankView } from '../ranks/rank-view.js';
 import { wholeStep } from '../ranks/whole-step.js';
-import type { Decision } from './decide.js';
+import { type Decision, decide } from './decide.js';
+import { judge } from './judge.js';
 import { mainSentence } from './sentence.js';
 import { sharesOf, type VerdictClass } from './shares.js';
 
@@ -40,25 +41,28 @@ export function withJobPhase(decision: Decision, view: RankView | null): Decisio
   if (!view || !job) return decision;
   const own = job.phases.filter((p) => p.own);
   const [phase] = [...recurring(job), ...own].sort((a, b) => b.ns - a.ns);
-  const rest = inSteps(view, own);
+  const rest = classesOf(view, own);
   if (!phase || phase.ns / job.steps <= largest(Object.values(rest))) return decision;
-  const before = decision.bottleneck;
+  // Of this rank alone: others that wait for it are held up by the phase, not by communication.
+  const steps = decide([{ view, verdict: judge(view) }], 'good');
+  const before = steps.bottleneck;
   const bottleneck = phase.own && before !== 'unknown' ? before : 'host';
   const answer = rest[before === 'compute' ? 'gpu' : (before as VerdictClass)] ?? 0;
   const isClose = before !== bottleneck && answer * CLOSE * job.steps >= phase.ns;
   return {
     ...decision,
+    view,
     bottleneck,
     second: isClose && before !== 'unknown' ? before : null,
     confidence: phase.own ? SAMPLED : MEASURED,
     cause: jobCause(phase.name),
     doubts: [],
-    sentence: sentenceOf(phase, job, decision),
+    sentence: sentenceOf(phase, job, steps),
   };
 }
 
 /** ns per step of each class, without what the job's own phases hold: that is host time as far as the log can tell. */
-function inSteps(view: RankView, own: readonly JobPhase[]): Record<VerdictClass, number> {
+function classesOf(view: RankView, own: readonly JobPhase[]): Record<VerdictClass, number> {
   const shares = sharesOf(view);
   const taken = own.reduce((sum, p) => sum + p.ns, 0) / (view.job?.steps || 1);
   return {
@@ -72,13 +76,13 @@ function inSteps(view: RankView, own: readonly JobPhase[]): Record<VerdictClass,
 /** Short trials are mostly start-up, which says nothing about a long job. */
 const SHORT_START_UP = 0.05;
 
-function sentenceOf(phase: JobPhase, job: JobTime, decision: Decision): string {
+function sentenceOf(phase: JobPhase, job: JobTime, inSteps: Decision): string {
   const repeated = job.phases.filter((p) => p.recurs);
   const loop = repeated.reduce<number>((sum, p) => sum + p.ns, job.training);
   const when = loop < (1 - SHORT_START_UP) * job.wall ? ' after start-up' : '';
   const doing = DOING[phase.name] ?? `“${phase.name}”`;
   const part = `${formatWholePercent(share(phase.ns / loop))} of the job’s time${when} is ${doing}`;
-  if (phase.own || decision.bottleneck === 'unknown') return part;
-  const steps = mainSentence(decision).replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase());
+  if (phase.own || inSteps.bottleneck === 'unknown') return part;
+  const steps = mainSentence(inSteps).replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase());
   return `${part}. Its training steps are ${steps}`;
 }

@@ -90,10 +90,12 @@ export function stepSource(step: ReportStep): string {
   return parts.join(' · ');
 }
 
-function profilerCost({ ms: step, corrected, source }: ReportStep, profiled: Ms): string {
+function profilerCost({ ms: step, corrected, source, parts }: ReportStep, profiled: Ms): string {
   const text = `${formatTime(profiled)} under the profiler`;
   if (step === null || !(corrected || source === 'events')) return text;
-  return `${text}, ${formatTime(step)} without it (${corrected ? 'estimated' : 'measured'})`;
+  // A window of a few steps has nothing of what lies between most of them.
+  const training = parts.reduce((left, p) => (p.between ? left - p.ms : left), step as number);
+  return `${text}, ${formatTime(ms(training))} without it (${corrected ? 'estimated' : 'measured'})`;
 }
 
 /** `161 → 14–20 ms  ×8.1–11`. Only the factors when the step time is not known. */
