@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import fake_clock
 import fake_cuda
 import pytest
@@ -89,3 +91,16 @@ def test_on_a_gpu_a_phase_begins_when_earlier_work_is_done(
     device.is_capturing = True  # a CUDA graph is being captured: no event may be recorded
     job.leave(job.enter("logging", "print(tensor)"))
     assert recorder._device is not None and len(recorder._device.free) == free
+
+
+def test_a_forked_child_neither_asks_nor_frees_an_event(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    device = fake_cuda.install(monkeypatch, clock)
+    job, _ = started()
+    printing = job.enter("logging", "print(tensor)")
+    assert printing is not None and printing.busy_until is not None
+    references = sys.getrefcount(printing)
+    job.abandon()
+    assert sys.getrefcount(printing) == references + 1
+    recorded = device.recorded
+    assert job.enter("logging", "print(tensor)") is None
+    assert device.recorded == recorded

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import inspect
+import os
 import pickle
 import sys
 import time
@@ -213,3 +214,41 @@ def test_libraries_are_timed_whenever_they_are_imported(
     assert capture.job_clock.phases[phase].count == 1
     for name in [name for name in sys.modules if name.split(".")[0] == packages[0]]:
         monkeypatch.delitem(sys.modules, name)
+
+
+def test_workers_forked_during_an_evaluation_get_the_original_torch(tmp_path: Path) -> None:
+    """As DataLoader workers of a validation loop do. The evaluation of the parent goes on."""
+    original_eval, original_train, original_save = torch.nn.Module.eval, torch.nn.Module.train, torch.save
+    job = Job()
+    with capturing(tmp_path) as capture:
+        job.step(batches(1)[0])
+        job.model.eval()
+        child = os.fork()
+        if child == 0:
+            same = torch.nn.Module.eval is original_eval and torch.nn.Module.train is original_train
+            os._exit(0 if same and torch.save is original_save else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert capture.job_clock.is_evaluating
+        job.model.train()
+        assert capture.job_clock.phases["evaluation"].count == 1
+
+
+def test_inference_mode_counts_unless_it_is_part_of_an_evaluation(tmp_path: Path) -> None:
+    @torch.inference_mode()
+    def rollout(model: torch.nn.Module, batch: torch.Tensor) -> torch.Tensor:
+        time.sleep(0.01)
+        return model(batch)
+
+    job = Job()
+    with capturing(tmp_path) as capture:
+        for batch in batches(3):
+            job.step(batch)
+            assert rollout(job.model, batch).is_inference()
+            job.model.eval()
+            with pytest.raises(ZeroDivisionError), torch.inference_mode():
+                raise ZeroDivisionError
+            job.model.train()
+        counts = {name: total.count for name, total in capture.job_clock.phases.items()}
+        assert counts == {"inference": 3, "evaluation": 3}
+        assert capture.job_clock.phases["inference"].ns > 25_000_000
+    assert not torch.is_inference_mode_enabled()

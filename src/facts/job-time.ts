@@ -16,7 +16,7 @@ export interface JobTime {
 
 /** What a job does beside training steps, or a phase that its own code names. */
 export interface JobPhase {
-  /** `checkpoint`, `evaluation`, `generation`, `logging`, `gc`, `compile`, or the job's own name. */
+  /** `checkpoint`, `evaluation`, `generation`, `inference`, `logging`, `gc`, `compile`, or the job's own name. */
   readonly name: string;
   readonly ns: Ns;
   readonly count: number;

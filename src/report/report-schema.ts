@@ -28,7 +28,7 @@ const job = z.strictObject({
         name: z
           .string()
           .describe(
-            "steps, start-up, end (after the last step), checkpoint, evaluation, generation, logging, gc, compile, or the job's own name",
+            "steps, start-up, end (after the last step), checkpoint, evaluation, generation, inference, logging, gc, compile, or the job's own name",
           ),
         s: z.number().min(0),
         share: fraction.describe('of wall_s; the shares add up to 1'),

@@ -23,6 +23,7 @@ const DOING: Readonly<Record<string, string>> = {
   checkpoint: 'saving checkpoints',
   evaluation: 'evaluation',
   generation: 'generation',
+  inference: 'inference (torch.inference_mode)',
   logging: 'logging',
   gc: 'garbage collection',
   compile: 'compiling',

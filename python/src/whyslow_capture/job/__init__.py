@@ -41,7 +41,8 @@ class JobTimers:
         if not self.is_installed:
             return
         self.is_installed = False
-        self.clock.stop()
+        if not self.clock.is_stopped:
+            self.clock.stop()
         self._interruptions.remove()
         self._evaluation.remove()
         self._calls.remove()
@@ -69,6 +70,7 @@ def _in_forked_child() -> None:
     if timers is None:
         return
     if timers.clock.has_started:
+        timers.clock.abandon()
         timers.remove()
     else:
         timers.clock.forget()

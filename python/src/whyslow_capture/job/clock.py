@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sys
 import time
@@ -97,6 +98,12 @@ class JobClock:
         if not self.is_stopped and self.is_evaluating:
             self.end_evaluation(True)
         self.is_stopped = True
+
+    def abandon(self) -> None:
+        """For a forked child: CUDA does not work there, and freeing an event of an open phase would end the process."""
+        self.is_stopped, self.is_evaluating = True, False
+        for frame in self._open:
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(frame))
 
     def forget(self) -> None:
         self._thread = get_ident()

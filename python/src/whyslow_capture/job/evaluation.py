@@ -1,15 +1,18 @@
-"""Finds evaluations in loops that no framework runs: from `model.eval()` to `model.train()`."""
+"""Finds evaluations in loops that no framework runs: from `model.eval()` to `model.train()`, and `inference_mode`."""
 
 from __future__ import annotations
 
 import functools
+import sys
 from typing import Any
 
 import torch
 
 from ..hooks.dynamo import is_compiling, never_compiled, not_compiled
 from ..patches import Patch, Patches
-from .clock import JobClock
+from .clock import EVALUATION, JobClock
+
+INFERENCE = "inference"
 
 Module = torch.nn.Module
 
@@ -41,6 +44,29 @@ class EvaluationWatch:
             return result
 
         self._patches.put(Module, "eval", not_compiled(eval))
+        self._watch_inference_mode()
+
+    def _watch_inference_mode(self) -> None:
+        """Training never enters it. What it is for is not known: a rollout, a teacher's answers, an evaluation."""
+        clock = self._clock
+        enter, leave = torch.inference_mode.__enter__, torch.inference_mode.__exit__
+
+        @functools.wraps(enter)
+        def __enter__(self: Any) -> Any:
+            if not is_compiling() and clock.has_trained and not clock.is_open(EVALUATION):
+                self._whyslow_phase = clock.enter(INFERENCE, "torch.inference_mode")
+            return enter(self)
+
+        @functools.wraps(leave)
+        def __exit__(self: Any, *error: Any) -> Any:
+            try:
+                return leave(self, *error)
+            finally:
+                if not is_compiling():
+                    clock.leave(vars(self).pop("_whyslow_phase", None), at=sys._getframe(1))
+
+        self._patches.put(torch.inference_mode, "__enter__", not_compiled(__enter__))
+        self._patches.put(torch.inference_mode, "__exit__", not_compiled(__exit__))
 
     def remove(self) -> None:
         self._watch_train(False)
