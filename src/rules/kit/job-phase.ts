@@ -73,8 +73,7 @@ function evidenceOf(view: RankView, name: string, of: string): Evidence[] {
   const total = formatDuration(seconds(time / 1e9));
   const part = formatPercent(share(time / job.wall));
   const perStep = outsidePerStep(job, name);
-  const often =
-    count > 0 ? `, one every ${formatCount(Math.max(1, Math.round(job.steps / count)), 'step')}` : '';
+  const often = count > 0 ? `, ${howOften(count, job.steps)}` : '';
   const where = [call, line && `at ${line}`].filter((text) => text !== null).join(' ');
   return [
     timeEvidence(
@@ -87,6 +86,11 @@ function evidenceOf(view: RankView, name: string, of: string): Evidence[] {
       ? [timeEvidence(view, longest, `the longest took ${formatTime(toMs(longest))}`)]
       : []),
   ];
+}
+
+function howOften(count: number, steps: number): string {
+  if (count >= steps) return `${Math.round(count / steps)} a step`;
+  return `one every ${formatCount(Math.round(steps / count), 'step')}`;
 }
 
 function priceOf(view: RankView, perStep: number): Price {
