@@ -8,6 +8,7 @@ import pytest
 import torch
 from fake_clock import Clock
 from hooked import Job, batches, capturing, duration, names, phases, steps_of
+from support import records_of
 from torch.utils.data import DataLoader
 
 PLAIN = [("data_wait", 0), ("forward", 0), ("backward", 0), ("optimizer", 0)]
@@ -117,3 +118,29 @@ def test_a_step_skipped_by_amp_merges_with_the_next(tmp_path: Path) -> None:
                 job.step(x)
     assert steps_of(tmp_path) == [0, 1, 2, 3, 4]
     assert [name for name, _ in phases(tmp_path, 3)].count("backward") == 2
+
+
+def test_an_optimizer_with_a_closure_is_timed_between_its_calls(tmp_path: Path) -> None:
+    """LBFGS calls the closure many times in one step, and works in between."""
+    torch.manual_seed(0)
+    model = torch.nn.Linear(8, 1)
+    optimizer = torch.optim.LBFGS(model.parameters(), max_iter=5)
+    with capturing(tmp_path):
+        for batch in batches(6):
+
+            def closure(batch: torch.Tensor = batch) -> torch.Tensor:
+                optimizer.zero_grad()
+                loss = (model(batch) - 1).pow(2).mean()
+                loss.backward()
+                return loss
+
+            optimizer.step(closure)
+    found = names(tmp_path, 4)
+    calls = found.count("backward")
+    assert calls > 1
+    assert found.count("forward") == calls
+    assert found.count("optimizer") >= calls
+    step = next(r for r in records_of(tmp_path) if r["step"] == 4 and r["name"] == "training_step")
+    covered = sum(duration(tmp_path, 4, name) for name in ("forward", "backward", "optimizer"))
+    assert covered > 0.6 * step["duration_ms"]
+    assert not model._forward_pre_hooks

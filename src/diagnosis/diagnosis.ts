@@ -13,6 +13,7 @@ import type { RankView } from './ranks/rank-view.js';
 import { viewsOf } from './ranks/views.js';
 import type { RunFacts } from './run-facts.js';
 import { decide } from './verdict/decide.js';
+import { jobViewOf, withJobPhase } from './verdict/job-phase.js';
 import { judge } from './verdict/judge.js';
 import { type OperationsAnswer, operationsAnswer, operationsJob } from './verdict/operations-verdict.js';
 import { captureNext, verdictSentence } from './verdict/sentence.js';
@@ -37,6 +38,8 @@ export interface Diagnosis {
   readonly verdict: Verdict;
   /** The view that the verdict is taken from. Null: nothing could be analysed. */
   readonly decisive: RankView | null;
+  /** The rank whose wall time is shown. Null: no log has it. */
+  readonly jobView: RankView | null;
   /** Null: there is no table of operations. */
   readonly operations: OperationsAnswer | null;
   readonly health: RunHealth;
@@ -68,7 +71,8 @@ export function diagnoseInputs(inputs: RunInputs, { steps, ranks }: Selection): 
     view,
     verdict: judge(view, lateComputing),
   }));
-  const decision = withStragglers(decide(judged, health.grade), comparison);
+  const jobView = jobViewOf(views);
+  const decision = withJobPhase(withStragglers(decide(judged, health.grade), comparison), jobView);
   const { bottleneck, confidence, cause, second } = decision;
   const next = bottleneck === 'unknown' ? captureNext(decision) : [];
   const verdict = { bottleneck, cause, confidence, sentence: verdictSentence(decision), second, next };
@@ -83,11 +87,12 @@ export function diagnoseInputs(inputs: RunInputs, { steps, ranks }: Selection): 
     // Without traces and logs, the table of operations gives the verdict.
     verdict: operations && recorded.length === 0 ? operations.verdict : verdict,
     decisive: decision.view,
+    jobView,
     operations,
     health,
     facts: {
       ranks: views,
-      verdict: { bottleneck, confidence },
+      verdict: { bottleneck, confidence, cause },
       across: acrossOf(comparison, locations.ranks),
       gpus: locations.gpus,
       hostLines: hostLines(inputs, decision.view?.rank ?? null),

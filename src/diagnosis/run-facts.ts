@@ -9,7 +9,7 @@ import type { Verdict } from './verdict/verdict.js';
 /** What rules see: every captured rank, and what is known about the run as a whole. */
 export interface RunFacts {
   readonly ranks: readonly RankView[];
-  readonly verdict: Pick<Verdict, 'bottleneck' | 'confidence'>;
+  readonly verdict: Pick<Verdict, 'bottleneck' | 'confidence'> & Partial<Pick<Verdict, 'cause'>>;
   /** What only several ranks together show. Null: a single rank, or ranks that share no collective. */
   readonly across: AcrossRanks | null;
   /** GPU state from telemetry, by rank. Empty without telemetry. */

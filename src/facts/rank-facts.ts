@@ -36,6 +36,8 @@ export interface PhaseKnowledge {
   readonly placed: boolean;
   /** All times are the host's: a job without a GPU. */
   readonly allHost: boolean;
+  /** Phases of the model were recorded. If not, computing is the rest of the step, whatever that was. */
+  readonly modelTimed: boolean;
   /** Time per step in which the device had nothing queued and waited for launches. Null: not recorded. */
   readonly hostPaced: Ns | null;
   /** Host time per step of copies that the device timed; close to 0 for asynchronous copies. Null: unknown. */

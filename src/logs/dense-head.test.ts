@@ -24,6 +24,8 @@ const logOf = (steps: readonly number[], dense = DENSE): EventLog => {
     'profiler',
   ])
     Object.assign(run, { [name]: column() });
+  const none = new Float64Array(0);
+  Object.assign(run, { outside: { step: none, rank: none, name: none, ms: none } });
   return { runs: [run as never] };
 };
 const kept = (log: EventLog) => [...withoutDenseHead(log).runs[0]!.step];

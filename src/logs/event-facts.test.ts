@@ -272,7 +272,10 @@ describe('a whole iteration every tenth step, as whyslow_capture writes it', () 
     );
     const facts = analyseOne(HEADER, lines);
     expect(facts).toMatchObject({ stepSource: 'training_step', steps: 9 });
-    expect(facts.knowledge).toEqual({ placed: true, allHost: true, hostPaced: null, copyingHost: null });
+    expect(facts.knowledge).toEqual({
+      ...{ placed: true, allHost: true, modelTimed: true },
+      ...{ hostPaced: null, copyingHost: null },
+    });
     // 2 ms between backward and optimizer, 6 after it.
     const each = { compute: 22, comms_transfer: 6, idle_data: 4, idle_host: 8 };
     expect(msByClass(facts)).toEqual(each);

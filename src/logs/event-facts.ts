@@ -1,19 +1,22 @@
 import type { CheckResult } from '../base/check.js';
 import { mean, median } from '../base/statistics.js';
 import { type Ns, ns } from '../base/units.js';
+import type { JobTime } from '../facts/job-time.js';
 import type { PhaseKnowledge } from '../facts/rank-facts.js';
 import type { RankTimeline } from '../facts/rank-timeline.js';
 import { type TimeByClass, totals } from '../facts/time-class.js';
 import type { EventLog, EventLogRun } from '../model/event-log.js';
 import { type Amounts, meanAmounts, total } from './amounts.js';
-import { divideByAmounts } from './divide.js';
+import { computeSource, divideByAmounts } from './divide.js';
 import { divideBySpans } from './divide-spans.js';
+import { jobTimeOf, withOwnPhases } from './job-time.js';
 import { exposedShare } from './layout.js';
 import { notesOf } from './notes.js';
 import { computingOf, findOutliers, moveOutliers } from './outliers.js';
+import { outsideNames, trainingOnly } from './outside.js';
 import { atPace, biasOf, usualPeriod } from './pace.js';
 import type { PhaseClock } from './phases.js';
-import { type EventStepSource, findPeriods, type StepPeriods } from './step-periods.js';
+import { type EventStepSource, findPeriods, onWallClock, type StepPeriods } from './step-periods.js';
 import { type RankRecords, recordsByRank, sumOf } from './step-records.js';
 
 /** What an event log says about one rank of one run, over the steps that count. Plain data. */
@@ -45,6 +48,8 @@ export interface EventFacts {
   readonly indices: readonly number[];
   /** A profiler made some of these steps slower: it was attached to the GPU, or recording. */
   readonly disturbedBy: 'attached' | 'recording' | null;
+  /** The wall time of the whole process. Null: the log does not say. */
+  readonly job: JobTime | null;
   /** What is not known, and what was assumed. */
   readonly notes: readonly CheckResult[];
 }
@@ -61,15 +66,31 @@ export interface PhaseFacts {
 
 /** One for each run and rank that has a step, in the order of the file: the newest run of a rank comes last. */
 export function analyseEventLog(log: EventLog): EventFacts[] {
-  return log.runs.flatMap((run) =>
-    recordsByRank(run).flatMap((records) => {
+  return log.runs.flatMap((run) => {
+    const job = jobTimeOf(run.header);
+    // Without the totals of the whole job, what lies outside steps would be lost.
+    const outside = job ? outsideNames(run) : NO_NAMES;
+    return recordsByRank(run).flatMap((recorded) => {
+      const records = trainingOnly(recorded, run, outside);
       const periods = findPeriods(records);
-      return periods ? [factsOf(run, records, periods)] : [];
-    }),
-  );
+      if (!periods) return [];
+      const facts = factsOf(run, records, periods);
+      const timeline = records === recorded ? facts.timeline : wallTimeline(recorded, periods);
+      const own = records.allHost ? facts.time.idle_host : facts.step;
+      return [{ ...facts, job: withOwnPhases(job, records, periods, facts.step, own), timeline }];
+    });
+  });
 }
 
-function factsOf(run: EventLogRun, records: RankRecords, periods: StepPeriods): EventFacts {
+const NO_NAMES: ReadonlySet<string> = new Set();
+
+/** Ranks are compared by the wall clock, so the same steps are divided once more with what lies outside them. */
+function wallTimeline(recorded: RankRecords, periods: StepPeriods): RankTimeline | null {
+  const wall = onWallClock(recorded, periods);
+  return wall && (divideBySpans(recorded, wall, meanAmounts(wall.amounts))?.timeline ?? null);
+}
+
+function factsOf(run: EventLogRun, records: RankRecords, periods: StepPeriods): Omit<EventFacts, 'job'> {
   const { source, steps, layout, gaps } = periods;
   const recorded = mean(periods.ns);
   const amounts = meanAmounts(periods.amounts);
@@ -101,6 +122,7 @@ function factsOf(run: EventLogRun, records: RankRecords, periods: StepPeriods): 
     knowledge: {
       placed: timeline !== null,
       allHost: records.allHost,
+      modelTimed: computeSource(amounts)?.role === 'compute',
       hostPaced,
       copyingHost: copyingHost(records, periods),
     },

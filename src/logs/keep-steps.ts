@@ -58,11 +58,10 @@ export function selectSteps(run: EventLogRun, range: StepRange): EventLogRun {
 }
 
 function selectRows(run: EventLogRun, rows: readonly number[]): EventLogRun {
-  const select = <T extends Float64Array | Int32Array | Uint16Array | Uint8Array>(column: T): T => {
-    const kept = new (column.constructor as new (length: number) => T)(rows.length);
-    for (let i = 0; i < rows.length; i++) kept[i] = column[rows[i]!]!;
-    return kept;
-  };
+  const select = <T extends Column>(column: T): T => pick(column, rows);
+  const { outside } = run;
+  const steps = new Set(rows.map((row) => run.step[row]!));
+  const totals = [...outside.step.keys()].filter((row) => steps.has(outside.step[row]!));
   return {
     ...run,
     rows: rows.length,
@@ -76,5 +75,19 @@ function selectRows(run: EventLogRun, rows: readonly number[]): EventLogRun {
     hostMs: select(run.hostMs),
     lagMs: select(run.lagMs),
     profiler: select(run.profiler),
+    outside: {
+      step: pick(outside.step, totals),
+      rank: pick(outside.rank, totals),
+      name: pick(outside.name, totals),
+      ms: pick(outside.ms, totals),
+    },
   };
+}
+
+type Column = Float64Array | Int32Array | Uint16Array | Uint8Array;
+
+function pick<T extends Column>(column: T, rows: readonly number[]): T {
+  const kept = new (column.constructor as new (length: number) => T)(rows.length);
+  for (let i = 0; i < rows.length; i++) kept[i] = column[rows[i]!]!;
+  return kept;
 }

@@ -89,6 +89,22 @@ function finish(
   };
 }
 
+/** The same steps in records that still hold what lies outside training. Null: it is not known when they began. */
+export function onWallClock(recorded: RankRecords, periods: StepPeriods): StepPeriods | null {
+  const byNumber = new Map(recorded.steps.map((s, i) => [s.number, i]));
+  const indices = periods.steps.map((s) => byNumber.get(s.number)!);
+  const steps = indices.map((i) => recorded.steps[i]!);
+  const amounts = steps.map((s) => amountsOf(recorded, s));
+  if (periods.source === 'training_step') {
+    const starts = periods.starts && wholeStarts(recorded, steps);
+    return starts && { ...periods, steps, amounts, starts, ns: amounts.map((a) => ns(total(a, ['whole']))) };
+  }
+  if (periods.source !== 'start-times') return null;
+  const all = startsOfSteps(recorded);
+  const lengths = indices.map((i) => ns(all[i + 1]! - all[i]!));
+  return { ...periods, steps, amounts, starts: indices.map((i) => all[i]!), ns: lengths };
+}
+
 /** Starts of the whole iterations; null unless all are known. */
 function wholeStarts({ phases }: RankRecords, steps: readonly RecordedStep[]): number[] | null {
   const whole = phases.findIndex((p) => p.role === 'whole');

@@ -41,6 +41,21 @@ export interface EventLogRun {
    * Whether a profiler made the step slower: 0 no, 1 one was attached to the GPU but did not record, 2 one was recording.
    */
   readonly profiler: Uint8Array;
+  /** Time outside steps, as it stood when steps began. */
+  readonly outside: OutsideColumns;
+}
+
+/**
+ * What the job had spent outside its training steps when a step began, from the start of the capture on: saving, evaluating,
+ * logging. One row for each recorded step and phase with any time, in file order.
+ */
+export interface OutsideColumns {
+  readonly step: Float64Array;
+  readonly rank: Int32Array;
+  /** Index into `names`. */
+  readonly name: Uint16Array;
+  /** Milliseconds, 0 or more. */
+  readonly ms: Float64Array;
 }
 
 export interface EventLogHeader {

@@ -1,11 +1,14 @@
 import { ns, share, toMs, toUs } from '../base/units.js';
 import type { Diagnosis } from '../diagnosis/diagnosis.js';
 import type { RankView, TraceView } from '../diagnosis/ranks/rank-view.js';
+import { wholeStep } from '../diagnosis/ranks/whole-step.js';
+import { isJobCause } from '../diagnosis/verdict/job-phase.js';
 import { sharesOfClasses, totals } from '../facts/time-class.js';
 import { manifestOf, type RankMember, type RunMember } from '../ingest/member.js';
 import type { FoundRun } from '../ingest/read-run.js';
 import type { RulesResult } from '../rules/run-rules.js';
 import { clocksOf, collectivesOf, coordinatesOf, heatOf, stragglersOf } from './across.js';
+import { jobOf, partsOf, timeOf } from './job-report.js';
 import { operationsStep, operationsStragglers, operationsWhatIf } from './operations-report.js';
 import { criticalPathOf, whatIfAcross } from './path-report.js';
 import type { Report, ReportInput, ReportRank, ReportRun, ReportStep } from './report.js';
@@ -20,8 +23,9 @@ export function buildReport(diagnosis: Diagnosis, rules: RulesResult): Report {
   return {
     schema: 'whyslow/report/1',
     verdict: { ...verdict, cause: fromOperations ? verdict.cause : causeOf(diagnosis, rules) },
+    job: jobOf(diagnosis.jobView?.job ?? null),
     step: fromOperations ? operationsStep(fromOperations) : stepOf(decisive),
-    time: sharesOfClasses(decisive?.time ?? totals(() => 0)),
+    time: decisive ? timeOf(decisive) : sharesOfClasses(totals(() => 0)),
     findings: rules.findings,
     silent: rules.silent,
     host_lines: diagnosis.facts.hostLines,
@@ -42,8 +46,9 @@ export function buildReport(diagnosis: Diagnosis, rules: RulesResult): Report {
   };
 }
 
-/** The first finding that addresses the bottleneck is its cause. */
+/** The first finding that addresses the bottleneck is its cause, unless the verdict names one. */
 function causeOf({ verdict }: Diagnosis, { findings }: RulesResult): string {
+  if (isJobCause(verdict.cause)) return verdict.cause;
   const target = verdict.bottleneck === 'compute' ? 'gpu' : verdict.bottleneck;
   return findings.find((f) => f.addresses === target)?.id ?? verdict.cause;
 }
@@ -53,6 +58,7 @@ const NO_STEP: ReportStep = {
   source: 'host',
   profiled_ms: null,
   corrected: false,
+  parts: [],
   count: 0,
   first: null,
   last: null,
@@ -62,10 +68,11 @@ function stepOf(view: RankView | null): ReportStep {
   if (!view) return NO_STEP;
   const { steps, hasGpuWork } = view.facts;
   return {
-    ms: toMs(view.step),
+    ms: toMs(wholeStep(view)),
     source: view.measuredUnprofiled ? 'events' : hasGpuWork ? 'gpu-timeline' : 'host',
     profiled_ms: view.source === 'trace' ? toMs(steps.profiled) : null,
     corrected: !view.measuredUnprofiled,
+    parts: partsOf(view),
     count: steps.count,
     first: steps.first,
     last: steps.last,
@@ -84,8 +91,8 @@ function rankOf(
     rank,
     host: location?.host ?? null,
     coordinates: location?.coordinates ?? inMesh.get(rank) ?? null,
-    step_ms: toMs(view.step),
-    time: sharesOfClasses(view.time),
+    step_ms: toMs(wholeStep(view)),
+    time: timeOf(view),
     clock: clocks.get(rank) ?? null,
     gpu: view.source === 'trace' ? gpuOf(view.facts) : null,
   };

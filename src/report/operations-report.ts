@@ -15,6 +15,7 @@ export function operationsStep({ job: { actual_s, perStep } }: OperationsAnswer)
     source: 'host',
     profiled_ms: null,
     corrected: false,
+    parts: [],
     count: perStep.length,
     first: perStep[0]?.step ?? null,
     last: perStep.at(-1)?.step ?? null,

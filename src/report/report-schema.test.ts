@@ -30,6 +30,7 @@ describe('the report', () => {
         source: 'host',
         profiled_ms: null,
         corrected: false,
+        parts: [],
         count: 0,
         first: null,
         last: null,

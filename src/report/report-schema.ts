@@ -20,13 +20,45 @@ const verdict = z.strictObject({
   next: z.array(z.string()).describe('what to capture next when the evidence does not decide'),
 });
 
+const job = z.strictObject({
+  wall_s: z.number().min(0).describe('from the start of the process to its end, or to the last record'),
+  phases: z
+    .array(
+      z.strictObject({
+        name: z
+          .string()
+          .describe(
+            "steps, start-up, end (after the last step), checkpoint, evaluation, generation, inference, logging, gc, compile, or the job's own name",
+          ),
+        s: z.number().min(0),
+        share: fraction.describe('of wall_s; the shares add up to 1'),
+        count: z.int().min(0).describe('how often'),
+        sampled: z.boolean().describe('true: measured in recorded steps and scaled to all steps'),
+      }),
+    )
+    .describe('where all of it went, largest first; no time counts twice'),
+});
+
 const step = z.strictObject({
   ms: ms
     .nullable()
-    .describe('step time without the profiler, measured or estimated; null: no steps were recorded'),
+    .describe(
+      'step time without the profiler, measured or estimated, with what lies between steps; null: no steps were recorded',
+    ),
   source: z.enum(['events', 'gpu-timeline', 'host']).describe('what ms was measured with'),
   profiled_ms: ms.nullable().describe('step time as the profiler recorded it; null without a trace'),
   corrected: z.boolean().describe("true: ms is an estimate, profiled_ms without the profiler's own cost"),
+  parts: z
+    .array(
+      z.strictObject({
+        name: z.string(),
+        ms,
+        between: z.boolean().describe('it lies between training steps, not in them'),
+      }),
+    )
+    .describe(
+      "parts of ms with a name: what lies between training steps (checkpoint, evaluation, logging), and the job's own phases on the host",
+    ),
   count: z.int().min(0).describe('number of steps measured'),
   first: z.int().nullable(),
   last: z.int().nullable(),
@@ -183,6 +215,7 @@ export const reportSchema = z
   .strictObject({
     schema: z.literal('whyslow/report/1'),
     verdict,
+    job: job.nullable().describe('all of the wall time of one process; null: not recorded'),
     step,
     time,
     findings: z.array(finding).describe('in the order to try them'),

@@ -13,6 +13,7 @@ import type { Cause, Pattern } from '../run/lateness/late-ranks.js';
 export interface Report {
   readonly schema: 'whyslow/report/1';
   readonly verdict: Verdict;
+  readonly job: ReportJob | null;
   readonly step: ReportStep;
   readonly time: TimeShares;
   /** In the order to try them. */
@@ -42,9 +43,21 @@ export interface ReportStep {
   readonly source: 'events' | 'gpu-timeline' | 'host';
   readonly profiled_ms: Ms | null;
   readonly corrected: boolean;
+  readonly parts: readonly { readonly name: string; readonly ms: Ms; readonly between: boolean }[];
   readonly count: number;
   readonly first: number | null;
   readonly last: number | null;
+}
+
+export interface ReportJob {
+  readonly wall_s: Seconds;
+  readonly phases: readonly {
+    readonly name: string;
+    readonly s: Seconds;
+    readonly share: Share;
+    readonly count: number;
+    readonly sampled: boolean;
+  }[];
 }
 
 export interface ReportRank {

@@ -44,6 +44,47 @@ function rule(id: string, cost: Cost, find: (view: RankView) => Partial<RankFind
 const idsOf = (rules: readonly Rule[], bottleneck: 'gpu' | 'data' | 'compute' = 'gpu') =>
   runRules(rules, runOf([view], bottleneck)).findings.map((f) => f.id);
 
+describe('a job that does more than train', () => {
+  /** As much time between training steps as in them. */
+  const between = view.step;
+  const phase = {
+    name: 'checkpoint',
+    count: 50,
+    longest: null,
+    recurs: true,
+    own: false,
+    call: null,
+    line: null,
+  };
+  const job = { wall: between, startUp: ns(0), training: ns(0), end: ns(0), steps: 100 };
+  const half: RankView = { ...view, job: { ...job, phases: [{ ...phase, ns: ns(100 * between) }] } };
+  const run = (...rules: Rule[]) => runRules(rules, runOf([half]));
+
+  it('gains less from faster steps: what lies between them stays', () => {
+    const { findings } = run(rule('double', 'knob', () => ({ price: gain(2) })));
+    expect(findings[0]).toMatchObject({ speedup: { likely: 1.333 } });
+    expect(findings[0]!.saving_ms).toBeCloseTo(between / 2e6, 3);
+  });
+
+  it('is not promised a gain that hardly shows', () => {
+    const { smallGain: _, ...small } = rule('small', 'knob', () => ({ price: gain(1.05) }));
+    const { findings, silent } = run(small);
+    expect(findings).toEqual([]);
+    expect(silent[0]!.reason).toMatch(/lies between training steps/);
+  });
+
+  it('saves what lies between steps on top', () => {
+    const price = { speedup: { low: 1.5, likely: 2, high: 2 }, after: between, between: true } as const;
+    const { findings } = run(
+      rule('double', 'knob', () => ({ price: gain(2) })),
+      rule('never-save', 'knob', () => ({ price: { ...price, edit: null, floor: ns(0) } })),
+    );
+    const saved = new Map(findings.map((f) => [f.id, f.saving_ms!]));
+    expect(saved.get('never-save')).toBeCloseTo(between / 1e6, 3);
+    expect(saved.get('double')).toBeCloseTo(between / 2e6, 3);
+  });
+});
+
 describe('the order to try fixes in', () => {
   const advice = rule('advice', 'free', () => ({ addresses: null }));
   const elsewhere = rule('elsewhere', 'free', () => ({ addresses: 'data', price: gain(9) }));

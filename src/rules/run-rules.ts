@@ -3,13 +3,14 @@ import { largest } from '../base/statistics.js';
 import { type Ns, ns, toMs } from '../base/units.js';
 import type { HostLine } from '../diagnosis/ranks/host-lines.js';
 import type { RankView, TraceView } from '../diagnosis/ranks/rank-view.js';
+import { wholeStep } from '../diagnosis/ranks/whole-step.js';
 import type { RunFacts } from '../diagnosis/run-facts.js';
-import type { Bottleneck } from '../diagnosis/verdict/bottleneck.js';
 import { copyPlan } from '../replay/plan.js';
 import { replaySteady } from '../replay/steady.js';
 import { askRule, NEEDS_TRACE } from './kit/ask.js';
 import { COSTS, type Cost, type Finding } from './kit/finding.js';
 import { lineEvidence } from './kit/host-lines.js';
+import { isWorthwhile } from './kit/price.js';
 import type { Edit, Price, RankFinding, Rule } from './kit/rule.js';
 
 export interface RulesResult {
@@ -39,8 +40,15 @@ export function runRules(rules: readonly Rule[], run: RunFacts): RulesResult {
     for (const view of run.ranks) {
       try {
         const result = askRule(rule, view, run);
-        if ('findings' in result) for (const finding of result.findings) all.push({ rule, view, finding });
-        else if (view === run.ranks[0]) addTo(reasons, reportedAs(rule), result.silent);
+        if ('silent' in result) {
+          if (view === run.ranks[0]) addTo(reasons, reportedAs(rule), result.silent);
+          continue;
+        }
+        for (const alone of result.findings) {
+          const finding = { ...alone, price: alone.price && ofWholeStep(alone.price, view) };
+          if (isPromised(rule, finding)) all.push({ rule, view, finding });
+          else if (view === run.ranks[0]) addTo(reasons, reportedAs(rule), MOSTLY_BETWEEN_STEPS);
+        }
       } catch (error) {
         problems.push(failure(rule, error));
       }
@@ -48,9 +56,23 @@ export function runRules(rules: readonly Rule[], run: RunFacts): RulesResult {
   }
   for (const { rule } of all) reasons.delete(reportedAs(rule));
   const silent = [...reasons].map(([rule, texts]) => ({ rule, reason: joinReasons(texts) }));
-  const joined = inOrder(joinRanks(all), run.verdict.bottleneck);
+  const joined = inOrder(joinRanks(all), run.verdict);
   return { findings: withSavings(joined, run.hostLines), silent, problems };
 }
+
+const MOSTLY_BETWEEN_STEPS = 'the job would hardly get faster: most of its time lies between training steps';
+
+/** A gain of the training step as one of the whole step: what lies between steps stays. */
+function ofWholeStep(price: Price, view: RankView): Price {
+  const outside = wholeStep(view) - view.step;
+  if (price.between || outside === 0) return price;
+  const whole = (speedup: number) => (view.step + outside) / (view.step / speedup + outside);
+  const { low, likely, high } = price.speedup;
+  return { ...price, speedup: { low: whole(low), likely: whole(likely), high: whole(high) } };
+}
+
+const isPromised = (rule: Rule, { price }: RankFinding) =>
+  price === null || rule.smallGain === 'allowed' || isWorthwhile(price);
 
 function addTo(reasons: Map<string, string[]>, name: string, reason: string): void {
   const known = reasons.get(name);
@@ -100,18 +122,19 @@ const costRank = (found: Found): number => COSTS.indexOf(costOf(found));
 const WORTH_FIRST = 1.05;
 
 /**
- * A late rank first, if it costs enough. Then what addresses the bottleneck, the rest, and advice on measuring; within
- * these, known gains before unknown ones.
+ * What the verdict names first, then a late rank, if it costs enough. Then what addresses the bottleneck, the rest, and advice
+ * on measuring; within these, known gains before unknown ones.
  */
-function inOrder(all: readonly Joined[], bottleneck: Bottleneck): Joined[] {
+function inOrder(all: readonly Joined[], { bottleneck, cause }: RunFacts['verdict']): Joined[] {
   const target = bottleneck === 'compute' ? 'gpu' : bottleneck;
   const groupOf = ({ finding, rule }: Joined) => {
-    if (rule.comesFirst && (finding.price?.speedup.likely ?? WORTH_FIRST) >= WORTH_FIRST) return 0;
-    return finding.addresses === target ? 1 : finding.addresses === null ? 3 : 2;
+    if (finding.id === cause) return 0;
+    if (rule.comesFirst && (finding.price?.speedup.likely ?? WORTH_FIRST) >= WORTH_FIRST) return 1;
+    return finding.addresses === target ? 2 : finding.addresses === null ? 4 : 3;
   };
   const ids = new Set(all.map((f) => f.finding.id));
   const [further, first] = partition(all, ({ rule }) => ids.has(rule.furtherThan ?? ''));
-  const ordered = [0, 1, 2, 3].flatMap((group) => {
+  const ordered = [0, 1, 2, 3, 4].flatMap((group) => {
     const [priced, unpriced] = partition(
       first.filter((f) => groupOf(f) === group),
       (f) => f.finding.price !== null,
@@ -167,8 +190,13 @@ function byGain(priced: readonly Joined[], further: readonly Joined[]): Joined[]
 function withSavings(ordered: readonly Joined[], lines: readonly HostLine[]): Finding[] {
   const applied = new Map<RankView, { edits: Edit[]; after: Ns; floor: Ns }>();
   // Ranks share their step: what one rank's fix wins back cannot be won again on another.
-  let left: number = largest(ordered.map((f) => f.view.step));
+  let left: number = largest(ordered.map((f) => wholeStep(f.view)));
   const savingOf = (view: RankView, price: Price): Ns => {
+    if (price.between) {
+      const saved = Math.min(left, wholeStep(view) - price.after);
+      left -= saved;
+      return ns(saved);
+    }
     const state = applied.get(view) ?? { edits: [], after: view.step, floor: ns(0) };
     applied.set(view, state);
     if (price.edit) state.edits.push(price.edit);

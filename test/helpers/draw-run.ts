@@ -34,7 +34,9 @@ export function drawView(
   return viewTrace(
     rank,
     facts,
-    unprofiledMs === undefined ? null : { step: fromMs(ms(unprofiledMs)), time: facts.time, notes: [] },
+    unprofiledMs === undefined
+      ? null
+      : { step: fromMs(ms(unprofiledMs)), time: facts.time, job: null, notes: [] },
   );
 }
 

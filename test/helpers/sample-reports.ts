@@ -64,11 +64,19 @@ export function sampleReport(more: Partial<Plain<Report>> = {}): Report {
       second: null,
       next: [],
     },
+    job: {
+      wall_s: 60,
+      phases: [
+        { name: 'steps', s: 45, share: 0.75, count: 280, sampled: false },
+        { name: 'start-up', s: 15, share: 0.25, count: 1, sampled: false },
+      ],
+    },
     step: {
       ms: 161,
       source: 'gpu-timeline',
       profiled_ms: 163,
       corrected: true,
+      parts: [],
       count: 3,
       first: 3,
       last: 5,

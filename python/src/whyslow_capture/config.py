@@ -89,8 +89,8 @@ PARSERS = {
     "trace.format": one_of("json.gz", "tar.gz"),
 }
 
-# With tracing on but no period there is one window: after compilation and cache warm-up and after the first steps, which
-# are all recorded, but within a short trial. It is longer than others: one unusual step must not decide.
+# With tracing on but no period there is one window: after compilation and cache warm-up and after the first steps,
+# which are all recorded, but within a short trial. It is longer than others: one unusual step must not decide.
 ONE_WINDOW_ENDS_AT = 26
 ONE_WINDOW_STEPS = 6
 

@@ -74,6 +74,7 @@ class RunFiles:
         if now - self._described_at > DESCRIBE_EVERY_S:
             self._described_at = now
             manifest.keep_anchor(self._anchors, manifest.anchor("flush"))
+            writer.refresh_header()
             writer.submit(self._describe_rank)
 
     def finish(self, recorder: Recorder, *, keep: bool) -> None:
@@ -133,6 +134,7 @@ class RunFiles:
             "stride": capture.budget.stride,
             "overhead": capture.budget.summary(),
             "dropped": dict(capture.problems.counts),
+            "job": capture.job_clock.summary(self._origin_ns),
         }
 
     def _describe_run(self) -> None:

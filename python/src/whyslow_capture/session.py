@@ -7,6 +7,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from time import perf_counter_ns
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
 
@@ -15,6 +16,7 @@ from .config import CaptureConfig
 from .events.budget import OverheadBudget
 from .events.recorder import Recorder
 from .files import RunFiles
+from .job import JobTimers, timers_of_process
 from .loader_watch import LoaderWatch
 from .phases import phase_and_lap
 from .problems import ProblemLog, describe
@@ -51,6 +53,8 @@ class Capture:
             end=config.end_step,
         )
         self.loaders = LoaderWatch()
+        self.job: JobTimers = timers_of_process(self.problems)
+        self.job_clock = self.job.clock
         self.trace: TraceTier | None = None
         self.stacks = StackSampler(config.max_overhead, is_disturbed=lambda: self.trace is not None and self.trace.busy)
         self.mesh: Mesh | None = None
@@ -73,6 +77,9 @@ class Capture:
                 from .hooks import install
 
                 self._uninstall = install(self, steps=steps)
+                self.job.install()
+            self.job_clock.start(self.recorder)
+            self.recorder.buffer.outside = self.job_clock.totals
             atexit.register(self.close)
             self.recorder.enabled = self._records_here()
             self.recorder.start_step()
@@ -98,6 +105,8 @@ class Capture:
         with self.problems.guard("close", "closing the capture"):
             if self._uninstall is not None:
                 self._uninstall()
+            self.job_clock.stop()
+            self.job.remove()
         with self.problems.guard("close", "closing the capture"):
             self.recorder.abandon_step()
             self.recorder.enabled = False
@@ -126,7 +135,10 @@ class Capture:
             self.step()
 
     def step(self, number: int | None = None) -> None:
-        recorder = self.recorder
+        recorder, job_clock = self.recorder, self.job_clock
+        if job_clock.is_evaluating:
+            job_clock.end_evaluation(False)
+        job_clock.last_step_at = perf_counter_ns()
         upcoming = (recorder.current_step if number is None else number) + 1
         if (
             upcoming < recorder.quiet_until

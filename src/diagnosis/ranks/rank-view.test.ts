@@ -98,6 +98,7 @@ describe('waits that only the log has', () => {
       step: ns(stepMs * 1e6),
       time: { ...facts.time, idle_data: ns(waitMs * 1e6) },
       notes: [],
+      job: null,
     });
 
   it('are input waits, and what recording cost comes off the host', () => {
@@ -119,7 +120,7 @@ describe('waits that only the log has', () => {
   it('do not exist where the training thread loads', () => {
     const inMain = draw(READY.replace('_MultiProcessing', '_SingleProcess'));
     const time = { ...inMain.facts.time, idle_data: ns(30e6) };
-    const view = viewTrace(0, inMain.facts, { step: ns(19e6), time, notes: [] });
+    const view = viewTrace(0, inMain.facts, { step: ns(19e6), time, notes: [], job: null });
     expect(view.time.idle_data / 1e6).toBeLessThan(1);
   });
 });

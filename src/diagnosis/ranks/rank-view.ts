@@ -2,6 +2,7 @@ import type { CheckResult } from '../../base/check.js';
 import { mean } from '../../base/statistics.js';
 import { type Ns, ns } from '../../base/units.js';
 import { type DeviceRates, findDevice } from '../../facts/device-rates.js';
+import type { JobTime } from '../../facts/job-time.js';
 import type { CopyTime, RankFacts } from '../../facts/rank-facts.js';
 import { sumOfClasses, type TimeByClass, type TimeClass, totals } from '../../facts/time-class.js';
 import type { LogFacts } from '../../logs/log-facts.js';
@@ -35,6 +36,8 @@ interface ViewOf<Facts extends RankFacts> {
   readonly copies: CopyTime;
   /** An event log measured `step`. False: it is estimated. */
   readonly measuredUnprofiled: boolean;
+  /** The wall time of the whole process: `step` leaves out what lies outside training. Null: not recorded. */
+  readonly job: JobTime | null;
   /** What the event log does not show. */
   readonly notes: readonly CheckResult[];
 }
@@ -43,11 +46,12 @@ interface ViewOf<Facts extends RankFacts> {
 export interface Unprofiled {
   readonly step: Ns;
   readonly time: TimeByClass;
+  readonly job: JobTime | null;
   readonly notes: readonly CheckResult[];
 }
 
 /** A log is recorded without the profiler: its step needs no correction. */
-export function viewLog(rank: number, facts: LogFacts, { step, notes }: Unprofiled): LogView {
+export function viewLog(rank: number, facts: LogFacts, { step, job, notes }: Unprofiled): LogView {
   return {
     source: 'log',
     rank,
@@ -56,6 +60,7 @@ export function viewLog(rank: number, facts: LogFacts, { step, notes }: Unprofil
     time: scaleTo(facts.time, step),
     copies: facts.copies,
     measuredUnprofiled: true,
+    job,
     notes,
   };
 }
@@ -72,6 +77,7 @@ export function viewTrace(rank: number, facts: TraceFacts, unprofiled: Unprofile
     baseline,
     step,
     measuredUnprofiled: unprofiled !== null,
+    job: unprofiled?.job ?? null,
     notes: unprofiled?.notes ?? [],
     rates: facts.device ? findDevice(facts.device.name, facts.device.totalMemory) : null,
     time: correctTime(facts, baseline, step, unprofiled?.time ?? null, hidden),

@@ -14,6 +14,8 @@ export interface Decision extends Omit<Verdict, 'sentence' | 'next'> {
   readonly doubts: readonly Doubt[];
   /** The most likely bottleneck, even if the evidence does not decide. */
   readonly guess: Bottleneck;
+  /** Instead of the usual one: a phase of the job outside its steps is the answer. */
+  readonly sentence?: string;
   /** A second sentence, about stragglers. */
   readonly addition?: string;
 }

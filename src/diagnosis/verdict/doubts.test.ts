@@ -44,7 +44,10 @@ const withHostBetween = (low: number, high: number, more: Partial<Judgement>) =>
   return traced({ baseline }, more);
 };
 const logged = (best: Judgement['best'], phases: Partial<PhaseKnowledge>): Judgement => {
-  const knowledge = { placed: true, allHost: false, hostPaced: null, copyingHost: null, ...phases };
+  const knowledge = {
+    ...{ placed: true, allHost: false, modelTimed: true, hostPaced: null, copyingHost: null },
+    ...phases,
+  };
   const view = { ...VIEW, source: 'log', facts: { ...VIEW.facts, source: 'log', phases: knowledge } };
   return { ...TRUSTED, best, view: view as unknown as LogView };
 };
@@ -85,6 +88,7 @@ const CASES: readonly (readonly [DoubtId, object, Judgement])[] = [
   ['log-shows-less', { by: 0.1 }, logged('host', {})],
   ['log-shows-less', { atMost: 0.85 }, logged('gpu', { hostPaced: ns(1) })],
   ['log-hides-idle', { atMost: 0.6 }, logged('gpu', {})],
+  ['no-model-phase', { atMost: 0.4 }, logged('gpu', { allHost: true, modelTimed: false })],
   ['host-pace-length', { atMost: 0.75 }, logged('host', { hostPaced: ns(1) })],
   ['no-host-events', { by: 0.25 }, withFacts({ hasHostEvents: false })],
 ];
@@ -99,7 +103,8 @@ describe('doubts', () => {
   it('has none about eight regular steps', () => expect(effectsOf(TRUSTED)).toEqual([]));
 
   it.each(CASES)('%s %j', (id, effect, judgement) => {
-    expect(effectsOf(judgement)).toEqual([[id, effect]]);
+    const others = id === 'no-model-phase' ? [['log-shows-less', { by: 0.1 }]] : [];
+    expect(effectsOf(judgement)).toEqual([[id, effect], ...others]);
   });
 
   it('has a case for every check', () => {

@@ -36,6 +36,13 @@ export const isShortRun = (view: RankView) => view.source === 'log' && view.fact
 /** The checks, in the order in which their effects apply. The amounts are those of docs/method.md, Verdict. */
 export const DOUBT_CHECKS = [
   {
+    id: 'no-model-phase',
+    text: 'no phase of the model was recorded, so what the steps do is not known',
+    // A device's clock shows at least that the device had work.
+    check: ({ view: { facts }, best }) =>
+      when(best === 'gpu' && facts.phases?.allHost === true && !facts.phases.modelTimed, atMost(0.4)),
+  },
+  {
     id: 'profiler-cost',
     text: "the profiler's own cost decides between two answers",
     check: (judgement) => {

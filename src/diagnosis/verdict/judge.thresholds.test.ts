@@ -198,7 +198,13 @@ describe('confidence where the cost of the profiler is estimated', () => {
 });
 
 describe('confidence from phases alone', () => {
-  const PHASES: PhaseKnowledge = { placed: true, allHost: false, hostPaced: null, copyingHost: null };
+  const PHASES: PhaseKnowledge = {
+    placed: true,
+    allHost: false,
+    modelTimed: true,
+    hostPaced: null,
+    copyingHost: null,
+  };
   const fromPhases = (time: Parts, phases: Partial<PhaseKnowledge>) => {
     const view = divided(time);
     // Only logs have phases, but of the rest of the facts nothing is asked here.

@@ -7,11 +7,11 @@ import { MIN_NAMED } from './shares.js';
 
 /** The verdict for people: one sentence, and a second one about stragglers. */
 export function verdictSentence(decision: Decision): string {
-  const { addition } = decision;
-  return addition === undefined ? mainSentence(decision) : `${mainSentence(decision)}. ${addition}`;
+  const { addition, sentence = mainSentence(decision) } = decision;
+  return addition === undefined ? sentence : `${sentence}. ${addition}`;
 }
 
-function mainSentence({ bottleneck, guess, shares, doubts, view }: Decision): string {
+export function mainSentence({ bottleneck, guess, shares, doubts, view }: Decision): string {
   if (bottleneck === 'unknown' || !shares || !view) {
     const best = guess === 'unknown' ? '' : ` (best guess: ${guess})`;
     return `Unknown: ${doubts[0]?.text ?? 'the evidence does not decide'}${best}`;

@@ -17,6 +17,13 @@ export class RunColumns {
     profiler: Uint8Array,
   });
 
+  readonly #outside = new GrowingColumns({
+    step: Float64Array,
+    rank: Int32Array,
+    name: Uint16Array,
+    ms: Float64Array,
+  });
+
   get rows(): number {
     return this.#growing.rows;
   }
@@ -36,8 +43,19 @@ export class RunColumns {
     columns.profiler[row] = record.profiler;
   }
 
+  /** Time outside steps, as it stood when the record's step began. */
+  appendOutside({ step }: EventRecord, name: number, rank: number, ms: number): void {
+    const row = this.#outside.addRow();
+    const { columns } = this.#outside;
+    columns.step[row] = step;
+    columns.rank[row] = rank;
+    columns.name[row] = name;
+    columns.ms[row] = ms;
+  }
+
   /** Call once. */
   finish(id: string | null, header: EventLogHeader | null, names: readonly string[]): EventLogRun {
-    return { id, header, names, rows: this.rows, ...this.#growing.finish() };
+    const outside = this.#outside.finish();
+    return { id, header, names, rows: this.rows, ...this.#growing.finish(), outside };
   }
 }

@@ -31,11 +31,23 @@ export interface EventRecord {
   lagMs: number;
   profiler: number;
   run: string | null;
+  /** Time outside steps by phase, ms. Empty: none is known. */
+  outside: readonly (readonly [name: string, ms: number])[];
 }
 
 export function emptyRecord(): EventRecord {
   const times = { durationMs: NaN, startMs: NaN, hostMs: NaN, lagMs: NaN };
-  return { name: '', step: 0, rank: -1, micro: -1, clock: CLOCK_UNKNOWN, profiler: 0, run: null, ...times };
+  return {
+    name: '',
+    step: 0,
+    rank: -1,
+    micro: -1,
+    clock: CLOCK_UNKNOWN,
+    profiler: 0,
+    run: null,
+    outside: [],
+    ...times,
+  };
 }
 
 /** Checks the fields of a record. False: it has no usable name or step and must be left out. */
@@ -62,6 +74,7 @@ export function fillRecord(out: EventRecord, json: JsonObject, faults: EventFaul
   out.lagMs = toMs(json.lag_ms, faults, line);
   out.profiler = toProfiler(json.profiler, faults, line);
   out.run = toRun(json.run, faults, line);
+  out.outside = toOutside(json.outside_ms, faults, line);
   if (out.durationMs < 0) faults.add('negative-duration', line);
   return true;
 }
@@ -140,6 +153,20 @@ function toProfiler(value: unknown, faults: EventFaults, line: number): number {
   const known = PROFILERS.get(value);
   if (known === undefined) faults.add('wrong-type', line);
   return known ?? 0;
+}
+
+const NO_OUTSIDE: EventRecord['outside'] = [];
+/** whyslow_capture knows fewer phases. */
+const MAX_OUTSIDE = 32;
+
+function toOutside(value: unknown, faults: EventFaults, line: number): EventRecord['outside'] {
+  if (isAbsent(value)) return NO_OUTSIDE;
+  const object = asObject(value);
+  if (!object) faults.add('wrong-type', line);
+  return Object.entries(object ?? {})
+    .slice(0, MAX_OUTSIDE)
+    .map(([name, ms]) => [clip(name, faults, line), toMs(ms, faults, line)] as const)
+    .filter(([, ms]) => ms >= 0);
 }
 
 function toRun(value: unknown, faults: EventFaults, line: number): string | null {

@@ -49,7 +49,12 @@ export class RunBook {
     this.#current = section;
     const rank = record.rank < 0 ? (section.header?.rank ?? -1) : record.rank;
     this.#checkRank(rank, line);
-    this.#columnsOf(section, rank, name, record, line).append(record, name, rank);
+    const columns = this.#columnsOf(section, rank, name, record, line);
+    columns.append(record, name, rank);
+    for (const [phase, ms] of record.outside) {
+      const id = this.#nameId(phase);
+      if (id >= 0) columns.appendOutside(record, id, rank, ms);
+    }
   }
 
   finish(): readonly EventLogRun[] {

@@ -22,7 +22,16 @@ const UNKNOWN = sampleReport({
     ],
   },
   findings: [],
-  step: { ms: null, source: 'host', profiled_ms: null, corrected: false, count: 0, first: null, last: null },
+  step: {
+    ms: null,
+    source: 'host',
+    profiled_ms: null,
+    corrected: false,
+    parts: [],
+    count: 0,
+    first: null,
+    last: null,
+  },
   time: shares({}),
 });
 
@@ -108,6 +117,7 @@ describe('renderDiagnose', () => {
   it('shows the verdict first, then the fixes, then what they are based on', () => {
     expect(plain(sampleReport())).toMatchInlineSnapshot(`
       "Data-bound: the GPU spends 92 % of every step waiting for input  confidence high
+        of 60.0 s: 75 % training steps · 25 % start-up
         step 161 ms = input wait 149 · compute 8 · host 3 · copy 1
         163 ms under the profiler, 161 ms without it (estimated) · 3 steps, 3–5
 
@@ -151,6 +161,7 @@ describe('renderDiagnose', () => {
     expect(plain(UNKNOWN)).toMatchInlineSnapshot(`
       "No verdict: the trace has no step marks and its GPU work is one long kernel
         confidence low
+        of 60.0 s: 75 % training steps · 25 % start-up
         no complete step was recorded
 
       To get an answer, capture next:
@@ -169,6 +180,7 @@ describe('renderDiagnose', () => {
       all_reduce
         confidence medium
         close second: host
+        of 60.0 s: 75 % training steps · 25 % start-up
         step 161 ms = input wait 149 · compute 8 · host 3 · copy 1
         163 ms under the profiler, 161 ms without it (estimated) · 3 steps, 3–5
 

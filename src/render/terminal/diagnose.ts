@@ -4,8 +4,8 @@ import { findingInFull, findingInShort } from './diagnose-finding.js';
 import { rankSection } from './diagnose-ranks.js';
 import { gradePaint, healthProblem } from './health.js';
 import { hostLineSection } from './host-lines.js';
-import { bothEnds, hanging, type Page, pageFor, paragraph, same } from './page.js';
-import { stepSource, stepSplit } from './step-time.js';
+import { bothEnds, hanging, oneLine, type Page, pageFor, paragraph, same } from './page.js';
+import { jobSplit, stepSource, stepSplit } from './step-time.js';
 import { wrap } from './text.js';
 
 export interface DiagnosePage {
@@ -24,7 +24,7 @@ const MAX_IGNORED = 3;
 export function renderDiagnose(report: Report, { color, columns, all = false }: DiagnosePage): string {
   const page = pageFor(color, columns);
   const sections = [
-    [...verdict(report, page), ...step(report, page)],
+    [...verdict(report, page), ...job(report, page), ...step(report, page)],
     next(report, page),
     ...findings(report, page, all),
     hostLineSection(report, page, all),
@@ -46,13 +46,22 @@ function verdict({ verdict: { confidence, sentence, second } }: Report, page: Pa
   return second === null ? lines : [...lines, ...paragraph(`close second: ${second}`, page, '  ')];
 }
 
+function job(report: Report, page: Page): string[] {
+  const split = jobSplit(report.job);
+  return split === '' ? [] : wrapParts(oneLine(split), page);
+}
+
+/** Non-breaking spaces keep a part and its figure on one line. */
+function wrapParts(parts: string, page: Page): string[] {
+  const joined = parts.replaceAll(' ', '\u00a0').replaceAll('·\u00a0', '· ');
+  return wrap(`  ${joined}`, page.width, '    ').replaceAll('\u00a0', ' ').split('\n');
+}
+
 function step({ step, time }: Report, page: Page): string[] {
   const source = stepSource(step);
   if (step.ms === null)
     return paragraph(`no complete step was recorded${source && `; ${source}`}`, page, '  ');
-  // Non-breaking spaces keep a part and its figure on one line.
-  const parts = `step ${stepSplit(step.ms, time)}`.replaceAll(' ', '\u00a0').replaceAll('·\u00a0', '· ');
-  const lines = wrap(`  ${parts}`, page.width, '    ').replaceAll('\u00a0', ' ').split('\n');
+  const lines = wrapParts(oneLine(`step ${stepSplit(step.ms, time, step.parts)}`), page);
   return source ? bothEnds(lines, source, page, '  ', { left: same, right: page.c.dim }) : lines;
 }
 

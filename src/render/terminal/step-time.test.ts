@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { shares } from '../../../test/helpers/sample-reports.js';
+import { sampleReport, shares } from '../../../test/helpers/sample-reports.js';
 import { ms } from '../../base/units.js';
-import type { ReportStep } from '../../report/report.js';
-import { gain, stepSource, stepSplit } from './step-time.js';
+import type { Report, ReportStep } from '../../report/report.js';
+import { gain, jobSplit, stepSource, stepSplit } from './step-time.js';
 
 describe('stepSplit', () => {
   it.each([
@@ -17,7 +17,15 @@ describe('stepSplit', () => {
 });
 
 describe('stepSource', () => {
-  const step = { ms: 159, profiled_ms: 161, source: 'gpu-timeline', count: 3, first: 3, last: 5 } as const;
+  const step = {
+    ms: 159,
+    profiled_ms: 161,
+    source: 'gpu-timeline',
+    count: 3,
+    first: 3,
+    last: 5,
+    parts: [],
+  } as const;
   it.each([
     [{ ...step, corrected: true }, '161 ms under the profiler, 159 ms without it (estimated) · 3 steps, 3–5'],
     [{ ...step, corrected: false, ms: 161 }, '161 ms under the profiler · 3 steps, 3–5'],
@@ -28,7 +36,7 @@ describe('stepSource', () => {
     [{ ...step, corrected: false, profiled_ms: null, count: 1, last: 3 }, 'step 3'],
     [{ ...step, corrected: false, profiled_ms: null, count: 0, first: null, last: null }, ''],
   ])('%#', (given, expected) => {
-    expect(stepSource(given as ReportStep)).toBe(expected);
+    expect(stepSource(given as unknown as ReportStep)).toBe(expected);
   });
 });
 
@@ -42,5 +50,46 @@ describe('gain', () => {
     [null, 161, 'gain not priced'],
   ])('%j of %s ms', (speedup, step, expected) => {
     expect(gain(speedup, step === null ? null : ms(step))).toBe(expected);
+  });
+});
+
+describe('what lies between training steps', () => {
+  const parts = [
+    { name: 'checkpoint', ms: ms(60), between: true },
+    { name: 'rollout', ms: ms(10), between: false },
+  ];
+
+  it('has its own name in the step, instead of host', () => {
+    const time = shares({ compute: 0.2, idle_host: 0.8 });
+    expect(stepSplit(ms(100), time, parts)).toBe(
+      '100 ms = checkpoints 60 · compute 20 · host 10 · rollout 10',
+    );
+  });
+
+  it('is not compared with a window of the profiler', () => {
+    const { step } = sampleReport();
+    const measured = {
+      ...step,
+      ms: ms(100),
+      profiled_ms: ms(45),
+      corrected: false,
+      source: 'events',
+      parts,
+    } as const;
+    expect(stepSource(measured as typeof step)).toMatch(
+      /^45.0 ms under the profiler, 40.0 ms without it \(measured\)/,
+    );
+  });
+
+  it('has its share of the whole job', () => {
+    const phases = [
+      { name: 'steps', s: 1380, share: 0.7419, count: 9000, sampled: false },
+      { name: 'checkpoint', s: 335, share: 0.18, count: 18, sampled: false },
+      { name: 'rollout', s: 145, share: 0.0781, count: 9000, sampled: true },
+      { name: 'gc', s: 1, share: 0.0005, count: 3, sampled: false },
+    ];
+    const job = { wall_s: 1860, phases } as unknown as Report['job'];
+    expect(jobSplit(job)).toBe('of 31 min 0 s: 74 % training steps · 18 % checkpoints · 8 % rollout');
+    expect(jobSplit(null)).toBe('');
   });
 });

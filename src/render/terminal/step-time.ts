@@ -1,6 +1,16 @@
-import { formatInScale, formatTime, type Ms, ms, type Share, timeScale } from '../../base/units.js';
+import {
+  formatDuration,
+  formatInScale,
+  formatTime,
+  formatWholePercent,
+  type Ms,
+  ms,
+  type Share,
+  share,
+  timeScale,
+} from '../../base/units.js';
 import { TIME_CLASSES, type TimeClass } from '../../facts/time-class.js';
-import type { ReportStep, TimeShares } from '../../report/report.js';
+import type { ReportJob, ReportStep, TimeShares } from '../../report/report.js';
 import type { Finding } from '../../rules/kit/finding.js';
 
 /** Time classes as people call them. */
@@ -16,6 +26,14 @@ export const CLASS_NAMES: Readonly<Record<TimeClass, string>> = {
   idle_host: 'host',
   idle_other: 'other',
 };
+/** Phases of the job as people call them. The job's own names stay as they are. */
+const PHASE_NAMES: ReadonlyMap<string, string> = new Map([
+  ['steps', 'training steps'],
+  ['end', 'after the last step'],
+  ['checkpoint', 'checkpoints'],
+  ['gc', 'garbage collection'],
+  ['compile', 'compiling'],
+]);
 /** Smaller parts of a step are not shown. */
 const MIN_SHARE = 0.005;
 
@@ -27,12 +45,39 @@ export function largestShares(time: TimeShares): { readonly name: string; readon
 }
 
 /** `161 ms = compute 8 · input wait 149`: the parts in the unit and precision of the whole. */
-export function stepSplit(step: Ms, time: TimeShares): string {
+export function stepSplit(step: Ms, time: TimeShares, named: ReportStep['parts'] = []): string {
   const scale = timeScale(step);
-  const parts = largestShares(time).map(
+  const parts = withNames(step, time, named).map(
     ({ name, share }) => `${name} ${formatInScale(ms(share * step), scale)}`,
   );
   return parts.length > 0 ? `${formatTime(step)} = ${parts.join(' · ')}` : formatTime(step);
+}
+
+/** Parts with a name, instead of the classes that they count as. */
+function withNames(step: Ms, time: TimeShares, parts: ReportStep['parts']) {
+  const isCompile = (name: string) => name === 'compile';
+  const sum = (wanted: boolean) =>
+    parts.reduce((all, p) => all + (isCompile(p.name) === wanted ? p.ms / step : 0), 0);
+  const rest = {
+    ...time,
+    idle_compile: share(Math.max(0, time.idle_compile - sum(true))),
+    idle_host: share(Math.max(0, time.idle_host - sum(false))),
+  };
+  const named = parts.map((p) => ({ name: phaseName(p.name), share: share(p.ms / step) }));
+  return [...largestShares(rest), ...named.filter((p) => p.share >= MIN_SHARE)].sort(
+    (a, b) => b.share - a.share,
+  );
+}
+
+const phaseName = (name: string): string => PHASE_NAMES.get(name) ?? name;
+
+/** `of 31 min 2 s: 74 % training steps · 18 % checkpoints · 8 % start-up`. Empty without a measured wall time. */
+export function jobSplit(job: ReportJob | null): string {
+  if (!job) return '';
+  const parts = job.phases
+    .filter(({ share }) => share >= MIN_SHARE)
+    .map(({ name, share }) => `${formatWholePercent(share)} ${phaseName(name)}`);
+  return `of ${formatDuration(job.wall_s)}: ${parts.join(' · ')}`;
 }
 
 /** The step time with and without the profiler, and the steps it was measured on. */
@@ -45,10 +90,12 @@ export function stepSource(step: ReportStep): string {
   return parts.join(' · ');
 }
 
-function profilerCost({ ms: step, corrected, source }: ReportStep, profiled: Ms): string {
+function profilerCost({ ms: step, corrected, source, parts }: ReportStep, profiled: Ms): string {
   const text = `${formatTime(profiled)} under the profiler`;
   if (step === null || !(corrected || source === 'events')) return text;
-  return `${text}, ${formatTime(step)} without it (${corrected ? 'estimated' : 'measured'})`;
+  // A window of a few steps has nothing of what lies between most of them.
+  const training = parts.reduce((left, p) => (p.between ? left - p.ms : left), step as number);
+  return `${text}, ${formatTime(ms(training))} without it (${corrected ? 'estimated' : 'measured'})`;
 }
 
 /** `161 → 14–20 ms  ×8.1–11`. Only the factors when the step time is not known. */

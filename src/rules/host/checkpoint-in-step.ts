@@ -1,3 +1,4 @@
+import { outsidePerStep } from '../../facts/job-time.js';
 import { removeCalls, takeFromLongest } from '../../replay/edits.js';
 import { copiesToHost } from '../kit/host.js';
 import { CHECKPOINT, PAUSE, PAUSES, pausesOf } from '../kit/pauses.js';
@@ -27,6 +28,7 @@ export const rule: TraceRule = {
     thresholds: [PAUSE, PAUSES, CHECKPOINT],
   },
   check(view) {
+    if (outsidePerStep(view.job, 'checkpoint') > 0) return silent('the log times checkpoints');
     const pauses = pausesOf(view);
     if ('silent' in pauses) return pauses;
     if (pauses.copied !== 'checkpoint') return silent('no checkpoint is copied to the host');

@@ -120,6 +120,11 @@ export interface Price {
   readonly speedup: Speedup;
   /** Step time after the fix, as likely. */
   readonly after: Ns;
+  /**
+   * The fix shortens what lies between training steps: `speedup` and `after` are of the whole step. Without it they are of
+   * the training step, and the runner works out what that means for the whole.
+   */
+  readonly between?: true;
   /** Applied after the edits of earlier findings, to see what it adds. Null: the price does not come from a replay. */
   readonly edit: Edit | null;
   /** However fast the rest becomes, a step takes at least this long: the loader's own rate, for instance. */

@@ -89,6 +89,24 @@ class CudaDevice:
             if best < CLOSE_NS:
                 return
 
+    def queued_work(self) -> Callable[[], int | None] | None:
+        """
+        Marks the end of what is queued now. The function returned says when the device got there, on the host's clock;
+        None if it has not yet. Call it once.
+        """
+        if self.is_capturing() or not (self.free or self.reserve(1)):
+            return None
+        event, anchor, anchored_at = self.free.pop(), self.anchor, self.anchored_at
+        self.record(event, self.current_stream())
+
+        def reached() -> int | None:
+            is_over = not self.is_capturing() and self._query(event) and anchor is not None and self._query(anchor)
+            at = anchored_at + int(self._elapsed(anchor, event) * 1e6) if is_over else None
+            self.free.append(event)
+            return at
+
+        return reached
+
     def is_done(self, sample: Sample) -> bool:
         if not sample.events:
             return True

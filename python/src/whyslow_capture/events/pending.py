@@ -66,7 +66,7 @@ class PendingSamples:
                 device.give_back(sample)
             self._read.append(sample)
             cost = (sample.spent + perf_counter_ns() - started) // len(sample.steps)
-            for step, _ in sample.steps:
+            for step, *_ in sample.steps:
                 self._budget.note_sample(step, cost)
 
     def take(self) -> list[Sample]:

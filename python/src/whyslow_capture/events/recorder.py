@@ -150,6 +150,10 @@ class Recorder:
         self.watch = watch
         self._announce()
 
+    def queued_work(self) -> Callable[[], int | None] | None:
+        """Says later when the device finished what is queued now; see `CudaDevice`. None without a GPU."""
+        return None if self._device is None else self._device.queued_work()
+
     # -- steps -------------------------------------------------------------------------------------------------------
 
     def finish_step(self, number: int | None = None) -> int:

@@ -6,6 +6,8 @@ from functools import cached_property
 from json import dumps
 from typing import TYPE_CHECKING
 
+from ..layout import TRAINING_STEP
+
 if TYPE_CHECKING:
     import torch
 
@@ -15,6 +17,8 @@ Phase = tuple[str, int, int, int]
 # (name, mark), a whole phase, or a lap.
 Entry = tuple[str, int] | tuple[str, int, int] | Phase | tuple[str, int, int, int, str]
 LAP = "lap"
+# Time that the job has spent outside its steps so far, in ns, by phase.
+Totals = tuple[tuple[str, int], ...]
 
 
 def micro_of(entry: Entry) -> int:
@@ -73,14 +77,14 @@ class Sample:
 
     def __init__(
         self,
-        steps: list[tuple[int, int]],
+        steps: list[tuple[int, int, Totals]],
         host_ns: list[int],
         entries: list[Entry],
         events: list[torch.cuda.Event],
         in_one_stream: bool,
         spent: int,
     ) -> None:
-        # (step number, number of entries up to its end).
+        # (step number, number of entries up to its end, time outside steps before it).
         self.steps = steps
         # Host times of the marks. In a GPU job each mark also has an event.
         self.host_ns, self.events = host_ns, events
@@ -108,9 +112,11 @@ class ResolvedSample:
         device_ns: list[int] | None,
         anchored: bool,
         entries: list[Entry],
+        outside: Totals = (),
         disturbed_by: str | None = None,
     ) -> None:
         self.step, self.host_ns, self.disturbed_by = step, host_ns, disturbed_by
+        self.outside = outside
         # Device times of the marks, on the host's clock (by the anchor). None in a job without GPU.
         self.device_ns = device_ns
         self.anchored = anchored
@@ -124,14 +130,20 @@ class ResolvedSample:
         """The values for `template`'s placeholders, in order."""
         host, device, step = self.host_ns, self.device_ns, self.step
         values: list[float] = []
+        outside = [ns / 1e6 for _, ns in self.outside]
         if device is None:
-            for _, first, last, _ in self.phases:
+            for name, first, last, _ in self.phases:
                 begin = host[first]
                 values += (step, (host[last] - begin) / 1e6, (begin - origin_ns) / 1e6)
+                if outside and name == TRAINING_STEP:
+                    values += outside
             return tuple(values)
-        for _, first, last, _ in self.phases:
+        for name, first, last, _ in self.phases:
             begin, end = device[first], device[last]
-            values += (step, (end - begin) / 1e6, (begin - origin_ns) / 1e6, (host[last] - host[first]) / 1e6)
+            values += (step, (end - begin) / 1e6, (begin - origin_ns) / 1e6)
+            if outside and name == TRAINING_STEP:
+                values += outside
+            values.append((host[last] - host[first]) / 1e6)
             if self.anchored:
                 # The anchor is a few µs late, so an idle device can seem to be ahead of the host.
                 values.append(max(0, end - host[last]) / 1e6)
@@ -140,7 +152,8 @@ class ResolvedSample:
     def shape(self) -> tuple[object, ...]:
         """Samples of the same shape differ only in their numbers."""
         how = (self.device_ns is None, self.anchored, self.disturbed_by)
-        return (*how, *[(name, micro) for name, _, _, micro in self.phases])
+        outside = tuple([name for name, _ in self.outside])
+        return (*how, outside, *[(name, micro) for name, _, _, micro in self.phases])
 
     def template(self, rank: int, run: str) -> str:
         """The records as lines of JSON, with placeholders for the numbers."""
@@ -148,9 +161,11 @@ class ResolvedSample:
         device = "" if self.device_ns is None else '"host_ms":%.4f,' + ('"lag_ms":%.4f,' if self.anchored else "")
         disturbed = "" if self.disturbed_by is None else f'"profiler":"{self.disturbed_by}",'
         rest = f'"clock":"{clock}",{disturbed}"run":{run.replace("%", "%%")}'
+        totals = ",".join(f"{dumps(name)}:%.3f" for name, _ in self.outside)
+        outside = f'"outside_ms":{{{totals}}},' if totals else ""
         return "".join(
             f'{{"name":{dumps(name).replace("%", "%%")},"step":%d,"rank":{rank},"duration_ms":%.4f,"start_ms":%.4f,'
-            f'"micro":{micro},{device}{rest}}}\n'
+            f'{outside if name == TRAINING_STEP else ""}"micro":{micro},{device}{rest}}}\n'
             for name, _, _, micro in self.phases
         )
 
@@ -164,8 +179,8 @@ def steps_of(samples: list[Sample]) -> list[ResolvedSample]:
             first = host[0] if since is None else sample.anchor_host_ns + int(since * 1e6)
             device = [first, *[first + int(ms * 1e6) for ms in sample.others_ms]]
         begin = 0
-        for step, end in sample.steps:
-            entries = sample.entries[begin:end]
-            resolved.append(ResolvedSample(step, host, device, since is not None, entries, sample.disturbed_by))
+        for step, end, outside in sample.steps:
+            entries, disturbed_by = sample.entries[begin:end], sample.disturbed_by
+            resolved.append(ResolvedSample(step, host, device, since is not None, entries, outside, disturbed_by))
             begin = end
     return resolved

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ..layout import DATA_WAIT, TRAINING_STEP
 from ..problems import ProblemLog, describe
 from .device import ANCHOR_EVERY_NS, CudaDevice
-from .sample import LAP, Entry, Sample
+from .sample import LAP, Entry, Sample, Totals
 
 if TYPE_CHECKING:
     import torch
@@ -55,6 +55,8 @@ class StepBuffer:
         "marked_at",
         "micro",
         "on_step",
+        "outside",
+        "outside_before",
         "raw_stream",
         "record",
         "same_moment_ns",
@@ -73,8 +75,12 @@ class StepBuffer:
         self.micro = 0
         self.host_ns: list[int] = []
         self.entries: list[Entry] = []
-        # Steps that ended in this buffer: (step number, number of entries up to its end).
-        self.steps: list[tuple[int, int]] = []
+        # Steps that ended in this buffer: (step number, number of entries up to its end, totals at its begin).
+        self.steps: list[tuple[int, int, Totals]] = []
+        # Returns the time that the job has spent outside its steps so far, by phase; and what it returned when the
+        # current step began.
+        self.outside: Callable[[], Totals] = tuple
+        self.outside_before: Totals = ()
         # Index of the last mark (−1: none), and when it was last made or shared: hardly anything was launched between
         # the mark and that time.
         self.last, self.marked_at = -1, 0
@@ -211,6 +217,7 @@ class StepBuffer:
         self.thread = get_ident()
         self.in_one_stream = True
         self.micro = 0
+        self.outside_before = self.outside()
         self.lap_start = self.mark(perf_counter_ns())
         if self.times_whole_steps:
             self.entries.append((TRAINING_STEP, self.lap_start, 0))
@@ -232,8 +239,9 @@ class StepBuffer:
             end = self.mark(now)
         if self.times_whole_steps:
             entries.append((TRAINING_STEP, end))
-        self.steps.append((step, len(entries)))
+        self.steps.append((step, len(entries), self.outside_before))
         if goes_on:
+            self.outside_before = self.outside()
             self.micro, self.lap_start = 0, end
             if self.times_whole_steps:
                 entries.append((TRAINING_STEP, end, 0))

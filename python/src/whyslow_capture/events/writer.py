@@ -19,7 +19,7 @@ from .next_backward import NextBackward
 from .sample import ResolvedSample, Sample, steps_of
 
 # The header is rewritten in place, so it is padded with spaces, which JSON allows.
-HEADER_BYTES = 4096
+HEADER_BYTES = 8192
 # Batches of samples that may wait for a slow disk.
 MAX_WAITING = 256
 # Most jobs have only a few shapes of samples. If all steps differ, each is formatted from scratch.

@@ -46,7 +46,10 @@ def install(tracker: PhaseTracker, patches: Patches) -> None:
     @never_compiled
     def begins() -> bool:
         """False in validation loops, and in a loader that another loader reads from."""
-        if tracker.in_data or tracker.in_backward or get_ident() != recorder.thread or not torch.is_grad_enabled():
+        if tracker.in_data or tracker.in_backward or get_ident() != recorder.thread:
+            return False
+        # In a job that trains, a wait without gradients is validation. In one that only infers it is what matters.
+        if not torch.is_grad_enabled() and tracker.iterations.has_trained:
             return False
         try:
             if tracker.forward is not None and tracker.forward.is_evaluating():

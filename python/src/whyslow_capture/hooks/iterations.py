@@ -31,6 +31,11 @@ class IterationTracker:
         self._groups_since_end = 0
         self._cycle = 1
 
+    @property
+    def has_trained(self) -> bool:
+        """Whether a backward pass or an optimizer step was seen. If not, the job may only infer."""
+        return self.backward_since_step or self._backward_ever or self._first is not None
+
     def is_steady(self, optimizer: int) -> bool:
         """Whether each step of this optimizer, the only one, has been ending an iteration."""
         return optimizer == self._steady

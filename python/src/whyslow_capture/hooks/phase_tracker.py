@@ -73,6 +73,7 @@ class PhaseTracker:
         self._data_waits = 0
         self._optimizer = 0
         self._optimizer_begin = -1
+        self._ran_closure = False
         self.in_data = False
         self._begin_micro()
 
@@ -189,6 +190,12 @@ class PhaseTracker:
         self._end_copies()
         self.disarm()
         self._forward_begin = self.recorder.mark()
+        self._closure_begins(self._forward_begin)
+
+    def _closure_begins(self, at: int) -> None:
+        """If an optimizer calls it again (LBFGS), the optimizer's own work in between ends here."""
+        if self._optimizer_begin >= 0 and self._ran_closure:
+            self.recorder.mark_phase(OPTIMIZER, self._optimizer_begin, at)
 
     # -- backward ----------------------------------------------------------------------------------------------------
 
@@ -204,6 +211,8 @@ class PhaseTracker:
         if self.gradient_sync is not None:
             self.gradient_sync.before(root)
         boundary = recorder.mark(unlike=begin)
+        if begin < 0:
+            self._closure_begins(boundary)
         if begin >= 0 and not recorder.has(FORWARD):
             recorder.mark_phase(FORWARD, begin, boundary)
         recorder.begin(BACKWARD, at=boundary)
@@ -217,9 +226,11 @@ class PhaseTracker:
                 self.gradient_sync.after()
             self._backward_done = True
             if self._optimizer_begin >= 0:
-                # The optimizer ran a closure. Its own work begins here.
-                self._optimizer_begin = end
-            self._arm_again()
+                # The optimizer ran a closure. Its own work begins here, and the closure may be called again.
+                self._optimizer_begin, self._ran_closure = end, True
+                self._arm()
+            else:
+                self._arm_again()
         if self.stepped_in_backward:
             self.stepped_in_backward = False
             self._find_models(None)
@@ -233,7 +244,7 @@ class PhaseTracker:
             return
         # If the same optimizer begins again, its last step failed and the job went on.
         if self._optimizer_begin < 0 or self._optimizer == id(optimizer):
-            self._optimizer = id(optimizer)
+            self._optimizer, self._ran_closure = id(optimizer), False
             self._optimizer_begin = self.recorder.mark()
 
     def optimizer_ends(self, optimizer: object) -> None:
@@ -257,6 +268,8 @@ class PhaseTracker:
         if begin >= 0 and self._optimizer == key:
             self._optimizer_begin = -1
             self.recorder.mark_phase(OPTIMIZER, begin, self.recorder.mark(unlike=begin))
+            if self._ran_closure:
+                self.disarm()
         if key not in self._known and len(self._known) < MAX_OPTIMIZERS:
             self._find_models(optimizer)
         self._end_iteration(key)

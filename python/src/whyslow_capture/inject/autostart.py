@@ -15,6 +15,7 @@ from torch.utils.data import dataloader, get_worker_info
 from ..hooks import optimizer as optimizer_hooks
 from ..hooks.dynamo import is_compiling, never_compiled, not_compiled
 from ..hooks.optimizer import OptimizerTarget, Recording
+from ..job import timers_of_process
 from ..patches import Patches
 from ..problems import ProblemLog, describe
 
@@ -28,7 +29,7 @@ class AutoStart:
     def __init__(self) -> None:
         self._patches = Patches()
         self._waiting = True
-        self._problems = ProblemLog()
+        self.problems = ProblemLog()
         self.recorder: Recording = _Always()
         self.sees_steps = False
 
@@ -70,7 +71,7 @@ class AutoStart:
         pass
 
     def failed(self, error: Exception) -> None:
-        self._problems.warn("inject", f"capture did not start, training goes on: {describe(error)}")
+        self.problems.warn("inject", f"capture did not start, training goes on: {describe(error)}")
 
     @never_compiled
     def begin(self) -> None:
@@ -79,7 +80,7 @@ class AutoStart:
             return
         try:
             self.disarm()
-            begin_capture(self._problems)
+            begin_capture(self.problems)
         except Exception as error:
             self.failed(error)
 
@@ -135,4 +136,7 @@ class ForkWatch:
 
 
 def start_when_training_begins() -> None:
-    AutoStart().arm()
+    starter = AutoStart()
+    with starter.problems.guard("job-hooks", "timing what lies between steps"):
+        timers_of_process(starter.problems).install()
+    starter.arm()

@@ -1,0 +1,80 @@
+"""
+Where the job's time goes outside its training steps: checkpoints, evaluation, logging, compilation, garbage collection.
+"""
+
+from __future__ import annotations
+
+import os
+
+from ..patches import Patches
+from ..problems import ProblemLog
+from .calls import CallTimers
+from .clock import JobClock
+from .evaluation import EvaluationWatch
+from .interruptions import Interruptions
+
+__all__ = ["JobClock", "JobTimers", "timers_of_process"]
+
+
+class JobTimers:
+    """All that finds phases of the job, and the clock that adds them up."""
+
+    def __init__(self, problems: ProblemLog) -> None:
+        self.clock = JobClock(problems)
+        self._patches = Patches()
+        self._calls = CallTimers(self.clock, self._patches)
+        self._evaluation = EvaluationWatch(self.clock, self._patches)
+        self._interruptions = Interruptions(self.clock)
+        self.is_installed = False
+
+    def install(self) -> None:
+        if self.is_installed:
+            return
+        self.is_installed = True
+        for part in (self._calls, self._evaluation, self._interruptions):
+            # If a version of torch does not allow one of them, the others still work.
+            with self.clock.problems.guard("job-hooks", "timing what lies between steps"):
+                part.install()
+
+    def remove(self) -> None:
+        """Wrappers that someone else has wrapped must stay. With the clock off they only pass calls on."""
+        if not self.is_installed:
+            return
+        self.is_installed = False
+        if not self.clock.is_stopped:
+            self.clock.stop()
+        self._interruptions.remove()
+        self._evaluation.remove()
+        self._calls.remove()
+        self._patches.remove()
+
+
+class _Process:
+    timers: JobTimers | None = None
+
+
+def timers_of_process(problems: ProblemLog) -> JobTimers:
+    """
+    `whyslow run` installs them as soon as torch is imported: later, `from torch import save` would escape them. The
+    capture takes them over. After it was closed, the next capture gets new ones.
+    """
+    timers = _Process.timers
+    if timers is None or timers.clock.is_stopped:
+        timers = _Process.timers = JobTimers(problems)
+    return timers
+
+
+def _in_forked_child() -> None:
+    """A child of a process that trains does not train itself, and gets the original torch back."""
+    timers = _Process.timers
+    if timers is None:
+        return
+    if timers.clock.has_started:
+        timers.clock.abandon()
+        timers.remove()
+    else:
+        timers.clock.forget()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_forked_child)

@@ -1,0 +1,163 @@
+"""Functions of torch and other libraries whose time is a phase of the job."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from ..hooks.dynamo import is_compiling, not_compiled
+from ..patches import Patches
+from .clock import EVALUATION, JobClock
+from .imports import after_import
+
+CHECKPOINT = "checkpoint"
+GENERATION = "generation"
+LOGGING = "logging"
+
+# Module that defines it: names in it (a function, or Class.method), phase. Functions that are also reachable under a
+# shorter name (`torch.save`) are replaced there too, see _ALIASES.
+_FUNCTIONS: dict[str, tuple[tuple[str, str], ...]] = {
+    "torch.serialization": (("save", CHECKPOINT),),
+    "torch.distributed.checkpoint.state_dict_saver": (
+        ("save", CHECKPOINT),
+        ("async_save", CHECKPOINT),
+        ("save_state_dict", CHECKPOINT),
+    ),
+    "torch.distributed.checkpoint.state_dict": (
+        ("get_state_dict", CHECKPOINT),
+        ("get_model_state_dict", CHECKPOINT),
+        ("get_optimizer_state_dict", CHECKPOINT),
+    ),
+    "safetensors.torch": (("save_file", CHECKPOINT), ("save_model", CHECKPOINT)),
+    "transformers.trainer": (
+        ("Trainer._save_checkpoint", CHECKPOINT),
+        ("Trainer.save_model", CHECKPOINT),
+        ("Trainer.evaluate", EVALUATION),
+        ("Trainer.predict", EVALUATION),
+    ),
+    "transformers.modeling_utils": (("PreTrainedModel.save_pretrained", CHECKPOINT),),
+    "transformers.generation.utils": (("GenerationMixin.generate", GENERATION),),
+    "accelerate.accelerator": (
+        ("Accelerator.save_state", CHECKPOINT),
+        ("Accelerator.save_model", CHECKPOINT),
+        ("Accelerator.log", LOGGING),
+    ),
+    "deepspeed.runtime.engine": (("DeepSpeedEngine.save_checkpoint", CHECKPOINT),),
+    "vllm.entrypoints.llm": (("LLM.generate", GENERATION), ("LLM.chat", GENERATION)),
+    "torch.utils.tensorboard.writer": (
+        ("SummaryWriter.add_scalar", LOGGING),
+        ("SummaryWriter.add_scalars", LOGGING),
+        ("SummaryWriter.add_histogram", LOGGING),
+        ("SummaryWriter.add_image", LOGGING),
+        ("SummaryWriter.add_images", LOGGING),
+        ("SummaryWriter.add_figure", LOGGING),
+        ("SummaryWriter.add_video", LOGGING),
+        ("SummaryWriter.add_audio", LOGGING),
+        ("SummaryWriter.add_text", LOGGING),
+        ("SummaryWriter.add_embedding", LOGGING),
+        ("SummaryWriter.flush", LOGGING),
+    ),
+    "wandb.sdk.wandb_run": (("Run.log", LOGGING), ("Run.log_artifact", LOGGING)),
+    "mlflow.tracking.fluent": (
+        ("log_metric", LOGGING),
+        ("log_metrics", LOGGING),
+        ("log_artifact", LOGGING),
+        ("log_artifacts", LOGGING),
+    ),
+    "tqdm.std": (("tqdm.display", LOGGING), ("tqdm.write", LOGGING)),
+    # The text of a tensor: `print(loss)`.
+    "torch._tensor_str": (("_str", LOGGING),),
+    **{
+        f"{package}.trainer.trainer": (("Trainer.save_checkpoint", CHECKPOINT),)
+        for package in ("lightning.pytorch", "pytorch_lightning")
+    },
+    **{
+        f"{package}.loops.evaluation_loop": (("_EvaluationLoop.run", EVALUATION),)
+        for package in ("lightning.pytorch", "pytorch_lightning")
+    },
+}
+
+# How people call them.
+_SHORT = {
+    "torch.serialization": "torch",
+    "torch.distributed.checkpoint.state_dict_saver": "dcp",
+    "torch.distributed.checkpoint.state_dict": "dcp",
+    "torch._tensor_str": "",
+    "wandb.sdk.wandb_run": "wandb",
+    "mlflow.tracking.fluent": "mlflow",
+}
+_NAMES = {"_str": "print(tensor)", "Run.log": "log"}
+# Modules that offer the same functions under their own name, if they are loaded.
+_ALIASES = {
+    "torch.serialization": ("torch",),
+    "torch.distributed.checkpoint.state_dict_saver": ("torch.distributed.checkpoint",),
+    "mlflow.tracking.fluent": ("mlflow",),
+}
+
+
+class CallTimers:
+    def __init__(self, clock: JobClock, patches: Patches) -> None:
+        self._clock = clock
+        self._patches = patches
+        self._forget: Callable[[], None] | None = None
+
+    def install(self) -> None:
+        self._forget = after_import(dict.fromkeys(_FUNCTIONS, self._wrap_all))
+
+    def remove(self) -> None:
+        if self._forget is not None:
+            self._forget()
+
+    def _wrap_all(self, module: ModuleType) -> None:
+        for path, phase in _FUNCTIONS[module.__name__]:
+            with self._clock.problems.guard("job-hooks", f"timing {module.__name__}.{path}"):
+                self._wrap(module, path, phase)
+
+    def _wrap(self, module: ModuleType, path: str, phase: str) -> None:
+        holder, _, name = path.rpartition(".")
+        owner = getattr(module, holder, None) if holder else module
+        # Of a class only what it defines itself: a method that it inherits may be wrapped where it is defined.
+        original = None if owner is None else vars(owner).get(name)
+        wrapped = timed(self._clock, original, phase, _called(module.__name__, path))
+        if owner is None or wrapped is None:
+            return
+        self._patches.put(owner, name, wrapped)
+        for alias in () if holder else _ALIASES.get(module.__name__, ()):
+            other = sys.modules.get(alias)
+            if other is not None and vars(other).get(name) is original:
+                self._patches.put(other, name, wrapped)
+
+
+def _called(module: str, path: str) -> str:
+    prefix = _SHORT.get(module, "" if "." in path else module)
+    name = _NAMES.get(path, path)
+    return f"{prefix}.{name}" if prefix else name
+
+
+def timed(clock: JobClock, original: Any, phase: str, called: str) -> Any:
+    """The same function, timed. None if it is no plain function: then it is left alone."""
+    kind = type(original) if isinstance(original, (staticmethod, classmethod)) else None
+    function = original.__func__ if kind is not None else original
+    if (
+        not inspect.isfunction(function)
+        or inspect.iscoroutinefunction(function)
+        or inspect.isgeneratorfunction(function)
+    ):
+        return None
+
+    @functools.wraps(function)
+    def call(*args: Any, **options: Any) -> Any:
+        frame = None if is_compiling() else clock.enter(phase, called)
+        if frame is None:
+            return function(*args, **options)
+        try:
+            return function(*args, **options)
+        finally:
+            clock.leave(frame, at=sys._getframe(1))
+
+    wrapper = not_compiled(call)
+    return wrapper if kind is None else kind(wrapper)

@@ -1,0 +1,288 @@
+"""Adds up the time that a job spends outside its training steps, by phase."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from threading import get_ident
+from time import perf_counter_ns
+from typing import TYPE_CHECKING
+
+from ..events.sample import Totals
+from ..problems import ProblemLog, describe
+from .where import code_line
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+    from ..events.recorder import Recorder
+
+EVALUATION = "evaluation"
+# Shorter phases are not worth a look at the stack.
+LONG_NS = 1_000_000
+# Different functions and code lines kept per phase.
+MAX_NAMED = 8
+
+
+class PhaseTotal:
+    """Time of one phase over the whole process, in ns."""
+
+    def __init__(self) -> None:
+        self.ns = self.count = self.longest = 0
+        self.first_step = self.last_step = 0
+        # Time by function called, and by the job's code line.
+        self.calls: dict[str, int] = {}
+        self.lines: dict[str, int] = {}
+
+
+class _Frame:
+    """A phase that is open now."""
+
+    __slots__ = ("before", "begin", "busy_until", "call", "inside", "line", "mark", "marks", "name")
+
+    def __init__(self, name: str, call: str, begin: int) -> None:
+        self.name, self.call, self.begin = name, call, begin
+        # Time of all phases of that name before.
+        self.before = 0
+        # The job's code line, if it is worth knowing.
+        self.line: str | None = None
+        # Time of phases inside this one.
+        self.inside = 0
+        # Where it begins in the recorded step, and the list of marks that this is an index of.
+        self.mark = -1
+        self.marks: list[int] | None = None
+        # Returns when the device finished what was queued before, or None if it has not yet.
+        self.busy_until: Callable[[], int | None] | None = None
+
+
+class JobClock:
+    """
+    Time belongs to the innermost open phase. Counts on the training thread only: what a background thread saves does
+    not hold up training.
+    """
+
+    def __init__(self, problems: ProblemLog) -> None:
+        self.problems = problems
+        self.has_started = self.is_stopped = False
+        self.is_evaluating = False
+        """An evaluation is open that began with `model.eval()`, so the end of a step must be reported."""
+        self.last_step_at = 0
+        """Set by `Capture.step`."""
+        self.started_at = process_start_ns()
+        self.phases: dict[str, PhaseTotal] = {}
+        self._thread = get_ident()
+        self._recorder: Recorder | None = None
+        self._first_step = 0
+        self._open: list[_Frame] = []
+        self._evaluation: _Frame | None = None
+        self._snapshot: Totals = ()
+        # Time of phases since the last step ended, and the step that follows it.
+        self._tail_ns, self._tail_step = 0, -1
+        self.on_evaluation: Callable[[bool], None] | None = None
+        """Called when an evaluation that began with `model.eval()` opens or closes."""
+
+    # -- the capture -------------------------------------------------------------------------------------------------
+
+    def start(self, recorder: Recorder) -> None:
+        """Training begins. What was measured so far belongs to start-up."""
+        self.forget()
+        self._recorder, self._first_step = recorder, recorder.current_step
+        self.has_started = True
+        self.last_step_at = perf_counter_ns()
+
+    def stop(self) -> None:
+        if not self.is_stopped and self.is_evaluating:
+            self.end_evaluation(True)
+        self.is_stopped = True
+
+    def abandon(self) -> None:
+        """For a forked child: CUDA does not work there, and freeing an event of an open phase would end the process."""
+        self.is_stopped, self.is_evaluating = True, False
+        for frame in self._open:
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(frame))
+
+    def forget(self) -> None:
+        self._thread = get_ident()
+        self.is_evaluating = False
+        self.phases, self._open, self._snapshot = {}, [], ()
+
+    # -- phases ------------------------------------------------------------------------------------------------------
+
+    @property
+    def is_on(self) -> bool:
+        return self.has_started and not self.is_stopped and get_ident() == self._thread
+
+    @property
+    def has_trained(self) -> bool:
+        return self._recorder is not None and self._recorder.current_step > self._first_step
+
+    def is_open(self, name: str) -> bool:
+        return any(frame.name == name for frame in self._open)
+
+    def enter(self, name: str, call: str, *, interrupts: bool = False) -> _Frame | None:
+        """
+        Opens a phase. Returns what `leave` needs, or None if it is not counted. Never raises. `interrupts`: it may
+        begin between any two instructions, also while the recorder makes a mark, so it must make none.
+        """
+        if not self.is_on:
+            return None
+        try:
+            frame = _Frame(name, call, perf_counter_ns())
+            total = self.phases.get(name)
+            frame.before = 0 if total is None else total.ns
+            recorder = self._recorder
+            if recorder is not None and not self._open and not interrupts:
+                if recorder.is_sampling:
+                    frame.mark, frame.marks = recorder.mark(), recorder.buffer.host_ns
+                frame.busy_until = recorder.queued_work()
+            self._open.append(frame)
+            return frame
+        except Exception as error:
+            self._failed(error)
+            return None
+
+    def leave(self, frame: _Frame | None, *, counts: bool = True, at: FrameType | None = None) -> None:
+        """
+        Closes it, and whatever was left open inside. `counts=False`: it turned out to be training. `at`: who called.
+        """
+        if frame is None or frame not in self._open:
+            return
+        try:
+            now = perf_counter_ns()
+            while self._open[-1] is not frame:
+                self._close(self._open.pop(), now, True)
+            if at is not None and now - frame.begin >= LONG_NS:
+                frame.line = code_line(at)
+            self._close(self._open.pop(), now, counts)
+        except Exception as error:
+            self._failed(error)
+
+    def _close(self, frame: _Frame, now: int, counts: bool) -> None:
+        outer = self._open[-1] if self._open else None
+        begin = frame.begin
+        if frame.busy_until is not None:
+            finished = frame.busy_until()
+            begin = now if finished is None else min(now, max(begin, finished))
+        whole = max(0, now - begin)
+        if not counts:
+            if outer is not None:
+                outer.inside += frame.inside
+            return
+        if outer is not None:
+            outer.inside += whole
+        self._add(frame, max(0, whole - frame.inside))
+        recorder = self._recorder
+        if recorder is not None and frame.marks is recorder.buffer.host_ns and frame.mark >= 0:
+            recorder.mark_phase(frame.name, frame.mark, recorder.mark(unlike=frame.mark))
+
+    def _add(self, frame: _Frame, own: int) -> None:
+        step = 0 if self._recorder is None else self._recorder.current_step
+        total = self.phases.get(frame.name)
+        if total is None:
+            total = self.phases[frame.name] = PhaseTotal()
+            total.first_step = step
+        total.ns += own
+        total.last_step = step
+        if not self.is_open(frame.name):
+            total.count += 1
+            total.longest = max(total.longest, total.ns - frame.before)
+        _add_to(total.calls, frame.call, own)
+        if frame.line is not None:
+            _add_to(total.lines, frame.line, own)
+        if self._tail_step != step:
+            self._tail_ns, self._tail_step = 0, step
+        self._tail_ns += own
+        self._snapshot = tuple([(name, phase.ns) for name, phase in self.phases.items()])
+
+    def _failed(self, error: Exception) -> None:
+        self.problems.warn("job-time", f"timing what lies between steps failed, training goes on: {describe(error)}")
+
+    # -- evaluation --------------------------------------------------------------------------------------------------
+
+    def begin_evaluation(self) -> bool:
+        """`model.eval()` was called. False if it does not begin an evaluation."""
+        if self.is_evaluating or not self.is_on or not self.has_trained or self.is_open(EVALUATION):
+            return False
+        frame = self.enter(EVALUATION, "model.eval()")
+        if frame is None:
+            return False
+        # Not the Python frame itself: it would keep the job's variables alive.
+        frame.line = code_line(sys._getframe(1))
+        self._evaluation, self.is_evaluating = frame, True
+        if self.on_evaluation is not None:
+            self.on_evaluation(True)
+        return True
+
+    def end_evaluation(self, was_evaluation: bool) -> None:
+        """`model.train()` was called, or an optimizer stepped: then the model trained in evaluation mode."""
+        if not self.is_evaluating:
+            return
+        self.is_evaluating = False
+        frame, self._evaluation = self._evaluation, None
+        self.leave(frame, counts=was_evaluation)
+        if self.on_evaluation is not None:
+            self.on_evaluation(False)
+
+    # -- what is written ---------------------------------------------------------------------------------------------
+
+    def totals(self) -> Totals:
+        """Time by phase so far. The same object as before if nothing has changed."""
+        return self._snapshot
+
+    def summary(self, origin_ns: int) -> dict[str, object] | None:
+        """For the header of the log. Times in ms from the run's anchor. Runs on the writer thread."""
+        recorder = self._recorder
+        if recorder is None:
+            return None
+        step = recorder.current_step
+        phases = self.phases.copy()  # the training thread goes on adding
+        largest = sorted(phases.items(), key=lambda item: -item[1].ns)[:MAX_NAMED]
+        return {
+            "start_ms": _ms(self.started_at - origin_ns),
+            "last_step_ms": _ms(self.last_step_at - origin_ns),
+            "end_ms": _ms(perf_counter_ns() - origin_ns),
+            "tail_ms": _ms(self._tail_ns if self._tail_step == step else 0),
+            "steps": step - self._first_step,
+            "phases": {name: _describe(total) for name, total in largest},
+        }
+
+
+def _describe(total: PhaseTotal) -> dict[str, object]:
+    # Copies, because the training thread goes on adding.
+    calls, lines = dict(total.calls), dict(total.lines)
+    described: dict[str, object] = {
+        "ms": _ms(total.ns),
+        "count": total.count,
+        "longest_ms": _ms(total.longest),
+        "first_step": total.first_step,
+        "last_step": total.last_step,
+        "call": max(calls, key=calls.__getitem__, default=None),
+    }
+    if lines:
+        described["line"] = max(lines, key=lines.__getitem__)
+    return described
+
+
+def _add_to(table: dict[str, int], key: str, ns: int) -> None:
+    if key in table or len(table) < MAX_NAMED:
+        table[key] = table.get(key, 0) + ns
+
+
+def _ms(ns: int) -> float:
+    return round(ns / 1e6, 3)
+
+
+def process_start_ns() -> int:
+    """When this process started, on the clock of `perf_counter_ns`; where the system does not tell: now."""
+    now = perf_counter_ns()
+    with suppress(Exception):
+        with open("/proc/self/stat") as file:
+            # The name of the program, in brackets, may contain spaces. The start is field 22.
+            ticks = int(file.read().rpartition(")")[2].split()[19])
+        since_boot = time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
+        return now - max(0, int(since_boot * 1e9))
+    return now

@@ -1,0 +1,70 @@
+"""Times what interrupts a job anywhere: full garbage collections, and compilation."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from ..hooks.dynamo import never_compiled
+from .clock import JobClock, _Frame
+from .imports import after_import
+
+# Collections of the youngest objects are frequent and short.
+FULL = 2
+DYNAMO = "torch._dynamo.callback"
+
+
+class Interruptions:
+    def __init__(self, clock: JobClock) -> None:
+        self._clock = clock
+        self._collecting: _Frame | None = None
+        self._compiling: _Frame | None = None
+        self._forget_import: Callable[[], None] | None = None
+        # Bound once, so that they can be found again in the lists they are put in.
+        self._on_gc = self._collection
+        self._on_start, self._on_end = never_compiled(self._make_start()), never_compiled(self._make_end())
+
+    def install(self) -> None:
+        gc.callbacks.append(self._on_gc)
+        self._forget_import = after_import({DYNAMO: self._watch_dynamo})
+
+    def remove(self) -> None:
+        with suppress(ValueError):
+            gc.callbacks.remove(self._on_gc)
+        if self._forget_import is not None:
+            self._forget_import()
+        handler = getattr(sys.modules.get(DYNAMO), "callback_handler", None)
+        if handler is not None:
+            for name, ours in (("start_callbacks", self._on_start), ("end_callbacks", self._on_end)):
+                with suppress(ValueError):
+                    getattr(handler, name, []).remove(ours)
+
+    def _collection(self, phase: str, info: dict[str, int]) -> None:
+        if info.get("generation") != FULL:
+            return
+        if phase == "start":
+            self._collecting = self._clock.enter("gc", "gc.collect", interrupts=True)
+        else:
+            frame, self._collecting = self._collecting, None
+            self._clock.leave(frame)
+
+    def _watch_dynamo(self, module: Any) -> None:
+        module.callback_handler.register_start_callback(self._on_start)
+        module.callback_handler.register_end_callback(self._on_end)
+
+    # Plain functions, because torch before 2.7 takes no arguments in these callbacks and later versions pass one.
+    def _make_start(self) -> Callable[..., None]:
+        def start(*_: object) -> None:
+            self._compiling = self._clock.enter("compile", "torch.compile")
+
+        return start
+
+    def _make_end(self) -> Callable[..., None]:
+        def end(*_: object) -> None:
+            frame, self._compiling = self._compiling, None
+            self._clock.leave(frame, at=sys._getframe(1))
+
+        return end

@@ -1,0 +1,43 @@
+"""The line of the job's own code that a call came from."""
+
+from __future__ import annotations
+
+import os
+import sysconfig
+from functools import lru_cache
+from types import FrameType
+
+_OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_LIBRARIES = tuple({path + os.sep for name in ("stdlib", "platstdlib") if (path := sysconfig.get_path(name))})
+_INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
+# Longer paths are cut from the left.
+MAX_PATH = 120
+MAX_FRAMES = 64
+
+
+def code_line(frame: FrameType | None) -> str | None:
+    """`train.py:42 in save`: the innermost frame that is no library's. None if there is none."""
+    for _ in range(MAX_FRAMES):
+        if frame is None:
+            return None
+        code = frame.f_code
+        if _is_the_jobs(code.co_filename):
+            return f"{_short(code.co_filename)}:{frame.f_lineno} in {code.co_name}"
+        frame = frame.f_back
+    return None
+
+
+@lru_cache(maxsize=256)
+def _is_the_jobs(path: str) -> bool:
+    if path.startswith(("<", _OURS)):
+        return False
+    return not (any(part in path for part in _INSTALLED) or path.startswith(_LIBRARIES))
+
+
+def _short(path: str) -> str:
+    try:
+        inside = os.path.relpath(path)
+    except (OSError, ValueError):  # the folder is gone, or on another drive
+        inside = path
+    path = path if inside.startswith(os.pardir) else inside
+    return path if len(path) <= MAX_PATH else "…" + path[-MAX_PATH:]

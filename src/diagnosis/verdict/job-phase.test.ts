@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest';
+import { type DrawnJob, jobView } from '../../../test/helpers/draw-job.js';
+import { decide } from './decide.js';
+import { jobViewOf, withJobPhase } from './job-phase.js';
+import { judge } from './judge.js';
+import { verdictSentence } from './sentence.js';
+
+function decided(drawn: DrawnJob) {
+  const view = jobView(drawn);
+  const decision = withJobPhase(decide([{ view, verdict: judge(view) }], 'good'), jobViewOf([view]));
+  return { ...decision, sentence: verdictSentence(decision) };
+}
+
+describe('a phase of the job', () => {
+  it('is the answer if it takes more than anything in the steps', () => {
+    const decision = decided({ phases: { checkpoint: { ms: 2000, count: 10 } }, startUpMs: 1000 });
+    expect(decision).toMatchObject({
+      bottleneck: 'host',
+      cause: 'checkpoint-time',
+      confidence: 0.95,
+      second: null,
+    });
+    expect(decision.sentence).toMatch(
+      /^67 % of the job’s time after start-up is saving checkpoints\. Its training steps are compute-bound: .* 90 % of every step$/,
+    );
+  });
+
+  it('leaves the answer to the steps if it takes less', () => {
+    const decision = decided({ phases: { evaluation: { ms: 800, count: 10 } } });
+    expect(decision).toMatchObject({ bottleneck: 'compute', cause: 'cpu-busy' });
+    expect(decision.sentence).toMatch(/^Compute-bound: .* 90 % of every step$/);
+  });
+
+  it('names a close second', () => {
+    expect(decided({ phases: { evaluation: { ms: 1000, count: 10 } } }).second).toBe('compute');
+  });
+
+  it('is never start-up, nor what comes once', () => {
+    const once = { compile: { ms: 9000, count: 1, last: 0 } };
+    expect(decided({ phases: once, startUpMs: 60_000, endMs: 9000 }).bottleneck).toBe('compute');
+  });
+
+  it('may be one that the job names itself', () => {
+    const decision = decided({ step: (at) => [`rollout 8 +${at} host`, `backward 1 +${at + 8} host`] });
+    expect(decision).toMatchObject({
+      bottleneck: 'host',
+      cause: 'rollout-time',
+      sentence: '80 % of the job’s time is “rollout”',
+    });
+  });
+});

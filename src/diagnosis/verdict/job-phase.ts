@@ -1,0 +1,89 @@
+import { largest } from '../../base/statistics.js';
+import { formatWholePercent, share } from '../../base/units.js';
+import { type JobPhase, type JobTime, recurring } from '../../facts/job-time.js';
+import type { RankView } from '../ranks/rank-view.js';
+import { wholeStep } from '../ranks/whole-step.js';
+import { type Decision, decide } from './decide.js';
+import { judge } from './judge.js';
+import { mainSentence } from './sentence.js';
+import { sharesOf, type VerdictClass } from './shares.js';
+
+/** Ends the cause of a verdict that names a phase of the job; its finding has the same id. */
+const SUFFIX = '-time';
+export const jobCause = (phase: string): string => `${phase}${SUFFIX}`;
+export const isJobCause = (cause: string): boolean => cause.endsWith(SUFFIX);
+
+/** Wall time was measured, not estimated. Phases that were sampled are a little less certain. */
+const MEASURED = 0.95;
+const SAMPLED = 0.85;
+/** A runner-up within this factor is named too, as for classes of the step. */
+const CLOSE = 1.5;
+
+const DOING: Readonly<Record<string, string>> = {
+  checkpoint: 'saving checkpoints',
+  evaluation: 'evaluation',
+  generation: 'generation',
+  inference: 'inference (torch.inference_mode)',
+  logging: 'logging',
+  gc: 'garbage collection',
+  compile: 'compiling',
+};
+
+/** The rank that spends most outside its training steps: the others wait for it, if only one saves. */
+export function jobViewOf(views: readonly RankView[]): RankView | null {
+  const known = views.filter((v) => v.job !== null);
+  const outside = (v: RankView) => wholeStep(v) - v.step;
+  return known.length === 0 ? null : known.reduce((a, b) => (outside(b) > outside(a) ? b : a));
+}
+
+/** If one phase of the job takes more than anything that steps are made of, it is the answer. */
+export function withJobPhase(decision: Decision, view: RankView | null): Decision {
+  const job = view?.job;
+  if (!view || !job) return decision;
+  const own = job.phases.filter((p) => p.own);
+  const [phase] = [...recurring(job), ...own].sort((a, b) => b.ns - a.ns);
+  const rest = classesOf(view, own);
+  if (!phase || phase.ns / job.steps <= largest(Object.values(rest))) return decision;
+  // Of this rank alone: others that wait for it are held up by the phase, not by communication.
+  const steps = decide([{ view, verdict: judge(view) }], 'good');
+  const before = steps.bottleneck;
+  const bottleneck = phase.own && before !== 'unknown' ? before : 'host';
+  const answer = rest[before === 'compute' ? 'gpu' : (before as VerdictClass)] ?? 0;
+  const isClose = before !== bottleneck && answer * CLOSE * job.steps >= phase.ns;
+  return {
+    ...decision,
+    view,
+    bottleneck,
+    second: isClose && before !== 'unknown' ? before : null,
+    confidence: phase.own ? SAMPLED : MEASURED,
+    cause: jobCause(phase.name),
+    doubts: [],
+    sentence: sentenceOf(phase, job, steps),
+  };
+}
+
+/** ns per step of each class, without what the job's own phases hold: that is host time as far as the log can tell. */
+function classesOf(view: RankView, own: readonly JobPhase[]): Record<VerdictClass, number> {
+  const shares = sharesOf(view);
+  const taken = own.reduce((sum, p) => sum + p.ns, 0) / (view.job?.steps || 1);
+  return {
+    gpu: shares.gpu * view.step,
+    data: shares.data * view.step,
+    comms: shares.comms * view.step,
+    host: Math.max(0, (shares.host + shares.other) * view.step - taken),
+  };
+}
+
+/** Short trials are mostly start-up, which says nothing about a long job. */
+const SHORT_START_UP = 0.05;
+
+function sentenceOf(phase: JobPhase, job: JobTime, inSteps: Decision): string {
+  const repeated = job.phases.filter((p) => p.recurs);
+  const loop = repeated.reduce<number>((sum, p) => sum + p.ns, job.training);
+  const when = loop < (1 - SHORT_START_UP) * job.wall ? ' after start-up' : '';
+  const doing = DOING[phase.name] ?? `“${phase.name}”`;
+  const part = `${formatWholePercent(share(phase.ns / loop))} of the job’s time${when} is ${doing}`;
+  if (phase.own || inSteps.bottleneck === 'unknown') return part;
+  const steps = mainSentence(inSteps).replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase());
+  return `${part}. Its training steps are ${steps}`;
+}

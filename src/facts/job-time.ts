@@ -1,0 +1,45 @@
+import { type Ns, ns } from '../base/units.js';
+
+/** The wall time of one rank's process. `startUp`, `training`, `phases` and `end` add up to `wall`. */
+export interface JobTime {
+  readonly wall: Ns;
+  /** From the start of the process to its first batch. */
+  readonly startUp: Ns;
+  /** In training steps, without what `phases` has. */
+  readonly training: Ns;
+  /** From the last step to the end of the process, without what `phases` has. */
+  readonly end: Ns;
+  readonly steps: number;
+  /** Largest first. */
+  readonly phases: readonly JobPhase[];
+}
+
+/** What a job does beside training steps, or a phase that its own code names. */
+export interface JobPhase {
+  /** `checkpoint`, `evaluation`, `generation`, `inference`, `logging`, `gc`, `compile`, or the job's own name. */
+  readonly name: string;
+  readonly ns: Ns;
+  readonly count: number;
+  /** The longest single time. Null: not known. */
+  readonly longest: Ns | null;
+  /**
+   * It comes again and again, so it grows with the length of the job. Not so a first compilation or a last checkpoint.
+   */
+  readonly recurs: boolean;
+  /** The job names it itself, and it is part of its steps. Measured in recorded steps and scaled to all of them. */
+  readonly own: boolean;
+  /** The function that most of it was spent in, and the line of the job's code that called it. */
+  readonly call: string | null;
+  readonly line: string | null;
+}
+
+/** Phases between steps that grow with the job. */
+export const recurring = (job: JobTime | null): readonly JobPhase[] =>
+  job ? job.phases.filter((p) => p.recurs && !p.own) : [];
+
+/** Their time per step. */
+export function outsidePerStep(job: JobTime | null, name?: string): Ns {
+  if (!job || job.steps === 0) return ns(0);
+  const counted = recurring(job).filter((p) => name === undefined || p.name === name);
+  return ns(counted.reduce((sum, p) => sum + p.ns, 0) / job.steps);
+}

@@ -1,0 +1,27 @@
+import { checkJobPhase, LEAST_PHASE } from '../kit/job-phase.js';
+import type { AnyRule } from '../kit/rule.js';
+
+export const rule: AnyRule = {
+  reads: 'traces and logs',
+  info: {
+    id: 'evaluation-time',
+    alias: null,
+    title: 'Evaluation takes a large part of the job',
+    needs: 'events of whyslow run',
+    looksFor:
+      'Time from model.eval() to model.train(), and in Trainer.evaluate, Trainer.predict and Lightning’s evaluation loop.',
+    why: 'No training happens meanwhile. A score that is needed to choose a model rarely needs all of the data, or to be taken this often.',
+    fix: {
+      text: 'Evaluate less often, or on a fixed part of the data, and on all of it at the end. Evaluation keeps no activations: a larger batch and torch.inference_mode() make it faster.',
+      code: 'if step % 1000 == 0:\n    evaluate(itertools.islice(validation, 50))\n# Trainer: eval_steps=1000, per_device_eval_batch_size=…\n# Lightning: Trainer(val_check_interval=1000, limit_val_batches=50)',
+    },
+    check: 'On fewer batches the score is noisier: compare it with the score on all of them once.',
+    cost: 'knob',
+    risk: 'none',
+    thresholds: [LEAST_PHASE],
+  },
+  check: (view) =>
+    checkJobPhase(view, 'evaluation', 'evaluation', {
+      title: 'evaluation takes a large part of the job: less often, or on fewer batches',
+    }),
+};
