@@ -42,7 +42,8 @@ function costOf(manifest: Record<string, unknown> | null, { ms, profiled_ms }: S
     (n, w) => n + Number(w!.last_step) - Number(w!.first_step) + 1 + WARM_UP_STEPS,
     0,
   );
-  const longer = ms === null || profiled_ms === null ? 0 : Math.max(0, profiled_ms - ms) / 1000;
+  // A step more than twice as long holds something else: an evaluation inside the window.
+  const longer = ms === null || profiled_ms === null ? 0 : Math.min(ms, Math.max(0, profiled_ms - ms)) / 1000;
   return { spent: seconds(trace.seconds_blocked + slowed * longer), of };
 }
 
