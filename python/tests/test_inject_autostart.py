@@ -191,7 +191,7 @@ def test_steps_of_a_joining_job_count_from_the_join(armed: AutoStart, out: Path,
 def test_settings_come_from_the_environment(
     armed: AutoStart, out: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    settings = {"RECORD_EVERY_N_STEPS": "7", "START_STEP": "3", "FLUSH_EVERY_N_STEPS": "often"}
+    settings = {"RECORD_EVERY_N_STEPS": "7", "START_STEP": "3", "FLUSH_EVERY_N_STEPS": "often", "TRACE": "0"}
     for name, value in settings.items():
         monkeypatch.setenv(f"WHYSLOW_{name}", value)
     job = Job()
