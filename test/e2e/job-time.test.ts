@@ -15,7 +15,7 @@ const measured = (script: string, ...args: string[]) =>
     const ran = await whyslow(['run', '--out', 'o', '--report', 'report.json', '--', ...command], { cwd });
     const report = JSON.parse(readFileSync(join(cwd, 'report.json'), 'utf8')) as Report;
     const spent = JSON.parse(/^SPENT (.*)$/m.exec(ran.stdout)![1]!) as Record<string, number>;
-    return { report, spent, text: ran.stdout };
+    return { report, spent, text: ran.stderr };
   });
 
 const secondsOf = ({ job: time }: Report, name: string) => time!.phases.find((p) => p.name === name)?.s ?? 0;

@@ -43,7 +43,7 @@ describe('an output that cannot be written', () => {
       const log = Array.from({ length: 20 }, (_, step) => record(step)).join('');
       await writeFile(join(cwd, 'o/cuda_event_profiler/cuda_events_rank_0.jsonl'), log);
       const { code, stderr } = await shell(
-        `cd ${cwd} && ${program} run --out o --run-id r -- sh -c 'exit 5' > /dev/full`,
+        `cd ${cwd} && ${program} run --stdout --out o --run-id r -- sh -c 'exit 5' > /dev/full`,
       );
       expect(code).toBe(5);
       expect(stderr).toContain('whyslow: cannot write to the standard output: no space left on the disk');
