@@ -1,0 +1,61 @@
+import type { Call, Script } from '../python/script.js';
+import { functionAround } from '../python/script.js';
+import type { Values } from '../python/values.js';
+
+const EVALUATION =
+  /(?:^|_|\b)(?:val|valid|validation|test|eval|dev|infer|inference|predict|holdout|calib)\w*(?:_|\b)|(?:val|test|eval)(?:_?loader|_?dataloader|_?dl|_?set|_?data)/i;
+
+/** A `torch.utils.data.DataLoader` that feeds training, as far as names tell. */
+export interface Loader {
+  readonly call: Call;
+  /** Undefined: not known. */
+  readonly workers: number | undefined;
+  /** Undefined: not known. */
+  readonly pinned: boolean | undefined;
+  /** Its samples are tensors in memory already: workers would only copy them. */
+  readonly inMemory: boolean;
+}
+
+export function trainingLoaders(script: Script, values: Values): Loader[] {
+  return script.calls
+    .filter(isLoaderCall)
+    .filter((call) => !isForEvaluation(call, script))
+    .map((call) => ({
+      call,
+      workers: workersOf(call, values),
+      pinned: pinnedOf(call, values),
+      inMemory: isInMemory(call, script, values),
+    }));
+}
+
+export const isLoaderCall = (call: Call): boolean =>
+  /^torch\.utils\.data(?:\.\w+)*\.DataLoader$|^torchdata\..*StatefulDataLoader$/.test(call.name);
+
+function isForEvaluation(call: Call, script: Script): boolean {
+  const around = functionAround(call.block)?.name ?? '';
+  const dataset = call.positional[0] ?? call.keywords.get('dataset');
+  const names = [call.target ?? '', around, dataset ? script.source.textOf(dataset) : ''];
+  return names.some((name) => EVALUATION.test(name) && !/train/i.test(name));
+}
+
+function workersOf(call: Call, values: Values): number | undefined {
+  const given = call.keywords.get('num_workers') ?? call.positional[5];
+  if (!given) return call.hasSpread ? undefined : 0;
+  const value = values.of(given);
+  return typeof value === 'number' ? value : undefined;
+}
+
+function pinnedOf(call: Call, values: Values): boolean | undefined {
+  const given = call.keywords.get('pin_memory') ?? call.positional[7];
+  if (!given) return call.hasSpread ? undefined : false;
+  const value = values.of(given);
+  return typeof value === 'boolean' ? value : undefined;
+}
+
+function isInMemory(call: Call, script: Script, values: Values): boolean {
+  const dataset = call.positional[0] ?? call.keywords.get('dataset');
+  if (!dataset) return false;
+  const text = script.source.textOf(dataset);
+  const from = values.assignmentsTo(text).map((a) => script.source.textOf(a.value));
+  return [text, ...from].some((t) => /TensorDataset\(|FakeData\(/.test(t));
+}
