@@ -1,4 +1,4 @@
-import { type Fault, RULE_NUMBERS } from './finding.js';
+import { type Fault, RULE_NUMBERS } from './kit/finding.js';
 import type { Source } from './python/source.js';
 
 /** `# whyslow: ignore`, `# whyslow: ignore[T4]`, `# whyslow: ignore[T4, host-sync]`. */

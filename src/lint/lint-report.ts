@@ -1,4 +1,4 @@
-import type { LintFinding } from './finding.js';
+import type { LintFinding } from './kit/finding.js';
 
 /** What `whyslow lint --json` prints. */
 export interface LintReport {

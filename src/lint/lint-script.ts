@@ -1,5 +1,5 @@
-import { type Fault, type LintFinding, RULE_NUMBERS } from './finding.js';
 import { isIgnored } from './ignore.js';
+import { type Fault, type LintFinding, RULE_NUMBERS } from './kit/finding.js';
 import { CHECKS } from './list.js';
 import { type NotebookCode, notebookCode } from './notebook.js';
 import { readScript } from './python/read-script.js';

@@ -15,7 +15,7 @@ import { checkOptimizers } from './checks/optimizer.js';
 import { checkPrecision } from './checks/precision.js';
 import { checkTrainingArguments } from './checks/training-arguments.js';
 import { checkZeroGrad } from './checks/zero-grad.js';
-import type { Check } from './finding.js';
+import type { Check } from './kit/finding.js';
 
 /** Every check. Add yours here. */
 export const CHECKS: readonly Check[] = [

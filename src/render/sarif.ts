@@ -1,4 +1,4 @@
-import type { LintFinding } from '../lint/finding.js';
+import type { LintFinding } from '../lint/kit/finding.js';
 import type { LintReport } from '../lint/lint-report.js';
 import type { RuleInfo } from '../rules/kit/rule.js';
 

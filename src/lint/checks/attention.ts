@@ -1,4 +1,4 @@
-import type { Check, Fault } from '../finding.js';
+import type { Check, Fault } from '../kit/finding.js';
 import { type Assignment, type FunctionBlock, functionAround } from '../python/script.js';
 import type { Training } from '../training/training.js';
 

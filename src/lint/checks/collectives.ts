@@ -1,5 +1,5 @@
 import { groupBy } from '../../base/group-by.js';
-import type { Check, Fault } from '../finding.js';
+import type { Check, Fault } from '../kit/finding.js';
 import { around, type Call } from '../python/script.js';
 import type { Training } from '../training/training.js';
 

@@ -1,4 +1,4 @@
-import type { Check, Fault } from '../finding.js';
+import type { Check, Fault } from '../kit/finding.js';
 import type { Training } from '../training/training.js';
 import { RAGGED } from './compiling.js';
 import { CONVOLUTIONS, SIXTEEN_BIT } from './precision.js';

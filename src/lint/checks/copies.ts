@@ -1,5 +1,5 @@
 import type { SyntaxNode } from '@lezer/common';
-import type { Check, Fault } from '../finding.js';
+import type { Check, Fault } from '../kit/finding.js';
 import { around, type Call, functionAround } from '../python/script.js';
 import type { Training } from '../training/training.js';
 import { feedsTraining } from './loader.js';

@@ -1,5 +1,5 @@
 import type { SyntaxNode } from '@lezer/common';
-import type { Check, Fault } from '../finding.js';
+import type { Check, Fault } from '../kit/finding.js';
 import { entriesOf } from '../python/nodes.js';
 import type { Constant } from '../python/values.js';
 import type { Training } from '../training/training.js';

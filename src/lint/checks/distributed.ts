@@ -1,4 +1,4 @@
-import type { Check, Fault } from '../finding.js';
+import type { Check, Fault } from '../kit/finding.js';
 import { loopAround } from '../python/script.js';
 import type { Training } from '../training/training.js';
 
@@ -28,7 +28,8 @@ function unusedParameters({ script, values }: Training): Fault[] {
     }));
 }
 
-function bucketViews({ calls, values }: Training): Fault[] {
+function bucketViews({ calls, values, mentions }: Training): Fault[] {
+  if (!mentions(/\boptim|\.backward\(/)) return []; // it only evaluates
   return calls(DDP)
     .filter((call) => !call.hasSpread)
     .filter(({ keywords }) => {

@@ -1,4 +1,4 @@
-import type { Check, Fault, LintRule } from '../finding.js';
+import type { Check, Fault, LintRule } from '../kit/finding.js';
 
 interface Pause {
   readonly name: RegExp;

@@ -1,5 +1,5 @@
 import type { SyntaxNode } from '@lezer/common';
-import type { Check, Fault } from '../finding.js';
+import type { Check, Fault } from '../kit/finding.js';
 import { childrenOf } from '../python/nodes.js';
 import { type Block, type Call, isInside } from '../python/script.js';
 import type { Span } from '../python/source.js';

@@ -1,4 +1,4 @@
-import type { Check, Fault } from '../finding.js';
+import type { Check, Fault } from '../kit/finding.js';
 import type { Call } from '../python/script.js';
 import type { Training } from '../training/training.js';
 
@@ -21,7 +21,7 @@ function precision(call: Call, { values, mentions }: Training): Fault[] {
   if (!given && call.hasSpread) return [];
   const runsOnCpu =
     values.of(call.keywords.get('accelerator')) === 'cpu' ||
-    values.of(call.keywords.get('fast_dev_run')) === true;
+    ['fast_dev_run', 'limit_train_batches'].some((name) => call.keywords.has(name));
   const value = given ? values.of(given) : '32';
   if (runsOnCpu || value === undefined || !FULL_PRECISION.test(String(value))) return [];
   if (mentions(/set_float32_matmul_precision|allow_tf32|fp32_precision|autocast/)) return [];

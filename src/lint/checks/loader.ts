@@ -1,4 +1,4 @@
-import type { Check, Fault } from '../finding.js';
+import type { Check, Fault } from '../kit/finding.js';
 import { loopAround } from '../python/script.js';
 import type { Loader } from '../training/loaders.js';
 import type { Training } from '../training/training.js';
@@ -17,8 +17,12 @@ export const checkLoaders: Check = (training) =>
 export const feedsTraining = ({ call }: Loader, { regions, framework }: Training): boolean =>
   regions.exist || framework === 'lightning' || /train/i.test(call.target ?? '');
 
-function workers({ call, workers, inMemory }: Loader, { text }: Training): readonly Fault[] {
-  if (workers !== 0 || inMemory) return [];
+function workers(
+  { call, workers, inMemory }: Loader,
+  { text, actsInEnvironment }: Training,
+): readonly Fault[] {
+  // A buffer that the environment fills is in this process only.
+  if (workers !== 0 || inMemory || actsInEnvironment) return [];
   const given = call.keywords.get('num_workers');
   const what = given
     ? text(given) === '0'
@@ -35,11 +39,15 @@ function workers({ call, workers, inMemory }: Loader, { text }: Training): reado
   ];
 }
 
-function restarts({ call, workers }: Loader, { values, regions, framework }: Training): readonly Fault[] {
+function restarts(
+  { call, workers }: Loader,
+  { values, regions, framework, mentions }: Training,
+): readonly Fault[] {
   if (!workers || call.hasSpread) return [];
   const given = call.keywords.get('persistent_workers');
   if (given && values.of(given) !== false) return [];
-  const hasEpochs = regions.haveEpochs || framework === 'lightning' || loopAround(call.block) !== null;
+  const trainerHasEpochs = framework === 'lightning' && !mentions(/max_epochs\s*=\s*1\b|max_steps\s*=/);
+  const hasEpochs = regions.haveEpochs || trainerHasEpochs || loopAround(call.block) !== null;
   if (!hasEpochs) return [];
   return [
     {

@@ -1,4 +1,4 @@
-import type { Check } from '../finding.js';
+import type { Check } from '../kit/finding.js';
 
 /** Gradients that are filled with zeros instead of dropped. */
 export const checkZeroGrad: Check = ({ script, values, regions, text }) => {

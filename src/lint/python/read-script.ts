@@ -14,7 +14,7 @@ const MAX_PARTS = 32;
 export function readScript(text: string): Script {
   const source = new Source(text);
   const imports = new Map<string, string>();
-  const tree = parser.parse(text);
+  const tree = parser.parse(withoutBareDots(text));
   const blocks: Block[] = [];
   const calls: Call[] = [];
   const assignments: Assignment[] = [];
@@ -54,6 +54,9 @@ export function readScript(text: string): Script {
   const functions = blocks.filter((b): b is FunctionBlock => isFunction(b));
   return { source, imports, blocks, calls, assignments, functions, dictionaries, errors, nameOf };
 }
+
+/** The parser's grammar does not know `100. * x`. Offsets stay. */
+const withoutBareDots = (text: string): string => text.replace(/(?<=[^\w.]\d+)\.(?![\w.])/g, ' ');
 
 const INTERESTING = new Set([
   'Script',

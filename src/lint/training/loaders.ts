@@ -35,7 +35,7 @@ function isForEvaluation(call: Call, script: Script): boolean {
   const around = functionAround(call.block)?.name ?? '';
   const dataset = call.positional[0] ?? call.keywords.get('dataset');
   const names = [call.target ?? '', around, dataset ? script.source.textOf(dataset) : ''];
-  return names.some((name) => EVALUATION.test(name) && !/train/i.test(name));
+  return names.some((name) => EVALUATION.test(name) && !/train(?!er)/i.test(name));
 }
 
 function workersOf(call: Call, values: Values): number | undefined {

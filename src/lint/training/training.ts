@@ -14,6 +14,8 @@ export interface Training {
   /** The whole program is in this file: settings that are not here are nowhere. */
   readonly isProgram: boolean;
   readonly framework: Framework;
+  /** Reinforcement learning: the loop feeds an environment outside torch. */
+  readonly actsInEnvironment: boolean;
   /** Text of an expression. */
   text(node: { readonly from: number; readonly to: number }): string;
   /** Calls whose resolved name matches. */
@@ -37,6 +39,7 @@ export function readTraining(script: Script): Training {
     usesGpu: usesGpu(code),
     isProgram: isProgram(script),
     framework: frameworkOf(script),
+    actsInEnvironment: /\benvs?\w*\.step\(/.test(code),
     text: (node) => script.source.textOf(node),
     calls: (name) => script.calls.filter((call) => name.test(call.name)),
     mentions: (pattern) => pattern.test(code),
@@ -57,11 +60,11 @@ function isProgram({ source, functions, calls, imports }: Script): boolean {
   return trains && functions.every((f) => f.name !== 'main') && calls.some((c) => c.block.kind === 'module');
 }
 
-function frameworkOf({ imports }: Script): Framework {
+function frameworkOf({ imports, calls }: Script): Framework {
   const modules = [...imports.values()];
   const has = (pattern: RegExp) => modules.some((name) => pattern.test(name));
   if (has(/^(?:accelerate\.Accelerator|accelerate)$/)) return 'accelerate';
-  if (has(/^(?:lightning|lightning_fabric|pytorch_lightning)\.(?:fabric\.)?Fabric$/)) return 'fabric';
+  if (calls.some((call) => /^lightning.*\.Fabric$/.test(call.name))) return 'fabric';
   if (has(/^(?:lightning|pytorch_lightning)\b/)) return 'lightning';
   if (has(/^deepspeed\b/)) return 'deepspeed';
   return has(/^transformers\.(?:\w*Trainer|\w*TrainingArguments)$/) ? 'transformers' : 'plain';

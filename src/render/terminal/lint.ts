@@ -1,4 +1,4 @@
-import type { LintFinding } from '../../lint/finding.js';
+import type { LintFinding } from '../../lint/kit/finding.js';
 import type { LintReport } from '../../lint/lint-report.js';
 import { hanging, oneLine, type Page, pageFor, paragraph } from './page.js';
 import { shorten } from './text.js';

@@ -1,5 +1,5 @@
-import type { Span } from './python/source.js';
-import type { Training } from './training/training.js';
+import type { Span } from '../python/source.js';
+import type { Training } from '../training/training.js';
 
 /** Rules of the knowledge base that scripts can break, by name, with their numbers. A test compares them with src/rules. */
 export const RULE_NUMBERS = {
