@@ -3,7 +3,7 @@ import { type Fault, type LintFinding, RULE_NUMBERS } from './kit/finding.js';
 import { CHECKS } from './list.js';
 import { type NotebookCode, notebookCode } from './notebook.js';
 import { readScript } from './python/read-script.js';
-import type { Source } from './python/source.js';
+import type { Source, Span } from './python/source.js';
 import { readTraining } from './training/training.js';
 
 /** No script written by people is longer. */
@@ -32,17 +32,20 @@ export function lintFile(file: string, content: string): LintedFile {
   );
   const shown = faults.filter((fault) => !isIgnored(fault, source));
   const findings = shown.map((fault) => findingOf(fault, file, source, notebook));
-  const [error] = errors;
-  const place = error && notebook?.places[source.lineAt(error.from) - 1];
-  const where = place
-    ? `cell ${place.cell}, line ${place.line}`
-    : `line ${error && source.lineAt(error.from)}`;
-  const problems = error
-    ? [
-        `${errors.length} ${errors.length === 1 ? 'syntax error' : 'syntax errors'}, the first in ${where}: faults near it may be missed`,
-      ]
-    : [];
+  const problems = errors.length > 0 ? [notUnderstood(errors, source, notebook)] : [];
   return { file, findings, ignored: faults.length - shown.length, problems };
+}
+
+/** The parser is not Python's own: what it does not know may still be Python. */
+function notUnderstood(errors: readonly Span[], source: Source, notebook: NotebookCode | null): string {
+  const line = source.lineAt(errors[0]!.from);
+  const place = notebook?.places[line - 1];
+  const where = place ? `cell ${place.cell}, line ${place.line}` : `line ${line}`;
+  const what =
+    errors.length === 1
+      ? `not understood in ${where}`
+      : `not understood in ${errors.length} places, the first in ${where}`;
+  return `${what}; faults there may be missed`;
 }
 
 function findingOf(fault: Fault, file: string, source: Source, notebook: NotebookCode | null): LintFinding {

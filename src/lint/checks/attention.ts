@@ -77,7 +77,10 @@ const isProduct = (text: string, name: string): boolean =>
 
 /** The weights themselves are wanted: the fused kernel does not give them. */
 const returnsIt = (name: string, body: string): boolean =>
-  new RegExp(`return\\s+(?:[^\\n@(]*,\\s*)?${quoted(name)}\\s*(?:,|$|\\))`, 'm').test(body);
+  new RegExp(
+    `return\\s+${quoted(name)}\\s*(?:,|$)|return\\b[^\\n]*,\\s*${quoted(name)}\\s*\\)?\\s*$`,
+    'm',
+  ).test(body);
 
 const quoted = (name: string): string => name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
@@ -93,8 +96,9 @@ function eagerModels({ script, values }: Training): Fault[] {
     }));
 }
 
-function mathBackend({ calls, text }: Training): Fault[] {
+function mathBackend({ calls, text, regions }: Training): Fault[] {
   return calls(/(?:^|\.)sdpa_kernel$/)
+    .filter((call) => regions.isUnconditional(call.node, call.block))
     .filter(({ positional, keywords }) => {
       const backends = positional[0] ?? keywords.get('backends');
       return backends !== undefined && /^\[?\s*(?:\w+\.)*SDPBackend\.MATH\s*\]?$/.test(text(backends));

@@ -54,8 +54,9 @@ function newShapes({ calls, values, mentions }: Training): Fault[] {
   });
 }
 
-function withoutCompiler({ calls, values }: Training): Fault[] {
+function withoutCompiler({ calls, values, regions }: Training): Fault[] {
   return calls(COMPILE)
+    .filter((call) => regions.isUnconditional(call.node, call.block))
     .filter((call) => /^(?:eager|aot_eager)$/.test(String(values.of(call.keywords.get('backend')) ?? '')))
     .map((call) => ({
       id: 'launch-bound',

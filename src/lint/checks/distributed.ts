@@ -72,7 +72,7 @@ function oneUnit(training: Training): Fault[] {
   if (
     wraps.length === 1 &&
     !wraps[0]!.hasSpread &&
-    !mentions(/auto_wrap_policy|\bwrap\(|enable_wrap/) &&
+    !mentions(/auto_wrap_policy|\bwrap\(|enable_wrap|NO_SHARD|SHARD_GRAD_OP/) &&
     wraps[0]!.positional.length < 4
   )
     return [

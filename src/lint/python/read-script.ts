@@ -34,7 +34,8 @@ export function readScript(text: string): Script {
     enter(cursor) {
       const outer = block;
       open.push(outer);
-      if (cursor.type.isError) errors.push({ from: cursor.from, to: cursor.to });
+      if (cursor.type.isError && !isBareYield(cursor.from, text))
+        errors.push({ from: cursor.from, to: cursor.to });
       if (!INTERESTING.has(cursor.name)) return;
       const node = cursor.node;
       const opened = readBlock(node, outer, { text, nameOf });
@@ -57,6 +58,10 @@ export function readScript(text: string): Script {
 
 /** The parser's grammar does not know `100. * x`. Offsets stay. */
 const withoutBareDots = (text: string): string => text.replace(/(?<=[^\w.]\d+)\.(?![\w.])/g, ' ');
+
+/** `yield` without a value is Python, too. */
+const isBareYield = (at: number, text: string): boolean =>
+  /\byield\s*$/.test(text.slice(Math.max(0, at - 20), at));
 
 const INTERESTING = new Set([
   'Script',

@@ -4,7 +4,7 @@ import type { Span } from '../python/source.js';
 
 /** Conditions that hold in every step of some process: `rank == 0`, `scaler is not None`, `use_amp`. */
 const ALWAYS =
-  /\brank\b|local_rank|is_main|is_master|master_process|main_process|is not None|\bamp\b|use_amp|scaler/;
+  /rank\b|rank\(\)|is_main|is_master|master_process|main_process|is not None|\bamp\b|use_amp|scaler/;
 /** Conditions that hold every so many steps. */
 const PERIODIC = /%|\bstep\w*\s*==|\bidx\s*==|\bi\s*==/;
 const LEAVES = /\b(?:raise|sys\.exit|exit|os\._exit|return|break|continue)\b[^\n]*\s*$/;

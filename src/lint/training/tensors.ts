@@ -23,7 +23,7 @@ export class Tensors {
     this.#losses = new Set(
       training.regions.trainingCalls
         .filter((call) => /backward$/.test(call.method))
-        .flatMap((call) => [call.receiver, ...call.positional])
+        .flatMap(({ receiver, positional }) => [receiver, argumentOf(receiver), ...positional])
         .flatMap((node) => (node?.name === 'VariableName' ? [training.text(node)] : [])),
     );
   }
@@ -96,4 +96,11 @@ export class Tensors {
       .filter((a) => a.span.to <= before && functionAround(a.block) === owner && !a.isUpdate);
     return earlier.at(-1) ?? null;
   }
+}
+
+/** `loss` in `scaler.scale(loss)`. */
+function argumentOf(node: SyntaxNode | null): SyntaxNode | null {
+  return node?.name === 'CallExpression'
+    ? (node.getChild('ArgList')?.getChild('VariableName') ?? null)
+    : null;
 }

@@ -1,4 +1,4 @@
-import type { Call, Script } from '../python/script.js';
+import { type Call, functionAround, isLoop, type Script } from '../python/script.js';
 import { Values } from '../python/values.js';
 import { type Loader, trainingLoaders } from './loaders.js';
 import { Regions } from './regions.js';
@@ -47,17 +47,22 @@ export function readTraining(script: Script): Training {
 }
 
 function usesGpu(code: string): boolean {
-  if (/\bcuda\b|accelerat|\bFabric\b|\bgpus?\b|lightning|deepspeed|torch_xla/i.test(code)) return true;
+  if (/\bcuda\b|accelerat|\bFabric\b|\bgpus?\b|lightning|deepspeed|torch_xla|TrainingArguments/i.test(code))
+    return true;
   const onlyCpu = /device\s*=\s*(?:torch\.device\()?["']cpu["']/.test(code);
   return !onlyCpu && /\.to\(\s*(?:\w+\.)*(?:device|dev|rank|local_rank|gpu)\b/.test(code);
 }
 
-/** Code at the top that trains, or a main function. */
+/** Code at the top that trains, or starts a function of this file that may. */
 function isProgram({ source, functions, calls, imports }: Script): boolean {
   if ([...imports.values()].some((name) => name.startsWith('.'))) return false;
   if (/__name__\s*==\s*["']__main__["']/.test(source.text)) return true;
-  const trains = calls.some((call) => call.block.kind === 'for' && /backward$|step$/.test(call.method));
-  return trains && functions.every((f) => f.name !== 'main') && calls.some((c) => c.block.kind === 'module');
+  const own = new Set(functions.filter((f) => f.className === null).map((f) => f.name));
+  return calls.some(
+    ({ block, name, method }) =>
+      (block.kind === 'module' && own.has(name)) ||
+      (isLoop(block) && functionAround(block) === null && /backward$|step$/.test(method)),
+  );
 }
 
 function frameworkOf({ imports, calls }: Script): Framework {
