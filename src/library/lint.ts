@@ -8,6 +8,8 @@ import { toolInfo } from '../report/tool-info.js';
 
 /** Scripts, notebooks, and what DeepSpeed's configuration is usually called. */
 const IN_FOLDERS = /\.(?:py|ipynb)$|^(?:ds|deepspeed|zero)[^/]*\.json$/i;
+/** Tests train for other reasons than speed. */
+const TEST = /^(?:test_.*|.*_test|conftest)\.py$/;
 /** Folders with the code of others. */
 const SKIPPED = /^\.|^(?:node_modules|__pycache__|site-packages|venv|env|build|dist)$/;
 const MAX_FILES = 20_000;
@@ -45,7 +47,7 @@ async function filesUnder(path: string): Promise<string[]> {
     for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
       const inside = join(folder, entry.name);
       if (entry.isDirectory() && !SKIPPED.test(entry.name)) folders.push(inside);
-      else if (entry.isFile() && IN_FOLDERS.test(entry.name)) found.push(inside);
+      else if (entry.isFile() && IN_FOLDERS.test(entry.name) && !TEST.test(entry.name)) found.push(inside);
     }
     if (found.length > MAX_FILES)
       throw new InputError(`${path}: more than ${MAX_FILES} scripts; name the ones to check`);

@@ -2,8 +2,10 @@ import type { Check, Fault } from '../kit/finding.js';
 import { type Assignment, type FunctionBlock, functionAround } from '../python/script.js';
 import type { Training } from '../training/training.js';
 
-const PRODUCT_OF_TRANSPOSED =
-  /(?:@|\bmatmul\(|\bbmm\(|\beinsum\()[\s\S]*(?:\.transpose\(|\.mT\b|\.permute\(|\.swapaxes\(|\.t\(\)|_t\b)|\.transpose\([^)]*\)\s*\)|\beinsum\(\s*["'][^"']*->[^"']*["']/;
+const PRODUCT = /@|\b(?:matmul|bmm|baddbmm|einsum)\(/;
+const TRANSPOSED = /\.(?:transpose|permute|swapaxes|t)\(|\.m?T\b|_t\b|einsum\(/;
+/** A matrix times itself is no attention. */
+const SQUARED = /\b(\w+)\s*(?:@|,)\s*\1\b/;
 const SOFTMAX = /\bsoftmax\(/;
 
 /** Attention that does not use the fused kernel. */
@@ -30,7 +32,7 @@ function writtenOut(block: FunctionBlock, training: Training): Fault[] {
     const value = text(assignment.value);
     const target = assignment.targets[0];
     if (!target) continue;
-    if (PRODUCT_OF_TRANSPOSED.test(value) && !mentionsAny(value, names)) {
+    if (isScores(value) && !mentionsAny(value, names)) {
       scores = assignment;
       names = new Set([target]);
     } else if (!scores || !mentionsAny(value, names)) continue;
@@ -52,6 +54,9 @@ function writtenOut(block: FunctionBlock, training: Training): Fault[] {
     return [fault(scores)];
   return [];
 }
+
+const isScores = (value: string): boolean =>
+  PRODUCT.test(value) && TRANSPOSED.test(value) && !SQUARED.test(value);
 
 function fault(scores: Assignment): Fault {
   return {

@@ -27,7 +27,7 @@ function workers(
   const what = given
     ? text(given) === '0'
       ? 'num_workers=0'
-      : `num_workers=${text(given)}, which is 0 here`
+      : `num_workers=${text(given)}, 0 by default`
     : 'DataLoader without num_workers';
   return [
     {

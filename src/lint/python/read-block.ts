@@ -13,7 +13,7 @@ export function readBlock(node: SyntaxNode, parent: Block | null, reading: Readi
   const block = (kind: Block['kind'], owner: SyntaxNode, head: Span | null = null): Block => ({
     kind,
     parent,
-    span: { from: node.from, to: node.to },
+    span: node,
     owner,
     head,
   });
@@ -76,7 +76,7 @@ function functionBlock(
   return {
     kind: 'function',
     parent,
-    span: { from: body.from, to: body.to },
+    span: body,
     owner,
     head: null,
     name: nameNode ? text.slice(nameNode.from, nameNode.to) : '',

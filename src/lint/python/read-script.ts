@@ -14,7 +14,7 @@ const MAX_PARTS = 32;
 export function readScript(text: string): Script {
   const source = new Source(text);
   const imports = new Map<string, string>();
-  const tree = parser.parse(withoutBareDots(text));
+  const tree = parser.parse(inItsGrammar(text));
   const blocks: Block[] = [];
   const calls: Call[] = [];
   const assignments: Assignment[] = [];
@@ -56,8 +56,13 @@ export function readScript(text: string): Script {
   return { source, imports, blocks, calls, assignments, functions, dictionaries, errors, nameOf };
 }
 
-/** The parser's grammar does not know `100. * x`. Offsets stay. */
-const withoutBareDots = (text: string): string => text.replace(/(?<=[^\w.]\d+)\.(?![\w.])/g, ' ');
+/** Python that the parser's grammar does not know: `100. * x`, and `as` in the brackets of a `with`. Offsets stay. */
+const inItsGrammar = (text: string): string =>
+  text
+    .replace(/(?<=[^\w.]\d+)\.(?![\w.])/g, ' ')
+    .replace(/^[ \t]*(?:async )?with \([ \t]*\n[\s\S]{0,4000}?^[ \t]*\):/gm, (items) =>
+      items.replace(/\bas[ \t]+[\w.]+(?=[ \t]*,?[ \t]*(?:#.*)?$)/gm, (name) => ' '.repeat(name.length)),
+    );
 
 /** `yield` without a value is Python, too. */
 const isBareYield = (at: number, text: string): boolean =>

@@ -39,7 +39,8 @@ export type BlockKind =
 export interface Block {
   readonly kind: BlockKind;
   readonly parent: Block | null;
-  readonly span: Span;
+  /** Its statements. */
+  readonly span: SyntaxNode;
   /** The statement or expression it belongs to. */
   readonly owner: SyntaxNode;
   /** The condition of a branch (for `else`: of the last branch before it), the iterable of a `for`, the items of a `with`. */

@@ -7,7 +7,9 @@ const ALWAYS =
   /rank\b|rank\(\)|is_main|is_master|master_process|main_process|is not None|\bamp\b|use_amp|scaler/;
 /** Conditions that hold every so many steps. */
 const PERIODIC = /%|\bstep\w*\s*==|\bidx\s*==|\bi\s*==/;
-const LEAVES = /\b(?:raise|sys\.exit|exit|os\._exit|return|break|continue)\b[^\n]*\s*$/;
+/** Conditions that let few steps go on: `if not should_log(step): return`. */
+const SELECTIVE = /should_|log_/;
+const LEAVING = new Set(['RaiseStatement', 'ReturnStatement', 'BreakStatement', 'ContinueStatement']);
 
 /** Says whether code runs in every pass through a block, or only now and then. */
 export class Guards {
@@ -48,8 +50,15 @@ export class Guards {
     const condition = block.head ? this.#script.source.textOf(block.head) : '';
     // `if step % 100 == 0: … else: …`: the other branch is the usual one. So is that of `raise` or `exit`.
     if (block.kind === 'else') return PERIODIC.test(condition) || ALWAYS.test(condition);
-    if (LEAVES.test(this.#script.source.textOf(block.span))) return false;
+    if (this.#leaves(block)) return false;
     return ALWAYS.test(condition) && !PERIODIC.test(condition);
+  }
+
+  /** The branch ends the loop, the function or the program. */
+  #leaves({ span }: Block): boolean {
+    const last = span.lastChild;
+    if (!last) return false;
+    return LEAVING.has(last.name) || /^(?:sys\.|os\._)?exit\(/.test(this.#script.source.textOf(last));
   }
 
   #hasTraining(span: Span): boolean {
@@ -67,8 +76,10 @@ export class Guards {
 
   #findSkips(block: Block): readonly Span[] {
     return (this.#branches.get(block) ?? [])
-      .filter((b) => b.head && PERIODIC.test(this.#script.source.textOf(b.head)))
-      .filter((b) => /\b(?:continue|return)\s*(?:#.*)?$/.test(this.#script.source.textOf(b.span).trimEnd()))
+      .filter((b) => b.head && isSelective(this.#script.source.textOf(b.head)))
+      .filter((b) => /^(?:Continue|Return)Statement$/.test(b.span.lastChild?.name ?? ''))
       .map((b) => b.owner);
   }
 }
+
+const isSelective = (condition: string): boolean => PERIODIC.test(condition) || SELECTIVE.test(condition);

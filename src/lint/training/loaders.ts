@@ -1,6 +1,6 @@
-import type { Call, Script } from '../python/script.js';
-import { functionAround } from '../python/script.js';
+import { type Block, type Call, functionAround, type Script } from '../python/script.js';
 import type { Values } from '../python/values.js';
+import type { Regions } from './regions.js';
 
 const EVALUATION =
   /(?:^|_|\b)(?:val|valid|validation|test|eval|dev|infer|inference|predict|holdout|calib)\w*(?:_|\b)|(?:val|test|eval)(?:_?loader|_?dataloader|_?dl|_?set|_?data)/i;
@@ -16,10 +16,10 @@ export interface Loader {
   readonly inMemory: boolean;
 }
 
-export function trainingLoaders(script: Script, values: Values): Loader[] {
+export function trainingLoaders(script: Script, values: Values, regions: Regions): Loader[] {
   return script.calls
     .filter(isLoaderCall)
-    .filter((call) => !isForEvaluation(call, script))
+    .filter((call) => isForTraining(call, script, regions))
     .map((call) => ({
       call,
       workers: workersOf(call, values),
@@ -31,12 +31,26 @@ export function trainingLoaders(script: Script, values: Values): Loader[] {
 export const isLoaderCall = (call: Call): boolean =>
   /^torch\.utils\.data(?:\.\w+)*\.DataLoader$|^torchdata\..*StatefulDataLoader$/.test(call.name);
 
-function isForEvaluation(call: Call, script: Script): boolean {
+/** By the loops over it; where no loop of this file names it, by its own name. */
+function isForTraining(call: Call, script: Script, regions: Regions): boolean {
+  const loops = call.target === null ? [] : loopsOver(call.target, script);
+  if (loops.length > 0) return loops.some((loop) => regions.isStepLoop(loop));
   const around = functionAround(call.block)?.name ?? '';
   const dataset = call.positional[0] ?? call.keywords.get('dataset');
   const names = [call.target ?? '', around, dataset ? script.source.textOf(dataset) : ''];
-  return names.some((name) => EVALUATION.test(name) && !/train(?!er)/i.test(name));
+  return !names.some((name) => EVALUATION.test(name) && !/train(?!er)/i.test(name));
 }
+
+/** `for … in loader`, `for … in enumerate(tqdm(loader))`. */
+const loopsOver = (name: string, { blocks, source }: Script): Block[] =>
+  blocks.filter(
+    (block) =>
+      block.kind === 'for' &&
+      block.head !== null &&
+      new RegExp(`(?:^|[\\s(])(?:self\\.)?${quoted(name)}\\s*(?:$|[,)])`).test(source.textOf(block.head)),
+  );
+
+const quoted = (name: string): string => name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
 function workersOf(call: Call, values: Values): number | undefined {
   const given = call.keywords.get('num_workers') ?? call.positional[5];

@@ -80,6 +80,11 @@ export class Regions {
     return null;
   }
 
+  /** Whether every pass of it, or of a loop in it, is a step. */
+  isStepLoop(loop: Block): boolean {
+    return [...this.loops].some((step) => isInside(step.span, loop.span));
+  }
+
   /** Whether it runs whenever the block does. */
   isUnconditional(place: Span, block: Block): boolean {
     const outer = functionAround(block) ?? [...around(block)].at(-1)!;

@@ -35,7 +35,7 @@ export function readTraining(script: Script): Training {
     script,
     values,
     regions,
-    loaders: trainingLoaders(script, values),
+    loaders: trainingLoaders(script, values, regions),
     usesGpu: usesGpu(code),
     isProgram: isProgram(script),
     framework: frameworkOf(script),
