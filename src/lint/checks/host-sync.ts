@@ -73,8 +73,13 @@ function shownIn(node: SyntaxNode): SyntaxNode[] {
   return node.name === 'DictionaryExpression' ? childrenOf(node) : [node];
 }
 
-const isModule = (receiver: SyntaxNode, { text }: Training): boolean =>
-  /(?:^|[._])(?:model|module|net|unet)\w*(?:\(\))?$|state_dict/.test(text(receiver));
+/** `model.cpu()`, `m.cpu().parameters()`: a whole module is moved. */
+function isModule(receiver: SyntaxNode, { text, script }: Training): boolean {
+  if (/(?:^|[._])(?:model|module|net|unet)\w*(?:\(\))?$|state_dict/.test(text(receiver))) return true;
+  return /^\.\w+\(\)\.(?:parameters|state_dict)\(/.test(
+    script.source.text.slice(receiver.to, receiver.to + 40),
+  );
+}
 
 /** An environment outside torch needs the action on the host. */
 function feedsEnvironment(call: Call, training: Training): boolean {
