@@ -38,11 +38,12 @@ describe('lint never throws', () => {
     ));
 
   it('on any text', () =>
-    fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 200 }), check), { numRuns: 200 }));
+    fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 200 }), check), { numRuns: 100 }));
 
   it.each([
     ['brackets', '('.repeat(100_000)],
-    ['calls', `${'f('.repeat(50_000)}${')'.repeat(50_000)}`],
+    ['calls', 'f('.repeat(400_000)],
+    ['closed calls', `${'f('.repeat(20_000)}${')'.repeat(20_000)}`],
     ['members', `x${'.a()'.repeat(50_000)}.item()`],
     ['loops', Array.from({ length: 500 }, (_, i) => `${' '.repeat(i)}for x in y:`).join('\n')],
     ['operators', `for x in y:\n  loss.backward()\n  float(loss${' + loss'.repeat(50_000)})`],

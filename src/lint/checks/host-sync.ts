@@ -15,6 +15,7 @@ const FIX =
 export const checkHostSync: Check = (training) => {
   if (!training.usesGpu || !training.regions.exist) return [];
   const tensors = new Tensors(training);
+  const steps = environmentSteps(training);
   const found: Fault[] = [];
   const add = (at: Span, what: string, fix = FIX) =>
     found.push({
@@ -26,7 +27,7 @@ export const checkHostSync: Check = (training) => {
   for (const call of training.script.calls) {
     const what = readIn(call, training, tensors);
     if (!what || !training.regions.isPerStep(call.node, call.block)) continue;
-    if (feedsEnvironment(call, training)) continue;
+    if (feedsEnvironment(call, training, steps)) continue;
     if (what.endsWith('synchronize()'))
       add(call.node, what, 'Remove it, or time steps with torch.cuda.Event.');
     else add(call.node, what);
@@ -82,18 +83,16 @@ function isModule(receiver: SyntaxNode, { text, script }: Training): boolean {
 }
 
 /** An environment outside torch needs the action on the host. */
-function feedsEnvironment(call: Call, training: Training): boolean {
+function feedsEnvironment(call: Call, training: Training, steps: readonly Call[]): boolean {
   if (call.receiver && /\bact(?:ion)?s?\b/.test(training.text(call.receiver))) return true;
   const region = training.regions.regionOf(call.node, call.block);
-  return training.script.calls.some(
-    (other) =>
-      other.method === 'step' &&
-      other.receiver !== null &&
-      /env/i.test(training.text(other.receiver)) &&
-      region !== null &&
-      isInside(other.node, region.span),
-  );
+  return region !== null && steps.some((step) => isInside(step.node, region.span));
 }
+
+const environmentSteps = ({ script, text }: Training): Call[] =>
+  script.calls.filter(
+    ({ method, receiver }) => method === 'step' && receiver !== null && /env/i.test(text(receiver)),
+  );
 
 const conditionOf = (block: Block): SyntaxNode | null =>
   block.kind === 'if' && block.owner.name === 'IfStatement' ? (block.head as SyntaxNode | null) : null;

@@ -1,4 +1,4 @@
-import type { SyntaxNode } from '@lezer/common';
+import type { SyntaxNode, Tree } from '@lezer/common';
 import { parser } from '@lezer/python';
 import { argumentsOf, childrenOf, isMark, unwrapped } from './nodes.js';
 import { readBlock } from './read-block.js';
@@ -7,6 +7,8 @@ import type { Assignment, Block, Call, DictionaryLiteral, FunctionBlock, Script 
 import { isFunction } from './script.js';
 import { Source, type Span } from './source.js';
 
+/** Deeper than people write. */
+const MAX_DEPTH = 1000;
 /** Longer dotted names are not names of anything we know. */
 const MAX_PARTS = 32;
 
@@ -14,39 +16,44 @@ const MAX_PARTS = 32;
 export function readScript(text: string): Script {
   const source = new Source(text);
   const imports = new Map<string, string>();
-  const tree = parser.parse(inItsGrammar(text));
+  const tree = parse(text);
   const blocks: Block[] = [];
   const calls: Call[] = [];
   const assignments: Assignment[] = [];
   const dictionaries: DictionaryLiteral[] = [];
-  const errors: Span[] = [];
+  const errors: Span[] = tree ? [] : [{ from: 0, to: text.length }];
   const nameOf = (node: SyntaxNode) => dottedName(node, text, imports);
   // Imports anywhere in the file count for all of it: names are rarely imported twice as different things.
-  tree.iterate({
+  tree?.iterate({
     enter(node) {
       if (node.name === 'ImportStatement') readImports(node.node, text, imports);
     },
   });
   let block: Block | null = null;
   const open: (Block | null)[] = [];
-  // The cursor walks without recursion: deep nesting cannot overflow the stack.
-  tree.iterate({
+  // The cursor walks without recursion: deep nesting cannot overflow the stack. But each node looks at those around it.
+  tree?.iterate({
     enter(cursor) {
+      if (open.length === MAX_DEPTH) {
+        errors.push({ from: cursor.from, to: cursor.to });
+        return false;
+      }
       const outer = block;
       open.push(outer);
       if (cursor.type.isError && !isBareYield(cursor.from, text))
         errors.push({ from: cursor.from, to: cursor.to });
-      if (!INTERESTING.has(cursor.name)) return;
+      if (!INTERESTING.has(cursor.name)) return true;
       const node = cursor.node;
       const opened = readBlock(node, outer, { text, nameOf });
       if (opened) {
         block = opened;
         blocks.push(opened);
-      } else if (outer === null) return;
+      } else if (outer === null) return true;
       else if (node.name === 'CallExpression') calls.push(readCall(node, outer, text, nameOf));
       else if (node.name === 'DictionaryExpression') dictionaries.push({ node, block: outer });
       else if (node.name === 'AssignStatement' || node.name === 'UpdateStatement')
         for (const assignment of readAssignments(node, outer, text)) assignments.push(assignment);
+      return true;
     },
     leave() {
       block = open.pop() ?? null;
@@ -54,6 +61,16 @@ export function readScript(text: string): Script {
   });
   const functions = blocks.filter((b): b is FunctionBlock => isFunction(b));
   return { source, imports, blocks, calls, assignments, functions, dictionaries, errors, nameOf };
+}
+
+/** Null: brackets nested some hundred thousand deep, on which the parser overflows the stack. */
+function parse(text: string): Tree | null {
+  try {
+    return parser.parse(inItsGrammar(text));
+  } catch (error) {
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
 }
 
 /** Python that the parser's grammar does not know: `100. * x`, and `as` in the brackets of a `with`. Offsets stay. */

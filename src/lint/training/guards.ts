@@ -1,4 +1,5 @@
 import { groupBy } from '../../base/group-by.js';
+import { lowerBound } from '../../base/search.js';
 import { around, type Block, isInside, type Script } from '../python/script.js';
 import type { Span } from '../python/source.js';
 
@@ -14,14 +15,15 @@ const LEAVING = new Set(['RaiseStatement', 'ReturnStatement', 'BreakStatement', 
 /** Says whether code runs in every pass through a block, or only now and then. */
 export class Guards {
   readonly #script: Script;
-  readonly #trainingCalls: readonly Span[];
+  /** Where they start, sorted. */
+  readonly #trainingCalls: readonly number[];
   readonly #branches: ReadonlyMap<Block | null, readonly Block[]>;
   readonly #skips = new Map<Block, readonly Span[]>();
 
   /** @param trainingCalls backward passes and optimizer steps: a condition around them is part of the step */
   constructor(script: Script, trainingCalls: readonly Span[]) {
     this.#script = script;
-    this.#trainingCalls = trainingCalls;
+    this.#trainingCalls = trainingCalls.map((call) => call.from).sort((a, b) => a - b);
     const branches = script.blocks.filter((b) => b.kind === 'if' && b.owner.name === 'IfStatement');
     this.#branches = groupBy(branches, (b) => b.parent);
   }
@@ -62,7 +64,8 @@ export class Guards {
   }
 
   #hasTraining(span: Span): boolean {
-    return this.#trainingCalls.some((call) => isInside(call, span));
+    const first = this.#trainingCalls[lowerBound(this.#trainingCalls, span.from)];
+    return first !== undefined && first < span.to;
   }
 
   /** After `if step % 100: continue` only every hundredth pass goes on. */

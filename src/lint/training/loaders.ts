@@ -17,9 +17,10 @@ export interface Loader {
 }
 
 export function trainingLoaders(script: Script, values: Values, regions: Regions): Loader[] {
+  const loops = loopsByName(script);
   return script.calls
     .filter(isLoaderCall)
-    .filter((call) => isForTraining(call, script, regions))
+    .filter((call) => isForTraining(call, loops.get(call.target ?? '') ?? [], script, regions))
     .map((call) => ({
       call,
       workers: workersOf(call, values),
@@ -32,8 +33,7 @@ export const isLoaderCall = (call: Call): boolean =>
   /^torch\.utils\.data(?:\.\w+)*\.DataLoader$|^torchdata\..*StatefulDataLoader$/.test(call.name);
 
 /** By the loops over it; where no loop of this file names it, by its own name. */
-function isForTraining(call: Call, script: Script, regions: Regions): boolean {
-  const loops = call.target === null ? [] : loopsOver(call.target, script);
+function isForTraining(call: Call, loops: readonly Block[], script: Script, regions: Regions): boolean {
   if (loops.length > 0) return loops.some((loop) => regions.isStepLoop(loop));
   const around = functionAround(call.block)?.name ?? '';
   const dataset = call.positional[0] ?? call.keywords.get('dataset');
@@ -41,16 +41,20 @@ function isForTraining(call: Call, script: Script, regions: Regions): boolean {
   return !names.some((name) => EVALUATION.test(name) && !/train(?!er)/i.test(name));
 }
 
-/** `for … in loader`, `for … in enumerate(tqdm(loader))`. */
-const loopsOver = (name: string, { blocks, source }: Script): Block[] =>
-  blocks.filter(
-    (block) =>
-      block.kind === 'for' &&
-      block.head !== null &&
-      new RegExp(`(?:^|[\\s(])(?:self\\.)?${quoted(name)}\\s*(?:$|[,)])`).test(source.textOf(block.head)),
-  );
-
-const quoted = (name: string): string => name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+/** Loops by the names in what they go over: `for … in loader`, `for … in enumerate(tqdm(self.loader))`. */
+function loopsByName({ blocks, source }: Script): ReadonlyMap<string, readonly Block[]> {
+  const loops = new Map<string, Block[]>();
+  for (const block of blocks) {
+    if (block.kind !== 'for' || !block.head) continue;
+    for (const [word] of source.textOf(block.head).matchAll(/[\w.]+/g)) {
+      const name = word.replace(/^self\./, '');
+      const same = loops.get(name);
+      if (same) same.push(block);
+      else loops.set(name, [block]);
+    }
+  }
+  return loops;
+}
 
 function workersOf(call: Call, values: Values): number | undefined {
   const given = call.keywords.get('num_workers') ?? call.positional[5];

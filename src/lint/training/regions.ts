@@ -28,6 +28,8 @@ export class Regions {
   readonly loops: ReadonlySet<Block>;
   /** Functions whose every call is a step or happens in one. */
   readonly functions: ReadonlySet<FunctionBlock>;
+  /** Some loop of steps is repeated, by a loop around it or by calls in a loop: epochs. */
+  readonly haveEpochs: boolean;
   /** Backward passes and optimizer steps. */
   readonly trainingCalls: readonly Call[];
   readonly #guards: Guards;
@@ -57,6 +59,7 @@ export class Regions {
       }
     this.loops = loops;
     this.functions = functions;
+    this.haveEpochs = [...loops].some((loop) => this.#isRepeated(loop));
     for (const called of this.#calledFromSteps()) functions.add(called);
     if (loops.size + functions.size > 0)
       for (const method of script.functions) if (isForward(method)) functions.add(method);
@@ -100,12 +103,7 @@ export class Regions {
     );
   }
 
-  /** Loops around the loops of steps, by nesting or by calling: epochs. */
-  get haveEpochs(): boolean {
-    return [...this.loops].some((loop) => this.isRepeated(loop));
-  }
-
-  isRepeated(loop: Block): boolean {
+  #isRepeated(loop: Block): boolean {
     if (loop.parent && loopAround(loop.parent)) return true;
     const owner = functionAround(loop);
     return owner !== null && this.callsOf(owner).some((call) => loopAround(call.block) !== null);

@@ -1,4 +1,5 @@
 import type { SyntaxNode } from '@lezer/common';
+import { partitionPoint } from '../../base/search.js';
 import { unwrapped } from '../python/nodes.js';
 import { type Assignment, type Block, functionAround } from '../python/script.js';
 import type { Training } from './training.js';
@@ -91,10 +92,10 @@ export class Tensors {
   /** The last one before this place in the same function. */
   #lastAssignment(name: string, before: number, block: Block): Assignment | null {
     const owner = functionAround(block);
-    const earlier = this.#training.values
-      .assignmentsTo(name)
-      .filter((a) => a.span.to <= before && functionAround(a.block) === owner && !a.isUpdate);
-    return earlier.at(-1) ?? null;
+    const all = this.#training.values.assignmentsTo(name);
+    for (let i = partitionPoint(all.length, (k) => all[k]!.span.to <= before) - 1; i >= 0; i--)
+      if (!all[i]!.isUpdate && functionAround(all[i]!.block) === owner) return all[i]!;
+    return null;
   }
 }
 
