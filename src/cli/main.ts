@@ -5,6 +5,7 @@ import { toolInfo } from '../library/vocabulary.js';
 import { registerCapture } from './commands/capture.js';
 import { registerDiagnose } from './commands/diagnose.js';
 import { registerInspect } from './commands/inspect.js';
+import { registerLint } from './commands/lint.js';
 import { registerRules } from './commands/rules.js';
 import { registerRun } from './commands/run.js';
 import { type CommandContext, EXIT, say } from './common/context.js';
@@ -80,6 +81,7 @@ function program(context: CommandContext, argv: readonly string[]): Command {
   registerRun(command, context);
   registerCapture(command, context);
   registerInspect(command, context);
+  registerLint(command, context);
   registerRules(command, context);
   for (const sub of command.commands) sub.exitOverride();
   return command;

@@ -32,8 +32,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   rules: ['base', 'facts', 'replay', 'traces', 'telemetry', 'run', 'diagnosis'],
   report: ['base', 'model', 'facts', 'traces', 'logs', 'telemetry', 'ingest', 'run', 'diagnosis', 'rules'],
-  render: ['base', 'facts', 'report', 'rules'],
-  library: ['base', 'facts', 'ingest', 'diagnosis', 'rules', 'report'],
+  lint: ['base'],
+  render: ['base', 'facts', 'report', 'rules', 'lint'],
+  library: ['base', 'facts', 'ingest', 'diagnosis', 'rules', 'report', 'lint'],
   launch: ['base'],
   cli: ['base', 'library', 'render', 'launch'],
 };
@@ -42,6 +43,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   sources: ['fzstd', 'yauzl', 'tinyglobby'],
   readers: ['hyparquet', 'fzstd'],
   report: ['zod'],
+  lint: ['@lezer'],
   render: ['picocolors'],
   cli: ['commander', 'picocolors'],
 };

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { root, whyslow } from '../helpers/cli.js';
 
 describe('the command line', () => {
-  it.each(['diagnose', 'rules', 'run', 'capture'])(
+  it.each(['diagnose', 'lint', 'rules', 'run', 'capture'])(
     '%s --help has an example and fits the page',
     async (command) => {
       const { stdout, code } = await whyslow([command, '--help']);

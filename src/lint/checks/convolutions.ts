@@ -1,0 +1,69 @@
+import type { Check, Fault } from '../kit/finding.js';
+import type { Training } from '../training/training.js';
+import { RAGGED } from './compiling.js';
+import { CONVOLUTIONS, SIXTEEN_BIT } from './precision.js';
+
+/** Pictures of a new size in many steps. */
+const NEW_SIZES =
+  /RandomShortestSize\(|ScaleJitter\(|random\.choice\(\s*\w*(?:sizes|scales|resolutions)\b|random\.choice\(\s*\[\s*\d+/i;
+const MODEL =
+  /^(?:torch\.nn\.Sequential|torchvision\.models\.(?:\w+\.)*(?:resnet|vgg|densenet|efficientnet|convnext|mobilenet|regnet)\w*|timm\.create_model)$/;
+
+export const checkConvolutions: Check = (training) => [...layout(training), ...autotuning(training)];
+
+/** Convolutions in 16 bit that nobody put into the layout of the Tensor Cores. */
+function layout(training: Training): Fault[] {
+  const { usesGpu, isProgram, mentions, regions, framework } = training;
+  if (!usesGpu || !isProgram || !regions.exist || framework !== 'plain') return [];
+  if (!mentions(CONVOLUTIONS) || !mentions(SIXTEEN_BIT) || mentions(/channels_last/)) return [];
+  const at = modelIn(training);
+  if (!at) return [];
+  return [
+    {
+      id: 'nchw-convolutions',
+      at,
+      message:
+        'Convolutions under autocast in the default layout: cuDNN transposes around them to use the Tensor Cores.',
+      fix: 'model.to(memory_format=torch.channels_last), and the same for the pictures.',
+    },
+  ];
+}
+
+/** Where a model of convolutions is made: a known one, or a class of this file that has convolutions. */
+function modelIn({ script, calls, text }: Training) {
+  const own = new Set(
+    script.blocks
+      .filter((b) => b.kind === 'class' && /\bConv[23]d\(/.test(text(b.span)))
+      .flatMap((b) => b.owner.getChild('VariableName') ?? [])
+      .map(text),
+  );
+  const inside = (call: (typeof script.calls)[number]) => /\bConv[23]d\(/.test(text(call.node));
+  const made = [
+    ...script.calls.filter(
+      (call) => call.receiver === null && own.has(call.method) && !isInClass(call.block),
+    ),
+    ...calls(MODEL).filter((call) =>
+      call.name.endsWith('Sequential') ? inside(call) && !isInClass(call.block) : true,
+    ),
+  ];
+  return made.toSorted((a, b) => a.node.from - b.node.from)[0]?.node ?? null;
+}
+
+function isInClass(block: Training['script']['blocks'][number]): boolean {
+  for (let at = block.parent ? block : null; at; at = at.parent) if (at.kind === 'class') return true;
+  return false;
+}
+
+function autotuning({ values, mentions }: Training): Fault[] {
+  if (!mentions(NEW_SIZES) && !mentions(RAGGED)) return [];
+  return values
+    .assigned('cudnn.benchmark')
+    .filter((assignment) => values.of(assignment.value) === true)
+    .map((assignment) => ({
+      id: 'cudnn-benchmark',
+      at: assignment.span,
+      message:
+        'cudnn.benchmark=True with inputs of changing size: cuDNN tries its algorithms again for every new size.',
+      fix: 'Leave it off, or resize or pad to a few fixed sizes.',
+    }));
+}

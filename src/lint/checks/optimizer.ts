@@ -1,0 +1,42 @@
+import type { Check, Fault } from '../kit/finding.js';
+import type { Call } from '../python/script.js';
+import type { Training } from '../training/training.js';
+
+/** Dozens of operations per parameter: fusing pays off. SGD has two or three. */
+const MANY_OPERATIONS = /^torch\.optim(?:\.adamw?)?\.(?:Adam|AdamW|NAdam|RAdam)$/;
+const FUSABLE = /\.(?:Adam|AdamW)$/;
+const ANY = /^torch\.optim(?:\.\w+)*\.[A-Z]\w+$/;
+const FOR_LOOP = /^transformers\.(?:optimization\.)?AdamW$/;
+
+export const checkOptimizers: Check = (training) => {
+  const { usesGpu, regions, framework } = training;
+  if (!usesGpu || (!regions.exist && framework !== 'lightning')) return [];
+  return [...calledOneByOne(training), ...unfused(training)];
+};
+
+function calledOneByOne({ calls, values }: Training): Fault[] {
+  const explicit = calls(ANY).filter((call) => isForLoop(call, values));
+  return [...explicit, ...calls(FOR_LOOP)].map((call) => ({
+    id: 'unfused-optimizer',
+    at: call.node,
+    message: 'The optimizer loops over parameters: a dozen launches for each of them, in every step.',
+    fix: FUSABLE.test(call.name) ? 'torch.optim.AdamW(…, fused=True)' : 'foreach=True',
+  }));
+}
+
+function unfused({ calls }: Training): Fault[] {
+  return calls(MANY_OPERATIONS)
+    .filter((call) => FUSABLE.test(call.name) && !call.hasSpread)
+    .filter(
+      ({ keywords }) => !keywords.has('fused') && !keywords.has('foreach') && !keywords.has('differentiable'),
+    )
+    .map((call) => ({
+      id: 'unfused-optimizer',
+      at: call.node,
+      message: `${call.method} without fused=True: the update is a dozen passes over all parameters instead of one.`,
+      fix: 'fused=True (parameters on the GPU, in floating point).',
+    }));
+}
+
+const isForLoop = ({ keywords }: Call, values: Training['values']): boolean =>
+  values.of(keywords.get('foreach')) === false && values.of(keywords.get('fused')) !== true;

@@ -1,0 +1,125 @@
+import type { SyntaxNode } from '@lezer/common';
+import type { Check, Fault } from '../kit/finding.js';
+import type { Call } from '../python/script.js';
+import type { Constant } from '../python/values.js';
+import type { Training } from '../training/training.js';
+
+const ARGUMENTS =
+  /^(?:transformers\.(?:\w+\.)*(?:Seq2Seq)?TrainingArguments|trl\.(?:\w+\.)*(?:SFT|DPO|ORPO|KTO|Reward)Config)$/;
+
+interface Setting {
+  readonly names: readonly string[];
+  /** Undefined as value: not given, or not known. */
+  isFault(value: Constant | undefined, isGiven: boolean, call: Call, training: Training): boolean;
+  readonly fault: Omit<Fault, 'at'>;
+}
+
+/** `TrainingArguments` of transformers, and those of TRL that extend them. */
+export const checkTrainingArguments: Check = (training) =>
+  training
+    .calls(ARGUMENTS)
+    .filter(({ keywords }) =>
+      ['no_cuda', 'use_cpu'].every((name) => training.values.of(keywords.get(name)) !== true),
+    )
+    .flatMap((call) => SETTINGS.flatMap((setting) => ask(setting, call, training)));
+
+function ask({ names, isFault, fault }: Setting, call: Call, training: Training): Fault[] {
+  const given = names
+    .map((name) => call.keywords.get(name))
+    .find((node): node is SyntaxNode => node !== undefined);
+  if (!given && call.hasSpread) return [];
+  if (!isFault(training.values.of(given), given !== undefined, call, training)) return [];
+  return [{ id: fault.id, at: given ?? call.node, message: fault.message, fix: fault.fix }];
+}
+
+const isOn = (value: Constant | undefined): boolean => value === true;
+
+const SETTINGS: readonly Setting[] = [
+  {
+    names: ['bf16', 'fp16'],
+    // TRL's own arguments use bf16 unless told otherwise.
+    isFault: (_, __, { name, keywords }, { values, mentions }) =>
+      name.startsWith('transformers') &&
+      !mentions(/bfloat16|float16|\btf32\b|deepspeed/) &&
+      ['bf16', 'fp16'].every((key) => !keywords.has(key) || values.of(keywords.get(key)) === false),
+    fault: {
+      id: 'not-sixteen-bit',
+      message: 'TrainingArguments without bf16 or fp16: the Trainer computes in fp32.',
+      fix: 'bf16=True (fp16=True on GPUs older than Ampere); tf32=True if it must stay fp32.',
+    },
+  },
+  {
+    names: ['dataloader_num_workers'],
+    isFault: (value, isGiven) => !isGiven || value === 0,
+    fault: {
+      id: 'num-workers-zero',
+      message: 'dataloader_num_workers is 0: the training process loads and collates every batch itself.',
+      fix: 'dataloader_num_workers=4, and dataloader_persistent_workers=True.',
+    },
+  },
+  {
+    names: ['dataloader_pin_memory'],
+    isFault: (value) => value === false,
+    fault: {
+      id: 'pageable-copies',
+      message: 'dataloader_pin_memory=False: batches are copied to the GPU from pageable memory.',
+      fix: 'Remove it: pinned memory is the default.',
+    },
+  },
+  {
+    names: ['gradient_checkpointing'],
+    isFault: isOn,
+    fault: {
+      id: 'activation-checkpointing',
+      message:
+        'gradient_checkpointing=True: the backward pass computes the forward again, a fifth to a third of the step.',
+      fix: 'Leave it off if the batch fits into memory.',
+    },
+  },
+  {
+    names: ['optim'],
+    isFault: (value) => value === 'adamw_hf' || value === 'adamw_torch',
+    fault: {
+      id: 'unfused-optimizer',
+      message: 'The optimizer is not fused: the update is a dozen passes over all parameters instead of one.',
+      fix: 'optim="adamw_torch_fused"',
+    },
+  },
+  {
+    names: ['ddp_find_unused_parameters'],
+    isFault: isOn,
+    fault: {
+      id: 'find-unused-parameters',
+      message: 'ddp_find_unused_parameters=True: DDP walks the whole autograd graph in every step.',
+      fix: 'ddp_find_unused_parameters=False, if all parameters get a gradient.',
+    },
+  },
+  {
+    names: ['logging_steps'],
+    isFault: (value) => value === 1,
+    fault: {
+      id: 'host-sync',
+      message: 'logging_steps=1: the loss is read in every step, and the host waits for the GPU.',
+      fix: 'logging_steps=50',
+    },
+  },
+  {
+    names: ['debug'],
+    isFault: (value) => value === 'underflow_overflow',
+    fault: {
+      id: 'anomaly-detection',
+      message: 'debug="underflow_overflow": the outputs of every module are checked in every step.',
+      fix: 'Remove it once the overflow is found.',
+    },
+  },
+  {
+    names: ['torch_empty_cache_steps'],
+    isFault: (value) => typeof value === 'number' && value < 10,
+    fault: {
+      id: 'allocator-churn',
+      message:
+        'torch_empty_cache_steps: the allocator gives its memory back and asks the driver for it again.',
+      fix: 'Remove it.',
+    },
+  },
+];

@@ -1,0 +1,81 @@
+import { isIgnored } from './ignore.js';
+import { type Fault, type LintFinding, RULE_NUMBERS } from './kit/finding.js';
+import { CHECKS } from './list.js';
+import { type NotebookCode, notebookCode } from './notebook.js';
+import { readScript } from './python/read-script.js';
+import type { Source, Span } from './python/source.js';
+import { readTraining } from './training/training.js';
+
+/** No script written by people is longer. */
+export const MAX_BYTES = 1 << 20;
+
+export interface LintedFile {
+  readonly file: string;
+  readonly findings: readonly LintFinding[];
+  /** Findings that comments turned off. */
+  readonly ignored: number;
+  /** What kept lint from reading all of it, one sentence each. */
+  readonly problems: readonly string[];
+}
+
+/** Lints one file: a script, a notebook (`.ipynb`) or a configuration of DeepSpeed (`.json`). Nothing in it is executed. */
+export function lintFile(file: string, content: string): LintedFile {
+  const notebook = /\.ipynb$/i.test(file) ? notebookCode(content) : null;
+  if (/\.ipynb$/i.test(file) && !notebook)
+    return { file, findings: [], ignored: 0, problems: ['it is not a notebook: there are no cells in it'] };
+  const script = readScript(notebook?.text ?? content);
+  const { source, errors } = script;
+  const training = readTraining(script);
+  const faults = onePerLine(
+    CHECKS.flatMap((check) => check(training)),
+    source,
+  );
+  const shown = faults.filter((fault) => !isIgnored(fault, source));
+  const findings = shown.map((fault) => findingOf(fault, file, source, notebook));
+  const problems = errors.length > 0 ? [notUnderstood(errors, source, notebook)] : [];
+  return { file, findings, ignored: faults.length - shown.length, problems };
+}
+
+/** The parser is not Python's own: what it does not know may still be Python. */
+function notUnderstood(errors: readonly Span[], source: Source, notebook: NotebookCode | null): string {
+  const line = source.lineAt(errors[0]!.from);
+  const place = notebook?.places[line - 1];
+  const where = place ? `cell ${place.cell}, line ${place.line}` : `line ${line}`;
+  const what =
+    errors.length === 1
+      ? `not understood in ${where}`
+      : `not understood in ${errors.length} places, the first in ${where}`;
+  return `${what}; faults there may be missed`;
+}
+
+function findingOf(fault: Fault, file: string, source: Source, notebook: NotebookCode | null): LintFinding {
+  const line = source.lineAt(fault.at.from);
+  const endLine = source.lineAt(fault.at.to);
+  const place = notebook?.places[line - 1];
+  return {
+    rule: RULE_NUMBERS[fault.id],
+    id: fault.id,
+    file,
+    cell: place?.cell ?? null,
+    line: place?.line ?? line,
+    column: source.columnAt(fault.at.from),
+    end_line: notebook?.places[endLine - 1]?.line ?? endLine,
+    end_column: source.columnAt(fault.at.to),
+    message: fault.message,
+    fix: fault.fix,
+    source: source.line(line).trim(),
+  };
+}
+
+/** In the order of the file. A line that breaks a rule twice is reported once. */
+function onePerLine(faults: readonly Fault[], source: Source): Fault[] {
+  const seen = new Set<string>();
+  return faults
+    .toSorted((a, b) => a.at.from - b.at.from)
+    .filter(({ id, at }) => {
+      const key = `${source.lineAt(at.from)} ${id}`;
+      const isNew = !seen.has(key);
+      seen.add(key);
+      return isNew;
+    });
+}

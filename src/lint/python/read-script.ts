@@ -1,0 +1,183 @@
+import type { SyntaxNode, Tree } from '@lezer/common';
+import { parser } from '@lezer/python';
+import { argumentsOf, childrenOf, isMark, unwrapped } from './nodes.js';
+import { readBlock } from './read-block.js';
+import { readImports } from './read-imports.js';
+import type { Assignment, Block, Call, DictionaryLiteral, FunctionBlock, Script } from './script.js';
+import { isFunction } from './script.js';
+import { Source, type Span } from './source.js';
+
+/** Deeper than people write. */
+const MAX_DEPTH = 1000;
+/** Longer dotted names are not names of anything we know. */
+const MAX_PARTS = 32;
+
+/** Reads a Python file. Never throws on what is in it: what cannot be parsed is listed in `errors`. */
+export function readScript(text: string): Script {
+  const source = new Source(text);
+  const imports = new Map<string, string>();
+  const tree = parse(text);
+  const blocks: Block[] = [];
+  const calls: Call[] = [];
+  const assignments: Assignment[] = [];
+  const dictionaries: DictionaryLiteral[] = [];
+  const errors: Span[] = tree ? [] : [{ from: 0, to: text.length }];
+  const nameOf = (node: SyntaxNode) => dottedName(node, text, imports);
+  // Imports anywhere in the file count for all of it: names are rarely imported twice as different things.
+  tree?.iterate({
+    enter(node) {
+      if (node.name === 'ImportStatement') readImports(node.node, text, imports);
+    },
+  });
+  let block: Block | null = null;
+  const open: (Block | null)[] = [];
+  // The cursor walks without recursion: deep nesting cannot overflow the stack. But each node looks at those around it.
+  tree?.iterate({
+    enter(cursor) {
+      if (open.length === MAX_DEPTH) {
+        errors.push({ from: cursor.from, to: cursor.to });
+        return false;
+      }
+      const outer = block;
+      open.push(outer);
+      if (cursor.type.isError && !isBareYield(cursor.from, text))
+        errors.push({ from: cursor.from, to: cursor.to });
+      if (!INTERESTING.has(cursor.name)) return true;
+      const node = cursor.node;
+      const opened = readBlock(node, outer, { text, nameOf });
+      if (opened) {
+        block = opened;
+        blocks.push(opened);
+      } else if (outer === null) return true;
+      else if (node.name === 'CallExpression') calls.push(readCall(node, outer, text, nameOf));
+      else if (node.name === 'DictionaryExpression') dictionaries.push({ node, block: outer });
+      else if (node.name === 'AssignStatement' || node.name === 'UpdateStatement')
+        for (const assignment of readAssignments(node, outer, text)) assignments.push(assignment);
+      return true;
+    },
+    leave() {
+      block = open.pop() ?? null;
+    },
+  });
+  const functions = blocks.filter((b): b is FunctionBlock => isFunction(b));
+  return { source, imports, blocks, calls, assignments, functions, dictionaries, errors, nameOf };
+}
+
+/** Null: brackets nested some hundred thousand deep, on which the parser overflows the stack. */
+function parse(text: string): Tree | null {
+  try {
+    return parser.parse(inItsGrammar(text));
+  } catch (error) {
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
+}
+
+/** Python that the parser's grammar does not know: `100. * x`, and `as` in the brackets of a `with`. Offsets stay. */
+const inItsGrammar = (text: string): string =>
+  text
+    .replace(/(?<=[^\w.]\d+)\.(?![\w.])/g, ' ')
+    .replace(/^[ \t]*(?:async )?with \([ \t]*\n[\s\S]{0,4000}?^[ \t]*\):/gm, (items) =>
+      items.replace(/\bas[ \t]+[\w.]+(?=[ \t]*,?[ \t]*(?:#.*)?$)/gm, (name) => ' '.repeat(name.length)),
+    );
+
+/** `yield` without a value is Python, too. */
+const isBareYield = (at: number, text: string): boolean =>
+  /\byield\s*$/.test(text.slice(Math.max(0, at - 20), at));
+
+const INTERESTING = new Set([
+  'Script',
+  'Body',
+  'LambdaExpression',
+  'ConditionalExpression',
+  'ArrayComprehensionExpression',
+  'ComprehensionExpression',
+  'SetComprehensionExpression',
+  'DictionaryComprehensionExpression',
+  'CallExpression',
+  'DictionaryExpression',
+  'AssignStatement',
+  'UpdateStatement',
+]);
+
+function dottedName(node: SyntaxNode, text: string, imports: ReadonlyMap<string, string>): string {
+  const parts: string[] = [];
+  let at: SyntaxNode | null = unwrapped(node);
+  while (at?.name === 'MemberExpression' && parts.length < MAX_PARTS) {
+    const last: SyntaxNode | null = at.lastChild;
+    if (last?.name !== 'PropertyName') break;
+    parts.push(text.slice(last.from, last.to));
+    at = at.firstChild && unwrapped(at.firstChild);
+  }
+  if (at?.name !== 'VariableName') return ['?', ...parts.reverse()].join('.');
+  const first = text.slice(at.from, at.to);
+  return [imports.get(first) ?? first, ...parts.reverse()].join('.');
+}
+
+function readCall(node: SyntaxNode, block: Block, text: string, nameOf: (n: SyntaxNode) => string): Call {
+  const called = node.firstChild!;
+  const name = nameOf(called);
+  const receiver = called.name === 'MemberExpression' ? called.firstChild : null;
+  const { positional, keywords, hasSpread } = argumentsOf(node.getChild('ArgList'), text);
+  return {
+    node,
+    name,
+    method: name.slice(name.lastIndexOf('.') + 1),
+    receiver: receiver && unwrapped(receiver),
+    positional,
+    keywords,
+    hasSpread,
+    block,
+    target: targetOf(node, text),
+  };
+}
+
+/** How far up a statement is searched from a call in it. */
+const MAX_LEVELS = 12;
+
+/** The name its value is assigned to, through wrappers: `self.loader = accelerator.prepare(DataLoader(…))`. */
+function targetOf(node: SyntaxNode, text: string): string | null {
+  let at: SyntaxNode | null = node.parent;
+  for (let level = 0; at && level < MAX_LEVELS; level++, at = at.parent) {
+    if (at.name === 'AssignStatement') return text.slice(at.from, at.firstChild!.to).replace(/^self\./, '');
+    if (at.name.endsWith('Statement') || at.name === 'Body') return null;
+  }
+  return null;
+}
+
+/** `a = b = value` gives one for each target; `a, b = x, y` one for each pair. */
+function readAssignments(statement: SyntaxNode, block: Block, text: string): Assignment[] {
+  const parts: SyntaxNode[][] = [[]];
+  const isUpdate = statement.name === 'UpdateStatement';
+  for (const child of childrenOf(statement)) {
+    if (child.name === 'AssignOp' || child.name === 'UpdateOp') parts.push([]);
+    else if (!isMark(child) && child.name !== 'TypeDef') parts.at(-1)!.push(child);
+  }
+  const values = parts.pop()!;
+  if (parts.length === 0 || values.length === 0) return [];
+  return parts.flatMap((targets) => {
+    const names = targets.flatMap((t) => namesIn(t, text));
+    const pairwise = names.length > 1 && names.length === values.length;
+    const groups = pairwise ? names.map((n) => [n]) : [names];
+    return groups.map((group, i) => ({
+      targets: group,
+      value: unwrapped(values[i] ?? values[0]!),
+      span: { from: statement.from, to: statement.to },
+      block,
+      isUpdate,
+    }));
+  });
+}
+
+function namesIn(target: SyntaxNode, text: string): string[] {
+  const node = unwrapped(target);
+  if (node.name === 'VariableName' || node.name === 'MemberExpression')
+    return [text.slice(node.from, node.to)];
+  if (node.name === 'TupleExpression' || node.name === 'ArrayExpression')
+    return childrenOf(node).flatMap((child) =>
+      child.name === 'VariableName' || child.name === 'MemberExpression'
+        ? [text.slice(child.from, child.to)]
+        : [],
+    );
+  return [];
+}
