@@ -28,5 +28,5 @@ export function loggedView(classes: Partial<Record<TimeClass, number>>): LogView
     timeline: null,
     phases: { placed: true, allHost: false, hostPaced: null, copyingHost: null },
   };
-  return viewLog(0, facts, { step, time, notes: [] });
+  return viewLog(0, facts, { step, notes: [] });
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type DrawOptions, drawView, H200 } from '../../../test/helpers/draw-run.js';
+import { type DrawOptions, drawView, H200, logged } from '../../../test/helpers/draw-run.js';
 import { steps } from '../../../test/helpers/draw-trace.js';
 import { ns } from '../../base/units.js';
 import { type RankView, viewTrace } from './rank-view.js';
@@ -93,33 +93,29 @@ describe('waits that only the log has', () => {
     host 1  aten::relu 100-190 x199@100 | cudaLaunchKernel 150-160 #1 x199@100
     gpu 7   relu_elementwise 165-190 #1 x199@100`;
   const { facts } = draw(READY);
-  const logged = (waitMs: number, stepMs: number) =>
-    viewTrace(0, facts, {
-      step: ns(stepMs * 1e6),
-      time: { ...facts.time, idle_data: ns(waitMs * 1e6) },
-      notes: [],
-    });
+  const withWaits = (waitMs: number, stepMs: number) =>
+    viewTrace(0, facts, logged(stepMs, { ...facts.time, idle_data: ns(waitMs * 1e6) }));
 
   it('are input waits, and what recording cost comes off the host', () => {
-    const { time } = logged(30, 48);
+    const { time } = withWaits(30, 48);
     expect(time.idle_data / 1e6).toBeCloseTo(30, 1);
     expect(time.idle_host / 1e6).toBeCloseTo(facts.time.idle_host / 1e6 - 2, 0);
   });
 
   it('are part of the step that fixes are priced on', () => {
-    const { baseline } = logged(30, 48);
+    const { baseline } = withWaits(30, 48);
     expect(baseline).toMatchObject({ faithful: true });
     expect(baseline!.corrected / 1e6).toBeCloseTo(48, 1);
   });
 
   it('below 5 % of the step count for nothing', () => {
-    expect(logged(0.9, 18).time.idle_data / 1e6).toBeLessThan(0.2);
+    expect(withWaits(0.9, 18).time.idle_data / 1e6).toBeLessThan(0.2);
   });
 
   it('do not exist where the training thread loads', () => {
     const inMain = draw(READY.replace('_MultiProcessing', '_SingleProcess'));
     const time = { ...inMain.facts.time, idle_data: ns(30e6) };
-    const view = viewTrace(0, inMain.facts, { step: ns(19e6), time, notes: [] });
+    const view = viewTrace(0, inMain.facts, logged(19, time));
     expect(view.time.idle_data / 1e6).toBeLessThan(1);
   });
 });

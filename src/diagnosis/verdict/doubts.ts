@@ -1,5 +1,5 @@
 import { ns } from '../../base/units.js';
-import type { RankView } from '../ranks/rank-view.js';
+import { phasesOf, type RankView } from '../ranks/rank-view.js';
 import { emptyingQueue, mayHideSlowWorkers } from './prefetch-queue.js';
 import { bestClass, type Judgement, sharesOf, type VerdictClass } from './shares.js';
 
@@ -24,7 +24,11 @@ const atMost = (limit: number): Effect => ({ atMost: limit });
 const when = (condition: boolean, effect: Effect): Effect | null => (condition ? effect : null);
 
 /** What an event log of a GPU job knows. Null for a trace, and for a log of a job without GPU. */
-const gpuLog = ({ facts: { phases } }: RankView) => (phases && !phases.allHost ? phases : null);
+const gpuLog = (view: RankView) => {
+  const phases = phasesOf(view);
+  return phases && !phases.allHost ? phases : null;
+};
+const hasNote = ({ notes }: RankView, code: string) => notes.some((note) => note.code === code);
 const isNumber = (value: unknown) => typeof value === 'number';
 
 /** No training step is shorter. */
@@ -47,8 +51,17 @@ export const DOUBT_CHECKS = [
   {
     id: 'profiler-attached',
     text: 'a profiler was attached to the GPU in the measured steps, which slows the host',
-    check: ({ view, best }) =>
-      when(best === 'host' && view.notes.some((n) => n.code === 'step-with-profiler'), by(0.15)),
+    check: ({ view, best }) => when(best === 'host' && hasNote(view, 'step-with-profiler'), by(0.15)),
+  },
+  {
+    id: 'trace-differs',
+    text: 'steps take another time in the trace than in the event log, and recording does not explain it',
+    check: ({ view }) => when(hasNote(view, 'trace-differs'), by(0.2)),
+  },
+  {
+    id: 'slowed-by-profiler',
+    text: 'the profiler made steps over one and a half times as long',
+    check: ({ view }) => when(hasNote(view, 'slowed-by-profiler'), by(0.05)),
   },
   {
     id: 'no-steps',
@@ -106,7 +119,7 @@ export const DOUBT_CHECKS = [
     id: 'log-shows-less',
     text: 'an event log shows less than a trace',
     check: ({ view, best }) => {
-      if (!view.facts.phases) return null;
+      if (!phasesOf(view)) return null;
       const log = gpuLog(view);
       if (!log || best === 'data' || best === 'comms') return by(0.1);
       if (best === 'host') return when(log.hostPaced === null, by(0.1));
