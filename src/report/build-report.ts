@@ -1,6 +1,6 @@
 import { ns, share, toMs, toUs } from '../base/units.js';
 import type { Diagnosis } from '../diagnosis/diagnosis.js';
-import type { RankView, TraceView } from '../diagnosis/ranks/rank-view.js';
+import { type RankView, stepsOf, type TraceView } from '../diagnosis/ranks/rank-view.js';
 import { sharesOfClasses, totals } from '../facts/time-class.js';
 import { manifestOf, type RankMember, type RunMember } from '../ingest/member.js';
 import type { FoundRun } from '../ingest/read-run.js';
@@ -60,11 +60,12 @@ const NO_STEP: ReportStep = {
 
 function stepOf(view: RankView | null): ReportStep {
   if (!view) return NO_STEP;
-  const { steps, hasGpuWork } = view.facts;
+  const steps = stepsOf(view);
+  const { hasGpuWork, steps: recorded } = view.facts;
   return {
     ms: toMs(view.step),
     source: view.measuredUnprofiled ? 'events' : hasGpuWork ? 'gpu-timeline' : 'host',
-    profiled_ms: view.source === 'trace' ? toMs(steps.profiled) : null,
+    profiled_ms: view.source === 'trace' ? toMs(recorded.profiled) : null,
     corrected: !view.measuredUnprofiled,
     count: steps.count,
     first: steps.first,

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { fromMs, ms } from '../../src/base/units.js';
-import type { Unprofiled } from '../../src/diagnosis/ranks/correct-step.js';
+import type { Unprofiled } from '../../src/diagnosis/ranks/join-log.js';
 import { type RankView, type TraceView, viewTrace } from '../../src/diagnosis/ranks/rank-view.js';
 import type { RunFacts } from '../../src/diagnosis/run-facts.js';
 import type { Bottleneck } from '../../src/diagnosis/verdict/bottleneck.js';

@@ -1,25 +1,15 @@
-import type { CheckResult } from '../../base/check.js';
 import { mean } from '../../base/statistics.js';
-import { type Ns, ns } from '../../base/units.js';
-import type { CopyTime, PhaseKnowledge } from '../../facts/rank-facts.js';
+import { ns } from '../../base/units.js';
+import type { CopyTime } from '../../facts/rank-facts.js';
 import { sumOfClasses, type TimeByClass, type TimeClass, totals } from '../../facts/time-class.js';
 import { addInputWaits } from '../../replay/edits.js';
 import { copyPlan, type Plan } from '../../replay/plan.js';
 import { type Baseline, baselineOf, costOfEvents } from '../../replay/recording-cost.js';
 import { AS_RECORDED, replay } from '../../replay/replay.js';
 import type { TraceFacts } from '../../traces/trace-facts.js';
-import type { OwnStep } from './join-log.js';
+import type { OwnStep, Unprofiled } from './join-log.js';
 
 /** The step of a trace without the profiler, and how it divides. */
-
-/** A step that an event log measured without the profiler. */
-export interface Unprofiled {
-  readonly step: Ns;
-  readonly time: TimeByClass;
-  readonly steps: number;
-  readonly knowledge: PhaseKnowledge;
-  readonly notes: readonly CheckResult[];
-}
 
 /** The step by the trace alone, with waits that only the log has. */
 export function ownStep(facts: TraceFacts, hidden: number): OwnStep {
@@ -27,7 +17,7 @@ export function ownStep(facts: TraceFacts, hidden: number): OwnStep {
   const baseline = plan && baselineOf(plan, recordedStep(facts, plan), null);
   const least = correctedStep(facts, baseline && { ...baseline, corrected: baseline.correctedLow });
   const { profiled } = facts.steps;
-  return { least: least + hidden, most: profiled + hidden, recorded: profiled };
+  return { least: least + hidden, most: profiled + hidden, recorded: profiled, time: facts.time };
 }
 
 /** Shorter waits are within the noise of a step (the threshold of XProf and the TensorBoard plugin for input). */

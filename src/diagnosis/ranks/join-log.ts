@@ -1,7 +1,7 @@
 import { type CheckResult, found } from '../../base/check.js';
-import { formatMs, type Ns, ns } from '../../base/units.js';
+import { formatCount, formatMs, formatWholePercent, type Ns, ns } from '../../base/units.js';
 import type { CopyTime, PhaseKnowledge } from '../../facts/rank-facts.js';
-import { type TimeByClass, type TimeClass, totals } from '../../facts/time-class.js';
+import { sharesOfClasses, type TimeByClass, type TimeClass, totals } from '../../facts/time-class.js';
 
 /**
  * Where a log of many steps and a trace of few disagree, each is used for what it knows: the log says how long a step takes
@@ -9,18 +9,35 @@ import { type TimeByClass, type TimeClass, totals } from '../../facts/time-class
  */
 
 /** Steps that differ by a larger factor are not the same steps: others wait, evaluate or save, or a profiler holds them up. */
-export const ALIKE = 1.5;
+const ALIKE = 1.5;
+/** A log of a job without GPU that finds this share of a step more outside the model than the trace has seen other work. */
+const MORE_OUTSIDE = 0.25;
 
 /** How long a step may take without the profiler, by the trace alone, and how long the recorded ones took. */
 export interface OwnStep {
   readonly least: number;
   readonly most: number;
   readonly recorded: Ns;
+  readonly time: TimeByClass;
 }
 
-/** Whether a measured step may be one that the trace recorded. */
-export const isAlike = (step: number, { least, most }: OwnStep) =>
-  step <= ALIKE * most && ALIKE * step >= least;
+/** A step that an event log measured without the profiler. */
+export interface Unprofiled {
+  readonly step: Ns;
+  readonly time: TimeByClass;
+  readonly steps: number;
+  readonly knowledge: PhaseKnowledge;
+  readonly notes: readonly CheckResult[];
+}
+
+/** In what the trace's steps differ from those of the log, beyond what recording explains. Null: they are alike. */
+export function differenceOf({ step, time, knowledge }: Unprofiled, own: OwnStep): 'step' | 'model' | null {
+  if (step > ALIKE * own.most || ALIKE * step < own.least) return 'step';
+  const isSeenByLog = knowledge.allHost && modelShare(own.time) - modelShare(time) > MORE_OUTSIDE;
+  return isSeenByLog ? 'model' : null;
+}
+
+const modelShare = (time: TimeByClass) => sharesOfClasses(time).compute;
 
 /** What the phases of a log hold without telling it apart: all that a trace sees inside the model's phases. */
 const INSIDE: readonly TimeClass[] = ['compute', 'idle_host', 'idle_sync', 'idle_compile'];
@@ -66,22 +83,29 @@ export function directed(copy: Ns, { toDevice, toHost }: CopyTime): CopyTime {
 }
 
 /** Says that steps with and without the profiler differ by more than half, and what follows. */
-export function aboutDifference(step: Ns, own: OwnStep, loggedSteps: number): readonly CheckResult[] {
+export function aboutDifference(
+  { step, time, steps }: Unprofiled,
+  own: OwnStep,
+  differs: 'step' | 'model' | null,
+) {
   const { recorded } = own;
-  const message = `a step takes ${formatMs(recorded)} in the trace and ${formatMs(step)} in the event log of ${loggedSteps} steps`;
-  if (!isAlike(step, own))
+  const log = `the event log of ${formatCount(steps, 'step')}`;
+  const lengths = `a step takes ${formatMs(recorded)} in the trace and ${formatMs(step)} in ${log}`;
+  const [inTrace, inLog] = [own.time, time].map((t) => formatWholePercent(modelShare(t)));
+  const computing = `computing takes ${inTrace} of a step in the trace and ${inLog} in ${log}`;
+  if (differs !== null)
     return found(
       'warning',
       'trace-differs',
       1,
-      message,
+      differs === 'step' ? lengths : computing,
       'the log says how the step divides; the trace only shows what happens inside the model’s phases',
     );
   return found(
     'note',
     'slowed-by-profiler',
     Number(recorded > ALIKE * step),
-    message,
+    lengths,
     'recording explains the difference; it is taken off the host’s time',
   );
 }

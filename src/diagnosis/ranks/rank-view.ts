@@ -2,6 +2,7 @@ import type { CheckResult } from '../../base/check.js';
 import { type Ns, ns } from '../../base/units.js';
 import { type DeviceRates, findDevice } from '../../facts/device-rates.js';
 import type { CopyTime, PhaseKnowledge, RankFacts } from '../../facts/rank-facts.js';
+import type { StepFacts } from '../../facts/step-facts.js';
 import type { TimeByClass } from '../../facts/time-class.js';
 import type { LogFacts } from '../../logs/log-facts.js';
 import type { Baseline } from '../../replay/recording-cost.js';
@@ -14,9 +15,8 @@ import {
   hiddenWaits,
   ownStep,
   scaleTo,
-  type Unprofiled,
 } from './correct-step.js';
-import { aboutDifference, directed, divideInside, isAlike } from './join-log.js';
+import { aboutDifference, differenceOf, directed, divideInside, type Unprofiled } from './join-log.js';
 
 /** One rank: its facts, and its step time without the profiler. */
 export type RankView = TraceView | LogView;
@@ -51,10 +51,12 @@ interface ViewOf<Facts extends RankFacts> {
 }
 
 /** What the phases of an event log tell, where nothing tells more about how the step divides. Null: a trace does. */
-export const phasesOf = (view: RankView): PhaseKnowledge | null => {
-  if (view.source === 'log') return view.facts.phases;
-  return view.facts.hasGpuWork ? null : view.dividedBy;
-};
+export const phasesOf = (view: RankView): PhaseKnowledge | null =>
+  view.facts.phases ?? (view.source === 'trace' && !view.facts.hasGpuWork ? view.dividedBy : null);
+
+/** The steps that the division of the step is a mean over. */
+export const stepsOf = (view: RankView): StepFacts =>
+  view.source === 'trace' && view.dividedBy && view.log ? view.log.facts.steps : view.facts.steps;
 
 /** A log is recorded without the profiler: its step needs no correction. */
 export function viewLog(
@@ -86,7 +88,8 @@ export function viewTrace(
 ): TraceView {
   const hidden = unprofiled ? hiddenWaits(facts, unprofiled) : 0;
   const own = unprofiled && ownStep(facts, hidden);
-  const differs = own !== null && !isAlike(unprofiled!.step, own);
+  const difference = own && differenceOf(unprofiled!, own);
+  const differs = difference !== null;
   // A step that the trace does not show tells nothing about the cost of recording.
   const fitted = differs ? null : unprofiled;
   const baseline = facts.detail?.plan ? baselineWith(facts, facts.detail.plan, fitted, hidden) : null;
@@ -104,7 +107,7 @@ export function viewTrace(
     baseline,
     step,
     measuredUnprofiled: unprofiled !== null,
-    notes: unprofiled ? [...unprofiled.notes, ...aboutDifference(step, own!, unprofiled.steps)] : [],
+    notes: unprofiled ? [...unprofiled.notes, ...aboutDifference(unprofiled, own!, difference)] : [],
     rates: facts.device ? findDevice(facts.device.name, facts.device.totalMemory) : null,
     time,
     copies: differs ? directed(time.copy, copies) : copies,

@@ -1,5 +1,5 @@
 import { ns } from '../../base/units.js';
-import { phasesOf, type RankView } from '../ranks/rank-view.js';
+import { phasesOf, type RankView, stepsOf } from '../ranks/rank-view.js';
 import { emptyingQueue, mayHideSlowWorkers } from './prefetch-queue.js';
 import { bestClass, type Judgement, sharesOf, type VerdictClass } from './shares.js';
 
@@ -55,7 +55,7 @@ export const DOUBT_CHECKS = [
   },
   {
     id: 'trace-differs',
-    text: 'steps take another time in the trace than in the event log, and recording does not explain it',
+    text: 'the steps of the trace are not like those of the event log',
     check: ({ view }) => when(hasNote(view, 'trace-differs'), by(0.2)),
   },
   {
@@ -66,12 +66,15 @@ export const DOUBT_CHECKS = [
   {
     id: 'no-steps',
     text: 'the trace is not divided into steps',
-    check: ({ view }) => when(view.facts.steps.source === 'window', by(0.2)),
+    check: ({ view }) => when(stepsOf(view).source === 'window', by(0.2)),
   },
   {
     id: 'one-step',
     text: 'only one step could be measured',
-    check: ({ view: { facts } }) => when(facts.steps.source !== 'window' && facts.steps.count < 2, by(0.12)),
+    check: ({ view }) => {
+      const { source, count } = stepsOf(view);
+      return when(source !== 'window' && count < 2, by(0.12));
+    },
   },
   {
     id: 'short-run',
@@ -81,8 +84,10 @@ export const DOUBT_CHECKS = [
   {
     id: 'irregular-steps',
     text: 'step times vary a lot and few steps were recorded',
-    check: ({ view: { facts } }) =>
-      when(facts.steps.irregular && facts.steps.count > 1 && facts.steps.count < 6, by(0.1)),
+    check: ({ view }) => {
+      const { irregular, count } = stepsOf(view);
+      return when(irregular && count > 1 && count < 6, by(0.1));
+    },
   },
   {
     id: 'empty-window',

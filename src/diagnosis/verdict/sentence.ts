@@ -78,7 +78,7 @@ function inputOf(view: RankView): string {
 const NEARLY_ALL = 0.8;
 
 /** What the GPU waits for, the largest part by name. */
-function hostSentence({ time, copies, step }: RankView, share: Share): string {
+function hostSentence({ time, copies }: RankView, share: Share): string {
   const reading = Math.min(time.copy, copies.toHost);
   const waits = [
     { ns: time.idle_host, to: 'launch work', what: 'the host to launch work' },
@@ -86,11 +86,11 @@ function hostSentence({ time, copies, step }: RankView, share: Share): string {
     { ns: time.idle_compile, to: 'compile code', what: 'code to be compiled' },
   ];
   const longest = waits.reduce((a, b) => (b.ns > a.ns ? b : a));
-  const percent = (ns: number) => formatWholePercent(shareOf(ns / (step || 1)));
+  const all = waits.reduce((sum, { ns }) => sum + ns, reading);
+  const percent = (ns: number) => formatWholePercent(shareOf((share * ns) / (all || 1)));
   if (reading > longest.ns)
-    return `Host-bound: ${percent(reading)} of every step goes to copies to the host, ${percent(share * step - reading)} to waiting for the host`;
-  const isNearlyAll = longest.ns >= NEARLY_ALL * share * step;
-  const what = isNearlyAll ? longest.what : `the host, mostly to ${longest.to}`;
+    return `Host-bound: ${percent(reading)} of every step goes to copies to the host, ${percent(all - reading)} to waiting for the host`;
+  const what = longest.ns >= NEARLY_ALL * all ? longest.what : `the host, mostly to ${longest.to}`;
   return `Host-bound: the GPU spends ${formatWholePercent(share)} of every step waiting for ${what}`;
 }
 
