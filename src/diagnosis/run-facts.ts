@@ -16,11 +16,12 @@ export interface RunFacts {
   readonly gpus: ReadonlyMap<number, GpuState>;
   /** Lines of the job that hold the host, on the rank that the verdict is taken from. */
   readonly hostLines: readonly HostLine[];
-  /** What capture recorded about each rank's cores and DataLoader. Empty without manifests. */
+  /** What capture recorded about each rank's cores, processor time and DataLoader. Empty without manifests. */
   readonly captured: ReadonlyMap<number, CapturedRank>;
 }
 
-export type CapturedRank = Pick<RankManifest, 'cores' | 'loader'>;
+export type CapturedRank = Pick<RankManifest, 'cores' | 'loader'> &
+  Partial<Pick<RankManifest, 'cpu' | 'host'>>;
 export type CapturedLoader = LoaderRecord;
 
 export interface AcrossRanks {

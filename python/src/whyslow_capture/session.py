@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from . import layout, process
 from .config import CaptureConfig
+from .cpu_use import CpuUse
 from .events.budget import OverheadBudget
 from .events.recorder import Recorder
 from .files import RunFiles
@@ -51,6 +52,7 @@ class Capture:
             end=config.end_step,
         )
         self.loaders = LoaderWatch()
+        self.cpu = CpuUse()
         self.trace: TraceTier | None = None
         self.stacks = StackSampler(config.max_overhead, is_disturbed=lambda: self.trace is not None and self.trace.busy)
         self.mesh: Mesh | None = None
