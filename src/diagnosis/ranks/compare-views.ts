@@ -11,8 +11,8 @@ export interface ComparedViews {
 
 /**
  * Compares ranks from the event logs of all of them, whether or not some have traces: a log has many steps of every rank, a
- * trace a few steps of one. What only traces know (bytes, links, what overlaps) stays reachable as `Comparison.traced`.
- * Where logs name no collectives, or have fewer ranks or steps than the traces, traces are compared.
+ * trace a few steps of one. Where traces of the same ranks agree on who is late, they are used, because they show more: what
+ * overlaps, and when each rank did what. Else what only they know stays reachable as `Comparison.traced`.
  */
 export function compareViews(views: readonly RankView[], locations: RunLocations): ComparedViews {
   const compare = (of: readonly RankView[]) => compareRanks(of.map((view) => comparedRank(view, locations)));
@@ -22,7 +22,8 @@ export function compareViews(views: readonly RankView[], locations: RunLocations
   const logged = compare(logs);
   const traced = asTheyAre.comparison;
   if (!logged?.table) return asTheyAre;
-  if (traced?.table && !tellsMore(logged, logs, traced)) return asTheyAre;
+  if (traced?.table && (!hasMore(logged, logs, traced) || (areAlike(views) && agree(logged, traced))))
+    return asTheyAre;
   return { comparison: { ...logged, traced }, from: logs };
 }
 
@@ -33,13 +34,27 @@ function logsOf(views: readonly RankView[]): readonly LogView[] {
   return [...new Map(logs.map((log) => [log.rank, log])).values()];
 }
 
-function tellsMore(logged: Comparison, logs: readonly LogView[], traced: Comparison): boolean {
+/** Whether the logs have all ranks of the traces, at least as many steps, and recorded collectives, not inferred ones. */
+function hasMore(logged: Comparison, logs: readonly LogView[], traced: Comparison): boolean {
   const [own, other] = [logged.table!, traced.table!];
   const ranks = new Set(own.ranks);
   return (
     own.steps.length >= other.steps.length &&
     other.ranks.every((rank) => ranks.has(rank)) &&
-    // Collectives that were inferred from phases are worth less than recorded ones.
     logs.every((log) => log.facts.collectives?.source !== 'phases')
+  );
+}
+
+const areAlike = (views: readonly RankView[]) =>
+  views.every((view) => view.source === 'log' || view.dividedBy === null);
+
+/** Whether both have the same ranks and name the same of them as late. */
+function agree(logged: Comparison, traced: Comparison): boolean {
+  const lateIn = ({ late }: Comparison) => new Set(late.flatMap((l) => l.ranks));
+  const [inLogs, inTraces] = [lateIn(logged), lateIn(traced)];
+  return (
+    logged.table!.ranks.length === traced.table!.ranks.length &&
+    inLogs.size === inTraces.size &&
+    [...inLogs].every((rank) => inTraces.has(rank))
   );
 }
