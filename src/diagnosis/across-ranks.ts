@@ -20,6 +20,7 @@ export function acrossOf(
   const { matched, slowGroups, played } = comparison.traced ?? comparison;
   return {
     late,
+    steps: comparison.table.steps.length,
     step: pace,
     overlap: played?.withOverlap ?? null,
     links: slowGroups.map(({ group, ...slow }) => {

@@ -1,5 +1,5 @@
 import type { Ns } from '../base/units.js';
-import type { LoaderRecord, RankManifest } from '../model/manifest.js';
+import type { CpuUse, LoaderRecord, ProcessCores, RankManifest } from '../model/manifest.js';
 import type { LateRanks } from '../run/lateness/late-ranks.js';
 import type { GpuState } from '../telemetry/gpu-state.js';
 import type { HostLine } from './ranks/host-lines.js';
@@ -23,9 +23,13 @@ export interface RunFacts {
 export type CapturedRank = Pick<RankManifest, 'cores' | 'loader'> &
   Partial<Pick<RankManifest, 'cpu' | 'host'>>;
 export type CapturedLoader = LoaderRecord;
+export type CapturedCpu = CpuUse;
+export type CapturedCores = ProcessCores;
 
 export interface AcrossRanks {
   readonly late: readonly LateRanks[];
+  /** How many steps were compared. */
+  readonly steps: number;
   /** Step time, mean over ranks. */
   readonly step: Ns;
   readonly links: readonly SlowLink[];

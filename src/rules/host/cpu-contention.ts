@@ -1,7 +1,6 @@
 import { formatCount, formatPercent, formatWholePercent, share } from '../../base/units.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
-import type { CapturedRank, RunFacts } from '../../diagnosis/run-facts.js';
-import type { CpuUse, ProcessCores } from '../../model/manifest.js';
+import type { CapturedCores, CapturedCpu, CapturedRank, RunFacts } from '../../diagnosis/run-facts.js';
 import { evidence } from '../kit/evidence.js';
 import type { Finding } from '../kit/finding.js';
 import { type AnyRule, found, silent, threshold } from '../kit/rule.js';
@@ -76,7 +75,7 @@ interface Contention {
 }
 
 /** Ranks of the job on the same cores: all of the machine, except those that were pinned to others. */
-function ranksSharing({ host, cpu }: CapturedRank, { ranks }: ProcessCores, { captured }: RunFacts): number {
+function ranksSharing({ host, cpu }: CapturedRank, { ranks }: CapturedCores, { captured }: RunFacts): number {
   const here = [...captured.values()].filter((other) => other.host === host && other.cpu);
   // Ranks that were not captured may be anywhere.
   if (here.length < ranks || !cpu?.affinity) return ranks;
@@ -84,8 +83,8 @@ function ranksSharing({ host, cpu }: CapturedRank, { ranks }: ProcessCores, { ca
 }
 
 function throttledBy(
-  { throttled }: CpuUse,
-  { quota }: ProcessCores,
+  { throttled }: CapturedCpu,
+  { quota }: CapturedCores,
   usable: number,
   ranks: number,
 ): Contention | null {
@@ -110,7 +109,7 @@ const threadsFor = (cores: number, ranks: number) => Math.max(1, Math.floor(core
 function queuedOn(
   view: RankView,
   { loader }: CapturedRank,
-  { used, queued, threads, threadQueued }: CpuUse,
+  { used, queued, threads, threadQueued }: CapturedCpu,
   cores: number,
   ranks: number,
 ): Contention | null {
