@@ -103,6 +103,7 @@ it.each<[string, Partial<CapturedRank> | undefined, RegExp]>([
   ['the cores are not known', { ...rank({}), cores: null }, /not recorded/],
   ['threads find a core', rank({ used: 0.97, queued: 0.025 }), /hardly wait/],
   ['one in five does not', rank({ used: 0.81, queued: 0.2 }), /hardly wait/],
+  ['hardly any thread runs', rank({ used: 0.05, queued: 0.09 }), /hardly wait/],
   ['the system does not tell', rank({ queued: null }), /hardly wait/],
   ['it was rarely throttled', rank({ queued: 0, throttled: 0.09 }), /hardly wait/],
 ])('is silent when %s', (_, own, reason) => {

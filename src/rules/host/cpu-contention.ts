@@ -17,6 +17,12 @@ const QUEUED = threshold(
   'of the time in which threads want to run',
   'measured on 2 busy cores: 0.03 with one thread (60 ms a step), 0.79 with two (525 ms)',
 );
+const WAITING = threshold(
+  'threads waiting for a core',
+  0.1,
+  'on average',
+  'our judgement: where hardly any thread runs, none is held up',
+);
 const THREAD_QUEUED = threshold(
   'training thread of a GPU job waiting for a core',
   share(0.1),
@@ -42,7 +48,7 @@ export const rule: AnyRule = {
     check: 'Compare step times. Sums in another order change the last digits of results.',
     cost: 'free',
     risk: 'none',
-    thresholds: [THROTTLED, QUEUED, THREAD_QUEUED],
+    thresholds: [THROTTLED, QUEUED, WAITING, THREAD_QUEUED],
   },
   check(view, run) {
     const own = run.captured.get(view.rank);
@@ -113,7 +119,7 @@ function queuedOn(
   cores: number,
   ranks: number,
 ): Contention | null {
-  if (queued === null || !(queued >= QUEUED.value * (used + queued))) return null;
+  if (queued === null || queued < WAITING.value || queued < QUEUED.value * (used + queued)) return null;
   // The GPU does not wait for threads beside the one that launches.
   if (view.facts.hasGpuWork && !((threadQueued ?? 0) >= THREAD_QUEUED.value)) return null;
   const [all, workers] = [threads * ranks, (loader?.numWorkers ?? 0) * ranks];
