@@ -97,7 +97,9 @@ export function correctTime(
   let excess = sumOfClasses(totals((c) => corrected[c])) - step;
   for (const c of SLOWED_BY_RECORDING) {
     if (excess <= 0) break;
-    const taken = Math.min(excess, corrected[c]);
+    // What the log measured as waiting is no cost of recording.
+    const kept = measured && WAITS.includes(c) ? measured[c] : 0;
+    const taken = Math.min(excess, Math.max(0, corrected[c] - kept));
     corrected[c] -= taken;
     excess -= taken;
   }

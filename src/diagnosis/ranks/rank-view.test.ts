@@ -81,6 +81,24 @@ describe('the time by class', () => {
   });
 });
 
+/** A job without GPU whose operators took longer under the profiler: 3 ms of input, 17 ms of computing. */
+describe('waits that the log measured too', () => {
+  const LOADING = `
+    host 1  ProfilerStep#1 0-20000 | enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__ 0-3000
+    host 1  aten::mm 3000-20000`;
+  const { facts } = draw(LOADING);
+
+  it('are not taken for the cost of recording', () => {
+    expect(facts.time.idle_data / 1e6).toBeCloseTo(3, 1);
+    const onCpu = { placed: true, allHost: true, hostPaced: null, copyingHost: null };
+    const time = { ...facts.time, idle_data: ns(2.8e6), compute: ns(12.2e6) };
+    const view = viewTrace(0, facts, { ...logged(15, time), knowledge: onCpu });
+    expect(view.dividedBy).toBeNull();
+    // Beyond the measured waits, all classes are scaled.
+    expect(view.time.idle_data / 1e6).toBeGreaterThan(2);
+  });
+});
+
 it('has the rates of the GPU, if it is a known one', () => {
   expect(draw(HOST_BOUND, { header: H200 }).rates?.name).toBe('H200');
   expect(draw(HOST_BOUND, { header: {} }).rates).toBeNull();
