@@ -55,6 +55,24 @@ describe('the view of the critical path', () => {
     expect(time).toEqual(ms({ compute: 70, idle_host: 10, idle_data: 20 }));
   });
 
+  it('has the log’s time, and what the trace of the rank shows inside it', () => {
+    const phases = { placed: true, allHost: false, hostPaced: null, copyingHost: null };
+    const loggedFacts = { ...drawn.facts, source: 'log', phases, time: ms({ compute: 100 }) };
+    const logged = {
+      ...drawn,
+      source: 'log',
+      facts: loggedFacts,
+      time: ms({ compute: 100 }),
+    } as unknown as RankView;
+    const traced = viewOf({ compute: 30, idle_host: 70 });
+    const critical = { rank: 3, time: ms({ compute: 60, idle_data: 40 }) };
+    const both = criticalView(comparison({ critical }), [logged], [traced])!;
+    expect(both).toMatchObject({ source: 'trace', dividedBy: phases });
+    expect(both.time).toEqual(ms({ compute: 18, idle_host: 42, idle_data: 40 }));
+    const alone = criticalView(comparison({ critical }), [logged], [])!;
+    expect(alone).toMatchObject({ source: 'log', time: ms({ compute: 60, idle_data: 40 }) });
+  });
+
   it('is none without a path, without its rank, or without time on it', () => {
     const view = viewOf({ compute: 100 });
     expect(criticalView(null, [view])).toBeNull();
@@ -167,7 +185,7 @@ describe('what rules see of all ranks', () => {
 
   it('has late ranks, the pace, the gain of full overlap, and slow groups with their ranks and machines', () => {
     const compared = comparison({
-      ...{ table: {}, matched, late: [late('gpu', 5)], played: { withOverlap: 7e6 } },
+      ...{ table: { steps: [4, 5] }, matched, late: [late('gpu', 5)], played: { withOverlap: 7e6 } },
       slowGroups: [{ group: 1, ratio: 0.5 }],
     });
     const places = new Map([
@@ -176,6 +194,7 @@ describe('what rules see of all ranks', () => {
     ]);
     expect(acrossOf(compared, places)).toEqual({
       late: compared.late,
+      steps: 2,
       step: 100e6,
       overlap: 7e6,
       links: [{ group: 'dp', ranks: [0, 8], hosts: ['a'], ratio: 0.5 }],

@@ -2,6 +2,7 @@ import { mean } from '../base/statistics.js';
 import { sumOfClasses, type TimeByClass, totals } from '../facts/time-class.js';
 import { atPace } from '../logs/pace.js';
 import type { Comparison } from '../run/compare.js';
+import { directed, divideInside } from './ranks/join-log.js';
 import type { RankView } from './ranks/rank-view.js';
 import type { AcrossRanks } from './run-facts.js';
 import type { Decision } from './verdict/decide.js';
@@ -14,9 +15,12 @@ export function acrossOf(
   locations: ReadonlyMap<number, { readonly host: string | null }>,
 ): AcrossRanks | null {
   if (!comparison?.table) return null;
-  const { matched, slowGroups, late, played, pace } = comparison;
+  const { late, pace } = comparison;
+  // Sizes and overlap are known from traces.
+  const { matched, slowGroups, played } = comparison.traced ?? comparison;
   return {
     late,
+    steps: comparison.table.steps.length,
     step: pace,
     overlap: played?.withOverlap ?? null,
     links: slowGroups.map(({ group, ...slow }) => {
@@ -28,17 +32,36 @@ export function acrossOf(
   };
 }
 
-/** The rank with the largest part of the critical path, with the time of the whole path. */
-export function criticalView(comparison: Comparison | null, views: readonly RankView[]): RankView | null {
+/**
+ * The rank with the largest part of the critical path, with the time of the whole path. `from`: what ranks were compared
+ * from. `views`: the same ranks, with their traces, which show what happens inside.
+ */
+export function criticalView(
+  comparison: Comparison | null,
+  from: readonly RankView[],
+  views: readonly RankView[] = from,
+): RankView | null {
   const critical = comparison?.critical;
-  const view = critical && views.find((v) => v.rank === critical.rank);
+  const view = critical && from.find((v) => v.rank === critical.rank);
   if (!critical || !view) return null;
   // Each class shrinks without the profiler as it does on that rank.
   const unprofiled = totals((c) => {
     const recorded = view.facts.time[c];
     return recorded > 0 ? critical.time[c] * (view.time[c] / recorded) : critical.time[c];
   });
-  return sumOfClasses(unprofiled) > 0 ? { ...view, time: scaledToStep(view, unprofiled) } : null;
+  if (!(sumOfClasses(unprofiled) > 0)) return null;
+  const time = scaledToStep(view, unprofiled);
+  const traced = views.find((v) => v.rank === critical.rank && v.source === 'trace');
+  if (view.source === 'trace' || traced?.source !== 'trace') return { ...view, time };
+  const { phases } = view.facts;
+  const divided = divideInside(time, traced.facts.hasGpuWork ? traced.time : null, phases);
+  return {
+    ...traced,
+    step: view.step,
+    time: divided,
+    copies: directed(divided.copy, traced.copies),
+    dividedBy: phases,
+  };
 }
 
 /** Scales the time of recorded steps to one step of the view. */

@@ -4,11 +4,12 @@ import { formatRanks } from '../base/rank-ranges.js';
 import type { StepRange } from '../facts/step-facts.js';
 import type { RankedMember } from '../ingest/ranks.js';
 import type { RunInputs } from '../ingest/read-run.js';
-import { type Comparison, compareRanks } from '../run/compare.js';
+import type { Comparison } from '../run/compare.js';
 import { acrossOf, criticalView, lateComputingOf, withStragglers, withWaiting } from './across-ranks.js';
 import { type RunHealth, runHealth } from './health/run-health.js';
+import { compareViews } from './ranks/compare-views.js';
 import { hostLines } from './ranks/host-lines.js';
-import { comparedRank, locateRanks, type RunLocations, withTelemetry } from './ranks/locations.js';
+import { locateRanks, type RunLocations, withTelemetry } from './ranks/locations.js';
 import type { RankView } from './ranks/rank-view.js';
 import { viewsOf } from './ranks/views.js';
 import type { RunFacts } from './run-facts.js';
@@ -56,7 +57,8 @@ export function diagnoseInputs(inputs: RunInputs, { steps, ranks }: Selection): 
       'none of the selected steps was recorded; `whyslow inspect` lists the recorded steps',
     );
   const locations = locateRanks(inputs);
-  const comparison = withTelemetry(compareRanks(recorded.map((v) => comparedRank(v, locations))), locations);
+  const compared = compareViews(recorded, locations);
+  const comparison = withTelemetry(compared.comparison, locations);
   const views = recorded.map((view) => withWaiting(view, comparison));
   const health = runHealth({
     inputs: { ...inputs, problems: [...inputs.problems, ...failures.list()] },
@@ -65,7 +67,7 @@ export function diagnoseInputs(inputs: RunInputs, { steps, ranks }: Selection): 
     locations,
     comparison,
   });
-  const critical = criticalView(comparison, recorded);
+  const critical = criticalView(comparison, compared.from, recorded);
   const lateComputing = lateComputingOf(comparison);
   const judged = (critical ? [critical] : views).map((view) => ({
     view,

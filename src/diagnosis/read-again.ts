@@ -1,8 +1,8 @@
 import type { StepRange } from '../facts/step-facts.js';
 import { traceFactsOf } from '../ingest/member.js';
 import type { RunInputs } from '../ingest/read-run.js';
-import { compareRanks } from '../run/compare.js';
-import { comparedRank, locateRanks } from './ranks/locations.js';
+import { compareViews } from './ranks/compare-views.js';
+import { locateRanks } from './ranks/locations.js';
 import { viewsOf } from './ranks/views.js';
 
 /** Reads files again with all details. The caller provides it, because diagnosis does not open files. */
@@ -22,8 +22,7 @@ export async function withLateRanksInFull(
 ): Promise<RunInputs> {
   const light = run.members.filter((m) => traceFactsOf(m.member)?.light);
   if (light.length === 0) return run;
-  const locations = locateRanks(run);
-  const comparison = compareRanks(viewsOf(run.members, steps).map((view) => comparedRank(view, locations)));
+  const { comparison } = compareViews(viewsOf(run.members, steps), locateRanks(run));
   const late = (comparison?.late ?? []).flatMap((l) => l.ranks.slice(0, MAX_RANKS_PER_CAUSE));
   const wanted = new Set(late.slice(0, MAX_RANKS));
   const files = new Set(light.filter((m) => wanted.has(m.rank)).map((m) => m.member.file));

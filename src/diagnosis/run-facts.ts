@@ -1,5 +1,5 @@
 import type { Ns } from '../base/units.js';
-import type { LoaderRecord, RankManifest } from '../model/manifest.js';
+import type { CpuUse, LoaderRecord, ProcessCores, RankManifest } from '../model/manifest.js';
 import type { LateRanks } from '../run/lateness/late-ranks.js';
 import type { GpuState } from '../telemetry/gpu-state.js';
 import type { HostLine } from './ranks/host-lines.js';
@@ -16,15 +16,20 @@ export interface RunFacts {
   readonly gpus: ReadonlyMap<number, GpuState>;
   /** Lines of the job that hold the host, on the rank that the verdict is taken from. */
   readonly hostLines: readonly HostLine[];
-  /** What capture recorded about each rank's cores and DataLoader. Empty without manifests. */
+  /** What capture recorded about each rank's cores, processor time and DataLoader. Empty without manifests. */
   readonly captured: ReadonlyMap<number, CapturedRank>;
 }
 
-export type CapturedRank = Pick<RankManifest, 'cores' | 'loader'>;
+export type CapturedRank = Pick<RankManifest, 'cores' | 'loader'> &
+  Partial<Pick<RankManifest, 'cpu' | 'host'>>;
 export type CapturedLoader = LoaderRecord;
+export type CapturedCpu = CpuUse;
+export type CapturedCores = ProcessCores;
 
 export interface AcrossRanks {
   readonly late: readonly LateRanks[];
+  /** How many steps were compared. */
+  readonly steps: number;
   /** Step time, mean over ranks. */
   readonly step: Ns;
   readonly links: readonly SlowLink[];

@@ -44,6 +44,8 @@ export interface RankManifest {
   readonly windows: readonly RecordedWindow[];
   /** Cores that the process may use. Null: unknown. */
   readonly cores: ProcessCores | null;
+  /** Processor time that the process got. Null: unknown. */
+  readonly cpu: CpuUse | null;
   /** The DataLoader that the job waited for longest. Null: none was seen. */
   readonly loader: LoaderRecord | null;
 }
@@ -83,6 +85,21 @@ export interface ProcessCores {
   readonly quota: number | null;
   /** Processes of the job on the same machine, which share the cores. */
   readonly ranks: number;
+}
+
+/** Processor time of a process after its first step. Null: unknown. */
+export interface CpuUse {
+  /** Cores' worth of time that it used, and threads that were ready to run and had to wait for a core: means over time. */
+  readonly used: number;
+  readonly queued: number | null;
+  /** Threads that an operator of torch runs on. */
+  readonly threads: number;
+  /** Which cores it may run on, as text: equal for processes that share them. */
+  readonly affinity: string | null;
+  /** The training thread: share of time in which it waited for a core. */
+  readonly threadQueued: number | null;
+  /** The share of the quota's periods in which the container had used it up. Null: no quota. */
+  readonly throttled: number | null;
 }
 
 /** A DataLoader, as capture saw it. Null: unknown. Shares are of time, 0 to 1. */

@@ -34,7 +34,7 @@ export function coordinatesOf(comparison: Comparison | null): ReadonlyMap<number
 /** By rank. */
 export function clocksOf(comparison: Comparison | null): ReadonlyMap<number, ReportRank['clock']> {
   const clocks = new Map<number, ReportRank['clock']>();
-  for (const { rank, component, offset, error } of comparison?.clocks.ranks ?? []) {
+  for (const { rank, component, offset, error } of (comparison?.traced ?? comparison)?.clocks.ranks ?? []) {
     if (component !== 0 || clocks.has(rank)) continue;
     clocks.set(rank, { offset_us: toUs(offset), error_us: toUs(error) });
   }
@@ -43,7 +43,7 @@ export function clocksOf(comparison: Comparison | null): ReadonlyMap<number, Rep
 
 export function collectivesOf(comparison: Comparison | null): ReportCollectives | null {
   if (!comparison) return null;
-  const { matched, waits, table } = comparison;
+  const { matched, waits, table } = comparison.traced ?? comparison;
   const steps = table?.steps.length ?? 1;
   const perStep = (total: number, ranks: number) => toMs(ns(total / Math.max(1, ranks) / steps));
   const sumOver = (key: 'exposedWait' | 'exposedTransfer') => waits.ranks.reduce((sum, w) => sum + w[key], 0);

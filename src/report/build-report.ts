@@ -1,6 +1,6 @@
 import { ns, share, toMs, toUs } from '../base/units.js';
 import type { Diagnosis } from '../diagnosis/diagnosis.js';
-import type { RankView, TraceView } from '../diagnosis/ranks/rank-view.js';
+import { type RankView, stepsOf, type TraceView } from '../diagnosis/ranks/rank-view.js';
 import { wholeStep } from '../diagnosis/ranks/whole-step.js';
 import { isJobCause } from '../diagnosis/verdict/job-phase.js';
 import { sharesOfClasses, totals } from '../facts/time-class.js';
@@ -66,11 +66,12 @@ const NO_STEP: ReportStep = {
 
 function stepOf(view: RankView | null): ReportStep {
   if (!view) return NO_STEP;
-  const { steps, hasGpuWork } = view.facts;
+  const steps = stepsOf(view);
+  const { hasGpuWork, steps: recorded } = view.facts;
   return {
     ms: toMs(wholeStep(view)),
     source: view.measuredUnprofiled ? 'events' : hasGpuWork ? 'gpu-timeline' : 'host',
-    profiled_ms: view.source === 'trace' ? toMs(steps.profiled) : null,
+    profiled_ms: view.source === 'trace' ? toMs(recorded.profiled) : null,
     corrected: !view.measuredUnprofiled,
     parts: partsOf(view),
     count: steps.count,

@@ -61,8 +61,8 @@ function lostToLateness({ table, critical }: Comparison): number {
 }
 
 /** What each change would save. Empty if the replay does not reproduce the run. */
-function casesOf({ played, table, late, pace }: Comparison): ReportWhatIf['cases'] {
-  if (!played) return [];
+function casesOf({ played, traced, table, late, pace }: Comparison): ReportWhatIf['cases'] {
+  if (!played) return traced ? casesOf({ ...traced, late: [] }) : [];
   const without = late.map((l) => ({
     text: `without ${lateOnes(l)}`,
     ranks: [...l.ranks],

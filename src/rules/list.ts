@@ -7,6 +7,7 @@ export { rule as smallCollectives } from './comms/small-collectives.js';
 export { rule as allocatorChurn } from './host/allocator-churn.js';
 export { rule as anomalyDetection } from './host/anomaly-detection.js';
 export { rule as checkpointInStep } from './host/checkpoint-in-step.js';
+export { rule as cpuContention } from './host/cpu-contention.js';
 export { rule as hostPause } from './host/host-pause.js';
 export { rule as hostSync } from './host/host-sync.js';
 export { rule as launchBound } from './host/launch-bound.js';

@@ -10,7 +10,7 @@ import { replaySteady } from '../replay/steady.js';
 import { askRule, NEEDS_TRACE } from './kit/ask.js';
 import { COSTS, type Cost, type Finding } from './kit/finding.js';
 import { lineEvidence } from './kit/host-lines.js';
-import { isWorthwhile } from './kit/price.js';
+import { isWorthwhile, stepWith } from './kit/price.js';
 import type { Edit, Price, RankFinding, Rule } from './kit/rule.js';
 
 export interface RulesResult {
@@ -228,10 +228,10 @@ function withSavings(ordered: readonly Joined[], lines: readonly HostLine[]): Fi
 }
 
 function replayAll(view: TraceView, edits: readonly Edit[], floor: number): number {
-  const { plan, recording, corrected } = view.baseline!;
+  const { plan, recording } = view.baseline!;
   const edited = copyPlan(plan);
   for (const edit of edits) edit(edited, 'likely');
-  return (view.step * Math.max(replaySteady(edited, recording.likely).step, floor)) / corrected;
+  return Math.max(floor, stepWith(view, view.baseline!, replaySteady(edited, recording.likely).step));
 }
 
 const rounded = ({ low, likely, high }: Price['speedup']) => ({

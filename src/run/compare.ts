@@ -45,6 +45,8 @@ export interface Comparison {
   readonly pace: Ns;
   /** The part of exposed communication that is waiting for other ranks, by rank number. */
   readonly waitShare: ReadonlyMap<number, Share>;
+  /** Where ranks were compared from logs: what their traces show about collectives, over fewer steps. Null: no more. */
+  readonly traced: Comparison | null;
 }
 
 /** Null when fewer than two ranks have collectives, or none of them match. */
@@ -77,6 +79,7 @@ export function compareRanks(all: readonly ComparedRank[]): Comparison | null {
     played,
     pace,
     waitShare: new Map(ranks.map((r, index) => [r.rank, waitShareOf(stepWaits[index]!)])),
+    traced: null,
   };
 }
 

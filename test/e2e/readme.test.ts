@@ -3,7 +3,14 @@ import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { root, whyslow } from '../helpers/cli.js';
 
-const DOCUMENTS = ['README.md', 'docs/usage.md', 'docs/inputs.md', 'docs/library.md', 'docs/accuracy.md', 'docs/lint.md'];
+const DOCUMENTS = [
+  'README.md',
+  'docs/usage.md',
+  'docs/inputs.md',
+  'docs/library.md',
+  'docs/accuracy.md',
+  'docs/lint.md',
+];
 const textOf = (document: string) => readFileSync(join(root, document), 'utf8');
 
 /** Example outputs. `...` stands for lines left out. */

@@ -1,6 +1,7 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
+import { diagnose } from '../../src/library/diagnose.js';
 import type { Report } from '../../src/report/report.js';
 import { inFolder, type Ran, whyslow } from '../helpers/cli.js';
 import { describeWithTorch, job, python } from '../helpers/python.js';
@@ -63,6 +64,32 @@ describeWithTorch('a job under torchrun', () => {
     expect(late[0]!.cost_ms).toBeGreaterThan(100);
     expect(late[0]!.cost_ms).toBeLessThan(300);
     expect(report.verdict.bottleneck).toBe('host');
+  });
+
+  it('has the same rank named with the traces of all ranks, of one, and without', async () => {
+    await inFolder(async (cwd) => {
+      const late = ['--steps', '60', '--late-rank', '1', '--late-ms', '150'];
+      const command = ['run', '--no-diagnose', '--out', 'o', '--trace-ranks', 'all', '--'];
+      const ran = await whyslow([...command, ...torchrun(2, TRAIN, ...late)], { cwd });
+      expect(ran.code, ran.stderr).toBe(0);
+      const out = join(cwd, 'o');
+      const traces = (readdirSync(out, { recursive: true }) as string[]).filter((f) => /trace\.json/.test(f));
+      expect(traces).toHaveLength(2);
+      const told = () => diagnose([out], { steps: null, ranks: null, jobs: 1 });
+      const reports = [await told()];
+      for (const trace of traces.toSorted().toReversed()) {
+        rmSync(join(out, trace));
+        reports.push(await told());
+      }
+      expect(reports.map((r) => r.inputs.filter((i) => i.kind === 'kineto').length)).toEqual([2, 1, 0]);
+      for (const report of reports) {
+        expect(withoutSpikes(report)).toMatchObject([{ ranks: [1], cause: 'host' }]);
+        expect(report.verdict.bottleneck).toBe('host');
+        expect(report.step.ms).toBe(reports[2]!.step.ms);
+        expect(report.critical_path!.by_rank[0]!.rank).toBe(1);
+        expect(report.findings[0]!.rule).toBe('W1');
+      }
+    });
   });
 
   it('with a slow dataset is data-bound, on all ranks', async () => {

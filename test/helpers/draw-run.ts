@@ -1,8 +1,10 @@
 import { expect } from 'vitest';
 import { fromMs, ms } from '../../src/base/units.js';
+import type { Unprofiled } from '../../src/diagnosis/ranks/join-log.js';
 import { type RankView, type TraceView, viewTrace } from '../../src/diagnosis/ranks/rank-view.js';
 import type { RunFacts } from '../../src/diagnosis/run-facts.js';
 import type { Bottleneck } from '../../src/diagnosis/verdict/bottleneck.js';
+import type { TimeByClass } from '../../src/facts/time-class.js';
 import { askRule } from '../../src/rules/kit/ask.js';
 import type { RankFinding, Rule, RuleResult } from '../../src/rules/kit/rule.js';
 import { analyseTrace } from '../../src/traces/analyse-trace.js';
@@ -31,14 +33,18 @@ export function drawView(
 ): TraceView {
   const facts = analyseTrace(drawTrace(drawing, header), { steps: null });
   if (!facts) throw new Error('nothing to analyse in this drawing');
-  return viewTrace(
-    rank,
-    facts,
-    unprofiledMs === undefined
-      ? null
-      : { step: fromMs(ms(unprofiledMs)), time: facts.time, job: null, notes: [] },
-  );
+  return viewTrace(rank, facts, unprofiledMs === undefined ? null : logged(unprofiledMs, facts.time));
 }
+
+/** What an event log of a GPU job says about a step. It does not know when the host set the pace. */
+export const logged = (stepMs: number, time: TimeByClass): Unprofiled => ({
+  step: fromMs(ms(stepMs)),
+  time,
+  steps: 20,
+  knowledge: { placed: true, allHost: false, hostPaced: null, copyingHost: null, modelTimed: true },
+  job: null,
+  notes: [],
+});
 
 export function runOf(
   views: readonly RankView[],

@@ -28,5 +28,5 @@ export function loggedView(classes: Partial<Record<TimeClass, number>>): LogView
     timeline: null,
     phases: { placed: true, allHost: false, hostPaced: null, copyingHost: null, modelTimed: true },
   };
-  return viewLog(0, facts, { step, time, job: null, notes: [] });
+  return viewLog(0, facts, { step, job: null, notes: [] });
 }

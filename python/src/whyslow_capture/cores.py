@@ -5,23 +5,56 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 CGROUPS = Path("/sys/fs/cgroup")
+MEMBERSHIP = "/proc/self/cgroup"
 
 
-def cores(membership: str = "/proc/self/cgroup", root: Path = CGROUPS) -> dict[str, object]:
+class Throttling(NamedTuple):
+    """Of a control group with a quota: its periods, and those in which it used up the quota and had to wait."""
+
+    periods: int
+    throttled: int
+
+
+def cores(membership: str = MEMBERSHIP, root: Path = CGROUPS) -> dict[str, object]:
     """
     `allowed`: cores that the scheduler may run us on. `quota`: cores' worth of time that the container may use, or None
     if it has no limit. `ranks`: processes of the job on this machine, which share them.
     """
-    return {"allowed": _allowed(), "quota": _quota(membership, root), "ranks": _ranks_here()}
+    allowed = len(_allowed()) or os.cpu_count()
+    return {"allowed": allowed, "quota": _quota(membership, root), "ranks": _ranks_here()}
 
 
-def _allowed() -> int | None:
+def affinity() -> str:
+    """`0-7,16-23`. Ranks that share cores have the same text; ranks that were pinned apart do not."""
+    parts: list[list[int]] = []
+    for core in _allowed():
+        if parts and core == parts[-1][-1] + 1:
+            parts[-1][1:] = [core]
+        else:
+            parts.append([core])
+    return ",".join("-".join(map(str, part)) for part in parts)[:200]
+
+
+def throttling(membership: str = MEMBERSHIP, root: Path = CGROUPS) -> dict[str, Throttling]:
+    """By directory, for our control group and those around it. Empty: none has a quota, or nothing is known."""
+    found = {}
+    for directory in _groups(membership, root):
+        with suppress(OSError, ValueError, KeyError):
+            lines = (directory / "cpu.stat").read_text().splitlines()[:64]
+            values = {key: int(value) for key, value in (line.split() for line in lines)}
+            if values["nr_periods"] > 0:
+                found[str(directory)] = Throttling(values["nr_periods"], values["nr_throttled"])
+    return found
+
+
+def _allowed() -> list[int]:
     try:
-        return len(os.sched_getaffinity(0))
+        return sorted(os.sched_getaffinity(0))
     except (AttributeError, OSError):  # not on macOS
-        return os.cpu_count()
+        return []
 
 
 def _ranks_here() -> int:

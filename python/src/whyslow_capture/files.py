@@ -38,6 +38,7 @@ class RunFiles:
     def begin(self, capture: Capture) -> None:
         """Starts writing, once the rank is known. Not earlier: a process that never trains should leave no files."""
         self._capture = capture
+        capture.cpu.read()
         self._stated_stride = capture.budget.stride
         agreed = agreed_run_id(capture.config, capture.run, capture.out)
         capture.run = own_run(capture.config, agreed, capture.out, capture.rank)
@@ -65,6 +66,7 @@ class RunFiles:
         if writer is None or capture is None or now - self._flushed_at < FLUSH_AT_MOST_EVERY_S:
             return
         self._flushed_at = now
+        capture.cpu.read()
         samples = recorder.take_done()
         if samples and keep:
             writer.put(samples)
@@ -80,8 +82,9 @@ class RunFiles:
     def finish(self, recorder: Recorder, *, keep: bool) -> None:
         samples = recorder.drain(DRAIN_S)
         writer = self._writer
-        if writer is None:  # not even one step ended
+        if writer is None or self._capture is None:  # not even one step ended
             return
+        self._capture.cpu.read()
         manifest.keep_anchor(self._anchors, manifest.anchor("end"))
         if samples and keep:
             writer.put(samples)
@@ -157,7 +160,11 @@ class RunFiles:
             extra["stacks"] = lines
         loader = capture.loaders.summary()
         if loader is not None:
-            extra["cores"], extra["loader"] = cores(), loader
+            extra["loader"] = loader
+        extra["cores"] = cores()
+        used = capture.cpu.summary()
+        if used is not None:
+            extra["cpu"] = used
         if capture.trace is not None:
             extra["trace"] = capture.trace.summary()
         path = layout.rank_file(capture.out, capture.rank, self.suffix)

@@ -41,7 +41,7 @@ class ThreadClock:
         if self._file < 0:
             return None
         try:
-            return _parse(os.pread(self._file, 128, 0))
+            return parse(os.pread(self._file, 128, 0))
         except (OSError, ValueError, IndexError):
             return None
 
@@ -52,12 +52,12 @@ def run_time_of(pids: list[int]) -> RunTime | None:
     try:
         for pid in pids:
             with open(f"/proc/{pid}/schedstat", "rb") as file:
-                total += _parse(file.read(128))
+                total += parse(file.read(128))
     except (OSError, ValueError, IndexError):
         return None
     return total
 
 
-def _parse(text: bytes) -> RunTime:
+def parse(text: bytes) -> RunTime:
     fields = text.split()
     return RunTime(int(fields[0]), int(fields[1]))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from . import layout, process
 from .config import CaptureConfig
+from .cpu_use import CpuUse
 from .events.budget import OverheadBudget
 from .events.recorder import Recorder
 from .files import RunFiles
@@ -55,6 +56,7 @@ class Capture:
         self.loaders = LoaderWatch()
         self.job: JobTimers = timers_of_process(self.problems)
         self.job_clock = self.job.clock
+        self.cpu = CpuUse()
         self.trace: TraceTier | None = None
         self.stacks = StackSampler(config.max_overhead, is_disturbed=lambda: self.trace is not None and self.trace.busy)
         self.mesh: Mesh | None = None

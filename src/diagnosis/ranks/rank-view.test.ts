@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type DrawOptions, drawView, H200 } from '../../../test/helpers/draw-run.js';
+import { type DrawOptions, drawView, H200, logged } from '../../../test/helpers/draw-run.js';
 import { steps } from '../../../test/helpers/draw-trace.js';
 import { ns } from '../../base/units.js';
 import { type RankView, viewTrace } from './rank-view.js';
@@ -81,6 +81,24 @@ describe('the time by class', () => {
   });
 });
 
+/** A job without GPU whose operators took longer under the profiler: 3 ms of input, 17 ms of computing. */
+describe('waits that the log measured too', () => {
+  const LOADING = `
+    host 1  ProfilerStep#1 0-20000 | enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__ 0-3000
+    host 1  aten::mm 3000-20000`;
+  const { facts } = draw(LOADING);
+
+  it('are not taken for the cost of recording', () => {
+    expect(facts.time.idle_data / 1e6).toBeCloseTo(3, 1);
+    const onCpu = { placed: true, allHost: true, hostPaced: null, copyingHost: null, modelTimed: true };
+    const time = { ...facts.time, idle_data: ns(2.8e6), compute: ns(12.2e6) };
+    const view = viewTrace(0, facts, { ...logged(15, time), knowledge: onCpu });
+    expect(view.dividedBy).toBeNull();
+    // Beyond the measured waits, all classes are scaled.
+    expect(view.time.idle_data / 1e6).toBeGreaterThan(2);
+  });
+});
+
 it('has the rates of the GPU, if it is a known one', () => {
   expect(draw(HOST_BOUND, { header: H200 }).rates?.name).toBe('H200');
   expect(draw(HOST_BOUND, { header: {} }).rates).toBeNull();
@@ -93,34 +111,29 @@ describe('waits that only the log has', () => {
     host 1  aten::relu 100-190 x199@100 | cudaLaunchKernel 150-160 #1 x199@100
     gpu 7   relu_elementwise 165-190 #1 x199@100`;
   const { facts } = draw(READY);
-  const logged = (waitMs: number, stepMs: number) =>
-    viewTrace(0, facts, {
-      step: ns(stepMs * 1e6),
-      time: { ...facts.time, idle_data: ns(waitMs * 1e6) },
-      notes: [],
-      job: null,
-    });
+  const withWaits = (waitMs: number, stepMs: number) =>
+    viewTrace(0, facts, logged(stepMs, { ...facts.time, idle_data: ns(waitMs * 1e6) }));
 
   it('are input waits, and what recording cost comes off the host', () => {
-    const { time } = logged(30, 48);
+    const { time } = withWaits(30, 48);
     expect(time.idle_data / 1e6).toBeCloseTo(30, 1);
     expect(time.idle_host / 1e6).toBeCloseTo(facts.time.idle_host / 1e6 - 2, 0);
   });
 
   it('are part of the step that fixes are priced on', () => {
-    const { baseline } = logged(30, 48);
+    const { baseline } = withWaits(30, 48);
     expect(baseline).toMatchObject({ faithful: true });
     expect(baseline!.corrected / 1e6).toBeCloseTo(48, 1);
   });
 
   it('below 5 % of the step count for nothing', () => {
-    expect(logged(0.9, 18).time.idle_data / 1e6).toBeLessThan(0.2);
+    expect(withWaits(0.9, 18).time.idle_data / 1e6).toBeLessThan(0.2);
   });
 
   it('do not exist where the training thread loads', () => {
     const inMain = draw(READY.replace('_MultiProcessing', '_SingleProcess'));
     const time = { ...inMain.facts.time, idle_data: ns(30e6) };
-    const view = viewTrace(0, inMain.facts, { step: ns(19e6), time, notes: [], job: null });
+    const view = viewTrace(0, inMain.facts, logged(19, time));
     expect(view.time.idle_data / 1e6).toBeLessThan(1);
   });
 });

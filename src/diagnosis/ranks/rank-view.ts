@@ -1,16 +1,23 @@
 import type { CheckResult } from '../../base/check.js';
-import { mean } from '../../base/statistics.js';
 import { type Ns, ns } from '../../base/units.js';
 import { type DeviceRates, findDevice } from '../../facts/device-rates.js';
 import type { JobTime } from '../../facts/job-time.js';
-import type { CopyTime, RankFacts } from '../../facts/rank-facts.js';
-import { sumOfClasses, type TimeByClass, type TimeClass, totals } from '../../facts/time-class.js';
+import type { CopyTime, PhaseKnowledge, RankFacts } from '../../facts/rank-facts.js';
+import type { StepFacts } from '../../facts/step-facts.js';
+import type { TimeByClass } from '../../facts/time-class.js';
 import type { LogFacts } from '../../logs/log-facts.js';
-import { addInputWaits } from '../../replay/edits.js';
-import { copyPlan, type Plan } from '../../replay/plan.js';
-import { type Baseline, baselineOf, costOfEvents } from '../../replay/recording-cost.js';
-import { AS_RECORDED, replay } from '../../replay/replay.js';
+import type { Baseline } from '../../replay/recording-cost.js';
 import type { TraceFacts } from '../../traces/trace-facts.js';
+import {
+  baselineWith,
+  correctCopies,
+  correctedStep,
+  correctTime,
+  hiddenWaits,
+  ownStep,
+  scaleTo,
+} from './correct-step.js';
+import { aboutDifference, differenceOf, directed, divideInside, type Unprofiled } from './join-log.js';
 
 /** One rank: its facts, and its step time without the profiler. */
 export type RankView = TraceView | LogView;
@@ -20,6 +27,10 @@ export interface TraceView extends ViewOf<TraceFacts> {
   readonly rates: DeviceRates | null;
   /** Null when the trace cannot be replayed. */
   readonly baseline: Baseline | null;
+  /** The event log gives the division of the step, because the trace's steps are not like the others. Null: the trace does. */
+  readonly dividedBy: PhaseKnowledge | null;
+  /** The same rank from its event log alone, to compare it with ranks that have no trace. Null: it has no log. */
+  readonly log: LogView | null;
 }
 
 export interface LogView extends ViewOf<LogFacts> {
@@ -42,16 +53,20 @@ interface ViewOf<Facts extends RankFacts> {
   readonly notes: readonly CheckResult[];
 }
 
-/** A step that an event log measured without the profiler. */
-export interface Unprofiled {
-  readonly step: Ns;
-  readonly time: TimeByClass;
-  readonly job: JobTime | null;
-  readonly notes: readonly CheckResult[];
-}
+/** What the phases of an event log tell, where nothing tells more about how the step divides. Null: a trace does. */
+export const phasesOf = (view: RankView): PhaseKnowledge | null =>
+  view.facts.phases ?? (view.source === 'trace' && !view.facts.hasGpuWork ? view.dividedBy : null);
+
+/** The steps that the division of the step is a mean over. */
+export const stepsOf = (view: RankView): StepFacts =>
+  view.source === 'trace' && view.dividedBy && view.log ? view.log.facts.steps : view.facts.steps;
 
 /** A log is recorded without the profiler: its step needs no correction. */
-export function viewLog(rank: number, facts: LogFacts, { step, job, notes }: Unprofiled): LogView {
+export function viewLog(
+  rank: number,
+  facts: LogFacts,
+  { step, job, notes }: Pick<Unprofiled, 'step' | 'job' | 'notes'>,
+): LogView {
   return {
     source: 'log',
     rank,
@@ -65,11 +80,30 @@ export function viewLog(rank: number, facts: LogFacts, { step, job, notes }: Unp
   };
 }
 
-/** Takes the step without the profiler from an event log where there is one, else estimates it. */
-export function viewTrace(rank: number, facts: TraceFacts, unprofiled: Unprofiled | null): TraceView {
+/**
+ * Takes the step without the profiler from an event log where there is one, else estimates it. `log`: the same rank from its
+ * log alone.
+ */
+export function viewTrace(
+  rank: number,
+  facts: TraceFacts,
+  unprofiled: Unprofiled | null,
+  log: LogView | null = null,
+): TraceView {
   const hidden = unprofiled ? hiddenWaits(facts, unprofiled) : 0;
-  const baseline = facts.detail?.plan ? baselineWith(facts, facts.detail.plan, unprofiled, hidden) : null;
-  const step = unprofiled?.step ?? ns(correctedStep(facts, baseline));
+  const own = unprofiled && ownStep(facts, hidden);
+  const difference = own && differenceOf(unprofiled!, own);
+  const differs = difference !== null;
+  // A step that the trace does not show tells nothing about the cost of recording.
+  const fitted = differs ? null : unprofiled;
+  const baseline = facts.detail?.plan ? baselineWith(facts, facts.detail.plan, fitted, hidden) : null;
+  const estimated = ns(correctedStep(facts, baseline));
+  const step = unprofiled?.step ?? estimated;
+  const inside = correctTime(facts, baseline, fitted ? step : estimated, fitted?.time ?? null, hidden);
+  const time = differs
+    ? divideInside(scaleTo(unprofiled!.time, step), facts.hasGpuWork ? inside : null, unprofiled!.knowledge)
+    : inside;
+  const copies = correctCopies(facts, baseline);
   return {
     source: 'trace',
     rank,
@@ -78,119 +112,11 @@ export function viewTrace(rank: number, facts: TraceFacts, unprofiled: Unprofile
     step,
     measuredUnprofiled: unprofiled !== null,
     job: unprofiled?.job ?? null,
-    notes: unprofiled?.notes ?? [],
+    notes: unprofiled ? [...unprofiled.notes, ...aboutDifference(unprofiled, own!, difference)] : [],
     rates: facts.device ? findDevice(facts.device.name, facts.device.totalMemory) : null,
-    time: correctTime(facts, baseline, step, unprofiled?.time ?? null, hidden),
-    copies: correctCopies(facts, baseline),
-  };
-}
-
-/** Shorter waits are within the noise of a step (the threshold of XProf and the TensorBoard plugin for input). */
-const WAITS_MATTER = 0.05;
-
-/** Input waits per step that the log has and a short trace lacks: the prefetch queue filled while the profiler started. */
-function hiddenWaits({ input, time }: TraceFacts, { step, time: measured }: Unprofiled): number {
-  const hidden = measured.idle_data - time.idle_data;
-  return input.inWorkers > 0 && hidden > WAITS_MATTER * step ? hidden : 0;
-}
-
-/** Puts the hidden waits into the plan: with them it takes as long as the log says. */
-function baselineWith(
-  facts: TraceFacts,
-  plan: Plan,
-  unprofiled: Unprofiled | null,
-  hidden: number,
-): Baseline {
-  const recorded = recordedStep(facts, plan);
-  if (hidden === 0) return baselineOf(plan, recorded, unprofiled?.step ?? null);
-  const waiting = copyPlan(plan);
-  addInputWaits(waiting, hidden);
-  const longer = replay(waiting, AS_RECORDED).step - replay(plan, AS_RECORDED).step;
-  return baselineOf(waiting, recorded + longer, unprofiled?.step ?? null);
-}
-
-/** Mean step of the detail window, which may have fewer steps than the figures. Its replay is compared with this. */
-function recordedStep(facts: TraceFacts, { steps }: Plan): number {
-  const periods = facts.steps.periods.slice(0, steps.includesFirst ? steps.length : steps.length - 1);
-  return mean(periods);
-}
-
-/** Without the profiler a step takes at least this share of the recorded one (worst loop of the zoo: 0.4). */
-const LEAST_LEFT = 0.3;
-
-function correctedStep(facts: TraceFacts, baseline: Baseline | null): number {
-  const { profiled } = facts.steps;
-  if (baseline?.faithful)
-    return Math.max(profiled * LEAST_LEFT, profiled - (baseline.replayed - baseline.corrected));
-  if (!facts.detail) return profiled;
-  const { plan, events, frames, steps } = facts.detail;
-  // Without a plan to replay, subtract the recording cost, but never more than the GPU was idle.
-  const perStep = costOfEvents(plan, events, frames) / steps;
-  const idle = ['idle_host', 'idle_sync', 'idle_other'] as const;
-  const slack = facts.hasGpuWork ? idle.reduce((ns, c) => ns + facts.time[c], 0) : profiled;
-  return Math.max(profiled * LEAST_LEFT, profiled - Math.min(perStep, slack));
-}
-
-/** Recording costs host time. The excess is taken off these classes, in this order. */
-const SLOWED_BY_RECORDING: readonly TimeClass[] = [
-  'idle_host',
-  'idle_sync',
-  'idle_other',
-  'idle_compile',
-  'idle_data',
-  'idle_comms',
-];
-
-const WAITS: readonly TimeClass[] = ['idle_data', 'copy', 'idle_sync', 'comms_transfer', 'idle_comms'];
-
-/** Busy time comes from the replay, idle time from the recording less what the profiler caused. */
-function correctTime(
-  facts: TraceFacts,
-  baseline: Baseline | null,
-  step: number,
-  measured: TimeByClass | null,
-  hiddenWaits: number,
-): TimeByClass {
-  const corrected = { ...facts.time } as Record<TimeClass, number>;
-  corrected.idle_data += hiddenWaits;
-  if (baseline?.faithful) {
-    const { busyRecorded: before, busyCorrected: after } = baseline;
-    corrected.compute *= ratio(after.compute, before.compute);
-    corrected.comms_transfer *= ratio(after.comms, before.comms);
-    corrected.copy *= ratio(after.copy, before.copy);
-  }
-  let excess = sumOfClasses(totals((c) => corrected[c])) - step;
-  for (const c of SLOWED_BY_RECORDING) {
-    if (excess <= 0) break;
-    const taken = Math.min(excess, corrected[c]);
-    corrected[c] -= taken;
-    excess -= taken;
-  }
-  // A short trace may miss other waits too that the log of many steps has.
-  for (const c of measured ? WAITS : []) {
-    if (excess >= 0) break;
-    const missing = Math.min(-excess, Math.max(0, measured![c] - corrected[c]));
-    corrected[c] += missing;
-    excess += missing;
-  }
-  // If the measured step is still longer than the recorded one, or shorter than the GPU was busy, all classes scale.
-  const divided = totals((c) => corrected[c]);
-  return sumOfClasses(divided) > 0 ? scaleTo(divided, step) : scaleTo(facts.time, step);
-}
-
-/** The same division of another step time. All 0 if nothing was recorded. */
-function scaleTo(time: TimeByClass, step: number): TimeByClass {
-  const total = sumOfClasses(time);
-  return totals((c) => (total > 0 ? (time[c] * step) / total : 0));
-}
-
-const ratio = (after: number, before: number) => (before > 0 ? after / before : 1);
-
-function correctCopies(facts: TraceFacts, baseline: Baseline | null): CopyTime {
-  if (!baseline?.faithful) return facts.copies;
-  const { busyRecorded: before, busyCorrected: after } = baseline;
-  return {
-    toDevice: ns(facts.copies.toDevice * ratio(after.toDevice, before.toDevice)),
-    toHost: ns(facts.copies.toHost * ratio(after.toHost, before.toHost)),
+    time,
+    copies: differs ? directed(time.copy, copies) : copies,
+    dividedBy: differs ? unprofiled!.knowledge : null,
+    log,
   };
 }

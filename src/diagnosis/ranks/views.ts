@@ -36,15 +36,19 @@ export function viewsOf(
   const withTrace = new Set(members.filter((m) => traceFactsOf(m.member)).map((m) => m.rank));
   const logs = members.flatMap((m) => logsOf(m, withTrace.has(m.rank) ? null : steps, failures));
   const facts = logs.flatMap((l) => l.facts);
+  const newest = [...new Map(facts.map((f) => [f.rank, f])).values()];
+  const collectives = collectivesOf(logs, newest);
+  const logged = new Map(
+    newest.map((f, i) => [f.rank, viewLog(f.rank, logFactsOf(f, collectives[i]!), f)] as const),
+  );
   const traced = members.flatMap(({ member, rank }) => {
     const trace = traceFactsOf(member);
-    return trace ? [viewTrace(rank, trace, unprofiledLog(facts, rank, trace.time.idle_data))] : [];
+    if (!trace) return [];
+    const unprofiled = unprofiledLog(facts, rank, trace.time.idle_data);
+    return [viewTrace(rank, trace, unprofiled, logged.get(rank) ?? null)];
   });
-  const alone = facts.filter((f) => !withTrace.has(f.rank));
-  const newest = [...new Map(alone.map((f) => [f.rank, f])).values()];
-  const collectives = collectivesOf(logs, newest);
-  const logged = newest.map((f, i) => viewLog(f.rank, logFactsOf(f, collectives[i]!), f));
-  return [...traced, ...logged]
+  const alone = [...logged.values()].filter((view) => !withTrace.has(view.rank));
+  return [...traced, ...alone]
     .map((view) => ({ ...view, notes: [...view.notes, ...groupChecks(view.facts.collectives)] }))
     .sort((a, b) => a.rank - b.rank);
 }

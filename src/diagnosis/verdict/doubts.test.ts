@@ -57,6 +57,8 @@ const shortRun = (count: number): Judgement => {
   return { ...TRUSTED, view: { ...VIEW, source: 'log', facts } as unknown as LogView };
 };
 
+const withNote = (code: string) => traced({ notes: found('warning', code, 1, '', '') });
+
 /** What a check says, by hand: docs/method.md, Verdict. */
 const CASES: readonly (readonly [DoubtId, object, Judgement])[] = [
   ['profiler-cost', { by: 0.2 }, withHostBetween(0, 90, {})],
@@ -69,6 +71,8 @@ const CASES: readonly (readonly [DoubtId, object, Judgement])[] = [
       { best: 'host' },
     ),
   ],
+  ['trace-differs', { by: 0.2 }, withNote('trace-differs')],
+  ['slowed-by-profiler', { by: 0.05 }, withNote('slowed-by-profiler')],
   ['no-steps', { by: 0.2 }, withSteps({ source: 'window' })],
   ['one-step', { by: 0.12 }, withSteps({ count: 1 })],
   ['short-run', { atMost: 0.45 }, shortRun(2)],

@@ -1,5 +1,5 @@
 import { ns } from '../../base/units.js';
-import type { RankView } from '../ranks/rank-view.js';
+import { phasesOf, type RankView, stepsOf } from '../ranks/rank-view.js';
 import { emptyingQueue, mayHideSlowWorkers } from './prefetch-queue.js';
 import { bestClass, type Judgement, sharesOf, type VerdictClass } from './shares.js';
 
@@ -24,7 +24,11 @@ const atMost = (limit: number): Effect => ({ atMost: limit });
 const when = (condition: boolean, effect: Effect): Effect | null => (condition ? effect : null);
 
 /** What an event log of a GPU job knows. Null for a trace, and for a log of a job without GPU. */
-const gpuLog = ({ facts: { phases } }: RankView) => (phases && !phases.allHost ? phases : null);
+const gpuLog = (view: RankView) => {
+  const phases = phasesOf(view);
+  return phases && !phases.allHost ? phases : null;
+};
+const hasNote = ({ notes }: RankView, code: string) => notes.some((note) => note.code === code);
 const isNumber = (value: unknown) => typeof value === 'number';
 
 /** No training step is shorter. */
@@ -54,18 +58,30 @@ export const DOUBT_CHECKS = [
   {
     id: 'profiler-attached',
     text: 'a profiler was attached to the GPU in the measured steps, which slows the host',
-    check: ({ view, best }) =>
-      when(best === 'host' && view.notes.some((n) => n.code === 'step-with-profiler'), by(0.15)),
+    check: ({ view, best }) => when(best === 'host' && hasNote(view, 'step-with-profiler'), by(0.15)),
+  },
+  {
+    id: 'trace-differs',
+    text: 'the steps of the trace are not like those of the event log',
+    check: ({ view }) => when(hasNote(view, 'trace-differs'), by(0.2)),
+  },
+  {
+    id: 'slowed-by-profiler',
+    text: 'the profiler made steps over one and a half times as long',
+    check: ({ view }) => when(hasNote(view, 'slowed-by-profiler'), by(0.05)),
   },
   {
     id: 'no-steps',
     text: 'the trace is not divided into steps',
-    check: ({ view }) => when(view.facts.steps.source === 'window', by(0.2)),
+    check: ({ view }) => when(stepsOf(view).source === 'window', by(0.2)),
   },
   {
     id: 'one-step',
     text: 'only one step could be measured',
-    check: ({ view: { facts } }) => when(facts.steps.source !== 'window' && facts.steps.count < 2, by(0.12)),
+    check: ({ view }) => {
+      const { source, count } = stepsOf(view);
+      return when(source !== 'window' && count < 2, by(0.12));
+    },
   },
   {
     id: 'short-run',
@@ -75,8 +91,10 @@ export const DOUBT_CHECKS = [
   {
     id: 'irregular-steps',
     text: 'step times vary a lot and few steps were recorded',
-    check: ({ view: { facts } }) =>
-      when(facts.steps.irregular && facts.steps.count > 1 && facts.steps.count < 6, by(0.1)),
+    check: ({ view }) => {
+      const { irregular, count } = stepsOf(view);
+      return when(irregular && count > 1 && count < 6, by(0.1));
+    },
   },
   {
     id: 'empty-window',
@@ -113,7 +131,7 @@ export const DOUBT_CHECKS = [
     id: 'log-shows-less',
     text: 'an event log shows less than a trace',
     check: ({ view, best }) => {
-      if (!view.facts.phases) return null;
+      if (!phasesOf(view)) return null;
       const log = gpuLog(view);
       if (!log || best === 'data' || best === 'comms') return by(0.1);
       if (best === 'host') return when(log.hostPaced === null, by(0.1));

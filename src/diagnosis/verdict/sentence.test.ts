@@ -14,13 +14,14 @@ const drawn = drawView(
   steps(8, 1000, 'host 1  ProfilerStep#1 0-1000 | cudaLaunchKernel 0-10 #1\ngpu 7  nvjet_tst_256 20-990 #1'),
 );
 type Parts = Partial<Record<TimeClass, number>>;
-type Changes = { facts?: object; time?: Parts; source?: 'log' };
-const viewWith = ({ facts = {}, time = {}, source }: Changes): RankView =>
+type Changes = { facts?: object; time?: Parts; copies?: object; source?: 'log' };
+const viewWith = ({ facts = {}, time = {}, copies = drawn.copies, source }: Changes): RankView =>
   ({
     ...drawn,
     ...(source ? { source } : {}),
     facts: { ...drawn.facts, ...facts },
     time: totals((c) => ns(time[c] ?? 0)),
+    copies,
   }) as unknown as RankView;
 const doubt = (text: string, id: DoubtId = 'one-step'): Doubt => ({ id, text });
 const SHARES = { gpu: 0.11, data: 0.22, comms: 0.33, host: 0.44, other: 0 } as Shares;
@@ -99,16 +100,44 @@ describe('the sentence', () => {
       expect(said('data', seen)).toContain('DataLoader.__next__');
     expect(said('data', input(0, 0))).not.toContain('DataLoader');
     expect(said('data', { ...input(1, 0), source: 'log' })).not.toContain('DataLoader');
-    expect(said('data', { ...input(1, 0), time: { copy: 2, idle_data: 1 } })).toMatch(/cop/);
-    expect(said('data', { ...input(1, 0), time: { copy: 1, idle_data: 1 } })).toContain('DataLoader');
+    const copies = { toDevice: 2, toHost: 0 };
+    expect(said('data', { ...input(1, 0), copies, time: { copy: 2, idle_data: 1 } })).toMatch(/cop/);
+    expect(said('data', { ...input(1, 0), copies, time: { copy: 1, idle_data: 1 } })).toContain('DataLoader');
+    // Copies to the host are reads.
+    const reads = { toDevice: 0, toHost: 2 };
+    expect(said('data', { ...input(1, 0), copies: reads, time: { copy: 2, idle_data: 1 } })).toContain(
+      'DataLoader',
+    );
   });
 
   it('of the host says what it does', () => {
     const host = (time: Parts) => said('host', { time });
     expect(host({ idle_compile: 3, idle_host: 1, idle_sync: 1 })).toMatch(/compil/);
-    expect(host({ idle_compile: 2, idle_host: 1, idle_sync: 1 })).not.toMatch(/compil/);
-    expect(host({ idle_sync: 2, idle_host: 1 })).toMatch(/read/);
+    expect(host({ idle_compile: 1, idle_host: 2, idle_sync: 1 })).not.toMatch(/compil/);
+    expect(host({ idle_sync: 2, idle_host: 1 })).toMatch(/mostly.*read/);
     expect(host({ idle_sync: 1, idle_host: 1 })).toMatch(/launch/);
+    expect(host({ idle_sync: 1, idle_host: 5 })).not.toMatch(/mostly/);
+  });
+
+  it('of the host tells copies to it from waiting for it', () => {
+    const reads = { copies: { toDevice: 0, toHost: 30 }, time: { copy: 30, idle_host: 10, idle_sync: 4 } };
+    // 44 % of the step, of which 30 in 44 are copies.
+    expect(said('host', reads)).toMatch(/30 % .*copies to the host, 14 % .*waiting/);
+    const fewer = { ...reads, time: { copy: 9, idle_host: 10, idle_sync: 4 } };
+    expect(said('host', fewer)).toMatch(/44 % .*mostly to launch/);
+  });
+
+  it.each<[Bottleneck, Partial<Record<keyof Shares, number>>, RegExp]>([
+    ['data', { gpu: 0.66, data: 0.2 }, /^Data-bound.*20 %.*; computing takes 66 %, but/],
+    ['host', { gpu: 0.6, host: 0.3 }, /^Host-bound.*30 %.*; computing takes 60 %, but/],
+    ['comms', { gpu: 0.5, comms: 0.4 }, /^Comms-bound.*40 %.*; computing takes 50 %, but.*hidden/],
+    ['host', { gpu: 0.2, host: 0.35, other: 0.4 }, /^Host-bound.*35 %.*; .*another 40 % was not recorded/],
+    ['gpu', { gpu: 0.4, other: 0.5 }, /^GPU-bound.*40 %.*; .*another 50 % was not recorded/],
+    ['host', { gpu: 0.3, host: 0.5, other: 0.2 }, /^Host-bound[^;]*$/],
+    ['gpu', { gpu: 0.9, host: 0.1 }, /^GPU-bound[^;]*$/],
+  ])('of %s says why it is not the largest part: %j', (bottleneck, parts, words) => {
+    const shares = { gpu: 0, data: 0, comms: 0, host: 0, other: 0, ...parts } as Shares;
+    expect(said(bottleneck, {}, { shares })).toMatch(words);
   });
 });
 

@@ -1,9 +1,9 @@
-import { formatCount, formatWholePercent } from '../../base/units.js';
-import type { RankView } from '../ranks/rank-view.js';
+import { formatCount, formatWholePercent, type Share, share as shareOf } from '../../base/units.js';
+import { phasesOf, type RankView } from '../ranks/rank-view.js';
 import type { Decision } from './decide.js';
 import { isShortRun } from './doubts.js';
 import { emptyingQueue } from './prefetch-queue.js';
-import { MIN_NAMED } from './shares.js';
+import { MIN_NAMED, type Shares } from './shares.js';
 
 /** The verdict for people: one sentence, and a second one about stragglers. */
 export function verdictSentence(decision: Decision): string {
@@ -16,7 +16,29 @@ export function mainSentence({ bottleneck, guess, shares, doubts, view }: Decisi
     const best = guess === 'unknown' ? '' : ` (best guess: ${guess})`;
     return `Unknown: ${doubts[0]?.text ?? 'the evidence does not decide'}${best}`;
   }
-  const { phases, hasGpuWork } = view.facts;
+  return namedPart(bottleneck, shares, view) + largerPart(bottleneck, shares, view);
+}
+
+/** Where another part of the step is larger than the one that is named: which, and why it is not named. */
+function largerPart(bottleneck: Named, shares: Shares, view: RankView): string {
+  const own = shares[bottleneck === 'compute' ? 'gpu' : bottleneck];
+  // Steps that will wait once the prefetch queue is empty do not wait yet.
+  if (bottleneck === 'data' && emptyingQueue(view)) return '';
+  if (shares.other > Math.max(own, shares.gpu))
+    return `; what happens in another ${formatWholePercent(shares.other)} was not recorded`;
+  if (shares.gpu <= own) return '';
+  const remedy =
+    bottleneck === 'comms'
+      ? 'communication can be hidden behind it'
+      : 'the wait can go without changing the model';
+  return `; computing takes ${formatWholePercent(shares.gpu)}, but ${remedy}`;
+}
+
+type Named = Exclude<Decision['bottleneck'], 'unknown'>;
+
+function namedPart(bottleneck: Named, shares: Shares, view: RankView): string {
+  const { hasGpuWork } = view.facts;
+  const phases = phasesOf(view);
   const waiter = hasGpuWork ? 'the GPU' : 'the job';
   const part = (of: keyof typeof shares) => `${formatWholePercent(shares[of])} of every step`;
   switch (bottleneck) {
@@ -40,23 +62,39 @@ export function mainSentence({ bottleneck, guess, shares, doubts, view }: Decisi
         return `Host-bound: ${part('host')} is spent in Python, outside ${phases ? 'the model’s phases' : 'operators'}`;
       if (phases && phases.hostPaced !== null && view.time.idle_host >= view.time.idle_sync)
         return `Host-bound, as far as the event log shows: for ${part('host')} the GPU has nothing queued and runs at the host’s pace`;
-      return `Host-bound: the GPU spends ${part('host')} waiting for ${hostWorkOf(view)}`;
+      return hostSentence(view, shares.host);
   }
 }
 
 function inputOf(view: RankView): string {
-  if (view.time.copy > view.time.idle_data) return 'batches to be copied to it';
+  if (Math.min(view.time.copy, view.copies.toDevice) > view.time.idle_data)
+    return 'batches to be copied to it';
   if (view.source === 'log') return 'input';
   const { inMain, inWorkers } = view.facts.input;
   return inMain + inWorkers > 0 ? 'DataLoader.__next__' : 'input';
 }
 
-function hostWorkOf({ time }: RankView): string {
-  if (time.idle_compile > time.idle_host + time.idle_sync) return 'code to be compiled';
-  return time.idle_sync > time.idle_host
-    ? 'the host to return from a read such as .item()'
-    : 'the host to launch work';
+/** A part of the host's share from which on the rest need not be mentioned. */
+const NEARLY_ALL = 0.8;
+
+/** What the GPU waits for, the largest part by name. */
+function hostSentence({ time, copies }: RankView, share: Share): string {
+  const reading = Math.min(time.copy, copies.toHost);
+  const waits = [
+    { ns: time.idle_host, to: 'launch work', what: 'the host to launch work' },
+    { ns: time.idle_sync, to: RETURN, what: `the host to ${RETURN}` },
+    { ns: time.idle_compile, to: 'compile code', what: 'code to be compiled' },
+  ];
+  const longest = waits.reduce((a, b) => (b.ns > a.ns ? b : a));
+  const all = waits.reduce((sum, { ns }) => sum + ns, reading);
+  const percent = (ns: number) => formatWholePercent(shareOf((share * ns) / (all || 1)));
+  if (reading > longest.ns)
+    return `Host-bound: ${percent(reading)} of every step goes to copies to the host, ${percent(all - reading)} to waiting for the host`;
+  const what = longest.ns >= NEARLY_ALL * all ? longest.what : `the host, mostly to ${longest.to}`;
+  return `Host-bound: the GPU spends ${formatWholePercent(share)} of every step waiting for ${what}`;
 }
+
+const RETURN = 'return from a read such as .item()';
 
 const SIX_STEPS = 'record at least six steps after warm-up: schedule(wait=5, warmup=3, active=6)';
 

@@ -63,6 +63,7 @@ describe('the forms', () => {
         ],
       },
       cores: null,
+      cpu: null,
       loader: null,
       anchors: [
         { at: 'start', wallNs: 1_790_857_026e9, monotonicNs: 5e15 },
@@ -91,7 +92,7 @@ describe('the forms', () => {
         ready: null,
       },
     });
-    expect(readJson(RANK).manifest).toMatchObject({ cores: null, loader: null });
+    expect(readJson(RANK).manifest).toMatchObject({ cores: null, cpu: null, loader: null });
     const wrong = readJson({
       ...RANK,
       cores: { allowed: 0, quota: -1 },
@@ -99,6 +100,15 @@ describe('the forms', () => {
     });
     expect(wrong.manifest).toMatchObject({ cores: null, loader: { numWorkers: null, pinMemory: null } });
     expect(wrong.problems).toMatchObject([{ code: 'wrong-type', count: 2 }]);
+  });
+
+  it('reads the processor time of a process', () => {
+    const cpu = { wall_s: 20, used_s: 30, threads: 2, affinity: '0-1', queued: 1.4, throttled: 1.5 };
+    expect(readJson({ ...RANK, cpu }).manifest).toMatchObject({
+      cpu: { used: 1.5, queued: 1.4, threads: 2, affinity: '0-1', threadQueued: null, throttled: 1 },
+    });
+    for (const wrong of [{ wall_s: 0 }, { wall_s: -1 }, { used_s: -1 }, { used_s: 'x' }])
+      expect(readJson({ ...RANK, cpu: { ...cpu, ...wrong } }).manifest).toMatchObject({ cpu: null });
   });
 
   it('reads a process without GPU and mesh, and the bus as numbers, as torch gives it', () => {

@@ -2,6 +2,7 @@ import type { ProblemLog } from '../../base/problem.js';
 import { type GpuIdentity, pciKey, pciKeyOf, uuidKey } from '../../model/gpu-identity.js';
 import type {
   ClockAnchor,
+  CpuUse,
   LoaderRecord,
   Manifest,
   MeshAxis,
@@ -78,6 +79,7 @@ function toRank(fields: Fields): RankManifest {
     stacks: toStacks(fields.inside('stacks')),
     windows: toWindows(fields.inside('trace')),
     cores: toCores(fields.inside('cores')),
+    cpu: toCpu(fields.inside('cpu')),
     loader: toLoader(fields.inside('loader')),
   };
 }
@@ -116,7 +118,25 @@ function toCores(fields: Fields | null): ProcessCores | null {
   const allowed = fields?.count('allowed') || null;
   if (!fields || allowed === null) return null;
   const quota = fields.number('quota');
-  return { allowed, quota: quota !== null && quota > 0 ? quota : null, ranks: fields.count('ranks') || 1 };
+  return {
+    allowed,
+    quota: quota !== null && quota > 0 ? quota : null,
+    ranks: fields.count('ranks') || 1,
+  };
+}
+
+function toCpu(fields: Fields | null): CpuUse | null {
+  const [wall, used] = [fields?.number('wall_s') ?? null, fields?.number('used_s') ?? null];
+  if (!fields || wall === null || used === null || !(wall > 0) || used < 0) return null;
+  const queued = fields.number('queued');
+  return {
+    used: used / wall,
+    queued: queued === null ? null : Math.max(0, queued),
+    threads: fields.count('threads') || 1,
+    affinity: fields.text('affinity') || null,
+    threadQueued: toShare(fields, 'thread_queued'),
+    throttled: toShare(fields, 'throttled'),
+  };
 }
 
 function toLoader(fields: Fields | null): LoaderRecord | null {

@@ -1,5 +1,6 @@
 import { formatCount, formatMs, type Ns, ns } from '../../base/units.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
+import type { AcrossRanks } from '../../diagnosis/run-facts.js';
 import type { Bottleneck } from '../../diagnosis/verdict/bottleneck.js';
 import { CAUSE_WORDS, describeRanks } from '../../diagnosis/words/late-ranks.js';
 import type { Cause, LateRanks } from '../../run/lateness/late-ranks.js';
@@ -10,7 +11,11 @@ import { type Price, silent } from './rule.js';
 /** What the rules about late ranks share. */
 
 export const NOT_COMPARED = silent('one rank only, or ranks that share no collective');
-export const NONE_LATE = silent('no rank stands out');
+/** In fewer steps, one of two ranks may come last in all of them by chance. */
+const FEW_STEPS = 8;
+
+export const noneLate = ({ steps }: AcrossRanks) =>
+  silent(steps < FEW_STEPS ? `no rank stands out in ${formatCount(steps, 'step')}` : 'no rank stands out');
 
 export const ADDRESSES: Readonly<Record<Cause, Bottleneck>> = {
   data: 'data',

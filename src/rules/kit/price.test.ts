@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { drawView } from '../../../test/helpers/draw-run.js';
 import { steps } from '../../../test/helpers/draw-trace.js';
 import { scaleHost, scaleWorks } from '../../replay/edits.js';
-import { priceOf } from './price.js';
+import { priceOf, stepWith } from './price.js';
 import type { Edit, Price } from './rule.js';
 
 /** 200 operators a step, 100 µs apart on the host, with kernels of `kernelUs`. */
@@ -29,6 +29,22 @@ const spread = (price: Price | null) => {
   const { low, likely, high } = price!.speedup;
   return [Math.log(likely / low), Math.log(high / likely)];
 };
+
+describe('a step that the log measured longer than the trace shows', () => {
+  const measured = drawView(steps(4, 20000, loop(5)), { unprofiledMs: 100 });
+
+  it('loses no more than the recorded part of it does', () => {
+    const { corrected } = measured.baseline!;
+    const price = priceOf(measured, faster)!;
+    expect(price.speedup.likely).toBeCloseTo(100e6 / (100e6 - corrected / 2), 2);
+    expect(price.after).toBeCloseTo(100e6 - corrected / 2, -5);
+    expect(stepWith(measured, measured.baseline!, corrected / 2)).toBeCloseTo(price.after, -5);
+  });
+
+  it('takes as long as its loader, however fast the rest becomes', () => {
+    expect(priceOf(measured, faster, () => 97e6)!.after).toBeCloseTo(97e6, -3);
+  });
+});
 
 describe('the range of a price', () => {
   it('is narrow where the GPU sets the pace before and after', () => {

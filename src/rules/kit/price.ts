@@ -2,7 +2,7 @@ import { largest, smallest } from '../../base/statistics.js';
 import { ns } from '../../base/units.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import { copyPlan } from '../../replay/plan.js';
-import { UNCERTAIN } from '../../replay/recording-cost.js';
+import { type Baseline, UNCERTAIN } from '../../replay/recording-cost.js';
 import { replaySteady } from '../../replay/steady.js';
 import type { Edit, Level, Price } from './rule.js';
 
@@ -24,11 +24,13 @@ const GPU_VARIES = 0.04;
 export function priceOf(view: RankView, edit: Edit, floor: (level: Level) => number = () => 0): Price | null {
   const baseline = view.source === 'trace' ? view.baseline : null;
   if (!baseline?.faithful || !(baseline.corrected > 0)) return null;
-  const { corrected, recording } = baseline;
+  const { recording } = baseline;
+  const outside = outsideOf(view, baseline);
+  const corrected = baseline.corrected + outside;
   const after = (level: Level, slowdown = 1) => {
     const plan = copyPlan(baseline.plan);
     edit(plan, level);
-    const step = replaySteady(plan, recording.likely, slowdown).step;
+    const step = replaySteady(plan, recording.likely, slowdown).step + outside;
     return Math.max(step, floor(level), corrected / MOST_GAIN);
   };
   const step = after('likely');
@@ -42,7 +44,7 @@ export function priceOf(view: RankView, edit: Edit, floor: (level: Level) => num
   // The uncertainty of no gain is of no interest.
   if (likely < LEAST_GAIN) return price(likely, likely, 0);
   const slower = {
-    before: Math.log(replaySteady(baseline.plan, recording.likely, HOST_VARIES).step / corrected),
+    before: Math.log((replaySteady(baseline.plan, recording.likely, HOST_VARIES).step + outside) / corrected),
     after: Math.log(after('likely', HOST_VARIES) / step),
   };
   const spread = spreadOf(slower, view.measuredUnprofiled ? 1 : UNCERTAIN);
@@ -51,6 +53,16 @@ export function priceOf(view: RankView, edit: Edit, floor: (level: Level) => num
   const high = likely * Math.exp(Math.hypot(spread, Math.log(Math.max(likely, best) / likely)));
   // Less than no gain only where the fix itself may cost something.
   return price(Math.max(low, Math.min(1, worst)), high, floor('likely'));
+}
+
+/** Time of a measured step that the trace does not have, and that no change of the recorded steps shortens. */
+const outsideOf = ({ step, measuredUnprofiled }: RankView, { corrected }: Baseline) =>
+  measuredUnprofiled ? Math.max(0, step - corrected) : 0;
+
+/** A step of the rank when a replay of its plan takes so long. ns. */
+export function stepWith(view: RankView, baseline: Baseline, replayed: number): number {
+  const outside = outsideOf(view, baseline);
+  return (view.step * (replayed + outside)) / (baseline.corrected + outside);
 }
 
 /**

@@ -20,7 +20,7 @@ const late: LateRanks = {
 };
 const across = (found: readonly LateRanks[]) => ({
   ...runOf(views),
-  across: { late: found, step: ns(50e6), links: [], overlap: null },
+  across: { late: found, step: ns(50e6), steps: 8, links: [], overlap: null },
 });
 
 describe('a late rank', () => {
@@ -32,6 +32,10 @@ describe('a late rank', () => {
     expect(result.findings[0]!.evidence[0]).toMatchObject({ value: 20, unit: 'ms/step' });
     expect(result.findings[0]!.fix!.code).toBe('whyslow diagnose RUN --ranks 1 --all');
     expect(rule.check(views[0]!, across([late]))).toEqual({ silent: 'no rank stands out' });
+    // Two ranks cannot be told apart by chance in fewer steps.
+    const few = across([late]);
+    const inThree = { ...few, across: { ...few.across, steps: 3 } };
+    expect(rule.check(views[0]!, inThree)).toEqual({ silent: 'no rank stands out in 3 steps' });
   });
 
   it('names the clock of a slow GPU, and costs hardware then', () => {

@@ -5,7 +5,7 @@ import type { LateRanks, Pattern } from '../../run/lateness/late-ranks.js';
 import { LATE_SHARE, LATE_Z } from '../../run/lateness/thresholds.js';
 import { evidence } from '../kit/evidence.js';
 import type { Evidence, Finding } from '../kit/finding.js';
-import { ADDRESSES, lateEvidence, NONE_LATE, NOT_COMPARED, priceOfDelay } from '../kit/late-ranks.js';
+import { ADDRESSES, lateEvidence, NOT_COMPARED, noneLate, priceOfDelay } from '../kit/late-ranks.js';
 import { type AnyRule, found, threshold } from '../kit/rule.js';
 
 export const rule: AnyRule = {
@@ -41,7 +41,7 @@ export const rule: AnyRule = {
   check(view, { across }) {
     if (!across) return NOT_COMPARED;
     const own = across.late.filter((l) => l.ranks.includes(view.rank));
-    if (own.length === 0) return NONE_LATE;
+    if (own.length === 0) return noneLate(across);
     return found(
       ...own.map((late) => ({
         id: `late-rank-${late.ranks.join('-').slice(0, 40)}`,

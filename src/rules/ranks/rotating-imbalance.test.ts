@@ -18,7 +18,7 @@ const rotating: LateRanks = {
   location: null,
   steps: [2, 3, 4],
 };
-const across = { late: [rotating], step: ns(50e6), links: [], overlap: null };
+const across = { late: [rotating], step: ns(50e6), steps: 8, links: [], overlap: null };
 
 it('is reported once, by the first rank', () => {
   const expected = { id: 'rotating-imbalance', addresses: 'gpu', unit: 'ms/step', placed: false } as const;

@@ -1,4 +1,4 @@
-import { ADDRESSES, lateEvidence, NONE_LATE, NOT_COMPARED, priceOfDelay } from '../kit/late-ranks.js';
+import { ADDRESSES, lateEvidence, NOT_COMPARED, noneLate, priceOfDelay } from '../kit/late-ranks.js';
 import { type AnyRule, found } from '../kit/rule.js';
 
 export const rule: AnyRule = {
@@ -26,7 +26,7 @@ export const rule: AnyRule = {
     if (!across) return NOT_COMPARED;
     // It concerns all ranks: the first one reports it.
     const rotations = view === ranks[0] ? across.late.filter((l) => l.ranks.length === 0) : [];
-    if (rotations.length === 0) return NONE_LATE;
+    if (rotations.length === 0) return noneLate(across);
     return found(
       ...rotations.map((late) => ({
         id: 'rotating-imbalance',

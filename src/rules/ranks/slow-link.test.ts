@@ -17,7 +17,10 @@ const link = {
 };
 
 it('names the group, its hosts and how slow it is', () => {
-  const run = { ...runOf([view]), across: { late: [], step: ns(50e6), links: [link], overlap: null } };
+  const run = {
+    ...runOf([view]),
+    across: { late: [], step: ns(50e6), steps: 8, links: [link], overlap: null },
+  };
   const result = rule.check(view, run);
   expect(result).toMatchObject({ findings: [{ id: 'slow-link-dp', addresses: 'comms' }] });
   expect(JSON.stringify(result)).toMatch(/20\.0 GB\/s, siblings 80\.0 GB\/s.*hosts a, b/);

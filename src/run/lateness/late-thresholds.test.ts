@@ -99,6 +99,19 @@ describe('one rank of eight', () => {
 });
 
 /** Ranks differ by 10 ms in every step, so that a fourth one that is late by up to 30 ms never stands out in one of them. */
+describe('one of two ranks', () => {
+  /** Rank 1 of a job on two busy cores, ms beyond rank 0. */
+  const MEASURED = [53, 114, 26, -3, 252, 26, 67, 91, 57];
+  const second = (late: readonly number[]) => named([always(0, late.length), late]);
+
+  it('is late when it is last by much in most steps, and by little the first in one', () => {
+    expect(second(MEASURED)).toMatchObject([{ ranks: [1], pattern: 'persistent' }]);
+    expect(second(MEASURED.with(3, -300))).toEqual([]);
+    expect(second(always(20, 8))).toMatchObject([{ ranks: [1] }]);
+    expect(second(always(20, 7))).toEqual([]);
+  });
+});
+
 describe('a rank of four noisy ones', () => {
   const noisy = (late: readonly number[], third: readonly number[] = always(5, late.length)) => [
     always(-15, late.length),

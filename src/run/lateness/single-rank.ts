@@ -1,6 +1,6 @@
 import { median, robustDeviation } from '../../base/statistics.js';
 import type { RankTable } from '../table/rank-table.js';
-import { binomialTail, roundConfidence } from './chance.js';
+import { binomialTail, roundConfidence, signedRankTail } from './chance.js';
 import { isMostlyPeriodic, isPeriodic } from './periods.js';
 import type { LatenessSpread } from './spread.js';
 import { LATE_SHARE, LATE_Z, MAX_CHANCE, MOST_STEPS } from './thresholds.js';
@@ -74,7 +74,8 @@ function oftenLast(table: RankTable, { lateness, inSteps }: LatenessSpread, r: n
   const own = [...lateness[r]!];
   const last = inSteps.flatMap(({ largest }, s) => (own[s]! >= largest ? [s] : []));
   if (last.length < MOST_STEPS * own.length) return null;
-  const chance = chanceOfLast(table, last.length);
+  // Of two ranks one is last in half of the steps anyway. By how much says more.
+  const chance = table.ranks.length === 2 ? 2 * signedRankTail(own) : chanceOfLast(table, last.length);
   const usual = median(own);
   const error = (MEDIAN_ERROR * robustDeviation(own)) / Math.sqrt(own.length);
   if (chance > MAX_CHANCE || usual < LATE_SHARE * table.step || usual < LEAST_ERRORS * error) return null;

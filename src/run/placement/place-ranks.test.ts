@@ -38,6 +38,7 @@ const rank = (r: number, more: Partial<RankManifest> = {}, namedRank: number | n
     windows: [],
     stacks: null,
     cores: null,
+    cpu: null,
     loader: null,
     ...more,
   },

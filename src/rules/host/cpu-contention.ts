@@ -1,0 +1,161 @@
+import { formatCount, formatPercent, formatWholePercent, share } from '../../base/units.js';
+import type { RankView } from '../../diagnosis/ranks/rank-view.js';
+import type { CapturedCores, CapturedCpu, CapturedRank, RunFacts } from '../../diagnosis/run-facts.js';
+import { evidence } from '../kit/evidence.js';
+import type { Finding } from '../kit/finding.js';
+import { type AnyRule, found, silent, threshold } from '../kit/rule.js';
+
+const THROTTLED = threshold(
+  'throttled',
+  share(0.1),
+  'of the quota’s periods',
+  'our judgement: a process that is stopped in fewer loses little',
+);
+const QUEUED = threshold(
+  'waiting for a core',
+  share(0.2),
+  'of the time in which threads want to run',
+  'measured on 2 busy cores: 0.03 with one thread (60 ms a step), 0.79 with two (525 ms)',
+);
+const WAITING = threshold(
+  'threads waiting for a core',
+  0.1,
+  'on average',
+  'our judgement: where hardly any thread runs, none is held up',
+);
+const THREAD_QUEUED = threshold(
+  'training thread of a GPU job waiting for a core',
+  share(0.1),
+  'of the time',
+  'our judgement: launches come that much later',
+);
+
+export const rule: AnyRule = {
+  reads: 'traces and logs',
+  unpriced: 'allowed',
+  info: {
+    id: 'cpu-contention',
+    alias: null,
+    title: 'The job waits for processor cores',
+    needs: 'manifests of whyslow run',
+    looksFor:
+      'Threads that are ready to run and wait for a core: more threads than cores, other processes on them, or a container that has used up its quota.',
+    why: 'An operator is done when the slowest of its threads is. If one of them waits for a core, the others wait for it.',
+    fix: {
+      text: 'Run as many threads as there are cores for each rank, or give the job more cores.',
+      code: 'export OMP_NUM_THREADS=<cores divided by ranks>',
+    },
+    check: 'Compare step times. Sums in another order change the last digits of results.',
+    cost: 'free',
+    risk: 'none',
+    thresholds: [THROTTLED, QUEUED, WAITING, THREAD_QUEUED],
+  },
+  check(view, run) {
+    const own = run.captured.get(view.rank);
+    if (!own?.cpu || !own.cores) return silent('processor time was not recorded');
+    const { cpu, cores } = own;
+    const usable = Math.max(1, Math.floor(Math.min(cores.allowed, cores.quota ?? cores.allowed)));
+    const ranks = ranksSharing(own, cores, run);
+    const contention = throttledBy(cpu, cores, usable, ranks) ?? queuedOn(view, own, cpu, usable, ranks);
+    if (!contention) return silent('its threads hardly wait for a core');
+    const { title, confidence, text, figure, fix } = contention;
+    return found({
+      id: 'cpu-contention',
+      title,
+      confidence,
+      addresses: addressed(view, run),
+      evidence: [evidence(view, text, figure, '%')],
+      price: null,
+      fix,
+    });
+  },
+};
+
+interface Contention {
+  readonly title: string;
+  readonly confidence: number;
+  readonly text: string;
+  /** Percent. */
+  readonly figure: number;
+  readonly fix: Finding['fix'];
+}
+
+/** Ranks of the job on the same cores: all of the machine, except those that were pinned to others. */
+function ranksSharing({ host, cpu }: CapturedRank, { ranks }: CapturedCores, { captured }: RunFacts): number {
+  const here = [...captured.values()].filter((other) => other.host === host && other.cpu);
+  // Ranks that were not captured may be anywhere.
+  if (here.length < ranks || !cpu?.affinity) return ranks;
+  return here.filter((other) => other.cpu?.affinity === cpu.affinity).length;
+}
+
+function throttledBy(
+  { throttled }: CapturedCpu,
+  { quota }: CapturedCores,
+  usable: number,
+  ranks: number,
+): Contention | null {
+  if (throttled === null || throttled < THROTTLED.value) return null;
+  const limit = quota === null ? 'its quota' : `its quota of ${formatCount(quota, 'core')}`;
+  const each = threadsFor(usable, ranks);
+  return {
+    title: 'the container’s CPU quota stops the job',
+    confidence: 0.9,
+    text: `the container had used up ${limit} in ${formatWholePercent(share(throttled))} of periods, and stood still for the rest of each`,
+    figure: 100 * throttled,
+    fix: {
+      text: `Raise the quota. Until then, run no more than ${formatCount(each, 'thread')} for each rank.`,
+      code: `docker run --cpus=<more> …      # Kubernetes: resources.limits.cpu\nexport OMP_NUM_THREADS=${each}`,
+    },
+  };
+}
+
+/** Threads for each rank that the cores have room for. */
+const threadsFor = (cores: number, ranks: number) => Math.max(1, Math.floor(cores / ranks));
+
+function queuedOn(
+  view: RankView,
+  { loader }: CapturedRank,
+  { used, queued, threads, threadQueued }: CapturedCpu,
+  cores: number,
+  ranks: number,
+): Contention | null {
+  if (queued === null || queued < WAITING.value || queued < QUEUED.value * (used + queued)) return null;
+  // The GPU does not wait for threads beside the one that launches.
+  if (view.facts.hasGpuWork && !((threadQueued ?? 0) >= THREAD_QUEUED.value)) return null;
+  const [all, workers] = [threads * ranks, (loader?.numWorkers ?? 0) * ranks];
+  const onCores = `on ${formatCount(cores, 'core')}`;
+  const names = `${formatCount(all, 'thread')}${workers > 0 ? ` and ${formatCount(workers, 'loader worker')}` : ''}`;
+  const isTooMany = all + workers > cores;
+  const fewer = all > cores ? threadsFor(cores, ranks) : 1;
+  const waits = formatPercent(share(queued / (used + queued)));
+  return {
+    title: isTooMany ? `${names} run ${onCores}` : 'other processes take the cores',
+    confidence: isTooMany ? 0.85 : 0.7,
+    text: `threads that want to run wait for a core ${waits} of the time (${used.toFixed(1)} run, ${queued.toFixed(1)} wait); the job has ${names} ${onCores}`,
+    figure: (100 * queued) / (used + queued),
+    fix: fixOf(isTooMany, threads, fewer, workers > 0),
+  };
+}
+
+function fixOf(isTooMany: boolean, threads: number, fewer: number, hasWorkers: boolean): Finding['fix'] {
+  const who = isTooMany ? '' : 'See what else runs there (top), and move it or the job. ';
+  const code = `export OMP_NUM_THREADS=${fewer}`;
+  if (threads > fewer)
+    return {
+      text: `${who}Run ${formatCount(fewer, 'thread')} for each rank: an operator waits for the slowest of its threads, so fewer of them can be faster.`,
+      code,
+    };
+  const workers = hasWorkers
+    ? 'Use fewer loader workers, or give the job more cores.'
+    : 'Give the job more cores.';
+  return {
+    text: who + workers,
+    code: 'top -H -p <training process>      # its threads\ntop                               # all others',
+  };
+}
+
+/** Without a GPU all that the job does takes longer. With one, the GPU waits for launches. */
+function addressed({ facts }: RankView, { verdict }: RunFacts) {
+  if (facts.hasGpuWork || verdict.bottleneck === 'unknown') return 'host';
+  return verdict.bottleneck === 'compute' ? 'gpu' : verdict.bottleneck;
+}
