@@ -152,6 +152,7 @@ def test_the_header_identifies_the_trace(tmp_path: Path) -> None:
     tier.close()
     (path,) = tmp_path.rglob("*.gz")
     assert read_trace(path)["whyslow"] == {
+        "run": None,
         "rank": 5,
         "world_size": 8,
         "coordinates": [2, 1],

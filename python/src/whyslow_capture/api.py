@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 from .config import load_config
+from .config_values import TRUE_WORDS
 from .handle import CaptureHandle, DisabledCapture
 from .needs_torch import needs_torch
 from .problems import ProblemLog
@@ -51,6 +52,7 @@ def capture(out: str | os.PathLike[str] | None = None, **config: object) -> Capt
     if out is not None:
         config["out"] = os.fspath(out)
     problems = ProblemLog()
+    _use_folder_of_run(config, problems)
     loaded = load_config(config, problems=problems)
     if not loaded.enabled:
         return DisabledCapture()
@@ -64,6 +66,19 @@ def capture(out: str | os.PathLike[str] | None = None, **config: object) -> Capt
     with needs_torch("whyslow_capture.capture()"):
         from .session import Capture
     return open_session(Capture(loaded, problems), steps="manual")
+
+
+def _use_folder_of_run(config: dict[str, object], problems: ProblemLog) -> None:
+    """`whyslow run` diagnoses what is in its own folder, so the capture of a script that it runs must be there too."""
+    folder, asked = os.environ.get("WHYSLOW_OUT"), config.get("out")
+    if not folder or asked is None or not _is_under_whyslow_run() or os.path.abspath(str(asked)) == folder:
+        return
+    config["out"] = folder
+    problems.say(f"`whyslow run` measures into {folder}, so capture({str(asked)!r}) writes there too")
+
+
+def _is_under_whyslow_run() -> bool:
+    return os.environ.get("WHYSLOW_INJECT", "").lower() in TRUE_WORDS
 
 
 def active() -> CaptureHandle | None:

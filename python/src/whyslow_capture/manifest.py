@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import time
 from dataclasses import asdict
@@ -39,6 +40,21 @@ def short_command() -> str:
     return " ".join([os.path.basename(sys.argv[0]), *sys.argv[1:]])[:120] if sys.argv else ""
 
 
+# A longer one is not worth repeating to the user.
+MAX_LAUNCH = 1000
+
+
+def launch_command() -> str | None:
+    """
+    What to type to run the job again: what `whyslow run` was given, or the command of this process if it is the only one.
+    """
+    given = os.environ.get("WHYSLOW_COMMAND")
+    if not given and process.world_size() == 1 and sys.orig_argv:
+        program, *words = sys.orig_argv
+        given = shlex.join([os.path.basename(program), *words])
+    return given if given and len(given) <= MAX_LAUNCH else None
+
+
 def run_manifest(config: CaptureConfig, run: str, mesh: Mesh | None, started_ns: int) -> dict[str, object]:
     import torch
 
@@ -56,6 +72,7 @@ def run_manifest(config: CaptureConfig, run: str, mesh: Mesh | None, started_ns:
             "python": sys.version.split()[0],
         },
         "command": sys.argv[:64],
+        "launch": launch_command(),
         "started_ns": started_ns,
     }
 

@@ -1,0 +1,46 @@
+"""
+The only window of a run: it begins before its planned step when steps are slow, because short runs should have one too.
+"""
+
+from __future__ import annotations
+
+import time
+
+from ..config import CaptureConfig, TraceConfig
+from .schedule import TRAIN_OVERALL
+
+# Compilation and autotuning are over after this many steps, counted from the first that ended.
+LEAST_STEPS = 3
+# At 0.25 s a step, a trial of eight steps has a window. Faster jobs reach the planned step soon anyway.
+LEAST_S = 1.0
+
+
+def may_start_early(config: CaptureConfig, world: int) -> bool:
+    """It goes by time, and ranks may disagree about that: only for a run in which one rank records."""
+    trace = config.trace
+    records_alone = world == 1 or (trace.ranks is not None and len(trace.ranks) == 1)
+    return trace.is_single_window and records_alone and TRAIN_OVERALL in trace.target and config.start_step == 0
+
+
+class EarlyStart:
+    def __init__(self) -> None:
+        self._first: int | None = None
+        self._began = 0.0
+
+    def is_due(self, step: int) -> bool:
+        """Whether the profiler may start with `step`, which begins now."""
+        now = time.monotonic()
+        if self._first is None or step < self._first:
+            self._first, self._began = step, now
+        return step - self._first >= LEAST_STEPS and now - self._began >= LEAST_S
+
+
+def no_window(trace: TraceConfig, steps: int) -> str:
+    """For a job that ended before its first window."""
+    shortest = trace.warmup + trace.active
+    advice = (
+        f"to get one, set --trace-period {max(shortest, 3 * steps // 4)}"
+        if steps >= shortest
+        else f"a window takes {shortest} steps, {trace.warmup} of them to warm up"
+    )
+    return f"no trace was recorded: the job ended after {steps} steps, before the window; {advice}"
