@@ -183,7 +183,7 @@ def test_whyslow_run_finds_the_capture_of_a_script(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setenv("WHYSLOW_INJECT", "1")
-    monkeypatch.setenv("WHYSLOW_COMMAND", "torchrun 'my train.py'")
+    monkeypatch.setenv("WHYSLOW_COMMAND", '["torchrun", "my train.py"]')
     job = Job()
     with whyslow_capture.capture(tmp_path / "own") as capture:
         for x in batches(3):
@@ -192,17 +192,18 @@ def test_whyslow_run_finds_the_capture_of_a_script(
     assert not (tmp_path / "own").exists()
     assert steps_of(out) == [0, 1, 2]
     assert f"`whyslow run` measures into {out}, so capture(" in capsys.readouterr().err
-    assert json.loads((out / "run.json").read_text())["launch"] == "torchrun 'my train.py'"
+    assert json.loads((out / "run.json").read_text())["launch"] == ["torchrun", "my train.py"]
 
 
 def test_a_job_by_itself_is_started_again_by_its_own_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("WHYSLOW_COMMAND", raising=False)
     monkeypatch.setattr(sys, "orig_argv", ["/usr/bin/python3", "my train.py", "--lr", "1"])
-    assert launch_command() == "python3 'my train.py' --lr 1"
+    assert launch_command() == ["python3", "my train.py", "--lr", "1"]
     monkeypatch.setenv("WORLD_SIZE", "2")
     assert launch_command() is None, "one rank does not know how all were launched"
-    monkeypatch.setenv("WHYSLOW_COMMAND", "x" * 2000)
-    assert launch_command() is None
+    for unusable in ("not json", json.dumps(["x" * 2000])):
+        monkeypatch.setenv("WHYSLOW_COMMAND", unusable)
+        assert launch_command() is None
 
 
 def test_steps_of_a_joining_job_count_from_the_join(armed: AutoStart, out: Path, tmp_path: Path) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
-import shlex
 import sys
 import time
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 
@@ -40,19 +41,20 @@ def short_command() -> str:
     return " ".join([os.path.basename(sys.argv[0]), *sys.argv[1:]])[:120] if sys.argv else ""
 
 
-# A longer one is not worth repeating to the user.
+# In characters. A longer one is not worth repeating to the user.
 MAX_LAUNCH = 1000
 
 
-def launch_command() -> str | None:
-    """
-    What to type to run the job again: what `whyslow run` was given, or the command of this process if it is the only one.
-    """
+def launch_command() -> list[str] | None:
+    """What to type to run the job again: what `whyslow run` was given, else this process's command if it runs alone."""
     given = os.environ.get("WHYSLOW_COMMAND")
-    if not given and process.world_size() == 1 and sys.orig_argv:
-        program, *words = sys.orig_argv
-        given = shlex.join([os.path.basename(program), *words])
-    return given if given and len(given) <= MAX_LAUNCH else None
+    words: list[str] | None = None
+    if given:
+        with suppress(ValueError):
+            words = [str(word) for word in json.loads(given)]
+    elif process.world_size() == 1:
+        words = [os.path.basename(sys.orig_argv[0]), *sys.orig_argv[1:]] if sys.orig_argv else None
+    return words if words and sum(map(len, words)) <= MAX_LAUNCH else None
 
 
 def run_manifest(config: CaptureConfig, run: str, mesh: Mesh | None, started_ns: int) -> dict[str, object]:

@@ -2,18 +2,12 @@ import { mkdir, open, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Command } from 'commander';
 import { describeSystemError, InputError } from '../../base/input-error.js';
+import { quoted } from '../../base/shell.js';
 import { formatCount } from '../../base/units.js';
 import { explainNothing, whatWasCaptured } from '../../launch/captured.js';
 import { runChild } from '../../launch/child.js';
 import { type CaptureOptions, jobEnvironment, pythonPart, settingsOf } from '../../launch/environment.js';
-import {
-  asTyped,
-  defaultOut,
-  prepareOut,
-  quoted,
-  releaseOut,
-  timeLabel,
-} from '../../launch/out-directory.js';
+import { asTyped, defaultOut, prepareOut, releaseOut, timeLabel } from '../../launch/out-directory.js';
 import { fileNameOf, isRunOf, launchIndex, newRunId, sharedRunId } from '../../launch/run-id.js';
 import { startTelemetry } from '../../launch/telemetry.js';
 import { watchForUnmeasured } from '../../launch/unmeasured.js';
@@ -62,14 +56,13 @@ export function registerRun(program: Command, context: CommandContext): void {
     .option('--end-step <n>', 'last step to record', wholeNumber(0))
     .option('--max-overhead <share>', 'limit for the cost of measuring (default: 0.5%)', percentage)
     .option('--ranks <list>', 'measure only these ranks, e.g. 0,2-5 (default: all)', ranksOrAll)
-    .option('--trace', 'also record a torch.profiler window: three steps on rank 0, up to step 20')
+    .option('--trace', 'also record a torch.profiler window: three steps on rank 0, by step 20')
     .option('--trace-period <n>', 'one window every n steps; --trace-… options imply --trace', wholeNumber(1))
     .option('--trace-warmup <n>', 'profiler steps to discard before each window', wholeNumber(0))
     .option('--trace-active <n>', 'steps in a window (default: 3)', wholeNumber(1))
     .option('--trace-ranks <list>', 'ranks that record windows, e.g. 0,8 or all (default: 0)', ranksOrAll)
     .option('--trace-target <names>', 'which loop to trace: train_overall, train_actor, …')
     .option('--trace-shapes', 'record input shapes')
-    .option('--trace-stack', 'record Python stacks')
     .option('--trace-memory', 'record allocations')
     .option('--trace-flops', 'record FLOPs')
     .option('--trace-budget-mb <n>', 'host memory and disk per window (default: 2048)', wholeNumber(1))
@@ -97,7 +90,7 @@ async function run(words: readonly string[], options: RunOptions, context: Comma
   if (options.report !== undefined) await checkReportFile(options.report);
   const destination = await chooseDestination(words, options, context);
   const { out, id, isNew } = destination;
-  const env = jobEnvironment(process.env, { out, run: id, settings: settingsOf(options) });
+  const env = jobEnvironment(process.env, { out, run: id, command: words, settings: settingsOf(options) });
   const telemetry = options.telemetry ? startTelemetry(out, process.env) : null;
   const unmeasured = watchForUnmeasured(pythonPart().startUp, (message) => say(context, message));
   const ended = await runChild(words, env).finally(() => {
