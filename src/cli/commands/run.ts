@@ -10,6 +10,7 @@ import { type CaptureOptions, jobEnvironment, pythonPart, settingsOf } from '../
 import { asTyped, defaultOut, prepareOut, releaseOut, timeLabel } from '../../launch/out-directory.js';
 import { fileNameOf, isRunOf, launchIndex, newRunId, sharedRunId } from '../../launch/run-id.js';
 import { startTelemetry } from '../../launch/telemetry.js';
+import { unknownVariables } from '../../launch/unknown-variables.js';
 import { watchForUnmeasured } from '../../launch/unmeasured.js';
 import type { ReportRun } from '../../library/vocabulary.js';
 import { renderJson } from '../../render/json.js';
@@ -88,6 +89,7 @@ async function run(words: readonly string[], options: RunOptions, context: Comma
   if (!pythonPart().isThere)
     throw new InputError('the Python part of this installation is missing; install whyslow again');
   if (options.report !== undefined) await checkReportFile(options.report);
+  for (const message of unknownVariables(process.env)) say(context, message);
   const destination = await chooseDestination(words, options, context);
   const { out, id, isNew } = destination;
   const env = jobEnvironment(process.env, { out, run: id, command: words, settings: settingsOf(options) });
