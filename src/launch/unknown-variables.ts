@@ -1,3 +1,5 @@
+import { isOneEditAway } from '../base/one-edit.js';
+import { largest } from '../base/statistics.js';
 import type { Environment } from './environment.js';
 
 /** Settings of whyslow_capture (config.py; a test compares them). `trace.period` is WHYSLOW_TRACE_PERIOD. */
@@ -48,15 +50,13 @@ export function unknownVariables(env: Environment): readonly string[] {
     });
 }
 
-/** Settings that share a word with it, those that share more first. */
+/** The settings that share most words with it, perhaps with a letter wrong. */
 function meantBy(name: string): readonly string[] {
   const words = wordsOf(name).filter((word) => word.length >= LEAST_WORD);
-  const shared = (variable: string) => words.filter((word) => wordsOf(variable).includes(word)).length;
-  return VARIABLES.filter((variable) => shared(variable) > 0)
-    .toSorted(
-      (a, b) => shared(b) - shared(a) || Math.abs(a.length - name.length) - Math.abs(b.length - name.length),
-    )
-    .slice(0, MAX_MEANT);
+  const shared = (variable: string) =>
+    words.filter((word) => wordsOf(variable).some((known) => isOneEditAway(known, word))).length;
+  const most = largest(VARIABLES.map(shared));
+  return most === 0 ? [] : VARIABLES.filter((variable) => shared(variable) === most).slice(0, MAX_MEANT);
 }
 
 /** Without the plural, which is easily forgotten. */
