@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from trace_support import make_tier, train
 
+from whyslow_capture.config import CaptureConfig, TraceConfig
 from whyslow_capture.problems import ProblemLog
 from whyslow_capture.trace import early_start
 
@@ -48,6 +49,15 @@ def test_ranks_that_must_agree_and_chosen_schedules_keep_their_steps(
 ) -> None:
     period, start = tier.get("period", 20), tier.get("config", {}).get("start_step", 0)
     assert recorded(tmp_path, monkeypatch, range(1, 40), 2.0, **tier) == [start + period - 3]
+
+
+@pytest.mark.parametrize(("cuda", "may"), [("12.1", False), ("12.8", True)])
+def test_not_where_the_profiler_stays_attached(monkeypatch: pytest.MonkeyPatch, cuda: str, may: bool) -> None:
+    monkeypatch.delenv("TEARDOWN_CUPTI", raising=False)
+    monkeypatch.setattr(early_start.process, "uses_cuda", lambda: True)
+    monkeypatch.setattr(early_start.torch.version, "cuda", cuda)
+    config = CaptureConfig(trace=TraceConfig(**ONE_WINDOW))  # type: ignore[arg-type]
+    assert early_start.may_start_early(config, 1) == may
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,15 @@ The only window of a run: it begins before its planned step when steps are slow,
 
 from __future__ import annotations
 
+import os
 import time
 
+import torch
+
+from .. import process
 from ..config import CaptureConfig, TraceConfig
 from .schedule import TRAIN_OVERALL
+from .teardown import VARIABLE, decide
 
 # Compilation and autotuning are over after this many steps, counted from the first that ended.
 LEAST_STEPS = 3
@@ -16,10 +21,18 @@ LEAST_S = 1.0
 
 
 def may_start_early(config: CaptureConfig, world: int) -> bool:
-    """It goes by time, and ranks may disagree about that: only for a run in which one rank records."""
+    """
+    It goes by time, and ranks may disagree about that: only for a run in which one rank records. Not where the profiler
+    stays attached: there the steps before the window are the only ones that it does not slow.
+    """
     trace = config.trace
     records_alone = world == 1 or (trace.ranks is not None and len(trace.ranks) == 1)
-    return trace.is_single_window and records_alone and TRAIN_OVERALL in trace.target and config.start_step == 0
+    is_planned = trace.is_single_window and TRAIN_OVERALL in trace.target and config.start_step == 0
+    return is_planned and records_alone and _leaves_nothing_behind()
+
+
+def _leaves_nothing_behind() -> bool:
+    return not process.uses_cuda() or decide(torch.version.cuda, os.environ.get(VARIABLE)).detaches
 
 
 class EarlyStart:
