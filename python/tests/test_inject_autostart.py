@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,6 +20,7 @@ import whyslow_capture
 from whyslow_capture import layout, process
 from whyslow_capture.api import active
 from whyslow_capture.inject.autostart import AutoStart
+from whyslow_capture.manifest import launch_command
 
 Settings = Callable[..., Path]
 
@@ -170,6 +173,37 @@ def test_a_job_keeps_its_own_capture(armed: AutoStart, out: Path, tmp_path: Path
     assert not out.exists()
     assert steps_of(tmp_path / "own") == [0, 1, 2]
     assert names(tmp_path / "own", 2).count("optimizer") == 2
+
+
+def test_whyslow_run_finds_the_capture_of_a_script(
+    armed: AutoStart,
+    out: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("WHYSLOW_INJECT", "1")
+    monkeypatch.setenv("WHYSLOW_COMMAND", '["torchrun", "my train.py"]')
+    job = Job()
+    with whyslow_capture.capture(tmp_path / "own") as capture:
+        for x in batches(3):
+            job.step(x)
+            capture.step()
+    assert not (tmp_path / "own").exists()
+    assert steps_of(out) == [0, 1, 2]
+    assert f"`whyslow run` measures into {out}, so capture(" in capsys.readouterr().err
+    assert json.loads((out / "run.json").read_text())["launch"] == ["torchrun", "my train.py"]
+
+
+def test_a_job_by_itself_is_started_again_by_its_own_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("WHYSLOW_COMMAND", raising=False)
+    monkeypatch.setattr(sys, "orig_argv", ["/usr/bin/python3", "my train.py", "--lr", "1"])
+    assert launch_command() == ["python3", "my train.py", "--lr", "1"]
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    assert launch_command() is None, "one rank does not know how all were launched"
+    for unusable in ("not json", json.dumps(["x" * 2000])):
+        monkeypatch.setenv("WHYSLOW_COMMAND", unusable)
+        assert launch_command() is None
 
 
 def test_steps_of_a_joining_job_count_from_the_join(armed: AutoStart, out: Path, tmp_path: Path) -> None:

@@ -39,3 +39,10 @@ def test_is_in_the_wheel(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", build, str(tmp_path)], cwd=work, check=True, capture_output=True)
     names = zipfile.ZipFile(next(tmp_path.glob("*.whl"))).namelist()
     assert {"whyslow_capture.pth", "whyslow_capture/inject/from_pth.py"} <= set(names)
+
+
+def test_the_licence_is_written_as_old_setuptools_reads_it() -> None:
+    """setuptools before 77 rejects `license = "Apache-2.0"`; we promise 64."""
+    project = (ROOT / "pyproject.toml").read_text().partition("[project]")[2].partition("\n[")[0]
+    assert not [line for line in project.splitlines() if line.startswith("license")]
+    assert "License :: OSI Approved" in project

@@ -7,6 +7,7 @@ import type { RunInputs } from '../ingest/read-run.js';
 import type { Comparison } from '../run/compare.js';
 import { acrossOf, criticalView, lateComputingOf, withStragglers, withWaiting } from './across-ranks.js';
 import { type RunHealth, runHealth } from './health/run-health.js';
+import { jobWords } from './job-words.js';
 import { compareViews } from './ranks/compare-views.js';
 import { hostLines } from './ranks/host-lines.js';
 import { locateRanks, type RunLocations, withTelemetry } from './ranks/locations.js';
@@ -99,6 +100,7 @@ export function diagnoseInputs(inputs: RunInputs, { steps, ranks }: Selection): 
       gpus: locations.gpus,
       hostLines: hostLines(inputs, decision.view?.rank ?? null),
       captured: locations.manifests,
+      job: jobWords(inputs),
     },
   };
 }

@@ -2,6 +2,7 @@ import type { Ns } from '../base/units.js';
 import type { CpuUse, LoaderRecord, ProcessCores, RankManifest } from '../model/manifest.js';
 import type { LateRanks } from '../run/lateness/late-ranks.js';
 import type { GpuState } from '../telemetry/gpu-state.js';
+import type { JobWords } from './job-words.js';
 import type { HostLine } from './ranks/host-lines.js';
 import type { RankView } from './ranks/rank-view.js';
 import type { Verdict } from './verdict/verdict.js';
@@ -18,6 +19,7 @@ export interface RunFacts {
   readonly hostLines: readonly HostLine[];
   /** What capture recorded about each rank's cores, processor time and DataLoader. Empty without manifests. */
   readonly captured: ReadonlyMap<number, CapturedRank>;
+  readonly job: JobWords;
 }
 
 export type CapturedRank = Pick<RankManifest, 'cores' | 'loader'> &

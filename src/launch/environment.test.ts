@@ -2,7 +2,7 @@ import { delimiter } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { jobEnvironment, pythonPart, settingsOf } from './environment.js';
 
-const given = { out: '/runs/a', run: 'r1', settings: {} };
+const given = { out: '/runs/a', run: 'r1', command: ['python', 'a b.py'], settings: {} };
 
 describe('the environment of a job', () => {
   it('puts our start-up code first and says where to write', () => {
@@ -13,6 +13,7 @@ describe('the environment of a job', () => {
       WHYSLOW_INJECT: '1',
       WHYSLOW_OUT: '/runs/a',
       WHYSLOW_RUN: 'r1',
+      WHYSLOW_COMMAND: '["python","a b.py"]',
       WHYSLOW_PYTHON: source,
       KINETO_LOG_LEVEL: '6',
       PYTHONPATH: `${startUp}${delimiter}/mine`,
@@ -26,6 +27,11 @@ describe('the environment of a job', () => {
       expect(jobEnvironment(env, given).PYTHONPATH).toBe(pythonPart().startUp);
     },
   );
+
+  it('leaves out a command that is too long to repeat', () => {
+    const command = ['python', '-c', 'x'.repeat(2000)];
+    expect(jobEnvironment({}, { ...given, command }).WHYSLOW_COMMAND).toBeUndefined();
+  });
 
   it('keeps settings of the environment unless an option overrides them', () => {
     const before = { WHYSLOW_RECORD_EVERY_N_STEPS: '7', WHYSLOW_START_STEP: '3' };
@@ -53,12 +59,12 @@ describe('options as settings', () => {
   });
 
   it('turns traces on when any trace option is given', () => {
-    expect(settingsOf({ tracePeriod: 100, traceRanks: 'all', traceStack: true, traceBudgetMb: 512 })).toEqual(
+    expect(settingsOf({ tracePeriod: 100, traceRanks: 'all', traceFlops: true, traceBudgetMb: 512 })).toEqual(
       {
         'trace.enabled': '1',
         'trace.period': '100',
         'trace.ranks': 'all',
-        'trace.with_stack': '1',
+        'trace.with_flops': '1',
         'trace.budget_mb': '512',
       },
     );

@@ -23,7 +23,6 @@ export interface CaptureOptions {
   readonly traceRanks?: readonly number[] | 'all';
   readonly traceTarget?: string;
   readonly traceShapes?: true;
-  readonly traceStack?: true;
   readonly traceMemory?: true;
   readonly traceFlops?: true;
   readonly traceBudgetMb?: number;
@@ -42,7 +41,6 @@ const SETTING_OF: Readonly<Record<keyof CaptureOptions, string>> = {
   traceRanks: 'trace.ranks',
   traceTarget: 'trace.target',
   traceShapes: 'trace.record_shapes',
-  traceStack: 'trace.with_stack',
   traceMemory: 'trace.profile_memory',
   traceFlops: 'trace.with_flops',
   traceBudgetMb: 'trace.budget_mb',
@@ -64,10 +62,22 @@ export function settingsOf(options: CaptureOptions): CaptureSettings {
 /** `trace.period` is WHYSLOW_TRACE_PERIOD. */
 const variableOf = (setting: string) => `WHYSLOW_${setting.replaceAll('.', '_').toUpperCase()}`;
 
+/** For advice such as `whyslow run --trace -- COMMAND`. In characters: a longer one is no advice. */
+const MAX_COMMAND = 1000;
+function commandVariable(command: readonly string[]): string | undefined {
+  const words = JSON.stringify(command);
+  return words.length > MAX_COMMAND ? undefined : words;
+}
+
 /** The environment of the job: ours, with the Python part first in PYTHONPATH and the given settings. */
 export function jobEnvironment(
   env: Environment,
-  given: { readonly out: string; readonly run: string; readonly settings: CaptureSettings },
+  given: {
+    readonly out: string;
+    readonly run: string;
+    readonly command: readonly string[];
+    readonly settings: CaptureSettings;
+  },
 ): Record<string, string | undefined> {
   const { source, startUp } = pythonPart();
   const asked = Object.entries(given.settings).map(([name, value]) => [variableOf(name), value]);
@@ -77,6 +87,7 @@ export function jobEnvironment(
     WHYSLOW_INJECT: '1',
     WHYSLOW_OUT: given.out,
     WHYSLOW_RUN: given.run,
+    WHYSLOW_COMMAND: commandVariable(given.command),
     WHYSLOW_PYTHON: source,
     // Kineto announces the start and end of every window on standard error. Capture reports windows that fail.
     KINETO_LOG_LEVEL: env.KINETO_LOG_LEVEL ?? '6',

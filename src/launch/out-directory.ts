@@ -112,10 +112,6 @@ export function asTyped(path: string): string {
   return short.startsWith('..') ? path : short || '.';
 }
 
-/** As a shell needs it. */
-export const quoted = (text: string) =>
-  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
-
 /** `whyslow-runs/20261115-081500-train`. With a label that all nodes share, they all get the same directory. */
 export function defaultOut(command: readonly string[], label: string): string {
   return join('whyslow-runs', `${label}-${scriptName(command)}`);

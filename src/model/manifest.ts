@@ -16,6 +16,8 @@ export interface RunManifest {
   readonly startedNs: number | null;
   readonly versions: Readonly<Record<string, string>>;
   readonly command: readonly string[];
+  /** The words that start the whole job again. Null: not known. */
+  readonly launch: readonly string[] | null;
 }
 
 export interface MeshAxis {

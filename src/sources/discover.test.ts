@@ -142,6 +142,19 @@ describe('discoverFiles', () => {
     expect(files).toHaveLength(1);
     expect(problems.map((p) => p.code)).toEqual(['unreadable-path']);
   });
+
+  it('says so when there is nothing else', async () => {
+    await mkdir(join(root, 'locked'));
+    await chmod(root, 0o755);
+    await chmod(join(root, 'locked'), 0);
+    const isRoot = process.getuid?.() === 0;
+    if (isRoot) process.seteuid?.(65534);
+    const looked = discoverFiles(at('locked')).finally(() => {
+      if (isRoot) process.seteuid?.(0);
+    });
+    await expect(looked).rejects.toThrow(/no files found in .*: .*locked cannot be read: permission denied$/);
+    await chmod(join(root, 'locked'), 0o700);
+  });
 });
 
 describe('naturalOrder', () => {

@@ -48,7 +48,9 @@ class Finder {
 
   result(paths: readonly string[]): Discovery {
     if (this.#files.size === 0) {
-      throw new InputError(`no files found in ${paths.join(', ') || 'an empty list of paths'}`);
+      const unreadable = this.#problems.list().find((p) => p.code === 'unreadable-path');
+      const why = unreadable ? `: ${unreadable.message.replace(/\.$/, '')}` : '';
+      throw new InputError(`no files found in ${paths.join(', ') || 'an empty list of paths'}${why}`);
     }
     return { files: [...this.#files.values()], problems: this.#problems.list() };
   }

@@ -4,6 +4,22 @@ import { describe, expect, it } from 'vitest';
 import { root, whyslow } from '../helpers/cli.js';
 
 describe('the command line', () => {
+  it('has every command that advice and documents name', async () => {
+    const { stdout: help } = await whyslow(['--help']);
+    const commands = new Set([...help.matchAll(/^ {2}([a-z]+) /gm)].map((found) => found[1]));
+    const { stdout: rules } = await whyslow(['rules', '--json']);
+    const fixes = (JSON.parse(rules) as { rules: { fix: { text: string; code: string } }[] }).rules;
+    const documents = ['README.md', 'docs/usage.md', 'docs/inputs.md', 'python/README.md'];
+    const named = [
+      ...fixes.flatMap(({ fix }) => [...`${fix.text}\n${fix.code}`.matchAll(/\bwhyslow ([a-z]+)/g)]),
+      ...documents.flatMap((file) => [
+        ...readFileSync(join(root, file), 'utf8').matchAll(/(?:^|`|\$ )whyslow ([a-z]+)/gm),
+      ]),
+    ].map((found) => found[1]!);
+    expect(named).toContain('capture');
+    expect(named.filter((name) => !commands.has(name))).toEqual([]);
+  });
+
   it.each(['diagnose', 'lint', 'rules', 'run', 'capture'])(
     '%s --help has an example and fits the page',
     async (command) => {

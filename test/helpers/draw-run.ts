@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import { fromMs, ms } from '../../src/base/units.js';
+import { UNKNOWN_JOB } from '../../src/diagnosis/job-words.js';
 import type { Unprofiled } from '../../src/diagnosis/ranks/join-log.js';
 import { type RankView, type TraceView, viewTrace } from '../../src/diagnosis/ranks/rank-view.js';
 import type { RunFacts } from '../../src/diagnosis/run-facts.js';
@@ -58,12 +59,13 @@ export function runOf(
     gpus: new Map(),
     captured: new Map(),
     hostLines: [],
+    job: UNKNOWN_JOB,
   };
 }
 
 /** What a rule says about a rank, as the runner sees it: gains that are too small are already left out. */
 export function check(rule: Rule, view: RankView, run: Partial<RunFacts> = {}): RuleResult {
-  const { ranks, verdict, across, gpus, captured, hostLines } = runOf([view]);
+  const { ranks, verdict, across, gpus, captured, hostLines, job } = runOf([view]);
   return askRule(rule, view, {
     ranks: run.ranks ?? ranks,
     verdict: run.verdict ?? verdict,
@@ -71,6 +73,7 @@ export function check(rule: Rule, view: RankView, run: Partial<RunFacts> = {}): 
     gpus: run.gpus ?? gpus,
     hostLines: run.hostLines ?? hostLines,
     captured: run.captured ?? captured,
+    job: run.job ?? job,
   });
 }
 

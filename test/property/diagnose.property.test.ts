@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { UNKNOWN_JOB } from '../../src/diagnosis/job-words.js';
 import { viewTrace } from '../../src/diagnosis/ranks/rank-view.js';
 import { judge } from '../../src/diagnosis/verdict/judge.js';
 import { Trace } from '../../src/model/trace.js';
@@ -126,6 +127,7 @@ describe('any trace', () => {
           gpus: new Map(),
           captured: new Map(),
           hostLines: [],
+          job: UNKNOWN_JOB,
         };
         const { findings, problems } = runRules(RULES, run);
         expect(problems).toEqual([]);

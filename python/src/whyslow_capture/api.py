@@ -7,10 +7,12 @@ Imports neither torch nor the recorder, so modules that work with and without a 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 from .config import load_config
+from .config_values import TRUE_WORDS
 from .handle import CaptureHandle, DisabledCapture
 from .needs_torch import needs_torch
 from .problems import ProblemLog
@@ -51,6 +53,7 @@ def capture(out: str | os.PathLike[str] | None = None, **config: object) -> Capt
     if out is not None:
         config["out"] = os.fspath(out)
     problems = ProblemLog()
+    _join_whyslow_run(config, problems)
     loaded = load_config(config, problems=problems)
     if not loaded.enabled:
         return DisabledCapture()
@@ -64,6 +67,21 @@ def capture(out: str | os.PathLike[str] | None = None, **config: object) -> Capt
     with needs_torch("whyslow_capture.capture()"):
         from .session import Capture
     return open_session(Capture(loaded, problems), steps="manual")
+
+
+# Unless the user sets them: the settings of a capture that belongs to `whyslow run`.
+RUN_DEFAULTS = {"spread_steps": True, "trace.enabled": True}
+
+
+def _join_whyslow_run(config: dict[str, object], problems: ProblemLog) -> None:
+    """`whyslow run` diagnoses what is in its own folder, so the capture of a script that it runs must be there too."""
+    folder, asked, defaults = os.environ.get("WHYSLOW_OUT"), config.get("out"), config.get("defaults")
+    if not folder or os.environ.get("WHYSLOW_INJECT", "").lower() not in TRUE_WORDS:
+        return
+    config["defaults"] = RUN_DEFAULTS | (dict(defaults) if isinstance(defaults, Mapping) else {})
+    if asked is not None and os.path.abspath(str(asked)) != folder:
+        config["out"] = folder
+        problems.say(f"`whyslow run` measures into {folder}, so capture({str(asked)!r}) writes there too")
 
 
 def active() -> CaptureHandle | None:

@@ -10,6 +10,11 @@ from typing import Any
 from .config_values import boolean, names, one_of, optional_text, ranks, share, text, whole
 from .problems import ProblemLog
 
+# With tracing on but no period there is one window: after compilation and cache warm-up, but within a short trial. It
+# comes sooner where steps are slow (trace/early_start.py).
+ONE_WINDOW_ENDS_AT = 26
+ONE_WINDOW_STEPS = 6
+
 # None means every rank.
 Ranks = tuple[int, ...] | None
 
@@ -35,6 +40,11 @@ class TraceConfig:
     # Limit on the host memory that a window adds, and on the uncompressed trace it writes.
     budget_mb: int = 2048
     format: str = "json.gz"  # or "tar.gz", like d9d
+
+    @property
+    def is_single_window(self) -> bool:
+        """The one window that tracing without a period records."""
+        return self.repeat == 1 and self.period == ONE_WINDOW_ENDS_AT
 
 
 @dataclass(frozen=True)
@@ -88,11 +98,6 @@ PARSERS = {
     "trace.budget_mb": whole(1),
     "trace.format": one_of("json.gz", "tar.gz"),
 }
-
-# With tracing on but no period there is one window: after compilation and cache warm-up and after the first steps,
-# which are all recorded, but within a short trial. It is longer than others: one unusual step must not decide.
-ONE_WINDOW_ENDS_AT = 26
-ONE_WINDOW_STEPS = 6
 
 
 def load_config(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import time
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 
@@ -39,6 +41,22 @@ def short_command() -> str:
     return " ".join([os.path.basename(sys.argv[0]), *sys.argv[1:]])[:120] if sys.argv else ""
 
 
+# In characters. A longer one is not worth repeating to the user.
+MAX_LAUNCH = 1000
+
+
+def launch_command() -> list[str] | None:
+    """What to type to run the job again: what `whyslow run` was given, else this process's command if it runs alone."""
+    given = os.environ.get("WHYSLOW_COMMAND")
+    words: list[str] | None = None
+    if given:
+        with suppress(ValueError):
+            words = [str(word) for word in json.loads(given)]
+    elif process.world_size() == 1:
+        words = [os.path.basename(sys.orig_argv[0]), *sys.orig_argv[1:]] if sys.orig_argv else None
+    return words if words and sum(map(len, words)) <= MAX_LAUNCH else None
+
+
 def run_manifest(config: CaptureConfig, run: str, mesh: Mesh | None, started_ns: int) -> dict[str, object]:
     import torch
 
@@ -56,6 +74,7 @@ def run_manifest(config: CaptureConfig, run: str, mesh: Mesh | None, started_ns:
             "python": sys.version.split()[0],
         },
         "command": sys.argv[:64],
+        "launch": launch_command(),
         "started_ns": started_ns,
     }
 

@@ -104,7 +104,7 @@ const stepsOf = ({ firstStep, steps }: Plan) =>
 function print(outcome: Outcome, id: string, options: CaptureFlags, context: CommandContext): void {
   const { plan, answers, gaveUp } = outcome;
   const traces = answers.flatMap((answer) => answer.path ?? []);
-  if (options.json) context.stdout.write(renderJson(asJson(outcome, id)));
+  if (options.json) context.stdout.writeJson(renderJson(asJson(outcome, id)));
   else for (const path of traces) context.stdout.line(asTyped(path));
   for (const { rank, status, message } of answers)
     if (status !== 'done') say(context, `rank ${rank}: ${STATUS[status]}${message ? `: ${message}` : ''}`);

@@ -39,7 +39,8 @@ export function registerDiagnose(program: Command, context: CommandContext): voi
     .addHelpText('after', EXAMPLES)
     .action(async (paths: string[], options: DiagnoseFlags) => {
       const report = await diagnosed(paths, options, context);
-      context.stdout.write(options.json ? renderJson(report) : await forTerminal(report, options, context));
+      if (options.json) context.stdout.writeJson(renderJson(report));
+      else context.stdout.write(await forTerminal(report, options, context));
       setExitCode(report, options.failOn ?? [], context);
     });
 }

@@ -28,6 +28,7 @@ export function registerInspect(program: Command, context: CommandContext): void
       ]);
       const progress = progressOn(context);
       const report = await inspect(paths, { progress, jobs: options.jobs }).finally(() => progress.end());
-      context.stdout.write(options.json ? renderJson(report) : renderInspect(report, context.stdout.color));
+      if (options.json) context.stdout.writeJson(renderJson(report));
+      else context.stdout.write(renderInspect(report, context.stdout.color));
     });
 }

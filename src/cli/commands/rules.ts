@@ -24,7 +24,7 @@ export function registerRules(program: Command, context: CommandContext): void {
       const { rules } = await import('../../library/rules.js');
       const chosen = name === undefined ? rules : chooseRules(rules, name);
       if (options.json) {
-        context.stdout.write(renderJson({ schema: 'whyslow/rules/1', rules: chosen }));
+        context.stdout.writeJson(renderJson({ schema: 'whyslow/rules/1', rules: chosen }));
         return;
       }
       const { renderRule, renderRuleList } = await import('../../render/terminal/rules.js');

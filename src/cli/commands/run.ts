@@ -3,22 +3,17 @@ import { dirname } from 'node:path';
 import type { Command } from 'commander';
 import { describeSystemError, InputError } from '../../base/input-error.js';
 import { namedRanks } from '../../base/rank-ranges.js';
+import { quoted } from '../../base/shell.js';
 import { formatCount, formatDuration, formatPercent, seconds, share } from '../../base/units.js';
 import { explainNothing, whatWasCaptured } from '../../launch/captured.js';
 import { runChild } from '../../launch/child.js';
 import { type CaptureOptions, jobEnvironment, pythonPart, settingsOf } from '../../launch/environment.js';
 import { readRanks } from '../../launch/job.js';
 import { watchForLateRanks } from '../../launch/late-rank-window.js';
-import {
-  asTyped,
-  defaultOut,
-  prepareOut,
-  quoted,
-  releaseOut,
-  timeLabel,
-} from '../../launch/out-directory.js';
+import { asTyped, defaultOut, prepareOut, releaseOut, timeLabel } from '../../launch/out-directory.js';
 import { fileNameOf, isRunOf, launchIndex, newRunId, sharedRunId } from '../../launch/run-id.js';
 import { startTelemetry } from '../../launch/telemetry.js';
+import { unknownVariables } from '../../launch/unknown-variables.js';
 import { watchForUnmeasured } from '../../launch/unmeasured.js';
 import { type WindowCost, windowCost } from '../../launch/window-cost.js';
 import type { ReportRun } from '../../library/vocabulary.js';
@@ -74,7 +69,6 @@ export function registerRun(program: Command, context: CommandContext): void {
     .option('--trace-ranks <list>', 'ranks that record windows, e.g. 0,8 or all (default: 0)', ranksOrAll)
     .option('--trace-target <names>', 'which loop to trace: train_overall, train_actor, …')
     .option('--trace-shapes', 'record input shapes')
-    .option('--trace-stack', 'record Python stacks')
     .option('--trace-memory', 'record allocations')
     .option('--trace-flops', 'record FLOPs')
     .option('--trace-budget-mb <n>', 'host memory and disk per window (default: 2048)', wholeNumber(1))
@@ -100,9 +94,10 @@ async function run(words: readonly string[], options: RunOptions, context: Comma
   if (!pythonPart().isThere)
     throw new InputError('the Python part of this installation is missing; install whyslow again');
   if (options.report !== undefined) await checkReportFile(options.report);
+  for (const message of unknownVariables(process.env)) say(context, message);
   const destination = await chooseDestination(words, options, context);
   const { out, id, isNew } = destination;
-  const env = jobEnvironment(process.env, { out, run: id, settings: settingsOf(options) });
+  const env = jobEnvironment(process.env, { out, run: id, command: words, settings: settingsOf(options) });
   const telemetry = options.telemetry ? startTelemetry(out, process.env) : null;
   const unmeasured = watchForUnmeasured(pythonPart().startUp, (message) => say(context, message));
   const late = asksForLateRanks(words, options)

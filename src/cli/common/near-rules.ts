@@ -1,3 +1,4 @@
+import { isOneEditAway } from '../../base/one-edit.js';
 import type { RuleInfo } from '../../library/vocabulary.js';
 
 const MAX_NEAR = 5;
@@ -23,13 +24,3 @@ export function nearRules<R extends Named>(rules: readonly R[], name: string): R
 }
 
 const namesOf = ({ id, alias }: Named): string[] => [id, ...(alias ? [alias.toLowerCase()] : [])];
-
-/** One letter added, left out or replaced. */
-function isOneEditAway(a: string, b: string): boolean {
-  if (Math.abs(a.length - b.length) > 1) return false;
-  let start = 0;
-  while (start < a.length && a[start] === b[start]) start++;
-  const skipA = a.length >= b.length ? 1 : 0;
-  const skipB = b.length >= a.length ? 1 : 0;
-  return a.slice(start + skipA) === b.slice(start + skipB);
-}

@@ -1,4 +1,5 @@
 import { printable } from '../../base/printable.js';
+import { asAscii, showsUnicode } from './ascii.js';
 import { columnsOf, showsColor } from './terminal.js';
 
 /** The colours that the renderers add, and how they end. Every other escape sequence is data. */
@@ -13,10 +14,12 @@ export class Output {
   readonly #stream: NodeJS.WriteStream;
   /** Whether it shows colours. */
   readonly color: boolean;
+  readonly #spelled: (text: string) => string;
 
-  constructor(stream: NodeJS.WriteStream, color = showsColor(stream)) {
+  constructor(stream: NodeJS.WriteStream, color = showsColor(stream), unicode = showsUnicode()) {
     this.#stream = stream;
     this.color = color;
+    this.#spelled = unicode ? (text) => text : asAscii;
   }
 
   /** Undefined when it is not known. */
@@ -30,17 +33,25 @@ export class Output {
 
   /** A rendered page. Its line breaks are ours; `printable` has removed those of names. */
   write(page: string): void {
-    const keep = (found: string) => (found.length > 2 && this.color ? found : printable(found));
-    this.#stream.write(page.replace(ACTIVE, keep));
+    this.#stream.write(this.#spelled(this.#safe(page)));
+  }
+
+  /** For other programs: the same in every locale. */
+  writeJson(json: string): void {
+    this.#stream.write(this.#safe(json));
   }
 
   /** One line, whatever is in the text. */
   line(text: string): void {
-    this.#stream.write(`${printable(text)}\n`);
+    this.#stream.write(`${this.#spelled(printable(text))}\n`);
+  }
+
+  #safe(page: string): string {
+    return page.replace(ACTIVE, (found) => (found.length > 2 && this.color ? found : printable(found)));
   }
 
   /** Writes over the line that the cursor is in. */
   overwrite(text: string): void {
-    this.#stream.write(CLEAR_LINE + printable(text));
+    this.#stream.write(CLEAR_LINE + this.#spelled(printable(text)));
   }
 }

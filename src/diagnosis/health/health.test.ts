@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { cpuTime } from '../../../test/helpers/cpu-time.js';
-import { drawTrace } from '../../../test/helpers/draw-trace.js';
+import { H200 } from '../../../test/helpers/draw-run.js';
+import { drawTrace, steps } from '../../../test/helpers/draw-trace.js';
 import { checkTrace } from '../../traces/checks/trace-checks.js';
 import { summariseHealth } from './health.js';
 import type { RankWindow } from './run-checks.js';
@@ -36,6 +37,24 @@ describe('checks of a trace', () => {
     ['zero-duration', `${HEALTHY}\ngpu 8  relu 30-30 #1`, {}],
   ])('finds %s', (code, drawing, header) => {
     expect(codes(drawing, header)).toContain(code);
+  });
+
+  const severityOf = (code: string, drawing: string, header = {}) =>
+    checkTrace(drawTrace(drawing, header)).find((p) => p.code === code)?.severity;
+
+  it('takes a machine without GPUs as it is', () => {
+    const cpu = steps(3, 1000, '  host 1  ProfilerStep#1 0-1000 | aten::mm 10-900');
+    expect(severityOf('no-gpu-work', cpu)).toBe('note');
+    expect(severityOf('no-gpu-work', cpu, H200)).toBe('warning');
+    expect(severityOf('no-gpu-work', cpu, { cuda_driver_version: 13000 })).toBe('warning');
+  });
+
+  it('does not deny steps that the optimizer marks', () => {
+    const step = '  host 1  aten::mm 10-400 | Optimizer.step#SGD.step 500-600';
+    const consequence = (drawing: string) =>
+      checkTrace(drawTrace(drawing)).find((p) => p.code === 'no-steps')?.consequence;
+    expect(consequence(steps(3, 1000, step))).toMatch(/^less exact/);
+    expect(consequence(step)).toMatch(/whole window/);
   });
 
   it('gives the grade of the worst problem', () => {

@@ -23,9 +23,15 @@ describe('the forms', () => {
       ],
       versions: RUN.versions,
       command: RUN.command,
+      launch: RUN.launch,
     });
     expect(structuredClone(manifest)).toEqual(manifest);
   });
+
+  it.each([[undefined], ['torchrun train.py'], [[]], [['python', 7]], [['python', 'x'.repeat(2000)]]])(
+    'repeats no launch command that is not whole: %j',
+    (launch) => expect(readJson({ ...RUN, launch }).manifest).toMatchObject({ launch: null }),
+  );
 
   it('reads what is known of a rank', () => {
     const { manifest, problems } = readJson(RANK);

@@ -21,6 +21,7 @@ export const RUN = {
   schedule: { record_every_n_steps: 10 },
   versions: { torch: '2.13.0', python: '3.12.3' },
   command: ['train.py', '--lr', '1e-4'],
+  launch: ['torchrun', 'train.py', '--lr', '1e-4'],
   started_ns: 1_790_857_026_123_456_800,
 };
 

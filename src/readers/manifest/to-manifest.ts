@@ -39,8 +39,18 @@ function toRun(fields: Fields): RunManifest {
     mesh: toMesh(fields.inside('mesh')),
     startedNs: fields.number('started_ns'),
     versions: fields.inside('versions')?.table((f, key) => f.text(key)) ?? {},
+    launch: toLaunch(fields.list('launch')),
     command: (fields.list('command') ?? []).filter((a) => typeof a === 'string').slice(0, MAX_ENTRIES),
   };
+}
+
+/** In characters; capture writes no longer ones. */
+const MAX_LAUNCH = 1000;
+
+function toLaunch(words: readonly unknown[] | null): readonly string[] | null {
+  const texts = (words ?? []).filter((word) => typeof word === 'string');
+  const isWhole = texts.length === words?.length && texts.join('').length <= MAX_LAUNCH;
+  return isWhole && texts.length > 0 ? texts : null;
 }
 
 /** Null where names and sizes do not match: half a mesh says nothing. */

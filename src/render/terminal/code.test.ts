@@ -19,6 +19,11 @@ it('moves a comment that makes a line too long above it', () => {
   ]);
 });
 
+it('keeps the command that starts a job on one line', () => {
+  const command = "whyslow run --trace -- torchrun 'my train.py' --name 'a # b'";
+  expect(lines(command)).toEqual([`  ${command}`]);
+});
+
 it('breaks a long call between its arguments', () => {
   expect(lines('DataLoader(ds, num_workers=8, persistent_workers=True)')).toEqual([
     '  DataLoader(ds, num_workers=8,',

@@ -11,8 +11,11 @@ export function codeLines(code: string, page: Page, indent: string): string[] {
     .flatMap((line) => narrowed(indent + printable(line.replaceAll('\t', '    ')), page.width));
 }
 
+/** It ends in the user's own command. Pasted in two lines it would be two commands; the terminal wraps it as one. */
+const OWN_COMMAND = /^ *whyslow run .*-- /;
+
 function narrowed(line: string, width: number): string[] {
-  if (displayWidth(line) <= width) return [line];
+  if (displayWidth(line) <= width || OWN_COMMAND.test(line)) return [line];
   const indent = /^ */.exec(line)![0];
   const isComment = line.startsWith('#', indent.length);
   const comment = isComment ? -1 : line.lastIndexOf(' # ');

@@ -59,8 +59,9 @@ export function findingInShort(finding: Finding, number: number, report: Report,
 /** As wide as `INDENT`. */
 const numbered = (number: number) => `${String(number).padStart(3)}  `;
 
-const price = (finding: Finding, report: Report) =>
-  `${finding.cost}  ${gain(finding.speedup, report.step.ms)}`;
+/** Advice on measuring wins back no time, so it has no gain to be unknown. */
+const price = ({ cost, addresses, speedup }: Finding, report: Report) =>
+  addresses === null ? cost : `${cost}  ${gain(speedup, report.step.ms)}`;
 
 /** Names the ranks unless the finding is on all of them. */
 function onRanks({ ranks }: Finding, report: Report): string {

@@ -197,7 +197,7 @@ describe('renderDiagnose', () => {
            Start at one worker a core, less one, and watch the memory each takes.
            changes numerics: check that results are still right
 
-        3  a straggler (W1)                                      knob  gain not priced
+        3  a straggler (W1)                                         knob  gain unknown
            evidence: _SingleProcessDataLoaderIter: 149 ms/step exposed, 3 of 3 steps
            DataLoader(..., num_workers=8, persistent_workers=True)
            Start at one worker a core, less one, and watch the memory each takes.

@@ -47,7 +47,7 @@ describe('gain', () => {
     [{ low: 100, likely: 150, high: 200 }, 161, '161 → 0.8–1.6 ms  ×100–200'],
     [{ low: 2, likely: 2, high: 2 }, 30_000, '30.0 → 15.0 s  ×2.0'],
     [{ low: 2, likely: 3, high: 4 }, null, '×2.0–4.0'],
-    [null, 161, 'gain not priced'],
+    [null, 161, 'gain unknown'],
   ])('%j of %s ms', (speedup, step, expected) => {
     expect(gain(speedup, step === null ? null : ms(step))).toBe(expected);
   });

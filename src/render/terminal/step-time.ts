@@ -100,7 +100,7 @@ function profilerCost({ ms: step, corrected, source, parts }: ReportStep, profil
 
 /** `161 → 14–20 ms  ×8.1–11`. Only the factors when the step time is not known. */
 export function gain(speedup: Finding['speedup'], step: Ms | null): string {
-  if (speedup === null) return 'gain not priced';
+  if (speedup === null) return 'gain unknown';
   const factors = `×${range(factor(speedup.low), factor(speedup.high))}`;
   if (step === null) return factors;
   const scale = timeScale(step);

@@ -26,7 +26,7 @@ describe('exposed collectives', () => {
 
   it('are named with what hiding them brings where all ranks were replayed', () => {
     const across = { late: [], step: ns(20e6), steps: 8, links: [], overlap: ns(7.5e6) };
-    expect(JSON.stringify(check(rule, view, { across }))).toContain('would be 7.50 ms shorter');
+    expect(JSON.stringify(check(rule, view, { across }))).toContain('the step gets 7.50 ms shorter');
   });
 
   it('are none when computation hides them', () => {

@@ -29,6 +29,11 @@ describe('pauses of the host', () => {
     expect(found.evidence[0]!.step).toBe(1);
   });
 
+  it('gives pauses as a part of the step in which they were recorded', () => {
+    const shorter = drawView(steps(6, 20100, PAUSES), { unprofiledMs: 9 });
+    expect(fires(rule, shorter, EXPECTED).evidence[0]!.text).toMatch(/10\.\d ms a step \(50 %\)$/);
+  });
+
   it('gives no price to a pause in one of a few steps: how often it comes is not known', () => {
     const once = inTurn([STEADY, 20100], [STEADY, 20100], [PAUSES, 20100], [STEADY, 20100]);
     const found = fires(rule, drawView(once), { ...EXPECTED, unit: 'ms' });

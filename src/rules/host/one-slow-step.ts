@@ -22,7 +22,7 @@ export const rule: TraceRule = {
     risk: 'none',
     thresholds: [],
   },
-  check(view) {
+  check(view, { job }) {
     const { oneOff } = view.facts;
     if (!oneOff) return silent('no single step stands out');
     const { index, ts, dur, usual, others } = oneOff;
@@ -34,6 +34,10 @@ export const rule: TraceRule = {
       addresses: 'host',
       evidence: [atSpan({ ts, dur, step: index }, evidence(view, text, toMs(ns(dur - usual)), 'ms'))],
       price: null,
+      fix: {
+        text: rule.info.fix.text,
+        code: `whyslow run -- ${job.command}\npy-spy dump --pid <training process>   # during a slow step`,
+      },
     });
   },
 };

@@ -153,7 +153,7 @@ function fromPhases(view: LogView, captured: CapturedRank | undefined): RuleResu
       evidence,
       price: null,
       fix: {
-        text: `If num_workers is 0, raise it. If there are workers, see whether they are CPU- or IO-bound (whyslow rules slow-workers). A trace tells which. If no step waited for input, it would take ${formatMs(ns(view.step - exposed))}.`,
+        text: `If num_workers is 0, raise it. If there are workers, see whether they are CPU- or IO-bound (whyslow rules slow-workers). A trace tells which. At best, with no wait left, a step takes ${formatMs(ns(view.step - exposed))}.`,
         code: view.facts.hasGpuWork
           ? rule.info.fix.code
           : loaderCode({ num_workers: 2, persistent_workers: true }, null),

@@ -59,10 +59,10 @@ export function exposedEvidence(view: RankView): Evidence {
   );
 }
 
-/** ` With full overlap …`: what hiding all communication would bring. */
+/** ` At best, with full overlap, …`: what hiding all communication would bring. */
 export function overlapGain({ time }: RankView, { across }: RunFacts): string {
   const replayed = across?.overlap ?? null;
   const most =
     replayed === null ? `up to ${formatMs(ns(time.comms_transfer + time.idle_comms))}` : formatMs(replayed);
-  return ` With full overlap the step would be ${most} shorter.`;
+  return ` At best, with full overlap, the step gets ${most} shorter.`;
 }

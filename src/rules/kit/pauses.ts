@@ -1,7 +1,7 @@
-import { bytes, formatCount, formatMs, type Ns, ns, share, toMs } from '../../base/units.js';
+import { bytes, formatCount, formatMs, formatPercent, type Ns, ns, share, toMs } from '../../base/units.js';
 import type { TraceView } from '../../diagnosis/ranks/rank-view.js';
 import { LEAST_PAUSE_NS, type Pause } from '../../traces/detail/pauses.js';
-import { atSpan, evidence, percentOfStep, silentBelow, timeEvidence } from './evidence.js';
+import { atSpan, evidence, timeEvidence } from './evidence.js';
 import type { Evidence } from './finding.js';
 import { type Silent, silent, threshold, WITHIN_NOISE } from './rule.js';
 import { isCopyToHost, workTime } from './work.js';
@@ -42,8 +42,9 @@ export function pausesOf(view: TraceView): Pauses | Silent {
   const { longest, total, count, inSteps } = detail.pauses;
   const once = inSteps === 1 && detail.steps >= SEVERAL_STEPS;
   const perStep = ns(total / detail.steps);
-  const small = silentBelow(view, perStep, PAUSES, 'pauses are');
-  if (small) return small;
+  // Of the step in which they were recorded: the step without the profiler may be shorter than its pauses.
+  const part = share(Math.min(1, perStep / view.facts.steps.profiled));
+  if (part < PAUSES.value) return silent(`pauses are ${formatPercent(part)} of the step`);
   const toHost = bytesToHost(view);
   const tensors = workTime(view, isCopyToHost).count;
   const copied = toHost < CHECKPOINT.value ? null : tensors < CHECKPOINT_TENSORS ? 'results' : 'checkpoint';
@@ -54,7 +55,7 @@ export function pausesOf(view: TraceView): Pauses | Silent {
     : timeEvidence(
         view,
         perStep,
-        `${seen}: ${formatMs(perStep)} a step (${percentOfStep(view, perStep)})${megabytes}`,
+        `${seen}: ${formatMs(perStep)} a step (${formatPercent(part)})${megabytes}`,
       );
   return { perStep, longest, once, copied, evidence: atSpan(longest, told) };
 }

@@ -26,6 +26,12 @@ describe('capture more', () => {
     expect(found.evidence[0]!.text).toMatch(/too close/);
   });
 
+  it('gives one command, that of the job', () => {
+    const job = { command: 'torchrun --nproc-per-node 2 train.py', folder: 'OUT' };
+    const found = fires(rule, drawView(STEP), EXPECTED, { verdict: UNSURE, job });
+    expect(found.fix!.code).toBe('whyslow run --trace -- torchrun --nproc-per-node 2 train.py');
+  });
+
   it.each([
     ['nothing is missing', steps(4, 10000, STEP), UNSURE],
     ['the answer is sure all the same', STEP, { bottleneck: 'gpu', confidence: 0.9 } as const],

@@ -40,7 +40,7 @@ export const rule: AnyRule = {
     risk: 'none',
     thresholds: [threshold('confidence of a verdict', SURE_ENOUGH, '', 'docs/method.md, Verdict'), SURE],
   },
-  check(view, { verdict }) {
+  check(view, { verdict, job }) {
     const { steps } = view.facts;
     const missing = [
       steps.source === 'window' && 'no steps are marked (call profiler.step() once a step)',
@@ -62,6 +62,10 @@ export const rule: AnyRule = {
       addresses: null,
       evidence: [evidence(view, text)],
       price: null,
+      fix: {
+        text: 'It records a few steps after warm-up. `whyslow rules T19` shows how to do it by hand.',
+        code: `whyslow run --trace -- ${job.command}`,
+      },
     });
   },
 };

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { drawView, runOf } from '../../../test/helpers/draw-run.js';
 import { steps } from '../../../test/helpers/draw-trace.js';
 import { ns, share } from '../../base/units.js';
+import type { LogView } from '../../diagnosis/ranks/rank-view.js';
 import type { LateRanks } from '../../run/lateness/late-ranks.js';
 import { rule } from './late-rank.js';
 
@@ -30,12 +31,23 @@ describe('a late rank', () => {
     expect(result.findings[0]).toMatchObject({ title: 'rank 1 is late every step', addresses: 'data' });
     expect(result.findings[0]!.price!.speedup.likely).toBeCloseTo(50 / 30, 6);
     expect(result.findings[0]!.evidence[0]).toMatchObject({ value: 20, unit: 'ms/step' });
-    expect(result.findings[0]!.fix!.code).toBe('whyslow diagnose RUN --ranks 1 --all');
+    expect(result.findings[0]!.fix!.code).toBe('whyslow diagnose OUT --ranks 1 --all');
     expect(rule.check(views[0]!, across([late]))).toEqual({ silent: 'no rank stands out' });
     // Two ranks cannot be told apart by chance in fewer steps.
     const few = across([late]);
     const inThree = { ...few, across: { ...few.across, steps: 3 } };
     expect(rule.check(views[0]!, inThree)).toEqual({ silent: 'no rank stands out in 3 steps' });
+  });
+
+  it('says how to trace it, with the command and the folder of the job, where there is only a log', () => {
+    const logs = views.map((view) => ({ ...view, source: 'log' }) as unknown as LogView);
+    const job = { command: 'torchrun train.py', folder: "'my runs'" };
+    const result = rule.check(logs[1]!, { ...across([late]), ranks: logs, job });
+    if (!('findings' in result)) throw new Error(result.silent);
+    expect(result.findings[0]!.fix).toEqual({
+      text: 'Fix the cause on rank 1. A trace shows it, of the running job or of the next run.',
+      code: "whyslow capture 'my runs' --ranks 1\nwhyslow run --trace-ranks 1 -- torchrun train.py",
+    });
   });
 
   it('names the clock of a slow GPU, and costs hardware then', () => {
@@ -56,7 +68,7 @@ describe('a late rank', () => {
     const many = { ...late, ranks: Array.from({ length: 64 }, (_, i) => i + 1), pattern: 'host' as const };
     const result = rule.check(views[1]!, across([many]));
     if (!('findings' in result)) throw new Error(result.silent);
-    expect(result.findings[0]!.fix!.code).toBe('whyslow diagnose RUN --ranks 1,2,3,4,5,6,7,8 --all');
+    expect(result.findings[0]!.fix!.code).toBe('whyslow diagnose OUT --ranks 1,2,3,4,5,6,7,8 --all');
   });
 
   it('is silent when a different rank is late each step', () => {

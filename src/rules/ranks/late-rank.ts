@@ -1,4 +1,5 @@
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
+import type { RunFacts } from '../../diagnosis/run-facts.js';
 import { describeRanks } from '../../diagnosis/words/late-ranks.js';
 import { slowGpuWords } from '../../diagnosis/words/slow-gpu.js';
 import type { LateRanks, Pattern } from '../../run/lateness/late-ranks.js';
@@ -22,8 +23,8 @@ export const rule: AnyRule = {
       'A rank whose own time (the step less its waiting for others) exceeds the median rank’s by more than ranks usually differ: always, in spikes, periodically, together with its host or stage, or together with other late ranks.',
     why: 'Collectives end when the last member arrives: one slow rank sets everybody’s pace. Its own trace looks fast, because it waits least.',
     fix: {
-      text: 'Fix the cause on that rank: its own findings say how.',
-      code: 'whyslow diagnose RUN --ranks <the late one> --all',
+      text: 'Fix the cause on that rank: its own findings say how. Without a trace of it, record one.',
+      code: 'whyslow diagnose OUT --ranks <the late one> --all\nwhyslow capture OUT --ranks <the late one>',
     },
     check: 'Compare the step of all ranks before and after; another rank may be next.',
     cost: 'code',
@@ -38,7 +39,8 @@ export const rule: AnyRule = {
       threshold('lateness', LATE_SHARE, 'of the step', 'less is within the noise of real runs'),
     ],
   },
-  check(view, { across }) {
+  check(view, run) {
+    const { across } = run;
     if (!across) return NOT_COMPARED;
     const own = across.late.filter((l) => l.ranks.includes(view.rank));
     if (own.length === 0) return noneLate(across);
@@ -50,7 +52,7 @@ export const rule: AnyRule = {
         addresses: ADDRESSES[late.cause],
         evidence: [lateEvidence(view, late), ...clockEvidence(view, late)],
         price: priceOfDelay(across.step, late.cost),
-        ...(late.slowGpu ? SLOW_GPU : { fix: fixOf(late) }),
+        ...(late.slowGpu ? SLOW_GPU : { fix: fixOf(late, run) }),
       })),
     );
   },
@@ -72,14 +74,18 @@ function clockEvidence(view: RankView, { slowGpu, ranks }: LateRanks): Evidence[
 
 const MOST_NAMED = 8;
 
-function fixOf({ ranks }: LateRanks): Finding['fix'] {
+/** Its own findings say what holds it up, if there is a trace of it. Otherwise the commands that record one. */
+function fixOf({ ranks }: LateRanks, { ranks: views, job }: RunFacts): Finding['fix'] {
   const chosen = ranks.slice(0, MOST_NAMED).join(',');
+  const [whom, whose] = ranks.length === 1 ? [`rank ${chosen}`, 'its'] : ['those ranks', 'their'];
+  if (views.some((view) => view.source === 'trace' && ranks.includes(view.rank)))
+    return {
+      text: `Fix the cause on ${whom}; ${whose} own findings say how.`,
+      code: `whyslow diagnose ${job.folder} --ranks ${chosen} --all`,
+    };
   return {
-    text:
-      ranks.length === 1
-        ? `Fix the cause on rank ${chosen}; its own findings say how.`
-        : 'Fix the cause on those ranks; their own findings say how.',
-    code: `whyslow diagnose RUN --ranks ${chosen} --all`,
+    text: `Fix the cause on ${whom}. A trace shows it, of the running job or of the next run.`,
+    code: `whyslow capture ${job.folder} --ranks ${chosen}\nwhyslow run --trace-ranks ${chosen} -- ${job.command}`,
   };
 }
 

@@ -14,6 +14,7 @@ const run = (more: Partial<RunManifest> = {}): ReadManifest => ({
     startedNs: null,
     versions: {},
     command: [],
+    launch: null,
     mesh: [
       { name: 'dp', size: 2 },
       { name: 'tp', size: 2 },

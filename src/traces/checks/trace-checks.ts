@@ -1,7 +1,7 @@
 import { type CheckResult, found } from '../../base/check.js';
 import { formatWholePercent, share } from '../../base/units.js';
 import { Category, isGpuWork } from '../../model/category.js';
-import { COMPILES } from '../../model/host-names.js';
+import { COMPILES, OPTIMIZER_STEP, WAITS_FOR_DATA } from '../../model/host-names.js';
 import { kindMask, type Trace } from '../../model/trace.js';
 import type { KindInfo } from '../../model/trace-data.js';
 import { WHOLE_STEP } from '../timeline/step-times.js';
@@ -21,23 +21,41 @@ const TRACE_CHECKS: readonly ((trace: Trace) => readonly CheckResult[])[] = [
   oddDurations,
 ];
 
-function noGpuWork(trace: Trace): readonly CheckResult[] {
-  if (trace.links.work.length > 0 || trace.data.rows === 0) return [];
-  const { launches } = trace.links;
-  const message =
-    launches > 0
-      ? `${launches} launches but no GPU work: the profiler recorded no device activity`
-      : 'no GPU work in the trace';
-  const consequence =
-    'nothing can be said about the GPU; record with ProfilerActivity.CUDA if the job uses one';
-  return found(launches > 0 ? 'severe' : 'warning', 'no-gpu-work', 1, message, consequence);
+function noGpuWork({ links, data }: Trace): readonly CheckResult[] {
+  if (links.work.length > 0 || data.rows === 0) return [];
+  const { launches } = links;
+  if (launches > 0) {
+    const message = `${launches} launches but no GPU work: the profiler recorded no device activity`;
+    return found('severe', 'no-gpu-work', 1, message, NOTHING_ABOUT_GPU);
+  }
+  // The profiler lists the GPUs of the machine whether it records them or not. A job without any is no fault.
+  const { devices, versions } = data.header;
+  const severity = devices.length + Object.keys(versions).length > 0 ? 'warning' : 'note';
+  return found(severity, 'no-gpu-work', 1, 'no GPU work in the trace', NOTHING_ABOUT_GPU);
 }
+const NOTHING_ABOUT_GPU =
+  'nothing can be said about the GPU; record with ProfilerActivity.CUDA if the job uses one';
 
 function noSteps(trace: Trace): readonly CheckResult[] {
   if (trace.steps.length > 0 || trace.data.rows === 0) return [];
-  const message = 'no ProfilerStep spans: the window is not divided into steps';
-  const consequence = 'figures are for the whole window; call profiler.step() once a step';
+  const marks = hostCalls(trace, OPTIMIZER_STEP) >= 2 || hostCalls(trace, WAITS_FOR_DATA) >= 2;
+  const advice = 'call profiler.step() once a step';
+  const [message, consequence] = marks
+    ? ['no ProfilerStep spans: the optimizer or the DataLoader marks the steps', `less exact; ${advice}`]
+    : [
+        'no ProfilerStep spans: the window is not divided into steps',
+        `figures are for the whole window; ${advice}`,
+      ];
   return found('warning', 'no-steps', 1, message, consequence);
+}
+
+function hostCalls({ data, strings }: Trace, name: RegExp): number {
+  const isNamed = strings.memo((text) => Number(name.test(text)));
+  const isHost = kindMask(data, (c, phase) => phase === 'X' && !isGpuWork(c));
+  let count = 0;
+  for (let row = 0; row < data.rows; row++)
+    if (isHost[data.kind[row]!] === 1) count += isNamed(data.name[row]!);
+  return count;
 }
 
 function shortWindow(trace: Trace): readonly CheckResult[] {

@@ -97,13 +97,13 @@ def on_main_thread() -> bool:
 
 
 def begin_capture(problems: ProblemLog) -> None:
-    from ..api import active_session, open_session
+    from ..api import RUN_DEFAULTS, active_session, open_session
     from ..config import load_config
     from ..session import Capture
 
     if active_session() is not None:
         return  # the job started its own capture
-    config = load_config({"defaults": {"spread_steps": True, "trace.enabled": True}}, problems=problems)
+    config = load_config({"defaults": RUN_DEFAULTS}, problems=problems)
     if not config.enabled:
         return
     capture = open_session(Capture(config, problems), steps="optimizer")

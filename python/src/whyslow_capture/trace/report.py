@@ -63,6 +63,9 @@ class WindowReports:
         self._counts: dict[str, int] = {}
         self._seconds = 0.0
 
+    def __len__(self) -> int:
+        return len(self._newest)
+
     def add(self, report: WindowReport) -> None:
         with self._lock:
             self._newest = [*self._newest, report][-KEPT:]

@@ -13,6 +13,7 @@ from ..problems import ProblemLog, describe
 from .afterwards import Afterwards
 from .budget import WindowBudget, ranks_sharing_host
 from .delivery import Delivery
+from .early_start import EarlyStart, may_start_early, no_window
 from .export import clean_stale
 from .profiler_use import PROFILER_USE
 from .report import WindowReport
@@ -69,10 +70,12 @@ class TraceTier:
         self._is_closed = False
         self._has_schedule = self._options.period > 0 and (self._options.ranks is None or rank in self._options.ranks)
         self._step: int | None = None
+        self._current_step = current_step or (lambda: self._step)
         self._wants_steps = False
         # Before this step begin_step has nothing to do. The session checks it before calling.
         self.quiet_until = 0
         self._overall = WindowQueue(self._schedule_of(TRAIN_OVERALL))
+        self._early = EarlyStart() if self._has_schedule and may_start_early(config, world) else None
         self._queues: dict[str, WindowQueue] = {}
         self._callbacks: dict[str, Callable[[], None]] = {}
         self._inbox: deque[WindowPlan] = deque()
@@ -92,7 +95,7 @@ class TraceTier:
                 world,
                 self._options.ranks,
                 self._options.warmup,
-                current_step=current_step or (lambda: self._step),
+                current_step=self._current_step,
                 accept=self._accept,
                 free_from=self._free_from,
                 problems=problems,
@@ -115,6 +118,7 @@ class TraceTier:
     def begin_step(self, step: int) -> None:
         self._step = step
         if step >= self.quiet_until:
+            self._start_early(step)
             with self._problems.guard("trace_check", "comparing steps before and after a window"):
                 self._afterwards.begin_step(step)
             self._advance(self._overall, step)
@@ -137,6 +141,7 @@ class TraceTier:
         self._turn_off()
         with self._problems.guard("trace_close", "closing the trace tier"):
             self._driver.close()
+            self._say_if_none()
             self._delivery.exporter.close(timeout)
             self._afterwards.close()
         if self._requests is not None:
@@ -210,7 +215,8 @@ class TraceTier:
             if queue is self._overall:
                 queue.quiet_until = self._afterwards.wanted_at(step, queue.quiet_until)
         if queue is self._overall:
-            self.quiet_until = 0 if self._wants_steps and not self._is_off else queue.quiet_until
+            wants_steps = self._wants_steps or self._early is not None
+            self.quiet_until = 0 if wants_steps and not self._is_off else queue.quiet_until
             if self._inbox and not self._is_off:  # arrived meanwhile
                 self.quiet_until = 0
         elif open_plan is not None:
@@ -241,6 +247,21 @@ class TraceTier:
             start=config.start_step if is_overall else 0,
             last=config.end_step if is_overall else None,
         )
+
+    def _start_early(self, step: int) -> None:
+        if self._early is None or self._driver.plan is not None:
+            return
+        if self._overall.due(step) is not None:
+            self._early = None  # on time
+        elif not self._overall.has_requests and self._early.is_due(step):
+            self._overall.begin_schedule_at(step)
+            self._early = None
+
+    def _say_if_none(self) -> None:
+        """The user asked for a trace, and should not have to look for it."""
+        steps = self._current_step()
+        if steps and self._has_schedule and TRAIN_OVERALL in self._options.target and not self._delivery.reports:
+            self._problems.say(no_window(self._options, steps))
 
     def _turn_off(self) -> None:
         self._is_off = True

@@ -25,6 +25,15 @@ class WindowQueue:
     def add(self, plan: WindowPlan) -> None:
         self._requested = tuple(sorted((*self._requested, plan), key=lambda p: p.first))
 
+    @property
+    def has_requests(self) -> bool:
+        return self._requested != ()
+
+    def begin_schedule_at(self, step: int) -> None:
+        """The first scheduled window warms up with `step`."""
+        length = self._schedule.warmup + self._schedule.active
+        self._schedule = replace(self._schedule, start=step, period=length)
+
     def due(self, step: int) -> WindowPlan | None:
         """The window that should be open or warming up during `step`. Requested windows go before scheduled ones."""
         for plan in (*self._requested[:1], self._scheduled(step)):
