@@ -109,3 +109,11 @@ export function loopAround(block: Block): Block | null {
 
 export const isInside = (inner: Span, outer: Span): boolean =>
   inner.from >= outer.from && inner.to <= outer.to;
+
+/** Whether a loop or comprehension assigns to the name: `for x, y in …`. */
+export function goesThrough({ kind, owner }: Block, name: string, { source }: Script): boolean {
+  if (kind !== 'for' && kind !== 'comprehension') return false;
+  const to = owner.getChild('Body')?.from ?? owner.to;
+  const targets = source.textOf({ from: owner.from, to }).matchAll(/\bfor\s+(.+?)\s+in\b/gs);
+  return [...targets].some(([, target]) => target!.split(/\W+/).includes(name));
+}

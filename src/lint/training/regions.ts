@@ -104,6 +104,9 @@ export class Regions {
   }
 
   #isRepeated(loop: Block): boolean {
+    // Micro-steps of an accumulated gradient are counted: `for micro in range(4)`.
+    const goesOver = loop.head ? this.#script.source.textOf(loop.head) : '';
+    if (loop.kind !== 'for' || goesOver.startsWith('range(')) return false;
     if (loop.parent && loopAround(loop.parent)) return true;
     const owner = functionAround(loop);
     return owner !== null && this.callsOf(owner).some((call) => loopAround(call.block) !== null);
