@@ -40,7 +40,8 @@ export class Tensors {
         return this.#isName(expression, block, depth);
       case 'CallExpression': {
         const name = this.#training.script.nameOf(expression.firstChild!);
-        if (COMPUTES.test(name) || MODEL.test(name) || isCopy(expression, name, this.#training)) return true;
+        if (COMPUTES.test(name) || MODEL.test(name) || isMadeThere(expression, name, this.#training))
+          return true;
         const member = expression.firstChild!;
         if (member.name !== 'MemberExpression') return false;
         return (
@@ -123,9 +124,10 @@ function argumentOf(node: SyntaxNode | null): SyntaxNode | null {
     : null;
 }
 
-/** `x.cuda()`, `x.to(device)`. */
-function isCopy(call: SyntaxNode, name: string, { text }: Training): boolean {
+/** `x.cuda()`, `x.to(device)`, `torch.zeros(1, device=device)`. */
+function isMadeThere(call: SyntaxNode, name: string, { text }: Training): boolean {
   if (name.endsWith('.cuda')) return true;
+  if (name.startsWith('torch.')) return /\bdevice\s*=(?!\s*["']cpu)/.test(text(call));
   const first = call.getChild('ArgList')?.firstChild?.nextSibling;
   return (
     name.endsWith('.to') && first !== null && first !== undefined && /device|cuda|gpu|rank/.test(text(first))
