@@ -54,7 +54,6 @@ export interface FunctionBlock extends Block {
   readonly className: string | null;
   /** Resolved names of that class's bases. */
   readonly bases: readonly string[];
-  readonly decorators: readonly string[];
 }
 
 export interface Call extends Arguments {

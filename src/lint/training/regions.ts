@@ -133,7 +133,7 @@ function isBackward(call: Call): boolean {
   return call.method === 'backward' || call.method === 'manual_backward';
 }
 
-export function isOptimizerStep(call: Call, script: Script): boolean {
+function isOptimizerStep(call: Call, script: Script): boolean {
   if (call.method !== 'step' || !call.receiver) return false;
   const receiver = script.source.textOf(call.receiver).replace(/\[[^\]]*\]$/, '');
   return /(?:^|[._])(?:\w*optim\w*|opt\w?|opt_\w+|\w+_opt|o|scaler|grad_scaler|sgd|adam)$/i.test(receiver);
