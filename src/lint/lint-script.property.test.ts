@@ -11,12 +11,14 @@ const scripts = readdirSync(folder)
 /** Every finding is in the file. */
 function check(text: string): void {
   const lines = text.split('\n').length;
-  for (const { line, column, end_line, source } of lintFile('x.py', text).findings) {
+  const { findings, problems } = lintFile('x.py', text);
+  for (const { line, column, end_line, source } of findings) {
     expect(line).toBeGreaterThanOrEqual(1);
     expect(end_line).toBeLessThanOrEqual(lines);
     expect(column).toBeGreaterThanOrEqual(1);
     expect(text).toContain(source);
   }
+  expect(problems.filter((p) => p.includes('check failed'))).toEqual([]);
 }
 
 describe('lint never throws', () => {

@@ -1,5 +1,6 @@
+import { messageOf } from '../base/input-error.js';
 import { isIgnored } from './ignore.js';
-import { type Fault, type LintFinding, RULE_NUMBERS } from './kit/finding.js';
+import { type Check, type Fault, type LintFinding, RULE_NUMBERS } from './kit/finding.js';
 import { CHECKS } from './list.js';
 import { type NotebookCode, notebookCode } from './notebook.js';
 import { readScript } from './python/read-script.js';
@@ -18,21 +19,26 @@ export interface LintedFile {
   readonly problems: readonly string[];
 }
 
-/** Lints one file: a script, a notebook (`.ipynb`) or a configuration of DeepSpeed (`.json`). Nothing in it is executed. */
-export function lintFile(file: string, content: string): LintedFile {
+/** Lints one file: a script, a notebook (`.ipynb`) or a configuration of DeepSpeed (`.json`). Nothing in it is executed. A check that throws is a problem of the file. */
+export function lintFile(file: string, content: string, checks: readonly Check[] = CHECKS): LintedFile {
   const notebook = /\.ipynb$/i.test(file) ? notebookCode(content) : null;
   if (/\.ipynb$/i.test(file) && !notebook)
     return { file, findings: [], ignored: 0, problems: ['it is not a notebook: there are no cells in it'] };
   const script = readScript(notebook?.text ?? content);
   const { source, errors } = script;
   const training = readTraining(script);
-  const faults = onePerLine(
-    CHECKS.flatMap((check) => check(training)),
-    source,
-  );
+  const problems = errors.length > 0 ? [notUnderstood(errors, source, notebook)] : [];
+  const found = checks.flatMap((check) => {
+    try {
+      return check(training);
+    } catch (error) {
+      problems.push(`a check failed (${messageOf(error)}); please report it`);
+      return [];
+    }
+  });
+  const faults = onePerLine(found, source);
   const shown = faults.filter((fault) => !isIgnored(fault, source));
   const findings = shown.map((fault) => findingOf(fault, file, source, notebook));
-  const problems = errors.length > 0 ? [notUnderstood(errors, source, notebook)] : [];
   return { file, findings, ignored: faults.length - shown.length, problems };
 }
 

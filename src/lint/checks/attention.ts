@@ -43,17 +43,14 @@ function writtenOut(block: FunctionBlock, training: Training): Fault[] {
     }
     names.add(target);
   }
-  // `return att @ v`
-  if (
-    scores &&
-    probabilities &&
-    new RegExp(`return[^\\n]*(?:\\b${probabilities}\\b\\s*@|(?:matmul|bmm)\\(\\s*${probabilities}\\b)`).test(
-      body,
-    )
-  )
-    return [fault(scores)];
-  return [];
+  return scores && probabilities && returnsProduct(probabilities, body) ? [fault(scores)] : [];
 }
+
+/** `return att @ v` */
+const returnsProduct = (name: string, body: string): boolean =>
+  new RegExp(`return[^\\n]*(?:\\b${quoted(name)}\\b\\s*@|(?:matmul|bmm)\\(\\s*${quoted(name)}\\b)`).test(
+    body,
+  );
 
 const isScores = (value: string): boolean =>
   PRODUCT.test(value) && TRANSPOSED.test(value) && !SQUARED.test(value);

@@ -33,11 +33,11 @@ function layout(training: Training): Fault[] {
 function modelIn({ script, calls, text }: Training) {
   const own = new Set(
     script.blocks
-      .filter((b) => b.kind === 'class' && /\bConv[23]d\(/.test(text(b.span)))
+      .filter((b) => b.kind === 'class' && hasConvolutions(text(b.span)))
       .flatMap((b) => b.owner.getChild('VariableName') ?? [])
       .map(text),
   );
-  const inside = (call: (typeof script.calls)[number]) => /\bConv[23]d\(/.test(text(call.node));
+  const inside = (call: (typeof script.calls)[number]) => hasConvolutions(text(call.node));
   const made = [
     ...script.calls.filter(
       (call) => call.receiver === null && own.has(call.method) && !isInClass(call.block),
@@ -48,6 +48,9 @@ function modelIn({ script, calls, text }: Training) {
   ];
   return made.toSorted((a, b) => a.node.from - b.node.from)[0]?.node ?? null;
 }
+
+/** One alone cuts pictures into patches. */
+const hasConvolutions = (text: string): boolean => (text.match(/\bConv[23]d\(/g) ?? []).length > 1;
 
 function isInClass(block: Training['script']['blocks'][number]): boolean {
   for (let at = block.parent ? block : null; at; at = at.parent) if (at.kind === 'class') return true;

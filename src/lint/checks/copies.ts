@@ -1,6 +1,6 @@
 import type { SyntaxNode } from '@lezer/common';
 import type { Check, Fault } from '../kit/finding.js';
-import { around, type Call, functionAround } from '../python/script.js';
+import { around, type Call, functionAround, goesThrough } from '../python/script.js';
 import type { Training } from '../training/training.js';
 import { feedsTraining } from './loader.js';
 
@@ -45,8 +45,7 @@ function isBatch(receiver: SyntaxNode | null, call: Call, { script, values, text
   const name = text(root);
   const word = new RegExp(`\\b${name}\\b`);
   for (const block of around(call.block)) {
-    const isTarget = block.kind === 'for' || block.kind === 'comprehension';
-    if (isTarget && targetsOf(block.owner, script.source.text).some((t) => word.test(t))) return true;
+    if (goesThrough(block, name, script)) return true;
     if (block.kind === 'function') break;
   }
   const owner = functionAround(call.block);
@@ -56,15 +55,6 @@ function isBatch(receiver: SyntaxNode | null, call: Call, { script, values, text
   return values
     .assignmentsTo(name)
     .some((a) => /\bnext\(|\bbatch\b|\bdata\b/.test(text(a.value)) && a.span.to < call.node.from);
-}
-
-/** The text between `for` and `in`, for every `for` of a loop or comprehension. */
-function targetsOf(owner: SyntaxNode, source: string): string[] {
-  const head = source.slice(
-    owner.from,
-    owner.name === 'ForStatement' ? (owner.getChild('Body')?.from ?? owner.to) : owner.to,
-  );
-  return [...head.matchAll(/\bfor\s+(.+?)\s+in\b/gs)].map(([, target]) => target!);
 }
 
 function unpinned(training: Training, copies: readonly Call[]): Fault[] {

@@ -1,5 +1,5 @@
 import type { SyntaxNode } from '@lezer/common';
-import { argumentsOf, childrenOf, isMark } from './nodes.js';
+import { argumentsOf, childrenOf } from './nodes.js';
 import type { Block, FunctionBlock } from './script.js';
 import type { Span } from './source.js';
 
@@ -72,7 +72,6 @@ function functionBlock(
   const nameNode = owner.getChild('VariableName');
   const cls = parent?.kind === 'class' ? parent.owner : null;
   const className = cls?.getChild('VariableName');
-  const decorated = owner.parent?.name === 'DecoratedStatement' ? owner.parent : null;
   return {
     kind: 'function',
     parent,
@@ -82,11 +81,5 @@ function functionBlock(
     name: nameNode ? text.slice(nameNode.from, nameNode.to) : '',
     className: className ? text.slice(className.from, className.to) : null,
     bases: argumentsOf(cls?.getChild('ArgList') ?? null, text).positional.map(nameOf),
-    decorators: (decorated?.getChildren('Decorator') ?? []).map((decorator) =>
-      childrenOf(decorator)
-        .filter((child) => !isMark(child) && child.name !== 'At' && child.name !== 'ArgList')
-        .map((child) => text.slice(child.from, child.to))
-        .join('.'),
-    ),
   };
 }

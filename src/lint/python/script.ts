@@ -54,7 +54,6 @@ export interface FunctionBlock extends Block {
   readonly className: string | null;
   /** Resolved names of that class's bases. */
   readonly bases: readonly string[];
-  readonly decorators: readonly string[];
 }
 
 export interface Call extends Arguments {
@@ -109,3 +108,11 @@ export function loopAround(block: Block): Block | null {
 
 export const isInside = (inner: Span, outer: Span): boolean =>
   inner.from >= outer.from && inner.to <= outer.to;
+
+/** Whether a loop or comprehension assigns to the name: `for x, y in …`. */
+export function goesThrough({ kind, owner }: Block, name: string, { source }: Script): boolean {
+  if (kind !== 'for' && kind !== 'comprehension') return false;
+  const to = owner.getChild('Body')?.from ?? owner.to;
+  const targets = source.textOf({ from: owner.from, to }).matchAll(/\bfor\s+(.+?)\s+in\b/gs);
+  return [...targets].some(([, target]) => target!.split(/\W+/).includes(name));
+}

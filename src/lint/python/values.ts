@@ -1,5 +1,5 @@
 import type { SyntaxNode } from '@lezer/common';
-import { childrenOf, stringIn, unwrapped } from './nodes.js';
+import { stringIn, unwrapped } from './nodes.js';
 import type { Assignment, Script } from './script.js';
 
 /** A value that the file itself settles. `undefined`: it does not. */
@@ -100,7 +100,3 @@ const JSON_WORDS = new Map<string, Constant>([
 
 /** `a, b = call()` says nothing about either. */
 const isAlone = (assignment: Assignment): boolean => assignment.targets.length === 1;
-
-/** The elements of a list or tuple literal. */
-export const elementsOf = (node: SyntaxNode): SyntaxNode[] =>
-  childrenOf(node).filter((child) => !['(', ')', '[', ']', ','].includes(child.name));

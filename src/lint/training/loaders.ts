@@ -29,7 +29,7 @@ export function trainingLoaders(script: Script, values: Values, regions: Regions
     }));
 }
 
-export const isLoaderCall = (call: Call): boolean =>
+const isLoaderCall = (call: Call): boolean =>
   /^torch\.utils\.data(?:\.\w+)*\.DataLoader$|^torchdata\..*StatefulDataLoader$/.test(call.name);
 
 /** By the loops over it; where no loop of this file names it, by its own name. */

@@ -104,6 +104,9 @@ export class Regions {
   }
 
   #isRepeated(loop: Block): boolean {
+    // Micro-steps of an accumulated gradient are counted: `for micro in range(4)`.
+    const goesOver = loop.head ? this.#script.source.textOf(loop.head) : '';
+    if (loop.kind !== 'for' || goesOver.startsWith('range(')) return false;
     if (loop.parent && loopAround(loop.parent)) return true;
     const owner = functionAround(loop);
     return owner !== null && this.callsOf(owner).some((call) => loopAround(call.block) !== null);
@@ -130,7 +133,7 @@ function isBackward(call: Call): boolean {
   return call.method === 'backward' || call.method === 'manual_backward';
 }
 
-export function isOptimizerStep(call: Call, script: Script): boolean {
+function isOptimizerStep(call: Call, script: Script): boolean {
   if (call.method !== 'step' || !call.receiver) return false;
   const receiver = script.source.textOf(call.receiver).replace(/\[[^\]]*\]$/, '');
   return /(?:^|[._])(?:\w*optim\w*|opt\w?|opt_\w+|\w+_opt|o|scaler|grad_scaler|sgd|adam)$/i.test(receiver);

@@ -1,7 +1,7 @@
 import type { SyntaxNode } from '@lezer/common';
 import { partitionPoint } from '../../base/search.js';
 import { unwrapped } from '../python/nodes.js';
-import { type Assignment, type Block, functionAround } from '../python/script.js';
+import { type Assignment, around, type Block, functionAround, goesThrough } from '../python/script.js';
 import type { Training } from './training.js';
 
 /** Reads of a tensor by the host: the host waits until the GPU has computed it. */
@@ -11,6 +11,8 @@ const KEEPS =
   /^(?:detach|clone|mean|sum|max|min|abs|sqrt|exp|log|norm|float|half|double|bfloat16|long|int|bool|squeeze|unsqueeze|view|reshape|flatten|any|all|argmax|argmin|softmax|div|mul|add|sub|pow|eq|ne|gt|lt|ge|le|data|grad|loss|logits|to|cuda|T)$/;
 const COMPUTES =
   /^torch\.(?:nn\.functional\.\w+|argmax|max|min|mean|sum|norm|linalg\.\w+|stack|cat|where|isnan|isinf|isfinite|softmax|sigmoid|abs|sqrt|nn\.utils\.clip_grad_norm_)$/;
+/** Called, it gives what the GPU computes. */
+const MODEL = /^(?:self\.)?(?:model|net|network|criterion|loss_fn|loss_function)\w*$/;
 const MAX_DEPTH = 8;
 
 /** Which expressions are surely tensors on the device, in the order that the file is written. */
@@ -38,7 +40,8 @@ export class Tensors {
         return this.#isName(expression, block, depth);
       case 'CallExpression': {
         const name = this.#training.script.nameOf(expression.firstChild!);
-        if (COMPUTES.test(name)) return true;
+        if (COMPUTES.test(name) || MODEL.test(name) || isMadeThere(expression, name, this.#training))
+          return true;
         const member = expression.firstChild!;
         if (member.name !== 'MemberExpression') return false;
         return (
@@ -66,18 +69,33 @@ export class Tensors {
     if (depth > MAX_DEPTH) return false;
     const expression = unwrapped(node);
     if (expression.name === 'VariableName') {
-      const last = this.#lastAssignment(this.#training.text(expression), expression.from, block);
-      return last !== null && this.isOnHost(last.value, last.block, depth + 1);
+      const name = this.#training.text(expression);
+      const last = this.#lastAssignment(name, expression.from, block);
+      return last ? this.isOnHost(last.value, last.block, depth + 1) : this.#isLoaded(name, block);
     }
     if (expression.name === 'CallExpression') {
       const name = this.#training.script.nameOf(expression.firstChild!);
-      if (READS.has(name.slice(name.lastIndexOf('.') + 1))) return true;
+      const method = name.slice(name.lastIndexOf('.') + 1);
+      if (READS.has(method)) return true;
+      if (method === 'to' || method === 'cuda') return false;
       if (/^(?:numpy|np|random|math|time|os|len|int|float)\b/.test(name)) return true;
     }
     const inner = expression.firstChild;
     return (expression.name === 'MemberExpression' || expression.name === 'CallExpression') && inner
       ? this.isOnHost(inner, block, depth + 1)
       : false;
+  }
+
+  /** A batch as the loader gave it: loaders work on the host. Frameworks that wrap them copy it to the device. */
+  #isLoaded(name: string, block: Block): boolean {
+    const { regions, framework, script, text } = this.#training;
+    if (framework !== 'plain' || this.#losses.has(name)) return false;
+    for (const outer of around(block)) {
+      if (regions.loops.has(outer) && goesThrough(outer, name, script))
+        return outer.head !== null && !/param|loss|model|cuda|device|prefetch/i.test(text(outer.head));
+      if (outer.kind === 'function') return false;
+    }
+    return false;
   }
 
   #isName(node: SyntaxNode, block: Block, depth: number): boolean {
@@ -104,4 +122,14 @@ function argumentOf(node: SyntaxNode | null): SyntaxNode | null {
   return node?.name === 'CallExpression'
     ? (node.getChild('ArgList')?.getChild('VariableName') ?? null)
     : null;
+}
+
+/** `x.cuda()`, `x.to(device)`, `torch.zeros(1, device=device)`. */
+function isMadeThere(call: SyntaxNode, name: string, { text }: Training): boolean {
+  if (name.endsWith('.cuda')) return true;
+  if (name.startsWith('torch.')) return /\bdevice\s*=(?!\s*["']cpu)/.test(text(call));
+  const first = call.getChild('ArgList')?.firstChild?.nextSibling;
+  return (
+    name.endsWith('.to') && first !== null && first !== undefined && /device|cuda|gpu|rank/.test(text(first))
+  );
 }
