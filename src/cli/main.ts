@@ -4,9 +4,11 @@ import { printable } from '../base/printable.js';
 import { toolInfo } from '../library/vocabulary.js';
 import { registerCapture } from './commands/capture.js';
 import { registerDiagnose } from './commands/diagnose.js';
+import { registerDoctor } from './commands/doctor.js';
 import { registerInspect } from './commands/inspect.js';
 import { registerRules } from './commands/rules.js';
 import { registerRun } from './commands/run.js';
+import { registerTriage } from './commands/triage.js';
 import { type CommandContext, EXIT, say } from './common/context.js';
 import { Output } from './common/output.js';
 
@@ -14,6 +16,7 @@ const EXAMPLES = `
 Examples:
   $ whyslow diagnose runs/llama
   $ whyslow run -- torchrun --nproc-per-node 8 train.py
+  $ whyslow triage
   $ whyslow inspect runs/llama`;
 
 /** Runs the command line and returns the exit code. No user error prints a stack trace. */
@@ -79,6 +82,8 @@ function program(context: CommandContext, argv: readonly string[]): Command {
   registerDiagnose(command, context);
   registerRun(command, context);
   registerCapture(command, context);
+  registerTriage(command, context);
+  registerDoctor(command, context);
   registerInspect(command, context);
   registerRules(command, context);
   for (const sub of command.commands) sub.exitOverride();
