@@ -1,5 +1,5 @@
 import { groupBy } from '../base/group-by.js';
-import { mean } from '../base/statistics.js';
+import { largest, mean } from '../base/statistics.js';
 import type {
   MachineCounters,
   MachineSample,
@@ -42,6 +42,8 @@ export interface Activity {
   readonly seconds: number;
   readonly trainers: readonly ProcessActivity[];
   readonly workers: readonly ProcessActivity[];
+  /** DataLoader workers that were there at one time. More in all: they are started again and again. */
+  readonly workerCount: number;
   readonly compilers: readonly ProcessActivity[];
   readonly gpu: GpuActivity | null;
   /** A training process has opened a GPU. */
@@ -69,7 +71,7 @@ export function activityOf(recording: Recording): Activity | null {
   );
   const all = recording.processes.flatMap((facts) => {
     const series = bySeries.get(facts.pid) ?? [];
-    return series.length === 0 ? [] : [processActivity(facts, roles.get(facts.pid)!, series, seconds)];
+    return series.length < 2 ? [] : [processActivity(facts, roles.get(facts.pid)!, series)];
   });
   const withRole = (role: Role) => all.filter((p) => p.role === role);
   const trainers = withRole('trainer');
@@ -80,9 +82,12 @@ export function activityOf(recording: Recording): Activity | null {
     seconds,
     trainers,
     workers: withRole('worker'),
+    workerCount: largest(samples.map((s) => s.processes.filter((p) => roles.get(p.pid) === 'worker').length)),
     compilers: withRole('compiler'),
     gpu: gpuActivity(recording),
-    usesGpu: trainers.some(({ facts }) => facts.gpu || (facts.gpu === null && machine.noGpu === null)),
+    usesGpu:
+      machine.gpus !== null ||
+      trainers.some(({ facts }) => facts.gpu || (facts.gpu === null && machine.noGpu === null)),
     cpus: Math.min(machine.cores, machine.quota ?? machine.cores),
     memoryPressure: rate('memoryPressure'),
     ioPressure: rate('ioPressure'),
@@ -105,12 +110,9 @@ interface Entry {
   readonly sample: ProcessSample;
 }
 
-function processActivity(
-  facts: ProcessFacts,
-  role: Role,
-  series: readonly Entry[],
-  seconds: number,
-): ProcessActivity {
+/** Rates are over the time in which it was there. */
+function processActivity(facts: ProcessFacts, role: Role, series: readonly Entry[]): ProcessActivity {
+  const seconds = Math.max(series.at(-1)!.at - series[0]!.at, 1e-3);
   const threads = threadUse(series, seconds);
   const each = [...threads.values()];
   const main = trainingThread(threads.get(facts.pid), each);

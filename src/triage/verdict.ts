@@ -7,6 +7,7 @@ export const CAUSES = [
   'starved',
   'data-cpu',
   'data-io',
+  'workers-restarted',
   'launch',
   'compile',
   'threads',

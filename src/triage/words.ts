@@ -32,9 +32,9 @@ export function gpuWords({ gpu, recording }: Activity): string {
 export const mainWords = ({ trainers }: Activity): string =>
   `training thread: ${percent(mean(trainers.map((t) => t.mainCpu)))} of a core`;
 
-export function workerWords({ workers }: Activity): string {
+export function workerWords({ workers, workerCount }: Activity): string {
   const use = percent(mean(workers.map((w) => w.cpu)));
-  return `${formatCount(workers.length, 'DataLoader worker')}, each using ${use} of a core on average`;
+  return `${formatCount(workerCount, 'DataLoader worker')}, each using ${use} of a core on average`;
 }
 
 export function readWords(processes: readonly ProcessActivity[]): string[] {

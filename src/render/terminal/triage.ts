@@ -11,14 +11,17 @@ interface TriagePage {
 export function renderTriage(report: TriageReport, { color, columns }: TriagePage): string {
   const page = pageFor(color, columns);
   const { c } = page;
-  const { confidence, sentence } = report.verdict;
+  const { bottleneck, confidence, sentence } = report.verdict;
   const [word, paint] =
     confidence >= 0.8 ? ['high', c.green] : confidence >= 0.5 ? ['medium', c.yellow] : ['low', c.red];
   const lines = [
-    ...bothEnds(paragraph(sentence, page, ''), `confidence ${word}`, page, '  ', {
-      left: c.bold,
-      right: paint,
-    }),
+    // Of what is not decided there is nothing to be sure of.
+    ...(bottleneck === 'unknown'
+      ? paragraph(sentence, page, '', c.bold)
+      : bothEnds(paragraph(sentence, page, ''), `confidence ${word}`, page, '  ', {
+          left: c.bold,
+          right: paint,
+        })),
     ...report.evidence.flatMap((text) => hanging('  - ', text, page)),
     '',
     ...paragraph(report.advice, page, '  '),

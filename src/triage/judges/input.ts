@@ -11,6 +11,8 @@ export function judgeWorkers(activity: Activity): TriageVerdict | null {
   const { workers, trainers } = activity;
   // A training thread that never waits is not held up by its input.
   if (workers.length === 0 || mean(trainers.map((t) => t.mainWants)) >= PEGGED) return null;
+  if (workers.length >= RESTARTS * activity.workerCount && workers.length - activity.workerCount >= 2)
+    return restarted(activity);
   const wants = workers.map((w) => Math.min(1, w.wants));
   const pegged = wants.filter((w) => w >= PEGGED).length;
   if (2 * pegged >= workers.length) return byTransforms(activity, pegged, certainty(activity, 0.9));
@@ -46,6 +48,23 @@ const ioShare = ({ waits }: ProcessActivity) => waits.disk + waits.network + wai
 function certainty({ gpu, usesGpu }: Activity, most: number): number {
   const isSeen = !usesGpu || (gpu !== null && gpu.utilisation < GPU_WAITS);
   return isSeen ? most : Math.max(0.5, most - 0.25);
+}
+
+/** Workers seen, for each that was there at one time, from which they are started anew (T5). */
+const RESTARTS = 1.9;
+
+function restarted(activity: Activity): TriageVerdict {
+  const { workers, workerCount, seconds } = activity;
+  return {
+    bottleneck: 'data',
+    cause: 'workers-restarted',
+    confidence: certainty(activity, 0.8),
+    sentence: `Data-bound: DataLoader workers are started again and again, ${workers.length} in ${seconds.toFixed(0)} s for ${workerCount} at a time`,
+    evidence: [gpuOrMain(activity), workerWords(activity), mainWords(activity)],
+    advice:
+      'Each epoch forks its workers anew and waits for the first batch: DataLoader(persistent_workers=True) keeps them (T5).',
+    next: [measured(activity)],
+  };
 }
 
 function byTransforms(activity: Activity, pegged: number, confidence: number): TriageVerdict {

@@ -22,7 +22,7 @@ export function judgePeggedThread(activity: Activity): TriageVerdict | null {
   const backwardShare = backward / Math.max(main + backward, 1e-9);
   const reads = sum(trainers.map((t) => t.readRate ?? 0)) >= READS;
   const signs =
-    (backwardShare >= BACKWARD_WORKS ? 2 : -1) +
+    (backwardShare >= BACKWARD_WORKS ? 2 : backwardShare >= BACKWARD_WORKS / 2 ? -1 : -2) +
     (gpu === null ? 0 : gpu.pauses < STEADY ? 1 : gpu.pauses >= PAUSES ? -1 : 0) +
     (workers.length > 0 ? 2 : 0) +
     (compilers.length > 0 ? 1 : 0) -
