@@ -76,7 +76,7 @@ const undecided = (activity: Activity, evidence: readonly string[]): TriageVerdi
 
 /** A job without GPU that computes. */
 export function judgeCompute(activity: Activity): TriageVerdict | null {
-  const { trainers, usesGpu, recording, gpu, cpus } = activity;
+  const { trainers, workers, usesGpu, recording, gpu, cpus } = activity;
   const used = sum(trainers.map((t) => t.cpu));
   if (usesGpu || mean(trainers.map((t) => t.mainWants)) < MOSTLY_WAITS) return null;
   const idleGpu =
@@ -86,7 +86,8 @@ export function judgeCompute(activity: Activity): TriageVerdict | null {
   return {
     bottleneck: 'compute',
     cause: 'compute',
-    confidence: 0.7,
+    // Without workers it may as well be loading.
+    confidence: workers.length > 0 ? 0.7 : 0.55,
     sentence: `A CPU job that computes: it uses ${cores(used)} of ${cpuWords(activity)} and no GPU`,
     evidence: [
       mainWords(activity),
