@@ -88,8 +88,9 @@ export const GPU_CHECKS: readonly Check[] = [
   gpuCheck('pcie', 'PCIe link', (gpus) => {
     const width = (g: GpuFields, which: string) => figure(g, `pcie.link.width.${which}`);
     const generation = (g: GpuFields, which: string) => figure(g, `pcie.link.gen.${which}`);
-    const words = (g: GpuFields) =>
-      `gen ${generation(g, 'current')} ×${width(g, 'current')} of gen ${generation(g, 'max')} ×${width(g, 'max')}`;
+    const end = (g: GpuFields, which: string) =>
+      `gen ${g[`pcie.link.gen.${which}`]} ×${g[`pcie.link.width.${which}`]}`;
+    const words = (g: GpuFields) => `${end(g, 'current')} of ${end(g, 'max')}`;
     const value = tally(gpus.map(words));
     const narrow = gpus.filter((g) => width(g, 'current') < width(g, 'max'));
     if (narrow.length > 0)

@@ -64,7 +64,9 @@ export const parseRunnable = (text: string | null): number | null =>
 
 /** Bytes received on all interfaces but loopback, from `/proc/net/dev`. */
 export function parseReceived(text: string | null): number | null {
-  const bytes = [...(text ?? '').matchAll(/^\s*([^\s:]+):\s*(\d+)/gm)].filter(([, name]) => name !== 'lo');
+  const bytes = [...(text ?? '').matchAll(/^[ \t]*([^\s:]+):[ \t]*(\d+)/gm)].filter(
+    ([, name]) => name !== 'lo',
+  );
   return bytes.length === 0 ? null : bytes.reduce((sum, [, , value]) => sum + Number(value), 0);
 }
 

@@ -94,6 +94,7 @@ const machineOf = (raw: Raw): MachineFacts => ({
   gpus: Array.isArray(raw.gpus) ? numbers(raw.gpus) : null,
   noGpu: textOrNull(raw.no_gpu),
   others: numbers(raw.others),
+  hidden: number(raw.hidden) ?? 0,
 });
 
 const processOf = (raw: Raw): ProcessFacts => ({

@@ -22,6 +22,8 @@ export interface MachineFacts {
   readonly noGpu: string | null;
   /** Roots of further jobs that train here. */
   readonly others: readonly number[];
+  /** Python processes of other users, which could not be looked into. */
+  readonly hidden: number;
 }
 
 export interface ProcessFacts {

@@ -48,6 +48,7 @@ export async function watchMachine(options: WatchOptions): Promise<Recording> {
     quota: readCpuLimit(files, root).quota,
     pid,
     others: job.others,
+    hidden: job.hidden,
   };
   const recording = (onGpus: readonly number[] | null): Recording => ({
     machine: { ...machine, gpus: onGpus, noGpu: gpus.problem() },

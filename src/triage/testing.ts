@@ -50,6 +50,7 @@ export function drawJob(job: DrawnJob): Recording {
       gpus: job.gpus ?? null,
       noGpu: job.gpuText == null ? 'there is no nvidia-smi or rocm-smi on PATH' : null,
       others: job.others ?? [],
+      hidden: 0,
     },
     processes: job.processes.map(factsOf),
     samples: times.map((seconds) => ({

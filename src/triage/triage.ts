@@ -1,12 +1,12 @@
 import { largest } from '../base/statistics.js';
 import type { Recording } from '../machine/recording.js';
 import type { StackSample } from '../machine/stacks.js';
-import { type Activity, activityOf, isCrowdedOut, type ProcessActivity } from './activity.js';
-import { judgeStacks } from './judge-stacks.js';
+import { type Activity, activityOf, isCrowdedOut, type ProcessActivity } from './activity/activity.js';
+import { GPU_BUSY, GPU_WAITS } from './activity/thresholds.js';
 import { JUDGES } from './judges/list.js';
-import { type ProcessStacks, processStacks } from './stacks.js';
-import { GPU_BUSY, GPU_WAITS } from './thresholds.js';
-import type { Cause, TriageVerdict } from './verdict.js';
+import type { Cause, TriageVerdict } from './judges/verdict.js';
+import { judgeStacks } from './stacks/judge-stacks.js';
+import { type ProcessStacks, processStacks } from './stacks/stacks.js';
 
 /** What `whyslow triage --json` prints. */
 export interface TriageReport {

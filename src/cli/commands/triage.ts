@@ -46,7 +46,6 @@ export function registerTriage(program: Command, context: CommandContext): void 
 async function runTriage(options: TriageFlags, context: CommandContext): Promise<void> {
   const { triage } = await import('../../triage/triage.js');
   const seen = options.replay === undefined ? await watch(options, context) : await replay(options.replay);
-  if (options.out !== undefined) await writeRecording(options.out, seen.recording);
   const report = triage(seen.recording, seen.stacks, seen.notes);
   if (options.json) context.stdout.write(renderJson(report));
   else {
@@ -55,6 +54,7 @@ async function runTriage(options: TriageFlags, context: CommandContext): Promise
     context.stdout.write(renderTriage(report, { color, columns }));
   }
   const { bottleneck, cause } = report.verdict;
+  if (options.out !== undefined) await writeRecording(options.out, seen.recording);
   if (bottleneck === 'unknown' && cause !== 'hung') context.exitWith(EXIT.noVerdict);
 }
 
@@ -70,7 +70,7 @@ async function watch(options: TriageFlags, context: CommandContext): Promise<See
   const [{ watchJob }, { liveLine }, { trainersIn }] = await Promise.all([
     import('../../machine/watch-job.js'),
     import('../../triage/live-line.js'),
-    import('../../triage/roles.js'),
+    import('../../triage/activity/roles.js'),
   ]);
   const status = new StatusLine(context.stderr);
   let isStopped = false;

@@ -9,11 +9,11 @@ import {
   LEAST_SAMPLES,
   STARVED,
 } from '../../telemetry/slow-gpu.js';
-import type { Activity } from '../activity.js';
-import { measured, withTrace } from '../next.js';
-import { GPU_BUSY, GPU_WAITS } from '../thresholds.js';
-import type { TriageVerdict } from '../verdict.js';
-import { gpuWords, mainWords, percent } from '../words.js';
+import type { Activity } from '../activity/activity.js';
+import { GPU_BUSY, GPU_WAITS } from '../activity/thresholds.js';
+import { measured, withTrace } from './next.js';
+import type { TriageVerdict } from './verdict.js';
+import { gpuWords, mainWords, percent } from './words.js';
 
 /** A GPU that is busy all the time: at its clock, throttled, or busy without doing much (T2). */
 export function judgeBusyGpu(activity: Activity): TriageVerdict | null {

@@ -1,10 +1,10 @@
 import { largest, mean } from '../../base/statistics.js';
 import { formatCount } from '../../base/units.js';
-import type { Activity, ProcessActivity } from '../activity.js';
-import { measured, withStacks } from '../next.js';
-import { GPU_WAITS, MOSTLY_WAITS, PEGGED, READS, WAITS_FOR_IO } from '../thresholds.js';
-import type { TriageVerdict } from '../verdict.js';
-import { cpuWords, gpuWords, mainWords, percent, rate, readWords, sum, workerWords } from '../words.js';
+import type { Activity, ProcessActivity } from '../activity/activity.js';
+import { GPU_WAITS, MOSTLY_WAITS, PEGGED, READS, WAITS_FOR_IO } from '../activity/thresholds.js';
+import { measured, withStacks } from './next.js';
+import type { TriageVerdict } from './verdict.js';
+import { cpuWords, gpuWords, mainWords, percent, rate, readWords, sum, workerWords } from './words.js';
 
 /** DataLoader workers that cannot keep up: for want of CPU, or of data (T8). */
 export function judgeWorkers(activity: Activity): TriageVerdict | null {

@@ -1,9 +1,9 @@
-import type { Activity } from '../activity.js';
-import type { TriageVerdict } from '../verdict.js';
+import type { Activity } from '../activity/activity.js';
 import { judgeBusyGpu, judgeMostlyBusyGpu } from './gpu.js';
 import { judgeReadingInMain, judgeWorkers } from './input.js';
 import { judgeCompiling, judgeMemory, judgeNotTraining, judgeThreads } from './machine.js';
 import { judgeCompute, judgeIdle, judgePeggedThread } from './training-thread.js';
+import type { TriageVerdict } from './verdict.js';
 
 /** Looks for one cause. Null: it is not that. */
 export type Judge = (activity: Activity) => TriageVerdict | null;

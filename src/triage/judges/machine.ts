@@ -1,7 +1,6 @@
 import { mean } from '../../base/statistics.js';
 import { formatCount } from '../../base/units.js';
-import type { Activity, ProcessActivity } from '../activity.js';
-import { commandOf, measured, withStacks } from '../next.js';
+import type { Activity, ProcessActivity } from '../activity/activity.js';
 import {
   COMPILES,
   DELAYED,
@@ -11,9 +10,10 @@ import {
   QUOTA_USED_UP,
   SWAPS,
   THREADS_PER_CPU,
-} from '../thresholds.js';
-import type { TriageVerdict } from '../verdict.js';
-import { cores, cpuWords, gpuWords, mainWords, percent, rate, sum } from '../words.js';
+} from '../activity/thresholds.js';
+import { commandOf, measured, withStacks } from './next.js';
+import type { TriageVerdict } from './verdict.js';
+import { cores, cpuWords, gpuWords, mainWords, percent, rate, sum } from './words.js';
 
 /** Nothing here trains. */
 export function judgeNotTraining({ trainers, recording, gpu }: Activity): TriageVerdict | null {
@@ -28,7 +28,14 @@ export function judgeNotTraining({ trainers, recording, gpu }: Activity): Triage
       named === null
         ? 'Not training: no Python process here has loaded torch'
         : `Not training: process ${named} and those below it have not loaded torch`,
-    evidence: busy ? ['the GPU is busy all the same: its job may belong to another user or container'] : [],
+    evidence: [
+      ...(recording.machine.hidden > 0
+        ? [
+            `${formatCount(recording.machine.hidden, 'Python process', 'Python processes')} of other users could not be looked into`,
+          ]
+        : []),
+      ...(busy ? ['the GPU is busy all the same: its job may belong to another user or container'] : []),
+    ],
     advice: 'Start the job, or name its process. Processes of other users can be looked into only with sudo.',
     next: ['pgrep -af python', 'whyslow triage --pid PID'],
   };

@@ -1,9 +1,9 @@
 import { mean } from '../../base/statistics.js';
-import { type Activity, isCrowdedOut } from '../activity.js';
-import { measured, withStacks, withTrace } from '../next.js';
-import { BACKWARD_WORKS, IDLE, MOSTLY_WAITS, PEGGED, READS } from '../thresholds.js';
-import type { TriageVerdict } from '../verdict.js';
-import { cores, cpuWords, gpuWords, mainWords, percent, readWords, sum, workerWords } from '../words.js';
+import { type Activity, isCrowdedOut } from '../activity/activity.js';
+import { BACKWARD_WORKS, IDLE, MOSTLY_WAITS, PEGGED, READS } from '../activity/thresholds.js';
+import { measured, withStacks, withTrace } from './next.js';
+import type { TriageVerdict } from './verdict.js';
+import { cores, cpuWords, gpuWords, mainWords, percent, readWords, sum, workerWords } from './words.js';
 
 /** Share of samples with the GPU at pause, below which it is fed steadily, and above which it waits for long. */
 const STEADY = 0.2;

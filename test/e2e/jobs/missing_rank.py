@@ -1,4 +1,4 @@
-"""Four gloo ranks of which one never reaches the collective. Started with torchrun, or by itself with spawn."""
+"""Four gloo ranks of which one never reaches the collective. Started with torchrun, or by itself with fork."""
 
 import os
 import sys
@@ -30,4 +30,5 @@ if __name__ == "__main__":
     if "RANK" in os.environ:
         work(int(os.environ["RANK"]), "env://")
     else:
-        mp.spawn(work, args=(f"file://{sys.argv[1]}",), nprocs=RANKS)
+        store = f"file://{sys.argv[1]}"
+        mp.start_processes(work, args=(store,), nprocs=RANKS, start_method="fork")

@@ -3,6 +3,7 @@
 triage_job.py transforms | reading | threads | idle | compute | loading
 """
 
+import os
 import sys
 import tempfile
 import threading
@@ -59,8 +60,9 @@ def compute():
 
 
 def crowd():
-    """Many threads that compute at once, as OpenMP does without a limit."""
-    for _ in range(24):
+    """Many threads that compute at once on one CPU, as OpenMP does without a limit."""
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    for _ in range(12):
         threading.Thread(target=compute, daemon=True).start()
     compute()
 

@@ -1,6 +1,6 @@
-import { largest, mean, smallest } from '../base/statistics.js';
-import { bytes, formatBytes, formatCount, formatWhole, formatWholePercent, share } from '../base/units.js';
-import type { Activity, ProcessActivity } from './activity.js';
+import { largest, mean, smallest } from '../../base/statistics.js';
+import { bytes, formatBytes, formatCount, formatWhole, formatWholePercent, share } from '../../base/units.js';
+import type { Activity, ProcessActivity } from '../activity/activity.js';
 
 /** Evidence in words. */
 

@@ -1,5 +1,5 @@
-import { groupBy } from '../base/group-by.js';
-import type { ProcessFacts, Recording } from '../machine/recording.js';
+import { groupBy } from '../../base/group-by.js';
+import type { ProcessFacts, Recording } from '../../machine/recording.js';
 
 /** What a process of a job does. `launcher`: torchrun, or a script that only starts ranks. */
 export type Role = 'trainer' | 'worker' | 'compiler' | 'launcher' | 'helper';

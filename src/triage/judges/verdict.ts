@@ -1,4 +1,4 @@
-import type { Bottleneck } from '../diagnosis/verdict/bottleneck.js';
+import type { Bottleneck } from '../../diagnosis/verdict/bottleneck.js';
 
 /** Short names of what triage finds. Programs rely on them. */
 export const CAUSES = [

@@ -1,12 +1,12 @@
-import { groupBy } from '../base/group-by.js';
-import { largest, mean } from '../base/statistics.js';
+import { groupBy } from '../../base/group-by.js';
+import { largest, mean } from '../../base/statistics.js';
 import type {
   MachineCounters,
   MachineSample,
   ProcessFacts,
   ProcessSample,
   Recording,
-} from '../machine/recording.js';
+} from '../../machine/recording.js';
 import { type GpuActivity, gpuActivity } from './gpu-activity.js';
 import { type Role, rolesOf } from './roles.js';
 import { ACTIVE, DELAYED, MOSTLY_WAITS } from './thresholds.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { type DrawnProcess, drawJob } from '../testing.js';
 import { rolesOf } from './roles.js';
-import { type DrawnProcess, drawJob } from './testing.js';
 
 const roles = (processes: readonly DrawnProcess[], version = '2.11.0') => {
   const recording = drawJob({ processes });

@@ -1,8 +1,8 @@
-import { largest, mean } from '../base/statistics.js';
-import type { Recording } from '../machine/recording.js';
-import type { GpuTelemetry } from '../model/telemetry.js';
-import { TelemetryStreamReader } from '../readers/dmon/telemetry-stream-reader.js';
-import { type GpuState, summariseTelemetry } from '../telemetry/gpu-state.js';
+import { largest, mean } from '../../base/statistics.js';
+import type { Recording } from '../../machine/recording.js';
+import type { GpuTelemetry } from '../../model/telemetry.js';
+import { TelemetryStreamReader } from '../../readers/dmon/telemetry-stream-reader.js';
+import { type GpuState, summariseTelemetry } from '../../telemetry/gpu-state.js';
 import { SAWTOOTH } from './thresholds.js';
 
 /** The GPUs of a job over the whole watch. */

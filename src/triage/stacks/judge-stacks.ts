@@ -1,8 +1,8 @@
-import { mean } from '../base/statistics.js';
-import type { Activity } from './activity.js';
+import { mean } from '../../base/statistics.js';
+import type { Activity } from '../activity/activity.js';
+import type { TriageVerdict } from '../judges/verdict.js';
+import { percent } from '../judges/words.js';
 import type { ProcessStacks } from './stacks.js';
-import type { TriageVerdict } from './verdict.js';
-import { percent } from './words.js';
 
 /** Share of samples in a collective: a rank that waits there, and one that is missing. */
 const WAITS_THERE = 0.75;
