@@ -35,7 +35,7 @@ export interface GpuWatch {
 export async function watchGpus(run: RunCommand, env: Environment): Promise<GpuWatch> {
   if (isOnPath('nvidia-smi', env)) {
     const limits = await run('nvidia-smi', LIMITS, ASK_SECONDS);
-    const watch = new NvidiaWatch(limits?.code === 0 ? limits.stdout : '', isOnPath('stdbuf', env));
+    const watch = new NvidiaWatch(limits?.code === 0 ? limits.stdout : '', env);
     watch.start(WAYS);
     return watch;
   }
@@ -54,23 +54,25 @@ const isOnPath = (name: string, env: Environment): boolean =>
 /** One nvidia-smi that prints every second. */
 class NvidiaWatch implements GpuWatch {
   readonly #limits: string;
-  readonly #lineByLine: boolean;
+  readonly #env: Environment;
   #printed = '';
   #complaint = '';
   #child: ChildProcess | null = null;
   #ended: Promise<void> = Promise.resolve();
   #isStopped = false;
 
-  constructor(limits: string, lineByLine: boolean) {
+  constructor(limits: string, env: Environment) {
     this.#limits = limits;
-    this.#lineByLine = lineByLine;
+    this.#env = env;
   }
 
   /** Tries one way after the other until one prints a table. */
   start([way, ...more]: readonly (readonly string[])[]): void {
     if (way === undefined || this.#isStopped) return;
-    const [program, ...args] = [...(this.#lineByLine ? ['stdbuf', '-oL'] : []), 'nvidia-smi', ...way];
-    const child = spawn(program!, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    // What is still buffered when it is ended would be lost.
+    const lineByLine = isOnPath('stdbuf', this.#env) ? ['stdbuf', '-oL'] : [];
+    const [program, ...args] = [...lineByLine, 'nvidia-smi', ...way];
+    const child = spawn(program!, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...this.#env } });
     this.#child = child;
     let printed = '';
     const hear = (text: Buffer) => {

@@ -61,11 +61,12 @@ describe('triage of a GPU job', () => {
     ],
     [
       'data/workers-restarted',
-      'workers of short epochs',
+      'workers of short epochs, of which some are seen once',
       {
         processes: [
           trainer,
-          ...[0, 2, 4, 6, 8].map((s) => worker(200 + 10 * s, { main: 0.6, lives: [s, s + 1.5] })),
+          ...[0, 2, 4, 6, 8].map((s) => worker(200 + 10 * s, { main: 0.6, lives: [s, s + 1.2] })),
+          ...[1, 3, 5].map((s) => worker(300 + 10 * s, { lives: [s + 0.5, s + 0.5] })),
         ],
         gpuText: DMON.dataIo,
       },

@@ -1,6 +1,7 @@
 import { largest, mean } from '../../base/statistics.js';
 import { formatCount } from '../../base/units.js';
-import type { Activity, ProcessActivity } from '../activity/activity.js';
+import type { Activity } from '../activity/activity.js';
+import type { ProcessActivity } from '../activity/process-activity.js';
 import { GPU_WAITS, MOSTLY_WAITS, PEGGED, READS, WAITS_FOR_IO } from '../activity/thresholds.js';
 import { measured, withStacks } from './next.js';
 import type { TriageVerdict } from './verdict.js';
@@ -8,11 +9,11 @@ import { cpuWords, gpuWords, mainWords, percent, rate, readWords, sum, workerWor
 
 /** DataLoader workers that cannot keep up: for want of CPU, or of data (T8). */
 export function judgeWorkers(activity: Activity): TriageVerdict | null {
-  const { workers, trainers } = activity;
-  // A training thread that never waits is not held up by its input.
-  if (workers.length === 0 || mean(trainers.map((t) => t.mainWants)) >= PEGGED) return null;
-  if (workers.length >= RESTARTS * activity.workerCount && workers.length - activity.workerCount >= 2)
-    return restarted(activity);
+  const { workers, trainers, workerCount, workersSeen } = activity;
+  // A training thread that never waits, but for its own backward pass, is not held up by its input.
+  if (mean(trainers.map((t) => t.mainWants + t.backwardCpu)) >= PEGGED) return null;
+  if (workersSeen >= RESTARTS * workerCount && workersSeen - workerCount >= 2) return restarted(activity);
+  if (workers.length === 0) return null;
   const wants = workers.map((w) => Math.min(1, w.wants));
   const pegged = wants.filter((w) => w >= PEGGED).length;
   if (2 * pegged >= workers.length) return byTransforms(activity, pegged, certainty(activity, 0.9));
@@ -54,13 +55,13 @@ function certainty({ gpu, usesGpu }: Activity, most: number): number {
 const RESTARTS = 1.9;
 
 function restarted(activity: Activity): TriageVerdict {
-  const { workers, workerCount, seconds } = activity;
+  const { workerCount, workersSeen, seconds } = activity;
   return {
     bottleneck: 'data',
     cause: 'workers-restarted',
     confidence: certainty(activity, 0.8),
-    sentence: `Data-bound: DataLoader workers are started again and again, ${workers.length} in ${seconds.toFixed(0)} s for ${workerCount} at a time`,
-    evidence: [gpuOrMain(activity), workerWords(activity), mainWords(activity)],
+    sentence: `Data-bound: DataLoader workers are started again and again, ${workersSeen} in ${seconds.toFixed(0)} s for ${workerCount} at a time`,
+    evidence: [gpuOrMain(activity), mainWords(activity)],
     advice:
       'Each epoch forks its workers anew and waits for the first batch: DataLoader(persistent_workers=True) keeps them (T5).',
     next: [measured(activity)],

@@ -1,6 +1,7 @@
 import { mean } from '../../base/statistics.js';
 import { formatCount } from '../../base/units.js';
-import type { Activity, ProcessActivity } from '../activity/activity.js';
+import type { Activity } from '../activity/activity.js';
+import type { ProcessActivity } from '../activity/process-activity.js';
 import {
   COMPILES,
   DELAYED,

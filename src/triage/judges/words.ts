@@ -1,6 +1,7 @@
 import { largest, mean, smallest } from '../../base/statistics.js';
 import { bytes, formatBytes, formatCount, formatWhole, formatWholePercent, share } from '../../base/units.js';
-import type { Activity, ProcessActivity } from '../activity/activity.js';
+import type { Activity } from '../activity/activity.js';
+import type { ProcessActivity } from '../activity/process-activity.js';
 
 /** Evidence in words. */
 

@@ -1,6 +1,7 @@
 import { groupBy } from '../../base/group-by.js';
 import type { StackFrame, StackSample } from '../../machine/stacks.js';
-import type { Activity, ProcessActivity } from '../activity/activity.js';
+import type { Activity } from '../activity/activity.js';
+import type { ProcessActivity } from '../activity/process-activity.js';
 import { nameOfProcess } from '../activity/roles.js';
 
 /** Where the main thread of a training process was, over several samples. */
