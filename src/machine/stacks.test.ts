@@ -19,8 +19,8 @@ const DUMP = JSON.stringify([
 describe('py-spy', () => {
   it('gives stacks, the main thread first', () => {
     expect(parseDump(DUMP, 7)).toEqual([
-      { id: 7, name: 'MainThread', active: true, frames: [{ name: 'step', file: '/me/train.py', line: 3 }] },
-      { id: 9, name: 'QueueFeederThread', active: false, frames: [] },
+      { id: 7, name: 'MainThread', frames: [{ name: 'step', file: '/me/train.py', line: 3 }] },
+      { id: 9, name: 'QueueFeederThread', frames: [] },
     ]);
   });
 

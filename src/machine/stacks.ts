@@ -14,8 +14,6 @@ export interface StackSample {
 export interface ThreadStack {
   readonly id: number | null;
   readonly name: string;
-  /** Runs on a CPU, as far as py-spy can tell. */
-  readonly active: boolean;
   /** The innermost first. */
   readonly frames: readonly StackFrame[];
 }
@@ -106,11 +104,10 @@ type Raw = Readonly<Record<string, unknown>>;
 
 function threadOf(raw: unknown): ThreadStack | null {
   if (typeof raw !== 'object' || raw === null || !Array.isArray((raw as Raw).frames)) return null;
-  const { os_thread_id: id, thread_name: name, active, frames } = raw as Raw;
+  const { os_thread_id: id, thread_name: name, frames } = raw as Raw;
   return {
     id: typeof id === 'number' ? id : null,
     name: typeof name === 'string' ? name : '',
-    active: active === true,
     frames: (frames as unknown[]).flatMap((frame) => {
       const { name: of, filename, short_filename: short, line } = (frame ?? {}) as Raw;
       const file = typeof filename === 'string' ? filename : short;

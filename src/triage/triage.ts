@@ -6,6 +6,7 @@ import type { ProcessActivity } from './activity/process-activity.js';
 import { GPU_BUSY, GPU_WAITS } from './activity/thresholds.js';
 import { JUDGES } from './judges/list.js';
 import type { Cause, TriageVerdict } from './judges/verdict.js';
+import { readsOf } from './judges/words.js';
 import { judgeStacks } from './stacks/judge-stacks.js';
 import { type ProcessStacks, processStacks } from './stacks/stacks.js';
 
@@ -138,7 +139,7 @@ const processLines = ({ trainers, workers, compilers }: Activity): ProcessLine[]
     cpu_cores: Math.round(100 * p.cpu) / 100,
     main_thread: Math.round(100 * p.mainCpu) / 100,
     active_threads: p.activeThreads,
-    read_bytes_per_s: rounded(p.readRate),
+    read_bytes_per_s: rounded(readsOf(p)),
   }));
 
 const stackLine = ({ pid, name, samples, isStuck, collective, place }: ProcessStacks): StackLine => ({

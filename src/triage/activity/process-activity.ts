@@ -24,7 +24,6 @@ export interface ProcessActivity {
   readonly waits: Readonly<Record<WaitKind, number>>;
   readonly readRate: number | null;
   readonly diskRate: number | null;
-  readonly majorFaultRate: number;
   readonly swapped: number;
 }
 
@@ -61,7 +60,6 @@ export function processActivity(facts: ProcessFacts, role: Role, series: readonl
     waits: waitShares(series.map(({ sample }) => waitKind(sample.threads[0]?.state ?? '', sample.waitsIn))),
     readRate: rate(first.readChars, last.readChars),
     diskRate: rate(first.readBytes, last.readBytes),
-    majorFaultRate: rate(first.majorFaults, last.majorFaults)!,
     swapped: last.swappedBytes ?? 0,
   };
 }

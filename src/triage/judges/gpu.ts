@@ -24,10 +24,12 @@ export function judgeBusyGpu(activity: Activity): TriageVerdict | null {
   const starved = gpu.states.find(isStarved);
   if (starved) return starvedVerdict(activity, starved);
   const ranks = activity.trainers.length;
+  // Another job may be the one that keeps it busy.
+  const isOther = !gpu.areKnown && gpu.states.length > 1;
   return {
     bottleneck: 'gpu',
     cause: 'gpu-bound',
-    confidence: ranks > 1 ? 0.75 : 0.9,
+    confidence: isOther ? 0.6 : ranks > 1 ? 0.75 : 0.9,
     sentence: `GPU-bound: the GPU is busy ${formatWhole(gpu.utilisation)} % of the time, with clock and power to match`,
     evidence: [gpuWords(activity), mainWords(activity)],
     advice:

@@ -5,7 +5,17 @@ import type { ProcessActivity } from '../activity/process-activity.js';
 import { GPU_WAITS, MOSTLY_WAITS, PEGGED, READS, WAITS_FOR_IO } from '../activity/thresholds.js';
 import { measured, withStacks } from './next.js';
 import type { TriageVerdict } from './verdict.js';
-import { cpuWords, gpuWords, mainWords, percent, rate, readWords, sum, workerWords } from './words.js';
+import {
+  cpuWords,
+  gpuWords,
+  mainWords,
+  percent,
+  rate,
+  readsOf,
+  readWords,
+  sum,
+  workerWords,
+} from './words.js';
 
 /** DataLoader workers that cannot keep up: for want of CPU, or of data (T8). */
 export function judgeWorkers(activity: Activity): TriageVerdict | null {
@@ -19,7 +29,7 @@ export function judgeWorkers(activity: Activity): TriageVerdict | null {
   if (2 * pegged >= workers.length) return byTransforms(activity, pegged, certainty(activity, 0.9));
   const io = mean(workers.map(ioShare));
   const asks = mean(workers.map((w) => w.waits.poll + w.waits.lock));
-  const reads = sum(workers.map((w) => w.readRate ?? 0)) >= READS;
+  const reads = sum(workers.map(readsOf)) >= READS;
   if (io >= WAITS_FOR_IO && io > asks) return byReading(activity, workers, certainty(activity, 0.85));
   if (mean(wants) >= MOSTLY_WAITS) return byTransforms(activity, pegged, certainty(activity, 0.65));
   if (reads && io >= WAITS_FOR_IO) return byReading(activity, workers, certainty(activity, 0.7));
@@ -32,7 +42,7 @@ export function judgeReadingInMain(activity: Activity): TriageVerdict | null {
   const { workers, trainers, receiveRate } = activity;
   if (workers.length > 0 || mean(trainers.map((t) => t.mainWants)) >= MOSTLY_WAITS) return null;
   const disk = mean(trainers.map((t) => t.waits.disk));
-  const reads = sum(trainers.map((t) => t.readRate ?? 0)) >= READS;
+  const reads = sum(trainers.map(readsOf)) >= READS;
   const fromNetwork =
     trainers.length === 1 &&
     (receiveRate ?? 0) >= READS &&
@@ -104,6 +114,9 @@ function byReading(
       inMain ? mainWords(activity) : workerWords(activity),
       ...waitWords(readers, inMain ? 'it waits' : 'they wait'),
       ...readWords(readers),
+      ...((activity.ioPressure ?? 0) >= LEAST_NAMED
+        ? [`tasks on this machine waited for disks ${percent(activity.ioPressure!)} of the time`]
+        : []),
       ...(received >= READS ? [`${rate(received)} come from the network`] : []),
     ],
     advice:

@@ -67,7 +67,7 @@ export function judgeMemory(activity: Activity): TriageVerdict | null {
 
 /** More threads than CPUs, which hinder each other (T3). */
 export function judgeThreads(activity: Activity): TriageVerdict | null {
-  const { trainers, workers, cpus, quotaUsedUp } = activity;
+  const { trainers, workers, cpus, quotaUsedUp, runnable } = activity;
   const crowd = [trainers, workers].find((group) => isCrowd(group, cpus));
   if (crowd === undefined) return null;
   const isDelayed = sum(crowd.map((p) => p.delayed)) >= DELAYED * sum(crowd.map((p) => p.wants));
@@ -90,6 +90,7 @@ export function judgeThreads(activity: Activity): TriageVerdict | null {
       ...(quotaUsedUp === null || quotaUsedUp === 0
         ? []
         : [`the quota runs out in ${percent(quotaUsedUp)} of its periods`]),
+      ...(runnable === null ? [] : [`${Math.round(runnable)} threads on this machine want to run at a time`]),
       `OMP_NUM_THREADS is ${set === undefined ? 'not set' : set}`,
       ...(activity.usesGpu ? [gpuWords(activity)] : []),
     ],

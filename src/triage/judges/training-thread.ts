@@ -3,7 +3,17 @@ import { type Activity, isCrowdedOut } from '../activity/activity.js';
 import { BACKWARD_WORKS, IDLE, MOSTLY_WAITS, PEGGED, READS } from '../activity/thresholds.js';
 import { measured, withStacks, withTrace } from './next.js';
 import type { TriageVerdict } from './verdict.js';
-import { cores, cpuWords, gpuWords, mainWords, percent, readWords, sum, workerWords } from './words.js';
+import {
+  cores,
+  cpuWords,
+  gpuWords,
+  mainWords,
+  percent,
+  readsOf,
+  readWords,
+  sum,
+  workerWords,
+} from './words.js';
 
 /** Share of samples with the GPU at pause, below which it is fed steadily, and above which it waits for long. */
 const STEADY = 0.2;
@@ -20,7 +30,7 @@ export function judgePeggedThread(activity: Activity): TriageVerdict | null {
   if (!usesGpu || wants < PEGGED) return null;
   const backward = mean(trainers.map((t) => t.backwardCpu));
   const backwardShare = backward / Math.max(main + backward, 1e-9);
-  const reads = sum(trainers.map((t) => t.readRate ?? 0)) >= READS;
+  const reads = sum(trainers.map(readsOf)) >= READS;
   const signs =
     (backwardShare >= BACKWARD_WORKS ? 2 : backwardShare >= BACKWARD_WORKS / 2 ? -1 : -2) +
     (gpu === null ? 0 : gpu.pauses < STEADY ? 1 : gpu.pauses >= PAUSES ? -1 : 0) +

@@ -38,8 +38,12 @@ export function workerWords({ workers, workerCount }: Activity): string {
   return `${formatCount(workerCount, 'DataLoader worker')}, each using ${use} of a core on average`;
 }
 
+/** Bytes a second. What is read through a memory map counts only as far as it comes from a disk. */
+export const readsOf = ({ readRate, diskRate }: ProcessActivity): number =>
+  Math.max(readRate ?? 0, diskRate ?? 0);
+
 export function readWords(processes: readonly ProcessActivity[]): string[] {
-  const read = sum(processes.map((p) => p.readRate ?? 0));
+  const read = sum(processes.map(readsOf));
   const disk = sum(processes.map((p) => p.diskRate ?? 0));
   if (read < 1000) return [];
   return [

@@ -1,3 +1,4 @@
+import { groupBy } from '../../base/group-by.js';
 import { mean } from '../../base/statistics.js';
 import type { Activity } from '../activity/activity.js';
 import type { TriageVerdict } from '../judges/verdict.js';
@@ -18,7 +19,8 @@ export function judgeStacks(
   activity: Activity,
 ): TriageVerdict {
   if (stacks.length === 0) return verdict;
-  const judged = missingRank(stacks) ?? hang(verdict, stacks) ?? slow(verdict, stacks, activity);
+  const judged =
+    missingRank(stacks) ?? hang(verdict, stacks) ?? oddRank(stacks) ?? slow(verdict, stacks, activity);
   // They have just been taken.
   return { ...judged, next: judged.next.filter((command) => !command.includes('--stacks')) };
 }
@@ -61,6 +63,31 @@ function hang(verdict: TriageVerdict, stacks: readonly ProcessStacks[]): TriageV
     next: stacks.slice(0, 1).map((s) => `py-spy dump --locals --pid ${s.pid}`),
   };
 }
+
+/**
+ * Ranks that all stay in one line but for a few: with NCCL a rank does not wait in the collective but in a later line that
+ * needs its result, and spins there.
+ */
+function oddRank(stacks: readonly ProcessStacks[]): TriageVerdict | null {
+  const byPlace = [...groupBy(stacks, (s) => s.place)].sort((a, b) => b[1].length - a[1].length);
+  const [place, most] = byPlace[0]!;
+  const odd = stacks.filter((s) => s.place !== place);
+  const isClear = odd.length > 0 && most.length >= MOST_RANKS * stacks.length && stacks.length >= LEAST_RANKS;
+  if (!isClear || !stacks.every((s) => s.isConstant)) return null;
+  const named = odd.slice(0, MAX_NAMED).map((s) => `${s.name} is in ${s.place}`);
+  return {
+    bottleneck: 'comms',
+    cause: 'rank-missing',
+    confidence: 0.6,
+    sentence: `Hung, or very slow: ${most.length} of ${stacks.length} ranks stay in ${place}; ${named.join('; ')}`,
+    evidence: stacks.slice(0, MAX_NAMED).map(placeWords),
+    advice: 'The others may wait for it in a collective. Look at what it does there.',
+    next: odd.slice(0, 1).map((s) => `py-spy dump --pid ${s.pid}`),
+  };
+}
+/** Of fewer ranks none is the odd one. */
+const LEAST_RANKS = 3;
+const MOST_RANKS = 0.6;
 
 /** Decides between loading and launching, which look alike from outside. */
 function slow(verdict: TriageVerdict, stacks: readonly ProcessStacks[], activity: Activity): TriageVerdict {

@@ -19,7 +19,7 @@ const frames = (text: string) =>
 function dumps(pid: number, stacks: readonly string[]): StackSample[] {
   return stacks.map((text) => ({
     pid,
-    threads: [{ id: pid, name: 'MainThread', active: false, frames: frames(text) }],
+    threads: [{ id: pid, name: 'MainThread', frames: frames(text) }],
   }));
 }
 
@@ -66,6 +66,31 @@ describe('stacks of several ranks', () => {
       cause: 'hung',
       sentence: 'Hung: every rank waits in a collective (barrier, all_reduce)',
     });
+  });
+});
+
+describe('stacks of ranks that spin in a synchronisation, as with NCCL', () => {
+  const spinning = (r: number): DrawnProcess => ({ ...rank(r), gpu: true, main: 1, switches: 5 });
+  const item = 'main /home/me/train.py:31';
+  const save = 'save /home/me/checkpoint.py:15 < main /home/me/train.py:20';
+  const judged = (odd: string) =>
+    judge(
+      { processes: [0, 1, 2, 3].map(spinning), gpuText: DMON.gpuBound },
+      [0, 1, 2, 3].flatMap((r) => dumps(100 + 100 * r, six(r === 1 ? odd : item))),
+    ).verdict;
+
+  it('name the one that is elsewhere', () => {
+    expect(judged(save)).toMatchObject({
+      bottleneck: 'comms',
+      cause: 'rank-missing',
+      confidence: 0.6,
+      sentence:
+        'Hung, or very slow: 3 of 4 ranks stay in main (me/train.py:31); rank 1 (process 200) is in save (me/checkpoint.py:15)',
+    });
+  });
+
+  it('change nothing where all are in one place', () => {
+    expect(judged(item).cause).toBe('gpu-bound');
   });
 });
 

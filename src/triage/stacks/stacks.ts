@@ -10,7 +10,9 @@ export interface ProcessStacks {
   /** `rank 2 (process 4711)`. */
   readonly name: string;
   readonly samples: number;
-  /** In the same line in every sample, without running: it hangs. */
+  /** In the same line in every sample. */
+  readonly isConstant: boolean;
+  /** And without running: it hangs. */
   readonly isStuck: boolean;
   /** What it waits in, most often: `all_reduce`. Null: no collective. */
   readonly collective: string | null;
@@ -34,7 +36,9 @@ const COLLECTIVE =
   /^(?:\w+\.)?(all_reduce|all_gather\w*|_?all_gather_base|reduce_scatter\w*|_?reduce_scatter_base|broadcast\w*|barrier|monitored_barrier|all_to_all\w*|reduce|gather\w*|scatter\w*|send\w*|recv\w*|batch_isend_irecv|_sync_buffers|synchronize)$/;
 const DISTRIBUTED = /torch\/(?:distributed|nn\/parallel)\//;
 const LOADER = /torch\/utils\/data\//;
-const COMPILER = /torch\/(?:_dynamo|_inductor|_functorch|fx)\//;
+/** Files that are only entered to compile. Others of the compiler are in every call of a compiled model. */
+const COMPILER =
+  /torch\/_dynamo\/(?:convert_frame|symbolic_convert)\.py|torch\/_inductor\/(?:graph|scheduler|async_compile)\.py/;
 const TORCH = /\/torch\//;
 const LIBRARY = /site-packages\/|dist-packages\/|\/lib\/python[\d.]+\/|^<frozen/;
 
@@ -42,15 +46,8 @@ export function processStacks(samples: readonly StackSample[], activity: Activit
   const byPid = groupBy(samples, (sample) => sample.pid);
   return activity.trainers.flatMap((trainer) => {
     const stacks = (byPid.get(trainer.facts.pid) ?? []).flatMap((s) => s.threads[0] ?? []);
-    return stacks.length === 0
-      ? []
-      : [
-          oneProcess(
-            trainer,
-            stacks.map((s) => s.frames),
-            activity,
-          ),
-        ];
+    const frames = stacks.map((s) => s.frames);
+    return frames.length === 0 ? [] : [oneProcess(trainer, frames, activity)];
   });
 }
 
@@ -64,15 +61,14 @@ function oneProcess(
   const collectives = stacks.map(collectiveOf);
   const places = groupBy(stacks, placeOf);
   const [place, at] = [...places].sort((a, b) => b[1].length - a[1].length)[0]!;
+  const isConstant = stacks.length >= LEAST_SAMPLES && new Set(stacks.map(asText)).size === 1;
   const inFile = (files: RegExp) => share((frames) => frames.some((f) => files.test(f.file)));
   return {
     pid: trainer.facts.pid,
     name: nameOfProcess(trainer.facts),
     samples: stacks.length,
-    isStuck:
-      stacks.length >= LEAST_SAMPLES &&
-      new Set(stacks.map(asText)).size === 1 &&
-      standsStill(trainer, activity),
+    isConstant,
+    isStuck: isConstant && standsStill(trainer, activity),
     collective: collectives.find((name) => name !== null) ?? null,
     inCollective: collectives.filter((name) => name !== null).length / stacks.length,
     inLoader: inFile(LOADER),
