@@ -4,10 +4,12 @@ import { printable } from '../base/printable.js';
 import { toolInfo } from '../library/vocabulary.js';
 import { registerCapture } from './commands/capture.js';
 import { registerDiagnose } from './commands/diagnose.js';
+import { registerDoctor } from './commands/doctor.js';
 import { registerInspect } from './commands/inspect.js';
 import { registerLint } from './commands/lint.js';
 import { registerRules } from './commands/rules.js';
 import { registerRun } from './commands/run.js';
+import { registerTriage } from './commands/triage.js';
 import { type CommandContext, EXIT, say } from './common/context.js';
 import { Output } from './common/output.js';
 
@@ -15,6 +17,7 @@ const EXAMPLES = `
 Examples:
   $ whyslow diagnose runs/llama
   $ whyslow run -- torchrun --nproc-per-node 8 train.py
+  $ whyslow triage
   $ whyslow inspect runs/llama`;
 
 /** Runs the command line and returns the exit code. No user error prints a stack trace. */
@@ -80,6 +83,8 @@ function program(context: CommandContext, argv: readonly string[]): Command {
   registerDiagnose(command, context);
   registerRun(command, context);
   registerCapture(command, context);
+  registerTriage(command, context);
+  registerDoctor(command, context);
   registerInspect(command, context);
   registerLint(command, context);
   registerRules(command, context);

@@ -30,7 +30,10 @@ export function registerLint(program: Command, context: CommandContext): void {
       const { lint, lintRules } = await import('../../library/lint.js');
       const failing = lintRules(options.failOn ?? []);
       const report = await lint(paths);
-      context.stdout.write(await rendered(report, options, context));
+      const isText = !options.json && (options.format ?? 'text') === 'text';
+      const page = await rendered(report, options, context);
+      if (isText) context.stdout.write(page);
+      else context.stdout.writeJson(page);
       if (report.findings.some((finding) => failing.includes(finding.id))) context.exitWith(EXIT.gateFailed);
     });
 }

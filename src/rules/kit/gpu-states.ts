@@ -6,6 +6,7 @@ import type { GpuState } from '../../telemetry/gpu-state.js';
 import {
   type ClockLimit,
   clockLimitOf,
+  FAR_BELOW_MAXIMUM,
   LEAST_LIMITED,
   LEAST_SAMPLES,
   type SlowGpu,
@@ -22,7 +23,7 @@ export const BELOW_OTHERS = threshold(
 );
 export const BELOW_MAXIMUM = threshold(
   'clock, against its maximum',
-  share(0.85),
+  share(FAR_BELOW_MAXIMUM),
   'of it',
   'the zoo’s H200 at its power limit: 0.91 or more',
 );

@@ -4,13 +4,14 @@ import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import type { RunFacts } from '../../diagnosis/run-facts.js';
 import { boardPower } from '../../telemetry/board-power.js';
 import type { GpuState } from '../../telemetry/gpu-state.js';
+import { STARVED as STARVED_POWER } from '../../telemetry/slow-gpu.js';
 import { evidence } from '../kit/evidence.js';
 import { busyGpuOf, busyWords, HEALTHY, otherGpus, throttleOf } from '../kit/gpu-states.js';
 import { type AnyRule, found, threshold } from '../kit/rule.js';
 
 const STARVED = threshold(
   'power, while busy',
-  share(0.4),
+  share(STARVED_POWER),
   'of the limit',
   'the zoo’s loops that are always busy: 0.6 or more',
 );

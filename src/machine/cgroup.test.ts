@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest';
+import { readCpuLimit } from './cgroup.js';
+import { fakeFiles } from './testing.js';
+
+const none = { quota: null, throttled: null, periods: null, throttledPeriods: null };
+
+describe('the CPU limit of a cgroup', () => {
+  it('of version 2, the tightest on the way up', () => {
+    const files = fakeFiles({
+      '/proc/5/cgroup': '0::/pods/job\n',
+      '/sys/fs/cgroup/pods/job/cpu.max': 'max 100000\n',
+      '/sys/fs/cgroup/pods/cpu.max': '250000 100000\n',
+      '/sys/fs/cgroup/pods/cpu.stat':
+        'usage_usec 9\nnr_periods 40\nnr_throttled 10\nthrottled_usec 1500000\n',
+    });
+    expect(readCpuLimit(files, 5)).toEqual({ quota: 2.5, throttled: 1.5, periods: 40, throttledPeriods: 10 });
+  });
+
+  it('of version 1, in a container that shows only its root', () => {
+    const files = fakeFiles({
+      '/proc/self/cgroup': '4:memory:/docker/abc\n3:cpu,cpuacct:/docker/abc\n',
+      '/sys/fs/cgroup/cpu/cpu.cfs_quota_us': '400000\n',
+      '/sys/fs/cgroup/cpu/cpu.cfs_period_us': '100000\n',
+      '/sys/fs/cgroup/cpu/cpu.stat': 'nr_periods 4\nnr_throttled 1\nthrottled_time 2000000000\n',
+    });
+    expect(readCpuLimit(files, 'self')).toEqual({ quota: 4, throttled: 2, periods: 4, throttledPeriods: 1 });
+  });
+
+  it.each([
+    [
+      'no limit',
+      {
+        '/proc/5/cgroup': '1:cpu:/\n',
+        '/sys/fs/cgroup/cpu/cpu.cfs_quota_us': '-1\n',
+        '/sys/fs/cgroup/cpu/cpu.cfs_period_us': '100000\n',
+      },
+    ],
+    ['no cgroups', {}],
+    ['nonsense', { '/proc/5/cgroup': '\u0000\n::\n', '/sys/fs/cgroup/cpu.max': 'x' }],
+  ])('is null with %s', (_, files) => {
+    expect(readCpuLimit(fakeFiles(files as Record<string, string>), 5)).toEqual(none);
+  });
+});

@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest';
+import type { RunCommand } from './command.js';
+import { findPySpy, parseDump, StackSampler } from './stacks.js';
+import { fakeFiles } from './testing.js';
+
+/** As py-spy 0.4 prints it, some fields left out. */
+const DUMP = JSON.stringify([
+  { pid: 7, thread_id: 1, thread_name: 'QueueFeederThread', os_thread_id: 9, active: false, frames: [] },
+  {
+    pid: 7,
+    thread_id: 2,
+    thread_name: 'MainThread',
+    os_thread_id: 7,
+    active: true,
+    frames: [{ name: 'step', filename: '/me/train.py', short_filename: 'train.py', line: 3, locals: null }],
+  },
+]);
+
+describe('py-spy', () => {
+  it('gives stacks, the main thread first', () => {
+    expect(parseDump(DUMP, 7)).toEqual([
+      { id: 7, name: 'MainThread', frames: [{ name: 'step', file: '/me/train.py', line: 3 }] },
+      { id: 9, name: 'QueueFeederThread', frames: [] },
+    ]);
+  });
+
+  it.each(['', 'null', '{}', '[1, null, {"frames": 3}]', '[{"frames": [null, 1, {"name": 4}]}]', '\u0000'])(
+    'survives %j',
+    (text) => {
+      for (const thread of parseDump(text, 7) ?? []) expect(thread.frames).toEqual([]);
+    },
+  );
+
+  it('tries without a pause first, then with one', async () => {
+    const asked: string[] = [];
+    const run: RunCommand = async (_, args) => {
+      asked.push(args.join(' '));
+      return args.includes('--nonblocking')
+        ? { code: 1, stdout: '', stderr: 'Error: Failed to get stack' }
+        : { code: 0, stdout: DUMP, stderr: '' };
+    };
+    const sampler = new StackSampler('py-spy', run);
+    await sampler.take([7]);
+    expect(asked).toEqual(['dump --json --nonblocking --pid 7', 'dump --json --pid 7']);
+    expect(sampler.samples).toHaveLength(1);
+    expect(sampler.problem).toBeNull();
+  });
+
+  it.each([
+    [
+      'Permission Denied: Try running again with elevated permissions',
+      /may not look into process 7\. Run with sudo/,
+    ],
+    ['Error: No such process', /^py-spy could not read process 7: Error: No such process$/],
+  ])('says what it lacks: %s', async (stderr, reason) => {
+    const sampler = new StackSampler('py-spy', async () => ({ code: 1, stdout: '', stderr }));
+    await sampler.take([7]);
+    expect(sampler.problem).toMatch(reason);
+  });
+
+  it('is looked for on PATH and beside the Python of the job', () => {
+    expect(
+      findPySpy(fakeFiles({ '/proc/7/cmdline': 'python\0x.py\0' }), [7], { PATH: '/no/such' }),
+    ).toBeNull();
+  });
+});

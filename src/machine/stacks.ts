@@ -1,0 +1,119 @@
+import { existsSync } from 'node:fs';
+import { delimiter, dirname, isAbsolute, join } from 'node:path';
+import type { RunCommand } from './command.js';
+import type { MachineFiles } from './files.js';
+import { zeroSeparated } from './proc-text.js';
+
+/** Python stacks of one process at one moment. */
+export interface StackSample {
+  readonly pid: number;
+  /** The main thread first, where it can be told. */
+  readonly threads: readonly ThreadStack[];
+}
+
+export interface ThreadStack {
+  readonly id: number | null;
+  readonly name: string;
+  /** The innermost first. */
+  readonly frames: readonly StackFrame[];
+}
+
+export interface StackFrame {
+  readonly name: string;
+  readonly file: string;
+  readonly line: number;
+}
+
+/** Takes the stacks of processes. Samples of one process are in order of time. */
+export class StackSampler {
+  readonly samples: StackSample[] = [];
+  /** The first reason why a process could not be read, in words. */
+  problem: string | null = null;
+  readonly #program: string;
+  readonly #run: RunCommand;
+
+  constructor(program: string, run: RunCommand) {
+    this.#program = program;
+    this.#run = run;
+  }
+
+  /** One sample of each process. */
+  async take(pids: readonly number[]): Promise<void> {
+    for (let i = 0; i < pids.length; i += AT_ONCE)
+      await Promise.all(pids.slice(i, i + AT_ONCE).map((pid) => this.#dump(pid)));
+  }
+
+  async #dump(pid: number): Promise<void> {
+    const dump = (options: readonly string[]) =>
+      this.#run(this.#program, ['dump', '--json', ...options, '--pid', `${pid}`], DUMP_SECONDS);
+    // Without a pause first. A process that runs may change under its hands: then with one of some milliseconds.
+    const gentle = await dump(['--nonblocking']);
+    const said = gentle?.code === 0 ? gentle : await dump([]);
+    const threads = said?.code === 0 ? parseDump(said.stdout, pid) : null;
+    if (threads !== null) this.samples.push({ pid, threads });
+    else this.problem ??= problemOf(said?.stderr ?? '', pid);
+  }
+}
+
+const AT_ONCE = 4;
+const DUMP_SECONDS = 20;
+
+/** py-spy on PATH, or beside the Python of a process. Null: there is none. */
+export function findPySpy(
+  files: MachineFiles,
+  pids: readonly number[],
+  env: Readonly<Record<string, string | undefined>>,
+): string | null {
+  const beside = pids.flatMap((pid) => {
+    const python = zeroSeparated(files.read(`/proc/${pid}/cmdline`))[0] ?? '';
+    const cwd = files.link(`/proc/${pid}/cwd`);
+    if (!python.includes('/')) return [];
+    return isAbsolute(python) ? [dirname(python)] : cwd === null ? [] : [join(cwd, dirname(python))];
+  });
+  const folders = [...(env.PATH ?? '').split(delimiter).filter(Boolean), ...beside];
+  return folders.map((folder) => join(folder, 'py-spy')).find((path) => existsSync(path)) ?? null;
+}
+
+export const NO_PY_SPY = 'there is no py-spy: pip install py-spy';
+
+function problemOf(complaint: string, pid: number): string {
+  if (/permission|operation not permitted/i.test(complaint))
+    return (
+      `py-spy may not look into process ${pid}. Run with sudo; in a container add --cap-add SYS_PTRACE; ` +
+      'or as root: sysctl kernel.yama.ptrace_scope=0'
+    );
+  const line = complaint.split('\n').find((text) => text.trim() !== '') ?? 'it printed nothing';
+  return `py-spy could not read process ${pid}: ${line.slice(0, 200)}`;
+}
+
+/** What `py-spy dump --json` prints. Null: not that. */
+export function parseDump(text: string, pid: number): readonly ThreadStack[] | null {
+  let raw: unknown;
+  try {
+    raw = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  if (!Array.isArray(raw)) return null;
+  const threads = raw.flatMap((thread: unknown) => threadOf(thread) ?? []);
+  const isMain = (t: ThreadStack) => t.id === pid || t.name === 'MainThread';
+  return [...threads.filter(isMain), ...threads.filter((t) => !isMain(t))];
+}
+
+type Raw = Readonly<Record<string, unknown>>;
+
+function threadOf(raw: unknown): ThreadStack | null {
+  if (typeof raw !== 'object' || raw === null || !Array.isArray((raw as Raw).frames)) return null;
+  const { os_thread_id: id, thread_name: name, frames } = raw as Raw;
+  return {
+    id: typeof id === 'number' ? id : null,
+    name: typeof name === 'string' ? name : '',
+    frames: (frames as unknown[]).flatMap((frame) => {
+      const { name: of, filename, short_filename: short, line } = (frame ?? {}) as Raw;
+      const file = typeof filename === 'string' ? filename : short;
+      return typeof of === 'string' && typeof file === 'string'
+        ? [{ name: of, file, line: typeof line === 'number' ? line : 0 }]
+        : [];
+    }),
+  };
+}

@@ -1,0 +1,52 @@
+import { largest, mean } from '../../base/statistics.js';
+import type { Recording } from '../../machine/recording.js';
+import type { GpuTelemetry } from '../../model/telemetry.js';
+import { TelemetryStreamReader } from '../../readers/dmon/telemetry-stream-reader.js';
+import { type GpuState, summariseTelemetry } from '../../telemetry/gpu-state.js';
+import { SAWTOOTH } from './thresholds.js';
+
+/** The GPUs of a job over the whole watch. */
+export interface GpuActivity {
+  readonly states: readonly GpuState[];
+  /** Percent, mean over the job's GPUs. */
+  readonly utilisation: number;
+  /** Share of samples in which a GPU was busy less than half as much as at most. 0: steady. */
+  readonly pauses: number;
+  /** The job's GPUs are known. Else those that work, or all. */
+  readonly areKnown: boolean;
+}
+
+/** Percent: a GPU that works less is not part of a job whose GPUs are not known. */
+const WORKS = 5;
+
+/** Null: nothing was measured. */
+export function gpuActivity({ gpuText, machine }: Recording): GpuActivity | null {
+  if (gpuText === null) return null;
+  const reader = new TelemetryStreamReader();
+  reader.push(Buffer.from(gpuText, 'latin1'));
+  const read = reader.finish();
+  if (read.kind !== 'dmon') return null;
+  const measured = summariseTelemetry(read.telemetry).flatMap((state, index) =>
+    state.utilisation === null ? [] : [{ state, series: utilisations(read.telemetry, index) }],
+  );
+  const known = measured.filter(({ state }) => state.index !== null && machine.gpus?.includes(state.index));
+  const working = measured.filter(({ state }) => state.utilisation! >= WORKS);
+  const chosen = [known, working, measured].find((list) => list.length > 0);
+  if (chosen === undefined) return null;
+  return {
+    states: chosen.map(({ state }) => state),
+    utilisation: mean(chosen.map(({ state }) => state.utilisation!)),
+    pauses: mean(chosen.map(({ series }) => pausesIn(series))),
+    areKnown: known.length > 0,
+  };
+}
+
+function utilisations({ gpu, utilisation, rows }: GpuTelemetry, index: number): number[] {
+  const all = Array.from({ length: rows }, (_, row) => row).filter((row) => gpu[row] === index);
+  return all.map((row) => utilisation[row]!).filter((value) => !Number.isNaN(value));
+}
+
+function pausesIn(series: readonly number[]): number {
+  const most = largest(series);
+  return series.filter((value) => value < SAWTOOTH * most || value === 0).length / series.length;
+}

@@ -1,0 +1,117 @@
+import { groupBy } from '../../base/group-by.js';
+import type { ProcessFacts, ProcessSample } from '../../machine/recording.js';
+import type { Role } from './roles.js';
+import { ACTIVE } from './thresholds.js';
+import { type WaitKind, waitKind } from './waits.js';
+
+/** One process over the whole watch. Shares of one core, or of the samples; rates in bytes a second. Null: not known. */
+export interface ProcessActivity {
+  readonly facts: ProcessFacts;
+  readonly role: Role;
+  /** Cores that all of its threads used. */
+  readonly cpu: number;
+  /** The thread that trains, most often the main thread: time on a CPU, and together with time that it waited for one. */
+  readonly mainCpu: number;
+  readonly mainWants: number;
+  /** Threads of torch's backward pass on a GPU. */
+  readonly backwardCpu: number;
+  /** Threads that run, or want to, for a good part of the time. */
+  readonly activeThreads: number;
+  /** Time on a CPU plus time waiting for one, of all threads, in cores; and the waiting alone. */
+  readonly wants: number;
+  readonly delayed: number;
+  /** Share of samples in which the main thread waited in this way. */
+  readonly waits: Readonly<Record<WaitKind, number>>;
+  readonly readRate: number | null;
+  readonly diskRate: number | null;
+  readonly swapped: number;
+}
+
+/** A sample of a process, and when it was taken. */
+export interface Entry {
+  readonly at: number;
+  readonly sample: ProcessSample;
+}
+
+/** Rates are over the time in which it was there. */
+export function processActivity(facts: ProcessFacts, role: Role, series: readonly Entry[]): ProcessActivity {
+  const seconds = Math.max(series.at(-1)!.at - series[0]!.at, 1e-3);
+  const threads = threadUse(series, seconds);
+  const each = [...threads.values()];
+  const main = trainingThread(threads.get(facts.pid), each);
+  const sum = (of: (t: ThreadUse) => number, among = each) => among.reduce((total, t) => total + of(t), 0);
+  const first = series[0]!.sample;
+  const last = series.at(-1)!.sample;
+  const rate = (from: number | null, to: number | null) =>
+    from === null || to === null ? null : Math.max(0, to - from) / seconds;
+  return {
+    facts,
+    role,
+    cpu: sum((t) => t.cpu),
+    mainCpu: main.cpu,
+    mainWants: Math.min(1, main.cpu + main.delayed),
+    backwardCpu: sum(
+      (t) => t.cpu,
+      each.filter((t) => t.name.startsWith('pt_autograd')),
+    ),
+    activeThreads: each.filter((t) => t.cpu + t.delayed >= ACTIVE).length,
+    wants: sum((t) => t.cpu + t.delayed),
+    delayed: sum((t) => t.delayed),
+    waits: waitShares(series.map(({ sample }) => waitKind(sample.threads[0]?.state ?? '', sample.waitsIn))),
+    readRate: rate(first.readChars, last.readChars),
+    diskRate: rate(first.readBytes, last.readBytes),
+    swapped: last.swappedBytes ?? 0,
+  };
+}
+
+/** The main thread, unless another one does most of the work: Ray, for one, trains in a thread of its own. */
+function trainingThread(main: ThreadUse | undefined, each: readonly ThreadUse[]): ThreadUse {
+  const wants = (t: ThreadUse) => t.cpu + t.delayed;
+  const busiest = each.filter((t) => !t.name.startsWith('pt_')).sort((a, b) => wants(b) - wants(a))[0];
+  const none = { name: '', cpu: 0, delayed: 0 };
+  if (main && (!busiest || wants(main) >= OTHER_THREAD * wants(busiest))) return main;
+  return busiest ?? main ?? none;
+}
+const OTHER_THREAD = 0.2;
+
+interface ThreadUse {
+  readonly name: string;
+  /** Cores. */
+  readonly cpu: number;
+  readonly delayed: number;
+}
+
+/** What each thread used between the first and last sample that show it. A short life counts for as long as it was. */
+function threadUse(series: readonly Entry[], seconds: number): ReadonlyMap<number, ThreadUse> {
+  const byId = groupBy(
+    series.flatMap(({ sample }) => sample.threads),
+    (thread) => thread.id,
+  );
+  return new Map(
+    [...byId].map(([id, samples]) => {
+      const first = samples[0]!;
+      const last = samples.at(-1)!;
+      return [
+        id,
+        {
+          name: last.name,
+          cpu: Math.max(0, last.cpu - first.cpu) / seconds,
+          delayed: Math.max(0, (last.delayed ?? 0) - (first.delayed ?? 0)) / seconds,
+        },
+      ];
+    }),
+  );
+}
+
+function waitShares(kinds: readonly WaitKind[]): Readonly<Record<WaitKind, number>> {
+  const share = (kind: WaitKind) => kinds.filter((k) => k === kind).length / kinds.length;
+  return {
+    runs: share('runs'),
+    disk: share('disk'),
+    network: share('network'),
+    sleep: share('sleep'),
+    poll: share('poll'),
+    lock: share('lock'),
+    other: share('other'),
+  };
+}

@@ -1,0 +1,123 @@
+import { largest } from '../../base/statistics.js';
+import { formatWhole } from '../../base/units.js';
+import { boardPower } from '../../telemetry/board-power.js';
+import type { GpuState } from '../../telemetry/gpu-state.js';
+import {
+  type ClockLimit,
+  clockLimitOf,
+  FAR_BELOW_MAXIMUM,
+  LEAST_SAMPLES,
+  STARVED,
+} from '../../telemetry/slow-gpu.js';
+import type { Activity } from '../activity/activity.js';
+import { GPU_BUSY, GPU_WAITS } from '../activity/thresholds.js';
+import { measured, withTrace } from './next.js';
+import type { TriageVerdict } from './verdict.js';
+import { gpuWords, mainWords, percent } from './words.js';
+
+/** A GPU that is busy all the time: at its clock, throttled, or busy without doing much (T2). */
+export function judgeBusyGpu(activity: Activity): TriageVerdict | null {
+  const { gpu, usesGpu } = activity;
+  if (gpu === null || !usesGpu || gpu.utilisation < GPU_BUSY) return null;
+  const throttled = gpu.states.find((s) => throttleOf(s) !== null);
+  if (throttled) return throttledVerdict(activity, throttled, throttleOf(throttled)!);
+  const starved = gpu.states.find(isStarved);
+  if (starved) return starvedVerdict(activity, starved);
+  const ranks = activity.trainers.length;
+  // Another job may be the one that keeps it busy.
+  const isOther = !gpu.areKnown && gpu.states.length > 1;
+  return {
+    bottleneck: 'gpu',
+    cause: 'gpu-bound',
+    confidence: isOther ? 0.6 : ranks > 1 ? 0.75 : 0.9,
+    sentence: `GPU-bound: the GPU is busy ${formatWhole(gpu.utilisation)} % of the time, with clock and power to match`,
+    evidence: [gpuWords(activity), mainWords(activity)],
+    advice:
+      'Input and host keep up. What is left are the kernels: 16 bit, TF32, fused attention, torch.compile, a larger batch.' +
+      (ranks > 1 ? ' A collective that waits counts as busy too: a trace tells them apart.' : ''),
+    next: [withTrace(activity)],
+  };
+}
+
+/** A GPU that is busy for the larger part, where nothing else was found to hold it up. */
+export function judgeMostlyBusyGpu(activity: Activity): TriageVerdict | null {
+  const { gpu, usesGpu } = activity;
+  if (gpu === null || !usesGpu || gpu.utilisation < GPU_WAITS) return null;
+  return {
+    bottleneck: 'gpu',
+    cause: 'gpu-bound',
+    confidence: 0.5,
+    sentence: `Mostly GPU-bound: the GPU is busy ${formatWhole(gpu.utilisation)} % of the time, and nothing else is the clear limit`,
+    evidence: [gpuWords(activity), mainWords(activity)],
+    advice: 'Measure the job to see what the GPU waits for in the rest of the time.',
+    next: [measured(activity)],
+  };
+}
+
+interface Throttle {
+  readonly limit: ClockLimit | null;
+  readonly clock: number;
+  readonly maximum: number;
+}
+
+/** Heat or the hardware holds the clock down, or it is far below its maximum for whatever reason. */
+function throttleOf(gpu: GpuState): Throttle | null {
+  if (gpu.clock === null || gpu.busySamples < LEAST_SAMPLES) return null;
+  const limit = clockLimitOf(gpu);
+  const maximum = gpu.maxClock ?? gpu.clock;
+  const isHeld = limit !== null && limit.by !== 'powerCap';
+  return isHeld || gpu.clock < FAR_BELOW_MAXIMUM * maximum ? { limit, clock: gpu.clock, maximum } : null;
+}
+
+const LIMITS: Readonly<Record<ClockLimit['by'], string>> = {
+  thermal: 'heat',
+  slowdown: 'the hardware',
+  powerCap: 'the power limit',
+};
+
+function throttledVerdict(
+  activity: Activity,
+  gpu: GpuState,
+  { limit, clock, maximum }: Throttle,
+): TriageVerdict {
+  const by = limit === null ? 'something' : LIMITS[limit.by];
+  const hot = gpu.temperature === null ? '' : `, up to ${formatWhole(gpu.temperature)} °C`;
+  return {
+    bottleneck: 'gpu',
+    cause: 'throttle',
+    confidence: limit === null ? 0.7 : 0.85,
+    sentence: `GPU-bound and throttled: ${by} holds the clock at ${formatWhole(clock)} of ${formatWhole(maximum)} MHz`,
+    evidence: [
+      gpuWords(activity) + hot,
+      ...(limit === null ? [] : [`held down by ${by} in ${percent(limit.share)} of busy time`]),
+    ],
+    advice:
+      'Utilisation does not show it: the kernels run, but slowly. Cool the GPU, raise its power limit or unlock its clocks, or leave it out.',
+    next: ['nvidia-smi -q -d PERFORMANCE,CLOCK,POWER,TEMPERATURE', 'whyslow doctor'],
+  };
+}
+
+function isStarved(gpu: GpuState): boolean {
+  const limit = powerLimitOf(gpu);
+  return (
+    limit !== null && gpu.power !== null && gpu.busySamples >= LEAST_SAMPLES && gpu.power < STARVED * limit
+  );
+}
+
+const powerLimitOf = (gpu: GpuState): number | null => gpu.powerLimit ?? boardPower(gpu.name ?? '', null);
+
+function starvedVerdict(activity: Activity, gpu: GpuState): TriageVerdict {
+  const power = `${formatWhole(gpu.power!)} of ${formatWhole(powerLimitOf(gpu)!)} W`;
+  const several = activity.trainers.length > 1;
+  return {
+    bottleneck: 'unknown',
+    cause: 'starved',
+    confidence: 0.6,
+    sentence: `“${formatWhole(largest([gpu.utilisation!, 0]))} % busy” misleads: the GPU draws only ${power}, so it does little`,
+    evidence: [gpuWords(activity), mainWords(activity)],
+    advice: several
+      ? 'A collective that waits for another rank counts as busy, and so does a trickle of small kernels. Look where the ranks are, or record a trace.'
+      : 'Utilisation counts the time in which any kernel runs, however small. A trace shows whether the kernels are small or slow.',
+    next: [withTrace(activity)],
+  };
+}

@@ -1,0 +1,21 @@
+import type { Activity } from '../activity/activity.js';
+
+/** Commands that a user can paste, with the process of this job. */
+
+const rootOf = ({ trainers }: Activity): number | null => trainers[0]?.facts.pid ?? null;
+
+export const withStacks = (activity: Activity): string => {
+  const { pid } = activity.recording.machine;
+  const root = pid ?? rootOf(activity);
+  return `whyslow triage --stacks${root === null ? '' : ` --pid ${root}`}`;
+};
+
+/** The command of the job; a placeholder where it cannot be pasted into a shell as it is. */
+export function commandOf({ trainers }: Activity): string {
+  const command = trainers[0]?.facts.command ?? '';
+  const isPlain = /^[\w@%+=:,./ -]{1,100}$/.test(command) && !/--multiprocessing-fork| -c /.test(command);
+  return isPlain ? command : 'YOUR COMMAND';
+}
+
+export const measured = (activity: Activity): string => `whyslow run -- ${commandOf(activity)}`;
+export const withTrace = (activity: Activity): string => `whyslow run --trace -- ${commandOf(activity)}`;
