@@ -54,7 +54,7 @@ export function criticalView(
   const traced = views.find((v) => v.rank === critical.rank && v.source === 'trace');
   if (view.source === 'trace' || traced?.source !== 'trace') return { ...view, time };
   const { phases } = view.facts;
-  const divided = divideInside(time, traced.facts.hasGpuWork ? traced.time : null, phases);
+  const divided = divideInside(time, { time: traced.time, seesGpu: traced.facts.hasGpuWork }, phases);
   return {
     ...traced,
     step: view.step,

@@ -4,7 +4,13 @@ import { drawView, logged } from '../../../test/helpers/draw-run.js';
 import { steps } from '../../../test/helpers/draw-trace.js';
 import { ns } from '../../base/units.js';
 import type { PhaseKnowledge } from '../../facts/rank-facts.js';
-import { sumOfClasses, TIME_CLASSES, type TimeClass, totals } from '../../facts/time-class.js';
+import {
+  sumOfClasses,
+  TIME_CLASSES,
+  type TimeByClass,
+  type TimeClass,
+  totals,
+} from '../../facts/time-class.js';
 import { aboutDifference, differenceOf, directed, divideInside } from './join-log.js';
 import { viewTrace } from './rank-view.js';
 
@@ -21,31 +27,41 @@ const NO_LAGS: PhaseKnowledge = { ...ON_CPU, allHost: false };
 const LAGS: PhaseKnowledge = { ...NO_LAGS, hostPaced: ns(1) };
 
 describe('what happens inside the phases of a log', () => {
+  const onGpu = (time: TimeByClass) => ({ time, seesGpu: true });
+  const onCpu = (time: TimeByClass) => ({ time, seesGpu: false });
   const trace = ms({ compute: 30, idle_host: 60, idle_sync: 10 });
 
   it('of a job without GPU is computing', () => {
     const log = ms({ compute: 10, idle_host: 90 });
-    expect(divideInside(log, trace, ON_CPU)).toEqual(log);
+    expect(divideInside(log, onCpu(trace), ON_CPU)).toEqual(log);
+  });
+
+  it('is what the trace shows where the log did not time the model', () => {
+    const log = ms({ idle_other: 150, idle_host: 30, idle_data: 20 });
+    expect(divideInside(log, onCpu(trace), ON_CPU)).toEqual(
+      ms({ compute: 30, idle_host: 60, idle_sync: 10, idle_other: 80, idle_data: 20 }),
+    );
+    expect(divideInside(log, onGpu(trace), ON_CPU)).toEqual(log);
   });
 
   it('is divided as in the trace where the log has no lags', () => {
     const log = ms({ compute: 50, idle_data: 40, idle_other: 10 });
-    expect(divideInside(log, trace, NO_LAGS)).toEqual(
+    expect(divideInside(log, onGpu(trace), NO_LAGS)).toEqual(
       ms({ compute: 15, idle_host: 30, idle_sync: 5, idle_data: 40, idle_other: 10 }),
     );
   });
 
   it('is computing too in the part in which the host set the pace', () => {
     const log = ms({ compute: 5, idle_host: 195 });
-    expect(divideInside(log, trace, LAGS)).toEqual(ms({ compute: 30, idle_host: 160, idle_sync: 10 }));
+    expect(divideInside(log, onGpu(trace), LAGS)).toEqual(ms({ compute: 30, idle_host: 160, idle_sync: 10 }));
     const busy = ms({ compute: 95, idle_host: 5 });
-    expect(divideInside(busy, trace, LAGS)).toEqual(ms({ compute: 95, idle_sync: 5 }));
+    expect(divideInside(busy, onGpu(trace), LAGS)).toEqual(ms({ compute: 95, idle_sync: 5 }));
   });
 
   it('is not known from a trace without the GPU, or without time', () => {
     const log = ms({ compute: 50, idle_data: 50 });
-    expect(divideInside(log, null, NO_LAGS)).toEqual(log);
-    expect(divideInside(log, ms({ idle_data: 5 }), NO_LAGS)).toEqual(log);
+    expect(divideInside(log, onCpu(trace), NO_LAGS)).toEqual(log);
+    expect(divideInside(log, onGpu(ms({ idle_data: 5 })), NO_LAGS)).toEqual(log);
   });
 
   it('always adds up to the log’s step, and waits are the log’s', () => {
@@ -53,10 +69,10 @@ describe('what happens inside the phases of a log', () => {
     const drawn = time.map((all) => totals((c) => all[TIME_CLASSES.indexOf(c)]!));
     fc.assert(
       fc.property(drawn, drawn, fc.constantFrom(ON_CPU, NO_LAGS, LAGS), (log, inside, knowledge) => {
-        const divided = divideInside(log, inside, knowledge);
+        const divided = divideInside(log, { time: inside, seesGpu: !knowledge.allHost }, knowledge);
         expect(sumOfClasses(divided)).toBeCloseTo(sumOfClasses(log), 6);
         for (const c of TIME_CLASSES) expect(divided[c]).toBeGreaterThanOrEqual(0);
-        for (const c of ['idle_data', 'comms_transfer', 'comms_wait', 'idle_comms', 'idle_other'] as const)
+        for (const c of ['idle_data', 'comms_transfer', 'comms_wait', 'idle_comms', 'copy'] as const)
           expect(divided[c]).toBe(log[c]);
       }),
     );
@@ -94,6 +110,7 @@ describe('steps of a log and of a trace', () => {
     const inPython = { ...own, time: ms({ compute: 20, idle_host: 80 }) };
     expect(differenceOf(log(100, { compute: 95, idle_host: 5 }, ON_CPU), inPython)).toBeNull();
     expect(differenceOf(log(100, { compute: 60, idle_host: 40 }), own)).toBeNull();
+    expect(differenceOf(log(100, { idle_other: 100 }, ON_CPU), own)).toBeNull();
   });
 
   it('are said to differ, with the figures', () => {

@@ -35,7 +35,9 @@ export interface Unprofiled {
 /** In what the trace's steps differ from those of the log, beyond what recording explains. Null: they are alike. */
 export function differenceOf({ step, time, knowledge }: Unprofiled, own: OwnStep): 'step' | 'model' | null {
   if (step > ALIKE * own.most || ALIKE * step < own.least) return 'step';
-  const isSeenByLog = knowledge.allHost && modelShare(own.time) - modelShare(time) > MORE_OUTSIDE;
+  // A log without a phase of the model does not know how long it takes.
+  const isSeenByLog =
+    knowledge.allHost && time.compute > 0 && modelShare(own.time) - modelShare(time) > MORE_OUTSIDE;
   return isSeenByLog ? 'model' : null;
 }
 
@@ -44,35 +46,48 @@ const modelShare = (time: TimeByClass) => sharesOfClasses(time).compute;
 /** What the phases of a log hold without telling it apart: all that a trace sees inside the model's phases. */
 const INSIDE: readonly TimeClass[] = ['compute', 'idle_host', 'idle_sync', 'idle_compile'];
 
+/** A step as a trace divides it. */
+interface TracedStep {
+  readonly time: TimeByClass;
+  readonly seesGpu: boolean;
+}
+
 /**
- * The log's division of a step, with what the trace sees inside its phases. On a job without GPU the log is exact. Else a
- * phase looks like computing, however idle the GPU is inside it; where lags were recorded, the log knows in which part the
- * host set the pace, and the GPU may compute in that part too. `trace`: null if it did not record the GPU.
+ * The log's division of a step, with what the trace sees inside its phases. On a job without GPU the log is exact, if it
+ * timed the model. Else a phase looks like computing, however idle the GPU is inside it; where lags were recorded, the log
+ * knows in which part the host set the pace, and the GPU may compute in that part too.
  */
-export function divideInside(
-  log: TimeByClass,
-  trace: TimeByClass | null,
-  knowledge: PhaseKnowledge,
-): TimeByClass {
-  if (knowledge.allHost || !trace) return log;
-  const seen = INSIDE.reduce((sum, c) => sum + trace[c], 0);
+export function divideInside(log: TimeByClass, trace: TracedStep, knowledge: PhaseKnowledge): TimeByClass {
+  // Only one of them recorded the GPU.
+  if (trace.seesGpu === knowledge.allHost) return log;
+  if (knowledge.allHost)
+    return log.compute > 0 ? log : moved(log, trace.time, ['idle_other', 'idle_host'], INSIDE);
+  const seen = INSIDE.reduce((sum, c) => sum + trace.time[c], 0);
   if (!(seen > 0)) return log;
   if (knowledge.hostPaced === null)
     return totals((c) => {
-      const part = INSIDE.includes(c) ? (log.compute * trace[c]) / seen : 0;
+      const part = INSIDE.includes(c) ? (log.compute * trace.time[c]) / seen : 0;
       return c === 'compute' ? part : log[c] + part;
     });
-  const computed = Math.min(log.idle_host, Math.max(0, trace.compute - log.compute));
-  let left = log.idle_host - computed;
-  const inside: Partial<Record<TimeClass, number>> = {};
-  for (const c of ['idle_compile', 'idle_sync'] as const) {
-    inside[c] = Math.min(left, trace[c]);
-    left -= inside[c];
-  }
-  return totals((c) => {
-    if (c === 'compute') return log.compute + computed;
-    return c === 'idle_host' ? left : log[c] + (inside[c] ?? 0);
-  });
+  return moved(log, trace.time, ['idle_host'], ['compute', 'idle_compile', 'idle_sync']);
+}
+
+/** Moves time of the log to the classes that the trace shows more of, as far as `from` has any. */
+function moved(
+  log: TimeByClass,
+  trace: TimeByClass,
+  from: readonly TimeClass[],
+  to: readonly TimeClass[],
+): TimeByClass {
+  const time = { ...log } as Record<TimeClass, number>;
+  for (const target of to)
+    for (const source of from) {
+      if (source === target) continue;
+      const taken = Math.min(time[source], Math.max(0, trace[target] - time[target]));
+      time[source] -= taken;
+      time[target] += taken;
+    }
+  return totals((c) => time[c]);
 }
 
 /** The trace knows which way copies go, the log how long they take. Without a trace of them they bring the batch. */

@@ -101,7 +101,11 @@ export function viewTrace(
   const step = unprofiled?.step ?? estimated;
   const inside = correctTime(facts, baseline, fitted ? step : estimated, fitted?.time ?? null, hidden);
   const time = differs
-    ? divideInside(scaleTo(unprofiled!.time, step), facts.hasGpuWork ? inside : null, unprofiled!.knowledge)
+    ? divideInside(
+        scaleTo(unprofiled!.time, step),
+        { time: inside, seesGpu: facts.hasGpuWork },
+        unprofiled!.knowledge,
+      )
     : inside;
   const copies = correctCopies(facts, baseline);
   return {

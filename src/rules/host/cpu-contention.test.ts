@@ -73,6 +73,15 @@ describe('threads that wait for a core', () => {
     expect(text).toContain('fewer loader workers');
   });
 
+  it('hold up Python too, and are not what a job that waits for input begins with', () => {
+    const run = (bottleneck: 'host' | 'data') => ({
+      ...captured(rank({})),
+      verdict: { bottleneck, confidence: 0.9 } as const,
+    });
+    fires(rule, onCpu, { ...EXPECTED, addresses: 'host' }, run('host'));
+    fires(rule, onCpu, { ...EXPECTED, addresses: 'gpu' }, run('data'));
+  });
+
   it('matter on a GPU job if the training thread is among them', () => {
     const run = (cpu: Partial<CpuUse>) => ({ ...captured(rank(cpu)), verdict: runOf([]).verdict });
     fires(rule, logged, { ...EXPECTED, addresses: 'host' }, run({}));

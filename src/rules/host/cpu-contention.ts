@@ -154,8 +154,6 @@ function fixOf(isTooMany: boolean, threads: number, fewer: number, hasWorkers: b
   };
 }
 
-/** Without a GPU all that the job does takes longer. With one, the GPU waits for launches. */
-function addressed({ facts }: RankView, { verdict }: RunFacts) {
-  if (facts.hasGpuWork || verdict.bottleneck === 'unknown') return 'host';
-  return verdict.bottleneck === 'compute' ? 'gpu' : verdict.bottleneck;
-}
+/** Without a GPU it is computing that takes longer, or Python. With one, the GPU waits for launches. */
+const addressed = ({ facts }: RankView, { verdict }: RunFacts) =>
+  facts.hasGpuWork || verdict.bottleneck === 'host' ? 'host' : 'gpu';
