@@ -11,6 +11,7 @@ import { hostLines } from './ranks/host-lines.js';
 import { comparedRank, locateRanks, type RunLocations, withTelemetry } from './ranks/locations.js';
 import type { RankView } from './ranks/rank-view.js';
 import { viewsOf } from './ranks/views.js';
+import { runEvidence } from './run-evidence.js';
 import type { RunFacts } from './run-facts.js';
 import { decide } from './verdict/decide.js';
 import { judge } from './verdict/judge.js';
@@ -92,6 +93,7 @@ export function diagnoseInputs(inputs: RunInputs, { steps, ranks }: Selection): 
       gpus: locations.gpus,
       hostLines: hostLines(inputs, decision.view?.rank ?? null),
       captured: locations.manifests,
+      evidence: runEvidence(inputs),
     },
   };
 }

@@ -1,5 +1,6 @@
 import type { CheckResult } from '../base/check.js';
 import type { EventLogSummary } from '../logs/log-summary.js';
+import type { CompileLog } from '../model/compile-log.js';
 import type { EventLog } from '../model/event-log.js';
 import type { Manifest } from '../model/manifest.js';
 import type { GpuTelemetry } from '../model/telemetry.js';
@@ -16,7 +17,7 @@ export type TaskMember = RankMember | RunMember | UnknownMember;
 /** Belongs to a rank. */
 export type RankMember = TraceMember | LogMember | OperationsMember;
 /** Belongs to the whole run or to a machine. */
-export type RunMember = ManifestMember | TelemetryMember;
+export type RunMember = ManifestMember | TelemetryMember | CompileLogMember;
 
 interface Member extends Omit<MemberResult, 'content'> {
   readonly identity: MemberIdentity;
@@ -58,6 +59,11 @@ export interface TelemetryMember extends Member {
   readonly telemetry: GpuTelemetry | null;
 }
 
+export interface CompileLogMember extends Member {
+  readonly kind: 'torch-log';
+  readonly log: CompileLog;
+}
+
 export interface UnknownMember extends Member {
   readonly kind: 'unknown';
   /** For the error message. */
@@ -72,8 +78,13 @@ export interface MemberIdentity {
   readonly window: string;
 }
 
-export const isRunMember = (member: TaskMember): member is RunMember =>
-  member.kind === 'manifest' || member.kind === 'dmon';
+const RUN_KINDS: readonly TaskMember['kind'][] = [
+  'manifest',
+  'dmon',
+  'torch-log',
+] satisfies RunMember['kind'][];
+
+export const isRunMember = (member: TaskMember): member is RunMember => RUN_KINDS.includes(member.kind);
 
 export const manifestOf = (member: TaskMember): Manifest | null =>
   member.kind === 'manifest' ? member.manifest : null;

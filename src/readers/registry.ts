@@ -4,6 +4,7 @@ import { eventsReader } from './events/descriptor.js';
 import { kinetoReader } from './kineto/descriptor.js';
 import { manifestReader } from './manifest/descriptor.js';
 import { operationsReader } from './operations/descriptor.js';
+import { torchLogReader } from './torch-log/descriptor.js';
 
 /**
  * All formats, in the order in which they are asked: the first whose sniff says yes reads the file. Manifests come before
@@ -15,6 +16,7 @@ export const READERS: readonly ReaderDescriptor[] = [
   eventsReader,
   kinetoReader,
   dmonReader,
+  torchLogReader,
 ];
 
 export function findReader(head: Uint8Array): ReaderDescriptor | null {

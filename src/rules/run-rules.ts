@@ -22,7 +22,8 @@ export interface RulesResult {
 
 interface Found {
   readonly rule: Rule;
-  readonly view: RankView;
+  /** Null: it is about the run. */
+  readonly view: RankView | null;
   readonly finding: RankFinding;
 }
 
@@ -36,11 +37,11 @@ export function runRules(rules: readonly Rule[], run: RunFacts): RulesResult {
   const reasons = new Map<string, string[]>();
   const problems: Problem[] = [];
   for (const rule of rules) {
-    for (const view of run.ranks) {
+    for (const view of rule.reads === 'run' ? [null] : run.ranks) {
       try {
         const result = askRule(rule, view, run);
         if ('findings' in result) for (const finding of result.findings) all.push({ rule, view, finding });
-        else if (view === run.ranks[0]) addTo(reasons, reportedAs(rule), result.silent);
+        else if (view === null || view === run.ranks[0]) addTo(reasons, reportedAs(rule), result.silent);
       } catch (error) {
         problems.push(failure(rule, error));
       }
@@ -85,7 +86,8 @@ function joinRanks(all: readonly Found[]): Joined[] {
   for (const { rule, view, finding } of all) {
     const known = byId.get(finding.id);
     // Traces of several runs may be of one rank.
-    const ranks = (known?.ranks ?? new Set()).add(view.rank);
+    const ranks = known?.ranks ?? new Set<number>();
+    for (const rank of view ? [view.rank] : (finding.ranks ?? [])) ranks.add(rank);
     if (!(known && gainOf(known.finding) >= gainOf(finding)))
       byId.set(finding.id, { rule, view, finding, ranks });
   }
@@ -167,7 +169,7 @@ function byGain(priced: readonly Joined[], further: readonly Joined[]): Joined[]
 function withSavings(ordered: readonly Joined[], lines: readonly HostLine[]): Finding[] {
   const applied = new Map<RankView, { edits: Edit[]; after: Ns; floor: Ns }>();
   // Ranks share their step: what one rank's fix wins back cannot be won again on another.
-  let left: number = largest(ordered.map((f) => f.view.step));
+  let left: number = largest(ordered.map((f) => f.view?.step ?? 0));
   const savingOf = (view: RankView, price: Price): Ns => {
     const state = applied.get(view) ?? { edits: [], after: view.step, floor: ns(0) };
     applied.set(view, state);
@@ -190,11 +192,11 @@ function withSavings(ordered: readonly Joined[], lines: readonly HostLine[]): Fi
       ranks,
       cost: costOf(joined),
       risk: finding.risk ?? rule.info.risk,
-      evidence: [...finding.evidence, ...lineEvidence(rule.lines, lines, view.rank)],
+      evidence: [...finding.evidence, ...(view ? lineEvidence(rule.lines, lines, view.rank) : [])],
       fix: finding.fix ?? rule.info.fix,
       addresses: finding.addresses,
-      speedup: finding.price && rounded(finding.price.speedup),
-      saving_ms: finding.price && toMs(savingOf(view, finding.price)),
+      speedup: finding.price && view && rounded(finding.price.speedup),
+      saving_ms: finding.price && view && toMs(savingOf(view, finding.price)),
     };
   });
 }

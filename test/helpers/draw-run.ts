@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import { fromMs, ms } from '../../src/base/units.js';
 import { type RankView, type TraceView, viewTrace } from '../../src/diagnosis/ranks/rank-view.js';
+import { NO_EVIDENCE } from '../../src/diagnosis/run-evidence.js';
 import type { RunFacts } from '../../src/diagnosis/run-facts.js';
 import type { Bottleneck } from '../../src/diagnosis/verdict/bottleneck.js';
 import { askRule } from '../../src/rules/kit/ask.js';
@@ -50,12 +51,13 @@ export function runOf(
     gpus: new Map(),
     captured: new Map(),
     hostLines: [],
+    evidence: NO_EVIDENCE,
   };
 }
 
 /** What a rule says about a rank, as the runner sees it: gains that are too small are already left out. */
 export function check(rule: Rule, view: RankView, run: Partial<RunFacts> = {}): RuleResult {
-  const { ranks, verdict, across, gpus, captured, hostLines } = runOf([view]);
+  const { ranks, verdict, across, gpus, captured, hostLines, evidence } = runOf([view]);
   return askRule(rule, view, {
     ranks: run.ranks ?? ranks,
     verdict: run.verdict ?? verdict,
@@ -63,6 +65,7 @@ export function check(rule: Rule, view: RankView, run: Partial<RunFacts> = {}): 
     gpus: run.gpus ?? gpus,
     hostLines: run.hostLines ?? hostLines,
     captured: run.captured ?? captured,
+    evidence: run.evidence ?? evidence,
   });
 }
 

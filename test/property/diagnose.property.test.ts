@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { viewTrace } from '../../src/diagnosis/ranks/rank-view.js';
+import { NO_EVIDENCE } from '../../src/diagnosis/run-evidence.js';
 import { judge } from '../../src/diagnosis/verdict/judge.js';
 import { Trace } from '../../src/model/trace.js';
 import { RULES } from '../../src/rules/rules.js';
@@ -126,6 +127,7 @@ describe('any trace', () => {
           gpus: new Map(),
           captured: new Map(),
           hostLines: [],
+          evidence: NO_EVIDENCE,
         };
         const { findings, problems } = runRules(RULES, run);
         expect(problems).toEqual([]);

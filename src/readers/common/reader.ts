@@ -1,4 +1,5 @@
 import type { Problem } from '../../base/problem.js';
+import type { CompileLog } from '../../model/compile-log.js';
 import type { EventLog } from '../../model/event-log.js';
 import type { Manifest } from '../../model/manifest.js';
 import type { OperationTable } from '../../model/operation-table.js';
@@ -12,6 +13,7 @@ export type ReadResult =
   | { readonly kind: 'operations'; readonly table: OperationTable; readonly problems: readonly Problem[] }
   /** Null: too large, or not JSON. */
   | { readonly kind: 'manifest'; readonly manifest: Manifest | null; readonly problems: readonly Problem[] }
+  | { readonly kind: 'torch-log'; readonly log: CompileLog; readonly problems: readonly Problem[] }
   | { readonly kind: 'dmon'; readonly telemetry: GpuTelemetry; readonly problems: readonly Problem[] };
 
 /** A format: how to recognise it and how to read it. */

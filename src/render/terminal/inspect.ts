@@ -45,6 +45,7 @@ const KIND_NAMES: Readonly<Record<Kind, readonly [one: string, many?: string]>> 
   events: ['event log'],
   operations: ['table of operations', 'tables of operations'],
   dmon: ['telemetry log'],
+  'torch-log': ['log of torch.compile', 'logs of torch.compile'],
   manifest: ['manifest'],
 };
 
@@ -112,6 +113,7 @@ const COUNTED: Readonly<Record<Kind, string>> = {
   events: 'records',
   operations: 'events',
   dmon: 'samples',
+  'torch-log': 'events',
   manifest: '',
 };
 
