@@ -25,7 +25,7 @@ interface Member extends Omit<MemberResult, 'content'> {
 }
 
 export interface TraceMember extends Member {
-  readonly kind: 'kineto';
+  readonly kind: 'kineto' | 'nsys';
   /** Set for `summary` and `facts`. */
   readonly summary: TraceSummary | null;
   /** Set for `facts`, unless there is nothing to analyse. */
@@ -86,13 +86,16 @@ const RUN_KINDS: readonly TaskMember['kind'][] = [
 
 export const isRunMember = (member: TaskMember): member is RunMember => RUN_KINDS.includes(member.kind);
 
+export const isTraceMember = (member: TaskMember): member is TraceMember =>
+  member.kind === 'kineto' || member.kind === 'nsys';
+
 export const manifestOf = (member: TaskMember): Manifest | null =>
   member.kind === 'manifest' ? member.manifest : null;
 
 export const logOf = (member: TaskMember): EventLog | null => (member.kind === 'events' ? member.log : null);
 
 export const traceFactsOf = (member: TaskMember): TraceFacts | null =>
-  member.kind === 'kineto' ? member.facts : null;
+  isTraceMember(member) ? member.facts : null;
 
 export const traceSummaryOf = (member: TaskMember): TraceSummary | null =>
-  member.kind === 'kineto' ? member.summary : null;
+  isTraceMember(member) ? member.summary : null;

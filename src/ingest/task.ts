@@ -78,7 +78,10 @@ function digest({ content, ...member }: MemberResult, want: Want): TaskMember {
         log: content.log,
       };
     default:
-      return digestTrace({ ...base, kind: 'kineto', summary: null, facts: null, trace: content.trace }, want);
+      return digestTrace(
+        { ...base, kind: content.kind, summary: null, facts: null, trace: content.trace },
+        want,
+      );
   }
 }
 

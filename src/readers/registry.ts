@@ -3,6 +3,7 @@ import { dmonReader } from './dmon/descriptor.js';
 import { eventsReader } from './events/descriptor.js';
 import { kinetoReader } from './kineto/descriptor.js';
 import { manifestReader } from './manifest/descriptor.js';
+import { nsysReader } from './nsys/descriptor.js';
 import { operationsReader } from './operations/descriptor.js';
 import { torchLogReader } from './torch-log/descriptor.js';
 
@@ -12,6 +13,7 @@ import { torchLogReader } from './torch-log/descriptor.js';
  */
 export const READERS: readonly ReaderDescriptor[] = [
   operationsReader,
+  nsysReader,
   manifestReader,
   eventsReader,
   kinetoReader,

@@ -9,6 +9,7 @@ import type { TraceData } from '../../model/trace-data.js';
 /** What a reader makes of one member. */
 export type ReadResult =
   | { readonly kind: 'kineto'; readonly trace: TraceData; readonly problems: readonly Problem[] }
+  | { readonly kind: 'nsys'; readonly trace: TraceData; readonly problems: readonly Problem[] }
   | { readonly kind: 'events'; readonly log: EventLog; readonly problems: readonly Problem[] }
   | { readonly kind: 'operations'; readonly table: OperationTable; readonly problems: readonly Problem[] }
   /** Null: too large, or not JSON. */
@@ -24,6 +25,18 @@ export interface ReaderDescriptor {
   /** Looks only at the first decoded bytes (at most 64 KiB), never at the file name, which may be anything. */
   sniff(head: Uint8Array): boolean;
   create(options: ReaderOptions): StreamReader;
+  /**
+   * For formats that must be read at many positions. `create` is then only for bytes that come one after the other, as from a
+   * pipe. Faults in the data are problems in the result.
+   */
+  readonly readAt?: (file: RandomAccess) => Promise<ReadResult>;
+}
+
+/** A file that can be read anywhere. */
+export interface RandomAccess {
+  readonly size: number;
+  /** `length` bytes from `at`; fewer only at the end. */
+  read(at: number, length: number): Promise<Uint8Array>;
 }
 
 export interface ReaderOptions {

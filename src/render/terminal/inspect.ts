@@ -42,6 +42,7 @@ export function renderInspect(report: InspectReport, color: boolean): string {
 
 const KIND_NAMES: Readonly<Record<Kind, readonly [one: string, many?: string]>> = {
   kineto: ['trace'],
+  nsys: ['nsys recording'],
   events: ['event log'],
   operations: ['table of operations', 'tables of operations'],
   dmon: ['telemetry log'],
@@ -110,6 +111,7 @@ function inputs(report: InspectReport, c: Colors): string {
 /** What `events` counts in each kind of file. */
 const COUNTED: Readonly<Record<Kind, string>> = {
   kineto: 'events',
+  nsys: 'events',
   events: 'records',
   operations: 'events',
   dmon: 'samples',
@@ -121,7 +123,7 @@ function inputLine(input: InspectedInput, c: Colors): string {
   const name = shorten(printable(input.path), NAME_WIDTH).padEnd(NAME_WIDTH);
   const size = formatBytes(bytes(input.decoded_bytes)).padStart(7);
   const events = `${formatNumber(input.events)} ${COUNTED[input.kind]}`.padStart(14);
-  const gpu = input.kind === 'kineto' ? ` ${formatNumber(input.gpu_work)} GPU` : '';
+  const gpu = input.kind === 'kineto' || input.kind === 'nsys' ? ` ${formatNumber(input.gpu_work)} GPU` : '';
   const rank = input.rank === null ? '' : `rank ${input.rank}`;
   return `  ${c.cyan(rank.padEnd(7))} ${name} ${size}${events}${c.dim(gpu)}`;
 }
