@@ -6,6 +6,7 @@ import type { RankedMember } from '../ingest/ranks.js';
 import type { RunInputs } from '../ingest/read-run.js';
 import { type Comparison, compareRanks } from '../run/compare.js';
 import { acrossOf, criticalView, lateComputingOf, withStragglers, withWaiting } from './across-ranks.js';
+import { hangVerdict } from './hang/hang-verdict.js';
 import { type RunHealth, runHealth } from './health/run-health.js';
 import { hostLines } from './ranks/host-lines.js';
 import { comparedRank, locateRanks, type RunLocations, withTelemetry } from './ranks/locations.js';
@@ -75,14 +76,15 @@ export function diagnoseInputs(inputs: RunInputs, { steps, ranks }: Selection): 
   const verdict = { bottleneck, cause, confidence, sentence: verdictSentence(decision), second, next };
   const job = operationsJob(members.map((m) => m.member));
   const operations = job && operationsAnswer(job);
+  const evidence = runEvidence(inputs);
   return {
     inputs,
     members,
     views,
     comparison,
     locations,
-    // Without traces and logs, the table of operations gives the verdict.
-    verdict: operations && recorded.length === 0 ? operations.verdict : verdict,
+    // Without traces and logs, the table of operations gives the verdict, or dumps of a job that hangs.
+    verdict: (recorded.length === 0 && (operations?.verdict ?? hangVerdict(evidence))) || verdict,
     decisive: decision.view,
     operations,
     health,
@@ -93,7 +95,7 @@ export function diagnoseInputs(inputs: RunInputs, { steps, ranks }: Selection): 
       gpus: locations.gpus,
       hostLines: hostLines(inputs, decision.view?.rank ?? null),
       captured: locations.manifests,
-      evidence: runEvidence(inputs),
+      evidence,
     },
   };
 }

@@ -2,6 +2,7 @@ import type { CheckResult } from '../base/check.js';
 import type { EventLogSummary } from '../logs/log-summary.js';
 import type { CompileLog } from '../model/compile-log.js';
 import type { EventLog } from '../model/event-log.js';
+import type { FlightDump } from '../model/flight-dump.js';
 import type { Manifest } from '../model/manifest.js';
 import type { GpuTelemetry } from '../model/telemetry.js';
 import type { TraceData } from '../model/trace-data.js';
@@ -17,7 +18,7 @@ export type TaskMember = RankMember | RunMember | UnknownMember;
 /** Belongs to a rank. */
 export type RankMember = TraceMember | LogMember | OperationsMember;
 /** Belongs to the whole run or to a machine. */
-export type RunMember = ManifestMember | TelemetryMember | CompileLogMember;
+export type RunMember = ManifestMember | TelemetryMember | CompileLogMember | FlightMember;
 
 interface Member extends Omit<MemberResult, 'content'> {
   readonly identity: MemberIdentity;
@@ -64,6 +65,11 @@ export interface CompileLogMember extends Member {
   readonly log: CompileLog;
 }
 
+export interface FlightMember extends Member {
+  readonly kind: 'flight-recorder';
+  readonly dump: FlightDump;
+}
+
 export interface UnknownMember extends Member {
   readonly kind: 'unknown';
   /** For the error message. */
@@ -82,6 +88,7 @@ const RUN_KINDS: readonly TaskMember['kind'][] = [
   'manifest',
   'dmon',
   'torch-log',
+  'flight-recorder',
 ] satisfies RunMember['kind'][];
 
 export const isRunMember = (member: TaskMember): member is RunMember => RUN_KINDS.includes(member.kind);

@@ -77,6 +77,10 @@ function digest({ content, ...member }: MemberResult, want: Want): TaskMember {
         identity: { ...base.identity, events: eventsIn(content.log) },
         log: content.log,
       };
+    case 'flight-recorder': {
+      const identity = { ...base.identity, events: content.dump.collectives.length };
+      return { ...base, kind: 'flight-recorder', identity, dump: content.dump };
+    }
     default:
       return digestTrace(
         { ...base, kind: content.kind, summary: null, facts: null, trace: content.trace },

@@ -1,6 +1,7 @@
 import type { ReaderDescriptor } from './common/reader.js';
 import { dmonReader } from './dmon/descriptor.js';
 import { eventsReader } from './events/descriptor.js';
+import { flightRecorderReader } from './flight-recorder/descriptor.js';
 import { kinetoReader } from './kineto/descriptor.js';
 import { manifestReader } from './manifest/descriptor.js';
 import { nsysReader } from './nsys/descriptor.js';
@@ -16,6 +17,7 @@ export const READERS: readonly ReaderDescriptor[] = [
   nsysReader,
   manifestReader,
   eventsReader,
+  flightRecorderReader,
   kinetoReader,
   dmonReader,
   torchLogReader,

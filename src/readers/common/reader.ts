@@ -1,6 +1,7 @@
 import type { Problem } from '../../base/problem.js';
 import type { CompileLog } from '../../model/compile-log.js';
 import type { EventLog } from '../../model/event-log.js';
+import type { FlightDump } from '../../model/flight-dump.js';
 import type { Manifest } from '../../model/manifest.js';
 import type { OperationTable } from '../../model/operation-table.js';
 import type { GpuTelemetry } from '../../model/telemetry.js';
@@ -15,6 +16,7 @@ export type ReadResult =
   /** Null: too large, or not JSON. */
   | { readonly kind: 'manifest'; readonly manifest: Manifest | null; readonly problems: readonly Problem[] }
   | { readonly kind: 'torch-log'; readonly log: CompileLog; readonly problems: readonly Problem[] }
+  | { readonly kind: 'flight-recorder'; readonly dump: FlightDump; readonly problems: readonly Problem[] }
   | { readonly kind: 'dmon'; readonly telemetry: GpuTelemetry; readonly problems: readonly Problem[] };
 
 /** A format: how to recognise it and how to read it. */

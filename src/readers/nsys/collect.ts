@@ -1,7 +1,7 @@
 import { ANY_PROCESS, type EventColumns, type EventKind } from './event-columns.js';
 import type { NsysFaults } from './faults.js';
 import { copyName, fillName, plainName } from './names.js';
-import type { Row } from './sqlite/row.js';
+import type { Row } from './sqlite-row.js';
 import { MAX_NAME, type NsysStrings } from './strings.js';
 
 /** Number of a column of the table that is being read; NO_COLUMN where this version of nsys does not write it. */

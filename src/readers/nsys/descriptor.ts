@@ -1,6 +1,6 @@
 import type { ReaderDescriptor } from '../common/reader.js';
 import { notSeekable, readExport } from './read-export.js';
-import { SQLITE_MAGIC } from './sqlite/page-file.js';
+import { SQLITE_MAGIC } from './sqlite-pages.js';
 
 /** What `nsys export --type sqlite` writes. Which tables it has is at many places of the file: the reader checks them. */
 export const nsysReader: ReaderDescriptor = {

@@ -1,7 +1,7 @@
 import type { DeviceInfo, TraceHeader } from '../../model/trace-data.js';
 import { MAX_TEXT } from '../common/fields.js';
 import type { ColumnOf } from './collect.js';
-import type { Row } from './sqlite/row.js';
+import type { Row } from './sqlite-row.js';
 
 /** Visits all rows of a table, if the file has it. */
 export type ScanByName = (

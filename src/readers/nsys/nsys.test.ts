@@ -5,7 +5,7 @@ import { Trace } from '../../model/trace.js';
 import { nsysReader } from './descriptor.js';
 import { copyName, plainName, stepNumber } from './names.js';
 import { readExport } from './read-export.js';
-import { columnsOf } from './sqlite/schema.js';
+import { columnsOf } from './sqlite-schema.js';
 import { memoryFile } from './testing.js';
 
 const bytes = readFileSync(new URL('../../../test/fixtures/nsys/loop.sqlite', import.meta.url));

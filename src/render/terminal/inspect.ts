@@ -46,6 +46,7 @@ const KIND_NAMES: Readonly<Record<Kind, readonly [one: string, many?: string]>> 
   events: ['event log'],
   operations: ['table of operations', 'tables of operations'],
   dmon: ['telemetry log'],
+  'flight-recorder': ['flight-recorder dump'],
   'torch-log': ['log of torch.compile', 'logs of torch.compile'],
   manifest: ['manifest'],
 };
@@ -116,6 +117,7 @@ const COUNTED: Readonly<Record<Kind, string>> = {
   operations: 'events',
   dmon: 'samples',
   'torch-log': 'events',
+  'flight-recorder': 'collectives',
   manifest: '',
 };
 

@@ -1,4 +1,4 @@
-import type { RandomAccess } from '../../common/reader.js';
+import type { RandomAccess } from '../common/reader.js';
 
 /** Bytes read from disk at a time. nsys writes each table in long runs of pages, so neighbours are needed next. */
 const BLOCK_BYTES = 1 << 20;

@@ -1,6 +1,6 @@
-import type { PageFile } from './page-file.js';
-import { HEADER_BYTES } from './page-file.js';
-import { Row, readVarint, type Varint } from './row.js';
+import type { PageFile } from './sqlite-pages.js';
+import { HEADER_BYTES } from './sqlite-pages.js';
+import { Row, readVarint, type Varint } from './sqlite-row.js';
 
 const INTERIOR = 5;
 const LEAF = 13;

@@ -1,6 +1,6 @@
-import type { PageFile } from './page-file.js';
-import { ROWID, type Row } from './row.js';
-import { type ScanFaults, scanTable } from './table-scan.js';
+import type { PageFile } from './sqlite-pages.js';
+import { ROWID, type Row } from './sqlite-row.js';
+import { type ScanFaults, scanTable } from './sqlite-scan.js';
 
 /** A table: where it begins and which columns it has. */
 export interface Table {
