@@ -4,6 +4,7 @@ import type { CompileLog } from '../model/compile-log.js';
 import type { EventLog } from '../model/event-log.js';
 import type { FlightDump } from '../model/flight-dump.js';
 import type { Manifest } from '../model/manifest.js';
+import type { StackProfile } from '../model/stack-profile.js';
 import type { GpuTelemetry } from '../model/telemetry.js';
 import type { TraceData } from '../model/trace-data.js';
 import type { WhatIfAnswer } from '../operations/what-if.js';
@@ -18,7 +19,7 @@ export type TaskMember = RankMember | RunMember | UnknownMember;
 /** Belongs to a rank. */
 export type RankMember = TraceMember | LogMember | OperationsMember;
 /** Belongs to the whole run or to a machine. */
-export type RunMember = ManifestMember | TelemetryMember | CompileLogMember | FlightMember;
+export type RunMember = ManifestMember | TelemetryMember | CompileLogMember | FlightMember | StacksMember;
 
 interface Member extends Omit<MemberResult, 'content'> {
   readonly identity: MemberIdentity;
@@ -70,6 +71,11 @@ export interface FlightMember extends Member {
   readonly dump: FlightDump;
 }
 
+export interface StacksMember extends Member {
+  readonly kind: 'py-spy';
+  readonly profiles: readonly StackProfile[];
+}
+
 export interface UnknownMember extends Member {
   readonly kind: 'unknown';
   /** For the error message. */
@@ -89,6 +95,7 @@ const RUN_KINDS: readonly TaskMember['kind'][] = [
   'dmon',
   'torch-log',
   'flight-recorder',
+  'py-spy',
 ] satisfies RunMember['kind'][];
 
 export const isRunMember = (member: TaskMember): member is RunMember => RUN_KINDS.includes(member.kind);

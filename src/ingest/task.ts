@@ -81,6 +81,11 @@ function digest({ content, ...member }: MemberResult, want: Want): TaskMember {
       const identity = { ...base.identity, events: content.dump.collectives.length };
       return { ...base, kind: 'flight-recorder', identity, dump: content.dump };
     }
+    case 'py-spy': {
+      const stacks = content.profiles.flatMap((p) => p.threads.flatMap((t) => t.stacks));
+      const identity = { ...base.identity, events: stacks.reduce((n, s) => n + s.samples, 0) };
+      return { ...base, kind: 'py-spy', identity, profiles: content.profiles };
+    }
     default:
       return digestTrace(
         { ...base, kind: content.kind, summary: null, facts: null, trace: content.trace },

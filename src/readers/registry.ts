@@ -6,6 +6,7 @@ import { kinetoReader } from './kineto/descriptor.js';
 import { manifestReader } from './manifest/descriptor.js';
 import { nsysReader } from './nsys/descriptor.js';
 import { operationsReader } from './operations/descriptor.js';
+import { pySpyReader } from './py-spy/descriptor.js';
 import { torchLogReader } from './torch-log/descriptor.js';
 
 /**
@@ -18,6 +19,7 @@ export const READERS: readonly ReaderDescriptor[] = [
   manifestReader,
   eventsReader,
   flightRecorderReader,
+  pySpyReader,
   kinetoReader,
   dmonReader,
   torchLogReader,

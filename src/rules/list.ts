@@ -40,4 +40,5 @@ export { rule as stepSplit } from './measurement/step-split.js';
 export { rule as lateRank } from './ranks/late-rank.js';
 export { rule as rotatingImbalance } from './ranks/rotating-imbalance.js';
 export { rule as slowLink } from './ranks/slow-link.js';
+export { rule as stackDump } from './ranks/stack-dump.js';
 export { rule as stuckCollective } from './ranks/stuck-collective.js';

@@ -1,22 +1,81 @@
 import { namedRanks } from '../../base/rank-ranges.js';
+import { formatWholePercent } from '../../base/units.js';
+import type { Bottleneck } from '../verdict/bottleneck.js';
 import type { Verdict } from '../verdict/verdict.js';
 import { whoIsMissing } from './hang-words.js';
+import { isMostly, type ProcessStacks, splitAtCollective } from './process-stacks.js';
+import { BOTTLENECK_OF, elsewhereInWords, processName, stateInWords } from './stack-words.js';
 import type { StuckCollective } from './stuck-collectives.js';
 
-/** The answer for a job of which only dumps exist: it hangs, and no step was measured. Null: nothing tells that it hangs. */
-export function hangVerdict({ stuck }: { readonly stuck: readonly StuckCollective[] }): Verdict | null {
-  const [first] = stuck;
-  if (!first) return null;
+interface Evidence {
+  readonly stuck: readonly StuckCollective[];
+  readonly stacks: readonly ProcessStacks[];
+}
+
+/** The answer for a job of which only dumps exist, and no step was measured. Null: there are none. */
+export function hangVerdict({ stuck, stacks }: Evidence): Verdict | null {
+  return (stuck[0] && fromDumps(stuck[0])) ?? (stacks.length > 0 ? fromStacks(stacks) : null);
+}
+
+const verdict = (
+  bottleneck: Bottleneck,
+  cause: string,
+  confidence: number,
+  sentence: string,
+  ...next: string[]
+): Verdict => ({ bottleneck, cause, confidence, sentence, second: null, next });
+
+function fromDumps(first: StuckCollective): Verdict | null {
   const absent = first.missing.map((m) => m.rank);
   const certain = absent.length > 0 || first.different.length > 0;
   if (!certain && first.unknown.length === 0) return null;
   const look = absent.length > 0 ? absent : first.unknown;
-  return {
-    bottleneck: 'comms',
-    cause: 'stuck-collective',
-    confidence: certain ? 0.9 : 0.7,
-    sentence: `The job hangs: ${whoIsMissing(first)}`,
-    second: null,
-    next: look.length > 0 ? [`dump the stack of ${namedRanks(look)}: py-spy dump --pid PID`] : [],
-  };
+  const next = look.length > 0 ? [`dump the stack of ${namedRanks(look)}: py-spy dump --pid PID`] : [];
+  const sentence = `The job hangs: ${whoIsMissing(first)}`;
+  return verdict('comms', 'stuck-collective', certain ? 0.9 : 0.7, sentence, ...next);
 }
+
+const AGAIN = 'dump the stacks of all ranks twice, some seconds apart: py-spy dump --pid PID';
+/** With fewer samples the shares are guesses. */
+const ENOUGH = 20;
+
+function fromStacks(stacks: readonly ProcessStacks[]): Verdict {
+  const split = splitAtCollective(stacks);
+  if (split) {
+    const late = split.elsewhere[0]!.states[0]!.doing;
+    return verdict(
+      BOTTLENECK_OF[late] ?? 'host',
+      'rank-elsewhere',
+      0.75,
+      `Held up by one: ${elsewhereInWords(split)}`,
+    );
+  }
+  const sampled = stacks.find((s) => s.kind === 'samples' && s.samples >= ENOUGH && isMostly(s));
+  const still = stacks.find((s) => s.hasMoved === false && isMostly(s));
+  const telling = sampled ?? still;
+  const [top] = telling?.states ?? [];
+  const bottleneck = top && BOTTLENECK_OF[top.doing];
+  if (!telling || !top || !bottleneck)
+    return verdict(
+      'unknown',
+      'one-look',
+      0,
+      'Unknown: one look at the stack does not tell slow from stuck',
+      AGAIN,
+    );
+  const how =
+    telling === sampled
+      ? `${formatWholePercent(top.share)} of ${telling.samples} samples`
+      : 'its stack did not move between two dumps';
+  const sentence = `${NAMES[bottleneck]}, as far as stacks show: ${processName(telling)} ${stateInWords(top)}; ${how}`;
+  return verdict(bottleneck, 'stack-dump', 0.7, sentence);
+}
+
+const NAMES: Readonly<Record<Bottleneck, string>> = {
+  data: 'Data-bound',
+  comms: 'Comms-bound',
+  host: 'Host-bound',
+  gpu: 'GPU-bound',
+  compute: 'Compute-bound',
+  unknown: 'Unknown',
+};

@@ -40,7 +40,7 @@ describe('who is missing', () => {
       'rank 2 has not entered all_reduce #4 of default_pg, where ranks 0–1 wait',
     ]);
     expect(stuckCollectives(dumps)[0]!.missing[0]!.last!.sequence).toBe(3);
-    expect(hangVerdict({ stuck: stuckCollectives(dumps) })).toMatchObject({
+    expect(hangVerdict({ stuck: stuckCollectives(dumps), stacks: [] })).toMatchObject({
       bottleneck: 'comms',
       confidence: 0.9,
     });
@@ -61,7 +61,7 @@ describe('who is missing', () => {
     expect(words(...all)).toEqual([
       'all of ranks 0–1 have entered all_reduce #2 of default_pg, and none has finished',
     ]);
-    expect(hangVerdict({ stuck: stuckCollectives(all) })).toBeNull();
+    expect(hangVerdict({ stuck: stuckCollectives(all), stacks: [] })).toBeNull();
     expect(words(rank(0, 3), rank(1, 2))).toEqual([]);
   });
 

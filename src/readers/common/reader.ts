@@ -4,6 +4,7 @@ import type { EventLog } from '../../model/event-log.js';
 import type { FlightDump } from '../../model/flight-dump.js';
 import type { Manifest } from '../../model/manifest.js';
 import type { OperationTable } from '../../model/operation-table.js';
+import type { StackProfile } from '../../model/stack-profile.js';
 import type { GpuTelemetry } from '../../model/telemetry.js';
 import type { TraceData } from '../../model/trace-data.js';
 
@@ -17,6 +18,11 @@ export type ReadResult =
   | { readonly kind: 'manifest'; readonly manifest: Manifest | null; readonly problems: readonly Problem[] }
   | { readonly kind: 'torch-log'; readonly log: CompileLog; readonly problems: readonly Problem[] }
   | { readonly kind: 'flight-recorder'; readonly dump: FlightDump; readonly problems: readonly Problem[] }
+  | {
+      readonly kind: 'py-spy';
+      readonly profiles: readonly StackProfile[];
+      readonly problems: readonly Problem[];
+    }
   | { readonly kind: 'dmon'; readonly telemetry: GpuTelemetry; readonly problems: readonly Problem[] };
 
 /** A format: how to recognise it and how to read it. */

@@ -47,6 +47,7 @@ const KIND_NAMES: Readonly<Record<Kind, readonly [one: string, many?: string]>> 
   operations: ['table of operations', 'tables of operations'],
   dmon: ['telemetry log'],
   'flight-recorder': ['flight-recorder dump'],
+  'py-spy': ['file of Python stacks', 'files of Python stacks'],
   'torch-log': ['log of torch.compile', 'logs of torch.compile'],
   manifest: ['manifest'],
 };
@@ -117,6 +118,7 @@ const COUNTED: Readonly<Record<Kind, string>> = {
   operations: 'events',
   dmon: 'samples',
   'torch-log': 'events',
+  'py-spy': 'samples',
   'flight-recorder': 'collectives',
   manifest: '',
 };
