@@ -46,7 +46,7 @@ function collective(entry: Fields): DumpedCollective[] {
   const sequence = entry.count('collective_seq_id') ?? entry.count('seq_id');
   if (sequence === null) return [];
   const [name = '', description = ''] = (entry.list('process_group') ?? []).map((part) =>
-    String(part).slice(0, MAX_TEXT),
+    typeof part === 'string' || typeof part === 'number' ? `${part}`.slice(0, MAX_TEXT) : '',
   );
   const state = entry.text('state');
   return [
@@ -55,7 +55,7 @@ function collective(entry: Fields): DumpedCollective[] {
       description,
       sequence,
       name: entry.text('profiling_name') ?? 'a collective',
-      sizes: (JSON.stringify(entry.object.input_sizes) ?? '').slice(0, MAX_TEXT),
+      sizes: sizesOf(entry.object.input_sizes),
       isDone: state === 'completed' || entry.flag('retired') === true,
       // Gloo's collectives stay `scheduled` until they are retired.
       hasStarted: state === 'started' ? true : entry.object.time_discovered_started_ns ? true : null,
@@ -63,6 +63,16 @@ function collective(entry: Fields): DumpedCollective[] {
       calledFrom: callerIn(entry),
     },
   ];
+}
+
+/** Only numbers in two levels, for what is nested deeper would overflow the stack. */
+function sizesOf(value: unknown): string {
+  if (!Array.isArray(value)) return '';
+  const sizes = value.slice(0, MAX_TEXT).map((size) => {
+    const numbers: unknown[] = Array.isArray(size) ? size.slice(0, MAX_TEXT) : [];
+    return `[${numbers.filter((n) => typeof n === 'number').join(', ')}]`;
+  });
+  return `[${sizes.join(', ')}]`.slice(0, MAX_TEXT);
 }
 
 /** Frames are innermost first. */

@@ -55,7 +55,13 @@ function dumpsIn(threads: readonly unknown[], faults: PySpyFaults): StackProfile
     books.set(pid, book);
     const frames = thread.frames.map((f) => frameOf(book, asObject(f) ?? {}));
     const isActive = typeof thread.active === 'boolean' ? thread.active : null;
-    book.add(String(thread.thread_id), text(thread.thread_name), isActive, frames, 1);
+    book.add(
+      `${count(thread.thread_id) || count(thread.os_thread_id)}`,
+      text(thread.thread_name),
+      isActive,
+      frames,
+      1,
+    );
   }
   return [...books.values()].map((book) => book.finish());
 }
@@ -76,7 +82,9 @@ function speedscopeIn(file: JsonObject | null, faults: PySpyFaults): StackProfil
     const title = text(profile.name);
     const name = /"([^"]*)"$/.exec(title)?.[1] ?? title;
     for (const sample of samples) {
-      const stack = Array.isArray(sample) ? sample.flatMap((at) => frames[at as number] ?? []) : [];
+      const stack = Array.isArray(sample)
+        ? sample.flatMap((at) => (typeof at === 'number' ? (frames[at] ?? []) : []))
+        : [];
       if (stack.length > 0) book.add(`${i}`, name, null, stack.reverse(), 1);
       else faults.add('wrong-type', null);
     }

@@ -113,6 +113,37 @@ describe('other files', () => {
   });
 });
 
+it('survives JSON of any shape', () => {
+  const value = fc.oneof(fc.anything({ maxDepth: 2 }), fc.constant([{ toString: 1, valueOf: 1 }]));
+  const thread = fc.record({
+    pid: value,
+    thread_id: value,
+    os_thread_id: value,
+    owns_gil: value,
+    active: value,
+    frames: value,
+  });
+  const profile = fc.record({
+    type: fc.constant('sampled'),
+    name: value,
+    samples: fc.oneof(value, fc.array(value)),
+  });
+  const speedscope = fc.record({
+    profiles: fc.array(profile),
+    shared: fc.record({ frames: value }),
+    name: value,
+  });
+  const text = (object: object) => JSON.stringify(object, (_, v) => (typeof v === 'bigint' ? String(v) : v));
+  const schema = '{"$schema":"https://www.speedscope.app/file-format-schema.json",';
+  fc.assert(
+    fc.property(fc.array(thread, { minLength: 1 }), speedscope, (threads, file) => {
+      expect(read(text(threads)).kind).toBe('py-spy');
+      expect(read(schema + text(file).slice(1)).kind).toBe('py-spy');
+    }),
+    { numRuns: 200 },
+  );
+});
+
 it.each([
   ['train.py', true],
   ['src/data.py', true],
