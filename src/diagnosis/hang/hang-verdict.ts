@@ -3,7 +3,7 @@ import { formatWholePercent } from '../../base/units.js';
 import type { Bottleneck } from '../verdict/bottleneck.js';
 import type { Verdict } from '../verdict/verdict.js';
 import { whoIsMissing } from './hang-words.js';
-import { isMostly, type ProcessStacks, splitAtCollective } from './process-stacks.js';
+import { isMostly, type ProcessStacks, splitRanks } from './process-stacks.js';
 import { BOTTLENECK_OF, elsewhereInWords, processName, stateInWords } from './stack-words.js';
 import type { StuckCollective } from './stuck-collectives.js';
 
@@ -40,7 +40,7 @@ const AGAIN = 'dump the stacks of all ranks twice, some seconds apart: py-spy du
 const ENOUGH = 20;
 
 function fromStacks(stacks: readonly ProcessStacks[]): Verdict {
-  const split = splitAtCollective(stacks);
+  const split = splitRanks(stacks);
   if (split) {
     const late = split.elsewhere[0]!.states[0]!.doing;
     return verdict(

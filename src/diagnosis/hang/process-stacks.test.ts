@@ -73,6 +73,18 @@ describe('the verdict from stacks alone', () => {
     );
   });
 
+  it('is the rank at another line, but only if nothing moves', () => {
+    const at = (rank: number, line: number) => dump(rank, [frame('step', 'train.py', line)]);
+    const once = [at(0, 88), at(1, 88), at(2, 12)];
+    expect(judge(...once)).toMatchObject({ bottleneck: 'unknown' });
+    const verdict = judge(...once, ...once);
+    expect(verdict).toMatchObject({ bottleneck: 'host', cause: 'rank-elsewhere' });
+    expect(verdict!.sentence).toMatch(
+      /rank 2 is at train\.py:12 in step while ranks 0–1 stay at train\.py:88 in step/,
+    );
+    expect(judge(...once, at(0, 88), at(1, 90), at(2, 12))).toMatchObject({ bottleneck: 'unknown' });
+  });
+
   it('needs more than one look', () => {
     expect(judge(dump(0, WORKERS))).toMatchObject({
       bottleneck: 'unknown',

@@ -1,3 +1,4 @@
+import { groupBy } from '../../base/group-by.js';
 import { type Share, share } from '../../base/units.js';
 import type { StackProfile, StackThread } from '../../model/stack-profile.js';
 import { stateOf, type ThreadState } from './stack-state.js';
@@ -73,12 +74,35 @@ export interface SplitRanks {
   /** Not empty, nor the other. */
   readonly waiting: readonly ProcessStacks[];
   readonly elsewhere: readonly ProcessStacks[];
+  /** They wait in a collective. Null: they only stand at the same line. */
+  readonly collective: string | null;
 }
 
-/** Some wait in a collective and some are somewhere else: those hold the others up. Null: they are not divided. */
-export function splitAtCollective(stacks: readonly ProcessStacks[]): SplitRanks | null {
+/** Some wait for others and some are somewhere else: those hold the job up. Null: they are not divided, or nobody can tell. */
+export function splitRanks(stacks: readonly ProcessStacks[]): SplitRanks | null {
   const known = stacks.filter(isMostly);
-  const waiting = known.filter((s) => s.states[0]!.doing === 'collective');
-  const elsewhere = known.filter((s) => s.states[0]!.doing !== 'collective');
-  return waiting.length > 0 && elsewhere.length > 0 ? { waiting, elsewhere } : null;
+  const [waiting, elsewhere] = partition(known, (s) => s.states[0]!.doing === 'collective');
+  if (waiting.length > 0 && elsewhere.length > 0)
+    return { waiting, elsewhere, collective: waiting[0]!.states[0]!.call };
+  return splitAtLine(known);
+}
+
+/** Of so many processes most must stand at one line. */
+const LEAST_PROCESSES = 3;
+const MOST = 2 / 3;
+
+/**
+ * With NCCL the host does not wait in the collective but at the next read from the GPU. Ranks of a healthy job are at different
+ * lines too, so this counts only if no stack moved between two dumps.
+ */
+function splitAtLine(stacks: readonly ProcessStacks[]): SplitRanks | null {
+  if (stacks.length < LEAST_PROCESSES || stacks.some((s) => s.hasMoved !== false)) return null;
+  const groups = [...groupBy(stacks, (s) => s.states[0]!.at)].sort((a, b) => b[1].length - a[1].length);
+  const [line, waiting] = groups[0]!;
+  if (line === null || groups.length < 2 || waiting.length < MOST * stacks.length) return null;
+  return { waiting, elsewhere: stacks.filter((s) => s.states[0]!.at !== line), collective: null };
+}
+
+function partition<T>(all: readonly T[], test: (one: T) => boolean): [passing: T[], others: T[]] {
+  return [all.filter(test), all.filter((one) => !test(one))];
 }

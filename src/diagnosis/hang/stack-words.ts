@@ -23,12 +23,16 @@ export const processName = ({ rank, pid }: ProcessStacks): string =>
   rank !== null ? namedRanks([rank]) : pid !== null ? `process ${pid}` : 'the process';
 
 /** `rank 2 is at data.py:23 in augment while ranks 0–1 wait for it in all_reduce`. */
-export function elsewhereInWords({ waiting, elsewhere }: SplitRanks): string {
+export function elsewhereInWords({ waiting, elsewhere, collective }: SplitRanks): string {
   const [late] = elsewhere;
   const ranks = waiting.flatMap((s) => s.rank ?? []);
   const others = ranks.length === waiting.length ? namedRanks(ranks) : `${waiting.length} others`;
-  const wait = waiting.length === 1 ? 'waits' : 'wait';
-  return `${processName(late!)} ${stateInWords(late!.states[0]!)} while ${others} ${wait} for it in ${waiting[0]!.states[0]!.call}`;
+  const isOne = waiting.length === 1;
+  const wait =
+    collective === null
+      ? `stay at ${waiting[0]!.states[0]!.at}`
+      : `${isOne ? 'waits' : 'wait'} for it in ${collective}`;
+  return `${processName(late!)} ${stateInWords(late!.states[0]!)} while ${others} ${wait}`;
 }
 
 /** What a thread in this state holds the step up with. Null: a stack does not tell. */

@@ -4,7 +4,7 @@ import {
   isMostly,
   MOSTLY as MOSTLY_SHARE,
   type ProcessStacks,
-  splitAtCollective,
+  splitRanks,
 } from '../../diagnosis/hang/process-stacks.js';
 import {
   BOTTLENECK_OF,
@@ -77,7 +77,7 @@ function whose(stacks: readonly ProcessStacks[]): string {
 }
 
 function elsewhere(stacks: readonly ProcessStacks[]): RankFinding | null {
-  const split = splitAtCollective(stacks);
+  const split = splitRanks(stacks);
   if (!split) return null;
   const late = split.elsewhere[0]!;
   return {
