@@ -14,7 +14,7 @@ interface Evidence {
 
 /** The answer for a job of which only dumps exist, and no step was measured. Null: there are none. */
 export function hangVerdict({ stuck, stacks }: Evidence): Verdict | null {
-  return (stuck[0] && fromDumps(stuck[0])) ?? (stacks.length > 0 ? fromStacks(stacks) : null);
+  return (stuck[0] && fromDumps(stuck[0], stacks)) ?? (stacks.length > 0 ? fromStacks(stacks) : null);
 }
 
 const verdict = (
@@ -25,13 +25,20 @@ const verdict = (
   ...next: string[]
 ): Verdict => ({ bottleneck, cause, confidence, sentence, second: null, next });
 
-function fromDumps(first: StuckCollective): Verdict | null {
+/** Where a missing rank was dumped too, the wait is charged to what it does. */
+function fromDumps(first: StuckCollective, stacks: readonly ProcessStacks[]): Verdict | null {
   const absent = first.missing.map((m) => m.rank);
   const certain = absent.length > 0 || first.different.length > 0;
   if (!certain && first.unknown.length === 0) return null;
   const look = absent.length > 0 ? absent : first.unknown;
-  const next = look.length > 0 ? [`dump the stack of ${namedRanks(look)}: py-spy dump --pid PID`] : [];
   const sentence = `The job hangs: ${whoIsMissing(first)}`;
+  const seen = stacks.find((s) => s.rank !== null && look.includes(s.rank) && isMostly(s));
+  const doing = seen?.states[0];
+  if (seen && doing) {
+    const more = `${sentence}; ${processName(seen)} ${stateInWords(doing)}`;
+    return verdict(BOTTLENECK_OF[doing.doing] ?? 'host', 'stuck-collective', 0.9, more);
+  }
+  const next = look.length > 0 ? [`dump the stack of ${namedRanks(look)}: py-spy dump --pid PID`] : [];
   return verdict('comms', 'stuck-collective', certain ? 0.9 : 0.7, sentence, ...next);
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { share } from '../../base/units.js';
 import type { DumpedCollective } from '../../model/flight-dump.js';
 import { hangVerdict } from './hang-verdict.js';
 import { whoIsMissing } from './hang-words.js';
@@ -44,6 +45,20 @@ describe('who is missing', () => {
       bottleneck: 'comms',
       confidence: 0.9,
     });
+  });
+
+  it('is charged to what the missing rank does, where its stack was dumped too', () => {
+    const stuck = stuckCollectives([rank(0, 3, [waiting(4)]), rank(2, 3)]);
+    const at = 'train.py:9 in load';
+    const states = [{ doing: 'input-wait', call: 'get', at, share: share(1) }] as const;
+    const stacks = [
+      { rank: 2, pid: 7, kind: 'dump', states, samples: 1, isActive: false, hasMoved: null, workers: [] },
+    ] as const;
+    const verdict = hangVerdict({ stuck, stacks });
+    expect(verdict).toMatchObject({ bottleneck: 'data', confidence: 0.9 });
+    expect(verdict!.sentence).toMatch(
+      /rank 0 waits; rank 2 waits for a DataLoader worker \(train\.py:9 in load\)$/,
+    );
   });
 
   it('is a member that entered nothing, and perhaps one without a dump', () => {

@@ -1,5 +1,7 @@
 import { namedRanks } from '../../base/rank-ranges.js';
 import { collectiveName, whoIsMissing } from '../../diagnosis/hang/hang-words.js';
+import type { ProcessStacks } from '../../diagnosis/hang/process-stacks.js';
+import { processName, stateInWords } from '../../diagnosis/hang/stack-words.js';
 import type { StuckCollective } from '../../diagnosis/run-evidence.js';
 import type { Evidence, Finding } from '../kit/finding.js';
 import { found, type RunRule, silent } from '../kit/rule.js';
@@ -27,7 +29,7 @@ export const rule: RunRule = {
     risk: 'none',
     thresholds: [],
   },
-  check({ evidence: { stuck } }) {
+  check({ evidence: { stuck, stacks } }) {
     const [first] = stuck;
     if (!first) return silent('no dump of the flight recorder shows a rank waiting');
     const certain = first.missing.length > 0 || first.different.length > 0;
@@ -36,7 +38,7 @@ export const rule: RunRule = {
       title: whoIsMissing(first),
       confidence: certain ? 0.9 : first.unknown.length > 0 ? 0.7 : 0.5,
       addresses: 'comms',
-      evidence: stuck.flatMap(evidenceOf),
+      evidence: [...stuck.flatMap(evidenceOf), ...stacksOf(culprits(first), stacks)],
       price: null,
       ranks: culprits(first),
       fix: fixFor(first),
@@ -46,6 +48,13 @@ export const rule: RunRule = {
 
 const culprits = ({ missing, unknown, waiting }: StuckCollective): readonly number[] =>
   missing.length > 0 ? missing.map((m) => m.rank) : unknown.length > 0 ? unknown : waiting;
+
+/** What the missing ranks do, if they were dumped too. */
+const stacksOf = (ranks: readonly number[], stacks: readonly ProcessStacks[]): Evidence[] =>
+  stacks
+    .filter((s) => s.rank !== null && ranks.includes(s.rank) && s.states.length > 0)
+    .slice(0, MAX_MISSING)
+    .map((s) => line(`${processName(s)} ${stateInWords(s.states[0]!)}`, s.rank!));
 
 const MAX_MISSING = 8;
 
