@@ -6,6 +6,7 @@ import type { RankedMember } from '../ingest/ranks.js';
 import type { RunInputs } from '../ingest/read-run.js';
 import type { Comparison } from '../run/compare.js';
 import { acrossOf, criticalView, lateComputingOf, withStragglers, withWaiting } from './across-ranks.js';
+import { hangVerdict } from './hang/hang-verdict.js';
 import { type RunHealth, runHealth } from './health/run-health.js';
 import { jobWords } from './job-words.js';
 import { compareViews } from './ranks/compare-views.js';
@@ -13,6 +14,7 @@ import { hostLines } from './ranks/host-lines.js';
 import { locateRanks, type RunLocations, withTelemetry } from './ranks/locations.js';
 import type { RankView } from './ranks/rank-view.js';
 import { viewsOf } from './ranks/views.js';
+import { runEvidence } from './run-evidence.js';
 import type { RunFacts } from './run-facts.js';
 import { decide } from './verdict/decide.js';
 import { jobViewOf, withJobPhase } from './verdict/job-phase.js';
@@ -81,14 +83,15 @@ export function diagnoseInputs(inputs: RunInputs, { steps, ranks }: Selection): 
   const verdict = { bottleneck, cause, confidence, sentence: verdictSentence(decision), second, next };
   const job = operationsJob(members.map((m) => m.member));
   const operations = job && operationsAnswer(job);
+  const evidence = runEvidence(inputs);
   return {
     inputs,
     members,
     views,
     comparison,
     locations,
-    // Without traces and logs, the table of operations gives the verdict.
-    verdict: operations && recorded.length === 0 ? operations.verdict : verdict,
+    // Without traces and logs, the table of operations gives the verdict, or dumps of a job that hangs.
+    verdict: (recorded.length === 0 && (operations?.verdict ?? hangVerdict(evidence))) || verdict,
     decisive: decision.view,
     jobView,
     operations,
@@ -101,6 +104,7 @@ export function diagnoseInputs(inputs: RunInputs, { steps, ranks }: Selection): 
       hostLines: hostLines(inputs, decision.view?.rank ?? null),
       captured: locations.manifests,
       job: jobWords(inputs),
+      evidence,
     },
   };
 }

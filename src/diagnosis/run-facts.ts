@@ -5,6 +5,7 @@ import type { GpuState } from '../telemetry/gpu-state.js';
 import type { JobWords } from './job-words.js';
 import type { HostLine } from './ranks/host-lines.js';
 import type { RankView } from './ranks/rank-view.js';
+import type { RunEvidence } from './run-evidence.js';
 import type { Verdict } from './verdict/verdict.js';
 
 /** What rules see: every captured rank, and what is known about the run as a whole. */
@@ -17,6 +18,8 @@ export interface RunFacts {
   readonly gpus: ReadonlyMap<number, GpuState>;
   /** Lines of the job that hold the host, on the rank that the verdict is taken from. */
   readonly hostLines: readonly HostLine[];
+  /** What logs and dumps beside traces tell. */
+  readonly evidence: RunEvidence;
   /** What capture recorded about each rank's cores, processor time and DataLoader. Empty without manifests. */
   readonly captured: ReadonlyMap<number, CapturedRank>;
   readonly job: JobWords;

@@ -1,5 +1,5 @@
 import type { Problem } from '../base/problem.js';
-import type { ReadResult, StreamReader } from '../readers/common/reader.js';
+import type { ReaderDescriptor, ReadResult, StreamReader } from '../readers/common/reader.js';
 import { findReader } from '../readers/registry.js';
 import type { Member } from '../sources/open.js';
 import { type NameHints, rankFromPath } from '../sources/rank-name.js';
@@ -35,13 +35,14 @@ export class MemberReader {
   #pending: Uint8Array[] = [];
   #pendingBytes = 0;
   #reader: StreamReader | null = null;
+  #readAt: ReaderDescriptor['readAt'] | null = null;
   #unknown: UnknownContent | null = null;
 
   constructor(member: Member) {
     this.#member = member;
   }
 
-  /** False: no reader recognises it, so the rest is not needed. */
+  /** False: the rest is not needed, for no reader recognises it, or its reader reads where it wants. */
   push(chunk: Uint8Array): boolean {
     if (this.#reader !== null) {
       this.#reader.push(chunk);
@@ -50,14 +51,17 @@ export class MemberReader {
     this.#pending.push(chunk);
     this.#pendingBytes += chunk.length;
     if (this.#pendingBytes >= HEAD_BYTES) this.#choose();
-    return this.#unknown === null;
+    return this.#unknown === null && !this.#readAt;
   }
 
-  finish(file: string): MemberResult {
-    if (this.#reader === null && this.#unknown === null) this.#choose();
-    const content = this.#reader?.finish() ?? this.#unknown!;
-    const { path, stream } = this.#member;
-    const { storedBytes, decodedBytes, encodings, problems } = stream.stats;
+  async finish(file: string): Promise<MemberResult> {
+    if (this.#reader === null && this.#unknown === null && !this.#readAt) this.#choose();
+    const { path, stream, extent } = this.#member;
+    const content = (this.#readAt ? await this.#readAt(extent!) : this.#reader?.finish()) ?? this.#unknown!;
+    const { encodings, problems } = stream.stats;
+    const { storedBytes, decodedBytes } = this.#readAt
+      ? { storedBytes: extent!.size, decodedBytes: extent!.size }
+      : stream.stats;
     const formatProblems = content.kind === 'unknown' ? [] : content.problems;
     return {
       file,
@@ -76,6 +80,7 @@ export class MemberReader {
     const descriptor = findReader(head.subarray(0, HEAD_BYTES));
     if (descriptor === null)
       this.#unknown = { kind: 'unknown', looksLike: describeHead(head.subarray(0, 512)) };
+    else if (descriptor.readAt && this.#member.extent) this.#readAt = descriptor.readAt;
     else {
       const { storedSize, stream } = this.#member;
       const progress = () => (storedSize ? stream.stats.storedBytes / storedSize : Number.NaN);

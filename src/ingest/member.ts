@@ -1,7 +1,10 @@
 import type { CheckResult } from '../base/check.js';
 import type { EventLogSummary } from '../logs/log-summary.js';
+import type { CompileLog } from '../model/compile-log.js';
 import type { EventLog } from '../model/event-log.js';
+import type { FlightDump } from '../model/flight-dump.js';
 import type { Manifest } from '../model/manifest.js';
+import type { StackProfile } from '../model/stack-profile.js';
 import type { GpuTelemetry } from '../model/telemetry.js';
 import type { TraceData } from '../model/trace-data.js';
 import type { WhatIfAnswer } from '../operations/what-if.js';
@@ -16,7 +19,7 @@ export type TaskMember = RankMember | RunMember | UnknownMember;
 /** Belongs to a rank. */
 export type RankMember = TraceMember | LogMember | OperationsMember;
 /** Belongs to the whole run or to a machine. */
-export type RunMember = ManifestMember | TelemetryMember;
+export type RunMember = ManifestMember | TelemetryMember | CompileLogMember | FlightMember | StacksMember;
 
 interface Member extends Omit<MemberResult, 'content'> {
   readonly identity: MemberIdentity;
@@ -24,7 +27,7 @@ interface Member extends Omit<MemberResult, 'content'> {
 }
 
 export interface TraceMember extends Member {
-  readonly kind: 'kineto';
+  readonly kind: 'kineto' | 'nsys';
   /** Set for `summary` and `facts`. */
   readonly summary: TraceSummary | null;
   /** Set for `facts`, unless there is nothing to analyse. */
@@ -58,6 +61,21 @@ export interface TelemetryMember extends Member {
   readonly telemetry: GpuTelemetry | null;
 }
 
+export interface CompileLogMember extends Member {
+  readonly kind: 'torch-log';
+  readonly log: CompileLog;
+}
+
+export interface FlightMember extends Member {
+  readonly kind: 'flight-recorder';
+  readonly dump: FlightDump;
+}
+
+export interface StacksMember extends Member {
+  readonly kind: 'py-spy';
+  readonly profiles: readonly StackProfile[];
+}
+
 export interface UnknownMember extends Member {
   readonly kind: 'unknown';
   /** For the error message. */
@@ -72,8 +90,18 @@ export interface MemberIdentity {
   readonly window: string;
 }
 
-export const isRunMember = (member: TaskMember): member is RunMember =>
-  member.kind === 'manifest' || member.kind === 'dmon';
+const RUN_KINDS: readonly TaskMember['kind'][] = [
+  'manifest',
+  'dmon',
+  'torch-log',
+  'flight-recorder',
+  'py-spy',
+] satisfies RunMember['kind'][];
+
+export const isRunMember = (member: TaskMember): member is RunMember => RUN_KINDS.includes(member.kind);
+
+export const isTraceMember = (member: TaskMember): member is TraceMember =>
+  member.kind === 'kineto' || member.kind === 'nsys';
 
 export const manifestOf = (member: TaskMember): Manifest | null =>
   member.kind === 'manifest' ? member.manifest : null;
@@ -81,7 +109,7 @@ export const manifestOf = (member: TaskMember): Manifest | null =>
 export const logOf = (member: TaskMember): EventLog | null => (member.kind === 'events' ? member.log : null);
 
 export const traceFactsOf = (member: TaskMember): TraceFacts | null =>
-  member.kind === 'kineto' ? member.facts : null;
+  isTraceMember(member) ? member.facts : null;
 
 export const traceSummaryOf = (member: TaskMember): TraceSummary | null =>
-  member.kind === 'kineto' ? member.summary : null;
+  isTraceMember(member) ? member.summary : null;

@@ -1,7 +1,7 @@
 import { groupBy } from '../base/group-by.js';
 import { ProblemLog } from '../base/problem.js';
 import { formatRanks } from '../base/rank-ranges.js';
-import { type TraceMember, traceFactsOf } from './member.js';
+import { isTraceMember, type TraceMember, traceFactsOf } from './member.js';
 import { areWindowsOfOneProcess, type RankedMember } from './ranks.js';
 import type { RunInputs } from './read-run.js';
 
@@ -54,7 +54,7 @@ export function keepOneWindow(inputs: RunInputs): RunInputs {
   };
 }
 
-const isTrace = (m: RankedMember): m is RankedTrace => m.member.kind === 'kineto';
+const isTrace = (m: RankedMember): m is RankedTrace => isTraceMember(m.member);
 
 /**
  * Names the windows of a rank, so that ranks that recorded together use the same name: the folder's step, or the recorded

@@ -27,8 +27,9 @@ export interface ProgressSink {
 /** Of more traces than `MANY_TRACES` only the first `IN_FULL` are analysed in full: memory must not grow with the ranks. */
 const MANY_TRACES = 16;
 const IN_FULL = 8;
-/** Logs, telemetry and manifests, by name. A wrong guess costs only detail. */
-const NO_TRACE = /\.(?:jsonl|txt|csv|log)(?:\.(?:gz|zst))?$|(?:^|[/\\])(?:ranks[/\\]rank_\d+|run)\.json$/i;
+/** Logs, telemetry, dumps and manifests, by name. A wrong guess costs only detail. */
+const NO_TRACE =
+  /\.(?:jsonl|txt|csv|log|raw|speedscope\.json)(?:\.(?:gz|zst))?$|(?:^|[/\\])(?:(?:ranks[/\\]rank_\d+|run)\.json$|nccl_trace_rank_)/i;
 const TOO_MANY_OPEN = describeSystemError({ code: 'EMFILE' });
 /** Starting a thread takes as long as reading this many stored bytes. */
 const WORTH_A_THREAD = 4e6;

@@ -34,7 +34,7 @@ export async function readFile<T>(
     try {
       const reader = new MemberReader(member);
       await feed(reader, member, onBytes);
-      members.push(use(reader.finish(path)));
+      members.push(use(await reader.finish(path)));
     } catch (error) {
       if (error instanceof InputError || process.env.WHYSLOW_DEBUG) throw error;
       const message = `reading ${member.path} failed: ${messageOf(error)}`;

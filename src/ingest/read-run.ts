@@ -74,6 +74,7 @@ function sift(files: readonly FoundFile[], results: readonly TaskResult[], probl
     if (members.length === 0 && isNamed) unreadable.push(`${result.path} cannot be used: ${whyNot(result)}`);
     else problems.addAll(result.problems);
     if (members.length === 0 && !isNamed && !REQUEST_FILE.test(result.path)) ignored.push(result.path);
+    for (const member of result.members) if (isRefused(member)) problems.addAll(member.problems);
   });
   problems.addNamed('unreadable-file', unreadable, 'left out');
   return { usable, ignored };
@@ -84,6 +85,10 @@ function isUsable(member: TaskMember): member is RankMember | RunMember {
   if (member.kind === 'manifest') return member.manifest !== null;
   return member.kind !== 'unknown' && member.identity.events > 0;
 }
+
+/** Recognised, but of no use as it is, and the user can change that: a pickle, a packed database. */
+const isRefused = ({ kind, identity }: TaskMember): boolean =>
+  (kind === 'flight-recorder' || kind === 'nsys') && identity.events === 0;
 
 function whyNot(result: TaskResult): string {
   if (result.error !== null) return result.error;

@@ -3,7 +3,7 @@ import type { EventLog } from '../model/event-log.js';
 import type { Manifest } from '../model/manifest.js';
 import type { GpuTelemetry } from '../model/telemetry.js';
 import { Trace } from '../model/trace.js';
-import { logOf, manifestOf, type TaskMember } from './member.js';
+import { isTraceMember, logOf, manifestOf, type TaskMember } from './member.js';
 import type { ReadOptions } from './pool.js';
 import type { RankedMember, RankSource } from './ranks.js';
 import { readInputs } from './read-run.js';
@@ -46,9 +46,7 @@ export async function readRun(paths: string | readonly string[], options: ReadOp
   const { members, beside, ignored, problems } = await readInputs(paths, 'trace', options);
   return {
     traces: members.flatMap((m) =>
-      m.member.kind === 'kineto' && m.member.trace
-        ? [{ ...rankFile(m), trace: new Trace(m.member.trace) }]
-        : [],
+      isTraceMember(m.member) && m.member.trace ? [{ ...rankFile(m), trace: new Trace(m.member.trace) }] : [],
     ),
     logs: members.flatMap((m) => {
       const log = logOf(m.member);

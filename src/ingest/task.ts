@@ -2,6 +2,7 @@ import { type CheckResult, found } from '../base/check.js';
 import { InputError, messageOf } from '../base/input-error.js';
 import { inputProblem } from '../base/severity.js';
 import { summariseEventLog } from '../logs/log-summary.js';
+import type { CompileLog } from '../model/compile-log.js';
 import type { EventLog } from '../model/event-log.js';
 import { Trace } from '../model/trace.js';
 import type { TraceData } from '../model/trace-data.js';
@@ -69,8 +70,27 @@ function digest({ content, ...member }: MemberResult, want: Want): TaskMember {
         gpus: summariseTelemetry(content.telemetry),
         telemetry: want === 'trace' ? content.telemetry : null,
       };
+    case 'torch-log':
+      return {
+        ...base,
+        kind: 'torch-log',
+        identity: { ...base.identity, events: eventsIn(content.log) },
+        log: content.log,
+      };
+    case 'flight-recorder': {
+      const identity = { ...base.identity, events: content.dump.collectives.length };
+      return { ...base, kind: 'flight-recorder', identity, dump: content.dump };
+    }
+    case 'py-spy': {
+      const stacks = content.profiles.flatMap((p) => p.threads.flatMap((t) => t.stacks));
+      const identity = { ...base.identity, events: stacks.reduce((n, s) => n + s.samples, 0) };
+      return { ...base, kind: 'py-spy', identity, profiles: content.profiles };
+    }
     default:
-      return digestTrace({ ...base, kind: 'kineto', summary: null, facts: null, trace: content.trace }, want);
+      return digestTrace(
+        { ...base, kind: content.kind, summary: null, facts: null, trace: content.trace },
+        want,
+      );
   }
 }
 
@@ -115,3 +135,7 @@ function logIdentity(log: EventLog): MemberIdentity {
     window: log.runs.map((run) => run.id).join(),
   };
 }
+
+const eventsIn = ({ functions, graphBreaks }: CompileLog): number =>
+  functions.reduce((n, f) => n + f.recompiles + Number(f.limit !== null), 0) +
+  graphBreaks.reduce((n, b) => n + b.count, 0);

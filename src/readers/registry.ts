@@ -1,20 +1,30 @@
 import type { ReaderDescriptor } from './common/reader.js';
 import { dmonReader } from './dmon/descriptor.js';
+import { rocmSmiReader } from './dmon/rocm-smi.js';
 import { eventsReader } from './events/descriptor.js';
+import { flightRecorderReader } from './flight-recorder/descriptor.js';
 import { kinetoReader } from './kineto/descriptor.js';
 import { manifestReader } from './manifest/descriptor.js';
+import { nsysReader } from './nsys/descriptor.js';
 import { operationsReader } from './operations/descriptor.js';
+import { pySpyReader } from './py-spy/descriptor.js';
+import { torchLogReader } from './torch-log/descriptor.js';
 
 /**
  * All formats, in the order in which they are asked: the first whose sniff says yes reads the file. Manifests come before
- * events because both begin with an object that has the key `whyslow`.
+ * events because both begin with an object that has the key `whyslow`. Traces come after all other JSON: they take any array.
  */
 export const READERS: readonly ReaderDescriptor[] = [
   operationsReader,
+  nsysReader,
   manifestReader,
   eventsReader,
+  flightRecorderReader,
+  pySpyReader,
+  rocmSmiReader,
   kinetoReader,
   dmonReader,
+  torchLogReader,
 ];
 
 export function findReader(head: Uint8Array): ReaderDescriptor | null {

@@ -23,7 +23,8 @@ export interface RulesResult {
 
 interface Found {
   readonly rule: Rule;
-  readonly view: RankView;
+  /** Null: it is about the run. */
+  readonly view: RankView | null;
   readonly finding: RankFinding;
 }
 
@@ -36,18 +37,20 @@ export function runRules(rules: readonly Rule[], run: RunFacts): RulesResult {
   /** Of rules that found nothing, by name in the report. */
   const reasons = new Map<string, string[]>();
   const problems: Problem[] = [];
+  const isFirst = (view: RankView | null) => view === null || view === run.ranks[0];
   for (const rule of rules) {
-    for (const view of run.ranks) {
+    for (const view of rule.reads === 'run' ? [null] : run.ranks) {
       try {
         const result = askRule(rule, view, run);
         if ('silent' in result) {
-          if (view === run.ranks[0]) addTo(reasons, reportedAs(rule), result.silent);
+          if (isFirst(view)) addTo(reasons, reportedAs(rule), result.silent);
           continue;
         }
         for (const alone of result.findings) {
-          const finding = { ...alone, price: alone.price && ofWholeStep(alone.price, view) };
+          const price = alone.price && view ? ofWholeStep(alone.price, view) : alone.price;
+          const finding = { ...alone, price };
           if (isPromised(rule, finding)) all.push({ rule, view, finding });
-          else if (view === run.ranks[0]) addTo(reasons, reportedAs(rule), MOSTLY_BETWEEN_STEPS);
+          else if (isFirst(view)) addTo(reasons, reportedAs(rule), MOSTLY_BETWEEN_STEPS);
         }
       } catch (error) {
         problems.push(failure(rule, error));
@@ -107,7 +110,8 @@ function joinRanks(all: readonly Found[]): Joined[] {
   for (const { rule, view, finding } of all) {
     const known = byId.get(finding.id);
     // Traces of several runs may be of one rank.
-    const ranks = (known?.ranks ?? new Set()).add(view.rank);
+    const ranks = known?.ranks ?? new Set<number>();
+    for (const rank of view ? [view.rank] : (finding.ranks ?? [])) ranks.add(rank);
     if (!(known && gainOf(known.finding) >= gainOf(finding)))
       byId.set(finding.id, { rule, view, finding, ranks });
   }
@@ -190,7 +194,7 @@ function byGain(priced: readonly Joined[], further: readonly Joined[]): Joined[]
 function withSavings(ordered: readonly Joined[], lines: readonly HostLine[]): Finding[] {
   const applied = new Map<RankView, { edits: Edit[]; after: Ns; floor: Ns }>();
   // Ranks share their step: what one rank's fix wins back cannot be won again on another.
-  let left: number = largest(ordered.map((f) => wholeStep(f.view)));
+  let left: number = largest(ordered.map((f) => (f.view ? wholeStep(f.view) : 0)));
   const savingOf = (view: RankView, price: Price): Ns => {
     if (price.between) {
       const saved = Math.min(left, wholeStep(view) - price.after);
@@ -218,11 +222,11 @@ function withSavings(ordered: readonly Joined[], lines: readonly HostLine[]): Fi
       ranks,
       cost: costOf(joined),
       risk: finding.risk ?? rule.info.risk,
-      evidence: [...finding.evidence, ...lineEvidence(rule.lines, lines, view.rank)],
+      evidence: [...finding.evidence, ...(view ? lineEvidence(rule.lines, lines, view.rank) : [])],
       fix: finding.fix ?? rule.info.fix,
       addresses: finding.addresses,
-      speedup: finding.price && rounded(finding.price.speedup),
-      saving_ms: finding.price && toMs(savingOf(view, finding.price)),
+      speedup: finding.price && view && rounded(finding.price.speedup),
+      saving_ms: finding.price && view && toMs(savingOf(view, finding.price)),
     };
   });
 }

@@ -1,4 +1,5 @@
 import type { Encoding } from './encoding.js';
+import type { Extent } from './extent.js';
 import type { Faults } from './faults.js';
 import type { Layer } from './layer.js';
 import type { ByteStream, StreamStats } from './stream.js';
@@ -12,6 +13,8 @@ export interface Member {
   /** Stored size (compressed where it is), in bytes; null when unknown. */
   readonly storedSize: number | null;
   readonly stream: ByteStream;
+  /** The decoded bytes with random access, until the visit ends. Null for what can only be streamed. */
+  readonly extent: Extent | null;
 }
 
 /** Where a layer comes from. */
@@ -36,7 +39,7 @@ export async function deliver(layer: Layer, origin: Origin, walk: Walk): Promise
   const stats: StreamStats = { storedBytes: 0, decodedBytes: 0, encodings: [...origin.encodings], problems };
   const chunks = onlyOnce(readLayer(layer, stats, start), path);
   try {
-    await walk.visit({ path, name, storedSize: layer.size, stream: { chunks, stats } });
+    await walk.visit({ path, name, storedSize: layer.size, stream: { chunks, stats }, extent: layer.extent });
   } finally {
     walk.faults.endMember();
   }

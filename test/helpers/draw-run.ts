@@ -3,6 +3,7 @@ import { fromMs, ms } from '../../src/base/units.js';
 import { UNKNOWN_JOB } from '../../src/diagnosis/job-words.js';
 import type { Unprofiled } from '../../src/diagnosis/ranks/join-log.js';
 import { type RankView, type TraceView, viewTrace } from '../../src/diagnosis/ranks/rank-view.js';
+import { NO_EVIDENCE } from '../../src/diagnosis/run-evidence.js';
 import type { RunFacts } from '../../src/diagnosis/run-facts.js';
 import type { Bottleneck } from '../../src/diagnosis/verdict/bottleneck.js';
 import type { TimeByClass } from '../../src/facts/time-class.js';
@@ -60,12 +61,13 @@ export function runOf(
     captured: new Map(),
     hostLines: [],
     job: UNKNOWN_JOB,
+    evidence: NO_EVIDENCE,
   };
 }
 
 /** What a rule says about a rank, as the runner sees it: gains that are too small are already left out. */
 export function check(rule: Rule, view: RankView, run: Partial<RunFacts> = {}): RuleResult {
-  const { ranks, verdict, across, gpus, captured, hostLines, job } = runOf([view]);
+  const { ranks, verdict, across, gpus, captured, hostLines, evidence, job } = runOf([view]);
   return askRule(rule, view, {
     ranks: run.ranks ?? ranks,
     verdict: run.verdict ?? verdict,
@@ -74,6 +76,7 @@ export function check(rule: Rule, view: RankView, run: Partial<RunFacts> = {}): 
     hostLines: run.hostLines ?? hostLines,
     captured: run.captured ?? captured,
     job: run.job ?? job,
+    evidence: run.evidence ?? evidence,
   });
 }
 

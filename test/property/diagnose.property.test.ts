@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { UNKNOWN_JOB } from '../../src/diagnosis/job-words.js';
 import { viewTrace } from '../../src/diagnosis/ranks/rank-view.js';
+import { NO_EVIDENCE } from '../../src/diagnosis/run-evidence.js';
 import { judge } from '../../src/diagnosis/verdict/judge.js';
 import { Trace } from '../../src/model/trace.js';
 import { RULES } from '../../src/rules/rules.js';
@@ -128,6 +129,7 @@ describe('any trace', () => {
           captured: new Map(),
           hostLines: [],
           job: UNKNOWN_JOB,
+          evidence: NO_EVIDENCE,
         };
         const { findings, problems } = runRules(RULES, run);
         expect(problems).toEqual([]);

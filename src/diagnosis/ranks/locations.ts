@@ -1,6 +1,6 @@
 import { type Problem, ProblemLog } from '../../base/problem.js';
 import { largest } from '../../base/statistics.js';
-import { manifestOf, traceFactsOf, traceSummaryOf } from '../../ingest/member.js';
+import { isTraceMember, manifestOf, traceFactsOf, traceSummaryOf } from '../../ingest/member.js';
 import type { RankedMember } from '../../ingest/ranks.js';
 import type { RunInputs } from '../../ingest/read-run.js';
 import { axesOutsideMesh } from '../../run/collectives/mesh.js';
@@ -67,7 +67,7 @@ function seenRanks(members: readonly RankedMember[], capture: CaptureInfo): Rank
   for (const rank of capture.ranks.keys()) byRank.set(rank, { rank, ...none });
   // The first file that says something counts. Traces come first: of a log only the file name helps.
   const inOrder = members.toSorted(
-    (a, b) => Number(b.member.kind === 'kineto') - Number(a.member.kind === 'kineto'),
+    (a, b) => Number(isTraceMember(b.member)) - Number(isTraceMember(a.member)),
   );
   for (const { member, rank } of inOrder) {
     if (member.kind === 'operations') continue;

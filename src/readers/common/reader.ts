@@ -1,17 +1,28 @@
 import type { Problem } from '../../base/problem.js';
+import type { CompileLog } from '../../model/compile-log.js';
 import type { EventLog } from '../../model/event-log.js';
+import type { FlightDump } from '../../model/flight-dump.js';
 import type { Manifest } from '../../model/manifest.js';
 import type { OperationTable } from '../../model/operation-table.js';
+import type { StackProfile } from '../../model/stack-profile.js';
 import type { GpuTelemetry } from '../../model/telemetry.js';
 import type { TraceData } from '../../model/trace-data.js';
 
 /** What a reader makes of one member. */
 export type ReadResult =
   | { readonly kind: 'kineto'; readonly trace: TraceData; readonly problems: readonly Problem[] }
+  | { readonly kind: 'nsys'; readonly trace: TraceData; readonly problems: readonly Problem[] }
   | { readonly kind: 'events'; readonly log: EventLog; readonly problems: readonly Problem[] }
   | { readonly kind: 'operations'; readonly table: OperationTable; readonly problems: readonly Problem[] }
   /** Null: too large, or not JSON. */
   | { readonly kind: 'manifest'; readonly manifest: Manifest | null; readonly problems: readonly Problem[] }
+  | { readonly kind: 'torch-log'; readonly log: CompileLog; readonly problems: readonly Problem[] }
+  | { readonly kind: 'flight-recorder'; readonly dump: FlightDump; readonly problems: readonly Problem[] }
+  | {
+      readonly kind: 'py-spy';
+      readonly profiles: readonly StackProfile[];
+      readonly problems: readonly Problem[];
+    }
   | { readonly kind: 'dmon'; readonly telemetry: GpuTelemetry; readonly problems: readonly Problem[] };
 
 /** A format: how to recognise it and how to read it. */
@@ -22,6 +33,18 @@ export interface ReaderDescriptor {
   /** Looks only at the first decoded bytes (at most 64 KiB), never at the file name, which may be anything. */
   sniff(head: Uint8Array): boolean;
   create(options: ReaderOptions): StreamReader;
+  /**
+   * For formats that must be read at many positions. `create` is then only for bytes that come one after the other, as from a
+   * pipe. Faults in the data are problems in the result.
+   */
+  readonly readAt?: (file: RandomAccess) => Promise<ReadResult>;
+}
+
+/** A file that can be read anywhere. */
+export interface RandomAccess {
+  readonly size: number;
+  /** `length` bytes from `at`; fewer only at the end. */
+  read(at: number, length: number): Promise<Uint8Array>;
 }
 
 export interface ReaderOptions {

@@ -42,9 +42,13 @@ export function renderInspect(report: InspectReport, color: boolean): string {
 
 const KIND_NAMES: Readonly<Record<Kind, readonly [one: string, many?: string]>> = {
   kineto: ['trace'],
+  nsys: ['nsys recording'],
   events: ['event log'],
   operations: ['table of operations', 'tables of operations'],
   dmon: ['telemetry log'],
+  'flight-recorder': ['flight-recorder dump'],
+  'py-spy': ['file of Python stacks', 'files of Python stacks'],
+  'torch-log': ['log of torch.compile', 'logs of torch.compile'],
   manifest: ['manifest'],
 };
 
@@ -109,9 +113,13 @@ function inputs(report: InspectReport, c: Colors): string {
 /** What `events` counts in each kind of file. */
 const COUNTED: Readonly<Record<Kind, string>> = {
   kineto: 'events',
+  nsys: 'events',
   events: 'records',
   operations: 'events',
   dmon: 'samples',
+  'torch-log': 'events',
+  'py-spy': 'samples',
+  'flight-recorder': 'collectives',
   manifest: '',
 };
 
@@ -119,7 +127,7 @@ function inputLine(input: InspectedInput, c: Colors): string {
   const name = shorten(printable(input.path), NAME_WIDTH).padEnd(NAME_WIDTH);
   const size = formatBytes(bytes(input.decoded_bytes)).padStart(7);
   const events = `${formatNumber(input.events)} ${COUNTED[input.kind]}`.padStart(14);
-  const gpu = input.kind === 'kineto' ? ` ${formatNumber(input.gpu_work)} GPU` : '';
+  const gpu = input.kind === 'kineto' || input.kind === 'nsys' ? ` ${formatNumber(input.gpu_work)} GPU` : '';
   const rank = input.rank === null ? '' : `rank ${input.rank}`;
   return `  ${c.cyan(rank.padEnd(7))} ${name} ${size}${events}${c.dim(gpu)}`;
 }

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { drawView, expectGain, fires, silence } from '../../../test/helpers/draw-run.js';
 import { steps } from '../../../test/helpers/draw-trace.js';
+import { NO_EVIDENCE } from '../../diagnosis/run-evidence.js';
+import type { CompiledFunction } from '../../model/compile-log.js';
 import { rule } from './recompiles.js';
 
 /** 50 ms of compiling, then 10 ms of computing. */
@@ -98,5 +100,38 @@ describe('recompiles', () => {
     ],
   ])('is silent when %s', (_, drawing) => {
     expect(silence(rule, drawView(steps(4, 10200, drawing)))).toMatch(/nothing is compiled/);
+  });
+});
+
+describe('with a log of torch.compile', () => {
+  const LOGGED: CompiledFunction = {
+    rank: 0,
+    name: 'forward',
+    file: 'model.py',
+    line: 33,
+    recompiles: 8,
+    limit: { setting: 'recompile_limit', value: 8 },
+    guards: [
+      { kind: 'size', subject: 'x', dimension: 1, recompiles: 8, values: ['5', '6'], text: 'size mismatch' },
+    ],
+  };
+  const evidence = { ...NO_EVIDENCE, compiled: [LOGGED] };
+
+  it('prices as the trace does, and says which guard and what to do about it', () => {
+    const view = drawView(steps(4, 60100, COMPILES));
+    const found = fires(rule, view, { ...EXPECTED, id: 'compiles-in-steps' }, { evidence });
+    expectGain(found, 60.1 / 10.1);
+    expect(found.evidence.at(-1)!.text).toMatch(/dimension 1 of x/);
+    expect(found.fix!.code).toMatch(/mark_dynamic\(x, 1\)/);
+  });
+
+  it('names a function that was given up although the trace shows nothing, but not what is over', () => {
+    const view = drawView(steps(4, 10200, QUIET));
+    const expected = { addresses: 'host', unit: 'recompiles', placed: false, id: 'recompile-limit' } as const;
+    fires(rule, view, expected, { evidence });
+    const over = { ...NO_EVIDENCE, compiled: [{ ...LOGGED, limit: null }] };
+    expect(silence(rule, view, { evidence: over })).toMatch(/nothing is compiled/);
+    const other = { ...NO_EVIDENCE, compiled: [{ ...LOGGED, rank: 1 }] };
+    expect(silence(rule, view, { evidence: other })).toMatch(/nothing is compiled/);
   });
 });

@@ -1,5 +1,6 @@
 import { formatMs, fromMs, ms, type Ns, ns, share } from '../../base/units.js';
 import type { TraceView } from '../../diagnosis/ranks/rank-view.js';
+import type { CompiledFunction } from '../../diagnosis/run-evidence.js';
 import { removeCalls, takeFromLongest } from '../../replay/edits.js';
 import type { Plan } from '../../replay/plan.js';
 import type { OperatorTotal } from '../../traces/detail/operators.js';
@@ -7,9 +8,19 @@ import { LEAST_PAUSE_NS } from '../../traces/detail/pauses.js';
 import { Role } from '../../traces/detail/roles.js';
 import { compileModel } from '../kit/compiling.js';
 import { evidence, percentOfStep, timeEvidence } from '../kit/evidence.js';
+import type { Evidence, Finding } from '../kit/finding.js';
 import { fallsBackToEager, hostTime } from '../kit/host.js';
 import { isWorthwhile, priceOf } from '../kit/price.js';
-import { found, type RankFinding, silent, type TraceRule, threshold, WITHIN_NOISE } from '../kit/rule.js';
+import { recompiled, recompileEvidence, recompileFix } from '../kit/recompile-log.js';
+import {
+  found,
+  type RankFinding,
+  type RuleResult,
+  silent,
+  type TraceRule,
+  threshold,
+  WITHIN_NOISE,
+} from '../kit/rule.js';
 import { has } from '../kit/work.js';
 
 const COMPILING = threshold('compiling', share(0.02), 'of the step', WITHIN_NOISE);
@@ -44,18 +55,53 @@ export const rule: TraceRule = {
     risk: 'numerics',
     thresholds: [COMPILING, PLAN, PLANS],
   },
-  check(view) {
-    if (!view.facts.hasGpuWork) return silent('no GPU work: long operators compute');
-    if (view.time.idle_compile >= COMPILING.value * view.step) return found(compilesInSteps(view));
-    const builders = plansBuilt(view);
-    const perStep = ns(
-      builders.reduce((sum, o) => sum + beyondUsual(o), 0) / (view.facts.detail?.steps ?? 1),
-    );
-    if (perStep >= PLANS.value * view.step) return found(buildsPlans(view, perStep, builders[0]!));
-    if (fallsBackToEager(view)) return found(runsEagerly(view));
-    return silent('nothing is compiled or built inside the steps');
+  check(view, run) {
+    return withLog(checkTrace(view), recompiled(run, view.rank));
   },
 };
+
+/** The log of torch.compile names function and guard, which no trace does. */
+function withLog(inTrace: RuleResult, functions: readonly CompiledFunction[]): RuleResult {
+  if (functions.length === 0) return inTrace;
+  const fix = recompileFix(functions);
+  const more = recompileEvidence(functions);
+  if ('findings' in inTrace)
+    return found(
+      ...inTrace.findings.map((f) => ({
+        ...f,
+        evidence: [...f.evidence, ...more],
+        ...(fix && f.id !== 'plans-rebuilt' ? { fix } : {}),
+      })),
+    );
+  // Recompiles that the trace does not show are over. A function that was given up stays slow.
+  return functions[0]!.limit === null ? inTrace : found(gaveUp(functions[0]!, more, fix));
+}
+
+function gaveUp(
+  { name }: CompiledFunction,
+  evidence: readonly Evidence[],
+  fix: Finding['fix'] | undefined,
+): RankFinding {
+  return {
+    id: 'recompile-limit',
+    title: `${name} runs eagerly: the recompile limit was reached`,
+    confidence: 0.85,
+    addresses: 'host',
+    evidence,
+    price: null,
+    ...(fix ? { fix } : {}),
+  };
+}
+
+function checkTrace(view: TraceView): RuleResult {
+  if (!view.facts.hasGpuWork) return silent('no GPU work: long operators compute');
+  if (view.time.idle_compile >= COMPILING.value * view.step) return found(compilesInSteps(view));
+  const builders = plansBuilt(view);
+  const perStep = ns(builders.reduce((sum, o) => sum + beyondUsual(o), 0) / (view.facts.detail?.steps ?? 1));
+  if (perStep >= PLANS.value * view.step) return found(buildsPlans(view, perStep, builders[0]!));
+  if (fallsBackToEager(view)) return found(runsEagerly(view));
+  return silent('nothing is compiled or built inside the steps');
+}
 
 function compilesInSteps(view: TraceView): RankFinding {
   const time = view.time.idle_compile;

@@ -8,10 +8,10 @@ export const NEEDS_TRACE = silent('needs a trace');
 const NO_GAIN = silent('the step would not get shorter: something else holds it up');
 const UNKNOWN_GAIN = silent('the gain is not known, and this rule reports only gains that are');
 
-/** What a rule says about a rank. A finding counts if its gain is worth having, or if the rule says that it counts anyway. */
-export function askRule(rule: Rule, view: RankView, run: RunFacts): RuleResult {
+/** What a rule says about a rank, or a rule about the run about all of it. A finding counts if its gain is worth having, or if the rule says that it counts anyway. */
+export function askRule(rule: Rule, view: RankView | null, run: RunFacts): RuleResult {
   // Shares of no time are no shares.
-  if (!(view.step > 0)) return NOTHING_MEASURED;
+  if (view && !(view.step > 0)) return NOTHING_MEASURED;
   const result = checkView(rule, view, run);
   if ('silent' in result) return result;
   const findings = result.findings.filter((f) => counts(rule, f));
@@ -19,7 +19,9 @@ export function askRule(rule: Rule, view: RankView, run: RunFacts): RuleResult {
   return result.findings.some((f) => f.price) ? NO_GAIN : UNKNOWN_GAIN;
 }
 
-function checkView(rule: Rule, view: RankView, run: RunFacts): RuleResult {
+function checkView(rule: Rule, view: RankView | null, run: RunFacts): RuleResult {
+  if (rule.reads === 'run') return rule.check(run);
+  if (!view) return NOTHING_MEASURED;
   if (rule.reads === 'traces and logs') return rule.check(view, run);
   // What a log cannot show may still be there.
   return view.source === 'trace' ? rule.check(view, run) : NEEDS_TRACE;

@@ -53,10 +53,11 @@ export const WITHIN_NOISE = 'below it the gain is within noise';
 
 /**
  * A rule looks at one rank and either finds something or says why it does not apply. It says what it reads: most rules need
- * a trace, and are not asked about ranks that only have an event log. A rule never throws on purpose; one that does becomes
+ * a trace, and are not asked about ranks that only have an event log. Some read only what lies beside traces and logs, and are
+ * asked once, even if no rank was recorded. A rule never throws on purpose; one that does becomes
  * a problem in the report.
  */
-export type Rule = TraceRule | AnyRule;
+export type Rule = TraceRule | AnyRule | RunRule;
 
 export interface TraceRule extends RuleBase {
   readonly reads: 'traces';
@@ -66,6 +67,11 @@ export interface TraceRule extends RuleBase {
 export interface AnyRule extends RuleBase {
   readonly reads: 'traces and logs';
   check(view: RankView, run: RunFacts): RuleResult;
+}
+
+export interface RunRule extends RuleBase {
+  readonly reads: 'run';
+  check(run: RunFacts): RuleResult;
 }
 
 interface RuleBase {
@@ -108,6 +114,8 @@ export interface RankFinding {
   readonly confidence: number;
   readonly addresses: Bottleneck | null;
   readonly evidence: readonly Evidence[];
+  /** Of a finding about the run: the ranks concerned. Findings on a rank are about that rank. */
+  readonly ranks?: readonly number[];
   /** Null: the gain is not known. */
   readonly price: Price | null;
   /** Instead of the rule's own. */

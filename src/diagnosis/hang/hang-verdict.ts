@@ -1,0 +1,88 @@
+import { namedRanks } from '../../base/rank-ranges.js';
+import { formatWholePercent } from '../../base/units.js';
+import type { Bottleneck } from '../verdict/bottleneck.js';
+import type { Verdict } from '../verdict/verdict.js';
+import { whoIsMissing } from './hang-words.js';
+import { isMostly, type ProcessStacks, splitRanks } from './process-stacks.js';
+import { BOTTLENECK_OF, elsewhereInWords, processName, stateInWords } from './stack-words.js';
+import type { StuckCollective } from './stuck-collectives.js';
+
+interface Evidence {
+  readonly stuck: readonly StuckCollective[];
+  readonly stacks: readonly ProcessStacks[];
+}
+
+/** The answer for a job of which only dumps exist, and no step was measured. Null: there are none. */
+export function hangVerdict({ stuck, stacks }: Evidence): Verdict | null {
+  return (stuck[0] && fromDumps(stuck[0], stacks)) ?? (stacks.length > 0 ? fromStacks(stacks) : null);
+}
+
+const verdict = (
+  bottleneck: Bottleneck,
+  cause: string,
+  confidence: number,
+  sentence: string,
+  ...next: string[]
+): Verdict => ({ bottleneck, cause, confidence, sentence, second: null, next });
+
+/** Where a missing rank was dumped too, the wait is charged to what it does. */
+function fromDumps(first: StuckCollective, stacks: readonly ProcessStacks[]): Verdict | null {
+  const absent = first.missing.map((m) => m.rank);
+  const certain = absent.length > 0 || first.different.length > 0;
+  if (!certain && first.unknown.length === 0) return null;
+  const look = absent.length > 0 ? absent : first.unknown;
+  const sentence = `The job hangs: ${whoIsMissing(first)}`;
+  const seen = stacks.find((s) => s.rank !== null && look.includes(s.rank) && isMostly(s));
+  const doing = seen?.states[0];
+  if (seen && doing) {
+    const more = `${sentence}; ${processName(seen)} ${stateInWords(doing)}`;
+    return verdict(BOTTLENECK_OF[doing.doing] ?? 'host', 'stuck-collective', 0.9, more);
+  }
+  const next = look.length > 0 ? [`dump the stack of ${namedRanks(look)}: py-spy dump --pid PID`] : [];
+  return verdict('comms', 'stuck-collective', certain ? 0.9 : 0.7, sentence, ...next);
+}
+
+const AGAIN = 'dump the stacks of all ranks twice, some seconds apart: py-spy dump --pid PID';
+/** With fewer samples the shares are guesses. */
+const ENOUGH = 20;
+
+function fromStacks(stacks: readonly ProcessStacks[]): Verdict {
+  const split = splitRanks(stacks);
+  if (split) {
+    const late = split.elsewhere[0]!.states[0]!.doing;
+    return verdict(
+      BOTTLENECK_OF[late] ?? 'host',
+      'rank-elsewhere',
+      0.75,
+      `Held up by one: ${elsewhereInWords(split)}`,
+    );
+  }
+  const sampled = stacks.find((s) => s.kind === 'samples' && s.samples >= ENOUGH && isMostly(s));
+  const still = stacks.find((s) => s.hasMoved === false && isMostly(s));
+  const telling = sampled ?? still;
+  const [top] = telling?.states ?? [];
+  const bottleneck = top && BOTTLENECK_OF[top.doing];
+  if (!telling || !top || !bottleneck)
+    return verdict(
+      'unknown',
+      'one-look',
+      0,
+      'Unknown: one look at the stack does not tell slow from stuck',
+      AGAIN,
+    );
+  const how =
+    telling === sampled
+      ? `${formatWholePercent(top.share)} of ${telling.samples} samples`
+      : 'its stack did not move between two dumps';
+  const sentence = `${NAMES[bottleneck]}, as far as stacks show: ${processName(telling)} ${stateInWords(top)}; ${how}`;
+  return verdict(bottleneck, 'stack-dump', 0.7, sentence);
+}
+
+const NAMES: Readonly<Record<Bottleneck, string>> = {
+  data: 'Data-bound',
+  comms: 'Comms-bound',
+  host: 'Host-bound',
+  gpu: 'GPU-bound',
+  compute: 'Compute-bound',
+  unknown: 'Unknown',
+};

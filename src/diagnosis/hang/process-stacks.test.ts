@@ -1,0 +1,111 @@
+import { describe, expect, it } from 'vitest';
+import type { StackFrame, StackProfile } from '../../model/stack-profile.js';
+import { hangVerdict } from './hang-verdict.js';
+import { processStacks, type RankProfile } from './process-stacks.js';
+import { stateOf } from './stack-state.js';
+
+const frame = (name: string, file: string, line = 1): StackFrame => ({
+  function: name,
+  file,
+  line,
+  isOwn: file === 'train.py',
+});
+const OWN = frame('step', 'train.py', 12);
+const REDUCE = [frame('all_reduce', 'torch/distributed/distributed_c10d.py'), OWN];
+const WORKERS = [
+  frame('wait', 'multiprocessing/connection.py'),
+  frame('_MultiProcessingDataLoaderIter._try_get_data', 'torch/utils/data/dataloader.py'),
+  OWN,
+];
+
+function dump(rank: number | null, frames: readonly StackFrame[], pid = 7): RankProfile {
+  const stacks = [{ frames, samples: 1 }];
+  return {
+    rank,
+    profile: {
+      kind: 'dump',
+      pid,
+      command: '',
+      threads: [{ name: 'MainThread', isMain: true, isActive: null, stacks }],
+    },
+  };
+}
+const samples = (...stacks: StackProfile['threads'][number]['stacks']): RankProfile => ({
+  rank: null,
+  profile: {
+    kind: 'samples',
+    pid: null,
+    command: '',
+    threads: [{ name: '', isMain: true, isActive: null, stacks }],
+  },
+});
+const judge = (...profiles: RankProfile[]) => hangVerdict({ stuck: [], stacks: processStacks(profiles) });
+
+describe('what a stack shows', () => {
+  it.each([
+    [REDUCE, 'collective', 'all_reduce'],
+    [WORKERS, 'input-wait', '_try_get_data'],
+    [
+      [OWN, frame('_MapDatasetFetcher.fetch', 'torch/utils/data/_utils/fetch.py'), OWN],
+      'input-work',
+      'fetch',
+    ],
+    [
+      [frame('init_process_group', 'torch/distributed/distributed_c10d.py'), OWN],
+      'collective',
+      'init_process_group',
+    ],
+    [[frame('synchronize', 'torch/cuda/__init__.py'), OWN], 'gpu', 'synchronize'],
+    [[frame('Connection._recv', 'multiprocessing/connection.py'), OWN], 'receive', '_recv'],
+    [[frame('Thread.join', 'threading.py'), OWN], 'lock', 'join'],
+    [[OWN], 'other', 'step'],
+  ] as const)('%#: %j', (frames, doing, call) => {
+    expect(stateOf(frames)).toEqual({ doing, call, at: 'train.py:12 in step' });
+  });
+});
+
+describe('the verdict from stacks alone', () => {
+  it('is the rank that is not where the others wait', () => {
+    const verdict = judge(dump(0, REDUCE), dump(1, REDUCE), dump(2, WORKERS));
+    expect(verdict).toMatchObject({ bottleneck: 'data', cause: 'rank-elsewhere' });
+    expect(verdict!.sentence).toMatch(
+      /rank 2 waits for a DataLoader worker .* while ranks 0–1 wait for it in all_reduce/,
+    );
+  });
+
+  it('is the rank at another line, but only if nothing moves', () => {
+    const at = (rank: number, line: number) => dump(rank, [frame('step', 'train.py', line)]);
+    const once = [at(0, 88), at(1, 88), at(2, 12)];
+    expect(judge(...once)).toMatchObject({ bottleneck: 'unknown' });
+    const verdict = judge(...once, ...once);
+    expect(verdict).toMatchObject({ bottleneck: 'host', cause: 'rank-elsewhere' });
+    expect(verdict!.sentence).toMatch(
+      /rank 2 is at train\.py:12 in step while ranks 0–1 stay at train\.py:88 in step/,
+    );
+    expect(judge(...once, at(0, 88), at(1, 90), at(2, 12))).toMatchObject({ bottleneck: 'unknown' });
+  });
+
+  it('needs more than one look', () => {
+    expect(judge(dump(0, WORKERS))).toMatchObject({
+      bottleneck: 'unknown',
+      next: [expect.stringMatching(/twice/)],
+    });
+    expect(judge(dump(0, WORKERS), dump(0, [OWN]), dump(0, WORKERS))).toMatchObject({
+      bottleneck: 'unknown',
+    });
+    expect(judge(dump(0, WORKERS), dump(0, WORKERS))).toMatchObject({ bottleneck: 'data', confidence: 0.7 });
+  });
+
+  it('needs enough samples, most of them alike, and a state that tells', () => {
+    const waits = { frames: WORKERS, samples: 30 };
+    expect(judge(samples(waits, { frames: [OWN], samples: 10 }))).toMatchObject({
+      bottleneck: 'data',
+      sentence: expect.stringMatching(/75 % of 40 samples/),
+    });
+    expect(judge(samples({ ...waits, samples: 10 }))).toMatchObject({ bottleneck: 'unknown' });
+    expect(judge(samples(waits, { frames: [OWN], samples: 40 }))).toMatchObject({ bottleneck: 'unknown' });
+    expect(judge(samples({ frames: [OWN], samples: 40 }))).toMatchObject({ bottleneck: 'unknown' });
+  });
+
+  it('is none without stacks', () => expect(judge()).toBeNull());
+});

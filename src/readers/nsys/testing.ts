@@ -1,0 +1,7 @@
+import type { RandomAccess } from '../common/reader.js';
+
+/** For tests: bytes as a file. Each read gives a copy, as the disk does. */
+export const memoryFile = (bytes: Uint8Array): RandomAccess => ({
+  size: bytes.length,
+  read: async (at, length) => bytes.slice(at, at + length),
+});

@@ -1,0 +1,50 @@
+import type { ReaderDescriptor, StreamReader } from '../common/reader.js';
+import { headText } from '../common/text.js';
+import { JsonStacksReader, looksLikeJsonDump, looksLikeSpeedscope } from './json-reader.js';
+import { DumpReader, looksLikeDump, looksLikeRaw, RawReader } from './text-reader.js';
+
+/** The forms in which py-spy writes stacks. The first whose test passes reads the file. */
+const FORMS: readonly (readonly [test: (head: string) => boolean, create: () => StreamReader])[] = [
+  [looksLikeJsonDump, () => new JsonStacksReader()],
+  [looksLikeSpeedscope, () => new JsonStacksReader()],
+  [looksLikeDump, () => new DumpReader()],
+  [looksLikeRaw, () => new RawReader()],
+];
+
+/** As much as readers are given to recognise a file. */
+const HEAD_BYTES = 65536;
+
+export const pySpyReader: ReaderDescriptor = {
+  id: 'py-spy',
+  title: 'Python stacks (`py-spy dump`, `py-spy record --format raw` or `speedscope`)',
+  sniff: (head) => FORMS.some(([test]) => test(headText(head))),
+  create: () => new AnyFormReader(),
+};
+
+/** Chooses the form once enough bytes have come. */
+class AnyFormReader implements StreamReader {
+  #pending: Buffer[] = [];
+  #bytes = 0;
+  #reader: StreamReader | null = null;
+
+  push(chunk: Uint8Array): void {
+    if (this.#reader) return this.#reader.push(chunk);
+    this.#pending.push(Buffer.from(chunk));
+    this.#bytes += chunk.length;
+    if (this.#bytes >= HEAD_BYTES) this.#choose();
+  }
+
+  finish() {
+    return this.#choose().finish();
+  }
+
+  #choose(): StreamReader {
+    if (this.#reader) return this.#reader;
+    const head = headText(Buffer.concat(this.#pending).subarray(0, HEAD_BYTES));
+    const reader = (FORMS.find(([test]) => test(head))?.[1] ?? (() => new DumpReader()))();
+    for (const chunk of this.#pending) reader.push(chunk);
+    this.#pending = [];
+    this.#reader = reader;
+    return reader;
+  }
+}

@@ -1,0 +1,156 @@
+import { readFileSync } from 'node:fs';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { StackProfile } from '../../model/stack-profile.js';
+import { isOwnFile } from '../common/own-code.js';
+import { readCut } from '../common/testing.js';
+import { pySpyReader } from './descriptor.js';
+
+const FILES = [
+  'workers.txt',
+  'collective.txt',
+  'collective.json',
+  'busy.txt',
+  'busy.speedscope.json',
+  'busy.raw.txt',
+  'workers.raw.txt',
+];
+const fixture = (name: string) =>
+  readFileSync(new URL(`../../../test/fixtures/py-spy/${name}`, import.meta.url));
+
+function read(input: string | Uint8Array, cuts: readonly number[] = []) {
+  const result = readCut(pySpyReader, input, cuts);
+  if (result.kind !== 'py-spy') throw new Error(result.kind);
+  return result;
+}
+const mainOf = ([profile]: readonly StackProfile[]) => profile!.threads.filter((t) => t.isMain);
+
+describe('what py-spy 0.4.3 wrote', () => {
+  it.each(FILES)('%s is recognised, without a fault', (name) => {
+    expect(pySpyReader.sniff(fixture(name))).toBe(true);
+    const { profiles, problems } = read(fixture(name), [7, 300]);
+    expect(problems).toEqual([]);
+    expect(profiles).toHaveLength(1);
+    expect(mainOf(profiles)).toHaveLength(1);
+  });
+
+  it('a dump has threads, what they do, and frames from the innermost', () => {
+    const { profiles } = read(fixture('workers.txt'));
+    expect(profiles[0]).toMatchObject({
+      kind: 'dump',
+      pid: 11548,
+      command: '/venv/bin/python job.py workers',
+    });
+    expect(profiles[0]!.threads.map((t) => [t.name, t.isMain, t.isActive])).toEqual([
+      ['MainThread', true, false],
+      ['QueueFeederThread', false, false],
+    ]);
+    const frames = mainOf(profiles)[0]!.stacks[0]!.frames;
+    expect(frames[0]).toEqual({
+      function: '_PollLikeSelector.select',
+      file: 'selectors.py',
+      line: 415,
+      isOwn: false,
+    });
+    expect(frames.filter((f) => f.isOwn).map((f) => f.line)).toEqual([29, 51]);
+  });
+
+  it('text and JSON tell the same', () => {
+    const lines = (name: string) =>
+      mainOf(read(fixture(name)).profiles)[0]!.stacks[0]!.frames.map((f) => f.line);
+    expect(lines('collective.json')).toEqual(lines('collective.txt'));
+  });
+
+  it('raw and speedscope add samples up', () => {
+    expect(mainOf(read(fixture('busy.raw.txt')).profiles)[0]!.stacks).toMatchObject([{ samples: 99 }]);
+    expect(mainOf(read(fixture('busy.speedscope.json')).profiles)[0]!.stacks).toMatchObject([
+      { samples: 39 },
+    ]);
+  });
+
+  it('tells a DataLoader worker from the thread that trains', () => {
+    const threads = read(fixture('workers.raw.txt')).profiles[0]!.threads;
+    expect(
+      threads
+        .filter((t) => t.name === 'MainThread')
+        .map((t) => t.isMain)
+        .toSorted(),
+    ).toEqual([false, true]);
+  });
+
+  it('several dumps may follow one another', () => {
+    const twice = Buffer.concat([fixture('busy.txt'), fixture('collective.txt')]);
+    expect(read(twice).profiles.map((p) => p.pid)).toEqual([11549, 11550]);
+  });
+});
+
+describe('other files', () => {
+  it.each([
+    '',
+    'Process 7 is slow\n',
+    'a;b 3\n',
+    '{"traceEvents": []}',
+    '[{"ph": "X", "name": "a (b:1)"}]',
+    'loss (train) 3\n',
+  ])('%j is none of these', (text) => expect(pySpyReader.sniff(Buffer.from(text))).toBe(false));
+
+  it.each(FILES)('%s never throws, whatever bytes are flipped or missing', (name) => {
+    const bytes = fixture(name);
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(fc.nat(bytes.length - 1), fc.nat(255)), { maxLength: 10 }),
+        fc.nat(bytes.length),
+        (flips, end) => {
+          const broken = Uint8Array.from(bytes);
+          for (const [at, value] of flips) broken[at] = value;
+          for (const { threads } of read(broken.subarray(0, end)).profiles)
+            for (const { stacks } of threads)
+              expect(stacks.every((s) => s.frames.length > 0 && s.samples > 0)).toBe(true);
+        },
+      ),
+      { numRuns: 40 },
+    );
+  });
+});
+
+it('survives JSON of any shape', () => {
+  const value = fc.oneof(fc.anything({ maxDepth: 2 }), fc.constant([{ toString: 1, valueOf: 1 }]));
+  const thread = fc.record({
+    pid: value,
+    thread_id: value,
+    os_thread_id: value,
+    owns_gil: value,
+    active: value,
+    frames: value,
+  });
+  const profile = fc.record({
+    type: fc.constant('sampled'),
+    name: value,
+    samples: fc.oneof(value, fc.array(value)),
+  });
+  const speedscope = fc.record({
+    profiles: fc.array(profile),
+    shared: fc.record({ frames: value }),
+    name: value,
+  });
+  const text = (object: object) => JSON.stringify(object, (_, v) => (typeof v === 'bigint' ? String(v) : v));
+  const schema = '{"$schema":"https://www.speedscope.app/file-format-schema.json",';
+  fc.assert(
+    fc.property(fc.array(thread, { minLength: 1 }), speedscope, (threads, file) => {
+      expect(read(text(threads)).kind).toBe('py-spy');
+      expect(read(schema + text(file).slice(1)).kind).toBe('py-spy');
+    }),
+    { numRuns: 200 },
+  );
+});
+
+it.each([
+  ['train.py', true],
+  ['src/data.py', true],
+  ['/job/torch/x.py', true],
+  ['torch/utils/data/dataloader.py', false],
+  ['threading.py', false],
+  ['<frozen importlib._bootstrap>', false],
+  ['/venv/lib/python3.11/site-packages/mine.py', false],
+  ['', false],
+])('%s: the job’s own is %s', (file, own) => expect(isOwnFile(file)).toBe(own));

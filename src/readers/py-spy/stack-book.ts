@@ -1,0 +1,76 @@
+import type { SampledStack, StackFrame, StackProfile, StackThread } from '../../model/stack-profile.js';
+import { MAX_TEXT } from '../common/fields.js';
+import { isOwnFile } from '../common/own-code.js';
+import type { PySpyFaults } from './faults.js';
+
+/** Deeper stacks keep their innermost frames. */
+const MAX_DEPTH = 256;
+const MAX_THREADS = 4096;
+const MAX_STACKS = 16_384;
+
+interface ThreadTotal {
+  readonly name: string;
+  isActive: boolean | null;
+  readonly stacks: Map<string, { readonly frames: readonly StackFrame[]; samples: number }>;
+}
+
+/** Adds up the stacks of a process, thread by thread. */
+export class StackBook {
+  readonly #threads = new Map<string, ThreadTotal>();
+  readonly #files = new Map<string, boolean>();
+  #stacks = 0;
+
+  constructor(
+    readonly kind: StackProfile['kind'],
+    readonly pid: number | null,
+    readonly command: string,
+    readonly faults: PySpyFaults,
+  ) {}
+
+  frame(name: string, file: string, line: number): StackFrame {
+    const known = this.#files.get(file) ?? isOwnFile(file);
+    if (this.#files.size < MAX_STACKS) this.#files.set(file, known);
+    return { function: name.slice(0, MAX_TEXT), file: file.slice(-MAX_TEXT), line, isOwn: known };
+  }
+
+  /** `key` tells threads apart; frames are innermost first. */
+  add(
+    key: string,
+    name: string,
+    isActive: boolean | null,
+    frames: readonly StackFrame[],
+    samples: number,
+  ): void {
+    let thread = this.#threads.get(key);
+    if (!thread) {
+      if (this.#threads.size === MAX_THREADS) return this.faults.add('too-many-stacks', null);
+      thread = { name: name.slice(0, MAX_TEXT), isActive, stacks: new Map() };
+      this.#threads.set(key, thread);
+    }
+    if (frames.length === 0) return;
+    const kept = frames.slice(0, MAX_DEPTH);
+    const id = kept.map((f) => `${f.function} ${f.file}:${f.line}`).join(';');
+    const known = thread.stacks.get(id);
+    if (known) known.samples += samples;
+    else if (this.#stacks++ < MAX_STACKS) thread.stacks.set(id, { frames: kept, samples });
+    else this.faults.add('too-many-stacks', null);
+  }
+
+  finish(): StackProfile {
+    const threads = [...this.#threads.values()].map(({ name, isActive, stacks }): StackThread => {
+      const all = [...stacks.values()].sort((a, b) => b.samples - a.samples);
+      return { name, isActive, isMain: isMain(name, all), stacks: all };
+    });
+    return { kind: this.kind, pid: this.pid, command: this.command.slice(0, MAX_TEXT), threads };
+  }
+}
+
+/** DataLoader workers are forked from the main thread and keep its frames. */
+const inWorker = ({ function: name, file }: StackFrame) =>
+  name === '_worker_loop' && /_utils[\\/]worker\.py$/.test(file);
+
+function isMain(name: string, stacks: readonly SampledStack[]): boolean {
+  const frames = stacks[0]?.frames ?? [];
+  if (frames.some(inWorker)) return false;
+  return name === '' ? frames.some((f) => f.function === '<module>') : /^MainThread$/.test(name);
+}

@@ -1,0 +1,170 @@
+import type {
+  CompiledFunction,
+  CompileLog,
+  FailedGuard,
+  GraphBreak,
+  RecompileLimit,
+} from '../../model/compile-log.js';
+import { MAX_TEXT } from '../common/fields.js';
+import type { TorchLogFaults } from './faults.js';
+import { type GuardText, parseGuard } from './guard-text.js';
+import type { LogLine } from './log-line.js';
+
+/** More than a job has. */
+const MAX_FUNCTIONS = 256;
+const MAX_GUARDS = 32;
+const MAX_VALUES = 64;
+const MAX_BREAKS = 256;
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+interface GuardTotal extends Mutable<Omit<FailedGuard, 'values'>> {
+  readonly values: Set<string>;
+  /** Number of the last recompile that it was counted for: it fails for several cache entries at once. */
+  countedFor: number;
+}
+interface FunctionTotal extends Mutable<Omit<CompiledFunction, 'guards'>> {
+  readonly guards: Map<string, GuardTotal>;
+}
+
+/** What the last lines of one rank were about. */
+interface Context {
+  function: FunctionTotal | null;
+  limit: RecompileLimit | null;
+  graphBreak: Mutable<GraphBreak> | null;
+}
+
+const RECOMPILING = /^Recompiling function (.{1,200}) in (.{1,400}):(\d{1,9})$/;
+/** One space after the dash: stack traces have more. */
+const GUARD = /^\s{0,20}- (?:[-!\d/_]{3,30}: )?(?!User stack trace)(\S.*)$/;
+const LIMIT = /^torch\._dynamo hit config\.(\w{1,60}) \((\d{1,9})\)/;
+const LIMITED = /^\s{1,20}function: '(.{1,200})' \((.{1,400}):(\d{1,9})\)/;
+const LAST_REASON = /^\s{1,20}last reason: (?:[-!\d/_]{3,30}: )?(.+)$/;
+const BREAK = /^Graph break in user code at (.{1,400}):(\d{1,9})$/;
+const BREAK_REASON = /^(?:Graph Break )?Reason: (.+)$/;
+
+/** Collects recompiles, limits and graph breaks from the lines of a log, whose ranks may be mixed. */
+export class CompileEvents {
+  readonly #faults: TorchLogFaults;
+  readonly #functions = new Map<string, FunctionTotal>();
+  readonly #breaks = new Map<string, Mutable<GraphBreak>>();
+  readonly #contexts = new Map<number | null, Context>();
+
+  constructor(faults: TorchLogFaults) {
+    this.#faults = faults;
+  }
+
+  line({ rank, text }: LogLine, at: number): void {
+    const context = this.#contextOf(rank);
+    let match = RECOMPILING.exec(text);
+    if (match) {
+      context.function = this.#functionOf(rank, match[1]!, match[2]!, Number(match[3]), at);
+      if (context.function) context.function.recompiles++;
+      return;
+    }
+    match = LIMIT.exec(text);
+    if (match) {
+      context.limit = { setting: match[1]!, value: Number(match[2]) };
+      return;
+    }
+    match = LIMITED.exec(text);
+    if (match && context.limit) {
+      context.function = this.#functionOf(rank, match[1]!, match[2]!, Number(match[3]), at);
+      if (context.function) context.function.limit = context.limit;
+      context.limit = null;
+      return;
+    }
+    match = BREAK.exec(text);
+    if (match) {
+      context.graphBreak = this.#breakOf(rank, match[1]!, Number(match[2]), at);
+      return;
+    }
+    match = BREAK_REASON.exec(text);
+    if (match && context.graphBreak) {
+      context.graphBreak.reason ||= match[1]!.slice(0, MAX_TEXT);
+      return;
+    }
+    match = LAST_REASON.exec(text) ?? GUARD.exec(text);
+    if (match && context.function) this.#guard(context.function, parseGuard(match[1]!), at);
+  }
+
+  finish(): CompileLog {
+    return {
+      functions: [...this.#functions.values()].map((f) => ({
+        rank: f.rank,
+        name: f.name,
+        file: f.file,
+        line: f.line,
+        recompiles: f.recompiles,
+        limit: f.limit,
+        guards: [...f.guards.values()]
+          .sort((a, b) => b.recompiles - a.recompiles)
+          .map(({ kind, subject, dimension, recompiles, values, text }) => ({
+            kind,
+            subject,
+            dimension,
+            recompiles,
+            values: [...values],
+            text,
+          })),
+      })),
+      graphBreaks: [...this.#breaks.values()],
+    };
+  }
+
+  #contextOf(rank: number | null): Context {
+    let context = this.#contexts.get(rank);
+    if (!context) {
+      context = { function: null, limit: null, graphBreak: null };
+      // Ranks that a broken prefix makes up must not fill the memory.
+      if (this.#contexts.size < 1 << 16) this.#contexts.set(rank, context);
+    }
+    return context;
+  }
+
+  #functionOf(
+    rank: number | null,
+    name: string,
+    file: string,
+    line: number,
+    at: number,
+  ): FunctionTotal | null {
+    const key = `${rank} ${name} ${file} ${line}`;
+    const known = this.#functions.get(key);
+    if (known) return known;
+    if (this.#functions.size === MAX_FUNCTIONS) {
+      this.#faults.add('too-many-functions', at);
+      return null;
+    }
+    const added: FunctionTotal = { rank, name, file, line, recompiles: 0, limit: null, guards: new Map() };
+    this.#functions.set(key, added);
+    return added;
+  }
+
+  #guard(of: FunctionTotal, { kind, subject, dimension, values, text }: GuardText, at: number): void {
+    const key = kind === 'other' ? text : `${kind} ${subject} ${dimension}`;
+    let guard = of.guards.get(key);
+    if (!guard) {
+      if (of.guards.size === MAX_GUARDS) return this.#faults.add('too-many-guards', at);
+      const clipped = text.slice(0, MAX_TEXT);
+      guard = { kind, subject, dimension, recompiles: 0, values: new Set(), text: clipped, countedFor: -1 };
+      of.guards.set(key, guard);
+    }
+    if (guard.countedFor !== of.recompiles) guard.recompiles++;
+    guard.countedFor = of.recompiles;
+    for (const value of values) if (guard.values.size < MAX_VALUES) guard.values.add(value);
+  }
+
+  #breakOf(rank: number | null, file: string, line: number, at: number): Mutable<GraphBreak> | null {
+    const key = `${rank} ${file} ${line}`;
+    const known = this.#breaks.get(key);
+    if (known) known.count++;
+    if (known) return known;
+    if (this.#breaks.size === MAX_BREAKS) {
+      this.#faults.add('too-many-breaks', at);
+      return null;
+    }
+    const added = { rank, file, line, reason: '', count: 1 };
+    this.#breaks.set(key, added);
+    return added;
+  }
+}

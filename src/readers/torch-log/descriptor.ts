@@ -1,0 +1,49 @@
+import { LineSplitter, type PieceEnd, type PieceSink } from '../common/line-splitter.js';
+import type { ReaderDescriptor, ReadResult, StreamReader } from '../common/reader.js';
+import { headText } from '../common/text.js';
+import { CompileEvents } from './compile-events.js';
+import { newTorchLogFaults } from './faults.js';
+import { parseLogLine } from './log-line.js';
+
+/** What a job under `TORCH_LOGS=recompiles,graph_breaks` wrote to stderr, and the warning that torch writes by itself. */
+export const torchLogReader: ReaderDescriptor = {
+  id: 'torch-log',
+  title: 'a log of torch.compile (stderr of a job under TORCH_LOGS=recompiles,graph_breaks)',
+  sniff: (head) =>
+    headText(head)
+      .split('\n')
+      .some((line) => parseLogLine(line.slice(0, MAX_LINE)) !== null),
+  create: () => new TorchLogStreamReader(),
+};
+
+/** Longer lines are the job's own output. */
+const MAX_LINE = 4096;
+
+class TorchLogStreamReader implements StreamReader, PieceSink {
+  readonly #faults = newTorchLogFaults();
+  readonly #events = new CompileEvents(this.#faults);
+  readonly #splitter = new LineSplitter(this);
+
+  push(chunk: Uint8Array): void {
+    this.#splitter.push(chunk);
+  }
+
+  finish(): ReadResult {
+    this.#splitter.finish();
+    return { kind: 'torch-log', log: this.#events.finish(), problems: this.#faults.list() };
+  }
+
+  piece(bytes: Buffer, start: number, end: number, by: PieceEnd, line: number): void {
+    // A cut last line may have lost digits of a number.
+    if (by === 'end') return;
+    const text = bytes.toString('utf8', start, Math.min(end, start + MAX_LINE)).trimEnd();
+    const parsed = parseLogLine(text);
+    if (parsed) this.#events.line(parsed, line);
+  }
+
+  nulBytes(): void {}
+
+  longLine(line: number): void {
+    this.#faults.add('long-line', line);
+  }
+}

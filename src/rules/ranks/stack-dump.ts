@@ -1,0 +1,138 @@
+import { namedRanks } from '../../base/rank-ranges.js';
+import { formatWholePercent, share } from '../../base/units.js';
+import {
+  isMostly,
+  MOSTLY as MOSTLY_SHARE,
+  type ProcessStacks,
+  splitRanks,
+} from '../../diagnosis/hang/process-stacks.js';
+import {
+  BOTTLENECK_OF,
+  elsewhereInWords,
+  processName,
+  stateInWords,
+} from '../../diagnosis/hang/stack-words.js';
+import type { Evidence, Finding } from '../kit/finding.js';
+import { found, type RankFinding, type RunRule, silent, threshold } from '../kit/rule.js';
+
+const MOSTLY = threshold(
+  'samples in one state',
+  share(MOSTLY_SHARE),
+  'of the main thread',
+  'half of the time decides',
+);
+
+export const rule: RunRule = {
+  reads: 'run',
+  unpriced: 'allowed',
+  info: {
+    id: 'stack-dump',
+    alias: 'T21',
+    title: 'Stacks show where the job is stuck, or what it is busy with',
+    needs: 'py-spy dump (text or JSON), or py-spy record --format raw or speedscope',
+    looksFor:
+      'The main thread in a collective, in a wait for DataLoader workers, in a lock or a read; a rank that is elsewhere than the others; a stack that two dumps have in common.',
+    why: 'A job that hangs writes no trace. Its stacks still say what each rank waits for.',
+    fix: {
+      text: 'Dump every rank twice, some seconds apart, and pass all files. A stack that does not move is stuck.',
+      code: 'py-spy dump --pid PID > rank0-a.txt; sleep 5\npy-spy dump --pid PID > rank0-b.txt',
+    },
+    check: 'py-spy only reads the memory of the process; it changes nothing.',
+    cost: 'code',
+    risk: 'none',
+    thresholds: [MOSTLY],
+  },
+  check({ evidence: { stacks }, verdict, ranks }) {
+    const telling = stacks.filter(tells);
+    if (stacks.length === 0) return silent('no stacks from py-spy');
+    const apart = elsewhere(stacks);
+    if (apart) return found(apart);
+    const [worst] = telling;
+    if (!worst) return silent('the stacks show no wait for input, other ranks or a lock');
+    const addresses = BOTTLENECK_OF[worst.states[0]!.doing];
+    if (ranks.length > 0 && addresses !== verdict.bottleneck)
+      return silent('the stacks show a wait that is not the bottleneck');
+    return found({
+      id: 'stack-dump',
+      title: `${whose(telling)} ${stateInWords(worst.states[0]!)}`,
+      confidence: worst.kind === 'samples' || worst.hasMoved === false ? 0.8 : 0.6,
+      addresses,
+      evidence: telling.flatMap(evidenceOf),
+      price: null,
+      ranks: telling.flatMap((s) => s.rank ?? []),
+      fix: fixFor(worst),
+    });
+  },
+};
+
+const tells = (stacks: ProcessStacks) => isMostly(stacks) && BOTTLENECK_OF[stacks.states[0]!.doing] !== null;
+
+/** Processes in the same state as the first. */
+function whose(stacks: readonly ProcessStacks[]): string {
+  const same = stacks.filter((s) => s.states[0]!.doing === stacks[0]!.states[0]!.doing);
+  const known = same.flatMap((s) => s.rank ?? []);
+  return same.length > 1 && known.length === same.length
+    ? `each of ${namedRanks(known)}`
+    : processName(same[0]!);
+}
+
+function elsewhere(stacks: readonly ProcessStacks[]): RankFinding | null {
+  const split = splitRanks(stacks);
+  if (!split) return null;
+  const late = split.elsewhere[0]!;
+  return {
+    id: 'rank-elsewhere',
+    title: elsewhereInWords(split),
+    confidence: split.elsewhere.some((s) => s.hasMoved === false) ? 0.9 : 0.75,
+    addresses: BOTTLENECK_OF[late.states[0]!.doing] ?? 'host',
+    evidence: [...split.elsewhere, ...split.waiting].flatMap(evidenceOf),
+    price: null,
+    ranks: split.elsewhere.flatMap((s) => s.rank ?? []),
+    fix: fixFor(late),
+  };
+}
+
+function evidenceOf(stacks: ProcessStacks): Evidence[] {
+  const moved =
+    stacks.hasMoved === null
+      ? ''
+      : stacks.hasMoved
+        ? '; its stack moves: slow, not stuck'
+        : '; its stack did not move between two dumps: stuck';
+  const shown =
+    stacks.kind === 'dump' ? stacks.states.slice(0, 1) : stacks.states.filter((s) => s.share >= 0.1);
+  return [
+    ...shown.map((state) => ({
+      text: `${processName(stacks)} ${stateInWords(state)}${stacks.kind === 'samples' ? `, ${formatWholePercent(state.share)} of ${stacks.samples} samples` : moved}`,
+      value: stacks.kind === 'samples' ? state.share : null,
+      unit: stacks.kind === 'samples' ? 'of the main thread’s samples' : null,
+      ...NOWHERE,
+      rank: stacks.rank,
+    })),
+    ...stacks.workers.slice(0, 2).map((worker) => ({
+      text: `a DataLoader worker is in ${worker.at ?? worker.call}`,
+      value: null,
+      unit: null,
+      ...NOWHERE,
+      rank: stacks.rank,
+    })),
+  ];
+}
+const NOWHERE = { step: null, ts_ns: null, dur_ns: null } as const;
+
+const FIXES: Readonly<Record<string, Finding['fix']>> = {
+  'input-wait': {
+    text: 'The workers are too slow or stuck: see what they do, then give the loader more of them or make each batch cheaper.',
+    code: 'py-spy dump --subprocesses --pid PID   # the workers too\nloader = DataLoader(..., num_workers=8, persistent_workers=True)',
+  },
+  'input-work': {
+    text: 'Batches are made on the training thread. Let workers make them.',
+    code: 'loader = DataLoader(..., num_workers=8, persistent_workers=True)',
+  },
+  collective: {
+    text: 'Another rank is late or gone: dump the stacks of all ranks and look for the one that is not in this collective.',
+    code: 'py-spy dump --pid PID > rank0.txt      # on every rank',
+  },
+};
+
+const fixFor = ({ states: [top] }: ProcessStacks): Finding['fix'] => FIXES[top?.doing ?? ''] ?? rule.info.fix;

@@ -1,0 +1,102 @@
+import { namedRanks } from '../../base/rank-ranges.js';
+import { collectiveName, whoIsMissing } from '../../diagnosis/hang/hang-words.js';
+import type { ProcessStacks } from '../../diagnosis/hang/process-stacks.js';
+import { processName, stateInWords } from '../../diagnosis/hang/stack-words.js';
+import type { StuckCollective } from '../../diagnosis/run-evidence.js';
+import type { Evidence, Finding } from '../kit/finding.js';
+import { found, type RunRule, silent } from '../kit/rule.js';
+
+const LOOK = 'py-spy dump --pid PID     # on the machine of the missing rank, twice';
+
+export const rule: RunRule = {
+  reads: 'run',
+  unpriced: 'allowed',
+  comesFirst: true,
+  info: {
+    id: 'stuck-collective',
+    alias: 'T21',
+    title: 'Ranks wait in a collective that others have not entered',
+    needs: 'dumps of torch’s flight recorder, one per rank, as JSON',
+    looksFor:
+      'A collective that some ranks entered and did not leave: who is not in it, or is in another one.',
+    why: 'A collective ends when all members are in it. One rank that is stuck elsewhere, has died or took another branch stops all of them, until the timeout ends the job.',
+    fix: {
+      text: 'Look at what the missing rank does: its stack says where it is stuck.',
+      code: LOOK,
+    },
+    check: 'The next dump of a run that goes on shows higher numbers on every rank.',
+    cost: 'code',
+    risk: 'none',
+    thresholds: [],
+  },
+  check({ evidence: { stuck, stacks } }) {
+    const [first] = stuck;
+    if (!first) return silent('no dump of the flight recorder shows a rank waiting');
+    const certain = first.missing.length > 0 || first.different.length > 0;
+    return found({
+      id: first.different.length > 0 ? 'different-collectives' : 'stuck-collective',
+      title: whoIsMissing(first),
+      confidence: certain ? 0.9 : first.unknown.length > 0 ? 0.7 : 0.5,
+      addresses: 'comms',
+      evidence: [...stuck.flatMap(evidenceOf), ...stacksOf(culprits(first), stacks)],
+      price: null,
+      ranks: culprits(first),
+      fix: fixFor(first),
+    });
+  },
+};
+
+const culprits = ({ missing, unknown, waiting }: StuckCollective): readonly number[] =>
+  missing.length > 0 ? missing.map((m) => m.rank) : unknown.length > 0 ? unknown : waiting;
+
+/** What the missing ranks do, if they were dumped too. */
+const stacksOf = (ranks: readonly number[], stacks: readonly ProcessStacks[]): Evidence[] =>
+  stacks
+    .filter((s) => s.rank !== null && ranks.includes(s.rank) && s.states.length > 0)
+    .slice(0, MAX_MISSING)
+    .map((s) => line(`${processName(s)} ${stateInWords(s.states[0]!)}`, s.rank!));
+
+const MAX_MISSING = 8;
+
+function evidenceOf(stuck: StuckCollective): Evidence[] {
+  const from = stuck.calledFrom ? `, called from ${stuck.calledFrom}` : '';
+  const entered = `${namedRanks(stuck.waiting)} entered ${collectiveName(stuck)}${from}`;
+  return [
+    line(entered, stuck.waiting[0]!),
+    ...stuck.missing.slice(0, MAX_MISSING).map(({ rank, last }) => {
+      const where = last?.calledFrom ? ` (${last.calledFrom})` : '';
+      const what = last
+        ? `last entered ${last.name.replace(/^\w+:/, '')} #${last.sequence}${where}`
+        : 'entered none of this group';
+      return line(`rank ${rank} ${what}`, rank);
+    }),
+  ];
+}
+
+const line = (text: string, rank: number): Evidence => ({
+  text,
+  value: null,
+  unit: null,
+  rank,
+  step: null,
+  ts_ns: null,
+  dur_ns: null,
+});
+
+function fixFor({ missing, unknown, different }: StuckCollective): Finding['fix'] {
+  if (different.length > 0)
+    return {
+      text: 'Make all ranks take the same branch: a condition on data or on the rank decides which collective they call.',
+      code: 'TORCH_DISTRIBUTED_DEBUG=DETAIL torchrun train.py  # checks every collective',
+    };
+  if (missing.length > 0) return rule.info.fix;
+  if (unknown.length > 0)
+    return {
+      text: 'See whether the process of that rank still runs. If it does, dump its stack; if not, its log has the reason.',
+      code: LOOK,
+    };
+  return {
+    text: 'If the job makes no progress, the network or a GPU is stuck: see what NCCL and the driver report.',
+    code: 'NCCL_DEBUG=INFO torchrun train.py\ndmesg | grep -i xid',
+  };
+}

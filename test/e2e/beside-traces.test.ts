@@ -1,0 +1,49 @@
+import { cpSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { reportSchema } from '../../src/report/report-schema.js';
+import { inFolder, root, whyslow } from '../helpers/cli.js';
+
+const fixture = (name: string) => join(root, 'test/fixtures', name);
+
+async function report(...paths: string[]) {
+  const { code, stdout, stderr } = await whyslow(['diagnose', '--json', ...paths]);
+  expect(stderr).toBe('');
+  return { code, ...reportSchema.parse(JSON.parse(stdout)) };
+}
+
+describe('files beside traces', () => {
+  it('are joined with a trace: the log names function, guard and dimension', () =>
+    inFolder(async (folder) => {
+      cpSync(join(root, 'zoo/fixtures/recompile_ragged/rank0.json.gz'), join(folder, 'rank0.json.gz'));
+      cpSync(fixture('torch-logs/limit.txt'), join(folder, 'stderr-rank0.txt'));
+      const { findings, inputs } = await report(folder);
+      const finding = findings.find((f) => f.rule === 'T16')!;
+      expect(finding.speedup).not.toBeNull();
+      expect(finding.evidence.map((e) => e.text).join()).toMatch(/dimension 1 of tokens/);
+      expect(finding.fix.code).toMatch(/mark_dynamic\(tokens, 1\)/);
+      expect(inputs.map((i) => i.kind).toSorted()).toEqual(['kineto', 'torch-log']);
+    }));
+
+  it('tell a job that hangs, without any trace', async () => {
+    const { code, verdict, findings, health } = await report(fixture('flight-recorder'));
+    expect([code, verdict.bottleneck, verdict.cause]).toEqual([0, 'comms', 'stuck-collective']);
+    expect(findings[0]).toMatchObject({ rule: 'T21', ranks: [2] });
+    expect(health.problems.map((p) => p.code)).toEqual(['pickle']);
+  });
+
+  it('are broken without harm to the others', () =>
+    inFolder(async (folder) => {
+      cpSync(fixture('py-spy/workers.raw.txt'), join(folder, 'rank0.raw.txt'));
+      writeFileSync(join(folder, 'cut.json'), '{"entries": [{"collective_seq_id": 1, "pg_config');
+      writeFileSync(join(folder, 'cut.sqlite'), 'SQLite format 3\0 and no more');
+      writeFileSync(
+        join(folder, 'cut.speedscope.json'),
+        '{"$schema":"https://www.speedscope.app/file-format-schema.json"',
+      );
+      const { code, verdict, host_lines, health } = await report(folder);
+      expect([code, verdict.bottleneck]).toEqual([0, 'data']);
+      expect(host_lines[0]).toMatchObject({ file: 'job.py', line: 29, share: 1 });
+      expect(health.problems.map((p) => p.code).toSorted()).toEqual(['broken-dump', 'not-a-database']);
+    }));
+});
