@@ -3,8 +3,8 @@ import { selectSteps } from './keep-steps.js';
 
 /** A run this many times longer than its densely recorded head is judged by the rest. */
 const LONGER = 4;
-/** With fewer recorded steps in the rest, the head is still the better evidence. */
-const ENOUGH = 5;
+/** With fewer recorded steps in the rest, chance decides which of them waited, and the head is the better evidence. */
+const ENOUGH = 20;
 
 /**
  * Capture records every one of the first steps, for the sake of short trials, and then one in ten. In a longer run the head
