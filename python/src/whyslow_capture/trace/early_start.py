@@ -41,7 +41,7 @@ class EarlyStart:
         self._began = 0.0
 
     def is_due(self, step: int) -> bool:
-        """Whether the profiler may start with `step`, which begins now. Earlier steps may compile; the last one counts."""
+        """Whether the profiler may start with `step`, which begins now. Only the last step counts: others compile."""
         began, self._began = self._began, time.monotonic()
         if self._first is None or step < self._first:
             self._first = step
