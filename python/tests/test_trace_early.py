@@ -39,6 +39,19 @@ def test_slow_steps_bring_the_window_forward(
     assert recorded(tmp_path, monkeypatch, range(1, 40), seconds) == [first]
 
 
+def test_a_single_slow_step_does_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr(early_start.time, "monotonic", lambda: now[0])
+
+    def work(step: int) -> None:
+        now[0] += 2.0 if step % 5 == 0 else 0.1  # it saves
+
+    made = make_tier(tmp_path, **ONE_WINDOW)
+    train(made, range(1, 40), work)
+    made.close()
+    assert [window["first_step"] for window in made.summary()["windows"]] == [23]  # type: ignore[index,attr-defined]
+
+
 def test_a_resumed_job_has_a_window_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert recorded(tmp_path, monkeypatch, range(1001, 1012), 0.5) == [1005]
 

@@ -39,13 +39,18 @@ class EarlyStart:
     def __init__(self) -> None:
         self._first: int | None = None
         self._began = 0.0
+        self._before_s = 0.0
 
     def is_due(self, step: int) -> bool:
-        """Whether the profiler may start with `step`, which begins now. Only the last step counts: others compile."""
+        """
+        Whether the profiler may start with `step`, which begins now. Only the last two steps count: earlier ones
+        compile, and a single slow one may have saved a checkpoint.
+        """
         began, self._began = self._began, time.monotonic()
+        before_s, self._before_s = self._before_s, self._began - began
         if self._first is None or step < self._first:
             self._first = step
-        return step - self._first >= LEAST_STEPS and self._began - began >= SLOW_STEP_S
+        return step - self._first >= LEAST_STEPS and min(before_s, self._before_s) >= SLOW_STEP_S
 
 
 def no_window(trace: TraceConfig, steps: int) -> str:
