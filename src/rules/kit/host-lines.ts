@@ -14,9 +14,7 @@ export function lineEvidence(
 ): Evidence[] {
   if (!pattern) return [];
   return lines
-    .filter(
-      (line) => line.share >= MIN_SHARE && [line.source, ...line.calls].some((text) => pattern.test(text)),
-    )
+    .filter((line) => line.share >= MIN_SHARE && pattern.test([line.source, ...line.calls].join(' ')))
     .slice(0, MAX_LINES)
     .map(({ file, line, function: name, source, share }) => ({
       text: `${file}:${line} in ${name}, ${formatWholePercent(share)} of the thread’s time${source && `: ${source}`}`,
