@@ -100,7 +100,7 @@ describe('SARIF', () => {
   });
 
   it.each([
-    ['/work/my code/train.py', 'file:///work/my%20code/train.py'],
+    ['/home/me/my code/train.py', 'file:///home/me/my%20code/train.py'],
     ['./a#b/train.py', 'a%23b/train.py'],
     ['../train.py', '../train.py'],
   ])('writes %s as a URI', (path, uri) => {
