@@ -15,15 +15,15 @@ import time, torch, whyslow_capture
 model = torch.nn.Linear(64, 64)
 optimizer = torch.optim.SGD(model.parameters(), 0.1)
 with whyslow_capture.capture("own/dir") as capture:
-    for _ in range(10):
-        time.sleep(0.3)
+    for _ in range(13):
+        time.sleep(0.55)
         optimizer.zero_grad()
         model(torch.randn(8, 64)).sum().backward()
         optimizer.step()
         capture.step()
 `;
 
-/** One run shows many things: a script with a capture of its own, ten slow steps, a wrong variable, and LANG=C. */
+/** One run shows many things: a script with a capture of its own, a few slow steps, a wrong variable, and LANG=C. */
 const slowAndShort = () =>
   inFolder(async (cwd): Promise<Ran & { readonly made: boolean; readonly trace: boolean }> => {
     await writeFile(join(cwd, 'my train.py'), OWN_CAPTURE);
