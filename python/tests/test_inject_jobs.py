@@ -175,37 +175,30 @@ def test_a_process_that_does_not_train_writes_no_files(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
+SIXTY_STEPS = """
+    import torch
+    model = torch.nn.Linear(8, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    for _ in range(60):
+        model(torch.ones(4, 8)).mean().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+"""
+
+
 def test_by_default_the_recorded_step_of_ten_varies(tmp_path: Path) -> None:
-    script = """
-        import torch
-        model = torch.nn.Linear(8, 1)
-        optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-        for _ in range(60):
-            model(torch.ones(4, 8)).mean().backward()
-            optimizer.step()
-            optimizer.zero_grad()
-    """
     env = injected(tmp_path / "out")
     del env["WHYSLOW_RECORD_EVERY_N_STEPS"]
-    assert run_script(script, tmp_path, env=env).returncode == 0
+    assert run_script(SIXTY_STEPS, tmp_path, env=env).returncode == 0
     assert header_of(tmp_path / "out")["spread_steps"] is True
     # The same steps in every job, so ranks can be compared. After a dense start one in each ten, not always the first.
     assert steps_of(tmp_path / "out") == [*range(20), 22, 38, 44, 50]
 
 
 def test_by_default_one_window_is_recorded(tmp_path: Path) -> None:
-    script = """
-        import torch
-        model = torch.nn.Linear(8, 1)
-        optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-        for _ in range(60):
-            model(torch.ones(4, 8)).mean().backward()
-            optimizer.step()
-            optimizer.zero_grad()
-    """
     env = injected(tmp_path / "out")
     del env["WHYSLOW_RECORD_EVERY_N_STEPS"], env["WHYSLOW_TRACE"]
-    assert run_script(script, tmp_path, env=env).returncode == 0
+    assert run_script(SIXTY_STEPS, tmp_path, env=env).returncode == 0
     traces = [path.relative_to(tmp_path / "out/traces") for path in (tmp_path / "out/traces").rglob("*.gz")]
     assert [str(path) for path in traces] == ["step_20/rank-0-coord-0-trace.json.gz"]
     # The steps before it are all recorded, those in it are not.
