@@ -28,24 +28,26 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python" / "src"))
 
 Blocks = dict[str, list[float]]
 # Steps of a block, blocks between two windows, recorded steps of a window (after one of warm-up).
-STEPS, BLOCKS, ACTIVE = 15, 16, 3
+STEPS, BLOCKS, ACTIVE = 15, 40, 3
 PERIOD = STEPS * BLOCKS + 1 + ACTIVE
 REST_S = 0.5
 ALLOWED = 1.02
 DRAWS = 1000
-# (loop, windows, processes): what matters most comes first, in case time runs out.
+# (loop, windows, processes): what matters most comes first, in case time runs out. With and without windows in turns:
+# the host drifts.
+TURN = (("eager", "capture", 1), ("eager", "none", 1))
 PLAN = (
-    ("eager", "capture", 2),
+    *TURN * 3,
     ("graph", "capture", 2),
-    ("eager", "plain", 1),
-    ("eager", "teardown", 1),
-    ("eager", "none", 1),
-    ("graph", "teardown", 1),
     ("compile", "capture", 1),
-    ("eager", "capture", 1),
+    ("compile", "none", 1),
+    *TURN * 3,
     ("eager", "plain", 1),
+    ("graph", "none", 1),
+    ("compile", "capture", 1),
+    *TURN * 3,
     ("eager", "teardown", 1),
-    ("eager", "none", 1),
+    ("eager", "plain", 1),
     ("graph", "plain", 1),
 )
 LEAST_S = {"eager": 15, "graph": 15, "compile": 60}
@@ -122,6 +124,8 @@ class Compiled(Eager):
         for _ in range(10):
             # Without it the second call of a step finds the first one's output overwritten.
             torch.compiler.cudagraph_mark_step_begin()
+            # Gradients are output of a graph too: adding to the last ones would read what this run overwrites.
+            self.model.zero_grad(set_to_none=True)
             self.model(self.data).sum().backward()
 
 
@@ -144,6 +148,9 @@ def blocks_of(step: Callable[[], None], synchronize: Callable[[], None], count: 
 def measure(loop: str, windows: str, device: str, out: str) -> Blocks:
     import torch
 
+    if device == "cuda":
+        # Wandering between cores is most of the noise.
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[4:6])
     job = LOOPS[loop](device)
     synchronize = torch.cuda.synchronize if device == "cuda" else lambda: None
     for _ in range(5 * STEPS):
@@ -247,15 +254,20 @@ def ids_of(path: Path) -> dict[str, int | None]:
     }
 
 
+def quartile(values: list[float]) -> float:
+    return sorted(values)[len(values) // 4]
+
+
 def ratio(runs: list[Blocks], phase: str) -> tuple[float, float, float]:
-    """Median of `phase` ÷ median before, over processes. The interval draws processes and blocks again."""
+    """
+    Lower quartile of `phase` ÷ the same before, median over processes: other users of the host only add time. The
+    interval draws processes and blocks again.
+    """
     chance = random.Random(1)
 
     def once(chosen: list[Blocks], again: bool) -> float:
         pick = (lambda blocks: chance.choices(blocks, k=len(blocks))) if again else list
-        return statistics.median(
-            statistics.median(pick(one[phase])) / statistics.median(pick(one["before"])) for one in chosen
-        )
+        return statistics.median(quartile(pick(one[phase])) / quartile(pick(one["before"])) for one in chosen)
 
     draws = sorted(once(chance.choices(runs, k=len(runs)), True) for _ in range(DRAWS))
     return once(runs, False), draws[round(0.025 * DRAWS)], draws[round(0.975 * DRAWS) - 1]
@@ -288,7 +300,7 @@ def report(results: list[dict[str, object]]) -> bool:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.strip().partition("\n\n")[0])
     parser.add_argument("--cpu", action="store_true", help="eager loops on the CPU: tries the program, measures little")
-    parser.add_argument("--seconds", type=float, default=225, help="start no more processes after this time")
+    parser.add_argument("--seconds", type=float, default=330, help="start no more processes after this time")
     parser.add_argument("--measure", nargs=4, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.measure:

@@ -161,7 +161,7 @@ def test_later_windows_count_what_earlier_ones_left(monkeypatch: pytest.MonkeyPa
     job.steps(100, 7.0, chance, next_window=1000)
     job.steps(1000 - job.step, 14.0, chance, next_window=1000)
     second = job.window()
-    job.steps(100, 14.0, chance)
+    job.steps(600, 14.0, chance)
     for report in (first, second):
         assert report.afterwards["change"]["likely"] == pytest.approx(0.4, abs=0.03)  # type: ignore[index]
     assert job.problems.counts == {"trace_slower": 2}
@@ -176,6 +176,43 @@ def test_false_alarms_are_rare(monkeypatch: pytest.MonkeyPatch) -> None:
         job.steps(60, 5.0, chance)
         alarms += "trace_slower" in job.problems.counts
     assert alarms == 0
+
+
+def test_a_busy_host_that_calms_down_is_no_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Steps take half as long again for three seconds after the window, then again as long as before."""
+    chance, job = random.Random(7), Job(monkeypatch)
+    job.steps(60, 5.0, chance, next_window=60)
+    report = job.window()
+    calls = job.calls
+    job.steps(400, 7.5, chance)
+    assert not report.afterwards
+    job.steps(5000, 5.0, chance)
+    assert report.afterwards["slower"] is False
+    assert report.afterwards["after_ms"] == pytest.approx(5, rel=0.05)
+    assert job.problems.counts == {}
+    # Waiting for the next look costs little, and ends.
+    assert job.calls - calls < 500
+
+
+def test_what_stays_slower_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    chance, job = random.Random(8), Job(monkeypatch)
+    job.steps(60, 5.0, chance, next_window=60)
+    report = job.window()
+    job.steps(100, 7.5, chance)
+    assert not report.afterwards
+    job.steps(9000, 7.5, chance)
+    assert report.afterwards["slower"] is True
+    assert job.problems.counts == {"trace_slower": 1}
+
+
+def test_slower_once_is_not_slower_for_good(monkeypatch: pytest.MonkeyPatch) -> None:
+    chance, job = random.Random(9), Job(monkeypatch)
+    job.steps(60, 5.0, chance, next_window=60)
+    report = job.window()
+    job.steps(100, 7.5, chance)
+    job.check.close()
+    assert report.afterwards["slower"] is False
+    assert report.afterwards["change"]["likely"] == pytest.approx(0.5, abs=0.03)  # type: ignore[index]
 
 
 def test_a_failed_window_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:

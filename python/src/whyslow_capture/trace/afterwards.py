@@ -3,6 +3,9 @@ Checks whether windows leave the job slower: times the steps before and after ea
 
 All steps are timed by the host's clock, not only those that the events tier records, which are too few around a window.
 That costs some microseconds in some 80 steps per window, and nothing in any other.
+
+What a window leaves behind stays. A busy host passes: on shared machines steps take half as long again for seconds at a
+time, with or without a window. So slower steps are timed again some seconds later, and the fastest time counts.
 """
 
 from __future__ import annotations
@@ -23,6 +26,8 @@ SETTLING = 3
 LOOK_EVERY = 8
 # A change below this is not worth a warning, however certain.
 MATTERS = 0.02
+# Seconds until slower steps are timed again.
+PAUSES_S = (2, 10, 30)
 # Later than any step.
 NEVER = 1 << 62
 
@@ -47,6 +52,10 @@ class Afterwards:
         self._baseline: list[float] = []
         self._after: list[float] = []
         self._after_from: int | None = None
+        # What the steps after it were timed to, at the fastest, how often, and when to time them again.
+        self._fastest: tuple[Change, list[float]] | None = None
+        self._looks = 0
+        self._look_again_at = 0
         # The sum of what each window changed. The job's own changes between windows are not part of it.
         self._total: Change | None = None
 
@@ -64,7 +73,8 @@ class Afterwards:
             self._first_step = step
         if begun is not None and begun[0] == step - 1 and begun[0] >= self._first_step + SETTLING:
             self._note(step - 1, max(1, now - begun[1]) / 1e6)
-        if self._report is not None and self._after_from is None and not self._is_compressing():
+        is_waiting = self._report is not None and self._after_from is None
+        if is_waiting and now >= self._look_again_at and not self._is_compressing():
             self._after_from = step + SETTLING
 
     def step_begun(self, step: int) -> None:
@@ -101,24 +111,55 @@ class Afterwards:
         if self._report is not None:
             self._after.append(ms)
             if len(self._after) >= WATCHED:
-                self._conclude()
+                self._look(self._report)
+
+    def _look(self, report: WindowReport) -> None:
+        """Compares what was timed around the last window. Slower steps are timed again later."""
+        after, self._after, self._after_from, self._report = self._after, [], None, None
+        self._compare(after)
+        self._looks += 1
+        self._report = report
+        if self._looks > len(PAUSES_S) or report.detached is False or not self._left_something(report):
+            self._conclude()
+        else:
+            self._look_again_at = perf_counter_ns() + 10**9 * PAUSES_S[self._looks - 1]
+
+    def _compare(self, after: list[float]) -> None:
+        found = change(self._baseline, after)
+        if found is not None and (self._fastest is None or found.log_ratio < self._fastest[0].log_ratio):
+            self._fastest = found, after
+
+    def _left_something(self, report: WindowReport) -> bool:
+        """This window, whatever earlier ones left."""
+        return self._fastest is not None and self._matters(report, *self._fastest)
+
+    def _matters(self, report: WindowReport, found: Change, after: list[float]) -> bool:
+        low, _, _ = found.interval
+        return low - drift(self._baseline, after, report.plan.steps + report.plan.warmup + SETTLING) > MATTERS
 
     def _conclude(self) -> None:
-        """Compares what was timed around the last window."""
-        report, before, after = self._report, self._baseline, self._after
-        self._report, self._after, self._after_from = None, [], None
+        """Writes down what was found about the last window."""
+        report, after, looks = self._report, self._after, self._looks
+        self._report, self._after, self._after_from, self._looks, self._look_again_at = None, [], None, 0, 0
         if report is None:
             return
-        found = change(before, after)
-        report.afterwards = {"steps_before": len(before), "steps_after": len(after)}
-        if found is None:
-            return
-        total = self._total = found if self._total is None else self._total.plus(found)
+        if looks == 0:
+            self._compare(after)
+        fastest = self._fastest or (None, after)
+        report.afterwards = {"steps_before": len(self._baseline), "steps_after": len(fastest[1])}
+        if fastest[0] is not None:
+            # Once slower is not yet slower for good, unless the reason is known.
+            is_sure = looks > 1 or report.detached is False or not self._left_something(report)
+            self._tell(report, fastest[0], fastest[1], is_sure)
+        self._fastest = None
+
+    def _tell(self, report: WindowReport, found: Change, after: list[float], is_sure: bool) -> None:
+        total = found if self._total is None else self._total.plus(found)
+        is_slower = is_sure and self._matters(report, total, after)
+        self._total = total if is_sure else self._total
         low, likely, high = total.interval
-        was_slowing = drift(before, after, report.plan.steps + report.plan.warmup + SETTLING)
-        is_slower = low - was_slowing > MATTERS
         report.afterwards |= {
-            "before_ms": round(_middle(before), 4),
+            "before_ms": round(_middle(self._baseline), 4),
             "after_ms": round(_middle(after), 4),
             # Relative to the steps before the first window, without what the job itself changed between windows.
             "change": {"low": round(low, 4), "likely": round(likely, 4), "high": round(high, 4)},
