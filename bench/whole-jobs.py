@@ -1,10 +1,10 @@
 """
 Whole jobs, each plain and under capture as `whyslow run` starts it, in turns: what it costs, and recordings to judge.
 
-OUT=DIR python bench/whole-jobs.py [--other SCRIPT:NAME:STEPS …] [--seconds S]
+OUT=DIR python bench/whole-jobs.py [--other SCRIPT:NAME:STEPS …] [--only NAME …] [--turns N] [--seconds S]
 
-Needs a GPU to mean anything. Writes OUT/results.json, and OUT/runs.tar.gz with one folder a job; `whyslow diagnose` reads
-each of them.
+Needs a GPU to mean anything. Writes OUT/results.json, and OUT/runs.tar.gz with one folder a job: `whyslow diagnose`
+reads each of them.
 """
 
 from __future__ import annotations
@@ -61,30 +61,44 @@ def run(script: str, name: str, steps: int, out: Path | None) -> dict[str, objec
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--other", nargs="*", default=[], metavar="SCRIPT:NAME:STEPS", help="further jobs, run first")
+    parser.add_argument("--only", nargs="*", default=list(OWN), metavar="NAME", help="of the jobs of bench/jobs_gpu.py")
+    parser.add_argument("--turns", type=int, default=1, help="how often each job is run plain and captured, in turns")
     parser.add_argument("--seconds", type=float, default=500, help="start no more jobs after this time")
     arguments = parser.parse_args()
     out = Path(os.environ.get("OUT", "whole-jobs"))
     out.mkdir(parents=True, exist_ok=True)
     jobs = [(script, name, int(steps)) for script, name, steps in (text.split(":") for text in arguments.other)]
-    jobs += [(str(HERE / "jobs_gpu.py"), name, steps) for name, steps in OWN.items()]
-    results: dict[str, dict[str, object]] = {}
+    jobs += [(str(HERE / "jobs_gpu.py"), name, OWN[name]) for name in arguments.only]
+    results: dict[str, list[dict[str, object]]] = {}
     began = time.perf_counter()
     with tempfile.TemporaryDirectory() as scratch:
-        for script, name, steps in jobs:
-            if time.perf_counter() - began > arguments.seconds:
-                print("out of time before", name)
-                break
-            folder = Path(scratch) / name
-            try:
-                pair = {"plain": run(script, name, steps, None), "captured": run(script, name, steps, folder)}
-            except subprocess.TimeoutExpired:
-                pair = {"failed": {"why": "it took too long"}}
-            results[name] = pair
-            print(name, json.dumps(pair)[:1200], flush=True)
-            (out / "results.json").write_text(json.dumps(results, indent=1))
-            with tarfile.open(out / "runs.tar.gz", "w:gz", compresslevel=1) as archive:
-                for done in Path(scratch).iterdir():
-                    archive.add(done, done.name)
+        for turn in range(arguments.turns):
+            for script, name, steps in jobs:
+                if time.perf_counter() - began > arguments.seconds:
+                    print("out of time before", name)
+                    break
+                pair = one_pair(script, name, steps, Path(scratch) / name if turn == 0 else None)
+                results.setdefault(name, []).append(pair)
+                print(name, json.dumps(pair)[:1200], flush=True)
+                (out / "results.json").write_text(json.dumps(results, indent=1))
+            if turn == 0:
+                keep(Path(scratch), out / "runs.tar.gz")
+
+
+def one_pair(script: str, name: str, steps: int, folder: Path | None) -> dict[str, object]:
+    """The recording is kept in `folder`, if one is given."""
+    with tempfile.TemporaryDirectory() as other:
+        try:
+            plain = run(script, name, steps, None)
+            return {"plain": plain, "captured": run(script, name, steps, folder or Path(other))}
+        except subprocess.TimeoutExpired:
+            return {"failed": "it took too long"}
+
+
+def keep(recordings: Path, archive: Path) -> None:
+    with tarfile.open(archive, "w:gz", compresslevel=1) as target:
+        for folder in recordings.iterdir():
+            target.add(folder, folder.name)
 
 
 if __name__ == "__main__":
