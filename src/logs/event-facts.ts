@@ -9,6 +9,7 @@ import type { EventLog, EventLogRun } from '../model/event-log.js';
 import { type Amounts, meanAmounts, total } from './amounts.js';
 import { computeSource, divideByAmounts } from './divide.js';
 import { divideBySpans } from './divide-spans.js';
+import { iterationOf } from './iteration.js';
 import { jobTimeOf, withOwnPhases } from './job-time.js';
 import { exposedShare } from './layout.js';
 import { notesOf } from './notes.js';
@@ -77,7 +78,8 @@ export function analyseEventLog(log: EventLog): EventFacts[] {
       const facts = factsOf(run, records, periods);
       const timeline = records === recorded ? facts.timeline : wallTimeline(recorded, periods);
       const own = records.allHost ? facts.time.idle_host : facts.step;
-      return [{ ...facts, job: withOwnPhases(job, records, periods, facts.step, own), timeline }];
+      const wall = withOwnPhases(job, records, periods, facts.step, own);
+      return [{ ...facts, job: wall && { ...wall, iteration: iterationOf(run) }, timeline }];
     });
   });
 }

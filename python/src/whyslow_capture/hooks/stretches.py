@@ -40,7 +40,8 @@ class Stretches:
             self._between = self._clock.enter(INFERENCE, "model without gradients", line_at=sys._getframe(1))
         elif tracker.recorder.is_sampling:
             tracker.leaves_micro()
-            self._begin = tracker.recorder.mark()
+            # A name that the job gives says more.
+            self._begin = -1 if tracker.recorder.is_in_own_phase() else tracker.recorder.mark()
         else:
             tracker.disarm()
 
