@@ -140,6 +140,7 @@ class RunFiles:
             "dense_steps": DENSE_STEPS if capture.config.spread_steps else 0,
             "stride": capture.budget.stride,
             "iteration": capture.iteration(),
+            "input": capture.stacks.input_summary(),
             "overhead": capture.budget.summary(),
             "dropped": dict(capture.problems.counts),
             "job": capture.job_clock.summary(self._origin_ns),

@@ -59,7 +59,11 @@ class Capture:
         self.job_clock = self.job.clock
         self.cpu = CpuUse()
         self.trace: TraceTier | None = None
-        self.stacks = StackSampler(config.max_overhead, is_disturbed=lambda: self.trace is not None and self.trace.busy)
+        self.stacks = StackSampler(
+            config.max_overhead,
+            is_disturbed=lambda: self.trace is not None and self.trace.busy,
+            is_between=lambda: self.job_clock.is_in_phase,
+        )
         self.mesh: Mesh | None = None
         self._pid = os.getpid()
         self.files = RunFiles()

@@ -26,6 +26,8 @@ const DOING: Readonly<Record<string, string>> = {
   inference: 'inference (the model called without gradients)',
   no_grad: 'calling the model without gradients (a rollout or a validation)',
   logging: 'logging',
+  metrics: 'computing metrics',
+  scheduler: 'setting the learning rate',
   gc: 'garbage collection',
   compile: 'compiling',
 };

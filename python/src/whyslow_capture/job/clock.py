@@ -133,6 +133,10 @@ class JobClock:
         return any(frame.name == name for frame in self._open)
 
     @property
+    def recorder(self) -> Recorder | None:
+        return None if self.is_stopped else self._recorder
+
+    @property
     def is_in_phase(self) -> bool:
         return bool(self._open)
 
