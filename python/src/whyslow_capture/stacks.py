@@ -175,11 +175,14 @@ class StackSampler:
             if line is None and self._is_users(code.co_filename):
                 line = (code.co_filename, frame.f_lineno or 0, code.co_name)
             makes_items = code.co_flags & GENERATOR and code.co_name not in NOT_INPUT
-            if (makes_items or code.co_name == "__next__") and caller is not None:
-                if self._is_users(caller.f_code.co_filename) and not caller.f_code.co_flags & GENERATOR:
-                    return line or (caller.f_code.co_filename, caller.f_lineno or 0, caller.f_code.co_name)
+            if (makes_items or code.co_name == "__next__") and caller is not None and self._is_loop(caller):
+                return line or (caller.f_code.co_filename, caller.f_lineno or 0, caller.f_code.co_name)
             frame = caller
         return None
+
+    def _is_loop(self, frame: FrameType) -> bool:
+        """Whether the job's own code runs there, and is itself no part of a chain of generators."""
+        return self._is_users(frame.f_code.co_filename) and not frame.f_code.co_flags & GENERATOR
 
     def _key_of(self, leaf: FrameType) -> Key:
         """The innermost line that is the job's own. Library frames below it are folded into one name."""

@@ -82,7 +82,7 @@ def install(capture: HookedCapture, *, steps: str) -> InstalledHooks:
 
 def _leave_scripted_models_alone(tracker: PhaseTracker, patches: Patches) -> None:
     """torch.jit.script compiles the hooks of a model too, and cannot compile ours."""
-    recursive: Any = torch.jit._recursive  # type: ignore[attr-defined]
+    recursive: Any = torch.jit._recursive
     original = recursive.get_hook_stubs
 
     def get_hook_stubs(module: Any) -> Any:

@@ -101,7 +101,7 @@ class LoopPeriod:
             return
         last = [self._gaps[-2], self._gaps[-1]]
         self._in_every_round = last == [1, 1]
-        if fits and 2 <= min(last) and max(last) <= min(MAX_ROUNDS, ALIKE * min(last)):
+        if fits and min(last) >= 2 and max(last) <= min(MAX_ROUNDS, ALIKE * min(last)):
             self.is_on = True
             self.from_round = self.rounds
             self._gaps = deque(last, maxlen=STEADY)

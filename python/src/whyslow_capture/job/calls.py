@@ -92,7 +92,11 @@ _IN_STEPS: dict[str, tuple[tuple[str, str], ...]] = {
         ("SequentialLR.step", SCHEDULER),
         ("ChainedScheduler.step", SCHEDULER),
     ),
-    "torchmetrics.metric": (("Metric.forward", METRICS), ("Metric._wrap_update", METRICS), ("Metric._wrap_compute", METRICS)),
+    "torchmetrics.metric": (
+        ("Metric.forward", METRICS),
+        ("Metric._wrap_update", METRICS),
+        ("Metric._wrap_compute", METRICS),
+    ),
 }
 # They return the function to time.
 _MAKERS = ("_wrap_update", "_wrap_compute")
@@ -122,7 +126,7 @@ class CallTimers:
         self._forget: Callable[[], None] | None = None
 
     def install(self) -> None:
-        self._forget = after_import({name: self._wrap_all for name in (*_FUNCTIONS, *_IN_STEPS)})
+        self._forget = after_import(dict.fromkeys((*_FUNCTIONS, *_IN_STEPS), self._wrap_all))
 
     def remove(self) -> None:
         if self._forget is not None:
