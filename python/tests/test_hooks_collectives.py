@@ -316,7 +316,7 @@ def test_a_single_rank_searches_for_no_wrappers(tmp_path: Path) -> None:
         job = Job()
         for x in DataLoader(batches(3), batch_size=None):
             job.step(x)
-        assert capture._uninstall._tracker.gradient_sync._wrappers == []  # type: ignore[union-attr]
+        assert capture.hooks._tracker.gradient_sync._wrappers == []  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(

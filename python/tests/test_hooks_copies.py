@@ -27,7 +27,7 @@ def is_as_it_was() -> bool:
 @contextmanager
 def timing_copies(out: Path, **config: Any) -> Iterator[Capture]:
     with capturing(out, **config) as capture:
-        tracker = capture._uninstall._tracker  # type: ignore[union-attr]
+        tracker = capture.hooks._tracker  # type: ignore[union-attr]
         to_meta = lambda source, target: (source.type, target.type) == ("cpu", "meta")  # noqa: E731
         tracker.copies = CopyTimer(tracker, is_copy=to_meta, is_wanted=lambda: True)
         yield capture
@@ -151,7 +151,7 @@ def test_a_wrapper_around_ours_causes_no_recursion(tmp_path: Path) -> None:
     job = Job()
     try:
         with capturing(tmp_path) as capture:
-            tracker = capture._uninstall._tracker  # type: ignore[union-attr]
+            tracker = capture.hooks._tracker  # type: ignore[union-attr]
             tracker.copies = CopyTimer(tracker, is_copy=lambda *_: True, is_wanted=lambda: True)
             for step, x in enumerate(DataLoader(batches(6), batch_size=None)):
                 if step == 2:
@@ -175,7 +175,7 @@ def test_earlier_patches_are_still_called(tmp_path: Path) -> None:
     torch.Tensor.to = theirs  # type: ignore[method-assign]
     try:
         with capturing(tmp_path) as capture:
-            tracker = capture._uninstall._tracker  # type: ignore[union-attr]
+            tracker = capture.hooks._tracker  # type: ignore[union-attr]
             tracker.copies = CopyTimer(tracker, is_copy=lambda *_: True, is_wanted=lambda: True)
             for x in DataLoader(batches(3), batch_size=None):
                 x.to("meta")

@@ -129,7 +129,7 @@ def test_a_capture_can_end_inside_an_optimizer_step(tmp_path: Path) -> None:
     with capturing(tmp_path) as capture:
         original = capture.step
         capture.optimizer_step = lambda: (original(), capture.close())  # type: ignore[method-assign]
-        capture._uninstall._tracker._end_step = capture.optimizer_step  # type: ignore[union-attr]
+        capture.hooks._tracker._end_step = capture.optimizer_step  # type: ignore[union-attr]
         job.step(batches(1)[0])  # torch would fail if its hooks changed during the iteration
         job.step(batches(1)[0])
     assert steps_of(tmp_path) == [0]
@@ -138,7 +138,7 @@ def test_a_capture_can_end_inside_an_optimizer_step(tmp_path: Path) -> None:
 def test_our_errors_never_reach_the_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     job = Job()
     with capturing(tmp_path) as capture:
-        tracker = capture._uninstall._tracker  # type: ignore[union-attr]
+        tracker = capture.hooks._tracker  # type: ignore[union-attr]
 
         def fail(*_: object, **__: object) -> None:
             raise RuntimeError("ours")

@@ -266,3 +266,20 @@ def test_inference_mode_counts_unless_it_is_part_of_an_evaluation(tmp_path: Path
         assert counts == {"inference": 3, "evaluation": 3}
         assert capture.job_clock.phases["inference"].ns > 25_000_000
     assert not torch.is_inference_mode_enabled()
+
+
+def test_schedules_and_metrics_are_phases_of_recorded_steps(tmp_path: Path) -> None:
+    metrics = pytest.importorskip("torchmetrics")
+    job = Job()
+    scheduler = torch.optim.lr_scheduler.StepLR(job.optimizer, 2)
+    with capturing(tmp_path, record_every_n_steps=2):
+        mean = metrics.MeanMetric()
+        for batch in batches(4):
+            mean.update(job.step(batch))
+            scheduler.step()
+        assert scheduler.get_last_lr() == [pytest.approx(0.01 * 0.1**2)]
+        mean = pickle.loads(pickle.dumps(mean))
+    assert mean.compute().isfinite()
+    found = {(r["name"], r["step"]) for r in records_of(tmp_path) if r["name"] in ("scheduler", "metrics")}
+    # The optimizer ends a step, so they belong to the next one.
+    assert found == {("scheduler", 2), ("metrics", 2)}

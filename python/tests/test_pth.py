@@ -38,7 +38,7 @@ def test_is_in_the_wheel(tmp_path: Path) -> None:
     shutil.copytree(ROOT, work, ignore=shutil.ignore_patterns("tests", "build", "*.egg-info", "__pycache__"))
     subprocess.run([sys.executable, "-c", build, str(tmp_path)], cwd=work, check=True, capture_output=True)
     names = zipfile.ZipFile(next(tmp_path.glob("*.whl"))).namelist()
-    assert {"whyslow_capture.pth", "whyslow_capture/inject/from_pth.py"} <= set(names)
+    assert {"whyslow_capture.pth", "whyslow_capture/inject/bootstrap.py"} <= set(names)
 
 
 def test_the_licence_is_written_as_old_setuptools_reads_it() -> None:

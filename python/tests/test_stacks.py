@@ -4,7 +4,9 @@ import random
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,11 +15,16 @@ from whyslow_capture.stacks import StackSampler
 
 def sample(work: object, seconds: float = 1.5, **options: object) -> dict:
     sampler = StackSampler(1.0, **options)  # type: ignore[arg-type]
+    watch(sampler, work, seconds)
+    return sampler.summary() or {}
+
+
+def watch(sampler: StackSampler, work: Any, seconds: float = 1.5) -> None:
     ended = threading.Event()
 
     def run() -> None:
         while not ended.is_set():
-            work()  # type: ignore[operator]
+            work()
 
     thread = threading.Thread(target=run)
     thread.start()
@@ -26,7 +33,6 @@ def sample(work: object, seconds: float = 1.5, **options: object) -> dict:
     sampler.stop()
     ended.set()
     thread.join()
-    return sampler.summary() or {}
 
 
 def busy(seconds: float) -> None:
@@ -99,3 +105,36 @@ class TestSampler:
         assert watcher is not None
         watcher.join(5)
         assert not watcher.is_alive()
+
+
+class SlowItems:
+    def __iter__(self) -> SlowItems:
+        return self
+
+    def __next__(self) -> int:
+        busy(0.02)
+        return 1
+
+
+def generated() -> Iterator[int]:
+    while True:
+        busy(0.02)
+        yield 1
+
+
+@pytest.mark.parametrize("items", [generated, SlowItems])
+def test_input_is_what_the_loop_waits_for(items: Any) -> None:
+    source = iter(items())
+
+    def step() -> None:
+        next(source)
+        busy(0.02)  # the model
+
+    for work, is_input in ((step, True), (lambda: busy(0.02), False)):
+        sampler = StackSampler(1.0)
+        watch(sampler, work)
+        found = sampler.input_summary()
+        assert (found is not None) == is_input
+        if found is not None:
+            assert found["function"] == "busy"
+            assert 0.2 < found["samples"] / found["of"] < 0.8

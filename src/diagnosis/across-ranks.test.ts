@@ -56,7 +56,7 @@ describe('the view of the critical path', () => {
   });
 
   it('has the log’s time, and what the trace of the rank shows inside it', () => {
-    const phases = { placed: true, allHost: false, hostPaced: null, copyingHost: null };
+    const phases = { placed: true, allHost: false, hostPaced: null, copyingHost: null, inputLine: null };
     const loggedFacts = { ...drawn.facts, source: 'log', phases, time: ms({ compute: 100 }) };
     const logged = {
       ...drawn,

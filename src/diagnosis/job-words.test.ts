@@ -1,20 +1,35 @@
 import { describe, expect, it } from 'vitest';
+import type { FoundRun } from '../ingest/read-run.js';
 import type { Manifest } from '../model/manifest.js';
 import { jobWords, UNKNOWN_JOB } from './job-words.js';
 
-const beside = (path: string, launch: readonly string[] | null) => [
-  { path, kind: 'manifest', manifest: { of: 'run', launch } as Manifest } as never,
-];
+const file = (of: 'run' | 'rank', path: string, launch: readonly string[] | null) =>
+  ({ path, kind: 'manifest', manifest: { of, launch } as Manifest }) as never;
+const run = (id: string, isAnalysed = false) => ({ id, isAnalysed }) as FoundRun;
+
+const whole = (path: string, launch: readonly string[] | null) =>
+  jobWords({ beside: [file('run', path, launch)], runs: [] });
 
 describe('the job in advice', () => {
   it('is ready to paste', () => {
-    const words = jobWords({ beside: beside('my runs/a/run.json', ['torchrun', 'train it.py']) });
+    const words = whole('my runs/a/run.json', ['torchrun', 'train it.py']);
     expect(words).toEqual({ command: "torchrun 'train it.py'", folder: "'my runs/a'" });
   });
 
   it('has words that stand for what is not known', () => {
-    expect(jobWords({ beside: [] })).toEqual(UNKNOWN_JOB);
-    expect(jobWords({ beside: beside('run.json', null) })).toEqual({ ...UNKNOWN_JOB, folder: '.' });
-    expect(jobWords({ beside: beside('a.tar!o/run.json', ['python']) }).folder).toBe('OUT');
+    expect(jobWords({ beside: [], runs: [] })).toEqual(UNKNOWN_JOB);
+    expect(whole('run.json', null)).toEqual({ ...UNKNOWN_JOB, folder: '.' });
+    expect(whole('a.tar!o/run.json', ['python']).folder).toBe('OUT');
+  });
+
+  it('is the training’s own where one command started several', () => {
+    const [script, one] = [file('run', 'o/run.json', ['sh', 'both.sh']), ['python', 'one.py']];
+    const beside = [script, file('rank', 'o/ranks/rank_0.json', one)];
+    expect(jobWords({ beside, runs: [run('a', true), run('a+1')] }).command).toBe('python one.py');
+    expect(jobWords({ beside, runs: [run('a', true), run('b')] }).command).toBe('sh both.sh');
+    // The second has no run.json.
+    const second = [file('rank', 'o/ranks/rank_0.1.json', one)];
+    const words = jobWords({ beside: second, runs: [run('a'), run('a+1', true)] });
+    expect(words).toEqual({ command: 'python one.py', folder: 'o' });
   });
 });

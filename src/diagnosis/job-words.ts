@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import { quoted, quotedCommand } from '../base/shell.js';
-import { manifestOf } from '../ingest/member.js';
+import { manifestOf, type RunMember } from '../ingest/member.js';
 import type { RunInputs } from '../ingest/read-run.js';
 
 /** The job in commands that advice gives: ready to paste where they are known, words that stand for them otherwise. */
@@ -13,15 +13,34 @@ export interface JobWords {
 
 export const UNKNOWN_JOB: JobWords = { command: 'python train.py', folder: 'OUT' };
 
-export function jobWords({ beside }: Pick<RunInputs, 'beside'>): JobWords {
-  for (const member of beside) {
-    const manifest = manifestOf(member);
-    if (manifest?.of !== 'run') continue;
-    return {
-      command: manifest.launch ? quotedCommand(manifest.launch) : UNKNOWN_JOB.command,
-      // Inside an archive (`a.tar!run.json`) there is no folder to name.
-      folder: member.path.includes('!') ? UNKNOWN_JOB.folder : quoted(dirname(member.path)),
-    };
-  }
-  return UNKNOWN_JOB;
+/** Between the name of a run and what tells it from another that the same command started. */
+const CHANGED = '+';
+
+/** Of the run that is analysed. Where one command started several trainings, each has its own. */
+export function jobWords({ beside, runs }: Pick<RunInputs, 'beside' | 'runs'>): JobWords {
+  const found = (of: 'run' | 'rank') =>
+    beside.flatMap((member) => {
+      const manifest = manifestOf(member);
+      return manifest?.of === of ? [{ member, launch: manifest.launch }] : [];
+    });
+  const [whole] = found('run');
+  const ranks = found('rank');
+  const own = ranks.find((rank) => rank.launch !== null)?.launch ?? null;
+  const launch = isOneOfSeveral(runs) || !whole ? (own ?? whole?.launch) : whole.launch;
+  return {
+    command: launch ? quotedCommand(launch) : UNKNOWN_JOB.command,
+    folder: whole ? folderOf(whole.member, 1) : ranks[0] ? folderOf(ranks[0].member, 2) : UNKNOWN_JOB.folder,
+  };
+}
+
+function isOneOfSeveral(runs: RunInputs['runs']): boolean {
+  const nameOf = (id: string) => id.split(CHANGED, 1)[0];
+  const analysed = runs.find((run) => run.isAnalysed);
+  return analysed !== undefined && runs.filter((run) => nameOf(run.id) === nameOf(analysed.id)).length > 1;
+}
+
+/** `levels` above the file. Inside an archive (`a.tar!run.json`) there is no folder to name. */
+function folderOf({ path }: RunMember, levels: number): string {
+  if (path.includes('!')) return UNKNOWN_JOB.folder;
+  return quoted(Array.from({ length: levels }).reduce<string>((folder) => dirname(folder), path));
 }

@@ -1,4 +1,5 @@
 import { type Ns, ns } from '../base/units.js';
+import type { Iteration } from './iteration.js';
 
 /** The wall time of one rank's process. `startUp`, `training`, `phases` and `end` add up to `wall`. */
 export interface JobTime {
@@ -10,13 +11,15 @@ export interface JobTime {
   /** From the last step to the end of the process, without what `phases` has. */
   readonly end: Ns;
   readonly steps: number;
+  /** What one of these steps is. Null: one optimizer step after one backward pass, or not known. */
+  readonly iteration: Iteration | null;
   /** Largest first. */
   readonly phases: readonly JobPhase[];
 }
 
 /** What a job does beside training steps, or a phase that its own code names. */
 export interface JobPhase {
-  /** `checkpoint`, `evaluation`, `generation`, `inference`, `logging`, `gc`, `compile`, or the job's own name. */
+  /** `checkpoint`, `evaluation`, `generation`, `inference`, `no_grad`, `logging`, `gc`, `compile`, or the job's own name. */
   readonly name: string;
   readonly ns: Ns;
   readonly count: number;

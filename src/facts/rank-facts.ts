@@ -42,4 +42,6 @@ export interface PhaseKnowledge {
   readonly hostPaced: Ns | null;
   /** Host time per step of copies that the device timed; close to 0 for asynchronous copies. Null: unknown. */
   readonly copyingHost: Ns | null;
+  /** The line that makes the batches in the training loop, if stack samples say how long that takes. Null: phases do. */
+  readonly inputLine: string | null;
 }

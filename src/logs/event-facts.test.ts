@@ -274,7 +274,7 @@ describe('a whole iteration every tenth step, as whyslow_capture writes it', () 
     expect(facts).toMatchObject({ stepSource: 'training_step', steps: 9 });
     expect(facts.knowledge).toEqual({
       ...{ placed: true, allHost: true, modelTimed: true },
-      ...{ hostPaced: null, copyingHost: null },
+      ...{ hostPaced: null, copyingHost: null, inputLine: null },
     });
     // 2 ms between backward and optimizer, 6 after it.
     const each = { compute: 22, comms_transfer: 6, idle_data: 4, idle_host: 8 };

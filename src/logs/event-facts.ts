@@ -9,6 +9,7 @@ import type { EventLog, EventLogRun } from '../model/event-log.js';
 import { type Amounts, meanAmounts, total } from './amounts.js';
 import { computeSource, divideByAmounts } from './divide.js';
 import { divideBySpans } from './divide-spans.js';
+import { iterationOf } from './iteration.js';
 import { jobTimeOf, withOwnPhases } from './job-time.js';
 import { exposedShare } from './layout.js';
 import { notesOf } from './notes.js';
@@ -16,6 +17,7 @@ import { computingOf, findOutliers, moveOutliers } from './outliers.js';
 import { outsideNames, trainingOnly } from './outside.js';
 import { atPace, biasOf, usualPeriod } from './pace.js';
 import type { PhaseClock } from './phases.js';
+import { sampledInput, withInput } from './sampled-input.js';
 import { type EventStepSource, findPeriods, onWallClock, type StepPeriods } from './step-periods.js';
 import { type RankRecords, recordsByRank, sumOf } from './step-records.js';
 
@@ -77,7 +79,8 @@ export function analyseEventLog(log: EventLog): EventFacts[] {
       const facts = factsOf(run, records, periods);
       const timeline = records === recorded ? facts.timeline : wallTimeline(recorded, periods);
       const own = records.allHost ? facts.time.idle_host : facts.step;
-      return [{ ...facts, job: withOwnPhases(job, records, periods, facts.step, own), timeline }];
+      const wall = withOwnPhases(job, records, periods, facts.step, own);
+      return [{ ...facts, job: wall && { ...wall, iteration: iterationOf(run) }, timeline }];
     });
   });
 }
@@ -102,8 +105,10 @@ function factsOf(run: EventLogRun, records: RankRecords, periods: StepPeriods): 
   const paced = bias === 'recorded-slower' ? gaps.mean : usualPeriod(gaps);
   const step = bias && isIteration ? ns(paced) : recorded;
   const usual = moveOutliers(divided, outliers);
-  const time = step === recorded ? usual : atPace(usual, step);
+  const measured = step === recorded ? usual : atPace(usual, step);
   const hasData = records.phases.some((p) => p.role === 'data');
+  const input = hasData ? null : sampledInput(run.header);
+  const time = input ? withInput(measured, step, input.share) : measured;
   const missesTime = bias === 'others-slower' && !isIteration;
   const stepIsWhole = source === 'start-times' || (!missesTime && (hasData || gaps.median > 0));
   return {
@@ -125,6 +130,7 @@ function factsOf(run: EventLogRun, records: RankRecords, periods: StepPeriods): 
       modelTimed: computeSource(amounts)?.role === 'compute',
       hostPaced,
       copyingHost: copyingHost(records, periods),
+      inputLine: input?.line ?? null,
     },
     timeline,
     periods: periods.ns,

@@ -39,6 +39,7 @@ export function jobTimeOf(header: EventLogHeader | null): JobTime | null {
     training: ns(training),
     end: ns(after),
     steps,
+    iteration: null,
     phases,
   };
 }

@@ -32,6 +32,8 @@ export interface RankManifest {
   readonly localRank: number | null;
   readonly host: string | null;
   readonly pid: number | null;
+  /** The words that start this training alone. Null: not known. */
+  readonly launch: readonly string[] | null;
   /** Null for a process without a GPU. The index is the one that the process uses. */
   readonly device: GpuIdentity | null;
   /** Position in the mesh by name of the axis; null where there is none. */

@@ -8,7 +8,7 @@ import { manifestOf, type RankMember, type RunMember } from '../ingest/member.js
 import type { FoundRun } from '../ingest/read-run.js';
 import type { RulesResult } from '../rules/run-rules.js';
 import { clocksOf, collectivesOf, coordinatesOf, heatOf, stragglersOf } from './across.js';
-import { jobOf, partsOf, timeOf } from './job-report.js';
+import { iterationReport, jobOf, partsOf, timeOf } from './job-report.js';
 import { operationsStep, operationsStragglers, operationsWhatIf } from './operations-report.js';
 import { criticalPathOf, whatIfAcross } from './path-report.js';
 import type { Report, ReportInput, ReportRank, ReportRun, ReportStep } from './report.js';
@@ -59,6 +59,7 @@ const NO_STEP: ReportStep = {
   profiled_ms: null,
   corrected: false,
   parts: [],
+  iteration: null,
   count: 0,
   first: null,
   last: null,
@@ -74,6 +75,7 @@ function stepOf(view: RankView | null): ReportStep {
     profiled_ms: view.source === 'trace' ? toMs(recorded.profiled) : null,
     corrected: !view.measuredUnprofiled,
     parts: partsOf(view),
+    iteration: iterationReport(view.job?.iteration ?? null),
     count: steps.count,
     first: steps.first,
     last: steps.last,

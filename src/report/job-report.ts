@@ -1,8 +1,9 @@
 import { ns, seconds, share, toMs } from '../base/units.js';
-import type { RankView } from '../diagnosis/ranks/rank-view.js';
+import { phasesOf, type RankView } from '../diagnosis/ranks/rank-view.js';
+import { type Iteration, iterationWords } from '../facts/iteration.js';
 import { type JobTime, outsidePerStep } from '../facts/job-time.js';
 import { sharesOfClasses, totals } from '../facts/time-class.js';
-import type { ReportJob, ReportStep, TimeShares } from './report.js';
+import type { ReportIteration, ReportJob, ReportStep, TimeShares } from './report.js';
 
 /** All of the process's time, largest part first. */
 export function jobOf(job: JobTime | null): ReportJob | null {
@@ -26,10 +27,22 @@ export function jobOf(job: JobTime | null): ReportJob | null {
   return { wall_s: seconds(job.wall / 1e9), phases };
 }
 
+/** What one step is. */
+export const iterationReport = (iteration: Iteration | null): ReportIteration | null =>
+  iteration && {
+    optimizer_steps: iteration.optimizerSteps,
+    optimizers: iteration.optimizers,
+    backward_passes: iteration.backwardPasses,
+    varies: iteration.varies,
+    rollout: iteration.rollout,
+    text: iterationWords(iteration),
+  };
+
 /** Named parts of the whole step. On a GPU the job's own phases may be any class, so they are not among them. */
-export function partsOf({ job, facts }: RankView): ReportStep['parts'] {
+export function partsOf(view: RankView): ReportStep['parts'] {
+  const { job } = view;
   if (!job) return [];
-  const onHost = facts.phases?.allHost === true;
+  const onHost = phasesOf(view)?.allHost === true;
   const named = job.phases.filter((p) => p.recurs && (!p.own || onHost));
   return named.map((p) => ({ name: p.name, ms: toMs(ns(p.ns / job.steps)), between: !p.own }));
 }

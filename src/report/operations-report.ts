@@ -16,6 +16,7 @@ export function operationsStep({ job: { actual_s, perStep } }: OperationsAnswer)
     profiled_ms: null,
     corrected: false,
     parts: [],
+    iteration: null,
     count: perStep.length,
     first: perStep[0]?.step ?? null,
     last: perStep.at(-1)?.step ?? null,

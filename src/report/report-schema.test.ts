@@ -31,6 +31,7 @@ describe('the report', () => {
         profiled_ms: null,
         corrected: false,
         parts: [],
+        iteration: null,
         count: 0,
         first: null,
         last: null,

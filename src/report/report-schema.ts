@@ -28,7 +28,7 @@ const job = z.strictObject({
         name: z
           .string()
           .describe(
-            "steps, start-up, end (after the last step), checkpoint, evaluation, generation, inference, logging, gc, compile, or the job's own name",
+            "steps, start-up, end (after the last step), checkpoint, evaluation, generation, inference, no_grad, logging, gc, compile, or the job's own name",
           ),
         s: z.number().min(0),
         share: fraction.describe('of wall_s; the shares add up to 1'),
@@ -58,6 +58,19 @@ const step = z.strictObject({
     )
     .describe(
       "parts of ms with a name: what lies between training steps (checkpoint, evaluation, logging), and the job's own phases on the host",
+    ),
+  iteration: z
+    .strictObject({
+      optimizer_steps: z.int().min(1).describe('in one step; the usual number if it varies'),
+      optimizers: z.int().min(1),
+      backward_passes: z.int().min(0).describe('0: not seen'),
+      varies: z.boolean().describe('steps differ in their number of optimizer steps'),
+      rollout: z.boolean().describe('it has a stretch in which the model is called without gradients'),
+      text: z.string(),
+    })
+    .nullable()
+    .describe(
+      'what one step is, if it is more than one optimizer step after one backward pass; null: it is not, or unknown',
     ),
   count: z.int().min(0).describe('number of steps measured'),
   first: z.int().nullable(),

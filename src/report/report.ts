@@ -44,9 +44,20 @@ export interface ReportStep {
   readonly profiled_ms: Ms | null;
   readonly corrected: boolean;
   readonly parts: readonly { readonly name: string; readonly ms: Ms; readonly between: boolean }[];
+  /** Null: one optimizer step after one backward pass, or not known. */
+  readonly iteration: ReportIteration | null;
   readonly count: number;
   readonly first: number | null;
   readonly last: number | null;
+}
+
+export interface ReportIteration {
+  readonly optimizer_steps: number;
+  readonly optimizers: number;
+  readonly backward_passes: number;
+  readonly varies: boolean;
+  readonly rollout: boolean;
+  readonly text: string;
 }
 
 export interface ReportJob {

@@ -56,7 +56,7 @@ describe('a job that does more than train', () => {
     call: null,
     line: null,
   };
-  const job = { wall: between, startUp: ns(0), training: ns(0), end: ns(0), steps: 100 };
+  const job = { wall: between, startUp: ns(0), training: ns(0), end: ns(0), steps: 100, iteration: null };
   const half: RankView = { ...view, job: { ...job, phases: [{ ...phase, ns: ns(100 * between) }] } };
   const run = (...rules: Rule[]) => runRules(rules, runOf([half]));
 

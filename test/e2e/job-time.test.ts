@@ -55,4 +55,18 @@ describeWithTorch('all of the time of a job', () => {
     expect(report.verdict.sentence).toMatch(/of the job’s time.* is “rollout”$/);
     expect(report.verdict).toMatchObject({ bottleneck: 'host', cause: 'rollout-time' });
   });
+
+  it('that rolls out before each few optimizer steps is told by iterations', async () => {
+    const { report, spent, text } = await measured('ppo_job.py');
+    expect(report.step.iteration).toMatchObject({ optimizer_steps: 4, optimizers: 1, rollout: true });
+    expect(text).toContain('a step here is one iteration: a rollout and 4 optimizer steps');
+    // The profiler's window is part of the job's own timers.
+    expect(report.step.ms! / (1000 * spent.iterations!)).toBeLessThan(1.5 / 40);
+    expect(report.step.ms! / (1000 * spent.iterations!)).toBeGreaterThan(0.3 / 40);
+    expect(report.step.profiled_ms).toBeGreaterThan(report.step.ms! / 3);
+    const rollout = secondsOf(report, 'no_grad');
+    expect(rollout / spent.rollout!).toBeGreaterThan(0.4);
+    expect(rollout / spent.rollout!).toBeLessThan(1.5);
+    expect(report.verdict).toMatchObject({ bottleneck: 'host', cause: 'no_grad-time' });
+  });
 });

@@ -43,7 +43,14 @@ export const logged = (stepMs: number, time: TimeByClass): Unprofiled => ({
   step: fromMs(ms(stepMs)),
   time,
   steps: 20,
-  knowledge: { placed: true, allHost: false, hostPaced: null, copyingHost: null, modelTimed: true },
+  knowledge: {
+    placed: true,
+    allHost: false,
+    hostPaced: null,
+    copyingHost: null,
+    inputLine: null,
+    modelTimed: true,
+  },
   job: null,
   notes: [],
 });

@@ -26,7 +26,14 @@ export function loggedView(classes: Partial<Record<TimeClass, number>>): LogView
     copies: { toDevice: ns(0), toHost: ns(0) },
     collectives: null,
     timeline: null,
-    phases: { placed: true, allHost: false, hostPaced: null, copyingHost: null, modelTimed: true },
+    phases: {
+      placed: true,
+      allHost: false,
+      hostPaced: null,
+      copyingHost: null,
+      inputLine: null,
+      modelTimed: true,
+    },
   };
   return viewLog(0, facts, { step, job: null, notes: [] });
 }

@@ -77,6 +77,7 @@ export function sampleReport(more: Partial<Plain<Report>> = {}): Report {
       profiled_ms: 163,
       corrected: true,
       parts: [],
+      iteration: null,
       count: 3,
       first: 3,
       last: 5,

@@ -96,6 +96,10 @@ class RunFiles:
         if self._writer is not None:
             self._writer.forget()
 
+    def refresh_header(self) -> None:
+        if self._writer is not None:
+            self._writer.refresh_header()
+
     def describe_again(self) -> None:
         """Writes the manifests again, because something about the run has changed."""
         if self._writer is not None:
@@ -135,6 +139,8 @@ class RunFiles:
             "spread_steps": capture.config.spread_steps,
             "dense_steps": DENSE_STEPS if capture.config.spread_steps else 0,
             "stride": capture.budget.stride,
+            "iteration": capture.iteration(),
+            "input": capture.stacks.input_summary(),
             "overhead": capture.budget.summary(),
             "dropped": dict(capture.problems.counts),
             "job": capture.job_clock.summary(self._origin_ns),

@@ -10,6 +10,8 @@ HOST_TO_DEVICE = "host_to_device"
 FORWARD = "forward"
 BACKWARD = "backward"
 OPTIMIZER = "optimizer"
+# The model is called without gradients, in every iteration.
+NO_GRAD = "no_grad"
 TRAINING_STEP = "training_step"
 TRAINING_METRICS = "training_metrics"
 

@@ -46,14 +46,37 @@ MAX_LAUNCH = 1000
 
 
 def launch_command() -> list[str] | None:
-    """What to type to run the job again: what `whyslow run` was given, else this process's command if it runs alone."""
+    """What to type to run the whole job again: what `whyslow run` was given, else what started this training."""
     given = os.environ.get("WHYSLOW_COMMAND")
-    words: list[str] | None = None
-    if given:
-        with suppress(ValueError):
-            words = [str(word) for word in json.loads(given)]
-    elif process.world_size() == 1:
-        words = [os.path.basename(sys.orig_argv[0]), *sys.orig_argv[1:]] if sys.orig_argv else None
+    if not given:
+        return own_command()
+    with suppress(ValueError):
+        return _if_short([str(word) for word in json.loads(given)])
+    return None
+
+
+def own_command() -> list[str] | None:
+    """What started this training alone: `whyslow run` may have been given a script that starts several."""
+    if process.world_size() > 1:
+        return _if_short(_torchrun())
+    return _if_short([os.path.basename(sys.orig_argv[0]), *sys.orig_argv[1:]]) if sys.orig_argv else None
+
+
+def _torchrun() -> list[str] | None:
+    """The parent's command, if that is torchrun: it starts all ranks of this machine."""
+    try:
+        words = Path(f"/proc/{os.getppid()}/cmdline").read_text().split("\0")[:-1]
+    except (OSError, ValueError):
+        return None
+    for i, word in enumerate(words):
+        if os.path.basename(word) == "torchrun":
+            return ["torchrun", *words[i + 1 :]]
+        if word == "torch.distributed.run":
+            return [os.path.basename(words[0]), *words[1:]]
+    return None
+
+
+def _if_short(words: list[str] | None) -> list[str] | None:
     return words if words and sum(map(len, words)) <= MAX_LAUNCH else None
 
 
@@ -89,6 +112,7 @@ def rank_manifest(
         "local_rank": process.local_rank(),
         "host": process.host(),
         "pid": os.getpid(),
+        "launch": own_command(),
         "device": process.device(),
         "coordinates": None if mesh is None else {axis: coordinate for axis, (_, coordinate) in mesh.items()},
         "anchors": anchors,

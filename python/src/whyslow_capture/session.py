@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 from . import layout, process
 from .config import CaptureConfig
 from .cpu_use import CpuUse
-from .events.budget import OverheadBudget
+from .events.budget import DENSE_STEPS, OverheadBudget
 from .events.recorder import Recorder
 from .files import RunFiles
 from .job import JobTimers, timers_of_process
@@ -28,6 +28,7 @@ from .trace.mesh import Mesh, coordinates_of, mesh_of
 if TYPE_CHECKING:
     import torch
 
+    from .hooks import InstalledHooks
     from .trace.tier import TraceTier
 
 Batch = TypeVar("Batch")
@@ -58,14 +59,21 @@ class Capture:
         self.job_clock = self.job.clock
         self.cpu = CpuUse()
         self.trace: TraceTier | None = None
-        self.stacks = StackSampler(config.max_overhead, is_disturbed=lambda: self.trace is not None and self.trace.busy)
+        self.stacks = StackSampler(
+            config.max_overhead,
+            is_disturbed=lambda: self.trace is not None and self.trace.busy,
+            is_between=lambda: self.job_clock.is_in_phase,
+        )
         self.mesh: Mesh | None = None
         self._pid = os.getpid()
         self.files = RunFiles()
         # Attributes instead of methods, so that a call from the job runs no Python code of ours.
         self.phase, self.lap = phase_and_lap(self.recorder)
         self._flushed_at = config.resume_step
-        self._uninstall: Callable[[], None] | None = None
+        self.hooks: InstalledHooks | None = None
+        # A step is this many rounds of the optimizers, from this step on.
+        self.rounds_per_step = 1
+        self.iterations_from = config.resume_step
         self.is_closed = False
         self._steps_are_manual = True
 
@@ -78,7 +86,7 @@ class Capture:
             if self.config.auto_phases:
                 from .hooks import install
 
-                self._uninstall = install(self, steps=steps)
+                self.hooks = install(self, steps=steps)
                 self.job.install()
             self.job_clock.start(self.recorder)
             self.recorder.buffer.outside = self.job_clock.totals
@@ -105,8 +113,8 @@ class Capture:
         self.stacks.stop()
         atexit.unregister(self.close)
         with self.problems.guard("close", "closing the capture"):
-            if self._uninstall is not None:
-                self._uninstall()
+            if self.hooks is not None:
+                self.hooks()
             self.job_clock.stop()
             self.job.remove()
         with self.problems.guard("close", "closing the capture"):
@@ -135,6 +143,25 @@ class Capture:
         """Called by the optimizer hook, once per iteration."""
         if not self._steps_are_manual:
             self.step()
+
+    def iteration_changed(self, rounds: int) -> None:
+        """From the next step on, a step is an iteration of `rounds` steps as they were counted until now."""
+        before, self.rounds_per_step = self.rounds_per_step, rounds
+        if self._steps_are_manual:
+            return
+        recorder = self.recorder
+        self.iterations_from = upcoming = recorder.current_step + 1
+        self.job_clock.count_in(rounds / before)
+        self.budget.dense_until = upcoming - self.config.start_step + DENSE_STEPS
+        recorder.quiet_until = 0
+        if self.trace is not None:
+            self.trace.iteration_changed(upcoming, rounds)
+        self.files.refresh_header()
+
+    def iteration(self) -> dict[str, object] | None:
+        """What one step is, as far as hooks have seen it. None: one step of one optimizer."""
+        described = None if self.hooks is None or self._steps_are_manual else self.hooks.describe_iteration()
+        return None if described is None else {"from_step": self.iterations_from, **described}
 
     def step(self, number: int | None = None) -> None:
         recorder, job_clock = self.recorder, self.job_clock

@@ -32,6 +32,14 @@ MAX_KEYS = 4096
 MAX_LINES = 20
 MAX_CALLS = 3
 MAX_SOURCE = 160
+# Fewer samples of input are chance.
+LEAST_INPUT = 5
+
+# Code that a `for` loop or `next()` resumes. Not the expressions of one line, which are seldom input.
+GENERATOR = 0x20
+NOT_INPUT = ("<genexpr>", "<listcomp>", "<lambda>")
+# Their own phases have these: waiting for a DataLoader, and iterating over the model's parameters is no input.
+NO_SOURCES = ("torch.utils.data.dataloader", "torch.nn.")
 
 # File, line and function of the job, and the library function that runs there.
 Line = tuple[str, int, str]
@@ -49,8 +57,20 @@ _PACKAGES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 
 
 class StackSampler:
-    def __init__(self, max_overhead: float, is_disturbed: Callable[[], bool] = lambda: False) -> None:
-        """`is_disturbed`: a profiler runs, so that the stacks of now are not those of the job alone."""
+    def __init__(
+        self,
+        max_overhead: float,
+        is_disturbed: Callable[[], bool] = lambda: False,
+        is_between: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """
+        `is_disturbed`: a profiler runs, so that the stacks of now are not those of the job alone. `is_between`: the job
+        saves or evaluates, and does not train.
+        """
+        self._is_between = is_between
+        # Samples of training, and those in code that makes the next item for the job's loop, by line.
+        self._training = 0
+        self._input: Counter[Line] = Counter()
         self._share = SHARE_OF_BUDGET * max_overhead
         self._is_disturbed = is_disturbed
         self._ended = threading.Event()
@@ -106,6 +126,8 @@ class StackSampler:
             if frame is None:
                 return  # the thread has ended
             self._count(frame)
+            if not self._is_between():
+                self._count_input(frame)
             # A frame keeps its local variables alive, tensors among them.
             del frame
             self._looks += 1
@@ -122,6 +144,45 @@ class StackSampler:
             self._counts[key] += 1
         else:
             self._others += 1
+
+    def input_summary(self) -> dict[str, object] | None:
+        """Samples in which the job's loop waits for an iterable that is no DataLoader. None: never, or hardly any."""
+        found = self._input.copy()
+        count = sum(found.values())
+        if count < LEAST_INPUT:
+            return None
+        line, _ = found.most_common(1)[0]
+        return {"samples": count, "of": self._training, **_place(line)}
+
+    def _count_input(self, leaf: FrameType) -> None:
+        self._training += 1
+        line = self._input_line(leaf)
+        if line is not None and (line in self._input or len(self._input) < MAX_LINES):
+            self._input[line] += 1
+
+    def _input_line(self, leaf: FrameType) -> Line | None:
+        """
+        The job's innermost line, if code below its loop makes the next item: a generator, or an iterator's `__next__`.
+        """
+        frame: FrameType | None = leaf
+        line: Line | None = None
+        for _ in range(MAX_DEPTH):
+            if frame is None:
+                return None
+            code, caller = frame.f_code, frame.f_back
+            if str(frame.f_globals.get("__name__", "")).startswith(NO_SOURCES):
+                return None
+            if line is None and self._is_users(code.co_filename):
+                line = (code.co_filename, frame.f_lineno or 0, code.co_name)
+            makes_items = code.co_flags & GENERATOR and code.co_name not in NOT_INPUT
+            if (makes_items or code.co_name == "__next__") and caller is not None and self._is_loop(caller):
+                return line or (caller.f_code.co_filename, caller.f_lineno or 0, caller.f_code.co_name)
+            frame = caller
+        return None
+
+    def _is_loop(self, frame: FrameType) -> bool:
+        """Whether the job's own code runs there, and is itself no part of a chain of generators."""
+        return self._is_users(frame.f_code.co_filename) and not frame.f_code.co_flags & GENERATOR
 
     def _key_of(self, leaf: FrameType) -> Key:
         """The innermost line that is the job's own. Library frames below it are folded into one name."""
@@ -159,13 +220,15 @@ def _is_users(file: str) -> bool:
     return not os.path.realpath(file).startswith(_STANDARD)
 
 
-def _described(line: Line, count: int, calls: Counter[str]) -> dict[str, object]:
+def _place(line: Line) -> dict[str, object]:
     file, number, function = line
+    source = linecache.getline(file, number).strip()[:MAX_SOURCE]
+    return {"file": _short(file), "line": number, "function": function, "source": source}
+
+
+def _described(line: Line, count: int, calls: Counter[str]) -> dict[str, object]:
     return {
-        "file": _short(file),
-        "line": number,
-        "function": function,
-        "source": linecache.getline(file, number).strip()[:MAX_SOURCE],
+        **_place(line),
         "samples": count,
         "calls": {name: n for name, n in calls.most_common(MAX_CALLS) if name},
     }

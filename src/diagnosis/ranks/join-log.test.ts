@@ -21,6 +21,7 @@ const ON_CPU: PhaseKnowledge = {
   allHost: true,
   hostPaced: null,
   copyingHost: null,
+  inputLine: null,
   modelTimed: true,
 };
 const NO_LAGS: PhaseKnowledge = { ...ON_CPU, allHost: false };

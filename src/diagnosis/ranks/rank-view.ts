@@ -1,11 +1,12 @@
 import type { CheckResult } from '../../base/check.js';
-import { type Ns, ns } from '../../base/units.js';
+import { type Ns, ns, share } from '../../base/units.js';
 import { type DeviceRates, findDevice } from '../../facts/device-rates.js';
 import type { JobTime } from '../../facts/job-time.js';
 import type { CopyTime, PhaseKnowledge, RankFacts } from '../../facts/rank-facts.js';
 import type { StepFacts } from '../../facts/step-facts.js';
 import type { TimeByClass } from '../../facts/time-class.js';
 import type { LogFacts } from '../../logs/log-facts.js';
+import { withInput } from '../../logs/sampled-input.js';
 import type { Baseline } from '../../replay/recording-cost.js';
 import type { TraceFacts } from '../../traces/trace-facts.js';
 import {
@@ -57,6 +58,16 @@ interface ViewOf<Facts extends RankFacts> {
 export const phasesOf = (view: RankView): PhaseKnowledge | null =>
   view.facts.phases ?? (view.source === 'trace' && !view.facts.hasGpuWork ? view.dividedBy : null);
 
+/** The line that makes the batches in the training loop, where stack samples say how long that takes. */
+export const inputLineOf = (view: RankView): string | null =>
+  view.source === 'log'
+    ? view.facts.phases.inputLine
+    : seesInput(view.facts)
+      ? null
+      : (view.log?.facts.phases.inputLine ?? null);
+
+const seesInput = ({ input }: TraceFacts) => input.inMain + input.inWorkers + input.inferred > 0;
+
 /** The steps that the division of the step is a mean over. */
 export const stepsOf = (view: RankView): StepFacts =>
   view.source === 'trace' && view.dividedBy && view.log ? view.log.facts.steps : view.facts.steps;
@@ -100,13 +111,15 @@ export function viewTrace(
   const estimated = ns(correctedStep(facts, baseline));
   const step = unprofiled?.step ?? estimated;
   const inside = correctTime(facts, baseline, fitted ? step : estimated, fitted?.time ?? null, hidden);
-  const time = differs
+  const divided = differs
     ? divideInside(
         scaleTo(unprofiled!.time, step),
         { time: inside, seesGpu: facts.hasGpuWork },
         unprofiled!.knowledge,
       )
     : inside;
+  const input = unprofiled?.knowledge.inputLine && !seesInput(facts) && !differs ? unprofiled : null;
+  const time = input ? withInput(divided, step, share(input.time.idle_data / input.step)) : divided;
   const copies = correctCopies(facts, baseline);
   return {
     source: 'trace',

@@ -7,6 +7,7 @@ import { logOf, traceFactsOf } from '../../ingest/member.js';
 import type { RankedMember } from '../../ingest/ranks.js';
 import { withoutDenseHead } from '../../logs/dense-head.js';
 import { analyseEventLog, type EventFacts } from '../../logs/event-facts.js';
+import { inOneUnit } from '../../logs/iteration.js';
 import { unprofiledLog } from '../../logs/join-step.js';
 import { keepSteps } from '../../logs/keep-steps.js';
 import { collectivesOfLog, MemberLists } from '../../logs/log-collectives.js';
@@ -57,7 +58,8 @@ function logsOf({ member, rank }: RankedMember, steps: StepRange | null, failure
   const whole = logOf(member);
   if (!whole) return [];
   try {
-    const { log, notes } = keepSteps(steps === null ? withoutDenseHead(whole) : whole, steps);
+    const representative = steps === null ? withoutDenseHead(inOneUnit(whole)) : whole;
+    const { log, notes } = keepSteps(representative, steps);
     const facts = analyseEventLog(log).map((f) => ({
       ...f,
       rank: f.rank < 0 ? rank : f.rank,

@@ -45,7 +45,14 @@ const withHostBetween = (low: number, high: number, more: Partial<Judgement>) =>
 };
 const logged = (best: Judgement['best'], phases: Partial<PhaseKnowledge>): Judgement => {
   const knowledge = {
-    ...{ placed: true, allHost: false, modelTimed: true, hostPaced: null, copyingHost: null },
+    ...{
+      placed: true,
+      allHost: false,
+      modelTimed: true,
+      hostPaced: null,
+      copyingHost: null,
+      inputLine: null,
+    },
     ...phases,
   };
   const view = { ...VIEW, source: 'log', facts: { ...VIEW.facts, source: 'log', phases: knowledge } };

@@ -23,8 +23,11 @@ const DOING: Readonly<Record<string, string>> = {
   checkpoint: 'saving checkpoints',
   evaluation: 'evaluation',
   generation: 'generation',
-  inference: 'inference (torch.inference_mode)',
+  inference: 'inference (the model called without gradients)',
+  no_grad: 'calling the model without gradients (a rollout or a validation)',
   logging: 'logging',
+  metrics: 'computing metrics',
+  scheduler: 'setting the learning rate',
   gc: 'garbage collection',
   compile: 'compiling',
 };

@@ -204,6 +204,7 @@ describe('confidence from phases alone', () => {
     modelTimed: true,
     hostPaced: null,
     copyingHost: null,
+    inputLine: null,
   };
   const fromPhases = (time: Parts, phases: Partial<PhaseKnowledge>) => {
     const view = divided(time);

@@ -43,6 +43,7 @@ describe('the forms', () => {
       localRank: 3,
       host: 'node-1',
       pid: 4711,
+      launch: ['python', 'train.py'],
       device: {
         index: 3,
         name: 'NVIDIA H200',

@@ -32,6 +32,7 @@ export const RANK = {
   local_rank: 3,
   host: 'node-1',
   pid: 4711,
+  launch: ['python', 'train.py'],
   device: {
     type: 'cuda',
     index: 3,

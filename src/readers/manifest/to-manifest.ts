@@ -82,6 +82,7 @@ function toRank(fields: Fields): RankManifest {
     localRank: fields.count('local_rank'),
     host: fields.text('host') || null,
     pid: fields.count('pid'),
+    launch: toLaunch(fields.list('launch')),
     device: toDevice(fields.inside('device')),
     coordinates: toCoordinates(fields.inside('coordinates')),
     anchors: toAnchors(fields),

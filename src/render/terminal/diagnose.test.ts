@@ -28,6 +28,7 @@ const UNKNOWN = sampleReport({
     profiled_ms: null,
     corrected: false,
     parts: [],
+    iteration: null,
     count: 0,
     first: null,
     last: null,

@@ -62,7 +62,9 @@ function step({ step, time }: Report, page: Page): string[] {
   if (step.ms === null)
     return paragraph(`no complete step was recorded${source && `; ${source}`}`, page, '  ');
   const lines = wrapParts(oneLine(`step ${stepSplit(step.ms, time, step.parts)}`), page);
-  return source ? bothEnds(lines, source, page, '  ', { left: same, right: page.c.dim }) : lines;
+  const told = source ? bothEnds(lines, source, page, '  ', { left: same, right: page.c.dim }) : lines;
+  if (!step.iteration) return told;
+  return [...told, ...paragraph(`a step here is one iteration: ${step.iteration.text}`, page, '  ')];
 }
 
 function next({ verdict }: Report, page: Page): string[] {

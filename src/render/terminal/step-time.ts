@@ -33,6 +33,8 @@ const PHASE_NAMES: ReadonlyMap<string, string> = new Map([
   ['checkpoint', 'checkpoints'],
   ['gc', 'garbage collection'],
   ['compile', 'compiling'],
+  ['no_grad', 'calls without gradients'],
+  ['scheduler', 'learning-rate schedule'],
 ]);
 /** Smaller parts of a step are not shown. */
 const MIN_SHARE = 0.005;

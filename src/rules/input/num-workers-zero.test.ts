@@ -46,6 +46,19 @@ describe('num_workers=0', () => {
     expect(found.confidence).toBeLessThan(0.9);
   });
 
+  it('names the line that makes the batches, where stack samples found it', () => {
+    const { facts, ...rest } = logView;
+    const view = {
+      ...rest,
+      facts: { ...facts, phases: { ...facts.phases, inputLine: 'train.py:12 (yield x)' } },
+    };
+    const found = fires(rule, view, { ...EXPECTED, id: 'input-on-training-thread', placed: false });
+    expect(found.evidence[0]!.text).toMatch(
+      /^stack samples: 90\.0 ms a step .* in train\.py:12 \(yield x\)$/,
+    );
+    expectGain(found, 100 / ((90 * 1.1) / 8));
+  });
+
   describe('with what capture recorded', () => {
     const withCapture = (allowed: number, known: Partial<CapturedLoader>) => {
       const loader = loaderRecord({ numWorkers: 0, fetchMs: 100, fetchRan: 0.98, fetchQueued: 0, ...known });

@@ -1,6 +1,6 @@
 import { mean } from '../../base/statistics.js';
 import { formatCount, formatMs, formatWholePercent, fromMs, ms, ns, share } from '../../base/units.js';
-import type { LogView, RankView } from '../../diagnosis/ranks/rank-view.js';
+import { inputLineOf, type LogView, type RankView } from '../../diagnosis/ranks/rank-view.js';
 import type { CapturedRank } from '../../diagnosis/run-facts.js';
 import { dropInputWaits } from '../../replay/edits.js';
 import { atInputWait, percentOfStep, timeEvidence } from '../kit/evidence.js';
@@ -55,6 +55,8 @@ export const rule: AnyRule = {
   },
   check(view, run) {
     const captured = run.captured.get(view.rank);
+    const madeIn = inputLineOf(view);
+    if (madeIn !== null) return madeInLoop(view, madeIn, captured);
     if (view.source === 'log') return fromPhases(view, captured);
     const { input, steps, hasGpuWork } = view.facts;
     if (input.inMain === 0 && input.inferred === 0)
@@ -133,6 +135,32 @@ function whatItDoes(captured: CapturedRank | undefined): string {
     default:
       return '';
   }
+}
+
+/** Stack samples show that the loop makes its batches itself. */
+function madeInLoop(view: RankView, line: string, captured: CapturedRank | undefined): RuleResult {
+  const fed = silentIfFed(view);
+  if (fed) return fed;
+  const exposed = view.time.idle_data;
+  const text = `stack samples: ${formatMs(exposed)} a step (${percentOfStep(view, exposed)}) to make the next batch, mostly in ${line}`;
+  const plan = planWorkers(exposed, view.step - exposed, captured);
+  return found({
+    id: 'input-on-training-thread',
+    title: 'each batch is made on the training thread before the step',
+    confidence: 0.8,
+    addresses: 'data',
+    evidence: [timeEvidence(view, exposed, text)],
+    price: priceFromLog(view, (level) => Math.max(view.step - exposed, plan.floor(level))),
+    fix: {
+      text: `Make batches in worker processes: put that code into a Dataset or an IterableDataset and read it through a DataLoader. An IterableDataset must split its data by worker (get_worker_info). At best, with no wait left, a step takes ${formatMs(ns(view.step - exposed))}.`,
+      code: loaderCode(
+        { num_workers: plan.workers, persistent_workers: true, pin_memory: view.facts.hasGpuWork },
+        null,
+      ),
+    },
+    cost: 'code',
+    risk: 'data',
+  });
 }
 
 /** A log of phases shows that input is waited for. How it is loaded, only capture's manifest says. */

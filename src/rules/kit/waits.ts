@@ -1,4 +1,5 @@
 import type { TraceView } from '../../diagnosis/ranks/rank-view.js';
+import { WorkSort } from '../../facts/work-sort.js';
 import { removeCalls, removeOperators, skipWaits, takeFromLongest } from '../../replay/edits.js';
 import { type Plan, SYNC } from '../../replay/plan.js';
 import { Role } from '../../traces/detail/roles.js';
@@ -68,7 +69,7 @@ const isOfCheckpoint = (pauses: Pauses | Silent, plan: Plan, n: number) =>
 
 /**
  * The step without reads of GPU values, and with sizes that are known beforehand (padding, capacity). What is done with the
- * values goes too: arithmetic on the host, pauses after large copies, and what is computed only to be read.
+ * values goes too: arithmetic on the host, pauses after large copies, what is computed only to be read, and logging.
  */
 export function priceWithoutReads(view: TraceView): Price | null {
   const pauses = pausesOf(view);
@@ -78,8 +79,11 @@ export function priceWithoutReads(view: TraceView): Price | null {
       (isRead(roles[n]!) || isAwaitedCopy(plan, n)) && !isOfCheckpoint(pauses, plan, n);
     const computed = computedForReads(view, plan, goes);
     dropArithmetic(plan, goes);
-    removeOperators(plan, goes);
-    removeCalls(plan, (n) => computed.has(n));
+    // Between computing a value and reading it, Python does nothing else.
+    const logged = loggedValues(plan, goes);
+    const isLoop = (n: number) => computed.has(n) || logged.has(n) || (goes(n) && computed.has(n - 1));
+    removeOperators(plan, (n) => goes(n) && !isLoop(n));
+    removeCalls(plan, isLoop);
     skipWaits(plan, (n) => !has(roles[n]!, Role.data) && isWait(plan, n) && !isOfCheckpoint(pauses, plan, n));
     if ('copied' in pauses && pauses.copied === 'results')
       takeFromLongest(hostWork, pauses.perStep * plan.steps.length, pauses.longest.dur);
@@ -90,6 +94,39 @@ export function priceWithoutReads(view: TraceView): Price | null {
 function dropArithmetic({ nodes }: Plan, isRemoved: (node: number) => boolean): void {
   for (let n = 1; n < nodes.length; n++)
     if (isRemoved(n - 1) && !isRemoved(n)) nodes.hostWork[n]! -= nodes.arithmetic[n]!;
+}
+
+/** A scalar. */
+const VALUE_BYTES = 8;
+/** Kernels on scalars take less (ns). */
+const TINY = 5000;
+
+/**
+ * Calls that handle a value which was read and is sent back to the device: `self.log("loss", loss.item())`, where Lightning
+ * keeps a running mean of it on the GPU. They end where the model goes on.
+ */
+function loggedValues(plan: Plan, isRead: (node: number) => boolean): Set<number> {
+  const { nodes, works } = plan;
+  const logged = new Set<number>();
+  const isOnScalar = (n: number) =>
+    nodes.kind[n] === SYNC ||
+    (nodes.workCount[n] === 1 && works.duration[nodes.firstWork[n]!]! <= TINY && !isRead(n));
+  for (let n = 1; n < nodes.length; n++) {
+    if (!isRead(n - 1) || !sendsValue(plan, n)) continue;
+    for (let m = n; m < nodes.length && m - n <= MOST_FOR_A_VALUE && isOnScalar(m); m++) {
+      if (has(nodes.roles[m]!, OF_THE_MODEL) || nodes.step[m] !== nodes.step[n]) break;
+      logged.add(m);
+    }
+  }
+  return logged;
+}
+
+const OF_THE_MODEL = Role.forwardOp | Role.backward | Role.optimizer | Role.data;
+
+function sendsValue({ nodes, works }: Plan, n: number): boolean {
+  const work = nodes.firstWork[n]!;
+  if (nodes.workCount[n] !== 1 || works.sort[work] !== WorkSort.toDevice) return false;
+  return works.bytes[work]! > 0 && works.bytes[work]! <= VALUE_BYTES;
 }
 
 /** More launches between two reads are part of the model. */

@@ -37,6 +37,7 @@ const rank = (r: number, more: Partial<RankManifest> = {}, namedRank: number | n
     coordinates: { dp: r >> 1, tp: r % 2 },
     dropped: {},
     windows: [],
+    launch: null,
     stacks: null,
     cores: null,
     cpu: null,

@@ -25,6 +25,9 @@ LEAST_SHARE = 0.1
 # longer runs, where they would count too much.
 DENSE_STEPS = 20
 
+# Mean step times between samples that differ by more than this are not chance.
+UNEVEN = 1.5
+
 # 2^64 divided by the golden ratio.
 GOLDEN = 0x9E3779B97F4A7C15
 WORD = (1 << 64) - 1
@@ -63,13 +66,14 @@ class OverheadBudget:
         # An attribute instead of a method: one Python call less when a sample begins.
         self.note_pace: Callable[[float], None] = self._steps.append
         """Takes the step time, averaged over the steps between two samples."""
+        self.dense_until = DENSE_STEPS
 
     def due(self, first: int) -> int:
         """The first step to record at or after `first`. Steps count from where recording begins."""
         stride = self.stride
         if not self.spread:
             return first + -first % stride
-        if first < DENSE_STEPS:
+        if first < self.dense_until:
             return first
         block = first // stride
         chosen = self._one_of(block)
@@ -85,6 +89,12 @@ class OverheadBudget:
             stretch //= 2
             block = 2 * block + (block * GOLDEN >> 63 & 1)
         return block * self.every + ((block * GOLDEN & WORD) * self.every >> 64)
+
+    @property
+    def is_uneven(self) -> bool:
+        """Something else took much of the time between the last two samples."""
+        steps = self._steps
+        return len(steps) > 2 and steps[-1] > UNEVEN * median(steps)
 
     def note_phases(self, count: float) -> None:
         """Takes the number of phases in a step."""

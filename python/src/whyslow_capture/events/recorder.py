@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from threading import get_ident
 from time import perf_counter_ns
 
 import torch
 
+from ..layout import TRAINING_STEP
 from ..problems import ProblemLog, describe
 from .budget import OverheadBudget
 from .device import ANCHOR_EVERY_NS, CudaDevice
@@ -123,6 +125,13 @@ class Recorder:
             if entry[0] == name:
                 depth = depth + 1 if len(entry) == 3 else max(0, depth - (len(entry) == 2))
         return depth > 0
+
+    def is_in_own_phase(self) -> bool:
+        """Whether a phase is open besides the whole step: one that the job has named."""
+        opened = Counter[str]()
+        for entry in self.buffer.of_this_step():
+            opened[entry[0]] += (len(entry) == 3) - (len(entry) == 2)
+        return any(count > 0 for name, count in opened.items() if name != TRAINING_STEP)
 
     def has(self, name: str) -> bool:
         """

@@ -5,6 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import weakref
+from typing import Any
+
+import torch
 
 from ..patches import Patches
 from . import collectives, dataloader, optimizer
@@ -22,6 +25,22 @@ class InstalledHooks:
     def __init__(self, tracker: PhaseTracker, patches: Patches) -> None:
         self._tracker = tracker
         self._patches = patches
+
+    def describe_iteration(self) -> dict[str, object] | None:
+        """What an iteration of the job's loop is made of. None: one step of one optimizer after one backward pass."""
+        tracker = self._tracker
+        loop, per_round = tracker.loop, tracker.steps_per_round
+        steps = per_round.total() * loop.usual
+        passes = tracker.usual_passes
+        if steps < 2 and passes < 2:
+            return None
+        return {
+            "optimizer_steps": steps,
+            "optimizers": len(per_round),
+            "backward_passes": passes,
+            "varies": loop.is_on and loop.varies,
+            "rollout": loop.is_on,
+        }
 
     def __call__(self) -> None:
         tracker = self._tracker
@@ -45,6 +64,7 @@ def install(capture: HookedCapture, *, steps: str) -> InstalledHooks:
         "zero_grad": lambda: optimizer.install_zero_grad(tracker, patches),
         "collectives": lambda: collectives.install(tracker, patches),
         "optimizer": lambda: optimizer.attach(tracker),
+        "script": lambda: _leave_scripted_models_alone(tracker, patches),
     }
     tracker.copies, tracker.forward, tracker.gradient_sync = (
         CopyTimer(tracker),
@@ -58,6 +78,19 @@ def install(capture: HookedCapture, *, steps: str) -> InstalledHooks:
             put()
     _installed.add(installed)
     return installed
+
+
+def _leave_scripted_models_alone(tracker: PhaseTracker, patches: Patches) -> None:
+    """torch.jit.script compiles the hooks of a model too, and cannot compile ours."""
+    recursive: Any = torch.jit._recursive
+    original = recursive.get_hook_stubs
+
+    def get_hook_stubs(module: Any) -> Any:
+        tracker.disarm()
+        return original(module)
+
+    patches.put(recursive, "get_hook_stubs", get_hook_stubs)
+    tracker.loop.may_watch = True
 
 
 # A forked child does not train and gets the original torch back.

@@ -22,6 +22,7 @@ def install(tracker: PhaseTracker, patches: Patches) -> None:
     original_next = dataloader._BaseDataLoaderIter.__next__
     original_iter = dataloader.DataLoader.__iter__
     watch = tracker.loaders
+    stretches = tracker.stretches
 
     @never_compiled
     def fetch_begins(iterator: Any) -> bool:
@@ -47,6 +48,8 @@ def install(tracker: PhaseTracker, patches: Patches) -> None:
     def begins() -> bool:
         """False in validation loops, and in a loader that another loader reads from."""
         if tracker.in_data or tracker.in_backward or get_ident() != recorder.thread:
+            return False
+        if stretches.is_open:
             return False
         # In a job that trains, a wait without gradients is validation. In one that only infers it is what matters.
         if not torch.is_grad_enabled() and tracker.iterations.has_trained:
@@ -78,6 +81,8 @@ def install(tracker: PhaseTracker, patches: Patches) -> None:
             fetch_ends(got)
 
     def __iter__(self: Any) -> Any:
+        if torch.is_grad_enabled() and get_ident() == recorder.thread:
+            tracker.loop.loader_began()
         # Starts the workers, at each epoch unless they are persistent.
         if not recorder.recording or not begins():
             return original_iter(self)

@@ -48,7 +48,10 @@ class _EntryHook:
 
 
 class ForwardEntry:
-    """Hooks root modules from the end of loading to the first call, in recorded steps only."""
+    """
+    Hooks root modules from the end of loading to the first call, in recorded steps. In others only while stretches
+    without gradients are expected.
+    """
 
     def __init__(self, tracker: PhaseTracker) -> None:
         self._tracker = tracker
@@ -57,6 +60,7 @@ class ForwardEntry:
         self._handles: list[RemovableHandle] = []
         self._levels_left = MAX_LEVELS - 1
         self._missed = 0
+        self._only_stretches = False
         self._trains_in_training_mode = False
 
     def look_for_models(self, optimizer: Any) -> None:
@@ -78,7 +82,14 @@ class ForwardEntry:
         room = MAX_MODULES - len(self._candidates)
         self._candidates += [weakref.ref(m) for m in found if id(m) not in known][:room]
 
+    def watch(self) -> None:
+        """Only for stretches without gradients. A call with gradients is not where the step's forward begins."""
+        if not self._handles:
+            self.arm()
+            self._only_stretches = True
+
     def arm(self) -> None:
+        self._only_stretches = False
         if self._handles:
             return
         for reference in self._candidates:
@@ -96,9 +107,15 @@ class ForwardEntry:
         tracker = self._tracker
         try:
             recorder = tracker.recorder
-            if not recorder.recording:
+            if threading.get_ident() != recorder.thread:
+                return
+            if not torch.is_grad_enabled():
+                tracker.stretches.called()
+                return
+            is_after_stretch = tracker.stretches.end()
+            if not recorder.is_sampling or (self._only_stretches and not is_after_stretch):
                 self.disarm()
-            elif threading.get_ident() == recorder.thread and torch.is_grad_enabled():
+            else:
                 self._missed = 0
                 self._trains_in_training_mode = self._is_in_training_mode()
                 tracker.forward_begins()

@@ -30,6 +30,9 @@ class IterationTracker:
         self._groups_in_cycle = 0
         self._groups_since_end = 0
         self._cycle = 1
+        # Groups by first optimizer: of the cycle so far, and how many of `_last` the last cycle had (SAC: two of them).
+        self._seen: dict[int, int] = {}
+        self._lasts = 1
 
     @property
     def has_trained(self) -> bool:
@@ -58,6 +61,8 @@ class IterationTracker:
         self._steps += 1
         if self._last is None or self._kind != self._last or self._steps != self._sizes.get(self._last, 1):
             return False
+        if self._first != self._last and self._seen.get(self._last, 0) < self._lasts:
+            return False
         self._groups_since_end = 0
         # One optimizer with one step per iteration, as in most jobs.
         self._steady = optimizer if self._first == self._last and self._steps == 1 else None
@@ -84,9 +89,16 @@ class IterationTracker:
         elif kind == self._first and before != kind:
             length = self._groups_in_cycle - 1
             if length <= MAX_CYCLE:
-                self._last, self._cycle = before, length
+                self._last, self._cycle, self._lasts = (
+                    before,
+                    length,
+                    1 if before is None else self._seen.get(before, 1),
+                )
             self._groups_in_cycle = 1
+            self._seen = {}
         if self._groups_since_end > 2 * self._cycle and kind != self._last:
             # The optimizer that ended iterations no longer steps. The current one takes over.
             self._first = self._last = kind
             self._cycle, self._groups_in_cycle = 1, 1
+            self._seen = {}
+        self._seen[kind] = self._seen.get(kind, 0) + 1

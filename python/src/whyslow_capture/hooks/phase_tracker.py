@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Protocol
 
 import torch
 
 from ..events.recorder import Recorder
+from ..job.clock import JobClock
 from ..layout import BACKWARD, DATA_WAIT, FORWARD, HOST_TO_DEVICE, OPTIMIZER
 from ..loader_watch import LoaderWatch
 from ..problems import ProblemLog, describe
@@ -15,6 +17,8 @@ from .backward import BackwardWatch
 from .iterations import IterationTracker
 from .modules import KnownModules
 from .optimizer import attached, set_pre_hook
+from .periods import LoopPeriod
+from .stretches import Stretches
 
 if TYPE_CHECKING:
     from .copies import CopyTimer
@@ -37,8 +41,10 @@ class HookedCapture(Protocol):
     recorder: Recorder
     problems: ProblemLog
     loaders: LoaderWatch
+    job_clock: JobClock
 
     def optimizer_step(self) -> None: ...
+    def iteration_changed(self, rounds: int) -> None: ...
 
 
 class PhaseTracker:
@@ -47,7 +53,10 @@ class PhaseTracker:
         self.problems = capture.problems
         self.loaders = capture.loaders
         self._end_step = capture.optimizer_step if ends_steps else None
+        self._iteration_changed = capture.iteration_changed
         self.iterations = IterationTracker()
+        self.loop = LoopPeriod()
+        self.stretches = Stretches(self, capture.job_clock)
         self.backward = BackwardWatch(self)
         self.modules = KnownModules()
         self.copies: CopyTimer | None = None
@@ -66,7 +75,10 @@ class PhaseTracker:
         # else needs to be watched.
         self._steady = self._quiet = 0
         # Backward passes in the previous iteration, and so far in this one.
-        self._usual_passes = self.passes = 0
+        self.usual_passes = self.passes = 0
+        # Optimizer steps in the previous round, and in this one by optimizer.
+        self.steps_per_round: Counter[int] = Counter()
+        self._steps_so_far: Counter[int] = Counter()
         self._begin_sample()
 
     def _begin_sample(self) -> None:
@@ -103,7 +115,7 @@ class PhaseTracker:
         """
         After a backward pass, if another one is expected. Otherwise the step ends, and the model must have no hooks.
         """
-        if self.passes < self._usual_passes:
+        if self.passes < self.usual_passes:
             self._arm()
 
     def disarm(self) -> None:
@@ -119,6 +131,8 @@ class PhaseTracker:
         try:
             self._begin_sample()
             self._watch(True)
+            if self.loop.is_plain and self.recorder.budget.is_uneven:
+                self.loop.expect_rare()
             self._stream = current_stream()
             # A loop without a DataLoader gives no other signal between steps.
             if not self._has_loader and self._known:
@@ -134,7 +148,7 @@ class PhaseTracker:
 
     def data_begins(self) -> bool:
         """Whether this wait is recorded."""
-        self._has_loader = True
+        self._has_loader = self.loop.has_loader = True
         if self._data_waits >= MAX_DATA_WAITS:
             self.problems.count("data-waits-not-recorded")
             self.disarm()
@@ -205,6 +219,7 @@ class PhaseTracker:
         if self._forward_begin < 0 and self.forward is not None:
             self.forward.missed()
         self.disarm()
+        self.stretches.end(is_certain=False)
         self._end_copies()
         begin = self._forward_begin if self._forward_begin >= 0 else self._loaded
         self._forward_begin = self._loaded = -1
@@ -250,7 +265,9 @@ class PhaseTracker:
     def optimizer_ends(self, optimizer: object) -> None:
         """Called in every step, since it may end the step."""
         if id(optimizer) == self._quiet:
-            if self._end_step is not None:
+            if not self.loop.is_plain:
+                self._round_ends()
+            elif self._end_step is not None:
                 self._end_step()
             if self.recorder.recording:
                 self._watch(True)
@@ -303,16 +320,42 @@ class PhaseTracker:
     def _end_iteration(self, key: int) -> None:
         iterations = self.iterations
         is_over = iterations.stepped(key)
+        self._steps_so_far[key] += 1
         if is_over:
-            self._usual_passes, self.passes = self.passes, 0
-        if is_over and self._end_step is not None:
-            self._end_step()
+            self.steps_per_round, self._steps_so_far = self._steps_so_far, Counter()
+            self._round_ends()
         elif self.recorder.recording:
             self._arm_again()
         # A loop around one optimizer needs no more watching. A compiled step() does: there is no other signal.
         self._steady = self._steady + 1 if is_over and iterations.is_steady(key) else 0
         is_known = self._steady >= ENOUGH_ALIKE and self.sees_steps and key in self._known
         self._watch(self.recorder.recording or not is_known, key)
+
+    def _round_ends(self) -> None:
+        """Each optimizer has made its steps. In most jobs that is the iteration."""
+        loop, forward = self.loop, self.forward
+        was_on = loop.is_on
+        self.stretches.end(is_certain=False)
+        is_over = loop.round_ended()
+        if loop.is_on != was_on and self._end_step is not None:
+            self._iteration_changed(loop.usual)
+        if is_over:
+            if not self._quiet:
+                self.usual_passes = self.passes
+            self.passes = 0
+            if self._end_step is not None:
+                self._end_step()
+        if self.recorder.is_sampling and (not is_over or self._end_step is None):
+            self._arm()
+        elif forward is not None and loop.wants_calls():
+            forward.watch()
+
+    def leaves_micro(self) -> None:
+        """Something other than training begins: copies that were launched for the model are complete."""
+        self._leave_backward()
+        self._end_copies()
+        if self.copies is not None:
+            self.copies.disarm()
 
     def _watch(self, wanted: bool, key: int = 0) -> None:
         """Whether to watch backward passes and optimizer begins. `key`: the optimizer that needs no watching."""

@@ -17,6 +17,8 @@ from .imports import after_import
 CHECKPOINT = "checkpoint"
 GENERATION = "generation"
 LOGGING = "logging"
+SCHEDULER = "scheduler"
+METRICS = "metrics"
 
 # Module that defines it: names in it (a function, or Class.method), phase. Functions that are also reachable under a
 # shorter name (`torch.save`) are replaced there too, see _ALIASES.
@@ -81,6 +83,24 @@ _FUNCTIONS: dict[str, tuple[tuple[str, str], ...]] = {
     },
 }
 
+# What a loop does in every step beside training. Timed only in recorded steps, as phases of those, so that other steps
+# pay nothing.
+_IN_STEPS: dict[str, tuple[tuple[str, str], ...]] = {
+    "torch.optim.lr_scheduler": (
+        ("LRScheduler.step", SCHEDULER),
+        ("ReduceLROnPlateau.step", SCHEDULER),
+        ("SequentialLR.step", SCHEDULER),
+        ("ChainedScheduler.step", SCHEDULER),
+    ),
+    "torchmetrics.metric": (
+        ("Metric.forward", METRICS),
+        ("Metric._wrap_update", METRICS),
+        ("Metric._wrap_compute", METRICS),
+    ),
+}
+# They return the function to time.
+_MAKERS = ("_wrap_update", "_wrap_compute")
+
 # How people call them.
 _SHORT = {
     "torch.serialization": "torch",
@@ -106,15 +126,16 @@ class CallTimers:
         self._forget: Callable[[], None] | None = None
 
     def install(self) -> None:
-        self._forget = after_import(dict.fromkeys(_FUNCTIONS, self._wrap_all))
+        self._forget = after_import(dict.fromkeys((*_FUNCTIONS, *_IN_STEPS), self._wrap_all))
 
     def remove(self) -> None:
         if self._forget is not None:
             self._forget()
 
     def _wrap_all(self, module: ModuleType) -> None:
-        for path, phase in _FUNCTIONS[module.__name__]:
-            with self._clock.problems.guard("job-hooks", f"timing {module.__name__}.{path}"):
+        name = module.__name__
+        for path, phase in (*_FUNCTIONS.get(name, ()), *_IN_STEPS.get(name, ())):
+            with self._clock.problems.guard("job-hooks", f"timing {name}.{path}"):
                 self._wrap(module, path, phase)
 
     def _wrap(self, module: ModuleType, path: str, phase: str) -> None:
@@ -122,7 +143,10 @@ class CallTimers:
         owner = getattr(module, holder, None) if holder else module
         # Of a class only what it defines itself: a method that it inherits may be wrapped where it is defined.
         original = None if owner is None else vars(owner).get(name)
-        wrapped = timed(self._clock, original, phase, _called(module.__name__, path))
+        if module.__name__ in _IN_STEPS:
+            wrapped = timed_in_steps(self._clock, original, phase, makes=name in _MAKERS)
+        else:
+            wrapped = timed(self._clock, original, phase, _called(module.__name__, path))
         if owner is None or wrapped is None:
             return
         self._patches.put(owner, name, wrapped)
@@ -130,6 +154,30 @@ class CallTimers:
             other = sys.modules.get(alias)
             if other is not None and vars(other).get(name) is original:
                 self._patches.put(other, name, wrapped)
+
+
+def timed_in_steps(clock: JobClock, function: Any, phase: str, *, makes: bool) -> Any:
+    """The same function, timed in recorded steps. `makes`: what it returns is. None if it is no plain function."""
+    if not inspect.isfunction(function):
+        return None
+
+    @functools.wraps(function)
+    def call(*args: Any, **options: Any) -> Any:
+        recorder = clock.recorder
+        if recorder is None or not recorder.is_sampling or clock.is_in_phase or is_compiling():
+            return function(*args, **options)
+        recorder.begin(phase)
+        try:
+            return function(*args, **options)
+        finally:
+            recorder.end(phase)
+
+    @functools.wraps(function)
+    def make(*args: Any, **options: Any) -> Any:
+        made = function(*args, **options)
+        return timed_in_steps(clock, made, phase, makes=False) or made
+
+    return not_compiled(make if makes else call)
 
 
 def _called(module: str, path: str) -> str:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ..events.recorder import Recorder
 
 EVALUATION = "evaluation"
+INFERENCE = "inference"
 # Shorter phases are not worth a look at the stack.
 LONG_NS = 1_000_000
 # Different functions and code lines kept per phase.
@@ -39,7 +40,7 @@ class PhaseTotal:
         self.lines: dict[str, int] = {}
 
 
-class _Frame:
+class OpenPhase:
     """A phase that is open now."""
 
     __slots__ = ("before", "begin", "busy_until", "call", "inside", "line", "mark", "marks", "name")
@@ -77,11 +78,13 @@ class JobClock:
         self._thread = get_ident()
         self._recorder: Recorder | None = None
         self._first_step = 0
-        self._open: list[_Frame] = []
-        self._evaluation: _Frame | None = None
+        self._open: list[OpenPhase] = []
+        self._evaluation: OpenPhase | None = None
         self._snapshot: Totals = ()
         # Time of phases since the last step ended, and the step that follows it.
         self._tail_ns, self._tail_step = 0, -1
+        self.inference_is_in_steps = False
+        """Set by the hooks: each iteration has inference, so that is a phase of its steps."""
         self.on_evaluation: Callable[[bool], None] | None = None
         """Called when an evaluation that began with `model.eval()` opens or closes."""
 
@@ -93,6 +96,12 @@ class JobClock:
         self._recorder, self._first_step = recorder, recorder.current_step
         self.has_started = True
         self.last_step_at = perf_counter_ns()
+
+    def count_in(self, unit: float) -> None:
+        """From the next step on, a step is what `unit` steps were before."""
+        if self._recorder is not None:
+            upcoming = self._recorder.current_step + 1
+            self._first_step = upcoming - max(1, round((upcoming - self._first_step) / unit))
 
     def stop(self) -> None:
         if not self.is_stopped and self.is_evaluating:
@@ -123,17 +132,31 @@ class JobClock:
     def is_open(self, name: str) -> bool:
         return any(frame.name == name for frame in self._open)
 
-    def enter(self, name: str, call: str, *, interrupts: bool = False) -> _Frame | None:
+    @property
+    def recorder(self) -> Recorder | None:
+        return None if self.is_stopped else self._recorder
+
+    @property
+    def is_in_phase(self) -> bool:
+        return bool(self._open)
+
+    def enter(
+        self, name: str, call: str, *, interrupts: bool = False, line_at: FrameType | None = None
+    ) -> OpenPhase | None:
         """
         Opens a phase. Returns what `leave` needs, or None if it is not counted. Never raises. `interrupts`: it may
-        begin between any two instructions, also while the recorder makes a mark, so it must make none.
+        begin between any two instructions, also while the recorder makes a mark, so it must make none. `line_at`: who
+        called, if that is not known when it ends.
         """
         if not self.is_on:
             return None
         try:
-            frame = _Frame(name, call, perf_counter_ns())
+            frame = OpenPhase(name, call, perf_counter_ns())
             total = self.phases.get(name)
             frame.before = 0 if total is None else total.ns
+            if line_at is not None:
+                # Not the Python frame itself: it would keep the job's variables alive.
+                frame.line = code_line(line_at)
             recorder = self._recorder
             if recorder is not None and not self._open and not interrupts:
                 if recorder.is_sampling:
@@ -145,7 +168,7 @@ class JobClock:
             self._failed(error)
             return None
 
-    def leave(self, frame: _Frame | None, *, counts: bool = True, at: FrameType | None = None) -> None:
+    def leave(self, frame: OpenPhase | None, *, counts: bool = True, at: FrameType | None = None) -> None:
         """
         Closes it, and whatever was left open inside. `counts=False`: it turned out to be training. `at`: who called.
         """
@@ -161,7 +184,7 @@ class JobClock:
         except Exception as error:
             self._failed(error)
 
-    def _close(self, frame: _Frame, now: int, counts: bool) -> None:
+    def _close(self, frame: OpenPhase, now: int, counts: bool) -> None:
         outer = self._open[-1] if self._open else None
         begin = frame.begin
         if frame.busy_until is not None:
@@ -179,7 +202,7 @@ class JobClock:
         if recorder is not None and frame.marks is recorder.buffer.host_ns and frame.mark >= 0:
             recorder.mark_phase(frame.name, frame.mark, recorder.mark(unlike=frame.mark))
 
-    def _add(self, frame: _Frame, own: int) -> None:
+    def _add(self, frame: OpenPhase, own: int) -> None:
         step = 0 if self._recorder is None else self._recorder.current_step
         total = self.phases.get(frame.name)
         if total is None:
@@ -207,11 +230,9 @@ class JobClock:
         """`model.eval()` was called. False if it does not begin an evaluation."""
         if self.is_evaluating or not self.is_on or not self.has_trained or self.is_open(EVALUATION):
             return False
-        frame = self.enter(EVALUATION, "model.eval()")
+        frame = self.enter(EVALUATION, "model.eval()", line_at=sys._getframe(1))
         if frame is None:
             return False
-        # Not the Python frame itself: it would keep the job's variables alive.
-        frame.line = code_line(sys._getframe(1))
         self._evaluation, self.is_evaluating = frame, True
         if self.on_evaluation is not None:
             self.on_evaluation(True)

@@ -10,9 +10,7 @@ import torch
 
 from ..hooks.dynamo import is_compiling, never_compiled, not_compiled
 from ..patches import Patch, Patches
-from .clock import EVALUATION, JobClock
-
-INFERENCE = "inference"
+from .clock import EVALUATION, INFERENCE, JobClock
 
 Module = torch.nn.Module
 
@@ -53,7 +51,12 @@ class EvaluationWatch:
 
         @functools.wraps(enter)
         def __enter__(self: Any) -> Any:
-            if not is_compiling() and clock.has_trained and not clock.is_open(EVALUATION):
+            if (
+                not is_compiling()
+                and clock.has_trained
+                and not clock.inference_is_in_steps
+                and not clock.is_open(EVALUATION)
+            ):
                 self._whyslow_phase = clock.enter(INFERENCE, "torch.inference_mode")
             return enter(self)
 

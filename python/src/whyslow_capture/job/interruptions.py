@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any
 
 from ..hooks.dynamo import never_compiled
-from .clock import JobClock, _Frame
+from .clock import JobClock, OpenPhase
 from .imports import after_import
 
 # Collections of the youngest objects are frequent and short.
@@ -20,8 +20,8 @@ DYNAMO = "torch._dynamo.callback"
 class Interruptions:
     def __init__(self, clock: JobClock) -> None:
         self._clock = clock
-        self._collecting: _Frame | None = None
-        self._compiling: _Frame | None = None
+        self._collecting: OpenPhase | None = None
+        self._compiling: OpenPhase | None = None
         self._forget_import: Callable[[], None] | None = None
         # Bound once, so that they can be found again in the lists they are put in.
         self._on_gc = self._collection

@@ -26,6 +26,10 @@ from .window_queue import NEVER, WindowQueue
 
 # If the next window warms up within this many steps, the profiler stays attached in between.
 SOON = 10
+# Iterations to wait before a window, so that its steps are usual ones.
+SETTLED = 2
+# With more optimizer steps than this, one iteration is enough for a window.
+LONG_ITERATION = 16
 
 SetWatch = Callable[[Callable[[], None] | None], None]
 
@@ -123,6 +127,20 @@ class TraceTier:
                 self._afterwards.begin_step(step)
             self._advance(self._overall, step)
             self._afterwards.step_begun(step)
+
+    def iteration_changed(self, step: int, rounds: int) -> None:
+        """
+        From `step` on, a step is an iteration of `rounds` optimizer steps. A single window shall cover whole ones, even
+        if one was recorded before.
+        """
+        if not (self._has_schedule and self._options.is_single_window) or self._driver.is_broken:
+            return
+        with self._problems.guard("trace", "planning a window again"):
+            open_plan = self._driver.plan
+            first = max(step + SETTLED, 0 if open_plan is None else open_plan.end + 1)
+            self._overall.begin_again_at(first, active=1 if rounds > LONG_ITERATION else self._options.active)
+            self._early = None
+            self.quiet_until = 0
 
     def step_callback(self, target: str) -> Callable[[], None] | None:
         """A function to call at the end of each step of `target`, counted from 0. None if it is not traced here."""

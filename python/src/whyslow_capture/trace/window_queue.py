@@ -34,6 +34,12 @@ class WindowQueue:
         length = self._schedule.warmup + self._schedule.active
         self._schedule = replace(self._schedule, start=step, period=length)
 
+    def begin_again_at(self, step: int, active: int) -> None:
+        """Like `begin_schedule_at`, unless the first window is planned for later. It records `active` steps."""
+        planned = self._scheduled(step)
+        self._schedule = replace(self._schedule, active=active)
+        self.begin_schedule_at(step if planned is None else max(step, planned.warm_from))
+
     def due(self, step: int) -> WindowPlan | None:
         """The window that should be open or warming up during `step`. Requested windows go before scheduled ones."""
         for plan in (*self._requested[:1], self._scheduled(step)):

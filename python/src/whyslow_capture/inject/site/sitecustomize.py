@@ -17,17 +17,10 @@ def _run_next():
             sys.modules["sitecustomize"] = ours
 
 
-def _watch_for_torch(here):
-    start = os.path.join(os.path.dirname(here), "start.py")
+def _begin(folder):
     try:
-        from _frozen_importlib_external import SourceFileLoader
-
-        name = "_whyslow_start"
-        if name not in sys.modules:  # `whyslow run` inside `whyslow run`
-            module = sys.modules[name] = type(sys)(name)
-            module.__file__ = start
-            SourceFileLoader(name, start).exec_module(module)
-            module.watch_for_torch()
+        with open(os.path.join(folder, "bootstrap.py")) as file:
+            exec(file.read(), {"folder": folder})
     except Exception as error:
         sys.stderr.write("whyslow_capture: capture did not start: " + repr(error) + "\n")
 
@@ -35,5 +28,5 @@ def _watch_for_torch(here):
 _here = os.path.dirname(__file__)
 sys.path[:] = [entry for entry in sys.path if entry != _here]
 if os.environ.get("WHYSLOW_INJECT", "").lower() in ("1", "true", "yes") and sys.version_info >= (3, 7):
-    _watch_for_torch(_here)
+    _begin(os.path.dirname(_here))
 _run_next()

@@ -1,7 +1,8 @@
 # mypy: ignore-errors
 # ruff: noqa: F821
-# Run by whyslow_capture.pth at the start of every Python process under `whyslow run`, where this package is installed.
-# So a job is measured even if its launch script sets PYTHONPATH, which hides our sitecustomize. `folder` is this one.
+# The first code of ours in every Python process under `whyslow run`. Our sitecustomize executes it, and so does
+# whyslow_capture.pth where this package is installed: a launch script that sets PYTHONPATH hides our sitecustomize. The
+# second of them does nothing. `folder` is this one. No syntax newer than Python 3.4, no import that takes time.
 import os
 import sys
 
