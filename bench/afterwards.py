@@ -3,7 +3,7 @@ Does a profiler window leave the job slower once it is over? Times a host-bound 
 processes of their own: windows of whyslow_capture, plain torch.profiler, plain with TEARDOWN_CUPTI=1, and none. Also
 with CUDA graphs, captured before and between the windows, and with torch.compile(mode="reduce-overhead").
 
-    python bench/afterwards.py [--cpu] [--seconds 225]
+    python bench/afterwards.py [--cpu] [--loops eager graph compile] [--seconds 330]
 
 Prints after ÷ before with 95 % intervals, and writes afterwards.json to $OUT if that is set. Exits 1 if a job ends
 badly, a window of ours records no GPU work, or our windows certainly leave more than 2 % behind.
@@ -301,6 +301,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.strip().partition("\n\n")[0])
     parser.add_argument("--cpu", action="store_true", help="eager loops on the CPU: tries the program, measures little")
     parser.add_argument("--seconds", type=float, default=330, help="start no more processes after this time")
+    parser.add_argument("--loops", nargs="*", default=list(LOOPS), choices=list(LOOPS), help="only these")
     parser.add_argument("--measure", nargs=4, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.measure:
@@ -316,7 +317,7 @@ def main() -> None:
     for loop, windows, processes in PLAN:
         for _ in range(processes):
             left = options.seconds - (time.monotonic() - began)
-            if options.cpu and loop != "eager":
+            if loop not in (("eager",) if options.cpu else options.loops):
                 continue
             if left < LEAST_S[loop]:
                 print(f"no time left for {loop} {windows}")
