@@ -205,6 +205,15 @@ def test_what_stays_slower_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     assert job.problems.counts == {"trace_slower": 1}
 
 
+def test_a_few_steps_before_are_no_measure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The default window comes at step 20."""
+    chance, job = random.Random(10), Job(monkeypatch)
+    job.steps(20, 5.0, chance, next_window=20)
+    report = job.window()
+    job.steps(9000, 7.5, chance)
+    assert report.afterwards["slower"] is False
+
+
 def test_slower_once_is_not_slower_for_good(monkeypatch: pytest.MonkeyPatch) -> None:
     chance, job = random.Random(9), Job(monkeypatch)
     job.steps(60, 5.0, chance, next_window=60)

@@ -148,8 +148,9 @@ class Afterwards:
         fastest = self._fastest or (None, after)
         report.afterwards = {"steps_before": len(self._baseline), "steps_after": len(fastest[1])}
         if fastest[0] is not None:
-            # Once slower is not yet slower for good, unless the reason is known.
-            is_sure = looks > 1 or report.detached is False or not self._left_something(report)
+            # Once slower, or slower than a few steps, is not yet slower for good, unless the reason is known.
+            is_confirmed = looks > 1 and len(self._baseline) >= WATCHED
+            is_sure = is_confirmed or report.detached is False or not self._left_something(report)
             self._tell(report, fastest[0], fastest[1], is_sure)
         self._fastest = None
 
