@@ -89,11 +89,8 @@ class IterationTracker:
         elif kind == self._first and before != kind:
             length = self._groups_in_cycle - 1
             if length <= MAX_CYCLE:
-                self._last, self._cycle, self._lasts = (
-                    before,
-                    length,
-                    1 if before is None else self._seen.get(before, 1),
-                )
+                self._last, self._cycle = before, length
+                self._lasts = 1 if before is None else self._seen.get(before, 1)
             self._groups_in_cycle = 1
             self._seen = {}
         if self._groups_since_end > 2 * self._cycle and kind != self._last:
