@@ -25,6 +25,7 @@ def drawn(groups: str, sees_backward: bool = True) -> str:
         pytest.param("A| A| A| A|", id="one optimizer"),
         pytest.param("D| G D G| D G| D G|", id="two in turn: after the last of the cycle, once it is known"),
         pytest.param("D| D| D| G D D D G| D D D G| D D D G|", id="three of one, one of the other"),
+        pytest.param("Q| Q| P A P A Q Q P A P A| Q Q P A P A|", id="the last one comes twice (SAC)"),
         pytest.param("D| G D G| D G| D D D D D| D| D|", id="the last one disappears"),
         pytest.param("D| G D G| D G| G| G| G|", id="the first one disappears"),
         pytest.param("D| G D G| D D D D D| D| D| D| G D G| D G|", id="and comes back"),

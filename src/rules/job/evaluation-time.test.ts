@@ -17,6 +17,14 @@ describe('time of phase evaluation', () => {
     expect(finding.evidence[1]!.text).toBe('code: evaluation() at train.py:7 in main');
   });
 
+  it('covers an evaluation that does not say so', () => {
+    const view = jobView({ phases: { inference: { ms: 2000, count: 5 } } });
+    const finding = fires(rule, view, { ...EXPECTED, id: 'inference-time' });
+    expectGain(finding, 30 / 12);
+    expect(finding.evidence[0]!.text).toMatch(/^5 inference phases took 2.00 s/);
+    expect(finding.fix!.text).toContain('model.eval()');
+  });
+
   it.each([
     ['there is none', {}, 'no evaluation was seen'],
     ['it is short', { evaluation: { ms: 20, count: 5 } }, '5 evaluations took 2.0 % of the job’s time'],

@@ -1,3 +1,4 @@
+import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import { checkJobPhase, LEAST_PHASE } from '../kit/job-phase.js';
 import type { AnyRule } from '../kit/rule.js';
 
@@ -9,7 +10,7 @@ export const rule: AnyRule = {
     title: 'Evaluation takes a large part of the job',
     needs: 'events of whyslow run',
     looksFor:
-      'Time from model.eval() to model.train(), and in Trainer.evaluate, Trainer.predict and Lightning’s evaluation loop.',
+      'Time from model.eval() to model.train(), in Trainer.evaluate, Trainer.predict and Lightning’s evaluation loop; or in calls of the model without gradients now and then.',
     why: 'No training happens meanwhile. A score that is needed to choose a model rarely needs all of the data, or to be taken this often.',
     fix: {
       text: 'Evaluate less often, or on a fixed part of the data, and on all of it at the end. Evaluation keeps no activations: a larger batch and torch.inference_mode() make it faster.',
@@ -20,8 +21,21 @@ export const rule: AnyRule = {
     risk: 'none',
     thresholds: [LEAST_PHASE],
   },
-  check: (view) =>
-    checkJobPhase(view, 'evaluation', 'evaluation', {
+  check: (view) => {
+    const has = (name: string) => view.job?.phases.some((p) => p.name === name && !p.own) ?? false;
+    if (has('inference') && !has('evaluation')) return withoutEval(view);
+    return checkJobPhase(view, 'evaluation', 'evaluation', {
       title: 'evaluation takes a large part of the job: less often, or on fewer batches',
-    }),
+    });
+  },
 };
+
+/** The model called without gradients, but not in evaluation mode: what for is not known. */
+const withoutEval = (view: RankView) =>
+  checkJobPhase(view, 'inference', 'inference phase', {
+    title: 'calls of the model without gradients take a large part of the job',
+    fix: {
+      text: 'If it is an evaluation: less often, or on a fixed part of the data, and call model.eval() first, or dropout stays on. If it collects data (a rollout): larger batches, fewer calls.',
+      code: rule.info.fix.code,
+    },
+  });

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 # Longest cycle, in groups. An optimizer that steps less often does not define the loop.
 MAX_CYCLE = 16
+# Groups of others in turn before an optimizer counts as gone. SAC has four or eight between two groups of the first.
+PATIENCE = 8
 
 
 class IterationTracker:
@@ -32,6 +34,7 @@ class IterationTracker:
         self._cycle = 1
         # Groups by first optimizer: of the cycle so far, and how many of `_last` the last cycle had (SAC: two of them).
         self._seen: dict[int, int] = {}
+        self._in_row = 0
         self._lasts = 1
 
     @property
@@ -82,6 +85,7 @@ class IterationTracker:
 
     def _begin_group(self, kind: int) -> None:
         before, self._kind, self._steps = self._kind, kind, 0
+        self._in_row = self._in_row + 1 if kind == before else 1
         self._groups_in_cycle += 1
         self._groups_since_end += 1
         if self._first is None:
@@ -89,14 +93,12 @@ class IterationTracker:
         elif kind == self._first and before != kind:
             length = self._groups_in_cycle - 1
             if length <= MAX_CYCLE:
-                self._last, self._cycle, self._lasts = (
-                    before,
-                    length,
-                    1 if before is None else self._seen.get(before, 1),
-                )
+                self._last, self._cycle = before, length
+                self._lasts = 1 if before is None else self._seen.get(before, 1)
             self._groups_in_cycle = 1
             self._seen = {}
-        if self._groups_since_end > 2 * self._cycle and kind != self._last:
+        is_overdue = self._groups_since_end > 2 * self._cycle and kind != self._last
+        if is_overdue and (self._in_row > 2 or self._groups_since_end > PATIENCE):
             # The optimizer that ended iterations no longer steps. The current one takes over.
             self._first = self._last = kind
             self._cycle, self._groups_in_cycle = 1, 1

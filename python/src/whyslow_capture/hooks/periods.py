@@ -22,10 +22,11 @@ FORGET_AFTER = 1000
 
 class LoopPeriod:
     """
-    A round ends with one step of each optimizer (`IterationTracker`). In most jobs it is the whole iteration. Others call
-    the model for a while without gradients, to collect data, and train on that for several rounds. There an iteration
-    ends with the first round after such a stretch: that is certain at once, even if the number of rounds varies, and
-    from one such moment to the next everything happens once. Decides by the order of calls alone, so ranks agree.
+    A round ends with one step of each optimizer (`IterationTracker`). In most jobs it is the whole iteration. Others
+    call the model for a while without gradients, to collect data, and train on that for several rounds. There an
+    iteration ends with the first round after such a stretch: that is certain at once, even if the number of rounds
+    varies, and from one such moment to the next everything happens once. Decides by the order of calls alone, so ranks
+    agree.
     """
 
     def __init__(self) -> None:

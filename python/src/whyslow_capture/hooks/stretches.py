@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 class Stretches:
     """
-    A stretch lasts from the first such call to the next call with gradients. If the loop repeats it, it is a phase of its
-    steps, which recorded steps have (`no_grad`). If it is rare, it lies between steps, and the clock of the job counts all
-    of them (`inference`).
+    A stretch lasts from the first such call to the next call with gradients. If the loop repeats it, it is a phase of
+    its steps, which recorded steps have (`no_grad`). If it is rare, it lies between steps, and the clock of the job
+    counts all of them (`inference`).
     """
 
     def __init__(self, tracker: PhaseTracker, clock: JobClock) -> None:
@@ -47,8 +47,8 @@ class Stretches:
 
     def end(self, *, is_certain: bool = True) -> bool:
         """
-        The model is called with gradients. `is_certain=False`: it must have been, but nobody saw when. Returns whether a
-        stretch was open.
+        The model is called with gradients. `is_certain=False`: it must have been, but nobody saw when. Returns whether
+        a stretch was open.
         """
         if not self.is_open:
             return False
