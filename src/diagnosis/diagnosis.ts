@@ -12,6 +12,7 @@ import { jobWords } from './job-words.js';
 import { compareViews } from './ranks/compare-views.js';
 import { hostLines } from './ranks/host-lines.js';
 import { locateRanks, type RunLocations, withTelemetry } from './ranks/locations.js';
+import { activityByRank, capturedRanks } from './ranks/rank-activity.js';
 import type { RankView } from './ranks/rank-view.js';
 import { viewsOf } from './ranks/views.js';
 import { runEvidence } from './run-evidence.js';
@@ -83,7 +84,12 @@ export function diagnoseInputs(inputs: RunInputs, { steps, ranks }: Selection): 
   const verdict = { bottleneck, cause, confidence, sentence: verdictSentence(decision), second, next };
   const job = operationsJob(members.map((m) => m.member));
   const operations = job && operationsAnswer(job);
-  const evidence = runEvidence(inputs);
+  const activity = activityByRank(
+    inputs,
+    locations.manifests,
+    recorded.map((view) => view.rank),
+  );
+  const evidence = runEvidence(inputs, activity);
   return {
     inputs,
     members,
@@ -102,7 +108,7 @@ export function diagnoseInputs(inputs: RunInputs, { steps, ranks }: Selection): 
       across: acrossOf(comparison, locations.ranks),
       gpus: locations.gpus,
       hostLines: hostLines(inputs, decision.view?.rank ?? null),
-      captured: locations.manifests,
+      captured: capturedRanks(locations.manifests, activity),
       job: jobWords(inputs),
       evidence,
     },

@@ -59,6 +59,6 @@ describe('what `whyslow rules` prints', () => {
     const text = JSON.stringify(info);
     const commands = [...text.matchAll(/whyslow (\w+)/g)].map(([, command]) => command);
     for (const command of commands)
-      expect(['diagnose', 'inspect', 'run', 'capture', 'rules']).toContain(command);
+      expect(['diagnose', 'inspect', 'run', 'capture', 'rules', 'triage', 'doctor']).toContain(command);
   });
 });

@@ -1,6 +1,8 @@
 import { mean } from '../../base/statistics.js';
-import { type Activity, isCrowdedOut } from '../activity/activity.js';
-import { BACKWARD_WORKS, IDLE, MOSTLY_WAITS, PEGGED, READS } from '../activity/thresholds.js';
+import { isCrowdedOut } from '../../telemetry/processes/job-activity.js';
+import { MOSTLY_WAITS, PEGGED, READS } from '../../telemetry/processes/thresholds.js';
+import type { Activity } from '../activity/activity.js';
+import { BACKWARD_WORKS, IDLE } from '../activity/thresholds.js';
 import { measured, withStacks, withTrace } from './next.js';
 import type { TriageVerdict } from './verdict.js';
 import {
