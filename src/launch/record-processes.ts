@@ -43,13 +43,14 @@ export async function recordProcesses({
     const before = cpuSeconds();
     const sample = sampler.take((performance.now() - started) / 1000);
     if (sample.processes.length === 0) return;
-    // A job that ends at once leaves no file.
-    recording ??= new ThinnedRecording(await newTelemetryFile(folder, 'proc', 'jsonl'), machine, limits);
-    recording.add(sampler.processes, withoutIdleThreads(sample));
+    // The file begins with the training. A job that does not train leaves none.
+    if (sampler.processes.some((p) => p.torch))
+      recording ??= new ThinnedRecording(await newTelemetryFile(folder, 'proc', 'jsonl'), machine, limits);
+    recording?.add(sampler.processes, withoutIdleThreads(sample));
     const earned = (performance.now() - started) / 1000;
     spent += cpuSeconds() - before;
     const owed = (spent - FREE_CPU) / MOST_CPU - earned;
-    const pause = Math.max((everyMs ?? EVERY_MS) * recording.stretch, 1000 * owed);
+    const pause = Math.max((everyMs ?? EVERY_MS) * (recording?.stretch ?? 1), 1000 * owed);
     await sleep(pause, null, { signal: stopped }).catch(() => {});
   }
 }

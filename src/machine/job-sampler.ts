@@ -37,13 +37,14 @@ export class JobSampler {
   #tree(root: number): readonly number[] {
     const table = processTable(this.#files);
     const tree = treeOf(root, table);
+    const isStarting = !this.processes.some((p) => p.torch);
     for (const pid of tree) {
       const known = this.#facts.get(pid);
       const times = (this.#seen.get(pid) ?? 0) + 1;
       this.#seen.set(pid, times);
-      // A process that has just been started may not have loaded torch yet, or opened its GPU. That is looked up ever less
-      // often: it means reading its list of mapped files.
-      if (!known || (!(known.torch && known.gpu) && isPowerOfTwo(times)))
+      // A process that has just been started may not have loaded torch yet, or opened its GPU. Once the job trains, that is
+      // looked up ever less often: it means reading its list of mapped files.
+      if (!known || (!(known.torch && known.gpu) && (isStarting || isPowerOfTwo(times))))
         this.#facts.set(pid, factsOf(this.#files, pid, table.get(pid)!));
     }
     return tree;
