@@ -90,6 +90,7 @@ export function diagnoseInputs(inputs: RunInputs, { steps, ranks }: Selection): 
     recorded.map((view) => view.rank),
   );
   const evidence = runEvidence(inputs, activity);
+  const words = jobWords(inputs);
   return {
     inputs,
     members,
@@ -97,7 +98,8 @@ export function diagnoseInputs(inputs: RunInputs, { steps, ranks }: Selection): 
     comparison,
     locations,
     // Without traces and logs, the table of operations gives the verdict, or dumps of a job that hangs.
-    verdict: (recorded.length === 0 && (operations?.verdict ?? hangVerdict(evidence))) || verdict,
+    verdict:
+      (recorded.length === 0 && (operations?.verdict ?? hangVerdict(evidence, words.processes))) || verdict,
     decisive: decision.view,
     jobView,
     operations,
@@ -109,7 +111,7 @@ export function diagnoseInputs(inputs: RunInputs, { steps, ranks }: Selection): 
       gpus: locations.gpus,
       hostLines: hostLines(inputs, decision.view?.rank ?? null),
       captured: capturedRanks(locations.manifests, activity),
-      job: jobWords(inputs),
+      job: words,
       evidence,
     },
   };

@@ -43,6 +43,7 @@ export { rule as captureMore } from './measurement/capture-more.js';
 export { rule as gpuThrottled } from './measurement/gpu-throttled.js';
 export { rule as heavyProfiler } from './measurement/heavy-profiler.js';
 export { rule as memorySnapshot } from './measurement/memory-snapshot.js';
+export { rule as nsightNext } from './measurement/nsight-next.js';
 export { rule as stepSplit } from './measurement/step-split.js';
 export { rule as lateRank } from './ranks/late-rank.js';
 export { rule as rotatingImbalance } from './ranks/rotating-imbalance.js';
