@@ -41,7 +41,7 @@ class ProblemLog:
 
 
 def printable(text: str) -> str:
-    """Names come from the job and its environment: what would steer a terminal is escaped, and a line stays one line."""
+    """Names come from the job: what would steer a terminal is escaped, and a line stays one line."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape", "replace").decode() for c in text)
 
 
