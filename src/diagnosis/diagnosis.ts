@@ -1,6 +1,7 @@
 import { InputError } from '../base/input-error.js';
 import { ProblemLog } from '../base/problem.js';
 import { formatRanks } from '../base/rank-ranges.js';
+import { quoted } from '../base/shell.js';
 import type { StepRange } from '../facts/step-facts.js';
 import type { RankedMember } from '../ingest/ranks.js';
 import type { RunInputs } from '../ingest/read-run.js';
@@ -80,7 +81,7 @@ export function diagnoseInputs(inputs: RunInputs, { steps, ranks }: Selection): 
   const jobView = jobViewOf(views);
   const decision = withJobPhase(withStragglers(decide(judged, health.grade), comparison), jobView);
   const { bottleneck, confidence, cause, second } = decision;
-  const next = bottleneck === 'unknown' ? captureNext(decision) : [];
+  const next = bottleneck === 'unknown' ? [...judgeSamples(inputs), ...captureNext(decision)] : [];
   const verdict = { bottleneck, cause, confidence, sentence: verdictSentence(decision), second, next };
   const job = operationsJob(members.map((m) => m.member));
   const operations = job && operationsAnswer(job);
@@ -116,6 +117,15 @@ export function diagnoseInputs(inputs: RunInputs, { steps, ranks }: Selection): 
     },
   };
 }
+
+/** Without a step, samples of /proc still tell what limits the job, roughly. */
+const judgeSamples = ({ members, beside }: RunInputs): readonly string[] =>
+  members.length > 0
+    ? []
+    : beside
+        .filter((m) => m.kind === 'proc-samples')
+        .slice(0, 1)
+        .map((m) => `judge the samples of /proc: whyslow triage --replay ${quoted(m.path)}`);
 
 function selectRanks(members: readonly RankedMember[], ranks: readonly number[]): readonly RankedMember[] {
   const wanted = new Set(ranks);

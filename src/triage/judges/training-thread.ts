@@ -3,7 +3,7 @@ import { isCrowdedOut } from '../../telemetry/processes/job-activity.js';
 import { MOSTLY_WAITS, PEGGED, READS } from '../../telemetry/processes/thresholds.js';
 import type { Activity } from '../activity/activity.js';
 import { BACKWARD_WORKS, IDLE } from '../activity/thresholds.js';
-import { measured, withStacks, withTrace } from './next.js';
+import { measured, withNsys, withStacks, withTrace } from './next.js';
 import type { TriageVerdict } from './verdict.js';
 import {
   cores,
@@ -60,7 +60,7 @@ const launching = (activity: Activity, evidence: readonly string[], confidence: 
   evidence,
   advice:
     'The GPU waits for Python and launches. Larger batches, torch.compile(mode="reduce-overhead"), fused optimizers and fewer .item() calls help; faster kernels do not.',
-  next: [withTrace(activity), withStacks(activity)],
+  next: [withTrace(activity), withStacks(activity), withNsys(activity)],
 });
 
 const loading = (activity: Activity, evidence: readonly string[], confidence: number): TriageVerdict => ({
