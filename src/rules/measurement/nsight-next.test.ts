@@ -20,7 +20,7 @@ describe('when Nsight is the next tool', () => {
       { ...gpu, job },
     );
     expect(found.evidence[0]!.text).toMatch(/my_scan.*5\.9\d* ms a step \(59 %\), 1 launches?$/);
-    expect(found.fix!.code).toMatch(/--kernel-name regex:my_scan .*[^]*torchrun train\.py/);
+    expect(found.fix!.code).toMatch(/--kernel-name regex:my_scan .*[\s\S]*torchrun train\.py/);
   });
 
   it.each([
@@ -47,6 +47,6 @@ describe('when Nsight is the next tool', () => {
       { id: 'unseen-time', addresses: null, unit: 'ms/step', placed: false },
       { ...host, job },
     );
-    expect(found.fix!.code).toMatch(/^nsys profile .*osrt[^]*torchrun train\.py\n/);
+    expect(found.fix!.code).toMatch(/^nsys profile .*osrt[\s\S]*torchrun train\.py\n/);
   });
 });
