@@ -9,7 +9,12 @@ import { noticesOf } from './notices.mjs';
 rmSync(new URL('dist', root), { recursive: true, force: true });
 const { metafile } = await build({
   absWorkingDir: fileURLToPath(root),
-  entryPoints: { index: 'src/index.ts', cli: 'src/cli/main.ts', worker: 'src/ingest/worker.ts' },
+  entryPoints: {
+    index: 'src/index.ts',
+    cli: 'src/cli/main.ts',
+    worker: 'src/ingest/worker.ts',
+    recorder: 'src/launch/recorder.ts',
+  },
   outdir: 'dist',
   bundle: true,
   splitting: true,

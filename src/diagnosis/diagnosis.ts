@@ -1,6 +1,7 @@
 import { InputError } from '../base/input-error.js';
 import { ProblemLog } from '../base/problem.js';
 import { formatRanks } from '../base/rank-ranges.js';
+import { quoted } from '../base/shell.js';
 import type { StepRange } from '../facts/step-facts.js';
 import type { RankedMember } from '../ingest/ranks.js';
 import type { RunInputs } from '../ingest/read-run.js';
@@ -12,6 +13,7 @@ import { jobWords } from './job-words.js';
 import { compareViews } from './ranks/compare-views.js';
 import { hostLines } from './ranks/host-lines.js';
 import { locateRanks, type RunLocations, withTelemetry } from './ranks/locations.js';
+import { activityByRank, capturedRanks } from './ranks/rank-activity.js';
 import type { RankView } from './ranks/rank-view.js';
 import { viewsOf } from './ranks/views.js';
 import { runEvidence } from './run-evidence.js';
@@ -79,11 +81,17 @@ export function diagnoseInputs(inputs: RunInputs, { steps, ranks }: Selection): 
   const jobView = jobViewOf(views);
   const decision = withJobPhase(withStragglers(decide(judged, health.grade), comparison), jobView);
   const { bottleneck, confidence, cause, second } = decision;
-  const next = bottleneck === 'unknown' ? captureNext(decision) : [];
+  const next = bottleneck === 'unknown' ? [...judgeSamples(inputs), ...captureNext(decision)] : [];
   const verdict = { bottleneck, cause, confidence, sentence: verdictSentence(decision), second, next };
   const job = operationsJob(members.map((m) => m.member));
   const operations = job && operationsAnswer(job);
-  const evidence = runEvidence(inputs);
+  const activity = activityByRank(
+    inputs,
+    locations.manifests,
+    recorded.map((view) => view.rank),
+  );
+  const evidence = runEvidence(inputs, activity);
+  const words = jobWords(inputs);
   return {
     inputs,
     members,
@@ -91,7 +99,8 @@ export function diagnoseInputs(inputs: RunInputs, { steps, ranks }: Selection): 
     comparison,
     locations,
     // Without traces and logs, the table of operations gives the verdict, or dumps of a job that hangs.
-    verdict: (recorded.length === 0 && (operations?.verdict ?? hangVerdict(evidence))) || verdict,
+    verdict:
+      (recorded.length === 0 && (operations?.verdict ?? hangVerdict(evidence, words.processes))) || verdict,
     decisive: decision.view,
     jobView,
     operations,
@@ -102,12 +111,21 @@ export function diagnoseInputs(inputs: RunInputs, { steps, ranks }: Selection): 
       across: acrossOf(comparison, locations.ranks),
       gpus: locations.gpus,
       hostLines: hostLines(inputs, decision.view?.rank ?? null),
-      captured: locations.manifests,
-      job: jobWords(inputs),
+      captured: capturedRanks(locations.manifests, activity),
+      job: words,
       evidence,
     },
   };
 }
+
+/** Without a step, samples of /proc still tell what limits the job, roughly. */
+const judgeSamples = ({ members, beside }: RunInputs): readonly string[] =>
+  members.length > 0
+    ? []
+    : beside
+        .filter((m) => m.kind === 'proc-samples')
+        .slice(0, 1)
+        .map((m) => `judge the samples of /proc: whyslow triage --replay ${quoted(m.path)}`);
 
 function selectRanks(members: readonly RankedMember[], ranks: readonly number[]): readonly RankedMember[] {
   const wanted = new Set(ranks);

@@ -4,7 +4,7 @@ import type { Manifest } from '../model/manifest.js';
 import { jobWords, UNKNOWN_JOB } from './job-words.js';
 
 const file = (of: 'run' | 'rank', path: string, launch: readonly string[] | null) =>
-  ({ path, kind: 'manifest', manifest: { of, launch } as Manifest }) as never;
+  ({ path, kind: 'manifest', manifest: { of, launch, rank: null, anchors: [] } as Manifest }) as never;
 const run = (id: string, isAnalysed = false) => ({ id, isAnalysed }) as FoundRun;
 
 const whole = (path: string, launch: readonly string[] | null) =>
@@ -13,7 +13,29 @@ const whole = (path: string, launch: readonly string[] | null) =>
 describe('the job in advice', () => {
   it('is ready to paste', () => {
     const words = whole('my runs/a/run.json', ['torchrun', 'train it.py']);
-    expect(words).toEqual({ command: "torchrun 'train it.py'", folder: "'my runs/a'" });
+    expect(words).toEqual({ command: "torchrun 'train it.py'", folder: "'my runs/a'", processes: new Map() });
+  });
+
+  it('names the processes of ranks that still run', () => {
+    const rank = (n: number, more: object) =>
+      ({
+        kind: 'manifest',
+        path: `ranks/rank_${n}.json`,
+        manifest: { of: 'rank', rank: n, anchors: [], ...more },
+      }) as never;
+    const { processes } = jobWords({
+      runs: [],
+      beside: [
+        rank(0, { pid: 10, host: 'node-1' }),
+        rank(1, { pid: 11, host: 'a; rm -rf /' }),
+        rank(2, { pid: 12, host: 'node-1', anchors: [{ at: 'end' }] }),
+        rank(3, { pid: null, host: 'node-1' }),
+      ],
+    });
+    expect([...processes]).toEqual([
+      [0, { pid: 10, host: 'node-1' }],
+      [1, { pid: 11, host: null }],
+    ]);
   });
 
   it('has words that stand for what is not known', () => {
@@ -30,6 +52,6 @@ describe('the job in advice', () => {
     // The second has no run.json.
     const second = [file('rank', 'o/ranks/rank_0.1.json', one)];
     const words = jobWords({ beside: second, runs: [run('a'), run('a+1', true)] });
-    expect(words).toEqual({ command: 'python one.py', folder: 'o' });
+    expect(words).toEqual({ command: 'python one.py', folder: 'o', processes: new Map() });
   });
 });

@@ -3,6 +3,7 @@ import type { RunInputs } from '../ingest/read-run.js';
 import type { CompiledFunction, GraphBreak } from '../model/compile-log.js';
 import { type ProcessStacks, processStacks, type RankProfile } from './hang/process-stacks.js';
 import { type RankDump, type StuckCollective, stuckCollectives } from './hang/stuck-collectives.js';
+import type { RankActivity } from './ranks/rank-activity.js';
 
 export type { CompiledFunction, FailedGuard, GraphBreak, GuardKind } from '../model/compile-log.js';
 export type { StuckCollective } from './hang/stuck-collectives.js';
@@ -16,12 +17,23 @@ export interface RunEvidence {
   readonly stuck: readonly StuckCollective[];
   /** What the main thread of each process does, from py-spy. */
   readonly stacks: readonly ProcessStacks[];
+  /** What samples of /proc say, by rank. */
+  readonly activity: ReadonlyMap<number, RankActivity>;
 }
 
-export const NO_EVIDENCE: RunEvidence = { compiled: [], graphBreaks: [], stuck: [], stacks: [] };
+export const NO_EVIDENCE: RunEvidence = {
+  compiled: [],
+  graphBreaks: [],
+  stuck: [],
+  stacks: [],
+  activity: new Map(),
+};
 
 /** A log that names no rank is of the rank in its file name. */
-export function runEvidence({ beside }: Pick<RunInputs, 'beside'>): RunEvidence {
+export function runEvidence(
+  { beside }: Pick<RunInputs, 'beside'>,
+  activity: RunEvidence['activity'] = new Map(),
+): RunEvidence {
   const logs = beside.flatMap((m) => (m.kind === 'torch-log' ? [m] : []));
   const ranked = <T extends { readonly rank: number | null }>(all: readonly T[], rank: number | null): T[] =>
     all.map((one) => ({ ...one, rank: one.rank ?? rank }));
@@ -30,6 +42,7 @@ export function runEvidence({ beside }: Pick<RunInputs, 'beside'>): RunEvidence 
     graphBreaks: logs.flatMap(({ log, hints }) => ranked(log.graphBreaks, hints.rank)),
     stuck: stuckCollectives(rankDumps(beside)),
     stacks: processStacks(rankProfiles(beside)),
+    activity,
   };
 }
 

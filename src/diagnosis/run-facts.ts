@@ -1,9 +1,10 @@
 import type { Ns } from '../base/units.js';
-import type { CpuUse, LoaderRecord, ProcessCores, RankManifest } from '../model/manifest.js';
+import type { CpuUse, LoaderRecord, ProcessCores } from '../model/manifest.js';
 import type { LateRanks } from '../run/lateness/late-ranks.js';
 import type { GpuState } from '../telemetry/gpu-state.js';
 import type { JobWords } from './job-words.js';
 import type { HostLine } from './ranks/host-lines.js';
+import type { CapturedRank } from './ranks/rank-activity.js';
 import type { RankView } from './ranks/rank-view.js';
 import type { RunEvidence } from './run-evidence.js';
 import type { Verdict } from './verdict/verdict.js';
@@ -25,8 +26,7 @@ export interface RunFacts {
   readonly job: JobWords;
 }
 
-export type CapturedRank = Pick<RankManifest, 'cores' | 'loader'> &
-  Partial<Pick<RankManifest, 'cpu' | 'host'>>;
+export type { CapturedRank } from './ranks/rank-activity.js';
 export type CapturedLoader = LoaderRecord;
 export type CapturedCpu = CpuUse;
 export type CapturedCores = ProcessCores;

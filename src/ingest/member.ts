@@ -9,6 +9,7 @@ import type { GpuTelemetry } from '../model/telemetry.js';
 import type { TraceData } from '../model/trace-data.js';
 import type { WhatIfAnswer } from '../operations/what-if.js';
 import type { GpuState } from '../telemetry/gpu-state.js';
+import type { JobActivity } from '../telemetry/processes/job-activity.js';
 import type { TraceFacts } from '../traces/trace-facts.js';
 import type { TraceSummary } from '../traces/trace-summary.js';
 import type { MemberResult } from './member-reader.js';
@@ -19,7 +20,13 @@ export type TaskMember = RankMember | RunMember | UnknownMember;
 /** Belongs to a rank. */
 export type RankMember = TraceMember | LogMember | OperationsMember;
 /** Belongs to the whole run or to a machine. */
-export type RunMember = ManifestMember | TelemetryMember | CompileLogMember | FlightMember | StacksMember;
+export type RunMember =
+  | ManifestMember
+  | TelemetryMember
+  | ProcessesMember
+  | CompileLogMember
+  | FlightMember
+  | StacksMember;
 
 interface Member extends Omit<MemberResult, 'content'> {
   readonly identity: MemberIdentity;
@@ -61,6 +68,14 @@ export interface TelemetryMember extends Member {
   readonly telemetry: GpuTelemetry | null;
 }
 
+export interface ProcessesMember extends Member {
+  readonly kind: 'proc-samples';
+  /** Null: fewer than two samples. */
+  readonly activity: JobActivity | null;
+  /** From what nvidia-smi printed meanwhile, if the recording has it. */
+  readonly gpus: readonly GpuState[];
+}
+
 export interface CompileLogMember extends Member {
   readonly kind: 'torch-log';
   readonly log: CompileLog;
@@ -93,6 +108,7 @@ export interface MemberIdentity {
 const RUN_KINDS: readonly TaskMember['kind'][] = [
   'manifest',
   'dmon',
+  'proc-samples',
   'torch-log',
   'flight-recorder',
   'py-spy',

@@ -7,7 +7,9 @@ import type { EventLog } from '../model/event-log.js';
 import { Trace } from '../model/trace.js';
 import type { TraceData } from '../model/trace-data.js';
 import { whatIf } from '../operations/what-if.js';
-import { summariseTelemetry } from '../telemetry/gpu-state.js';
+import { TelemetryStreamReader } from '../readers/dmon/telemetry-stream-reader.js';
+import { type GpuState, summariseTelemetry } from '../telemetry/gpu-state.js';
+import { jobActivity } from '../telemetry/processes/job-activity.js';
 import { analyseTrace } from '../traces/analyse-trace.js';
 import { checkTrace } from '../traces/checks/trace-checks.js';
 import type { AnalyseOptions } from '../traces/trace-facts.js';
@@ -70,6 +72,12 @@ function digest({ content, ...member }: MemberResult, want: Want): TaskMember {
         gpus: summariseTelemetry(content.telemetry),
         telemetry: want === 'trace' ? content.telemetry : null,
       };
+    case 'proc-samples': {
+      const { recording } = content;
+      const identity = { ...base.identity, events: recording?.samples.length ?? 0 };
+      const activity = recording && jobActivity(recording);
+      return { ...base, kind: 'proc-samples', identity, activity, gpus: gpusIn(recording?.gpuText ?? '') };
+    }
     case 'torch-log':
       return {
         ...base,
@@ -92,6 +100,13 @@ function digest({ content, ...member }: MemberResult, want: Want): TaskMember {
         want,
       );
   }
+}
+
+function gpusIn(text: string): readonly GpuState[] {
+  const reader = new TelemetryStreamReader();
+  reader.push(Buffer.from(text, 'latin1'));
+  const read = reader.finish();
+  return read.kind === 'dmon' ? summariseTelemetry(read.telemetry) : [];
 }
 
 function digestTrace(member: TraceMember & { readonly trace: TraceData }, want: Want): TraceMember {

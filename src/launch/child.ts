@@ -22,7 +22,11 @@ const FORWARDED = ['SIGTERM', 'SIGUSR1', 'SIGUSR2'] as const;
 const FROM_TERMINAL = ['SIGINT', 'SIGQUIT', 'SIGHUP'] as const;
 
 /** Runs a command with our terminal, process group and working directory. */
-export function runChild(command: readonly string[], env: Environment): Promise<ChildEnd> {
+export function runChild(
+  command: readonly string[],
+  env: Environment,
+  onStart: (pid: number) => void = () => {},
+): Promise<ChildEnd> {
   // Node resets the ignored SIGHUP of nohup for itself and its children: a shell sets it again.
   const words = hangupsAreIgnored(env) ? ['sh', '-c', 'trap "" HUP; exec "$@"', 'sh', ...command] : command;
   return new Promise((resolve) => {
@@ -32,6 +36,7 @@ export function runChild(command: readonly string[], env: Environment): Promise<
       if (signal !== 'SIGHUP' || words === command) child.kill(signal);
     });
     const child = spawn(words[0]!, words.slice(1), { stdio: 'inherit', env });
+    if (child.pid !== undefined) onStart(child.pid);
     child.once('error', (error: NodeJS.ErrnoException) => {
       if (child.pid !== undefined) return; // a signal could not be sent: `exit` is still to come
       restore();

@@ -1,10 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createWriteStream, existsSync, type WriteStream } from 'node:fs';
-import { mkdir, open } from 'node:fs/promises';
-import { hostname } from 'node:os';
 import { delimiter, join } from 'node:path';
 import type { Environment } from './environment.js';
-import { fileNameOf } from './run-id.js';
+import { newTelemetryFile } from './telemetry-file.js';
 
 /** Power, utilisation, clocks, violations, memory, errors, PCIe. Older drivers refuse some, so fewer are tried next. */
 const METRICS = ['pucvmet', 'pucvm', 'puc'] as const;
@@ -32,6 +30,9 @@ export function startTelemetry(out: string, env: Environment): Telemetry {
 function isOnPath(name: string, env: Environment): boolean {
   return (env.PATH ?? '').split(delimiter).some((folder) => folder !== '' && existsSync(join(folder, name)));
 }
+
+/** Writing may fail, for a full disk for one: the job goes on. */
+const stream = (path: string) => createWriteStream(path, { flags: 'a' }).on('error', () => {});
 
 class Watch {
   readonly #folder: string;
@@ -72,7 +73,7 @@ class Watch {
   async #write(text: Buffer): Promise<void> {
     // Real output starts with a header. Anything else is an error message, e.g. that there is no driver.
     if (this.#file === null && !/^\s*#/.test(text.toString('latin1'))) return;
-    this.#file ??= newFile(this.#folder).catch(() => null);
+    this.#file ??= newTelemetryFile(this.#folder, 'dmon', 'txt').then(stream, () => null);
     (await this.#file)?.write(text);
   }
 
@@ -84,21 +85,5 @@ class Watch {
     clearTimeout(late);
     const file = await this.#file;
     if (file) await new Promise<void>((resolve) => file.end(() => resolve()));
-  }
-}
-
-/** `dmon-<host>.txt`; after a restart `dmon-<host>.2.txt`, and so on. */
-async function newFile(folder: string): Promise<WriteStream> {
-  await mkdir(folder, { recursive: true });
-  const base = `dmon-${fileNameOf(hostname())}`;
-  for (let n = 1; ; n++) {
-    const path = join(folder, n === 1 ? `${base}.txt` : `${base}.${n}.txt`);
-    try {
-      const handle = await open(path, 'wx');
-      await handle.close();
-      return createWriteStream(path, { flags: 'a' }).on('error', () => {}); // a full disk: the job goes on
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    }
   }
 }

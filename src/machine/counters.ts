@@ -1,7 +1,7 @@
+import type { MachineCounters } from '../model/recording.js';
 import { readCpuLimit } from './cgroup.js';
 import type { MachineFiles } from './files.js';
 import { parseFields, parsePressure, parseReceived, parseRunnable } from './proc-text.js';
-import type { MachineCounters } from './recording.js';
 
 const PAGE = 4096;
 

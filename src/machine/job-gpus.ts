@@ -1,5 +1,5 @@
+import type { ProcessFacts } from '../model/recording.js';
 import type { CommandResult, RunCommand } from './command.js';
-import type { ProcessFacts } from './recording.js';
 
 const ASK_SECONDS = 10;
 

@@ -1,4 +1,4 @@
-import type { ThreadSample } from './recording.js';
+import type { ThreadSample } from '../model/recording.js';
 
 /** What the kernel prints in /proc, parsed. Fields that are missing become null. */
 

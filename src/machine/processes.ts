@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
+import type { ProcessFacts, ProcessSample } from '../model/recording.js';
 import type { MachineFiles } from './files.js';
 import { type ProcStat, parseFields, parseStat, threadOf, zeroSeparated } from './proc-text.js';
-import type { ProcessFacts, ProcessSample } from './recording.js';
 
 /** Variables that say how a process was started. No other is kept: environments hold secrets. */
 const VARIABLES =

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Recording } from '../model/recording.js';
 import { runCommand } from './command.js';
 import { filesBelow } from './files.js';
-import type { Recording } from './recording.js';
 import { findPySpy, NO_PY_SPY, type StackSample, StackSampler } from './stacks.js';
 import { type WatchOptions, watchMachine } from './watch.js';
 

@@ -7,16 +7,19 @@ import { kinetoReader } from './kineto/descriptor.js';
 import { manifestReader } from './manifest/descriptor.js';
 import { nsysReader } from './nsys/descriptor.js';
 import { operationsReader } from './operations/descriptor.js';
+import { procSamplesReader } from './proc-samples/descriptor.js';
 import { pySpyReader } from './py-spy/descriptor.js';
 import { torchLogReader } from './torch-log/descriptor.js';
 
 /**
- * All formats, in the order in which they are asked: the first whose sniff says yes reads the file. Manifests come before
- * events because both begin with an object that has the key `whyslow`. Traces come after all other JSON: they take any array.
+ * All formats, in the order in which they are asked: the first whose sniff says yes reads the file. Samples of /proc and
+ * manifests come before events because all of them begin with an object that has the key `whyslow`. Traces come after all
+ * other JSON: they take any array.
  */
 export const READERS: readonly ReaderDescriptor[] = [
   operationsReader,
   nsysReader,
+  procSamplesReader,
   manifestReader,
   eventsReader,
   flightRecorderReader,

@@ -91,7 +91,7 @@ export function buildInspectReport(run: RunInputs): InspectReport {
       stored_bytes: run.storedBytes,
       decoded_bytes: run.decodedBytes,
       mb_per_s: run.decodedBytes / 1e6 / run.seconds,
-      events: inputs.reduce((n, i) => n + (i.kind === 'dmon' ? 0 : i.events), 0),
+      events: inputs.reduce((n, i) => n + (i.kind === 'dmon' || i.kind === 'proc-samples' ? 0 : i.events), 0),
     },
     tool: toolInfo(),
   };
@@ -122,7 +122,10 @@ function inspectedInput(
     versions: trace?.versions ?? {},
     event_log: member.kind === 'events' ? member.summary : null,
     manifest,
-    gpus: member.kind === 'dmon' ? member.gpus : null,
+    gpus:
+      member.kind === 'dmon' || (member.kind === 'proc-samples' && member.gpus.length > 0)
+        ? member.gpus
+        : null,
   };
 }
 

@@ -8,6 +8,7 @@ import { coordinatesFromGroups } from './collectives/mesh.js';
 import { findSlowLinks, type SlowGroup } from './collectives/slow-links.js';
 import { type CollectiveWaits, divideWaits } from './collectives/waits.js';
 import { findLateRanks } from './lateness/find-late-ranks.js';
+import { lateByLinks } from './lateness/late-links.js';
 import type { LateRanks } from './lateness/late-ranks.js';
 import { latenessOf } from './lateness/spread.js';
 import { atRunPace, withCosts } from './lateness-costs.js';
@@ -64,7 +65,13 @@ export function compareRanks(all: readonly ComparedRank[]): Comparison | null {
   const table = buildTable(placed, stepWaits, connectedRanks(matched));
   const { path = null, played = null } = (table && followRun(ranks, table, { matched, waits, clocks })) ?? {};
   const pace = table ? paceOf(table, ranks) : ns(0);
-  const late = table ? withCosts(findLateRanks(table), table, waits, played) : [];
+  const slowGroups = findSlowLinks(matched, bandwidth, table?.step ?? ns(0), table?.steps.length ?? 1);
+  const byOwnTime = table ? withCosts(findLateRanks(table), table, waits, played) : [];
+  const members = slowGroups.map(({ group, cost, usualShare }) => {
+    const together = matched.groups[group]!.captured.map((index) => matched.ranks[index]!);
+    return { ranks: together, saving: played?.withLink(together, usualShare) ?? cost };
+  });
+  const late = table ? [...byOwnTime, ...lateByLinks(table, members, byOwnTime)] : [];
   return {
     matched,
     clocks,
@@ -73,7 +80,7 @@ export function compareRanks(all: readonly ComparedRank[]): Comparison | null {
     table,
     late: table ? late.flatMap((l) => atRunPace(l, table, pace)) : [],
     lateness: table ? latenessOf(table) : [],
-    slowGroups: findSlowLinks(matched, bandwidth, table?.step ?? ns(0), table?.steps.length ?? 1),
+    slowGroups,
     critical: path ? { time: path.time, rank: path.ranks[0]!.rank } : table && timeOfLastRanks(table),
     path,
     played,

@@ -25,6 +25,7 @@ import { type GpuWork, orderGpuWork, workBetween } from './timeline/gpu-work.js'
 import { COLLECTIVE_SPAN, findHostSpans, type HostSpans, withInferredInput } from './timeline/host-spans.js';
 import { inferInputWaits } from './timeline/inferred-input.js';
 import { findOneOff } from './timeline/one-off.js';
+import { osCalls } from './timeline/os-calls.js';
 import { findStepTimes, type StepTime } from './timeline/step-times.js';
 import { detailRange, representative, type StepWindow, windowOf } from './timeline/step-window.js';
 import { workSorts } from './timeline/work-sorts.js';
@@ -144,7 +145,7 @@ function factsOf(trace: Trace, range: StepRange | null): TraceFacts | null {
             operators: totalOperators(trace, tree),
             events: tree.counted.reduce((n, c) => n + c, 0),
             frames: frames.length,
-            pauses: findPauses(host, inDetail, operators),
+            pauses: findPauses(host, inDetail, operators, osCalls(trace, host.threads)),
           },
   };
 }

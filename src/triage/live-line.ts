@@ -1,6 +1,6 @@
 import { mean } from '../base/statistics.js';
 import { formatCount, formatWhole } from '../base/units.js';
-import type { Recording } from '../machine/recording.js';
+import type { Recording } from '../model/recording.js';
 import { activityOf } from './activity/activity.js';
 import { cores, percent, sum } from './judges/words.js';
 

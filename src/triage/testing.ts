@@ -1,4 +1,4 @@
-import type { MachineCounters, ProcessFacts, ProcessSample, Recording } from '../machine/recording.js';
+import type { MachineCounters, ProcessFacts, ProcessSample, Recording } from '../model/recording.js';
 
 /** A process of a drawn job. Shares of one core; bytes a second. */
 export interface DrawnProcess {
@@ -44,6 +44,7 @@ export function drawJob(job: DrawnJob): Recording {
   return {
     machine: {
       host: 'here',
+      startedNs: 1.7e18,
       cores: job.cores ?? 16,
       quota: job.quota ?? null,
       pid: job.pid ?? null,

@@ -1,7 +1,9 @@
 import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { recordingLines } from '../../src/machine/recording-file.js';
 import { reportSchema } from '../../src/report/report-schema.js';
+import { drawJob } from '../../src/triage/testing.js';
 import { inFolder, root, whyslow } from '../helpers/cli.js';
 
 const fixture = (name: string) => join(root, 'test/fixtures', name);
@@ -45,5 +47,25 @@ describe('files beside traces', () => {
       expect([code, verdict.bottleneck]).toEqual([0, 'data']);
       expect(host_lines[0]).toMatchObject({ file: 'job.py', line: 29, share: 1 });
       expect(health.problems.map((p) => p.code).toSorted()).toEqual(['broken-dump', 'not-a-database']);
+    }));
+
+  it('of /proc say what the workers did, of a job that was only watched', () =>
+    inFolder(async (folder) => {
+      const worker = { parent: 100, name: 'pt_data_worker', main: 0.05, waits: 'D', reads: 5e6 };
+      const workers = [200, 201].map((pid) => ({ pid, ...worker }));
+      const job = drawJob({ processes: [{ pid: 100, main: 0.2 }, ...workers], cores: 8 });
+      const samples = join(folder, 'samples.jsonl');
+      writeFileSync(samples, `${recordingLines(job).join('\n')}\n`);
+      const alone = await report(samples);
+      expect(alone.code).toBe(3);
+      expect(alone.verdict.next[0]).toBe(`judge the samples of /proc: whyslow triage --replay ${samples}`);
+
+      cpSync(join(root, 'zoo/fixtures', 'epoch_respawn/rank0.json.gz'), join(folder, 'rank0.json.gz'));
+      const { findings } = await report(folder);
+      const slow = findings.find((f) => f.rule === 'T8')!;
+      expect(slow.evidence.map((e) => e.text).join()).toMatch(
+        /in \/proc, 2 DataLoader workers: .*disk or network file system 100 %.*together they read 10/,
+      );
+      expect(slow.fix.text).toMatch(/NVMe/);
     }));
 });

@@ -98,4 +98,13 @@ describeWithTorch('a job under torchrun', () => {
     expect(report.findings.map((f) => f.rule)).toContain('T4');
     expect(withoutSpikes(report)).toEqual([]);
   });
+
+  it('with slow workers has them described from /proc, rank by rank', async () => {
+    const { report } = await measured(2, '--steps', '60', '--data-ms', '100', '--workers', '1');
+    expect(report.inputs.map((i) => i.kind)).toContain('proc-samples');
+    const slow = report.findings.find((f) => f.id === 'slow-workers')!;
+    expect(slow.ranks).toEqual([0, 1]);
+    const texts = slow.evidence.map((e) => e.text).filter((text) => text.startsWith('in /proc'));
+    expect(texts[0]).toMatch(/^in \/proc, 1 DataLoader worker: .*sleep on a timer \(time\.sleep\) \d\d/);
+  });
 });

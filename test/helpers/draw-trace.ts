@@ -147,5 +147,7 @@ function categoryFor(kind: 'host' | 'gpu', name: string): string {
   if (/^(?:ProfilerStep#|enumerate\(|Optimizer\.)/.test(name)) return 'user_annotation';
   if (/^(?:cuda|hip)[A-Z]/.test(name)) return 'cuda_runtime';
   if (/^cu[A-Z]/.test(name)) return 'cuda_driver';
+  // As nsys records them.
+  if (/^(?:read|write|poll|pthread_cond_wait)$/.test(name)) return 'os_runtime';
   return /\.py\(/.test(name) ? 'python_function' : 'cpu_op';
 }

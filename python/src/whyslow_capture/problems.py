@@ -29,7 +29,7 @@ class ProblemLog:
     def say(self, message: str) -> None:
         """One line on stderr that is no problem to be counted."""
         with suppress(Exception):  # stderr may be closed or full
-            sys.stderr.write(f"whyslow_capture: {message}\n")
+            sys.stderr.write(f"whyslow_capture: {printable(message)}\n")
 
     @contextmanager
     def guard(self, code: str, doing: str) -> Iterator[None]:
@@ -38,6 +38,11 @@ class ProblemLog:
             yield
         except Exception as error:
             self.warn(code, f"{doing} failed, training goes on: {describe(error)}")
+
+
+def printable(text: str) -> str:
+    """Names come from the job: what would steer a terminal is escaped, and a line stays one line."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape", "replace").decode() for c in text)
 
 
 def describe(error: BaseException) -> str:

@@ -11,6 +11,7 @@ import { type CaptureOptions, jobEnvironment, pythonPart, settingsOf } from '../
 import { readRanks } from '../../launch/job.js';
 import { watchForLateRanks } from '../../launch/late-rank-window.js';
 import { asTyped, defaultOut, prepareOut, releaseOut, timeLabel } from '../../launch/out-directory.js';
+import { processTelemetry } from '../../launch/process-telemetry.js';
 import { fileNameOf, isRunOf, launchIndex, newRunId, sharedRunId } from '../../launch/run-id.js';
 import { startTelemetry } from '../../launch/telemetry.js';
 import { unknownVariables } from '../../launch/unknown-variables.js';
@@ -72,7 +73,7 @@ export function registerRun(program: Command, context: CommandContext): void {
     .option('--trace-memory', 'record allocations')
     .option('--trace-flops', 'record FLOPs')
     .option('--trace-budget-mb <n>', 'host memory and disk per window (default: 2048)', wholeNumber(1))
-    .option('--no-telemetry', 'do not record nvidia-smi')
+    .option('--no-telemetry', 'do not record nvidia-smi and /proc')
     .option('--no-diagnose', 'only measure, print no diagnosis')
     .option('--stdout', 'print the diagnosis to standard output instead of standard error')
     .option('--report <file>', 'also write the report as JSON')
@@ -99,6 +100,7 @@ async function run(words: readonly string[], options: RunOptions, context: Comma
   const { out, id, isNew } = destination;
   const env = jobEnvironment(process.env, { out, run: id, command: words, settings: settingsOf(options) });
   const telemetry = options.telemetry ? startTelemetry(out, process.env) : null;
+  const processes = options.telemetry ? processTelemetry(out) : null;
   const unmeasured = watchForUnmeasured(pythonPart().startUp, (message) => say(context, message));
   const late = asksForLateRanks(words, options)
     ? watchForLateRanks(
@@ -107,10 +109,10 @@ async function run(words: readonly string[], options: RunOptions, context: Comma
         (ranks) => say(context, `${namedRanks(ranks)}: late, so a profiler window was requested there too`),
       )
     : null;
-  const ended = await runChild(words, env).finally(() => {
+  const ended = await runChild(words, env, processes?.watch).finally(() => {
     unmeasured.stop();
     late?.stop();
-    return telemetry?.stop();
+    return Promise.all([telemetry?.stop(), processes?.stop()]);
   });
 
   context.exitAsJob(ended.code);

@@ -1,8 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { describeSystemError, InputError } from '../../base/input-error.js';
-import type { Recording } from '../../machine/recording.js';
-import type { StackSample } from '../../machine/stacks.js';
+import type { WatchedJob } from '../../machine/watch-job.js';
 import { renderJson } from '../../render/json.js';
 import { wholeNumber } from '../common/arguments.js';
 import { type CommandContext, EXIT } from '../common/context.js';
@@ -58,19 +57,13 @@ async function runTriage(options: TriageFlags, context: CommandContext): Promise
   if (bottleneck === 'unknown' && cause !== 'hung') context.exitWith(EXIT.noVerdict);
 }
 
-interface Seen {
-  readonly recording: Recording;
-  readonly stacks: readonly StackSample[];
-  readonly notes: readonly string[];
-}
-
-async function watch(options: TriageFlags, context: CommandContext): Promise<Seen> {
+async function watch(options: TriageFlags, context: CommandContext): Promise<WatchedJob> {
   if (process.platform !== 'linux')
     throw new InputError('triage reads /proc and needs Linux. --replay judges samples from another machine');
   const [{ watchJob }, { liveLine }, { trainersIn }] = await Promise.all([
     import('../../machine/watch-job.js'),
     import('../../triage/live-line.js'),
-    import('../../triage/activity/roles.js'),
+    import('../../triage/stacks/trainers.js'),
   ]);
   const status = new StatusLine(context.stderr);
   let isStopped = false;
@@ -93,17 +86,17 @@ async function watch(options: TriageFlags, context: CommandContext): Promise<See
   }
 }
 
-async function replay(path: string): Promise<Seen> {
-  const { parseRecording } = await import('../../machine/recording-file.js');
-  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+async function replay(path: string): Promise<WatchedJob> {
+  const { readRecording } = await import('../../triage/replay.js');
+  const bytes = await readFile(path).catch((error: unknown) => {
     throw new InputError(`cannot read ${path}: ${describeSystemError(error)}`);
   });
-  const { recording, skipped } = parseRecording(text);
+  const { recording, skipped } = readRecording(bytes);
   const notes = skipped > 0 ? [`${skipped} lines of the recording are not valid and were left out`] : [];
   return { recording, stacks: [], notes };
 }
 
-async function writeRecording(path: string, recording: Recording): Promise<void> {
+async function writeRecording(path: string, recording: WatchedJob['recording']): Promise<void> {
   const { recordingLines } = await import('../../machine/recording-file.js');
   await writeFile(path, `${recordingLines(recording).join('\n')}\n`).catch((error: unknown) => {
     throw new InputError(`cannot write ${path}: ${describeSystemError(error)}`);

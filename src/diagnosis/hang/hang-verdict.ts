@@ -7,14 +7,19 @@ import { isMostly, type ProcessStacks, splitRanks } from './process-stacks.js';
 import { BOTTLENECK_OF, elsewhereInWords, processName, stateInWords } from './stack-words.js';
 import type { StuckCollective } from './stuck-collectives.js';
 
+/** Processes of ranks that still run. */
+type Processes = ReadonlyMap<number, { readonly pid: number; readonly host: string | null }>;
+
 interface Evidence {
   readonly stuck: readonly StuckCollective[];
   readonly stacks: readonly ProcessStacks[];
 }
 
 /** The answer for a job of which only dumps exist, and no step was measured. Null: there are none. */
-export function hangVerdict({ stuck, stacks }: Evidence): Verdict | null {
-  return (stuck[0] && fromDumps(stuck[0], stacks)) ?? (stacks.length > 0 ? fromStacks(stacks) : null);
+export function hangVerdict({ stuck, stacks }: Evidence, processes: Processes = new Map()): Verdict | null {
+  return (
+    (stuck[0] && fromDumps(stuck[0], stacks, processes)) ?? (stacks.length > 0 ? fromStacks(stacks) : null)
+  );
 }
 
 const verdict = (
@@ -26,7 +31,11 @@ const verdict = (
 ): Verdict => ({ bottleneck, cause, confidence, sentence, second: null, next });
 
 /** Where a missing rank was dumped too, the wait is charged to what it does. */
-function fromDumps(first: StuckCollective, stacks: readonly ProcessStacks[]): Verdict | null {
+function fromDumps(
+  first: StuckCollective,
+  stacks: readonly ProcessStacks[],
+  processes: Processes,
+): Verdict | null {
   const absent = first.missing.map((m) => m.rank);
   const certain = absent.length > 0 || first.different.length > 0;
   if (!certain && first.unknown.length === 0) return null;
@@ -38,11 +47,17 @@ function fromDumps(first: StuckCollective, stacks: readonly ProcessStacks[]): Ve
     const more = `${sentence}; ${processName(seen)} ${stateInWords(doing)}`;
     return verdict(BOTTLENECK_OF[doing.doing] ?? 'host', 'stuck-collective', 0.9, more);
   }
-  const next = look.length > 0 ? [`dump the stack of ${namedRanks(look)}: py-spy dump --pid PID`] : [];
+  const next =
+    look.length > 0 ? [`dump the stack of ${namedRanks(look)}: ${dumpOf(processes.get(look[0]!))}`] : [];
   return verdict('comms', 'stuck-collective', certain ? 0.9 : 0.7, sentence, ...next);
 }
 
-const AGAIN = 'dump the stacks of all ranks twice, some seconds apart: py-spy dump --pid PID';
+const dumpOf = (process: ReturnType<Processes['get']>) =>
+  process
+    ? `py-spy dump --pid ${process.pid}${process.host === null ? '' : ` (on ${process.host})`}`
+    : 'whyslow triage --stacks (on its machine)';
+
+const AGAIN = 'take the stacks of all ranks several times: whyslow triage --stacks';
 /** With fewer samples the shares are guesses. */
 const ENOUGH = 20;
 

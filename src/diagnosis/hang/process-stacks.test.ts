@@ -88,7 +88,7 @@ describe('the verdict from stacks alone', () => {
   it('needs more than one look', () => {
     expect(judge(dump(0, WORKERS))).toMatchObject({
       bottleneck: 'unknown',
-      next: [expect.stringMatching(/twice/)],
+      next: [expect.stringMatching(/triage --stacks/)],
     });
     expect(judge(dump(0, WORKERS), dump(0, [OWN]), dump(0, WORKERS))).toMatchObject({
       bottleneck: 'unknown',

@@ -1,5 +1,6 @@
-import type { CheckResult, Grade, Health } from '../../base/check.js';
+import { type CheckResult, found, type Grade, type Health } from '../../base/check.js';
 import type { Problem } from '../../base/problem.js';
+import { formatCount, formatNumber } from '../../base/units.js';
 import { traceSummaryOf } from '../../ingest/member.js';
 import type { RankedMember } from '../../ingest/ranks.js';
 import type { RunInputs } from '../../ingest/read-run.js';
@@ -27,7 +28,7 @@ interface Checked {
 
 export function runHealth({ inputs, members, views, locations, comparison }: Checked): RunHealth {
   const ofViews = views.map((view) => ({ rank: view.rank, problems: view.notes }));
-  const notes = [...ofViews, ...profiledBefore(inputs, members)];
+  const notes = [...ofViews, ...views.map(leftOutCollectives), ...profiledBefore(inputs, members)];
   const runProblems = [...inputs.problems, ...runFileProblems(inputs), ...locations.problems];
   const withMore = (more: readonly Problem[]) =>
     healthOf(members, locations.worldSize, [...runProblems, ...more], notes);
@@ -35,6 +36,15 @@ export function runHealth({ inputs, members, views, locations, comparison }: Che
     grade: withMore([]).grade,
     with: (ruleProblems) => withMore([...meshProblems(comparison, locations), ...ruleProblems]),
   };
+}
+
+/** Memory is bounded: of very many collectives the first are kept. */
+function leftOutCollectives({ rank, facts: { collectives } }: RankView) {
+  const count = collectives?.leftOut ?? 0;
+  const message = `${formatCount(count, 'collective')} beyond the first ${formatNumber(collectives?.length ?? 0)} were left out`;
+  const consequence =
+    'waits and transfers are those of the first; record fewer steps, or choose some with --steps';
+  return { rank, problems: found('warning', 'collectives-left-out', count, message, consequence) };
 }
 
 /** The health of files, with problems of the run as a whole, and notes on single ranks. */

@@ -1,6 +1,13 @@
 import { type Problem, ProblemLog } from '../../base/problem.js';
 import { largest } from '../../base/statistics.js';
-import { isTraceMember, manifestOf, traceFactsOf, traceSummaryOf } from '../../ingest/member.js';
+import {
+  isTraceMember,
+  manifestOf,
+  type ProcessesMember,
+  type TelemetryMember,
+  traceFactsOf,
+  traceSummaryOf,
+} from '../../ingest/member.js';
 import type { RankedMember } from '../../ingest/ranks.js';
 import type { RunInputs } from '../../ingest/read-run.js';
 import { axesOutsideMesh } from '../../run/collectives/mesh.js';
@@ -29,7 +36,9 @@ export function locateRanks(run: RunInputs): RunLocations {
   const capture = joinManifests(manifestsOf(run), problems);
   const ranks = placeRanks(seenRanks(run.members, capture), capture, problems);
   const logs = run.beside.flatMap((m) =>
-    m.kind === 'dmon' ? [{ path: m.path, host: m.hints.host, gpus: m.gpus }] : [],
+    m.kind === 'dmon' || (m.kind === 'proc-samples' && m.gpus.length > 0)
+      ? [{ path: m.path, host: hostOf(m), gpus: m.gpus }]
+      : [],
   );
   const { gpus, unplaced } = placeGpus([...ranks.values()], logs);
   problems.addNamed(
@@ -46,6 +55,9 @@ export function locateRanks(run: RunInputs): RunLocations {
     problems: problems.list(),
   };
 }
+
+const hostOf = (m: TelemetryMember | ProcessesMember): string | null =>
+  (m.kind === 'proc-samples' && m.activity?.machine.host) || m.hints.host;
 
 /** Problems of the files that belong to no rank. */
 export function runFileProblems(run: Pick<RunInputs, 'beside'>): readonly Problem[] {

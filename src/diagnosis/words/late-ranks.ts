@@ -8,7 +8,7 @@ export const CAUSE_WORDS: Readonly<Record<Cause, string>> = {
   gpu: 'computing',
   compile: 'compiling',
   host: 'host time (Python, pauses, launches)',
-  link: 'transfer',
+  link: 'slow transfers within their group',
   unknown: 'something the traces do not show',
 };
 

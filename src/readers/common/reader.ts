@@ -4,6 +4,7 @@ import type { EventLog } from '../../model/event-log.js';
 import type { FlightDump } from '../../model/flight-dump.js';
 import type { Manifest } from '../../model/manifest.js';
 import type { OperationTable } from '../../model/operation-table.js';
+import type { Recording } from '../../model/recording.js';
 import type { StackProfile } from '../../model/stack-profile.js';
 import type { GpuTelemetry } from '../../model/telemetry.js';
 import type { TraceData } from '../../model/trace-data.js';
@@ -21,6 +22,12 @@ export type ReadResult =
   | {
       readonly kind: 'py-spy';
       readonly profiles: readonly StackProfile[];
+      readonly problems: readonly Problem[];
+    }
+  /** Null: it has no header. */
+  | {
+      readonly kind: 'proc-samples';
+      readonly recording: Recording | null;
       readonly problems: readonly Problem[];
     }
   | { readonly kind: 'dmon'; readonly telemetry: GpuTelemetry; readonly problems: readonly Problem[] };

@@ -3,6 +3,7 @@ import { drawView, fires, runOf, silence } from '../../../test/helpers/draw-run.
 import { steps } from '../../../test/helpers/draw-trace.js';
 import { loaderRecord } from '../../../test/helpers/loader-record.js';
 import { loggedView } from '../../../test/helpers/logged-view.js';
+import { sampledRun } from '../../../test/helpers/sampled-run.js';
 import type { CapturedRank } from '../../diagnosis/run-facts.js';
 import type { CpuUse, ProcessCores } from '../../model/manifest.js';
 import { rule } from './cpu-contention.js';
@@ -118,4 +119,43 @@ it.each<[string, Partial<CapturedRank> | undefined, RegExp]>([
 ])('is silent when %s', (_, own, reason) => {
   const run = own ? captured(own as CapturedRank) : captured();
   expect(silence(rule, onCpu, run)).toMatch(reason);
+});
+
+describe('samples of /proc, without manifests', () => {
+  const pool = (threads: number, cpu: number, delayed: number) =>
+    Array.from({ length: threads }, (_, i) => [`omp ${i}`, cpu, delayed] as const);
+
+  it('show threads that compete for a small quota', () => {
+    const run = sampledRun({
+      processes: [{ pid: 100, main: 0.2, delayed: 0.6, threads: pool(15, 0.12, 0.7) }],
+      cores: 64,
+      quota: 2,
+      counters: { runnable: 16, cpuPressure: 0.95, periods: 10, throttledPeriods: 0 },
+    });
+    const verdict = { bottleneck: 'compute', confidence: 0.9 } as const;
+    const { title, fix, evidence } = fires(
+      rule,
+      onCpu,
+      { ...EXPECTED, addresses: 'gpu' },
+      { ...run, verdict },
+    );
+    expect(title).toBe('16 threads run on 2 cores');
+    expect(fix!.code).toBe('export OMP_NUM_THREADS=2');
+    expect(evidence[1]!.text).toMatch(
+      /^in \/proc: 16.0 threads of the machine .* on 2 CPUs; some task waited .* 95 %/,
+    );
+  });
+
+  it('show a quota that stops the job', () => {
+    const counters = { periods: 10, throttledPeriods: 6 };
+    const run = sampledRun({ processes: [{ pid: 100, main: 0.4 }], cores: 64, quota: 2, counters });
+    const verdict = { bottleneck: 'compute', confidence: 0.9 } as const;
+    const { title } = fires(rule, onCpu, { ...EXPECTED, addresses: 'gpu' }, { ...run, verdict });
+    expect(title).toBe('the container’s CPU quota stops the job');
+  });
+
+  it('are silent about threads that get their cores', () => {
+    const run = sampledRun({ processes: [{ pid: 100, main: 0.9, threads: pool(3, 0.9, 0.02) }], cores: 4 });
+    expect(silence(rule, onCpu, run)).toMatch(/hardly wait/);
+  });
 });

@@ -1,8 +1,8 @@
-import { formatCount, formatPercent, formatWholePercent, share } from '../../base/units.js';
+import { formatCount, formatPercent, formatWhole, formatWholePercent, share } from '../../base/units.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import type { CapturedCores, CapturedCpu, CapturedRank, RunFacts } from '../../diagnosis/run-facts.js';
 import { evidence } from '../kit/evidence.js';
-import type { Finding } from '../kit/finding.js';
+import type { Evidence, Finding } from '../kit/finding.js';
 import { type AnyRule, found, silent, threshold } from '../kit/rule.js';
 
 const THROTTLED = threshold(
@@ -37,7 +37,7 @@ export const rule: AnyRule = {
     id: 'cpu-contention',
     alias: null,
     title: 'The job waits for processor cores',
-    needs: 'manifests of whyslow run',
+    needs: 'manifests of whyslow run, or samples of /proc',
     looksFor:
       'Threads that are ready to run and wait for a core: more threads than cores, other processes on them, or a container that has used up its quota.',
     why: 'An operator is done when the slowest of its threads is. If one of them waits for a core, the others wait for it.',
@@ -64,12 +64,32 @@ export const rule: AnyRule = {
       title,
       confidence,
       addresses: addressed(view, run),
-      evidence: [evidence(view, text, figure, '%')],
+      evidence: [evidence(view, text, figure, '%'), ...sampledEvidence(view, run)],
       price: null,
       fix,
     });
   },
 };
+
+/** What samples of the machine add: who else wants its cores, and how often the training thread has to leave its own. */
+function sampledEvidence(view: RankView, run: RunFacts): Evidence[] {
+  const sampled = run.evidence.activity.get(view.rank);
+  if (!sampled) return [];
+  const { runnable, cpuPressure, cpus } = sampled.machine;
+  const { switchRate } = sampled.trainer;
+  const texts = [
+    ...(runnable === null
+      ? []
+      : [`${runnable.toFixed(1)} threads of the machine want to run at a time, on ${cpus} CPUs`]),
+    ...(cpuPressure === null
+      ? []
+      : [`some task waited for a CPU ${formatWholePercent(share(cpuPressure))} of the time`]),
+    ...(switchRate === null
+      ? []
+      : [`the training thread had to leave its CPU ${formatWhole(switchRate)} times a second`]),
+  ];
+  return texts.length > 0 ? [evidence(view, `in /proc: ${texts.join('; ')}`)] : [];
+}
 
 interface Contention {
   readonly title: string;

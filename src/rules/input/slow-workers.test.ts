@@ -3,8 +3,10 @@ import { drawView, expectGain, fires, silence } from '../../../test/helpers/draw
 import { steps } from '../../../test/helpers/draw-trace.js';
 import { loaderRecord } from '../../../test/helpers/loader-record.js';
 import { loggedView } from '../../../test/helpers/logged-view.js';
+import { sampledRun } from '../../../test/helpers/sampled-run.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import type { CapturedLoader } from '../../diagnosis/run-facts.js';
+import type { DrawnProcess } from '../../triage/testing.js';
 import { rule } from './slow-workers.js';
 
 /** 40 ms of waiting for the workers, 10 ms of computing. */
@@ -94,6 +96,36 @@ describe('workers that do not keep up', () => {
       const found = finding(8, { iterable: true, splitByWorker: null });
       expect(found).toMatchObject({ cost: 'code', risk: 'data' });
       expect(found.fix!.text).toMatch(/^First split the data by worker.*may not split/);
+    });
+  });
+
+  describe('with samples of /proc and no manifest', () => {
+    const found = (worker: Partial<DrawnProcess>) => {
+      const workers = [200, 201].map((pid) => ({ pid, parent: 100, name: 'pt_data_worker', ...worker }));
+      const run = sampledRun({ processes: [{ pid: 100, main: 0.2 }, ...workers], cores: 8 });
+      return fires(rule, drawView(steps(4, 50000, STARVED)), EXPECTED, run);
+    };
+
+    it('tells pegged workers: more of them, or transforms on the GPU', () => {
+      const { evidence, fix } = found({ main: 0.97 });
+      expect(evidence[1]!.text).toBe('in /proc, 2 DataLoader workers: run 97 % of the time');
+      expect(fix!.text).toMatch(/from 2 to 7.*augmentation to the GPU/);
+    });
+
+    it('tells workers in state D: NVMe and shards', () => {
+      const { evidence, fix } = found({ main: 0.06, waits: 'D', reads: 3e6 });
+      expect(evidence[1]!.text).toBe(
+        'in /proc, 2 DataLoader workers: run 6 % of the time, wait for a disk or network file system 100 % of the time; together they read 6.00 MB/s, 0 B/s from disk',
+      );
+      expect(fix!.text).toMatch(/NVMe/);
+    });
+
+    it('does not call it reading when they wait to be asked', () => {
+      const { evidence, fix, price } = found({ main: 0.06, waits: 'futex_wait_queue' });
+      expect(evidence[0]!.text).not.toMatch(/reads/);
+      expect(evidence[1]!.text).toMatch(/wait for a request or a lock 100 %/);
+      expect(fix!.text).toMatch(/whyslow triage/);
+      expect(price).toBeNull();
     });
   });
 

@@ -5,9 +5,10 @@ import { emptyingQueue } from '../../diagnosis/verdict/prefetch-queue.js';
 import type { LoaderQueue } from '../../traces/detail/loader-queue.js';
 import { atSpan, countEvidence, percentOfStep, timeEvidence } from '../kit/evidence.js';
 import { INPUT_WAIT, NO_WORKERS, silentIfFed } from '../kit/input-wait.js';
-import { limitOf, mayDuplicate } from '../kit/loader.js';
+import { type LoaderLimit, limitOf, mayDuplicate } from '../kit/loader.js';
 import { type AnyRule, found, threshold } from '../kit/rule.js';
 import { adviceFor } from '../kit/worker-advice.js';
+import { sampledWorkers, workerEvidence } from '../kit/worker-samples.js';
 
 /** A step waits if it waits for more than this part of the step. */
 const WAITS = 0.02;
@@ -19,13 +20,13 @@ export const rule: AnyRule = {
     id: 'slow-workers',
     alias: 'T8',
     title: 'The loader is too slow although it has workers',
-    needs: 'trace, better with what whyslow run records about the loader',
+    needs: 'trace, better with what whyslow run records about the loader, or samples of /proc',
     looksFor:
       'Nothing computes in _MultiProcessingDataLoaderIter.__next__: the workers do not keep up. In a short trace: fewer batches arrive than steps use.',
     why: 'More workers help only while there are free cores (CPU-bound work) or latency to hide (IO-bound work). Which it is decides the fix.',
     fix: {
-      text: 'Look at the workers while the job runs (top, py-spy dump). At 100 % CPU: move decoding and augmentation to the GPU, or do them once beforehand. Sleeping in read(): stage the data on local NVMe, and pack small files into large shards.',
-      code: '# read or recv in its stack: IO-bound; a transform: CPU-bound\npy-spy dump --pid <a worker>\n# IO:  webdataset/parquet shards on local NVMe\n# CPU: kornia / torchvision.transforms.v2 on the GPU',
+      text: 'Look at the workers while the job runs (whyslow triage). At 100 % CPU: move decoding and augmentation to the GPU, or do them once beforehand. Sleeping in read(): stage the data on local NVMe, and pack small files into large shards.',
+      code: 'whyslow triage --stacks      # what the workers of the running job do\n# IO:  webdataset/parquet shards on local NVMe\n# CPU: kornia / torchvision.transforms.v2 on the GPU',
     },
     check: 'Compare a few hundred batches before and after: same samples, same distribution of augmentation.',
     cost: 'code',
@@ -45,20 +46,24 @@ export const rule: AnyRule = {
     const hasWorkers =
       view.source === 'trace' ? view.facts.input.inWorkers > 0 : (captured?.loader?.numWorkers ?? 0) > 0;
     if (!hasWorkers) return NO_WORKERS;
+    const limit = limitOf(captured?.loader, sampledWorkers(view, run));
     const queue = emptyingQueue(view);
     const fed = silentIfFed(view);
     if (fed && !queue) return fed;
     const evidence =
       queue && fed
         ? countEvidence(view, queue.delivered, 'batches', deliveryText(queue))
-        : timeEvidence(view, view.time.idle_data, waitText(view) + whatWorkersDo(captured?.loader));
-    const advice = adviceFor(view, captured) ?? { fix: rule.info.fix, price: null, workers: null };
+        : timeEvidence(view, view.time.idle_data, waitText(view) + whatWorkersDo(limit, captured?.loader));
+    const advice = adviceFor(view, captured, limit) ?? { fix: rule.info.fix, price: null, workers: null };
     return found({
       id: 'slow-workers',
       title: 'the loader’s workers do not keep up',
       confidence: fed ? 0.55 : 0.85,
       addresses: 'data',
-      evidence: [view.source === 'trace' ? atSpan(view.facts.input.longest, evidence) : evidence],
+      evidence: [
+        view.source === 'trace' ? atSpan(view.facts.input.longest, evidence) : evidence,
+        ...workerEvidence(view, run),
+      ],
       price: fed ? null : advice.price,
       fix: advice.fix,
       cost: advice.workers === null || mayDuplicate(advice.workers, captured?.loader) ? 'code' : 'knob',
@@ -87,9 +92,9 @@ function waitText(view: RankView): string {
 const percent = (part: number | null) => formatWholePercent(share(part ?? 0));
 
 /** What capture saw of the workers. */
-function whatWorkersDo(loader: CapturedLoader | null | undefined): string {
+function whatWorkersDo(limit: LoaderLimit, loader: CapturedLoader | null | undefined): string {
   if (!loader) return '';
-  switch (limitOf(loader)) {
+  switch (limit) {
     case 'cpu':
       return `; a worker computes for ${percent(loader.workersRan)} of the time`;
     case 'io':

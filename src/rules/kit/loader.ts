@@ -1,4 +1,5 @@
 import type { CapturedLoader, CapturedRank } from '../../diagnosis/run-facts.js';
+import type { WorkerUse } from '../../telemetry/processes/worker-use.js';
 import type { Finding } from './finding.js';
 import type { Level, Levels } from './rule.js';
 
@@ -12,14 +13,22 @@ const SHORT_OF_CORES = 0.3;
 /** The training thread computes for most of a request: it unpacks batches, it does not wait for workers. */
 const UNPACKS = 0.5;
 
-/** What limits the loader, from what its threads did. */
-export function limitOf(loader: CapturedLoader | null | undefined): LoaderLimit {
+/**
+ * What limits the loader, from what its threads did. `sampled`: what its workers slept in. Workers that mostly wait for a
+ * request, or in a lock, do not read.
+ */
+export function limitOf(
+  loader: CapturedLoader | null | undefined,
+  sampled: WorkerUse | null = null,
+): LoaderLimit {
   if (!loader) return 'unknown';
   const inMain = loader.numWorkers === 0;
   if (!inMain && (loader.fetchRan ?? 0) >= UNPACKS) return 'handover';
   const ran = inMain ? loader.fetchRan : loader.workersRan;
   const queued = (inMain ? loader.fetchQueued : loader.workersQueued) ?? 0;
   if (ran === null) return 'unknown';
+  if (sampled && !inMain && sampled.asks > Math.max(SLEEPS, sampled.disk + sampled.network + sampled.pause))
+    return 'unknown';
   if (1 - ran - queued >= SLEEPS) return 'io';
   return queued >= SHORT_OF_CORES ? 'cores' : 'cpu';
 }

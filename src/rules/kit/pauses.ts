@@ -39,7 +39,7 @@ export interface Pauses {
 export function pausesOf(view: TraceView): Pauses | Silent {
   const { detail } = view.facts;
   if (!detail?.pauses.longest) return silent('the training threads do not pause');
-  const { longest, total, count, inSteps } = detail.pauses;
+  const { longest, total, count, inSteps, inCall } = detail.pauses;
   const once = inSteps === 1 && detail.steps >= SEVERAL_STEPS;
   const perStep = ns(total / detail.steps);
   // Of the step in which they were recorded: the step without the profiler may be shorter than its pauses.
@@ -48,17 +48,30 @@ export function pausesOf(view: TraceView): Pauses | Silent {
   const toHost = bytesToHost(view);
   const tensors = workTime(view, isCopyToHost).count;
   const copied = toHost < CHECKPOINT.value ? null : tensors < CHECKPOINT_TENSORS ? 'results' : 'checkpoint';
+  const call = inCall
+    ? `; ${formatPercent(share(inCall.time / total))} of it in ${inCall.name}()${meaningOf(inCall.name)}`
+    : '';
   const megabytes = copied ? `, and ${(toHost / 1e6).toFixed(0)} MB a step are copied to the host` : '';
   const seen = `${formatCount(count, 'pause')} in ${formatCount(detail.steps, 'step')}, up to ${formatMs(ns(longest.dur))}, without a single PyTorch call`;
   const told = once
-    ? evidence(view, `${seen}, in one step only${megabytes}`, toMs(longest.dur), 'ms')
+    ? evidence(view, `${seen}, in one step only${megabytes}${call}`, toMs(longest.dur), 'ms')
     : timeEvidence(
         view,
         perStep,
-        `${seen}: ${formatMs(perStep)} a step (${formatPercent(part)})${megabytes}`,
+        `${seen}: ${formatMs(perStep)} a step (${formatPercent(part)})${megabytes}${call}`,
       );
   return { perStep, longest, once, copied, evidence: atSpan(longest, told) };
 }
+
+/** What a call of the operating system waits for, where that is certain. */
+const MEANINGS: readonly (readonly [RegExp, string])[] = [
+  [/^(?:p?write|fwrite|fsync|fdatasync|sync)/, ', which writes a file'],
+  [/^(?:sem_|pthread_(?:cond|mutex|rwlock)|futex)/, ', which waits for another thread'],
+  [/^(?:poll|ppoll|select|pselect|epoll)/, ', which waits for another process or a device'],
+  [/^(?:nanosleep|clock_nanosleep|usleep|sleep)/, ', which sleeps'],
+];
+
+const meaningOf = (call: string) => MEANINGS.find(([names]) => names.test(call))?.[1] ?? '';
 
 /** Bytes a step. Collectives of gloo copy through the host too: then megabytes there mean nothing. */
 function bytesToHost(view: TraceView): number {

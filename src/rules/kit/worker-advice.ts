@@ -3,7 +3,7 @@ import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import type { CapturedRank } from '../../diagnosis/run-facts.js';
 import { dropInputWaits } from '../../replay/edits.js';
 import type { Finding } from './finding.js';
-import { coresOf, type LoaderLimit, limitOf, loaderCode, planWorkers, withoutDuplicates } from './loader.js';
+import { coresOf, type LoaderLimit, loaderCode, planWorkers, withoutDuplicates } from './loader.js';
 import { priceFromLog, priceOf } from './price.js';
 import type { Level, Levels, Price } from './rule.js';
 
@@ -44,9 +44,12 @@ function lighterBatches(hasGpu: boolean): Finding['fix'] {
 const ADDED_COST: Levels = { low: 1.3, likely: 1.1, high: 1 };
 
 /** Null: capture did not record what the workers do. */
-export function adviceFor(view: RankView, captured: CapturedRank | undefined): Advice | null {
+export function adviceFor(
+  view: RankView,
+  captured: CapturedRank | undefined,
+  limit: LoaderLimit,
+): Advice | null {
   const loader = captured?.loader;
-  const limit = limitOf(loader);
   const hasGpu = view.facts.hasGpuWork;
   if (limit === 'handover') return { fix: lighterBatches(hasGpu), price: null, workers: null };
   const [now, cores] = [loader?.numWorkers ?? 0, coresOf(captured)];

@@ -27,7 +27,7 @@ describe('capture more', () => {
   });
 
   it('gives one command, that of the job', () => {
-    const job = { command: 'torchrun --nproc-per-node 2 train.py', folder: 'OUT' };
+    const job = { command: 'torchrun --nproc-per-node 2 train.py', folder: 'OUT', processes: new Map() };
     const found = fires(rule, drawView(STEP), EXPECTED, { verdict: UNSURE, job });
     expect(found.fix!.code).toBe('whyslow run --trace -- torchrun --nproc-per-node 2 train.py');
   });

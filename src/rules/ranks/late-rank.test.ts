@@ -41,7 +41,7 @@ describe('a late rank', () => {
 
   it('says how to trace it, with the command and the folder of the job, where there is only a log', () => {
     const logs = views.map((view) => ({ ...view, source: 'log' }) as unknown as LogView);
-    const job = { command: 'torchrun train.py', folder: "'my runs'" };
+    const job = { command: 'torchrun train.py', folder: "'my runs'", processes: new Map() };
     const result = rule.check(logs[1]!, { ...across([late]), ranks: logs, job });
     if (!('findings' in result)) throw new Error(result.silent);
     expect(result.findings[0]!.fix).toEqual({

@@ -52,7 +52,7 @@ export const rule: AnyRule = {
         addresses: ADDRESSES[late.cause],
         evidence: [lateEvidence(view, late), ...clockEvidence(view, late)],
         price: priceOfDelay(across.step, late.cost),
-        ...(late.slowGpu ? SLOW_GPU : { fix: fixOf(late, run) }),
+        ...(late.slowGpu ? SLOW_GPU : late.cause === 'link' ? SLOW_LINK : { fix: fixOf(late, run) }),
       })),
     );
   },
@@ -88,6 +88,14 @@ function fixOf({ ranks }: LateRanks, { ranks: views, job }: RunFacts): Finding['
     code: `whyslow capture ${job.folder} --ranks ${chosen}\nwhyslow run --trace-ranks ${chosen} -- ${job.command}`,
   };
 }
+
+const SLOW_LINK = {
+  cost: 'hardware',
+  fix: {
+    text: 'Test the links between the machines of those ranks, exclude the bad one, and compare.',
+    code: 'nvidia-smi nvlink -e; ibstat; dmesg | grep -i -E "nvlink|mlx|xid"      # on each\nall_reduce_perf -b 8M -e 1G -f 2 -g 8      # nccl-tests',
+  },
+} as const;
 
 const SLOW_GPU = {
   cost: 'hardware',

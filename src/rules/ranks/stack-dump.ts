@@ -12,7 +12,9 @@ import {
   processName,
   stateInWords,
 } from '../../diagnosis/hang/stack-words.js';
+import type { JobWords } from '../../diagnosis/job-words.js';
 import type { Evidence, Finding } from '../kit/finding.js';
+import { dumpCommands, flightRecorderCommand } from '../kit/profilers.js';
 import { found, type RankFinding, type RunRule, silent, threshold } from '../kit/rule.js';
 
 const MOSTLY = threshold(
@@ -35,17 +37,17 @@ export const rule: RunRule = {
     why: 'A job that hangs writes no trace. Its stacks still say what each rank waits for.',
     fix: {
       text: 'Dump every rank twice, some seconds apart, and pass all files. A stack that does not move is stuck.',
-      code: 'py-spy dump --pid PID > rank0-a.txt; sleep 5\npy-spy dump --pid PID > rank0-b.txt',
+      code: 'whyslow triage --stacks      # finds the job and its ranks\npy-spy dump --pid $(pgrep -of train.py) > rank0-a.txt      # to keep',
     },
     check: 'py-spy only reads the memory of the process; it changes nothing.',
     cost: 'code',
     risk: 'none',
     thresholds: [MOSTLY],
   },
-  check({ evidence: { stacks }, verdict, ranks }) {
+  check({ evidence: { stacks }, verdict, ranks, job }) {
     const telling = stacks.filter(tells);
     if (stacks.length === 0) return silent('no stacks from py-spy');
-    const apart = elsewhere(stacks);
+    const apart = elsewhere(stacks, job);
     if (apart) return found(apart);
     const [worst] = telling;
     if (!worst) return silent('the stacks show no wait for input, other ranks or a lock');
@@ -60,7 +62,7 @@ export const rule: RunRule = {
       evidence: telling.flatMap(evidenceOf),
       price: null,
       ranks: telling.flatMap((s) => s.rank ?? []),
-      fix: fixFor(worst),
+      fix: fixFor(worst, job),
     });
   },
 };
@@ -76,7 +78,7 @@ function whose(stacks: readonly ProcessStacks[]): string {
     : processName(same[0]!);
 }
 
-function elsewhere(stacks: readonly ProcessStacks[]): RankFinding | null {
+function elsewhere(stacks: readonly ProcessStacks[], job: JobWords): RankFinding | null {
   const split = splitRanks(stacks);
   if (!split) return null;
   const late = split.elsewhere[0]!;
@@ -88,7 +90,7 @@ function elsewhere(stacks: readonly ProcessStacks[]): RankFinding | null {
     evidence: [...split.elsewhere, ...split.waiting].flatMap(evidenceOf),
     price: null,
     ranks: split.elsewhere.flatMap((s) => s.rank ?? []),
-    fix: fixFor(late),
+    fix: fixFor(late, job),
   };
 }
 
@@ -120,19 +122,25 @@ function evidenceOf(stacks: ProcessStacks): Evidence[] {
 }
 const NOWHERE = { step: null, ts_ns: null, dur_ns: null } as const;
 
-const FIXES: Readonly<Record<string, Finding['fix']>> = {
-  'input-wait': {
-    text: 'The workers are too slow or stuck: see what they do, then give the loader more of them or make each batch cheaper.',
-    code: 'py-spy dump --subprocesses --pid PID   # the workers too\nloader = DataLoader(..., num_workers=8, persistent_workers=True)',
-  },
-  'input-work': {
-    text: 'Batches are made on the training thread. Let workers make them.',
-    code: 'loader = DataLoader(..., num_workers=8, persistent_workers=True)',
-  },
-  collective: {
-    text: 'Another rank is late or gone: dump the stacks of all ranks and look for the one that is not in this collective.',
-    code: 'py-spy dump --pid PID > rank0.txt      # on every rank',
-  },
+const FIXES: Readonly<Record<string, Finding['fix']['text']>> = {
+  'input-wait':
+    'The workers are too slow or stuck: see what they do, then give the loader more of them or make each batch cheaper.',
+  'input-work': 'Batches are made on the training thread. Let workers make them.',
+  collective:
+    'Another rank is late or gone: dump the stacks of all ranks and look for the one that is not in this collective. The flight recorder names it at the next hang.',
 };
 
-const fixFor = ({ states: [top] }: ProcessStacks): Finding['fix'] => FIXES[top?.doing ?? ''] ?? rule.info.fix;
+const WORKERS = 'loader = DataLoader(..., num_workers=8, persistent_workers=True)';
+
+/** Commands for the processes that were dumped, and their ranks. */
+function fixFor(stacks: ProcessStacks, job: JobWords): Finding['fix'] {
+  const doing = stacks.states[0]?.doing ?? '';
+  const text = FIXES[doing] ?? rule.info.fix.text;
+  const pid = stacks.pid === null ? '' : ` --pid ${stacks.pid}`;
+  if (doing === 'input-work') return { text, code: WORKERS };
+  if (doing === 'input-wait')
+    return { text, code: `whyslow triage${pid}      # what the workers do\n${WORKERS}` };
+  if (doing !== 'collective') return { text, code: `whyslow triage --stacks${pid}` };
+  const others = [...job.processes.keys()].filter((rank) => rank !== stacks.rank);
+  return { text, code: `${dumpCommands(job, others)}\n${flightRecorderCommand(job)}` };
+}

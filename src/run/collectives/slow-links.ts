@@ -11,6 +11,8 @@ export interface SlowGroup {
   readonly kind: string;
   readonly gbps: number;
   readonly usualGbps: number;
+  /** What its siblings take, as a share of what it takes. */
+  readonly usualShare: number;
   /** Time per step beyond its siblings. */
   readonly cost: Ns;
 }
@@ -45,7 +47,7 @@ export function findSlowLinks(
       if (!(b.transferMedian >= SLOWER * usual && cost >= LEAST_COST * step)) return [];
       const gbps = b.gbPerSecond ?? Number.NaN;
       const usualGbps = (gbps * b.transferMedian) / usual;
-      return [{ group: b.group, kind: b.kind, gbps, usualGbps, cost }];
+      return [{ group: b.group, kind: b.kind, gbps, usualGbps, usualShare: usual / b.transferMedian, cost }];
     }),
   );
   // One row per group: the kind that costs most.

@@ -6,6 +6,8 @@ export interface Change {
   readonly own?: (rank: number, segment: number) => number;
   /** Transfers take no time. */
   readonly hidden?: boolean;
+  /** The share of its transfer that a collective takes instead. */
+  readonly transferShare?: (collective: number) => number;
 }
 
 /**
@@ -58,6 +60,10 @@ class Player {
     return this.#now.map((time, r) => time - ranks[r]!.begin);
   }
 
+  #transferShare(collective: number): number {
+    return this.change.hidden ? 0 : (this.change.transferShare?.(collective) ?? 1);
+  }
+
   #advance(r: number): void {
     const rank = this.plan.ranks[r]!;
     while (this.#at[r]! < rank.length) {
@@ -106,7 +112,7 @@ class Player {
       this.#latest[collective] = Math.max(this.#latest[collective]!, start);
       const [from, to] = [members.from[collective]!, members.from[collective + 1]!];
       if (++this.#started[collective]! < to - from) continue;
-      const end = this.#latest[collective]! + (this.change.hidden ? 0 : transfer[collective]!);
+      const end = this.#latest[collective]! + transfer[collective]! * this.#transferShare(collective);
       for (let m = from; m < to; m++) this.#end(members.rank[m]!, members.slot[m]!, end);
     }
   }

@@ -17,6 +17,8 @@ export interface PlayedRun {
   without(ranks: readonly number[]): Ns;
   /** Saving without the delay of any rank. */
   readonly withoutAny: Ns;
+  /** Saving if collectives of exactly these ranks took this share of their transfer. */
+  withLink(ranks: readonly number[], share: number): Ns;
   /** Saving when computing hides all transfers, as far as the busiest stream allows. */
   readonly withOverlap: Ns;
 }
@@ -63,6 +65,10 @@ export function prepareRun(
     unchanged,
     measured,
     without,
+    withLink: (named, share) => {
+      const indices = table.ranks.flatMap((rank, r) => (named.includes(rank) ? [r] : []));
+      return saved(play((plan) => ({ transferShare: (c) => (areMembers(plan, c, indices) ? share : 1) })));
+    },
     get withoutAny() {
       return without(table.ranks);
     },
@@ -76,6 +82,12 @@ export function prepareRun(
       );
     },
   };
+}
+
+/** Whether a collective of the plan has exactly these ranks, by index. */
+function areMembers({ members }: RunPlan, collective: number, ranks: readonly number[]): boolean {
+  const own = members.rank.subarray(members.from[collective]!, members.from[collective + 1]!);
+  return own.length === ranks.length && ranks.every((r) => own.includes(r));
 }
 
 /** The share of each class that is left without the delay, by rank and step. Null: the rank keeps its time. */

@@ -1,8 +1,9 @@
-import { NO_SPANS, type Spans, SpanUnion } from '../../base/intervals.js';
+import { NO_SPANS, type Spans, SpanUnion, union } from '../../base/intervals.js';
 import type { Trace } from '../../model/trace.js';
 import type { KernelKinds } from '../kernels/kernel-kind.js';
 import type { GpuWork } from './gpu-work.js';
 import { DATA_SPAN, type HostSpans } from './host-spans.js';
+import { osCalls, readSpans } from './os-calls.js';
 import type { StepTimes } from './step-times.js';
 
 /** Shorter times before the first launch are ordinary Python. */
@@ -10,8 +11,8 @@ const LEAST_NS = 1_000_000;
 
 /**
  * Waits for input in loops without a DataLoader, which leave no span. If the first thing a step launches is a copy to the
- * device, the time before that copy is taken for making the batch. Only where `profiler.step()` marks the steps and no
- * loader was recorded.
+ * device, the time before that copy is taken for making the batch: only where `profiler.step()` marks the steps and no
+ * loader was recorded. Where calls of the operating system were recorded, reads count too.
  */
 export function inferInputWaits(
   trace: Trace,
@@ -20,7 +21,10 @@ export function inferInputWaits(
   host: HostSpans,
   times: StepTimes,
 ): Spans {
-  if (times.source !== 'profiler' || host.ofKind(DATA_SPAN).length > 0) return NO_SPANS;
+  if (host.ofKind(DATA_SPAN).length > 0) return NO_SPANS;
+  // Whatever a loop without a DataLoader reads on its training thread is input.
+  const read = readSpans(osCalls(trace, host.threads));
+  if (times.source !== 'profiler') return read;
   const { ts, name } = trace.data;
   const first = new Array<{ time: number; row: number } | undefined>(times.steps.length);
   for (let i = 0; i < work.length; i++) {
@@ -35,5 +39,5 @@ export function inferInputWaits(
     if (!launch || kinds[name[launch.row]!]?.copy?.direction !== 'HtoD') return;
     if (launch.time - hostStart >= LEAST_NS) spans.add(hostStart, launch.time);
   });
-  return spans.finish();
+  return union(spans.finish(), read);
 }

@@ -1,91 +1,27 @@
-import { groupBy } from '../../base/group-by.js';
-import { largest, mean } from '../../base/statistics.js';
-import type { MachineCounters, MachineSample, Recording } from '../../machine/recording.js';
+import type { Recording } from '../../model/recording.js';
+import { type JobActivity, jobActivity } from '../../telemetry/processes/job-activity.js';
 import { type GpuActivity, gpuActivity } from './gpu-activity.js';
-import { type ProcessActivity, processActivity } from './process-activity.js';
-import { type Role, rolesOf } from './roles.js';
-import { DELAYED, MOSTLY_WAITS } from './thresholds.js';
 
-/** A machine and a job over the whole watch. */
-export interface Activity {
+/** A job, its machine and its GPUs over the whole watch. */
+export interface Activity extends JobActivity {
   readonly recording: Recording;
-  readonly seconds: number;
-  readonly trainers: readonly ProcessActivity[];
-  readonly workers: readonly ProcessActivity[];
-  /** DataLoader workers that were there at one time, and all that were seen. */
-  readonly workerCount: number;
-  readonly workersSeen: number;
-  readonly compilers: readonly ProcessActivity[];
   readonly gpu: GpuActivity | null;
   /** A training process has opened a GPU. */
   readonly usesGpu: boolean;
-  /** CPUs that the job may use: the smaller of cores and quota. */
-  readonly cpus: number;
-  /** Shares of time; bytes a second. */
-  readonly memoryPressure: number | null;
-  readonly ioPressure: number | null;
-  readonly swapRate: number | null;
-  readonly receiveRate: number | null;
-  readonly quotaUsedUp: number | null;
-  readonly runnable: number | null;
 }
 
 /** Null: fewer than two samples, of which nothing can be said. */
 export function activityOf(recording: Recording): Activity | null {
-  const { samples, machine } = recording;
-  const seconds = samples.length < 2 ? 0 : samples.at(-1)!.seconds - samples[0]!.seconds;
-  if (seconds <= 0) return null;
-  const roles = rolesOf(recording);
-  const bySeries = groupBy(
-    samples.flatMap((s) => s.processes.map((p) => ({ at: s.seconds, sample: p }))),
-    (entry) => entry.sample.pid,
+  const job = jobActivity(recording);
+  const { gpus, noGpu } = recording.machine;
+  return (
+    job && {
+      ...job,
+      recording,
+      gpu: gpuActivity(recording),
+      usesGpu:
+        gpus !== null ||
+        job.trainers.some(({ facts }) => facts.gpu || (facts.gpu === null && noGpu === null)),
+    }
   );
-  const all = recording.processes.flatMap((facts) => {
-    const series = bySeries.get(facts.pid) ?? [];
-    return series.length < 2 ? [] : [processActivity(facts, roles.get(facts.pid)!, series)];
-  });
-  const withRole = (role: Role) => all.filter((p) => p.role === role);
-  const isWorker = ({ pid }: { readonly pid: number }) => roles.get(pid) === 'worker';
-  const trainers = withRole('trainer');
-  const rate = (name: keyof MachineCounters) => growth(samples, name, seconds);
-  const periods = rate('periods');
-  return {
-    recording,
-    seconds,
-    trainers,
-    workers: withRole('worker'),
-    workerCount: largest(samples.map((s) => s.processes.filter(isWorker).length)),
-    workersSeen: new Set(samples.flatMap((s) => s.processes.filter(isWorker).map((p) => p.pid))).size,
-    compilers: withRole('compiler'),
-    gpu: gpuActivity(recording),
-    usesGpu:
-      machine.gpus !== null ||
-      trainers.some(({ facts }) => facts.gpu || (facts.gpu === null && machine.noGpu === null)),
-    cpus: Math.min(machine.cores, machine.quota ?? machine.cores),
-    memoryPressure: rate('memoryPressure'),
-    ioPressure: rate('ioPressure'),
-    swapRate: rate('swappedIn'),
-    receiveRate: rate('received'),
-    quotaUsedUp: periods ? (rate('throttledPeriods') ?? 0) / periods : null,
-    runnable: known(mean(samples.map((s) => s.counters.runnable ?? Number.NaN))),
-  };
 }
-
-/** The job waits for CPUs although it has few threads: other programs use them. */
-export function isCrowdedOut({ trainers, workers }: Activity): boolean {
-  const sum = (of: (p: ProcessActivity) => number) =>
-    [...trainers, ...workers].reduce((total, p) => total + of(p), 0);
-  return sum((p) => p.delayed) >= DELAYED * sum((p) => p.wants) && sum((p) => p.wants) >= MOSTLY_WAITS;
-}
-
-function growth(
-  samples: readonly MachineSample[],
-  name: keyof MachineCounters,
-  seconds: number,
-): number | null {
-  const first = samples[0]!.counters[name];
-  const last = samples.at(-1)!.counters[name];
-  return first === null || last === null ? null : Math.max(0, last - first) / seconds;
-}
-
-const known = (value: number): number | null => (Number.isFinite(value) ? value : null);

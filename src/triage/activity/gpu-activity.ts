@@ -1,5 +1,5 @@
 import { largest, mean } from '../../base/statistics.js';
-import type { Recording } from '../../machine/recording.js';
+import type { Recording } from '../../model/recording.js';
 import type { GpuTelemetry } from '../../model/telemetry.js';
 import { TelemetryStreamReader } from '../../readers/dmon/telemetry-stream-reader.js';
 import { type GpuState, summariseTelemetry } from '../../telemetry/gpu-state.js';

@@ -1,8 +1,9 @@
 import { largest, mean } from '../../base/statistics.js';
 import { formatCount } from '../../base/units.js';
+import type { ProcessActivity } from '../../telemetry/processes/process-activity.js';
+import { MOSTLY_WAITS, PEGGED, READS, WAITS_FOR_IO } from '../../telemetry/processes/thresholds.js';
 import type { Activity } from '../activity/activity.js';
-import type { ProcessActivity } from '../activity/process-activity.js';
-import { GPU_WAITS, MOSTLY_WAITS, PEGGED, READS, WAITS_FOR_IO } from '../activity/thresholds.js';
+import { GPU_WAITS } from '../activity/thresholds.js';
 import { measured, withStacks } from './next.js';
 import type { TriageVerdict } from './verdict.js';
 import {

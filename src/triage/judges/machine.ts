@@ -1,17 +1,15 @@
 import { mean } from '../../base/statistics.js';
 import { formatCount } from '../../base/units.js';
-import type { Activity } from '../activity/activity.js';
-import type { ProcessActivity } from '../activity/process-activity.js';
+import type { ProcessActivity } from '../../telemetry/processes/process-activity.js';
 import {
-  COMPILES,
   DELAYED,
-  GPU_WAITS,
   MEMORY_STALL,
   PEGGED,
-  QUOTA_USED_UP,
   SWAPS,
   THREADS_PER_CPU,
-} from '../activity/thresholds.js';
+} from '../../telemetry/processes/thresholds.js';
+import type { Activity } from '../activity/activity.js';
+import { COMPILES, GPU_WAITS, QUOTA_USED_UP } from '../activity/thresholds.js';
 import { commandOf, measured, withStacks } from './next.js';
 import type { TriageVerdict } from './verdict.js';
 import { cores, cpuWords, gpuWords, mainWords, percent, rate, sum } from './words.js';

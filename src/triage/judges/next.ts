@@ -19,3 +19,11 @@ export function commandOf({ trainers }: Activity): string {
 
 export const measured = (activity: Activity): string => `whyslow run -- ${commandOf(activity)}`;
 export const withTrace = (activity: Activity): string => `whyslow run --trace -- ${commandOf(activity)}`;
+
+/** Bounded: it waits for the warm-up, then records for a while. */
+export const withNsys = (activity: Activity): string =>
+  `nsys profile --trace=cuda,nvtx,osrt --delay=60 --duration=20 -o nsys_%p ${commandOf(activity)}`;
+
+/** The next run writes down its collectives when one of them times out. */
+export const withFlightRecorder = (activity: Activity): string =>
+  `TORCH_NCCL_TRACE_BUFFER_SIZE=2000 TORCH_NCCL_DUMP_ON_TIMEOUT=1 ${commandOf(activity)}`;

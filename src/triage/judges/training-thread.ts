@@ -1,7 +1,9 @@
 import { mean } from '../../base/statistics.js';
-import { type Activity, isCrowdedOut } from '../activity/activity.js';
-import { BACKWARD_WORKS, IDLE, MOSTLY_WAITS, PEGGED, READS } from '../activity/thresholds.js';
-import { measured, withStacks, withTrace } from './next.js';
+import { isCrowdedOut } from '../../telemetry/processes/job-activity.js';
+import { MOSTLY_WAITS, PEGGED, READS } from '../../telemetry/processes/thresholds.js';
+import type { Activity } from '../activity/activity.js';
+import { BACKWARD_WORKS, IDLE } from '../activity/thresholds.js';
+import { measured, withNsys, withStacks, withTrace } from './next.js';
 import type { TriageVerdict } from './verdict.js';
 import {
   cores,
@@ -58,7 +60,7 @@ const launching = (activity: Activity, evidence: readonly string[], confidence: 
   evidence,
   advice:
     'The GPU waits for Python and launches. Larger batches, torch.compile(mode="reduce-overhead"), fused optimizers and fewer .item() calls help; faster kernels do not.',
-  next: [withTrace(activity), withStacks(activity)],
+  next: [withTrace(activity), withStacks(activity), withNsys(activity)],
 });
 
 const loading = (activity: Activity, evidence: readonly string[], confidence: number): TriageVerdict => ({

@@ -1,6 +1,7 @@
 import { groupBy } from '../../base/group-by.js';
 import { mean } from '../../base/statistics.js';
 import type { Activity } from '../activity/activity.js';
+import { withFlightRecorder } from '../judges/next.js';
 import type { TriageVerdict } from '../judges/verdict.js';
 import { percent } from '../judges/words.js';
 import type { ProcessStacks } from './stacks.js';
@@ -20,7 +21,10 @@ export function judgeStacks(
 ): TriageVerdict {
   if (stacks.length === 0) return verdict;
   const judged =
-    missingRank(stacks) ?? hang(verdict, stacks) ?? oddRank(stacks) ?? slow(verdict, stacks, activity);
+    missingRank(stacks) ??
+    hang(verdict, stacks, activity) ??
+    oddRank(stacks) ??
+    slow(verdict, stacks, activity);
   // They have just been taken.
   return { ...judged, next: judged.next.filter((command) => !command.includes('--stacks')) };
 }
@@ -46,7 +50,11 @@ function missingRank(stacks: readonly ProcessStacks[]): TriageVerdict | null {
   };
 }
 
-function hang(verdict: TriageVerdict, stacks: readonly ProcessStacks[]): TriageVerdict | null {
+function hang(
+  verdict: TriageVerdict,
+  stacks: readonly ProcessStacks[],
+  activity: Activity,
+): TriageVerdict | null {
   if (!stacks.every((s) => s.isStuck)) return null;
   const all = stacks.every((s) => s.collective !== null);
   return {
@@ -60,7 +68,10 @@ function hang(verdict: TriageVerdict, stacks: readonly ProcessStacks[]): TriageV
     advice: all
       ? 'Ranks that wait in different collectives have called them in a different order; in the same one, a rank on another machine is missing, or the network is.'
       : 'It waits there, and nothing has woken it.',
-    next: stacks.slice(0, 1).map((s) => `py-spy dump --locals --pid ${s.pid}`),
+    next: [
+      `py-spy dump --locals --pid ${stacks[0]!.pid}`,
+      ...(all && activity.usesGpu ? [withFlightRecorder(activity)] : []),
+    ],
   };
 }
 

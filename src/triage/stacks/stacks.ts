@@ -1,8 +1,8 @@
 import { groupBy } from '../../base/group-by.js';
 import type { StackFrame, StackSample } from '../../machine/stacks.js';
+import type { ProcessActivity } from '../../telemetry/processes/process-activity.js';
+import { nameOfProcess } from '../../telemetry/processes/roles.js';
 import type { Activity } from '../activity/activity.js';
-import type { ProcessActivity } from '../activity/process-activity.js';
-import { nameOfProcess } from '../activity/roles.js';
 
 /** Where the main thread of a training process was, over several samples. */
 export interface ProcessStacks {

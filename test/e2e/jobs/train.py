@@ -37,6 +37,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--late-rank", type=int, default=-1)
     parser.add_argument("--late-ms", type=float, default=0)
     parser.add_argument("--data-ms", type=float, default=0)
+    parser.add_argument("--workers", type=int, default=0)
     parser.add_argument("--end", choices=["well", "exit-3", "raise"], default="well")
     return parser.parse_args()
 
@@ -54,7 +55,7 @@ def main() -> None:
     if distributed:
         model = DistributedDataParallel(model)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
-    loader = DataLoader(Samples(args.steps, args.data_ms), batch_size=BATCH, num_workers=0)
+    loader = DataLoader(Samples(args.steps, args.data_ms), batch_size=BATCH, num_workers=args.workers)
     for step, (inputs, targets) in enumerate(loader):
         if rank == args.late_rank:
             time.sleep(args.late_ms / 1000)

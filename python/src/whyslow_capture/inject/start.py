@@ -82,4 +82,5 @@ def say(reason: str) -> None:
     import contextlib
 
     with contextlib.suppress(Exception):  # stderr may be missing or closed
-        sys.stderr.write(f"whyslow_capture: this process is not captured: {reason}\n")
+        shown = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in reason)
+        sys.stderr.write(f"whyslow_capture: this process is not captured: {shown}\n")

@@ -10,6 +10,8 @@ export interface Recording {
 /** What does not change while we watch. */
 export interface MachineFacts {
   readonly host: string;
+  /** When the first sample was taken, nanoseconds since 1970. Null: an older recording. */
+  readonly startedNs: number | null;
   /** CPUs that the job may run on. */
   readonly cores: number;
   /** CPUs that its cgroup grants. Null: no limit. */

@@ -1,5 +1,5 @@
 import { groupBy } from '../../base/group-by.js';
-import type { ProcessFacts, Recording } from '../../machine/recording.js';
+import type { ProcessFacts, Recording } from '../../model/recording.js';
 
 /** What a process of a job does. `launcher`: torchrun, or a script that only starts ranks. */
 export type Role = 'trainer' | 'worker' | 'compiler' | 'launcher' | 'helper';
@@ -57,10 +57,6 @@ function withoutIdleParents(roles: Map<number, Role>, processes: readonly Proces
   if (root && /python/.test(root.command) && roles.get(root.pid) === 'helper') roles.set(root.pid, 'trainer');
   return roles;
 }
-
-/** Ids of the processes that train. */
-export const trainersIn = (recording: Recording): readonly number[] =>
-  [...rolesOf(recording)].flatMap(([pid, role]) => (role === 'trainer' ? [pid] : []));
 
 /** `rank 3`, or the process where no rank is known. */
 export const nameOfProcess = ({ pid, environment }: ProcessFacts): string => {

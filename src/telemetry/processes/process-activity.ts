@@ -1,5 +1,5 @@
 import { groupBy } from '../../base/group-by.js';
-import type { ProcessFacts, ProcessSample } from '../../machine/recording.js';
+import type { ProcessFacts, ProcessSample } from '../../model/recording.js';
 import type { Role } from './roles.js';
 import { ACTIVE } from './thresholds.js';
 import { type WaitKind, waitKind } from './waits.js';
@@ -25,6 +25,10 @@ export interface ProcessActivity {
   readonly readRate: number | null;
   readonly diskRate: number | null;
   readonly swapped: number;
+  /** How often a second the main thread had to leave its CPU to another. */
+  readonly switchRate: number | null;
+  /** Of a DataLoader worker: the process that trains with its batches. */
+  readonly trainer: number | null;
 }
 
 /** A sample of a process, and when it was taken. */
@@ -34,7 +38,12 @@ export interface Entry {
 }
 
 /** Rates are over the time in which it was there. */
-export function processActivity(facts: ProcessFacts, role: Role, series: readonly Entry[]): ProcessActivity {
+export function processActivity(
+  facts: ProcessFacts,
+  role: Role,
+  series: readonly Entry[],
+  trainer: number | null,
+): ProcessActivity {
   const seconds = Math.max(series.at(-1)!.at - series[0]!.at, 1e-3);
   const threads = threadUse(series, seconds);
   const each = [...threads.values()];
@@ -61,6 +70,8 @@ export function processActivity(facts: ProcessFacts, role: Role, series: readonl
     readRate: rate(first.readChars, last.readChars),
     diskRate: rate(first.readBytes, last.readBytes),
     swapped: last.swappedBytes ?? 0,
+    switchRate: rate(first.involuntarySwitches, last.involuntarySwitches),
+    trainer,
   };
 }
 

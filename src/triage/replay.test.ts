@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { DMON, drawJob } from '../triage/testing.js';
-import { triage } from '../triage/triage.js';
-import { parseRecording, recordingLines } from './recording-file.js';
+import { recordingLines } from '../machine/recording-file.js';
+import { readRecording } from './replay.js';
+import { DMON, drawJob } from './testing.js';
+import { triage } from './triage.js';
 
 const job = drawJob({
   processes: [
@@ -14,11 +15,12 @@ const job = drawJob({
   quota: 2.5,
   counters: { periods: 10, received: 5 },
 });
+const parsed = (text: string) => readRecording(Buffer.from(text));
 const text = `${recordingLines(job).join('\n')}\n`;
 
 describe('a recording as a file', () => {
   it('comes back as it was', () => {
-    const { recording, skipped } = parseRecording(text);
+    const { recording, skipped } = parsed(text);
     expect(skipped).toBe(0);
     expect(recording.machine).toEqual(job.machine);
     expect(recording.processes).toEqual(job.processes);
@@ -45,7 +47,7 @@ describe('a recording as a file', () => {
     const header = text.indexOf('\n') + 1;
     fc.assert(
       fc.property(fc.integer({ min: header, max: text.length }), (at) => {
-        const { recording, skipped } = parseRecording(text.slice(0, at));
+        const { recording, skipped } = parsed(text.slice(0, at));
         expect(skipped).toBeLessThanOrEqual(1);
         triage(recording);
       }),
@@ -73,12 +75,12 @@ describe('a recording as a file', () => {
     fc.assert(
       fc.property(lines, (values) => {
         const body = values.map((v) => JSON.stringify(v, (_, x) => (typeof x === 'bigint' ? null : x)) ?? '');
-        triage(parseRecording(['{"whyslow":1,"kind":"proc-samples"}', ...body].join('\n')).recording);
+        triage(parsed(['{"whyslow":1,"kind":"proc-samples"}', ...body].join('\n')).recording);
       }),
     );
   });
 
   it.each(['', 'PK\u0003\u0004', '{"whyslow":1}', '{"traceEvents":[]}', '[]'])('refuses %j', (other) => {
-    expect(() => parseRecording(other)).toThrow('not a recording of `whyslow triage --out`');
+    expect(() => parsed(other)).toThrow('not a recording of `whyslow triage --out`');
   });
 });

@@ -1,0 +1,66 @@
+import type { MachineFacts, MachineSample, ProcessFacts, Recording } from '../../model/recording.js';
+import { asObject, parseObject } from '../common/json-object.js';
+import { LineSplitter, type PieceEnd, type PieceSink } from '../common/line-splitter.js';
+import type { ReadResult, StreamReader } from '../common/reader.js';
+import { newProcSamplesFaults } from './faults.js';
+import { machineOf, processOf, sampleOf } from './recording-fields.js';
+
+/** A day of a job with 8 ranks has some 200,000. About 100 bytes each in memory. */
+const MAX_THREADS = 2_000_000;
+
+/** Reads a recording line by line. The last line about a process counts: it may have loaded torch meanwhile. */
+export class RecordingReader implements StreamReader, PieceSink {
+  readonly #faults = newProcSamplesFaults();
+  readonly #splitter = new LineSplitter(this);
+  readonly #processes = new Map<number, ProcessFacts>();
+  readonly #samples: MachineSample[] = [];
+  #machine: MachineFacts | null = null;
+  #gpuText: string | null = null;
+  #threads = 0;
+
+  push(chunk: Uint8Array): void {
+    this.#splitter.push(chunk);
+  }
+
+  finish(): Extract<ReadResult, { kind: 'proc-samples' }> {
+    this.#splitter.finish();
+    const recording: Recording | null = this.#machine && {
+      machine: this.#machine,
+      processes: [...this.#processes.values()],
+      samples: this.#samples,
+      gpuText: this.#gpuText,
+    };
+    return { kind: 'proc-samples', recording, problems: this.#faults.list() };
+  }
+
+  piece(bytes: Buffer, start: number, end: number, by: PieceEnd, line: number): void {
+    const text = bytes.toString('utf8', start, end);
+    if (text.trim() === '') return;
+    const raw = parseObject(text);
+    if (raw === null && by === 'end') return this.#faults.add('cut-line', line);
+    const [machine, process, sample] = [raw?.machine, raw?.process, raw?.sample].map(asObject);
+    if (raw?.kind === 'proc-samples' && raw.whyslow === 1) this.#machine ??= machineOf(machine ?? {});
+    else if (process) this.#addProcess(processOf(process));
+    else if (sample) this.#addSample(sampleOf(sample), line);
+    else if (typeof raw?.gpu_text === 'string') this.#gpuText = (this.#gpuText ?? '') + raw.gpu_text;
+    else this.#faults.add('odd-line', line);
+  }
+
+  nulBytes(count: number, line: number): void {
+    this.#faults.add('nul-bytes', line, count);
+  }
+
+  longLine(line: number): void {
+    this.#faults.add('long-line', line);
+  }
+
+  #addProcess(process: ProcessFacts): void {
+    this.#processes.set(process.pid, process);
+  }
+
+  #addSample(sample: MachineSample, line: number): void {
+    this.#threads += 1 + sample.processes.reduce((n, p) => n + p.threads.length, 0);
+    if (this.#threads > MAX_THREADS) this.#faults.add('too-many-samples', line);
+    else this.#samples.push(sample);
+  }
+}

@@ -1,0 +1,64 @@
+import { bytes, formatBytes, formatWholePercent, share } from '../../base/units.js';
+import { MEMORY_STALL, SWAPS } from '../../telemetry/processes/thresholds.js';
+import { evidence } from '../kit/evidence.js';
+import { type AnyRule, found, silent, threshold } from '../kit/rule.js';
+
+const STALLED = threshold(
+  'waiting for memory',
+  share(MEMORY_STALL),
+  'of the time',
+  'kernel documentation, PSI: time in which some task stalls; any sustained value is a loss',
+);
+const SWAPPED_IN = threshold(
+  'read back from swap',
+  SWAPS,
+  'bytes a second',
+  'our judgement: a healthy machine reads back nothing while it trains',
+);
+
+export const rule: AnyRule = {
+  reads: 'traces and logs',
+  unpriced: 'allowed',
+  info: {
+    id: 'memory-pressure',
+    alias: null,
+    title: 'The machine is short of memory',
+    needs: 'samples of /proc (whyslow run, triage --out)',
+    looksFor:
+      'Tasks that stall because memory must be freed first (pressure stall information), or pages read back from swap while the job trains.',
+    why: 'Memory that was swapped out or evicted is read again from a disk, a thousand times slower. Every thread may be hit, at any time.',
+    fix: {
+      text: 'Use less host memory: fewer DataLoader workers, a smaller prefetch_factor, no copy of the dataset in each worker. Or give the job more.',
+      code: 'DataLoader(..., num_workers=<fewer>, prefetch_factor=2)\nfree -h; cat /proc/pressure/memory      # while it runs',
+    },
+    check: 'Nothing in the training changes.',
+    cost: 'knob',
+    risk: 'none',
+    thresholds: [STALLED, SWAPPED_IN],
+  },
+  check(view, run) {
+    const sampled = run.evidence.activity.get(view.rank);
+    if (!sampled) return silent('no samples of /proc');
+    const { memoryPressure, swapRate, trainers, workers } = sampled.machine;
+    const swaps = (swapRate ?? 0) >= SWAPPED_IN.value;
+    const stalls = (memoryPressure ?? 0) >= STALLED.value;
+    if (!swaps && !stalls) return silent('memory suffices');
+    const inSwap = [...trainers, ...workers].reduce((sum, p) => sum + p.swapped, 0);
+    const text = [
+      ...(stalls
+        ? [`tasks waited for memory ${formatWholePercent(share(memoryPressure!))} of the time`]
+        : []),
+      ...(swaps ? [`${formatBytes(bytes(Math.round(swapRate!)))}/s were read back from swap`] : []),
+      ...(inSwap > 0 ? [`${formatBytes(bytes(Math.round(inSwap)))} of the job are in swap`] : []),
+    ].join(', ');
+    return found({
+      id: 'memory-pressure',
+      title: swaps ? 'the machine swaps while it trains' : 'tasks wait for memory',
+      // Pressure is that of the whole machine: other programs may be the ones that stall.
+      confidence: swaps && inSwap > 0 ? 0.85 : 0.65,
+      addresses: 'host',
+      evidence: [evidence(view, text, Math.round(100 * (memoryPressure ?? 0)), '%')],
+      price: null,
+    });
+  },
+};

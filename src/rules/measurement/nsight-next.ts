@@ -1,0 +1,99 @@
+import { formatMs, formatPercent, ns, share } from '../../base/units.js';
+import { UNKNOWN_JOB } from '../../diagnosis/job-words.js';
+import type { TraceView } from '../../diagnosis/ranks/rank-view.js';
+import type { RunFacts } from '../../diagnosis/run-facts.js';
+import type { KernelTotal } from '../../traces/detail/kernel-table.js';
+import { atKernel, timeEvidence } from '../kit/evidence.js';
+import { ncuCommand, nsysCommand } from '../kit/profilers.js';
+import { found, silent, type TraceRule, threshold } from '../kit/rule.js';
+
+const HOT = threshold(
+  'one kernel',
+  share(0.3),
+  'of the step',
+  'our judgement: below it, making the kernel twice as fast gains less than 15 %',
+);
+const UNSEEN = threshold(
+  'time that the trace does not explain',
+  share(0.15),
+  'of the step',
+  'our judgement: the smaller gaps of the zoo’s loops are Python between operators',
+);
+
+/** Libraries have tuned these already; their own rules say what else to do. */
+const TUNED: readonly KernelTotal['class'][] = ['gemm', 'conv', 'attention', 'rnn', 'comms', 'copy', 'wait'];
+
+export const rule: TraceRule = {
+  reads: 'traces',
+  unpriced: 'allowed',
+  info: {
+    id: 'nsight-next',
+    alias: 'T20',
+    title: 'Nsight sees what torch.profiler does not',
+    needs: 'trace, or an nsys export (SQLite)',
+    looksFor:
+      'A GPU-bound step in which one kernel that no library has tuned takes a large part: Nsight Compute says what limits it. A host-bound step with time that no event explains: Nsight Systems shows calls of the operating system.',
+    why: 'torch.profiler has names and times of kernels, not what they wait for; and nothing of what a thread does outside PyTorch.',
+    fix: {
+      text: 'Record a bounded part of the job. `whyslow diagnose` reads what nsys exports as SQLite.',
+      code: `${nsysCommand(UNKNOWN_JOB)}\n${ncuCommand(UNKNOWN_JOB, 'KERNEL')}`,
+    },
+    check:
+      'It changes nothing in the training, which runs slower while it is recorded; Nsight Compute far slower.',
+    cost: 'free',
+    risk: 'none',
+    thresholds: [HOT, UNSEEN],
+  },
+  check(view, run) {
+    const { bottleneck } = run.verdict;
+    if (bottleneck === 'gpu') return hotKernel(view, run);
+    if (bottleneck === 'host') return unseenTime(view, run);
+    return silent('neither the GPU nor the host is the bottleneck');
+  },
+};
+
+function hotKernel(view: TraceView, { job }: RunFacts) {
+  const { kernels, detail, steps } = view.facts;
+  const hot = kernels.find((k) => k.source !== 'runtime');
+  if (!hot || !detail) return silent('no kernels are known');
+  const perStep = ns(hot.total / detail.steps);
+  const part = share(perStep / steps.profiled);
+  if (part < HOT.value) return silent(`the largest kernel takes ${formatPercent(part)} of the step`);
+  if (TUNED.includes(hot.class)) return silent(`the largest kernel is a tuned one (${hot.class})`);
+  const text = `${shortened(hot.name)}: ${formatMs(perStep)} a step (${formatPercent(part)}), ${Math.round(hot.count / detail.steps)} launches`;
+  return found({
+    id: 'hot-kernel',
+    title: 'one kernel takes much of the step: Nsight Compute says what limits it',
+    confidence: 0.6,
+    addresses: null,
+    evidence: [atKernel(hot, timeEvidence(view, perStep, text))],
+    price: null,
+    fix: {
+      text: 'It replays five launches and says whether memory, arithmetic or latency limits them. A kernel at its memory limit gets faster only by fusing it with its neighbours.',
+      code: ncuCommand(job, hot.name),
+    },
+  });
+}
+
+const MOST_LETTERS = 80;
+const shortened = (name: string) => (name.length > MOST_LETTERS ? `${name.slice(0, MOST_LETTERS)}…` : name);
+
+function unseenTime(view: TraceView, { job }: RunFacts) {
+  const unseen = view.time.idle_other;
+  const part = share(unseen / view.step);
+  if (part < UNSEEN.value) return silent('the trace explains where the host’s time goes');
+  return found({
+    id: 'unseen-time',
+    title: 'the trace does not show what the host does: Nsight Systems does',
+    confidence: 0.6,
+    addresses: null,
+    evidence: [
+      timeEvidence(view, unseen, `no event explains ${formatMs(unseen)} a step (${formatPercent(part)})`),
+    ],
+    price: null,
+    fix: {
+      text: 'It records twenty seconds with calls of the operating system: reads, locks, polls.',
+      code: nsysCommand(job),
+    },
+  });
+}

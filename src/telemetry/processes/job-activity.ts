@@ -1,0 +1,110 @@
+import { groupBy } from '../../base/group-by.js';
+import { largest, mean } from '../../base/statistics.js';
+import type {
+  MachineCounters,
+  MachineFacts,
+  MachineSample,
+  ProcessFacts,
+  Recording,
+} from '../../model/recording.js';
+import { type ProcessActivity, processActivity } from './process-activity.js';
+import { type Role, rolesOf } from './roles.js';
+import { DELAYED, MOSTLY_WAITS } from './thresholds.js';
+
+/** A job and its machine over a whole recording. Plain data that moves between threads. Null: not known. */
+export interface JobActivity {
+  readonly machine: MachineFacts;
+  readonly seconds: number;
+  readonly samples: number;
+  readonly trainers: readonly ProcessActivity[];
+  readonly workers: readonly ProcessActivity[];
+  /** DataLoader workers that were there at one time, and all that were seen. */
+  readonly workerCount: number;
+  readonly workersSeen: number;
+  readonly compilers: readonly ProcessActivity[];
+  /** CPUs that the job may use: the smaller of cores and quota. */
+  readonly cpus: number;
+  /** Shares of time; bytes a second. */
+  readonly memoryPressure: number | null;
+  readonly ioPressure: number | null;
+  readonly cpuPressure: number | null;
+  readonly swapRate: number | null;
+  readonly receiveRate: number | null;
+  readonly quotaUsedUp: number | null;
+  /** Threads of the whole machine that want to run at a time, on average. */
+  readonly runnable: number | null;
+}
+
+/** Null: fewer than two samples, of which nothing can be said. */
+export function jobActivity(recording: Recording): JobActivity | null {
+  const { samples, machine } = recording;
+  const seconds = samples.length < 2 ? 0 : samples.at(-1)!.seconds - samples[0]!.seconds;
+  if (seconds <= 0) return null;
+  const roles = rolesOf(recording);
+  const byId = new Map(recording.processes.map((p) => [p.pid, p]));
+  const bySeries = groupBy(
+    samples.flatMap((s) => s.processes.map((p) => ({ at: s.seconds, sample: p }))),
+    (entry) => entry.sample.pid,
+  );
+  const all = recording.processes.flatMap((facts) => {
+    const series = bySeries.get(facts.pid) ?? [];
+    return series.length < 2
+      ? []
+      : [processActivity(facts, roles.get(facts.pid)!, series, trainerOf(facts, byId, roles))];
+  });
+  const withRole = (role: Role) => all.filter((p) => p.role === role);
+  const isWorker = ({ pid }: { readonly pid: number }) => roles.get(pid) === 'worker';
+  const rate = (name: keyof MachineCounters) => growth(samples, name, seconds);
+  const periods = rate('periods');
+  return {
+    machine,
+    seconds,
+    samples: samples.length,
+    trainers: withRole('trainer'),
+    workers: withRole('worker'),
+    workerCount: largest(samples.map((s) => s.processes.filter(isWorker).length)),
+    workersSeen: new Set(samples.flatMap((s) => s.processes.filter(isWorker).map((p) => p.pid))).size,
+    compilers: withRole('compiler'),
+    cpus: Math.min(machine.cores, machine.quota ?? machine.cores),
+    memoryPressure: rate('memoryPressure'),
+    ioPressure: rate('ioPressure'),
+    cpuPressure: rate('cpuPressure'),
+    swapRate: rate('swappedIn'),
+    receiveRate: rate('received'),
+    quotaUsedUp: periods ? (rate('throttledPeriods') ?? 0) / periods : null,
+    runnable: known(mean(samples.map((s) => s.counters.runnable ?? Number.NaN))),
+  };
+}
+
+/** The job waits for CPUs although it has few threads: other programs use them. */
+export function isCrowdedOut({ trainers, workers }: Pick<JobActivity, 'trainers' | 'workers'>): boolean {
+  const sum = (of: (p: ProcessActivity) => number) =>
+    [...trainers, ...workers].reduce((total, p) => total + of(p), 0);
+  return sum((p) => p.delayed) >= DELAYED * sum((p) => p.wants) && sum((p) => p.wants) >= MOSTLY_WAITS;
+}
+
+/** The nearest process above that trains: a fork server may be in between. */
+function trainerOf(
+  { pid, parent }: ProcessFacts,
+  byId: ReadonlyMap<number, ProcessFacts>,
+  roles: ReadonlyMap<number, Role>,
+): number | null {
+  const seen = new Set([pid]);
+  for (let up = byId.get(parent); up && !seen.has(up.pid); up = byId.get(up.parent)) {
+    if (roles.get(up.pid) === 'trainer') return up.pid;
+    seen.add(up.pid);
+  }
+  return null;
+}
+
+function growth(
+  samples: readonly MachineSample[],
+  name: keyof MachineCounters,
+  seconds: number,
+): number | null {
+  const first = samples[0]!.counters[name];
+  const last = samples.at(-1)!.counters[name];
+  return first === null || last === null ? null : Math.max(0, last - first) / seconds;
+}
+
+const known = (value: number): number | null => (Number.isFinite(value) ? value : null);
