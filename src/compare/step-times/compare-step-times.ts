@@ -51,9 +51,7 @@ export function conclude({ left, right, likely, draws, spread, level }: Drawn): 
   const high = unknown && !spread.measured ? Number.POSITIVE_INFINITY : quantile(draws, (1 + level) / 2);
   const verdict = verdictOf(low, high);
   const needed =
-    verdict === 'cannot-tell'
-      ? moreNeeded(left, right, { likely, halfWidth: (high - low) / 2, spread })
-      : { steps: null, runs: null };
+    verdict === 'cannot-tell' ? moreNeeded(left, right, { likely, spread }) : { steps: null, runs: null };
   return {
     before: sideTimes(left),
     after: sideTimes(right),

@@ -1,7 +1,7 @@
 export type StepVerdict = 'faster' | 'slower' | 'same' | 'cannot-tell';
 
 /** Differences below this share do not matter to anybody: an interval inside it means that nothing changed. */
-export const SAME_WITHIN = 0.02;
+export const SAME_WITHIN = 0.03;
 
 /** before / after: above 1 is faster. */
 export interface SpeedupInterval {
