@@ -27,6 +27,7 @@ export function loggedView(classes: Partial<Record<TimeClass, number>>): LogView
     collectives: null,
     timeline: null,
     phases: { placed: true, allHost: false, hostPaced: null, copyingHost: null, modelTimed: true },
+    named: [],
   };
   return viewLog(0, facts, { step, job: null, notes: [] });
 }

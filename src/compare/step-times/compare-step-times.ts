@@ -9,6 +9,8 @@ import { SAME_WITHIN, type SideTimes, type StepComparison, type StepVerdict } fr
 export interface CompareOptions {
   /** Of the interval: 0.95 if not given. */
   readonly level?: number;
+  /** How far the times of each side may be off together: standard errors as shares, for times that are estimates. */
+  readonly doubt?: readonly [before: number, after: number];
 }
 
 export const SEED = 20261116;
@@ -21,7 +23,7 @@ export const DEFAULT_LEVEL = 0.95;
 export function compareStepTimes(
   before: readonly RunSteps[],
   after: readonly RunSteps[],
-  { level = DEFAULT_LEVEL }: CompareOptions = {},
+  { level = DEFAULT_LEVEL, doubt = [0, 0] }: CompareOptions = {},
 ): StepComparison {
   const random = new Random(SEED);
   const left = before.map((steps) => drawRun(steps, random));
@@ -30,7 +32,8 @@ export function compareStepTimes(
   const spread = spreadOf(squaresOf(left) + squaresOf(right), runs.length - 2, runs);
   const [leftDraws, rightDraws] = [left, right].map((side) => meanDraws(drawAgain(side, spread, random)));
   const likely = logMean(left) - logMean(right);
-  const draws = leftDraws!.map((d, i) => likely + d - rightDraws![i]!);
+  const error = Math.hypot(doubt[0], doubt[1]);
+  const draws = leftDraws!.map((d, i) => likely + d - rightDraws![i]! + error * random.normal());
   return conclude({ left, right, likely, draws, spread, level });
 }
 

@@ -21,7 +21,7 @@ export interface Turn {
  */
 export function compareTurns(
   turns: readonly Turn[],
-  { level = DEFAULT_LEVEL }: CompareOptions = {},
+  { level = DEFAULT_LEVEL }: Pick<CompareOptions, 'level'> = {},
 ): ReadonlyMap<string, StepComparison> {
   const random = new Random(SEED);
   const runs = turns.map((turn) => drawRun(turn.steps, random));
