@@ -33,8 +33,8 @@ export interface CompareReport {
 export interface ComparedStep {
   readonly before_ms: Ms;
   readonly after_ms: Ms;
-  /** before / after; per sample where `per` says so. Null ends: one figure has no interval. */
-  readonly speedup: { readonly [K in keyof SpeedupInterval]: number | null };
+  /** before / after; per sample where `per` says so. */
+  readonly speedup: SpeedupInterval;
   readonly level: number;
   /** What the speedup is of: a step, or a sample where the sides have different batch sizes. */
   readonly per: 'step' | 'sample';

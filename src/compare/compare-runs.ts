@@ -33,8 +33,6 @@ export function compareRuns(before: Runs, after: Runs, history: HistoryAnswer | 
       after.map((run) => run[of]),
       beforeMs,
     );
-  const finite = (value: number) => (Number.isFinite(value) && value > 0 ? value : null);
-  const { low, likely, high } = compared.speedup;
   return {
     schema: 'whyslow/compare/1',
     verdict: compared.verdict,
@@ -42,7 +40,7 @@ export function compareRuns(before: Runs, after: Runs, history: HistoryAnswer | 
     step: {
       before_ms: beforeMs,
       after_ms: afterMs,
-      speedup: { low: finite(low), likely, high: finite(high) },
+      speedup: compared.speedup,
       level: DEFAULT_LEVEL,
       per,
       more_steps: compared.moreSteps,
@@ -58,7 +56,7 @@ export function compareRuns(before: Runs, after: Runs, history: HistoryAnswer | 
     operators: worksOf('operators').filter(isOwnWork),
     ranks: ranksOf(before, after),
     host_lines: changedLines(before, after),
-    findings: comparedFindings(before, after, likely),
+    findings: comparedFindings(before, after, compared.speedup.likely),
     notes: notesOf({ before, after }, compared, per),
     before: sideOf(before),
     after: sideOf(after),

@@ -59,11 +59,13 @@ function sourceNotes({ before, after }: Sides): string[] {
   ];
 }
 
-function stepNotes({ before, after, drift }: StepComparison): string[] {
+function stepNotes({ before, after, drift, assumedSpread }: StepComparison): string[] {
   const [few, many] = before.steps < after.steps ? [before, after] : [after, before];
   return [
-    ...(before.runs === 1 && after.runs === 1
-      ? ['one run on each side does not show how much runs of the same code differ; 0.75 % is assumed']
+    ...(assumedSpread !== null && before.runs === 1 && after.runs === 1
+      ? [
+          `one run on each side does not show how much runs of the same code differ; ${100 * assumedSpread} % is assumed`,
+        ]
       : []),
     ...(many.steps > FAR_FEWER * few.steps
       ? [`different numbers of steps: ${before.steps} before, ${after.steps} after`]

@@ -26,8 +26,6 @@ function cannotTell(
   per: string,
 ) {
   const seen = change(speedup.likely);
-  if (!Number.isFinite(speedup.high))
-    return `${seen}${per}, but one figure says nothing about noise: cannot tell; ${advice(moreSteps, moreRuns)}`;
   const range = `${sure} between ${change(speedup.low)} and ${change(speedup.high)}`;
   const why =
     spread !== null

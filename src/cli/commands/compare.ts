@@ -128,10 +128,10 @@ function setExitCode(report: CompareReport, failOver: number | null, context: Co
     return;
   }
   const percent = `${Number((100 * failOver).toPrecision(3))} %`;
-  const surely = step.speedup.high === null ? 0 : 1 / step.speedup.high - 1;
+  const surely = 1 / step.speedup.high - 1;
   if (surely > failOver) {
     say(context, `exit code 1, because it is slower by more than ${percent} (--fail-over)`);
     context.exitWith(EXIT.gateFailed);
-  } else if (1 / step.speedup.likely! - 1 > failOver)
+  } else if (1 / step.speedup.likely - 1 > failOver)
     say(context, `--fail-over: slower by more than ${percent} is likely, but not certain; it passes`);
 }

@@ -55,8 +55,14 @@ describe('compareStepTimes', () => {
     expect(verdict).toBe('slower');
   });
 
-  it('gives no interval for a single figure, but one for several of them', () => {
+  it('tells only large differences from one or two steps', () => {
     expect(compareStepTimes([[100]], [[150]]).verdict).toBe('cannot-tell');
+    expect(compareStepTimes([[100]], [[150]]).moreSteps).toBe(49);
+    expect(compareStepTimes([[100]], [[1000]]).verdict).toBe('slower');
+    expect(compareStepTimes([[100, 100.1]], [[120, 120.1]]).verdict).toBe('cannot-tell');
+  });
+
+  it('takes several runs of one figure each', () => {
     expect(compareStepTimes([[100], [101], [99]], [[150], [148], [152]]).verdict).toBe('slower');
   });
 

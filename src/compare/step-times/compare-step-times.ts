@@ -26,8 +26,8 @@ export function compareStepTimes(
   { level = DEFAULT_LEVEL, doubt = [0, 0] }: CompareOptions = {},
 ): StepComparison {
   const random = new Random(SEED);
-  const left = before.map((steps) => drawRun(steps, random));
-  const right = after.map((steps) => drawRun(steps, random));
+  const left = before.map((steps) => drawRun(steps, random, before.length > 1));
+  const right = after.map((steps) => drawRun(steps, random, after.length > 1));
   const runs = [...left, ...right];
   const spread = spreadOf(squaresOf(left) + squaresOf(right), runs.length - 2, runs);
   const [leftDraws, rightDraws] = [left, right].map((side) => meanDraws(drawAgain(side, spread, random)));
@@ -48,10 +48,8 @@ interface Drawn {
 }
 
 export function conclude({ left, right, likely, draws, spread, level }: Drawn): StepComparison {
-  // A run that is a single figure says nothing about its noise. Several of them do.
-  const unknown = [left, right].some((runs) => runs.every((run) => Number.isNaN(run.variance)));
-  const low = unknown && !spread.measured ? Number.NEGATIVE_INFINITY : quantile(draws, (1 - level) / 2);
-  const high = unknown && !spread.measured ? Number.POSITIVE_INFINITY : quantile(draws, (1 + level) / 2);
+  const low = quantile(draws, (1 - level) / 2);
+  const high = quantile(draws, (1 + level) / 2);
   const verdict = verdictOf(low, high);
   const needed =
     verdict === 'cannot-tell' ? moreNeeded(left, right, { likely, spread }) : { steps: null, runs: null };
@@ -64,6 +62,7 @@ export function conclude({ left, right, likely, draws, spread, level }: Drawn): 
     moreSteps: needed.steps,
     moreRuns: needed.runs,
     spread: spread.measured ? spread.deviation : null,
+    assumedSpread: spread.measured ? null : spread.deviation,
     drift: [...left, ...right].reduce((most, run) => Math.max(most, run.drift), 0),
   };
 }

@@ -17,7 +17,9 @@ export interface Correlation {
 
 /**
  * Block length from the autocorrelation (Politis and White 2004, with Patton's correction of 2009, for circular blocks) and
- * the variance of the mean through a flat-top window, which blocks alone understate.
+ * the variance of the mean through a flat-top window, which blocks alone understate. Blocks are at least √n long: the noise of
+ * a host wanders too slowly for the autocorrelation of a short log to show it. Between halves of 141 real logs, false alarms
+ * fell from 10 % to 4 % with it, at the cost of 2 % of power.
  */
 export function correlationOf(steps: ArrayLike<number>): Correlation {
   const n = steps.length;
@@ -35,10 +37,11 @@ export function correlationOf(steps: ArrayLike<number>): Correlation {
   }
   // Deviations are taken from the mean of the same steps, which takes 1/n of the long-run variance off each covariance.
   longRun /= Math.max(1 / MIN_BLOCKS, 1 - weights / n);
+  const least = Math.min(longest, Math.max(1, Math.round(Math.sqrt(n))));
   if (last === 0 || !(longRun > 0))
-    return { length: Math.min(longest, last + 1), longRun: Math.max(0, longRun) };
+    return { length: Math.min(longest, Math.max(least, last + 1)), longRun: Math.max(0, longRun) };
   const best = ((2 * slope ** 2) / ((4 / 3) * longRun ** 2)) ** (1 / 3) * n ** (1 / 3);
-  return { length: Math.min(longest, Math.max(1, Math.ceil(best))), longRun };
+  return { length: Math.min(longest, Math.max(least, Math.ceil(best))), longRun };
 }
 
 /** The last lag before a quiet stretch; 0 if the steps look independent. */

@@ -28,20 +28,19 @@ export function moreNeeded(
   { likely, spread }: Undecided,
 ): { readonly steps: number | null; readonly runs: number | null } {
   const sides = [left, right];
-  if (sides.some((runs) => runs.every((run) => Number.isNaN(run.variance))))
-    return { steps: FIRST_STEPS, runs: null };
   const perSide = (of: (run: RunDraws) => number) =>
     sides.reduce((sum, runs) => sum + runs.reduce((s, run) => s + of(run), 0) / runs.length ** 2, 0);
   const isShort = (run: RunDraws) => run.steps < FIRST_STEPS;
-  const ofSteps = perSide((run) => (run.variance || 0) + (isShort(run) ? run.drift ** 2 : 0));
+  const ofSteps = perSide((run) => run.variance + (isShort(run) ? run.drift ** 2 : 0));
   const ofRuns = perSide((run) => spread.deviation ** 2 + (isShort(run) ? 0 : run.drift ** 2));
   const wanted = Math.max(Math.abs(likely), SAME_WITHIN);
   const allowed = (wanted / ERRORS) ** 2;
   const factor = ofSteps / (allowed - ofRuns);
   const recorded = smallest(sides.map((runs) => runs.reduce((sum, run) => sum + run.steps, 0)));
+  const missing = FIRST_STEPS - recorded;
   if (factor > 0 && factor <= MAX_FACTOR)
-    return { steps: twoDigits(Math.max(recorded * (factor - 1), recorded / 10)), runs: null };
-  if (recorded < FIRST_STEPS) return { steps: FIRST_STEPS, runs: null };
+    return { steps: twoDigits(Math.max(recorded * (factor - 1), recorded / 10, missing)), runs: null };
+  if (missing > 0) return { steps: missing, runs: null };
   const runs = Math.min(left.length, right.length) * ((ofSteps + ofRuns) / allowed);
   return { steps: null, runs: runs > MAX_RUNS ? null : Math.max(MIN_RUNS, Math.ceil(runs)) };
 }

@@ -8,10 +8,22 @@ import { DRAWS, type RunDraws } from './run-draws.js';
  */
 export const LEAST_SPREAD = 0.0075;
 
+/** The same for a few steps of a job whose steps vary: its host wanders, and a short log does not show how far. */
+const OF_SHORT_NOISY = 0.02;
+const SHORT = 50;
+const NOISY = 0.03;
+
+/** What runs are taken to differ by where there are too few of them to see it. */
+export const assumedSpread = (runs: readonly Pick<RunDraws, 'steps' | 'noise'>[]): number =>
+  runs.some((run) => run.steps < SHORT && run.noise > NOISY) ? OF_SHORT_NOISY : LEAST_SPREAD;
+
+/** Fewer degrees of freedom than this do not show that runs hardly differ. */
+const ENOUGH_DF = 2;
+
 /** How much runs of the same code differ, in log, beyond what their steps explain. */
 export interface Spread {
   readonly deviation: number;
-  /** Of the estimate: infinite where `LEAST_SPREAD` stands in for it. */
+  /** Of the estimate: infinite where an assumption stands in for it. */
   readonly df: number;
   /** Measured from several runs, and larger than assumed. */
   readonly measured: boolean;
@@ -19,13 +31,13 @@ export interface Spread {
 
 /** `squares`: sum of squared deviations of log means that would be 0 if runs did not differ, with their count. */
 export function spreadOf(squares: number, df: number, runs: readonly RunDraws[]): Spread {
-  const known = runs.map((r) => r.variance).filter((v) => !Number.isNaN(v));
-  const explained = known.length > 0 ? mean(known) : 0;
+  const explained = mean(runs.map((run) => run.variance));
   const variance = df > 0 ? squares / df - explained : 0;
-  const measured = variance > LEAST_SPREAD ** 2;
+  const least = df >= ENOUGH_DF ? LEAST_SPREAD : assumedSpread(runs);
+  const measured = variance > least ** 2;
   return measured
     ? { deviation: Math.sqrt(variance), df, measured }
-    : { deviation: LEAST_SPREAD, df: Number.POSITIVE_INFINITY, measured };
+    : { deviation: least, df: Number.POSITIVE_INFINITY, measured };
 }
 
 /** How each run's log mean might have come out in another run: its steps, its drift, and what differs between runs. */

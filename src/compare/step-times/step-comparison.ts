@@ -24,6 +24,8 @@ export interface StepComparison {
   readonly moreRuns: number | null;
   /** How much runs of the same side differ, as a share. Null: each side has one run, or they hardly differ. */
   readonly spread: number | null;
+  /** What they are taken to differ by instead. Null: `spread` was measured. */
+  readonly assumedSpread: number | null;
   /** The largest drift from start to end of a run, as a share of its mean. 0: none. */
   readonly drift: number;
 }
