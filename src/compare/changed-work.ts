@@ -14,6 +14,8 @@ interface Pair {
   readonly shape: string | null;
   readonly before: WorkTotal | null;
   readonly after: WorkTotal | null;
+  /** Both sides have the name, but with other shapes. */
+  readonly isReshaped?: boolean;
 }
 
 /** Kernels or operators of two sides, matched by name and shape, not by position. Largest change first. */
@@ -63,7 +65,7 @@ function reshaped(pairs: readonly Pair[]): Pair[] {
     const [before, after] = (['before', 'after'] as const).map((side) => together(alone, side));
     if (!before || !after) return same;
     const both = same.filter((pair) => pair.before && pair.after);
-    return [...both, { name: same[0]!.name, shape: null, before, after }];
+    return [...both, { name: same[0]!.name, shape: null, before, after, isReshaped: true }];
   });
 }
 
@@ -91,14 +93,14 @@ function changeOf(pair: Pair): ChangedWork {
   };
 }
 
-function kindOf({ before, after, shape }: Pair): WorkChange {
+function kindOf({ before, after, isReshaped }: Pair): WorkChange {
   if (!before) return 'new';
   if (!after) return 'gone';
+  if (isReshaped) return 'reshaped';
   const often = after.count / before.count;
   const long = after.ms / after.count / (before.ms / before.count);
   // What changed more of the two explains the difference.
   if (Math.abs(Math.log(often)) > Math.max(SAME, Math.abs(Math.log(long))))
     return often > 1 ? 'more-often' : 'less-often';
-  if (shape === null && before.shape !== after.shape) return 'reshaped';
   return long > 1 ? 'longer' : 'shorter';
 }

@@ -1,6 +1,6 @@
-import { formatTime, type Ms, ms } from '../base/units.js';
-import type { ChangedWork, CompareReport } from '../compare/compare-report.js';
-import { CLASS_NAMES } from './terminal/step-time.js';
+import { formatTime, type Ms, ms } from '../../base/units.js';
+import type { ChangedWork, CompareReport } from '../../compare/compare-report.js';
+import { CLASS_NAMES } from './step-time.js';
 
 /** What both ways of showing a comparison say, as cells of text. */
 
@@ -17,10 +17,13 @@ export interface TimeRow {
 const signed = (difference: number) =>
   Math.abs(difference) < 5e-4 ? '0' : `${difference < 0 ? '−' : '+'}${formatTime(ms(Math.abs(difference)))}`;
 
+/** Nothing is nothing, whatever the unit. */
+const timeText = (time: Ms | null) => (time === null ? '–' : time < 5e-4 ? '0' : formatTime(time));
+
 const rowOf = (name: string, before: Ms | null, after: Ms | null): TimeRow => ({
   name,
-  before: before === null ? '–' : formatTime(before),
-  after: after === null ? '–' : formatTime(after),
+  before: timeText(before),
+  after: timeText(after),
   difference: before === null || after === null ? '' : signed(after - before),
 });
 
