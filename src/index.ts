@@ -9,6 +9,7 @@ export {
   type RunTrace,
   readRun,
 } from './ingest/run.js';
+export { compare, compareHistory, type HistoryOptions, type SidePaths } from './library/compare.js';
 export { type DiagnoseOptions, diagnose } from './library/diagnose.js';
 export { inspect } from './library/inspect.js';
 export { rules } from './library/rules.js';

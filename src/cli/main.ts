@@ -3,6 +3,7 @@ import { describeSystemError, InputError, isSystemError } from '../base/input-er
 import { printable } from '../base/printable.js';
 import { toolInfo } from '../library/vocabulary.js';
 import { registerCapture } from './commands/capture.js';
+import { registerCompare } from './commands/compare.js';
 import { registerDiagnose } from './commands/diagnose.js';
 import { registerDoctor } from './commands/doctor.js';
 import { registerInspect } from './commands/inspect.js';
@@ -83,6 +84,7 @@ function program(context: CommandContext, argv: readonly string[]): Command {
   registerDiagnose(command, context);
   registerRun(command, context);
   registerCapture(command, context);
+  registerCompare(command, context);
   registerTriage(command, context);
   registerDoctor(command, context);
   registerInspect(command, context);

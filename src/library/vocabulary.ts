@@ -2,6 +2,7 @@
 export type { Health, HealthProblem } from '../base/check.js';
 export { InputError } from '../base/input-error.js';
 export type { Position, Problem } from '../base/problem.js';
+export type * from '../compare/compare-report.js';
 export { BOTTLENECKS, type Bottleneck } from '../diagnosis/verdict/bottleneck.js';
 export type { Verdict } from '../diagnosis/verdict/verdict.js';
 export type { StepRange } from '../facts/step-facts.js';

@@ -1,4 +1,4 @@
-import { ns } from '../base/units.js';
+import { type Ns, ns } from '../base/units.js';
 import type { RankCollectives } from '../facts/rank-collectives.js';
 import type { PhaseKnowledge, RankFacts } from '../facts/rank-facts.js';
 import type { EventFacts } from './event-facts.js';
@@ -7,6 +7,8 @@ import type { EventFacts } from './event-facts.js';
 export interface LogFacts extends RankFacts {
   readonly source: 'log';
   readonly phases: PhaseKnowledge;
+  /** Phases by name, mean per recorded step. They may lie inside one another. */
+  readonly named: readonly { readonly name: string; readonly ns: Ns }[];
 }
 
 /** With a mean this many times the median, some steps take far longer than others. */
@@ -34,5 +36,6 @@ export function logFactsOf(log: EventFacts, collectives: RankCollectives | null)
     collectives,
     timeline: log.timeline,
     phases: log.knowledge,
+    named: log.phases.map(({ name, ns }) => ({ name, ns })),
   };
 }

@@ -12,6 +12,7 @@ import { iterationReport, jobOf, partsOf, timeOf } from './job-report.js';
 import { operationsStep, operationsStragglers, operationsWhatIf } from './operations-report.js';
 import { criticalPathOf, whatIfAcross } from './path-report.js';
 import type { Report, ReportInput, ReportRank, ReportRun, ReportStep } from './report.js';
+import { stepTimes } from './step-times.js';
 import { toolInfo } from './tool-info.js';
 
 /** Maps what the diagnosis and the rules found to the names and units of the report. Decides nothing. */
@@ -57,6 +58,7 @@ const NO_STEP: ReportStep = {
   ms: null,
   source: 'host',
   profiled_ms: null,
+  times_ms: [],
   corrected: false,
   parts: [],
   iteration: null,
@@ -73,6 +75,7 @@ function stepOf(view: RankView | null): ReportStep {
     ms: toMs(wholeStep(view)),
     source: view.measuredUnprofiled ? 'events' : hasGpuWork ? 'gpu-timeline' : 'host',
     profiled_ms: view.source === 'trace' ? toMs(recorded.profiled) : null,
+    times_ms: stepTimes(view),
     corrected: !view.measuredUnprofiled,
     parts: partsOf(view),
     iteration: iterationReport(view.job?.iteration ?? null),

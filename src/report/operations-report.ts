@@ -14,6 +14,7 @@ export function operationsStep({ job: { actual_s, perStep } }: OperationsAnswer)
     ms: secondsToMs(seconds(actual_s)),
     source: 'host',
     profiled_ms: null,
+    times_ms: perStep.map((s) => secondsToMs(seconds(s.actual_s))),
     corrected: false,
     parts: [],
     iteration: null,

@@ -29,6 +29,7 @@ describe('the report', () => {
         ms: null,
         source: 'host',
         profiled_ms: null,
+        times_ms: [],
         corrected: false,
         parts: [],
         iteration: null,

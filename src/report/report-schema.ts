@@ -47,6 +47,11 @@ const step = z.strictObject({
     ),
   source: z.enum(['events', 'gpu-timeline', 'host']).describe('what ms was measured with'),
   profiled_ms: ms.nullable().describe('step time as the profiler recorded it; null without a trace'),
+  times_ms: z
+    .array(ms)
+    .describe(
+      'step times that ms is the mean of, in order: what compare needs; of many steps, means of groups of equal length',
+    ),
   corrected: z.boolean().describe("true: ms is an estimate, profiled_ms without the profiler's own cost"),
   parts: z
     .array(

@@ -42,6 +42,7 @@ export interface ReportStep {
   readonly ms: Ms | null;
   readonly source: 'events' | 'gpu-timeline' | 'host';
   readonly profiled_ms: Ms | null;
+  readonly times_ms: readonly Ms[];
   readonly corrected: boolean;
   readonly parts: readonly { readonly name: string; readonly ms: Ms; readonly between: boolean }[];
   /** Null: one optimizer step after one backward pass, or not known. */

@@ -20,7 +20,7 @@ describe('the command line', () => {
     expect(named.filter((name) => !commands.has(name))).toEqual([]);
   });
 
-  it.each(['diagnose', 'lint', 'rules', 'run', 'capture'])(
+  it.each(['diagnose', 'compare', 'lint', 'rules', 'run', 'capture'])(
     '%s --help has an example and fits the page',
     async (command) => {
       const { stdout, code } = await whyslow([command, '--help']);

@@ -34,6 +34,7 @@ export function loggedView(classes: Partial<Record<TimeClass, number>>): LogView
       inputLine: null,
       modelTimed: true,
     },
+    named: [],
   };
   return viewLog(0, facts, { step, job: null, notes: [] });
 }

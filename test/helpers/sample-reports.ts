@@ -75,6 +75,7 @@ export function sampleReport(more: Partial<Plain<Report>> = {}): Report {
       ms: 161,
       source: 'gpu-timeline',
       profiled_ms: 163,
+      times_ms: [159, 163, 161],
       corrected: true,
       parts: [],
       iteration: null,

@@ -26,6 +26,7 @@ const UNKNOWN = sampleReport({
     ms: null,
     source: 'host',
     profiled_ms: null,
+    times_ms: [],
     corrected: false,
     parts: [],
     iteration: null,

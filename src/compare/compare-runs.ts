@@ -1,0 +1,108 @@
+import { mean } from '../base/statistics.js';
+import { type Ms, ms, share } from '../base/units.js';
+import { TIME_CLASSES } from '../facts/time-class.js';
+import { toolInfo } from '../report/tool-info.js';
+import { changedLines, changedTimes } from './changed-lines.js';
+import { changedWork } from './changed-work.js';
+import type { ChangedWork, ComparedSide, CompareReport, HistoryAnswer } from './compare-report.js';
+import { comparedFindings } from './compared-findings.js';
+import { doubtOf } from './doubt.js';
+import { notesOf, samplesOf, timesOf } from './notes.js';
+import type { RunProfile } from './run-profile.js';
+import { stepSentence } from './sentence.js';
+import { compareStepTimes, DEFAULT_LEVEL } from './step-times/compare-step-times.js';
+
+type Runs = readonly RunProfile[];
+
+/** Did it get faster, where, and was it to be expected. Each side has a run with a step time. */
+export function compareRuns(before: Runs, after: Runs, history: HistoryAnswer | null = null): CompareReport {
+  const [was, is] = [samplesOf(before), samplesOf(after)];
+  const perSample = was !== null && is !== null && was !== is;
+  const compared = compareStepTimes(
+    timesOf(before, perSample ? was : 1),
+    timesOf(after, perSample ? is : 1),
+    {
+      doubt: [doubtOf(before), doubtOf(after)],
+    },
+  );
+  const per = perSample ? 'sample' : 'step';
+  const [beforeMs, afterMs] = [stepOf(compared.before.ms, was, per), stepOf(compared.after.ms, is, per)];
+  const worksOf = (of: 'kernels' | 'operators') =>
+    changedWork(
+      before.map((run) => run[of]),
+      after.map((run) => run[of]),
+      beforeMs,
+    );
+  return {
+    schema: 'whyslow/compare/1',
+    verdict: compared.verdict,
+    sentence: stepSentence(compared, share(DEFAULT_LEVEL), perSample ? ' per sample' : ''),
+    step: {
+      before_ms: beforeMs,
+      after_ms: afterMs,
+      speedup: compared.speedup,
+      level: DEFAULT_LEVEL,
+      per,
+      more_steps: compared.moreSteps,
+      more_runs: compared.moreRuns,
+    },
+    time: TIME_CLASSES.map((name) => ({
+      class: name,
+      before_ms: classOf(before, name),
+      after_ms: classOf(after, name),
+    })).filter((t) => t.before_ms > 0 || t.after_ms > 0),
+    phases: changedTimes(before.map(phasesOf), after.map(phasesOf)),
+    kernels: worksOf('kernels'),
+    operators: worksOf('operators').filter(isOwnWork),
+    ranks: ranksOf(before, after),
+    host_lines: changedLines(before, after),
+    findings: comparedFindings(before, after, compared.speedup.likely),
+    notes: notesOf({ before, after }, compared, per),
+    before: sideOf(before),
+    after: sideOf(after),
+    history,
+    tool: toolInfo(),
+  };
+}
+
+/** A launch that takes longer waits for the GPU. How often something is launched is the job's own doing. */
+const isOwnWork = ({ name, change }: ChangedWork) =>
+  !/^(?:cuda|hip|cu)[A-Z]/.test(name) || (change !== 'longer' && change !== 'shorter');
+
+/** Mean step of a side: what was compared may be a sample of it. */
+const stepOf = (compared: number, samples: number | null, per: 'step' | 'sample'): Ms =>
+  ms(per === 'sample' ? compared * samples! : compared);
+
+const classOf = (runs: Runs, name: (typeof TIME_CLASSES)[number]): Ms =>
+  ms(mean(runs.map(({ report }) => report.time[name] * (report.step.ms ?? 0))));
+
+/** Phases of the log, and what lies between steps. */
+const phasesOf = ({ phases, report }: RunProfile) => [
+  ...phases,
+  ...report.step.parts.filter((part) => !phases.some((p) => p.name === part.name)),
+];
+
+function ranksOf(before: Runs, after: Runs): CompareReport['ranks'] {
+  const timeOf = (runs: Runs, rank: number) => {
+    const times = runs.flatMap(({ report }) => report.ranks.filter((r) => r.rank === rank));
+    return ms(mean(times.flatMap((r) => (r.step_ms === null ? [] : [r.step_ms]))));
+  };
+  const ranks = [...new Set(before.flatMap(({ report }) => report.ranks.map((r) => r.rank)))];
+  const both = ranks
+    .map((rank) => ({ rank, before_ms: timeOf(before, rank), after_ms: timeOf(after, rank) }))
+    .filter((r) => !Number.isNaN(r.before_ms) && !Number.isNaN(r.after_ms));
+  return both.length > 1 ? both : [];
+}
+
+function sideOf(runs: Runs): ComparedSide {
+  const bottlenecks = new Set(runs.map(({ report }) => report.verdict.bottleneck));
+  return {
+    runs: runs.map(({ label, report: { step } }) => ({
+      label,
+      step_ms: step.ms!,
+      steps: step.times_ms.length,
+      source: step.corrected ? ('estimated' as const) : ('measured' as const),
+    })),
+    bottleneck: [...bottlenecks].join(', '),
+  };
+}

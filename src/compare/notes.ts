@@ -1,0 +1,94 @@
+import { formatCount, formatTime, ms } from '../base/units.js';
+import type { RunProfile, Setup } from './run-profile.js';
+import { stepsOfRun } from './run-profile.js';
+import type { SideTimes, StepComparison } from './step-times/step-comparison.js';
+
+interface Sides {
+  readonly before: readonly RunProfile[];
+  readonly after: readonly RunProfile[];
+}
+
+/** Steps of the sides that differ in number by more than this factor may be of different parts of the job. */
+const FAR_FEWER = 4;
+
+/** What else differs between the sides, and what the answer rests on. */
+export function notesOf(sides: Sides, comparison: StepComparison, per: 'step' | 'sample'): string[] {
+  return [
+    ...setupNotes(sides, per),
+    ...sourceNotes(sides),
+    ...stepNotes(comparison),
+    ...pauseNote('before', comparison.before),
+    ...pauseNote('after', comparison.after),
+  ];
+}
+
+function setupNotes(sides: Sides, per: 'step' | 'sample'): string[] {
+  const differs = (of: (setup: Setup) => string | number | null) => {
+    const [before, after] = [sides.before, sides.after].map((runs) => [
+      ...new Set(runs.map(({ setup }) => of(setup)).filter((value) => value !== null)),
+    ]);
+    if (before!.length === 0 || after!.length === 0) return null;
+    const [was, is] = [before!.join(', '), after!.join(', ')];
+    return was === is ? null : `${was} before, ${is} after`;
+  };
+  const device = differs((s) => s.device);
+  const torch = differs((s) => s.torch);
+  const world = differs((s) => s.worldSize);
+  const batch = differs((s) => s.batchSize);
+  return [
+    ...(device ? [`different devices: ${device}; the difference may be the machine's`] : []),
+    ...(torch ? [`different versions of torch: ${torch}`] : []),
+    ...(world
+      ? [
+          `different numbers of ranks: ${world}; step times are compared as they are, not per sample of the job`,
+        ]
+      : []),
+    ...(batch
+      ? [`different batch sizes: ${batch}${per === 'sample' ? '; times are compared per sample' : ''}`]
+      : []),
+  ];
+}
+
+function sourceNotes({ before, after }: Sides): string[] {
+  const isEstimated = ({ report }: RunProfile) => report.step.corrected;
+  const [left, right] = [before.some(isEstimated), after.some(isEstimated)];
+  if (!left && !right) return [];
+  const which = left && right ? 'both sides' : left ? 'the side before' : 'the side after';
+  return [
+    `step times of ${which} are estimated from a trace, without the profiler's cost; event logs (whyslow run) measure them`,
+  ];
+}
+
+function stepNotes({ before, after, drift, assumedSpread }: StepComparison): string[] {
+  const [few, many] = before.steps < after.steps ? [before, after] : [after, before];
+  return [
+    ...(assumedSpread !== null && before.runs === 1 && after.runs === 1
+      ? [
+          `one run on each side does not show how much runs of the same code differ; ${100 * assumedSpread} % is assumed`,
+        ]
+      : []),
+    ...(many.steps > FAR_FEWER * few.steps
+      ? [`different numbers of steps: ${before.steps} before, ${after.steps} after`]
+      : []),
+    ...(drift > 0 ? [`step times drifted by up to ${(100 * drift).toFixed(1)} % within a run`] : []),
+  ];
+}
+
+function pauseNote(side: string, { pauses, pausedMs, steps }: SideTimes): string[] {
+  if (pauses === 0) return [];
+  const cost = formatTime(ms(pausedMs));
+  return [
+    `${formatCount(pauses, 'rare pause')} among ${steps} steps ${side} ${pauses === 1 ? 'is' : 'are'} left out: ${cost} a step`,
+  ];
+}
+
+/** Whether both sides have a known batch size and they differ. */
+export function samplesOf(runs: readonly RunProfile[]): number | null {
+  const sizes = new Set(runs.map(({ setup }) => setup.batchSize));
+  const [size] = sizes;
+  return sizes.size === 1 && size !== undefined && size !== null && size > 0 ? size : null;
+}
+
+/** Each run's steps, per sample where `samples` is given. */
+export const timesOf = (runs: readonly RunProfile[], samples: number): number[][] =>
+  runs.map((run) => stepsOfRun(run).map((time) => time / samples));

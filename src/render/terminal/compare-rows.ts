@@ -1,0 +1,105 @@
+import { formatTime, type Ms, ms } from '../../base/units.js';
+import type { ChangedWork, CompareReport } from '../../compare/compare-report.js';
+import { CLASS_NAMES } from './step-time.js';
+
+/** What both ways of showing a comparison say, as cells of text. */
+
+/** Classes that changed by less than this share of the step are not shown, unless all is asked for. */
+const MATTERS = 0.005;
+
+export interface TimeRow {
+  readonly name: string;
+  readonly before: string;
+  readonly after: string;
+  readonly difference: string;
+}
+
+const signed = (difference: number) =>
+  Math.abs(difference) < 5e-4 ? '0' : `${difference < 0 ? '−' : '+'}${formatTime(ms(Math.abs(difference)))}`;
+
+/** Nothing is nothing, whatever the unit. */
+const timeText = (time: Ms | null) => (time === null ? '–' : time < 5e-4 ? '0' : formatTime(time));
+
+const rowOf = (name: string, before: Ms | null, after: Ms | null): TimeRow => ({
+  name,
+  before: timeText(before),
+  after: timeText(after),
+  difference: before === null || after === null ? '' : signed(after - before),
+});
+
+const changes = (before: number | null, after: number | null, step: number) =>
+  Math.abs((after ?? 0) - (before ?? 0)) >= MATTERS * step;
+
+export function timeRows({ time, step }: CompareReport): TimeRow[] {
+  return time
+    .filter((t) => Math.max(t.before_ms, t.after_ms) >= MATTERS * step.before_ms)
+    .sort((a, b) => b.before_ms - a.before_ms)
+    .map((t) => rowOf(CLASS_NAMES[t.class], t.before_ms, t.after_ms));
+}
+
+export const phaseRows = ({ phases, step }: CompareReport): TimeRow[] =>
+  phases
+    .filter((p) => changes(p.before_ms, p.after_ms, step.before_ms))
+    .map((p) => rowOf(p.name, p.before_ms, p.after_ms));
+
+export const lineRows = ({ host_lines }: CompareReport): TimeRow[] =>
+  host_lines.map((l) => rowOf(`${l.name} ${l.source}`, l.before_ms, l.after_ms));
+
+/** Ranks that changed otherwise than the step did: by this share of it. */
+const OTHERWISE = 0.03;
+
+export function rankRows({ ranks, step }: CompareReport): TimeRow[] {
+  const usual = step.after_ms - step.before_ms;
+  return ranks
+    .filter((r) => Math.abs(r.after_ms - r.before_ms - usual) >= OTHERWISE * step.before_ms)
+    .map((r) => rowOf(`rank ${r.rank}`, r.before_ms, r.after_ms));
+}
+
+/** `×12 3.40 ms`: calls and time per step. */
+const amount = (count: number, time: Ms) =>
+  count === 0
+    ? '–'
+    : `${count < 10 && count % 1 !== 0 ? count.toFixed(1) : Math.round(count)} × ${formatTime(ms(time / count))}`;
+
+export const workRow = (w: ChangedWork): TimeRow & { readonly change: string } => ({
+  name: w.shape === null ? w.name : `${w.name} ${w.shape}`,
+  change: w.change.replace('-', ' '),
+  before: amount(w.before_count, w.before_ms),
+  after: amount(w.after_count, w.after_ms),
+  difference: signed(w.after_ms - w.before_ms),
+});
+
+const times = (speedup: number) => `×${speedup.toFixed(speedup >= 10 ? 1 : 2)}`;
+
+/** One line each: what is gone with prediction and outcome, what is new. */
+export function findingLines({ findings }: CompareReport): string[] {
+  const predicted = new Map(findings.predicted.map((p) => [p.id, p]));
+  const gone = findings.gone.map(({ id, rule, title }) => {
+    const found = predicted.get(id);
+    if (!found) return `gone: ${title} (${rule})`;
+    const { low, likely, high } = found.speedup;
+    const range = `${times(likely)} (${times(low)} to ${times(high)})`;
+    const outcome = found.measured === null ? '' : `, measured ${times(found.measured)}`;
+    return `gone: ${title} (${rule}); predicted ${range}${outcome}`;
+  });
+  const { together } = findings;
+  return [
+    ...gone,
+    ...(together
+      ? [`together: predicted ${times(together.predicted)}, measured ${times(together.measured)}`]
+      : []),
+    ...findings.new.map(({ rule, title }) => `new: ${title} (${rule})`),
+  ];
+}
+
+/** `compared with the last 6 good runs of 9`, and when the step time last changed for good. */
+export function historyLines({ history }: CompareReport): string[] {
+  if (!history) return [];
+  const { change, compared, runs } = history;
+  const lines = [`compared with the last ${compared} good of ${runs} runs`];
+  if (change)
+    lines.push(
+      `the step time changed for good at ${change.at}${change.time === null ? '' : ` (${change.time.slice(0, 10)})`}: ${formatTime(change.before_ms)} → ${formatTime(change.after_ms)}, ${change.since} runs since`,
+    );
+  return lines;
+}

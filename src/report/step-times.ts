@@ -1,0 +1,24 @@
+import { mean } from '../base/statistics.js';
+import { type Ms, ns, toMs } from '../base/units.js';
+import type { RankView } from '../diagnosis/ranks/rank-view.js';
+import { wholeStep } from '../diagnosis/ranks/whole-step.js';
+
+/** More are averaged in groups: a report stays small. */
+const MAX_TIMES = 400;
+
+/**
+ * The step times that `step.ms` is the mean of, in order: recorded steps without the profiler's cost, with what lies between
+ * steps spread evenly. A log has more steps than a trace.
+ */
+export function stepTimes(view: RankView): readonly Ms[] {
+  const log = view.source === 'trace' ? view.log : view;
+  const { periods } = log && view.measuredUnprofiled ? log.facts.steps : view.facts.steps;
+  if (periods.length === 0) return [];
+  const size = Math.ceil(periods.length / MAX_TIMES);
+  const groups = Array.from({ length: Math.floor(periods.length / size) }, (_, g) =>
+    mean(periods.slice(g * size, (g + 1) * size)),
+  );
+  const scale = view.step / mean(groups);
+  const between = wholeStep(view) - view.step;
+  return groups.map((time) => toMs(ns(time * scale + between)));
+}
