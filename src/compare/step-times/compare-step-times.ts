@@ -1,0 +1,101 @@
+import { mean, quantile } from '../../base/statistics.js';
+import { moreNeeded } from './more-needed.js';
+import { Random } from './random.js';
+import { DRAWS, drawRun, type RunDraws } from './run-draws.js';
+import type { RunSteps } from './run-steps.js';
+import { drawAgain, type Spread, spreadOf } from './spread.js';
+import { SAME_WITHIN, type SideTimes, type StepComparison, type StepVerdict } from './step-comparison.js';
+
+export interface CompareOptions {
+  /** Of the interval: 0.95 if not given. */
+  readonly level?: number;
+}
+
+export const SEED = 20261116;
+export const DEFAULT_LEVEL = 0.95;
+
+/**
+ * The step times of two sides, one or more runs each. The interval holds what other steps (those that vary together count
+ * as few), a drifting machine and other runs of the same code might have given. The same input gives the same answer.
+ */
+export function compareStepTimes(
+  before: readonly RunSteps[],
+  after: readonly RunSteps[],
+  { level = DEFAULT_LEVEL }: CompareOptions = {},
+): StepComparison {
+  const random = new Random(SEED);
+  const left = before.map((steps) => drawRun(steps, random));
+  const right = after.map((steps) => drawRun(steps, random));
+  const runs = [...left, ...right];
+  const spread = spreadOf(squaresOf(left) + squaresOf(right), runs.length - 2, runs);
+  const [leftDraws, rightDraws] = [left, right].map((side) => meanDraws(drawAgain(side, spread, random)));
+  const likely = logMean(left) - logMean(right);
+  const draws = leftDraws!.map((d, i) => likely + d - rightDraws![i]!);
+  return conclude({ left, right, likely, draws, spread, level });
+}
+
+interface Drawn {
+  readonly left: readonly RunDraws[];
+  readonly right: readonly RunDraws[];
+  /** log(before / after), and how else it might have come out. */
+  readonly likely: number;
+  readonly draws: Float64Array;
+  readonly spread: Spread;
+  readonly level: number;
+}
+
+export function conclude({ left, right, likely, draws, spread, level }: Drawn): StepComparison {
+  // A run that is a single figure says nothing about its noise. Several of them do.
+  const unknown = [left, right].some((runs) => runs.every((run) => Number.isNaN(run.variance)));
+  const low = unknown && !spread.measured ? Number.NEGATIVE_INFINITY : quantile(draws, (1 - level) / 2);
+  const high = unknown && !spread.measured ? Number.POSITIVE_INFINITY : quantile(draws, (1 + level) / 2);
+  const verdict = verdictOf(low, high);
+  const needed =
+    verdict === 'cannot-tell'
+      ? moreNeeded(left, right, { likely, halfWidth: (high - low) / 2, spread })
+      : { steps: null, runs: null };
+  return {
+    before: sideTimes(left),
+    after: sideTimes(right),
+    speedup: { low: Math.exp(low), likely: Math.exp(likely), high: Math.exp(high) },
+    verdict,
+    enough: verdict !== 'cannot-tell',
+    moreSteps: needed.steps,
+    moreRuns: needed.runs,
+    spread: spread.measured ? spread.deviation : null,
+    drift: [...left, ...right].reduce((most, run) => Math.max(most, run.drift), 0),
+  };
+}
+
+function verdictOf(low: number, high: number): StepVerdict {
+  if (low > 0) return 'faster';
+  if (high < 0) return 'slower';
+  return high < SAME_WITHIN && low > -SAME_WITHIN ? 'same' : 'cannot-tell';
+}
+
+/** Runs count alike, however long they are. */
+const logMean = (runs: readonly RunDraws[]): number => mean(runs.map((run) => Math.log(run.mean)));
+
+function squaresOf(runs: readonly RunDraws[]): number {
+  const middle = logMean(runs);
+  return runs.reduce((sum, run) => sum + (Math.log(run.mean) - middle) ** 2, 0);
+}
+
+export function meanDraws(runs: readonly Float64Array[]): Float64Array {
+  return Float64Array.from(
+    { length: DRAWS },
+    (_, i) => runs.reduce((sum, d) => sum + d[i]!, 0) / runs.length,
+  );
+}
+
+function sideTimes(runs: readonly RunDraws[]): SideTimes {
+  const sumOf = (of: (run: RunDraws) => number) => runs.reduce((sum, run) => sum + of(run), 0);
+  const steps = sumOf((run) => run.steps);
+  return {
+    ms: Math.exp(logMean(runs)),
+    steps,
+    runs: runs.length,
+    pauses: sumOf((run) => run.pauses),
+    pausedMs: sumOf((run) => run.pausedMs * run.steps) / steps,
+  };
+}
