@@ -83,7 +83,10 @@ def arm() -> None:
 
 
 def begin_trial(moment: str) -> None:
-    """`whyslow try`. Always our own package: an installed one may be older. A trial that cannot begin must not train."""
+    """
+    `whyslow try`. Always our own package: an installed one may be older. A trial that cannot begin must not train, as
+    its saves would be real.
+    """
     source = os.environ.get("WHYSLOW_PYTHON")
     try:
         if source:

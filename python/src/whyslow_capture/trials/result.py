@@ -79,7 +79,7 @@ def _finite(loss: float | None) -> float | str | None:
 
 
 def _times(what: str, count: int) -> str:
-    return what if count == 1 else f"{what} (×{count})"
+    return what if count == 1 else f"{what} ({count} times)"
 
 
 def _graph_breaks() -> dict[str, int]:

@@ -34,7 +34,11 @@ class Sandbox:
         """Folders that the job has made."""
         self._journal = trial.spec.results / "folders"
         self._protected = (os.getcwd(), *(str(path) for path in trial.spec.protected))
-        self._free = _folders_left_alone(trial)
+        self._free = _folders_left_alone()
+        # Ours: the scratch folder itself, the results, and what a recording writes.
+        recorded = os.environ.get("WHYSLOW_OUT") if trial.spec.capture else None
+        ours = (str(trial.spec.scratch), str(trial.spec.results), *([os.path.abspath(recorded)] if recorded else []))
+        self._never = (*ours, *_SYSTEM)
         self._stat, self._mkdir = os.stat, os.mkdir
 
     def install(self) -> None:
@@ -45,7 +49,7 @@ class Sandbox:
 
     def guards(self, path: str) -> bool:
         """Whether the job must not write there."""
-        if _below(path, (str(self._trial.spec.scratch), str(self._trial.spec.results), *_SYSTEM)):
+        if _below(path, self._never):
             return False
         # A job may live in the folder for temporary files.
         return _below(path, self._protected) or not _below(path, self._free)
@@ -217,11 +221,11 @@ def _below(path: str, folders: tuple[str, ...]) -> bool:
     return any(path == folder or path.startswith(folder + os.sep) for folder in folders)
 
 
-def _folders_left_alone(trial: Trial) -> tuple[str, ...]:
-    """Temporary files, caches, what Python has compiled, and what a recording writes."""
+def _folders_left_alone() -> tuple[str, ...]:
+    """Temporary files, caches, and what Python has compiled."""
     home = Path.home()
     caches = [str(home / name) for name in (".cache", ".triton", ".nv", ".config", ".local/state")]
-    given = [os.environ[name] for name in (*_CACHES, "WHYSLOW_OUT") if os.environ.get(name)]
+    given = [os.environ[name] for name in _CACHES if os.environ.get(name)]
     code = [sys.prefix, sys.base_prefix, sysconfig.get_paths()["purelib"]]
     temporary = [tempfile.gettempdir(), "/tmp", "/var/tmp"]
     return tuple(os.path.abspath(path) for path in (*caches, *given, *code, *temporary))

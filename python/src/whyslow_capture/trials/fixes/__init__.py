@@ -1,4 +1,4 @@
-"""All fixes that a trial can apply. `src/trial/fixes.ts` has their titles and what they answer; a test compares the two."""
+"""All fixes that a trial can apply. `src/trial/fixes.ts` has their titles and what they answer; a test compares."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fused attention kernels: all backends of scaled_dot_product_attention, and `sdpa` instead of `eager` in transformers."""
+"""Fused attention: all backends of scaled_dot_product_attention, and `sdpa` instead of `eager` in transformers."""
 
 from __future__ import annotations
 

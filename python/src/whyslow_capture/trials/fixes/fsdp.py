@@ -1,4 +1,4 @@
-"""Prefetching of FullyShardedDataParallel. `fully_shard` (FSDP2) prefetches backward by itself, and forward by module."""
+"""Prefetching of FullyShardedDataParallel. `fully_shard` (FSDP2) prefetches backward by itself."""
 
 from __future__ import annotations
 
