@@ -167,10 +167,15 @@ export const FIXES: readonly TriedFix[] = [
   },
   {
     id: 'gc-frozen',
-    title: 'objects of the set-up taken out of garbage collection',
+    title: 'objects of the set-up out of garbage collection, no gc.collect() in the steps',
     answers: ['host-pause', 'gc-time'],
     risk: 'memory',
-    paste: { plain: ['gc.collect(); gc.freeze()  # once, after the first steps'] },
+    paste: {
+      plain: [
+        'gc.collect(); gc.freeze()  # once, after the first steps',
+        '# remove gc.collect() from the training loop, if it is there',
+      ],
+    },
   },
   {
     id: 'keep-cache',

@@ -3,12 +3,7 @@ import { median } from '../base/statistics.js';
 import { compareTurns, type Turn } from '../compare/step-times/compare-turns.js';
 import type { StepComparison } from '../compare/step-times/step-comparison.js';
 import type { PlannedFix } from './plan.js';
-import { runTurn, type TurnEnd, type TurnSettings } from './run-turn.js';
-
-export interface Budget {
-  /** Performance clock, ms. No turn begins that would end later. */
-  readonly until: number;
-}
+import type { TurnEnd, TurnSettings } from './run-turn.js';
 
 export interface DoneTurn {
   /** Ids joined by ` + `; null as it is. */
@@ -22,8 +17,10 @@ export interface SessionOptions {
   readonly scratch: string;
   /** For the output of turns that fail. */
   readonly logs: string;
+  /** On the performance clock, ms. No turn begins that would end later. */
   readonly until: number;
   readonly onTurn: (what: string, number: number) => void;
+  readonly runTurn: (settings: TurnSettings) => Promise<TurnEnd>;
 }
 
 /** Every fix gets up to this many turns, as the budget allows. */
@@ -77,7 +74,6 @@ export class Session {
       if (this.stopped) return;
       if (!this.#lastWasAsItIs) await this.#take([]);
       await this.#take(ids);
-      // A fix that found nothing to change was the job as it is.
     }
     if (variants.length > 0 && !this.#lastWasAsItIs) await this.#take([]);
   }
@@ -107,7 +103,7 @@ export class Session {
 
   async #take(fixes: readonly string[]): Promise<void> {
     if (this.stopped || !this.#fits()) return;
-    const { turn, scratch, logs, onTurn } = this.#options;
+    const { turn, scratch, logs, onTurn, runTurn } = this.#options;
     const variant = fixes.length > 0 ? together(fixes) : null;
     onTurn(variant ?? 'as it is', this.turns.length + 1);
     const name = `turn-${this.turns.length + 1}`;

@@ -163,10 +163,11 @@ class Tries {
   }
 
   async #take(findings: readonly Foretold[] | null, places: Places): Promise<void> {
-    const [{ planFixes }, { Session }, { concludeTrials }] = await Promise.all([
+    const [{ planFixes }, { Session }, { concludeTrials }, { runTurn }] = await Promise.all([
       import('../../trial/plan.js'),
       import('../../trial/session.js'),
       import('../../trial/conclude.js'),
+      import('../../trial/run-turn.js'),
     ]);
     const first = findings === null ? await this.#firstRun(places) : null;
     if (first && first.kind !== 'measured') return this.#giveUp(first, places);
@@ -174,6 +175,7 @@ class Tries {
     const session = new Session({
       turn: this.#turnSettings(first, plan.length),
       scratch: places.scratch,
+      runTurn,
       logs: places.out,
       until: this.#clock + 1000 * this.options.budget,
       onTurn: (what, number) => this.#show(`turn ${number}: ${what}`),

@@ -28,8 +28,8 @@ class Sandbox:
     def __init__(self, trial: Trial) -> None:
         self._trial = trial
         self._root = os.path.join(str(trial.spec.scratch), "files")
-        self._moved: set[str] = set()
-        """Absolute paths whose content is in the scratch folder."""
+        self._is_used = False
+        """Something is in the scratch folder."""
         self._made: set[str] = set()
         """Folders that the job has made."""
         self._journal = trial.spec.results / "folders"
@@ -66,22 +66,20 @@ class Sandbox:
 
     def found(self, path: Any) -> Any:
         """Where a file is that the job reads: in the scratch folder if it was saved in this trial."""
-        if not self._moved or not isinstance(path, (str, bytes, os.PathLike)):
+        if not self._is_used or not isinstance(path, (str, bytes, os.PathLike)):
             return path
         absolute = _absolute(path)
-        return self._inside(absolute) if self._is_moved(absolute) else path
+        inside = self._inside(absolute)
+        return inside if self._exists(inside) else path
 
     def _inside(self, absolute: str) -> str:
         return self._root + absolute
-
-    def _is_moved(self, absolute: str) -> bool:
-        return absolute in self._moved or self._exists(self._inside(absolute))
 
     def _move(self, absolute: str, what: str) -> str:
         if absolute.startswith(str(self._trial.spec.scratch) + os.sep):
             return absolute
         target = self._inside(absolute)
-        self._moved.add(absolute)
+        self._is_used = True
         self._trial.note(self._trial.redirected, f"{what}: {absolute}")
         os.makedirs(os.path.dirname(target), exist_ok=True)
         return target
@@ -123,9 +121,8 @@ class Sandbox:
                 if options.get("dir_fd") is not None or isinstance(path, int):
                     return original(path, *args, **options)
                 absolute = _absolute(path)
-                if self._is_moved(absolute):
-                    self._moved.discard(absolute)
-                    return original(self._inside(absolute), *args, **options)
+                if self._exists(inside := self._inside(absolute)):
+                    return original(inside, *args, **options)
                 if self.guards(absolute) and self._exists(absolute) and not _below(absolute, tuple(self._made)):
                     return self._trial.note(self._trial.kept, absolute)
                 return original(path, *args, **options)
@@ -169,8 +166,6 @@ class Sandbox:
                     if self.guards(absolute) and self._exists(absolute) and os.path.isfile(absolute):
                         self._trial.note(self._trial.kept, absolute)
                         return shutil.copyfile(source, self._written(target, what))
-                elif takes_source:
-                    self._moved.discard(_absolute(source))
                 return original(there, self._written(target, what), *args, **options)
 
             return call

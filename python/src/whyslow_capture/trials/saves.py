@@ -37,6 +37,8 @@ def install(sandbox: Sandbox) -> None:
         for name in ("FileSystemWriter", "_FileSystemWriter"):
             if hasattr(module, name):
                 map_argument(getattr(module, name), "__init__", "path", folder("torch.distributed.checkpoint"))
+                # `save` sets the folder once more.
+                map_argument(getattr(module, name), "reset", "checkpoint_id", folder("torch.distributed.checkpoint"))
 
     def lightning(module: ModuleType) -> None:
         here = lambda path: sandbox.folder(path or os.getcwd(), "Lightning")  # noqa: E731

@@ -23,7 +23,7 @@ class TrialSpec:
     """Steps that are not measured. More where workers of a DataLoader hold batches ready."""
     steps: int = 40
     seconds: float | None = None
-    """Ends the measurement early: no new step begins long after so many seconds of steps."""
+    """Ends the measurement early, after so many seconds of measured steps."""
     seed: int = 0
     capture: bool = False
     """Also record, as `whyslow run` does."""

@@ -43,7 +43,8 @@ def after_torch() -> None:
     trackers.redirect(sandbox)
     watch_queues(trial)
     meter = StepMeter(trial)
-    for fix in _Process.fixes:
+    # The last wrapper runs first: the fixes then act in their order.
+    for fix in reversed(_Process.fixes):
         fix.install(trial)
     acting = [fix for fix in _Process.fixes if fix.acts_on_modules]
     if acting:

@@ -112,8 +112,9 @@ class StepMeter:
         return last if self._stop_at is None else min(last, self._stop_at)
 
     def _time_is_up(self, count: int) -> bool:
-        spent = self._clock[-1] - self._clock[0]
-        return count >= self.warmup + LEAST_STEPS and spent > (self._trial.spec.seconds or 0)
+        if count < self.warmup + LEAST_STEPS:
+            return False
+        return self._clock[-1] - self._clock[self.warmup - 1] > (self._trial.spec.seconds or 0)
 
     def _finish(self, why: str) -> None:
         self._write(why)
