@@ -66,6 +66,7 @@ async function session(
     until,
     onTurn: () => {},
     runTurn,
+    rounds: 3,
   };
   const made = new Session(options);
   await made.run(plan);
@@ -100,6 +101,13 @@ describe('turns', () => {
       'gc.collect(); gc.freeze()  # once, after the first steps',
       '# remove gc.collect() from the training loop, if it is there',
     ]);
+  });
+
+  it('go on after a turn that hung', async () => {
+    const hung: TurnEnd = { kind: 'timed-out', ranks: [], reason: 'took longer than 9 s', seconds: 9 };
+    const { byFix, report } = await session({ tf32: hung }, ['tf32']);
+    expect(byFix.get('tf32')).toMatchObject({ outcome: 'timed-out', reason: 'took longer than 9 s' });
+    expect(report.complete).toBe(true);
   });
 
   it('go on after a crash, and do not repeat it', async () => {

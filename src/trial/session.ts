@@ -19,12 +19,12 @@ export interface SessionOptions {
   readonly logs: string;
   /** On the performance clock, ms. No turn begins that would end later. */
   readonly until: number;
+  /** Every fix gets up to this many turns, as the budget allows. */
+  readonly rounds: number;
   readonly onTurn: (what: string, number: number) => void;
   readonly runTurn: (settings: TurnSettings) => Promise<TurnEnd>;
 }
 
-/** Every fix gets up to this many turns, as the budget allows. */
-const MOST_ROUNDS = 3;
 /** Without a second round nobody knows how much turns of the same kind differ. */
 const WANTED_ROUNDS = 2;
 
@@ -49,7 +49,7 @@ export class Session {
     await this.#round(all);
     const combination = this.#combination(plan);
     if (combination.length > 1) await this.#round([combination]);
-    for (let round = 2; round <= MOST_ROUNDS; round++) {
+    for (let round = 2; round <= this.#options.rounds; round++) {
       const open = [...all, ...(combination.length > 1 ? [combination] : [])].filter((ids) =>
         this.#isOpen(together(ids), round),
       );
@@ -111,7 +111,8 @@ export class Session {
     const end = await runTurn({ ...turn, folder: join(scratch, name), fixes, record: null, keepLog });
     this.turns.push({ variant, end });
     this.#seconds.push(end.seconds);
-    this.#lastWasAsItIs = variant === null;
+    // After a turn that measured nothing, the last turn as it is still stands beside the next fix.
+    if (end.kind === 'measured') this.#lastWasAsItIs = variant === null;
     if (end.kind === 'interrupted') this.stopped = 'interrupted';
     else if (variant === null && end.kind !== 'measured') this.stopped = 'broken';
   }

@@ -26,6 +26,7 @@ interface TryFlags {
   readonly from?: string;
   readonly steps: number;
   readonly warmup: number;
+  readonly rounds: number;
   readonly budget: number;
   readonly limit?: number;
   readonly out?: string;
@@ -62,6 +63,7 @@ export function registerTry(program: Command, context: CommandContext): void {
     .option('--from <path>', 'take the findings from this run instead of a first run')
     .option('--steps <n>', 'steps to measure in each turn', wholeNumber(5, 100_000), 40)
     .option('--warmup <n>', 'steps before them that are not measured', wholeNumber(1, 100_000), 10)
+    .option('--rounds <n>', 'turns of each fix at most', wholeNumber(1, 100), 3)
     .option('--budget <time>', 'time for all turns, e.g. 90s, 10min, 1h', duration, 600)
     .option('--limit <time>', 'end a turn that takes longer (default: by the first run)', duration)
     .option('--out <dir>', 'directory for try.json (default: whyslow-runs/<time>-try-<script>)')
@@ -176,6 +178,7 @@ class Tries {
       turn: this.#turnSettings(first, plan.length),
       scratch: places.scratch,
       runTurn,
+      rounds: this.options.rounds,
       logs: places.out,
       until: this.#clock + 1000 * this.options.budget,
       onTurn: (what, number) => this.#show(`turn ${number}: ${what}`),
