@@ -54,7 +54,10 @@ export function renderTry(report: TryReport, record: TrackRecord | null, options
       'Paste:',
     );
     for (const line of report.paste) lines.push(`    ${line}`);
-  } else lines.push(c.bold(report.complete ? 'No fix made the steps measurably faster.' : 'Nothing to recommend yet.'));
+  } else
+    lines.push(
+      c.bold(report.complete ? 'No fix made the steps measurably faster.' : 'Nothing to recommend yet.'),
+    );
   const differing = report.trials.filter((t) => t.outcome === 'faster' && t.losses.verdict === 'differs');
   if (differing.length > 0)
     push(
@@ -66,7 +69,7 @@ export function renderTry(report: TryReport, record: TrackRecord | null, options
       ),
     );
   for (const note of report.notes) push(lines, hanging('- ', note, page, c.dim));
-  if (record) lines.push('', ...paragraph(recordSentence(record), page, ''));
+  if (record) push(lines, ['', ...paragraph(recordSentence(record), page, '')]);
   return `${lines.join('\n')}\n`;
 }
 
