@@ -38,6 +38,10 @@ for step in range(50):
         shutil.copy("config.json", "copy.json")
         shutil.move("notes.txt", "moved.txt")
         os.symlink("last.pt", "checkpoints/latest")
+        os.rename("checkpoints/step-2", "checkpoints/step-2.old")
+        assert pathlib.Path("checkpoints/step-2.old/model.pt").read_text() == "precious"
+        pathlib.Path("done").touch()
+        assert os.path.exists("done")
         assert open("log.txt").read().startswith("old\\n" + "step\\n")
 """
 
@@ -48,8 +52,9 @@ def contents(folder: Path) -> dict[str, bytes | None]:
 
 def test_saves_go_to_the_scratch_folder_and_nothing_is_deleted(tmp_path: Path) -> None:
     job = tmp_path / "job"
-    (job / "checkpoints/step-1").mkdir(parents=True)
-    for name in ("last.pt", "older.pt", "old.npy", "step-1/model.pt"):
+    for name in ("step-1", "step-2"):
+        (job / "checkpoints" / name).mkdir(parents=True)
+    for name in ("last.pt", "older.pt", "old.npy", "step-1/model.pt", "step-2/model.pt"):
         (job / "checkpoints" / name).write_text("precious")
     for name in ("log.txt", "config.json", "notes.txt"):
         (job / name).write_text("old\n")
@@ -70,7 +75,7 @@ def test_saves_go_to_the_scratch_folder_and_nothing_is_deleted(tmp_path: Path) -
 
 
 def test_what_escapes_is_listed(tmp_path: Path) -> None:
-    low = "import os\nos.write(os.open('raw.bin', os.O_CREAT | os.O_WRONLY), b'x')\n"
+    low = "import io\nio.FileIO('raw.bin', 'w').close()\n"
     base = "import sqlite3\nsqlite3.connect('runs.db').close()\n"
     escaped = tried(low + base + LOOP, tmp_path).result["escaped"]
     assert [what.replace(str(tmp_path), "") for what in escaped] == [

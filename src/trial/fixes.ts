@@ -96,7 +96,7 @@ export const FIXES: readonly TriedFix[] = [
         'DataLoader(…, pin_memory=True)  # or tensor.pin_memory() for tensors that stay in memory',
         'batch = batch.to(device, non_blocking=True)',
       ],
-      transformers: ['dataloader_pin_memory=True'],
+      transformers: ['dataloader_pin_memory=True', 'accelerator_config={"non_blocking": True}'],
     },
   },
   {

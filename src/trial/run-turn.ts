@@ -3,8 +3,9 @@ import { mkdir, open, readdir, rm, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describeSystemError } from '../base/input-error.js';
-import { type Environment, jobEnvironment } from '../launch/environment.js';
+import { type Environment, jobEnvironment, pythonPart } from '../launch/environment.js';
 import { readSmallFile } from '../launch/small-file.js';
+import { findUnmeasured } from '../launch/unmeasured.js';
 import { endProcesses } from './end-processes.js';
 import { failureIn } from './failure.js';
 import { type RankResult, RESULT_NAME, readResults } from './rank-result.js';
@@ -40,6 +41,7 @@ export interface TurnEnd {
 /** Once the ranks have written their results, a launcher that goes on is ended after this time. */
 const LINGER_MS = 20_000;
 const POLL_MS = 100;
+const POLLS_A_CHECK = 5;
 /** Fewer steps than these are no measurement. */
 const LEAST_STEPS = 3;
 
@@ -63,7 +65,7 @@ export async function runTurn(settings: TurnSettings): Promise<TurnEnd> {
       child.once('error', (error) => resolve({ code: null, failure: describeSystemError(error) }));
       child.once('exit', (code) => resolve({ code, failure: null }));
     });
-    const { code, failure, cut } = await watch(ended, results, settings);
+    const { code, failure, cut } = await watch(ended, results, settings, child.pid);
     if (child.pid !== undefined) await endProcesses(child.pid, `WHYSLOW_TRIAL=${spec}`, cut !== null);
     const seconds = (performance.now() - started) / 1000;
     const ranks = await readResults(results);
@@ -91,7 +93,6 @@ function environmentOf(settings: TurnSettings, spec: string): Record<string, str
     WHYSLOW_TRIAL: spec,
     // The order of sets of strings would differ between turns.
     PYTHONHASHSEED: env.PYTHONHASHSEED ?? '0',
-    PYTHONUNBUFFERED: '1',
   };
 }
 
@@ -100,12 +101,13 @@ interface ChildEnd {
   readonly failure: string | null;
 }
 /** Why we ended it. Null: it has ended by itself. */
-type Cut = 'limit' | 'abort' | 'done' | null;
+type Cut = 'limit' | 'abort' | 'done' | 'unsafe' | null;
 
 async function watch(
   ended: Promise<ChildEnd>,
   results: string,
   { limit, abort }: TurnSettings,
+  pid: number | undefined,
 ): Promise<ChildEnd & { readonly cut: Cut }> {
   let over = false;
   const waiting = ended.then((end) => {
@@ -114,6 +116,7 @@ async function watch(
   });
   const deadline = Date.now() + limit * 1000;
   let complete = Number.POSITIVE_INFINITY;
+  let polls = 0;
   while (!over) {
     await Promise.race([waiting, sleep(POLL_MS)]);
     const none = { code: null, failure: null };
@@ -122,8 +125,16 @@ async function watch(
     if (Date.now() > deadline) return { ...none, cut: 'limit' };
     if (complete === Number.POSITIVE_INFINITY && (await hasAnyResult(results))) complete = Date.now();
     if (Date.now() - complete > LINGER_MS) return { ...none, cut: 'done' };
+    const unsafe = pid === undefined || ++polls % POLLS_A_CHECK > 0 ? null : await unguarded(pid);
+    if (unsafe) return { code: null, failure: unsafe, cut: 'unsafe' };
   }
   return waiting;
+}
+
+/** A process that trains without us would save and delete for real. */
+async function unguarded(pid: number): Promise<string | null> {
+  const found = await findUnmeasured(pid, pythonPart().startUp, true);
+  return found ? `ended, because its files could not be kept safe: ${found}` : null;
 }
 
 const hasAnyResult = async (results: string) =>

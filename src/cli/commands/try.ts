@@ -1,6 +1,6 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { describeSystemError, InputError } from '../../base/input-error.js';
 import { quoted } from '../../base/shell.js';
@@ -78,6 +78,7 @@ export function registerTry(program: Command, context: CommandContext): void {
 async function runTry(words: readonly string[], options: TryFlags, context: CommandContext): Promise<void> {
   if (options.list) return list(context);
   if (words.length === 0) throw new InputError('which command? whyslow try -- python train.py');
+  refuseElsewhere(words);
   if (!pythonPart().isThere)
     throw new InputError('the Python part of this installation is missing; install whyslow again');
   const { planFixes } = await import('../../trial/plan.js');
@@ -87,6 +88,17 @@ async function runTry(words: readonly string[], options: TryFlags, context: Comm
   await announce(words, options, known, context);
   if (options.dryRun) return;
   await new Tries(words, options, context).run(findings);
+}
+
+/** There a trial could neither measure the job nor keep its files safe. */
+const ELSEWHERE = ['docker', 'podman', 'ssh', 'kubectl', 'sbatch', 'ray', 'modal', 'sky'];
+
+function refuseElsewhere(words: readonly string[]): void {
+  const program = basename(words[0]!);
+  if (ELSEWHERE.includes(program))
+    throw new InputError(
+      `${program} runs the job where a trial cannot keep its files safe. Start whyslow try there instead`,
+    );
 }
 
 async function list(context: CommandContext): Promise<void> {
@@ -257,6 +269,8 @@ class Tries {
     }
     if (report.trials.length === 0)
       say(context, 'no finding asks for a fix that can be tried; --all tries every fix');
+    if (report.trials.some(({ outcome }) => outcome === 'crashed' || outcome === 'timed-out'))
+      say(context, `output of turns that failed: ${asTyped(join(out, 'turn-*.log'))}`);
     say(context, `all figures: ${asTyped(join(out, 'try.json'))}`);
     if (this.#signal) context.exitWith(INTERRUPTED);
     else if (report.trials.length > 0 && report.as_it_is === null) context.exitWith(EXIT.noVerdict);

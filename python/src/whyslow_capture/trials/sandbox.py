@@ -108,11 +108,30 @@ class Sandbox:
             if _WRITING.isdisjoint(mode):
                 return original(self.found(file), mode, *args, **options)
             target = self._written(file, "open")
-            if target is not file and "w" not in mode and not self._exists(target) and self._exists(_absolute(file)):
-                shutil.copyfile(file, target)  # it is extended or changed in place
+            if target is not file and "w" not in mode:
+                self._take_along(file, target)
             return original(target, mode, *args, **options)
 
         builtins.open = io.open = open
+        low_level = os.open
+
+        @functools.wraps(low_level)
+        def os_open(path: Any, flags: int, *args: Any, **options: Any) -> int:
+            if options.get("dir_fd") is not None:
+                return low_level(path, flags, *args, **options)
+            if not flags & (os.O_WRONLY | os.O_RDWR):
+                return low_level(self.found(path), flags, *args, **options)
+            target = self._written(path, "open")
+            if target is not path and not flags & os.O_TRUNC:
+                self._take_along(path, target)
+            return low_level(target, flags, *args, **options)
+
+        os.open = os_open
+
+    def _take_along(self, path: Any, target: str) -> None:
+        """The present content of a file that is about to be extended or changed in place."""
+        if not self._exists(target) and os.path.isfile(path):
+            shutil.copyfile(path, target)
 
     def _replace_deleting(self) -> None:
         def delete(original: Any) -> Any:
@@ -163,9 +182,10 @@ class Sandbox:
                 if takes_source and there is source and not isinstance(source, int):
                     # A file of the job itself is about to be moved away: a copy goes instead.
                     absolute = _absolute(source)
-                    if self.guards(absolute) and self._exists(absolute) and os.path.isfile(absolute):
+                    if self.guards(absolute) and self._exists(absolute):
                         self._trial.note(self._trial.kept, absolute)
-                        return shutil.copyfile(source, self._written(target, what))
+                        copy = shutil.copytree if os.path.isdir(absolute) else shutil.copyfile
+                        return copy(source, self._written(target, what))
                 return original(there, self._written(target, what), *args, **options)
 
             return call

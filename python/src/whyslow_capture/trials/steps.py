@@ -23,8 +23,8 @@ LEAST_STEPS = 8
 
 class StepMeter:
     """
-    A step is timed from the end of the previous one to its own end: by CUDA events where the loss is on a GPU, else by
-    the host's clock. Nothing is read before the last step, so no step waits for the measurement.
+    A step is timed from the end of the previous one to its own end: by CUDA events where parameters are on a GPU, else
+    by the host's clock. Nothing is read before the last step, so no step waits for the measurement.
     """
 
     def __init__(self, trial: Trial) -> None:
@@ -34,7 +34,7 @@ class StepMeter:
         self._marks: list[Any] = []
         self._clock: list[float] = []
         self._losses: list[list[torch.Tensor]] = [[]]
-        self._on_gpu = False
+        self._on_gpu: bool | None = None
         self._framework: str | None = None
         self._stop_at: int | None = None
         self._stop_file = trial.spec.results / "stop"
@@ -72,18 +72,18 @@ class StepMeter:
     @never_compiled
     def _backward_begins(self, tensors: Any) -> None:
         first = tensors if isinstance(tensors, torch.Tensor) else next(iter(tensors), None)
-        if isinstance(first, torch.Tensor):
-            self._on_gpu = first.is_cuda
-            if first.numel() == 1:
-                # A copy: CUDA graphs overwrite their outputs in the next step, and scripts change losses in place.
-                self._losses[-1].append(first.detach().reshape(()).clone())
+        if isinstance(first, torch.Tensor) and first.numel() == 1:
+            # A copy: CUDA graphs overwrite their outputs in the next step, and scripts change losses in place.
+            self._losses[-1].append(first.detach().reshape(()).clone())
         for act in self._trial.at_backward:
             act()
 
     @never_compiled
-    def _optimizer_stepped(self, optimizer: object, args: object, options: object) -> None:
+    def _optimizer_stepped(self, optimizer: Any, args: object, options: object) -> None:
         if self._done or is_compiling() or not self._iterations.stepped(id(optimizer)):
             return
+        if self._on_gpu is None:
+            self._on_gpu = _trains_on_gpu(optimizer)
         if self._on_gpu:
             mark = torch.cuda.Event(enable_timing=True)
             mark.record()
@@ -133,8 +133,7 @@ class StepMeter:
 
     def _measured(self, why: str) -> Measured:
         marks, clock = self._marks, self._clock
-        # The first steps may have had no loss on the GPU. Events of all of them, or the host's clock for all.
-        if self._on_gpu and len(marks) == len(clock):
+        if self._on_gpu:
             times = [marks[i].elapsed_time(marks[i + 1]) for i in range(len(marks) - 1)]
         else:
             times = [1e3 * (clock[i + 1] - clock[i]) for i in range(len(clock) - 1)]
@@ -149,6 +148,10 @@ class StepMeter:
             losses=[_sum(losses) for losses in self._losses[: len(clock)]],
             framework=self._framework or "plain",
         )
+
+
+def _trains_on_gpu(optimizer: Any) -> bool:
+    return any(p.is_cuda for group in optimizer.param_groups for p in group["params"])
 
 
 def _sum(losses: list[torch.Tensor]) -> float | None:

@@ -23,6 +23,8 @@ class FusedOptimizer(Fix):
                 self._wrap(trial, owner)
 
     def _wrap(self, trial: Trial, owner: Any) -> None:
+        import torch
+
         original = owner.__init__
         signature = inspect.signature(original)
         option = next((name for name in ("fused", "foreach") if name in signature.parameters), None)
@@ -37,7 +39,8 @@ class FusedOptimizer(Fix):
                 return original(self_, *args, **options)  # raises the job's own error
             given = bound.arguments
             # Parameters may be a generator, which can be read only once.
-            given["params"] = list(given["params"])
+            if not isinstance(given["params"], torch.Tensor):
+                given["params"] = list(given["params"])
             if given.get(option) or given.get("differentiable"):
                 trial.refuse(self.name, f"{owner.__name__} is {option} already")
                 return original(*bound.args, **bound.kwargs)

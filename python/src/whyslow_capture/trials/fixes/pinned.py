@@ -9,7 +9,7 @@ from .loaders import _LoaderFix
 if TYPE_CHECKING:
     from ..trial import Trial
 
-# A smaller copy takes as long from either memory.
+# The driver takes a smaller one over at once, from either memory.
 LEAST_BYTES = 64 * 1024
 
 
@@ -39,11 +39,10 @@ class PinnedCopies(_LoaderFix):
         pinned = WeakTensorKeyDictionary()
 
         def source(tensor: Any) -> Any:
-            """The tensor itself if it is pinned; of tensors that the job keeps in memory, a pinned copy made once."""
-            if tensor.is_pinned():
+            """The tensor itself if it is pinned or small; of tensors that the job keeps, a pinned copy made once."""
+            small = tensor.numel() * tensor.element_size() < LEAST_BYTES
+            if small or tensor.requires_grad or tensor.is_pinned():
                 return tensor
-            if tensor.numel() * tensor.element_size() < LEAST_BYTES or tensor.requires_grad:
-                return None
             version, copy = pinned.get(tensor, (None, None))
             if version != tensor._version:
                 copy = tensor.pin_memory()
@@ -62,13 +61,11 @@ class PinnedCopies(_LoaderFix):
                     or tensor.layout is not torch.strided
                     or options.get("non_blocking")
                     or not _to_cuda(name, args, options)
+                    or any(isinstance(arg, bool) for arg in args)  # non_blocking or copy, by position
                 ):
                     return original(tensor, *args, **options)
-                ready = source(tensor)
-                if ready is None or any(isinstance(arg, bool) for arg in args):
-                    return original(tensor, *args, **options)
                 trial.apply(self.name, "copies without waiting")
-                return original(ready, *args, **options, non_blocking=True)
+                return original(source(tensor), *args, **{**options, "non_blocking": True})
 
             copy.__name__ = copy.__qualname__ = name
             setattr(torch.Tensor, name, not_compiled(copy))
