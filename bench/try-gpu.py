@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import torch._dynamo  # every optimizer imports it: once here instead of in every turn
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "python/src"
@@ -62,8 +63,12 @@ def zoo_loop(name: str, smoke: bool) -> Callable[[], None]:
     def run() -> None:
         sys.path.insert(0, str(ROOT / "zoo" / "programs"))
         # Imported here and not above: names that they import from torch must be those of the trial.
-        context, registry, state = (importlib.import_module(m) for m in ("context", "registry", "state"))
-        cases = {case.name: case for group in registry.all_cases().values() for case in group}
+        context, registry, state = (
+            importlib.import_module(m) for m in ("context", "registry", "state")
+        )
+        cases = {
+            case.name: case for group in registry.all_cases().values() for case in group
+        }
         device = "cpu" if smoke else "cuda"
         if smoke:
             torch.set_num_threads(1)
@@ -71,9 +76,15 @@ def zoo_loop(name: str, smoke: bool) -> Callable[[], None]:
         with tempfile.TemporaryDirectory(prefix="zoo-") as scratch:
             settings = case.settings if case else registry.Settings()
             with state.clean_state(settings, device):
-                ctx = context.Context(device, context.SIZES["smoke" if smoke else "a"], smoke, Path(scratch))
+                ctx = context.Context(
+                    device,
+                    context.SIZES["smoke" if smoke else "a"],
+                    smoke,
+                    Path(scratch),
+                )
                 loop = case.build(ctx) if case else copies(ctx, name)
-                for batch in iter(lambda: next(loop.batches), None) if loop.batches else ():
+                while True:
+                    batch = next(loop.batches)
                     loop.step(loop.move(batch) if loop.move else batch)
 
     return run
@@ -83,7 +94,9 @@ def copies(ctx: Any, name: str) -> Any:
     """`h2d_small_pageable` of the zoo, but the twin reads the loss in every step too: the copies alone differ."""
     cases = importlib.import_module("cases_input")
     good = name == "copies_pinned"
-    return cases.small_model(ctx, cases.float_batches(ctx, pinned=good), non_blocking=good, log_loss=True)
+    return cases.small_model(
+        ctx, cases.float_batches(ctx, pinned=good), non_blocking=good, log_loss=True
+    )
 
 
 def zoo_pairs(smoke: bool) -> list[Pair]:
@@ -95,7 +108,9 @@ def zoo_pairs(smoke: bool) -> list[Pair]:
         pair("T4", "data_cpu_w0", "data_cpu_w12", fix("loader-workers", workers=many)),
         pair("T6", "copies_pageable", "copies_pinned", fix("pinned-copies")),
         pair("T9", "vit_fp32", "vit_tf32", fix("tf32")),
-        pair("T10", "cudnn_benchmark_off", "cudnn_benchmark_on", fix("cudnn-benchmark")),
+        pair(
+            "T10", "cudnn_benchmark_off", "cudnn_benchmark_on", fix("cudnn-benchmark")
+        ),
         pair("T11", "cnn_nchw", "cnn_nhwc", fix("channels-last")),
         pair("T13", "vit_tf32", "vit_bf16", fix("bf16-autocast")),
         pair("T14", "sdpa_math", "gpu_bound_bf16", fix("fused-attention")),
@@ -110,11 +125,21 @@ def more_zoo_pairs(smoke: bool) -> list[Pair]:
         return Pair(faulty, rule, fixes, zoo_loop(faulty, smoke), zoo_loop(twin, smoke))
 
     return [
-        pair("T15", "launch_small", "launch_compiled", fix("fused-optimizer", "compile-graphs")),
+        pair(
+            "T15",
+            "launch_small",
+            "launch_compiled",
+            fix("fused-optimizer", "compile-graphs"),
+        ),
         pair("T5", "epoch_respawn", "epoch_persistent", fix("loader-persistent")),
         pair("T12", "anomaly_on", "sync_none", fix("anomaly-off")),
         pair("W4", "alloc_churn", "alloc_cached", fix("keep-cache")),
-        pair("T4", "data_io_w0", "data_io_w8", fix("loader-workers", workers=2 if smoke else 8)),
+        pair(
+            "T4",
+            "data_io_w0",
+            "data_io_w8",
+            fix("loader-workers", workers=2 if smoke else 8),
+        ),
     ]
 
 
@@ -123,7 +148,13 @@ def job_pairs(jobs: Path, folder: Path, smoke: bool) -> list[Pair]:
     flag = ["--smoke"] if smoke else []
 
     def framework(name: str, rule: str, fixes: Fixes) -> Pair:
-        return Pair(name, rule, fixes, [python, own, name, "bad", *flag], [python, own, name, "good", *flag])
+        return Pair(
+            name,
+            rule,
+            fixes,
+            [python, own, name, "bad", *flag],
+            [python, own, name, "good", *flag],
+        )
 
     found = [
         framework("trainer", "T13", fix("bf16-autocast")),
@@ -139,8 +170,20 @@ def job_pairs(jobs: Path, folder: Path, smoke: bool) -> list[Pair]:
     by_hand.write_text(source.replace(before, before[:-1] + ", fused=True)"))
     tokens = [python, str(jobs.resolve())]
     return [
-        Pair("gpt_tok_w2", "T4", fix("loader-workers", workers=12), [*tokens, "gpt_tok_w2", steps], [*tokens, "gpt_tok_w12", steps]),
-        Pair("ppo", "W3", fix("fused-optimizer"), [*tokens, "ppo", steps], [python, str(by_hand), "ppo", steps]),
+        Pair(
+            "gpt_tok_w2",
+            "T4",
+            fix("loader-workers", workers=12),
+            [*tokens, "gpt_tok_w2", steps],
+            [*tokens, "gpt_tok_w12", steps],
+        ),
+        Pair(
+            "ppo",
+            "W3",
+            fix("fused-optimizer"),
+            [*tokens, "ppo", steps],
+            [python, str(by_hand), "ppo", steps],
+        ),
         *found,
     ]
 
@@ -148,13 +191,23 @@ def job_pairs(jobs: Path, folder: Path, smoke: bool) -> list[Pair]:
 def turn(program: Program, fixes: Fixes) -> dict[str, Any]:
     """The result of rank 0, as `whyslow try` reads it."""
     with tempfile.TemporaryDirectory(prefix="try-") as folder:
-        results, scratch, spec = Path(folder, "results"), Path(folder, "scratch"), Path(folder, "trial.json")
+        results, scratch, spec = (
+            Path(folder, "results"),
+            Path(folder, "scratch"),
+            Path(folder, "trial.json"),
+        )
         for path in (results, scratch):
             path.mkdir()
         given = {"results": str(results), "scratch": str(scratch), "fixes": fixes}
-        spec.write_text(json.dumps({**given, "steps": STEPS, "warmup": WARMUP, "seconds": SECONDS}))
+        spec.write_text(
+            json.dumps({**given, "steps": STEPS, "warmup": WARMUP, "seconds": SECONDS})
+        )
         log = Path(folder, "log")
-        pid = started(program, spec, scratch, log) if isinstance(program, list) else forked(program, spec, scratch, log)
+        pid = (
+            started(program, spec, scratch, log)
+            if isinstance(program, list)
+            else forked(program, spec, scratch, log)
+        )
         code = waited(pid)
         found = results / "rank_0.json"
         if not found.exists():
@@ -166,10 +219,17 @@ def started(command: list[str], spec: Path, cwd: Path, log: Path) -> int:
     """As `whyslow try` starts a job."""
     site = str(SOURCE / "whyslow_capture/inject/site")
     path = os.pathsep.join([site, *filter(None, [os.environ.get("PYTHONPATH")])])
-    env = {"WHYSLOW_INJECT": "1", "WHYSLOW_TRIAL": str(spec), "WHYSLOW_PYTHON": str(SOURCE), "PYTHONPATH": path}
+    env = {
+        "WHYSLOW_INJECT": "1",
+        "WHYSLOW_TRIAL": str(spec),
+        "WHYSLOW_PYTHON": str(SOURCE),
+        "PYTHONPATH": path,
+    }
     env = {**os.environ, **env, "PYTHONHASHSEED": "0"}
     with log.open("w") as out:
-        child = subprocess.Popen(command, env=env, cwd=cwd, stdout=out, stderr=out, start_new_session=True)
+        child = subprocess.Popen(
+            command, env=env, cwd=cwd, stdout=out, stderr=out, start_new_session=True
+        )
     child.returncode = 0  # waited for below, by its id
     return child.pid
 
@@ -221,8 +281,14 @@ def measured(pair: Pair) -> dict[str, Any]:
         sides["faulty"].append(turn(pair.faulty, []))
         sides["tried"].append(turn(pair.faulty, pair.fixes))
         sides["twin"].append(turn(pair.twin, []))
-    steps = {side: [statistics.fmean(r["step_ms"]) for r in found] for side, found in sides.items()}
-    middle = {side: math.exp(statistics.fmean(map(math.log, values))) for side, values in steps.items()}
+    steps = {
+        side: [statistics.fmean(r["step_ms"]) for r in found]
+        for side, found in sides.items()
+    }
+    middle = {
+        side: math.exp(statistics.fmean(map(math.log, values)))
+        for side, values in steps.items()
+    }
     tried, twin = middle["faulty"] / middle["tried"], middle["faulty"] / middle["twin"]
     return {
         "name": pair.name,
@@ -230,14 +296,18 @@ def measured(pair: Pair) -> dict[str, Any]:
         "fixes": pair.fixes,
         "applied": sides["tried"][0]["applied"],
         "refused": sides["tried"][0]["refused"],
-        "step_ms": {side: [round(v, 4) for v in values] for side, values in steps.items()},
+        "step_ms": {
+            side: [round(v, 4) for v in values] for side, values in steps.items()
+        },
         "gain_tried": round(tried, 4),
         "gain_twin": round(twin, 4),
         "tried_against_twin": round(tried / twin, 4),
         "within": abs(tried / twin - 1) <= WITHIN,
         "losses": {side: found[0]["losses"][:12] for side, found in sides.items()},
         "memory_mb": {side: found[0]["memory_mb"] for side, found in sides.items()},
-        "steps": {side: [len(r["step_ms"]) for r in found] for side, found in sides.items()},
+        "steps": {
+            side: [len(r["step_ms"]) for r in found] for side, found in sides.items()
+        },
         "turns": {side: [r["step_ms"] for r in found] for side, found in sides.items()},
         "seconds": round(time.monotonic() - begin, 1),
     }
@@ -246,25 +316,54 @@ def measured(pair: Pair) -> dict[str, Any]:
 def machine() -> dict[str, Any]:
     # In another process: forked children could not use CUDA if this one had.
     code = "import torch; print(torch.cuda.get_device_name() if torch.cuda.is_available() else 'CPU')"
-    device = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip()
-    versions = {"torch": torch.__version__, "cuda": torch.version.cuda, "python": platform.python_version()}
-    return {"date": time.strftime("%Y-%m-%d"), "device": device, "cores": len(os.sched_getaffinity(0)), **versions}
+    device = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True
+    ).stdout.strip()
+    versions = {
+        "torch": torch.__version__,
+        "cuda": torch.version.cuda,
+        "python": platform.python_version(),
+    }
+    return {
+        "date": time.strftime("%Y-%m-%d"),
+        "device": device,
+        "cores": len(os.sched_getaffinity(0)),
+        **versions,
+    }
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("--jobs", type=Path, default=ROOT / ".live/jobs.py")
     parser.add_argument("--only", help="rules or names, with commas")
-    parser.add_argument("--minutes", type=float, default=8, help="begin no pair that would end later")
-    parser.add_argument("--smoke", action="store_true", help="tiny loops on the CPU, to test this program")
+    parser.add_argument(
+        "--minutes", type=float, default=8, help="begin no pair that would end later"
+    )
+    parser.add_argument(
+        "--smoke",
+        action="store_true",
+        help="tiny loops on the CPU, to test this program",
+    )
     arguments = parser.parse_args()
     begin, out = time.monotonic(), Path(os.environ.get("OUT", "."))
     out.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix="try-gpu-"))
     smoke = arguments.smoke
-    pairs = [*zoo_pairs(smoke), *job_pairs(arguments.jobs, folder, smoke), *more_zoo_pairs(smoke)]
+    pairs = [
+        *zoo_pairs(smoke),
+        *job_pairs(arguments.jobs, folder, smoke),
+        *more_zoo_pairs(smoke),
+    ]
     wanted = arguments.only.split(",") if arguments.only else None
-    report: dict[str, Any] = {"machine": machine(), "steps": STEPS, "rounds": ROUNDS, "pairs": [], "failed": {}}
+    report: dict[str, Any] = {
+        "machine": machine(),
+        "steps": STEPS,
+        "rounds": ROUNDS,
+        "pairs": [],
+        "failed": {},
+    }
     print(report["machine"], flush=True)
     print(f"{'loop':22} {'rule':5} {'tried':>8} {'by hand':>8} {'ratio':>7}  fixes")
     longest = 0.0
@@ -281,7 +380,10 @@ def main() -> None:
                 report["pairs"].append(row)
                 gains = f"{row['gain_tried']:8.3f} {row['gain_twin']:8.3f} {row['tried_against_twin']:7.3f}"
                 mark = "" if row["within"] else "  NOT WITHIN 10 %"
-                print(f"{pair.name:22} {pair.rule:5} {gains}  {', '.join(f['name'] for f in pair.fixes)}{mark}", flush=True)
+                print(
+                    f"{pair.name:22} {pair.rule:5} {gains}  {', '.join(f['name'] for f in pair.fixes)}{mark}",
+                    flush=True,
+                )
             except Exception as error:
                 report["failed"][pair.name] = str(error)
                 print(f"{pair.name:22} {pair.rule:5} FAILED: {error}", flush=True)
@@ -290,7 +392,9 @@ def main() -> None:
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     good = sum(row["within"] for row in report["pairs"])
-    print(f"{good} of {len(report['pairs'])} within 10 % of the twin, {time.monotonic() - begin:.0f} s")
+    print(
+        f"{good} of {len(report['pairs'])} within 10 % of the twin, {time.monotonic() - begin:.0f} s"
+    )
 
 
 if __name__ == "__main__":

@@ -26,12 +26,29 @@ class Texts(Dataset[dict[str, torch.Tensor]]):
 
 def trainer(good: bool) -> None:
     """fp32 without autocast; repaired: bf16=True."""
-    from transformers import BertConfig, BertForSequenceClassification, Trainer, TrainingArguments
+    from transformers import (
+        BertConfig,
+        BertForSequenceClassification,
+        Trainer,
+        TrainingArguments,
+    )
 
     torch.manual_seed(0)
-    sizes = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 1, "num_attention_heads": 2}
-    full = {"hidden_size": 768, "intermediate_size": 3072, "num_hidden_layers": 6, "num_attention_heads": 12}
-    model = BertForSequenceClassification(BertConfig(vocab_size=8192, num_labels=4, **(sizes if SMOKE else full)))
+    sizes = {
+        "hidden_size": 32,
+        "intermediate_size": 64,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+    }
+    full = {
+        "hidden_size": 768,
+        "intermediate_size": 3072,
+        "num_hidden_layers": 6,
+        "num_attention_heads": 12,
+    }
+    model = BertForSequenceClassification(
+        BertConfig(vocab_size=8192, num_labels=4, **(sizes if SMOKE else full))
+    )
     arguments = TrainingArguments(
         "try-trainer-output",
         per_device_train_batch_size=2 if SMOKE else 64,
@@ -55,7 +72,11 @@ class Pictures(Dataset[tuple[torch.Tensor, int]]):
 
     def __getitem__(self, index: int) -> tuple[torch.Tensor, int]:
         pixels = 16 if SMOKE else 160
-        picture = np.random.default_rng(index).standard_normal((3, pixels, pixels)).astype(np.float32)
+        picture = (
+            np.random.default_rng(index)
+            .standard_normal((3, pixels, pixels))
+            .astype(np.float32)
+        )
         picture = np.fft.ifft2(np.fft.fft2(picture)).real.astype(np.float32)
         return torch.from_numpy(picture), index % 10
 
@@ -70,8 +91,14 @@ def lightning(good: bool) -> None:
     class Model(pl.LightningModule):  # type: ignore[name-defined, misc]
         def __init__(self) -> None:
             super().__init__()
-            layers: list[Any] = [torch.nn.Conv2d(3, 32, 3, 2), torch.nn.ReLU(), torch.nn.AdaptiveAvgPool2d(1)]
-            self.net = torch.nn.Sequential(*layers, torch.nn.Flatten(), torch.nn.Linear(32, 10))
+            layers: list[Any] = [
+                torch.nn.Conv2d(3, 32, 3, 2),
+                torch.nn.ReLU(),
+                torch.nn.AdaptiveAvgPool2d(1),
+            ]
+            self.net = torch.nn.Sequential(
+                *layers, torch.nn.Flatten(), torch.nn.Linear(32, 10)
+            )
 
         def training_step(self, batch: Any, index: int) -> torch.Tensor:
             return F.cross_entropy(self.net(batch[0]), batch[1])
@@ -80,9 +107,22 @@ def lightning(good: bool) -> None:
             return torch.optim.AdamW(self.parameters(), 1e-3)
 
     workers = (1 if SMOKE else 8) if good else 0
-    loader = DataLoader(Pictures(), 4 if SMOKE else 32, num_workers=workers, persistent_workers=workers > 0)
-    options: dict[str, Any] = {"max_steps": FOREVER, "logger": False, "enable_progress_bar": False}
-    options |= {"accelerator": "cpu" if SMOKE else "gpu", "devices": 1, "enable_model_summary": False}
+    loader = DataLoader(
+        Pictures(),
+        4 if SMOKE else 32,
+        num_workers=workers,
+        persistent_workers=workers > 0,
+    )
+    options: dict[str, Any] = {
+        "max_steps": FOREVER,
+        "logger": False,
+        "enable_progress_bar": False,
+    }
+    options |= {
+        "accelerator": "cpu" if SMOKE else "gpu",
+        "devices": 1,
+        "enable_model_summary": False,
+    }
     pl.seed_everything(0)
     pl.Trainer(**options, enable_checkpointing=False).fit(Model(), loader)
 

@@ -30,8 +30,8 @@ export function watchForUnmeasured(
 }
 
 /**
- * A message about the first process, `root` or below it, that uses torch and cannot be measured. Null: there is none. `strict`: also
- * about processes that have another environment altogether.
+ * A message about the first process, `root` or below it, that uses torch and cannot be measured. Null: there is none.
+ * `strict`: also about processes that have another environment altogether.
  */
 export async function findUnmeasured(root: number, startUp: string, strict = false): Promise<string | null> {
   for (const pid of [root, ...(await descendants(root))]) {

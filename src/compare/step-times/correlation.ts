@@ -35,8 +35,7 @@ export function correlationOf(steps: ArrayLike<number>): Correlation {
   }
   // Deviations are taken from the mean of the same steps, which takes 1/n of the long-run variance off each covariance.
   longRun /= Math.max(1 / MIN_BLOCKS, 1 - weights / n);
-  if (last === 0 || !(longRun > 0))
-    return { length: Math.min(longest, last + 1), longRun: Math.max(0, longRun) };
+  if (last === 0 || !(longRun > 0)) return { length: Math.min(longest, last + 1), longRun: Math.max(0, longRun) };
   const best = ((2 * slope ** 2) / ((4 / 3) * longRun ** 2)) ** (1 / 3) * n ** (1 / 3);
   return { length: Math.min(longest, Math.max(1, Math.ceil(best))), longRun };
 }

@@ -1,4 +1,4 @@
-import type { Random } from './random.js';
+import { Random } from './random.js';
 
 /** Simulated step times around 100 ms, to know how often a comparison is wrong. */
 export interface Simulation {
@@ -43,26 +43,10 @@ export const SIMULATIONS: readonly Simulation[] = [
   simulation('independent steps, 5 % noise', 0.05, steady),
   simulation('independent steps, 10 % noise', 0.1, steady),
   simulation('long tail, 30 % noise', 0.3, steady),
-  simulation(
-    'correlated over 5 steps',
-    0.03,
-    remembering(0.05, () => 5),
-  ),
-  simulation(
-    'correlated over 20 steps',
-    0.03,
-    remembering(0.03, () => 20),
-  ),
-  simulation(
-    'wandering over an eighth of the run',
-    0.03,
-    remembering(0.02, (n) => n / 8),
-  ),
-  simulation(
-    'wandering over the whole run',
-    0.03,
-    remembering(0.02, (n) => n),
-  ),
+  simulation('correlated over 5 steps', 0.03, remembering(0.05, () => 5)),
+  simulation('correlated over 20 steps', 0.03, remembering(0.03, () => 20)),
+  simulation('wandering over an eighth of the run', 0.03, remembering(0.02, (n) => n / 8)),
+  simulation('wandering over the whole run', 0.03, remembering(0.02, (n) => n)),
   simulation('drifting 4 % in one direction', 0.03, (count, random) => {
     const slope = random.next() < 0.5 ? 0.04 : -0.04;
     return (i) => 1 + (slope * i) / count;
