@@ -1,12 +1,12 @@
 """
-What a fix brings when `whyslow try` applies it from outside, against the same fix made by hand: the zoo's faulty loops and
-their twins, two jobs of others, a transformers Trainer and a Lightning job.
+What a fix brings when `whyslow try` applies it from outside, against the same fix made by hand: the zoo's faulty loops
+and their twins, two jobs of others, a transformers Trainer and a Lightning job.
 
 OUT=DIR python bench/try-gpu.py [--jobs .live/jobs.py] [--only T9,T15] [--minutes 8] [--smoke]
 
-Needs no Node: the measuring part of `whyslow try` is Python. Each turn is a process of its own; faulty, tried and twin take
-turns. Zoo loops are forked from a process that has imported torch, which saves seconds a turn; the other jobs are started
-as `whyslow try` starts them. Writes OUT/results.json after every pair and prints a table.
+Needs no Node: the measuring part of `whyslow try` is Python. Each turn is a process of its own; faulty, tried and twin
+take turns. Zoo loops are forked from a process that has imported torch, which saves seconds a turn; the other jobs are
+started as `whyslow try` starts them. Writes OUT/results.json after every pair and prints a table.
 """
 
 from __future__ import annotations

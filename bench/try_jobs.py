@@ -1,4 +1,4 @@
-"""Jobs of two frameworks for try-gpu.py, faulty or repaired by hand: try_jobs.py trainer|lightning bad|good [--smoke]"""
+"""Jobs of two frameworks for try-gpu.py, faulty or repaired: try_jobs.py trainer|lightning bad|good [--smoke]"""
 
 from __future__ import annotations
 
