@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support import run_torch_program
 from trial_support import LOOP, injected_trial, plain_turn, tried
 
 from whyslow_capture.trials.fixes import FIXES
@@ -122,3 +123,37 @@ def test_two_ranks_end_at_the_same_step(tmp_path: Path) -> None:
         "ddp-bucket-view": ["gradient_as_bucket_view False → True"],
         "ddp-static-graph": ["static_graph False → True", "find_unused_parameters True → False"],
     }
+
+
+def test_copies_to_the_gpu_do_not_wait(tmp_path: Path) -> None:
+    """Without a GPU: what is called in place of `Tensor.to` and `Tensor.cuda`."""
+    source = """
+        import torch
+        from pathlib import Path
+        from whyslow_capture.trials.fixes.pinned import PinnedCopies
+        from whyslow_capture.trials.spec import TrialSpec
+        from whyslow_capture.trials.trial import Trial
+        calls = []
+        torch.cuda.is_available = lambda: True
+        torch.Tensor.is_pinned = lambda tensor: False
+        torch.Tensor.pin_memory = torch.Tensor.clone
+        torch.Tensor.to = torch.Tensor.cuda = lambda *args, **options: calls.append((args, options))
+        trial = Trial(TrialSpec(Path("results"), Path("scratch")))
+        PinnedCopies().install(trial)
+        big, small = torch.zeros(1 << 20), torch.zeros(4)
+        big.to("cuda"), big.to("cuda:0", non_blocking=False), small.cuda(), big.to(device=torch.device("cuda"))
+        assert all(options["non_blocking"] for _, options in calls)
+        # The job keeps `big`: it is pinned once, and again after it has changed.
+        assert calls[0][0][0] is calls[1][0][0] is not big and calls[2][0][0] is small
+        big.add_(1)
+        big.to("cuda")
+        assert calls[-1][0][0] is not calls[0][0][0] and calls[-1][0][0][0] == 1
+        calls.clear()
+        big.to(torch.float16), big.to("cpu"), big.to("cuda", torch.float32, False), big.to(small)
+        assert [options for _, options in calls] == [{}] * 4
+        loader = torch.utils.data.DataLoader([1, 2])
+        assert loader.pin_memory
+        print(sorted(trial.applied["pinned-copies"]))
+    """
+    said = run_torch_program(source).stdout
+    assert said.strip() == "['copies without waiting', 'pin_memory on', 'tensor pinned before its copy']"
