@@ -107,7 +107,7 @@ function trialOf(
     applied: Object.values(results[0]?.applied ?? {}).flat(),
     outcome: judged.outcome,
     reason: judged.reason,
-    start_s: startOf(asItIs, results),
+    start_s: counts ? startOf(asItIs, results) : null,
     graph_breaks: results[0]?.graphBreaks ?? {},
     turns: results.length,
   };
@@ -136,14 +136,15 @@ function lossesOf(asItIs: readonly RankResult[], results: readonly RankResult[])
   return first ? compareLosses(first, results[0]!.losses, others) : NO_LOSSES;
 }
 
-/** Below this nobody notices, and machines differ by as much. */
+/** Below this nobody notices, and turns of the same job differ by as much. */
 const NOTICED_S = 2;
+const NOTICED = 0.5;
 
 function startOf(asItIs: readonly RankResult[], results: readonly RankResult[]): number | null {
   if (asItIs.length === 0 || results.length === 0) return null;
   const of = (some: readonly RankResult[]) => median(some.map((result) => result.firstStepS));
   const longer = of(results) - of(asItIs);
-  return longer > NOTICED_S ? longer : null;
+  return longer > Math.max(NOTICED_S, NOTICED * of(asItIs)) ? longer : null;
 }
 
 /** A combination only where it is not slower than its best part. */
@@ -162,6 +163,10 @@ function notesOf(asItIs: readonly RankResult[], session: Session): readonly stri
   if (broken) notes.push(`the job as it is failed: ${broken.reason}`);
   if (session.stopped === 'budget')
     notes.push('the budget is spent (--budget); longer budgets give narrower intervals');
+  if ([...session.comparisons().values()].some((gain) => gain.verdict === 'cannot-tell'))
+    notes.push(
+      'cannot tell: turns of the same kind differ by as much; more rounds or steps narrow it (--rounds, --steps)',
+    );
   if (first && !first.seededByJob) notes.push('the job sets no seed, so trials set seed 0');
   if (first?.why === 'end') notes.push(`the job ended by itself after ${first.losses.length} steps`);
   for (const path of first?.kept ?? []) notes.push(`the job would have deleted ${path}; it was kept`);

@@ -60,7 +60,9 @@ export class Session {
   comparisons(): ReadonlyMap<string, StepComparison> {
     return compareTurns(
       this.turns.flatMap(({ variant, end }): Turn[] =>
-        end.kind === 'measured' ? [{ variant, steps: end.ranks[0]!.stepMs }] : [],
+        end.kind === 'measured'
+          ? [{ variant: foundSomething(end) ? variant : null, steps: end.ranks[0]!.stepMs }]
+          : [],
       ),
     );
   }
@@ -112,7 +114,8 @@ export class Session {
     this.turns.push({ variant, end });
     this.#seconds.push(end.seconds);
     // After a turn that measured nothing, the last turn as it is still stands beside the next fix.
-    if (end.kind === 'measured') this.#lastWasAsItIs = variant === null;
+    // One in which a fix found nothing to change was the job as it is.
+    if (end.kind === 'measured') this.#lastWasAsItIs = variant === null || !foundSomething(end);
     if (end.kind === 'interrupted') this.stopped = 'interrupted';
     else if (variant === null && end.kind !== 'measured') this.stopped = 'broken';
   }

@@ -123,7 +123,7 @@ function table(report: TryReport, page: Page): readonly string[] {
 }
 
 const cellsOf = (trial: Trial, { as_it_is }: TryReport): readonly string[] => [
-  trial.fix,
+  trial.fixes.length > 1 ? 'together' : trial.fix,
   trial.predicted ? interval(trial.predicted) : '–',
   trial.measured ? interval(trial.measured) : '–',
   lossText(trial.losses),
@@ -133,12 +133,20 @@ const cellsOf = (trial: Trial, { as_it_is }: TryReport): readonly string[] => [
   OUTCOMES[trial.outcome],
 ];
 
-function remarksOf({ reason, start_s, graph_breaks, outcome, applied }: Trial): readonly string[] {
+function remarksOf({
+  reason,
+  start_s,
+  graph_breaks,
+  outcome,
+  applied,
+  fixes,
+  fix,
+}: Trial): readonly string[] {
   const breaks = Object.entries(graph_breaks);
   const count = breaks.reduce((sum, [, n]) => sum + n, 0);
   return [
     ...(reason ? [reason] : []),
-    ...(outcome === 'not-tried' || applied.length === 0 ? [] : [applied.join('; ')]),
+    ...(fixes.length > 1 ? [fix] : applied.length > 0 && outcome !== 'not-tried' ? [applied.join('; ')] : []),
     ...(start_s === null ? [] : [`the first step ends ${formatDuration(seconds(start_s))} later`]),
     ...(count > 0 ? [`${formatCount(count, 'graph break')}, e.g. ${breaks[0]![0]}`] : []),
   ];
@@ -165,7 +173,7 @@ const interval = (speedup: SpeedupInterval) =>
 
 function recordSentence({ pairs, right, error }: TrackRecord): string {
   const count = formatCount(pairs, 'prediction');
-  return `So far ${count} were tried here: ${right} met the measured range, median error ${formatPercent(share(error))}.`;
+  return `So far ${count} ${pairs === 1 ? 'was' : 'were'} tried here: ${right} met the measured range, median error ${formatPercent(share(error))}.`;
 }
 
 function push(lines: string[], more: readonly string[]): void {
