@@ -11,6 +11,7 @@ import { registerLint } from './commands/lint.js';
 import { registerRules } from './commands/rules.js';
 import { registerRun } from './commands/run.js';
 import { registerTriage } from './commands/triage.js';
+import { registerTry } from './commands/try.js';
 import { type CommandContext, EXIT, say } from './common/context.js';
 import { Output } from './common/output.js';
 
@@ -83,6 +84,7 @@ function program(context: CommandContext, argv: readonly string[]): Command {
     .addHelpText('after', EXAMPLES);
   registerDiagnose(command, context);
   registerRun(command, context);
+  registerTry(command, context);
   registerCapture(command, context);
   registerCompare(command, context);
   registerTriage(command, context);

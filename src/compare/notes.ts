@@ -15,6 +15,7 @@ const FAR_FEWER = 4;
 export function notesOf(sides: Sides, comparison: StepComparison, per: 'step' | 'sample'): string[] {
   return [
     ...setupNotes(sides, per),
+    ...unitNotes(sides),
     ...sourceNotes(sides),
     ...stepNotes(comparison),
     ...pauseNote('before', comparison.before),
@@ -47,6 +48,14 @@ function setupNotes(sides: Sides, per: 'step' | 'sample'): string[] {
       ? [`different batch sizes: ${batch}${per === 'sample' ? '; times are compared per sample' : ''}`]
       : []),
   ];
+}
+
+/** An iteration of several optimizer steps on one side only: their times cannot be compared. */
+function unitNotes({ before, after }: Sides): string[] {
+  const unitOf = (runs: readonly RunProfile[]) =>
+    [...new Set(runs.map(({ report }) => report.step.iteration?.text ?? 'one optimizer step'))].join(', ');
+  const [was, is] = [unitOf(before), unitOf(after)];
+  return was === is ? [] : [`a step is not the same on both sides: ${was} before, ${is} after`];
 }
 
 function sourceNotes({ before, after }: Sides): string[] {

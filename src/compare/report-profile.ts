@@ -70,6 +70,7 @@ function stepOf(step: Fields): ReportStep {
     profiled_ms: timeOrNull(step.profiled_ms),
     times_ms: times.flatMap((t) => (numberOf(t) ? [ms(t)] : [])),
     corrected: step.corrected === true,
+    iteration: step.iteration ? iterationOf(objectOf(step.iteration)) : null,
     parts: rowsOf(step.parts).map((p) => ({
       name: textOf(p.name),
       ms: timeOrNull(p.ms) ?? ms(0),
@@ -80,6 +81,15 @@ function stepOf(step: Fields): ReportStep {
     last: numberOf(step.last),
   };
 }
+
+const iterationOf = (read: Fields): ReportStep['iteration'] => ({
+  optimizer_steps: numberOf(read.optimizer_steps) ?? 1,
+  optimizers: numberOf(read.optimizers) ?? 1,
+  backward_passes: numberOf(read.backward_passes) ?? 1,
+  varies: read.varies === true,
+  rollout: read.rollout === true,
+  text: textOf(read.text),
+});
 
 function sharesOf(value: unknown): Report['time'] {
   const time = objectOf(value);

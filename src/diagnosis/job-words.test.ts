@@ -4,7 +4,11 @@ import type { Manifest } from '../model/manifest.js';
 import { jobWords, UNKNOWN_JOB } from './job-words.js';
 
 const file = (of: 'run' | 'rank', path: string, launch: readonly string[] | null) =>
-  ({ path, kind: 'manifest', manifest: { of, launch, rank: null, anchors: [] } as Manifest }) as never;
+  ({
+    path,
+    kind: 'manifest',
+    manifest: { of, launch, rank: null, anchors: [] } as never as Manifest,
+  }) as never;
 const run = (id: string, isAnalysed = false) => ({ id, isAnalysed }) as FoundRun;
 
 const whole = (path: string, launch: readonly string[] | null) =>

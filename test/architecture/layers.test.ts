@@ -33,14 +33,15 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   rules: ['base', 'facts', 'replay', 'traces', 'telemetry', 'run', 'diagnosis'],
   report: ['base', 'model', 'facts', 'traces', 'logs', 'telemetry', 'ingest', 'run', 'diagnosis', 'rules'],
   lint: ['base'],
-  render: ['base', 'facts', 'report', 'rules', 'lint', 'triage', 'doctor', 'compare'],
+  render: ['base', 'facts', 'report', 'rules', 'lint', 'triage', 'doctor', 'compare', 'trial'],
   library: ['base', 'facts', 'ingest', 'diagnosis', 'rules', 'report', 'lint', 'compare'],
   launch: ['base', 'model', 'machine'],
   machine: ['base', 'model'],
   compare: ['base', 'facts', 'ingest', 'diagnosis', 'rules', 'report'],
+  trial: ['base', 'launch', 'compare'],
   triage: ['base', 'model', 'readers', 'telemetry', 'diagnosis', 'machine'],
   doctor: ['base', 'telemetry', 'machine'],
-  cli: ['base', 'library', 'render', 'launch', 'machine', 'triage', 'doctor'],
+  cli: ['base', 'library', 'render', 'launch', 'machine', 'triage', 'doctor', 'trial'],
 };
 /** Outside packages, by the layer that may use them. Everything else is Node's own. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
@@ -52,7 +53,17 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   cli: ['commander', 'picocolors'],
 };
 /** Layers that read files, start threads or processes. All others only compute. */
-const TOUCHES_THE_MACHINE = ['sources', 'readers', 'ingest', 'report', 'library', 'launch', 'machine', 'cli'];
+const TOUCHES_THE_MACHINE = [
+  'sources',
+  'readers',
+  'ingest',
+  'report',
+  'library',
+  'launch',
+  'machine',
+  'trial',
+  'cli',
+];
 const NODE_IO = /^node:(?:fs|net|http|https|child_process|worker_threads|zlib|dgram)/;
 
 const files = sourceFiles();

@@ -28,6 +28,23 @@ export function percentage(text: string): number {
   return Number(value.toPrecision(12));
 }
 
+const SECONDS_IN: Readonly<Record<string, number>> = { s: 1, min: 60, m: 60, h: 3600 };
+
+/** `90s`, `10min`, `1h`, as seconds. */
+export function duration(text: string): number {
+  const [, digits, unit = 's'] = /^(\d+(?:\.\d+)?)\s*(s|min|m|h)?$/.exec(text.trim()) ?? [];
+  const value = Number(digits) * SECONDS_IN[unit]!;
+  if (!(value > 0)) throw new InvalidArgumentError('it must be a time such as 90s, 10min or 1h.');
+  return value;
+}
+
+/** `a,b`. */
+export function nameList(text: string): readonly string[] {
+  const names = text.split(',').map((name) => name.trim());
+  if (names.includes('')) throw new InvalidArgumentError('it must be a list of names such as a,b.');
+  return [...new Set(names)];
+}
+
 /** `3-6`, `3-`, `-6`, `3`. */
 export function stepRange(text: string): StepRange {
   const [, from = '', dash = '', to = ''] = /^(\d{0,9})(?:(-)(\d{0,9}))?$/.exec(text.trim()) ?? [];

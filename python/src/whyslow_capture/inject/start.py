@@ -52,6 +52,8 @@ class TorchFinder:
 
 
 def watch_for_torch() -> None:
+    if os.environ.get("WHYSLOW_TRIAL"):
+        begin_trial("before_torch")
     if "torch" in sys.modules:  # imported by a .pth file
         arm()
     else:
@@ -64,6 +66,8 @@ def arm() -> None:
     """
     if sys.hexversion < 0x030A0000:
         return say("it needs Python 3.10 or newer")
+    if os.environ.get("WHYSLOW_TRIAL"):
+        return begin_trial("after_torch")
     source = os.environ.get("WHYSLOW_PYTHON")
     try:
         if source:
@@ -76,6 +80,30 @@ def arm() -> None:
         start_when_training_begins()
     except Exception as error:
         say(repr(error))
+
+
+def begin_trial(moment: str) -> None:
+    """
+    `whyslow try`. Always our own package: an installed one may be older. A trial that cannot begin must not train, as
+    its saves would be real.
+    """
+    source = os.environ.get("WHYSLOW_PYTHON")
+    try:
+        if source:
+            sys.path.insert(0, source)
+        try:
+            from whyslow_capture.trials import start
+        finally:
+            if source and source in sys.path:
+                sys.path.remove(source)
+        getattr(start, moment)()
+    except Exception as error:
+        import traceback
+
+        traceback.print_exc()
+        sys.stderr.write(f"whyslow try: the trial did not begin: {error!r}\n")
+        sys.stderr.flush()
+        os._exit(86)
 
 
 def say(reason: str) -> None:

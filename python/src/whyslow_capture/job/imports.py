@@ -38,20 +38,23 @@ class _Finder:
 
     def __init__(self, waiting: dict[str, Action]) -> None:
         self._waiting = waiting
+        # Two of these finders may wait for the same module, and each asks the other.
+        self._asking: set[str] = set()
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         action = self._waiting.get(name)
-        if action is None:
+        if action is None or name in self._asking:
             return None
-        for finder in list(sys.meta_path):
-            find = None if finder is self else getattr(finder, "find_spec", None)
-            spec: ModuleSpec | None = None if find is None else find(name, path, target)
-            if spec is not None:
-                self._act_after(spec.loader, name, action)
-                return spec
-        return None
+        self._asking.add(name)
+        try:
+            spec = _spec_of_others(self, name, path, target)
+        finally:
+            self._asking.discard(name)
+        if spec is not None:
+            self._act_after(spec.loader, name, action)
+        return spec
 
     def _act_after(self, loader: Any, name: str, action: Action) -> None:
         execute = getattr(loader, "exec_module", None)
@@ -59,7 +62,8 @@ class _Finder:
             return
 
         def exec_module(module: ModuleType) -> None:
-            del loader.exec_module
+            # Absent if another of these finders waits for the same module: its function has removed it, and calls ours.
+            vars(loader).pop("exec_module", None)
             execute(module)
             # Some only look for the spec, so it is done only now.
             if self._waiting.pop(name, None) is not None:
@@ -69,3 +73,14 @@ class _Finder:
             loader.exec_module = exec_module
         except AttributeError:  # a loader that cannot be watched: its calls are not timed
             return
+
+
+def _spec_of_others(
+    asking: _Finder, name: str, path: Sequence[str] | None, target: ModuleType | None
+) -> ModuleSpec | None:
+    for finder in list(sys.meta_path):
+        find = None if finder is asking else getattr(finder, "find_spec", None)
+        spec: ModuleSpec | None = None if find is None else find(name, path, target)
+        if spec is not None:
+            return spec
+    return None

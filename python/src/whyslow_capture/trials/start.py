@@ -1,0 +1,56 @@
+"""Turns a process of the job into a part of the trial: first before torch is imported, then after."""
+
+from __future__ import annotations
+
+from . import trackers
+from .fixes import chosen
+from .fixes.base import Fix
+from .sandbox import Sandbox
+from .spec import read_spec
+from .trial import Trial
+
+
+class _Process:
+    trial: Trial | None = None
+    fixes: tuple[Fix, ...] = ()
+    sandbox: Sandbox | None = None
+
+
+def before_torch() -> None:
+    """Settings that libraries read when they are loaded, and the files of the job."""
+    if _Process.trial is not None:
+        return
+    trial = _Process.trial = Trial(read_spec())
+    trackers.switch_off(trial)
+    sandbox = _Process.sandbox = Sandbox(trial)
+    sandbox.install()
+    _Process.fixes = chosen(trial.spec)
+    for fix in _Process.fixes:
+        fix.before_torch(trial)
+
+
+def after_torch() -> None:
+    before_torch()
+    trial, sandbox = _Process.trial, _Process.sandbox
+    assert trial is not None and sandbox is not None
+    from . import saves, seeds
+    from .fixes.loaders import watch_queues
+    from .modules import OutermostModules
+    from .steps import StepMeter
+
+    seeds.install(trial)
+    saves.install(sandbox)
+    trackers.redirect(sandbox)
+    watch_queues(trial)
+    meter = StepMeter(trial)
+    # The last wrapper runs first: the fixes then act in their order.
+    for fix in reversed(_Process.fixes):
+        fix.install(trial)
+    acting = [fix for fix in _Process.fixes if fix.acts_on_modules]
+    if acting:
+        OutermostModules(trial, acting).install()
+    meter.install()
+    if trial.spec.capture:
+        from ..inject.autostart import start_when_training_begins
+
+        start_when_training_begins()

@@ -1,0 +1,43 @@
+"""What is known about the running trial, gathered by all its parts for the result."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+from .spec import TrialSpec
+
+# Longer lists help nobody.
+MAX_NOTES = 20
+
+
+class Trial:
+    def __init__(self, spec: TrialSpec) -> None:
+        self.spec = spec
+        self.applied: dict[str, Counter[str]] = {}
+        self.refused: dict[str, str] = {}
+        self.redirected: Counter[str] = Counter()
+        """Saves that went to the scratch folder."""
+        self.kept: Counter[str] = Counter()
+        """Files that the job wanted to delete."""
+        self.escaped: Counter[str] = Counter()
+        """What the job wrote or reached although it is a trial."""
+        self.seeded_by_job = False
+        self.queue = 0
+        """Batches that the workers of the largest DataLoader hold ready."""
+        self.at_backward: list[Callable[[], None]] = []
+        self.at_step_end: list[Callable[[int], None]] = []
+        """Called with the number of steps done."""
+        self.in_backward = False
+
+    def apply(self, fix: str, what: str) -> None:
+        """The fix has found something to change."""
+        self.applied.setdefault(fix, Counter())[what] += 1
+
+    def refuse(self, fix: str, why: str) -> None:
+        """The fix cannot be applied here. Where it is applied elsewhere, this is not shown."""
+        self.refused.setdefault(fix, why)
+
+    def note(self, notes: Counter[str], what: str) -> None:
+        if what in notes or len(notes) < MAX_NOTES:
+            notes[what] += 1

@@ -1,0 +1,181 @@
+import { largest } from '../../base/statistics.js';
+import {
+  bytes,
+  formatBytes,
+  formatCount,
+  formatDuration,
+  formatPercent,
+  formatTime,
+  ms,
+  seconds,
+  share,
+} from '../../base/units.js';
+import type { SpeedupInterval } from '../../compare/step-times/step-comparison.js';
+import type { TriedFix } from '../../trial/fixes.js';
+import type { TrackRecord } from '../../trial/history.js';
+import type { LossComparison } from '../../trial/losses.js';
+import type { Outcome, Trial, TryReport } from '../../trial/trials.js';
+import { hanging, oneLine, type Page, type Paint, pageFor, paragraph, same } from './page.js';
+import { displayWidth, padToWidth } from './width.js';
+
+export interface TryOptions {
+  readonly color: boolean;
+  readonly columns?: number | undefined;
+}
+
+const OUTCOMES: Readonly<Record<Outcome, string>> = {
+  faster: 'faster',
+  slower: 'slower',
+  same: 'no difference',
+  'cannot-tell': 'cannot tell',
+  'not-applicable': 'does not apply',
+  crashed: 'crashed',
+  'timed-out': 'timed out',
+  'not-tried': 'not tried',
+};
+const LOSSES: Readonly<Record<LossComparison['verdict'], string>> = {
+  identical: 'identical',
+  rounding: 'equal to rounding',
+  differs: 'differ',
+  'as-between-runs': 'differ as without it',
+  unknown: '–',
+};
+const HEADING = ['fix', 'predicted', 'measured', 'losses', 'memory', 'outcome'];
+
+/** The table of all trials, the best of them, and the lines to paste. */
+export function renderTry(report: TryReport, record: TrackRecord | null, options: TryOptions): string {
+  const page = pageFor(options.color, options.columns);
+  const { c } = page;
+  const lines = [...asItIs(report), '', ...table(report, page), ''];
+  if (report.best !== null) {
+    const { measured, fix } = report.trials.find((trial) => trial.fix === report.best)!;
+    lines.push(
+      c.bold(`Best: ${fix}, ${times(measured!.likely)} (95 % between ${range(measured!)}).`),
+      'Paste:',
+    );
+    for (const line of report.paste) lines.push(`    ${line}`);
+  } else
+    lines.push(
+      c.bold(report.complete ? 'No fix made the steps measurably faster.' : 'Nothing to recommend yet.'),
+    );
+  const differing = report.trials.filter((t) => t.outcome === 'faster' && t.losses.verdict === 'differs');
+  if (differing.length > 0)
+    push(
+      lines,
+      paragraph(
+        `Losses differ with ${differing.map((t) => t.fix).join(', ')}: train long enough to see that the result is still right.`,
+        page,
+        '',
+      ),
+    );
+  for (const note of report.notes) push(lines, hanging('- ', note, page, c.dim));
+  if (record) push(lines, ['', ...paragraph(recordSentence(record), page, '')]);
+  return `${lines.join('\n')}\n`;
+}
+
+export function renderFixes(fixes: readonly TriedFix[], options: TryOptions): string {
+  const page = pageFor(options.color, options.columns);
+  const wide = largest(fixes.map(({ id }) => id.length));
+  const lines = fixes.flatMap(({ id, title, risk, answers, alsoFor }) => {
+    const findings = [...answers, ...(alsoFor ?? [])].join(', ');
+    const about = risk === 'none' ? '' : ` (may change: ${risk})`;
+    return [
+      ...hanging(`  ${padToWidth(id, wide)}  `, `${title}${about}`, page),
+      ...paragraph(`tried for: ${findings}`, page, ' '.repeat(wide + 4), page.c.dim),
+    ];
+  });
+  return `${lines.join('\n')}\n`;
+}
+
+function asItIs({ as_it_is, device, torch, ranks, seconds: took }: TryReport): readonly string[] {
+  if (as_it_is === null) return ['As it is: not measured'];
+  const { step_ms, turns, steps, memory_mb } = as_it_is;
+  const where = [
+    device ?? 'CPU',
+    ...(ranks > 1 ? [`${ranks} ranks`] : []),
+    ...(torch ? [`torch ${torch}`] : []),
+  ];
+  const memory = memory_mb === null ? '' : `, ${formatBytes(bytes(memory_mb * 2 ** 20))} at most`;
+  return [
+    oneLine(
+      `As it is: ${formatTime(ms(step_ms))} a step (${formatCount(turns, 'turn')}, ${steps} steps${memory})`,
+    ),
+    oneLine(`On ${where.join(', ')}; all turns took ${formatDuration(seconds(took))}`),
+  ];
+}
+
+function table(report: TryReport, page: Page): readonly string[] {
+  const cells = report.trials.map((trial) => cellsOf(trial, report));
+  const used = HEADING.map((_, i) => i).filter((i) => i !== 4 || cells.some((row) => row[4] !== ''));
+  const widths = HEADING.map((head, i) => largest([head, ...cells.map((row) => row[i]!)].map(displayWidth)));
+  const line = (row: readonly string[]) =>
+    used
+      .map((i) => padToWidth(row[i]!, widths[i]!))
+      .join('  ')
+      .trimEnd();
+  return [
+    page.c.dim(line(HEADING)),
+    ...report.trials.flatMap((trial, i) => [
+      paintOf(trial.outcome, page)(line(cells[i]!)),
+      ...remarksOf(trial).flatMap((text) => paragraph(text, page, '    ', page.c.dim)),
+    ]),
+  ];
+}
+
+const cellsOf = (trial: Trial, { as_it_is }: TryReport): readonly string[] => [
+  trial.fixes.length > 1 ? 'together' : trial.fix,
+  trial.predicted ? interval(trial.predicted) : '–',
+  trial.measured ? interval(trial.measured) : '–',
+  lossText(trial.losses),
+  trial.memory_mb === null || !as_it_is?.memory_mb
+    ? ''
+    : signed(share(trial.memory_mb / as_it_is.memory_mb - 1)),
+  OUTCOMES[trial.outcome],
+];
+
+function remarksOf({
+  reason,
+  start_s,
+  graph_breaks,
+  outcome,
+  applied,
+  fixes,
+  fix,
+}: Trial): readonly string[] {
+  const breaks = Object.entries(graph_breaks);
+  const count = breaks.reduce((sum, [, n]) => sum + n, 0);
+  return [
+    ...(reason ? [reason] : []),
+    ...(fixes.length > 1 ? [fix] : applied.length > 0 && outcome !== 'not-tried' ? [applied.join('; ')] : []),
+    ...(start_s === null ? [] : [`the first step ends ${formatDuration(seconds(start_s))} later`]),
+    ...(count > 0 ? [`${formatCount(count, 'graph break')}, e.g. ${breaks[0]![0]}`] : []),
+  ];
+}
+
+function paintOf(outcome: Outcome, { c }: Page): Paint {
+  if (outcome === 'faster') return c.green;
+  if (outcome === 'crashed' || outcome === 'timed-out' || outcome === 'slower') return c.red;
+  return outcome === 'not-applicable' || outcome === 'not-tried' ? c.dim : same;
+}
+
+function lossText({ verdict, difference }: LossComparison): string {
+  if (verdict !== 'differs') return LOSSES[verdict];
+  return Number.isFinite(difference) ? `differ by ${precise(difference!)}` : 'no number any more';
+}
+
+const precise = (difference: number) =>
+  difference < 0.001 ? `${(100 * difference).toPrecision(1)} %` : formatPercent(share(difference));
+const signed = (part: number) => `${part < 0 ? '−' : '+'}${Math.abs(100 * part).toFixed(0)} %`;
+const times = (value: number) => `×${value.toFixed(value < 10 ? 2 : 1)}`;
+const range = ({ low, high }: SpeedupInterval) => `${times(low).slice(1)} and ${times(high).slice(1)}`;
+const interval = (speedup: SpeedupInterval) =>
+  `${times(speedup.likely)} (${times(speedup.low).slice(1)}–${times(speedup.high).slice(1)})`;
+
+function recordSentence({ pairs, right, error }: TrackRecord): string {
+  const count = formatCount(pairs, 'prediction');
+  return `So far ${count} ${pairs === 1 ? 'was' : 'were'} tried here: ${right} met the measured range, median error ${formatPercent(share(error))}.`;
+}
+
+function push(lines: string[], more: readonly string[]): void {
+  for (const line of more) lines.push(line);
+}

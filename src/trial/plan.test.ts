@@ -1,0 +1,57 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { RULES } from '../rules/rules.js';
+import { FIXES } from './fixes.js';
+import { planFixes } from './plan.js';
+
+const speedup = { low: 1.5, likely: 2, high: 3 };
+const finding = (id: string) => ({ id, rule: 'T0', speedup });
+const idsOf = (plan: ReturnType<typeof planFixes>) => plan.map(({ fix }) => fix.id);
+
+describe('the fixes to try', () => {
+  it('are those that findings ask for, in the order of the findings', () => {
+    const plan = planFixes([finding('launch-bound'), finding('tf32-off'), finding('host-sync')], {});
+    expect(idsOf(plan)).toEqual(['compile', 'fused-optimizer', 'compile-graphs', 'tf32']);
+    expect(plan.map(({ predicted }) => predicted)).toEqual([speedup, null, null, speedup]);
+    expect(plan[1]!.because?.id).toBe('launch-bound');
+  });
+
+  it('are all of them with --all, those of findings first', () => {
+    const ids = idsOf(planFixes([finding('gc-time')], { all: true }));
+    expect(ids[0]).toBe('gc-frozen');
+    expect(new Set(ids)).toEqual(new Set(FIXES.map(({ id }) => id)));
+  });
+
+  it('are those named with --only, with their predictions', () => {
+    const plan = planFixes([finding('tf32-off')], { only: ['gc-frozen', 'tf32'] });
+    expect(idsOf(plan)).toEqual(['gc-frozen', 'tf32']);
+    expect(plan.map(({ predicted }) => predicted)).toEqual([null, speedup]);
+  });
+
+  it('are known: a mistyped name gets a hint', () => {
+    expect(() => planFixes([], { only: ['tf23'] })).toThrow('there is no fix "tf23"');
+    expect(() => planFixes([], { only: ['fused-optimiser'] })).toThrow('did you mean fused-optimizer?');
+  });
+});
+
+describe('the list of fixes', () => {
+  it('is that of the Python part', () => {
+    const folder = new URL('../../python/src/whyslow_capture/trials/fixes/', import.meta.url);
+    const files = readdirSync(folder).filter((name) => name.endsWith('.py'));
+    const named = files.flatMap((file) =>
+      [...readFileSync(new URL(file, folder), 'utf8').matchAll(/^ {4}name = "([\w-]+)"/gm)].map((m) => m[1]!),
+    );
+    expect(named.sort()).toEqual(FIXES.map(({ id }) => id).sort());
+  });
+
+  it('answers findings that rules can make', () => {
+    const folder = new URL('../rules/', import.meta.url);
+    const sources = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
+      .map((name) => readFileSync(new URL(name, folder), 'utf8'))
+      .join('\n');
+    const asked = FIXES.flatMap(({ answers, alsoFor = [] }) => [...answers, ...alsoFor]);
+    expect(asked.filter((id) => !sources.includes(`'${id}'`))).toEqual([]);
+    expect(RULES.length).toBeGreaterThan(40);
+  });
+});

@@ -1,0 +1,71 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { readJson } from '../launch/read-json.js';
+
+/** What one rank has measured in a turn (python: trials/result.py). */
+export interface RankResult {
+  readonly rank: number;
+  readonly worldSize: number;
+  /** Why it ended: the steps were done, time was up, or the job ended by itself. */
+  readonly why: 'steps' | 'seconds' | 'end';
+  readonly stepMs: readonly number[];
+  /** Of all steps, the warm-up included. A text is a loss that is not finite. */
+  readonly losses: readonly (number | string | null)[];
+  readonly firstStepS: number;
+  readonly memoryMb: number | null;
+  readonly framework: 'plain' | 'transformers' | 'lightning';
+  readonly device: string | null;
+  readonly torch: string;
+  /** By fix: what it has changed. */
+  readonly applied: Readonly<Record<string, readonly string[]>>;
+  /** By fix: why it has changed nothing. */
+  readonly refused: Readonly<Record<string, string>>;
+  readonly redirected: readonly string[];
+  readonly kept: readonly string[];
+  readonly escaped: readonly string[];
+  readonly seededByJob: boolean;
+  readonly graphBreaks: Readonly<Record<string, number>>;
+}
+
+export const RESULT_NAME = /^rank_\d+\.json$/;
+
+/** Sorted by rank. Incomplete files are left out. */
+export async function readResults(folder: string): Promise<readonly RankResult[]> {
+  const names = (await readdir(folder).catch(() => [])).filter((name) => RESULT_NAME.test(name));
+  const read = await Promise.all(names.map((name) => readJson(join(folder, name))));
+  return read.flatMap((object) => (object ? [resultOf(object)] : [])).sort((a, b) => a.rank - b.rank);
+}
+
+/** Our own process wrote it, but the job shares that process. */
+function resultOf(given: Record<string, unknown>): RankResult {
+  const { why, framework } = given;
+  return {
+    rank: Number(given.rank) || 0,
+    worldSize: Number(given.world_size) || 1,
+    why: why === 'steps' || why === 'seconds' ? why : 'end',
+    stepMs: list(given.step_ms).filter(
+      (v): v is number => typeof v === 'number' && Number.isFinite(v) && v > 0,
+    ),
+    losses: list(given.losses).map((v) => (typeof v === 'number' || typeof v === 'string' ? v : null)),
+    firstStepS: Number(given.first_step_s) || 0,
+    memoryMb: typeof given.memory_mb === 'number' ? given.memory_mb : null,
+    framework: framework === 'transformers' || framework === 'lightning' ? framework : 'plain',
+    device: nameOf(given.device),
+    torch: String(given.torch ?? ''),
+    applied: Object.fromEntries(entries(given.applied).map(([fix, what]) => [fix, list(what).map(String)])),
+    refused: Object.fromEntries(entries(given.refused).map(([fix, why]) => [fix, String(why)])),
+    redirected: Object.keys(given.redirected ?? {}),
+    kept: Object.keys(given.kept ?? {}),
+    escaped: Object.keys(given.escaped ?? {}),
+    seededByJob: given.seeded_by_job === true,
+    graphBreaks: Object.fromEntries(entries(given.graph_breaks).map(([why, n]) => [why, Number(n) || 0])),
+  };
+}
+
+const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+const entries = (value: unknown): [string, unknown][] =>
+  typeof value === 'object' && value !== null ? Object.entries(value) : [];
+const nameOf = (device: unknown): string | null => {
+  const found = entries(device).find(([key]) => key === 'name');
+  return found ? String(found[1]) : null;
+};

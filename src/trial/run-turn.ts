@@ -1,0 +1,186 @@
+import { spawn } from 'node:child_process';
+import { mkdir, open, readdir, rm, rmdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describeSystemError } from '../base/input-error.js';
+import { type Environment, jobEnvironment, pythonPart } from '../launch/environment.js';
+import { readSmallFile } from '../launch/small-file.js';
+import { findUnmeasured } from '../launch/unmeasured.js';
+import { endProcesses } from './end-processes.js';
+import { failureIn } from './failure.js';
+import { type RankResult, RESULT_NAME, readResults } from './rank-result.js';
+
+export interface TurnSettings {
+  readonly command: readonly string[];
+  readonly env: Environment;
+  /** For this turn alone. Removed afterwards. */
+  readonly folder: string;
+  /** Ids of fixes. None: the job as it is. */
+  readonly fixes: readonly string[];
+  readonly steps: number;
+  readonly warmup: number;
+  /** Of steps; the job's set-up is not counted. */
+  readonly seconds: number | null;
+  /** The turn is ended after so many seconds. */
+  readonly limit: number;
+  /** Record into this folder, as `whyslow run` does. */
+  readonly record: { readonly out: string; readonly run: string } | null;
+  /** Where the output goes if there is no measurement. */
+  readonly keepLog: string;
+  readonly abort: AbortSignal;
+}
+
+export interface TurnEnd {
+  readonly kind: 'measured' | 'crashed' | 'timed-out' | 'no-steps' | 'interrupted';
+  readonly ranks: readonly RankResult[];
+  /** Why there is no measurement. */
+  readonly reason: string | null;
+  readonly seconds: number;
+}
+
+/** Once the ranks have written their results, a launcher that goes on is ended after this time. */
+const LINGER_MS = 20_000;
+const POLL_MS = 100;
+const POLLS_A_CHECK = 5;
+/** Fewer steps than these are no measurement. */
+const LEAST_STEPS = 3;
+
+/** One run of the command: as it is, or with fixes applied from outside. Its processes have ended when this returns. */
+export async function runTurn(settings: TurnSettings): Promise<TurnEnd> {
+  const { folder, command } = settings;
+  const [results, scratch] = [join(folder, 'results'), join(folder, 'scratch')];
+  for (const path of [results, scratch]) await mkdir(path, { recursive: true });
+  const spec = join(folder, 'trial.json');
+  await writeFile(spec, JSON.stringify(specOf(settings, results, scratch)));
+  const log = await open(join(folder, 'log'), 'w');
+  const started = performance.now();
+  try {
+    const child = spawn(command[0]!, command.slice(1), {
+      // A session of its own, so that it can be ended with all its children, and Ctrl-C reaches us alone.
+      detached: true,
+      stdio: ['ignore', log.fd, log.fd],
+      env: environmentOf(settings, spec),
+    });
+    const ended = new Promise<ChildEnd>((resolve) => {
+      child.once('error', (error) => resolve({ code: null, failure: describeSystemError(error) }));
+      child.once('exit', (code) => resolve({ code, failure: null }));
+    });
+    const { code, failure, cut } = await watch(ended, results, settings, child.pid);
+    if (child.pid !== undefined) await endProcesses(child.pid, `WHYSLOW_TRIAL=${spec}`, cut !== null);
+    const seconds = (performance.now() - started) / 1000;
+    const ranks = await readResults(results);
+    const text = (await readTail(join(folder, 'log'))) ?? '';
+    await removeFolders(join(results, 'folders'));
+    const judged = judge(ranks, { code, cut, failure, text, limit: settings.limit });
+    if (judged.kind !== 'measured') await writeFile(settings.keepLog, text).catch(() => {});
+    return { ...judged, ranks, seconds };
+  } finally {
+    await log.close();
+    await rm(folder, { recursive: true, force: true, maxRetries: 3 }).catch(() => {});
+  }
+}
+
+function specOf({ fixes, steps, warmup, seconds, record }: TurnSettings, results: string, scratch: string) {
+  const named = fixes.map((name) => ({ name }));
+  return { results, scratch, fixes: named, steps, warmup, seconds, capture: record !== null };
+}
+
+function environmentOf(settings: TurnSettings, spec: string): Record<string, string | undefined> {
+  const { command, env, record, folder } = settings;
+  const given = { out: record?.out ?? folder, run: record?.run ?? 'trial', command, settings: {} };
+  return {
+    ...jobEnvironment(env, given),
+    WHYSLOW_TRIAL: spec,
+    // The order of sets of strings would differ between turns.
+    PYTHONHASHSEED: env.PYTHONHASHSEED ?? '0',
+  };
+}
+
+interface ChildEnd {
+  readonly code: number | null;
+  readonly failure: string | null;
+}
+/** Why we ended it. Null: it has ended by itself. */
+type Cut = 'limit' | 'abort' | 'done' | 'unsafe' | null;
+
+async function watch(
+  ended: Promise<ChildEnd>,
+  results: string,
+  { limit, abort }: TurnSettings,
+  pid: number | undefined,
+): Promise<ChildEnd & { readonly cut: Cut }> {
+  let over = false;
+  const waiting = ended.then((end) => {
+    over = true;
+    return { ...end, cut: null };
+  });
+  const deadline = Date.now() + limit * 1000;
+  let complete = Number.POSITIVE_INFINITY;
+  let polls = 0;
+  while (!over) {
+    await Promise.race([waiting, sleep(POLL_MS)]);
+    const none = { code: null, failure: null };
+    if (over) break;
+    if (abort.aborted) return { ...none, cut: 'abort' };
+    if (Date.now() > deadline) return { ...none, cut: 'limit' };
+    if (complete === Number.POSITIVE_INFINITY && (await hasAnyResult(results))) complete = Date.now();
+    if (Date.now() - complete > LINGER_MS) return { ...none, cut: 'done' };
+    const unsafe = pid === undefined || ++polls % POLLS_A_CHECK > 0 ? null : await unguarded(pid);
+    if (unsafe) return { code: null, failure: unsafe, cut: 'unsafe' };
+  }
+  return waiting;
+}
+
+/** A process that trains without us would save and delete for real. */
+async function unguarded(pid: number): Promise<string | null> {
+  const found = await findUnmeasured(pid, pythonPart().startUp, true);
+  return found ? `ended, because its files could not be kept safe: ${found}` : null;
+}
+
+const hasAnyResult = async (results: string) =>
+  (await readdir(results).catch(() => [])).some((name) => RESULT_NAME.test(name));
+
+interface Circumstances extends ChildEnd {
+  readonly cut: Cut;
+  readonly text: string;
+  readonly limit: number;
+}
+
+function judge(
+  ranks: readonly RankResult[],
+  { code, cut, failure, text, limit }: Circumstances,
+): Pick<TurnEnd, 'kind' | 'reason'> {
+  if (cut === 'abort') return { kind: 'interrupted', reason: 'interrupted' };
+  const first = ranks[0];
+  const isWhole = first !== undefined && (first.why !== 'end' || code === 0);
+  if (isWhole && first.stepMs.length >= LEAST_STEPS) return { kind: 'measured', reason: null };
+  if (cut === 'limit') return { kind: 'timed-out', reason: `took longer than ${Math.round(limit)} s` };
+  if (failure !== null) return { kind: 'crashed', reason: failure };
+  if (code !== 0) return { kind: 'crashed', reason: failureIn(text) ?? `exit code ${code}` };
+  const reason = first
+    ? `the job ended after ${first.losses.length} steps, within the warm-up`
+    : 'no training step was seen in any process of the command';
+  return { kind: 'no-steps', reason };
+}
+
+/** Folders that the job has made and left empty, the innermost first. */
+async function removeFolders(journal: string): Promise<void> {
+  const made = ((await readSmallFile(journal)) ?? '').split('\0').filter(Boolean);
+  for (const path of [...new Set(made)].sort((a, b) => b.length - a.length))
+    await rmdir(path).catch(() => {});
+}
+
+const TAIL_BYTES = 64 * 1024;
+
+async function readTail(path: string): Promise<string | null> {
+  const file = await open(path, 'r').catch(() => null);
+  if (!file) return null;
+  try {
+    const { size } = await file.stat();
+    const start = Math.max(0, size - TAIL_BYTES);
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(size - start), 0, size - start, start);
+    return buffer.toString('utf8', 0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}
