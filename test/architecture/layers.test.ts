@@ -32,9 +32,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   rules: ['base', 'facts', 'replay', 'traces', 'telemetry', 'run', 'diagnosis'],
   report: ['base', 'model', 'facts', 'traces', 'logs', 'telemetry', 'ingest', 'run', 'diagnosis', 'rules'],
+  tables: ['base', 'model', 'facts', 'traces', 'ingest', 'run', 'diagnosis', 'rules'],
   lint: ['base'],
   render: ['base', 'facts', 'report', 'rules', 'lint', 'triage', 'doctor'],
-  library: ['base', 'facts', 'ingest', 'diagnosis', 'rules', 'report', 'lint'],
+  library: ['base', 'facts', 'ingest', 'diagnosis', 'rules', 'report', 'tables', 'lint'],
   launch: ['base'],
   machine: ['base'],
   triage: ['base', 'model', 'readers', 'telemetry', 'diagnosis', 'machine'],
@@ -46,12 +47,23 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   sources: ['fzstd', 'yauzl', 'tinyglobby'],
   readers: ['hyparquet', 'fzstd'],
   report: ['zod'],
+  tables: ['hyparquet', 'hyparquet-writer', '@duckdb'],
   lint: ['@lezer'],
   render: ['picocolors'],
   cli: ['commander', 'picocolors'],
 };
 /** Layers that read files, start threads or processes. All others only compute. */
-const TOUCHES_THE_MACHINE = ['sources', 'readers', 'ingest', 'report', 'library', 'launch', 'machine', 'cli'];
+const TOUCHES_THE_MACHINE = [
+  'sources',
+  'readers',
+  'ingest',
+  'report',
+  'tables',
+  'library',
+  'launch',
+  'machine',
+  'cli',
+];
 const NODE_IO = /^node:(?:fs|net|http|https|child_process|worker_threads|zlib|dgram)/;
 
 const files = sourceFiles();
