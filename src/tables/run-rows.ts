@@ -3,8 +3,8 @@ import type { RankFacts } from '../facts/rank-facts.js';
 import { TIME_CLASSES } from '../facts/time-class.js';
 import type { Finding } from '../rules/kit/finding.js';
 import { busFactor } from '../run/collectives/bandwidth.js';
+import type { RunClock } from '../run/collectives/run-clock.js';
 import type { Comparison } from '../run/compare.js';
-import type { RunClock } from './run-clock.js';
 import type { RowSink } from './trace-rows.js';
 
 /** Steps of a rank that has an event log and no trace. */

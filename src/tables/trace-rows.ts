@@ -3,11 +3,11 @@ import { TIME_CLASSES, type TimeClass } from '../facts/time-class.js';
 import { Category } from '../model/category.js';
 import { kindMask, type Trace } from '../model/trace.js';
 import { NO_I32 } from '../model/trace-data.js';
+import type { RunClock } from '../run/collectives/run-clock.js';
 import { accountParts } from '../traces/timeline/accounting.js';
 import { type WholeTimeline, wholeTimeline } from '../traces/whole-timeline.js';
 import { HostCalls } from './host-calls.js';
 import type { Cell } from './parquet-table.js';
-import type { RunClock } from './run-clock.js';
 
 /** Where rows go. Tables that nobody wants take none. */
 export interface RowSinks {

@@ -38,6 +38,13 @@ export function wholeTimeline(trace: Trace, range: StepRange | null = null): Who
   return { work, kinds, times, bounds, accounting: accountHostTime(operatorSpans(tree), host, from, to) };
 }
 
+/** The whole steps alone. Null: as above. */
+export function stepTimesOf(trace: Trace): StepTimes | null {
+  const work = orderGpuWork(trace);
+  const host = findHostSpans(trace, work);
+  return host.main < 0 && work.length === 0 ? null : findStepTimes(trace, work, host, null);
+}
+
 const NONE = { start: new Float64Array(0), end: new Float64Array(0), length: 0 };
 const NOTHING: Accounting = {
   spans: {
