@@ -7,7 +7,7 @@ import { Trace } from '../model/trace.js';
 import { type RawEvent, RawEventReader } from '../readers/kineto/raw-events.js';
 import { visitMembers } from '../sources/open.js';
 import { ChromeFile } from './chrome-file.js';
-import { durationNs, microseconds, placesOf, withValues } from './event-text.js';
+import { durationNs, microseconds, placesOf, timeToken, withValues } from './event-text.js';
 import { fitTo, type Sizes, SizeTable } from './fit-size.js';
 import { EventKeeper, type KeptPart } from './keep-events.js';
 import { Lanes, sliceKey } from './overlaps.js';
@@ -84,8 +84,8 @@ export async function eachEvent(
   await visitMembers(file, async (member) => {
     if (result !== null || (path !== undefined && member.path !== path)) return;
     const reader = new RawEventReader((event) => {
-      const ts = placesOf(event.text).get('ts');
-      use(event, ts ? times.fromBase(event.text.slice(ts.start, ts.end)) : Number.NaN);
+      const ts = timeToken(event.text, event.value.ts);
+      use(event, ts === null ? Number.NaN : times.fromBase(ts));
     });
     for await (const chunk of member.stream.chunks) {
       reader.push(chunk);
