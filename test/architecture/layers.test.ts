@@ -45,7 +45,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 };
 /** Outside packages, by the layer that may use them. Everything else is Node's own. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
-  sources: ['fzstd', 'yauzl', 'tinyglobby'],
+  sources: ['fzstd', 'yauzl', 'tinyglobby', 'aws4fetch'],
   readers: ['hyparquet', 'fzstd'],
   report: ['zod'],
   tables: ['hyparquet', 'hyparquet-writer', '@duckdb'],
