@@ -2,7 +2,7 @@ import { promises as fs, type Stats } from 'node:fs';
 import { isAbsolute, relative } from 'node:path';
 import { describeSystemError, InputError } from '../base/input-error.js';
 import { type Problem, ProblemLog } from '../base/problem.js';
-import { walkDirectory } from './directory.js';
+import { isSkipped, walkDirectory } from './directory.js';
 import { naturalOrder } from './natural-order.js';
 import { isRemote, shownAddress } from './remote/address.js';
 
@@ -61,7 +61,9 @@ class Finder {
   async look(path: string): Promise<void> {
     const remote = this.#remote.get(path);
     if (remote) {
-      for (const file of remote) this.#add(file, file.path);
+      const isCapture = (file: FoundFile) => file.explicit || !file.path.split('/').some(isSkipped);
+      const inOrder = remote.filter(isCapture).sort((a, b) => naturalOrder(a.path, b.path));
+      for (const file of inOrder) this.#add(file, file.path);
       return;
     }
     if (path === '-') return this.#add({ path, explicit: true, size: 0 }, '-');

@@ -1,6 +1,4 @@
 import { InputError } from '../../base/input-error.js';
-import { isSkipped } from '../directory.js';
-import { naturalOrder } from '../natural-order.js';
 import { isRemote, shownAddress } from './address.js';
 import { sizeOf } from './remote-source.js';
 import { asRefusal, type RemoteFile } from './store.js';
@@ -54,7 +52,7 @@ async function look(path: string): Promise<readonly FoundRemote[]> {
   const listed: FoundRemote[] = [];
   try {
     for await (const file of list(below)) {
-      if (file.path.endsWith('/') || file.path.split('/').some(isSkipped)) continue;
+      if (file.path.endsWith('/')) continue; // stands for a folder
       if (pattern && !pattern.test(file.path)) continue;
       if (listed.push({ ...file, explicit: false }) > MAX_LISTED)
         throw new InputError(`${below} has more than ${MAX_LISTED} objects; name a longer prefix`);
@@ -64,7 +62,7 @@ async function look(path: string): Promise<readonly FoundRemote[]> {
   }
   if (listed.length === 0)
     throw new InputError(`cannot read ${path}: there is no such object, and none below it`);
-  return listed.sort((a, b) => naturalOrder(a.path, b.path));
+  return listed;
 }
 
 /** A file that cannot be read is listed all the same: reading it says why, and the others are still good. */

@@ -45,6 +45,7 @@ export function get(url: URL, headers: Headers, timeoutMs = patienceMs(), method
 const REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'the connection was refused',
   ECONNRESET: 'the connection was cut',
+  ERR_STREAM_PREMATURE_CLOSE: 'the connection was cut',
   ENOTFOUND: 'there is no such host',
   EAI_AGAIN: 'the name of the host could not be looked up',
   ETIMEDOUT: 'the host does not answer',

@@ -1,29 +1,25 @@
 import { InputError } from '../../base/input-error.js';
 import { bytes, formatBytes } from '../../base/units.js';
-import type { Chunks } from '../cursor.js';
-import type { Extent } from '../extent.js';
-import { StreamQueue } from '../stream-queue.js';
 import { shownAddress } from './address.js';
 import { BlockCache } from './block-cache.js';
-import {
-  type Answer,
-  ConnectionFault,
-  type Headers,
-  MAX_ATTEMPTS,
-  patienceMs,
-  pause,
-  reasonOf,
-} from './http.js';
+import { Connection } from './connection.js';
+import { type Answer, ConnectionFault, type Headers, MAX_ATTEMPTS, pause, reasonOf } from './http.js';
 import { asRefusal, refusal, type Store } from './store.js';
 import { storeOf } from './stores.js';
 
-/** An object that is open. */
+/** An object that is open, in the form of a file. */
 interface RemoteSource {
-  readonly chunks: Chunks;
+  readonly chunks: AsyncIterator<Uint8Array, undefined>;
   /** Null: the server sends whole files only. */
-  readonly extent: Extent | null;
+  readonly extent: RemoteExtent | null;
   reached(): number;
   close(): Promise<void>;
+}
+
+interface RemoteExtent {
+  readonly offset: number;
+  readonly size: number;
+  read(at: number, length: number): Promise<Uint8Array>;
 }
 
 /** How an object was answered the first time. It must not change while it is read. */
@@ -102,12 +98,12 @@ function rangeOf({
 /** The bytes of an object in order. Where the connection breaks, it goes on from there. */
 class RemoteObject implements AsyncIterator<Uint8Array, undefined> {
   position = 0;
-  readonly extent: Extent | null;
+  readonly extent: RemoteExtent | null;
   readonly #path: string;
   readonly #shown: string;
   readonly #store: Store;
   readonly #opened: Opened;
-  #queue: StreamQueue | null;
+  #connection: Connection | null;
   #isClosed = false;
   /** Failures since the last byte that came. */
   #failures = 0;
@@ -117,7 +113,7 @@ class RemoteObject implements AsyncIterator<Uint8Array, undefined> {
     this.#shown = shownAddress(path);
     this.#store = store;
     this.#opened = opened;
-    this.#queue = opened.size === 0 ? null : new StreamQueue(opened.answer.body);
+    this.#connection = new Connection(opened.answer);
     const { size, hasRanges } = opened;
     const blocks =
       hasRanges && size !== null ? new BlockCache(size, (at, n) => this.#readRange(at, n)) : null;
@@ -129,9 +125,9 @@ class RemoteObject implements AsyncIterator<Uint8Array, undefined> {
     for (;;) {
       if (this.#isClosed || this.position === size) return { done: true, value: undefined };
       try {
-        this.#queue ??= await this.#resume();
-        const { done, value } = await inTime(this.#queue.next());
-        if (!done) {
+        this.#connection ??= await this.#resume();
+        const value = await this.#connection.next();
+        if (value !== null) {
           this.#failures = 0;
           this.position += value.length;
           return { done: false, value };
@@ -147,13 +143,13 @@ class RemoteObject implements AsyncIterator<Uint8Array, undefined> {
 
   async return(): Promise<IteratorResult<Uint8Array, undefined>> {
     this.#isClosed = true;
-    await this.#queue?.return();
+    this.#connection?.close();
     return { done: true, value: undefined };
   }
 
   async #recover(error: unknown): Promise<void> {
-    await this.#queue?.return();
-    this.#queue = null;
+    this.#connection?.close();
+    this.#connection = null;
     const reason = error instanceof ConnectionFault ? error.message : reasonOf(error);
     // Without a size nobody can say whether the rest is missing, but what was cut was cut.
     if (++this.#failures >= MAX_ATTEMPTS)
@@ -170,25 +166,20 @@ class RemoteObject implements AsyncIterator<Uint8Array, undefined> {
   }
 
   /** Goes on where the last connection ended. */
-  async #resume(): Promise<StreamQueue> {
+  async #resume(): Promise<Connection> {
     const { tag } = this.#opened;
     const condition: Headers = tag === null ? {} : { 'if-range': tag };
     const answer = await ask(this.#path, this.#store, { range: `bytes=${this.position}-`, ...condition });
     if (answer.status === 206 && rangeOf(answer)?.start === this.position) {
       this.#mustBeSame(answer);
-      return new StreamQueue(answer.body);
+      return new Connection(answer);
     }
     if (answer.status !== 200) throw await refusal(this.#shown, answer, this.#store);
     // The whole object: the server has no ranges, or the object is another one by now.
     this.#mustBeSame(answer);
-    const queue = new StreamQueue(answer.body);
-    for (let left = this.position; left > 0; ) {
-      const { done, value } = await inTime(queue.next());
-      if (done) throw new ConnectionFault('the connection was cut');
-      left -= value.length;
-      if (left < 0) return startingWith(value.subarray(value.length + left), queue);
-    }
-    return queue;
+    const connection = new Connection(answer);
+    await connection.skip(this.position);
+    return connection;
   }
 
   #mustBeSame({ headers, body }: Answer): void {
@@ -210,8 +201,9 @@ class RemoteObject implements AsyncIterator<Uint8Array, undefined> {
       this.#mustBeSame(answer);
       const parts: Uint8Array[] = [];
       try {
-        const queue = new StreamQueue(answer.body);
-        for (let r = await inTime(queue.next()); !r.done; r = await inTime(queue.next())) parts.push(r.value);
+        const connection = new Connection(answer);
+        for (let part = await connection.next(); part !== null; part = await connection.next())
+          parts.push(part);
         const all = Buffer.concat(parts);
         if (all.length === length) return all;
         throw new ConnectionFault(`${all.length} of ${length} bytes came`);
@@ -222,31 +214,5 @@ class RemoteObject implements AsyncIterator<Uint8Array, undefined> {
         await pause(attempt);
       }
     }
-  }
-}
-
-/** A queue that gives this chunk first. */
-function startingWith(chunk: Uint8Array, queue: StreamQueue): StreamQueue {
-  const next = queue.next.bind(queue);
-  let isFirst = true;
-  queue.next = async () => {
-    if (!isFirst) return next();
-    isFirst = false;
-    return { done: false, value: chunk };
-  };
-  return queue;
-}
-
-/** Only while somebody waits: a slow reader is no fault of the server. */
-async function inTime<T>(waiting: Promise<T>): Promise<T> {
-  const limit = patienceMs();
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new ConnectionFault(`nothing came for ${limit / 1000} s`)), limit);
-  });
-  try {
-    return await Promise.race([waiting, late]);
-  } finally {
-    clearTimeout(timer);
   }
 }
