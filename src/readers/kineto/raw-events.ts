@@ -86,7 +86,7 @@ class RawScanner implements EventScanner {
     }
   }
 
-  /** Whether another event begins inside what should be one: a quote in it is not escaped. */
+  /** Whether a quote in it is not escaped: another event begins inside what should be one, or the end of the document. */
   #isBroken(bytes: Uint8Array): boolean {
     if (bytes.length < LONG_EVENT && !this.isAtEnd) return false;
     const text = latin1(bytes.subarray(0, LONG_EVENT * 4));
@@ -96,7 +96,8 @@ class RawScanner implements EventScanner {
       const value = close === NEED_MORE ? null : asObject(parseJson(latin1(bytes, open, close)));
       if (value && typeof value.ph === 'string') return true;
     }
-    return false;
+    // An event that is only cut has no end of a document in it.
+    return this.isAtEnd && endsInText(text) && /\}\s*\]\s*(?:,\s*"[^"]*"\s*:[\s\S]*)?\}?\s*$/.test(text);
   }
 
   scanRepaired(text: Uint8Array): boolean {
@@ -127,21 +128,35 @@ class RawScanner implements EventScanner {
   }
 }
 
-const STRING_OR_TOKEN = /"[^"\\]*(?:\\[\s\S][^"\\]*)*"|-?\b(?:NaN|nan|Infinity|inf)\b/g;
+/** A text, a comma before a closing bracket, or anything else that is a value. */
+const TOKEN = /"[^"\\]*(?:\\[\s\S][^"\\]*)*"|,(?=\s*[}\]])|[^\s,:{}[\]"]+/g;
+const GOOD_SCALAR = /^(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)$/;
+const NUMBER = /^([+-]?)0*(\d*)\.?(\d*)((?:[eE][+-]?\d+)?)$/;
 
-/** What our reader takes and JSON does not: NaN, control characters in texts, unknown escapes as in C:\Users. */
+/** What our reader takes and JSON does not: NaN, 007, a comma too many, control characters, escapes as in C:\Users. */
 function mendTokens(text: string): string {
-  return text.replace(STRING_OR_TOKEN, (part) => {
-    if (part[0] !== '"') return 'null';
-    const inner = part
-      .slice(1, -1)
-      .replace(/\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})/g, (slash, at: number, all: string) =>
-        isEscaped(all, at) ? slash : '\\\\',
-      )
-      .replace(/[\x00-\x1f]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
-    return `"${inner}"`;
+  return text.replace(TOKEN, (token) => {
+    if (token === ',') return '';
+    if (token[0] === '"') return mendString(token);
+    if (GOOD_SCALAR.test(token)) return token;
+    const [, sign = '', whole = '', fraction = '', exponent = ''] = NUMBER.exec(token) ?? [];
+    if (!/\d/.test(token) || !NUMBER.test(token)) return 'null';
+    return `${sign === '-' ? '-' : ''}${whole || '0'}${fraction && `.${fraction}`}${exponent}`;
   });
 }
+
+function mendString(token: string): string {
+  const inner = token
+    .slice(1, -1)
+    .replace(/\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})/g, (slash, at: number, all: string) =>
+      isEscaped(all, at) ? slash : '\\\\',
+    )
+    .replace(/[\x00-\x1f]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return `"${inner}"`;
+}
+
+const endsInText = (text: string): boolean =>
+  text.replace(/"[^"\\]*(?:\\[\s\S][^"\\]*)*"/g, '').includes('"');
 
 /** Whether an odd number of backslashes stands before this position. */
 function isEscaped(text: string, at: number): boolean {
