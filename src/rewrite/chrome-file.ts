@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createWriteStream, existsSync, renameSync, rmSync } from 'node:fs';
+import { createWriteStream, existsSync, renameSync, rmSync, type WriteStream } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
@@ -14,6 +14,7 @@ const PIECE = 1 << 18;
 export class ChromeFile {
   readonly #path: string;
   readonly #partial: string;
+  readonly #file: WriteStream;
   readonly #stream: Writable;
   readonly #written: Promise<void>;
   #waiting = '{"traceEvents":[';
@@ -29,6 +30,7 @@ export class ChromeFile {
     this.#path = path;
     this.#partial = join(dirname(path), `.${basename(path)}.partial-${process.pid}`);
     const file = createWriteStream(this.#partial, { flags: 'w' });
+    this.#file = file;
     this.#stream = /\.gz$/i.test(path) ? createGzip({ level: 5 }) : file;
     if (this.#stream !== file) this.#stream.pipe(file as never);
     file.on('error', (error) => this.#stream.destroy(error));
@@ -74,6 +76,7 @@ export class ChromeFile {
   async abandon(): Promise<void> {
     if (this.#closed) return;
     this.#stream.destroy();
+    this.#file.destroy(); // a packer that is destroyed leaves its file open
     await this.#written.catch(() => {});
     rmSync(this.#partial, { force: true });
   }

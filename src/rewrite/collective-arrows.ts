@@ -5,6 +5,7 @@ import { Category, categoryOf, isGpuWork } from '../model/category.js';
 import type { JsonObject } from '../readers/common/json-object.js';
 import { onReference } from '../run/collectives/clocks.js';
 import { communicationSource } from '../traces/kernels/communication.js';
+import { wordOf } from './event-text.js';
 
 /** One end or a middle of an arrow, on the slice that was asked about. */
 export interface ArrowEnd {
@@ -75,8 +76,8 @@ export function collectiveArrows(
       return { id, phase: PHASES[phases[m!]!]!, name: COLLECTIVE_KINDS[matched.kind[id]!]! };
     };
     return (value, start, end) => {
-      const name = String(value.name);
-      const category = categoryOf(String(value.cat ?? ''), 'X');
+      const name = wordOf(value.name);
+      const category = categoryOf(wordOf(value.cat), 'X');
       if (isGpuWork(category))
         return communicationSource(name) === undefined ? null : take(byStart, start, end);
       const isHost = category === Category.annotation || category === Category.cpuOp;

@@ -81,7 +81,7 @@ export function timeToken(text: string, parsed: unknown): string | null {
   NUMBER_AHEAD.lastIndex = text.indexOf('"ts"') + 4;
   const token = NUMBER_AHEAD.exec(text)?.[1];
   // Arguments may have a `ts` of their own.
-  if (token !== undefined && Number(token.replaceAll('"', '')) === Number(parsed)) return token;
+  if (token !== undefined && Number(token.replaceAll('"', '')) === numberOf(parsed)) return token;
   const place = placesOf(text).get('ts');
   return place ? text.slice(place.start, place.end) : null;
 }
@@ -98,8 +98,13 @@ export class TraceTimes {
     this.#rest = Number(baseNs % 1000n);
   }
 
-  /** `token`: µs as written. NaN: no number. */
+  /** `token`: µs as written. NaN: no number, or one that no clock shows. */
   fromBase(token: string): number {
+    const time = this.#fromBase(token);
+    return Number.isSafeInteger(time) ? time : Number.NaN;
+  }
+
+  #fromBase(token: string): number {
     const [, sign, whole, fraction = ''] = DECIMAL.exec(token) ?? [];
     if (whole === undefined || !Number.isSafeInteger(Number(whole)))
       return Math.round((Number(token) - this.#baseUs) * 1000) - this.#rest;
@@ -109,10 +114,20 @@ export class TraceTimes {
   }
 }
 
-/** ns of a duration as written in µs; 0 where there is none. */
+/** A value of an event as text; empty for what is neither a text nor a number. An object may say how it becomes a text. */
+export const wordOf = (value: unknown): string =>
+  typeof value === 'string' ? value : typeof value === 'number' ? String(value) : '';
+
+/** The same as a number. */
+export const numberOf = (value: unknown): number => {
+  const word = wordOf(value);
+  return word === '' ? Number.NaN : Number(word);
+};
+
+/** ns of a duration as written in µs; 0 where there is none that makes sense. */
 export const durationNs = (value: unknown): number => {
-  const ns = Math.round(Number(value) * 1000);
-  return ns > 0 ? ns : 0;
+  const ns = Math.round(numberOf(value) * 1000);
+  return ns > 0 && Number.isSafeInteger(ns) ? ns : 0;
 };
 
 /** ns as µs with all digits. */

@@ -3,6 +3,7 @@ import { lowerBound } from '../base/search.js';
 import { bytes, formatBytes } from '../base/units.js';
 import { categoryOf, isGpuWork } from '../model/category.js';
 import type { RawEvent } from '../readers/kineto/raw-events.js';
+import { wordOf } from './event-text.js';
 import type { SlimPlan } from './slim-plan.js';
 
 /** Bytes of JSON by category and step. */
@@ -30,7 +31,7 @@ export class SizeTable implements Sizes {
     const category = typeof value.cat === 'string' ? value.cat : '';
     const column = this.#bytes.get(category) ?? new Float64Array(this.#ends.length + 1);
     this.#bytes.set(category, column);
-    const isWork = isGpuWork(categoryOf(category, String(value.ph)));
+    const isWork = isGpuWork(categoryOf(category, wordOf(value.ph)));
     const launched = isWork
       ? this.#plan.index.launchTime((value.args as { correlation?: unknown } | null)?.correlation)
       : start;

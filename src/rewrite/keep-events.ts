@@ -1,6 +1,6 @@
 import { Category, categoryOf, isGpuWork } from '../model/category.js';
 import type { RawEvent } from '../readers/kineto/raw-events.js';
-import { durationNs } from './event-text.js';
+import { durationNs, wordOf } from './event-text.js';
 import type { TraceIndex } from './trace-index.js';
 
 /** The part of a trace to keep. ns of the trace. */
@@ -41,7 +41,7 @@ export class EventKeeper {
 
   /** `start`: ns of the trace; NaN: it has no time. */
   keeps({ value }: RawEvent, start: number): boolean {
-    const phase = String(value.ph ?? '');
+    const phase = wordOf(value.ph);
     const category = typeof value.cat === 'string' ? value.cat : '';
     if (phase === 'M') return true;
     if (this.#part.drop.has(category)) return false;
@@ -51,13 +51,13 @@ export class EventKeeper {
       case 'f':
         return this.#keepsFlow(category, value.id);
       case 'B':
-        return this.#opens(`${String(value.pid)} ${String(value.tid)}`, this.#isInside(start));
+        return this.#opens(`${wordOf(value.pid)} ${wordOf(value.tid)}`, this.#isInside(start));
       case 'E':
-        return this.#closes(`${String(value.pid)} ${String(value.tid)}`);
+        return this.#closes(`${wordOf(value.pid)} ${wordOf(value.tid)}`);
       case 'b':
-        return this.#opens(`${category} ${String(value.id)}`, this.#isInside(start));
+        return this.#opens(`${category} ${wordOf(value.id)}`, this.#isInside(start));
       case 'e':
-        return this.#closes(`${category} ${String(value.id)}`);
+        return this.#closes(`${category} ${wordOf(value.id)}`);
       case 'X':
         return this.#keepsSlice(value, categoryOf(category, phase), start);
       default:
@@ -73,7 +73,7 @@ export class EventKeeper {
       const launched = this.#index.launchTime((value.args as { correlation?: unknown } | null)?.correlation);
       return Number.isNaN(launched) ? start < deviceTo && end > from : this.#isInside(launched);
     }
-    const step = STEP.exec(String(value.name))?.[1];
+    const step = STEP.exec(wordOf(value.name))?.[1];
     if (step !== undefined) return Number(step) >= first && Number(step) <= last;
     return (start < to && end > from) || start === from;
   }

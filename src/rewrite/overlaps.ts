@@ -2,7 +2,7 @@ import { Category } from '../model/category.js';
 import { sortByTime } from '../model/time-order.js';
 import { kindMask } from '../model/trace.js';
 import type { TraceData } from '../model/trace-data.js';
-import { asciiJson } from './event-text.js';
+import { asciiJson, wordOf } from './event-text.js';
 
 /** What to change on a slice that Perfetto would drop. */
 export interface Mended {
@@ -19,7 +19,7 @@ const MAX_MENDED = 1_000_000;
 const MAX_LANES = 64;
 
 export const sliceKey = (pid: unknown, tid: unknown, start: number, duration: number): string =>
-  `${String(pid)} ${String(tid)} ${start} ${duration}`;
+  `${wordOf(pid)} ${wordOf(tid)} ${start} ${duration}`;
 
 export interface Overlaps {
   /** By `sliceKey`. */
@@ -82,12 +82,12 @@ export class Lanes {
 
   /** `named` takes the metadata of a track when it is first used. */
   idOf(pid: unknown, tid: unknown, lane: number, named: (event: string) => void): number {
-    const key = `${String(pid)} ${String(tid)} ${lane}`;
+    const key = `${wordOf(pid)} ${wordOf(tid)} ${lane}`;
     const known = this.#ids.get(key);
     if (known !== undefined) return known;
     const id = FIRST_LANE_ID + this.#ids.size;
     this.#ids.set(key, id);
-    const name = `${String(tid)} (${lane + 1})`;
+    const name = `${wordOf(tid)} (${lane + 1})`;
     named(asciiJson({ ph: 'M', name: 'thread_name', pid, tid: id, ts: 0, args: { name } }));
     return id;
   }

@@ -1,7 +1,7 @@
 import type { RawEvent } from '../readers/kineto/raw-events.js';
 import type { ChromeFile } from './chrome-file.js';
 import type { RankArrows } from './collective-arrows.js';
-import { asciiJson, durationNs, microseconds, placesOf, withValues } from './event-text.js';
+import { asciiJson, durationNs, microseconds, numberOf, placesOf, withValues, wordOf } from './event-text.js';
 import { Lanes, type Overlaps, sliceKey } from './overlaps.js';
 
 /** One rank in a merged trace. */
@@ -64,7 +64,7 @@ export class RankWriter {
     const process = this.#process(value.pid);
     if (value.ph === 'M') return this.#addMetadata(text, value, process);
     // Without a time or a track no viewer can show it.
-    if (Number.isNaN(start) || value.pid === undefined) return;
+    if (!Number.isSafeInteger(this.#rank.onRun(start)) || value.pid === undefined) return;
     process.isUsed = true;
     if (value.ph === 'X') return this.#addSlice(text, value, start, process);
     this.#file.add(
@@ -104,7 +104,7 @@ export class RankWriter {
     this.#file.add(
       withValues(text, placesOf(text), {
         pid: String(pid),
-        tid: asciiJson(track.tid ?? 0),
+        tid: mended && mended.lane > 0 ? wordOf(track.tid) : null,
         ts: microseconds(from),
         dur: microseconds(to - from),
       }),
@@ -119,16 +119,16 @@ export class RankWriter {
 
   #addMetadata(text: string, value: RawEvent['value'], process: Process): void {
     const args = value.args as { name?: unknown; labels?: unknown; sort_index?: unknown } | null | undefined;
-    const name = String(value.name);
+    const name = wordOf(value.name);
     if (name === 'process_name') process.name = textOf(args?.name);
     else if (name === 'process_labels') process.labels = textOf(args?.labels);
-    else if (name === 'process_sort_index') process.sortIndex = Number(args?.sort_index) || 0;
+    else if (name === 'process_sort_index') process.sortIndex = numberOf(args?.sort_index) || 0;
     if (!REPLACED.includes(name))
       process.metadata.push(withValues(text, placesOf(text), { pid: String(process.pid), ts: '0' }));
   }
 
   #process(pid: unknown): Process {
-    const key = String(pid);
+    const key = wordOf(pid);
     const known = this.#processes.get(key);
     if (known) return known;
     const pidOfRun = this.#ids.nextPid();
@@ -151,7 +151,7 @@ export class RankWriter {
 
   #idOf(id: unknown): string {
     const isSmall = typeof id === 'number' && Number.isInteger(id) && id >= 0 && id < ID_RANGE;
-    return isSmall ? String(this.#number * ID_RANGE + id) : asciiJson(`${this.#number}:${String(id)}`);
+    return isSmall ? String(this.#number * ID_RANGE + id) : asciiJson(`${this.#number}:${wordOf(id)}`);
   }
 }
 

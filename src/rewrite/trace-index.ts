@@ -4,6 +4,7 @@ import { Category, isGpuWork } from '../model/category.js';
 import { rowsOfKinds } from '../model/gpu-links.js';
 import type { Trace } from '../model/trace.js';
 import { type KindInfo, NO_ID } from '../model/trace-data.js';
+import { numberOf } from './event-text.js';
 
 /** When the two ends of flows happen on the host, by id. */
 interface FlowTimes {
@@ -42,15 +43,15 @@ export class TraceIndex {
 
   /** When the call that started GPU work was made. NaN: no such call was recorded. */
   launchTime(correlation: unknown): number {
-    return this.#callTime[this.#callOf(Number(correlation))] ?? Number.NaN;
+    return this.#callTime[this.#callOf(numberOf(correlation))] ?? Number.NaN;
   }
 
   /** When both ends of a flow happened on the host. Null: one of them is missing. */
   flowTimes(category: string, id: unknown): readonly [from: number, to: number] | null {
     const table = this.#flows.get(category);
-    const i = table ? indexInSorted(table.id, Number(id)) : -1;
+    const i = table ? indexInSorted(table.id, numberOf(id)) : -1;
     if (i >= 0) return [table!.from[i]!, table!.to[i]!];
-    const call = this.#followsCalls.has(category) ? this.#callOf(Number(id)) : -1;
+    const call = this.#followsCalls.has(category) ? this.#callOf(numberOf(id)) : -1;
     return call >= 0 && this.#hasWork[call] === 1 ? [this.#callTime[call]!, this.#callTime[call]!] : null;
   }
 

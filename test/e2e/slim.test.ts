@@ -40,12 +40,12 @@ describe('a slimmed trace', () => {
   it('has the steps asked for and the one before', () =>
     inFolder(async (folder) => {
       const out = join(folder, 'slim.json.gz');
-      const done = await slim(traceOf('adam_forloop'), { ...KEEP_ALL, out, steps: { first: 5, last: 5 } });
+      const done = await slim(traceOf('data_io_w0'), { ...KEEP_ALL, out, steps: { first: 5, last: 5 } });
       expect(done.steps).toEqual([4, 5]);
       const { events, fields } = readChrome(out);
       expect(stepsIn(events)).toEqual(['4', '5']);
       expect(done.events).toBe(events.length);
-      expect(done.of).toBeGreaterThan(1.8 * done.events);
+      expect(done.of).toBeGreaterThan(1.3 * done.events);
       expect(fields).toMatchObject({ schemaVersion: 1 });
       const { step } = await diagnose(out, { jobs: 1 });
       expect(step).toMatchObject({ first: 5, last: 5 });
@@ -54,18 +54,18 @@ describe('a slimmed trace', () => {
   it('leaves out categories, and flows whose ends are gone', () =>
     inFolder(async (folder) => {
       const out = join(folder, 'slim.json');
-      await slim(traceOf('adam_forloop'), { ...KEEP_ALL, out, drop: ['cpu_op'] });
+      await slim(traceOf('data_io_w0'), { ...KEEP_ALL, out, drop: ['cpu_op'] });
       const operators = readChrome(out);
       expect(faultsOf(operators)).toEqual([]);
       expect(operators.events.filter((e) => e.cat === 'cpu_op' || e.cat === 'fwdbwd')).toEqual([]);
       expect(operators.events.some((e) => e.cat === 'ac2g')).toBe(true);
-      await slim(traceOf('adam_forloop'), { ...KEEP_ALL, out, force: true, drop: ['kernel', 'gpu_memset'] });
+      await slim(traceOf('data_io_w0'), { ...KEEP_ALL, out, force: true, drop: ['kernel', 'gpu_memset'] });
       const host = readChrome(out);
       expect(faultsOf(host)).toEqual([]);
       expect(host.events.some((e) => e.cat === 'fwdbwd')).toBe(true);
     }));
 
-  it.each([15e6, 6e6, 4e6])('has at most %d bytes of JSON', (max) =>
+  it.each([15e6, 4e6])('has at most %d bytes of JSON', (max) =>
     inFolder(async (folder) => {
       const out = join(folder, 'slim.json');
       const done = await slim(traceOf('adam_forloop'), { ...KEEP_ALL, out, max });
