@@ -125,7 +125,9 @@ describe('whyslow export', () => {
 
 describe('docs/tables.md', () => {
   it('lists the columns as they are', () => {
-    expect(DOCUMENT).toContain(columnsAsMarkdown());
+    // The formatter makes columns of a table equally wide.
+    const narrow = (text: string) => text.replace(/ +/g, ' ').replace(/-+/g, '-');
+    expect(narrow(DOCUMENT)).toContain(narrow(columnsAsMarkdown()));
   });
 
   it('has ten queries, each with an answer', () =>
