@@ -22,7 +22,7 @@ const { metafile } = await build({
   platform: 'node',
   target: 'node20.19',
   // The Parquet library is many small modules that every start would load: it goes into the bundle.
-  external: ['commander', 'picocolors', 'fzstd', 'yauzl', 'tinyglobby'],
+  external: ['commander', 'picocolors', 'fzstd', 'yauzl', 'tinyglobby', '@duckdb/node-api'],
   logLevel: 'warning',
   metafile: true,
 });

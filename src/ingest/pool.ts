@@ -5,6 +5,7 @@ import { Worker } from 'node:worker_threads';
 import { describeSystemError, isSystemError } from '../base/input-error.js';
 import { formatCount } from '../base/units.js';
 import type { FoundFile } from '../sources/discover.js';
+import { shownAddress } from '../sources/remote/address.js';
 import { mostJobs, mustHaveAddressSpace } from './jobs.js';
 import type { OnBytes } from './read-file.js';
 import { runTask, type TaskResult, type Want } from './task.js';
@@ -116,8 +117,9 @@ function hasNotStarted(error: NodeJS.ErrnoException): false {
 }
 
 const withoutMemory = (path: string): TaskResult => {
-  const error = `cannot read ${path}: not enough memory`;
-  return { path, storedBytes: 0, members: [], problems: [], error };
+  const shown = shownAddress(path);
+  const error = `cannot read ${shown}: not enough memory`;
+  return { path: shown, storedBytes: 0, members: [], problems: [], error };
 };
 
 function wantPerFile(files: readonly FoundFile[], want: Want): (path: string) => Want {

@@ -2,6 +2,7 @@ import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import { InputError, messageOf } from '../base/input-error.js';
 import { type Problem, ProblemLog } from '../base/problem.js';
 import { type Member, visitMembers } from '../sources/open.js';
+import { shownAddress } from '../sources/remote/address.js';
 import { MemberReader, type MemberResult } from './member-reader.js';
 
 export interface FileResult<T> {
@@ -41,7 +42,7 @@ export async function readFile<T>(
       failures.add('reading-failed', { message, consequence: 'it is left out; please report it' });
     }
   });
-  return { path, storedBytes, problems: [...problems, ...failures.list()], members };
+  return { path: shownAddress(path), storedBytes, problems: [...problems, ...failures.list()], members };
 }
 
 async function feed(reader: MemberReader, { stream }: Member, onBytes: OnBytes): Promise<void> {

@@ -8,6 +8,7 @@ import { Trace } from '../model/trace.js';
 import type { TraceData } from '../model/trace-data.js';
 import { whatIf } from '../operations/what-if.js';
 import { TelemetryStreamReader } from '../readers/dmon/telemetry-stream-reader.js';
+import { shownAddress } from '../sources/remote/address.js';
 import { type GpuState, summariseTelemetry } from '../telemetry/gpu-state.js';
 import { jobActivity } from '../telemetry/processes/job-activity.js';
 import { analyseTrace } from '../traces/analyse-trace.js';
@@ -41,8 +42,9 @@ export async function runTask(path: string, want: Want, onBytes: OnBytes): Promi
 
 /** A file that cannot be opened, or brings a bug to light, must not stop the others. */
 export function failedTask(path: string, error: unknown): TaskResult {
-  const reason = error instanceof InputError ? error.message : `reading ${path} failed: ${messageOf(error)}`;
-  return { path, storedBytes: 0, members: [], problems: [], error: reason };
+  const shown = shownAddress(path);
+  const reason = error instanceof InputError ? error.message : `reading ${shown} failed: ${messageOf(error)}`;
+  return { path: shown, storedBytes: 0, members: [], problems: [], error: reason };
 }
 
 /** Keeps what is wanted from a member and drops the rest. */

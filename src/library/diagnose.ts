@@ -26,11 +26,19 @@ export async function diagnose(
 /** The report, and the facts behind it. */
 export async function diagnoseInFull(
   paths: string | readonly string[],
-  { steps = null, ranks = null, run: wanted = null, ...reading }: DiagnoseOptions = {},
+  options: DiagnoseOptions = {},
 ): Promise<{ readonly diagnosis: Diagnosis; readonly report: Report }> {
+  const diagnosis = await readDiagnosis(paths, options);
+  return { diagnosis, report: buildReport(diagnosis, runRules(RULES, diagnosis.facts)) };
+}
+
+/** What the report is made of, for those who need more than the report. */
+export async function readDiagnosis(
+  paths: string | readonly string[],
+  { steps = null, ranks = null, run: wanted = null, ...reading }: DiagnoseOptions = {},
+): Promise<Diagnosis> {
   const want = { facts: { steps } };
   const run = keepOneWindow(keepOneRun(await readInputs(paths, want, reading), wanted));
   const inputs = await withLateRanksInFull(run, steps, (files) => readInputs(files, want));
-  const diagnosis = diagnoseInputs(inputs, { steps, ranks });
-  return { diagnosis, report: buildReport(diagnosis, runRules(RULES, diagnosis.facts)) };
+  return diagnoseInputs(inputs, { steps, ranks });
 }

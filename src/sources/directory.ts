@@ -10,6 +10,9 @@ const SKIPPED = new Set(['.git', 'node_modules', '__pycache__', '.whyslow']);
 /** Files that a running or killed capture has not finished. They get their own names once they are whole. */
 const UNFINISHED = /^\..+\.partial-/;
 
+/** Whether a name, of a folder or a file, is none of a capture. */
+export const isSkipped = (name: string): boolean => SKIPPED.has(name) || UNFINISHED.test(name);
+
 /** A regular file found in a directory. */
 interface WalkedFile {
   readonly path: string;

@@ -2,8 +2,9 @@ import { promises as fs, type Stats } from 'node:fs';
 import { isAbsolute, relative } from 'node:path';
 import { describeSystemError, InputError } from '../base/input-error.js';
 import { type Problem, ProblemLog } from '../base/problem.js';
-import { walkDirectory } from './directory.js';
+import { isSkipped, walkDirectory } from './directory.js';
 import { naturalOrder } from './natural-order.js';
+import { isRemote, shownAddress } from './remote/address.js';
 
 export interface FoundFile {
   /** As the user would write it; `-` is standard input. */
@@ -21,21 +22,50 @@ interface Discovery {
 
 /**
  * Finds the files that these paths stand for: files, directories (all files below them), patterns such as `runs/*.json.gz`
- * (unless a file has exactly that name), and `-`. Each real file is listed once. Throws InputError when a path does not
+ * (unless a file has exactly that name), `-`, addresses (`s3:`, `gs:`, `https:`), and `@FILE`, a list of any of these. Each real file is listed once. Throws InputError when a path does not
  * exist, or when there are no files at all.
  */
 export async function discoverFiles(paths: readonly string[]): Promise<Discovery> {
-  const finder = new Finder();
-  for (const path of paths) await finder.look(path);
-  return finder.result(paths);
+  const all = (await Promise.all(paths.map(listedIn))).flat();
+  // Loaded when needed: most files are on disks.
+  const remote = all.some(isRemote)
+    ? await (await import('./remote/find-remote.js')).findRemote(all)
+    : new Map<string, readonly FoundFile[]>();
+  const finder = new Finder(remote);
+  for (const path of all) await finder.look(path);
+  return finder.result(paths.map(shownAddress));
+}
+
+/** The lines of `@FILE`, one path each; any other path itself. A file whose own name begins with @ is meant. */
+async function listedIn(path: string): Promise<readonly string[]> {
+  if (!path.startsWith('@') || (await fs.stat(path).catch(() => null))) return [path];
+  const text = await fs.readFile(path.slice(1), 'utf8').catch((error: unknown) => {
+    throw new InputError(`cannot read the list ${path.slice(1)}: ${describeSystemError(error)}`);
+  });
+  const lines = text.split(/\r?\n/).map((line) => line.trim());
+  const listed = lines.filter((line) => line !== '' && !line.startsWith('#'));
+  if (listed.length === 0) throw new InputError(`the list ${path.slice(1)} names no files`);
+  return listed;
 }
 
 class Finder {
   readonly #problems = new ProblemLog();
   /** By real path, in the order of discovery. */
   readonly #files = new Map<string, FoundFile>();
+  readonly #remote: ReadonlyMap<string, readonly FoundFile[]>;
+
+  constructor(remote: ReadonlyMap<string, readonly FoundFile[]>) {
+    this.#remote = remote;
+  }
 
   async look(path: string): Promise<void> {
+    const remote = this.#remote.get(path);
+    if (remote) {
+      const isCapture = (file: FoundFile) => file.explicit || !file.path.split('/').some(isSkipped);
+      const inOrder = remote.filter(isCapture).sort((a, b) => naturalOrder(a.path, b.path));
+      for (const file of inOrder) this.#add(file, file.path);
+      return;
+    }
     if (path === '-') return this.#add({ path, explicit: true, size: 0 }, '-');
     const stats = await statOrNull(path);
     if (stats !== null) return this.#take(path, stats);
@@ -78,7 +108,7 @@ class Finder {
     if (!file.explicit) return;
     // It keeps its position in the list, but the user did ask for it.
     this.#files.set(realPath, { ...known, explicit: true });
-    const message = `${file.path} is the same file as ${known.path}.`;
+    const message = `${shownAddress(file.path)} is the same file as ${shownAddress(known.path)}.`;
     this.#problems.add('same-file-twice', { message, consequence: 'It was read once.' });
   }
 }

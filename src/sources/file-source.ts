@@ -4,6 +4,7 @@ import type { Readable } from 'node:stream';
 import { describeSystemError, InputError } from '../base/input-error.js';
 import type { Chunks } from './cursor.js';
 import { CHUNK_BYTES, type Extent, readPieces } from './extent.js';
+import { isRemote } from './remote/address.js';
 import { StreamQueue } from './stream-queue.js';
 
 /** An open file, or a stream such as standard input. */
@@ -16,9 +17,11 @@ interface FileSource {
   close(): Promise<void>;
 }
 
-/** `-` is standard input. Throws InputError with the path and the reason. */
+/** `-` is standard input; `s3:`, `gs:`, `https:` are addresses. Throws InputError with the path and the reason. */
 export async function openFile(file: string): Promise<FileSource> {
   if (file === '-') return streamSource(process.stdin, 'standard input');
+  // Loaded when needed: most files are on disks.
+  if (isRemote(file)) return (await import('./remote/remote-source.js')).openRemote(file);
   try {
     const stats = await stat(file);
     if (stats.isDirectory()) throw new InputError(`cannot read ${file}: it is a directory`);

@@ -4,6 +4,7 @@ import { Cursor } from './cursor.js';
 import { Faults } from './faults.js';
 import { openFile } from './file-source.js';
 import type { Walk } from './member.js';
+import { shownAddress } from './remote/address.js';
 import { walkLayer } from './walk.js';
 
 export type { Member } from './member.js';
@@ -29,7 +30,7 @@ export async function visitMembers(file: string, visit: Walk['visit']): Promise<
   try {
     const cursor = new Cursor(source.chunks);
     const { extent } = source;
-    const path = file === '-' ? 'stdin' : file;
+    const path = file === '-' ? 'stdin' : shownAddress(file);
     await walkLayer(
       { cursor, extent, size: extent?.size ?? null, stored: () => cursor.position },
       { path, name: basename(path), encodings: [], start: 0 },

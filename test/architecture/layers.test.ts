@@ -32,9 +32,22 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   rules: ['base', 'facts', 'replay', 'traces', 'telemetry', 'run', 'diagnosis'],
   report: ['base', 'model', 'facts', 'traces', 'logs', 'telemetry', 'ingest', 'run', 'diagnosis', 'rules'],
+  tables: ['base', 'model', 'facts', 'traces', 'ingest', 'run', 'diagnosis', 'rules'],
+  rewrite: ['base', 'model', 'facts', 'sources', 'readers', 'traces', 'ingest', 'run', 'diagnosis'],
   lint: ['base'],
   render: ['base', 'facts', 'report', 'rules', 'lint', 'triage', 'doctor', 'compare', 'trial'],
-  library: ['base', 'facts', 'ingest', 'diagnosis', 'rules', 'report', 'lint', 'compare'],
+  library: [
+    'base',
+    'facts',
+    'ingest',
+    'diagnosis',
+    'rules',
+    'report',
+    'lint',
+    'compare',
+    'tables',
+    'rewrite',
+  ],
   launch: ['base', 'model', 'machine'],
   machine: ['base', 'model'],
   compare: ['base', 'facts', 'ingest', 'diagnosis', 'rules', 'report'],
@@ -45,9 +58,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 };
 /** Outside packages, by the layer that may use them. Everything else is Node's own. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
-  sources: ['fzstd', 'yauzl', 'tinyglobby'],
+  sources: ['fzstd', 'yauzl', 'tinyglobby', 'aws4fetch'],
   readers: ['hyparquet', 'fzstd'],
   report: ['zod'],
+  tables: ['hyparquet', 'hyparquet-writer', '@duckdb'],
   lint: ['@lezer'],
   render: ['picocolors'],
   cli: ['commander', 'picocolors'],
@@ -62,6 +76,8 @@ const TOUCHES_THE_MACHINE = [
   'launch',
   'machine',
   'trial',
+  'tables',
+  'rewrite',
   'cli',
 ];
 const NODE_IO = /^node:(?:fs|net|http|https|child_process|worker_threads|zlib|dgram)/;

@@ -10,6 +10,7 @@ const DOCUMENTS = [
   'docs/library.md',
   'docs/accuracy.md',
   'docs/lint.md',
+  'docs/tables.md',
 ];
 const textOf = (document: string) => readFileSync(join(root, document), 'utf8');
 

@@ -14,7 +14,8 @@ export const wholeNumber = (minimum: number, maximum?: number) => (text: string)
   throw new InvalidArgumentError(`it must be a whole number ${range}.`);
 };
 
-export const PATHS = 'files, directories, patterns, or - for standard input; .gz .zst .tar .zip work too';
+export const PATHS =
+  'files, directories, patterns, s3:// gs:// https://, @list-file, or - for standard input; .gz .zst .tar .zip work too';
 
 /** Number of files to read at once. */
 export const jobCount = wholeNumber(1, 9999);
@@ -72,6 +73,13 @@ export function rankList(text: string): readonly number[] {
   }
   return [...ranks].sort((a, b) => a - b);
 }
+
+/** `python_function,cpu_op`. */
+export const nameList = (text: string): readonly string[] =>
+  text
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '');
 
 /** `all`, or a list as for `rankList`. */
 export const ranksOrAll = (text: string) => (text.trim() === 'all' ? ('all' as const) : rankList(text));

@@ -1,0 +1,142 @@
+import { InputError } from '../base/input-error.js';
+import { type Problem, ProblemLog } from '../base/problem.js';
+import type { Diagnosis } from '../diagnosis/diagnosis.js';
+import { matchedViews } from '../diagnosis/matched-views.js';
+import type { StepRange } from '../facts/step-facts.js';
+import type { ProgressSink } from '../ingest/pool.js';
+import type { RankedMember } from '../ingest/ranks.js';
+import { readFile } from '../ingest/read-file.js';
+import { Trace } from '../model/trace.js';
+import { ChromeFile } from './chrome-file.js';
+import { collectiveArrows } from './collective-arrows.js';
+import { EventKeeper } from './keep-events.js';
+import { MergedIds, RankWriter } from './rank-writer.js';
+import { eachEvent } from './slim.js';
+import { partOf, planSlim, type SlimPlan } from './slim-plan.js';
+
+export interface MergeOptions {
+  readonly out: string;
+  readonly force: boolean;
+  readonly steps: StepRange | null;
+  /** Categories to leave out, as the files name them. */
+  readonly drop: readonly string[];
+  readonly progress?: ProgressSink;
+}
+
+export interface Merged {
+  readonly ranks: number;
+  readonly events: number;
+  /** Of JSON, before packing. */
+  readonly bytes: number;
+  /** Ranks whose clock could not be compared with that of the others. */
+  readonly unaligned: readonly number[];
+  readonly problems: readonly Problem[];
+}
+
+interface PlannedTrace {
+  readonly plan: SlimPlan;
+  /** ns since 1970, or since boot. */
+  readonly baseNs: bigint;
+}
+
+/** Writes all ranks of a run as one trace, on one clock. Reads one trace at a time. */
+export async function mergeRun(diagnosis: Diagnosis, options: MergeOptions): Promise<Merged> {
+  const traces = diagnosis.members.filter((m) => m.member.kind === 'kineto');
+  if (traces.length === 0) throw new InputError('there are no PyTorch profiler traces to merge');
+  const views = matchedViews(diagnosis);
+  const drop = new Set(options.drop);
+  const arrowsOf = collectiveArrows(views, (step, onDevice) => isWritten(step, onDevice, options, drop));
+  const problems = new ProblemLog();
+  const file = new ChromeFile(options.out, options.force);
+  const ids = new MergedIds();
+  const unaligned: number[] = [];
+  let origin: bigint | null = null;
+  options.progress?.start(
+    traces.length,
+    traces.reduce((n, m) => n + m.member.storedBytes, 0),
+  );
+  let read = 0;
+  try {
+    for (const [done, { member, rank }] of traces.entries()) {
+      const planned = await planTrace(member, options.steps, problems);
+      if (!planned) continue;
+      const { plan, baseNs } = planned;
+      const clock = views.clockOf(rank);
+      // Times count from the first trace: doubles hold some days to the ns, but not the time since 1970.
+      const start: bigint = clock.toRun(baseNs, 0)!;
+      const isFar = origin !== null && (start - origin > DAY_NS || origin - start > DAY_NS);
+      if (clock.error === null && traces.length > 1) unaligned.push(rank);
+      origin ??= start;
+      const onRun = clock.fromOrigin(baseNs, isFar ? start : origin);
+      const host = diagnosis.locations.ranks.get(rank)?.host ?? null;
+      const { overlaps } = plan;
+      const writer = new RankWriter({ rank, host, overlaps, arrows: arrowsOf(rank), onRun }, file, ids);
+      const keeper = new EventKeeper(partOf(plan, plan.steps.length, drop), plan.index);
+      const before = read;
+      const result = await eachEvent(
+        member.file,
+        { times: plan.times, path: member.path },
+        (event, at) => {
+          if (keeper.keeps(event, at)) writer.add(event, at);
+        },
+        () => file.flush(),
+        (stored) => options.progress?.update(before + stored, done),
+      );
+      problems.addAll(result.problems);
+      writer.finish();
+      read += member.storedBytes;
+    }
+    const names = new Map([
+      ['displayTimeUnit', '"ms"'],
+      ['traceName', '"all ranks, by whyslow merge"'],
+    ]);
+    if (file.events === 0) throw new InputError('none of these steps was recorded on any rank');
+    await file.finish(names);
+  } finally {
+    await file.abandon();
+  }
+  return {
+    ranks: ids.nextRank(),
+    events: file.events,
+    bytes: file.bytes,
+    unaligned,
+    problems: problems.list(),
+  };
+}
+
+const DAY_NS = 86_400_000_000_000n;
+
+/** Arrows need all their slices. */
+function isWritten(
+  step: number | null,
+  onDevice: boolean,
+  { steps }: MergeOptions,
+  drop: ReadonlySet<string>,
+): boolean {
+  if (onDevice ? drop.has('kernel') : drop.has('user_annotation') || drop.has('cpu_op')) return false;
+  if (!steps) return true;
+  return step !== null && step >= (steps.first ?? step) && step <= (steps.last ?? step);
+}
+
+/** Null: it has none of the steps. */
+async function planTrace(
+  member: RankedMember['member'],
+  steps: StepRange | null,
+  problems: ProblemLog,
+): Promise<PlannedTrace | null> {
+  const { members } = await readFile(member.file, ({ path, content }): PlannedTrace | string | null => {
+    if (path !== member.path || content.kind !== 'kineto') return null;
+    try {
+      const { baseNs, header } = content.trace;
+      const plan = planSlim(new Trace(content.trace), steps, false);
+      return { plan, baseNs: baseNs + BigInt(header.baseTimeNanoseconds ?? '0') };
+    } catch (error) {
+      if (error instanceof InputError) return error.message;
+      throw error;
+    }
+  });
+  const found = members.find((m) => m !== null) ?? null;
+  if (typeof found !== 'string') return found;
+  problems.add('rank-left-out', { message: `${member.path}: ${found}`, consequence: 'It was left out.' });
+  return null;
+}

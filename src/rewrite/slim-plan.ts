@@ -1,0 +1,68 @@
+import { InputError } from '../base/input-error.js';
+import type { StepRange } from '../facts/step-facts.js';
+import type { Trace } from '../model/trace.js';
+import type { StepTime } from '../traces/timeline/step-times.js';
+import { stepTimesOf } from '../traces/whole-timeline.js';
+import { TraceTimes } from './event-text.js';
+import type { KeptPart } from './keep-events.js';
+import { findOverlaps, type Overlaps } from './overlaps.js';
+import { TraceIndex } from './trace-index.js';
+
+/** What is needed from the columns of a trace to write a part of it. */
+export interface SlimPlan {
+  readonly index: TraceIndex;
+  readonly overlaps: Overlaps;
+  readonly times: TraceTimes;
+  /** The steps asked for, or all. Empty: the trace has none, or nobody asked. */
+  readonly steps: readonly StepTime[];
+  /** No steps were named, so what lies between and around them is wanted too. */
+  readonly isWhole: boolean;
+  /** The step before them. Null: not recorded. */
+  readonly before: StepTime | null;
+}
+
+/** Throws InputError when none of the steps was recorded. `needsSteps`: steps are wanted even if none are named. */
+export function planSlim(trace: Trace, range: StepRange | null, needsSteps: boolean): SlimPlan {
+  const shared = {
+    index: new TraceIndex(trace),
+    overlaps: findOverlaps(trace.data),
+    times: new TraceTimes(trace.data.baseNs),
+    isWhole: range === null,
+  };
+  if (!range && !needsSteps) return { ...shared, steps: [], before: null };
+  const all = stepTimesOf(trace);
+  if (!all || all.source === 'window') {
+    if (!range) return { ...shared, steps: [], before: null };
+    throw new InputError('the trace has no steps to choose from; leave out --steps');
+  }
+  const isWanted = ({ index }: StepTime) =>
+    index >= (range?.first ?? Number.NEGATIVE_INFINITY) && index <= (range?.last ?? Number.POSITIVE_INFINITY);
+  const first = all.steps.findIndex(isWanted);
+  if (first < 0) {
+    const [low, high] = [all.steps[0]!.index, all.steps.at(-1)!.index];
+    throw new InputError(`none of these steps was recorded; steps ${low} to ${high} were`);
+  }
+  return { ...shared, steps: all.steps.filter(isWanted), before: all.steps[first - 1] ?? null };
+}
+
+/** The first `count` of the steps. The step before them comes along: what the first one waits for is in it. */
+export function partOf(
+  { steps, before, isWhole }: SlimPlan,
+  count: number,
+  drop: ReadonlySet<string>,
+): KeptPart {
+  if (steps.length === 0 || (isWhole && count >= steps.length)) {
+    const [from, to] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
+    return { from, to, deviceTo: to, first: from, last: to, drop };
+  }
+  const start = before ?? steps[0]!;
+  const end = steps[Math.min(count, steps.length) - 1]!;
+  return {
+    from: start.hostStart,
+    to: end.hostEnd,
+    deviceTo: end.frontier,
+    first: start.index,
+    last: end.index,
+    drop,
+  };
+}

@@ -1,0 +1,162 @@
+import { InputError } from '../base/input-error.js';
+import { type Problem, ProblemLog } from '../base/problem.js';
+import { bytes, formatBytes } from '../base/units.js';
+import type { StepRange } from '../facts/step-facts.js';
+import { readFile } from '../ingest/read-file.js';
+import { Trace } from '../model/trace.js';
+import { type RawEvent, RawEventReader } from '../readers/kineto/raw-events.js';
+import { visitMembers } from '../sources/open.js';
+import { ChromeFile } from './chrome-file.js';
+import { durationNs, microseconds, placesOf, timeToken, withValues } from './event-text.js';
+import { fitTo, type Sizes, SizeTable } from './fit-size.js';
+import { EventKeeper, type KeptPart } from './keep-events.js';
+import { Lanes, sliceKey } from './overlaps.js';
+import { partOf, planSlim, type SlimPlan } from './slim-plan.js';
+
+export interface SlimOptions {
+  readonly out: string;
+  readonly force: boolean;
+  readonly steps: StepRange | null;
+  /** Categories to leave out, as the file names them. */
+  readonly drop: readonly string[];
+  /** Most bytes of JSON, before packing. Null: no limit. */
+  readonly max: number | null;
+  /** Called while reading, with the stored bytes read so far. The file is read two or three times. */
+  readonly onBytes?: (stored: number) => void;
+}
+
+export interface Slimmed {
+  readonly events: number;
+  /** Events of the input. */
+  readonly of: number;
+  /** Bytes of JSON, before packing. */
+  readonly bytes: number;
+  /** Numbers of the first and last step; null: all of the trace. */
+  readonly steps: readonly [first: number, last: number] | null;
+  readonly dropped: readonly string[];
+  readonly problems: readonly Problem[];
+}
+
+/** Writes a part of a trace. Holds what a diagnosis holds of it. Throws InputError when the file is no trace. */
+export async function slimTrace(file: string, options: SlimOptions): Promise<Slimmed> {
+  const plan = await readPlan(file, options);
+  const named = new Set(options.drop);
+  let [count, drop] = [plan.steps.length, named];
+  let sizes: Sizes | null = null;
+  if (options.max !== null) {
+    sizes = await measure(file, plan, named, options.onBytes);
+    ({ count, drop } = fitTo(options.max, sizes, plan, named));
+  }
+  for (;;) {
+    const part = partOf(plan, count, drop);
+    const written = await write(file, plan, part, options);
+    if (written) {
+      const steps = Number.isFinite(part.from) ? ([part.first, part.last] as const) : null;
+      return { ...written, steps, dropped: [...drop] };
+    }
+    // What belongs to a step was estimated.
+    if (--count < 1) throw new InputError(`one step does not fit into ${formatBytes(bytes(options.max!))}`);
+  }
+}
+
+async function readPlan(file: string, { steps, max }: SlimOptions): Promise<SlimPlan> {
+  const { members, problems } = await readFile(file, ({ content }) => {
+    if (content.kind === 'kineto') return planSlim(new Trace(content.trace), steps, max !== null);
+    return content.kind === 'unknown' ? content.looksLike : `it is of kind ${content.kind}`;
+  });
+  const plans = members.filter((m): m is SlimPlan => typeof m !== 'string');
+  if (plans.length === 1 && members.length === 1) return plans[0]!;
+  if (plans.length > 1)
+    throw new InputError(`${file} has ${plans.length} traces in it: unpack it and name one`);
+  const why = members.find((m) => typeof m === 'string') ?? problems[0]?.message ?? 'it is empty';
+  throw new InputError(`${file} is no PyTorch profiler trace: ${why}`);
+}
+
+/** Calls `use` with each event and its start. Waits for `pause` now and then. */
+export async function eachEvent(
+  file: string,
+  { times, path }: { readonly times: SlimPlan['times']; readonly path?: string },
+  use: (event: RawEvent, start: number) => void,
+  pause: () => Promise<unknown>,
+  onBytes: (stored: number) => void = () => {},
+): Promise<{ readonly fields: ReadonlyMap<string, string>; readonly problems: readonly Problem[] }> {
+  let result: ReturnType<RawEventReader['finish']> | null = null;
+  await visitMembers(file, async (member) => {
+    if (result !== null || (path !== undefined && member.path !== path)) return;
+    const reader = new RawEventReader((event) => {
+      const ts = timeToken(event.text, event.value.ts);
+      use(event, ts === null ? Number.NaN : times.fromBase(ts));
+    });
+    for await (const chunk of member.stream.chunks) {
+      reader.push(chunk);
+      onBytes(member.stream.stats.storedBytes);
+      await pause();
+    }
+    const end = reader.finish();
+    result = { fields: end.fields, problems: [...member.stream.stats.problems.list(), ...end.problems] };
+  });
+  return result ?? { fields: new Map(), problems: [] };
+}
+
+async function measure(
+  file: string,
+  plan: SlimPlan,
+  drop: ReadonlySet<string>,
+  onBytes: SlimOptions['onBytes'],
+): Promise<Sizes> {
+  const keeper = new EventKeeper(partOf(plan, plan.steps.length, drop), plan.index);
+  const table = new SizeTable(plan);
+  const add = (event: RawEvent, start: number) => {
+    if (keeper.keeps(event, start)) table.add(event, start);
+  };
+  await eachEvent(file, plan, add, async () => {}, onBytes);
+  return table;
+}
+
+/** Null: it exceeds the limit. */
+async function write(
+  file: string,
+  plan: SlimPlan,
+  part: KeptPart,
+  { out, force, max, onBytes }: SlimOptions,
+) {
+  const chrome = new ChromeFile(out, force);
+  const keeper = new EventKeeper(part, plan.index);
+  const lanes = new Lanes();
+  let of = 0;
+  const add = (event: RawEvent, start: number) => {
+    of++;
+    if (keeper.keeps(event, start)) chrome.add(mended(event, start, plan, lanes, chrome));
+  };
+  const isOver = () => max !== null && chrome.bytes > max;
+  try {
+    const { fields, problems } = await eachEvent(file, plan, add, () => chrome.flush(), onBytes);
+    await chrome.flush(true);
+    if (isOver()) return null;
+    await chrome.finish(fields);
+    const log = new ProblemLog();
+    log.addAll(problems);
+    const text = {
+      message: 'Slices overlap on a track',
+      consequence: 'Perfetto will not show some of them.',
+    };
+    log.add('overlapping-slices', text, null, plan.overlaps.left);
+    return { events: chrome.events, of, bytes: chrome.bytes, problems: log.list() };
+  } finally {
+    await chrome.abandon();
+  }
+}
+
+/** The event as Perfetto shows it: one that overlaps another gets a track of its own. */
+function mended(event: RawEvent, start: number, plan: SlimPlan, lanes: Lanes, chrome: ChromeFile): string {
+  const { text, value } = event;
+  if (value.ph !== 'X' || plan.overlaps.mended.size === 0) return text;
+  const found = plan.overlaps.mended.get(sliceKey(value.pid, value.tid, start, durationNs(value.dur)));
+  if (!found) return text;
+  const tid =
+    found.lane > 0 ? String(lanes.idOf(value.pid, value.tid, found.lane, (e) => chrome.add(e))) : null;
+  return withValues(text, placesOf(text), {
+    tid,
+    dur: found.duration === null ? null : microseconds(found.duration),
+  });
+}

@@ -1,0 +1,40 @@
+import { InputError } from '../../base/input-error.js';
+import { type Answer, ConnectionFault, type Headers, textOf } from './http.js';
+
+/** Where objects lie. */
+export interface Store {
+  /** Asks for an object. Retries what may go away by itself. Any status is an answer. */
+  fetch(path: string, headers: Headers): Promise<Answer>;
+  /** Objects below a prefix, which ends in `/` or is a whole bucket. Null: the store cannot list. */
+  readonly list: ((prefix: string) => AsyncIterable<RemoteFile>) | null;
+  /** What was used to log in, in words, for error messages. */
+  login(): Promise<string>;
+}
+
+export interface RemoteFile {
+  /** As the user would write it. */
+  readonly path: string;
+  readonly size: number;
+}
+
+/** An answer that is not what was asked for, as an error for people. `shown`: the address without secrets. */
+export async function refusal(shown: string, answer: Answer, store: Store): Promise<InputError> {
+  const { status } = answer;
+  const code = codeIn(await textOf(answer, 1 << 20).catch(() => ''));
+  const said = code === null ? String(status) : `${status} ${code}`;
+  if (status === 401 || status === 403)
+    return new InputError(`cannot read ${shown}: access denied (${said}); ${await store.login()}`);
+  if (status === 404) return new InputError(`cannot read ${shown}: not found (${said})`);
+  if (status === 503 || status === 429)
+    return new InputError(`cannot read ${shown}: the server is too busy (${said}); try again later`);
+  return new InputError(`cannot read ${shown}: the server answered ${said}`);
+}
+
+/** The short name of an error: S3 answers in XML, Google in JSON. Only letters, so that it cannot be a secret. */
+export const codeIn = (body: string): string | null =>
+  /<Code>([A-Za-z]{1,60})<\/Code>|"reason":\s*"([A-Za-z]{1,60})"/.exec(body)?.slice(1).find(Boolean) ?? null;
+
+/** The same for a connection that failed. Anything else is passed on. */
+export function asRefusal(error: unknown, shown: string): unknown {
+  return error instanceof ConnectionFault ? new InputError(`cannot read ${shown}: ${error.message}`) : error;
+}

@@ -1,0 +1,52 @@
+import { InputError } from '../../base/input-error.js';
+import { shownAddress } from './address.js';
+import { type Answer, get, type Headers, retried } from './http.js';
+import type { Store } from './store.js';
+
+const MAX_REDIRECTS = 5;
+
+/** Files of web servers, and presigned addresses of any store. */
+export const webStore: Store = {
+  fetch: (path, headers) => retried(() => follow(asUrl(path), { 'accept-encoding': 'identity', ...headers })),
+  list: null,
+  login: async () => 'the address needs a login that it does not have, or its signature has expired',
+};
+
+function asUrl(path: string): URL {
+  try {
+    return new URL(path);
+  } catch {
+    throw new InputError(`${shownAddress(path)} is not a valid address`);
+  }
+}
+
+/** Passwords go to the host of the address and to no other. */
+async function follow(first: URL, headers: Headers): Promise<Answer> {
+  const login = first.username
+    ? `${decodeURIComponent(first.username)}:${decodeURIComponent(first.password)}`
+    : null;
+  let url = withoutLogin(first);
+  const { origin } = url;
+  for (let redirects = 0; ; redirects++) {
+    const isOwn = login !== null && url.origin === origin;
+    const secret: Headers = isOwn ? { authorization: `Basic ${Buffer.from(login).toString('base64')}` } : {};
+    const answer = await get(url, { ...headers, ...secret });
+    const { location } = answer.headers;
+    if (![301, 302, 303, 307, 308].includes(answer.status) || location === undefined) return answer;
+    answer.body.destroy();
+    const next = URL.canParse(location, url.href) ? withoutLogin(new URL(location, url)) : null;
+    const shown = shownAddress(first.href);
+    if (redirects >= MAX_REDIRECTS) throw new InputError(`cannot read ${shown}: it is redirected too often`);
+    if (!next || !/^https?:$/.test(next.protocol) || (url.protocol === 'https:' && next.protocol === 'http:'))
+      throw new InputError(`cannot read ${shown}: it is redirected to an address that is not safe`);
+    url = next;
+  }
+}
+
+function withoutLogin(url: URL): URL {
+  const plain = new URL(url);
+  plain.username = '';
+  plain.password = '';
+  plain.hash = '';
+  return plain;
+}
