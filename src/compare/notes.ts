@@ -73,7 +73,7 @@ function stepNotes({ before, after, drift, assumedSpread }: StepComparison): str
   return [
     ...(assumedSpread !== null && before.runs === 1 && after.runs === 1
       ? [
-          `one run on each side does not show how much runs of the same code differ; ${100 * assumedSpread} % is assumed`,
+          `one run on each side does not show how much runs of the same code differ; ${(100 * assumedSpread).toPrecision(2)} % is assumed`,
         ]
       : []),
     ...(many.steps > FAR_FEWER * few.steps

@@ -74,13 +74,6 @@ export function rankList(text: string): readonly number[] {
   return [...ranks].sort((a, b) => a - b);
 }
 
-/** `python_function,cpu_op`. */
-export const nameList = (text: string): readonly string[] =>
-  text
-    .split(',')
-    .map((name) => name.trim())
-    .filter((name) => name !== '');
-
 /** `all`, or a list as for `rankList`. */
 export const ranksOrAll = (text: string) => (text.trim() === 'all' ? ('all' as const) : rankList(text));
 

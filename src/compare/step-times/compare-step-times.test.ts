@@ -23,11 +23,11 @@ describe('compareStepTimes', () => {
   });
 
   it('cannot tell from few noisy steps, and says how many more would do', () => {
-    const few = compareStepTimes([noisy(12, 100, 30, 0.2)], [noisy(12, 112, 40, 0.2)]);
+    const few = compareStepTimes([noisy(12, 100, 30, 0.12)], [noisy(12, 112, 40, 0.12)]);
     expect(few).toMatchObject({ verdict: 'cannot-tell', enough: false });
     expect(few.moreSteps).toBeGreaterThan(12);
     const more = 12 + few.moreSteps!;
-    expect(compareStepTimes([noisy(more, 100, 5, 0.2)], [noisy(more, 112, 6, 0.2)]).verdict).toBe('slower');
+    expect(compareStepTimes([noisy(more, 100, 5, 0.12)], [noisy(more, 112, 6, 0.12)]).verdict).toBe('slower');
   });
 
   it('counts how much runs of one side differ, however long they are', () => {
