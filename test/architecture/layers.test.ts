@@ -32,6 +32,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   rules: ['base', 'facts', 'replay', 'traces', 'telemetry', 'run', 'diagnosis'],
   report: ['base', 'model', 'facts', 'traces', 'logs', 'telemetry', 'ingest', 'run', 'diagnosis', 'rules'],
+  page: ['report'],
   lint: ['base'],
   render: ['base', 'facts', 'report', 'rules', 'lint', 'triage', 'doctor'],
   library: ['base', 'facts', 'ingest', 'diagnosis', 'rules', 'report', 'lint'],

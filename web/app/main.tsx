@@ -1,0 +1,4 @@
+import { render } from 'preact';
+import './theme.css';
+
+render(<h1>whyslow</h1>, document.body);
