@@ -16,7 +16,7 @@ const textOf = (file: string) => readFileSync(join(root, file), 'utf8');
 
 describe('the page', () => {
   it.each(files)('%s imports only types and pure code', (file) => {
-    const found = textOf(file).matchAll(/\b(?:import|export)\s+(type\s)?[^;]*?'([^']+)'/g);
+    const found = textOf(file).matchAll(/^(?:import|export) (type )?(?:[^;'(]*from )?'([^']+)'/gm);
     const wrong = [...found].filter(([, type, target = '']) => {
       if (!target.startsWith('.')) return !PACKAGES.includes(target);
       const [top, layer = ''] = normalize(join(dirname(file), target)).split('/');
