@@ -32,7 +32,7 @@ export function buildPage(diagnosis: Diagnosis, report: Report, title: string | 
 /** Calls and pieces of work, some 15 bytes each when compressed. */
 const MAX_PLAN = 60_000;
 
-function whatIfOf(view: RankView | null): WhatIfPlan | string {
+export function whatIfOf(view: RankView | null): WhatIfPlan | string {
   if (!view) return 'Nothing could be analysed.';
   if (view.source !== 'trace') return 'This needs a trace: an event log does not show what waits for what.';
   const { baseline } = view;

@@ -15,13 +15,15 @@ export function Ranks({ page, view }: { page: PageData; view: Signal<ViewState> 
   if (!rankSteps) return null;
   const single = rankSteps.ranks.length === 1;
   if (single && rankSteps.steps.length < ENOUGH_STEPS) return null;
+  // The verdict has the sentence about the worst straggler already.
+  const others = report.stragglers.filter((s) => !report.verdict.sentence.includes(s.sentence));
   const late = new Set(report.stragglers.flatMap((s) => s.ranks));
   return (
     <section aria-labelledby="ranks-title" id="ranks">
       <h2 id="ranks-title">{single ? 'Step by step' : 'Rank by rank, step by step'}</h2>
-      {report.stragglers.length > 0 && (
+      {others.length > 0 && (
         <ul class="stragglers">
-          {report.stragglers.map((s) => (
+          {others.map((s) => (
             <li key={s.sentence}>
               <b>{s.sentence}</b>{' '}
               <span class="muted">

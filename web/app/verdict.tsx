@@ -17,7 +17,7 @@ export function Verdict({ page }: { page: PageData }) {
     <header class="verdict">
       <p class="brand">
         <b>whyslow</b>
-        <span>{title ?? command ?? report.inputs[0]?.path ?? ''}</span>
+        <span>{title ?? command ?? commonFolder(report.inputs.map((i) => i.path))}</span>
       </p>
       {label && <p class={`label ${verdict.bottleneck}`}>{label}</p>}
       <h1>{headline}</h1>
@@ -107,6 +107,19 @@ function FirstFix({ page: { report } }: { page: PageData }) {
       <span class="eyebrow">Change first · {COST_WORDS[first.cost]}</span>
       <b>{sentenceCase(first.title)}</b>
       <span class="gain">{first.speedup ? gain(first.speedup, report.step.ms) : 'gain unknown'}</span>
+      <span class="muted">{firstSentence(first.fix.text)}</span>
     </button>
   );
+}
+
+const firstSentence = (text: string) => /^.*?[.!?](?= |$)/s.exec(text)?.[0] ?? text;
+
+/** The folder that all files are in; the file itself if there is only one. */
+function commonFolder(paths: readonly string[]): string {
+  const [first = '', ...others] = paths;
+  const parts = first.split('/');
+  const same = parts.filter((_, i) =>
+    others.every((p) => p.startsWith(`${parts.slice(0, i + 1).join('/')}/`) || p === first),
+  );
+  return same.join('/');
 }

@@ -19,7 +19,9 @@ export const CLASS_MEANINGS: Readonly<Record<TimeClass, string>> = {
 
 /** As a heading: `Input wait`. */
 export const className = (c: TimeClass): string => sentenceCase(CLASS_NAMES[c]);
-export const sentenceCase = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+/** Identifiers such as `num_workers=0` stay as they are. */
+export const sentenceCase = (text: string): string =>
+  /^[a-z]+(?:[ ,’-]|$)/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
 
 /** The CSS variable with the colour of a class. */
 export const classColour = (c: TimeClass): string => `--c-${c.replace('_', '-')}`;
