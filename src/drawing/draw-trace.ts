@@ -1,3 +1,4 @@
+import { groupBy } from '../base/group-by.js';
 import { TIME_CLASSES } from '../facts/time-class.js';
 import { Category, isGpuWork } from '../model/category.js';
 import { sortByTime } from '../model/time-order.js';
@@ -115,13 +116,13 @@ function kindIndex({ phase, category }: KindInfo): number {
 function tracksOf(trace: Trace, { host }: WholeTimeline): TraceTrack[] {
   const { data } = trace;
   const titles = new Titles(trace);
-  const found = slicesByTrack(trace).map(({ track, kind, rows }) => {
+  const found = joined(slicesByTrack(trace)).map(({ kind, tracks, rows }) => {
     const sorted = sortByTime(rows, data.ts, data.dur);
     return {
       kind,
-      title: titles.of(kind, track),
-      training: kind === 'thread' && host.threads.includes(track),
-      order: kind === 'thread' ? host.threads.indexOf(track) >>> 0 : 0,
+      title: titles.of(kind, tracks),
+      training: kind === 'thread' && host.threads.includes(tracks[0]!),
+      order: kind === 'thread' ? host.threads.indexOf(tracks[0]!) >>> 0 : 0,
       slices: rows.length,
       ...(kind === 'stream' || kind === 'gpu-syncs' ? pack(sorted, data) : nest(sorted, data)),
     };
@@ -131,8 +132,44 @@ function tracksOf(trace: Trace, { host }: WholeTimeline): TraceTrack[] {
     .map(({ kind, title, training, rows, leftOut }) => ({ kind, title, training, rows, leftOut }));
 }
 
+interface TrackRows {
+  readonly kind: TraceTrackKind;
+  /** Tracks of the trace. */
+  readonly tracks: readonly number[];
+  readonly rows: Uint32Array;
+}
+
+/** So many streams have a track of their own. */
+const MOST_STREAMS = 6;
+/** Of more, those with a smaller share of the work share one. */
+const MINOR_STREAM = 0.02;
+
+/** NCCL may use a stream for each kind of collective: two dozen with a kernel each. Annotations of all streams go together. */
+function joined(all: readonly TrackRows[]): TrackRows[] {
+  const streams = all.filter((t) => t.kind === 'stream').sort((a, b) => b.rows.length - a.rows.length);
+  const work = streams.reduce((n, t) => n + t.rows.length, 0);
+  const isMinor = (t: TrackRows) => streams.indexOf(t) >= MOST_STREAMS && t.rows.length < work * MINOR_STREAM;
+  const key = (t: TrackRows) =>
+    t.kind === 'thread' || (t.kind === 'stream' && !isMinor(t)) ? t.tracks[0]! : -1;
+  return [...groupBy(all, (t) => `${t.kind} ${key(t)}`).values()].map((group) => ({
+    kind: group[0]!.kind,
+    tracks: group.flatMap((t) => t.tracks),
+    rows: group.length === 1 ? group[0]!.rows : inFileOrder(group),
+  }));
+}
+
+function inFileOrder(group: readonly TrackRows[]): Uint32Array {
+  const rows = new Uint32Array(group.reduce((n, t) => n + t.rows.length, 0));
+  let at = 0;
+  for (const t of group) {
+    rows.set(t.rows, at);
+    at += t.rows.length;
+  }
+  return rows.sort();
+}
+
 /** The rows of each track and kind in file order, by a counting sort. */
-function slicesByTrack(trace: Trace) {
+function slicesByTrack(trace: Trace): TrackRows[] {
   const { data } = trace;
   const { kind, track, ts } = data;
   const kindOf = Int8Array.from(data.kinds, kindIndex);
@@ -152,7 +189,7 @@ function slicesByTrack(trace: Trace) {
   return lists.flatMap((rows, key) =>
     rows.length === 0
       ? []
-      : [{ track: Math.floor(key / KINDS.length), kind: KINDS[key % KINDS.length]!, rows }],
+      : [{ tracks: [Math.floor(key / KINDS.length)], kind: KINDS[key % KINDS.length]!, rows }],
   );
 }
 
@@ -171,13 +208,13 @@ class Titles {
     this.#severalGpus = new Set(Array.from(trace.data.gpu.device).filter((d) => d !== 255)).size > 1;
   }
 
-  of(kind: TraceTrackKind, track: number): string {
-    const { pid, tid } = this.trace.data.tracks[track]!;
-    const gpu = this.#severalGpus ? `GPU ${pid} ` : '';
-    if (kind === 'stream') return `${gpu}Stream ${bare(tid)}`;
-    if (kind === 'gpu-annotations') return `${gpu}Annotations, stream ${bare(tid)}`;
-    if (kind === 'gpu-syncs') return `${gpu}Syncs, stream ${bare(tid)}`;
-    const name = this.#names.get(track) ?? '';
+  of(kind: TraceTrackKind, tracks: readonly number[]): string {
+    const { pid, tid } = this.trace.data.tracks[tracks[0]!]!;
+    if (kind === 'gpu-annotations') return 'GPU annotations';
+    if (kind === 'gpu-syncs') return 'GPU syncs';
+    if (kind === 'stream' && tracks.length > 1) return `${tracks.length} more streams`;
+    if (kind === 'stream') return `${this.#severalGpus ? `GPU ${pid} ` : ''}Stream ${bare(tid)}`;
+    const name = this.#names.get(tracks[0]!) ?? '';
     // `thread 1234 (python)` of Kineto.
     return /^thread \d+ \(/.test(name)
       ? name.replace(/^t/, 'T')

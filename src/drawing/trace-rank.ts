@@ -1,4 +1,5 @@
 import { lowerBound, partitionPoint } from '../base/search.js';
+import { isGpuWork } from '../model/category.js';
 import type { Trace } from '../model/trace.js';
 import { classTrack } from './class-track.js';
 import type { RunClock } from './clock.js';
@@ -114,8 +115,9 @@ class RowFinder {
   sliceOf(traceRow: number, rank: number): SliceId | null {
     const { ts, track: trackOf } = this.trace.data;
     const start = ts[traceRow]!;
-    for (const [t, { rows }] of this.drawing.tracks.entries()) {
-      if (trackOf[rows[0]![0]!] !== trackOf[traceRow]) continue;
+    const isWork = isGpuWork(this.trace.category(traceRow));
+    for (const [t, { rows, kind }] of this.drawing.tracks.entries()) {
+      if (isWork ? kind !== 'stream' : trackOf[rows[0]![0]!] !== trackOf[traceRow]) continue;
       for (const [row, list] of rows.entries()) {
         let index = partitionPoint(list.length, (i) => ts[list[i]!]! < start);
         while (index < list.length && ts[list[index]!] === start && list[index] !== traceRow) index++;
