@@ -7,6 +7,7 @@ import { registerDiagnose } from './commands/diagnose.js';
 import { registerDoctor } from './commands/doctor.js';
 import { registerInspect } from './commands/inspect.js';
 import { registerLint } from './commands/lint.js';
+import { registerOpen } from './commands/open.js';
 import { registerRules } from './commands/rules.js';
 import { registerRun } from './commands/run.js';
 import { registerTriage } from './commands/triage.js';
@@ -81,6 +82,7 @@ function program(context: CommandContext, argv: readonly string[]): Command {
     })
     .addHelpText('after', EXAMPLES);
   registerDiagnose(command, context);
+  registerOpen(command, context);
   registerRun(command, context);
   registerCapture(command, context);
   registerTriage(command, context);

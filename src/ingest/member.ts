@@ -1,4 +1,5 @@
 import type { CheckResult } from '../base/check.js';
+import type { TraceDrawing } from '../drawing/draw-trace.js';
 import type { EventLogSummary } from '../logs/log-summary.js';
 import type { CompileLog } from '../model/compile-log.js';
 import type { EventLog } from '../model/event-log.js';
@@ -32,7 +33,9 @@ export interface TraceMember extends Member {
   readonly summary: TraceSummary | null;
   /** Set for `facts`, unless there is nothing to analyse. */
   readonly facts: TraceFacts | null;
-  /** Set for `trace`. */
+  /** Set for `draw`. */
+  readonly drawing: TraceDrawing | null;
+  /** Set for `trace`, and for `draw` where the columns are kept. */
   readonly trace: TraceData | null;
 }
 

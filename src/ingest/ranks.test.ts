@@ -17,6 +17,7 @@ const member = (path: string, rank: number | null, window = '3-6'): TraceMember 
   summary: null,
   facts: null,
   checks: [],
+  drawing: null,
   trace: null,
 });
 const assigned = (...members: RankMember[]) => {

@@ -1,6 +1,7 @@
 import { type CheckResult, found } from '../base/check.js';
 import { InputError, messageOf } from '../base/input-error.js';
 import { inputProblem } from '../base/severity.js';
+import { drawTrace, type TraceDrawing } from '../drawing/draw-trace.js';
 import { summariseEventLog } from '../logs/log-summary.js';
 import type { CompileLog } from '../model/compile-log.js';
 import type { EventLog } from '../model/event-log.js';
@@ -20,7 +21,13 @@ import { type FileResult, type OnBytes, readFile } from './read-file.js';
  * What to return for a file. `trace`: the columns. `summary`: what `inspect` prints. `facts`: what diagnosis and rules need.
  * For the last two the columns stay in the thread that read them, so that memory does not grow with the number of ranks.
  */
-export type Want = 'trace' | 'summary' | { readonly facts: AnalyseOptions };
+export type Want = 'trace' | 'summary' | { readonly facts: AnalyseOptions; readonly draw?: DrawOptions };
+
+/** What to draw of traces, besides the facts. */
+export interface DrawOptions {
+  /** Keep the columns of these members and draw all of them. Of others only steps are drawn. */
+  readonly columns: 'all' | readonly string[];
+}
 
 export interface TaskResult extends FileResult<TaskMember> {
   /** Why the file could not be read at all. */
@@ -68,7 +75,7 @@ function digest({ content, ...member }: MemberResult, want: Want): TaskMember {
         kind: 'dmon',
         identity: { ...base.identity, events: content.telemetry.rows },
         gpus: summariseTelemetry(content.telemetry),
-        telemetry: want === 'trace' ? content.telemetry : null,
+        telemetry: want === 'trace' || (want !== 'summary' && want.draw) ? content.telemetry : null,
       };
     case 'torch-log':
       return {
@@ -88,7 +95,7 @@ function digest({ content, ...member }: MemberResult, want: Want): TaskMember {
     }
     default:
       return digestTrace(
-        { ...base, kind: content.kind, summary: null, facts: null, trace: content.trace },
+        { ...base, kind: content.kind, summary: null, facts: null, drawing: null, trace: content.trace },
         want,
       );
   }
@@ -100,7 +107,21 @@ function digestTrace(member: TraceMember & { readonly trace: TraceData }, want: 
   if (want === 'trace') return traced;
   const checks = [...member.checks, ...checkTrace(trace)];
   const summarised = { ...traced, trace: null, checks, summary: summariseTrace(trace) };
-  return want === 'summary' ? summarised : { ...summarised, ...analysed(trace, want.facts, checks) };
+  if (want === 'summary') return summarised;
+  const known = { ...summarised, ...analysed(trace, want.facts, checks) };
+  return want.draw ? { ...known, ...drawn(trace, member.path, want.draw) } : known;
+}
+
+/** Without a drawing the diagnosis is still good. */
+function drawn(trace: Trace, path: string, { columns }: DrawOptions): Pick<TraceMember, 'drawing' | 'trace'> {
+  const isWhole = columns === 'all' || columns.includes(path);
+  let drawing: TraceDrawing | null = null;
+  try {
+    drawing = drawTrace(trace, isWhole);
+  } catch (error) {
+    if (process.env.WHYSLOW_DEBUG) throw error;
+  }
+  return { drawing, trace: isWhole && drawing ? trace.data : null };
 }
 
 /** A bug in the analysis must not cost the user the other files, nor the health checks of this one. */

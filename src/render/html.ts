@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { PageData } from '../page/page-data.js';
 
 /** The bundled page of dist/page. */
 export interface PageAssets {
@@ -14,6 +15,10 @@ export interface HtmlFile {
   /** Bytes as base64 by the id of the element that holds them; nothing in them is executed. */
   readonly data: Readonly<Record<string, string>>;
 }
+
+/** What the browser's tab says. */
+export const pageTitle = ({ title, report }: PageData): string =>
+  title ?? `Why is it slow? ${report.verdict.sentence}`;
 
 /** One file with everything in it. The policy allows this script and this style and no network at all. */
 export function renderHtmlFile({ title, summary, assets, data }: HtmlFile): string {
@@ -64,6 +69,7 @@ const head = (title: string, more: string): string[] => [
   '<meta name="viewport" content="width=device-width, initial-scale=1">',
   '<meta name="color-scheme" content="light dark">',
   '<meta name="referrer" content="no-referrer">',
+  '<link rel="icon" href="data:,">',
   `<title>${escaped(title)}</title>`,
 ];
 

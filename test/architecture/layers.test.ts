@@ -16,7 +16,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   logs: ['base', 'model', 'facts'],
   operations: ['base', 'model'],
   telemetry: ['base', 'model', 'facts'],
-  ingest: ['base', 'model', 'sources', 'readers', 'traces', 'logs', 'operations', 'telemetry'],
+  drawing: ['base', 'model', 'facts', 'traces'],
+  ingest: ['base', 'model', 'sources', 'readers', 'traces', 'drawing', 'logs', 'operations', 'telemetry'],
   run: ['base', 'model', 'facts', 'logs', 'telemetry'],
   diagnosis: [
     'base',
@@ -34,13 +35,27 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   report: ['base', 'model', 'facts', 'traces', 'logs', 'telemetry', 'ingest', 'run', 'diagnosis', 'rules'],
   page: ['base', 'model', 'facts', 'replay', 'ingest', 'run', 'diagnosis', 'rules', 'report'],
   lint: ['base'],
-  render: ['base', 'facts', 'report', 'rules', 'lint', 'triage', 'doctor'],
-  library: ['base', 'facts', 'ingest', 'diagnosis', 'rules', 'report', 'page', 'lint'],
+  render: ['base', 'facts', 'report', 'page', 'rules', 'lint', 'triage', 'doctor'],
+  library: [
+    'base',
+    'model',
+    'facts',
+    'sources',
+    'drawing',
+    'ingest',
+    'run',
+    'diagnosis',
+    'rules',
+    'report',
+    'page',
+    'lint',
+  ],
+  server: ['base', 'drawing', 'library', 'render'],
   launch: ['base'],
   machine: ['base'],
   triage: ['base', 'model', 'readers', 'telemetry', 'diagnosis', 'machine'],
   doctor: ['base', 'telemetry', 'machine'],
-  cli: ['base', 'library', 'render', 'launch', 'machine', 'triage', 'doctor'],
+  cli: ['base', 'library', 'server', 'render', 'launch', 'machine', 'triage', 'doctor'],
 };
 /** Outside packages, by the layer that may use them. Everything else is Node's own. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
@@ -52,7 +67,17 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   cli: ['commander', 'picocolors'],
 };
 /** Layers that read files, start threads or processes. All others only compute. */
-const TOUCHES_THE_MACHINE = ['sources', 'readers', 'ingest', 'report', 'library', 'launch', 'machine', 'cli'];
+const TOUCHES_THE_MACHINE = [
+  'sources',
+  'readers',
+  'ingest',
+  'report',
+  'library',
+  'launch',
+  'machine',
+  'server',
+  'cli',
+];
 const NODE_IO = /^node:(?:fs|net|http|https|child_process|worker_threads|zlib|dgram)/;
 
 const files = sourceFiles();

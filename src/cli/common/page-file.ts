@@ -5,7 +5,7 @@ import { describeSystemError, InputError } from '../../base/input-error.js';
 import { packageRoot } from '../../base/package-root.js';
 import { pack } from '../../base/packed.js';
 import type { PageData } from '../../library/page.js';
-import { type PageAssets, renderHtmlFile } from '../../render/html.js';
+import { type PageAssets, pageTitle, renderHtmlFile } from '../../render/html.js';
 
 /** Before the work begins, not after: whether the file can be written. */
 export function checkWritable(file: string): void {
@@ -36,8 +36,6 @@ export function writePage(file: string, page: PageData): number {
   }
   return Buffer.byteLength(html);
 }
-
-const pageTitle = ({ title, report }: PageData) => title ?? `Why is it slow? ${report.verdict.sentence}`;
 
 function pageAssets(): PageAssets {
   const read = (name: string) => readFileSync(new URL(`dist/page/${name}`, packageRoot()), 'utf8');
