@@ -5,6 +5,7 @@ import { DataQuality } from './data-quality.js';
 import { Findings } from './findings.js';
 import { Gpus } from './gpus.js';
 import { Ranks } from './ranks.js';
+import { isFile } from './source.js';
 import { Tables } from './tables.js';
 import { Verdict } from './verdict.js';
 import type { ViewState } from './view-state.js';
@@ -36,8 +37,10 @@ export function App({ page, view }: AppProps) {
       </main>
       <footer>
         <p>
-          Made by whyslow {page.report.tool.version}. Everything on this page is inside it: nothing is loaded
-          or sent.
+          Made by whyslow {page.report.tool.version}.{' '}
+          {isFile()
+            ? 'Everything on this page is inside it: nothing is loaded or sent.'
+            : 'It is served by whyslow open on this machine: nothing leaves it.'}
         </p>
       </footer>
     </>

@@ -6,6 +6,7 @@ import { gain } from '../../src/render/step-time.js';
 import type { Evidence, Finding } from '../../src/rules/kit/finding.js';
 import { CopyButton } from './copy-button.js';
 import { GainBar } from './gain-bar.js';
+import { Prose } from './prose.js';
 import { showSection } from './show-section.js';
 import type { ViewState } from './view-state.js';
 import { CHECKS, COST_WORDS, sentenceCase } from './words.js';
@@ -24,7 +25,7 @@ export function Findings({ page, view }: FindingsProps) {
     <section aria-labelledby="findings-title">
       <h2 id="findings-title">What to change</h2>
       {findings.length === 0 && (
-        <p class="honest">
+        <p>
           {verdict.bottleneck === 'unknown'
             ? 'Without a verdict there is nothing to recommend.'
             : 'The evidence supports no particular fix.'}
@@ -76,18 +77,24 @@ function FindingCard({ page, finding, open, view }: CardProps) {
             <CopyButton text={finding.fix.code} />
           </div>
         )}
-        {finding.fix.text && <p>{finding.fix.text}</p>}
-      </div>
-      <p class="check">
-        <b>Is the result still right?</b> {CHECKS[finding.risk]}
-        {finding.speedup && step.ms !== null && (
-          <>
-            {' '}
-            Then measure again: a step should take {formatTime(ms(step.ms / finding.speedup.high))} to{' '}
-            {formatTime(ms(step.ms / finding.speedup.low))}.
-          </>
+        {finding.fix.text && (
+          <p>
+            <Prose text={finding.fix.text} />
+          </p>
         )}
-      </p>
+      </div>
+      {finding.addresses !== null && (
+        <p class="check">
+          <b>Is the result still right?</b> {CHECKS[finding.risk]}
+          {finding.speedup && step.ms !== null && (
+            <>
+              {' '}
+              Then measure again: a step should take {formatTime(ms(step.ms / finding.speedup.high))} to{' '}
+              {formatTime(ms(step.ms / finding.speedup.low))}.
+            </>
+          )}
+        </p>
+      )}
     </details>
   );
 }

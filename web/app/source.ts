@@ -6,8 +6,10 @@ export interface PageSource {
   page(): Promise<PageData>;
 }
 
-export const openSource = (): PageSource =>
-  document.getElementById('whyslow-page') ? embeddedSource() : serverSource();
+/** The data is in this file. */
+export const isFile = (): boolean => document.getElementById('whyslow-page') !== null;
+
+export const openSource = (): PageSource => (isFile() ? embeddedSource() : serverSource());
 
 const embeddedSource = (): PageSource => ({
   page: async () => unpack<PageData>(await embeddedBytes('whyslow-page')),

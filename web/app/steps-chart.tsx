@@ -7,6 +7,8 @@ import type { ViewState } from './view-state.js';
 import { classColour, className } from './words.js';
 
 const MOST_COLUMNS = 240;
+/** Pixels of a column. */
+const WIDEST = 92;
 
 /** The steps of one rank, each as a column of its parts. */
 export function StepsChart({ steps, view }: { steps: RankSteps; view: Signal<ViewState> }) {
@@ -22,7 +24,7 @@ export function StepsChart({ steps, view }: { steps: RankSteps; view: Signal<Vie
   const columns = steps.steps.flatMap((_, i) => (i % each === 0 ? [slowest(i)] : []));
   const title = (i: number) => `step ${steps.steps[i]}: ${formatTime(toMs(ns(decodeTime(whole, i))))}`;
   return (
-    <>
+    <div style={{ maxWidth: `${WIDEST * columns.length}px` }}>
       <ol class="steps-chart" aria-label="Time of each step">
         {columns.map((i) => (
           <li key={i}>
@@ -58,6 +60,6 @@ export function StepsChart({ steps, view }: { steps: RankSteps; view: Signal<Vie
         </span>
         <span>{steps.steps.at(-1)}</span>
       </p>
-    </>
+    </div>
   );
 }
