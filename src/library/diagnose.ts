@@ -1,4 +1,4 @@
-import { diagnoseInputs, type Selection } from '../diagnosis/diagnosis.js';
+import { type Diagnosis, diagnoseInputs, type Selection } from '../diagnosis/diagnosis.js';
 import { withLateRanksInFull } from '../diagnosis/read-again.js';
 import { keepOneRun } from '../ingest/one-run.js';
 import { keepOneWindow } from '../ingest/one-window.js';
@@ -18,11 +18,19 @@ export interface DiagnoseOptions extends ReadOptions, Partial<Selection> {
 /** Reads the files under the paths and says why training is slow. Throws InputError when there is nothing to analyse. */
 export async function diagnose(
   paths: string | readonly string[],
-  { steps = null, ranks = null, run: wanted = null, ...reading }: DiagnoseOptions = {},
+  options: DiagnoseOptions = {},
 ): Promise<Report> {
+  return (await diagnoseInFull(paths, options)).report;
+}
+
+/** The report with what it was made of, for the page. */
+export async function diagnoseInFull(
+  paths: string | readonly string[],
+  { steps = null, ranks = null, run: wanted = null, ...reading }: DiagnoseOptions = {},
+): Promise<{ readonly diagnosis: Diagnosis; readonly report: Report }> {
   const want = { facts: { steps } };
   const run = keepOneWindow(keepOneRun(await readInputs(paths, want, reading), wanted));
   const inputs = await withLateRanksInFull(run, steps, (files) => readInputs(files, want));
   const diagnosis = diagnoseInputs(inputs, { steps, ranks });
-  return buildReport(diagnosis, runRules(RULES, diagnosis.facts));
+  return { diagnosis, report: buildReport(diagnosis, runRules(RULES, diagnosis.facts)) };
 }

@@ -6,17 +6,18 @@ import { keepOneRun } from '../ingest/one-run.js';
 import { keepOneWindow } from '../ingest/one-window.js';
 import { readInputs } from '../ingest/read-run.js';
 import type { Want } from '../ingest/task.js';
+import { buildPage } from '../page/build-page.js';
+import type { PageData } from '../page/page-data.js';
 import { buildReport } from '../report/build-report.js';
-import type { Report } from '../report/report.js';
 import { RULES } from '../rules/rules.js';
 import { runRules } from '../rules/run-rules.js';
 import { discoverFiles, type FoundFile } from '../sources/discover.js';
 import type { DiagnoseOptions } from './diagnose.js';
 import { RunTimeline } from './run-timeline.js';
 
-/** A run that stays open: its report, and its timeline with the whole traces behind it. */
+/** A run that stays open: its page, and its timeline with the whole traces behind it. */
 export interface OpenedRun {
-  readonly report: Report;
+  readonly page: PageData;
   /** Null: there is no trace to draw. */
   readonly timeline: RunTimeline | null;
 }
@@ -24,6 +25,7 @@ export interface OpenedRun {
 /** Reads the files under the paths once. Throws InputError when there is nothing to analyse. */
 export async function openRun(
   paths: readonly string[],
+  title: string | null,
   { steps = null, ranks = null, run: wanted = null, ...reading }: DiagnoseOptions = {},
 ): Promise<OpenedRun> {
   const limit = memoryLimit();
@@ -35,7 +37,7 @@ export async function openRun(
   const diagnosis = diagnoseInputs(inputs, { steps, ranks });
   const report = buildReport(diagnosis, runRules(RULES, diagnosis.facts));
   const timeline = new RunTimeline(diagnosis, readAgain, limit);
-  return { report, timeline: timeline.hasRanks ? timeline : null };
+  return { page: buildPage(diagnosis, report, title), timeline: timeline.hasRanks ? timeline : null };
 }
 
 /** One member of a file, with its columns. */

@@ -3,6 +3,7 @@ import { packageRoot } from '../base/package-root.js';
 import { pack } from '../base/packed.js';
 import type { TimelineSource } from '../drawing/timeline.js';
 import type { OpenedRun } from '../library/open-run.js';
+import { pageTitle, renderHtmlShell } from '../render/html.js';
 
 export interface Answer {
   readonly type: string;
@@ -16,14 +17,15 @@ export class BadRequest extends Error {}
 
 /** What the page may ask for. Null: there is no such address. */
 export async function answer(
-  { report, timeline }: OpenedRun,
+  { page, timeline }: OpenedRun,
   { pathname, searchParams }: URL,
 ): Promise<Answer | null> {
-  if (pathname === '/') return { type: 'text/html; charset=utf-8', body: SHELL };
+  if (pathname === '/')
+    return { type: 'text/html; charset=utf-8', body: renderHtmlShell(pageTitle(page), SHELL) };
   if (pathname === '/page.js')
     return { type: 'text/javascript; charset=utf-8', body: await asset('page.js') };
   if (pathname === '/page.css') return { type: 'text/css; charset=utf-8', body: await asset('page.css') };
-  if (pathname === '/data/report') return json(report);
+  if (pathname === '/data/page') return { type: 'application/octet-stream', body: pack(page) };
   if (pathname === '/data/timeline') return json(timeline ? await timeline.tracks() : null);
   return timeline && pathname.startsWith('/data/timeline/')
     ? ask(timeline, pathname.slice('/data/timeline/'.length), searchParams)
@@ -88,13 +90,4 @@ const ranksIn = (query: URLSearchParams) =>
 
 const asset = (name: string) => readFile(new URL(`dist/page/${name}`, packageRoot()));
 
-const SHELL = `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>whyslow</title>
-<link rel="icon" href="data:,">
-<link rel="stylesheet" href="page.css">
-<body data-source="server">
-<script src="page.js" defer></script>
-`;
+const SHELL = { script: 'page.js', style: 'page.css' };

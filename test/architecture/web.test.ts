@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 /** Layers of src/ that the page may read. Only types of `report`: the code behind it needs Node. */
-const MAY_IMPORT = ['base', 'facts', 'replay', 'page', 'drawing'];
+const MAY_IMPORT = ['base', 'facts', 'replay', 'page', 'drawing', 'render'];
 const MAY_IMPORT_TYPES = [...MAY_IMPORT, 'report', 'rules', 'diagnosis'];
 const PACKAGES = ['preact', 'preact/hooks', '@preact/signals'];
 

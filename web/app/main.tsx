@@ -1,4 +1,28 @@
 import { render } from 'preact';
 import './theme.css';
+import './page.css';
+import { App } from './app.js';
+import { openSource } from './source.js';
+import { windowView } from './view-state.js';
 
-render(<h1>whyslow</h1>, document.body);
+const root = document.createElement('div');
+root.id = 'app';
+document.body.append(root);
+
+const source = openSource();
+source.page().then(
+  (page) => render(<App page={page} view={windowView()} />, root),
+  (error: unknown) =>
+    render(
+      <main class="failed">
+        <h1>The page could not be read</h1>
+        <p>{error instanceof Error ? error.message : String(error)}</p>
+        <p>If the file was cut off while it was copied, write it again with whyslow diagnose --html.</p>
+      </main>,
+      root,
+    ),
+);
+// A printed page has everything on it.
+addEventListener('beforeprint', () => {
+  for (const details of document.querySelectorAll('details')) details.open = true;
+});

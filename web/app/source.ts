@@ -1,6 +1,32 @@
+import { unpack } from '../../src/base/packed.js';
 import type { PageData } from '../../src/page/page-data.js';
 
 /** Where the page's data comes from: the file that it is in, or the server of `whyslow open`. */
 export interface PageSource {
   page(): Promise<PageData>;
+}
+
+export const openSource = (): PageSource =>
+  document.getElementById('whyslow-page') ? embeddedSource() : serverSource();
+
+const embeddedSource = (): PageSource => ({
+  page: async () => unpack<PageData>(await embeddedBytes('whyslow-page')),
+});
+
+const serverSource = (): PageSource => ({
+  page: async () => unpack<PageData>(await bytesFrom('data/page')),
+});
+
+/** Gzip as base64, in an element that nothing executes. */
+export async function embeddedBytes(id: string): Promise<Uint8Array<ArrayBuffer>> {
+  const text = document.getElementById(id)?.textContent ?? '';
+  const zipped = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  const stream = new Blob([zipped]).stream().pipeThrough(new DecompressionStream('gzip'));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+async function bytesFrom(address: string): Promise<Uint8Array<ArrayBuffer>> {
+  const answer = await fetch(address + location.search);
+  if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
+  return new Uint8Array(await answer.arrayBuffer());
 }

@@ -9,6 +9,7 @@ import { progressOn } from '../common/progress.js';
 interface OpenFlags {
   readonly open: boolean;
   readonly port?: number;
+  readonly title?: string;
   readonly steps?: StepRange;
   readonly ranks?: readonly number[];
   readonly run?: string;
@@ -30,6 +31,7 @@ export function registerOpen(program: Command, context: CommandContext): void {
     .argument('<path...>', PATHS)
     .option('--no-open', 'print the address and start no browser')
     .option('--port <n>', 'listen on this port (default: a free one)', wholeNumber(1, 65_535))
+    .option('--title <text>', 'title of the page')
     .option('--steps <range>', 'diagnose only these steps: 3-6, 3-, -6 or 3', stepRange)
     .option('--ranks <list>', 'show only these ranks, e.g. 0,2-5', rankList)
     .option('--run <id>', 'use only this run, if the files are of several (default: the newest)')
@@ -42,11 +44,15 @@ export function registerOpen(program: Command, context: CommandContext): void {
       ]);
       const progress = progressOn(context);
       const { steps = null, ranks = null, run = null, jobs } = options;
-      const opened = await openRun(paths, { steps, ranks, run, progress, jobs }).finally(() =>
-        progress.end(),
-      );
+      const opened = await openRun(paths, options.title ?? null, {
+        steps,
+        ranks,
+        run,
+        progress,
+        jobs,
+      }).finally(() => progress.end());
       const served = await serve(opened, options.port ?? 0);
-      context.stdout.line(opened.report.verdict.sentence);
+      context.stdout.line(opened.page.report.verdict.sentence);
       context.stdout.line(served.url);
       say(context, 'Ctrl-C ends it');
       if (options.open) showInBrowser(served.url);

@@ -8,10 +8,10 @@ import {
   type Share,
   share,
   timeScale,
-} from '../../base/units.js';
-import { TIME_CLASSES, type TimeClass } from '../../facts/time-class.js';
-import type { ReportJob, ReportStep, TimeShares } from '../../report/report.js';
-import type { Finding } from '../../rules/kit/finding.js';
+} from '../base/units.js';
+import { TIME_CLASSES, type TimeClass } from '../facts/time-class.js';
+import type { ReportJob, ReportStep, TimeShares } from '../report/report.js';
+import type { Finding } from '../rules/kit/finding.js';
 
 /** Time classes as people call them. */
 export const CLASS_NAMES: Readonly<Record<TimeClass, string>> = {
@@ -69,7 +69,7 @@ function withNames(step: Ms, time: TimeShares, parts: ReportStep['parts']) {
   );
 }
 
-const phaseName = (name: string): string => PHASE_NAMES.get(name) ?? name;
+export const phaseName = (name: string): string => PHASE_NAMES.get(name) ?? name;
 
 /** `of 31 min 2 s: 74 % training steps · 18 % checkpoints · 8 % start-up`. Empty without a measured wall time. */
 export function jobSplit(job: ReportJob | null): string {

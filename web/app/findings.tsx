@@ -1,0 +1,121 @@
+import type { Signal } from '@preact/signals';
+import { namedRanks } from '../../src/base/rank-ranges.js';
+import { formatTime, ms } from '../../src/base/units.js';
+import type { PageData } from '../../src/page/page-data.js';
+import { gain } from '../../src/render/step-time.js';
+import type { Evidence, Finding } from '../../src/rules/kit/finding.js';
+import { CopyButton } from './copy-button.js';
+import { GainBar } from './gain-bar.js';
+import { showSection } from './show-section.js';
+import type { ViewState } from './view-state.js';
+import { CHECKS, COST_WORDS, sentenceCase } from './words.js';
+
+interface FindingsProps {
+  readonly page: PageData;
+  readonly view: Signal<ViewState>;
+}
+
+/** Shown in full at once. The others open on a click. */
+const OPEN = 3;
+
+export function Findings({ page, view }: FindingsProps) {
+  const { findings, verdict } = page.report;
+  return (
+    <section aria-labelledby="findings-title">
+      <h2 id="findings-title">What to change</h2>
+      {findings.length === 0 && (
+        <p class="honest">
+          {verdict.bottleneck === 'unknown'
+            ? 'Without a verdict there is nothing to recommend.'
+            : 'The evidence supports no particular fix.'}
+        </p>
+      )}
+      <ol class="findings">
+        {findings.map((finding, i) => (
+          <li key={finding.id}>
+            <FindingCard page={page} finding={finding} open={i < OPEN} view={view} />
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+interface CardProps extends FindingsProps {
+  readonly finding: Finding;
+  readonly open: boolean;
+}
+
+function FindingCard({ page, finding, open, view }: CardProps) {
+  const { step, ranks } = page.report;
+  const onSome = finding.ranks.length > 0 && finding.ranks.length < ranks.length;
+  return (
+    <details id={`finding-${finding.id}`} class="finding" open={open}>
+      <summary>
+        <h3>{sentenceCase(finding.title)}</h3>
+        <span class="gain">{finding.addresses === null ? '' : gain(finding.speedup, step.ms)}</span>
+      </summary>
+      {finding.speedup && step.ms !== null && <GainBar now={step.ms} speedup={finding.speedup} />}
+      <p class="facts">
+        {COST_WORDS[finding.cost]}
+        {onSome && ` · ${namedRanks(finding.ranks)}`} · rule {finding.rule}
+      </p>
+      <ul class="evidence">
+        {finding.evidence.map((e) => (
+          <li key={e.text}>
+            {e.text} <PlaceChip evidence={e} page={page} view={view} />
+          </li>
+        ))}
+      </ul>
+      <div class="fix">
+        {finding.fix.code && (
+          <div class="code">
+            <pre>
+              <code>{finding.fix.code}</code>
+            </pre>
+            <CopyButton text={finding.fix.code} />
+          </div>
+        )}
+        {finding.fix.text && <p>{finding.fix.text}</p>}
+      </div>
+      <p class="check">
+        <b>Is the result still right?</b> {CHECKS[finding.risk]}
+        {finding.speedup && step.ms !== null && (
+          <>
+            {' '}
+            Then measure again: a step should take {formatTime(ms(step.ms / finding.speedup.high))} to{' '}
+            {formatTime(ms(step.ms / finding.speedup.low))}.
+          </>
+        )}
+      </p>
+    </details>
+  );
+}
+
+/** Jumps to the place that the evidence is about. */
+function PlaceChip({
+  evidence,
+  page,
+  view,
+}: {
+  evidence: Evidence;
+  page: PageData;
+  view: Signal<ViewState>;
+}) {
+  const { rank, step, ts_ns, dur_ns } = evidence;
+  if (rank === null || (step === null && ts_ns === null)) return null;
+  const several = page.report.ranks.length > 1;
+  const place = [several ? `rank ${rank}` : '', step === null ? '' : `step ${step}`]
+    .filter(Boolean)
+    .join(', ');
+  const show = () => {
+    const time = ts_ns === null ? null : ([ts_ns, ts_ns + Math.max(1, dur_ns ?? 0)] as const);
+    view.value = { ...view.value, rank, step, time };
+    showSection(document.getElementById('timeline') ? 'timeline' : 'ranks');
+  };
+  return (
+    <button type="button" class="chip" onClick={show}>
+      Show {place || 'it'}
+    </button>
+  );
+}

@@ -1,0 +1,65 @@
+import type { Signal } from '@preact/signals';
+import type { PageData } from '../../src/page/page-data.js';
+import { HeatMap } from './heat-map.js';
+import { showSection } from './show-section.js';
+import { StepsChart } from './steps-chart.js';
+import type { ViewState } from './view-state.js';
+import { confidenceWord } from './words.js';
+
+/** Fewer steps of one rank show nothing that the step does not. */
+const ENOUGH_STEPS = 4;
+
+/** How ranks and steps compare. */
+export function Ranks({ page, view }: { page: PageData; view: Signal<ViewState> }) {
+  const { rankSteps, report } = page;
+  if (!rankSteps) return null;
+  const single = rankSteps.ranks.length === 1;
+  if (single && rankSteps.steps.length < ENOUGH_STEPS) return null;
+  // The verdict has the sentence about the worst straggler already.
+  const others = report.stragglers.filter((s) => !report.verdict.sentence.includes(s.sentence));
+  const late = new Set(report.stragglers.flatMap((s) => s.ranks));
+  return (
+    <section aria-labelledby="ranks-title" id="ranks">
+      <h2 id="ranks-title">{single ? 'Step by step' : 'Rank by rank, step by step'}</h2>
+      {others.length > 0 && (
+        <ul class="stragglers">
+          {others.map((s) => (
+            <li key={s.sentence}>
+              <b>{s.sentence}</b>{' '}
+              <span class="muted">
+                {s.pattern}, confidence {confidenceWord(s.confidence)}
+              </span>
+            </li>
+          ))}
+        </ul>
+      )}
+      {!single && report.stragglers.length === 0 && <p>No rank is late: they wait for each other evenly.</p>}
+      {single ? (
+        <StepsChart steps={rankSteps} view={view} />
+      ) : (
+        <HeatMap steps={rankSteps} late={late} view={view} onChoose={() => showSection('timeline')} />
+      )}
+      {rankSteps.profiled && (
+        <p class="note">
+          These are the recorded steps. The profiler makes them longer than those of the verdict.
+        </p>
+      )}
+      <Missing page={page} />
+    </section>
+  );
+}
+
+/** Which ranks there are that the page does not know. */
+function Missing({ page: { report } }: { page: PageData }) {
+  const groups = report.collectives?.groups ?? [];
+  const world = Math.max(
+    0,
+    groups.reduce((most, g) => Math.max(most, g.size ?? 0), 0),
+  );
+  if (world <= report.ranks.length) return null;
+  return (
+    <p class="honest">
+      {report.ranks.length} of {world} ranks were captured. A rank that is not here may be the late one.
+    </p>
+  );
+}

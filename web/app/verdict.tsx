@@ -1,0 +1,125 @@
+import { formatCount, formatTime, ms } from '../../src/base/units.js';
+import { TIME_CLASSES } from '../../src/facts/time-class.js';
+import type { PageData } from '../../src/page/page-data.js';
+import { gain, stepSource } from '../../src/render/step-time.js';
+import { showSection } from './show-section.js';
+import { partsOf, StepBar, StepLegend } from './step-bar.js';
+import { addressesTime, COST_WORDS, confidenceWord, sentenceCase, splitSentence } from './words.js';
+
+/** Why it is slow, in one sentence and one bar. */
+export function Verdict({ page }: { page: PageData }) {
+  const { report, title } = page;
+  const { verdict, runs } = report;
+  const { label, headline, rest } = splitSentence(verdict.sentence);
+  const isAboutLateRanks = (text: string) => report.stragglers.some((s) => s.sentence.startsWith(text));
+  const command = runs.find((r) => r.analysed)?.command ?? null;
+  return (
+    <header class="verdict">
+      <p class="brand">
+        <b>whyslow</b>
+        <span>{title ?? command ?? commonFolder(report.inputs.map((i) => i.path))}</span>
+      </p>
+      {label && <p class={`label ${verdict.bottleneck}`}>{label}</p>}
+      <h1>{headline}</h1>
+      {rest.map((sentence) => (
+        <p key={sentence} class={isAboutLateRanks(sentence) ? 'lead late' : 'lead'}>
+          {sentence}
+        </p>
+      ))}
+      <Basis page={page} />
+      {report.step.ms === null ? <NoStep page={page} /> : <Step page={page} />}
+      {verdict.next.length > 0 && (
+        <section class="next">
+          <h2>To get an answer, capture next</h2>
+          <ul>
+            {verdict.next.map((text) => (
+              <li key={text}>{text}</li>
+            ))}
+          </ul>
+        </section>
+      )}
+      <FirstFix page={page} />
+    </header>
+  );
+}
+
+/** How sure it is, and what it rests on. */
+function Basis({ page: { report } }: { page: PageData }) {
+  const { verdict, health, ranks, step } = report;
+  const facts = [
+    ranks.length > 0 ? formatCount(ranks.length, 'rank') : '',
+    step.count > 0 ? formatCount(step.count, 'step') : '',
+  ].filter(Boolean);
+  return (
+    <p class="basis">
+      <span class={`pill ${confidenceWord(verdict.confidence)}`}>
+        Confidence: {confidenceWord(verdict.confidence)}
+      </span>
+      <button type="button" class={`pill ${health.grade}`} onClick={() => showSection('data')}>
+        Recording: {health.grade}
+      </button>
+      {verdict.second && <span class="pill">Close second: {verdict.second}</span>}
+      <span class="muted">{facts.join(', ')}</span>
+    </p>
+  );
+}
+
+function NoStep({ page: { report } }: { page: PageData }) {
+  return (
+    <p class="honest">
+      No complete step was recorded{report.inputs.length > 0 ? '' : ', and no file could be read'}. So it is
+      not known how a step divides.
+    </p>
+  );
+}
+
+function Step({ page: { report, profiled } }: { page: PageData }) {
+  const step = report.step.ms!;
+  const parts = partsOf(report.time, step);
+  const recorded = report.step.profiled_ms;
+  const showsProfiled = profiled !== null && recorded !== null && recorded > 0;
+  const width = Math.max(step, showsProfiled ? recorded : 0);
+  const sum = profiled ? TIME_CLASSES.reduce((all, c) => all + profiled[c], 0) : 0;
+  return (
+    <section class="step" aria-label="One step">
+      <p class="step-time">
+        <span>One step</span> <b>{formatTime(ms(step))}</b>
+      </p>
+      <StepBar parts={parts} of={width} />
+      {showsProfiled && sum > 0 && (
+        <>
+          <StepBar parts={partsOf(profiled, recorded / sum)} of={width} slim />
+          <p class="note">Thin bar: as recorded. {stepSource(report.step)}</p>
+        </>
+      )}
+      {!showsProfiled && stepSource(report.step) && <p class="note">{stepSource(report.step)}</p>}
+      <StepLegend parts={parts} step={step} />
+    </section>
+  );
+}
+
+/** What to do first, beside the answer. */
+function FirstFix({ page: { report } }: { page: PageData }) {
+  const first = report.findings.find(addressesTime);
+  if (!first) return null;
+  return (
+    <button type="button" class="first-fix" onClick={() => showSection(`finding-${first.id}`)}>
+      <span class="eyebrow">Change first · {COST_WORDS[first.cost]}</span>
+      <b>{sentenceCase(first.title)}</b>
+      <span class="gain">{first.speedup ? gain(first.speedup, report.step.ms) : 'gain unknown'}</span>
+      <span class="muted">{firstSentence(first.fix.text)}</span>
+    </button>
+  );
+}
+
+const firstSentence = (text: string) => /^.*?[.!?](?= |$)/s.exec(text)?.[0] ?? text;
+
+/** The folder that all files are in; the file itself if there is only one. */
+function commonFolder(paths: readonly string[]): string {
+  const [first = '', ...others] = paths;
+  const parts = first.split('/');
+  const same = parts.filter((_, i) =>
+    others.every((p) => p.startsWith(`${parts.slice(0, i + 1).join('/')}/`) || p === first),
+  );
+  return same.join('/');
+}
