@@ -1,4 +1,3 @@
-import type { Signal } from '@preact/signals';
 import { namedRanks } from '../../src/base/rank-ranges.js';
 import { formatTime, ms } from '../../src/base/units.js';
 import type { PageData } from '../../src/page/page-data.js';
@@ -6,20 +5,19 @@ import { gain } from '../../src/render/step-time.js';
 import type { Evidence, Finding } from '../../src/rules/kit/finding.js';
 import { CopyButton } from './copy-button.js';
 import { GainBar } from './gain-bar.js';
+import type { Navigator } from './navigator.js';
 import { Prose } from './prose.js';
-import { showSection } from './show-section.js';
-import type { ViewState } from './view-state.js';
 import { CHECKS, COST_WORDS, sentenceCase } from './words.js';
 
 interface FindingsProps {
   readonly page: PageData;
-  readonly view: Signal<ViewState>;
+  readonly navigator: Navigator;
 }
 
 /** Shown in full at once. The others open on a click. */
 const OPEN = 3;
 
-export function Findings({ page, view }: FindingsProps) {
+export function Findings({ page, navigator }: FindingsProps) {
   const { findings, verdict } = page.report;
   return (
     <section aria-labelledby="findings-title">
@@ -34,7 +32,7 @@ export function Findings({ page, view }: FindingsProps) {
       <ol class="findings">
         {findings.map((finding, i) => (
           <li key={finding.id}>
-            <FindingCard page={page} finding={finding} open={i < OPEN} view={view} />
+            <FindingCard page={page} finding={finding} open={i < OPEN} navigator={navigator} />
           </li>
         ))}
       </ol>
@@ -47,7 +45,7 @@ interface CardProps extends FindingsProps {
   readonly open: boolean;
 }
 
-function FindingCard({ page, finding, open, view }: CardProps) {
+function FindingCard({ page, finding, open, navigator }: CardProps) {
   const { step, ranks } = page.report;
   const onSome = finding.ranks.length > 0 && finding.ranks.length < ranks.length;
   return (
@@ -64,7 +62,7 @@ function FindingCard({ page, finding, open, view }: CardProps) {
       <ul class="evidence">
         {finding.evidence.map((e) => (
           <li key={e.text}>
-            {e.text} <PlaceChip evidence={e} page={page} view={view} />
+            {e.text} <PlaceChip evidence={e} page={page} navigator={navigator} />
           </li>
         ))}
       </ul>
@@ -103,11 +101,11 @@ function FindingCard({ page, finding, open, view }: CardProps) {
 function PlaceChip({
   evidence,
   page,
-  view,
+  navigator,
 }: {
   evidence: Evidence;
   page: PageData;
-  view: Signal<ViewState>;
+  navigator: Navigator;
 }) {
   const { rank, step, ts_ns, dur_ns } = evidence;
   if (rank === null || (step === null && ts_ns === null)) return null;
@@ -115,13 +113,12 @@ function PlaceChip({
   const place = [several ? `rank ${rank}` : '', step === null ? '' : `step ${step}`]
     .filter(Boolean)
     .join(', ');
-  const show = () => {
-    const time = ts_ns === null ? null : ([ts_ns, ts_ns + Math.max(1, dur_ns ?? 0)] as const);
-    view.value = { ...view.value, rank, step, time };
-    showSection(document.getElementById('timeline') ? 'timeline' : 'ranks');
-  };
   return (
-    <button type="button" class="chip" onClick={show}>
+    <button
+      type="button"
+      class="chip"
+      onClick={() => navigator.show({ rank, step, ts: ts_ns, dur: dur_ns, label: evidence.text })}
+    >
       Show {place || 'it'}
     </button>
   );

@@ -1,9 +1,8 @@
-import type { Signal } from '@preact/signals';
 import { formatTime, ns, toMs } from '../../src/base/units.js';
 import { TIME_CLASSES } from '../../src/facts/time-class.js';
 import type { RankSteps } from '../../src/page/page-data.js';
 import { decodeTime } from '../../src/page/time-codes.js';
-import type { ViewState } from './view-state.js';
+import type { Navigator } from './navigator.js';
 import { classColour, className } from './words.js';
 
 const MOST_COLUMNS = 240;
@@ -11,7 +10,7 @@ const MOST_COLUMNS = 240;
 const WIDEST = 92;
 
 /** The steps of one rank, each as a column of its parts. */
-export function StepsChart({ steps, view }: { steps: RankSteps; view: Signal<ViewState> }) {
+export function StepsChart({ steps, navigator }: { steps: RankSteps; navigator: Navigator }) {
   const whole = steps.metrics.find((m) => m.name === 'step')!;
   const parts = TIME_CLASSES.flatMap((c) => steps.metrics.filter((m) => m.name === c));
   const each = Math.ceil(steps.steps.length / MOST_COLUMNS);
@@ -30,12 +29,10 @@ export function StepsChart({ steps, view }: { steps: RankSteps; view: Signal<Vie
           <li key={i}>
             <button
               type="button"
-              class={view.value.step === steps.steps[i] ? 'chosen' : ''}
+              class={navigator.view.value.step === steps.steps[i] ? 'chosen' : ''}
               title={title(i)}
               aria-label={title(i)}
-              onClick={() => {
-                view.value = { ...view.value, rank: steps.ranks[0]!, step: steps.steps[i]!, time: null };
-              }}
+              onClick={() => navigator.show({ rank: steps.ranks[0]!, step: steps.steps[i]! })}
             >
               {parts.map((m) => (
                 <i
