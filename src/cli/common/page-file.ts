@@ -24,7 +24,7 @@ export function writePage(file: string, page: PageData): number {
     title: pageTitle(page),
     summary: page.report.verdict.sentence,
     assets: pageAssets(),
-    data: { 'whyslow-page': gzipSync(pack(page), { level: 9 }).toString('base64') },
+    data: { 'whyslow-page': gzipSync(pack(page)).toString('base64') },
   });
   const partial = `${file}.${process.pid}.partial`;
   try {
