@@ -19,7 +19,7 @@ const NEAR = 3;
 
 export function hitTest(scene: Scene, tiles: TileStore, x: number, y: number, lane: Lane | null): Hit | null {
   if (!lane || lane.kind !== 'track' || x < scene.gutter) return null;
-  const row = Math.floor((y - TOP + scene.scrollTop - lane.y) / lane.rowHeight);
+  const row = lane.firstRow + Math.floor((y - TOP + scene.scrollTop - lane.y) / lane.rowHeight);
   const time = scene.from + (x - scene.gutter) * scene.nsPerPixel;
   const reach = NEAR * scene.nsPerPixel;
   let best: Hit | null = null;
