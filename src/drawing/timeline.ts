@@ -38,6 +38,8 @@ export interface RankLine {
   readonly title: string;
   /** Named as late in the report. */
   readonly late: boolean;
+  /** When the trace's own clock stands at 0, from which evidence counts. */
+  readonly begin: number;
   readonly from: number;
   readonly to: number;
   readonly steps: readonly StepLine[];

@@ -9,6 +9,7 @@ import type { StackProfile } from '../model/stack-profile.js';
 import type { GpuTelemetry } from '../model/telemetry.js';
 import type { TraceData } from '../model/trace-data.js';
 import type { WhatIfAnswer } from '../operations/what-if.js';
+import type { GpuSeries } from '../telemetry/gpu-series.js';
 import type { GpuState } from '../telemetry/gpu-state.js';
 import type { TraceFacts } from '../traces/trace-facts.js';
 import type { TraceSummary } from '../traces/trace-summary.js';
@@ -60,6 +61,8 @@ export interface ManifestMember extends Member {
 export interface TelemetryMember extends Member {
   readonly kind: 'dmon';
   readonly gpus: readonly GpuState[];
+  /** The same GPUs over time. */
+  readonly series: readonly GpuSeries[];
   /** Set for `trace`. */
   readonly telemetry: GpuTelemetry | null;
 }

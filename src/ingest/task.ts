@@ -8,6 +8,7 @@ import type { EventLog } from '../model/event-log.js';
 import { Trace } from '../model/trace.js';
 import type { TraceData } from '../model/trace-data.js';
 import { whatIf } from '../operations/what-if.js';
+import { seriesOf } from '../telemetry/gpu-series.js';
 import { summariseTelemetry } from '../telemetry/gpu-state.js';
 import { analyseTrace } from '../traces/analyse-trace.js';
 import { checkTrace } from '../traces/checks/trace-checks.js';
@@ -75,6 +76,7 @@ function digest({ content, ...member }: MemberResult, want: Want): TaskMember {
         kind: 'dmon',
         identity: { ...base.identity, events: content.telemetry.rows },
         gpus: summariseTelemetry(content.telemetry),
+        series: seriesOf(content.telemetry),
         telemetry: want === 'trace' || (want !== 'summary' && want.draw) ? content.telemetry : null,
       };
     case 'torch-log':

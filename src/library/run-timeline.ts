@@ -169,6 +169,7 @@ function lineOf({ rank, member: { drawing } }: Drawable, clock: RunClock, diagno
     rank,
     title: host ? `Rank ${rank} · ${host}` : `Rank ${rank}`,
     late: comparison?.late.some((l) => l.ranks.includes(rank)) ?? false,
+    begin: toRun(clock, 0),
     from: toRun(clock, drawing.from),
     to: toRun(clock, drawing.to),
     steps: Array.from(number, (n, i) => ({

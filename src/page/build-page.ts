@@ -20,6 +20,7 @@ export function buildPage(diagnosis: Diagnosis, report: Report, title: string | 
     profiled: decisive?.source === 'trace' ? { ...decisive.facts.time } : null,
     rankSteps: rankStepsOf(diagnosis),
     decisiveRank: decisive?.rank ?? null,
+    hasGpu: decisive?.facts.hasGpuWork ?? true,
     kernels: kernelsOf(decisive),
     operators: operatorsOf(decisive),
     collectives: collectivesOf(diagnosis),

@@ -1,5 +1,6 @@
 import type { TimeClass } from '../facts/time-class.js';
 import type { Report } from '../report/report.js';
+import type { GpuSeries } from '../telemetry/gpu-series.js';
 import type { CodedTimes } from './time-codes.js';
 import type { WhatIfPlan } from './what-if.js';
 
@@ -14,6 +15,8 @@ export interface PageData {
   readonly rankSteps: RankSteps | null;
   /** The rank that the tables and sliders are of: it sets the pace. Null: nothing could be analysed. */
   readonly decisiveRank: number | null;
+  /** A GPU does the work. False: the job computes on the host. */
+  readonly hasGpu: boolean;
   readonly kernels: readonly KernelRow[];
   readonly operators: readonly OperatorRow[];
   readonly collectives: readonly CollectiveRow[];
@@ -100,4 +103,6 @@ export interface GpuRow {
   readonly temperature: number | null;
   /** Share of busy time in which power or heat limited the clock. */
   readonly limited: number | null;
+  /** Null for all but the first GPUs, to keep the page small. */
+  readonly series: GpuSeries | null;
 }

@@ -32,6 +32,7 @@ export function operatorsOf(view: RankView | null): OperatorRow[] {
   if (!detail) return [];
   const perStep = (total: number) => total / (detail.steps || 1);
   return detail.operators
+    .filter((o) => !o.name.startsWith('ProfilerStep#'))
     .toSorted((a, b) => b.self - a.self)
     .slice(0, MAX_ROWS)
     .map((o) => ({
@@ -78,11 +79,19 @@ function ofOneRank({ length, group, kind, bytes, start, end, groups }: RankColle
     .slice(0, MAX_ROWS);
 }
 
-export function gpusOf({ locations }: Diagnosis): GpuRow[] {
+/** GPUs that are drawn over time. */
+const MAX_SERIES = 64;
+
+export function gpusOf({ locations, inputs }: Diagnosis): GpuRow[] {
+  const seriesOf = new Map(
+    inputs.beside.flatMap((m) =>
+      m.kind === 'dmon' ? m.gpus.map((gpu, i) => [gpu, m.series[i]!] as const) : [],
+    ),
+  );
   return [...locations.gpus]
     .sort(([a], [b]) => a - b)
     .slice(0, MAX_ROWS)
-    .map(([rank, gpu]) => ({
+    .map(([rank, gpu], i) => ({
       rank,
       name: gpu.name ?? null,
       samples: gpu.samples,
@@ -92,6 +101,7 @@ export function gpusOf({ locations }: Diagnosis): GpuRow[] {
       power: gpu.power,
       powerLimit: gpu.powerLimit,
       temperature: gpu.temperature,
+      series: i < MAX_SERIES ? (seriesOf.get(gpu) ?? null) : null,
       limited:
         gpu.thermal === null && gpu.powerCap === null ? null : largest([gpu.thermal ?? 0, gpu.powerCap ?? 0]),
     }));

@@ -39,22 +39,30 @@ const MIN_SHARE = 0.005;
 
 /** The classes worth showing, largest first. */
 export function largestShares(time: TimeShares): { readonly name: string; readonly share: Share }[] {
-  return TIME_CLASSES.map((c) => ({ name: CLASS_NAMES[c], share: time[c] }))
-    .filter(({ share }) => share >= MIN_SHARE)
-    .sort((a, b) => b.share - a.share);
+  return largestFirst(TIME_CLASSES.map((c) => ({ name: CLASS_NAMES[c], share: time[c] })));
 }
+
+const largestFirst = <T extends { readonly share: Share }>(parts: readonly T[]): T[] =>
+  parts.filter(({ share }) => share >= MIN_SHARE).sort((a, b) => b.share - a.share);
 
 /** `161 ms = compute 8 · input wait 149`: the parts in the unit and precision of the whole. */
 export function stepSplit(step: Ms, time: TimeShares, named: ReportStep['parts'] = []): string {
   const scale = timeScale(step);
-  const parts = withNames(step, time, named).map(
+  const parts = largestFirst(stepParts(step, time, named)).map(
     ({ name, share }) => `${name} ${formatInScale(ms(share * step), scale)}`,
   );
   return parts.length > 0 ? `${formatTime(step)} = ${parts.join(' · ')}` : formatTime(step);
 }
 
+/** A part of the step: a class of time, or a part with a name of its own (`class: null`). */
+export interface StepPart {
+  readonly name: string;
+  readonly class: TimeClass | null;
+  readonly share: Share;
+}
+
 /** Parts with a name, instead of the classes that they count as. */
-function withNames(step: Ms, time: TimeShares, parts: ReportStep['parts']) {
+export function stepParts(step: Ms, time: TimeShares, parts: ReportStep['parts']): StepPart[] {
   const isCompile = (name: string) => name === 'compile';
   const sum = (wanted: boolean) =>
     parts.reduce((all, p) => all + (isCompile(p.name) === wanted ? p.ms / step : 0), 0);
@@ -63,10 +71,9 @@ function withNames(step: Ms, time: TimeShares, parts: ReportStep['parts']) {
     idle_compile: share(Math.max(0, time.idle_compile - sum(true))),
     idle_host: share(Math.max(0, time.idle_host - sum(false))),
   };
-  const named = parts.map((p) => ({ name: phaseName(p.name), share: share(p.ms / step) }));
-  return [...largestShares(rest), ...named.filter((p) => p.share >= MIN_SHARE)].sort(
-    (a, b) => b.share - a.share,
-  );
+  const classes = TIME_CLASSES.map((c) => ({ name: CLASS_NAMES[c], class: c, share: rest[c] }));
+  const named = parts.map((p) => ({ name: phaseName(p.name), class: null, share: share(p.ms / step) }));
+  return [...classes, ...named];
 }
 
 export const phaseName = (name: string): string => PHASE_NAMES.get(name) ?? name;

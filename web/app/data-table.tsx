@@ -19,6 +19,8 @@ interface TableProps<Row> {
 
 /** At first; the rest comes on demand. */
 const FIRST = 25;
+/** Tables with so few columns are not stretched. */
+const NARROW = 3;
 /** They need no filter. */
 const FEW = 15;
 const MOST = 1000;
@@ -38,7 +40,7 @@ export function DataTable<Row>({ caption, columns, rows, onRow }: TableProps<Row
   const directionOf = (column: number) =>
     order.value?.column !== column ? 'none' : order.value.down ? 'descending' : 'ascending';
   return (
-    <div class="data-table">
+    <div class={columns.length <= NARROW ? 'data-table narrow' : 'data-table'}>
       {rows.length > FEW && (
         <input
           type="search"

@@ -1,4 +1,3 @@
-import type { Signal } from '@preact/signals';
 import { namedRanks } from '../../src/base/rank-ranges.js';
 import { formatTime, ms } from '../../src/base/units.js';
 import type { PageData } from '../../src/page/page-data.js';
@@ -6,25 +5,25 @@ import { gain } from '../../src/render/step-time.js';
 import type { Evidence, Finding } from '../../src/rules/kit/finding.js';
 import { CopyButton } from './copy-button.js';
 import { GainBar } from './gain-bar.js';
-import { showSection } from './show-section.js';
-import type { ViewState } from './view-state.js';
+import type { Navigator } from './navigator.js';
+import { Prose } from './prose.js';
 import { CHECKS, COST_WORDS, sentenceCase } from './words.js';
 
 interface FindingsProps {
   readonly page: PageData;
-  readonly view: Signal<ViewState>;
+  readonly navigator: Navigator;
 }
 
 /** Shown in full at once. The others open on a click. */
 const OPEN = 3;
 
-export function Findings({ page, view }: FindingsProps) {
+export function Findings({ page, navigator }: FindingsProps) {
   const { findings, verdict } = page.report;
   return (
     <section aria-labelledby="findings-title">
       <h2 id="findings-title">What to change</h2>
       {findings.length === 0 && (
-        <p class="honest">
+        <p>
           {verdict.bottleneck === 'unknown'
             ? 'Without a verdict there is nothing to recommend.'
             : 'The evidence supports no particular fix.'}
@@ -33,7 +32,7 @@ export function Findings({ page, view }: FindingsProps) {
       <ol class="findings">
         {findings.map((finding, i) => (
           <li key={finding.id}>
-            <FindingCard page={page} finding={finding} open={i < OPEN} view={view} />
+            <FindingCard page={page} finding={finding} open={i < OPEN} navigator={navigator} />
           </li>
         ))}
       </ol>
@@ -46,7 +45,7 @@ interface CardProps extends FindingsProps {
   readonly open: boolean;
 }
 
-function FindingCard({ page, finding, open, view }: CardProps) {
+function FindingCard({ page, finding, open, navigator }: CardProps) {
   const { step, ranks } = page.report;
   const onSome = finding.ranks.length > 0 && finding.ranks.length < ranks.length;
   return (
@@ -63,7 +62,7 @@ function FindingCard({ page, finding, open, view }: CardProps) {
       <ul class="evidence">
         {finding.evidence.map((e) => (
           <li key={e.text}>
-            {e.text} <PlaceChip evidence={e} page={page} view={view} />
+            {e.text} <PlaceChip evidence={e} page={page} navigator={navigator} />
           </li>
         ))}
       </ul>
@@ -76,18 +75,24 @@ function FindingCard({ page, finding, open, view }: CardProps) {
             <CopyButton text={finding.fix.code} />
           </div>
         )}
-        {finding.fix.text && <p>{finding.fix.text}</p>}
-      </div>
-      <p class="check">
-        <b>Is the result still right?</b> {CHECKS[finding.risk]}
-        {finding.speedup && step.ms !== null && (
-          <>
-            {' '}
-            Then measure again: a step should take {formatTime(ms(step.ms / finding.speedup.high))} to{' '}
-            {formatTime(ms(step.ms / finding.speedup.low))}.
-          </>
+        {finding.fix.text && (
+          <p>
+            <Prose text={finding.fix.text} />
+          </p>
         )}
-      </p>
+      </div>
+      {finding.addresses !== null && (
+        <p class="check">
+          <b>Is the result still right?</b> {CHECKS[finding.risk]}
+          {finding.speedup && step.ms !== null && (
+            <>
+              {' '}
+              Then measure again: a step should take {formatTime(ms(step.ms / finding.speedup.high))} to{' '}
+              {formatTime(ms(step.ms / finding.speedup.low))}.
+            </>
+          )}
+        </p>
+      )}
     </details>
   );
 }
@@ -96,11 +101,11 @@ function FindingCard({ page, finding, open, view }: CardProps) {
 function PlaceChip({
   evidence,
   page,
-  view,
+  navigator,
 }: {
   evidence: Evidence;
   page: PageData;
-  view: Signal<ViewState>;
+  navigator: Navigator;
 }) {
   const { rank, step, ts_ns, dur_ns } = evidence;
   if (rank === null || (step === null && ts_ns === null)) return null;
@@ -108,13 +113,12 @@ function PlaceChip({
   const place = [several ? `rank ${rank}` : '', step === null ? '' : `step ${step}`]
     .filter(Boolean)
     .join(', ');
-  const show = () => {
-    const time = ts_ns === null ? null : ([ts_ns, ts_ns + Math.max(1, dur_ns ?? 0)] as const);
-    view.value = { ...view.value, rank, step, time };
-    showSection(document.getElementById('timeline') ? 'timeline' : 'ranks');
-  };
   return (
-    <button type="button" class="chip" onClick={show}>
+    <button
+      type="button"
+      class="chip"
+      onClick={() => navigator.show({ rank, step, ts: ts_ns, dur: dur_ns, label: evidence.text })}
+    >
       Show {place || 'it'}
     </button>
   );

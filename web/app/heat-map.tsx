@@ -5,24 +5,25 @@ import type { RankSteps, StepMetric } from '../../src/page/page-data.js';
 import { decodeTime } from '../../src/page/time-codes.js';
 import { type Colours, coloursFor, type GridRows, groupings, paint, rowsBy } from './heat-grid.js';
 import { metricName } from './metric-names.js';
+import type { Navigator } from './navigator.js';
 import { colourOf, colourScheme } from './theme.js';
-import type { ViewState } from './view-state.js';
 
 interface HeatMapProps {
   readonly steps: RankSteps;
   /** Ranks that are late. */
   readonly late: ReadonlySet<number>;
-  readonly view: Signal<ViewState>;
-  /** Shows the chosen rank and step in full. */
-  readonly onChoose: () => void;
+  readonly navigator: Navigator;
 }
+
+/** A cell of the map: indices of its row as shown, and of its column. */
+type Cell = readonly [row: number, column: number];
 
 const MOST_HEIGHT = 520;
 const ROW_HEIGHT = 26;
 const LABEL_HEIGHT = 16;
 
 /** Every rank in every step. Arrow keys move through it; Enter shows the chosen cell in full. */
-export function HeatMap({ steps, late, view, onChoose }: HeatMapProps) {
+export function HeatMap({ steps, late, navigator }: HeatMapProps) {
   const metrics = steps.metrics;
   const shown = useSignal((late.size > 0 && metrics.find((m) => m.name === 'own')?.name) || 'step');
   const group = useSignal<string | null>(null);
@@ -33,11 +34,9 @@ export function HeatMap({ steps, late, view, onChoose }: HeatMapProps) {
     return coloursFor(metric.value, ramp, colourOf('--missing', colourScheme.value));
   });
   const height = Math.min(MOST_HEIGHT, ROW_HEIGHT * steps.ranks.length);
-  const choose = (row: number, column: number) => {
-    const at = (n: number, most: number) => Math.max(0, Math.min(most - 1, n));
-    const rank = steps.ranks[rows.value.order[at(row, steps.ranks.length)]!]!;
-    view.value = { ...view.value, rank, step: steps.steps[at(column, steps.steps.length)]!, time: null };
-  };
+  const hovered = useSignal<Cell | null>(null);
+  const { rank, step } = navigator.view.value;
+  const chosen: Cell = [rows.value.order.findIndex((r) => steps.ranks[r] === rank), columnOf(steps, step)];
   return (
     <div class="heat">
       <div class="controls">
@@ -84,9 +83,9 @@ export function HeatMap({ steps, late, view, onChoose }: HeatMapProps) {
           rows={rows.value}
           colours={colours.value}
           height={height}
-          view={view}
-          choose={choose}
-          onChoose={onChoose}
+          chosen={chosen}
+          hovered={hovered}
+          navigator={navigator}
         />
         <div class="columns">
           <span>step {steps.steps[0]}</span>
@@ -94,7 +93,8 @@ export function HeatMap({ steps, late, view, onChoose }: HeatMapProps) {
         </div>
       </div>
       <p class="readout" aria-live="polite">
-        {describe(steps, metric.value, view.value) ?? 'Point at a cell, or move with the arrow keys.'}
+        {describe(steps, metric.value, rows.value, hovered.value ?? chosen) ??
+          'Point at a cell, or move with the arrow keys. A click shows it in the timeline.'}
       </p>
     </div>
   );
@@ -114,9 +114,9 @@ interface CellsProps {
   readonly rows: GridRows;
   readonly colours: Colours;
   readonly height: number;
-  readonly view: Signal<ViewState>;
-  readonly choose: (row: number, column: number) => void;
-  readonly onChoose: () => void;
+  readonly chosen: Cell;
+  readonly hovered: Signal<Cell | null>;
+  readonly navigator: Navigator;
 }
 
 const ARROWS: Readonly<Record<string, readonly [row: number, column: number]>> = {
@@ -126,7 +126,7 @@ const ARROWS: Readonly<Record<string, readonly [row: number, column: number]>> =
   ArrowRight: [0, 1],
 };
 
-function Cells({ steps, metric, rows, colours, height, view, choose, onChoose }: CellsProps) {
+function Cells({ steps, metric, rows, colours, height, chosen, hovered, navigator }: CellsProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const width = useSignal(0);
   useEffect(() => {
@@ -141,18 +141,23 @@ function Cells({ steps, metric, rows, colours, height, view, choose, onChoose }:
   useEffect(() => {
     if (across > 0) draw(canvas.current!, steps, metric, rows, colours, across, height);
   }, [steps, metric, rows, colours, across, height]);
-  const row = rows.order.findIndex((r) => steps.ranks[r] === view.value.rank);
-  const column = columnOf(steps, view.value.step);
-  const cellAt = (e: { offsetX: number; offsetY: number }) =>
-    [
-      Math.floor((e.offsetY / height) * steps.ranks.length),
-      Math.floor((e.offsetX / across) * steps.steps.length),
-    ] as const;
+  const [row, column] = chosen;
+  const inside = (n: number, count: number) => Math.max(0, Math.min(count - 1, n));
+  const cellAt = (e: { offsetX: number; offsetY: number }): Cell => [
+    inside(Math.floor((e.offsetY / height) * steps.ranks.length), steps.ranks.length),
+    inside(Math.floor((e.offsetX / across) * steps.steps.length), steps.steps.length),
+  ];
+  const placeOf = ([r, c]: Cell) => ({ rank: steps.ranks[rows.order[r]!]!, step: steps.steps[c]! });
   const move = (e: KeyboardEvent) => {
     const by = ARROWS[e.key];
-    if (e.key === 'Enter' && row >= 0) onChoose();
-    else if (by) choose(Math.max(0, row) + by[0], Math.max(0, column) + by[1]);
-    else return;
+    if (e.key === 'Enter' && row >= 0) navigator.show(placeOf([row, Math.max(0, column)]));
+    else if (by) {
+      const next = placeOf([
+        inside(Math.max(0, row) + by[0], steps.ranks.length),
+        inside(Math.max(0, column) + by[1], steps.steps.length),
+      ]);
+      navigator.mark(next.rank, next.step);
+    } else return;
     e.preventDefault();
   };
   return (
@@ -167,12 +172,12 @@ function Cells({ steps, metric, rows, colours, height, view, choose, onChoose }:
     >
       <canvas
         ref={canvas}
-        onClick={(e) => {
-          choose(...cellAt(e));
-          onChoose();
-        }}
+        onClick={(e) => navigator.show(placeOf(cellAt(e)))}
         onMouseMove={(e) => {
-          if (e.buttons === 0) choose(...cellAt(e));
+          hovered.value = cellAt(e);
+        }}
+        onMouseLeave={() => {
+          hovered.value = null;
         }}
       />
       {row >= 0 && column >= 0 && (
@@ -270,12 +275,12 @@ function RowLabels({
 }
 
 /** `Rank 5, step 12: own time 57 ms`. */
-function describe(steps: RankSteps, metric: StepMetric, { rank, step }: ViewState): string | null {
-  const [row, column] = [steps.ranks.indexOf(rank ?? -1), columnOf(steps, step)];
+function describe(steps: RankSteps, metric: StepMetric, rows: GridRows, [row, column]: Cell): string | null {
   if (row < 0 || column < 0) return null;
-  const time = decodeTime(metric, row * steps.steps.length + column);
+  const index = rows.order[row]!;
+  const time = decodeTime(metric, index * steps.steps.length + column);
   const several = steps.stepsPerColumn > 1 ? ` (slowest of ${steps.stepsPerColumn} steps)` : '';
   const value = Number.isNaN(time) ? 'not recorded' : formatTime(toMs(ns(time)));
-  const host = steps.hosts[row] ? ` on ${steps.hosts[row]}` : '';
-  return `Rank ${rank}${host}, step ${steps.steps[column]}${several}: ${metricName(metric.name).toLowerCase()} ${value}`;
+  const host = steps.hosts[index] ? ` on ${steps.hosts[index]}` : '';
+  return `Rank ${steps.ranks[index]}${host}, step ${steps.steps[column]}${several}: ${metricName(metric.name).toLowerCase()} ${value}`;
 }

@@ -2,6 +2,7 @@ import { render } from 'preact';
 import './theme.css';
 import './page.css';
 import { App } from './app.js';
+import { Navigator } from './navigator.js';
 import { openSource } from './source.js';
 import { windowView } from './view-state.js';
 
@@ -11,7 +12,7 @@ document.body.append(root);
 
 const source = openSource();
 source.page().then(
-  (page) => render(<App page={page} view={windowView()} />, root),
+  (page) => render(<App page={page} source={source} navigator={new Navigator(windowView())} />, root),
   (error: unknown) =>
     render(
       <main class="failed">

@@ -1,16 +1,14 @@
-import type { Signal } from '@preact/signals';
 import type { PageData } from '../../src/page/page-data.js';
 import { HeatMap } from './heat-map.js';
-import { showSection } from './show-section.js';
+import type { Navigator } from './navigator.js';
 import { StepsChart } from './steps-chart.js';
-import type { ViewState } from './view-state.js';
 import { confidenceWord } from './words.js';
 
 /** Fewer steps of one rank show nothing that the step does not. */
 const ENOUGH_STEPS = 4;
 
 /** How ranks and steps compare. */
-export function Ranks({ page, view }: { page: PageData; view: Signal<ViewState> }) {
+export function Ranks({ page, navigator }: { page: PageData; navigator: Navigator }) {
   const { rankSteps, report } = page;
   if (!rankSteps) return null;
   const single = rankSteps.ranks.length === 1;
@@ -35,9 +33,9 @@ export function Ranks({ page, view }: { page: PageData; view: Signal<ViewState> 
       )}
       {!single && report.stragglers.length === 0 && <p>No rank is late: they wait for each other evenly.</p>}
       {single ? (
-        <StepsChart steps={rankSteps} view={view} />
+        <StepsChart steps={rankSteps} navigator={navigator} />
       ) : (
-        <HeatMap steps={rankSteps} late={late} view={view} onChoose={() => showSection('timeline')} />
+        <HeatMap steps={rankSteps} late={late} navigator={navigator} />
       )}
       {rankSteps.profiled && (
         <p class="note">

@@ -1,20 +1,27 @@
 import { unpack } from '../../src/base/packed.js';
 import type { PageData } from '../../src/page/page-data.js';
+import { serverSource as serverTimeline, type TimelineSource } from '../timeline/source.js';
 
 /** Where the page's data comes from: the file that it is in, or the server of `whyslow open`. */
 export interface PageSource {
   page(): Promise<PageData>;
+  /** Null: there is no trace, or this file does not have it. */
+  timeline(): Promise<TimelineSource | null>;
 }
 
-export const openSource = (): PageSource =>
-  document.getElementById('whyslow-page') ? embeddedSource() : serverSource();
+/** The data is in this file. */
+export const isFile = (): boolean => document.getElementById('whyslow-page') !== null;
+
+export const openSource = (): PageSource => (isFile() ? embeddedSource() : serverSource());
 
 const embeddedSource = (): PageSource => ({
   page: async () => unpack<PageData>(await embeddedBytes('whyslow-page')),
+  timeline: async () => null,
 });
 
 const serverSource = (): PageSource => ({
   page: async () => unpack<PageData>(await bytesFrom('data/page')),
+  timeline: () => serverTimeline(),
 });
 
 /** Gzip as base64, in an element that nothing executes. */
@@ -26,7 +33,7 @@ export async function embeddedBytes(id: string): Promise<Uint8Array<ArrayBuffer>
 }
 
 async function bytesFrom(address: string): Promise<Uint8Array<ArrayBuffer>> {
-  const answer = await fetch(address + location.search);
+  const answer = await fetch(address);
   if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
   return new Uint8Array(await answer.arrayBuffer());
 }

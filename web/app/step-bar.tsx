@@ -1,9 +1,11 @@
 import { formatInScale, formatTime, formatWholePercent, ms, share, timeScale } from '../../src/base/units.js';
-import { TIME_CLASSES, type TimeClass } from '../../src/facts/time-class.js';
-import { CLASS_MEANINGS, classColour, className } from './words.js';
+import type { TimeClass } from '../../src/facts/time-class.js';
+import { classColour, classMeaning, PALE, sentenceCase } from './words.js';
 
 export interface Part {
-  readonly name: TimeClass;
+  readonly name: string;
+  /** Null: a part with a name of its own, such as checkpoints. */
+  readonly class: TimeClass | null;
   readonly ms: number;
 }
 
@@ -12,23 +14,33 @@ const NAMED = 0.005;
 /** Parts that are wide enough to carry their name. */
 const LABELLED = 0.14;
 
-export const partsOf = (time: Readonly<Record<TimeClass, number>>, scale: number): Part[] =>
-  TIME_CLASSES.map((name) => ({ name, ms: time[name] * scale })).filter((p) => p.ms > 0);
+const colourOf = (part: Part) => `var(${part.class ? classColour(part.class) : '--c-named'})`;
 
-/** One step as one bar: each part as wide as it is long. `of`: what the whole width stands for. */
-export function StepBar({ parts, of, slim = false }: { parts: readonly Part[]; of: number; slim?: boolean }) {
+const meaningOf = (part: Part, hasGpu: boolean) =>
+  part.class ? classMeaning(part.class, hasGpu) : 'between training steps, as time per step';
+
+/** `of`: ms that the whole width stands for. */
+interface StepBarProps {
+  readonly parts: readonly Part[];
+  readonly of: number;
+  readonly hasGpu: boolean;
+  readonly slim?: boolean;
+}
+
+/** One step as one bar: each part as wide as it is long. */
+export function StepBar({ parts, of, hasGpu, slim = false }: StepBarProps) {
   return (
     <div class={slim ? 'step-bar slim' : 'step-bar'} aria-hidden="true">
-      {parts.map(({ name, ms: part }) => (
+      {parts.map((part) => (
         <div
-          key={name}
-          class="part"
-          title={`${className(name)} ${formatTime(ms(part))}: ${CLASS_MEANINGS[name]}`}
-          style={{ width: `${(100 * part) / of}%`, background: `var(${classColour(name)})` }}
+          key={part.name}
+          class={part.class && PALE.has(part.class) ? 'part pale' : 'part'}
+          title={`${sentenceCase(part.name)} ${formatTime(ms(part.ms))}: ${meaningOf(part, hasGpu)}`}
+          style={{ width: `${(100 * part.ms) / of}%`, background: colourOf(part) }}
         >
-          {!slim && part / of >= LABELLED && (
+          {!slim && part.ms / of >= LABELLED && (
             <span>
-              <b>{className(name)}</b> {formatTime(ms(part))}
+              <b>{sentenceCase(part.name)}</b> {formatTime(ms(part.ms))}
             </span>
           )}
         </div>
@@ -37,8 +49,14 @@ export function StepBar({ parts, of, slim = false }: { parts: readonly Part[]; o
   );
 }
 
+interface LegendProps {
+  readonly parts: readonly Part[];
+  readonly step: number;
+  readonly hasGpu: boolean;
+}
+
 /** The table behind the bar, which also is its legend. */
-export function StepLegend({ parts, step }: { parts: readonly Part[]; step: number }) {
+export function StepLegend({ parts, step, hasGpu }: LegendProps) {
   const scale = timeScale(ms(step));
   const named = parts.filter((p) => p.ms >= NAMED * step).sort((a, b) => b.ms - a.ms);
   return (
@@ -53,17 +71,17 @@ export function StepLegend({ parts, step }: { parts: readonly Part[]; step: numb
         </tr>
       </thead>
       <tbody>
-        {named.map(({ name, ms: part }) => (
-          <tr key={name}>
+        {named.map((part) => (
+          <tr key={part.name}>
             <th scope="row">
-              <i class="swatch" style={{ background: `var(${classColour(name)})` }} />
-              {className(name)}
+              <i class="swatch" style={{ background: colourOf(part) }} />
+              {sentenceCase(part.name)}
             </th>
             <td class="number">
-              {formatInScale(ms(part), scale)} {scale.unit}
+              {formatInScale(ms(part.ms), scale)} {scale.unit}
             </td>
-            <td class="number">{formatWholePercent(share(part / step))}</td>
-            <td class="meaning">{CLASS_MEANINGS[name]}</td>
+            <td class="number">{formatWholePercent(share(part.ms / step))}</td>
+            <td class="meaning">{meaningOf(part, hasGpu)}</td>
           </tr>
         ))}
       </tbody>

@@ -1,15 +1,16 @@
-import type { Signal } from '@preact/signals';
 import { formatTime, ns, toMs } from '../../src/base/units.js';
 import { TIME_CLASSES } from '../../src/facts/time-class.js';
 import type { RankSteps } from '../../src/page/page-data.js';
 import { decodeTime } from '../../src/page/time-codes.js';
-import type { ViewState } from './view-state.js';
+import type { Navigator } from './navigator.js';
 import { classColour, className } from './words.js';
 
 const MOST_COLUMNS = 240;
+/** Pixels of a column. */
+const WIDEST = 92;
 
 /** The steps of one rank, each as a column of its parts. */
-export function StepsChart({ steps, view }: { steps: RankSteps; view: Signal<ViewState> }) {
+export function StepsChart({ steps, navigator }: { steps: RankSteps; navigator: Navigator }) {
   const whole = steps.metrics.find((m) => m.name === 'step')!;
   const parts = TIME_CLASSES.flatMap((c) => steps.metrics.filter((m) => m.name === c));
   const each = Math.ceil(steps.steps.length / MOST_COLUMNS);
@@ -22,18 +23,16 @@ export function StepsChart({ steps, view }: { steps: RankSteps; view: Signal<Vie
   const columns = steps.steps.flatMap((_, i) => (i % each === 0 ? [slowest(i)] : []));
   const title = (i: number) => `step ${steps.steps[i]}: ${formatTime(toMs(ns(decodeTime(whole, i))))}`;
   return (
-    <>
+    <div style={{ maxWidth: `${WIDEST * columns.length}px` }}>
       <ol class="steps-chart" aria-label="Time of each step">
         {columns.map((i) => (
           <li key={i}>
             <button
               type="button"
-              class={view.value.step === steps.steps[i] ? 'chosen' : ''}
+              class={navigator.view.value.step === steps.steps[i] ? 'chosen' : ''}
               title={title(i)}
               aria-label={title(i)}
-              onClick={() => {
-                view.value = { ...view.value, rank: steps.ranks[0]!, step: steps.steps[i]!, time: null };
-              }}
+              onClick={() => navigator.show({ rank: steps.ranks[0]!, step: steps.steps[i]! })}
             >
               {parts.map((m) => (
                 <i
@@ -58,6 +57,6 @@ export function StepsChart({ steps, view }: { steps: RankSteps; view: Signal<Vie
         </span>
         <span>{steps.steps.at(-1)}</span>
       </p>
-    </>
+    </div>
   );
 }

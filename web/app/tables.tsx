@@ -1,4 +1,3 @@
-import type { Signal } from '@preact/signals';
 import {
   bytes,
   formatBytes,
@@ -10,6 +9,7 @@ import {
 } from '../../src/base/units.js';
 import type { CollectiveRow, KernelRow, OperatorRow, PageData } from '../../src/page/page-data.js';
 import { type Column, DataTable } from './data-table.js';
+import type { Navigator } from './navigator.js';
 import {
   groupedKernels,
   type KernelGroup,
@@ -18,7 +18,6 @@ import {
   type StepRow,
   stepRows,
 } from './table-rows.js';
-import type { ViewState } from './view-state.js';
 
 const time = (value: number) => formatTime(ms(value));
 const count = (n: number) => (n >= 100 || Number.isInteger(n) ? formatNumber(Math.round(n)) : n.toFixed(1));
@@ -75,13 +74,11 @@ const STEPS: readonly Column<StepRow>[] = [
 ];
 
 /** What people look up: kernels, operators, collectives, steps, ranks. */
-export function Tables({ page, view }: { page: PageData; view: Signal<ViewState> }) {
+export function Tables({ page, navigator }: { page: PageData; navigator: Navigator }) {
+  const { view } = navigator;
   const several = page.report.ranks.length > 1;
   const ofRank =
     several && page.decisiveRank !== null ? ` of rank ${page.decisiveRank}, which sets the pace` : '';
-  const choose = (rank: number | null, step: number | null) => {
-    view.value = { ...view.value, rank: rank ?? view.value.rank, step: step ?? view.value.step, time: null };
-  };
   const tabs = [
     {
       id: 'kernels',
@@ -91,7 +88,14 @@ export function Tables({ page, view }: { page: PageData; view: Signal<ViewState>
         <>
           <p class="note">Kernels and copies{ofRank}. As recorded, so kernels that overlap count twice.</p>
           <DataTable caption="Kernels by group" columns={GROUPS} rows={groupedKernels(page.kernels)} />
-          <DataTable caption="Kernels" columns={KERNELS} rows={page.kernels} />
+          <DataTable
+            caption="Kernels"
+            columns={KERNELS}
+            rows={page.kernels}
+            onRow={(k) =>
+              navigator.show({ rank: page.decisiveRank!, ts: k.longestTs, dur: k.longestNs, label: k.name })
+            }
+          />
         </>
       ),
     },
@@ -130,7 +134,7 @@ export function Tables({ page, view }: { page: PageData; view: Signal<ViewState>
           caption="Ranks"
           columns={RANKS}
           rows={rankRows(page)}
-          onRow={(r) => choose(r.rank, null)}
+          onRow={(r) => navigator.show({ rank: r.rank })}
         />
       ),
     },
@@ -143,7 +147,7 @@ export function Tables({ page, view }: { page: PageData; view: Signal<ViewState>
           caption="Steps"
           columns={several ? STEPS : STEPS.slice(0, 2).map((c, i) => (i === 1 ? { ...c, name: 'Time' } : c))}
           rows={stepRows(page)}
-          onRow={(s) => choose(s.slowest, s.step)}
+          onRow={(s) => navigator.show({ rank: s.slowest, step: s.step })}
         />
       ),
     },

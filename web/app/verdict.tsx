@@ -1,9 +1,9 @@
-import { formatCount, formatTime, ms } from '../../src/base/units.js';
+import { formatCount, formatTime, ms, share } from '../../src/base/units.js';
 import { TIME_CLASSES } from '../../src/facts/time-class.js';
 import type { PageData } from '../../src/page/page-data.js';
-import { gain, stepSource } from '../../src/render/step-time.js';
+import { CLASS_NAMES, gain, type StepPart, stepParts, stepSource } from '../../src/render/step-time.js';
 import { showSection } from './show-section.js';
-import { partsOf, StepBar, StepLegend } from './step-bar.js';
+import { type Part, StepBar, StepLegend } from './step-bar.js';
 import { addressesTime, COST_WORDS, confidenceWord, sentenceCase, splitSentence } from './words.js';
 
 /** Why it is slow, in one sentence and one bar. */
@@ -73,27 +73,33 @@ function NoStep({ page: { report } }: { page: PageData }) {
   );
 }
 
-function Step({ page: { report, profiled } }: { page: PageData }) {
+const inMs = (parts: readonly StepPart[], whole: number): Part[] =>
+  parts.map((p) => ({ name: p.name, class: p.class, ms: p.share * whole })).filter((p) => p.ms > 0);
+
+function Step({ page: { report, profiled, hasGpu } }: { page: PageData }) {
   const step = report.step.ms!;
-  const parts = partsOf(report.time, step);
+  const parts = inMs(stepParts(report.step.ms!, report.time, report.step.parts), step);
   const recorded = report.step.profiled_ms;
   const showsProfiled = profiled !== null && recorded !== null && recorded > 0;
   const width = Math.max(step, showsProfiled ? recorded : 0);
   const sum = profiled ? TIME_CLASSES.reduce((all, c) => all + profiled[c], 0) : 0;
+  const recordedParts = profiled
+    ? TIME_CLASSES.map((c) => ({ name: CLASS_NAMES[c], class: c, share: share(profiled[c] / sum) }))
+    : [];
   return (
     <section class="step" aria-label="One step">
       <p class="step-time">
         <span>One step</span> <b>{formatTime(ms(step))}</b>
       </p>
-      <StepBar parts={parts} of={width} />
+      <StepBar parts={parts} of={width} hasGpu={hasGpu} />
       {showsProfiled && sum > 0 && (
         <>
-          <StepBar parts={partsOf(profiled, recorded / sum)} of={width} slim />
+          <StepBar parts={inMs(recordedParts, recorded)} of={width} hasGpu={hasGpu} slim />
           <p class="note">Thin bar: as recorded. {stepSource(report.step)}</p>
         </>
       )}
       {!showsProfiled && stepSource(report.step) && <p class="note">{stepSource(report.step)}</p>}
-      <StepLegend parts={parts} step={step} />
+      <StepLegend parts={parts} step={step} hasGpu={hasGpu} />
     </section>
   );
 }

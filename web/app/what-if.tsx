@@ -18,7 +18,7 @@ export function WhatIf({ page }: { page: PageData }) {
   return (
     <section aria-labelledby="what-if-title" id="what-if">
       <h2 id="what-if-title">What if</h2>
-      {typeof whatIf === 'string' ? <p class="honest">{whatIf}</p> : <Sliders whatIf={whatIf} page={page} />}
+      {typeof whatIf === 'string' ? <p class="muted">{whatIf}</p> : <Sliders whatIf={whatIf} page={page} />}
       {cases.length > 0 && (
         <>
           <h3>Across ranks</h3>

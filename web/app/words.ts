@@ -4,7 +4,7 @@ import { CLASS_NAMES } from '../../src/render/step-time.js';
 import type { Cost, Finding, Risk } from '../../src/rules/kit/finding.js';
 
 /** One line for each class of time, for people who see the names for the first time. */
-export const CLASS_MEANINGS: Readonly<Record<TimeClass, string>> = {
+const CLASS_MEANINGS: Readonly<Record<TimeClass, string>> = {
   compute: 'kernels run on the GPU',
   comms_transfer: 'data moves between ranks, with nothing computed meanwhile',
   comms_wait: 'this rank has arrived at a collective and waits for a late one',
@@ -16,6 +16,28 @@ export const CLASS_MEANINGS: Readonly<Record<TimeClass, string>> = {
   idle_host: 'the GPU is idle: the host has not launched the next kernel yet',
   idle_other: 'the GPU is idle for another reason',
 };
+
+/** The same for a job without a GPU. */
+const HOST_MEANINGS: Partial<Record<TimeClass, string>> = {
+  compute: 'operators compute on the host',
+  idle_data: 'the next batch is not there',
+  idle_compile: 'the host compiles',
+  idle_comms: 'the host waits in a collective',
+  idle_host: 'Python, and whatever else no operator covers',
+  idle_other: 'for another reason',
+};
+
+export const classMeaning = (c: TimeClass, hasGpu: boolean): string =>
+  (hasGpu ? undefined : HOST_MEANINGS[c]) ?? CLASS_MEANINGS[c];
+
+/** Classes with a pale colour: text on them is dark. */
+export const PALE: ReadonlySet<TimeClass> = new Set([
+  'comms_wait',
+  'idle_compile',
+  'idle_comms',
+  'idle_host',
+  'idle_other',
+]);
 
 /** As a heading: `Input wait`. */
 export const className = (c: TimeClass): string => sentenceCase(CLASS_NAMES[c]);
@@ -65,7 +87,8 @@ export function splitSentence(sentence: string): {
   readonly headline: string;
   readonly rest: readonly string[];
 } {
-  const [, label = null, text = sentence] = /^([A-Z][\w-]{1,30}-bound): (.+)$/s.exec(sentence) ?? [];
+  const [, label = null, text = sentence] =
+    /^([A-Z][\w-]{1,30}-bound(?:, [^:]{1,60})?): (.+)$/s.exec(sentence) ?? [];
   const [headline = '', ...rest] = text
     .split(/(?:[.!?;] )(?=[A-Z])|; /)
     .map((part) => sentenceCase(part.replace(/\.$/, '')));
