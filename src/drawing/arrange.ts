@@ -31,12 +31,21 @@ export function nest(sorted: Uint32Array, times: Times): Arranged {
   return split(sorted, depths);
 }
 
-/** In the row that has been free for longest, else in a new one: overlapping kernels of one stream are all drawn. */
+/** Rows in which the first that is free is looked for. A damaged file may need many more. */
+const FIRST_FIT = 8;
+
+/** In the first row that is free: overlapping kernels of one stream are all drawn, below each other. */
 export function pack(sorted: Uint32Array, times: Times): Arranged {
   const placed = new Uint16Array(sorted.length);
-  const free = new EndHeap();
+  const ends = new Float64Array(FIRST_FIT).fill(Number.NEGATIVE_INFINITY);
+  const more = new EndHeap();
   for (let i = 0; i < sorted.length; i++) {
-    placed[i] = free.place(times.ts[sorted[i]!]!, endOf(times, sorted[i]!));
+    const [start, end] = [times.ts[sorted[i]!]!, endOf(times, sorted[i]!)];
+    let row = 0;
+    while (row < FIRST_FIT && ends[row]! > start) row++;
+    if (row < FIRST_FIT) ends[row] = end;
+    else row += more.place(start, end);
+    placed[i] = Math.min(row, MAX_ROWS);
   }
   return split(sorted, placed);
 }
@@ -48,7 +57,6 @@ class EndHeap {
 
   place(start: number, end: number): number {
     const size = this.#end.length;
-    // Nearly always there is one row, and it is free.
     if (size > 0 && this.#end[0]! <= start) {
       const row = this.#row[0]!;
       this.#sink(end, row);

@@ -122,7 +122,7 @@ function tracksOf(trace: Trace, { host }: WholeTimeline): TraceTrack[] {
       kind,
       title: titles.of(kind, tracks),
       training: kind === 'thread' && host.threads.includes(tracks[0]!),
-      order: kind === 'thread' ? host.threads.indexOf(tracks[0]!) >>> 0 : 0,
+      order: kind === 'thread' ? host.threads.indexOf(tracks[0]!) >>> 0 : tracks.length,
       slices: rows.length,
       ...(kind === 'stream' || kind === 'gpu-syncs' ? pack(sorted, data) : nest(sorted, data)),
     };
@@ -139,7 +139,7 @@ interface TrackRows {
   readonly rows: Uint32Array;
 }
 
-/** So many streams have a track of their own. */
+/** So many streams have a track each. */
 const MOST_STREAMS = 6;
 /** Of more, those with a smaller share of the work share one. */
 const MINOR_STREAM = 0.02;
@@ -148,7 +148,7 @@ const MINOR_STREAM = 0.02;
 function joined(all: readonly TrackRows[]): TrackRows[] {
   const streams = all.filter((t) => t.kind === 'stream').sort((a, b) => b.rows.length - a.rows.length);
   const work = streams.reduce((n, t) => n + t.rows.length, 0);
-  const isMinor = (t: TrackRows) => streams.indexOf(t) >= MOST_STREAMS && t.rows.length < work * MINOR_STREAM;
+  const isMinor = (t: TrackRows) => streams.length > MOST_STREAMS && t.rows.length < work * MINOR_STREAM;
   const key = (t: TrackRows) =>
     t.kind === 'thread' || (t.kind === 'stream' && !isMinor(t)) ? t.tracks[0]! : -1;
   return [...groupBy(all, (t) => `${t.kind} ${key(t)}`).values()].map((group) => ({

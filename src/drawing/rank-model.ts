@@ -35,6 +35,12 @@ export class RankModel {
     readonly launches: Launches | null = null,
   ) {}
 
+  /** Builds now what is otherwise built when first asked for. */
+  prepare(): void {
+    for (const track of this.tracks) for (const row of track.rows.keys()) track.index(row);
+    this.launches?.(0, 0, 0);
+  }
+
   slices({ track, from, to, width }: SliceQuery): DrawnSlices {
     const { clock } = this;
     const [own, end] = [toOwn(clock, from), toOwn(clock, to)];

@@ -26,6 +26,7 @@ function gpuPaint(name: string, category: Category): number {
 /** What the host waits for has the colour of the idle time that it causes. */
 function hostPaint(name: string, category: Category): number {
   const text = name.slice(0, 2000);
+  if (/^ProfilerStep#/.test(text)) return painted(Paint.step);
   if (category !== Category.overhead) {
     if (SYNCHRONISES.test(text)) return classPaint('idle_sync');
     if (WAITS_FOR_DATA.test(text)) return classPaint('idle_data');

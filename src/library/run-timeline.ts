@@ -16,8 +16,9 @@ import { bytesOf, RecentRanks } from './recent-ranks.js';
 /** Reads a trace again, with its columns. */
 export type ReadColumns = (member: TraceMember) => Promise<TraceMember>;
 
-/** Arrows that are drawn at once: more cannot be told apart. */
-const MOST_ARROWS = 400;
+/** Arrows that are drawn at once: more cannot be told apart. Launches are drawn all or not at all. */
+const MOST_LAUNCHES = 40;
+const MOST_LATE = 120;
 
 /** One rank that can be drawn. */
 interface Drawable {
@@ -68,7 +69,9 @@ export class RunTimeline implements TimelineSource {
     // Those that were kept on the first reading. The rest is read when it is looked at.
     for (const { rank, member } of drawable) {
       if (!member.trace || !this.#recent.hasRoom) break;
-      this.#recent.put(rank, this.#build(rank, member.trace, member.drawing));
+      const built = this.#build(rank, member.trace, member.drawing);
+      built.value.model.prepare();
+      this.#recent.put(rank, built);
     }
     this.#drawable = new Map(
       drawable.map(({ rank, member }) => [rank, { rank, member: { ...member, trace: null } }]),
@@ -102,9 +105,9 @@ export class RunTimeline implements TimelineSource {
     const shown = ranks.filter((r) => this.#lines.has(r));
     const open = new Map<number, TraceRank>();
     for (const rank of shown) open.set(rank, await this.#opened(rank));
-    const launches = [...open.values()].flatMap(({ model }) => model.launchArrows(from, to, MOST_ARROWS));
+    const launches = [...open.values()].flatMap(({ model }) => model.launchArrows(from, to, MOST_LAUNCHES));
     const late = this.#comparison
-      ? lateArrows(this.#comparison, this.#waited, open, this.#clocks, { from, to }, MOST_ARROWS)
+      ? lateArrows(this.#comparison, this.#waited, open, this.#clocks, { from, to }, MOST_LATE)
       : [];
     const path = (this.#comparison?.path?.pieces ?? []).flatMap((piece) => {
       const clock = this.#clocks.get(piece.rank);

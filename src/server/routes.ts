@@ -49,9 +49,10 @@ async function ask(
     case 'open':
       return json(await timeline.open(number('rank')));
     case 'slices': {
-      const [rank, track, width] = [number('rank'), number('track'), Math.min(8192, number('width'))];
-      const drawn = await timeline.slices({ rank, track, width, ...range() });
-      return { type: 'application/octet-stream', body: pack(drawn) };
+      const [rank, width] = [number('rank'), Math.min(8192, number('width'))];
+      const tracks = numbersIn(query, 'tracks', MOST_TRACKS);
+      const drawn = tracks.map((track) => timeline.slices({ rank, track, width, ...range() }));
+      return { type: 'application/octet-stream', body: pack(await Promise.all(drawn)) };
     }
     case 'detail':
       return json(await timeline.detail(slice()));
@@ -60,13 +61,13 @@ async function ask(
         await timeline.search(
           (query.get('text') ?? '').slice(0, 500),
           Math.min(MOST_HITS, number('limit')),
-          ranksIn(query),
+          numbersIn(query, 'ranks', MOST_RANKS),
         ),
       );
     case 'totals':
       return json(await timeline.totals({ rank: number('rank'), ...range() }));
     case 'arrows':
-      return json(await timeline.arrows({ ...range(), ranks: ranksIn(query) }));
+      return json(await timeline.arrows({ ...range(), ranks: numbersIn(query, 'ranks', MOST_RANKS) }));
     default:
       return null;
   }
@@ -74,6 +75,7 @@ async function ask(
 
 const MOST_HITS = 10_000;
 const MOST_RANKS = 64;
+const MOST_TRACKS = 256;
 
 function numberIn(query: URLSearchParams, name: string): number {
   const value = Number(query.get(name) ?? Number.NaN);
@@ -81,11 +83,11 @@ function numberIn(query: URLSearchParams, name: string): number {
   return value;
 }
 
-const ranksIn = (query: URLSearchParams) =>
-  (query.get('ranks') ?? '')
+const numbersIn = (query: URLSearchParams, name: string, most: number) =>
+  (query.get(name) ?? '')
     .split(',')
     .filter((r) => /^\d{1,9}$/.test(r))
-    .slice(0, MOST_RANKS)
+    .slice(0, most)
     .map(Number);
 
 const asset = (name: string) => readFile(new URL(`dist/page/${name}`, packageRoot()));

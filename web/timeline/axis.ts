@@ -40,27 +40,20 @@ export function drawRuler(
   context.fillRect(0, TOP - 1, width, 1);
 }
 
-/** The whole run, its steps, and the part that is shown. */
+/** The whole recording by class, and the part of it that is shown. */
 export function drawMinimap(
   context: CanvasRenderingContext2D,
   scene: Scene,
   { css }: Palette,
   width: number,
+  overview: CanvasImageSource | null,
 ): void {
   const { gutter, from, nsPerPixel, whole } = scene;
   const scale = (width - gutter) / Math.max(1, whole.to - whole.from);
   const xOf = (time: number) => gutter + (time - whole.from) * scale;
   context.fillStyle = css.bg;
   context.fillRect(gutter, 0, width - gutter, MINIMAP);
-  const line = scene.lanes[0]?.line;
-  context.fillStyle = css.line;
-  let last = -1;
-  for (const step of line?.steps ?? []) {
-    const [x0, x1] = [xOf(step.from), xOf(step.to)];
-    if (x1 - last < 1) continue;
-    context.fillRect(x0, 6, Math.max(1, x1 - x0 - 1), MINIMAP - 12);
-    last = x1;
-  }
+  if (overview) context.drawImage(overview, gutter, 5, width - gutter, MINIMAP - 10);
   const [x0, x1] = [xOf(from), xOf(from + (width - gutter) * nsPerPixel)];
   context.globalAlpha = 0.18;
   context.fillStyle = css.accent;

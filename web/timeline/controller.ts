@@ -127,11 +127,6 @@ export class Controller {
   timeAt(x: number): number {
     return this.scene.from + (x - this.scene.gutter) * this.scene.nsPerPixel;
   }
-  /** Nothing is on its way: what is shown is final. */
-  get isSettled(): boolean {
-    return this.#tiles.isIdle && this.#flight === null;
-  }
-
   async start(): Promise<void> {
     const tracks = await this.source.tracks();
     this.tracks.value = tracks;
@@ -197,9 +192,17 @@ export class Controller {
       this.#fly(now);
       if (this.#palette && this.#painter.width > 0) {
         this.#painter.frame(this.scene, this.#palette);
+        this.#tellDrawn();
         this.#lookAhead();
       }
     });
+  }
+
+  /** For tests and measurements: whether all that belongs into the view is in it. */
+  #tellDrawn(): void {
+    const isDrawn = this.#tiles.isIdle && this.scene.lanes.some((l) => l.kind === 'track');
+    const { dataset } = this.#painter.canvas;
+    if (dataset.drawn !== String(isDrawn)) dataset.drawn = String(isDrawn);
   }
 
   /** Shows [from, to] at once. */
@@ -318,6 +321,7 @@ export class Controller {
   /** Fetches what lies next to the view, on the side to which it moves. */
   #lookAhead(): void {
     const { from, nsPerPixel, lanes, scrollTop } = this.scene;
+    if (!this.#tiles.isIdle) return;
     const length = this.to - from;
     const ahead = from >= this.#lastFrom ? 1 : -1;
     this.#lastFrom = from;

@@ -18,8 +18,8 @@ export interface Hit {
 const NEAR = 3;
 
 export function hitTest(scene: Scene, tiles: TileStore, x: number, y: number, lane: Lane | null): Hit | null {
-  if (!lane || lane.kind !== 'track' || x < scene.gutter) return null;
-  const row = Math.floor((y - TOP + scene.scrollTop - lane.y) / lane.rowHeight);
+  if (lane?.kind !== 'track' || x < scene.gutter) return null;
+  const row = lane.firstRow + Math.floor((y - TOP + scene.scrollTop - lane.y) / lane.rowHeight);
   const time = scene.from + (x - scene.gutter) * scene.nsPerPixel;
   const reach = NEAR * scene.nsPerPixel;
   let best: Hit | null = null;

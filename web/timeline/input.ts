@@ -151,7 +151,7 @@ export function listen(canvas: HTMLCanvasElement, scroller: HTMLElement, control
       else if (key === '+' || key === '=') controller.zoom(0.6);
       else if (key === '-') controller.zoom(1 / 0.6);
       else if (key === '0') controller.showWhole();
-      else if (key === 'f') fit(controller);
+      else if (key === 'f') fitSelection(controller);
       else if (key === 'n') void controller.step(event.shiftKey ? -1 : 1);
       else if (key === 'Escape') controller.clear();
       else return;
@@ -168,7 +168,7 @@ export function listen(canvas: HTMLCanvasElement, scroller: HTMLElement, control
 }
 
 /** What is selected fills the view. */
-function fit(controller: Controller): void {
+function fitSelection(controller: Controller): void {
   const { selected, range } = controller.scene;
   const [from, to] = selected ? [selected.start, selected.end] : range ? [range.from, range.to] : [0, 0];
   const margin = (to - from) * 0.1;

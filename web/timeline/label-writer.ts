@@ -48,7 +48,8 @@ export class LabelWriter {
     }
     if (known.width <= room) return context.fillText(text, x, y);
     const length = Math.floor((room / known.width) * text.length) - 1;
-    if (length < 2) return;
+    // Two letters say nothing.
+    if (length < 4) return;
     if (known.cutLength !== length) {
       known.cut = `${text.slice(0, length)}…`;
       known.cutLength = length;

@@ -20,13 +20,15 @@ export interface Lane {
   readonly rows: number;
   readonly rowHeight: number;
   readonly collapsed: boolean;
+  /** The row that is drawn first: a collapsed training thread shows what is inside its steps. */
+  readonly firstRow: number;
 }
 
 export const laneKey = (rank: number, track: number) => `${rank}/${track}`;
 
-/** Whether a track is small at first: what the reader seldom needs. */
-export function startsCollapsed(info: TrackInfo): boolean {
-  if (info.kind === 'thread') return !info.training;
+/** Whether a track is small at first: what the reader seldom needs. Several ranks are compared by their devices. */
+function startsCollapsed(info: TrackInfo, ranks: number): boolean {
+  if (info.kind === 'thread') return !info.training || ranks > 1;
   return info.kind === 'gpu-annotations' || info.kind === 'gpu-syncs' || info.title.endsWith('more streams');
 }
 
@@ -43,12 +45,20 @@ export function layOut(
     y += lane.height + GAP;
   };
   for (const line of lines) {
-    const head = { line, info: null, track: -1, rows: 1, rowHeight: RANK_HEAD, collapsed: false };
+    const head = {
+      line,
+      info: null,
+      track: -1,
+      rows: 1,
+      rowHeight: RANK_HEAD,
+      collapsed: false,
+      firstRow: 0,
+    };
     push({ ...head, kind: 'rank', title: line.title, height: RANK_HEAD });
     const tracks = tracksOf.get(line.rank);
     if (!tracks) push({ ...head, kind: 'loading', title: 'reading the trace …', height: ROW });
     tracks?.forEach((info, track) => {
-      const collapsed = startsCollapsed(info) !== toggled.has(laneKey(line.rank, track));
+      const collapsed = startsCollapsed(info, lines.length) !== toggled.has(laneKey(line.rank, track));
       const rows = collapsed ? 1 : info.rows;
       const rowHeight = info.kind === 'counter' ? (collapsed ? COLLAPSED : COUNTER) : ROW;
       push({
@@ -60,6 +70,7 @@ export function layOut(
         rows,
         rowHeight,
         collapsed,
+        firstRow: collapsed && info.training && info.rows > 1 ? 1 : 0,
         height: rows * rowHeight,
       });
     });

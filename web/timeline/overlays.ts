@@ -57,7 +57,12 @@ function laneOf(scene: Scene, rank: number, track: number) {
 function yOf(scene: Scene, { rank, track, row }: Omit<TimelinePoint, 'time'>): number | null {
   const lane = laneOf(scene, rank, track);
   if (!lane) return null;
-  return TOP + lane.y - scene.scrollTop + (Math.min(row, lane.rows - 1) + 0.5) * lane.rowHeight;
+  return (
+    TOP +
+    lane.y -
+    scene.scrollTop +
+    (Math.min(Math.max(0, row - lane.firstRow), lane.rows - 1) + 0.5) * lane.rowHeight
+  );
 }
 
 function outline(
@@ -74,6 +79,8 @@ function outline(
   context.strokeRect(left, y - 8.5, Math.max(3, Math.min(x1, width + 4) - left), 16);
 }
 
+const LATE_DASH = [4, 3];
+
 function drawArrow(
   context: CanvasRenderingContext2D,
   scene: Scene,
@@ -86,14 +93,16 @@ function drawArrow(
   if (y0 === null || y1 === null) return;
   const [x0, x1] = [xOf(from.time), xOf(to.time)];
   context.globalAlpha = alpha;
-  context.strokeStyle = kind === 'late' ? css.mark : css.muted;
+  context.strokeStyle = kind === 'late' ? css.text : css.muted;
   context.fillStyle = context.strokeStyle;
-  context.lineWidth = kind === 'late' ? 1.5 : 1;
+  context.lineWidth = 1;
+  context.setLineDash(kind === 'late' ? LATE_DASH : []);
   context.beginPath();
   context.moveTo(x0, y0);
   const bend = Math.min(40, Math.max(8, Math.abs(x1 - x0) / 2));
   context.bezierCurveTo(x0 + bend, y0, x1 - bend, y1, x1 - 4, y1);
   context.stroke();
+  context.setLineDash([]);
   context.beginPath();
   context.moveTo(x1, y1);
   context.lineTo(x1 - 6, y1 - 3);

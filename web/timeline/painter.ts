@@ -2,6 +2,7 @@ import { drawMinimap, drawRuler } from './axis.js';
 import { LabelWriter } from './label-writer.js';
 import { type Lane, RANK_HEAD } from './layout.js';
 import { drawOverlays } from './overlays.js';
+import { Overview } from './overview.js';
 import type { Palette } from './palette.js';
 import { Raster } from './raster.js';
 import { type Scene, TOP } from './scene.js';
@@ -12,6 +13,7 @@ export class Painter {
   readonly #context: CanvasRenderingContext2D;
   readonly #raster = new Raster();
   readonly #writer = new LabelWriter();
+  readonly #overview = new Overview();
   ratio = 1;
   width = 0;
   height = 0;
@@ -45,7 +47,7 @@ export class Painter {
       for (let row = 0; row < lane.rows; row++) {
         const y = top + row * lane.rowHeight;
         if (y + lane.rowHeight < TOP || y > this.height) continue;
-        raster.beginRow(lane, row, y);
+        raster.beginRow(lane, row + lane.firstRow, y);
         this.tiles.visit(lane.line.rank, lane.track, level, scene.from, to, raster.addTile);
         raster.endRow(lane.rowHeight);
       }
@@ -57,7 +59,13 @@ export class Painter {
     drawOverlays(context, scene, palette, this.width, this.height);
     this.#gutter(scene, palette);
     drawRuler(context, scene, palette, this.width);
-    drawMinimap(context, scene, palette, this.width);
+    drawMinimap(
+      context,
+      scene,
+      palette,
+      this.width,
+      this.#overview.get(scene, palette, this.tiles, this.width),
+    );
   }
 
   /** The head of a rank: its steps, each with its time. */

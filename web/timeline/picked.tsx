@@ -10,13 +10,36 @@ export function PickedPanel({ controller }: { readonly controller: Controller })
   return (
     <div class="tl-picked" aria-live="polite">
       {picked === null && (
-        <p class="tl-empty">Click a slice for details. Drag over a range, or click a step, for totals.</p>
+        <>
+          <p class="tl-empty">Click a slice for details. Drag over a range, or click a step, for totals.</p>
+          <Legend />
+        </>
       )}
       {picked?.kind === 'slice' && <SlicePanel picked={picked} controller={controller} />}
       {picked?.kind === 'range' && <RangePanel picked={picked} />}
     </div>
   );
 }
+
+/** What the colours of the first row mean. */
+const Legend = () => (
+  <ul class="tl-legend">
+    {TIME_CLASSES.map((c) => (
+      <li key={c}>
+        <i class={`tl-swatch tl-${c.replaceAll('_', '-')}`} />
+        {CLASS_WORDS[c]}
+      </li>
+    ))}
+    <li>
+      <i class="tl-swatch tl-path" />
+      critical path
+    </li>
+    <li>
+      <i class="tl-swatch tl-late" />
+      from the rank that came last to those that waited
+    </li>
+  </ul>
+);
 
 interface SlicePanelProps {
   readonly picked: Extract<Picked, { kind: 'slice' }>;

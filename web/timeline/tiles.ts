@@ -5,8 +5,8 @@ import type { DrawnSlices, TimelineSource } from './source.js';
 const TILE = 512;
 /** Tiles that are kept: some 2 KB each, up to 50 KB where slices are dense. */
 const MOST_TILES = 6000;
-/** Requests under way: browsers open six connections. */
-const MOST_REQUESTS = 6;
+/** Tiles under way. A source may answer those of one rank and time together. */
+const MOST_REQUESTS = 120;
 const FALLBACKS = 10;
 
 export interface Tile {
@@ -85,7 +85,7 @@ export class TileStore {
     }
   }
 
-  /** Asks for what may be shown next. */
+  /** Asks for what may be shown next, once all that is shown is there. */
   prefetch(rank: number, track: number, level: number, from: number, to: number): void {
     const lane = this.#lane(rank, track);
     const size = TILE * 2 ** level;
