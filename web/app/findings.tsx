@@ -52,7 +52,9 @@ function FindingCard({ page, finding, open, navigator }: CardProps) {
     <details id={`finding-${finding.id}`} class="finding" open={open}>
       <summary>
         <h3>{sentenceCase(finding.title)}</h3>
-        <span class="gain">{finding.addresses === null ? '' : gain(finding.speedup, step.ms)}</span>
+        <span class={finding.speedup ? 'gain' : 'gain unknown'}>
+          {finding.addresses === null ? '' : gain(finding.speedup, step.ms)}
+        </span>
       </summary>
       {finding.speedup && step.ms !== null && <GainBar now={step.ms} speedup={finding.speedup} />}
       <p class="facts">

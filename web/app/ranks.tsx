@@ -31,7 +31,13 @@ export function Ranks({ page, navigator }: { page: PageData; navigator: Navigato
           ))}
         </ul>
       )}
-      {!single && report.stragglers.length === 0 && <p>No rank is late: they wait for each other evenly.</p>}
+      {!single && report.stragglers.length === 0 && (
+        <p>
+          {report.collectives
+            ? 'No rank is late.'
+            : 'These ranks share no recorded collective, so it is not known whether one waits for another.'}
+        </p>
+      )}
       {single ? (
         <StepsChart steps={rankSteps} navigator={navigator} />
       ) : (
