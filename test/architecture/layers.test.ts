@@ -33,7 +33,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   rules: ['base', 'facts', 'replay', 'traces', 'telemetry', 'run', 'diagnosis'],
   report: ['base', 'model', 'facts', 'traces', 'logs', 'telemetry', 'ingest', 'run', 'diagnosis', 'rules'],
-  page: ['base', 'model', 'facts', 'replay', 'ingest', 'run', 'diagnosis', 'rules', 'report'],
+  page: ['base', 'model', 'facts', 'replay', 'telemetry', 'ingest', 'run', 'diagnosis', 'rules', 'report'],
   lint: ['base'],
   render: ['base', 'facts', 'report', 'page', 'rules', 'lint', 'triage', 'doctor'],
   library: [

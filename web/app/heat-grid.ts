@@ -48,29 +48,49 @@ export interface Colours {
 }
 
 /** The ramp spans at least this share of the usual value, so that noise does not look like a fault. */
-const LEAST_SPAN = 0.1;
+const LEAST_SPAN = 0.2;
 
-/** Colours from the fastest cell to almost the slowest: one outlier must not make all others look alike. */
-export function coloursFor(metric: StepMetric, ramp: readonly Rgb[], missing: Rgb): Colours {
-  const counts = new Uint32Array(missingCode(metric.codes) + 1);
+/**
+ * Colours from what is usual for the fast to what is usual for the slowest rank. A single slow cell must not make all others
+ * look alike, and a rank that is always late must not be cut off.
+ */
+export function coloursFor(metric: StepMetric, ranks: number, ramp: readonly Rgb[], missing: Rgb): Colours {
+  const none = missingCode(metric.codes);
+  const times = Float64Array.from({ length: none + 1 }, (_, code) => timeOfCode(metric, code));
+  const counts = new Uint32Array(none + 1);
   for (const code of metric.codes) counts[code]!++;
-  const known = metric.codes.length - counts[missingCode(metric.codes)]!;
+  const known = metric.codes.length - counts[none]!;
   const valueAt = (q: number) => {
     let left = q * known;
-    for (let code = 0; code < counts.length - 1; code++) {
+    for (let code = 0; code < none; code++) {
       left -= counts[code]!;
-      if (left <= 0) return timeOfCode(metric, code);
+      if (left < 0) return times[code]!;
     }
     return metric.top;
   };
-  const [low, usual] = [valueAt(1e-9), valueAt(0.5)];
-  const high = Math.max(valueAt(0.999), low + LEAST_SPAN * usual, low * 1.001, 1);
-  const words = Uint32Array.from(counts, (_, code) => {
-    if (code === counts.length - 1) return wordOf(missing);
-    const at = Math.min(1, Math.max(0, (timeOfCode(metric, code) - low) / (high - low)));
-    return wordOf(mixed(ramp, at));
-  });
+  const low = valueAt(0.1);
+  const slowest = Math.max(valueAt(0.999), slowestMean(metric, ranks, times));
+  const high = Math.max(slowest, low + LEAST_SPAN * valueAt(0.5), 1);
+  const words = Uint32Array.from(times, (time) =>
+    Number.isNaN(time)
+      ? wordOf(missing)
+      : wordOf(mixed(ramp, Math.min(1, Math.max(0, (time - low) / (high - low))))),
+  );
   return { low, high, words };
+}
+
+function slowestMean({ codes }: StepMetric, ranks: number, times: Float64Array): number {
+  const columns = codes.length / ranks;
+  let slowest = 0;
+  for (let r = 0; r < ranks; r++) {
+    let [sum, count] = [0, 0];
+    for (let c = r * columns; c < (r + 1) * columns; c++) {
+      const time = times[codes[c]!]!;
+      if (time >= 0) [sum, count] = [sum + time, count + 1];
+    }
+    if (count > 0) slowest = Math.max(slowest, sum / count);
+  }
+  return slowest;
 }
 
 export type Rgb = readonly [number, number, number];

@@ -31,7 +31,7 @@ export function HeatMap({ steps, late, navigator }: HeatMapProps) {
   const rows = useComputed(() => rowsBy(steps, group.value));
   const colours = useComputed(() => {
     const ramp = [0, 1, 2, 3, 4].map((i) => colourOf(`--ramp-${i}`, colourScheme.value));
-    return coloursFor(metric.value, ramp, colourOf('--missing', colourScheme.value));
+    return coloursFor(metric.value, steps.ranks.length, ramp, colourOf('--missing', colourScheme.value));
   });
   const height = Math.min(MOST_HEIGHT, ROW_HEIGHT * steps.ranks.length);
   const hovered = useSignal<Cell | null>(null);

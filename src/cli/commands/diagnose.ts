@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { InputError } from '../../base/input-error.js';
 import { bytes, formatBytes } from '../../base/units.js';
 import type { Bottleneck, Report, StepRange } from '../../library/vocabulary.js';
 import { renderJson } from '../../render/json.js';
@@ -44,6 +45,8 @@ export function registerDiagnose(program: Command, context: CommandContext): voi
     .option('--jobs <n>', 'files to read at once (default: one per core)', jobCount)
     .addHelpText('after', EXAMPLES)
     .action(async (paths: string[], options: DiagnoseFlags) => {
+      if (options.title !== undefined && options.html === undefined)
+        throw new InputError('--title is the title of the page: add --html FILE');
       const report = await (options.html === undefined ? diagnosed : diagnosedWithPage)(
         paths,
         options,

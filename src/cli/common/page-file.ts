@@ -40,7 +40,7 @@ export function writePage(file: string, page: PageData, timeline: EmbeddedTimeli
   return Buffer.byteLength(html);
 }
 
-const zipped = (data: unknown) => gzipSync(pack(data), { level: 9 }).toString('base64');
+const zipped = (data: unknown) => gzipSync(pack(data)).toString('base64');
 
 function pageAssets(): PageAssets {
   const read = (name: string) => readFileSync(new URL(`dist/page/${name}`, packageRoot()), 'utf8');
