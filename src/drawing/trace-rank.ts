@@ -51,6 +51,19 @@ class TraceSlices implements Slices {
   }
 }
 
+/** The tracks of a drawing whose slices are rows of the trace. */
+export function traceTracks(trace: Trace, drawing: TraceDrawing): Track[] {
+  const paints = tracePaints(trace);
+  return drawing.tracks.map(
+    ({ kind, title, training, rows, leftOut }) =>
+      new Track(
+        { kind, title, training, leftOut },
+        rows.map((r) => new TraceSlices(trace, r, paints)),
+        (id) => trace.strings.text(id),
+      ),
+  );
+}
+
 export interface TraceRank {
   readonly model: RankModel;
   readonly collectives: CollectiveTrack | null;
@@ -65,18 +78,9 @@ export function traceRank(
   clock: RunClock,
   waited: WaitedCollectives | null,
 ): TraceRank {
-  const paints = tracePaints(trace);
-  const textOf = (id: number) => trace.strings.text(id);
   const classes = waited ? withWaits(drawing.classes, waited) : drawing.classes;
   const collectives = waited && waited.collectives.length > 0 ? collectiveTrack(waited) : null;
-  const ofTrace = drawing.tracks.map(
-    ({ kind, title, training, rows, leftOut }) =>
-      new Track(
-        { kind, title, training, leftOut },
-        rows.map((r) => new TraceSlices(trace, r, paints)),
-        textOf,
-      ),
-  );
+  const ofTrace = traceTracks(trace, drawing);
   const counters = drawing.counters.map(
     ({ title, unit, time, value }) =>
       new CounterTrack(

@@ -1,4 +1,5 @@
 import type { CheckResult } from '../base/check.js';
+import type { BoundedDrawing } from '../drawing/bounded.js';
 import type { TraceDrawing } from '../drawing/draw-trace.js';
 import type { EventLogSummary } from '../logs/log-summary.js';
 import type { CompileLog } from '../model/compile-log.js';
@@ -36,6 +37,8 @@ export interface TraceMember extends Member {
   readonly facts: TraceFacts | null;
   /** Set for `draw`. */
   readonly drawing: TraceDrawing | null;
+  /** Set for `draw.bounded`. */
+  readonly bounded: BoundedDrawing | null;
   /** Set for `trace`, and for `draw` where the columns are kept. */
   readonly trace: TraceData | null;
 }

@@ -18,6 +18,7 @@ const member = (path: string, rank: number | null, window = '3-6'): TraceMember 
   facts: null,
   checks: [],
   drawing: null,
+  bounded: null,
   trace: null,
 });
 const assigned = (...members: RankMember[]) => {

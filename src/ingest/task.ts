@@ -1,7 +1,8 @@
 import { type CheckResult, found } from '../base/check.js';
 import { InputError, messageOf } from '../base/input-error.js';
 import { inputProblem } from '../base/severity.js';
-import { drawTrace, type TraceDrawing } from '../drawing/draw-trace.js';
+import { boundDrawing } from '../drawing/bounded.js';
+import { drawTrace } from '../drawing/draw-trace.js';
 import { summariseEventLog } from '../logs/log-summary.js';
 import type { CompileLog } from '../model/compile-log.js';
 import type { EventLog } from '../model/event-log.js';
@@ -28,6 +29,8 @@ export type Want = 'trace' | 'summary' | { readonly facts: AnalyseOptions; reado
 export interface DrawOptions {
   /** Keep the columns of these members and draw all of them. Of others only steps are drawn. */
   readonly columns: 'all' | readonly string[];
+  /** Instead of that: a drawing of about so many slices, for a file. */
+  readonly bounded?: number;
 }
 
 export interface TaskResult extends FileResult<TaskMember> {
@@ -97,7 +100,15 @@ function digest({ content, ...member }: MemberResult, want: Want): TaskMember {
     }
     default:
       return digestTrace(
-        { ...base, kind: content.kind, summary: null, facts: null, drawing: null, trace: content.trace },
+        {
+          ...base,
+          kind: content.kind,
+          summary: null,
+          facts: null,
+          drawing: null,
+          bounded: null,
+          trace: content.trace,
+        },
         want,
       );
   }
@@ -114,16 +125,21 @@ function digestTrace(member: TraceMember & { readonly trace: TraceData }, want: 
   return want.draw ? { ...known, ...drawn(trace, member.path, want.draw) } : known;
 }
 
+type Drawn = Pick<TraceMember, 'drawing' | 'bounded' | 'trace'>;
+
 /** Without a drawing the diagnosis is still good. */
-function drawn(trace: Trace, path: string, { columns }: DrawOptions): Pick<TraceMember, 'drawing' | 'trace'> {
+function drawn(trace: Trace, path: string, { columns, bounded }: DrawOptions): Drawn {
+  const none = { drawing: null, bounded: null, trace: null };
   const isWhole = columns === 'all' || columns.includes(path);
-  let drawing: TraceDrawing | null = null;
   try {
-    drawing = drawTrace(trace, isWhole);
+    const drawing = drawTrace(trace, isWhole || bounded !== undefined);
+    if (!drawing) return none;
+    if (bounded !== undefined) return { ...none, bounded: boundDrawing(trace, drawing, bounded) };
+    return { ...none, drawing, trace: isWhole ? trace.data : null };
   } catch (error) {
     if (process.env.WHYSLOW_DEBUG) throw error;
+    return none;
   }
-  return { drawing, trace: isWhole && drawing ? trace.data : null };
 }
 
 /** A bug in the analysis must not cost the user the other files, nor the health checks of this one. */

@@ -4,6 +4,7 @@ import { keepOneRun } from '../ingest/one-run.js';
 import { keepOneWindow } from '../ingest/one-window.js';
 import type { ReadOptions } from '../ingest/pool.js';
 import { readInputs } from '../ingest/read-run.js';
+import type { DrawOptions, Want } from '../ingest/task.js';
 import { buildReport } from '../report/build-report.js';
 import type { Report } from '../report/report.js';
 import { RULES } from '../rules/rules.js';
@@ -27,8 +28,9 @@ export async function diagnose(
 export async function diagnoseInFull(
   paths: string | readonly string[],
   { steps = null, ranks = null, run: wanted = null, ...reading }: DiagnoseOptions = {},
+  draw?: DrawOptions,
 ): Promise<{ readonly diagnosis: Diagnosis; readonly report: Report }> {
-  const want = { facts: { steps } };
+  const want: Want = draw ? { facts: { steps }, draw } : { facts: { steps } };
   const run = keepOneWindow(keepOneRun(await readInputs(paths, want, reading), wanted));
   const inputs = await withLateRanksInFull(run, steps, (files) => readInputs(files, want));
   const diagnosis = diagnoseInputs(inputs, { steps, ranks });

@@ -1,8 +1,12 @@
+import type { EmbeddedTimeline } from '../drawing/embedded.js';
 import { buildPage } from '../page/build-page.js';
 import type { PageData } from '../page/page-data.js';
 import type { Report } from '../report/report.js';
+import { discoverFiles } from '../sources/discover.js';
 import { type DiagnoseOptions, diagnoseInFull } from './diagnose.js';
+import { embedTimeline } from './embed-timeline.js';
 
+export type { EmbeddedTimeline } from '../drawing/embedded.js';
 export type { PageData } from '../page/page-data.js';
 
 /** Diagnoses the files under the paths and gathers what the page shows beside the report. */
@@ -10,7 +14,22 @@ export async function diagnoseForPage(
   paths: string | readonly string[],
   title: string | null,
   options: DiagnoseOptions = {},
-): Promise<{ readonly report: Report; readonly page: PageData }> {
-  const { diagnosis, report } = await diagnoseInFull(paths, options);
-  return { report, page: buildPage(diagnosis, report, title) };
+): Promise<DiagnosedPage> {
+  const { files } = await discoverFiles(typeof paths === 'string' ? [paths] : paths);
+  const bounded = Math.max(LEAST_SLICES, Math.floor(MOST_SLICES / Math.max(1, files.length)));
+  const draw = { columns: [], bounded };
+  const { diagnosis, report } = await diagnoseInFull(paths, options, draw);
+  return { report, page: buildPage(diagnosis, report, title), timeline: embedTimeline(diagnosis) };
 }
+
+export interface DiagnosedPage {
+  readonly report: Report;
+  readonly page: PageData;
+  /** Null: there is no trace to draw. */
+  readonly timeline: EmbeddedTimeline | null;
+}
+
+/** Of all ranks together. A slice takes some five bytes in the file, so that these are half a megabyte. */
+const MOST_SLICES = 100_000;
+/** Of one rank: what its steps look like from afar. */
+const LEAST_SLICES = 1500;

@@ -1,4 +1,5 @@
 import { unpack } from '../../src/base/packed.js';
+import { EmbeddedSource, type EmbeddedTimeline } from '../../src/drawing/embedded.js';
 import type { PageData } from '../../src/page/page-data.js';
 import { serverSource as serverTimeline, type TimelineSource } from '../timeline/source.js';
 
@@ -16,13 +17,19 @@ export const openSource = (): PageSource => (isFile() ? embeddedSource() : serve
 
 const embeddedSource = (): PageSource => ({
   page: async () => unpack<PageData>(await embeddedBytes('whyslow-page')),
-  timeline: async () => null,
+  timeline: () => embeddedTimeline('whyslow-timeline'),
 });
 
 const serverSource = (): PageSource => ({
   page: async () => unpack<PageData>(await bytesFrom('data/page')),
   timeline: () => serverTimeline(),
 });
+
+/** Null: the file has none. */
+async function embeddedTimeline(id: string): Promise<TimelineSource | null> {
+  if (!document.getElementById(id)) return null;
+  return new EmbeddedSource(unpack<EmbeddedTimeline>(await embeddedBytes(id)));
+}
 
 /** Gzip as base64, in an element that nothing executes. */
 export async function embeddedBytes(id: string): Promise<Uint8Array<ArrayBuffer>> {

@@ -84,14 +84,14 @@ async function diagnosedWithPage(
   checkWritable(file);
   const progress = progressOn(context);
   const { steps = null, ranks = null, run = null, jobs, title = null } = options;
-  const { report, page } = await diagnoseForPage(paths, title, {
+  const { report, page, timeline } = await diagnoseForPage(paths, title, {
     steps,
     ranks,
     run,
     progress,
     jobs,
   }).finally(() => progress.end());
-  const size = writePage(file, page);
+  const size = writePage(file, page, timeline);
   say(context, `the page is in ${file} (${formatBytes(bytes(size))})`);
   return report;
 }

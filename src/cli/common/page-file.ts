@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { describeSystemError, InputError } from '../../base/input-error.js';
 import { packageRoot } from '../../base/package-root.js';
 import { pack } from '../../base/packed.js';
-import type { PageData } from '../../library/page.js';
+import type { EmbeddedTimeline, PageData } from '../../library/page.js';
 import { type PageAssets, pageTitle, renderHtmlFile } from '../../render/html.js';
 
 /** Before the work begins, not after: whether the file can be written. */
@@ -19,12 +19,15 @@ export function checkWritable(file: string): void {
 }
 
 /** Writes the page as one HTML file: as a whole or not at all. Returns its size in bytes. */
-export function writePage(file: string, page: PageData): number {
+export function writePage(file: string, page: PageData, timeline: EmbeddedTimeline | null): number {
   const html = renderHtmlFile({
     title: pageTitle(page),
     summary: page.report.verdict.sentence,
     assets: pageAssets(),
-    data: { 'whyslow-page': gzipSync(pack(page)).toString('base64') },
+    data: {
+      'whyslow-page': zipped(page),
+      ...(timeline && { 'whyslow-timeline': zipped(timeline) }),
+    },
   });
   const partial = `${file}.${process.pid}.partial`;
   try {
@@ -36,6 +39,8 @@ export function writePage(file: string, page: PageData): number {
   }
   return Buffer.byteLength(html);
 }
+
+const zipped = (data: unknown) => gzipSync(pack(data)).toString('base64');
 
 function pageAssets(): PageAssets {
   const read = (name: string) => readFileSync(new URL(`dist/page/${name}`, packageRoot()), 'utf8');
