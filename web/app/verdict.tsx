@@ -76,11 +76,14 @@ function NoStep({ page: { report } }: { page: PageData }) {
 const inMs = (parts: readonly StepPart[], whole: number): Part[] =>
   parts.map((p) => ({ name: p.name, class: p.class, ms: p.share * whole })).filter((p) => p.ms > 0);
 
+/** Closer than this, a second bar would only repeat the first. */
+const ALIKE = 0.01;
+
 function Step({ page: { report, profiled, hasGpu } }: { page: PageData }) {
   const step = report.step.ms!;
   const parts = inMs(stepParts(report.step.ms!, report.time, report.step.parts), step);
   const recorded = report.step.profiled_ms;
-  const showsProfiled = profiled !== null && recorded !== null && recorded > 0;
+  const showsProfiled = profiled !== null && recorded !== null && Math.abs(recorded / step - 1) > ALIKE;
   const width = Math.max(step, showsProfiled ? recorded : 0);
   const sum = profiled ? TIME_CLASSES.reduce((all, c) => all + profiled[c], 0) : 0;
   const recordedParts = profiled
