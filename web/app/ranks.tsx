@@ -44,9 +44,7 @@ export function Ranks({ page, navigator }: { page: PageData; navigator: Navigato
         <HeatMap steps={rankSteps} late={late} navigator={navigator} />
       )}
       {rankSteps.profiled && (
-        <p class="note">
-          These are the recorded steps. The profiler makes them longer than those of the verdict.
-        </p>
+        <p class="note">Steps as recorded: the profiler makes them a little longer than the step above.</p>
       )}
       <Missing page={page} />
     </section>
