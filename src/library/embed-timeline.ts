@@ -4,6 +4,7 @@ import { classTrack } from '../drawing/class-track.js';
 import { collectiveTrack, withWaits } from '../drawing/collectives.js';
 import type { EmbeddedRank, EmbeddedTimeline, EmbeddedTrack } from '../drawing/embedded.js';
 import { encodeRow } from '../drawing/encoded-row.js';
+import type { Counter } from '../drawing/memory-counters.js';
 import type { ColumnSlices } from '../drawing/slices.js';
 import type { TimelineTracks } from '../drawing/timeline.js';
 import type { Track } from '../drawing/track.js';
@@ -35,7 +36,11 @@ export function embedTimeline(diagnosis: Diagnosis): EmbeddedTimeline | null {
     return {
       rank,
       clock: frame.clocks.get(rank)!,
-      tracks: [...own, ...traceTracks(drawing, names), ...counterTracks(drawing)],
+      tracks: [
+        ...own,
+        ...traceTracks(drawing, names),
+        ...counterTracks([...drawing.counters, ...(frame.telemetry.get(rank) ?? [])]),
+      ],
       launches: drawing.launches,
       launchesFrom: own.length,
     };
@@ -74,11 +79,11 @@ function notesOf({ tracks, members }: RunFrame, chosen: readonly number[]): stri
   });
   if (!isWhole)
     notes.push(
-      'This file holds a few steps in full; elsewhere short slices are drawn as one. `whyslow open` has all of them.',
+      'This file holds a few steps in full; elsewhere short slices are drawn as one. whyslow open has all of them.',
     );
   if (chosen.length < tracks.ranks.length)
     notes.push(
-      `This file holds ${chosen.length} of ${tracks.ranks.length} ranks. \`whyslow open\` has all of them.`,
+      `This file holds ${chosen.length} of ${tracks.ranks.length} ranks. whyslow open has all of them.`,
     );
   return notes;
 }
@@ -115,7 +120,7 @@ function traceTracks({ tracks }: BoundedDrawing, names: NameList): EmbeddedTrack
   });
 }
 
-function counterTracks({ counters }: BoundedDrawing): EmbeddedTrack[] {
+function counterTracks(counters: readonly Counter[]): EmbeddedTrack[] {
   return counters.map(({ title, unit, time, value }) => ({
     info: { kind: 'counter', title, unit, training: false, leftOut: 0 },
     rows: [],

@@ -3,9 +3,11 @@ import type { Diagnosis } from '../diagnosis/diagnosis.js';
 import { type RunClock, toRun } from '../drawing/clock.js';
 import type { WaitedCollectives } from '../drawing/collectives.js';
 import type { DrawnSteps } from '../drawing/draw-trace.js';
+import type { Counter } from '../drawing/memory-counters.js';
 import { runClocks } from '../drawing/run-clocks.js';
+import { telemetryCounters } from '../drawing/telemetry-counters.js';
 import type { PathPiece, RankLine, TimelineTracks } from '../drawing/timeline.js';
-import { isTraceMember, type TraceMember } from '../ingest/member.js';
+import { isTraceMember, manifestOf, type TraceMember } from '../ingest/member.js';
 import type { Comparison } from '../run/compare.js';
 
 /** What all ranks of a timeline share: one clock, one line for each, who waited for whom. */
@@ -15,6 +17,8 @@ export interface RunFrame {
   readonly lines: ReadonlyMap<number, RankLine>;
   readonly clocks: ReadonlyMap<number, RunClock>;
   readonly waited: ReadonlyMap<number, WaitedCollectives>;
+  /** What nvidia-smi recorded, on the clock of the rank's trace. */
+  readonly telemetry: ReadonlyMap<number, readonly Counter[]>;
   /** The comparison that `waited` is of. */
   readonly comparison: Comparison | null;
   readonly tracks: TimelineTracks;
@@ -50,6 +54,7 @@ export function runFrame(diagnosis: Diagnosis): RunFrame {
     lines: new Map(lines.map((l) => [l.rank, l])),
     clocks,
     waited,
+    telemetry: telemetryOf(diagnosis, members),
     comparison,
     tracks: { from: 0, to: lines.reduce((to, l) => Math.max(to, l.to), 0), ranks: lines, notes },
   };
@@ -61,6 +66,22 @@ export function pathOf({ comparison, clocks, waited }: RunFrame): PathPiece[] {
     const clock = clocks.get(rank);
     return clock && waited.has(rank) ? [{ rank, from: toRun(clock, from), to: toRun(clock, to) }] : [];
   });
+}
+
+/** Of ranks whose GPU is known. */
+function telemetryOf({ inputs, locations }: Diagnosis, members: RunFrame['members']) {
+  const manifests = inputs.beside.flatMap((m) => manifestOf(m) ?? []);
+  const startedNs = manifests.find((m) => m.of === 'run')?.startedNs ?? null;
+  const logs = inputs.beside.filter((m) => m.kind === 'dmon');
+  return new Map(
+    [...members].flatMap(([rank, member]) => {
+      const state = locations.gpus.get(rank);
+      const log = logs.find((l) => state && l.gpus.includes(state));
+      if (!state || !log?.telemetry) return [];
+      const counters = telemetryCounters(log.telemetry, log.gpus.indexOf(state), drawnOf(member)!, startedNs);
+      return [[rank, counters] as const];
+    }),
+  );
 }
 
 /** One trace of each rank. */

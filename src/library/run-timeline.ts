@@ -90,9 +90,16 @@ export class RunTimeline implements TimelineSource {
   }
 
   #build(rank: number, data: TraceData, drawing: TraceDrawing) {
-    const { lines, clocks, waited } = this.#frame;
+    const { lines, clocks, waited, telemetry } = this.#frame;
     const trace = new Trace(data);
-    const value = traceRank(trace, drawing, lines.get(rank)!, clocks.get(rank)!, waited.get(rank) ?? null);
+    const counters = [...drawing.counters, ...(telemetry.get(rank) ?? [])];
+    const value = traceRank(
+      trace,
+      { ...drawing, counters },
+      lines.get(rank)!,
+      clocks.get(rank)!,
+      waited.get(rank) ?? null,
+    );
     return { value, bytes: bytesOf(data) + bytesOf(drawing) };
   }
 }

@@ -25,16 +25,21 @@ export interface Opened {
 }
 
 /** Opens a file of whyslow diagnose --html and waits until it is drawn. */
-export async function openFile(
+export const openFile = (browser: Browser, file: string, options: OpenOptions = {}): Promise<Opened> =>
+  openAddress(browser, pathToFileURL(file).href, options);
+
+type OpenOptions = BrowserContextOptions & { readonly hash?: string };
+
+/** The same for any address of the page. */
+export async function openAddress(
   browser: Browser,
-  file: string,
-  options: BrowserContextOptions & { readonly hash?: string } = {},
+  address: string,
+  options: OpenOptions = {},
 ): Promise<Opened> {
   const { hash = '', ...context } = options;
   const page = await browser.newPage(context);
   const complaints: string[] = [];
   const requests: string[] = [];
-  const address = pathToFileURL(file).href;
   page.on('console', (m) => {
     if (m.type() === 'error' || m.type() === 'warning') complaints.push(m.text());
   });
