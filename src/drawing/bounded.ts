@@ -115,15 +115,17 @@ function boundRow(
   window: Window | null,
   far: number,
 ): SliceColumns {
-  const out = new OrderedBuilder();
+  const out = new SliceBuilder();
   const index = track.index(row);
+  // A slice across a border belongs to the part that it begins in.
+  let next = 0;
   const add = (start: number, end: number, pixel: number) => {
-    const part = new SliceBuilder();
-    index.query(start, end, pixel, part);
-    out.addAll(part.finish());
+    const before = out.length;
+    index.query(start, end, pixel, out, next);
+    if (out.length > before) next = out.lastIndex + 1;
   };
-  // `to` is the end of the last event, which belongs to it.
-  const end = to + 1;
+  // An event without length may lie at `to`.
+  const end = Number.POSITIVE_INFINITY;
   if (!window) add(from, end, far);
   else {
     if (window.from > from) add(from, window.from, far);
@@ -131,23 +133,6 @@ function boundRow(
     if (window.to < to) add(window.to, end, far);
   }
   return out.finish();
-}
-
-/** Leaves out what the part before already has: a slice across the border is in both. */
-class OrderedBuilder {
-  readonly #out = new SliceBuilder();
-  #next = 0;
-
-  addAll({ length, start, end, name, paint, count, busy, index }: SliceColumns): void {
-    for (let i = 0; i < length; i++) {
-      if (index[i]! < this.#next) continue;
-      this.#out.add(start[i]!, end[i]!, name[i]!, paint[i]!, count[i]!, busy[i]!, index[i]!);
-      this.#next = index[i]! + count[i]!;
-    }
-  }
-  finish(): SliceColumns {
-    return this.#out.finish();
-  }
 }
 
 /** Names by their number in a list of those in use. */

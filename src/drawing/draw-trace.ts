@@ -55,16 +55,28 @@ const NO_CLASSES: ClassSpans = {
 export function drawTrace(trace: Trace, slices = true): TraceDrawing | null {
   const whole = wholeTimeline(trace);
   if (!whole) return null;
-  const { from, to } = whole;
+  const tracks = slices ? tracksOf(trace, whole) : [];
   return {
-    from,
-    to,
+    ...extentOf(trace, whole, tracks),
     baseNs: trace.data.baseNs + BigInt(trace.data.header.baseTimeNanoseconds ?? 0),
     steps: drawnSteps(whole.times),
     classes: slices ? inOrder(whole) : NO_CLASSES,
-    tracks: slices ? tracksOf(trace, whole) : [],
+    tracks,
     counters: slices ? memoryCounters(trace) : [],
   };
+}
+
+/** Other threads may begin earlier and end later than those that train. */
+function extentOf({ data: { ts, dur } }: Trace, whole: WholeTimeline, tracks: readonly TraceTrack[]) {
+  let { from, to } = whole;
+  for (const { rows } of tracks) {
+    for (const row of rows) {
+      const last = row.at(-1)!;
+      from = Math.min(from, ts[row[0]!]!);
+      to = Math.max(to, ts[last]! + dur[last]!);
+    }
+  }
+  return { from, to };
 }
 
 function drawnSteps(times: StepTimes | null): DrawnSteps {

@@ -1,4 +1,4 @@
-import type { RunClock } from './clock.js';
+import { type RunClock, toOwn } from './clock.js';
 import { decodeRow, type EncodedRow } from './encoded-row.js';
 import { type Launches, RankModel, type SliceKnowledge } from './rank-model.js';
 import type {
@@ -87,15 +87,16 @@ export class EmbeddedSource implements TimelineSource {
     const line = this.#data.tracks.ranks.find((l) => l.rank === rank);
     if (!data || !line) throw new RangeError('no such rank');
     const links = linksOf(data);
-    const tracks = data.tracks.map((track) => decodeTrack(track, this.#data.names));
+    const until = toOwn(data.clock, line.to);
+    const tracks = data.tracks.map((track) => decodeTrack(track, this.#data.names, until));
     const model = new RankModel(line, data.clock, tracks, knowledgeOf(links), launchesOf(links, tracks));
     this.#models.set(rank, model);
     return model;
   }
 }
 
-function decodeTrack({ info, rows, counter }: EmbeddedTrack, names: readonly string[]): Track {
-  if (counter) return new CounterTrack(info, counter.time, counter.value, counter.time.at(-1) ?? 0);
+function decodeTrack({ info, rows, counter }: EmbeddedTrack, names: readonly string[], until: number): Track {
+  if (counter) return new CounterTrack(info, counter.time, counter.value, until);
   return new Track(info, rows.map(decodeRow), (id) => names[id] ?? '');
 }
 

@@ -46,12 +46,12 @@ export class SliceIndex {
 
   /**
    * Adds what is to be drawn of [from, to] to `out`. Slices of at least `pixel` ns come one by one. Shorter ones that lie
-   * within one pixel come as one, which stands for them all: at most two for each pixel.
+   * within one pixel come as one, which stands for them all: at most two for each pixel. Slices before `first` are left out.
    */
-  query(from: number, to: number, pixel: number, out: SliceBuilder): void {
+  query(from: number, to: number, pixel: number, out: SliceBuilder, first = 0): void {
     const { slices } = this;
     const pending = new Pending(slices, pixel, out);
-    for (let i = this.firstAfter(from); i < slices.length && slices.start(i) < to; ) {
+    for (let i = Math.max(first, this.firstAfter(from)); i < slices.length && slices.start(i) < to; ) {
       const level = this.#levelAt(i, pixel);
       if (level === null) {
         pending.add(i, i, slices.end(i), slices.count(i), slices.busy(i), slices.busy(i));

@@ -65,6 +65,11 @@ export class SliceBuilder {
     return this.#start.length;
   }
 
+  /** Index of the last slice that what was added stands for. */
+  get lastIndex(): number {
+    return this.#index.at(-1)! + this.#count.at(-1)! - 1;
+  }
+
   add(start: number, end: number, name: number, paint: number, count = 1, busy = end - start, index = -1) {
     this.#index.push(index < 0 ? this.#start.length : index);
     this.#start.push(start);

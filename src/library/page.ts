@@ -16,7 +16,9 @@ export async function diagnoseForPage(
   options: DiagnoseOptions = {},
 ): Promise<DiagnosedPage> {
   const { files } = await discoverFiles(typeof paths === 'string' ? [paths] : paths);
-  const bounded = Math.max(LEAST_SLICES, Math.floor(MOST_SLICES / Math.max(1, files.length)));
+  // Manifests and telemetry lie beside the traces.
+  const large = files.filter((f) => f.size === 0 || f.size > SMALL_FILE).length;
+  const bounded = Math.max(LEAST_SLICES, Math.floor(MOST_SLICES / Math.max(1, large)));
   const draw = { columns: [], bounded };
   const { diagnosis, report } = await diagnoseInFull(paths, options, draw);
   return { report, page: buildPage(diagnosis, report, title), timeline: embedTimeline(diagnosis) };
@@ -31,5 +33,7 @@ export interface DiagnosedPage {
 
 /** Of all ranks together. A slice takes some five bytes in the file, so that these are half a megabyte. */
 const MOST_SLICES = 100_000;
+/** Bytes. */
+const SMALL_FILE = 10_000;
 /** Of one rank: what its steps look like from afar. */
 const LEAST_SLICES = 1500;
