@@ -105,6 +105,34 @@ describeWithBrowser('the page in a browser', () => {
     await page.close();
   });
 
+  it('leads from evidence and from the heat map to the place in the timeline', async () => {
+    const { page, complaints } = await openFile(browser, fileOf('data'));
+    await page.waitForSelector('.tl-canvas');
+    const { page: data } = await diagnoseForPage(DATA_BOUND, null);
+    const { ts_ns: ts, dur_ns: dur } = data.report.findings[0]!.evidence[0]!;
+    await page.getByRole('button', { name: 'Show it' }).click();
+    await page.waitForFunction("location.hash.includes('t=')");
+    const shown = async () => {
+      await page.waitForTimeout(600);
+      const [, from, to] = /t=(\d+)-(\d+)/.exec(page.url())!;
+      return [Number(from), Number(to)] as const;
+    };
+    const [from, to] = await shown();
+    // The evidence fills most of the view.
+    expect(from).toBeLessThanOrEqual(ts!);
+    expect(to).toBeGreaterThanOrEqual(ts! + dur!);
+    expect(to - from).toBeLessThan(1.5 * dur!);
+    expect(complaints).toEqual([]);
+    await page.close();
+    const ranks = await openFile(browser, fileOf('ranks'));
+    await ranks.page.waitForSelector('.tl-canvas');
+    await ranks.page.locator('.cells canvas').click({ position: { x: 5, y: 5 } });
+    await ranks.page.waitForFunction("location.hash.includes('t=')");
+    expect(ranks.page.url()).toContain('rank=0&step=');
+    expect(ranks.complaints).toEqual([]);
+    await ranks.page.close();
+  });
+
   it('keeps names from traces as text', async () => {
     const { page, complaints } = await openFile(browser, fileOf('hostile'), { hash: '#tab=kernels' });
     expect(await page.locator('td code', { hasText: '<img src=x' }).count()).toBeGreaterThan(0);

@@ -68,7 +68,7 @@ export function DataTable<Row>({ caption, columns, rows, onRow }: TableProps<Row
           </thead>
           <tbody>
             {first.map((row, r) => (
-              <tr key={r} class={onRow ? 'can-click' : ''} onClick={onRow && (() => onRow(row))}>
+              <tr key={r} {...(onRow ? clickable(() => onRow(row)) : {})}>
                 {columns.map((c, i) => (
                   <td key={c.name} class={c.long ? 'long' : numeric[i] ? 'number' : ''}>
                     {c.show ? c.show(row) : (c.value(row) ?? '–')}
@@ -94,6 +94,16 @@ export function DataTable<Row>({ caption, columns, rows, onRow }: TableProps<Row
     </div>
   );
 }
+
+/** A row that leads somewhere, by mouse and by keyboard. */
+const clickable = (go: () => void) => ({
+  class: 'can-click',
+  tabIndex: 0,
+  onClick: go,
+  onKeyDown: (e: KeyboardEvent) => {
+    if (e.key === 'Enter') go();
+  },
+});
 
 function filtered<Row>(rows: readonly Row[], columns: readonly Column<Row>[], text: string): readonly Row[] {
   const wanted = text.trim().toLowerCase();

@@ -7,6 +7,7 @@ import { CopyButton } from './copy-button.js';
 import { GainBar } from './gain-bar.js';
 import type { Navigator } from './navigator.js';
 import { Prose } from './prose.js';
+import { slowestStep } from './table-rows.js';
 import { CHECKS, COST_WORDS, sentenceCase } from './words.js';
 
 interface FindingsProps {
@@ -52,7 +53,9 @@ function FindingCard({ page, finding, open, navigator }: CardProps) {
     <details id={`finding-${finding.id}`} class="finding" open={open}>
       <summary>
         <h3>{sentenceCase(finding.title)}</h3>
-        <span class="gain">{finding.addresses === null ? '' : gain(finding.speedup, step.ms)}</span>
+        <span class={finding.speedup ? 'gain' : 'gain unknown'}>
+          {finding.addresses === null ? '' : gain(finding.speedup, step.ms)}
+        </span>
       </summary>
       {finding.speedup && step.ms !== null && <GainBar now={step.ms} speedup={finding.speedup} />}
       <p class="facts">
@@ -62,7 +65,7 @@ function FindingCard({ page, finding, open, navigator }: CardProps) {
       <ul class="evidence">
         {finding.evidence.map((e) => (
           <li key={e.text}>
-            {e.text} <PlaceChip evidence={e} page={page} navigator={navigator} />
+            {e.text} <PlaceChip evidence={e} finding={finding} page={page} navigator={navigator} />
           </li>
         ))}
       </ul>
@@ -97,29 +100,27 @@ function FindingCard({ page, finding, open, navigator }: CardProps) {
   );
 }
 
-/** Jumps to the place that the evidence is about. */
-function PlaceChip({
-  evidence,
-  page,
-  navigator,
-}: {
-  evidence: Evidence;
-  page: PageData;
-  navigator: Navigator;
-}) {
-  const { rank, step, ts_ns, dur_ns } = evidence;
-  if (rank === null || (step === null && ts_ns === null)) return null;
+interface ChipProps extends FindingsProps {
+  readonly evidence: Evidence;
+  readonly finding: Finding;
+}
+
+/** Jumps to the place that the evidence is about. Where only the rank is known: to its slowest step. */
+function PlaceChip({ evidence, finding, page, navigator }: ChipProps) {
   const several = page.report.ranks.length > 1;
-  const place = [several ? `rank ${rank}` : '', step === null ? '' : `step ${step}`]
-    .filter(Boolean)
-    .join(', ');
+  const [only, ...others] = finding.ranks;
+  const rank = evidence.rank ?? (others.length === 0 ? only : undefined);
+  const { step, ts_ns: ts, dur_ns: dur } = evidence;
+  if (rank === undefined || (!several && step === null && ts === null)) return null;
+  const slowest = step === null && ts === null ? slowestStep(page.rankSteps, rank) : step;
+  const words = [several ? `rank ${rank}` : '', slowest === null ? '' : `step ${slowest}`].filter(Boolean);
   return (
     <button
       type="button"
       class="chip"
-      onClick={() => navigator.show({ rank, step, ts: ts_ns, dur: dur_ns, label: evidence.text })}
+      onClick={() => navigator.show({ rank, step: slowest, ts, dur, label: evidence.text })}
     >
-      Show {place || 'it'}
+      Show {words.join(', ') || 'it'}
     </button>
   );
 }

@@ -1,6 +1,13 @@
 import { render } from 'preact';
 import './theme.css';
-import './page.css';
+import './styles/base.css';
+import './styles/verdict.css';
+import './styles/findings.css';
+import './styles/ranks.css';
+import './styles/what-if.css';
+import './styles/tables.css';
+import './styles/narrow.css';
+import './styles/print.css';
 import { App } from './app.js';
 import { Navigator } from './navigator.js';
 import { openSource } from './source.js';

@@ -31,16 +31,20 @@ export function Ranks({ page, navigator }: { page: PageData; navigator: Navigato
           ))}
         </ul>
       )}
-      {!single && report.stragglers.length === 0 && <p>No rank is late: they wait for each other evenly.</p>}
+      {!single && report.stragglers.length === 0 && (
+        <p>
+          {report.collectives
+            ? 'No rank is late.'
+            : 'These ranks share no recorded collective, so it is not known whether one waits for another.'}
+        </p>
+      )}
       {single ? (
         <StepsChart steps={rankSteps} navigator={navigator} />
       ) : (
         <HeatMap steps={rankSteps} late={late} navigator={navigator} />
       )}
       {rankSteps.profiled && (
-        <p class="note">
-          These are the recorded steps. The profiler makes them longer than those of the verdict.
-        </p>
+        <p class="note">Steps as recorded: the profiler makes them a little longer than the step above.</p>
       )}
       <Missing page={page} />
     </section>

@@ -1,6 +1,6 @@
 import { groupBy } from '../../src/base/group-by.js';
 import { formatWholePercent } from '../../src/base/units.js';
-import type { KernelRow, PageData } from '../../src/page/page-data.js';
+import type { KernelRow, PageData, RankSteps } from '../../src/page/page-data.js';
 import { decodeTime } from '../../src/page/time-codes.js';
 import { largestShares } from '../../src/render/step-time.js';
 
@@ -56,12 +56,24 @@ export interface StepRow {
   readonly longest: number;
 }
 
-/** By own time, where there is communication: the step itself is as long on all ranks. */
+/** Own time, where there is communication: the step itself is as long on all ranks. */
+const ownTime = ({ metrics }: RankSteps) => metrics.find((m) => m.name === 'own') ?? metrics[0]!;
+
+/** The step in which a rank took longest by itself. Null: none was recorded. */
+export function slowestStep(rankSteps: RankSteps | null, rank: number): number | null {
+  const row = rankSteps?.ranks.indexOf(rank) ?? -1;
+  if (!rankSteps || row < 0) return null;
+  const { steps } = rankSteps;
+  const timeOf = (s: number) => decodeTime(ownTime(rankSteps), row * steps.length + s);
+  const known = steps.flatMap((_, s) => (Number.isNaN(timeOf(s)) ? [] : [s]));
+  return known.length === 0 ? null : steps[known.reduce((a, b) => (timeOf(b) > timeOf(a) ? b : a))]!;
+}
+
 export function stepRows({ rankSteps }: PageData): StepRow[] {
   if (!rankSteps) return [];
   const { steps, ranks, metrics } = rankSteps;
   const whole = metrics.find((m) => m.name === 'step')!;
-  const own = metrics.find((m) => m.name === 'own') ?? whole;
+  const own = ownTime(rankSteps);
   return steps.map((step, s) => {
     const cells = ranks.map((_, r) => r * steps.length + s);
     const known = cells.filter((cell) => !Number.isNaN(decodeTime(whole, cell)));

@@ -1,7 +1,8 @@
 import { signal } from '@preact/signals';
 import type { Rgb } from './heat-grid.js';
 
-const dark = matchMedia('(prefers-color-scheme: dark)');
+/** Paper is light. */
+const dark = matchMedia('screen and (prefers-color-scheme: dark)');
 
 /** Changes when the system changes from light to dark: what is drawn on a canvas must be drawn again. */
 export const colourScheme = signal(dark.matches ? 'dark' : 'light');

@@ -28,7 +28,11 @@ export function TimelineSection({ page, source, navigator }: TimelineProps) {
   }, [source, navigator, timeline]);
   const found = timeline.value;
   return (
-    <section aria-labelledby="timeline-title" id="timeline" class="wide">
+    <section
+      aria-labelledby="timeline-title"
+      id="timeline"
+      class={found && found !== 'loading' ? 'wide' : ''}
+    >
       <h2 id="timeline-title">Timeline</h2>
       {found === 'loading' && <p class="muted">The timeline is being read …</p>}
       {found === null && <p class="muted">{whyNone(page)}</p>}

@@ -30,7 +30,7 @@ export function Verdict({ page }: { page: PageData }) {
       {report.step.ms === null ? <NoStep page={page} /> : <Step page={page} />}
       {verdict.next.length > 0 && (
         <section class="next">
-          <h2>To get an answer, capture next</h2>
+          <h2>{verdict.bottleneck === 'unknown' ? 'To get an answer, capture next' : 'Do next'}</h2>
           <ul>
             {verdict.next.map((text) => (
               <li key={text}>{text}</li>
@@ -76,11 +76,14 @@ function NoStep({ page: { report } }: { page: PageData }) {
 const inMs = (parts: readonly StepPart[], whole: number): Part[] =>
   parts.map((p) => ({ name: p.name, class: p.class, ms: p.share * whole })).filter((p) => p.ms > 0);
 
+/** Closer than this, a second bar would only repeat the first. */
+const ALIKE = 0.01;
+
 function Step({ page: { report, profiled, hasGpu } }: { page: PageData }) {
   const step = report.step.ms!;
   const parts = inMs(stepParts(report.step.ms!, report.time, report.step.parts), step);
   const recorded = report.step.profiled_ms;
-  const showsProfiled = profiled !== null && recorded !== null && recorded > 0;
+  const showsProfiled = profiled !== null && recorded !== null && Math.abs(recorded / step - 1) > ALIKE;
   const width = Math.max(step, showsProfiled ? recorded : 0);
   const sum = profiled ? TIME_CLASSES.reduce((all, c) => all + profiled[c], 0) : 0;
   const recordedParts = profiled
@@ -107,12 +110,12 @@ function Step({ page: { report, profiled, hasGpu } }: { page: PageData }) {
 /** What to do first, beside the answer. */
 function FirstFix({ page: { report } }: { page: PageData }) {
   const first = report.findings.find(addressesTime);
-  if (!first) return null;
+  if (!first || report.step.ms === null) return null;
   return (
     <button type="button" class="first-fix" onClick={() => showSection(`finding-${first.id}`)}>
       <span class="eyebrow">Change first · {COST_WORDS[first.cost]}</span>
       <b>{sentenceCase(first.title)}</b>
-      <span class="gain">{first.speedup ? gain(first.speedup, report.step.ms) : 'gain unknown'}</span>
+      <span class={first.speedup ? 'gain' : 'gain unknown'}>{gain(first.speedup, report.step.ms)}</span>
       <span class="muted">{firstSentence(first.fix.text)}</span>
     </button>
   );

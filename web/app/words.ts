@@ -33,6 +33,7 @@ export const classMeaning = (c: TimeClass, hasGpu: boolean): string =>
 /** Classes with a pale colour: text on them is dark. */
 export const PALE: ReadonlySet<TimeClass> = new Set([
   'comms_wait',
+  'idle_data',
   'idle_compile',
   'idle_comms',
   'idle_host',

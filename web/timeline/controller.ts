@@ -308,7 +308,9 @@ export class Controller {
   focusOn(focus: TimelineFocus): void {
     const line = this.tracks.value?.ranks.find((l) => l.rank === focus.rank);
     if (!line) return;
-    if (!this.ranks.value.includes(focus.rank)) this.showRanks([focus.rank, ...this.ranks.value].slice(0, 8));
+    // First, so that it is in view.
+    const others = this.ranks.value.filter((rank) => rank !== focus.rank);
+    if (this.ranks.value[0] !== focus.rank) this.showRanks([focus.rank, ...others].slice(0, 8));
     const step = line.steps.find((s) => s.number === focus.step);
     const from = focus.from ?? step?.from ?? line.from;
     const to = focus.to ?? step?.to ?? line.to;
