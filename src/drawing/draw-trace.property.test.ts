@@ -31,8 +31,8 @@ const event = fc.record({
   ),
   pid: fc.constantFrom(0, 7),
   tid: fc.nat(9),
-  ts: fc.oneof(fc.nat(500), fc.constantFrom(-5, 1e15, 0.25)),
-  dur: fc.oneof(fc.nat(80), fc.constantFrom(0, -1, 1e12)),
+  ts: fc.oneof(fc.nat(500), fc.constantFrom(-5, 1e12, 0.25)),
+  dur: fc.oneof(fc.nat(80), fc.constantFrom(0, -1, 1e9)),
   args: fc.record({ correlation: fc.nat(20), stream: fc.nat(9) }),
 });
 const events = fc.array(event, { maxLength: 150 });

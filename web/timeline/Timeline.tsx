@@ -85,10 +85,11 @@ function Tooltip({ controller }: { readonly controller: Controller }) {
   const hover = controller.hover.value;
   if (!hover) return null;
   const place = (el: HTMLElement | null) => {
-    const box = el?.parentElement?.querySelector('.tl-canvas')?.getBoundingClientRect();
-    if (!el || !box) return;
-    const left = Math.min(box.left + hover.x + 14, innerWidth - el.offsetWidth - 8);
-    const top = Math.min(box.top + hover.y + 16, innerHeight - el.offsetHeight - 8);
+    const [root, canvas] = [el?.parentElement, el?.parentElement?.querySelector('.tl-canvas')];
+    if (!el || !root || !canvas) return;
+    const [outer, inner] = [root.getBoundingClientRect(), canvas.getBoundingClientRect()];
+    const left = Math.min(inner.left - outer.left + hover.x + 14, outer.width - el.offsetWidth - 8);
+    const top = Math.min(inner.top - outer.top + hover.y + 18, outer.height - el.offsetHeight - 8);
     el.style.setProperty('transform', `translate(${Math.max(4, left)}px, ${Math.max(4, top)}px)`);
   };
   return (

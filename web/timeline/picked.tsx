@@ -12,7 +12,7 @@ export function PickedPanel({ controller }: { readonly controller: Controller })
       {picked === null && (
         <>
           <p class="tl-empty">Click a slice for details. Drag over a range, or click a step, for totals.</p>
-          <Legend />
+          <Legend ranks={controller.ranks.value.length} />
         </>
       )}
       {picked?.kind === 'slice' && <SlicePanel picked={picked} controller={controller} />}
@@ -22,7 +22,7 @@ export function PickedPanel({ controller }: { readonly controller: Controller })
 }
 
 /** What the colours of the first row mean. */
-const Legend = () => (
+const Legend = ({ ranks }: { readonly ranks: number }) => (
   <ul class="tl-legend">
     {TIME_CLASSES.map((c) => (
       <li key={c}>
@@ -30,14 +30,18 @@ const Legend = () => (
         {CLASS_WORDS[c]}
       </li>
     ))}
-    <li>
-      <i class="tl-swatch tl-path" />
-      critical path
-    </li>
-    <li>
-      <i class="tl-swatch tl-late" />
-      from the rank that came last to those that waited
-    </li>
+    {ranks > 1 && (
+      <>
+        <li>
+          <i class="tl-swatch tl-path" />
+          critical path
+        </li>
+        <li>
+          <i class="tl-swatch tl-late" />
+          from the rank that came last to those that waited
+        </li>
+      </>
+    )}
   </ul>
 );
 
