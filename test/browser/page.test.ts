@@ -111,7 +111,7 @@ describeWithBrowser('the page in a browser', () => {
     const { page: data } = await diagnoseForPage(DATA_BOUND, null);
     const { ts_ns: ts, dur_ns: dur } = data.report.findings[0]!.evidence[0]!;
     await page.getByRole('button', { name: 'Show it' }).click();
-    await page.waitForFunction("location.hash.includes('t=')");
+    await page.waitForURL(/t=/);
     const shown = async () => {
       await page.waitForTimeout(600);
       const [, from, to] = /t=(\d+)-(\d+)/.exec(page.url())!;
@@ -127,7 +127,7 @@ describeWithBrowser('the page in a browser', () => {
     const ranks = await openFile(browser, fileOf('ranks'));
     await ranks.page.waitForSelector('.tl-canvas');
     await ranks.page.locator('.cells canvas').click({ position: { x: 5, y: 5 } });
-    await ranks.page.waitForFunction("location.hash.includes('t=')");
+    await ranks.page.waitForURL(/t=/);
     expect(ranks.page.url()).toContain('rank=0&step=');
     expect(ranks.complaints).toEqual([]);
     await ranks.page.close();
@@ -157,18 +157,18 @@ describeWithBrowser('the page in a browser', () => {
     await page.close();
   });
 
-  it.each([1280, 390])('fits %i pixels, in the dark too', async (width) => {
-    for (const name of ['data', 'ranks', 'unknown']) {
-      const { page, complaints } = await openFile(browser, fileOf(name), {
-        viewport: { width, height: 800 },
-        colorScheme: 'dark',
-      });
+  it.each(['data', 'ranks', 'unknown'])('fits a desk and a phone, in the dark too: %s', async (name) => {
+    const { page, complaints } = await openFile(browser, fileOf(name), { colorScheme: 'dark' });
+    for (const width of [1280, 390]) {
+      await page.setViewportSize({ width, height: 800 });
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
-      const colour = await page.evaluate('getComputedStyle(document.body).backgroundColor');
-      expect(colour).toBe('rgb(20, 22, 26)');
-      expect(complaints).toEqual([]);
-      await page.close();
     }
+    const background = () => page.evaluate('getComputedStyle(document.body).backgroundColor');
+    expect(await background()).toBe('rgb(20, 22, 26)');
+    await page.emulateMedia({ media: 'print' });
+    expect(await background()).toBe('rgb(255, 255, 255)');
+    expect(complaints).toEqual([]);
+    await page.close();
   });
 
   it('is at most 2 MB for recordings of the zoo', async () => {

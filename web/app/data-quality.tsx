@@ -20,7 +20,7 @@ const COLUMNS: readonly Column<ReportInput>[] = [
 
 /** What the answer rests on: how good the files are, and which ones. */
 export function DataQuality({ page: { report } }: { page: PageData }) {
-  const { health, inputs, ignored, silent } = report;
+  const { health, inputs, ignored, silent, runs } = report;
   return (
     <section aria-labelledby="data-title" id="data">
       <h2 id="data-title">What this rests on</h2>
@@ -36,6 +36,18 @@ export function DataQuality({ page: { report } }: { page: PageData }) {
             </li>
           ))}
         </ul>
+      )}
+      {runs.length > 1 && (
+        <>
+          <p>These files are of several runs. This page is about the one in bold; --run chooses another.</p>
+          <ul class="problems">
+            {runs.map((r) => (
+              <li key={r.id}>
+                {r.analysed ? <b>{r.id}</b> : r.id} {r.started?.slice(0, 19).replace('T', ' ')} {r.command}
+              </li>
+            ))}
+          </ul>
+        </>
       )}
       <details>
         <summary>Files that were read ({inputs.length})</summary>

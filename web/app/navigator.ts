@@ -42,6 +42,12 @@ export class Navigator {
     return this.#begins.has(rank);
   }
 
+  /** Opens one of the tables. */
+  lookUp(tab: string): void {
+    this.view.value = { ...this.view.peek(), tab };
+    showSection('tables');
+  }
+
   /** Marks the place on the page, without moving there. */
   mark(rank: number, step: number | null): void {
     this.view.value = { ...this.view.peek(), rank, step };

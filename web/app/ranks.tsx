@@ -1,9 +1,13 @@
+import { formatTime, formatWholePercent } from '../../src/base/units.js';
 import type { PageData } from '../../src/page/page-data.js';
+import { CLASS_NAMES } from '../../src/render/step-time.js';
 import { HeatMap } from './heat-map.js';
 import type { Navigator } from './navigator.js';
 import { StepsChart } from './steps-chart.js';
 import { confidenceWord } from './words.js';
 
+/** Ranks with a smaller share of the critical path are not named. */
+const ON_PATH = 0.1;
 /** Fewer steps of one rank show nothing that the step does not. */
 const ENOUGH_STEPS = 4;
 
@@ -46,9 +50,30 @@ export function Ranks({ page, navigator }: { page: PageData; navigator: Navigato
       {rankSteps.profiled && (
         <p class="note">Steps as recorded: the profiler makes them a little longer than the step above.</p>
       )}
+      {!single && (
+        <p class="note">
+          <CriticalPath page={page} />{' '}
+          <button type="button" class="link" onClick={() => navigator.lookUp('ranks')}>
+            The same as tables
+          </button>
+        </p>
+      )}
       <Missing page={page} />
     </section>
   );
+}
+
+/** Which ranks set the pace, and what they spend that time on. */
+function CriticalPath({ page: { report } }: { page: PageData }) {
+  const path = report.critical_path;
+  if (!path) return null;
+  const named = path.by_rank.filter((r) => r.share >= ON_PATH).slice(0, 3);
+  if (named.length === 0) return <>The critical path is spread over all ranks.</>;
+  const parts = named.map(
+    (r) =>
+      `${formatWholePercent(r.share)} on rank ${r.rank} (${CLASS_NAMES[r.mostly]} ${formatTime(r.mostly_ms)})`,
+  );
+  return <>The critical path lies {parts.join(', ')}.</>;
 }
 
 /** Which ranks there are that the page does not know. */

@@ -27,6 +27,11 @@ export function Verdict({ page }: { page: PageData }) {
         </p>
       ))}
       <Basis page={page} />
+      {report.health.grade === 'poor' && (
+        <p class="honest">
+          The recording is poor. Look at <b>What this rests on</b> before you trust a figure.
+        </p>
+      )}
       {report.step.ms === null ? <NoStep page={page} /> : <Step page={page} />}
       {verdict.next.length > 0 && (
         <section class="next">
@@ -94,7 +99,7 @@ function Step({ page: { report, profiled, hasGpu } }: { page: PageData }) {
       <p class="step-time">
         <span>One step</span> <b>{formatTime(ms(step))}</b>
       </p>
-      <StepBar parts={parts} of={width} hasGpu={hasGpu} />
+      {parts.length > 0 && <StepBar parts={parts} of={width} hasGpu={hasGpu} />}
       {showsProfiled && sum > 0 && (
         <>
           <StepBar parts={inMs(recordedParts, recorded)} of={width} hasGpu={hasGpu} slim />
@@ -102,7 +107,11 @@ function Step({ page: { report, profiled, hasGpu } }: { page: PageData }) {
         </>
       )}
       {!showsProfiled && stepSource(report.step) && <p class="note">{stepSource(report.step)}</p>}
-      <StepLegend parts={parts} step={step} hasGpu={hasGpu} />
+      {parts.length > 0 ? (
+        <StepLegend parts={parts} step={step} hasGpu={hasGpu} />
+      ) : (
+        <p class="honest">The files do not say how a step divides.</p>
+      )}
     </section>
   );
 }

@@ -1,5 +1,5 @@
 import { useComputed, useSignal } from '@preact/signals';
-import { formatCount, formatTime, ns, toMs } from '../../src/base/units.js';
+import { formatCount, formatTime, ms, ns, toMs } from '../../src/base/units.js';
 import type { PageData } from '../../src/page/page-data.js';
 import {
   AS_IT_IS,
@@ -13,7 +13,7 @@ import { LEVER_NAMES, sentenceCase } from './words.js';
 /** What the step would take if something were different. */
 export function WhatIf({ page }: { page: PageData }) {
   const { whatIf, report } = page;
-  const cases = report.what_if?.cases ?? [];
+  const cases = [...noLateness(report.what_if), ...(report.what_if?.cases ?? [])];
   if (report.step.ms === null) return null;
   return (
     <section aria-labelledby="what-if-title" id="what-if">
@@ -38,6 +38,13 @@ export function WhatIf({ page }: { page: PageData }) {
       )}
     </section>
   );
+}
+
+/** What all late ranks together cost. */
+function noLateness(whatIf: PageData['report']['what_if']) {
+  const saving = whatIf ? (whatIf.actual_s - whatIf.ideal_s) * 1e3 : 0;
+  if (!whatIf || !(whatIf.slowdown > 1.01)) return [];
+  return [{ text: 'every rank as fast as the median of them', saving_ms: ms(saving) }];
 }
 
 const share = (part: number, whole: number) => Math.min(100, (100 * part) / whole);

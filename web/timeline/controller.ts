@@ -480,7 +480,7 @@ export class Controller {
 function firstRanks({ ranks }: TimelineTracks): number[] {
   const late = ranks.filter((r) => r.late).slice(0, FIRST_RANKS - 1);
   const others = ranks.filter((r) => !late.includes(r)).slice(0, FIRST_RANKS - late.length);
-  return [...late, ...others].map((r) => r.rank).sort((a, b) => a - b);
+  return [...late, ...others].map((r) => r.rank);
 }
 
 /** A few steps: of hundreds, nothing could be seen. */
