@@ -22,13 +22,16 @@ export interface OpenedRun {
   readonly timeline: RunTimeline | null;
 }
 
-/** Reads the files under the paths once. Throws InputError when there is nothing to analyse. */
+/**
+ * Reads the files under the paths once. Columns stay in memory up to `limit` bytes. Throws InputError when there is nothing to
+ * analyse.
+ */
 export async function openRun(
   paths: readonly string[],
   title: string | null,
   { steps = null, ranks = null, run: wanted = null, ...reading }: DiagnoseOptions = {},
+  limit = memoryLimit(),
 ): Promise<OpenedRun> {
-  const limit = memoryLimit();
   const { files } = await discoverFiles(paths);
   const fits = files.reduce((sum, f) => sum + columnsOf(f), 0) <= limit;
   const want = { facts: { steps }, draw: { columns: fits ? ('all' as const) : [] } };

@@ -131,3 +131,13 @@ describe.each(sources)('the timeline of %s', (_, open) => {
     );
   });
 });
+
+it('reads ranks when they are looked at, if they do not fit into memory', async () => {
+  const [roomy, small] = await Promise.all([openRun([RANKS], null), openRun([RANKS], null, {}, 1)]);
+  for (const rank of [0, 3, 0]) {
+    const step = (await small.timeline!.tracks()).ranks[rank]!.steps[4]!;
+    const query = { rank, from: step.from, to: step.to };
+    expect(await small.timeline!.totals(query)).toEqual(await roomy.timeline!.totals(query));
+    expect(await small.timeline!.open(rank)).toEqual(await roomy.timeline!.open(rank));
+  }
+});

@@ -9,23 +9,12 @@ import {
   share,
   timeScale,
 } from '../base/units.js';
-import { TIME_CLASSES, type TimeClass } from '../facts/time-class.js';
+import { CLASS_NAMES, TIME_CLASSES, type TimeClass } from '../facts/time-class.js';
 import type { ReportJob, ReportStep, TimeShares } from '../report/report.js';
 import type { Finding } from '../rules/kit/finding.js';
 
-/** Time classes as people call them. */
-export const CLASS_NAMES: Readonly<Record<TimeClass, string>> = {
-  compute: 'compute',
-  comms_transfer: 'transfer',
-  comms_wait: 'waiting for ranks',
-  copy: 'copy',
-  idle_data: 'input wait',
-  idle_sync: 'sync',
-  idle_compile: 'compile',
-  idle_comms: 'collective wait',
-  idle_host: 'host',
-  idle_other: 'other',
-};
+export { CLASS_NAMES } from '../facts/time-class.js';
+
 /** Phases of the job as people call them. The job's own names stay as they are. */
 const PHASE_NAMES: ReadonlyMap<string, string> = new Map([
   ['steps', 'training steps'],

@@ -1,5 +1,4 @@
-import { CLASS_WORDS } from '../../src/drawing/class-track.js';
-import { sumOfClasses, TIME_CLASSES } from '../../src/facts/time-class.js';
+import { CLASS_NAMES, sumOfClasses, TIME_CLASSES } from '../../src/facts/time-class.js';
 import type { Controller, Picked } from './controller.js';
 import { formatNs } from './names.js';
 import type { RangeTotals } from './source.js';
@@ -27,7 +26,7 @@ const Legend = ({ ranks }: { readonly ranks: number }) => (
     {TIME_CLASSES.map((c) => (
       <li key={c}>
         <i class={`tl-swatch tl-${c.replaceAll('_', '-')}`} />
-        {CLASS_WORDS[c]}
+        {CLASS_NAMES[c]}
       </li>
     ))}
     {ranks > 1 && (
@@ -114,7 +113,7 @@ function RangePanel({ picked: { range, totals } }: { readonly picked: Extract<Pi
               <tr key={c}>
                 <th scope="row">
                   <i class={`tl-swatch tl-${c.replaceAll('_', '-')}`} />
-                  {CLASS_WORDS[c]}
+                  {CLASS_NAMES[c]}
                 </th>
                 {totals.map((t) => (
                   <td class="num" key={t.rank}>
