@@ -26,7 +26,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'units',
-          include: ['src/**/*.test.ts'],
+          include: ['src/**/*.test.ts', 'web/**/*.test.ts'],
           exclude: ISOLATED,
           // The code keeps no state between calls: files may share a process, which saves half of the time.
           isolate: false,

@@ -7,8 +7,9 @@ import { root, run } from './lib.mjs';
 import { noticesOf } from './notices.mjs';
 
 rmSync(new URL('dist', root), { recursive: true, force: true });
+const absWorkingDir = fileURLToPath(root);
 const { metafile } = await build({
-  absWorkingDir: fileURLToPath(root),
+  absWorkingDir,
   entryPoints: {
     index: 'src/index.ts',
     cli: 'src/cli/main.ts',
@@ -26,5 +27,23 @@ const { metafile } = await build({
   logLevel: 'warning',
   metafile: true,
 });
-writeFileSync(new URL('dist/THIRD_PARTY_NOTICES', root), noticesOf(Object.keys(metafile.inputs)));
+// The page: one script and one style sheet, which are put into HTML files and served by `whyslow open`.
+const page = await build({
+  absWorkingDir,
+  entryPoints: { page: 'web/app/main.tsx' },
+  outdir: 'dist/page',
+  bundle: true,
+  minify: true,
+  format: 'iife',
+  platform: 'browser',
+  target: ['chrome111', 'firefox115', 'safari16.4'],
+  jsx: 'automatic',
+  jsxImportSource: 'preact',
+  charset: 'utf8',
+  legalComments: 'none',
+  logLevel: 'warning',
+  metafile: true,
+});
+const inputs = [metafile, page.metafile].flatMap(({ inputs }) => Object.keys(inputs));
+writeFileSync(new URL('dist/THIRD_PARTY_NOTICES', root), noticesOf(inputs));
 run('node', ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json']);

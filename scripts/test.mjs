@@ -15,6 +15,7 @@ title('format and lint (biome)');
 run('node', ['node_modules/@biomejs/biome/bin/biome', 'check', '.']);
 title('types (tsc)');
 run('node', ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.json']);
+run('node', ['node_modules/typescript/bin/tsc', '-p', 'web/tsconfig.json']);
 title('build');
 run('node', ['scripts/build.mjs']);
 

@@ -10,6 +10,7 @@ import { registerExport } from './commands/export.js';
 import { registerInspect } from './commands/inspect.js';
 import { registerLint } from './commands/lint.js';
 import { registerMerge } from './commands/merge.js';
+import { registerOpen } from './commands/open.js';
 import { registerRules } from './commands/rules.js';
 import { registerRun } from './commands/run.js';
 import { registerSlim } from './commands/slim.js';
@@ -87,6 +88,7 @@ function program(context: CommandContext, argv: readonly string[]): Command {
     })
     .addHelpText('after', EXAMPLES);
   registerDiagnose(command, context);
+  registerOpen(command, context);
   registerRun(command, context);
   registerTry(command, context);
   registerCapture(command, context);

@@ -17,6 +17,20 @@ export type TimeClass = (typeof TIME_CLASSES)[number];
 export type TimeByClass = Readonly<Record<TimeClass, Ns>>;
 export type SharesByClass = Readonly<Record<TimeClass, Share>>;
 
+/** Time classes as people call them. */
+export const CLASS_NAMES: Readonly<Record<TimeClass, string>> = {
+  compute: 'compute',
+  comms_transfer: 'transfer',
+  comms_wait: 'waiting for ranks',
+  copy: 'copy',
+  idle_data: 'input wait',
+  idle_sync: 'sync',
+  idle_compile: 'compile',
+  idle_comms: 'collective wait',
+  idle_host: 'host',
+  idle_other: 'other',
+};
+
 const perClass = <T extends number>(of: (c: TimeClass) => number) =>
   Object.fromEntries(TIME_CLASSES.map((c) => [c, of(c)])) as unknown as Readonly<Record<TimeClass, T>>;
 

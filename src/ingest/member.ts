@@ -1,4 +1,6 @@
 import type { CheckResult } from '../base/check.js';
+import type { BoundedDrawing } from '../drawing/bounded.js';
+import type { TraceDrawing } from '../drawing/draw-trace.js';
 import type { EventLogSummary } from '../logs/log-summary.js';
 import type { CompileLog } from '../model/compile-log.js';
 import type { EventLog } from '../model/event-log.js';
@@ -8,6 +10,7 @@ import type { StackProfile } from '../model/stack-profile.js';
 import type { GpuTelemetry } from '../model/telemetry.js';
 import type { TraceData } from '../model/trace-data.js';
 import type { WhatIfAnswer } from '../operations/what-if.js';
+import type { GpuSeries } from '../telemetry/gpu-series.js';
 import type { GpuState } from '../telemetry/gpu-state.js';
 import type { JobActivity } from '../telemetry/processes/job-activity.js';
 import type { TraceFacts } from '../traces/trace-facts.js';
@@ -39,7 +42,11 @@ export interface TraceMember extends Member {
   readonly summary: TraceSummary | null;
   /** Set for `facts`, unless there is nothing to analyse. */
   readonly facts: TraceFacts | null;
-  /** Set for `trace`. */
+  /** Set for `draw`. */
+  readonly drawing: TraceDrawing | null;
+  /** Set for `draw.bounded`. */
+  readonly bounded: BoundedDrawing | null;
+  /** Set for `trace`, and for `draw` where the columns are kept. */
   readonly trace: TraceData | null;
 }
 
@@ -64,6 +71,8 @@ export interface ManifestMember extends Member {
 export interface TelemetryMember extends Member {
   readonly kind: 'dmon';
   readonly gpus: readonly GpuState[];
+  /** The same GPUs over time. */
+  readonly series: readonly GpuSeries[];
   /** Set for `trace`. */
   readonly telemetry: GpuTelemetry | null;
 }

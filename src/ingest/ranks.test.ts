@@ -17,6 +17,8 @@ const member = (path: string, rank: number | null, window = '3-6'): TraceMember 
   summary: null,
   facts: null,
   checks: [],
+  drawing: null,
+  bounded: null,
   trace: null,
 });
 const assigned = (...members: RankMember[]) => {

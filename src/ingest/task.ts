@@ -1,6 +1,8 @@
 import { type CheckResult, found } from '../base/check.js';
 import { InputError, messageOf } from '../base/input-error.js';
 import { inputProblem } from '../base/severity.js';
+import { boundDrawing } from '../drawing/bounded.js';
+import { drawTrace } from '../drawing/draw-trace.js';
 import { summariseEventLog } from '../logs/log-summary.js';
 import type { CompileLog } from '../model/compile-log.js';
 import type { EventLog } from '../model/event-log.js';
@@ -9,6 +11,7 @@ import type { TraceData } from '../model/trace-data.js';
 import { whatIf } from '../operations/what-if.js';
 import { TelemetryStreamReader } from '../readers/dmon/telemetry-stream-reader.js';
 import { shownAddress } from '../sources/remote/address.js';
+import { seriesOf } from '../telemetry/gpu-series.js';
 import { type GpuState, summariseTelemetry } from '../telemetry/gpu-state.js';
 import { jobActivity } from '../telemetry/processes/job-activity.js';
 import { analyseTrace } from '../traces/analyse-trace.js';
@@ -23,7 +26,15 @@ import { type FileResult, type OnBytes, readFile } from './read-file.js';
  * What to return for a file. `trace`: the columns. `summary`: what `inspect` prints. `facts`: what diagnosis and rules need.
  * For the last two the columns stay in the thread that read them, so that memory does not grow with the number of ranks.
  */
-export type Want = 'trace' | 'summary' | { readonly facts: AnalyseOptions };
+export type Want = 'trace' | 'summary' | { readonly facts: AnalyseOptions; readonly draw?: DrawOptions };
+
+/** What to draw of traces, besides the facts. */
+export interface DrawOptions {
+  /** Keep the columns of these members and draw all of them. Of others only steps are drawn. */
+  readonly columns: 'all' | readonly string[];
+  /** Instead of that: a drawing of about so many slices, for a file. */
+  readonly bounded?: number;
+}
 
 export interface TaskResult extends FileResult<TaskMember> {
   /** Why the file could not be read at all. */
@@ -72,7 +83,8 @@ function digest({ content, ...member }: MemberResult, want: Want): TaskMember {
         kind: 'dmon',
         identity: { ...base.identity, events: content.telemetry.rows },
         gpus: summariseTelemetry(content.telemetry),
-        telemetry: want === 'trace' ? content.telemetry : null,
+        series: seriesOf(content.telemetry),
+        telemetry: want === 'trace' || (want !== 'summary' && want.draw) ? content.telemetry : null,
       };
     case 'proc-samples': {
       const { recording } = content;
@@ -98,7 +110,15 @@ function digest({ content, ...member }: MemberResult, want: Want): TaskMember {
     }
     default:
       return digestTrace(
-        { ...base, kind: content.kind, summary: null, facts: null, trace: content.trace },
+        {
+          ...base,
+          kind: content.kind,
+          summary: null,
+          facts: null,
+          drawing: null,
+          bounded: null,
+          trace: content.trace,
+        },
         want,
       );
   }
@@ -117,7 +137,26 @@ function digestTrace(member: TraceMember & { readonly trace: TraceData }, want: 
   if (want === 'trace') return traced;
   const checks = [...member.checks, ...checkTrace(trace)];
   const summarised = { ...traced, trace: null, checks, summary: summariseTrace(trace) };
-  return want === 'summary' ? summarised : { ...summarised, ...analysed(trace, want.facts, checks) };
+  if (want === 'summary') return summarised;
+  const known = { ...summarised, ...analysed(trace, want.facts, checks) };
+  return want.draw ? { ...known, ...drawn(trace, member.path, want.draw) } : known;
+}
+
+type Drawn = Pick<TraceMember, 'drawing' | 'bounded' | 'trace'>;
+
+/** Without a drawing the diagnosis is still good. */
+function drawn(trace: Trace, path: string, { columns, bounded }: DrawOptions): Drawn {
+  const none = { drawing: null, bounded: null, trace: null };
+  const isWhole = columns === 'all' || columns.includes(path);
+  try {
+    const drawing = drawTrace(trace, isWhole || bounded !== undefined);
+    if (!drawing) return none;
+    if (bounded !== undefined) return { ...none, bounded: boundDrawing(trace, drawing, bounded) };
+    return { ...none, drawing, trace: isWhole ? trace.data : null };
+  } catch (error) {
+    if (process.env.WHYSLOW_DEBUG) throw error;
+    return none;
+  }
 }
 
 /** A bug in the analysis must not cost the user the other files, nor the health checks of this one. */

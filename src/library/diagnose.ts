@@ -4,6 +4,7 @@ import { keepOneRun } from '../ingest/one-run.js';
 import { keepOneWindow } from '../ingest/one-window.js';
 import type { ReadOptions } from '../ingest/pool.js';
 import { readInputs } from '../ingest/read-run.js';
+import type { DrawOptions, Want } from '../ingest/task.js';
 import { buildReport } from '../report/build-report.js';
 import type { Report } from '../report/report.js';
 import { RULES } from '../rules/rules.js';
@@ -23,12 +24,13 @@ export async function diagnose(
   return (await diagnoseInFull(paths, options)).report;
 }
 
-/** The report, and the facts behind it. */
+/** The report with what it was made of: for the page, and to compare runs. */
 export async function diagnoseInFull(
   paths: string | readonly string[],
   options: DiagnoseOptions = {},
+  draw?: DrawOptions,
 ): Promise<{ readonly diagnosis: Diagnosis; readonly report: Report }> {
-  const diagnosis = await readDiagnosis(paths, options);
+  const diagnosis = await readDiagnosis(paths, options, draw);
   return { diagnosis, report: buildReport(diagnosis, runRules(RULES, diagnosis.facts)) };
 }
 
@@ -36,8 +38,9 @@ export async function diagnoseInFull(
 export async function readDiagnosis(
   paths: string | readonly string[],
   { steps = null, ranks = null, run: wanted = null, ...reading }: DiagnoseOptions = {},
+  draw?: DrawOptions,
 ): Promise<Diagnosis> {
-  const want = { facts: { steps } };
+  const want: Want = draw ? { facts: { steps }, draw } : { facts: { steps } };
   const run = keepOneWindow(keepOneRun(await readInputs(paths, want, reading), wanted));
   const inputs = await withLateRanksInFull(run, steps, (files) => readInputs(files, want));
   return diagnoseInputs(inputs, { steps, ranks });

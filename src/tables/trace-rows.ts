@@ -1,3 +1,4 @@
+import { clip } from '../base/intervals.js';
 import { indexInSorted, lowerBound, partitionPoint } from '../base/search.js';
 import { TIME_CLASSES, type TimeClass } from '../facts/time-class.js';
 import { Category } from '../model/category.js';
@@ -5,7 +6,7 @@ import { kindMask, type Trace } from '../model/trace.js';
 import { NO_I32 } from '../model/trace-data.js';
 import type { RunClock } from '../run/collectives/run-clock.js';
 import { accountParts } from '../traces/timeline/accounting.js';
-import { type WholeTimeline, wholeTimeline } from '../traces/whole-timeline.js';
+import { stepBounds, type WholeTimeline, wholeTimeline } from '../traces/whole-timeline.js';
 import { HostCalls } from './host-calls.js';
 import type { Cell } from './parquet-table.js';
 
@@ -54,9 +55,10 @@ const ms = (ns: number) => ns / 1e6;
 const textOrNull = (text: string): string | null => (text === '' ? null : text);
 
 function addSteps({ timeline, origin, at }: Pass, add: RowSink): void {
-  const { times, bounds, accounting } = timeline;
+  const { times, accounting } = timeline;
+  const bounds = stepBounds(times);
   const parts = accountParts(accounting, bounds);
-  times.steps.forEach(({ index, works }, i) => {
+  times?.steps.forEach(({ index, works }, i) => {
     const waited = parts[i]!.comms_transfer * origin.waitShare(index);
     const msOf = (c: TimeClass) => {
       if (c === 'comms_wait') return ms(waited);
@@ -88,7 +90,7 @@ function addKernels({ trace, timeline, origin, at, calls }: Pass, add: RowSink):
     const stream = g < 0 ? NO_I32 : gpu.stream[g]!;
     add([
       origin.rank,
-      times.steps[times.stepOf[i]!]?.index ?? null,
+      times?.steps[times.stepOf[i]!]?.index ?? null,
       at(work.start[i]!),
       us(work.end[i]! - work.start[i]!),
       trace.name(row),
@@ -108,16 +110,17 @@ function addKernels({ trace, timeline, origin, at, calls }: Pass, add: RowSink):
 }
 
 function addGaps({ trace, timeline, origin, at, calls }: Pass, add: RowSink): void {
-  const { work, times, bounds, accounting } = timeline;
+  const { work, times, accounting } = timeline;
+  const bounds = stepBounds(times);
   for (const reason of TIME_CLASSES) {
     if (!reason.startsWith('idle_')) continue;
-    const { start, end, length } = accounting.spans[reason];
+    const { start, end, length } = clip(accounting.spans[reason], bounds[0] ?? 0, bounds.at(-1) ?? 0);
     for (let i = 0; i < length; i++) {
       const next = lowerBound(work.start, end[i]!);
       const step = partitionPoint(bounds.length, (k) => bounds[k]! <= start[i]!) - 1;
       add([
         origin.rank,
-        times.steps[step]?.index ?? null,
+        times?.steps[step]?.index ?? null,
         at(start[i]!),
         us(end[i]! - start[i]!),
         reason,
@@ -138,7 +141,7 @@ const CALL_NAMES: Readonly<Record<number, string>> = {
 
 function addOperators({ trace, timeline, origin, at, calls }: Pass, add: RowSink): void {
   const { data, strings } = trace;
-  const { steps } = timeline.times;
+  const steps = timeline.times?.steps ?? [];
   const isCall = kindMask(data, (c, phase) => (phase === 'X' || phase === 'B') && c in CALL_NAMES);
   const { self, gpu, depth } = calls.totals(timeline.work);
   for (let row = 0; row < data.rows; row++) {

@@ -1,5 +1,3 @@
-import type { StepRange } from '../facts/step-facts.js';
-import { totals } from '../facts/time-class.js';
 import type { Trace } from '../model/trace.js';
 import { buildHostTree } from './detail/host-tree.js';
 import { operatorSpans } from './detail/pauses.js';
@@ -7,36 +5,48 @@ import { classifyNames } from './kernels/classify.js';
 import type { KernelKinds } from './kernels/kernel-kind.js';
 import { type Accounting, accountHostTime, accountTime } from './timeline/accounting.js';
 import { type GpuWork, orderGpuWork } from './timeline/gpu-work.js';
-import { findHostSpans, withInferredInput } from './timeline/host-spans.js';
+import { findHostSpans, type HostSpans, withInferredInput } from './timeline/host-spans.js';
 import { inferInputWaits } from './timeline/inferred-input.js';
 import { findStepTimes, type StepTimes } from './timeline/step-times.js';
 
-/** Every whole step of a trace with what the device did in it. A diagnosis looks at fewer: see `analyseTrace`. */
+/** The whole recording divided as the facts divide their steps: what is drawn. */
 export interface WholeTimeline {
   readonly work: GpuWork;
   readonly kinds: KernelKinds;
-  readonly times: StepTimes;
-  /** Where each step begins, and where the last ends. */
-  readonly bounds: readonly number[];
+  readonly host: HostSpans;
+  /** All whole steps. Null: none was found. */
+  readonly times: StepTimes | null;
+  /** Over `from` to `to`. */
   readonly accounting: Accounting;
+  readonly from: number;
+  readonly to: number;
 }
 
-/** Null when the trace has neither host events nor GPU work. A range without steps gives a timeline without steps. */
-export function wholeTimeline(trace: Trace, range: StepRange | null = null): WholeTimeline | null {
+/** Null when the trace has neither host events nor GPU work. */
+export function wholeTimeline(trace: Trace): WholeTimeline | null {
   const work = orderGpuWork(trace);
   const recorded = findHostSpans(trace, work);
   if (recorded.main < 0 && work.length === 0) return null;
   const kinds = classifyNames(trace);
-  const times = findStepTimes(trace, work, recorded, range);
-  const bounds = [times.begin, ...times.steps.map((s) => s.frontier)];
-  const [from, to] = [bounds[0]!, bounds.at(-1)!];
-  if (times.steps.length === 0) return { work, kinds, times, bounds, accounting: NOTHING };
+  const times = findStepTimes(trace, work, recorded, null);
   const host = withInferredInput(recorded, inferInputWaits(trace, work, kinds, recorded, times));
-  if (work.length > 0)
-    return { work, kinds, times, bounds, accounting: accountTime(trace, work, kinds, host, from, to) };
-  const tree = buildHostTree(trace, host.threads, from, to);
-  return { work, kinds, times, bounds, accounting: accountHostTime(operatorSpans(tree), host, from, to) };
+  const { from, to } = extentOf(work, host);
+  const accounting =
+    work.length > 0
+      ? accountTime(trace, work, kinds, host, from, to)
+      : accountHostTime(operatorSpans(buildHostTree(trace, host.threads, from, to)), host, from, to);
+  return { work, kinds, host, times: times.steps.length > 0 ? times : null, accounting, from, to };
 }
+
+function extentOf(work: GpuWork, host: HostSpans): { from: number; to: number } {
+  let to = host.to;
+  for (let i = 0; i < work.length; i++) if (work.end[i]! > to) to = work.end[i]!;
+  return { from: Math.min(host.from, work.start[0] ?? host.from), to };
+}
+
+/** Where each step begins, and where the last ends. Empty without steps. */
+export const stepBounds = (times: StepTimes | null): readonly number[] =>
+  times ? [times.begin, ...times.steps.map((s) => s.frontier)] : [];
 
 /** The whole steps alone. Null: as above. */
 export function stepTimesOf(trace: Trace): StepTimes | null {
@@ -44,21 +54,3 @@ export function stepTimesOf(trace: Trace): StepTimes | null {
   const host = findHostSpans(trace, work);
   return host.main < 0 && work.length === 0 ? null : findStepTimes(trace, work, host, null);
 }
-
-const NONE = { start: new Float64Array(0), end: new Float64Array(0), length: 0 };
-const NOTHING: Accounting = {
-  spans: {
-    compute: NONE,
-    comms_transfer: NONE,
-    comms_wait: NONE,
-    copy: NONE,
-    idle_data: NONE,
-    idle_sync: NONE,
-    idle_compile: NONE,
-    idle_comms: NONE,
-    idle_host: NONE,
-    idle_other: NONE,
-  },
-  total: totals(() => 0),
-  copies: { toDevice: 0, toHost: 0 },
-};

@@ -16,7 +16,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   logs: ['base', 'model', 'facts'],
   operations: ['base', 'model'],
   telemetry: ['base', 'model', 'facts'],
-  ingest: ['base', 'model', 'sources', 'readers', 'traces', 'logs', 'operations', 'telemetry'],
+  drawing: ['base', 'model', 'facts', 'traces'],
+  ingest: ['base', 'model', 'sources', 'readers', 'traces', 'drawing', 'logs', 'operations', 'telemetry'],
   run: ['base', 'model', 'facts', 'logs', 'telemetry'],
   diagnosis: [
     'base',
@@ -35,7 +36,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   tables: ['base', 'model', 'facts', 'traces', 'ingest', 'run', 'diagnosis', 'rules'],
   rewrite: ['base', 'model', 'facts', 'sources', 'readers', 'traces', 'ingest', 'run', 'diagnosis'],
   lint: ['base'],
-  render: ['base', 'facts', 'report', 'rules', 'lint', 'triage', 'doctor', 'compare', 'trial'],
+  render: ['base', 'facts', 'report', 'rules', 'lint', 'triage', 'doctor', 'compare', 'trial', 'page'],
   library: [
     'base',
     'facts',
@@ -47,6 +48,11 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'compare',
     'tables',
     'rewrite',
+    'model',
+    'sources',
+    'drawing',
+    'run',
+    'page',
   ],
   launch: ['base', 'model', 'machine'],
   machine: ['base', 'model'],
@@ -54,7 +60,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   trial: ['base', 'launch', 'compare'],
   triage: ['base', 'model', 'readers', 'telemetry', 'diagnosis', 'machine'],
   doctor: ['base', 'telemetry', 'machine'],
-  cli: ['base', 'library', 'render', 'launch', 'machine', 'triage', 'doctor', 'trial'],
+  cli: ['base', 'library', 'render', 'launch', 'machine', 'triage', 'doctor', 'trial', 'server'],
+  page: ['base', 'model', 'facts', 'replay', 'telemetry', 'ingest', 'run', 'diagnosis', 'rules', 'report'],
+  server: ['base', 'drawing', 'library', 'render'],
 };
 /** Outside packages, by the layer that may use them. Everything else is Node's own. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
@@ -78,6 +86,7 @@ const TOUCHES_THE_MACHINE = [
   'trial',
   'tables',
   'rewrite',
+  'server',
   'cli',
 ];
 const NODE_IO = /^node:(?:fs|net|http|https|child_process|worker_threads|zlib|dgram)/;

@@ -1,4 +1,6 @@
 import type { Command } from 'commander';
+import { InputError } from '../../base/input-error.js';
+import { bytes, formatBytes } from '../../base/units.js';
 import type { Bottleneck, Report, StepRange } from '../../library/vocabulary.js';
 import { renderJson } from '../../render/json.js';
 import { bottleneckList, jobCount, PATHS, rankList, stepRange } from '../common/arguments.js';
@@ -7,6 +9,8 @@ import { progressOn } from '../common/progress.js';
 
 interface DiagnoseFlags {
   readonly json?: boolean;
+  readonly html?: string;
+  readonly title?: string;
   readonly all?: boolean;
   readonly steps?: StepRange;
   readonly ranks?: readonly number[];
@@ -18,6 +22,7 @@ interface DiagnoseFlags {
 const EXAMPLES = `
 Examples:
   $ whyslow diagnose runs/llama
+  $ whyslow diagnose runs/llama --html report.html
   $ whyslow diagnose trace.json.gz --steps 3-6 --json
   $ whyslow diagnose runs/llama --ranks 0,8-15 --fail-on data,comms
 
@@ -30,6 +35,8 @@ export function registerDiagnose(program: Command, context: CommandContext): voi
     .description('say why training is slow: one verdict with evidence, and what to change')
     .argument('<path...>', PATHS)
     .option('--json', 'print the report as JSON (docs/report.schema.json)')
+    .option('--html <file>', 'also write the page: one HTML file to open, keep or mail')
+    .option('--title <text>', 'title of the page')
     .option('--all', 'show every finding, rank and problem in full, and the rules that did not fire')
     .option('--steps <range>', 'use only these steps: 3-6, 3-, -6 or 3', stepRange)
     .option('--ranks <list>', 'use only these ranks, e.g. 0,2-5', rankList)
@@ -38,7 +45,13 @@ export function registerDiagnose(program: Command, context: CommandContext): voi
     .option('--jobs <n>', 'files to read at once (default: one per core)', jobCount)
     .addHelpText('after', EXAMPLES)
     .action(async (paths: string[], options: DiagnoseFlags) => {
-      const report = await diagnosed(paths, options, context);
+      if (options.title !== undefined && options.html === undefined)
+        throw new InputError('--title is the title of the page: add --html FILE');
+      const report = await (options.html === undefined ? diagnosed : diagnosedWithPage)(
+        paths,
+        options,
+        context,
+      );
       if (options.json) context.stdout.writeJson(renderJson(report));
       else context.stdout.write(await forTerminal(report, options, context));
       setExitCode(report, options.failOn ?? [], context);
@@ -55,6 +68,32 @@ export async function diagnosed(
   const progress = progressOn(context);
   const { steps = null, ranks = null, run = null, jobs } = options;
   return diagnose(paths, { steps, ranks, run, progress, jobs }).finally(() => progress.end());
+}
+
+/** The same, and writes the page. */
+async function diagnosedWithPage(
+  paths: readonly string[],
+  options: DiagnoseFlags,
+  context: CommandContext,
+): Promise<Report> {
+  const file = options.html!;
+  const [{ diagnoseForPage }, { checkWritable, writePage }] = await Promise.all([
+    import('../../library/page.js'),
+    import('../common/page-file.js'),
+  ]);
+  checkWritable(file);
+  const progress = progressOn(context);
+  const { steps = null, ranks = null, run = null, jobs, title = null } = options;
+  const { report, page, timeline } = await diagnoseForPage(paths, title, {
+    steps,
+    ranks,
+    run,
+    progress,
+    jobs,
+  }).finally(() => progress.end());
+  const size = writePage(file, page, timeline);
+  say(context, `the page is in ${file} (${formatBytes(bytes(size))})`);
+  return report;
 }
 
 export async function forTerminal(

@@ -1,9 +1,9 @@
 import { namedRanks } from '../../base/rank-ranges.js';
 import type { Report } from '../../report/report.js';
 import type { Finding, Risk } from '../../rules/kit/finding.js';
+import { gain } from '../step-time.js';
 import { codeLines } from './code.js';
 import { bothEnds, hanging, oneLine, type Page, paragraph, same } from './page.js';
-import { gain } from './step-time.js';
 import { shorten } from './text.js';
 
 const INDENT = '     ';

@@ -1,8 +1,8 @@
 import { largest } from '../../base/statistics.js';
 import { formatCount, formatTime, formatWholePercent, ms } from '../../base/units.js';
 import type { Report, ReportRank } from '../../report/report.js';
+import { CLASS_NAMES, largestShares } from '../step-time.js';
 import { oneLine, type Page, paragraph } from './page.js';
-import { CLASS_NAMES, largestShares } from './step-time.js';
 import { shorten } from './text.js';
 import { displayWidth, padToWidth } from './width.js';
 

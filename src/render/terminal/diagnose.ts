@@ -1,11 +1,11 @@
 import { formatCount } from '../../base/units.js';
 import type { Report } from '../../report/report.js';
+import { jobSplit, stepSource, stepSplit } from '../step-time.js';
 import { findingInFull, findingInShort } from './diagnose-finding.js';
 import { rankSection } from './diagnose-ranks.js';
 import { gradePaint, healthProblem } from './health.js';
 import { hostLineSection } from './host-lines.js';
 import { bothEnds, hanging, oneLine, type Page, pageFor, paragraph, same } from './page.js';
-import { jobSplit, stepSource, stepSplit } from './step-time.js';
 import { wrap } from './text.js';
 
 export interface DiagnosePage {

@@ -56,7 +56,7 @@ export function priceOf(view: RankView, edit: Edit, floor: (level: Level) => num
 }
 
 /** Time of a measured step that the trace does not have, and that no change of the recorded steps shortens. */
-const outsideOf = ({ step, measuredUnprofiled }: RankView, { corrected }: Baseline) =>
+export const outsideOf = ({ step, measuredUnprofiled }: RankView, { corrected }: Baseline) =>
   measuredUnprofiled ? Math.max(0, step - corrected) : 0;
 
 /** A step of the rank when a replay of its plan takes so long. ns. */

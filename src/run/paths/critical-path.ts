@@ -9,7 +9,17 @@ export interface CriticalPath {
   readonly ranks: readonly { readonly rank: number; readonly time: TimeByClass; readonly ns: number }[];
   /** Changes from one rank to another, per step. */
   readonly hops: number;
+  /** The path itself, in order of time: whose time it was, in ns of that rank's trace. Not all of very many. */
+  readonly pieces: readonly PathPiece[];
 }
+
+export interface PathPiece {
+  readonly rank: number;
+  readonly from: number;
+  readonly to: number;
+}
+
+const MAX_PIECES = 50_000;
 
 export interface PathRank {
   readonly rank: number;
@@ -65,6 +75,9 @@ class Walk {
   /** From the index in the matching to the index in `ranks`. */
   readonly #indexOf: ReadonlyMap<number, number>;
   #hops = 0;
+  /** By run of steps, each from the last to the first. */
+  readonly #pieces: { readonly rank: number; from: number; readonly to: number }[][] = [];
+  #piecesLeft = MAX_PIECES;
 
   constructor(
     readonly ranks: readonly PathRank[],
@@ -75,6 +88,7 @@ class Walk {
   }
 
   run(fromStep: number, toStep: number, lastRank: number): void {
+    this.#pieces.push([]);
     const begin = this.ranks.map((r) => r.timeline.stepFrom[r.steps[fromStep]!]!);
     // How far back each rank has been walked: nothing counts twice, even where collectives were matched wrongly.
     const reached = this.ranks.map((r) => r.timeline.stepTo[r.steps[toStep]!]!);
@@ -105,7 +119,9 @@ class Walk {
       }
       if (end[entry]! < t) this.#add(r, i, end[entry]!, t);
       const waited = this.meetings.waits.waitOf[rankIndex]![entry]!;
-      this.#addTransfer(r, i, Math.max(0, Math.min(t, end[entry]!) - start[entry]! - waited));
+      const transferred = Math.max(0, Math.min(t, end[entry]!) - start[entry]! - waited);
+      this.#addTransfer(r, i, transferred);
+      this.#addPiece(r, Math.min(t, end[entry]!) - transferred, Math.min(t, end[entry]!));
       reached[r] = Math.max(from, start[entry]!);
       const arrived = this.meetings.collectives[awaited.rankIndex]!.start[awaited.entry]!;
       reached[next] = Math.min(reached[next]!, arrived);
@@ -120,6 +136,17 @@ class Walk {
     const share = (to - from) / (end[i]! - start[i]! || 1);
     const sums = this.#sums[r]!;
     for (let c = 0; c < CLASSES; c++) sums[c]! += classes[i * CLASSES + c]! * share;
+    this.#addPiece(r, from, to);
+  }
+
+  /** Joined with the piece after it, if that is of the same rank and touches it. */
+  #addPiece(r: number, from: number, to: number): void {
+    const { rank } = this.ranks[r]!;
+    const pieces = this.#pieces.at(-1)!;
+    const next = pieces.at(-1);
+    if (!(to > from)) return;
+    if (next?.rank === rank && touches(to, next.from)) next.from = from;
+    else if (this.#piecesLeft-- > 0) pieces.push({ rank, from, to });
   }
 
   /** Divided between device and host as communication in the segment is. */
@@ -143,6 +170,7 @@ class Walk {
       time: perStep(all),
       ranks: ranks.filter((r) => r.ns > 0).sort((a, b) => b.ns - a.ns),
       hops: this.#hops / steps,
+      pieces: this.#pieces.flatMap((run) => run.reverse()),
     };
   }
 }

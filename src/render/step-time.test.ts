@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { sampleReport, shares } from '../../../test/helpers/sample-reports.js';
-import { ms } from '../../base/units.js';
-import type { Report, ReportStep } from '../../report/report.js';
+import { sampleReport, shares } from '../../test/helpers/sample-reports.js';
+import { ms } from '../base/units.js';
+import type { Report, ReportStep } from '../report/report.js';
 import { gain, jobSplit, stepSource, stepSplit } from './step-time.js';
 
 describe('stepSplit', () => {

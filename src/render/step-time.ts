@@ -8,24 +8,13 @@ import {
   type Share,
   share,
   timeScale,
-} from '../../base/units.js';
-import { TIME_CLASSES, type TimeClass } from '../../facts/time-class.js';
-import type { ReportJob, ReportStep, TimeShares } from '../../report/report.js';
-import type { Finding } from '../../rules/kit/finding.js';
+} from '../base/units.js';
+import { CLASS_NAMES, TIME_CLASSES, type TimeClass } from '../facts/time-class.js';
+import type { ReportJob, ReportStep, TimeShares } from '../report/report.js';
+import type { Finding } from '../rules/kit/finding.js';
 
-/** Time classes as people call them. */
-export const CLASS_NAMES: Readonly<Record<TimeClass, string>> = {
-  compute: 'compute',
-  comms_transfer: 'transfer',
-  comms_wait: 'waiting for ranks',
-  copy: 'copy',
-  idle_data: 'input wait',
-  idle_sync: 'sync',
-  idle_compile: 'compile',
-  idle_comms: 'collective wait',
-  idle_host: 'host',
-  idle_other: 'other',
-};
+export { CLASS_NAMES } from '../facts/time-class.js';
+
 /** Phases of the job as people call them. The job's own names stay as they are. */
 const PHASE_NAMES: ReadonlyMap<string, string> = new Map([
   ['steps', 'training steps'],
@@ -41,22 +30,30 @@ const MIN_SHARE = 0.005;
 
 /** The classes worth showing, largest first. */
 export function largestShares(time: TimeShares): { readonly name: string; readonly share: Share }[] {
-  return TIME_CLASSES.map((c) => ({ name: CLASS_NAMES[c], share: time[c] }))
-    .filter(({ share }) => share >= MIN_SHARE)
-    .sort((a, b) => b.share - a.share);
+  return largestFirst(TIME_CLASSES.map((c) => ({ name: CLASS_NAMES[c], share: time[c] })));
 }
+
+const largestFirst = <T extends { readonly share: Share }>(parts: readonly T[]): T[] =>
+  parts.filter(({ share }) => share >= MIN_SHARE).sort((a, b) => b.share - a.share);
 
 /** `161 ms = compute 8 · input wait 149`: the parts in the unit and precision of the whole. */
 export function stepSplit(step: Ms, time: TimeShares, named: ReportStep['parts'] = []): string {
   const scale = timeScale(step);
-  const parts = withNames(step, time, named).map(
+  const parts = largestFirst(stepParts(step, time, named)).map(
     ({ name, share }) => `${name} ${formatInScale(ms(share * step), scale)}`,
   );
   return parts.length > 0 ? `${formatTime(step)} = ${parts.join(' · ')}` : formatTime(step);
 }
 
+/** A part of the step: a class of time, or a part with a name of its own (`class: null`). */
+export interface StepPart {
+  readonly name: string;
+  readonly class: TimeClass | null;
+  readonly share: Share;
+}
+
 /** Parts with a name, instead of the classes that they count as. */
-function withNames(step: Ms, time: TimeShares, parts: ReportStep['parts']) {
+export function stepParts(step: Ms, time: TimeShares, parts: ReportStep['parts']): StepPart[] {
   const isCompile = (name: string) => name === 'compile';
   const sum = (wanted: boolean) =>
     parts.reduce((all, p) => all + (isCompile(p.name) === wanted ? p.ms / step : 0), 0);
@@ -65,13 +62,12 @@ function withNames(step: Ms, time: TimeShares, parts: ReportStep['parts']) {
     idle_compile: share(Math.max(0, time.idle_compile - sum(true))),
     idle_host: share(Math.max(0, time.idle_host - sum(false))),
   };
-  const named = parts.map((p) => ({ name: phaseName(p.name), share: share(p.ms / step) }));
-  return [...largestShares(rest), ...named.filter((p) => p.share >= MIN_SHARE)].sort(
-    (a, b) => b.share - a.share,
-  );
+  const classes = TIME_CLASSES.map((c) => ({ name: CLASS_NAMES[c], class: c, share: rest[c] }));
+  const named = parts.map((p) => ({ name: phaseName(p.name), class: null, share: share(p.ms / step) }));
+  return [...classes, ...named];
 }
 
-const phaseName = (name: string): string => PHASE_NAMES.get(name) ?? name;
+export const phaseName = (name: string): string => PHASE_NAMES.get(name) ?? name;
 
 /** `of 31 min 2 s: 74 % training steps · 18 % checkpoints · 8 % start-up`. Empty without a measured wall time. */
 export function jobSplit(job: ReportJob | null): string {

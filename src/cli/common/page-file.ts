@@ -1,0 +1,48 @@
+import { accessSync, constants, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { describeSystemError, InputError } from '../../base/input-error.js';
+import { packageRoot } from '../../base/package-root.js';
+import { pack } from '../../base/packed.js';
+import type { EmbeddedTimeline, PageData } from '../../library/page.js';
+import { type PageAssets, pageTitle, renderHtmlFile } from '../../render/html.js';
+
+/** Before the work begins, not after: whether the file can be written. */
+export function checkWritable(file: string): void {
+  try {
+    accessSync(dirname(resolve(file)), constants.W_OK);
+  } catch {
+    throw new InputError(
+      `cannot write ${file}: ${dirname(resolve(file))} is no folder that you may write to`,
+    );
+  }
+}
+
+/** Writes the page as one HTML file: as a whole or not at all. Returns its size in bytes. */
+export function writePage(file: string, page: PageData, timeline: EmbeddedTimeline | null): number {
+  const html = renderHtmlFile({
+    title: pageTitle(page),
+    summary: page.report.verdict.sentence,
+    assets: pageAssets(),
+    data: {
+      'whyslow-page': zipped(page),
+      ...(timeline && { 'whyslow-timeline': zipped(timeline) }),
+    },
+  });
+  const partial = `${file}.${process.pid}.partial`;
+  try {
+    writeFileSync(partial, html);
+    renameSync(partial, file);
+  } catch (error) {
+    rmSync(partial, { force: true });
+    throw new InputError(`cannot write ${file}: ${describeSystemError(error)}`);
+  }
+  return Buffer.byteLength(html);
+}
+
+const zipped = (data: unknown) => gzipSync(pack(data)).toString('base64');
+
+function pageAssets(): PageAssets {
+  const read = (name: string) => readFileSync(new URL(`dist/page/${name}`, packageRoot()), 'utf8');
+  return { script: read('page.js'), style: read('page.css') };
+}

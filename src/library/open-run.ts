@@ -1,0 +1,58 @@
+import { freemem } from 'node:os';
+import { diagnoseInputs } from '../diagnosis/diagnosis.js';
+import { withLateRanksInFull } from '../diagnosis/read-again.js';
+import { isTraceMember, type TraceMember } from '../ingest/member.js';
+import { keepOneRun } from '../ingest/one-run.js';
+import { keepOneWindow } from '../ingest/one-window.js';
+import { readInputs } from '../ingest/read-run.js';
+import type { Want } from '../ingest/task.js';
+import { buildPage } from '../page/build-page.js';
+import type { PageData } from '../page/page-data.js';
+import { buildReport } from '../report/build-report.js';
+import { RULES } from '../rules/rules.js';
+import { runRules } from '../rules/run-rules.js';
+import { discoverFiles, type FoundFile } from '../sources/discover.js';
+import type { DiagnoseOptions } from './diagnose.js';
+import { RunTimeline } from './run-timeline.js';
+
+/** A run that stays open: its page, and its timeline with the whole traces behind it. */
+export interface OpenedRun {
+  readonly page: PageData;
+  /** Null: there is no trace to draw. */
+  readonly timeline: RunTimeline | null;
+}
+
+/**
+ * Reads the files under the paths once. Columns stay in memory up to `limit` bytes. Throws InputError when there is nothing to
+ * analyse.
+ */
+export async function openRun(
+  paths: readonly string[],
+  title: string | null,
+  { steps = null, ranks = null, run: wanted = null, ...reading }: DiagnoseOptions = {},
+  limit = memoryLimit(),
+): Promise<OpenedRun> {
+  const { files } = await discoverFiles(paths);
+  const fits = files.reduce((sum, f) => sum + columnsOf(f), 0) <= limit;
+  const want = { facts: { steps }, draw: { columns: fits ? ('all' as const) : [] } };
+  const run = keepOneWindow(keepOneRun(await readInputs(paths, want, reading), wanted));
+  const inputs = await withLateRanksInFull(run, steps, (late) => readInputs(late, want));
+  const diagnosis = diagnoseInputs(inputs, { steps, ranks });
+  const report = buildReport(diagnosis, runRules(RULES, diagnosis.facts));
+  const timeline = new RunTimeline(diagnosis, readAgain, limit);
+  return { page: buildPage(diagnosis, report, title), timeline: timeline.hasRanks ? timeline : null };
+}
+
+/** One member of a file, with its columns. */
+async function readAgain(member: TraceMember): Promise<TraceMember> {
+  const want: Want = { facts: { steps: null, light: true }, draw: { columns: [member.path] } };
+  const { members } = await readInputs([member.file], want, { jobs: 1 });
+  const found = members.map((m) => m.member).find((m) => m.path === member.path);
+  return found && isTraceMember(found) ? found : member;
+}
+
+/** Half of what is free, and not more than 8 GB: others work on this machine too. */
+const memoryLimit = () => Math.min(8e9, freemem() / 2);
+
+/** Traces compress to a tenth to a twentieth, and their columns take a sixth of the text (bench/results.md). */
+const columnsOf = ({ path, size }: FoundFile) => size * (/\.(?:gz|zst|tgz|zip)$/i.test(path) ? 3 : 0.2);

@@ -1,0 +1,108 @@
+import type { TimeClass } from '../facts/time-class.js';
+import type { Report } from '../report/report.js';
+import type { GpuSeries } from '../telemetry/gpu-series.js';
+import type { CodedTimes } from './time-codes.js';
+import type { WhatIfPlan } from './what-if.js';
+
+/** What the page shows: the report, and what people look up beside it. Plain data of bounded size. */
+export interface PageData {
+  readonly title: string | null;
+  /** Without `heat`, which `rankSteps` replaces. */
+  readonly report: Report;
+  /** The recorded step by class, before the profiler's cost was taken off. Null: not recorded by a profiler. */
+  readonly profiled: Readonly<Record<TimeClass, number>> | null;
+  /** Null: no step of any rank was recorded. */
+  readonly rankSteps: RankSteps | null;
+  /** The rank that the tables and sliders are of: it sets the pace. Null: nothing could be analysed. */
+  readonly decisiveRank: number | null;
+  /** A GPU does the work. False: the job computes on the host. */
+  readonly hasGpu: boolean;
+  readonly kernels: readonly KernelRow[];
+  readonly operators: readonly OperatorRow[];
+  readonly collectives: readonly CollectiveRow[];
+  /** A sentence: why there is nothing to replay. */
+  readonly whatIf: WhatIfPlan | string;
+  /** Where the job's time went, from start to end. Null: not recorded. */
+  readonly jobOverTime: JobOverTime | null;
+  readonly gpus: readonly GpuRow[];
+}
+
+/**
+ * Times of every rank and step. Values are codes, so that thousands of ranks fit: see time-codes.ts. A cell is at
+ * `rank * steps.length + step`.
+ */
+export interface RankSteps {
+  readonly ranks: readonly number[];
+  readonly hosts: readonly (string | null)[];
+  readonly coordinates: readonly (Readonly<Record<string, number>> | null)[];
+  /** Step numbers. Where there were too many, of each group the first. */
+  readonly steps: readonly number[];
+  /** Steps that one column stands for; the slowest of them is shown. */
+  readonly stepsPerColumn: number;
+  /** The steps were recorded by a profiler, which makes them longer. */
+  readonly profiled: boolean;
+  readonly metrics: readonly StepMetric[];
+}
+
+export interface StepMetric extends CodedTimes {
+  /** `own`: the step without exposed communication, what a rank needs by itself. */
+  readonly name: 'step' | 'own' | TimeClass;
+}
+
+/** Times per step. */
+export interface KernelRow {
+  readonly name: string;
+  readonly group: string;
+  readonly precision: string;
+  readonly count: number;
+  readonly ms: number;
+  /** Of the longest one, ns from the first event of the trace. */
+  readonly longestTs: number;
+  readonly longestNs: number;
+}
+
+export interface OperatorRow {
+  readonly name: string;
+  readonly count: number;
+  /** Host time outside the operators that it calls, and with them. */
+  readonly selfMs: number;
+  readonly ms: number;
+}
+
+export interface CollectiveRow {
+  readonly group: string;
+  readonly kind: string;
+  /** Sizes from this up to four times it. Null: unknown. */
+  readonly fromBytes: number | null;
+  readonly instances: number;
+  /** Median time of one. */
+  readonly ms: number;
+  /** Waiting for other ranks is not part of `ms`. False: it cannot be told apart. */
+  readonly withoutWaiting: boolean;
+  /** Bus bandwidth, as nccl-tests counts it. Null: unknown. */
+  readonly gbPerSecond: number | null;
+}
+
+export interface JobOverTime {
+  readonly phases: readonly string[];
+  /** Seconds since the start of the process: the bounds of each slice. */
+  readonly bounds: readonly number[];
+  /** Seconds of each phase in each slice. */
+  readonly seconds: readonly (readonly number[])[];
+}
+
+export interface GpuRow {
+  readonly rank: number;
+  readonly name: string | null;
+  readonly samples: number;
+  readonly utilisation: number | null;
+  readonly clock: number | null;
+  readonly maxClock: number | null;
+  readonly power: number | null;
+  readonly powerLimit: number | null;
+  readonly temperature: number | null;
+  /** Share of busy time in which power or heat limited the clock. */
+  readonly limited: number | null;
+  /** Null for all but the first GPUs, to keep the page small. */
+  readonly series: GpuSeries | null;
+}

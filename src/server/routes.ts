@@ -1,0 +1,95 @@
+import { readFile } from 'node:fs/promises';
+import { packageRoot } from '../base/package-root.js';
+import { pack } from '../base/packed.js';
+import type { TimelineSource } from '../drawing/timeline.js';
+import type { OpenedRun } from '../library/open-run.js';
+import { pageTitle, renderHtmlShell } from '../render/html.js';
+
+export interface Answer {
+  readonly type: string;
+  readonly body: string | Uint8Array;
+}
+
+const json = (value: unknown): Answer => ({ type: 'application/json', body: JSON.stringify(value) });
+
+/** A question that makes no sense. */
+export class BadRequest extends Error {}
+
+/** What the page may ask for. Null: there is no such address. */
+export async function answer(
+  { page, timeline }: OpenedRun,
+  { pathname, searchParams }: URL,
+): Promise<Answer | null> {
+  if (pathname === '/')
+    return { type: 'text/html; charset=utf-8', body: renderHtmlShell(pageTitle(page), SHELL) };
+  if (pathname === '/page.js')
+    return { type: 'text/javascript; charset=utf-8', body: await asset('page.js') };
+  if (pathname === '/page.css') return { type: 'text/css; charset=utf-8', body: await asset('page.css') };
+  if (pathname === '/data/page') return { type: 'application/octet-stream', body: pack(page) };
+  if (pathname === '/data/timeline') return json(timeline ? await timeline.tracks() : null);
+  return timeline && pathname.startsWith('/data/timeline/')
+    ? ask(timeline, pathname.slice('/data/timeline/'.length), searchParams)
+    : null;
+}
+
+async function ask(
+  timeline: TimelineSource,
+  question: string,
+  query: URLSearchParams,
+): Promise<Answer | null> {
+  const number = (name: string) => numberIn(query, name);
+  const range = () => ({ from: number('from'), to: number('to') });
+  const slice = () => ({
+    rank: number('rank'),
+    track: number('track'),
+    row: number('row'),
+    index: number('index'),
+  });
+  switch (question) {
+    case 'open':
+      return json(await timeline.open(number('rank')));
+    case 'slices': {
+      const [rank, width] = [number('rank'), Math.min(8192, number('width'))];
+      const tracks = numbersIn(query, 'tracks', MOST_TRACKS);
+      const drawn = tracks.map((track) => timeline.slices({ rank, track, width, ...range() }));
+      return { type: 'application/octet-stream', body: pack(await Promise.all(drawn)) };
+    }
+    case 'detail':
+      return json(await timeline.detail(slice()));
+    case 'search':
+      return json(
+        await timeline.search(
+          (query.get('text') ?? '').slice(0, 500),
+          Math.min(MOST_HITS, number('limit')),
+          numbersIn(query, 'ranks', MOST_RANKS),
+        ),
+      );
+    case 'totals':
+      return json(await timeline.totals({ rank: number('rank'), ...range() }));
+    case 'arrows':
+      return json(await timeline.arrows({ ...range(), ranks: numbersIn(query, 'ranks', MOST_RANKS) }));
+    default:
+      return null;
+  }
+}
+
+const MOST_HITS = 10_000;
+const MOST_RANKS = 64;
+const MOST_TRACKS = 256;
+
+function numberIn(query: URLSearchParams, name: string): number {
+  const value = Number(query.get(name) ?? Number.NaN);
+  if (!Number.isFinite(value)) throw new BadRequest(`${name} must be a number`);
+  return value;
+}
+
+const numbersIn = (query: URLSearchParams, name: string, most: number) =>
+  (query.get(name) ?? '')
+    .split(',')
+    .filter((r) => /^\d{1,9}$/.test(r))
+    .slice(0, most)
+    .map(Number);
+
+const asset = (name: string) => readFile(new URL(`dist/page/${name}`, packageRoot()));
+
+const SHELL = { script: 'page.js', style: 'page.css' };

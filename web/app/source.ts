@@ -1,0 +1,46 @@
+import { unpack } from '../../src/base/packed.js';
+import { EmbeddedSource, type EmbeddedTimeline } from '../../src/drawing/embedded.js';
+import type { PageData } from '../../src/page/page-data.js';
+import { serverSource as serverTimeline, type TimelineSource } from '../timeline/source.js';
+
+/** Where the page's data comes from: the file that it is in, or the server of `whyslow open`. */
+export interface PageSource {
+  page(): Promise<PageData>;
+  /** Null: there is no trace, or this file does not have it. */
+  timeline(): Promise<TimelineSource | null>;
+}
+
+/** The data is in this file. */
+export const isFile = (): boolean => document.getElementById('whyslow-page') !== null;
+
+export const openSource = (): PageSource => (isFile() ? embeddedSource() : serverSource());
+
+const embeddedSource = (): PageSource => ({
+  page: async () => unpack<PageData>(await embeddedBytes('whyslow-page')),
+  timeline: () => embeddedTimeline('whyslow-timeline'),
+});
+
+const serverSource = (): PageSource => ({
+  page: async () => unpack<PageData>(await bytesFrom('data/page')),
+  timeline: () => serverTimeline(),
+});
+
+/** Null: the file has none. */
+async function embeddedTimeline(id: string): Promise<TimelineSource | null> {
+  if (!document.getElementById(id)) return null;
+  return new EmbeddedSource(unpack<EmbeddedTimeline>(await embeddedBytes(id)));
+}
+
+/** Gzip as base64, in an element that nothing executes. */
+export async function embeddedBytes(id: string): Promise<Uint8Array<ArrayBuffer>> {
+  const text = document.getElementById(id)?.textContent ?? '';
+  const zipped = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  const stream = new Blob([zipped]).stream().pipeThrough(new DecompressionStream('gzip'));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+async function bytesFrom(address: string): Promise<Uint8Array<ArrayBuffer>> {
+  const answer = await fetch(address);
+  if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
+  return new Uint8Array(await answer.arrayBuffer());
+}

@@ -1,0 +1,135 @@
+import { useSignal } from '@preact/signals';
+import type { RefObject } from 'preact';
+import type { Controller } from './controller.js';
+
+interface ToolbarProps {
+  readonly controller: Controller;
+  readonly canvas: RefObject<HTMLCanvasElement | null>;
+}
+
+/** Search, ranks and zoom. */
+export function Toolbar({ controller, canvas }: ToolbarProps) {
+  const text = useSignal('');
+  const { hits, problem, tracks } = controller;
+  const found = hits.value;
+  return (
+    <div class="tl-toolbar">
+      <form
+        class="tl-search"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (found && found.list.length > 0) void controller.step(1);
+          else void controller.search(text.value);
+        }}
+      >
+        <input
+          type="search"
+          placeholder="Search kernels, operators …"
+          aria-label="Search the timeline"
+          onInput={(event) => {
+            text.value = event.currentTarget.value;
+            if (found) void controller.search('');
+          }}
+          onKeyDown={(event) => {
+            if (event.key === 'Escape') canvas.current?.focus();
+            if (event.key !== 'Enter' || !event.shiftKey) return;
+            event.preventDefault();
+            void controller.step(-1);
+          }}
+        />
+        <button
+          type="button"
+          aria-label="Previous hit"
+          onClick={() => controller.step(-1)}
+          disabled={!found?.list.length}
+        >
+          ‹
+        </button>
+        <button type="submit" aria-label="Next hit">
+          ›
+        </button>
+        <output aria-live="polite">{found ? hitWords(found.list.length, found.at) : ''}</output>
+      </form>
+      <RankPicker controller={controller} />
+      <label class="tl-check">
+        <input
+          type="checkbox"
+          checked={controller.showsArrows.value}
+          onChange={(event) => controller.setArrows(event.currentTarget.checked)}
+        />
+        Arrows
+      </label>
+      <div class="tl-zoom">
+        <button type="button" aria-label="Zoom out" onClick={() => controller.zoom(1.8)}>
+          −
+        </button>
+        <button type="button" aria-label="Zoom in" onClick={() => controller.zoom(1 / 1.8)}>
+          +
+        </button>
+        <button type="button" onClick={() => controller.showWhole()}>
+          Whole
+        </button>
+      </div>
+      <span class="tl-hint">WASD or Ctrl+wheel · drag to select · Shift+drag to move</span>
+      {problem.value !== null && (
+        <p class="tl-problem" role="alert">
+          {problem.value}
+        </p>
+      )}
+      {(tracks.value?.notes ?? []).map((note) => (
+        <p class="tl-note" key={note}>
+          {note}
+        </p>
+      ))}
+    </div>
+  );
+}
+
+const hitWords = (count: number, at: number) => (count === 0 ? 'nothing found' : `${at + 1} of ${count}`);
+
+/** More cannot be read side by side. */
+const MOST_RANKS = 16;
+
+/** A list such as `0, 4-7`. */
+function RankPicker({ controller }: { readonly controller: Controller }) {
+  const known = controller.tracks.value?.ranks ?? [];
+  if (known.length < 2) return null;
+  const shown = controller.ranks.value;
+  return (
+    <label class="tl-ranks">
+      Ranks
+      <input
+        key={shown.join()}
+        type="text"
+        inputMode="numeric"
+        defaultValue={formatList(shown)}
+        title={`of ${known.length}, e.g. 0, 4-7`}
+        onChange={(event) => {
+          const wanted = parseList(event.currentTarget.value).filter((r) => known.some((k) => k.rank === r));
+          if (wanted.length > 0) controller.showRanks(wanted.slice(0, MOST_RANKS));
+        }}
+      />
+      <span>of {known.length}</span>
+    </label>
+  );
+}
+
+export function parseList(text: string): number[] {
+  const ranks = new Set<number>();
+  for (const part of text.split(/[,\s]+/)) {
+    const [, from, to = from] = /^(\d{1,7})(?:[-–](\d{1,7}))?$/.exec(part) ?? [];
+    if (from === undefined) continue;
+    for (let r = Number(from); r <= Number(to) && ranks.size < 1000; r++) ranks.add(r);
+  }
+  return [...ranks];
+}
+
+export function formatList(ranks: readonly number[]): string {
+  const parts: string[] = [];
+  for (let i = 0; i < ranks.length; i++) {
+    const first = i;
+    while (ranks[i + 1] === ranks[i]! + 1) i++;
+    parts.push(i > first ? `${ranks[first]}-${ranks[i]}` : `${ranks[i]}`);
+  }
+  return parts.join(', ');
+}
