@@ -53,7 +53,7 @@ export function boundDrawing(trace: Trace, drawing: TraceDrawing, budget: number
     to: drawing.to,
     baseNs: drawing.baseNs,
     steps: drawing.steps,
-    classes: boundClasses(drawing.classes, drawing.steps, window, classPixel(drawing, far), budget),
+    classes: boundClasses(drawing.classes, drawing.steps, window, classPixel(drawing, far, budget), budget),
     tracks: drawing.tracks.map(({ kind, title, training, leftOut }, t) => ({
       kind,
       title,
@@ -67,8 +67,9 @@ export function boundDrawing(trace: Trace, drawing: TraceDrawing, budget: number
   };
 }
 
-/** Finer than slices: there is one row of classes. */
-const classPixel = ({ from, to }: TraceDrawing, far: number) => Math.min(far, (to - from) / FAR[0]!);
+/** Finer than slices, for there is one row of classes; coarser in a file of many ranks. */
+const classPixel = ({ from, to }: TraceDrawing, far: number, budget: number) =>
+  Math.min(far, (to - from) / Math.min(FAR[0]!, budget / 3));
 
 /** As many steps in full as fit beside the rest seen from afar. */
 function choose(drawing: TraceDrawing, tracks: readonly Track[], budget: number) {
