@@ -34,7 +34,7 @@ export function buildPage(diagnosis: Diagnosis, report: Report, title: string | 
 const MAX_PLAN = 60_000;
 
 export function whatIfOf(view: RankView | null): WhatIfPlan | string {
-  if (!view) return 'Nothing could be analysed.';
+  if (!view) return 'This needs a trace of a rank.';
   if (view.source !== 'trace') return 'This needs a trace: an event log does not show what waits for what.';
   const { baseline } = view;
   if (!baseline) return 'The trace does not show what the host launched, so the step cannot be replayed.';

@@ -43,7 +43,7 @@ describe('what if', () => {
   });
 
   it('says why there is nothing to replay', () => {
-    expect(whatIfOf(null)).toMatch(/Nothing could be analysed/);
+    expect(whatIfOf(null)).toMatch(/needs a trace/);
     expect(whatIfOf({ ...view, baseline: { ...view.baseline!, faithful: false } })).toMatch(
       /does not come out/,
     );

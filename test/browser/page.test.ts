@@ -36,12 +36,14 @@ describeWithBrowser('the page in a browser', () => {
     const text = gunzipSync(readFileSync(join(DATA_BOUND, 'rank0.json.gz'))).toString();
     const named = JSON.stringify(HOSTILE).slice(1, -1);
     writeFileSync(trace, gzipSync(text.replaceAll('Memcpy HtoD', `Memcpy HtoD ${named}`)));
+    const log = join(folder, 'cuda_events_rank_0.jsonl');
+    writeFileSync(log, '{"name":"forward","step":1,"rank":0,"duration_ms":5}\n');
     [browser] = await Promise.all([
       startBrowser(),
       write('data', DATA_BOUND),
       write('ranks', run),
       write('hostile', trace, '--title', HOSTILE),
-      write('unknown', 'zoo/fixtures/cpu_only'),
+      write('unknown', log),
     ]);
   });
   afterAll(async () => {
@@ -59,6 +61,16 @@ describeWithBrowser('the page in a browser', () => {
     expect(await page.locator('.pill').allTextContents()).toContain('Confidence: high');
     expect(complaints).toEqual([]);
     expect(requests).toEqual([]);
+    await page.close();
+  });
+
+  it('says what it does not know', async () => {
+    const { page, complaints } = await openFile(browser, fileOf('unknown'));
+    expect(await page.textContent('.label')).toBe('Unknown');
+    expect(await page.textContent('.next')).toContain('To get an answer, capture next');
+    expect(await page.textContent('#timeline')).toContain('There is no trace');
+    expect(await page.textContent('#what-if')).toContain('This needs a trace');
+    expect(complaints).toEqual([]);
     await page.close();
   });
 

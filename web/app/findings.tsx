@@ -65,7 +65,8 @@ function FindingCard({ page, finding, open, navigator }: CardProps) {
       <ul class="evidence">
         {finding.evidence.map((e) => (
           <li key={e.text}>
-            {e.text} <PlaceChip evidence={e} finding={finding} page={page} navigator={navigator} />
+            <Prose text={e.text} />{' '}
+            <PlaceChip evidence={e} finding={finding} page={page} navigator={navigator} />
           </li>
         ))}
       </ul>

@@ -45,7 +45,7 @@ export function TimelineSection({ page, source, navigator }: TimelineProps) {
 
 function whyNone({ report }: PageData): string {
   const traced = report.inputs.some((i) => i.kind === 'kineto' || i.kind === 'nsys');
-  if (!traced) return 'There is no trace: event logs say how long things took, not what ran when.';
+  if (!traced) return 'There is no trace, so it is not known what ran when.';
   return isFile()
     ? 'This file has no timeline in it. whyslow open, with the same files, shows it.'
     : 'No trace of this run can be drawn.';

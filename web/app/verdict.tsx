@@ -2,6 +2,7 @@ import { formatCount, formatTime, ms, share } from '../../src/base/units.js';
 import { TIME_CLASSES } from '../../src/facts/time-class.js';
 import type { PageData } from '../../src/page/page-data.js';
 import { CLASS_NAMES, gain, type StepPart, stepParts, stepSource } from '../../src/render/step-time.js';
+import { Prose } from './prose.js';
 import { showSection } from './show-section.js';
 import { type Part, StepBar, StepLegend } from './step-bar.js';
 import { addressesTime, COST_WORDS, confidenceWord, sentenceCase, splitSentence } from './words.js';
@@ -38,7 +39,9 @@ export function Verdict({ page }: { page: PageData }) {
           <h2>{verdict.bottleneck === 'unknown' ? 'To get an answer, capture next' : 'Do next'}</h2>
           <ul>
             {verdict.next.map((text) => (
-              <li key={text}>{text}</li>
+              <li key={text}>
+                <Prose text={text} />
+              </li>
             ))}
           </ul>
         </section>

@@ -44,7 +44,7 @@ export function WhatIf({ page }: { page: PageData }) {
 function noLateness(whatIf: PageData['report']['what_if']) {
   const saving = whatIf ? (whatIf.actual_s - whatIf.ideal_s) * 1e3 : 0;
   if (!whatIf || !(whatIf.slowdown > 1.01)) return [];
-  return [{ text: 'every rank as fast as the median of them', saving_ms: ms(saving) }];
+  return [{ text: 'without any straggler', saving_ms: ms(saving) }];
 }
 
 const share = (part: number, whole: number) => Math.min(100, (100 * part) / whole);

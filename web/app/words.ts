@@ -89,7 +89,7 @@ export function splitSentence(sentence: string): {
   readonly rest: readonly string[];
 } {
   const [, label = null, text = sentence] =
-    /^([A-Z][\w-]{1,30}-bound(?:, [^:]{1,60})?): (.+)$/s.exec(sentence) ?? [];
+    /^([A-Z][\w-]{1,30}-bound(?:, [^:]{1,60})?|Unknown): (.+)$/s.exec(sentence) ?? [];
   const [headline = '', ...rest] = text
     .split(/(?:[.!?;] )(?=[A-Z])|; /)
     .map((part) => sentenceCase(part.replace(/\.$/, '')));
