@@ -1,4 +1,3 @@
-import { TIME_CLASSES } from '../facts/time-class.js';
 import type { Trace } from '../model/trace.js';
 import type { ClassSpans, DrawnSteps, TraceDrawing, TraceTrackKind } from './draw-trace.js';
 import { type EncodedRow, encodeRow } from './encoded-row.js';
@@ -54,7 +53,7 @@ export function boundDrawing(trace: Trace, drawing: TraceDrawing, budget: number
     to: drawing.to,
     baseNs: drawing.baseNs,
     steps: drawing.steps,
-    classes: boundClasses(drawing.classes, drawing.steps, window, budget),
+    classes: boundClasses(drawing.classes, drawing.steps, window, classPixel(drawing, far, budget), budget),
     tracks: drawing.tracks.map(({ kind, title, training, leftOut }, t) => ({
       kind,
       title,
@@ -67,6 +66,10 @@ export function boundDrawing(trace: Trace, drawing: TraceDrawing, budget: number
     launches: window ? boundLaunches(trace, drawing, rows, window) : new Uint32Array(0),
   };
 }
+
+/** Finer than slices, for there is one row of classes; coarser in a file of many ranks. */
+const classPixel = ({ from, to }: TraceDrawing, far: number, budget: number) =>
+  Math.min(far, (to - from) / Math.min(FAR[0]!, budget / 3));
 
 /** As many steps in full as fit beside the rest seen from afar. */
 function choose(drawing: TraceDrawing, tracks: readonly Track[], budget: number) {
@@ -148,52 +151,73 @@ function named(track: Track, rows: readonly SliceColumns[]): Pick<BoundedTrack, 
 }
 
 /**
- * All spans, if they fit. Else those of the window; of every other step the sum of each class, one after the other: its
- * totals are right, its order is not known any more.
+ * All spans, if they fit. Else those of the window and long ones; of short ones that lie together the sum of each class, one
+ * after the other. Spans end at the borders of steps, so that the totals of a step stay right.
  */
 function boundClasses(
   classes: ClassSpans,
   steps: DrawnSteps,
   window: Window | null,
+  pixel: number,
   budget: number,
 ): ClassSpans {
-  const length = classes.start.length;
+  const { length } = classes.start;
   if (length <= budget) return classes;
-  const spans: { readonly start: number; readonly end: number; readonly class: number }[] = [];
-  const bounds = stepBounds(classes, steps);
-  let i = 0;
-  for (let b = 1; b < bounds.length; b++) {
-    const [from, to] = [bounds[b - 1]!, bounds[b]!];
-    const isFull = window !== null && from >= window.from && to <= window.to;
-    const sums = new Float64Array(TIME_CLASSES.length);
-    while (i > 0 && classes.end[i - 1]! > from) i--;
-    for (; i < length && classes.start[i]! < to; i++) {
-      const [start, end] = [Math.max(from, classes.start[i]!), Math.min(to, classes.end[i]!)];
-      if (!(end > start)) continue;
-      if (isFull) spans.push({ start, end, class: classes.class[i]! });
-      else sums[classes.class[i]!]! += end - start;
+  const out = new ClassBuilder(pixel);
+  const borders = Float64Array.from([...steps.from.subarray(0, 1), ...steps.to]).sort();
+  let border = 0;
+  for (let i = 0; i < length; i++) {
+    let from = classes.start[i]!;
+    const [to, kind] = [classes.end[i]!, classes.class[i]!];
+    const isInside = (time: number) => window !== null && time >= window.from && time < window.to;
+    for (; border < borders.length && borders[border]! < to; border++) {
+      const at = Math.max(from, borders[border]!);
+      out.add(from, at, kind, isInside(from));
+      out.flush();
+      from = at;
     }
-    let at = from;
-    for (let c = 0; c < sums.length; c++) {
-      if (sums[c]! > 0) spans.push({ start: at, end: at + sums[c]!, class: c });
-      at += sums[c]!;
-    }
+    out.add(from, to, kind, isInside(from));
   }
-  return {
-    start: Float64Array.from(spans, (s) => s.start),
-    end: Float64Array.from(spans, (s) => s.end),
-    class: Uint8Array.from(spans, (s) => s.class),
-  };
+  out.flush();
+  return out.finish();
 }
 
-const MOST_BOUNDS = 600;
+class ClassBuilder {
+  readonly #spans: { readonly start: number; readonly end: number; readonly class: number }[] = [];
+  /** Of short spans that lie together, by class in the order in which they came. */
+  readonly #sums = new Map<number, number>();
+  #from = 0;
 
-function stepBounds({ start, end }: ClassSpans, steps: DrawnSteps): number[] {
-  const every = Math.ceil(steps.to.length / MOST_BOUNDS);
-  const inside = Array.from(steps.to).filter((_, i) => i % every === 0 || i < 6);
-  return [...new Set([start[0]!, ...Array.from(steps.from).slice(0, 1), ...inside, end.at(-1)!])].sort(
-    (a, b) => a - b,
-  );
+  constructor(readonly pixel: number) {}
+
+  add(start: number, end: number, kind: number, inFull: boolean): void {
+    if (!(end > start)) return;
+    if (inFull || end - start >= this.pixel) {
+      this.flush();
+      this.#spans.push({ start, end, class: kind });
+      return;
+    }
+    if (this.#sums.size > 0 && end - this.#from > this.pixel) this.flush();
+    if (this.#sums.size === 0) this.#from = start;
+    this.#sums.set(kind, (this.#sums.get(kind) ?? 0) + end - start);
+  }
+
+  flush(): void {
+    let at = this.#from;
+    for (const [kind, time] of this.#sums) {
+      this.#spans.push({ start: at, end: at + time, class: kind });
+      at += time;
+    }
+    this.#sums.clear();
+  }
+
+  finish(): ClassSpans {
+    return {
+      start: Float64Array.from(this.#spans, (s) => s.start),
+      end: Float64Array.from(this.#spans, (s) => s.end),
+      class: Uint8Array.from(this.#spans, (s) => s.class),
+    };
+  }
 }
 
 function boundCounter(counter: Counter, { from, to }: TraceDrawing): Counter {

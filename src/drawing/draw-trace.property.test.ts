@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readTrace } from '../../test/helpers/read-trace.js';
+import { TIME_CLASSES } from '../facts/time-class.js';
 import { Trace } from '../model/trace.js';
 import { boundDrawing } from './bounded.js';
-import { drawTrace } from './draw-trace.js';
+import { type ClassSpans, drawTrace } from './draw-trace.js';
 import { decodeRow } from './encoded-row.js';
 import { traceTracks } from './trace-rank.js';
 
@@ -42,6 +43,13 @@ const drawn = (list: readonly unknown[]) => {
   const whole = new Trace(trace);
   return { trace: whole, drawing: drawTrace(whole) };
 };
+/** Rounded to the precision of doubles over 1e15 ns. */
+function timesOf({ start, end, class: kinds }: ClassSpans, from: number, to: number): number[] {
+  const sums = TIME_CLASSES.map(() => 0);
+  for (let i = 0; i < start.length; i++)
+    sums[kinds[i]!]! += Math.max(0, Math.min(to, end[i]!) - Math.max(from, start[i]!));
+  return sums.map((t) => Math.round(t / 10));
+}
 const isSlice = (e: { ph: string }) => e.ph === 'X' || e.ph === 'B';
 
 describe('a drawing of any trace', () => {
@@ -72,6 +80,11 @@ describe('a drawing of any trace', () => {
         if (!drawing) return;
         const bounded = boundDrawing(trace, drawing, budget);
         const tracks = traceTracks(trace, drawing);
+        // Every step and the whole have the same time in each class.
+        const { number, from, to } = drawing.steps;
+        const ranges = Array.from(number, (_, i) => [from[i]!, to[i]!] as const);
+        for (const [start, end] of [...ranges, [drawing.from, drawing.to] as const])
+          expect(timesOf(bounded.classes, start, end)).toEqual(timesOf(drawing.classes, start, end));
         bounded.tracks.forEach((track, t) => {
           track.rows.forEach((row, r) => {
             const slices = decodeRow(row);
