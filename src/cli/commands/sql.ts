@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { ROW_FORMATS, type RowFormatName, rowFormat } from '../../render/rows.js';
+import { ROW_FORMATS, type RowFormatName, rowFormat } from '../../render/terminal/rows.js';
 import { jobCount, rankList } from '../common/arguments.js';
 import type { CommandContext } from '../common/context.js';
 import { progressOn } from '../common/progress.js';
