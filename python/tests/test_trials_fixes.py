@@ -17,6 +17,28 @@ def test_every_fix_has_a_name_of_its_own() -> None:
     assert len({fix.name for fix in FIXES}) == len(FIXES)
 
 
+def test_whether_tf32_is_on_whatever_it_was_set_with() -> None:
+    import torch
+
+    from whyslow_capture.trials.fixes.flags import tf32_is_on
+
+    matmul = torch.backends.cuda.matmul
+    try:
+        torch.set_float32_matmul_precision("highest")
+        assert not tf32_is_on()
+        torch.set_float32_matmul_precision("high")
+        assert tf32_is_on()
+        # From here on torch.get_float32_matmul_precision fails.
+        matmul.allow_tf32 = False
+        assert not tf32_is_on()
+        torch.set_float32_matmul_precision("high")
+        assert tf32_is_on()
+        matmul.fp32_precision = "ieee"
+        assert not tf32_is_on()
+    finally:
+        torch.set_float32_matmul_precision("highest")
+
+
 def test_arguments_of_loaders_and_optimizers(tmp_path: Path) -> None:
     """Several fixes together, as in the last turns of a session."""
     show = LOOP.replace(

@@ -29,6 +29,21 @@ class _Switch(Fix):
         raise NotImplementedError
 
 
+def tf32_is_on() -> bool:
+    """
+    For matrix products on the GPU. torch has three settings for it since 2.9. Reading one of the older two fails once
+    they disagree, as after `set_float32_matmul_precision` and then `allow_tf32`.
+    """
+    import torch
+
+    matmul = torch.backends.cuda.matmul
+    try:
+        precision = getattr(matmul, "fp32_precision", "none")
+        return bool(matmul.allow_tf32) if precision == "none" else precision == "tf32"
+    except RuntimeError:
+        return False
+
+
 class Tf32(_Switch):
     name = "tf32"
 
@@ -39,7 +54,7 @@ class Tf32(_Switch):
             return trial.refuse(self.name, "the job has no CUDA device")
         if torch.cuda.is_initialized() and torch.cuda.get_device_capability()[0] < 8:
             return trial.refuse(self.name, "this GPU has no TF32")
-        if torch.get_float32_matmul_precision() == "highest":
+        if not tf32_is_on():
             torch.set_float32_matmul_precision("high")
             trial.apply(self.name, "fp32 matrix products in TF32")
         elif self.name not in trial.applied:
