@@ -5,6 +5,7 @@ import { toolInfo } from '../library/vocabulary.js';
 import { registerCapture } from './commands/capture.js';
 import { registerDiagnose } from './commands/diagnose.js';
 import { registerDoctor } from './commands/doctor.js';
+import { registerFacts } from './commands/facts.js';
 import { registerInspect } from './commands/inspect.js';
 import { registerLint } from './commands/lint.js';
 import { registerRules } from './commands/rules.js';
@@ -86,6 +87,7 @@ function program(context: CommandContext, argv: readonly string[]): Command {
   registerTriage(command, context);
   registerDoctor(command, context);
   registerInspect(command, context);
+  registerFacts(command, context);
   registerLint(command, context);
   registerRules(command, context);
   for (const sub of command.commands) sub.exitOverride();

@@ -122,7 +122,7 @@ const withoutMemory = (path: string): TaskResult => {
 
 function wantPerFile(files: readonly FoundFile[], want: Want): (path: string) => Want {
   const traces = files.filter((f) => !NO_TRACE.test(f.path)).map((f) => f.path);
-  if (traces.length <= MANY_TRACES || typeof want !== 'object') return () => want;
+  if (traces.length <= MANY_TRACES || typeof want !== 'object' || !('facts' in want)) return () => want;
   const light: Want = { facts: { ...want.facts, light: true } };
   const inFull = new Set(traces.slice(0, IN_FULL));
   return (path) => (inFull.has(path) ? want : light);

@@ -63,7 +63,7 @@ export async function readInputs(
 const REQUEST_FILE = /(^|[\\/])control[\\/](request|plan|done)-[^\\/]*\.json$/;
 
 /** A file that the user named must be readable. A file found in a directory may be anything. */
-function sift(files: readonly FoundFile[], results: readonly TaskResult[], problems: ProblemLog) {
+export function sift(files: readonly FoundFile[], results: readonly TaskResult[], problems: ProblemLog) {
   const usable: (RankMember | RunMember)[] = [];
   const ignored: string[] = [];
   const unreadable: string[] = [];
@@ -83,12 +83,12 @@ function sift(files: readonly FoundFile[], results: readonly TaskResult[], probl
 /** A trace without events, or a log without records, is of no use. */
 function isUsable(member: TaskMember): member is RankMember | RunMember {
   if (member.kind === 'manifest') return member.manifest !== null;
-  return member.kind !== 'unknown' && member.identity.events > 0;
+  return member.kind !== 'unknown' && member.kind !== 'facts' && member.identity.events > 0;
 }
 
-/** Recognised, but of no use as it is, and the user can change that: a pickle, a packed database. */
+/** Recognised, but of no use as it is, and the user can change that: a pickle, a packed database, facts of another version. */
 const isRefused = ({ kind, identity }: TaskMember): boolean =>
-  (kind === 'flight-recorder' || kind === 'nsys') && identity.events === 0;
+  kind === 'facts' || ((kind === 'flight-recorder' || kind === 'nsys') && identity.events === 0);
 
 function whyNot(result: TaskResult): string {
   if (result.error !== null) return result.error;
@@ -103,7 +103,7 @@ function whyNot(result: TaskResult): string {
 const reasons = (problems: readonly Problem[]) =>
   problems.map((p) => p.message.replace(/\.$/, '')).join('; ');
 
-function nothingReadable(results: readonly TaskResult[]): string {
+export function nothingReadable(results: readonly TaskResult[]): string {
   const tried = `Tried: ${READERS.map((r) => r.title).join('; ')}.`;
   const first = results[0]!;
   const path = first.path === '-' ? 'standard input' : first.path;

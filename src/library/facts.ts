@@ -1,0 +1,48 @@
+import { relative, resolve } from 'node:path';
+import { InputError } from '../base/input-error.js';
+import { type Problem, ProblemLog } from '../base/problem.js';
+import type { StepRange } from '../facts/step-facts.js';
+import type { ReadOptions } from '../ingest/pool.js';
+import type { WrittenFile } from '../ingest/store-facts.js';
+import { storeInputs } from '../ingest/store-run.js';
+import { toolInfo } from '../report/tool-info.js';
+
+export interface FactsOptions extends ReadOptions {
+  /** Where the files go; made if it is not there. */
+  readonly folder: string;
+  /** Only these steps. `diagnose` then needs the same. */
+  readonly steps?: StepRange | null | undefined;
+  /** Names in the folder are paths below this one. Default: what all files have in common. */
+  readonly root?: string | undefined;
+}
+
+/** What `whyslow facts --json` prints. */
+export interface FactsReport {
+  readonly schema: 'whyslow/facts/1';
+  readonly written: readonly WrittenFile[];
+  readonly problems: readonly Problem[];
+}
+
+/**
+ * Writes what diagnosis needs of each trace into a small file, and copies logs and manifests beside it. Diagnosing the
+ * folder gives the report that the traces give. Throws InputError when there is nothing to read.
+ */
+export async function facts(
+  paths: string | readonly string[],
+  { folder, steps = null, root, ...reading }: FactsOptions,
+): Promise<FactsReport> {
+  const all = typeof paths === 'string' ? [paths] : paths;
+  for (const path of all) mustNotHold(path, folder);
+  const { version } = toolInfo();
+  const stored = await storeInputs(all, { steps, folder, root, by: version }, reading);
+  const problems = new ProblemLog();
+  problems.addAll(stored.problems);
+  return { schema: 'whyslow/facts/1', written: stored.written, problems: problems.list() };
+}
+
+/** Diagnosing the folder of the traces would then find every rank twice. */
+function mustNotHold(path: string, folder: string): void {
+  const below = relative(resolve(path), resolve(folder));
+  if (below === '' || !(below.startsWith('..') || below === resolve(folder)))
+    throw new InputError(`-o ${folder} lies inside ${path}: choose a folder outside of what is read`);
+}
