@@ -93,12 +93,17 @@ export const table =
 export type ShapesOf<T> = { readonly [K in keyof T]-?: Shape<T[K]> };
 
 export function object<T>(shapes: ShapesOf<T>): Shape<T> {
-  const entries = Object.entries(shapes) as [string, Shape<unknown>][];
+  const shapeOf = new Map(Object.entries(shapes) as [string, Shape<unknown>][]);
   return (value, columns) => {
     const fields = fieldsOf(value);
     const read: Record<string, unknown> = {};
-    for (const [key, shape] of entries)
-      read[key] = within(key, () => shape(Object.hasOwn(fields, key) ? fields[key] : undefined, columns));
+    // Fields keep the order that they were written in, so that what is printed is the same too.
+    for (const [key, field] of Object.entries(fields)) {
+      const shape = shapeOf.get(key);
+      if (shape) read[key] = within(key, () => shape(field, columns));
+    }
+    for (const key of shapeOf.keys())
+      if (!Object.hasOwn(read, key)) throw new ShapeError('a value', key);
     return read as T;
   };
 }
