@@ -10,7 +10,7 @@ export {
   readRun,
 } from './ingest/run.js';
 export { type DiagnoseOptions, diagnose } from './library/diagnose.js';
-export { facts, type FactsOptions } from './library/facts.js';
+export { type FactsOptions, facts } from './library/facts.js';
 export { inspect } from './library/inspect.js';
 export { rules } from './library/rules.js';
 export * from './library/vocabulary.js';

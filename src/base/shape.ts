@@ -102,8 +102,7 @@ export function object<T>(shapes: ShapesOf<T>): Shape<T> {
       const shape = shapeOf.get(key);
       if (shape) read[key] = within(key, () => shape(field, columns));
     }
-    for (const key of shapeOf.keys())
-      if (!Object.hasOwn(read, key)) throw new ShapeError('a value', key);
+    for (const key of shapeOf.keys()) if (!Object.hasOwn(read, key)) throw new ShapeError('a value', key);
     return read as T;
   };
 }

@@ -14,6 +14,8 @@ export interface ReadOptions {
   /** Files to read at once, if the machine allows it. Default: one per core. With 1 all work stays in the calling thread. */
   readonly jobs?: number | undefined;
   readonly progress?: ProgressSink | undefined;
+  /** Facts that an engine made: what to call each file instead, by its path. */
+  readonly shownAs?: ReadonlyMap<string, string> | undefined;
 }
 
 /** `start` is called once, `update` while reading. Bytes are as stored, over all files. */

@@ -40,7 +40,7 @@ export async function readInputs(
 ): Promise<RunInputs> {
   const started = performance.now();
   const found = await discoverFiles(typeof paths === 'string' ? [paths] : paths);
-  const results = await readAll(found.files, want, options);
+  const results = shown(await readAll(found.files, want, options), options.shownAs);
   const problems = new ProblemLog();
   problems.addAll(found.problems);
   const { usable, ignored } = sift(found.files, results, problems);
@@ -57,6 +57,16 @@ export async function readInputs(
     decodedBytes: usable.reduce((n, m) => n + m.decodedBytes, 0),
     seconds: (performance.now() - started) / 1000,
   };
+}
+
+function shown(results: readonly TaskResult[], shownAs: ReadOptions['shownAs']): readonly TaskResult[] {
+  if (!shownAs) return results;
+  const nameOf = (path: string) => shownAs.get(path) ?? path;
+  return results.map((result) => ({
+    ...result,
+    path: nameOf(result.path),
+    members: result.members.map((member) => ({ ...member, path: nameOf(member.path) })),
+  }));
 }
 
 /** Messages between `whyslow capture` and a job. They are no input, and not worth a mention. */

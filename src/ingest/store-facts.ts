@@ -73,7 +73,7 @@ async function unpackMember({ file, path: from }: TaskMember, path: string): Pro
 }
 
 /** Readers never see half of a file. */
-function atomically(path: string, write: (temporary: string) => void): void {
+export function atomically(path: string, write: (temporary: string) => void): void {
   const temporary = temporaryName(path);
   try {
     write(temporary);

@@ -1,5 +1,6 @@
 import { diagnoseInputs, type Selection } from '../diagnosis/diagnosis.js';
 import { withLateRanksInFull } from '../diagnosis/read-again.js';
+import { type LostInput, withLost } from '../ingest/lost-inputs.js';
 import { keepOneRun } from '../ingest/one-run.js';
 import { keepOneWindow } from '../ingest/one-window.js';
 import type { ReadOptions } from '../ingest/pool.js';
@@ -13,16 +14,20 @@ import { runRules } from '../rules/run-rules.js';
 export interface DiagnoseOptions extends ReadOptions, Partial<Selection> {
   /** Which run to analyse, if the files are of several. Otherwise the newest. */
   readonly run?: string | null | undefined;
+  /** Files that were to be read elsewhere and are lost. The report names them. */
+  readonly lost?: readonly LostInput[] | undefined;
 }
 
 /** Reads the files under the paths and says why training is slow. Throws InputError when there is nothing to analyse. */
 export async function diagnose(
   paths: string | readonly string[],
-  { steps = null, ranks = null, run: wanted = null, ...reading }: DiagnoseOptions = {},
+  { steps = null, ranks = null, run: wanted = null, lost = [], ...reading }: DiagnoseOptions = {},
 ): Promise<Report> {
   const want = { facts: { steps } };
-  const run = keepOneWindow(keepOneRun(await readInputs(paths, want, reading), wanted));
-  const inputs = await withLateRanksInFull(run, steps, (files) => readInputs(files, want));
+  const read = withLost(await readInputs(paths, want, reading), lost);
+  const run = keepOneWindow(keepOneRun(read, wanted));
+  const { shownAs } = reading;
+  const inputs = await withLateRanksInFull(run, steps, (files) => readInputs(files, want, { shownAs }));
   const diagnosis = diagnoseInputs(inputs, { steps, ranks });
   return buildReport(diagnosis, runRules(RULES, diagnosis.facts));
 }

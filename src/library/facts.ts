@@ -4,8 +4,11 @@ import { type Problem, ProblemLog } from '../base/problem.js';
 import type { StepRange } from '../facts/step-facts.js';
 import type { ReadOptions } from '../ingest/pool.js';
 import type { WrittenFile } from '../ingest/store-facts.js';
-import { storeInputs } from '../ingest/store-run.js';
+import { listInputs, type Share, storeInputs } from '../ingest/store-run.js';
 import { toolInfo } from '../report/tool-info.js';
+
+export type { Share };
+export { listInputs };
 
 export interface FactsOptions extends ReadOptions {
   /** Where the files go; made if it is not there. */
@@ -14,6 +17,8 @@ export interface FactsOptions extends ReadOptions {
   readonly steps?: StepRange | null | undefined;
   /** Names in the folder are paths below this one. Default: what all files have in common. */
   readonly root?: string | undefined;
+  /** Only these of all files. */
+  readonly share?: Share | undefined;
 }
 
 /** What `whyslow facts --json` prints. */
@@ -29,12 +34,12 @@ export interface FactsReport {
  */
 export async function facts(
   paths: string | readonly string[],
-  { folder, steps = null, root, ...reading }: FactsOptions,
+  { folder, steps = null, root, share, ...reading }: FactsOptions,
 ): Promise<FactsReport> {
   const all = typeof paths === 'string' ? [paths] : paths;
   for (const path of all) mustNotHold(path, folder);
   const { version } = toolInfo();
-  const stored = await storeInputs(all, { steps, folder, root, by: version }, reading);
+  const stored = await storeInputs(all, { steps, folder, root, share, by: version }, reading);
   const problems = new ProblemLog();
   problems.addAll(stored.problems);
   return { schema: 'whyslow/facts/1', written: stored.written, problems: problems.list() };
