@@ -13,6 +13,7 @@ import json
 import logging
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -110,15 +111,15 @@ def list_files(paths: list[str], *program: Any) -> list[dict[str, Any]]:
         return []
 
 
-def facts_of(path: str, options: list[str], *program: Any) -> list[tuple[dict[str, Any], bytes]]:
-    """What `whyslow facts` says about each file that it wrote, and its bytes."""
+def facts_of(path: str, options: list[str], *program: Any) -> tuple[list[tuple[dict[str, Any], bytes]], list[str]]:
+    """What `whyslow facts` says about each file that it wrote, and its bytes. Then files that it does not recognise."""
     with tempfile.TemporaryDirectory(prefix="whyslow-") as out:
         report = json.loads(run_whyslow(["facts", path, "-o", out, "--json", "--jobs", "1", *options], *program))
         files = []
         for written in report["written"]:
             data = Path(written["path"]).read_bytes()
             files.append(({**written, "path": os.path.relpath(written["path"], out)}, data))
-        return files
+        return files, report["ignored"]
 
 
 # -- On this machine. --
@@ -134,6 +135,7 @@ def main() -> int:
     try:
         # Without an address: RAY_ADDRESS, or the cluster of this machine. Never a new one: it would see no other node.
         address = job["address"] or os.environ.get("RAY_ADDRESS") or "auto"
+        must_answer(address)
         ray.init(address=address, logging_level=logging.ERROR, log_to_driver=False, configure_logging=True)
     except Exception as error:
         say(type="error", code="no-cluster", why=first_line(error))
@@ -142,6 +144,13 @@ def main() -> int:
         return run_job(ray, job)
     finally:
         ray.shutdown()
+
+
+def must_answer(address: str) -> None:
+    """Raises OSError where nobody listens. Ray itself would try for minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if host and port.isdigit():
+        socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
 
 
 def run_job(ray: Any, job: Job) -> int:
@@ -209,6 +218,7 @@ def collect(ray: Any, job: Job, files: list[dict[str, Any]], program: Any) -> No
     waiting = iter(enumerate(files))
     running: dict[Any, dict[str, Any]] = {}
     most = int(AHEAD * max(1, ray.cluster_resources().get("CPU", 1)))
+    options = [*job["options"], "--root", common_folder([file["path"] for file in files])]
 
     def start_more() -> None:
         while len(running) < most:
@@ -218,10 +228,9 @@ def collect(ray: Any, job: Job, files: list[dict[str, Any]], program: Any) -> No
             # A file of a shared disk may be read anywhere; another only where it is.
             place = "DEFAULT" if file["shared"] else On(file["nodes"][index % len(file["nodes"])], soft=False)
             settings = {"num_cpus": 1, "max_retries": RETRIES, "retry_exceptions": [Interrupted]}
-            reference = task.options(scheduling_strategy=place, **settings).remote(
-                file["path"], job["options"], *program
-            )
-            running[reference] = file
+            placed = task.options(scheduling_strategy=place, **settings)
+            found = [] if file["explicit"] else ["--found"]
+            running[placed.remote(file["path"], [*options, *found], *program)] = file
 
     start_more()
     while running:
@@ -229,12 +238,21 @@ def collect(ray: Any, job: Job, files: list[dict[str, Any]], program: Any) -> No
         file = running.pop(ready[0])
         try:
             folder = os.path.join(job["out"], file["folder"])
-            written = [save(folder, report, data) for report, data in ray.get(ready[0])]
-            say(type="done", path=file["path"], size=file["size"], written=written)
+            made, ignored = ray.get(ready[0])
+            written = [save(folder, report, data) for report, data in made]
+            say(type="done", size=file["size"], written=written, ignored=ignored)
         except Exception as error:
             say(type="failed", path=file["path"], size=file["size"], why=cause_of(error))
         del ready
         start_more()
+
+
+def common_folder(paths: list[str]) -> str:
+    """What all paths begin with, up to a slash. Also for addresses such as s3://."""
+    first, last = min(paths), max(paths)
+    # What the first and the last have in common, those between have too.
+    same = next((i for i, letter in enumerate(first) if last[i : i + 1] != letter), len(first))
+    return first[: first.rfind("/", 0, same) + 1]
 
 
 def save(out: str, report: dict[str, Any], data: bytes) -> dict[str, Any]:

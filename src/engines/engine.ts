@@ -21,6 +21,8 @@ export interface EngineResult {
   /** By path in `out`: what it was made of. */
   readonly madeOf: ReadonlyMap<string, string>;
   readonly lost: readonly LostFile[];
+  /** Files in searched directories that whyslow does not recognise. */
+  readonly ignored: readonly string[];
 }
 
 /** A file whose task failed. The others still give an answer. */

@@ -12,6 +12,7 @@ type Message =
       readonly type: 'done';
       readonly size: number;
       readonly written: readonly { readonly path: string; readonly from: string }[];
+      readonly ignored: readonly string[];
     }
   | { readonly type: 'failed'; readonly path: string; readonly size: number; readonly why: string }
   | { readonly type: 'note'; readonly text: string }
@@ -49,6 +50,7 @@ export async function runOnRay(job: EngineJob, { address, python }: RayOptions):
   process.once('exit', stop);
   const madeOf = new Map<string, string>();
   const lost: LostFile[] = [];
+  const ignored: string[] = [];
   let isOver = false;
   let [bytes, files] = [0, 0];
   try {
@@ -62,7 +64,10 @@ export async function runOnRay(job: EngineJob, { address, python }: RayOptions):
           message.files.reduce((sum, f) => sum + f.size, 0),
         );
       if (message?.type === 'failed') lost.push({ path: message.path, why: message.why });
-      if (message?.type === 'done') for (const { path, from } of message.written) madeOf.set(path, from);
+      if (message?.type === 'done') {
+        for (const { path, from } of message.written) madeOf.set(path, from);
+        for (const path of message.ignored) ignored.push(path);
+      }
       if (message?.type === 'done' || message?.type === 'failed') {
         bytes += message.size;
         progress.update(bytes, ++files);
@@ -78,7 +83,7 @@ export async function runOnRay(job: EngineJob, { address, python }: RayOptions):
     const last = complaint.trim().split('\n').at(-1) ?? '';
     throw new InputError(`Ray's driver ended before its tasks were done${last ? `: ${last}` : ''}`);
   }
-  return { madeOf, lost };
+  return { madeOf, lost, ignored };
 }
 
 function parse(line: string): Message | null {

@@ -9,6 +9,7 @@ import { inPackage } from './program.js';
 /** What each share leaves in the folder: what `whyslow facts --json` prints. */
 interface ShareReport {
   readonly written: readonly { readonly path: string; readonly from: string }[];
+  readonly ignored: readonly string[];
 }
 
 export const isInAllocation = (env = process.env): boolean => env.SLURM_JOB_ID !== undefined;
@@ -36,7 +37,7 @@ export async function runOnSlurm(job: EngineJob, files: readonly string[]): Prom
     }
     const madeOf = madeIn(out);
     if (madeOf.size === 0) throw new InputError(`srun gave no facts: ${first || 'it printed nothing'}`);
-    return { madeOf, lost: lostIn(missingFrom(files, out), first) };
+    return { madeOf, lost: lostIn(missingFrom(files, out), first), ignored: ignoredIn(out) };
   } finally {
     clearInterval(watch);
   }
@@ -80,9 +81,11 @@ function sharesIn(out: string): readonly ShareReport[] {
 const madeIn = (out: string): ReadonlyMap<string, string> =>
   new Map(sharesIn(out).flatMap(({ written }) => written.map(({ path, from }) => [path, from])));
 
+const ignoredIn = (out: string) => sharesIn(out).flatMap((share) => share.ignored);
+
 /** Members of an archive count for the archive. */
 function missingFrom(files: readonly string[], out: string): readonly string[] {
-  const made = new Set([...madeIn(out).values()].map((from) => from.split('!', 1)[0]!));
+  const made = new Set([...madeIn(out).values(), ...ignoredIn(out)].map((from) => from.split('!', 1)[0]!));
   return files.filter((file) => !made.has(file));
 }
 

@@ -11,6 +11,8 @@ import { atomically, commonFolder, type StoreOptions, type WrittenFile } from '.
 
 export interface StoredRun {
   readonly written: readonly WrittenFile[];
+  /** Files in searched directories that whyslow does not recognise. */
+  readonly ignored: readonly string[];
   readonly problems: readonly Problem[];
 }
 
@@ -24,25 +26,28 @@ export interface StoreRunOptions extends Omit<StoreOptions, 'root'> {
   readonly root: string | undefined;
   /** Only these of all files. */
   readonly share: Share | undefined;
+  /** The paths were found in a directory, by a program that divides them. What is not recognised is no failure then. */
+  readonly areFound: boolean;
 }
 
 /** Writes facts of everything found under the paths. Throws InputError when there is nothing to read. */
 export async function storeInputs(
   paths: readonly string[],
-  { root, share, ...store }: StoreRunOptions,
+  { root, share, areFound, ...store }: StoreRunOptions,
   options: ReadOptions,
 ): Promise<StoredRun> {
   const { files: all, problems: found } = await discoverFiles(paths);
   // Of all files, so that every share uses the same names.
   const below = root ?? commonFolder(all.map((f) => f.path));
-  const files = share ? all.filter((_, i) => i % share.of === share.index) : all;
+  const own = share ? all.filter((_, i) => i % share.of === share.index) : all;
+  const files = areFound ? own.map((file) => ({ ...file, explicit: false })) : own;
   const results = await readAll(files, { store: { ...store, root: below } }, options);
   const problems = new ProblemLog();
   problems.addAll(found);
-  sift(files, results, problems);
+  const { ignored } = sift(files, results, problems);
   const written = results.flatMap((r) => r.written ?? []);
-  if (written.length === 0 && files.length > 0 && !share) throw new InputError(nothingReadable(results));
-  const stored = { written, problems: problems.list() };
+  if (written.length === 0 && !share && !areFound) throw new InputError(nothingReadable(results));
+  const stored = { written, ignored, problems: problems.list() };
   if (share) noteShare(stored, store.folder, share);
   return stored;
 }
@@ -56,7 +61,7 @@ function noteShare(stored: StoredRun, folder: string, { index, of }: Share): voi
 /** The files that would be read, for a program that divides them among machines. */
 export async function listInputs(paths: readonly string[]) {
   const { files } = await discoverFiles(paths);
-  return Promise.all(files.map(async ({ path, size }) => ({ path, size, modified: await modifiedAt(path) })));
+  return Promise.all(files.map(async (file) => ({ ...file, modified: await modifiedAt(file.path) })));
 }
 
 /** Milliseconds since 1970; 0 where there is no such time. */

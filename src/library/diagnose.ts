@@ -1,9 +1,9 @@
 import { diagnoseInputs, type Selection } from '../diagnosis/diagnosis.js';
 import { withLateRanksInFull } from '../diagnosis/read-again.js';
-import { type LostInput, withLost } from '../ingest/lost-inputs.js';
 import { keepOneRun } from '../ingest/one-run.js';
 import { keepOneWindow } from '../ingest/one-window.js';
 import type { ReadOptions } from '../ingest/pool.js';
+import { type ReadElsewhere, withElsewhere } from '../ingest/read-elsewhere.js';
 import { readInputs } from '../ingest/read-run.js';
 import { buildReport } from '../report/build-report.js';
 import type { Report } from '../report/report.js';
@@ -14,17 +14,18 @@ import { runRules } from '../rules/run-rules.js';
 export interface DiagnoseOptions extends ReadOptions, Partial<Selection> {
   /** Which run to analyse, if the files are of several. Otherwise the newest. */
   readonly run?: string | null | undefined;
-  /** Files that were to be read elsewhere and are lost. The report names them. */
-  readonly lost?: readonly LostInput[] | undefined;
+  /** What became of files that were read on a cluster. The report names those that are lost. */
+  readonly elsewhere?: ReadElsewhere | undefined;
 }
 
 /** Reads the files under the paths and says why training is slow. Throws InputError when there is nothing to analyse. */
 export async function diagnose(
   paths: string | readonly string[],
-  { steps = null, ranks = null, run: wanted = null, lost = [], ...reading }: DiagnoseOptions = {},
+  { steps = null, ranks = null, run: wanted = null, elsewhere, ...reading }: DiagnoseOptions = {},
 ): Promise<Report> {
   const want = { facts: { steps } };
-  const read = withLost(await readInputs(paths, want, reading), lost);
+  const here = await readInputs(paths, want, reading);
+  const read = elsewhere ? withElsewhere(here, elsewhere) : here;
   const run = keepOneWindow(keepOneRun(read, wanted));
   const { shownAs } = reading;
   const inputs = await withLateRanksInFull(run, steps, (files) => readInputs(files, want, { shownAs }));

@@ -1,10 +1,8 @@
 import { relative, resolve } from 'node:path';
 import { InputError } from '../base/input-error.js';
-import { type Problem, ProblemLog } from '../base/problem.js';
 import type { StepRange } from '../facts/step-facts.js';
 import type { ReadOptions } from '../ingest/pool.js';
-import type { WrittenFile } from '../ingest/store-facts.js';
-import { listInputs, type Share, storeInputs } from '../ingest/store-run.js';
+import { listInputs, type Share, type StoredRun, storeInputs } from '../ingest/store-run.js';
 import { toolInfo } from '../report/tool-info.js';
 
 export type { Share };
@@ -19,13 +17,13 @@ export interface FactsOptions extends ReadOptions {
   readonly root?: string | undefined;
   /** Only these of all files. */
   readonly share?: Share | undefined;
+  /** The paths were found in a directory: one that is not recognised is no failure. */
+  readonly areFound?: boolean | undefined;
 }
 
 /** What `whyslow facts --json` prints. */
-export interface FactsReport {
+export interface FactsReport extends StoredRun {
   readonly schema: 'whyslow/facts/1';
-  readonly written: readonly WrittenFile[];
-  readonly problems: readonly Problem[];
 }
 
 /**
@@ -34,15 +32,13 @@ export interface FactsReport {
  */
 export async function facts(
   paths: string | readonly string[],
-  { folder, steps = null, root, share, ...reading }: FactsOptions,
+  { folder, steps = null, root, share, areFound = false, ...reading }: FactsOptions,
 ): Promise<FactsReport> {
   const all = typeof paths === 'string' ? [paths] : paths;
   for (const path of all) mustNotHold(path, folder);
   const { version } = toolInfo();
-  const stored = await storeInputs(all, { steps, folder, root, share, by: version }, reading);
-  const problems = new ProblemLog();
-  problems.addAll(stored.problems);
-  return { schema: 'whyslow/facts/1', written: stored.written, problems: problems.list() };
+  const stored = await storeInputs(all, { steps, folder, root, share, areFound, by: version }, reading);
+  return { schema: 'whyslow/facts/1', ...stored };
 }
 
 /** Diagnosing the folder of the traces would then find every rank twice. */

@@ -81,7 +81,7 @@ async function diagnosedOnEngine(
       context.stdout.write(made);
       return null;
     }
-    const shown = { shownAs: made.madeOf, lost: made.lost };
+    const shown = { shownAs: made.madeOf, elsewhere: made };
     const settings = { steps: steps ?? null, ranks, run, jobs, progress };
     return diagnose(out, { ...settings, ...shown }).finally(() => progress.end());
   });

@@ -17,6 +17,7 @@ interface FactsFlags extends EngineFlags {
   readonly share?: Share;
   readonly root?: string;
   readonly list?: boolean;
+  readonly found?: boolean;
 }
 
 const EXAMPLES = `
@@ -43,12 +44,13 @@ export function registerFacts(program: Command, context: CommandContext): void {
     .addOption(engineOptions()[0]!)
     .addOption(engineOptions()[1]!)
     .addOption(new Option('--root <dir>', 'names in DIR are paths below this one').hideHelp())
+    .addOption(new Option('--found', 'the paths were found, not named').hideHelp())
     .addOption(new Option('--list', 'print the files that would be read').hideHelp())
     .addHelpText('after', EXAMPLES)
     .action(async (paths: string[], flags: FactsFlags) => {
       const { facts, listInputs } = await import('../../library/facts.js');
       if (flags.list) return context.stdout.writeJson(renderJson(await listInputs(paths)));
-      const { out, json, steps, jobs, share, root } = flags;
+      const { out, json, steps, jobs, share, root, found } = flags;
       if (out === undefined) throw new InputError('say where the facts go: -o DIR');
       const progress = progressOn(context);
       if (flags.on) {
@@ -61,9 +63,15 @@ export function registerFacts(program: Command, context: CommandContext): void {
         context.stdout.line(`Facts in ${formatCount(made.madeOf.size, 'file')} in ${out}`);
         return sayNext(out, context);
       }
-      const report = await facts(paths, { folder: out, steps, jobs, share, root, progress }).finally(() =>
-        progress.end(),
-      );
+      const report = await facts(paths, {
+        folder: out,
+        steps,
+        jobs,
+        share,
+        root,
+        areFound: found,
+        progress,
+      }).finally(() => progress.end());
       if (json) context.stdout.writeJson(renderJson(report));
       else sayWritten(report, out, context);
     });

@@ -1,5 +1,6 @@
 import { ProblemLog } from '../base/problem.js';
 import { formatRanks } from '../base/rank-ranges.js';
+import { naturalOrder } from '../sources/natural-order.js';
 import { rankFromPath } from '../sources/rank-name.js';
 import type { RunInputs } from './read-run.js';
 
@@ -9,8 +10,15 @@ export interface LostInput {
   readonly why: string;
 }
 
+/** What became of files that were read on a cluster. */
+export interface ReadElsewhere {
+  readonly lost: readonly LostInput[];
+  readonly ignored: readonly string[];
+}
+
 /** Names what is missing. The rest still gives an answer. */
-export function withLost(inputs: RunInputs, lost: readonly LostInput[]): RunInputs {
+export function withElsewhere(run: RunInputs, { lost, ignored }: ReadElsewhere): RunInputs {
+  const inputs = { ...run, ignored: [...run.ignored, ...ignored.toSorted(naturalOrder)] };
   if (lost.length === 0) return inputs;
   const problems = new ProblemLog();
   problems.addAll(inputs.problems);
