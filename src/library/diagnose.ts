@@ -28,7 +28,8 @@ export async function diagnose(
   const read = elsewhere ? withElsewhere(here, elsewhere) : here;
   const run = keepOneWindow(keepOneRun(read, wanted));
   const { shownAs } = reading;
-  const inputs = await withLateRanksInFull(run, steps, (files) => readInputs(files, want, { shownAs }));
-  const diagnosis = diagnoseInputs(inputs, { steps, ranks });
+  const readAgain = (files: readonly string[]) => readInputs(files, want, { shownAs });
+  const { inputs, compared } = await withLateRanksInFull(run, steps, readAgain);
+  const diagnosis = diagnoseInputs(inputs, { steps, ranks }, compared);
   return buildReport(diagnosis, runRules(RULES, diagnosis.facts));
 }
