@@ -89,7 +89,7 @@ if (process.env.WHYSLOW_SOAK) {
           const here = await whyslow(['diagnose', traces, '--json']);
           const running = onRay([traces], options);
           // Two list the files; each call asks for its version first.
-          await until(() => readFileSync(started, 'utf8').length >= 10, 'tasks');
+          await until(() => readFileSync(started, 'utf8').length >= 10, 'tasks', 900);
           await killNode();
           const there = await running;
           expect(there.stdout).toBe(here.stdout);
