@@ -10,6 +10,7 @@ import { inPackage } from './program.js';
 interface ShareReport {
   readonly written: readonly { readonly path: string; readonly from: string }[];
   readonly ignored: readonly string[];
+  readonly problems: readonly { readonly message: string }[];
 }
 
 export const isInAllocation = (env = process.env): boolean => env.SLURM_JOB_ID !== undefined;
@@ -18,7 +19,7 @@ const program = () => [process.execPath, inPackage('bin/whyslow.js')];
 
 /** One share of the files a task. Slurm sets both variables, under srun and in an array. */
 const factsCommand = ({ paths, out, options }: EngineJob, share: string): string =>
-  `${quotedCommand([...program(), 'facts', ...paths, '-o', out, '--json', ...options])} --share "${share}"`;
+  `${quotedCommand([...program(), 'facts', ...paths, '-o', out, ...options])} --share "${share}"`;
 
 /**
  * Runs `whyslow facts` by srun on all nodes of the allocation: every task takes its share of the files. A share that is cut
@@ -37,14 +38,20 @@ export async function runOnSlurm(job: EngineJob, files: readonly string[]): Prom
     }
     const madeOf = madeIn(out);
     if (madeOf.size === 0) throw new InputError(`srun gave no facts: ${first || 'it printed nothing'}`);
-    return { madeOf, lost: lostIn(missingFrom(files, out), first), ignored: ignoredIn(out) };
+    return { madeOf, lost: lostIn(out, missingFrom(files, out), first), ignored: ignoredIn(out) };
   } finally {
     clearInterval(watch);
   }
 }
 
-const lostIn = (missing: readonly string[], said: string): readonly LostFile[] =>
-  missing.map((path) => ({ path, why: said || 'its task gave no facts' }));
+/** `said`: what srun complained about. A share that was not cut off says more about its own files. */
+function lostIn(out: string, missing: readonly string[], said: string): readonly LostFile[] {
+  const messages = sharesIn(out).flatMap(({ problems }) => problems.map((p) => p.message));
+  return missing.map((path) => {
+    const own = messages.find((message) => message.includes(path));
+    return { path, why: own ?? (said || 'its task gave no facts') };
+  });
+}
 
 /** The last line of what it complains about. */
 function srun(command: string): Promise<string> {

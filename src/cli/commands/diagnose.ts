@@ -76,7 +76,10 @@ async function diagnosedOnEngine(
   const { on, steps, ranks = null, run = null, jobs } = options;
   return inFactsFolder(on, async (out) => {
     const progress = progressOn(context);
-    const made = await factsOnEngine({ paths, out, steps, progress }, options).finally(() => progress.end());
+    const made = await factsOnEngine(
+      { paths, out, scriptOut: 'whyslow-facts', steps, progress },
+      options,
+    ).finally(() => progress.end());
     if (typeof made === 'string') {
       context.stdout.write(made);
       return null;

@@ -27,13 +27,15 @@ const ARRAY_TASKS = 64;
 export interface OnEngine {
   readonly paths: readonly string[];
   readonly out: string;
+  /** Where a script that is submitted later puts facts, if not in `out`. */
+  readonly scriptOut?: string;
   readonly steps: StepRange | undefined;
   readonly progress: EngineProgress;
 }
 
 /** Makes facts on a cluster. The text is a script to submit instead, where Slurm gave no allocation yet. */
 export async function factsOnEngine(
-  { paths, out, steps, progress }: OnEngine,
+  { paths, out, scriptOut, steps, progress }: OnEngine,
   { on, address }: EngineFlags,
 ): Promise<EngineResult | string> {
   if (paths.includes('-')) throw new InputError('standard input cannot be read on a cluster; pass its path');
@@ -47,7 +49,9 @@ export async function factsOnEngine(
   const { isInAllocation, runOnSlurm, sbatchScript } = await import('../../engines/slurm.js');
   const { listInputs } = await import('../../library/facts.js');
   const files = (await listInputs(job.paths)).map((f) => f.path);
-  if (!isInAllocation()) return sbatchScript(job, Math.min(ARRAY_TASKS, files.length));
+  // The script needs a folder that is still there when it runs.
+  if (!isInAllocation())
+    return sbatchScript({ ...job, out: resolve(scriptOut ?? out) }, Math.min(ARRAY_TASKS, files.length));
   mkdirSync(job.out, { recursive: true });
   return runOnSlurm(job, files);
 }
