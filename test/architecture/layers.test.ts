@@ -16,7 +16,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   logs: ['base', 'model', 'facts'],
   operations: ['base', 'model'],
   telemetry: ['base', 'model', 'facts'],
-  ingest: ['base', 'model', 'sources', 'readers', 'traces', 'logs', 'operations', 'telemetry'],
+  ingest: ['base', 'model', 'facts', 'sources', 'readers', 'traces', 'logs', 'operations', 'telemetry'],
   run: ['base', 'model', 'facts', 'logs', 'telemetry'],
   diagnosis: [
     'base',
@@ -36,10 +36,11 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   render: ['base', 'facts', 'report', 'rules', 'lint', 'triage', 'doctor'],
   library: ['base', 'facts', 'ingest', 'diagnosis', 'rules', 'report', 'lint'],
   launch: ['base'],
+  engines: ['base'],
   machine: ['base'],
   triage: ['base', 'model', 'readers', 'telemetry', 'diagnosis', 'machine'],
   doctor: ['base', 'telemetry', 'machine'],
-  cli: ['base', 'library', 'render', 'launch', 'machine', 'triage', 'doctor'],
+  cli: ['base', 'library', 'render', 'launch', 'engines', 'machine', 'triage', 'doctor'],
 };
 /** Outside packages, by the layer that may use them. Everything else is Node's own. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
@@ -51,7 +52,17 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   cli: ['commander', 'picocolors'],
 };
 /** Layers that read files, start threads or processes. All others only compute. */
-const TOUCHES_THE_MACHINE = ['sources', 'readers', 'ingest', 'report', 'library', 'launch', 'machine', 'cli'];
+const TOUCHES_THE_MACHINE = [
+  'sources',
+  'readers',
+  'ingest',
+  'report',
+  'library',
+  'launch',
+  'engines',
+  'machine',
+  'cli',
+];
 const NODE_IO = /^node:(?:fs|net|http|https|child_process|worker_threads|zlib|dgram)/;
 
 const files = sourceFiles();
