@@ -1,4 +1,3 @@
-import { groupBy } from '../../base/group-by.js';
 import { IS_P2P } from '../../facts/rank-collectives.js';
 import { segmentBefore } from '../../facts/rank-timeline.js';
 import type { PathRank } from './critical-path.js';
@@ -15,8 +14,9 @@ export interface SlotColumns {
   readonly duration: Float64Array;
   /** Slot that must end before it starts; −1: none. */
   readonly before: Int32Array;
-  /** The inverse of `before`: slots that wait for a slot. */
-  readonly behind: ReadonlyMap<number, readonly number[]>;
+  /** The inverse of `before`: the first slot that waits for a slot, and the next one that waits for the same; −1: none. */
+  readonly firstBehind: Int32Array;
+  readonly nextBehind: Int32Array;
 }
 
 /** Members of collective k: `rank` and `slot` from `from[k]` up to `from[k + 1]`. */
@@ -126,6 +126,19 @@ export function slotsFor(
       Math.max(0, c.end[first + slot]! - c.start[first + slot]!),
     ),
     before,
-    behind: groupBy(before.keys(), (slot) => before[slot]!),
+    ...inverse(before),
   };
+}
+
+function inverse(before: Int32Array): Pick<SlotColumns, 'firstBehind' | 'nextBehind'> {
+  const firstBehind = new Int32Array(before.length).fill(-1);
+  const nextBehind = new Int32Array(before.length).fill(-1);
+  // From the end, so that the lists are in order.
+  for (let slot = before.length - 1; slot >= 0; slot--) {
+    const awaited = before[slot]!;
+    if (awaited < 0) continue;
+    nextBehind[slot] = firstBehind[awaited]!;
+    firstBehind[awaited] = slot;
+  }
+  return { firstBehind, nextBehind };
 }

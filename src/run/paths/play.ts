@@ -113,7 +113,8 @@ class Player {
 
   #end(r: number, slot: number, end: number): void {
     this.#ended[r]![slot] = end;
-    for (const next of this.plan.ranks[r]!.slots.behind.get(slot) ?? []) this.#startable.push(r, next);
+    const { firstBehind, nextBehind } = this.plan.ranks[r]!.slots;
+    for (let next = firstBehind[slot]!; next >= 0; next = nextBehind[next]!) this.#startable.push(r, next);
     if (this.#blocked[r] !== slot) return;
     this.#blocked[r] = -1;
     this.#queue.push(r);

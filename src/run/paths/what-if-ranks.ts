@@ -55,10 +55,18 @@ export function prepareRun(
   const measured = table.step;
   if (!(Math.abs(unchanged / measured - 1) <= FAITHFUL)) return null;
   const saved = (changed: number) => ns(Math.max(0, ((unchanged - changed) * measured) / unchanged));
-  const without = (named: readonly number[]) => {
-    const factors = factorsOf(table, new Set(named));
-    return saved(play((plan) => ({ own: (r, i) => shortened(ranks[r]!, plan, r, i, factors[r]!) })));
+  // Several parts of the report ask for the same, and a replay of thousands of ranks takes seconds.
+  const known = new Map<string, Ns>();
+  const once = (what: string, compute: () => Ns): Ns => {
+    const saving = known.get(what) ?? compute();
+    known.set(what, saving);
+    return saving;
   };
+  const without = (named: readonly number[]) =>
+    once(named.join(), () => {
+      const factors = factorsOf(table, new Set(named));
+      return saved(play((plan) => ({ own: (r, i) => shortened(ranks[r]!, plan, r, i, factors[r]!) })));
+    });
   return {
     unchanged,
     measured,
@@ -67,13 +75,11 @@ export function prepareRun(
       return without(table.ranks);
     },
     get withOverlap() {
-      const floor = runs.reduce((sum, { plan }) => sum + busiestStream(plan), 0) / table.steps.length;
-      return saved(
-        Math.max(
-          floor,
-          play(() => ({ hidden: true })),
-        ),
-      );
+      return once('overlap', () => {
+        const floor = runs.reduce((sum, { plan }) => sum + busiestStream(plan), 0) / table.steps.length;
+        const hidden = play(() => ({ hidden: true }));
+        return saved(Math.max(floor, hidden));
+      });
     },
   };
 }
