@@ -12,6 +12,8 @@ export interface SlotColumns {
   /** Index of the collective in the plan. −1: not shared; it takes its recorded duration. */
   readonly collective: Int32Array;
   readonly duration: Float64Array;
+  /** Of one that is not shared: without waiting for members that were not captured, as far as that is known. */
+  readonly alone: Float64Array;
   /** Slot that must end before it starts; −1: none. */
   readonly before: Int32Array;
   /** The inverse of `before`: the first slot that waits for a slot, and the next one that waits for the same; −1: none. */
@@ -82,9 +84,10 @@ export function readyTimes(
 /** `collectiveOf`: index in the plan of each instance; −1: not shared. */
 export function slotsFor(
   { rankIndex, entries: [first, end], timeline }: OpenRank,
-  { collectives, instanceOf }: Meetings,
+  meetings: Meetings,
   collectiveOf: Int32Array,
 ): SlotColumns {
+  const { collectives, instanceOf } = meetings;
   const c = collectives[rankIndex]!;
   const length = end - first;
   const before = new Int32Array(length).fill(-1);
@@ -125,6 +128,7 @@ export function slotsFor(
     duration: Float64Array.from({ length }, (_, slot) =>
       Math.max(0, c.end[first + slot]! - c.start[first + slot]!),
     ),
+    alone: Float64Array.from({ length }, (_, slot) => meetings.transferOf(rankIndex, first + slot)),
     before,
     ...inverse(before),
   };

@@ -6,6 +6,8 @@ export interface Change {
   readonly own?: (rank: number, segment: number) => number;
   /** Transfers take no time. */
   readonly hidden?: boolean;
+  /** Nobody waits for ranks that were not captured. */
+  readonly alone?: boolean;
 }
 
 /**
@@ -100,7 +102,8 @@ class Player {
       const start = Math.max(free, ready);
       const collective = slots.collective[slot]!;
       if (collective < 0) {
-        this.#end(r, slot, start + (this.change.hidden ? 0 : slots.duration[slot]!));
+        const { hidden, alone } = this.change;
+        this.#end(r, slot, start + (hidden ? 0 : (alone ? slots.alone : slots.duration)[slot]!));
         continue;
       }
       this.#latest[collective] = Math.max(this.#latest[collective]!, start);
