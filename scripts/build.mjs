@@ -44,6 +44,24 @@ const page = await build({
   logLevel: 'warning',
   metafile: true,
 });
-const inputs = [metafile, page.metafile].flatMap(({ inputs }) => Object.keys(inputs));
+// All in one file, for tasks on machines where whyslow is not installed (src/engines).
+const task = await build({
+  absWorkingDir,
+  entryPoints: ['src/cli/task.ts'],
+  outfile: 'dist/task.js',
+  bundle: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node20.19',
+  // Optional, and of no use to a task.
+  external: ['@duckdb/node-api'],
+  // Packages in the older module format call require.
+  banner: {
+    js: "import { createRequire as requireFrom } from 'node:module';\nconst require = requireFrom(import.meta.url);",
+  },
+  logLevel: 'warning',
+  metafile: true,
+});
+const inputs = [metafile, page.metafile, task.metafile].flatMap(({ inputs }) => Object.keys(inputs));
 writeFileSync(new URL('dist/THIRD_PARTY_NOTICES', root), noticesOf(inputs));
 run('node', ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json']);

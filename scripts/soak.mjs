@@ -20,6 +20,8 @@ for (let i = 0; i < factor; i++) {
   soak(`random tests with seed ${seed}`, random, { WHYSLOW_SEED: seed });
 }
 soak('simulated runs', ['test/e2e/simulated-ranks.test.ts'], { WHYSLOW_SOAK: `${factor}` });
+soak('facts of simulated runs', ['test/e2e/facts.test.ts'], { WHYSLOW_SOAK: `${factor}` });
+soak('a real Ray cluster', ['test/e2e/on-ray.test.ts'], { WHYSLOW_SOAK: `${factor}` });
 soak('fuzzing', ['test/property/reader.test.ts'], {
   WHYSLOW_SEED: randomSeed(),
   WHYSLOW_FUZZ: `${factor * 5000}`,

@@ -11,6 +11,7 @@ export {
 } from './ingest/run.js';
 export { compare, compareHistory, type HistoryOptions, type SidePaths } from './library/compare.js';
 export { type DiagnoseOptions, diagnose } from './library/diagnose.js';
+export { type FactsOptions, facts } from './library/facts.js';
 export { inspect } from './library/inspect.js';
 export { rules } from './library/rules.js';
 export * from './library/vocabulary.js';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { largest, mean, median, quantile, smallest } from './statistics.js';
+import { largest, mean, median, mediansOfOthers, quantile, smallest } from './statistics.js';
 
 const numbers = fc.array(fc.double({ min: -1e6, max: 1e6, noNaN: true }), { minLength: 1, maxLength: 30 });
 
@@ -46,4 +46,17 @@ describe('largest and smallest', () => {
     const many = Float64Array.from({ length: 300_000 }, (_, i) => i);
     expect([smallest(many), largest(many)]).toEqual([0, 299_999]);
   });
+});
+
+it('takes the median of all others for each value', () => {
+  const any = fc.oneof(fc.integer({ min: -3, max: 3 }), fc.double({ noDefaultInfinity: true }));
+  fc.assert(
+    fc.property(fc.array(any), (values) => {
+      const others = values.map((_, i) => median(values.toSpliced(i, 1)));
+      const found = mediansOfOthers(values);
+      expect(found.every((m, i) => m === others[i] || (Number.isNaN(m) && Number.isNaN(others[i])))).toBe(
+        true,
+      );
+    }),
+  );
 });

@@ -1,3 +1,5 @@
+import { lowerBound } from './search.js';
+
 /** All of these keep the unit of their values (units.ts). Medians and quantiles ignore NaN. */
 
 /** The middle value. NaN for no values. */
@@ -15,6 +17,21 @@ export function quantile<T extends number>(values: Iterable<T>, q: number): T {
   const low = Math.floor(at);
   const high = Math.ceil(at);
   return (sorted[low]! + (sorted[high]! - sorted[low]!) * (at - low)) as T;
+}
+
+/** For each value the median of all others. Sorts once: with thousands of values, a median for each would take too long. */
+export function mediansOfOthers(values: readonly number[]): readonly number[] {
+  const sorted = Float64Array.from(values)
+    .filter((v) => !Number.isNaN(v))
+    .sort();
+  return values.map((value) => {
+    const own = Number.isNaN(value) ? sorted.length : lowerBound(sorted, value);
+    const count = sorted.length - (own < sorted.length ? 1 : 0);
+    if (count === 0) return Number.NaN;
+    const at = (k: number) => sorted[k < own ? k : k + 1]!;
+    const [low, high] = [at(Math.floor((count - 1) / 2)), at(Math.ceil((count - 1) / 2))];
+    return low + (high - low) / 2;
+  });
 }
 
 /** Math.max over a list of any length. −Infinity for no values. */

@@ -7,6 +7,7 @@ import { registerCompare } from './commands/compare.js';
 import { registerDiagnose } from './commands/diagnose.js';
 import { registerDoctor } from './commands/doctor.js';
 import { registerExport } from './commands/export.js';
+import { registerFacts } from './commands/facts.js';
 import { registerInspect } from './commands/inspect.js';
 import { registerLint } from './commands/lint.js';
 import { registerMerge } from './commands/merge.js';
@@ -100,6 +101,7 @@ function program(context: CommandContext, argv: readonly string[]): Command {
   registerSql(command, context);
   registerSlim(command, context);
   registerMerge(command, context);
+  registerFacts(command, context);
   registerLint(command, context);
   registerRules(command, context);
   for (const sub of command.commands) sub.exitOverride();

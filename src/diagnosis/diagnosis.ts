@@ -10,7 +10,7 @@ import { acrossOf, criticalView, lateComputingOf, withStragglers, withWaiting } 
 import { hangVerdict } from './hang/hang-verdict.js';
 import { type RunHealth, runHealth } from './health/run-health.js';
 import { jobWords } from './job-words.js';
-import { compareViews } from './ranks/compare-views.js';
+import { type ComparedViews, compareViews } from './ranks/compare-views.js';
 import { hostLines } from './ranks/host-lines.js';
 import { locateRanks, type RunLocations, withTelemetry } from './ranks/locations.js';
 import { activityByRank, capturedRanks } from './ranks/rank-activity.js';
@@ -52,8 +52,15 @@ export interface Diagnosis {
   readonly facts: RunFacts;
 }
 
-/** Analyses what was read from a run. Throws InputError when the selection leaves nothing. */
-export function diagnoseInputs(inputs: RunInputs, { steps, ranks }: Selection): Diagnosis {
+/**
+ * Analyses what was read from a run. `known`: how all its ranks compare, if that was computed before. Throws InputError when
+ * the selection leaves nothing.
+ */
+export function diagnoseInputs(
+  inputs: RunInputs,
+  { steps, ranks }: Selection,
+  known: ComparedViews | null = null,
+): Diagnosis {
   const members = ranks === null ? inputs.members : selectRanks(inputs.members, ranks);
   const failures = new ProblemLog();
   const recorded = viewsOf(members, steps, failures);
@@ -62,7 +69,7 @@ export function diagnoseInputs(inputs: RunInputs, { steps, ranks }: Selection): 
       'none of the selected steps was recorded; `whyslow inspect` lists the recorded steps',
     );
   const locations = locateRanks(inputs);
-  const compared = compareViews(recorded, locations);
+  const compared = known && ranks === null ? { ...known, from: recorded } : compareViews(recorded, locations);
   const comparison = withTelemetry(compared.comparison, locations);
   const views = recorded.map((view) => withWaiting(view, comparison));
   const health = runHealth({

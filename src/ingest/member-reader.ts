@@ -38,20 +38,22 @@ export class MemberReader {
   #readAt: ReaderDescriptor['readAt'] | null = null;
   #unknown: UnknownContent | null = null;
 
-  constructor(member: Member) {
+  constructor(
+    member: Member,
+    readonly light = false,
+  ) {
     this.#member = member;
   }
 
-  /** False: the rest is not needed, for no reader recognises it, or its reader reads where it wants. */
+  /** False: the rest is not needed: no reader recognises it, or its reader has enough or reads where it wants. */
   push(chunk: Uint8Array): boolean {
     if (this.#reader !== null) {
       this.#reader.push(chunk);
-      return true;
+      return !this.#reader.isDone;
     }
     this.#pending.push(chunk);
     this.#pendingBytes += chunk.length;
-    if (this.#pendingBytes >= HEAD_BYTES) this.#choose();
-    return this.#unknown === null && !this.#readAt;
+    return this.#pendingBytes < HEAD_BYTES || this.#choose();
   }
 
   async finish(file: string): Promise<MemberResult> {
@@ -75,19 +77,26 @@ export class MemberReader {
     };
   }
 
-  #choose(): void {
+  /** Whether the rest is needed. */
+  #choose(): boolean {
     const head = this.#pending.length === 1 ? this.#pending[0]! : Buffer.concat(this.#pending);
     const descriptor = findReader(head.subarray(0, HEAD_BYTES));
-    if (descriptor === null)
-      this.#unknown = { kind: 'unknown', looksLike: describeHead(head.subarray(0, 512)) };
-    else if (descriptor.readAt && this.#member.extent) this.#readAt = descriptor.readAt;
-    else {
-      const { storedSize, stream } = this.#member;
-      const progress = () => (storedSize ? stream.stats.storedBytes / storedSize : Number.NaN);
-      this.#reader = descriptor.create({ progress });
-      for (const chunk of this.#pending) this.#reader.push(chunk);
-    }
+    const pending = this.#pending;
     this.#pending = [];
+    if (descriptor === null) {
+      this.#unknown = { kind: 'unknown', looksLike: describeHead(head.subarray(0, 512)) };
+      return false;
+    }
+    if (descriptor.readAt && this.#member.extent) {
+      this.#readAt = descriptor.readAt;
+      return false;
+    }
+    const { storedSize, stream } = this.#member;
+    const progress = () => (storedSize ? stream.stats.storedBytes / storedSize : Number.NaN);
+    const reader = descriptor.create({ progress, light: this.light });
+    for (const chunk of pending) reader.push(chunk);
+    this.#reader = reader;
+    return !reader.isDone;
   }
 }
 

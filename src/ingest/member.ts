@@ -18,7 +18,7 @@ import type { TraceSummary } from '../traces/trace-summary.js';
 import type { MemberResult } from './member-reader.js';
 
 /** One file, or one member of an archive, that was read. `Want` decides which fields are set. */
-export type TaskMember = RankMember | RunMember | UnknownMember;
+export type TaskMember = RankMember | RunMember | UnknownMember | RefusedMember;
 
 /** Belongs to a rank. */
 export type RankMember = TraceMember | LogMember | OperationsMember;
@@ -104,6 +104,11 @@ export interface UnknownMember extends Member {
   readonly kind: 'unknown';
   /** For the error message. */
   readonly looksLike: string;
+}
+
+/** Facts of another version, or broken ones. Good ones are a `TraceMember`. */
+export interface RefusedMember extends Member {
+  readonly kind: 'facts';
 }
 
 /** Which part of the run the content belongs to. */

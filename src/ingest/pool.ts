@@ -15,6 +15,8 @@ export interface ReadOptions {
   /** Files to read at once, if the machine allows it. Default: one per core. With 1 all work stays in the calling thread. */
   readonly jobs?: number | undefined;
   readonly progress?: ProgressSink | undefined;
+  /** Facts that an engine made: what to call each file instead, by its path. */
+  readonly shownAs?: ReadonlyMap<string, string> | undefined;
 }
 
 /** `start` is called once, `update` while reading. Bytes are as stored, over all files. */
@@ -124,7 +126,7 @@ const withoutMemory = (path: string): TaskResult => {
 
 function wantPerFile(files: readonly FoundFile[], want: Want): (path: string) => Want {
   const traces = files.filter((f) => !NO_TRACE.test(f.path)).map((f) => f.path);
-  if (traces.length <= MANY_TRACES || typeof want !== 'object') return () => want;
+  if (traces.length <= MANY_TRACES || typeof want !== 'object' || !('facts' in want)) return () => want;
   const light: Want = { ...want, facts: { ...want.facts, light: true } };
   const inFull = new Set(traces.slice(0, IN_FULL));
   return (path) => (inFull.has(path) ? want : light);

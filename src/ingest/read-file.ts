@@ -28,12 +28,13 @@ export async function readFile<T>(
   path: string,
   use: (member: MemberResult) => T,
   onBytes: OnBytes = () => {},
+  light = false,
 ): Promise<FileResult<T>> {
   const members: T[] = [];
   const failures = new ProblemLog();
   const { storedBytes, problems } = await visitMembers(path, async (member) => {
     try {
-      const reader = new MemberReader(member);
+      const reader = new MemberReader(member, light);
       await feed(reader, member, onBytes);
       members.push(use(await reader.finish(path)));
     } catch (error) {

@@ -40,7 +40,7 @@ export async function readInputs(
 ): Promise<RunInputs> {
   const started = performance.now();
   const found = await discoverFiles(typeof paths === 'string' ? [paths] : paths);
-  const results = await readAll(found.files, want, options);
+  const results = shown(await readAll(found.files, want, options), options.shownAs);
   const problems = new ProblemLog();
   problems.addAll(found.problems);
   const { usable, ignored } = sift(found.files, results, problems);
@@ -59,11 +59,21 @@ export async function readInputs(
   };
 }
 
+function shown(results: readonly TaskResult[], shownAs: ReadOptions['shownAs']): readonly TaskResult[] {
+  if (!shownAs) return results;
+  const nameOf = (path: string) => shownAs.get(path) ?? path;
+  return results.map((result) => ({
+    ...result,
+    path: nameOf(result.path),
+    members: result.members.map((member) => ({ ...member, path: nameOf(member.path) })),
+  }));
+}
+
 /** Messages between `whyslow capture` and a job. They are no input, and not worth a mention. */
 const REQUEST_FILE = /(^|[\\/])control[\\/](request|plan|done)-[^\\/]*\.json$/;
 
 /** A file that the user named must be readable. A file found in a directory may be anything. */
-function sift(files: readonly FoundFile[], results: readonly TaskResult[], problems: ProblemLog) {
+export function sift(files: readonly FoundFile[], results: readonly TaskResult[], problems: ProblemLog) {
   const usable: (RankMember | RunMember)[] = [];
   const ignored: string[] = [];
   const unreadable: string[] = [];
@@ -83,12 +93,12 @@ function sift(files: readonly FoundFile[], results: readonly TaskResult[], probl
 /** A trace without events, or a log without records, is of no use. */
 function isUsable(member: TaskMember): member is RankMember | RunMember {
   if (member.kind === 'manifest') return member.manifest !== null;
-  return member.kind !== 'unknown' && member.identity.events > 0;
+  return member.kind !== 'unknown' && member.kind !== 'facts' && member.identity.events > 0;
 }
 
-/** Recognised, but of no use as it is, and the user can change that: a pickle, a packed database. */
+/** Recognised, but of no use as it is, and the user can change that: a pickle, a packed database, facts of another version. */
 const isRefused = ({ kind, identity }: TaskMember): boolean =>
-  (kind === 'flight-recorder' || kind === 'nsys') && identity.events === 0;
+  kind === 'facts' || ((kind === 'flight-recorder' || kind === 'nsys') && identity.events === 0);
 
 function whyNot(result: TaskResult): string {
   if (result.error !== null) return result.error;
@@ -103,7 +113,7 @@ function whyNot(result: TaskResult): string {
 const reasons = (problems: readonly Problem[]) =>
   problems.map((p) => p.message.replace(/\.$/, '')).join('; ');
 
-function nothingReadable(results: readonly TaskResult[]): string {
+export function nothingReadable(results: readonly TaskResult[]): string {
   const tried = `Tried: ${READERS.map((r) => r.title).join('; ')}.`;
   const first = results[0]!;
   const path = first.path === '-' ? 'standard input' : first.path;

@@ -18,15 +18,28 @@ import { analyseTrace } from '../traces/analyse-trace.js';
 import { checkTrace } from '../traces/checks/trace-checks.js';
 import type { AnalyseOptions } from '../traces/trace-facts.js';
 import { summariseTrace } from '../traces/trace-summary.js';
-import type { MemberIdentity, TaskMember, TraceMember } from './member.js';
+import { isTraceMember, type MemberIdentity, type TaskMember, type TraceMember } from './member.js';
 import type { MemberResult } from './member-reader.js';
 import { type FileResult, type OnBytes, readFile } from './read-file.js';
+import {
+  copyMember,
+  isWorthKeeping,
+  type StoreOptions,
+  type WrittenFile,
+  writeFacts,
+} from './store-facts.js';
+import { memberFromFacts } from './stored-member.js';
 
 /**
  * What to return for a file. `trace`: the columns. `summary`: what `inspect` prints. `facts`: what diagnosis and rules need.
  * For the last two the columns stay in the thread that read them, so that memory does not grow with the number of ranks.
  */
-export type Want = 'trace' | 'summary' | { readonly facts: AnalyseOptions; readonly draw?: DrawOptions };
+export type Want =
+  | 'trace'
+  | 'summary'
+  | { readonly facts: AnalyseOptions; readonly draw?: DrawOptions }
+  /** Facts go into files, and nothing comes back but their names. */
+  | { readonly store: StoreOptions };
 
 /** What to draw of traces, besides the facts. */
 export interface DrawOptions {
@@ -39,16 +52,35 @@ export interface DrawOptions {
 export interface TaskResult extends FileResult<TaskMember> {
   /** Why the file could not be read at all. */
   readonly error: string | null;
+  /** Set for `store`. */
+  readonly written?: readonly WrittenFile[];
 }
 
 /** Reads one file and keeps what is wanted. Runs in any thread. */
 export async function runTask(path: string, want: Want, onBytes: OnBytes): Promise<TaskResult> {
   try {
-    return { ...(await readFile(path, (member) => digest(member, want), onBytes)), error: null };
+    if (typeof want === 'object' && 'store' in want) return await storeTask(path, want.store, onBytes);
+    const light = typeof want === 'object' && want.facts.light === true;
+    return { ...(await readFile(path, (member) => digest(member, want), onBytes, light)), error: null };
   } catch (error) {
     if (!(error instanceof InputError) && process.env.WHYSLOW_DEBUG) throw error;
     return failedTask(path, error);
   }
+}
+
+async function storeTask(path: string, store: StoreOptions, onBytes: OnBytes): Promise<TaskResult> {
+  const written: WrittenFile[] = [];
+  const facts = { steps: store.steps };
+  const use = (member: MemberResult): TaskMember => {
+    const digested = digest(member, { facts });
+    if (!isTraceMember(digested)) return digested;
+    written.push(writeFacts(digested, store));
+    return { ...digested, facts: null };
+  };
+  const result = await readFile(path, use, onBytes);
+  for (const member of result.members)
+    if (!isTraceMember(member) && isWorthKeeping(member)) written.push(await copyMember(member, store));
+  return { ...result, error: null, written };
 }
 
 /** A file that cannot be opened, or brings a bug to light, must not stop the others. */
@@ -59,12 +91,14 @@ export function failedTask(path: string, error: unknown): TaskResult {
 }
 
 /** Keeps what is wanted from a member and drops the rest. */
-function digest({ content, ...member }: MemberResult, want: Want): TaskMember {
+function digest({ content, ...member }: MemberResult, want: Exclude<Want, { store: unknown }>): TaskMember {
   const checks = member.problems.map(inputProblem);
   const base = { ...member, checks, identity: { events: 0, rank: null, window: '' } };
   switch (content.kind) {
     case 'unknown':
       return { ...base, kind: 'unknown', looksLike: content.looksLike };
+    case 'facts':
+      return memberFromFacts(member, content.record, typeof want === 'object' ? want.facts : null);
     case 'events': {
       const summary = want === 'summary' ? summariseEventLog(content.log) : null;
       const log = want === 'summary' ? null : content.log;
@@ -131,7 +165,10 @@ function gpusIn(text: string): readonly GpuState[] {
   return read.kind === 'dmon' ? summariseTelemetry(read.telemetry) : [];
 }
 
-function digestTrace(member: TraceMember & { readonly trace: TraceData }, want: Want): TraceMember {
+function digestTrace(
+  member: TraceMember & { readonly trace: TraceData },
+  want: Parameters<typeof digest>[1],
+): TraceMember {
   const trace = new Trace(member.trace);
   const traced = { ...member, identity: traceIdentity(trace) };
   if (want === 'trace') return traced;

@@ -3,6 +3,7 @@ import { withLateRanksInFull } from '../diagnosis/read-again.js';
 import { keepOneRun } from '../ingest/one-run.js';
 import { keepOneWindow } from '../ingest/one-window.js';
 import type { ReadOptions } from '../ingest/pool.js';
+import { type ReadElsewhere, withElsewhere } from '../ingest/read-elsewhere.js';
 import { readInputs } from '../ingest/read-run.js';
 import type { DrawOptions, Want } from '../ingest/task.js';
 import { buildReport } from '../report/build-report.js';
@@ -14,6 +15,8 @@ import { runRules } from '../rules/run-rules.js';
 export interface DiagnoseOptions extends ReadOptions, Partial<Selection> {
   /** Which run to analyse, if the files are of several. Otherwise the newest. */
   readonly run?: string | null | undefined;
+  /** What became of files that were read on a cluster. The report names those that are lost. */
+  readonly elsewhere?: ReadElsewhere | undefined;
 }
 
 /** Reads the files under the paths and says why training is slow. Throws InputError when there is nothing to analyse. */
@@ -37,11 +40,15 @@ export async function diagnoseInFull(
 /** What the report is made of, for those who need more than the report. */
 export async function readDiagnosis(
   paths: string | readonly string[],
-  { steps = null, ranks = null, run: wanted = null, ...reading }: DiagnoseOptions = {},
+  { steps = null, ranks = null, run: wanted = null, elsewhere, ...reading }: DiagnoseOptions = {},
   draw?: DrawOptions,
 ): Promise<Diagnosis> {
   const want: Want = draw ? { facts: { steps }, draw } : { facts: { steps } };
-  const run = keepOneWindow(keepOneRun(await readInputs(paths, want, reading), wanted));
-  const inputs = await withLateRanksInFull(run, steps, (files) => readInputs(files, want));
-  return diagnoseInputs(inputs, { steps, ranks });
+  const here = await readInputs(paths, want, reading);
+  const read = elsewhere ? withElsewhere(here, elsewhere) : here;
+  const run = keepOneWindow(keepOneRun(read, wanted));
+  const { shownAs } = reading;
+  const readAgain = (files: readonly string[]) => readInputs(files, want, { shownAs });
+  const { inputs, compared } = await withLateRanksInFull(run, steps, readAgain);
+  return diagnoseInputs(inputs, { steps, ranks }, compared);
 }

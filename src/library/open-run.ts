@@ -1,18 +1,11 @@
 import { freemem } from 'node:os';
-import { diagnoseInputs } from '../diagnosis/diagnosis.js';
-import { withLateRanksInFull } from '../diagnosis/read-again.js';
 import { isTraceMember, type TraceMember } from '../ingest/member.js';
-import { keepOneRun } from '../ingest/one-run.js';
-import { keepOneWindow } from '../ingest/one-window.js';
 import { readInputs } from '../ingest/read-run.js';
 import type { Want } from '../ingest/task.js';
 import { buildPage } from '../page/build-page.js';
 import type { PageData } from '../page/page-data.js';
-import { buildReport } from '../report/build-report.js';
-import { RULES } from '../rules/rules.js';
-import { runRules } from '../rules/run-rules.js';
 import { discoverFiles, type FoundFile } from '../sources/discover.js';
-import type { DiagnoseOptions } from './diagnose.js';
+import { type DiagnoseOptions, diagnoseInFull } from './diagnose.js';
 import { RunTimeline } from './run-timeline.js';
 
 /** A run that stays open: its page, and its timeline with the whole traces behind it. */
@@ -29,16 +22,12 @@ export interface OpenedRun {
 export async function openRun(
   paths: readonly string[],
   title: string | null,
-  { steps = null, ranks = null, run: wanted = null, ...reading }: DiagnoseOptions = {},
+  options: DiagnoseOptions = {},
   limit = memoryLimit(),
 ): Promise<OpenedRun> {
   const { files } = await discoverFiles(paths);
   const fits = files.reduce((sum, f) => sum + columnsOf(f), 0) <= limit;
-  const want = { facts: { steps }, draw: { columns: fits ? ('all' as const) : [] } };
-  const run = keepOneWindow(keepOneRun(await readInputs(paths, want, reading), wanted));
-  const inputs = await withLateRanksInFull(run, steps, (late) => readInputs(late, want));
-  const diagnosis = diagnoseInputs(inputs, { steps, ranks });
-  const report = buildReport(diagnosis, runRules(RULES, diagnosis.facts));
+  const { diagnosis, report } = await diagnoseInFull(paths, options, { columns: fits ? 'all' : [] });
   const timeline = new RunTimeline(diagnosis, readAgain, limit);
   return { page: buildPage(diagnosis, report, title), timeline: timeline.hasRanks ? timeline : null };
 }

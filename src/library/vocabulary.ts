@@ -13,3 +13,4 @@ export type * from '../report/report.js';
 export { toolInfo } from '../report/tool-info.js';
 export type { Evidence, Finding, Speedup } from '../rules/kit/finding.js';
 export type { RuleInfo } from '../rules/kit/rule.js';
+export type { FactsReport, Share } from './facts.js';

@@ -2,6 +2,7 @@ import type { ReaderDescriptor } from './common/reader.js';
 import { dmonReader } from './dmon/descriptor.js';
 import { rocmSmiReader } from './dmon/rocm-smi.js';
 import { eventsReader } from './events/descriptor.js';
+import { factsReader } from './facts/descriptor.js';
 import { flightRecorderReader } from './flight-recorder/descriptor.js';
 import { kinetoReader } from './kineto/descriptor.js';
 import { manifestReader } from './manifest/descriptor.js';
@@ -17,6 +18,7 @@ import { torchLogReader } from './torch-log/descriptor.js';
  * other JSON: they take any array.
  */
 export const READERS: readonly ReaderDescriptor[] = [
+  factsReader,
   operationsReader,
   nsysReader,
   procSamplesReader,

@@ -1,14 +1,9 @@
+// biome-ignore format: a list
+export const LAYOUTS = [
+  'whyslow', 'torchtitan', 'd9d', 'tensorboard', 'hta', 'slime', 'events', 'telemetry', 'plain',
+] as const;
 /** Which tool names its files like this. */
-export type Layout =
-  | 'whyslow'
-  | 'torchtitan'
-  | 'd9d'
-  | 'tensorboard'
-  | 'hta'
-  | 'slime'
-  | 'events'
-  | 'telemetry'
-  | 'plain';
+export type Layout = (typeof LAYOUTS)[number];
 
 /** What a path says about a file. Only hints: the content of the file has precedence. */
 export interface NameHints {
@@ -27,7 +22,7 @@ interface PathPart {
 }
 
 /** Layouts by file name, specific ones first. `{ext}` is a trace, packed or not. */
-const LAYOUTS: readonly (readonly [Layout, RegExp])[] = [
+const PATTERNS: readonly (readonly [Layout, RegExp])[] = [
   ['d9d', pattern('^rank-\\d+-coord-\\d+(-\\d+)*-trace{ext}')],
   ['torchtitan', pattern('^rank\\d+_trace{ext}')],
   ['events', /^cuda_events_rank_\d+\.jsonl(\.gz)?$/i],
@@ -81,7 +76,7 @@ function partsOf(path: string): readonly PathPart[] {
 
 function layoutOf({ name, directories: [parent = '', above = ''] }: PathPart): Layout | null {
   if (parent === 'ranks' && /^rank_\d+\.json$/.test(name)) return 'whyslow';
-  const layout = LAYOUTS.find(([, names]) => names.test(name))?.[0] ?? null;
+  const layout = PATTERNS.find(([, names]) => names.test(name))?.[0] ?? null;
   if (layout === null) return TRACE.test(name) && rankInName(name) !== null ? 'hta' : null;
   // d9d and whyslow use the same names; whyslow keeps its steps in a folder `traces`.
   return layout === 'd9d' && above === 'traces' && STEP_DIRECTORY.test(parent) ? 'whyslow' : layout;

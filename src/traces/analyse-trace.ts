@@ -35,7 +35,7 @@ import type { AnalyseOptions, TraceFacts } from './trace-facts.js';
 const LIGHT_ROWS = 40;
 
 /** Only what is needed to compare ranks and to give a verdict: small enough for hundreds of ranks. */
-function lighten(facts: TraceFacts): TraceFacts {
+export function lighten(facts: TraceFacts): TraceFacts {
   const { detail } = facts;
   return {
     ...facts,

@@ -17,7 +17,18 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   operations: ['base', 'model'],
   telemetry: ['base', 'model', 'facts'],
   drawing: ['base', 'model', 'facts', 'traces'],
-  ingest: ['base', 'model', 'sources', 'readers', 'traces', 'drawing', 'logs', 'operations', 'telemetry'],
+  ingest: [
+    'base',
+    'model',
+    'sources',
+    'readers',
+    'traces',
+    'drawing',
+    'logs',
+    'operations',
+    'telemetry',
+    'facts',
+  ],
   run: ['base', 'model', 'facts', 'logs', 'telemetry'],
   diagnosis: [
     'base',
@@ -60,9 +71,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   trial: ['base', 'launch', 'compare'],
   triage: ['base', 'model', 'readers', 'telemetry', 'diagnosis', 'machine'],
   doctor: ['base', 'telemetry', 'machine'],
-  cli: ['base', 'library', 'render', 'launch', 'machine', 'triage', 'doctor', 'trial', 'server'],
+  cli: ['base', 'library', 'render', 'launch', 'machine', 'triage', 'doctor', 'trial', 'server', 'engines'],
   page: ['base', 'model', 'facts', 'replay', 'telemetry', 'ingest', 'run', 'diagnosis', 'rules', 'report'],
   server: ['base', 'drawing', 'library', 'render'],
+  engines: ['base'],
 };
 /** Outside packages, by the layer that may use them. Everything else is Node's own. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
@@ -87,6 +99,7 @@ const TOUCHES_THE_MACHINE = [
   'tables',
   'rewrite',
   'server',
+  'engines',
   'cli',
 ];
 const NODE_IO = /^node:(?:fs|net|http|https|child_process|worker_threads|zlib|dgram)/;

@@ -178,4 +178,22 @@ describe('simulated runs', () => {
     expect(compared.late).toMatchObject([{ ranks: [6], cause: 'data' }]);
     expect(mean(compared.matched.groups.map((g) => g.captured.length))).toBe(12);
   });
+
+  // Its neighbours on other stages wait for the missing rank, which waits for the late one.
+  it.each([20, 22])('without rank %i, a neighbour of the late one, still name it and its cost', (missing) => {
+    const run = simulateRun({
+      seed: 1,
+      ranks: 32,
+      parallelism: 'mesh3d',
+      stages: 4,
+      tensorParallel: 4,
+      steps: 5,
+      eventsPerStep: 60,
+      missingRanks: [missing],
+      fault: { kind: 'data', ranks: [21], size: 0.3 },
+    });
+    const { late } = compareRun(run)!;
+    expect(late).toMatchObject([{ ranks: [21], cause: 'data' }]);
+    expect(Math.abs(late[0]!.cost / 1e6 / run.truth.costMs - 1)).toBeLessThan(0.2);
+  });
 });

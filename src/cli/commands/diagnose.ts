@@ -5,9 +5,10 @@ import type { Bottleneck, Report, StepRange } from '../../library/vocabulary.js'
 import { renderJson } from '../../render/json.js';
 import { bottleneckList, jobCount, PATHS, rankList, stepRange } from '../common/arguments.js';
 import { type CommandContext, EXIT, say } from '../common/context.js';
+import { type EngineFlags, engineOptions } from '../common/engines.js';
 import { progressOn } from '../common/progress.js';
 
-interface DiagnoseFlags {
+interface DiagnoseFlags extends EngineFlags {
   readonly json?: boolean;
   readonly html?: string;
   readonly title?: string;
@@ -25,6 +26,7 @@ Examples:
   $ whyslow diagnose runs/llama --html report.html
   $ whyslow diagnose trace.json.gz --steps 3-6 --json
   $ whyslow diagnose runs/llama --ranks 0,8-15 --fail-on data,comms
+  $ whyslow diagnose /scratch/runs/llama --on ray
 
 Exit codes: 0 done; 1 the bottleneck is in --fail-on; 2 bad usage or input;
 3 no verdict.`;
@@ -43,15 +45,21 @@ export function registerDiagnose(program: Command, context: CommandContext): voi
     .option('--run <id>', 'use only this run, if the files are of several (default: the newest)')
     .option('--fail-on <names>', 'exit 1 if the bottleneck is one of these, e.g. data,comms', bottleneckList)
     .option('--jobs <n>', 'files to read at once (default: one per core)', jobCount)
+    .addOption(engineOptions()[0]!)
+    .addOption(engineOptions()[1]!)
     .addHelpText('after', EXAMPLES)
     .action(async (paths: string[], options: DiagnoseFlags) => {
       if (options.title !== undefined && options.html === undefined)
         throw new InputError('--title is the title of the page: add --html FILE');
-      const report = await (options.html === undefined ? diagnosed : diagnosedWithPage)(
-        paths,
-        options,
-        context,
-      );
+      if (options.on && options.html !== undefined)
+        throw new InputError(
+          '--html with --on: make the facts first (`whyslow facts --on …`), then `whyslow diagnose DIR --html FILE`',
+        );
+      const report = options.on
+        ? await diagnosedOnEngine(paths, options, context)
+        : await (options.html === undefined ? diagnosed : diagnosedWithPage)(paths, options, context);
+      // Slurm gave no allocation yet: the script that asks for one is printed.
+      if (report === null) return;
       if (options.json) context.stdout.writeJson(renderJson(report));
       else context.stdout.write(await forTerminal(report, options, context));
       setExitCode(report, options.failOn ?? [], context);
@@ -94,6 +102,31 @@ async function diagnosedWithPage(
   const size = writePage(file, page, timeline);
   say(context, `the page is in ${file} (${formatBytes(bytes(size))})`);
   return report;
+}
+
+/** Facts are made where the traces lie; the rest happens here. Null: there is a script to submit first. */
+async function diagnosedOnEngine(
+  paths: readonly string[],
+  options: DiagnoseFlags,
+  context: CommandContext,
+): Promise<Report | null> {
+  const { factsOnEngine, inFactsFolder } = await import('../common/engines.js');
+  const { diagnose } = await import('../../library/diagnose.js');
+  const { on, steps, ranks = null, run = null, jobs } = options;
+  return inFactsFolder(on, async (out) => {
+    const progress = progressOn(context);
+    const made = await factsOnEngine(
+      { paths, out, scriptOut: 'whyslow-facts', steps, progress },
+      options,
+    ).finally(() => progress.end());
+    if (typeof made === 'string') {
+      context.stdout.write(made);
+      return null;
+    }
+    const shown = { shownAs: made.madeOf, elsewhere: made };
+    const settings = { steps: steps ?? null, ranks, run, jobs, progress };
+    return diagnose(out, { ...settings, ...shown }).finally(() => progress.end());
+  });
 }
 
 export async function forTerminal(

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import { BOTTLENECKS, type Bottleneck, type StepRange } from '../../library/vocabulary.js';
+import { BOTTLENECKS, type Bottleneck, type Share, type StepRange } from '../../library/vocabulary.js';
 
 /** Parsers of option values. Commander prints their message after `argument '…' is invalid.` */
 
@@ -86,4 +86,12 @@ export function bottleneckList(text: string): readonly Bottleneck[] {
       `"${wrong}" is not one of ${BOTTLENECKS.join(', ')}; separate several with commas.`,
     );
   return names as Bottleneck[];
+}
+
+/** `3/64`: the fourth of 64 shares. */
+export function fileShare(text: string): Share {
+  const [, index, of] = /^(\d{1,6})\/(\d{1,6})$/.exec(text.trim()) ?? [];
+  if (index === undefined || Number(index) >= Number(of))
+    throw new InvalidArgumentError('it must be a number and a count such as 0/64 … 63/64.');
+  return { index: Number(index), of: Number(of) };
 }

@@ -8,11 +8,14 @@ import type { Recording } from '../../model/recording.js';
 import type { StackProfile } from '../../model/stack-profile.js';
 import type { GpuTelemetry } from '../../model/telemetry.js';
 import type { TraceData } from '../../model/trace-data.js';
+import type { FactsRecord } from './facts-record.js';
 
 /** What a reader makes of one member. */
 export type ReadResult =
   | { readonly kind: 'kineto'; readonly trace: TraceData; readonly problems: readonly Problem[] }
   | { readonly kind: 'nsys'; readonly trace: TraceData; readonly problems: readonly Problem[] }
+  /** Null: of another version, or broken. */
+  | { readonly kind: 'facts'; readonly record: FactsRecord | null; readonly problems: readonly Problem[] }
   | { readonly kind: 'events'; readonly log: EventLog; readonly problems: readonly Problem[] }
   | { readonly kind: 'operations'; readonly table: OperationTable; readonly problems: readonly Problem[] }
   /** Null: too large, or not JSON. */
@@ -57,10 +60,14 @@ export interface RandomAccess {
 export interface ReaderOptions {
   /** Share of the file that has been read, 0..1; NaN when unknown. Used to size the columns. */
   readonly progress?: () => number;
+  /** Only what comparing ranks needs: the reader may skip the rest. */
+  readonly light?: boolean;
 }
 
 /** Push decoded bytes, then finish. Throws only on bugs: faults in the data are problems in the result. */
 export interface StreamReader {
   push(chunk: Uint8Array): void;
+  /** The rest of the bytes is not needed. */
+  readonly isDone?: boolean;
   finish(): ReadResult;
 }

@@ -1,5 +1,5 @@
 import { groupBy } from '../../base/group-by.js';
-import { median } from '../../base/statistics.js';
+import { mediansOfOthers } from '../../base/statistics.js';
 import { type Ns, ns } from '../../base/units.js';
 import type { Bandwidth } from './bandwidth.js';
 import type { MatchedCollectives } from './matched.js';
@@ -39,17 +39,18 @@ export function findSlowLinks(
     bandwidth,
     (b) => `${b.kind} ${b.fromBytes} ${matched.groups[b.group]!.size} ${strideOf(matched, b.group)}`,
   );
-  const slow = [...families.values()].flatMap((family) =>
-    family.flatMap((b): SlowGroup[] => {
-      const usual = median(family.filter((other) => other !== b).map((other) => other.transferMedian));
+  const slow = [...families.values()].flatMap((family) => {
+    const others = mediansOfOthers(family.map((b) => b.transferMedian));
+    return family.flatMap((b, i): SlowGroup[] => {
+      const usual = others[i]!;
       const cost = ns(((b.transferMedian - usual) * b.instances) / steps);
       // Without siblings `usual` is NaN.
       if (!(b.transferMedian >= SLOWER * usual && cost >= LEAST_COST * step)) return [];
       const gbps = b.gbPerSecond ?? Number.NaN;
       const usualGbps = (gbps * b.transferMedian) / usual;
       return [{ group: b.group, kind: b.kind, gbps, usualGbps, usualShare: usual / b.transferMedian, cost }];
-    }),
-  );
+    });
+  });
   // One row per group: the kind that costs most.
   const byGroup = groupBy(
     slow.sort((a, b) => b.cost - a.cost),

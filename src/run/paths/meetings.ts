@@ -1,4 +1,6 @@
+import { groupBy } from '../../base/group-by.js';
 import { partitionPoint } from '../../base/search.js';
+import { median } from '../../base/statistics.js';
 import { IS_P2P, Kind, type RankCollectives, SYNCHRONISES } from '../../facts/rank-collectives.js';
 import type { MatchedCollectives } from '../collectives/matched.js';
 import type { CollectiveWaits } from '../collectives/waits.js';
@@ -18,10 +20,15 @@ const LOOK_AHEAD = 8;
 /** A shorter wait is none: members see an end 0.6–0.8 µs apart inside a node. ns. */
 const LEAST_WAIT = 1000;
 
+/** A send and its receive are of the same kind. */
+const alike = (kind: number, bytes: number) => `${IS_P2P[kind] === 1 ? Kind.recv : kind} ${bytes}`;
+
 /** Which collective ended a rank's exposed communication, and which rank it waited for there. */
 export class Meetings {
   /** Instance of each rank and entry; −1: unmatched or not divided. */
   readonly instanceOf: readonly Int32Array[];
+  /** Usual ns of transfer by kind and bytes, from what was matched. */
+  readonly #usual: ReadonlyMap<string, number>;
   /** Entries of each rank in order of their ends. */
   readonly #byEnd: readonly Uint32Array[];
 
@@ -37,9 +44,19 @@ export class Meetings {
       for (let m = memberStart[i]!; m < memberStart[i + 1]!; m++)
         this.instanceOf[memberRank[m]!]![memberEntry[m]!] = i;
     }
+    const byKind = groupBy(waits.transfer.keys(), (i) => alike(matched.kind[i]!, matched.bytes[i]!));
+    this.#usual = new Map([...byKind].map(([key, of]) => [key, median(of.map((i) => waits.transfer[i]!))]));
     this.#byEnd = collectives.map((c) =>
       Uint32Array.from(c.end.keys()).sort((a, b) => c.end[a]! - c.end[b]!),
     );
+  }
+
+  /** ns that an entry takes by itself, as far as others of its kind and size tell; else what it took. */
+  transferOf(rankIndex: number, entry: number): number {
+    const c = this.collectives[rankIndex]!;
+    const took = Math.max(0, c.end[entry]! - c.start[entry]!);
+    const usual = this.#usual.get(alike(c.kind[entry]!, c.bytes[entry]!)) ?? Number.NaN;
+    return usual < took ? usual : took;
   }
 
   /** Entry that ended the exposed communication from `from` to `to`: the last one to end in it. −1: something else ended it. */

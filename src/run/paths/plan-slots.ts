@@ -1,4 +1,3 @@
-import { groupBy } from '../../base/group-by.js';
 import { IS_P2P } from '../../facts/rank-collectives.js';
 import { segmentBefore } from '../../facts/rank-timeline.js';
 import type { PathRank } from './critical-path.js';
@@ -13,10 +12,13 @@ export interface SlotColumns {
   /** Index of the collective in the plan. −1: not shared; it takes its recorded duration. */
   readonly collective: Int32Array;
   readonly duration: Float64Array;
+  /** Of one that is not shared: without waiting for members that were not captured, as far as that is known. */
+  readonly alone: Float64Array;
   /** Slot that must end before it starts; −1: none. */
   readonly before: Int32Array;
-  /** The inverse of `before`: slots that wait for a slot. */
-  readonly behind: ReadonlyMap<number, readonly number[]>;
+  /** The inverse of `before`: the first slot that waits for a slot, and the next one that waits for the same; −1: none. */
+  readonly firstBehind: Int32Array;
+  readonly nextBehind: Int32Array;
 }
 
 /** Members of collective k: `rank` and `slot` from `from[k]` up to `from[k + 1]`. */
@@ -82,9 +84,10 @@ export function readyTimes(
 /** `collectiveOf`: index in the plan of each instance; −1: not shared. */
 export function slotsFor(
   { rankIndex, entries: [first, end], timeline }: OpenRank,
-  { collectives, instanceOf }: Meetings,
+  meetings: Meetings,
   collectiveOf: Int32Array,
 ): SlotColumns {
+  const { collectives, instanceOf } = meetings;
   const c = collectives[rankIndex]!;
   const length = end - first;
   const before = new Int32Array(length).fill(-1);
@@ -125,7 +128,21 @@ export function slotsFor(
     duration: Float64Array.from({ length }, (_, slot) =>
       Math.max(0, c.end[first + slot]! - c.start[first + slot]!),
     ),
+    alone: Float64Array.from({ length }, (_, slot) => meetings.transferOf(rankIndex, first + slot)),
     before,
-    behind: groupBy(before.keys(), (slot) => before[slot]!),
+    ...inverse(before),
   };
+}
+
+function inverse(before: Int32Array): Pick<SlotColumns, 'firstBehind' | 'nextBehind'> {
+  const firstBehind = new Int32Array(before.length).fill(-1);
+  const nextBehind = new Int32Array(before.length).fill(-1);
+  // From the end, so that the lists are in order.
+  for (let slot = before.length - 1; slot >= 0; slot--) {
+    const awaited = before[slot]!;
+    if (awaited < 0) continue;
+    nextBehind[slot] = firstBehind[awaited]!;
+    firstBehind[awaited] = slot;
+  }
+  return { firstBehind, nextBehind };
 }

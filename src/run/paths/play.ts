@@ -8,6 +8,8 @@ export interface Change {
   readonly hidden?: boolean;
   /** The share of its transfer that a collective takes instead. */
   readonly transferShare?: (collective: number) => number;
+  /** Nobody waits for ranks that were not captured. */
+  readonly alone?: boolean;
 }
 
 /**
@@ -106,7 +108,8 @@ class Player {
       const start = Math.max(free, ready);
       const collective = slots.collective[slot]!;
       if (collective < 0) {
-        this.#end(r, slot, start + (this.change.hidden ? 0 : slots.duration[slot]!));
+        const { hidden, alone } = this.change;
+        this.#end(r, slot, start + (hidden ? 0 : (alone ? slots.alone : slots.duration)[slot]!));
         continue;
       }
       this.#latest[collective] = Math.max(this.#latest[collective]!, start);
@@ -119,7 +122,8 @@ class Player {
 
   #end(r: number, slot: number, end: number): void {
     this.#ended[r]![slot] = end;
-    for (const next of this.plan.ranks[r]!.slots.behind.get(slot) ?? []) this.#startable.push(r, next);
+    const { firstBehind, nextBehind } = this.plan.ranks[r]!.slots;
+    for (let next = firstBehind[slot]!; next >= 0; next = nextBehind[next]!) this.#startable.push(r, next);
     if (this.#blocked[r] !== slot) return;
     this.#blocked[r] = -1;
     this.#queue.push(r);

@@ -44,7 +44,16 @@ export function layOut(settings: Settings): Layout {
   };
   const each = (n: number) => Array.from({ length: n }, (_, i) => i);
   add('world', each(ranks));
-  if (parallelism === 'mesh2d') {
+  if (parallelism === 'mesh3d') {
+    const copies = ranks / stages / tensorParallel;
+    const rank = (s: number, d: number, t: number) => (s * copies + d) * tensorParallel + t;
+    for (const s of each(stages)) {
+      for (const d of each(copies)) add('tp', range(rank(s, d, 0), tensorParallel, 1));
+      for (const t of each(tensorParallel)) add('dp', range(rank(s, 0, t), copies, tensorParallel));
+    }
+    for (const first of each(copies * tensorParallel))
+      add('pp', range(first, stages, copies * tensorParallel));
+  } else if (parallelism === 'mesh2d') {
     const rows = ranks / tensorParallel;
     for (const d of each(rows)) add('tp', range(d * tensorParallel, tensorParallel, 1));
     for (const t of each(tensorParallel)) add('dp', range(t, rows, tensorParallel));
@@ -60,11 +69,13 @@ export function layOut(settings: Settings): Layout {
 export function meshOf({ ranks, parallelism, tensorParallel, stages }: Settings) {
   const axis = (name: Axis, size: number) => ({ name, size });
   const axes =
-    parallelism === 'mesh2d'
-      ? [axis('dp', ranks / tensorParallel), axis('tp', tensorParallel)]
-      : parallelism === 'pipeline'
-        ? [axis('pp', stages), axis('dp', ranks / stages)]
-        : [axis('dp', ranks)];
+    parallelism === 'mesh3d'
+      ? [axis('pp', stages), axis('dp', ranks / stages / tensorParallel), axis('tp', tensorParallel)]
+      : parallelism === 'mesh2d'
+        ? [axis('dp', ranks / tensorParallel), axis('tp', tensorParallel)]
+        : parallelism === 'pipeline'
+          ? [axis('pp', stages), axis('dp', ranks / stages)]
+          : [axis('dp', ranks)];
   const coordinates = (rank: number): Record<string, number> => {
     let rest = rank;
     const places = axes.toReversed().map(({ name, size }) => {

@@ -1,4 +1,4 @@
-export type Parallelism = 'ddp' | 'fsdp' | 'pipeline' | 'mesh2d';
+export type Parallelism = 'ddp' | 'fsdp' | 'pipeline' | 'mesh2d' | 'mesh3d';
 /** `clock`: kernels take longer because the GPU is hot and its clock low; telemetry shows it. */
 export type FaultKind = 'gpu' | 'clock' | 'data' | 'host' | 'compile' | 'gc' | 'link' | 'rotating';
 export type FaultPattern = 'persistent' | 'spike' | 'periodic';
@@ -30,7 +30,7 @@ export interface ClockOptions {
 
 export interface SimulateOptions {
   readonly seed: number;
-  /** 2 to 512. */
+  /** 2 to 4,096. */
   readonly ranks?: number;
   readonly ranksPerHost?: number;
   readonly steps?: number;
@@ -55,9 +55,9 @@ export interface SimulateOptions {
   readonly eventsPerStep?: number;
   /** `loss.item()` every nth step. 0: never, so the host runs ahead. */
   readonly syncEvery?: number;
-  /** Members of a tensor-parallel group (mesh2d). */
+  /** Members of a tensor-parallel group (mesh2d, mesh3d). */
   readonly tensorParallel?: number;
-  /** Pipeline stages, and micro-batches a step. */
+  /** Pipeline stages (pipeline, mesh3d), and micro-batches a step. */
   readonly stages?: number;
   readonly microBatches?: number;
   /** All-gathers that FSDP issues ahead. */
@@ -100,8 +100,10 @@ export function settingsOf(options: SimulateOptions): Settings {
 }
 
 function check(s: Settings): void {
-  const groupOf = s.parallelism === 'pipeline' ? s.stages : s.parallelism === 'mesh2d' ? s.tensorParallel : 1;
-  if (!(s.ranks >= 2 && s.ranks <= 512)) throw new Error(`ranks: 2 to 512, not ${s.ranks}`);
+  const inStages = s.parallelism === 'pipeline' || s.parallelism === 'mesh3d';
+  const isTensorParallel = s.parallelism === 'mesh2d' || s.parallelism === 'mesh3d';
+  const groupOf = (inStages ? s.stages : 1) * (isTensorParallel ? s.tensorParallel : 1);
+  if (!(s.ranks >= 2 && s.ranks <= 4096)) throw new Error(`ranks: 2 to 4,096, not ${s.ranks}`);
   if (s.ranks % groupOf !== 0) throw new Error(`${s.ranks} ranks do not divide into groups of ${groupOf}`);
   if (s.steps < 3) throw new Error('steps: at least 3, the first does not count');
   const stray = s.fault?.ranks.find((r) => !(r >= 0 && r < s.ranks));

@@ -2,8 +2,12 @@ import type { Program } from './exchange.js';
 import type { Job } from './job.js';
 import type { Machine } from './machine.js';
 import { beginBackward, beginForward, clipGradients, endBackward, endForward, launchAll } from './passes.js';
+import type { KernelPlan } from './work-plan.js';
 
-/** One forward, one backward (1F1B): a stage warms up with as many micro-batches as there are stages behind it. */
+/**
+ * One forward, one backward (1F1B): a stage warms up with as many micro-batches as there are stages behind it. With tensor
+ * parallel groups (mesh3d), each half of a stage's work ends in an all-reduce that computing waits for.
+ */
 export function* pipeline(m: Machine, job: Job): Program {
   const { settings, layout, work } = job;
   const { stages, microBatches } = settings;
@@ -19,17 +23,26 @@ export function* pipeline(m: Machine, job: Job): Program {
   function* send(to: number): Program {
     if (to >= 0) yield* m.collective(group, 'send', work.bytes.pp, share, to);
   }
+  const tp = layout.groupOf(m.rank, 'tp');
+  function* compute(kernels: readonly KernelPlan[]): Program {
+    if (!tp) return launchAll(m, kernels);
+    const middle = Math.ceil(kernels.length / 2);
+    for (const part of [kernels.slice(0, middle), kernels.slice(middle)]) {
+      launchAll(m, part);
+      yield* m.after(yield* m.collective(tp, 'all_reduce', work.bytes.tp, 1 / (4 * microBatches)));
+    }
+  }
   function* ahead(micro: number): Program {
     yield* receive(before);
     const start = beginForward(m, micro);
-    launchAll(m, work.forward);
+    yield* compute(work.forward);
     endForward(m, micro, start);
     yield* send(behind);
   }
   function* back(micro: number): Program {
     yield* receive(behind);
     const start = beginBackward(m);
-    launchAll(m, work.backward);
+    yield* compute(work.backward);
     yield* send(before);
     endBackward(m, micro, start);
   }

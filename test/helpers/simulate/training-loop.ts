@@ -8,7 +8,7 @@ import { ddp, fsdp, mesh2d } from './programs.js';
 /** Forward and backward of one step, up to gradients that are the same everywhere. */
 type PassProgram = (m: Machine, job: Job) => Program;
 
-const PASSES: Readonly<Record<Parallelism, PassProgram>> = { ddp, fsdp, mesh2d, pipeline };
+const PASSES: Readonly<Record<Parallelism, PassProgram>> = { ddp, fsdp, mesh2d, pipeline, mesh3d: pipeline };
 
 const NEXT_BATCH_US = 120;
 const BATCH_COPY_US = 60;

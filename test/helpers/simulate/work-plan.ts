@@ -68,13 +68,20 @@ export function planWork(settings: Settings, layout: Layout): WorkPlan {
       const bytes = { dp: bytesFor('dp', 'all_reduce', dp), tp: bytesFor('tp', 'all_reduce', tp) };
       return plan(layers, (free - dp - 4 * layers * tp) / layers, bytes, dp > 0 ? 'dp' : 'tp');
     }
-    case 'pipeline': {
+    case 'pipeline':
+    case 'mesh3d': {
       const dp = layout.groupOf(0, 'dp') ? PIPELINE_DP_COMMS * stepUs : 0;
       const pp = slowest(layout, 'pp')!;
       const messageUs = pp.latencyUs + MESSAGE_BYTES / pp.bandwidth;
       // A stage receives one message for each forward and each backward, and computes nothing meanwhile.
-      const unit = (free - dp) / (microBatches + stages - 1) - 2 * messageUs;
-      const bytes = { dp: bytesFor('dp', 'all_reduce', dp), pp: MESSAGE_BYTES };
+      const slot = (free - dp) / (microBatches + stages - 1);
+      const tp = layout.groupOf(0, 'tp') ? (TENSOR_COMMS * slot) / 4 : 0;
+      const unit = slot - 2 * messageUs - 4 * tp;
+      const bytes = {
+        dp: bytesFor('dp', 'all_reduce', dp),
+        tp: bytesFor('tp', 'all_reduce', tp),
+        pp: MESSAGE_BYTES,
+      };
       return plan(microBatches, unit, bytes, dp > 0 ? 'dp' : 'pp');
     }
   }
@@ -97,7 +104,8 @@ function bytesIn(group: Group | null, kind: CollectiveKind, us: number): number 
 /** Three events a kernel (operator, launch, kernel), three kernels a unit for each of its forward. */
 function kernelsPerLayer({ eventsPerStep, parallelism }: Settings, units: number): number {
   // A tensor-parallel layer has two halves.
-  return Math.max(parallelism === 'mesh2d' ? 2 : 1, Math.floor((eventsPerStep - 30) / units / 9));
+  const inHalves = parallelism === 'mesh2d' || parallelism === 'mesh3d';
+  return Math.max(inHalves ? 2 : 1, Math.floor((eventsPerStep - 30) / units / 9));
 }
 
 const GEMM = 'nvjet_hsh_128x256_64x4_1x2_h_bz_coopA_TNT';

@@ -1,0 +1,83 @@
+import { existsSync, mkdirSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, join, resolve } from 'node:path';
+import { Option } from 'commander';
+import { InputError } from '../../base/input-error.js';
+import type { EngineJob, EngineProgress, EngineResult } from '../../engines/engine.js';
+import type { StepRange } from '../../library/vocabulary.js';
+
+/** `--on` and what goes with it. */
+export interface EngineFlags {
+  readonly on?: 'ray' | 'slurm';
+  readonly address?: string;
+}
+
+export const engineOptions = () => [
+  new Option('--on <engine>', 'read the traces on a cluster, where they lie').choices(['ray', 'slurm']),
+  new Option(
+    '--address <address>',
+    'of the Ray cluster, as ray.init takes it (default: RAY_ADDRESS, or auto)',
+  ),
+];
+
+/** How many tasks an array has unless there are fewer files. */
+const ARRAY_TASKS = 64;
+
+export interface OnEngine {
+  readonly paths: readonly string[];
+  readonly out: string;
+  /** Where a script that is submitted later puts facts, if not in `out`. */
+  readonly scriptOut?: string;
+  readonly steps: StepRange | undefined;
+  readonly progress: EngineProgress;
+}
+
+/** Makes facts on a cluster. The text is a script to submit instead, where Slurm gave no allocation yet. */
+export async function factsOnEngine(
+  { paths, out, scriptOut, steps, progress }: OnEngine,
+  { on, address }: EngineFlags,
+): Promise<EngineResult | string> {
+  if (paths.includes('-')) throw new InputError('standard input cannot be read on a cluster; pass its path');
+  const options = steps ? ['--steps', `${steps.first ?? ''}-${steps.last ?? ''}`] : [];
+  const job: EngineJob = { paths: paths.map(absolute), out: resolve(out), options, progress };
+  if (on === 'ray') {
+    const { runOnRay } = await import('../../engines/ray.js');
+    mkdirSync(job.out, { recursive: true });
+    return runOnRay(job, { address: address ?? null, python: findPython() });
+  }
+  const { isInAllocation, runOnSlurm, sbatchScript } = await import('../../engines/slurm.js');
+  const { listInputs } = await import('../../library/facts.js');
+  const files = (await listInputs(job.paths)).map((f) => f.path);
+  // The script needs a folder that is still there when it runs.
+  if (!isInAllocation())
+    return sbatchScript({ ...job, out: resolve(scriptOut ?? out) }, Math.min(ARRAY_TASKS, files.length));
+  mkdirSync(job.out, { recursive: true });
+  return runOnSlurm(job, files);
+}
+
+/** Addresses such as s3:// stay as they are. */
+const absolute = (path: string) => (/^[a-z][a-z\d+.-]*:\/\//i.test(path) ? path : resolve(path));
+
+/** The Python of the active environment, or the first on PATH. */
+function findPython(env = process.env): string {
+  const folders = [
+    ...(env.VIRTUAL_ENV ? [join(env.VIRTUAL_ENV, 'bin')] : []),
+    ...(env.PATH ?? '').split(delimiter).filter(Boolean),
+  ];
+  const found = folders.flatMap((f) => [join(f, 'python'), join(f, 'python3')]).find((p) => existsSync(p));
+  return found ?? 'python3';
+}
+
+/** Below the working directory for Slurm, whose nodes share it; else where temporary files go. */
+export async function inFactsFolder<T>(
+  on: EngineFlags['on'],
+  use: (folder: string) => Promise<T>,
+): Promise<T> {
+  const folder = await mkdtemp(join(on === 'slurm' ? process.cwd() : tmpdir(), '.whyslow-facts-'));
+  try {
+    return await use(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,32 @@
+/** What to run on a cluster. */
+export interface EngineJob {
+  /** As the user wrote them, but absolute: the working directory of a task is another. */
+  readonly paths: readonly string[];
+  /** Where facts go, on this machine. */
+  readonly out: string;
+  /** More options of `whyslow facts`. */
+  readonly options: readonly string[];
+  readonly progress: EngineProgress;
+}
+
+export interface EngineProgress {
+  start(files: number, bytes: number): void;
+  update(readBytes: number, doneFiles: number): void;
+  /** A remark for the user, one sentence. */
+  note?(text: string): void;
+}
+
+/** What came back. The facts are in `out`. */
+export interface EngineResult {
+  /** By path in `out`: what it was made of. */
+  readonly madeOf: ReadonlyMap<string, string>;
+  readonly lost: readonly LostFile[];
+  /** Files in searched directories that whyslow does not recognise. */
+  readonly ignored: readonly string[];
+}
+
+/** A file whose task failed. The others still give an answer. */
+export interface LostFile {
+  readonly path: string;
+  readonly why: string;
+}

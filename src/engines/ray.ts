@@ -1,0 +1,115 @@
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { describeSystemError, InputError } from '../base/input-error.js';
+import { quoted } from '../base/shell.js';
+import type { EngineJob, EngineResult, LostFile } from './engine.js';
+import { inPackage, LEAST_NODE, programFiles, TASK_PROGRAM } from './program.js';
+
+/** What python/engines/ray_facts.py prints, one a line. */
+type Message =
+  | { readonly type: 'listed'; readonly files: readonly { readonly size: number }[]; readonly nodes: number }
+  | {
+      readonly type: 'done';
+      readonly size: number;
+      readonly written: readonly { readonly path: string; readonly from: string }[];
+      readonly ignored: readonly string[];
+    }
+  | { readonly type: 'failed'; readonly path: string; readonly size: number; readonly why: string }
+  | { readonly type: 'note'; readonly text: string }
+  | { readonly type: 'error'; readonly code: string; readonly why?: string }
+  | { readonly type: 'end' };
+
+export interface RayOptions {
+  /** As `ray.init(address=…)` takes it. Null: RAY_ADDRESS, or the cluster of this machine. */
+  readonly address: string | null;
+  /** The Python that has Ray. */
+  readonly python: string;
+}
+
+/** Runs `whyslow facts` as Ray tasks. Throws InputError when no file can be read that way. */
+export async function runOnRay(job: EngineJob, { address, python }: RayOptions): Promise<EngineResult> {
+  const { paths, out, options, progress } = job;
+  const driver = spawn(python, [inPackage('python/engines/ray_facts.py')], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  const ended = new Promise<number | null>((resolve, reject) => {
+    driver.once('error', (error) =>
+      reject(new InputError(`cannot start ${python}: ${describeSystemError(error)}`)),
+    );
+    driver.once('close', resolve);
+  });
+  ended.catch(() => {}); // it is awaited below
+  const program = { program: programFiles(), entry: TASK_PROGRAM, node_version: LEAST_NODE };
+  driver.stdin.on('error', () => {}); // it may end before it has read everything
+  driver.stdin.end(JSON.stringify({ paths, out, options, address, ...program }));
+  let complaint = '';
+  driver.stderr.setEncoding('utf8').on('data', (text: string) => {
+    complaint = (complaint + text).slice(-2000);
+  });
+  const stop = () => driver.kill();
+  process.once('exit', stop);
+  const madeOf = new Map<string, string>();
+  const lost: LostFile[] = [];
+  const ignored: string[] = [];
+  let isOver = false;
+  let [bytes, files] = [0, 0];
+  try {
+    for await (const line of createInterface({ input: driver.stdout })) {
+      const message = parse(line);
+      if (message?.type === 'error') throw new InputError(explain(message, job, address, python));
+      if (message?.type === 'note') progress.note?.(message.text);
+      if (message?.type === 'listed')
+        progress.start(
+          message.files.length,
+          message.files.reduce((sum, f) => sum + f.size, 0),
+        );
+      if (message?.type === 'failed') lost.push({ path: message.path, why: message.why });
+      if (message?.type === 'done') {
+        for (const { path, from } of message.written) madeOf.set(path, from);
+        for (const path of message.ignored) ignored.push(path);
+      }
+      if (message?.type === 'done' || message?.type === 'failed') {
+        bytes += message.size;
+        progress.update(bytes, ++files);
+      }
+      isOver ||= message?.type === 'end';
+    }
+    await ended;
+  } finally {
+    process.off('exit', stop);
+    stop();
+  }
+  if (!isOver) {
+    const last = complaint.trim().split('\n').at(-1) ?? '';
+    throw new InputError(`Ray's driver ended before its tasks were done${last ? `: ${last}` : ''}`);
+  }
+  return { madeOf, lost, ignored };
+}
+
+function parse(line: string): Message | null {
+  try {
+    return JSON.parse(line) as Message;
+  } catch {
+    return null; // something else printed
+  }
+}
+
+function explain(
+  { code, why = '' }: { readonly code: string; readonly why?: string },
+  { paths }: EngineJob,
+  address: string | null,
+  python: string,
+): string {
+  switch (code) {
+    case 'no-ray':
+      return `Ray is not installed for ${python}: ${quoted(python)} -m pip install ray, or activate the environment that has it`;
+    case 'no-cluster':
+      return `there is no Ray cluster at ${address ?? process.env.RAY_ADDRESS ?? 'this machine'} (${why}): start one with \`ray start --head\`, or pass --address or RAY_ADDRESS`;
+    case 'no-node':
+      return `no node of the Ray cluster can run whyslow: ${why}`;
+    case 'no-files':
+      return `no node of the Ray cluster has files in ${paths.join(', ')}`;
+    default:
+      return why;
+  }
+}

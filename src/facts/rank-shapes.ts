@@ -1,0 +1,142 @@
+import {
+  bigint,
+  checked,
+  column,
+  flag,
+  list,
+  nullable,
+  number,
+  object,
+  oneOf,
+  type Shape,
+  text,
+  whole,
+} from '../base/shape.js';
+import {
+  COLLECTIVE_KINDS,
+  type CollectiveGroup,
+  MAX_GROUPS,
+  type RankCollectives,
+} from './rank-collectives.js';
+import type { RankTimeline } from './rank-timeline.js';
+import type { StepFacts } from './step-facts.js';
+import { TIME_CLASSES, type TimeByClass } from './time-class.js';
+
+/** The shapes of what comparing ranks needs, for facts that were written to a file. */
+
+const f64 = column(Float64Array);
+const u8 = column(Uint8Array);
+
+export const timeShape = object<TimeByClass>(
+  Object.fromEntries(TIME_CLASSES.map((c) => [c, number()])) as {
+    [K in keyof TimeByClass]: Shape<TimeByClass[K]>;
+  },
+);
+
+export const stepsShape: Shape<StepFacts> = checked(
+  object<StepFacts>({
+    source: oneOf(['profiler', 'optimizer', 'dataloader', 'window']),
+    total: whole(),
+    count: whole(1),
+    first: number(),
+    last: number(),
+    irregular: flag,
+    profiled: number(),
+    periods: list(number()),
+    indices: list(number()),
+  }),
+  (s) => sameLength(s.count, s.periods, s.indices),
+);
+
+const groupShape = object<CollectiveGroup>({
+  key: text,
+  name: text,
+  description: text,
+  size: nullable(number()),
+  ranks: nullable(list(whole())),
+  named: flag,
+});
+
+export const collectivesShape: Shape<RankCollectives> = checked(
+  object<RankCollectives>({
+    source: oneOf(['trace', 'events', 'phases']),
+    baseNs: bigint,
+    timed: flag,
+    length: whole(),
+    group: column(Uint16Array),
+    kind: u8,
+    sequence: f64,
+    peer: column(Int32Array),
+    bytes: f64,
+    dtype: u8,
+    start: f64,
+    end: f64,
+    onDevice: u8,
+    step: column(Int32Array),
+    exposed: f64,
+    groups: list(groupShape, MAX_GROUPS + 1),
+    dtypes: list(text, 256),
+    steps: list(number()),
+    numbered: flag,
+    profilerStart: flag,
+    leftOut: whole(),
+  }),
+  (c) =>
+    sameLength(
+      c.length,
+      c.group,
+      c.kind,
+      c.sequence,
+      c.peer,
+      c.bytes,
+      c.dtype,
+      c.start,
+      c.end,
+      c.onDevice,
+      c.step,
+      c.exposed,
+    ) ??
+    below('group', c.group, c.groups.length) ??
+    below('kind', c.kind, COLLECTIVE_KINDS.length) ??
+    below('dtype', c.dtype, c.dtypes.length) ??
+    below('step', c.step, c.steps.length, -1) ??
+    ascending('start', c.start),
+);
+
+export const timelineShape: Shape<RankTimeline> = checked(
+  object<RankTimeline>({
+    length: whole(),
+    start: f64,
+    end: f64,
+    exposed: u8,
+    classes: column(Float32Array),
+    stepFrom: f64,
+    stepTo: f64,
+  }),
+  (t) =>
+    sameLength(t.length, t.start, t.end, t.exposed) ??
+    sameLength(t.length * TIME_CLASSES.length, t.classes) ??
+    sameLength(t.stepFrom.length, t.stepTo) ??
+    ascending('start', t.start) ??
+    ascending('end', t.end),
+);
+
+/** Null: the columns are as long as they should be. */
+export function sameLength(length: number, ...columns: readonly ArrayLike<unknown>[]): string | null {
+  return columns.every((c) => c.length === length) ? null : `${length} values in every column`;
+}
+
+/** Null: all are indices of a list of this length, or `least` and more. */
+export function below(name: string, column: ArrayLike<number>, length: number, least = 0): string | null {
+  for (let i = 0; i < column.length; i++)
+    if (!(column[i]! < length && column[i]! >= least)) return `${name} below ${length}`;
+  return null;
+}
+
+/** Null: finite, and none is before the one before it. */
+function ascending(name: string, column: Float64Array): string | null {
+  for (let i = 0; i < column.length; i++)
+    if (!Number.isFinite(column[i]!) || column[i]! < (column[i - 1] ?? -Infinity))
+      return `${name} in order of time`;
+  return null;
+}

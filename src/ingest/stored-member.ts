@@ -1,0 +1,125 @@
+import { type CheckResult, found } from '../base/check.js';
+import { InputError } from '../base/input-error.js';
+import type { Position, Problem } from '../base/problem.js';
+import { inputProblem } from '../base/severity.js';
+import { list, nullable, number, object, oneOf, type Shape, ShapeError, text, whole } from '../base/shape.js';
+import type { StepRange } from '../facts/step-facts.js';
+import type { FactsPart, FactsRecord } from '../readers/common/facts-record.js';
+import { FACTS_FORMAT } from '../readers/facts/format.js';
+import { LAYOUTS, type NameHints } from '../sources/rank-name.js';
+import { lighten } from '../traces/analyse-trace.js';
+import {
+  detailOf,
+  detailShape,
+  lightFactsShape,
+  rangeShape,
+  withDetail,
+} from '../traces/stored/facts-shape.js';
+import { summaryShape } from '../traces/stored/summary-shape.js';
+import type { AnalyseOptions } from '../traces/trace-facts.js';
+import type { MemberIdentity, RefusedMember, TraceMember } from './member.js';
+import type { MemberResult } from './member-reader.js';
+
+/** What is kept of a trace in a facts file: all that its member has, but for where it was. */
+type StoredTrace = Omit<TraceMember, 'file' | 'path' | 'trace' | 'drawing' | 'bounded'> & {
+  /** Which steps were asked for. */
+  readonly steps: StepRange | null;
+};
+
+const problemFields = {
+  code: text,
+  count: whole(),
+  message: text,
+  consequence: text,
+  first: nullable(object<Position>({ unit: oneOf(['byte', 'stored-byte', 'line', 'row']), at: number() })),
+};
+
+const storedShape: Shape<StoredTrace> = object<StoredTrace>({
+  kind: oneOf(['kineto', 'nsys']),
+  hints: object<NameHints>({
+    layout: oneOf(LAYOUTS),
+    rank: nullable(whole()),
+    step: nullable(whole()),
+    coordinates: nullable(list(whole())),
+    host: nullable(text),
+  }),
+  identity: object<MemberIdentity>({ events: whole(), rank: nullable(whole()), window: text }),
+  storedBytes: whole(),
+  decodedBytes: whole(),
+  encodings: list(text),
+  problems: list(object<Problem>(problemFields)),
+  checks: list(object<CheckResult>({ ...problemFields, severity: oneOf(['note', 'warning', 'severe']) })),
+  summary: nullable(summaryShape),
+  steps: nullable(rangeShape),
+  facts: nullable(lightFactsShape),
+});
+
+/** The parts of a facts file: light facts, then the detail. */
+export function partsOf(member: TraceMember, steps: StepRange | null): readonly unknown[] {
+  const { file: _, path: __, trace: ___, drawing: ____, bounded: _____, facts, ...rest } = member;
+  const core: StoredTrace = { ...rest, steps, facts: facts && lighten(facts) };
+  return facts && !facts.light ? [core, detailOf(facts)] : [core];
+}
+
+/** The trace that facts were made of, as if it had just been read. Throws InputError if the facts are of other steps. */
+export function memberFromFacts(
+  member: Omit<MemberResult, 'content'>,
+  record: FactsRecord | null,
+  options: AnalyseOptions | null,
+): TraceMember | RefusedMember {
+  if (!record) return refused(member, []);
+  try {
+    const { steps, ...stored } = read(storedShape, record.core);
+    if (options) mustBeOf(steps, options.steps, member.path);
+    const detail = record.detail && stored.facts && read(detailShape, record.detail);
+    const facts = stored.facts && detail ? withDetail(stored.facts, detail) : stored.facts;
+    const lost = options && !options.light && facts?.light ? WITHOUT_DETAIL : [];
+    return {
+      ...stored,
+      file: member.file,
+      path: member.path,
+      trace: null,
+      drawing: null,
+      bounded: null,
+      facts,
+      problems: [...stored.problems, ...member.problems],
+      checks: [...stored.checks, ...member.problems.map(inputProblem), ...lost],
+    };
+  } catch (error) {
+    if (!(error instanceof ShapeError)) throw error;
+    return refused(member, [brokenFacts(error)]);
+  }
+}
+
+const read = <T>(shape: Shape<T>, part: FactsPart): T => shape(part.data, part);
+
+function refused(member: Omit<MemberResult, 'content'>, more: readonly Problem[]): RefusedMember {
+  const problems = [...member.problems, ...more];
+  const identity = { events: 0, rank: null, window: '' };
+  return { ...member, kind: 'facts', identity, problems, checks: problems.map(inputProblem) };
+}
+
+const brokenFacts = (error: ShapeError): Problem => ({
+  code: 'broken-facts',
+  count: 1,
+  message: `the facts file is not what format ${FACTS_FORMAT} holds: ${error.message}`,
+  consequence: 'left out; make it again with this whyslow: `whyslow facts TRACE -o DIR`',
+  first: null,
+});
+
+const WITHOUT_DETAIL = found(
+  'note',
+  'facts-without-detail',
+  1,
+  'the detail of this trace did not fit into its facts file',
+  'findings that a replay would price are missing for this rank; diagnose the trace itself to get them',
+);
+
+function mustBeOf(stored: StepRange | null, asked: StepRange | null, path: string): void {
+  if (stored?.first === asked?.first && stored?.last === asked?.last) return;
+  const named = (range: StepRange | null) =>
+    range === null ? 'all steps' : `steps ${range.first ?? ''}-${range.last ?? ''}`;
+  throw new InputError(
+    `${path} has facts of ${named(stored)}, not of ${named(asked)}; diagnose the traces, or make facts with the same --steps`,
+  );
+}

@@ -1,0 +1,49 @@
+import { relative, resolve } from 'node:path';
+import { InputError } from '../base/input-error.js';
+import type { StepRange } from '../facts/step-facts.js';
+import type { ReadOptions } from '../ingest/pool.js';
+import { listInputs, type Share, type StoredRun, storeInputs } from '../ingest/store-run.js';
+import { toolInfo } from '../report/tool-info.js';
+
+export type { Share };
+export { listInputs };
+
+export interface FactsOptions extends ReadOptions {
+  /** Where the files go; made if it is not there. */
+  readonly folder: string;
+  /** Only these steps. `diagnose` then needs the same. */
+  readonly steps?: StepRange | null | undefined;
+  /** Names in the folder are paths below this one. Default: what all files have in common. */
+  readonly root?: string | undefined;
+  /** Only these of all files. */
+  readonly share?: Share | undefined;
+  /** The paths were found in a directory: one that is not recognised is no failure. */
+  readonly areFound?: boolean | undefined;
+}
+
+/** What `whyslow facts --json` prints. */
+export interface FactsReport extends StoredRun {
+  readonly schema: 'whyslow/facts/1';
+}
+
+/**
+ * Writes what diagnosis needs of each trace into a small file, and copies logs and manifests beside it. Diagnosing the
+ * folder gives the report that the traces give. Throws InputError when there is nothing to read.
+ */
+export async function facts(
+  paths: string | readonly string[],
+  { folder, steps = null, root, share, areFound = false, ...reading }: FactsOptions,
+): Promise<FactsReport> {
+  const all = typeof paths === 'string' ? [paths] : paths;
+  for (const path of all) mustNotHold(path, folder);
+  const { version } = toolInfo();
+  const stored = await storeInputs(all, { steps, folder, root, share, areFound, by: version }, reading);
+  return { schema: 'whyslow/facts/1', ...stored };
+}
+
+/** Diagnosing the folder of the traces would then find every rank twice. */
+function mustNotHold(path: string, folder: string): void {
+  const below = relative(resolve(path), resolve(folder));
+  if (below === '' || !(below.startsWith('..') || below === resolve(folder)))
+    throw new InputError(`-o ${folder} lies inside ${path}: choose a folder outside of what is read`);
+}

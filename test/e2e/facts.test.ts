@@ -1,0 +1,144 @@
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import type { Report } from '../../src/report/report.js';
+import { cases, countCases } from '../helpers/cases.js';
+import { inFolder, root, whyslow } from '../helpers/cli.js';
+import { describeWithShared, SHARED } from '../helpers/shared.js';
+import { writeCapture } from '../helpers/simulate/capture-files.js';
+import type { SimulateOptions } from '../helpers/simulate/options.js';
+import { simulateRun, writeRun } from '../helpers/simulate/simulate.js';
+
+/** The built library, because that has threads. */
+const { diagnose, facts } = (await import(
+  join(root, 'dist/index.js')
+)) as typeof import('../../src/index.js');
+
+/** A report as text, without where the files were. */
+const textOf = (report: Report, folder: string) =>
+  JSON.stringify({ ...report, ignored: [] })
+    .replaceAll(folder, '')
+    .replaceAll('.facts', '');
+
+/** Reports from traces and from their facts. */
+async function both(traces: string, out: string): Promise<readonly [string, string]> {
+  await facts(traces, { folder: out });
+  return [textOf(await diagnose(traces), traces), textOf(await diagnose(out), out)];
+}
+
+const KINDS = ['gpu', 'data', 'host', 'compile', 'gc'] as const;
+const simulated = (seed: number): SimulateOptions => ({
+  seed,
+  ranks: [4, 8, 20][seed % 3]!,
+  ranksPerHost: 4,
+  steps: 5,
+  eventsPerStep: 80,
+  parallelism: (['ddp', 'fsdp', 'pipeline', 'mesh2d'] as const)[seed % 4]!,
+  startSkewMs: 100 * (seed % 2),
+  withoutSeq: seed % 7 === 0,
+  fault: seed % 5 === 4 ? null : { kind: KINDS[seed % 5]!, ranks: [(seed * 7) % 4], size: 0.3 },
+});
+
+describe('facts', () => {
+  const seeds = Array.from({ length: cases(4) }, (_, seed) => seed);
+  countCases(seeds.length);
+
+  it(`of ${seeds.length} simulated runs give the report that their traces give`, async () => {
+    for (const seed of seeds)
+      await inFolder(async (folder) => {
+        const traces = join(folder, 'run');
+        const run = simulateRun(simulated(seed));
+        if (seed % 2 === 0) writeRun(run, traces);
+        else writeCapture(run, traces, { traces: true, logs: seed % 4 === 1, telemetry: true });
+        const [fromTraces, fromFacts] = await both(traces, join(folder, 'facts'));
+        expect(fromFacts, `seed ${seed}`).toBe(fromTraces);
+      });
+  }, 7_200_000);
+
+  it('mix with traces', () =>
+    inFolder(async (folder) => {
+      const paths = writeRun(simulateRun(simulated(1)), join(folder, 'run'));
+      const out = join(folder, 'facts');
+      await facts(paths.slice(0, 3), { folder: out });
+      const mixed = textOf(await diagnose([out, ...paths.slice(3)]), out).replaceAll(join(folder, 'run'), '');
+      expect(mixed).toBe(textOf(await diagnose(paths), join(folder, 'run')));
+    }));
+
+  it('of another version, and broken ones, are refused with a sentence', () =>
+    inFolder(async (folder) => {
+      const [path] = writeRun(simulateRun(simulated(0)), join(folder, 'run'));
+      const out = join(folder, 'facts');
+      await facts(path!, { folder: out });
+      const file = join(out, readdirSync(out)[0]!);
+      const bytes = gunzipSync(readFileSync(file));
+      const text = bytes.toString('latin1');
+      const become = (changed: string) => writeFileSync(file, gzipSync(Buffer.from(changed, 'latin1')));
+      become(text.replace('"whyslow_facts":1', '"whyslow_facts":7'));
+      const newer = await whyslow(['diagnose', file]);
+      expect(newer.code).toBe(2);
+      expect(newer.stderr).toContain('has format 7, written by whyslow 0.1.0; this version reads format 1');
+      // In a folder with other files too, it is not passed over in silence.
+      writeRun(simulateRun(simulated(0)), out);
+      const { health } = await diagnose(out);
+      expect(health.problems).toMatchObject([
+        {
+          code: 'broken-facts',
+          consequence: expect.stringContaining('update whyslow, or make it again') as string,
+        },
+      ]);
+      become(text.replace('"count":', '"cuont":'));
+      expect((await whyslow(['diagnose', file])).stderr).toMatch(
+        /not what format 1 holds: .*count: expected a value/,
+      );
+      become(text.slice(0, text.length / 2));
+      expect((await whyslow(['diagnose', file])).stderr).toContain('cut short or broken');
+    }));
+
+  it('know which steps they are of', () =>
+    inFolder(async (folder) => {
+      writeRun(simulateRun(simulated(0)), join(folder, 'run'));
+      const out = join(folder, 'facts');
+      const made = await whyslow(['facts', join(folder, 'run'), '-o', out, '--steps', '1-3']);
+      expect(made).toMatchObject({ code: 0, stderr: '' });
+      expect(made.stdout).toMatch(/^Facts of 4 traces: .* in .*\nNext: whyslow diagnose .*\n$/);
+      expect((await diagnose(out, { steps: { first: 1, last: 3 } })).step).toMatchObject({
+        first: 1,
+        last: 3,
+      });
+      const other = await whyslow(['diagnose', out]);
+      expect(other.code).toBe(2);
+      expect(other.stderr).toContain('has facts of steps 1-3, not of all steps');
+    }));
+
+  it('do not go where they would be read twice', () =>
+    inFolder(async (folder) => {
+      writeRun(simulateRun(simulated(0)), folder);
+      const inside = await whyslow(['facts', folder, '-o', join(folder, 'facts')]);
+      expect(inside).toMatchObject({ code: 2, stdout: '' });
+      expect(inside.stderr).toContain('choose a folder outside of what is read');
+      expect((await whyslow(['facts', folder])).stderr).toBe('whyslow: say where the facts go: -o DIR\n');
+    }));
+
+  it('in shares cover every file once', () =>
+    inFolder(async (folder) => {
+      const paths = writeRun(simulateRun(simulated(0)), join(folder, 'run'));
+      const out = join(folder, 'facts');
+      for (const share of ['0/3', '1/3', '2/3'])
+        await whyslow(['facts', join(folder, 'run'), '-o', out, '--share', share]);
+      expect(readdirSync(out).filter((f) => f.endsWith('.facts'))).toHaveLength(paths.length);
+      expect(textOf(await diagnose(out), out)).toBe(
+        textOf(await diagnose(join(folder, 'run')), join(folder, 'run')),
+      );
+    }));
+});
+
+describeWithShared('zoo-ranks', 'facts of recorded runs', () => {
+  it.each(['balanced', 'comms_bound', 'straggler_host'])('of %s give the same report', (name) =>
+    inFolder(async (folder) => {
+      const [fromTraces, fromFacts] = await both(join(SHARED, 'zoo-ranks', name), folder);
+      expect(fromFacts).toBe(fromTraces);
+      for (const file of readdirSync(folder)) expect(statSync(join(folder, file)).size).toBeLessThan(2e6);
+    }),
+  );
+});
