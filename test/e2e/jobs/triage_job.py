@@ -1,9 +1,11 @@
 """Jobs for `whyslow triage`, each with one known limit. They run until they are ended.
 
 triage_job.py transforms | reading | threads | idle | compute | loading
+Without a name it starts a job for each name in its standard input, forked, so that torch is imported once.
 """
 
 import os
+import signal
 import sys
 import tempfile
 import threading
@@ -45,9 +47,13 @@ def reader(folder):
     return read
 
 
+def say_step():
+    print(os.getpid(), "step", flush=True)
+
+
 def train(load, workers):
     for _ in DataLoader(Samples(load), batch_size=4, num_workers=workers):
-        print("step", flush=True)
+        say_step()
 
 
 def compute():
@@ -56,7 +62,7 @@ def compute():
     while True:
         for _ in range(200):
             a = torch.tanh(a @ a)
-        print("step", flush=True)
+        say_step()
 
 
 def crowd():
@@ -78,12 +84,22 @@ def main(kind):
     elif kind == "compute":
         compute()
     elif kind == "idle":
-        print("step", flush=True)
+        say_step()
         time.sleep(600)
     else:
         with tempfile.TemporaryDirectory() as folder:
             train(reader(folder), workers=2 if kind == "reading" else 0)
 
 
-if __name__ == "__main__":
-    main(sys.argv[1])
+def forked():
+    """In each child the name of its job, and None at the end."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # what has ended leaves no zombie
+    for line in sys.stdin:
+        if os.fork() == 0:
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            return line.strip()
+    return None
+
+
+if __name__ == "__main__" and (kind := sys.argv[1] if len(sys.argv) > 1 else forked()):
+    main(kind)
