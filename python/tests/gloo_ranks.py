@@ -25,7 +25,8 @@ GLOO_S = 120
 def run_ranks(work: Callable[..., Any], world: int, *args: object) -> list[Any]:
     """Runs `work(rank, *args)` in `world` processes. An exception in one of them is raised here, with its traceback."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["torch", "torch.distributed"])
+    # The first optimizer of a process imports torch._dynamo, which takes a second.
+    context.set_forkserver_preload(["torch", "torch.distributed", "torch._dynamo"])
     with tempfile.TemporaryDirectory() as scratch:
         results = context.SimpleQueue()
         meeting_point = str(Path(scratch, "store"))

@@ -1,5 +1,6 @@
 """
-Runs programs in processes forked from an interpreter that has already imported torch, which takes 2 s.
+Runs programs in processes forked from an interpreter that has already imported torch, which takes 2 s, and what the
+first optimizer imports, which takes another.
 
 Apart from that they are real processes: they end like any script, with their own exit code, atexit functions and
 signals.
@@ -69,7 +70,7 @@ def warm_python() -> WarmPython:
 
 def _serve() -> dict[str, Any] | None:
     """Forks a child for each request. Returns the request in the child, and None at the end."""
-    import torch  # noqa: F401
+    import torch._dynamo  # noqa: F401
 
     for line in sys.stdin:
         pid = os.fork()

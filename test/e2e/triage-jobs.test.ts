@@ -11,6 +11,8 @@ let server: Started | null = null;
 const jobs = new Set<number>();
 let running: number[] = [];
 
+const isThere = (pid: number) => existsSync(`/proc/${pid}`);
+
 /** Starts a job and waits until it trains. */
 async function training(kind: string): Promise<number> {
   server ??= start(python, [job('triage_job.py')]);
@@ -19,7 +21,7 @@ async function training(kind: string): Promise<number> {
   let pid: number | undefined;
   const isTraining = () => {
     const pids = Array.from(said.stdout.matchAll(/^(\d+) step$/gm), ([, text]) => Number(text));
-    pid = pids.find((one) => !jobs.has(one));
+    pid = pids.find((one) => !jobs.has(one) && isThere(one));
     return pid !== undefined;
   };
   await until(isTraining, `the job ${kind} trains`);
@@ -27,8 +29,6 @@ async function training(kind: string): Promise<number> {
   running.push(pid!);
   return pid!;
 }
-
-const isThere = (pid: number) => existsSync(`/proc/${pid}`);
 
 async function kill(pid: number): Promise<void> {
   if (isThere(pid)) process.kill(pid, 'SIGKILL');
@@ -39,9 +39,8 @@ afterEach(async () => {
   for (const pid of running) await kill(pid);
   running = [];
 });
-afterAll(async () => {
-  server?.child.stdin.end();
-  await server?.ended;
+afterAll(() => {
+  server?.child.kill('SIGKILL');
 });
 
 const triage = async (pid: number, more: readonly string[] = [], env = {}, seconds = 2) => {

@@ -4,6 +4,7 @@ triage_job.py transforms | reading | threads | idle | compute | loading
 Without a name it starts a job for each name in its standard input, forked, so that torch is imported once.
 """
 
+import ctypes
 import os
 import signal
 import sys
@@ -14,6 +15,8 @@ from pathlib import Path
 
 import torch
 from torch.utils.data import DataLoader, Dataset
+
+PR_SET_PDEATHSIG = 1
 
 
 class Samples(Dataset):
@@ -48,7 +51,8 @@ def reader(folder):
 
 
 def say_step():
-    print(os.getpid(), "step", flush=True)
+    # In one piece: threads print at the same time.
+    print(f"{os.getpid()} step\n", end="", flush=True)
 
 
 def train(load, workers):
@@ -96,6 +100,7 @@ def forked():
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # what has ended leaves no zombie
     for line in sys.stdin:
         if os.fork() == 0:
+            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # ends with this process
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             return line.strip()
     return None
