@@ -34,7 +34,7 @@ class WarmPython:
     def close(self) -> None:
         assert self._server.stdin is not None
         self._server.stdin.close()
-        self._server.wait(10)
+        self._server.wait(60)
 
     def run(
         self, source: str, arguments: list[str], env: dict[str, str], timeout: float
@@ -68,8 +68,8 @@ def warm_python() -> WarmPython:
     return WarmPython()
 
 
-def _serve() -> dict[str, Any] | None:
-    """Forks a child for each request. Returns the request in the child, and None at the end."""
+def _serve() -> dict[str, Any]:
+    """Forks a child for each request. Returns the request in the child, and nowhere else."""
     import torch._dynamo  # noqa: F401
 
     for line in sys.stdin:
@@ -79,7 +79,8 @@ def _serve() -> dict[str, Any] | None:
         print(pid, flush=True)
         _, status = os.waitpid(pid, 0)
         print(os.waitstatus_to_exitcode(status), flush=True)
-    return None
+    # To free the modules one by one takes long.
+    os._exit(0)
 
 
 def _redirect(out: str, err: str) -> None:
@@ -89,7 +90,8 @@ def _redirect(out: str, err: str) -> None:
         os.close(file)
 
 
-if __name__ == "__main__" and (request := _serve()) is not None:
+if __name__ == "__main__":
+    request = _serve()
     _redirect(request["out"], request["err"])
     os.environ.clear()
     os.environ.update(request["env"])
