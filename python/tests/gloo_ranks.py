@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import sys
@@ -54,6 +55,7 @@ def run_ranks(work: Callable[..., Any], world: int, *args: object) -> list[Any]:
 
 def _rank(rank: int, world: int, store: str, results: Any, work: Callable[..., Any], args: tuple[object, ...]) -> None:
     try:
+        gc.freeze()  # the modules are never garbage, but looking through them takes most of a second
         # Daemon processes must not start children, but torch 2.3 does when its compiler is imported.
         os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
         torch.set_num_threads(1)
