@@ -1,6 +1,7 @@
 // Shared by the scripts: plain Node, because they run before anything is installed.
-import { spawnSync } from 'node:child_process';
-import { existsSync, statSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, existsSync, openSync, readFileSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 export const root = new URL('../', import.meta.url);
@@ -20,6 +21,24 @@ export function tryRun(program, args, options = {}) {
 export function run(program, args, options = {}) {
   const status = tryRun(program, args, options);
   if (status !== 0) process.exit(status);
+}
+
+/**
+ * Starts a program whose output goes into a file in .build. The function it returns waits, prints that, and gives the status.
+ * It is ended with this script.
+ */
+export function startQuietly(program, args, log) {
+  const path = fileURLToPath(new URL(`.build/${log}`, root));
+  const file = openSync(path, 'w');
+  const child = spawn(program, args, { cwd: fileURLToPath(root), stdio: ['ignore', file, file] });
+  closeSync(file);
+  const ended = once(child, 'exit');
+  process.once('exit', () => child.kill());
+  return async () => {
+    const [status] = await ended;
+    process.stdout.write(readFileSync(path, 'utf8'));
+    return status ?? 1;
+  };
 }
 
 /** Installs the dependencies unless they are there and newer than the lock file. */

@@ -70,9 +70,9 @@ export function testPython(args = [], env = process.env) {
   return tryRun(at(python), ['-m', 'pytest', ...options, ...args], { cwd: at('python'), env });
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  if (ensurePython()) {
-    checkPython();
-    process.exit(testPython(process.argv.slice(2)));
-  }
+/** `--check`: only ruff and mypy. */
+if (process.argv[1] === fileURLToPath(import.meta.url) && ensurePython()) {
+  checkPython();
+  const args = process.argv.slice(2);
+  if (!args.includes('--check')) process.exit(testPython(args));
 }

@@ -1,6 +1,7 @@
-// `npm run soak [FACTOR]`: the random tests with FACTOR (20) other seeds, FACTOR times as many simulated runs, the fuzzer of
-// traces, the fuzzer of whole runs (FACTOR × 50,000 cases, a process per core), and what doubled inputs cost. Takes some three
-// hours on two cores. A failure prints its seed; to repeat it: WHYSLOW_SEED=<seed> npx vitest run <file>.
+// `npm run soak [FACTOR]`: all tests with their full number of cases (`npm test` runs fewer), the random tests with FACTOR (20)
+// other seeds, FACTOR times as many simulated runs, the fuzzer of traces, the fuzzer of whole runs (FACTOR × 50,000 cases, a
+// process per core), and what doubled inputs cost. Takes some three hours on two cores. A failure prints its seed; to repeat
+// it: WHYSLOW_SOAK=1 WHYSLOW_SEED=<seed> npx vitest run <file>.
 import { spawn } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -14,10 +15,11 @@ const failed = [];
 ensureInstalled();
 run('node', ['scripts/build.mjs']);
 mkdirSync(new URL('.build/', root), { recursive: true });
+soak('all tests with their full numbers', [], { WHYSLOW_SOAK: '1' });
 const random = randomTests();
 for (let i = 0; i < factor; i++) {
   const seed = randomSeed();
-  soak(`random tests with seed ${seed}`, random, { WHYSLOW_SEED: seed });
+  soak(`random tests with seed ${seed}`, random, { WHYSLOW_SOAK: '1', WHYSLOW_SEED: seed });
 }
 soak('simulated runs', ['test/e2e/simulated-ranks.test.ts'], { WHYSLOW_SOAK: `${factor}` });
 soak('facts of simulated runs', ['test/e2e/facts.test.ts'], { WHYSLOW_SOAK: `${factor}` });

@@ -2,15 +2,21 @@
 // vitest runs, with these: `npm test -- src/rules`.
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { ensureInstalled, root, run, tryRun } from './lib.mjs';
-import { checkPython, ensurePython, testPython } from './python.mjs';
+import { ensureInstalled, root, run, startQuietly, tryRun } from './lib.mjs';
+import { ensurePython, testPython } from './python.mjs';
 
 const chosen = process.argv.slice(2);
 /** Both test programs add a line with their counts. */
 const counts = new URL('.build/test-counts.jsonl', root);
 
 ensureInstalled();
+mkdirSync(new URL('.', counts), { recursive: true });
 const title = (text) => console.log(`\n== ${text}`);
+const withPython = ensurePython() && chosen.length === 0;
+// Beside the checks of TypeScript, because it uses one core. What it prints comes after theirs.
+const ofPython = withPython
+  ? startQuietly('node', ['scripts/python.mjs', '--check'], 'python-checks.log')
+  : null;
 title('format and lint (biome)');
 run('node', ['node_modules/@biomejs/biome/bin/biome', 'check', '.']);
 title('types (tsc)');
@@ -18,13 +24,11 @@ run('node', ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.json']);
 run('node', ['node_modules/typescript/bin/tsc', '-p', 'web/tsconfig.json']);
 title('build');
 run('node', ['scripts/build.mjs']);
-
-const withPython = ensurePython() && chosen.length === 0;
-if (withPython) {
+if (ofPython) {
   title('format, lint, types of python/ (ruff, mypy)');
-  checkPython();
+  const status = await ofPython();
+  if (status !== 0) process.exit(status);
 }
-mkdirSync(new URL('.', counts), { recursive: true });
 rmSync(counts, { force: true });
 const env = { ...process.env, TEST_COUNTS: fileURLToPath(counts) };
 // Both run in any case: one failure should not hide another.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import sys
@@ -25,7 +26,8 @@ GLOO_S = 120
 def run_ranks(work: Callable[..., Any], world: int, *args: object) -> list[Any]:
     """Runs `work(rank, *args)` in `world` processes. An exception in one of them is raised here, with its traceback."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["torch", "torch.distributed"])
+    # The first optimizer of a process imports torch._dynamo, which takes a second.
+    context.set_forkserver_preload(["torch", "torch.distributed", "torch._dynamo"])
     with tempfile.TemporaryDirectory() as scratch:
         results = context.SimpleQueue()
         meeting_point = str(Path(scratch, "store"))
@@ -53,6 +55,7 @@ def run_ranks(work: Callable[..., Any], world: int, *args: object) -> list[Any]:
 
 def _rank(rank: int, world: int, store: str, results: Any, work: Callable[..., Any], args: tuple[object, ...]) -> None:
     try:
+        gc.freeze()  # the modules are never garbage, but looking through them takes most of a second
         # Daemon processes must not start children, but torch 2.3 does when its compiler is imported.
         os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
         torch.set_num_threads(1)

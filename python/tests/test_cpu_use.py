@@ -76,15 +76,16 @@ def test_more_threads_than_cores_wait_for_one() -> None:
         while not found.is_set():
             large.sum()
 
-    large, found = torch.ones(1 << 18), threading.Event()
+    # Large enough that a thread which loses the core rarely holds the lock, for which the others would sleep.
+    large, found = torch.ones(1 << 21), threading.Event()
     threads = [threading.Thread(target=pinned) for _ in range(3)]
-
-    def all_at_once() -> None:
-        for thread in threads:
-            thread.start()
-        time.sleep(0.4)
-
-    used = used_by(all_at_once)
+    for thread in threads:
+        thread.start()
+    # The kernel adds a wait when it ends. On a busy machine it may take longer than a short look.
+    for seconds in (0.4, 2, 8):
+        used = used_by(lambda seconds=seconds: time.sleep(seconds))
+        if used["queued"] > 0.5:
+            break
     found.set()
     for thread in threads:
         thread.join()

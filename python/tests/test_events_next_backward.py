@@ -104,8 +104,9 @@ def test_the_interpreter_lock_is_free_in_backward(tmp_path: Path) -> None:
             return write(self, sample)
         writer.EventsWriter._text = noted
         with capture(sys.argv[1], record_every_n_steps=1, max_overhead=1.0, auto_phases=False) as cap:
-            end = time.monotonic() + 2
-            while time.monotonic() < end:
+            began = time.monotonic()
+            # On a busy machine it takes longer until enough is written.
+            while (passed := time.monotonic() - began) < 1.2 or (len(places) < 40 and passed < 60):
                 with cap.phase("forward"):
                     until = time.perf_counter() + 0.01
                     while time.perf_counter() < until:
@@ -119,6 +120,9 @@ def test_the_interpreter_lock_is_free_in_backward(tmp_path: Path) -> None:
             within = places[:]
         print(len(within), sum(within))
     """
-    written, in_backward = map(int, run_torch_program(source, tmp_path).stdout.split())
-    assert written > 20
+    for attempt in range(3):  # on a busy machine a thread may get its core only after the backward pass
+        written, in_backward = map(int, run_torch_program(source, tmp_path / f"{attempt}").stdout.split())
+        assert written > 20
+        if in_backward > 0.3 * written:
+            break
     assert in_backward > 0.3 * written  # without waiting it would be hardly any

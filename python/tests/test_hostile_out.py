@@ -72,7 +72,7 @@ def records_in(out: Path) -> dict[str, list[dict[str, Any]]]:
 
 def measured(out: Path) -> str:
     """Trains with files planted in `out`. Returns stderr."""
-    result = run_torch_program(MEASURED, out, timeout=60)
+    result = run_torch_program(MEASURED, out, timeout=180)
     seconds, megabytes = map(float, result.stdout.split())
     assert seconds < 30
     assert megabytes < 100
@@ -114,7 +114,7 @@ def test_deep_nesting_is_refused(tmp_path: Path) -> None:
         (tmp_path / name).write_text("[" * 200_000)
     # A job may raise Python's own limit.
     program = "    import sys\n    sys.setrecursionlimit(10**6)\n" + MEASURED
-    result = run_torch_program(program, tmp_path, timeout=60)
+    result = run_torch_program(program, tmp_path, timeout=180)
     assert "Traceback" not in result.stderr
     assert len(records_in(tmp_path)["r"]) > 60
 
@@ -145,7 +145,7 @@ def test_planted_links_are_not_followed(tmp_path: Path) -> None:
 """
         + MEASURED
     )
-    result = run_torch_program(program, out, precious, timeout=60)
+    result = run_torch_program(program, out, precious, timeout=180)
     assert precious.read_text() == "mine"
     assert len(records_in(out)["r"]) > 60
     assert json.loads(layout.run_file(out).read_text())["run"] == "r"
@@ -157,7 +157,7 @@ def test_a_hard_link_is_not_written_to(tmp_path: Path) -> None:
     precious.write_text("mine")
     layout.events_file(out, 0).parent.mkdir(parents=True)
     os.link(precious, layout.events_file(out, 0))
-    run_torch_program(MEASURED, out, timeout=60)
+    run_torch_program(MEASURED, out, timeout=180)
     assert precious.read_text() == "mine"
 
 

@@ -25,7 +25,7 @@ class Busy(Dataset[torch.Tensor]):
     """Computes for 5 ms a sample."""
 
     def __len__(self) -> int:
-        return 480
+        return 960
 
     def __getitem__(self, index: int) -> torch.Tensor:
         end = time.thread_time() + 0.005
@@ -105,8 +105,9 @@ def test_computing_is_told_from_sleeping(tmp_path: Path, dataset: Busy, runs: bo
 @needs_proc
 @pytest.mark.parametrize(("dataset", "runs"), [(Busy(), True), (Sleepy(), False)])
 def test_what_workers_do(tmp_path: Path, dataset: Busy, runs: bool) -> None:
-    loader = DataLoader(dataset, batch_size=4, num_workers=2)
-    found = manifest_after(tmp_path, loader, seconds=2.5)["loader"]
+    # Batches take the workers far longer than the training thread, so that they need not wait for it on a busy machine.
+    loader = DataLoader(dataset, batch_size=12, num_workers=2)
+    found = manifest_after(tmp_path, loader, seconds=1.5)["loader"]
     if runs:
         assert found["workers_ran"] + found["workers_queued"] > 0.6
     else:

@@ -13,13 +13,14 @@ import pytest
 from whyslow_capture.stacks import StackSampler
 
 
-def sample(work: object, seconds: float = 1.5, **options: object) -> dict:
+def sample(work: object, looks: int = 30, seconds: float = 60, **options: object) -> dict:
     sampler = StackSampler(1.0, **options)  # type: ignore[arg-type]
-    watch(sampler, work, seconds)
+    watch(sampler, work, looks, seconds)
     return sampler.summary() or {}
 
 
-def watch(sampler: StackSampler, work: Any, seconds: float = 1.5) -> None:
+def watch(sampler: StackSampler, work: Any, looks: int, seconds: float = 60) -> None:
+    """Until it has looked this often, however long that takes on a busy machine."""
     ended = threading.Event()
 
     def run() -> None:
@@ -29,7 +30,9 @@ def watch(sampler: StackSampler, work: Any, seconds: float = 1.5) -> None:
     thread = threading.Thread(target=run)
     thread.start()
     sampler.start(thread.ident or 0)
-    time.sleep(seconds)
+    end = time.monotonic() + seconds
+    while sampler._looks < looks and time.monotonic() < end:
+        time.sleep(0.02)
     sampler.stop()
     ended.set()
     thread.join()
@@ -48,8 +51,8 @@ def uneven() -> None:
 
 class TestSampler:
     def test_names_the_lines_in_proportion(self) -> None:
-        found = sample(uneven, 3)
-        assert found["samples"] >= 10
+        found = sample(uneven, 40)
+        assert found["samples"] >= 40
         inside = [line for line in found["lines"] if line["function"] in ("busy", "uneven")]
         slow = sum(line["samples"] for line in inside if line["function"] == "busy")
         assert slow > 0.5 * found["samples"]
@@ -73,7 +76,7 @@ class TestSampler:
         assert any(name.startswith("torch.") for name in top["calls"])
 
     def test_waits_while_a_profiler_runs(self) -> None:
-        assert sample(uneven, 0.5, is_disturbed=lambda: True) == {}
+        assert sample(uneven, seconds=0.5, is_disturbed=lambda: True) == {}
 
     def test_bounds_what_it_remembers(self) -> None:
         sampler = StackSampler(1.0)
@@ -87,7 +90,7 @@ class TestSampler:
         random.seed(7)
         expected = random.random()
         random.seed(7)
-        sample(uneven, 0.3)
+        sample(uneven, 5)
         assert random.random() == expected
 
     def test_keeps_within_its_share(self) -> None:
@@ -132,7 +135,7 @@ def test_input_is_what_the_loop_waits_for(items: Any) -> None:
 
     for work, is_input in ((step, True), (lambda: busy(0.02), False)):
         sampler = StackSampler(1.0)
-        watch(sampler, work)
+        watch(sampler, work, 40)
         found = sampler.input_summary()
         assert (found is not None) == is_input
         if found is not None:

@@ -23,7 +23,8 @@ async function until(watch: GpuWatch): Promise<void> {
   for (let tries = 0; tries < 40 && watch.text() === null; tries++) await sleep(50);
 }
 
-describe('watching GPUs', () => {
+// Together: some wait two seconds to see that nothing comes.
+describe.concurrent('watching GPUs', () => {
   it('falls back to a query where dmon is refused', async () => {
     const { text } = await watching(
       'nvidia-smi',

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { places } from '../../test/helpers/cases.js';
 import { visitMembers } from './open.js';
 import { bytes, sampleText, tar } from './testing/archives.js';
 import { type Folder, readAll, temporaryFolder } from './testing/members.js';
@@ -18,11 +19,11 @@ const read = async (data: Uint8Array, pause?: () => Promise<unknown>) =>
 const stored = (data: Uint8Array) => gzipSync(data, { level: 0 });
 
 describe('a gzip that is cut short', () => {
-  it('gives everything before the cut and a problem, at every byte', async () => {
+  it('gives everything before the cut and a problem, wherever the cut', async () => {
     const data = sampleText(900);
     const whole = gzipSync(data);
     let longest = 0;
-    for (let cut = 1; cut < whole.length; cut++) {
+    for (const cut of places(whole.length)) {
       const { members, codes, storedBytes } = await read(whole.subarray(0, cut));
       expect(codes, `cut at ${cut}`).toEqual(['truncated-gzip']);
       expect(members).toHaveLength(1);
@@ -54,11 +55,11 @@ describe('a gzip that is cut short', () => {
     }
   });
 
-  it('gives the complete members of a tar in it, and the beginning of the next, at every byte', async () => {
+  it('gives the complete members of a tar in it, and the beginning of the next, wherever the cut', async () => {
     const [a, b] = [sampleText(700), sampleText(300, 2)];
     const whole = gzipSync(tar([{ name: 'a.json', data: a }, { name: 'b.json', data: b }])); // biome-ignore format: short
     let most = 0;
-    for (let cut = 1; cut < whole.length; cut++) {
+    for (const cut of places(whole.length)) {
       const { members, codes } = await read(whole.subarray(0, cut));
       expect(codes, `cut at ${cut}`).toContain('truncated-gzip');
       if (members.length === 1 && !members[0]!.encodings.includes('tar')) {
@@ -112,7 +113,7 @@ describe('a gzip that is damaged', () => {
 
   it('never throws and never hangs, whichever byte is changed', async () => {
     const small = gzipSync(sampleText(400));
-    for (let at = 3; at < small.length; at++) {
+    for (const at of places(small.length).filter((place) => place >= 3)) {
       const broken = Buffer.from(small);
       broken[at]! ^= 0x55;
       const { members } = await read(broken);
@@ -161,9 +162,9 @@ describe('a gzip in an unusual shape', () => {
   });
 
   it('may unpack to far more than memory should hold', async () => {
-    // 1 GiB of zeros in one MiB, like a zip bomb.
+    // 512 MiB of zeros in half a MiB, like a zip bomb.
     const member = gzipSync(Buffer.alloc(64 << 20));
-    const file = await folder.write('bomb.gz', Buffer.concat(Array(16).fill(member)));
+    const file = await folder.write('bomb.gz', Buffer.concat(Array(8).fill(member)));
     let total = 0;
     let peak = 0;
     const before = process.memoryUsage().rss;
@@ -174,7 +175,7 @@ describe('a gzip in an unusual shape', () => {
         peak = Math.max(peak, process.memoryUsage().rss - before);
       }
     });
-    expect(total).toBe(1 << 30);
+    expect(total).toBe(512 << 20);
     expect(peak).toBeLessThan(200 << 20);
   });
 });

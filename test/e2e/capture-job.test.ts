@@ -5,12 +5,15 @@ import type { InspectReport } from '../../src/report/inspect-report.js';
 import { inFolder, root, start, until, whyslow } from '../helpers/cli.js';
 import { describeWithTorch, job, python } from '../helpers/python.js';
 
+/** Loading leaves the processor to other tests. */
+const ENDLESS = ['--steps', '100000', '--data-ms', '10'];
+
 describeWithTorch('whyslow capture with a running job', () => {
   it('gets a trace of the same steps from both ranks, and the job goes on', () =>
     inFolder(async (cwd) => {
       const command = [python, '-m', 'torch.distributed.run', '--standalone', '--nproc-per-node', '2'];
       const program = join(root, 'bin/whyslow.js');
-      const args = ['run', '--out', 'o', '--', ...command, job('train.py'), '--steps', '100000'];
+      const args = ['run', '--out', 'o', '--', ...command, job('train.py'), ...ENDLESS];
       const running = start(process.execPath, [program, ...args], { cwd });
       try {
         await until(() => existsSync(join(cwd, 'o/ranks/rank_1.json')), 'the first step');

@@ -52,7 +52,8 @@ async function answer(out: string, plan: object | null, done: readonly object[])
 
 const withdrawn = (out: string) => readdirSync(join(out, 'control')).filter((f) => /request/.test(f));
 
-describe('whyslow capture', () => {
+// Together: most wait, each in its own folder.
+describe.concurrent('whyslow capture', () => {
   it('asks, waits for every rank of the plan and prints the traces', () =>
     inFolder(async (cwd) => {
       await addRank(join(cwd, 'o'), 0);

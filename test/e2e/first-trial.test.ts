@@ -38,7 +38,8 @@ const slowAndShort = () =>
   });
 
 describeWithTorch('a first trial', () => {
-  it('with slow steps, a capture of its own and a mistyped variable', async () => {
+  // Both at once: the first mostly sleeps.
+  it.concurrent('with slow steps, a capture of its own and a mistyped variable', async () => {
     const { code, stderr, trace, made } = await slowAndShort();
     expect(code).toBe(0);
     expect(stderr).toContain('whyslow: WHYSLOW_EVERY is not a setting and has no effect');
@@ -50,7 +51,7 @@ describeWithTorch('a first trial', () => {
     expect(stderr).not.toMatch(/[^\x00-\x7f]/);
   });
 
-  it('of very few steps has no window, and says so; the advice is the command typed', () =>
+  it.concurrent('of very few steps has no window, and says so; the advice is the command typed', () =>
     inFolder(async (cwd) => {
       const ran = await whyslow(['run', '--out', 'o', '--trace', '--', python, TRAIN, '--steps', '3'], {
         cwd,

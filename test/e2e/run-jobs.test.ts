@@ -16,23 +16,19 @@ interface Measured extends Ran {
   readonly report: Report;
 }
 
-/** Ranks under torchrun through `whyslow run`, and nothing else. */
-function measured(ranks: number, ...args: string[]): Promise<Measured> {
-  return inFolder(async (cwd) => {
-    const command = [
-      'run',
-      '--out',
-      'o',
-      '--report',
-      'report.json',
-      '--',
-      ...torchrun(ranks, TRAIN, ...args),
-    ];
-    const ran = await whyslow(command, { cwd });
-    if (ran.code !== 0) throw new Error(`exit ${ran.code}\n${ran.stdout}\n${ran.stderr}`);
-    return { ...ran, report: JSON.parse(readFileSync(join(cwd, 'report.json'), 'utf8')) as Report };
-  });
+/** Ranks under torchrun through `whyslow run`, and nothing else. Every fifth step is recorded, so that few are enough. */
+async function measureIn(
+  cwd: string,
+  ranks: number,
+  args: readonly string[],
+  options: readonly string[] = [],
+): Promise<Measured> {
+  const ours = ['run', '--out', 'o', '--every', '5', '--report', 'report.json', ...options];
+  const ran = await whyslow([...ours, '--', ...torchrun(ranks, TRAIN, ...args)], { cwd });
+  if (ran.code !== 0) throw new Error(`exit ${ran.code}\n${ran.stdout}\n${ran.stderr}`);
+  return { ...ran, report: JSON.parse(readFileSync(join(cwd, 'report.json'), 'utf8')) as Report };
 }
+const measured = (ranks: number, ...args: string[]) => inFolder((cwd) => measureIn(cwd, ranks, args));
 
 /** A busy machine holds up a rank now and then; that may be named as well, rightly. */
 const withoutSpikes = ({ stragglers }: Report) =>
@@ -41,11 +37,11 @@ const withoutSpikes = ({ stragglers }: Report) =>
 describeWithTorch('a job under torchrun', () => {
   let healthy: Measured;
   beforeAll(async () => {
-    healthy = await measured(4);
+    healthy = await measured(3);
   });
 
   it('without a fault has every rank measured, none late, and does not wait for data', () => {
-    expect(healthy.report.ranks.map((r) => r.rank)).toEqual([0, 1, 2, 3]);
+    expect(healthy.report.ranks.map((r) => r.rank)).toEqual([0, 1, 2]);
     expect(withoutSpikes(healthy.report)).toEqual([]);
     expect(healthy.report.verdict.bottleneck).not.toBe('data');
   });
@@ -53,54 +49,46 @@ describeWithTorch('a job under torchrun', () => {
   it('keeps its standard output to itself; the diagnosis is on the standard error', () => {
     for (const line of healthy.stdout.trim().split('\n')) expect(line).toMatch(/^step \d+ loss/);
     expect(healthy.stderr).toContain(healthy.report.verdict.sentence.split(' ')[0]!);
-    expect(healthy.stderr).toContain('measured 4 ranks');
+    expect(healthy.stderr).toContain('measured 3 ranks');
   });
 
-  it('has its sleeping rank named, with the host as the cause', async () => {
-    const { report } = await measured(4, '--steps', '50', '--late-rank', '2', '--late-ms', '200');
-    const late = withoutSpikes(report);
-    expect(late).toMatchObject([{ ranks: [2], pattern: 'persistent', cause: 'host' }]);
-    // On an overloaded machine the others come tens of ms late as well.
-    expect(late[0]!.cost_ms).toBeGreaterThan(100);
-    expect(late[0]!.cost_ms).toBeLessThan(300);
-    expect(report.verdict.bottleneck).toBe('host');
-  });
-
-  it('has the same rank named with the traces of all ranks, of one, and without', async () => {
+  it('has its sleeping rank named with the traces of all ranks, of some, and without; the host is the cause', async () => {
     await inFolder(async (cwd) => {
-      const late = ['--steps', '60', '--late-rank', '1', '--late-ms', '150'];
-      const command = ['run', '--no-diagnose', '--out', 'o', '--trace-ranks', 'all', '--'];
-      const ran = await whyslow([...command, ...torchrun(2, TRAIN, ...late)], { cwd });
-      expect(ran.code, ran.stderr).toBe(0);
+      const sleeps = ['--steps', '40', '--late-rank', '2', '--late-ms', '200'];
+      const { report: first } = await measureIn(cwd, 3, sleeps, ['--no-diagnose', '--trace-ranks', 'all']);
       const out = join(cwd, 'o');
       const traces = (readdirSync(out, { recursive: true }) as string[]).filter((f) => /trace\.json/.test(f));
-      expect(traces).toHaveLength(2);
-      const told = () => diagnose([out], { steps: null, ranks: null, jobs: 1 });
-      const reports = [await told()];
+      expect(traces).toHaveLength(3);
+      const reports = [first];
       for (const trace of traces.toSorted().toReversed()) {
         rmSync(join(out, trace));
-        reports.push(await told());
+        reports.push(await diagnose([out], { steps: null, ranks: null, jobs: 1 }));
       }
-      expect(reports.map((r) => r.inputs.filter((i) => i.kind === 'kineto').length)).toEqual([2, 1, 0]);
+      expect(reports.map((r) => r.inputs.filter((i) => i.kind === 'kineto').length)).toEqual([3, 2, 1, 0]);
       for (const report of reports) {
-        expect(withoutSpikes(report)).toMatchObject([{ ranks: [1], cause: 'host' }]);
+        const late = withoutSpikes(report);
+        expect(late).toMatchObject([{ ranks: [2], pattern: 'persistent', cause: 'host' }]);
+        // On an overloaded machine the others come tens of ms late as well.
+        expect(late[0]!.cost_ms).toBeGreaterThan(100);
+        expect(late[0]!.cost_ms).toBeLessThan(300);
         expect(report.verdict.bottleneck).toBe('host');
-        expect(report.step.ms).toBe(reports[2]!.step.ms);
-        expect(report.critical_path!.by_rank[0]!.rank).toBe(1);
+        expect(report.step.ms).toBe(reports[3]!.step.ms);
+        expect(report.critical_path!.by_rank[0]!.rank).toBe(2);
         expect(report.findings[0]!.rule).toBe('W1');
       }
     });
   });
 
-  it('with a slow dataset is data-bound, on all ranks', async () => {
-    const { report } = await measured(2, '--steps', '60', '--data-ms', '80');
+  // Both at once: they sleep, and it is the sleep that is judged.
+  it.concurrent('with a slow dataset is data-bound, on all ranks', async () => {
+    const { report } = await measured(2, '--steps', '40', '--data-ms', '80');
     expect(report.verdict.bottleneck).toBe('data');
     expect(report.findings.map((f) => f.rule)).toContain('T4');
     expect(withoutSpikes(report)).toEqual([]);
   });
 
-  it('with slow workers has them described from /proc, rank by rank', async () => {
-    const { report } = await measured(2, '--steps', '60', '--data-ms', '100', '--workers', '1');
+  it.concurrent('with slow workers has them described from /proc, rank by rank', async () => {
+    const { report } = await measured(2, '--steps', '40', '--data-ms', '100', '--workers', '1');
     expect(report.inputs.map((i) => i.kind)).toContain('proc-samples');
     const slow = report.findings.find((f) => f.id === 'slow-workers')!;
     expect(slow.ranks).toEqual([0, 1]);

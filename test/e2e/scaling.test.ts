@@ -26,7 +26,8 @@ const measure = (shape: Shape, n: number): Promise<Floor> =>
   });
 
 it.each(SHAPES)('$name: four times as many cost about four times as much', async (shape) => {
-  const before = await measure(shape, shape.few);
   const after = await measure(shape, 4 * shape.few);
+  // Where that is little even from the floor, the smaller input need not be measured.
+  const before = tooMuch(FLOOR, after, 2, FLOOR) === null ? FLOOR : await measure(shape, shape.few);
   expect(tooMuch(before, after, 2, FLOOR)).toBeNull();
 });

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { COUNTER } from '../../src/readers/kineto/counters.js';
 import { BATCH_ROWS, type EventScanner, OFFSET_EVERY, SCAN } from '../../src/readers/kineto/scanner.js';
+import { cases } from './cases.js';
 import { expectedRows, plainEvents } from './plain-events.js';
 import { collectRows, type ScannedTrace, ScanStopped } from './scan-rows.js';
 import { randomSizes, tortureDocument } from './torture.js';
@@ -28,14 +29,14 @@ function describeTorture(create: Create): void {
       expect(trace, `chunks of ${sizes.slice(0, 3)}`).toStrictEqual(expected);
     }
   };
-  it.each(range(1, 12))('document %i in chunks of every size', (seed) => {
+  it.each(range(1, cases(4, 12)))('document %i in chunks of every size', (seed) => {
     check(
       seed,
       30,
       CHUNKS.map((n) => [n]),
     );
   });
-  it.each(range(2, 11))('ten documents from %i0, whole and in random chunks', (ten) => {
+  it.each(range(2, cases(4, 11)))('ten documents from %i0, whole and in random chunks', (ten) => {
     for (let seed = ten * 10; seed < ten * 10 + 10; seed++) {
       check(seed, 40, [[WHOLE], randomSizes(seed, 3000, 90), randomSizes(seed, 300, 900)]);
     }

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { cases, places } from '../helpers/cases.js';
 import { dumpTrace, readTrace, type ScannerName } from '../helpers/read-trace.js';
 
 /** A small document with one event for each path through the reader. */
@@ -46,13 +47,13 @@ describe.each(SCANNERS)('the %s scanner', (scanner) => {
         expect(dumpTrace(trace)).toEqual(expected);
         expect(problems).toEqual(whole.problems);
       }),
-      { numRuns: 200 },
+      { numRuns: cases(60, 200) },
     );
   });
 
-  it('gives a prefix and a problem for every truncation', () => {
+  it('gives a prefix and a problem wherever the document is cut', () => {
     const rows = dumpTrace(whole.trace);
-    for (let length = 1; length < bytes.length; length++) {
+    for (const length of places(bytes.length)) {
       const { trace, problems } = readTrace(bytes.subarray(0, length), [1000], scanner);
       const got = dumpTrace(trace);
       expect(got.map(withoutLater)).toEqual(rows.slice(0, got.length).map(withoutLater));
@@ -64,7 +65,7 @@ describe.each(SCANNERS)('the %s scanner', (scanner) => {
 });
 
 /** Many more on demand: npm run fuzz 1000000. */
-const DAMAGED = Number(process.env.WHYSLOW_FUZZ ?? 1000);
+const DAMAGED = Number(process.env.WHYSLOW_FUZZ ?? cases(300, 1000));
 
 describe('damaged bytes', () => {
   const damage = fc.array(

@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import * as library from '../../src/index.js';
-import { countCases, SEED } from '../helpers/cases.js';
+import { cases, countCases, SEED } from '../helpers/cases.js';
 import { inFolder } from '../helpers/folder.js';
 import { drawCase, tryCase } from '../helpers/hostile/fuzz.js';
 
-/** `npm run soak` runs a million (test/soak/fuzz.ts). */
-const CASES = 1200;
+/** `npm run soak` also runs a million with test/soak/fuzz.ts. */
+const CASES = cases(300, 1200);
 
 describe('damaged runs', () => {
   it(`give a report or a reason, never a crash or a number that is none (${CASES} cases)`, () =>

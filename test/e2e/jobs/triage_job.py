@@ -1,9 +1,12 @@
 """Jobs for `whyslow triage`, each with one known limit. They run until they are ended.
 
 triage_job.py transforms | reading | threads | idle | compute | loading
+Without a name it starts a job for each name in its standard input, forked, so that torch is imported once.
 """
 
+import ctypes
 import os
+import signal
 import sys
 import tempfile
 import threading
@@ -12,6 +15,8 @@ from pathlib import Path
 
 import torch
 from torch.utils.data import DataLoader, Dataset
+
+PR_SET_PDEATHSIG = 1
 
 
 class Samples(Dataset):
@@ -45,9 +50,14 @@ def reader(folder):
     return read
 
 
+def say_step():
+    # In one piece: threads print at the same time.
+    print(f"{os.getpid()} step\n", end="", flush=True)
+
+
 def train(load, workers):
     for _ in DataLoader(Samples(load), batch_size=4, num_workers=workers):
-        print("step", flush=True)
+        say_step()
 
 
 def compute():
@@ -56,7 +66,7 @@ def compute():
     while True:
         for _ in range(200):
             a = torch.tanh(a @ a)
-        print("step", flush=True)
+        say_step()
 
 
 def crowd():
@@ -78,12 +88,23 @@ def main(kind):
     elif kind == "compute":
         compute()
     elif kind == "idle":
-        print("step", flush=True)
+        say_step()
         time.sleep(600)
     else:
         with tempfile.TemporaryDirectory() as folder:
             train(reader(folder), workers=2 if kind == "reading" else 0)
 
 
-if __name__ == "__main__":
-    main(sys.argv[1])
+def forked():
+    """In each child the name of its job, and None at the end."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # what has ended leaves no zombie
+    for line in sys.stdin:
+        if os.fork() == 0:
+            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # ends with this process
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            return line.strip()
+    return None
+
+
+if __name__ == "__main__" and (kind := sys.argv[1] if len(sys.argv) > 1 else forked()):
+    main(kind)

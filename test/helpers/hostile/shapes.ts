@@ -153,7 +153,7 @@ const otherShapes: readonly Shape[] = [
   },
   {
     name: 'tiny members of a tar',
-    few: 50,
+    few: 25,
     many: 10_000,
     write: one('t.tar.gz', (n) =>
       gzipSync(tar(range(n).map((i) => ({ name: `m${i}.json`, data: bytes(TINY) })))),
@@ -170,7 +170,7 @@ const otherShapes: readonly Shape[] = [
   },
   {
     name: 'members of a zip',
-    few: 50,
+    few: 25,
     many: 8000,
     write: one('t.zip', (n) => zip(range(n).map((i) => ({ name: `rank${i}.json`, data: bytes(TINY) })))),
   },
@@ -252,7 +252,7 @@ const otherShapes: readonly Shape[] = [
   },
   {
     name: 'files',
-    few: 150,
+    few: 80,
     many: 10_000,
     write: async (folder, n) => {
       await put(folder, 'rank0.json', SMALL);
@@ -261,7 +261,7 @@ const otherShapes: readonly Shape[] = [
   },
   {
     name: 'traces as files',
-    few: 25,
+    few: 15,
     many: 1000,
     write: async (folder, n) => {
       for (const i of range(n)) await put(folder, `rank${i}.json`, SMALL);
