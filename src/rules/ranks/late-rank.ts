@@ -2,7 +2,7 @@ import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import type { RunFacts } from '../../diagnosis/run-facts.js';
 import { describeRanks } from '../../diagnosis/words/late-ranks.js';
 import { slowGpuWords } from '../../diagnosis/words/slow-gpu.js';
-import type { LateRanks, Pattern } from '../../run/lateness/late-ranks.js';
+import type { Cause, LateRanks, Pattern } from '../../run/lateness/late-ranks.js';
 import { LATE_SHARE, LATE_Z } from '../../run/lateness/thresholds.js';
 import { evidence } from '../kit/evidence.js';
 import type { Evidence, Finding } from '../kit/finding.js';
@@ -75,12 +75,12 @@ function clockEvidence(view: RankView, { slowGpu, ranks }: LateRanks): Evidence[
 const MOST_NAMED = 8;
 
 /** Its own findings say what holds it up, if there is a trace of it. Otherwise the commands that record one. */
-function fixOf({ ranks }: LateRanks, { ranks: views, job }: RunFacts): Finding['fix'] {
+function fixOf({ ranks, cause }: LateRanks, { ranks: views, job }: RunFacts): Finding['fix'] {
   const chosen = ranks.slice(0, MOST_NAMED).join(',');
-  const [whom, whose] = ranks.length === 1 ? [`rank ${chosen}`, 'its'] : ['those ranks', 'their'];
+  const whom = ranks.length === 1 ? `rank ${chosen}` : 'those ranks';
   if (views.some((view) => view.source === 'trace' && ranks.includes(view.rank)))
     return {
-      text: `Fix the cause on ${whom}; ${whose} own findings say how.`,
+      text: `${LOOK_AT[cause](whom)} The findings of ${whom} alone say more.`,
       code: `whyslow diagnose ${job.folder} --ranks ${chosen} --all`,
     };
   return {
@@ -88,6 +88,19 @@ function fixOf({ ranks }: LateRanks, { ranks: views, job }: RunFacts): Finding['
     code: `whyslow capture ${job.folder} --ranks ${chosen}\nwhyslow run --trace-ranks ${chosen} -- ${job.command}`,
   };
 }
+
+/** Where to look first, by what the late ranks were doing. */
+const LOOK_AT: Readonly<Record<Cause, (whom: string) => string>> = {
+  data: (whom) =>
+    `Look at the input of ${whom}: is its share of the data larger, its disk slower, or are its cores taken by others?`,
+  gpu: (whom) =>
+    `Compare the work of ${whom} with the others': batch and sequence lengths, uneven layers or experts, and the GPU's clock.`,
+  host: (whom) =>
+    `Look for what only ${whom} does (logging, saving, checks), and at its host: other processes, a CPU limit, NUMA binding.`,
+  compile: (whom) => `Give ${whom} the same shapes as the others, or compile before the first step.`,
+  link: (whom) => `Test the links of ${whom}.`,
+  unknown: (whom) => `Find what ${whom} does that the others do not.`,
+};
 
 const SLOW_LINK = {
   cost: 'hardware',
