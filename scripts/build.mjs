@@ -16,8 +16,13 @@ const { metafile } = await build({
   format: 'esm',
   platform: 'node',
   target: 'node20.19',
-  // The Parquet library is many small modules that every start would load: it goes into the bundle.
-  external: ['commander', 'picocolors', 'fzstd', 'yauzl', 'tinyglobby'],
+  // Identifiers keep their names, for stack traces.
+  minifyWhitespace: true,
+  minifySyntax: true,
+  // Every start loads commander and picocolors, and Parquet is many small modules: they go into the bundle. They are
+  // CommonJS, or need it, and a bundle of ES modules has no `require` of its own.
+  external: ['fzstd', 'yauzl', 'tinyglobby'],
+  banner: { js: "import{createRequire}from'node:module';const require=createRequire(import.meta.url);" },
   logLevel: 'warning',
   metafile: true,
 });

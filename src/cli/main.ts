@@ -2,14 +2,6 @@ import { Command, CommanderError } from 'commander';
 import { describeSystemError, InputError, isSystemError } from '../base/input-error.js';
 import { printable } from '../base/printable.js';
 import { toolInfo } from '../library/vocabulary.js';
-import { registerCapture } from './commands/capture.js';
-import { registerDiagnose } from './commands/diagnose.js';
-import { registerDoctor } from './commands/doctor.js';
-import { registerInspect } from './commands/inspect.js';
-import { registerLint } from './commands/lint.js';
-import { registerRules } from './commands/rules.js';
-import { registerRun } from './commands/run.js';
-import { registerTriage } from './commands/triage.js';
 import { type CommandContext, EXIT, say } from './common/context.js';
 import { Output } from './common/output.js';
 
@@ -19,6 +11,20 @@ Examples:
   $ whyslow run -- torchrun --nproc-per-node 8 train.py
   $ whyslow triage
   $ whyslow inspect runs/llama`;
+
+type Register = (program: Command, context: CommandContext) => void;
+
+/** In the order of the help. Each is loaded when it is needed: one command starts faster without the others. */
+const COMMANDS: Readonly<Record<string, () => Promise<Register>>> = {
+  diagnose: async () => (await import('./commands/diagnose.js')).registerDiagnose,
+  run: async () => (await import('./commands/run.js')).registerRun,
+  capture: async () => (await import('./commands/capture.js')).registerCapture,
+  triage: async () => (await import('./commands/triage.js')).registerTriage,
+  doctor: async () => (await import('./commands/doctor.js')).registerDoctor,
+  inspect: async () => (await import('./commands/inspect.js')).registerInspect,
+  lint: async () => (await import('./commands/lint.js')).registerLint,
+  rules: async () => (await import('./commands/rules.js')).registerRules,
+};
 
 /** Runs the command line and returns the exit code. No user error prints a stack trace. */
 export async function main(argv: readonly string[]): Promise<number> {
@@ -44,7 +50,8 @@ export async function main(argv: readonly string[]): Promise<number> {
     process.exit(exit.code);
   });
   try {
-    await program(context, argv).parseAsync(argv as string[], { from: 'user' });
+    const command = await program(context, argv);
+    await command.parseAsync(argv as string[], { from: 'user' });
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.badInput;
     sayFailure(error, context);
@@ -67,7 +74,7 @@ class ExitCode {
   }
 }
 
-function program(context: CommandContext, argv: readonly string[]): Command {
+async function program(context: CommandContext, argv: readonly string[]): Promise<Command> {
   const { version } = toolInfo();
   const command = new Command('whyslow')
     .description('Why is my PyTorch training slow, and what do I change?')
@@ -80,16 +87,15 @@ function program(context: CommandContext, argv: readonly string[]): Command {
       writeErr: (text) => context.stderr.write(withoutBreaks(text, argv)),
     })
     .addHelpText('after', EXAMPLES);
-  registerDiagnose(command, context);
-  registerRun(command, context);
-  registerCapture(command, context);
-  registerTriage(command, context);
-  registerDoctor(command, context);
-  registerInspect(command, context);
-  registerLint(command, context);
-  registerRules(command, context);
+  for (const load of commandsFor(argv[0])) (await load())(command, context);
   for (const sub of command.commands) sub.exitOverride();
   return command;
+}
+
+/** The one that is named; all of them for the help, and for a name that may be misspelt. */
+function commandsFor(word = ''): readonly (() => Promise<Register>)[] {
+  if (word === '--version' || word === '-V') return [];
+  return Object.hasOwn(COMMANDS, word) ? [COMMANDS[word]!] : Object.values(COMMANDS);
 }
 
 /** Commander quotes words of the command line, which may be names of files with line breaks. */
