@@ -19,9 +19,9 @@ const { metafile } = await build({
   // Identifiers keep their names, for stack traces.
   minifyWhitespace: true,
   minifySyntax: true,
-  // Every start loads commander and picocolors, and Parquet is many small modules: they go into the bundle. They are
-  // CommonJS, or need it, and a bundle of ES modules has no `require` of its own.
-  external: ['fzstd', 'yauzl', 'tinyglobby'],
+  // What every start loads goes into the bundle: finding a package takes longer than reading it. The banner is for those
+  // in CommonJS: an ES module has no `require` of its own.
+  external: ['yauzl', 'tinyglobby'],
   banner: { js: "import{createRequire}from'node:module';const require=createRequire(import.meta.url);" },
   logLevel: 'warning',
   metafile: true,
