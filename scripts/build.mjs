@@ -16,9 +16,6 @@ const { metafile } = await build({
   format: 'esm',
   platform: 'node',
   target: 'node20.19',
-  // Identifiers keep their names, for stack traces.
-  minifyWhitespace: true,
-  minifySyntax: true,
   // What every start loads goes into the bundle: finding a package takes longer than reading it. The banner is for those
   // in CommonJS: an ES module has no `require` of its own.
   external: ['yauzl', 'tinyglobby'],
