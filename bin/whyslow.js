@@ -8,6 +8,8 @@ if (major < 20 || (major === 20 && minor < 19)) {
   console.error(`whyslow needs Node 20.19 or newer; this is ${process.versions.node}.`);
   process.exit(2);
 }
+// Node 22.8 and newer keep compiled code for the next start. NODE_DISABLE_COMPILE_CACHE=1 turns it off.
+require('node:module').enableCompileCache?.();
 const chosenByUser = process.env.UV_THREADPOOL_SIZE !== undefined;
 process.env.UV_THREADPOOL_SIZE ??= String(Math.max(4, availableParallelism()));
 

@@ -8,6 +8,10 @@ import { noticesOf } from './notices.mjs';
 
 rmSync(new URL('dist', root), { recursive: true, force: true });
 const absWorkingDir = fileURLToPath(root);
+/** Packages in the older module format call `require`, which an ES module does not have. */
+const REQUIRE = {
+  js: "import { createRequire as requireFrom } from 'node:module';\nconst require = requireFrom(import.meta.url);",
+};
 const { metafile } = await build({
   absWorkingDir,
   entryPoints: {
@@ -22,8 +26,9 @@ const { metafile } = await build({
   format: 'esm',
   platform: 'node',
   target: 'node20.19',
-  // The Parquet library is many small modules that every start would load: it goes into the bundle.
-  external: ['commander', 'picocolors', 'fzstd', 'yauzl', 'tinyglobby', '@duckdb/node-api'],
+  // What every start loads goes into the bundle: finding a package takes longer than reading it.
+  external: ['yauzl', 'tinyglobby', '@duckdb/node-api'],
+  banner: REQUIRE,
   logLevel: 'warning',
   metafile: true,
 });
@@ -55,10 +60,7 @@ const task = await build({
   target: 'node20.19',
   // Optional, and of no use to a task.
   external: ['@duckdb/node-api'],
-  // Packages in the older module format call require.
-  banner: {
-    js: "import { createRequire as requireFrom } from 'node:module';\nconst require = requireFrom(import.meta.url);",
-  },
+  banner: REQUIRE,
   logLevel: 'warning',
   metafile: true,
 });

@@ -2,22 +2,6 @@ import { Command, CommanderError } from 'commander';
 import { describeSystemError, InputError, isSystemError } from '../base/input-error.js';
 import { printable } from '../base/printable.js';
 import { toolInfo } from '../library/vocabulary.js';
-import { registerCapture } from './commands/capture.js';
-import { registerCompare } from './commands/compare.js';
-import { registerDiagnose } from './commands/diagnose.js';
-import { registerDoctor } from './commands/doctor.js';
-import { registerExport } from './commands/export.js';
-import { registerFacts } from './commands/facts.js';
-import { registerInspect } from './commands/inspect.js';
-import { registerLint } from './commands/lint.js';
-import { registerMerge } from './commands/merge.js';
-import { registerOpen } from './commands/open.js';
-import { registerRules } from './commands/rules.js';
-import { registerRun } from './commands/run.js';
-import { registerSlim } from './commands/slim.js';
-import { registerSql } from './commands/sql.js';
-import { registerTriage } from './commands/triage.js';
-import { registerTry } from './commands/try.js';
 import { type CommandContext, EXIT, say } from './common/context.js';
 import { Output } from './common/output.js';
 
@@ -27,6 +11,28 @@ Examples:
   $ whyslow run -- torchrun --nproc-per-node 8 train.py
   $ whyslow triage
   $ whyslow inspect runs/llama`;
+
+type Register = (program: Command, context: CommandContext) => void;
+
+/** In the order of the help. Each is loaded when it is needed: one command starts faster without the others. */
+const COMMANDS: Readonly<Record<string, () => Promise<Register>>> = {
+  diagnose: async () => (await import('./commands/diagnose.js')).registerDiagnose,
+  open: async () => (await import('./commands/open.js')).registerOpen,
+  run: async () => (await import('./commands/run.js')).registerRun,
+  try: async () => (await import('./commands/try.js')).registerTry,
+  capture: async () => (await import('./commands/capture.js')).registerCapture,
+  compare: async () => (await import('./commands/compare.js')).registerCompare,
+  triage: async () => (await import('./commands/triage.js')).registerTriage,
+  doctor: async () => (await import('./commands/doctor.js')).registerDoctor,
+  inspect: async () => (await import('./commands/inspect.js')).registerInspect,
+  export: async () => (await import('./commands/export.js')).registerExport,
+  sql: async () => (await import('./commands/sql.js')).registerSql,
+  slim: async () => (await import('./commands/slim.js')).registerSlim,
+  merge: async () => (await import('./commands/merge.js')).registerMerge,
+  facts: async () => (await import('./commands/facts.js')).registerFacts,
+  lint: async () => (await import('./commands/lint.js')).registerLint,
+  rules: async () => (await import('./commands/rules.js')).registerRules,
+};
 
 /** Runs the command line and returns the exit code. No user error prints a stack trace. */
 export async function main(argv: readonly string[]): Promise<number> {
@@ -52,7 +58,8 @@ export async function main(argv: readonly string[]): Promise<number> {
     process.exit(exit.code);
   });
   try {
-    await program(context, argv).parseAsync(argv as string[], { from: 'user' });
+    const command = await program(context, argv);
+    await command.parseAsync(argv as string[], { from: 'user' });
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.badInput;
     sayFailure(error, context);
@@ -75,7 +82,7 @@ class ExitCode {
   }
 }
 
-function program(context: CommandContext, argv: readonly string[]): Command {
+async function program(context: CommandContext, argv: readonly string[]): Promise<Command> {
   const { version } = toolInfo();
   const command = new Command('whyslow')
     .description('Why is my PyTorch training slow, and what do I change?')
@@ -88,24 +95,15 @@ function program(context: CommandContext, argv: readonly string[]): Command {
       writeErr: (text) => context.stderr.write(withoutBreaks(text, argv)),
     })
     .addHelpText('after', EXAMPLES);
-  registerDiagnose(command, context);
-  registerOpen(command, context);
-  registerRun(command, context);
-  registerTry(command, context);
-  registerCapture(command, context);
-  registerCompare(command, context);
-  registerTriage(command, context);
-  registerDoctor(command, context);
-  registerInspect(command, context);
-  registerExport(command, context);
-  registerSql(command, context);
-  registerSlim(command, context);
-  registerMerge(command, context);
-  registerFacts(command, context);
-  registerLint(command, context);
-  registerRules(command, context);
+  for (const load of commandsFor(argv[0])) (await load())(command, context);
   for (const sub of command.commands) sub.exitOverride();
   return command;
+}
+
+/** The one that is named; all of them for the help, and for a name that may be misspelt. */
+function commandsFor(word = ''): readonly (() => Promise<Register>)[] {
+  if (word === '--version' || word === '-V') return [];
+  return Object.hasOwn(COMMANDS, word) ? [COMMANDS[word]!] : Object.values(COMMANDS);
 }
 
 /** Commander quotes words of the command line, which may be names of files with line breaks. */

@@ -100,5 +100,35 @@ export function countedSteps(steps: PlanSteps): number {
 /** `waitsFor` of work launched before the plan: `back` is 0 for the last of it. */
 export const waitForEarlier = (back: number): number => -2 - back;
 
-/** A copy for edits. */
-export const copyPlan = (plan: Plan): Plan => structuredClone(plan);
+/** A copy for edits. Columns that say what the recording was are shared: no fix changes them. */
+export function copyPlan(plan: Plan): Plan {
+  const { nodes, works } = plan;
+  return {
+    ...plan,
+    nodes: {
+      ...nodes,
+      hostWork: nodes.hostWork.slice(),
+      data: nodes.data.slice(),
+      compile: nodes.compile.slice(),
+      comms: nodes.comms.slice(),
+      call: nodes.call.slice(),
+      inOperator: nodes.inOperator.slice(),
+      arithmetic: nodes.arithmetic.slice(),
+      events: nodes.events.slice(),
+      frames: nodes.frames.slice(),
+      graphKernels: nodes.graphKernels.slice(),
+      tritonLaunches: nodes.tritonLaunches.slice(),
+      waitsFor: nodes.waitsFor.slice(),
+      returnLag: nodes.returnLag.slice(),
+      awaited: nodes.awaited.slice(),
+    },
+    works: {
+      ...works,
+      duration: works.duration.slice(),
+      latency: works.latency.slice(),
+      gap: works.gap.slice(),
+      after: works.after.slice(),
+      afterGap: works.afterGap.slice(),
+    },
+  };
+}

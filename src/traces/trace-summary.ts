@@ -63,12 +63,18 @@ export function summariseTrace(trace: Trace): TraceSummary {
     switches: data.header.switches,
     steps: trace.steps.map((s) => ({ index: s.index, hostMs: (s.endNs - s.startNs) / 1e6 })),
     gpuWork: trace.links.work.length,
-    streams: new Set(trace.links.work.map((row) => data.track[row]!)).size,
+    streams: countStreams(trace),
     tracks: data.tracks.length,
     strings: trace.strings.size - 1,
     window: timeWindow(trace),
     process: recordedProcess(trace),
   };
+}
+
+function countStreams({ links, data }: Trace): number {
+  const isStream = new Uint8Array(data.tracks.length);
+  for (let i = 0; i < links.work.length; i++) isStream[data.track[links.work[i]!]!] = 1;
+  return isStream.reduce((n, is) => n + is, 0);
 }
 
 /** Times since 1970 are beyond this, a moment in 2001. Smaller ones count from something else. */

@@ -27,7 +27,9 @@ const MAX_KINDS = 255;
  */
 export function setAside(data: Rows, kinds: readonly KindInfo[], problems: ProblemLog): readonly KindInfo[] {
   const isTimed = Uint8Array.from(kinds, (k) => Number(k.phase !== '' && TIMED.includes(k.phase)));
-  const { from, to } = possibleTimes(data, isTimed);
+  const possible = possibleTimes(data, isTimed);
+  if (possible === null) return kinds;
+  const { from, to } = possible;
   const moved = new Uint32Array(kinds.length);
   const aside = Math.min(kinds.length, MAX_KINDS);
   let impossible = 0;
@@ -59,25 +61,28 @@ const IMPOSSIBLE = {
   consequence: 'its time is impossible, so it is left out of every analysis',
 };
 
-/** From the first time an event may begin to the last it may end, ns. */
-function possibleTimes(data: Rows, isTimed: Uint8Array): { from: number; to: number } {
-  const { events, from, secondFrom, secondTo, to } = outermost(data, isTimed);
+/** From the first time an event may begin to the last it may end, ns. Null: all events lie there. */
+function possibleTimes(data: Rows, isTimed: Uint8Array): { from: number; to: number } | null {
+  const { events, untimed, from, secondFrom, secondTo, to } = outermost(data, isTimed);
   // Nearly always: nothing is far from anything.
-  if (!(to - from > LEAST_ALONE) || events < LEAST_EVENTS) return { from, to };
+  if (!(to - from > LEAST_ALONE) || events < LEAST_EVENTS) return untimed === 0 ? null : { from, to };
   const isAlone = (gap: number, rest: number) => gap > Math.max(LEAST_ALONE, LEAST_LENGTHS * rest);
   const first = isAlone(secondFrom - from, secondTo - secondFrom) ? secondFrom : from;
   const last = isAlone(to - secondTo, secondTo - first) ? secondTo : to;
   return last - first > LEAST_DISTANCE ? aroundMost(data, isTimed, events) : { from: first, to: last };
 }
 
-/** The two earliest starts and the two latest ends. */
+/** The two earliest starts and the two latest ends, and how many events lack one of the two. */
 function outermost({ rows, ts, dur, kind }: Rows, isTimed: Uint8Array) {
   let [from, secondFrom] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
   let [to, secondTo] = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY];
   let events = 0;
+  let untimed = 0;
   for (let row = 0; row < rows; row++) {
+    if (isTimed[kind[row]!] === 0) continue;
     const start = ts[row]!;
-    if (isTimed[kind[row]!] === 0 || Number.isNaN(start)) continue;
+    if (Number.isNaN(start + dur[row]!)) untimed++;
+    if (Number.isNaN(start)) continue;
     events++;
     if (start < from) [from, secondFrom] = [start, from];
     else if (start < secondFrom) secondFrom = start;
@@ -85,7 +90,7 @@ function outermost({ rows, ts, dur, kind }: Rows, isTimed: Uint8Array) {
     if (end > to) [to, secondTo] = [end, to];
     else if (end > secondTo) secondTo = end;
   }
-  return { events, from, secondFrom, secondTo, to };
+  return { events, untimed, from, secondFrom, secondTo, to };
 }
 
 function aroundMost({ rows, ts, dur, kind }: Rows, isTimed: Uint8Array, events: number) {

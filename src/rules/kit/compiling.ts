@@ -9,6 +9,7 @@ import type { Evidence } from './finding.js';
 import { isFusable, isSimple, OUTSIDE_MODEL, priceOfFusing } from './fusable.js';
 import { fallsBackToEager, idleForLaunches } from './host.js';
 import { fuseOptimizer, isUnfusedOptimizer, optimizerOf, parametersOf } from './optimizer.js';
+import { perView } from './per-view.js';
 import { isWorthwhile, priceOf } from './price.js';
 import { type Edit, type Level, type Levels, type Price, type Silent, silent, threshold } from './rule.js';
 import { editWork, has, medianKernel, type Piece, piecesOf } from './work.js';
@@ -134,7 +135,7 @@ const HOST_PER_GRADIENT_NS = 14_000;
 const OVERHEAD: Levels = { low: 1.5, likely: 1, high: 0.6 };
 
 /** Forward and backward as two graphs; the optimizer fused where it is not. */
-export const priceWithGraphs = (view: TraceView): Price | null =>
+export const priceWithGraphs = perView((view) =>
   priceOf(view, (plan, level) => {
     const { roles } = plan.nodes;
     scaleModel(plan, OUTSIDE_GRAPHS[level]);
@@ -143,4 +144,5 @@ export const priceWithGraphs = (view: TraceView): Price | null =>
     addHostPerStep(plan, (n) => inModel(roles[n]!), (HOST_PER_PASS_NS + gradients) * OVERHEAD[level]);
     mergeKernels(view, plan, level);
     if (isUnfusedOptimizer(optimizerOf(view))) fuseOptimizer(view, plan, level);
-  });
+  }),
+);

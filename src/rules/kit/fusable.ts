@@ -7,6 +7,7 @@ import type { KernelTotal } from '../../traces/detail/kernel-table.js';
 import { Role } from '../../traces/detail/roles.js';
 import { silentBelow } from './evidence.js';
 import { runsCompiled } from './host.js';
+import { perView } from './per-view.js';
 import { priceOf } from './price.js';
 import { type Level, type Levels, type Price, type Silent, silent, threshold } from './rule.js';
 import { has, REMOVED, workTime } from './work.js';
@@ -41,13 +42,13 @@ const LONGEST_CHAIN = 40;
 const CHAIN_COST: Levels = { low: 3, likely: 2, high: 1.25 };
 
 /** What fusing chains of elementwise kernels brings, where they keep the GPU busy. */
-export function priceOfFusing(view: TraceView): { readonly price: Price | null } | Silent {
+export const priceOfFusing = perView((view): { readonly price: Price | null } | Silent => {
   const simple = workTime(view, isSimple);
   const small = silentBelow(view, simple.ns, ELEMENTWISE, 'elementwise kernels are');
   if (small) return small;
   if (runsCompiled(view)) return silent('the model is already compiled');
   return { price: priceOf(view, (plan, level) => fuseChains(view, plan, level)) };
-}
+});
 
 /** Of each chain one kernel stays, with its launch. */
 function fuseChains(view: TraceView, plan: Plan, level: Level): void {

@@ -3,6 +3,7 @@ import type { TraceView } from '../../diagnosis/ranks/rank-view.js';
 import type { Plan } from '../../replay/plan.js';
 import { Role } from '../../traces/detail/roles.js';
 import { callOncePerStep, operatorsOf } from './host.js';
+import { perView } from './per-view.js';
 import { type Level, type Levels, threshold } from './rule.js';
 import { editWork, has, workTime } from './work.js';
 
@@ -30,7 +31,7 @@ export interface OptimizerFacts {
   readonly parameters: number;
 }
 
-export function optimizerOf(view: TraceView): OptimizerFacts {
+export const optimizerOf = perView((view): OptimizerFacts => {
   const named = (pattern: RegExp) =>
     workTime(view, (k, roles) => inOptimizer(roles) && pattern.test(k.name.slice(0, 400))).count;
   const all = workTime(view, (_, roles) => inOptimizer(roles));
@@ -43,7 +44,7 @@ export function optimizerOf(view: TraceView): OptimizerFacts {
     return lists > 0 ? 'foreach' : 'none';
   };
   return { kind: kind(), launches: all.count, gpu: all.ns, parameters: parametersOf(view) };
-}
+});
 
 /** Whether a fused implementation would replace it. */
 export const isUnfusedOptimizer = ({ kind }: OptimizerFacts): boolean =>

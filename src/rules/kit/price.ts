@@ -44,7 +44,7 @@ export function priceOf(view: RankView, edit: Edit, floor: (level: Level) => num
   // The uncertainty of no gain is of no interest.
   if (likely < LEAST_GAIN) return price(likely, likely, 0);
   const slower = {
-    before: Math.log((replaySteady(baseline.plan, recording.likely, HOST_VARIES).step + outside) / corrected),
+    before: Math.log((stepOnSlowerHost(baseline) + outside) / corrected),
     after: Math.log(after('likely', HOST_VARIES) / step),
   };
   const spread = spreadOf(slower, view.measuredUnprofiled ? 1 : UNCERTAIN);
@@ -53,6 +53,16 @@ export function priceOf(view: RankView, edit: Edit, floor: (level: Level) => num
   const high = likely * Math.exp(Math.hypot(spread, Math.log(Math.max(likely, best) / likely)));
   // Less than no gain only where the fix itself may cost something.
   return price(Math.max(low, Math.min(1, worst)), high, floor('likely'));
+}
+
+const slowerSteps = new WeakMap<Baseline, number>();
+
+/** The same for every fix of a rank, so it is replayed once. ns. */
+function stepOnSlowerHost(baseline: Baseline): number {
+  const step =
+    slowerSteps.get(baseline) ?? replaySteady(baseline.plan, baseline.recording.likely, HOST_VARIES).step;
+  slowerSteps.set(baseline, step);
+  return step;
 }
 
 /** Time of a measured step that the trace does not have, and that no change of the recorded steps shortens. */

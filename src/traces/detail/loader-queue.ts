@@ -35,9 +35,10 @@ export function loaderQueue(
     .filter((s) => s.start >= from && s.start < to && LOADS_IN_WORKERS.test(trace.name(s.row)));
   const taken = requests.length - host.restarts.filter((r) => r.start >= from && r.start < to).length;
   if (taken <= 0) return null;
-  const { ts, track } = trace.data;
+  const { ts, track, name } = trace.data;
+  const checksPinned = trace.strings.memo((text) => Number(CHECKS_PINNED.test(text)));
   const checks = rowsOfKinds(trace.data, ({ category }) => category === Category.runtime).filter(
-    (row) => CHECKS_PINNED.test(trace.name(row)) && ts[row]! >= from && ts[row]! < to,
+    (row) => checksPinned(name[row]!) === 1 && ts[row]! >= from && ts[row]! < to,
   );
   const isTraining = (row: number) => host.threads.includes(track[row]!);
   // What the training thread pins itself does not come through the queue.

@@ -47,7 +47,10 @@ export function classifyName(fullName: string, category: Category): KernelKind {
 
 export function classifyNames(trace: Trace): KernelKinds {
   const kinds = new Array<KernelKind | undefined>(trace.strings.size).fill(undefined);
-  for (const row of trace.links.work) {
+  const { work } = trace.links;
+  // By index: an iterator over hundreds of thousands of rows is slow before V8 has optimised it.
+  for (let i = 0; i < work.length; i++) {
+    const row = work[i]!;
     const id = trace.data.name[row]!;
     kinds[id] ??= classifyName(trace.strings.text(id), trace.category(row));
   }

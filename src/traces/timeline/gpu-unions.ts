@@ -31,7 +31,8 @@ export function gpuUnions(trace: Trace, work: GpuWork, kinds: KernelKinds): GpuU
   const sorts = workSorts(kinds);
   const compute = new SpanUnion();
   const comms = new SpanUnion();
-  const moves = new SpanUnion();
+  /** Work is in order of start, so its union needs no sorting or merging. */
+  const working = new SpanUnion();
   let first = Number.POSITIVE_INFINITY;
   let last = Number.NEGATIVE_INFINITY;
   for (let i = 0; i < work.length; i++) {
@@ -40,10 +41,12 @@ export function gpuUnions(trace: Trace, work: GpuWork, kinds: KernelKinds): GpuU
     const counts = until === null || (launch < 0 ? correlation[row] === NO_ID : ts[launch]! <= until);
     if (!counts) continue;
     const sort = sorts[name[row]!]!;
-    const into = sort === WorkSort.compute ? compute : sort === WorkSort.comms ? comms : moves;
-    into.add(work.start[i]!, work.end[i]!);
-    first = Math.min(first, work.start[i]!);
-    last = Math.max(last, work.end[i]!);
+    const [start, end] = [work.start[i]!, work.end[i]!];
+    working.add(start, end);
+    if (sort === WorkSort.compute) compute.add(start, end);
+    else if (sort === WorkSort.comms) comms.add(start, end);
+    first = Math.min(first, start);
+    last = Math.max(last, end);
   }
   const syncs = streamSyncs(trace, until);
   if (!(last >= first)) return null;
@@ -52,7 +55,7 @@ export function gpuUnions(trace: Trace, work: GpuWork, kinds: KernelKinds): GpuU
     last = Math.max(last, end);
   }
   const [computing, communicating] = [compute.finish(), comms.finish()];
-  const busy = union(union(union(computing, communicating), moves.finish()), unionOf(syncs));
+  const busy = union(working.finish(), unionOf(syncs));
   const span = last - first;
   const computeNs = lengthOf(computing);
   const commsNs = lengthOf(communicating);

@@ -1,6 +1,6 @@
 import { groupBy } from '../../base/group-by.js';
 import { type Spans, subtract, union, unionOf, unionOfSpans } from '../../base/intervals.js';
-import { lowerBound } from '../../base/search.js';
+import { partitionPoint } from '../../base/search.js';
 import { largest } from '../../base/statistics.js';
 import { Category } from '../../model/category.js';
 import { rowsOfKinds } from '../../model/gpu-links.js';
@@ -222,20 +222,36 @@ function outermost(spans: readonly HostSpan[]): HostSpan[] {
 function findRestarts(trace: Trace, work: GpuWork, data: readonly HostSpan[], main: number): LoaderRestart[] {
   const requests = data.filter((s) => s.track === main);
   if (requests.length < 2) return [];
-  const { ts, track } = trace.data;
-  const launches = Float64Array.from(
-    work.launchRow.filter((row) => row >= 0 && track[row] === main),
-    (row) => ts[row]!,
-  );
-  launches.sort();
+  const used = batchesUsed(trace, work, requests, main);
   // Without launches of its own the thread cannot tell a used batch from an exhausted loader.
-  if (launches.length === 0) return [];
+  if (used === null) return [];
   const restarts: LoaderRestart[] = [];
-  for (let i = 1; i < requests.length; i++) {
-    const [before, next] = [requests[i - 1]!, requests[i]!];
-    const launch = launches[lowerBound(launches, before.end)];
-    if (!(launch !== undefined && launch < next.start))
-      restarts.push({ start: before.start, end: next.start });
-  }
+  for (let i = 1; i < requests.length; i++)
+    if (used[i - 1] === 0) restarts.push({ start: requests[i - 1]!.start, end: requests[i]!.start });
   return restarts;
+}
+
+/** For each request, 1 where the thread launches work after it and before the next. Null: the thread launches nothing. */
+function batchesUsed(
+  trace: Trace,
+  work: GpuWork,
+  requests: readonly HostSpan[],
+  main: number,
+): Uint8Array | null {
+  const { ts, track } = trace.data;
+  const used = new Uint8Array(requests.length);
+  let at = 0;
+  let launches = 0;
+  for (let i = 0; i < work.length; i++) {
+    const row = work.launchRow[i]!;
+    if (row < 0 || track[row] !== main) continue;
+    launches++;
+    const time = ts[row]!;
+    // Mostly after the same request as the launch before.
+    if (time < requests[at]!.end || (at + 1 < requests.length && time >= requests[at + 1]!.end))
+      at = Math.max(0, partitionPoint(requests.length, (k) => requests[k]!.end <= time) - 1);
+    const isBeforeNext = at + 1 === requests.length || time < requests[at + 1]!.start;
+    if (time >= requests[at]!.end && isBeforeNext) used[at] = 1;
+  }
+  return launches === 0 ? null : used;
 }
