@@ -15,6 +15,7 @@ const { metafile } = await build({
     cli: 'src/cli/main.ts',
     worker: 'src/ingest/worker.ts',
     recorder: 'src/launch/recorder.ts',
+    live: 'src/server/live.ts',
   },
   outdir: 'dist',
   bundle: true,

@@ -1,26 +1,13 @@
 import { freemem } from 'node:os';
-import { diagnoseInputs } from '../diagnosis/diagnosis.js';
 import { withLateRanksInFull } from '../diagnosis/read-again.js';
 import { isTraceMember, type TraceMember } from '../ingest/member.js';
 import { keepOneRun } from '../ingest/one-run.js';
 import { keepOneWindow } from '../ingest/one-window.js';
 import { readInputs } from '../ingest/read-run.js';
 import type { Want } from '../ingest/task.js';
-import { buildPage } from '../page/build-page.js';
-import type { PageData } from '../page/page-data.js';
-import { buildReport } from '../report/build-report.js';
-import { RULES } from '../rules/rules.js';
-import { runRules } from '../rules/run-rules.js';
 import { discoverFiles, type FoundFile } from '../sources/discover.js';
 import type { DiagnoseOptions } from './diagnose.js';
-import { RunTimeline } from './run-timeline.js';
-
-/** A run that stays open: its page, and its timeline with the whole traces behind it. */
-export interface OpenedRun {
-  readonly page: PageData;
-  /** Null: there is no trace to draw. */
-  readonly timeline: RunTimeline | null;
-}
+import { type OpenedRun, openedRun } from './opened-run.js';
 
 /**
  * Reads the files under the paths once. Columns stay in memory up to `limit` bytes. Throws InputError when there is nothing to
@@ -37,10 +24,17 @@ export async function openRun(
   const want = { facts: { steps }, draw: { columns: fits ? ('all' as const) : [] } };
   const run = keepOneWindow(keepOneRun(await readInputs(paths, want, reading), wanted));
   const inputs = await withLateRanksInFull(run, steps, (late) => readInputs(late, want));
-  const diagnosis = diagnoseInputs(inputs, { steps, ranks });
-  const report = buildReport(diagnosis, runRules(RULES, diagnosis.facts));
-  const timeline = new RunTimeline(diagnosis, readAgain, limit);
-  return { page: buildPage(diagnosis, report, title), timeline: timeline.hasRanks ? timeline : null };
+  return openedRun(inputs, { steps, ranks }, title, readAgain, limit);
+}
+
+/** Telemetry and manifests are written all the time, and change no verdict by themselves. */
+const BESIDE = /[\\/](?:telemetry|ranks|control)[\\/][^\\/]*$/;
+
+/** Names and sizes of what a job records in a folder: two texts differ if there is something new. */
+export async function recordedSoFar(folder: string): Promise<string> {
+  const { files } = await discoverFiles([folder]);
+  const recorded = files.filter((f) => !BESIDE.test(f.path));
+  return recorded.map((f) => `${f.path} ${f.size}`).join('\n');
 }
 
 /** One member of a file, with its columns. */
