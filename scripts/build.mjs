@@ -28,23 +28,37 @@ const { metafile } = await build({
   logLevel: 'warning',
   metafile: true,
 });
-// The page: one script and one style sheet, which are put into HTML files and served by `whyslow open`.
-const page = await build({
+const browser = {
   absWorkingDir,
-  entryPoints: { page: 'web/app/main.tsx' },
   outdir: 'dist/page',
   bundle: true,
   minify: true,
-  format: 'iife',
   platform: 'browser',
   target: ['chrome111', 'firefox115', 'safari16.4'],
-  jsx: 'automatic',
-  jsxImportSource: 'preact',
   charset: 'utf8',
   legalComments: 'none',
   logLevel: 'warning',
   metafile: true,
+};
+// The page: one script and one style sheet, which are put into HTML files and served by `whyslow open`.
+const page = await build({
+  ...browser,
+  entryPoints: { page: 'web/app/main.tsx' },
+  format: 'iife',
+  jsx: 'automatic',
+  jsxImportSource: 'preact',
 });
-const inputs = [metafile, page.metafile].flatMap(({ inputs }) => Object.keys(inputs));
+// The thread of the page that reads dropped traces: the readers and the analysis, with little in place of Node.
+const node = (name) => fileURLToPath(new URL(`web/reading/node/${name}.ts`, root));
+const reader = await build({
+  ...browser,
+  entryPoints: { reader: 'web/reading/worker.ts' },
+  format: 'esm',
+  alias: Object.fromEntries(['buffer', 'fs', 'path', 'zlib'].map((name) => [`node:${name}`, node(name)])),
+  inject: [node('buffer')],
+  loader: { '.wasm': 'binary' },
+  define: { 'process.env.WHYSLOW_DEBUG': 'undefined' },
+});
+const inputs = [metafile, page.metafile, reader.metafile].flatMap(({ inputs }) => Object.keys(inputs));
 writeFileSync(new URL('dist/THIRD_PARTY_NOTICES', root), noticesOf(inputs));
 run('node', ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json']);

@@ -31,6 +31,7 @@ interface UnknownContent {
 /** Finds the reader that recognises one member, and feeds it. */
 export class MemberReader {
   readonly #member: Member;
+  readonly #find: typeof findReader;
   /** Chunks that came before a reader was chosen. */
   #pending: Uint8Array[] = [];
   #pendingBytes = 0;
@@ -38,8 +39,9 @@ export class MemberReader {
   #readAt: ReaderDescriptor['readAt'] | null = null;
   #unknown: UnknownContent | null = null;
 
-  constructor(member: Member) {
+  constructor(member: Member, find: typeof findReader = findReader) {
     this.#member = member;
+    this.#find = find;
   }
 
   /** False: the rest is not needed, for no reader recognises it, or its reader reads where it wants. */
@@ -77,7 +79,7 @@ export class MemberReader {
 
   #choose(): void {
     const head = this.#pending.length === 1 ? this.#pending[0]! : Buffer.concat(this.#pending);
-    const descriptor = findReader(head.subarray(0, HEAD_BYTES));
+    const descriptor = this.#find(head.subarray(0, HEAD_BYTES));
     if (descriptor === null)
       this.#unknown = { kind: 'unknown', looksLike: describeHead(head.subarray(0, 512)) };
     else if (descriptor.readAt && this.#member.extent) this.#readAt = descriptor.readAt;

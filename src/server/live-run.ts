@@ -27,11 +27,10 @@ export class LiveRun implements Shown {
   ) {}
 
   state(): PageState {
-    const steps = this.run?.page.rankSteps?.steps ?? [];
     return {
       of: this.#isEnded ? 'ended' : 'running',
       version: this.#version,
-      lastStep: steps.at(-1) ?? null,
+      lastStep: this.run?.page.report.step.last ?? null,
       age: (performance.now() - this.#updated) / 1000,
       folder: this.folder,
     };

@@ -7,8 +7,7 @@ export function LiveBar({ job }: { readonly job: Signal<Job | null> }) {
   const { value } = job;
   if (!value) return null;
   const { state, age, isLost } = value;
-  const so = state.lastStep === null ? 'no step recorded yet' : `step ${state.lastStep} so far`;
-  const updated = `updated ${formatDuration(seconds(Math.round(age)))} ago`;
+  const so = state.lastStep === null ? 'no step recorded yet' : `measured up to step ${state.lastStep}`;
   if (isLost)
     return (
       <p class="live lost">
@@ -19,16 +18,19 @@ export function LiveBar({ job }: { readonly job: Signal<Job | null> }) {
   if (state.of === 'ended')
     return (
       <p class="live ended">
-        <b>Ended</b> {state.lastStep === null ? 'no step was recorded' : `last step: ${state.lastStep}`}
+        <b>Ended</b>{' '}
+        {state.lastStep === null ? 'no step was recorded' : `measured up to step ${state.lastStep}`}
       </p>
     );
   return (
     <p class="live">
       <b>Running</b> {so}
-      {state.version > 0 && `, ${updated}`}
+      {state.lastStep !== null && `, updated ${ageOf(age)} ago`}
     </p>
   );
 }
+
+const ageOf = (age: number): string => (age < 60 ? `${Math.round(age)} s` : formatDuration(seconds(age)));
 
 /** A job has started and has recorded too little to say anything. */
 export function Waiting({ ended }: { readonly ended: boolean }) {

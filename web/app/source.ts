@@ -2,10 +2,12 @@ import { unpack } from '../../src/base/packed.js';
 import { EmbeddedSource, type EmbeddedTimeline } from '../../src/drawing/embedded.js';
 import type { PageData } from '../../src/page/page-data.js';
 import type { PageState } from '../../src/page/page-state.js';
+import type { DroppedTrace } from '../reading/read-dropped.js';
 import { serverSource as serverTimeline, type TimelineSource } from '../timeline/source.js';
 
 /** Where the page's data comes from: the file that it is in, or the server of `whyslow open`. */
 export interface PageSource {
+  readonly origin: 'file' | 'server' | 'dropped';
   /** Null: this page does not change. */
   state(): Promise<PageState | null>;
   page(): Promise<PageData>;
@@ -19,15 +21,25 @@ export const isFile = (): boolean => document.getElementById('whyslow-page') !==
 export const openSource = (): PageSource => (isFile() ? embeddedSource() : serverSource());
 
 const embeddedSource = (): PageSource => ({
+  origin: 'file',
   state: async () => null,
   page: async () => unpack<PageData>(await embeddedBytes('whyslow-page')),
   timeline: () => embeddedTimeline('whyslow-timeline'),
 });
 
 const serverSource = (): PageSource => ({
+  origin: 'server',
   state: async () => (await answerFrom('data/state')).json() as Promise<PageState>,
   page: async () => unpack<PageData>(await bytesFrom('data/page')),
   timeline: () => serverTimeline(),
+});
+
+/** A trace that was read in this browser. */
+export const droppedSource = ({ page, timeline }: DroppedTrace): PageSource => ({
+  origin: 'dropped',
+  state: async () => null,
+  page: async () => page,
+  timeline: async () => timeline,
 });
 
 /** Null: the file has none. */

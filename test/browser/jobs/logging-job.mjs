@@ -28,7 +28,16 @@ function record(rank) {
     ['training_step', begin, begin + period],
   ];
   const lines = parts.map(([name, start, to]) =>
-    JSON.stringify({ name, step, rank, duration_ms: to - start, start_ms: start, micro: 0, clock: 'host', run: process.env.WHYSLOW_RUN }),
+    JSON.stringify({
+      name,
+      step,
+      rank,
+      duration_ms: to - start,
+      start_ms: start,
+      micro: 0,
+      clock: 'host',
+      run: process.env.WHYSLOW_RUN,
+    }),
   );
   appendFileSync(join(folder, `cuda_events_rank_${rank}.jsonl`), `${lines.join('\n')}\n`);
 }
