@@ -19,6 +19,7 @@ const { metafile } = await build({
     cli: 'src/cli/main.ts',
     worker: 'src/ingest/worker.ts',
     recorder: 'src/launch/recorder.ts',
+    live: 'src/server/live.ts',
   },
   outdir: 'dist',
   bundle: true,
@@ -32,22 +33,25 @@ const { metafile } = await build({
   logLevel: 'warning',
   metafile: true,
 });
-// The page: one script and one style sheet, which are put into HTML files and served by `whyslow open`.
-const page = await build({
+const browser = {
   absWorkingDir,
-  entryPoints: { page: 'web/app/main.tsx' },
   outdir: 'dist/page',
   bundle: true,
   minify: true,
-  format: 'iife',
   platform: 'browser',
   target: ['chrome111', 'firefox115', 'safari16.4'],
-  jsx: 'automatic',
-  jsxImportSource: 'preact',
   charset: 'utf8',
   legalComments: 'none',
   logLevel: 'warning',
   metafile: true,
+};
+// The page: one script and one style sheet, which are put into HTML files and served by `whyslow open`.
+const page = await build({
+  ...browser,
+  entryPoints: { page: 'web/app/main.tsx' },
+  format: 'iife',
+  jsx: 'automatic',
+  jsxImportSource: 'preact',
 });
 // All in one file, for tasks on machines where whyslow is not installed (src/engines).
 const task = await build({
@@ -64,6 +68,19 @@ const task = await build({
   logLevel: 'warning',
   metafile: true,
 });
-const inputs = [metafile, page.metafile, task.metafile].flatMap(({ inputs }) => Object.keys(inputs));
+// The thread of the page that reads dropped traces: the readers and the analysis, with little in place of Node.
+const node = (name) => fileURLToPath(new URL(`web/reading/node/${name}.ts`, root));
+const reader = await build({
+  ...browser,
+  entryPoints: { reader: 'web/reading/worker.ts' },
+  format: 'esm',
+  alias: Object.fromEntries(['buffer', 'fs', 'path', 'zlib'].map((name) => [`node:${name}`, node(name)])),
+  inject: [node('buffer')],
+  loader: { '.wasm': 'binary' },
+  define: { 'process.env.WHYSLOW_DEBUG': 'undefined' },
+});
+const inputs = [metafile, page.metafile, reader.metafile, task.metafile].flatMap(({ inputs }) =>
+  Object.keys(inputs),
+);
 writeFileSync(new URL('dist/THIRD_PARTY_NOTICES', root), noticesOf(inputs));
 run('node', ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json']);

@@ -31,6 +31,7 @@ interface UnknownContent {
 /** Finds the reader that recognises one member, and feeds it. */
 export class MemberReader {
   readonly #member: Member;
+  readonly #find: typeof findReader;
   /** Chunks that came before a reader was chosen. */
   #pending: Uint8Array[] = [];
   #pendingBytes = 0;
@@ -41,8 +42,10 @@ export class MemberReader {
   constructor(
     member: Member,
     readonly light = false,
+    find: typeof findReader = findReader,
   ) {
     this.#member = member;
+    this.#find = find;
   }
 
   /** False: the rest is not needed: no reader recognises it, or its reader has enough or reads where it wants. */
@@ -80,7 +83,7 @@ export class MemberReader {
   /** Whether the rest is needed. */
   #choose(): boolean {
     const head = this.#pending.length === 1 ? this.#pending[0]! : Buffer.concat(this.#pending);
-    const descriptor = findReader(head.subarray(0, HEAD_BYTES));
+    const descriptor = this.#find(head.subarray(0, HEAD_BYTES));
     const pending = this.#pending;
     this.#pending = [];
     if (descriptor === null) {

@@ -6,6 +6,7 @@ import { isRunMember, type RankMember, type RunMember, type TaskMember } from '.
 import { type ReadOptions, readAll } from './pool.js';
 import { assignRanks, type RankedMember } from './ranks.js';
 import type { TaskResult, Want } from './task.js';
+import { isUsable, whyNot } from './usable.js';
 
 /** Everything that was found and read under the paths of a run. */
 export interface RunInputs {
@@ -90,28 +91,9 @@ export function sift(files: readonly FoundFile[], results: readonly TaskResult[]
   return { usable, ignored };
 }
 
-/** A trace without events, or a log without records, is of no use. */
-function isUsable(member: TaskMember): member is RankMember | RunMember {
-  if (member.kind === 'manifest') return member.manifest !== null;
-  return member.kind !== 'unknown' && member.kind !== 'facts' && member.identity.events > 0;
-}
-
 /** Recognised, but of no use as it is, and the user can change that: a pickle, a packed database, facts of another version. */
 const isRefused = ({ kind, identity }: TaskMember): boolean =>
   kind === 'facts' || ((kind === 'flight-recorder' || kind === 'nsys') && identity.events === 0);
-
-function whyNot(result: TaskResult): string {
-  if (result.error !== null) return result.error;
-  const member = result.members[0];
-  if (!member) return reasons(result.problems) || 'the archive has no files in it';
-  const why = reasons(member.problems);
-  if (member.kind === 'unknown') return why === '' ? member.looksLike : `${member.looksLike}; ${why}`;
-  return why || 'it has no events';
-}
-
-/** Messages inside a sentence, which ends them. */
-const reasons = (problems: readonly Problem[]) =>
-  problems.map((p) => p.message.replace(/\.$/, '')).join('; ');
 
 export function nothingReadable(results: readonly TaskResult[]): string {
   const tried = `Tried: ${READERS.map((r) => r.title).join('; ')}.`;

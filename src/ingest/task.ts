@@ -1,24 +1,7 @@
-import { type CheckResult, found } from '../base/check.js';
 import { InputError, messageOf } from '../base/input-error.js';
-import { inputProblem } from '../base/severity.js';
-import { boundDrawing } from '../drawing/bounded.js';
-import { drawTrace } from '../drawing/draw-trace.js';
-import { summariseEventLog } from '../logs/log-summary.js';
-import type { CompileLog } from '../model/compile-log.js';
-import type { EventLog } from '../model/event-log.js';
-import { Trace } from '../model/trace.js';
-import type { TraceData } from '../model/trace-data.js';
-import { whatIf } from '../operations/what-if.js';
-import { TelemetryStreamReader } from '../readers/dmon/telemetry-stream-reader.js';
 import { shownAddress } from '../sources/remote/address.js';
-import { seriesOf } from '../telemetry/gpu-series.js';
-import { type GpuState, summariseTelemetry } from '../telemetry/gpu-state.js';
-import { jobActivity } from '../telemetry/processes/job-activity.js';
-import { analyseTrace } from '../traces/analyse-trace.js';
-import { checkTrace } from '../traces/checks/trace-checks.js';
-import type { AnalyseOptions } from '../traces/trace-facts.js';
-import { summariseTrace } from '../traces/trace-summary.js';
-import { isTraceMember, type MemberIdentity, type TaskMember, type TraceMember } from './member.js';
+import { type DigestWant, digest } from './digest.js';
+import { isTraceMember, type TaskMember } from './member.js';
 import type { MemberResult } from './member-reader.js';
 import { type FileResult, type OnBytes, readFile } from './read-file.js';
 import {
@@ -28,26 +11,13 @@ import {
   type WrittenFile,
   writeFacts,
 } from './store-facts.js';
-import { memberFromFacts } from './stored-member.js';
 
-/**
- * What to return for a file. `trace`: the columns. `summary`: what `inspect` prints. `facts`: what diagnosis and rules need.
- * For the last two the columns stay in the thread that read them, so that memory does not grow with the number of ranks.
- */
+export type { DrawOptions } from './digest.js';
+
 export type Want =
-  | 'trace'
-  | 'summary'
-  | { readonly facts: AnalyseOptions; readonly draw?: DrawOptions }
+  | DigestWant
   /** Facts go into files, and nothing comes back but their names. */
   | { readonly store: StoreOptions };
-
-/** What to draw of traces, besides the facts. */
-export interface DrawOptions {
-  /** Keep the columns of these members and draw all of them. Of others only steps are drawn. */
-  readonly columns: 'all' | readonly string[];
-  /** Instead of that: a drawing of about so many slices, for a file. */
-  readonly bounded?: number;
-}
 
 export interface TaskResult extends FileResult<TaskMember> {
   /** Why the file could not be read at all. */
@@ -89,146 +59,3 @@ export function failedTask(path: string, error: unknown): TaskResult {
   const reason = error instanceof InputError ? error.message : `reading ${shown} failed: ${messageOf(error)}`;
   return { path: shown, storedBytes: 0, members: [], problems: [], error: reason };
 }
-
-/** Keeps what is wanted from a member and drops the rest. */
-function digest({ content, ...member }: MemberResult, want: Exclude<Want, { store: unknown }>): TaskMember {
-  const checks = member.problems.map(inputProblem);
-  const base = { ...member, checks, identity: { events: 0, rank: null, window: '' } };
-  switch (content.kind) {
-    case 'unknown':
-      return { ...base, kind: 'unknown', looksLike: content.looksLike };
-    case 'facts':
-      return memberFromFacts(member, content.record, typeof want === 'object' ? want.facts : null);
-    case 'events': {
-      const summary = want === 'summary' ? summariseEventLog(content.log) : null;
-      const log = want === 'summary' ? null : content.log;
-      return { ...base, kind: 'events', identity: logIdentity(content.log), summary, log };
-    }
-    case 'operations': {
-      // Analysed in this thread: a table may have millions of rows, but the answer is small.
-      const identity = { ...base.identity, events: content.table.rows };
-      return { ...base, kind: 'operations', identity, whatIf: whatIf(content.table) };
-    }
-    case 'manifest':
-      return { ...base, kind: 'manifest', manifest: content.manifest };
-    case 'dmon':
-      return {
-        ...base,
-        kind: 'dmon',
-        identity: { ...base.identity, events: content.telemetry.rows },
-        gpus: summariseTelemetry(content.telemetry),
-        series: seriesOf(content.telemetry),
-        telemetry: want === 'trace' || (want !== 'summary' && want.draw) ? content.telemetry : null,
-      };
-    case 'proc-samples': {
-      const { recording } = content;
-      const identity = { ...base.identity, events: recording?.samples.length ?? 0 };
-      const activity = recording && jobActivity(recording);
-      return { ...base, kind: 'proc-samples', identity, activity, gpus: gpusIn(recording?.gpuText ?? '') };
-    }
-    case 'torch-log':
-      return {
-        ...base,
-        kind: 'torch-log',
-        identity: { ...base.identity, events: eventsIn(content.log) },
-        log: content.log,
-      };
-    case 'flight-recorder': {
-      const identity = { ...base.identity, events: content.dump.collectives.length };
-      return { ...base, kind: 'flight-recorder', identity, dump: content.dump };
-    }
-    case 'py-spy': {
-      const stacks = content.profiles.flatMap((p) => p.threads.flatMap((t) => t.stacks));
-      const identity = { ...base.identity, events: stacks.reduce((n, s) => n + s.samples, 0) };
-      return { ...base, kind: 'py-spy', identity, profiles: content.profiles };
-    }
-    default:
-      return digestTrace(
-        {
-          ...base,
-          kind: content.kind,
-          summary: null,
-          facts: null,
-          drawing: null,
-          bounded: null,
-          trace: content.trace,
-        },
-        want,
-      );
-  }
-}
-
-function gpusIn(text: string): readonly GpuState[] {
-  const reader = new TelemetryStreamReader();
-  reader.push(Buffer.from(text, 'latin1'));
-  const read = reader.finish();
-  return read.kind === 'dmon' ? summariseTelemetry(read.telemetry) : [];
-}
-
-function digestTrace(
-  member: TraceMember & { readonly trace: TraceData },
-  want: Parameters<typeof digest>[1],
-): TraceMember {
-  const trace = new Trace(member.trace);
-  const traced = { ...member, identity: traceIdentity(trace) };
-  if (want === 'trace') return traced;
-  const checks = [...member.checks, ...checkTrace(trace)];
-  const summarised = { ...traced, trace: null, checks, summary: summariseTrace(trace) };
-  if (want === 'summary') return summarised;
-  const known = { ...summarised, ...analysed(trace, want.facts, checks) };
-  return want.draw ? { ...known, ...drawn(trace, member.path, want.draw) } : known;
-}
-
-type Drawn = Pick<TraceMember, 'drawing' | 'bounded' | 'trace'>;
-
-/** Without a drawing the diagnosis is still good. */
-function drawn(trace: Trace, path: string, { columns, bounded }: DrawOptions): Drawn {
-  const none = { drawing: null, bounded: null, trace: null };
-  const isWhole = columns === 'all' || columns.includes(path);
-  try {
-    const drawing = drawTrace(trace, isWhole || bounded !== undefined);
-    if (!drawing) return none;
-    if (bounded !== undefined) return { ...none, bounded: boundDrawing(trace, drawing, bounded) };
-    return { ...none, drawing, trace: isWhole ? trace.data : null };
-  } catch (error) {
-    if (process.env.WHYSLOW_DEBUG) throw error;
-    return none;
-  }
-}
-
-/** A bug in the analysis must not cost the user the other files, nor the health checks of this one. */
-function analysed(trace: Trace, options: AnalyseOptions, checks: readonly CheckResult[]) {
-  try {
-    return { facts: analyseTrace(trace, options), checks };
-  } catch (error) {
-    if (process.env.WHYSLOW_DEBUG) throw error;
-    const message = `the analysis failed: ${messageOf(error)}`;
-    const consequence = 'please report it; this file is left out of the diagnosis';
-    return {
-      facts: null,
-      checks: [...checks, ...found('severe', 'analysis-failed', 1, message, consequence)],
-    };
-  }
-}
-
-function traceIdentity(trace: Trace): MemberIdentity {
-  const { steps, data } = trace;
-  return {
-    events: data.kinds.reduce((n, k) => n + k.events, 0),
-    rank: data.header.distributed?.rank ?? null,
-    window: `${steps[0]?.index}-${steps.at(-1)?.index}`,
-  };
-}
-
-function logIdentity(log: EventLog): MemberIdentity {
-  const ranks = new Set(log.runs.flatMap((run) => [...new Set(run.rank)].filter((r) => r >= 0)));
-  return {
-    events: log.runs.reduce((n, run) => n + run.rows, 0),
-    rank: ranks.size === 1 ? [...ranks][0]! : null,
-    window: log.runs.map((run) => run.id).join(),
-  };
-}
-
-const eventsIn = ({ functions, graphBreaks }: CompileLog): number =>
-  functions.reduce((n, f) => n + f.recompiles + Number(f.limit !== null), 0) +
-  graphBreaks.reduce((n, b) => n + b.count, 0);

@@ -2,18 +2,9 @@ import { freemem } from 'node:os';
 import { isTraceMember, type TraceMember } from '../ingest/member.js';
 import { readInputs } from '../ingest/read-run.js';
 import type { Want } from '../ingest/task.js';
-import { buildPage } from '../page/build-page.js';
-import type { PageData } from '../page/page-data.js';
 import { discoverFiles, type FoundFile } from '../sources/discover.js';
-import { type DiagnoseOptions, diagnoseInFull } from './diagnose.js';
-import { RunTimeline } from './run-timeline.js';
-
-/** A run that stays open: its page, and its timeline with the whole traces behind it. */
-export interface OpenedRun {
-  readonly page: PageData;
-  /** Null: there is no trace to draw. */
-  readonly timeline: RunTimeline | null;
-}
+import { type DiagnoseOptions, readDiagnosis } from './diagnose.js';
+import { type OpenedRun, openedRun } from './opened-run.js';
 
 /**
  * Reads the files under the paths once. Columns stay in memory up to `limit` bytes. Throws InputError when there is nothing to
@@ -27,9 +18,18 @@ export async function openRun(
 ): Promise<OpenedRun> {
   const { files } = await discoverFiles(paths);
   const fits = files.reduce((sum, f) => sum + columnsOf(f), 0) <= limit;
-  const { diagnosis, report } = await diagnoseInFull(paths, options, { columns: fits ? 'all' : [] });
-  const timeline = new RunTimeline(diagnosis, readAgain, limit);
-  return { page: buildPage(diagnosis, report, title), timeline: timeline.hasRanks ? timeline : null };
+  const diagnosis = await readDiagnosis(paths, options, { columns: fits ? 'all' : [] });
+  return openedRun(diagnosis, title, readAgain, limit);
+}
+
+/** Telemetry and manifests are written all the time, and change no verdict by themselves. */
+const BESIDE = /[\\/](?:telemetry|ranks|control)[\\/][^\\/]*$/;
+
+/** Names and sizes of what a job records in a folder: two texts differ if there is something new. */
+export async function recordedSoFar(folder: string): Promise<string> {
+  const { files } = await discoverFiles([folder]);
+  const recorded = files.filter((f) => !BESIDE.test(f.path));
+  return recorded.map((f) => `${f.path} ${f.size}`).join('\n');
 }
 
 /** One member of a file, with its columns. */

@@ -10,13 +10,16 @@ export interface Refusal {
 /** The page may load what this server sends and nothing else, and may not be framed. */
 export const HEADERS: Readonly<Record<string, string>> = {
   'Content-Security-Policy':
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src data: blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src data: blob:; connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   'Cache-Control': 'no-store',
   'Cross-Origin-Opener-Policy': 'same-origin',
   'Cross-Origin-Resource-Policy': 'same-origin',
   'Referrer-Policy': 'no-referrer',
   'X-Content-Type-Options': 'nosniff',
 };
+
+/** The thread that reads dropped files runs WebAssembly and reaches nothing, not even this server. */
+export const READER_POLICY = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'";
 
 /**
  * The path after the token, or why there is no answer. A page of another site can make a browser send requests here, even

@@ -2,12 +2,15 @@ import { readFile } from 'node:fs/promises';
 import { packageRoot } from '../base/package-root.js';
 import { pack } from '../base/packed.js';
 import type { TimelineSource } from '../drawing/timeline.js';
-import type { OpenedRun } from '../library/open-run.js';
 import { pageTitle, renderHtmlShell } from '../render/html.js';
+import { READER_POLICY } from './guard.js';
+import type { Shown } from './shown.js';
 
 export interface Answer {
   readonly type: string;
   readonly body: string | Uint8Array;
+  /** Instead of the usual one. */
+  readonly policy?: string | undefined;
 }
 
 const json = (value: unknown): Answer => ({ type: 'application/json', body: JSON.stringify(value) });
@@ -16,16 +19,17 @@ const json = (value: unknown): Answer => ({ type: 'application/json', body: JSON
 export class BadRequest extends Error {}
 
 /** What the page may ask for. Null: there is no such address. */
-export async function answer(
-  { page, timeline }: OpenedRun,
-  { pathname, searchParams }: URL,
-): Promise<Answer | null> {
-  if (pathname === '/')
-    return { type: 'text/html; charset=utf-8', body: renderHtmlShell(pageTitle(page), SHELL) };
-  if (pathname === '/page.js')
-    return { type: 'text/javascript; charset=utf-8', body: await asset('page.js') };
-  if (pathname === '/page.css') return { type: 'text/css; charset=utf-8', body: await asset('page.css') };
-  if (pathname === '/data/page') return { type: 'application/octet-stream', body: pack(page) };
+export async function answer(shown: Shown, { pathname, searchParams }: URL): Promise<Answer | null> {
+  const file = FILES[pathname];
+  if (file) return { type: file.type, body: await asset(file.name), policy: file.policy };
+  const page = shown.run?.page;
+  const timeline = shown.run?.timeline ?? null;
+  if (pathname === '/') {
+    const title = page ? pageTitle(page) : (shown.title ?? 'Why is it slow?');
+    return { type: 'text/html; charset=utf-8', body: renderHtmlShell(title, SHELL) };
+  }
+  if (pathname === '/data/state') return json(shown.state());
+  if (pathname === '/data/page' && page) return { type: 'application/octet-stream', body: pack(page) };
   if (pathname === '/data/timeline') return json(timeline ? await timeline.tracks() : null);
   return timeline && pathname.startsWith('/data/timeline/')
     ? ask(timeline, pathname.slice('/data/timeline/'.length), searchParams)
@@ -91,5 +95,14 @@ const numbersIn = (query: URLSearchParams, name: string, most: number) =>
     .map(Number);
 
 const asset = (name: string) => readFile(new URL(`dist/page/${name}`, packageRoot()));
+
+const SCRIPT = 'text/javascript; charset=utf-8';
+const FILES: Readonly<
+  Record<string, { readonly name: string; readonly type: string; readonly policy?: string }>
+> = {
+  '/page.js': { name: 'page.js', type: SCRIPT },
+  '/page.css': { name: 'page.css', type: 'text/css; charset=utf-8' },
+  '/reader.js': { name: 'reader.js', type: SCRIPT, policy: READER_POLICY },
+};
 
 const SHELL = { script: 'page.js', style: 'page.css' };

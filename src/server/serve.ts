@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describeSystemError, InputError, messageOf } from '../base/input-error.js';
-import type { OpenedRun } from '../library/open-run.js';
 import { admit, HEADERS } from './guard.js';
-import { answer, BadRequest } from './routes.js';
+import { type Answer, answer, BadRequest } from './routes.js';
+import type { Shown } from './shown.js';
 
 export interface Served {
   /** With the token. */
@@ -12,16 +12,16 @@ export interface Served {
   close(): Promise<void>;
 }
 
-/** Serves one run on 127.0.0.1. Port 0: a free one. Throws InputError when the port is taken. */
-export async function serve(run: OpenedRun, port = 0): Promise<Served> {
+/** Serves the page on 127.0.0.1. Port 0: a free one. Throws InputError when the port is taken. */
+export async function serve(shown: Shown, port = 0): Promise<Served> {
   const token = randomBytes(16).toString('hex');
   let bound = port;
   const server = createServer(async (request, response) => {
     const url = admit(request, bound, token);
     if (!(url instanceof URL)) return send(response, url.status, 'text/plain', url.text);
     try {
-      const found = await answer(run, url);
-      if (found) send(response, 200, found.type, found.body);
+      const found = await answer(shown, url);
+      if (found) sendAnswer(response, found);
       else send(response, 404, 'text/plain', 'not found');
     } catch (error) {
       const isOurs = !(error instanceof BadRequest || error instanceof RangeError);
@@ -44,7 +44,14 @@ export async function serve(run: OpenedRun, port = 0): Promise<Served> {
   };
 }
 
+function sendAnswer(response: ServerResponse, { type, body, policy }: Answer): void {
+  if (policy) response.setHeader('Content-Security-Policy', policy);
+  send(response, 200, type, body);
+}
+
 function send(response: ServerResponse, status: number, type: string, body: string | Uint8Array): void {
-  response.writeHead(status, { ...HEADERS, 'Content-Type': type });
+  for (const [name, value] of Object.entries(HEADERS))
+    if (!response.hasHeader(name)) response.setHeader(name, value);
+  response.writeHead(status, { 'Content-Type': type });
   response.end(body);
 }

@@ -73,7 +73,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   doctor: ['base', 'telemetry', 'machine'],
   cli: ['base', 'library', 'render', 'launch', 'machine', 'triage', 'doctor', 'trial', 'server', 'engines'],
   page: ['base', 'model', 'facts', 'replay', 'telemetry', 'ingest', 'run', 'diagnosis', 'rules', 'report'],
-  server: ['base', 'drawing', 'library', 'render'],
+  server: ['base', 'drawing', 'library', 'render', 'page'],
   engines: ['base'],
 };
 /** Outside packages, by the layer that may use them. Everything else is Node's own. */

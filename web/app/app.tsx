@@ -1,3 +1,4 @@
+import { useRef } from 'preact/hooks';
 import type { PageData } from '../../src/page/page-data.js';
 import { CodeLines } from './code-lines.js';
 import { DataQuality } from './data-quality.js';
@@ -5,7 +6,7 @@ import { Findings } from './findings.js';
 import { Gpus } from './gpus.js';
 import type { Navigator } from './navigator.js';
 import { Ranks } from './ranks.js';
-import { isFile, type PageSource } from './source.js';
+import type { PageSource } from './source.js';
 import { Tables } from './tables.js';
 import { TimelineSection } from './timeline-section.js';
 import { Verdict } from './verdict.js';
@@ -18,10 +19,17 @@ export interface AppProps {
   readonly navigator: Navigator;
 }
 
+const ORIGINS: Readonly<Record<PageSource['origin'], string>> = {
+  file: 'Everything on this page is inside it: nothing is loaded or sent.',
+  server: 'It is served by whyslow on this machine: nothing leaves it.',
+  dropped: 'The trace was read in this browser: nothing was uploaded.',
+};
+
 /** The answer first, then what to do, then the evidence. */
 export function App({ page, source, navigator }: AppProps) {
   // A late rank is seen faster than it is read about.
-  const late = page.report.stragglers.length > 0;
+  // Decided once: while a job runs, sections must not change places under the reader.
+  const late = useRef(page.report.stragglers.length > 0).current;
   return (
     <>
       <main>
@@ -39,10 +47,7 @@ export function App({ page, source, navigator }: AppProps) {
       </main>
       <footer>
         <p>
-          Made by whyslow {page.report.tool.version}.{' '}
-          {isFile()
-            ? 'Everything on this page is inside it: nothing is loaded or sent.'
-            : 'It is served by whyslow open on this machine: nothing leaves it.'}
+          Made by whyslow {page.report.tool.version}. {ORIGINS[source.origin]}
         </p>
       </footer>
     </>

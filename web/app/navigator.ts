@@ -19,6 +19,7 @@ export class Navigator {
   readonly timelineView: Signal<TimelineView>;
   /** When each rank's trace begins on the run's clock, by rank. Empty until the timeline is there. */
   readonly #begins = new Map<number, number>();
+  #unfollow = () => {};
 
   constructor(readonly view: Signal<ViewState>) {
     const { rank, step, time } = view.peek();
@@ -30,7 +31,8 @@ export class Navigator {
   async follow(timeline: TimelineSource): Promise<void> {
     const { ranks, from, to } = await timeline.tracks();
     for (const { rank, begin } of ranks) this.#begins.set(rank, begin);
-    this.timelineView.subscribe((shown) => {
+    this.#unfollow();
+    this.#unfollow = this.timelineView.subscribe((shown) => {
       const isWhole = shown.to <= shown.from || (shown.from <= from && shown.to >= to);
       const time = isWhole ? null : ([shown.from, shown.to] as const);
       if (String(time) !== String(this.view.peek().time)) this.view.value = { ...this.view.peek(), time };

@@ -1,10 +1,15 @@
 import { unpack } from '../../src/base/packed.js';
 import { EmbeddedSource, type EmbeddedTimeline } from '../../src/drawing/embedded.js';
 import type { PageData } from '../../src/page/page-data.js';
+import type { PageState } from '../../src/page/page-state.js';
+import type { DroppedTrace } from '../reading/read-dropped.js';
 import { serverSource as serverTimeline, type TimelineSource } from '../timeline/source.js';
 
 /** Where the page's data comes from: the file that it is in, or the server of `whyslow open`. */
 export interface PageSource {
+  readonly origin: 'file' | 'server' | 'dropped';
+  /** Null: this page does not change. */
+  state(): Promise<PageState | null>;
   page(): Promise<PageData>;
   /** Null: there is no trace, or this file does not have it. */
   timeline(): Promise<TimelineSource | null>;
@@ -16,13 +21,25 @@ export const isFile = (): boolean => document.getElementById('whyslow-page') !==
 export const openSource = (): PageSource => (isFile() ? embeddedSource() : serverSource());
 
 const embeddedSource = (): PageSource => ({
+  origin: 'file',
+  state: async () => null,
   page: async () => unpack<PageData>(await embeddedBytes('whyslow-page')),
   timeline: () => embeddedTimeline('whyslow-timeline'),
 });
 
 const serverSource = (): PageSource => ({
+  origin: 'server',
+  state: async () => (await answerFrom('data/state')).json() as Promise<PageState>,
   page: async () => unpack<PageData>(await bytesFrom('data/page')),
   timeline: () => serverTimeline(),
+});
+
+/** A trace that was read in this browser. */
+export const droppedSource = ({ page, timeline }: DroppedTrace): PageSource => ({
+  origin: 'dropped',
+  state: async () => null,
+  page: async () => page,
+  timeline: async () => timeline,
 });
 
 /** Null: the file has none. */
@@ -39,8 +56,10 @@ export async function embeddedBytes(id: string): Promise<Uint8Array<ArrayBuffer>
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-async function bytesFrom(address: string): Promise<Uint8Array<ArrayBuffer>> {
+const bytesFrom = async (address: string) => new Uint8Array(await (await answerFrom(address)).arrayBuffer());
+
+async function answerFrom(address: string): Promise<Response> {
   const answer = await fetch(address);
   if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
-  return new Uint8Array(await answer.arrayBuffer());
+  return answer;
 }

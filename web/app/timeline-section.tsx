@@ -25,7 +25,7 @@ export function TimelineSection({ page, source, navigator }: TimelineProps) {
         timeline.value = null;
       },
     );
-  }, [source, navigator, timeline]);
+  }, [source, navigator, timeline, tracesOf(page)]);
   const found = timeline.value;
   return (
     <section
@@ -42,6 +42,13 @@ export function TimelineSection({ page, source, navigator }: TimelineProps) {
     </section>
   );
 }
+
+/** While a job runs, the timeline stays as it is until there are other traces. */
+const tracesOf = ({ report }: PageData): string =>
+  report.inputs
+    .filter((i) => i.kind === 'kineto' || i.kind === 'nsys')
+    .map((i) => `${i.path} ${i.bytes}`)
+    .join('\n');
 
 function whyNone({ report }: PageData): string {
   const traced = report.inputs.some((i) => i.kind === 'kineto' || i.kind === 'nsys');

@@ -25,21 +25,23 @@ export function Timeline({ source, view, focus }: TimelineProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const mounted = useSignal<Controller | null>(null);
   useEffect(() => {
+    // Kept here: the references are gone before the observer stops.
+    const [box, face] = [scroller.current!, root.current!];
     const timeline = new Controller(source, canvas.current!, view);
-    const stopListening = listen(canvas.current!, scroller.current!, timeline);
+    const stopListening = listen(canvas.current!, box, timeline);
     const size = () => {
-      const { clientWidth, clientHeight } = scroller.current!;
+      const { clientWidth, clientHeight } = box;
       timeline.resize(clientWidth, clientHeight);
     };
     const observer = new ResizeObserver(size);
-    observer.observe(scroller.current!);
+    observer.observe(box);
     size();
-    timeline.newColours(root.current!);
+    timeline.newColours(face);
     const dark = matchMedia('(prefers-color-scheme: dark)');
-    const recolour = () => timeline.newColours(root.current!);
+    const recolour = () => timeline.newColours(face);
     dark.addEventListener('change', recolour);
-    const scrolled = () => timeline.scrolled(scroller.current!.scrollTop);
-    scroller.current!.addEventListener('scroll', scrolled, { passive: true });
+    const scrolled = () => timeline.scrolled(box.scrollTop);
+    box.addEventListener('scroll', scrolled, { passive: true });
     const unfollow: (() => void)[] = [];
     timeline
       .start()

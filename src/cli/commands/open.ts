@@ -1,10 +1,10 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Command } from 'commander';
 import type { StepRange } from '../../library/vocabulary.js';
 import { jobCount, PATHS, rankList, stepRange, wholeNumber } from '../common/arguments.js';
 import { type CommandContext, say } from '../common/context.js';
 import { progressOn } from '../common/progress.js';
+import { showInBrowser } from '../common/show-in-browser.js';
 
 interface OpenFlags {
   readonly open: boolean;
@@ -20,6 +20,7 @@ const EXAMPLES = `
 Examples:
   $ whyslow open runs/llama
   $ whyslow open trace.json.gz --no-open --port 8123
+  $ whyslow open
 
 The page is served on 127.0.0.1 only, at an address with a random token. Nothing
 is uploaded. Ctrl-C ends it.`;
@@ -28,7 +29,7 @@ export function registerOpen(program: Command, context: CommandContext): void {
   program
     .command('open')
     .description('show the diagnosis and the whole timeline in the browser, from a local server')
-    .argument('<path...>', PATHS)
+    .argument('[path...]', `${PATHS}; none: drop a trace onto the page`)
     .option('--no-open', 'print the address and start no browser')
     .option('--port <n>', 'listen on this port (default: a free one)', wholeNumber(1, 65_535))
     .option('--title <text>', 'title of the page')
@@ -38,21 +39,13 @@ export function registerOpen(program: Command, context: CommandContext): void {
     .option('--jobs <n>', 'files to read at once (default: one per core)', jobCount)
     .addHelpText('after', EXAMPLES)
     .action(async (paths: string[], options: OpenFlags) => {
-      const [{ openRun }, { serve }] = await Promise.all([
-        import('../../library/open-run.js'),
+      const [{ serve }, { shownRun }] = await Promise.all([
         import('../../server/serve.js'),
+        import('../../server/shown.js'),
       ]);
-      const progress = progressOn(context);
-      const { steps = null, ranks = null, run = null, jobs } = options;
-      const opened = await openRun(paths, options.title ?? null, {
-        steps,
-        ranks,
-        run,
-        progress,
-        jobs,
-      }).finally(() => progress.end());
-      const served = await serve(opened, options.port ?? 0);
-      context.stdout.line(opened.page.report.verdict.sentence);
+      const opened = paths.length > 0 ? await openPaths(paths, options, context) : null;
+      const served = await serve(shownRun(opened, options.title), options.port ?? 0);
+      if (opened) context.stdout.line(opened.page.report.verdict.sentence);
       context.stdout.line(served.url);
       say(context, 'Ctrl-C ends it');
       if (options.open) showInBrowser(served.url);
@@ -61,15 +54,9 @@ export function registerOpen(program: Command, context: CommandContext): void {
     });
 }
 
-/** Without a browser the user still has the address. */
-function showInBrowser(url: string): void {
-  const [program, ...words] =
-    process.platform === 'darwin'
-      ? ['open', url]
-      : process.platform === 'win32'
-        ? ['rundll32', 'url.dll,FileProtocolHandler', url]
-        : ['xdg-open', url];
-  const child = spawn(program!, words, { detached: true, stdio: 'ignore' });
-  child.on('error', () => {});
-  child.unref();
+async function openPaths(paths: readonly string[], options: OpenFlags, context: CommandContext) {
+  const { openRun } = await import('../../library/open-run.js');
+  const progress = progressOn(context);
+  const { steps = null, ranks = null, run = null, jobs, title = null } = options;
+  return openRun(paths, title, { steps, ranks, run, progress, jobs }).finally(() => progress.end());
 }

@@ -19,8 +19,10 @@ import { watchForUnmeasured } from '../../launch/unmeasured.js';
 import { type WindowCost, windowCost } from '../../launch/window-cost.js';
 import type { ReportRun } from '../../library/vocabulary.js';
 import { renderJson } from '../../render/json.js';
+import type { LivePage } from '../../server/live-page.js';
 import { percentage, ranksOrAll, wholeNumber } from '../common/arguments.js';
 import { type CommandContext, say } from '../common/context.js';
+import { showInBrowser } from '../common/show-in-browser.js';
 import { diagnosed, forTerminal } from './diagnose.js';
 
 interface RunOptions extends CaptureOptions {
@@ -30,6 +32,8 @@ interface RunOptions extends CaptureOptions {
   readonly telemetry: boolean;
   readonly diagnose: boolean;
   readonly stdout?: true;
+  readonly open?: true;
+  readonly port?: number;
 }
 
 const EXAMPLES = `
@@ -77,6 +81,8 @@ export function registerRun(program: Command, context: CommandContext): void {
     .option('--no-diagnose', 'only measure, print no diagnosis')
     .option('--stdout', 'print the diagnosis to standard output instead of standard error')
     .option('--report <file>', 'also write the report as JSON')
+    .option('--open', 'show the diagnosis so far in the browser while the job runs')
+    .option('--port <n>', 'with --open: listen on this port (default: a free one)', wholeNumber(1, 65_535))
     .addHelpText('after', EXAMPLES);
   command.action((words: string[], options: RunOptions) => run(words, options, context));
 }
@@ -109,6 +115,8 @@ async function run(words: readonly string[], options: RunOptions, context: Comma
         (ranks) => say(context, `${namedRanks(ranks)}: late, so a profiler window was requested there too`),
       )
     : null;
+  const page =
+    options.open && launchIndex(process.env, words) === 0 ? await openPage(out, options, context) : null;
   const ended = await runChild(words, env, processes?.watch).finally(() => {
     unmeasured.stop();
     late?.stop();
@@ -121,9 +129,39 @@ async function run(words: readonly string[], options: RunOptions, context: Comma
   process.once('SIGINT', leave).once('SIGTERM', leave);
   if (ended.failure) say(context, ended.failure);
   if (ended.signal) say(context, `the command was ended by ${ended.signal}`);
+  const finished = page?.jobEnded();
   // Only the first node prints the diagnosis.
-  if (!ended.failure && launchIndex(process.env, words) === 0) await conclude(destination, options, context);
+  const isFirst = launchIndex(process.env, words) === 0;
+  const hasRecords = !ended.failure && isFirst && (await conclude(destination, options, context));
   await releaseOut({ path: out, isNew });
+  if (page && hasRecords) await keepPage(page, destination, context);
+  page?.close();
+  await finished;
+}
+
+/** Null: there is none, and the job runs without. */
+async function openPage(
+  out: string,
+  { port = 0 }: RunOptions,
+  context: CommandContext,
+): Promise<LivePage | null> {
+  const { LivePage } = await import('../../server/live-page.js');
+  const page = await LivePage.start(out, port);
+  if (typeof page === 'string') {
+    say(context, `no page: ${page}`);
+    return null;
+  }
+  say(context, `the page of this run: ${page.url}`);
+  if (context.stderr.isTTY) showInBrowser(page.url);
+  return page;
+}
+
+/** On a terminal the page stays until Ctrl-C. Elsewhere nobody could end it: a script would wait forever. */
+async function keepPage(page: LivePage, { shown }: Destination, context: CommandContext): Promise<void> {
+  if (context.stderr.isTTY) {
+    say(context, `the page stays at ${page.url} until Ctrl-C`);
+    await page.gone();
+  } else say(context, `the page ends with the job; to see it again: whyslow open ${quoted(shown)}`);
 }
 
 /** Only the first node looks, and only if the user has not chosen the ranks to trace, or none. */
@@ -161,16 +199,17 @@ async function checkReportFile(path: string): Promise<void> {
   }
 }
 
-/** Prints the diagnosis. The command has ended and its exit code stands, so a failure here is only a message. */
+/** Prints the diagnosis; false: nothing was measured. The command has ended and its exit code stands, so a failure here is only a message. */
 async function conclude(
   { id, out, shown }: Destination,
   options: RunOptions,
   context: CommandContext,
-): Promise<void> {
+): Promise<boolean> {
   const captured = await whatWasCaptured(out, id);
   if (!captured.hasRecords) {
     const [what, ...reasons] = explainNothing(captured, shown);
-    return say(context, what!, reasons);
+    say(context, what!, reasons);
+    return false;
   }
   try {
     if (options.diagnose || options.report) await report(out, id, options, context);
@@ -179,6 +218,7 @@ async function conclude(
   }
   const ranks = formatCount(captured.ranks, 'rank');
   say(context, `measured ${ranks}; to see the diagnosis again: whyslow diagnose ${quoted(shown)}`);
+  return true;
 }
 
 /** A script may have started several trainings. Each gets its own diagnosis; the file gets the newest. */

@@ -1,0 +1,59 @@
+import { InputError } from '../base/input-error.js';
+import { ProblemLog } from '../base/problem.js';
+import { findReader } from '../readers/registry.js';
+import { type DigestWant, digest } from './digest.js';
+import { isTraceMember } from './member.js';
+import { MemberReader } from './member-reader.js';
+import { assignRanks } from './ranks.js';
+import type { RunInputs } from './read-run.js';
+import { isUsable, whyNot } from './usable.js';
+
+/** One file, as it comes. */
+export interface Incoming {
+  readonly name: string;
+  /** As stored, in bytes. */
+  readonly size: number;
+  /** What was decoded, outermost first. */
+  readonly encodings: readonly string[];
+  /** The decoded bytes. */
+  readonly chunks: AsyncIterable<Uint8Array>;
+}
+
+/** Reads one trace wherever its bytes come from: browsers have no paths. Throws InputError when it is no trace. */
+export async function readStream(incoming: Incoming, want: DigestWant): Promise<RunInputs> {
+  const { name, size, chunks } = incoming;
+  const started = performance.now();
+  const stats = {
+    storedBytes: size,
+    decodedBytes: 0,
+    encodings: [...incoming.encodings],
+    problems: new ProblemLog(),
+  };
+  const member = { path: name, name, storedSize: null, stream: { chunks, stats }, extent: null };
+  const reader = new MemberReader(member, false, (head) => traceReader(name, head));
+  for await (const chunk of chunks) {
+    stats.decodedBytes += chunk.length;
+    if (!reader.push(chunk)) break;
+  }
+  const read = digest(await reader.finish(name), want);
+  if (!isUsable(read) || !isTraceMember(read))
+    throw new InputError(`${name} is no trace: ${whyNot({ error: null, members: [read], problems: [] })}`);
+  const { ranked, problems } = assignRanks([read]);
+  return {
+    members: ranked,
+    beside: [],
+    ignored: [],
+    problems,
+    runs: [],
+    storedBytes: size,
+    decodedBytes: stats.decodedBytes,
+    seconds: (performance.now() - started) / 1000,
+  };
+}
+
+/** Everything else says little by itself: it belongs beside traces. */
+function traceReader(name: string, head: Uint8Array) {
+  const found = findReader(head);
+  if (found && found.id !== 'kineto') throw new InputError(`${name} is no trace but ${found.title}`);
+  return found;
+}
