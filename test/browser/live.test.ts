@@ -1,7 +1,9 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { describeWithBrowser, openAddress, startBrowser } from '../helpers/browser.js';
-import { inFolder, root, start, startOnTerminal, until } from '../helpers/cli.js';
+import { inFolder, root, type Started, start, startOnTerminal, until, whyslow } from '../helpers/cli.js';
 
 const JOB = [process.execPath, `${root}test/browser/jobs/logging-job.mjs`];
 /** Keep the settings of the person who runs the tests out. */
@@ -13,6 +15,9 @@ describeWithBrowser('whyslow run --open', () => {
     browser = await startBrowser();
   });
   afterAll(() => browser?.close());
+  /** A test that fails must not leave a job that waits. */
+  const started: Started[] = [];
+  afterEach(() => started.splice(0).forEach(({ child }) => void child.kill('SIGKILL')));
 
   const addressIn = async (text: () => string) => {
     await until(() => /http:\S+/.test(text()), 'the page has an address');
@@ -23,6 +28,7 @@ describeWithBrowser('whyslow run --open', () => {
     inFolder(async (out) => {
       const words = ['run', '--open', '--no-telemetry', '--out', out, '--', ...JOB];
       const job = start(process.execPath, [`${root}bin/whyslow.js`, ...words], { env });
+      started.push(job);
       const url = await addressIn(() => job.said.stderr);
       const { page, complaints } = await openAddress(browser, url, { hash: '#tab=steps' });
       expect(await page.textContent('h1')).toBe('Waiting for the first steps');
@@ -56,6 +62,7 @@ describeWithBrowser('whyslow run --open', () => {
     inFolder(async (out) => {
       const count = ['sh', '-c', `echo 40 | "${JOB.join('" "')}"; exit 3`];
       const job = startOnTerminal(['run', '--open', '--no-telemetry', '--out', out, '--', ...count], { env });
+      started.push(job);
       const url = await addressIn(() => job.said.stdout);
       const { page, complaints } = await openAddress(browser, url);
       await page.waitForSelector('.live.ended');
@@ -67,5 +74,28 @@ describeWithBrowser('whyslow run --open', () => {
       await expect(fetch(url)).rejects.toThrow();
       expect(complaints).toEqual([]);
       await page.close();
+    }));
+
+  it('runs the job without the page if there can be none', () =>
+    inFolder(async (out) => {
+      const taken = createServer().listen(0, '127.0.0.1');
+      await once(taken, 'listening');
+      const { port } = taken.address() as AddressInfo;
+      const words = [
+        'run',
+        '--open',
+        '--port',
+        `${port}`,
+        '--out',
+        out,
+        '--',
+        'sh',
+        '-c',
+        'echo ran; exit 4',
+      ];
+      const ran = await whyslow(words, { env });
+      taken.close();
+      expect([ran.code, ran.stdout]).toEqual([4, 'ran\n']);
+      expect(ran.stderr).toContain(`no page: cannot listen on port ${port}`);
     }));
 });

@@ -56,6 +56,11 @@ describe('whyslow open', () => {
     }
   });
 
+  it('lets the thread that reads dropped traces run WebAssembly and reach nothing', async () => {
+    const policy = (await get('reader.js')).headers.get('content-security-policy');
+    expect(policy).toBe("default-src 'none'; script-src 'self' 'wasm-unsafe-eval'");
+  });
+
   it('sends the page and the timeline', async () => {
     const bytes = async (path: string) => new Uint8Array(await (await get(path)).arrayBuffer());
     const page = unpack<PageData>(await bytes('data/page'));
