@@ -18,7 +18,9 @@ export function stepTimes(view: RankView): readonly Ms[] {
   const groups = Array.from({ length: Math.floor(periods.length / size) }, (_, g) =>
     mean(periods.slice(g * size, (g + 1) * size)),
   );
-  const scale = view.step / mean(groups);
+  const usual = mean(groups);
   const between = wholeStep(view) - view.step;
-  return groups.map((time) => toMs(ns(time * scale + between)));
+  // Steps of no length, in damaged traces, are all alike.
+  const timeOf = (time: number) => (usual > 0 ? (time * view.step) / usual : view.step);
+  return groups.map((time) => toMs(ns(timeOf(time) + between)));
 }

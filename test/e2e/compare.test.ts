@@ -159,7 +159,7 @@ describeWithTorch('real jobs on the CPU', () => {
           );
         for (const [out, dataMs] of [
           ['before', '10'],
-          ['after', '250'],
+          ['after', '120'],
         ] as const)
           expect((await measure(out, dataMs)).code).toBe(0);
         const slower = await whyslow(['compare', 'before', 'after', '--fail-over', '5%', '--json'], { cwd });
