@@ -24,9 +24,13 @@ const COMMANDS = [
   [`inspect ${TRACE}`, 0],
   [`diagnose ${RANKS} --jobs 4 --json`, 0],
   [`diagnose ${TRACE} --fail-on data`, 1],
-  ['rules', 0],
   ['capture /no/such/job', 2],
-  ['--help', 0],
+  ...(SOAK
+    ? ([
+        ['rules', 0],
+        ['--help', 0],
+      ] as const)
+    : []),
   ...(SOAK ? LIKE_THEM : []),
 ] as const;
 const PRINTING = COMMANDS.filter(([, code]) => code !== 2);

@@ -9,6 +9,7 @@ import { RULES } from '../../src/rules/rules.js';
 import { runRules } from '../../src/rules/run-rules.js';
 import { compareRanks } from '../../src/run/compare.js';
 import { analyseTrace } from '../../src/traces/analyse-trace.js';
+import { cases } from '../helpers/cases.js';
 import { readTrace } from '../helpers/read-trace.js';
 
 const HOST = [
@@ -141,7 +142,7 @@ describe('any trace', () => {
           expect(saving_ms).toBeGreaterThanOrEqual(0);
         }
       }),
-      { numRuns: 500 },
+      { numRuns: cases(200, 500) },
     );
   });
 
@@ -166,7 +167,7 @@ describe('any trace', () => {
           expect(ns).toBeLessThan(Number.POSITIVE_INFINITY);
         }
       }),
-      { numRuns: 100 },
+      { numRuns: cases(50, 100) },
     );
   });
 });
