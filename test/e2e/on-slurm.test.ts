@@ -62,7 +62,7 @@ describe('diagnose --on slurm', () => {
   });
 });
 
-/** `npm run soak` sets it. For a cluster on one machine see docs/robustness.md. */
+/** With WHYSLOW_SOAK=1, inside an allocation: on one machine, two slurmd -N with NodeName entries of their own ports. */
 const hasSlurm = spawnSync('sinfo', ['--noheader']).stdout?.length > 0;
 if (process.env.WHYSLOW_SOAK && !hasSlurm)
   console.log('not tried: --on slurm with a real Slurm, which is not here');
