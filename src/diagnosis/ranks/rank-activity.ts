@@ -101,7 +101,8 @@ const cpuOf = ({ trainer, machine }: RankActivity): CpuUse => ({
   throttled: machine.quotaUsedUp,
 });
 
-const UNKNOWN_LOADER: LoaderRecord = {
+/** A DataLoader of which nothing is known. */
+export const UNKNOWN_LOADER: LoaderRecord = {
   numWorkers: null,
   prefetchFactor: null,
   pinMemory: null,
