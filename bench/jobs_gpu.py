@@ -254,6 +254,87 @@ def trainer() -> None:
         Trainer(model, arguments, train_dataset=data, eval_dataset=data, callbacks=[Clock()]).train()
 
 
+class Clicks(Dataset):  # type: ignore[type-arg]
+    def __len__(self) -> int:
+        return 1 << 20
+
+    def __getitem__(self, index: int) -> tuple[torch.Tensor, torch.Tensor]:
+        made = torch.Generator().manual_seed(index)
+        return torch.randint(0, 20_000, (64,), generator=made), torch.rand(1, generator=made)
+
+
+def recommender() -> None:
+    """Data: tables too large for the GPU stay on the CPU; looked up on the training thread every step (T4, T6)."""
+    tables = nn.ModuleList(nn.Embedding(20_000, 512) for _ in range(8))
+    tower = nn.Sequential(nn.Linear(4096, 512), nn.ReLU(), nn.Linear(512, 1)).to(DEVICE)
+    optimizer = torch.optim.Adam(tower.parameters(), 1e-3)
+    ids, clicked = next(iter(DataLoader(Clicks(), 2048)))
+    for step in range(STEPS):
+        clock(step)
+        with timed("rows"):
+            rows = torch.cat([table(ids[:, :4]).mean(1) for table in tables], 1).detach().to(DEVICE)
+        loss = F.binary_cross_entropy_with_logits(tower(rows), clicked.to(DEVICE))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+
+def detector() -> None:
+    """Host: targets are matched image by image with masks, each of which waits for the GPU (T23, T15)."""
+    backbone = conv_net(64)
+    heads = nn.Linear(10, 4).to(DEVICE)
+    optimizer = torch.optim.SGD([*backbone.parameters(), *heads.parameters()], 1e-3)
+    images = torch.randn(32, 3, 32, 32, device=DEVICE)
+    boxes = [torch.rand(20, 4, device=DEVICE) for _ in range(32)]
+    for step in range(STEPS):
+        clock(step)
+        losses = []
+        for found, wanted in zip(heads(backbone(images)), boxes, strict=True):
+            good = wanted[(wanted[:, 2] > 0.3) & (wanted[:, 3] > 0.3)]
+            if len(good):
+                losses.append((found - good).abs().mean())
+        loss = torch.stack(losses).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+
+def physics() -> None:
+    """Host: a small network under LBFGS, whose closure runs many times a step, with second derivatives (T15)."""
+    network = nn.Sequential(*[m for _ in range(5) for m in (nn.Linear(64, 64), nn.Tanh())])
+    model = nn.Sequential(nn.Linear(2, 64), nn.Tanh(), network, nn.Linear(64, 1)).to(DEVICE)
+    optimizer = torch.optim.LBFGS(model.parameters(), lr=0.1, max_iter=8)
+    points = torch.rand(2048, 2, device=DEVICE, requires_grad=True)
+
+    def closure() -> torch.Tensor:
+        optimizer.zero_grad()
+        slope = torch.autograd.grad(model(points).sum(), points, create_graph=True)[0]
+        curve = torch.autograd.grad(slope.sum(), points, create_graph=True)[0]
+        loss = (curve.sum(1) - 1).square().mean()
+        loss.backward()
+        return loss
+
+    for step in range(STEPS):
+        clock(step)
+        optimizer.step(closure)
+
+
+def distillation() -> None:
+    """GPU: a large teacher in fp32 answers under no_grad in every step; the student is small (T9, T13)."""
+    teacher = nn.Sequential(*[m for _ in range(6) for m in (nn.Linear(4096, 4096), nn.GELU())]).to(DEVICE).eval()
+    student = nn.Sequential(nn.Linear(4096, 256), nn.GELU(), nn.Linear(256, 4096)).to(DEVICE)
+    optimizer = torch.optim.AdamW(student.parameters(), 1e-3, fused=DEVICE == "cuda")
+    data = torch.randn(4096, 4096, device=DEVICE)
+    for step in range(STEPS):
+        clock(step)
+        with torch.no_grad():
+            wanted = teacher(data)
+        loss = F.mse_loss(student(data), wanted)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+
 # The job, what the verdict should be, and one of these findings among the first two.
 JOBS: dict[str, tuple[Callable[[], None], str, tuple[str, ...]]] = {
     "augment_inline": (augment_inline, "data", ("T4",)),
@@ -265,6 +346,10 @@ JOBS: dict[str, tuple[Callable[[], None], str, tuple[str, ...]]] = {
     "stream": (stream, "data", ("T4",)),
     "wide_matmul": (wide_matmul, "gpu", ("T9", "T13")),
     "trainer": (trainer, "host", ("T15", "evaluation-time")),
+    "recommender": (recommender, "data", ("T4", "T6")),
+    "detector": (detector, "host", ("T23", "T15")),
+    "physics": (physics, "host", ("T15",)),
+    "distillation": (distillation, "gpu", ("T9", "T13")),
 }
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 import { mean } from '../base/statistics.js';
 import { sumOfClasses, type TimeByClass, totals } from '../facts/time-class.js';
-import { atPace } from '../logs/pace.js';
+import { areRegular, atPace } from '../logs/pace.js';
 import type { Comparison } from '../run/compare.js';
 import { directed, divideInside } from './ranks/join-log.js';
 import type { RankView } from './ranks/rank-view.js';
@@ -68,7 +68,8 @@ export function criticalView(
 function scaledToStep({ step, facts }: RankView, time: TimeByClass): TimeByClass {
   const scaled = (to: number) => totals((c) => (time[c] * to) / sumOfClasses(time));
   // A log does not record every step, and the other steps may take a different time.
-  return facts.phases ? atPace(scaled(mean([...facts.steps.periods])), step) : scaled(step);
+  if (!facts.phases) return scaled(step);
+  return atPace(scaled(mean([...facts.steps.periods])), step, areRegular(facts.steps.indices));
 }
 
 /** Divides a rank's exposed communication into waiting and transfer. */

@@ -15,7 +15,7 @@ import { exposedShare } from './layout.js';
 import { notesOf } from './notes.js';
 import { computingOf, findOutliers, moveOutliers } from './outliers.js';
 import { outsideNames, trainingOnly } from './outside.js';
-import { atPace, biasOf, usualPeriod } from './pace.js';
+import { areRegular, atPace, biasOf, ENOUGH_IN_GAPS, usualPeriod } from './pace.js';
 import type { PhaseClock } from './phases.js';
 import { sampledInput, withInput } from './sampled-input.js';
 import { type EventStepSource, findPeriods, onWallClock, type StepPeriods } from './step-periods.js';
@@ -99,13 +99,14 @@ function factsOf(run: EventLogRun, records: RankRecords, periods: StepPeriods): 
   const amounts = meanAmounts(periods.amounts);
   const { divided, timePerStep, computing, exposed, hostPaced, timeline } = divide(records, periods, amounts);
   const outliers = findOutliers(computing);
-  // Only recorded whole iterations can be compared with all steps. What lies outside anything less is not known.
-  const isIteration = source === 'training_step' && layout === 'whole';
+  // Only whole iterations can be compared with all steps. What lies outside anything less is not known.
+  const isIteration =
+    source === 'start-times' ? gaps.steps >= ENOUGH_IN_GAPS : source === 'training_step' && layout === 'whole';
   const bias = biasOf(recorded, gaps);
   const paced = bias === 'recorded-slower' ? gaps.mean : usualPeriod(gaps);
   const step = bias && isIteration ? ns(paced) : recorded;
   const usual = moveOutliers(divided, outliers);
-  const measured = step === recorded ? usual : atPace(usual, step);
+  const measured = step === recorded ? usual : atPace(usual, step, areRegular(steps.map((s) => s.number)));
   const hasData = records.phases.some((p) => p.role === 'data');
   const input = hasData ? null : sampledInput(run.header);
   const time = input ? withInput(measured, step, input.share) : measured;

@@ -8,10 +8,15 @@ export const SAME_PACE = 1.1;
 export interface GapPeriods {
   readonly mean: number;
   readonly median: number;
+  /** How many steps they cover. */
+  readonly steps: number;
 }
 
+/** Steps that gaps must cover to say how long a step takes, where consecutive steps were timed as well. */
+export const ENOUGH_IN_GAPS = 10;
+
 /** ns of the usual step: without rare pauses, which the mean holds; the mean where gaps differ in length. */
-export const usualPeriod = ({ mean, median }: GapPeriods) => Math.min(mean, median);
+export const usualPeriod = ({ mean, median }: Pick<GapPeriods, 'mean' | 'median'>) => Math.min(mean, median);
 
 export type PaceBias = 'recorded-slower' | 'others-slower';
 
@@ -20,7 +25,7 @@ export type PaceBias = 'recorded-slower' | 'others-slower';
  * none. All time passes between the starts of recorded steps, so that shows. Recorded steps cannot be longer than the mean
  * without a reason. They can be shorter: a rare pause (an evaluation) makes only the mean long.
  */
-export function biasOf(recorded: number, gaps: GapPeriods): PaceBias | null {
+export function biasOf(recorded: number, gaps: Pick<GapPeriods, 'mean' | 'median'>): PaceBias | null {
   if (recorded > SAME_PACE * gaps.mean) return 'recorded-slower';
   return usualPeriod(gaps) > SAME_PACE * recorded ? 'others-slower' : null;
 }
@@ -34,11 +39,14 @@ export function areRegular(steps: readonly number[]): boolean {
 
 /**
  * The classes of a recorded step scaled to a step of the run. What recorded steps have more comes off the idle and
- * communication classes, the largest first, then off computing and copies. What they have less is unexplained.
+ * communication classes, the largest first, then off computing and copies. What they have less is unexplained if they are
+ * steps of one kind, chosen at a fixed stride (`regular`). Else the job has become slower, in all it does.
  */
-export function atPace(time: TimeByClass, step: number): TimeByClass {
+export function atPace(time: TimeByClass, step: number, regular: boolean): TimeByClass {
   const paced = { ...time } as Record<TimeClass, number>;
-  let excess = sumOfClasses(time) - step;
+  const recorded = sumOfClasses(time);
+  let excess = recorded - step;
+  if (excess < 0 && !regular) return totals((c) => (paced[c] * step) / recorded);
   if (excess < 0) paced.idle_other -= excess;
   const pauses = TIME_CLASSES.filter((c) => c !== 'compute' && c !== 'copy');
   const largestFirst = [...pauses.toSorted((a, b) => time[b] - time[a]), 'compute', 'copy'] as const;

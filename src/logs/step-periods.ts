@@ -28,6 +28,11 @@ export interface StepPeriods {
 const MIN_STEP = 1;
 /** With fewer pairs of consecutive steps, they are consecutive by chance of the sampling. */
 const ENOUGH_PAIRS = 3;
+/** With so many steps whose successor was not recorded, the pairs are only the start of the log. */
+const ENOUGH_ALONE = 5;
+/** `training_step` is the whole iteration if it lasts until the next one begins, with this tolerance in most pairs (the first are not yet regular). */
+const LASTS_UNTIL_NEXT = 0.05;
+const MOST_PAIRS = 0.75;
 /** A phase that this share of the steps has belongs to every step: one without it was cut, or lost a record. */
 const REGULAR = 0.9;
 
@@ -49,9 +54,10 @@ export function findPeriods(records: RankRecords): StepPeriods | null {
   const withWhole = all.filter((c) => total(c.amounts, ['whole']) >= MIN_STEP);
   const starts = startsOfSteps(records);
   const pairs = consecutive(all, starts);
-  if (pairs.length >= ENOUGH_PAIRS || (pairs.length > 0 && pairs.length >= withWhole.length - 1))
+  const manyPairs = pairs.length >= ENOUGH_PAIRS || (pairs.length > 0 && pairs.length >= withWhole.length - 1);
+  if (manyPairs && !(withWhole.length >= pairs.length + ENOUGH_ALONE && lastUntilTheNext(pairs)))
     return finish('start-times', records, pairs, starts);
-  if (withWhole.length * 2 >= all.length) {
+  if (manyPairs || withWhole.length * 2 >= all.length) {
     // Whether waits lie inside is decided later; a warm-up step is long either way.
     const longest = (a: Amounts) => total(a, ['whole', ...WAIT_ROLES]);
     const steps = withWhole.map((c) => ({ ...c, ns: longest(c.amounts), start: Number.NaN }));
@@ -126,7 +132,15 @@ function consecutive(all: readonly Timed[], starts: readonly number[]): Candidat
   });
 }
 
-/** Time per step from one recorded step to the next, with all that passes between them: evaluations, checkpoints. */
+/** Whether `training_step` lasts until the next step begins. Then steps without a recorded successor are as good. */
+function lastUntilTheNext(pairs: readonly Candidate[]): boolean {
+  const agree = pairs.filter(
+    (c) => Math.abs(total(c.amounts, ['whole']) - c.ns) <= LASTS_UNTIL_NEXT * c.ns,
+  ).length;
+  return agree >= MOST_PAIRS * pairs.length;
+}
+
+/** Time per step from one recorded step to the next, with all that passes between them: rare pauses as well. */
 function gapPeriods(
   { steps }: RankRecords,
   starts: readonly number[],
@@ -137,11 +151,14 @@ function gapPeriods(
     const next = steps[i + 1];
     if (i < from || !next || next.number === step.number + 1 || next.generation !== step.generation)
       return [];
+    // Capture opens its profiler window when its dense start is over.
+    if (i > 0 && steps[i - 1]!.number === step.number - 1) return [];
     const gap = { ns: starts[i + 1]! - starts[i]!, steps: next.number - step.number };
     return gap.ns >= MIN_STEP * gap.steps ? [gap] : [];
   });
   const sum = (of: 'ns' | 'steps') => gaps.reduce((n, gap) => n + gap[of], 0);
-  return { mean: sum('ns') / sum('steps'), median: median(gaps.map((gap) => gap.ns / gap.steps)) };
+  const covered = sum('steps');
+  return { mean: sum('ns') / covered, median: median(gaps.map((gap) => gap.ns / gap.steps)), steps: covered };
 }
 
 /** Phases one after the other. Collectives and the job's own phases lie inside the model's phases, where there are any. */

@@ -18,7 +18,7 @@ export function criticalPathOf(comparison: Comparison | null): ReportPath | null
   return {
     by_class: sharesOfClasses(path.time),
     by_rank: path.ranks.map(({ rank, ns: onPath, time: recorded }) => {
-      const time = atPace(recorded, paced * sumOfClasses(recorded));
+      const time = atPace(recorded, paced * sumOfClasses(recorded), true);
       const mostly = TIME_CLASSES.reduce((a, b) => (time[b] > time[a] ? b : a));
       return { rank, share: share(Math.min(1, onPath / all)), mostly, mostly_ms: toMs(ns(time[mostly])) };
     }),

@@ -23,10 +23,14 @@ export function ownStep(facts: TraceFacts, hidden: number): OwnStep {
 /** Shorter waits are within the noise of a step (the threshold of XProf and the TensorBoard plugin for input). */
 const WAITS_MATTER = 0.05;
 
-/** Input waits per step that the log has and a short trace lacks: the prefetch queue filled while the profiler started. */
+/**
+ * Input waits per step that the log has and a short trace lacks: the prefetch queue filled while the profiler started, or
+ * loading on the training thread took longer in other steps.
+ */
 export function hiddenWaits({ input, time }: TraceFacts, { step, time: measured }: Unprofiled): number {
   const hidden = measured.idle_data - time.idle_data;
-  return input.inWorkers > 0 && hidden > WAITS_MATTER * step ? hidden : 0;
+  const loads = input.inWorkers > 0 || time.idle_data > WAITS_MATTER * step;
+  return loads && hidden > WAITS_MATTER * step ? hidden : 0;
 }
 
 /** Puts the hidden waits into the plan: with them it takes as long as the log says. */
