@@ -101,7 +101,9 @@ function factsOf(run: EventLogRun, records: RankRecords, periods: StepPeriods): 
   const outliers = findOutliers(computing);
   // Only whole iterations can be compared with all steps. What lies outside anything less is not known.
   const isIteration =
-    source === 'start-times' ? gaps.steps >= ENOUGH_IN_GAPS : source === 'training_step' && layout === 'whole';
+    source === 'start-times'
+      ? gaps.steps >= ENOUGH_IN_GAPS
+      : source === 'training_step' && layout === 'whole';
   const bias = biasOf(recorded, gaps);
   const paced = bias === 'recorded-slower' ? gaps.mean : usualPeriod(gaps);
   const step = bias && isIteration ? ns(paced) : recorded;

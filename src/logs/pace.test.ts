@@ -36,7 +36,9 @@ describe('a step at the pace of the run', () => {
   });
 
   it('has unexplained time where other steps take longer', () => {
-    expect(atPace(time({ compute: 80, idle_other: 5 }), 100, true)).toEqual(time({ compute: 80, idle_other: 20 }));
+    expect(atPace(time({ compute: 80, idle_other: 5 }), 100, true)).toEqual(
+      time({ compute: 80, idle_other: 20 }),
+    );
   });
 
   it('has more of everything where the job became slower', () => {

@@ -54,7 +54,8 @@ export function findPeriods(records: RankRecords): StepPeriods | null {
   const withWhole = all.filter((c) => total(c.amounts, ['whole']) >= MIN_STEP);
   const starts = startsOfSteps(records);
   const pairs = consecutive(all, starts);
-  const manyPairs = pairs.length >= ENOUGH_PAIRS || (pairs.length > 0 && pairs.length >= withWhole.length - 1);
+  const manyPairs =
+    pairs.length >= ENOUGH_PAIRS || (pairs.length > 0 && pairs.length >= withWhole.length - 1);
   if (manyPairs && !(withWhole.length >= pairs.length + ENOUGH_ALONE && lastUntilTheNext(pairs)))
     return finish('start-times', records, pairs, starts);
   if (manyPairs || withWhole.length * 2 >= all.length) {

@@ -120,6 +120,17 @@ describe('the order to try fixes in', () => {
     expect(idsOf([further, step, advice])).toEqual(['step', 'further', 'advice']);
   });
 
+  it('names the step further with its gain, in the whole step', () => {
+    const step = rule('step', 'code', () => ({ price: gain(1.1) }));
+    const further: Rule = {
+      ...rule('further', 'code', () => ({ price: gain(6), inShort: 'CUDA graphs' })),
+      furtherThan: 'step',
+    };
+    const textOf = (rules: Rule[]) => runRules(rules, runOf([view], 'gpu')).findings[0]!.fix.text;
+    expect(textOf([step, further])).toMatch(/A step further: CUDA graphs, ×6\.0 in all\.$/);
+    expect(textOf([step])).not.toMatch(/further/);
+  });
+
   it('begins with a late rank, unless that costs little', () => {
     const late = (likely: number): Rule => ({
       ...rule('late', 'code', () => ({ addresses: 'data', price: gain(likely) })),

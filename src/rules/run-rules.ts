@@ -223,12 +223,21 @@ function withSavings(ordered: readonly Joined[], lines: readonly HostLine[]): Fi
       cost: costOf(joined),
       risk: finding.risk ?? rule.info.risk,
       evidence: [...finding.evidence, ...(view ? lineEvidence(rule.lines, lines, view.rank) : [])],
-      fix: finding.fix ?? rule.info.fix,
+      fix: withFurther(finding, rule, ordered),
       addresses: finding.addresses,
       speedup: finding.price && view && rounded(finding.price.speedup),
       saving_ms: finding.price && view && toMs(savingOf(view, finding.price)),
     };
   });
+}
+
+/** The fix of a finding, and the fix that goes a step further, if there is one with a known gain. */
+function withFurther(finding: RankFinding, rule: Rule, all: readonly Joined[]): Finding['fix'] {
+  const fix = finding.fix ?? rule.info.fix;
+  const further = all.find((f) => f.rule.furtherThan === finding.id)?.finding;
+  if (!further?.price || !further.inShort) return fix;
+  const gain = further.price.speedup.likely.toFixed(1);
+  return { ...fix, text: `${fix.text} A step further: ${further.inShort}, ×${gain} in all.` };
 }
 
 function replayAll(view: TraceView, edits: readonly Edit[], floor: number): number {

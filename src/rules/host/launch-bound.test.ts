@@ -33,28 +33,6 @@ describe('launch-bound', () => {
     expect(found.fix!.code).toBe('model = torch.compile(model)');
   });
 
-  it('says what CUDA graphs bring on top: products 1 µs apart, elementwise kernels at 0.6, 12 of them apart', () => {
-    const graphs = 20_000 / (100 * (10 + 1) + 100 * 6 + 12);
-    expect(fires(rule, draw(EAGER), EXPECTED).fix!.text).toContain(
-      `CUDA graphs, ×${graphs.toFixed(1)} in all`,
-    );
-  });
-
-  it('names a fused optimizer where the further gain includes one, and no graphs where shapes depend on values', () => {
-    const textOf = (drawing: string) => fires(rule, draw(drawing), EXPECTED).fix!.text;
-    const updates = Array.from(
-      { length: 60 },
-      (_, i) => `add_elementwise ${10065 + 100 * i}-${10075 + 100 * i} #${101 + i}`,
-    );
-    const optimizer = EAGER.replace('0-20000', '0-20000 | Optimizer.step#AdamW.step 10000-15999').replace(
-      'mul_elementwise 10065-10075 #101 x100@100',
-      `${updates.join(' | ')} | mul_elementwise 16065-16075 #161 x40@100`,
-    );
-    expect(textOf(optimizer)).toMatch(/CUDA graphs and a fused optimizer, ×/);
-    const masks = ' | aten::nonzero 60-64 x5@4000 | cudaStreamSynchronize 61-63 x5@4000';
-    expect(textOf(EAGER.replace('0-20000', `0-20000${masks}`))).not.toMatch(/graphs/);
-  });
-
   it('counts 2.5 launches for the backward of a norm, half a cast, and two for a reduction', () => {
     const mixed = `
       host 1  ProfilerStep#1 0-20000 | ${NODE} NativeLayerNormBackward0 0-1000 | aten::mm 0-90 x200@100

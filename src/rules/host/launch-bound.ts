@@ -1,15 +1,6 @@
-import {
-  IDLE,
-  LAUNCHES,
-  priceCompiled,
-  priceWithGraphs,
-  SHORT_KERNEL,
-  waitsForLaunches,
-} from '../kit/compiling.js';
+import { IDLE, LAUNCHES, priceCompiled, SHORT_KERNEL, waitsForLaunches } from '../kit/compiling.js';
 import { runsCompiled } from '../kit/host.js';
-import { isUnfusedOptimizer, optimizerOf } from '../kit/optimizer.js';
 import { found, silent, type TraceRule } from '../kit/rule.js';
-import { hasFixedShapes } from '../kit/waits.js';
 
 export const rule: TraceRule = {
   reads: 'traces',
@@ -37,11 +28,6 @@ export const rule: TraceRule = {
     const waits = waitsForLaunches(view);
     if ('silent' in waits) return waits;
     if (runsCompiled(view)) return silent('the model is already compiled');
-    const graphs = hasFixedShapes(view) ? priceWithGraphs(view) : null;
-    const optimizer = isUnfusedOptimizer(optimizerOf(view)) ? ' and a fused optimizer' : '';
-    const further = graphs
-      ? ` A step further: CUDA graphs${optimizer}, ×${graphs.speedup.likely.toFixed(1)} in all.`
-      : '';
     return found({
       id: 'launch-bound',
       title: 'the host launches many short kernels one by one',
@@ -49,7 +35,7 @@ export const rule: TraceRule = {
       addresses: 'host',
       evidence: [waits.evidence],
       price: priceCompiled(view),
-      fix: { text: `Compile the model. The first steps are slow.${further}`, code: rule.info.fix.code },
+      fix: { text: 'Compile the model. The first steps are slow.', code: rule.info.fix.code },
     });
   },
 };

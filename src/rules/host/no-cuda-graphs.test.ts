@@ -39,6 +39,7 @@ describe('no-cuda-graphs', () => {
     const found = fires(rule, draw(OPTIMIZER), EXPECTED);
     expectGainBetween(found, 20 / (200 * 0.026), 20 / (100 * 0.026));
     expect(found.fix!.code).toMatch(/fused=True/);
+    expect(found.inShort).toBe('CUDA graphs and a fused optimizer');
   });
 
   it('takes out the cost of recording', () => {

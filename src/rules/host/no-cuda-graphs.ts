@@ -36,11 +36,12 @@ export const rule: TraceRule = {
       id: 'no-cuda-graphs',
       title: compiled
         ? 'compiled, but every kernel is still launched by itself'
-        : 'every kernel is launched by itself: CUDA graphs are a step further',
+        : 'every kernel is launched by itself, without CUDA graphs',
       confidence: 0.85,
       addresses: 'host',
       evidence: [waits.evidence],
       price: priceWithGraphs(view),
+      inShort: `CUDA graphs${fusesOptimizer ? ' and a fused optimizer' : ''}`,
       fix: {
         text: `${compiled ? 'The model is compiled: add CUDA graphs' : 'Compile the model with CUDA graphs'}${fusesOptimizer ? ', and use a fused optimizer (included in the gain)' : ''}. Needs static shapes; the first steps are slow.`,
         code: `model = torch.compile(model, mode="reduce-overhead")${fusesOptimizer ? '\noptimizer = torch.optim.AdamW(model.parameters(), lr=lr, fused=True)' : ''}`,

@@ -1,6 +1,7 @@
 import { formatMs, fromMs, ms, type Ns, ns, share } from '../../base/units.js';
 import type { TraceView } from '../../diagnosis/ranks/rank-view.js';
 import type { CompiledFunction } from '../../diagnosis/run-evidence.js';
+import { recurring } from '../../facts/job-time.js';
 import { removeCalls, takeFromLongest } from '../../replay/edits.js';
 import type { Plan } from '../../replay/plan.js';
 import type { OperatorTotal } from '../../traces/detail/operators.js';
@@ -95,7 +96,10 @@ function gaveUp(
 
 function checkTrace(view: TraceView): RuleResult {
   if (!view.facts.hasGpuWork) return silent('no GPU work: long operators compute');
-  if (view.time.idle_compile >= COMPILING.value * view.step) return found(compilesInSteps(view));
+  if (view.time.idle_compile >= COMPILING.value * view.step)
+    return view.job && recurring(view.job).some((p) => p.name === 'compile')
+      ? silent('compile-time tells of it, from all steps')
+      : found(compilesInSteps(view));
   const builders = plansBuilt(view);
   const perStep = ns(builders.reduce((sum, o) => sum + beyondUsual(o), 0) / (view.facts.detail?.steps ?? 1));
   if (perStep >= PLANS.value * view.step) return found(buildsPlans(view, perStep, builders[0]!));

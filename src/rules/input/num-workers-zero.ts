@@ -66,7 +66,8 @@ export const rule: AnyRule = {
     const fed = silentIfFed(view);
     if (fed) return fed;
     const exposed = view.time.idle_data;
-    const fetch = mean(input.waitPerStep);
+    // The log may know of longer waits than the few steps of the trace.
+    const fetch = Math.max(mean(input.waitPerStep), exposed);
     const marked = input.inMain > 0;
     const where = marked
       ? '_SingleProcessDataLoaderIter.__next__'

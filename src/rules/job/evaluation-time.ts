@@ -1,6 +1,16 @@
+import { share } from '../../base/units.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
+import { wholeStep } from '../../diagnosis/ranks/whole-step.js';
+import { outsidePerStep } from '../../facts/job-time.js';
 import { checkJobPhase, LEAST_PHASE } from '../kit/job-phase.js';
-import type { AnyRule } from '../kit/rule.js';
+import { type AnyRule, silent, threshold } from '../kit/rule.js';
+
+const LEAST_UNKNOWN = threshold(
+  'calls of the model without gradients',
+  share(0.1),
+  'of the steps and what lies between them',
+  'libraries make short calls without gradients themselves, torch.compile among them',
+);
 
 export const rule: AnyRule = {
   reads: 'traces and logs',
@@ -19,11 +29,14 @@ export const rule: AnyRule = {
     check: 'On fewer batches the score is noisier: compare it with the score on all of them once.',
     cost: 'knob',
     risk: 'none',
-    thresholds: [LEAST_PHASE],
+    thresholds: [LEAST_PHASE, LEAST_UNKNOWN],
   },
   check: (view) => {
     const has = (name: string) => view.job?.phases.some((p) => p.name === name && !p.own) ?? false;
-    if (has('inference') && !has('evaluation')) return withoutEval(view);
+    if (has('inference') && !has('evaluation'))
+      return outsidePerStep(view.job!, 'inference') < LEAST_UNKNOWN.value * wholeStep(view)
+        ? silent('the model is called without gradients for a small part of the time')
+        : withoutEval(view);
     return checkJobPhase(view, 'evaluation', 'evaluation', {
       title: 'evaluation takes a large part of the job: less often, or on fewer batches',
     });

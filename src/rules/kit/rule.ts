@@ -122,6 +122,8 @@ export interface RankFinding {
   readonly cost?: Cost;
   readonly risk?: Risk;
   readonly fix?: Finding['fix'];
+  /** The fix in a few words. Where it goes a step further than another, that one names it with its gain. */
+  readonly inShort?: string;
 }
 
 export interface Price {
