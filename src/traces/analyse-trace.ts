@@ -27,7 +27,13 @@ import { inferInputWaits } from './timeline/inferred-input.js';
 import { findOneOff } from './timeline/one-off.js';
 import { osCalls } from './timeline/os-calls.js';
 import { findStepTimes, type StepTime } from './timeline/step-times.js';
-import { detailRange, representative, type StepWindow, windowOf } from './timeline/step-window.js';
+import {
+  detailRange,
+  firstDidMore,
+  representative,
+  type StepWindow,
+  windowOf,
+} from './timeline/step-window.js';
 import { workSorts } from './timeline/work-sorts.js';
 import type { AnalyseOptions, TraceFacts } from './trace-facts.js';
 
@@ -67,8 +73,14 @@ function factsOf(trace: Trace, range: StepRange | null): TraceFacts | null {
   const recorded = findHostSpans(trace, work);
   if (recorded.main < 0 && work.length === 0) return null;
   const kinds = classifyNames(trace);
-  const all = findStepTimes(trace, work, recorded, range);
-  if (all.steps.length === 0) return null;
+  const whole = findStepTimes(trace, work, recorded, range);
+  if (whole.steps.length === 0) return null;
+  const comparesRanks = communicates(trace, work, kinds, recorded);
+  // The first step does not count, but would be half of what is looked at in detail.
+  const all =
+    range === null && !comparesRanks && firstDidMore(whole.steps)
+      ? findStepTimes(trace, work, recorded, { first: whole.steps[1]!.index, last: null })
+      : whole;
   const times = { ...all, steps: all.steps.slice(0, representative(all.steps)) };
   const inferred = inferInputWaits(trace, work, kinds, recorded, times);
   const host = withInferredInput(recorded, inferred);
@@ -102,7 +114,7 @@ function factsOf(trace: Trace, range: StepRange | null): TraceFacts | null {
     begin: times.begin,
   });
   if (plan) markEagerAttention(plan, kernels.list);
-  const collectives = communicates(trace, work, kinds, recorded)
+  const collectives = comparesRanks
     ? extractCollectives(trace, work, kinds, all, { blocking: recorded.waits.comms })
     : null;
   return {

@@ -3,7 +3,7 @@ import { readTrace } from '../../../test/helpers/read-trace.js';
 import { Trace } from '../../model/trace.js';
 import { analyseTrace } from '../analyse-trace.js';
 import type { StepTime } from './step-times.js';
-import { detailRange, representative, windowOf } from './step-window.js';
+import { detailRange, firstDidMore, representative, windowOf } from './step-window.js';
 
 /** Consecutive steps with these periods, each with `works` pieces of work. */
 function stepsOf(periods: readonly number[], works = 100): StepTime[] {
@@ -32,6 +32,18 @@ describe('the window', () => {
   it('includes the first step when it is the only one', () => {
     expect(windowOf(stepsOf([100]), 20, 'profiler')).toMatchObject({ irregular: true, from: 20, to: 100 });
   });
+});
+
+describe('a first step that did more than the others', () => {
+  const did = (works: readonly number[]) =>
+    firstDidMore(works.map((w, index) => ({ index, hostStart: 0, hostEnd: 1, frontier: 1, works: w })));
+
+  it.each([
+    ['an evaluation was in it', [900, 300, 310, 300], true],
+    ['it is like the others', [310, 300, 310, 300], false],
+    ['another did as much', [900, 300, 880, 300], false],
+    ['too few others', [900, 300, 300], false],
+  ])('%s', (_, works, expected) => expect(did(works)).toBe(expected));
 });
 
 describe('a long trace', () => {
