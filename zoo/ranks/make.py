@@ -1,6 +1,6 @@
 """
 Runs of four ranks in which some are late, and what that costs: each job is timed with and without its fault in one
-process, then traced and logged with it.
+process and logged with it. When all have been, each is traced.
 
     torchrun --nproc-per-node 4 zoo/ranks/make.py OUT [CASE …]
 
@@ -192,17 +192,19 @@ def main() -> None:
     out, names = Path(sys.argv[1]), sys.argv[2:] or list(CASES)
     torch.cuda.set_device(0)
     dist.init_process_group("gloo")
+    # All that is timed comes before the first profile: CUPTI stays attached after it and slows the host.
     for name in names:
         case, folder = CASES[name], out / name
         (folder / "trace").mkdir(parents=True, exist_ok=True)
         job = Job(case)
         healthy, faulty = job.mean_ms(False), job.mean_ms(True)
-        record_trace(job, folder / "trace")
         record_log(job, folder / "log")
         if job.rank == 0:
             truth = {"late": case.late, "cause": case.cause, "healthy_ms": healthy, "faulty_ms": faulty}
             (folder / "truth.json").write_text(json.dumps(truth))
             print(f"{name}: {healthy:.2f} ms, with its fault {faulty:.2f}", flush=True)
+    for name in names:
+        record_trace(Job(CASES[name]), out / name / "trace")
     dist.destroy_process_group()
 
 
