@@ -100,7 +100,8 @@ def zoo_pairs(smoke: bool) -> list[Pair]:
 
     many = 2 if smoke else 12
     return [
-        pair("T4", "data_cpu_w0", "data_cpu_w12", fix("loader-workers", workers=many)),
+        # The twin holds four batches a worker ready.
+        pair("T4", "data_cpu_w0", "data_cpu_w12", fix("loader-workers", "loader-prefetch", workers=many, factor=4)),
         pair("T6", "copies_pageable", "copies_pinned", fix("pinned-copies")),
         pair("T9", "vit_fp32", "vit_tf32", fix("tf32")),
         pair("T10", "cudnn_benchmark_off", "cudnn_benchmark_on", fix("cudnn-benchmark")),
