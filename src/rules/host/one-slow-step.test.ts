@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { drawView, fires, silence } from '../../../test/helpers/draw-run.js';
 import { inTurn } from '../../../test/helpers/draw-trace.js';
+import { ns } from '../../base/units.js';
 import { rule as hostPause } from './host-pause.js';
 import { rule as hostSync } from './host-sync.js';
 import { rule } from './one-slow-step.js';
@@ -13,14 +14,31 @@ const step = (ms: number) => `
 const draw = (lengths: readonly number[]) =>
   drawView(inTurn(...lengths.map((ms) => [step(ms), ms * 1000] as const)));
 const SPIKE = [18.5, 18.5, 98.5, 18.5, 18.5, 18.5, 18.5, 18.5];
+const EXPECTED = { id: 'one-slow-step', addresses: 'host', unit: 'ms', placed: true } as const;
 
 describe('one slow step', () => {
   it('is told as what it is, with its place in the trace', () => {
-    const expected = { id: 'one-slow-step', addresses: 'host', unit: 'ms', placed: true } as const;
-    const found = fires(rule, draw(SPIKE), expected);
+    const found = fires(rule, draw(SPIKE), EXPECTED);
     expect(found.price).toBeNull();
     expect(found.evidence[0]).toMatchObject({ value: 80, step: 4 });
     expect(found.evidence[0]!.text).toMatch(/^step 4 took 98\.5 ms, the 7 others 18\.5 ms: one of 8/);
+  });
+
+  it('is silent where the job does as much again and again: the phase has a finding of its own', () => {
+    const saves = { name: 'checkpoint', ns: ns(700e6), count: 10, longest: null, recurs: true, own: false };
+    const times = {
+      wall: ns(4e9),
+      startUp: ns(0),
+      training: ns(2e9),
+      end: ns(0),
+      steps: 100,
+      iteration: null,
+    };
+    const view = draw(SPIKE);
+    const saving = { ...view, job: { ...times, phases: [{ ...saves, call: null, line: null }] } };
+    expect(silence(rule, saving)).toMatch(/as a step with a checkpoint does/);
+    const short = { ...saves, ns: ns(100e6), call: null, line: null };
+    expect(fires(rule, { ...view, job: { ...times, phases: [short] } }, EXPECTED).price).toBeNull();
   });
 
   it('gives no other rule a price', () => {

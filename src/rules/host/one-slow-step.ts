@@ -1,6 +1,10 @@
 import { formatMs, ns, toMs } from '../../base/units.js';
+import { recurring } from '../../facts/job-time.js';
 import { atSpan, evidence } from '../kit/evidence.js';
 import { found, silent, type TraceRule } from '../kit/rule.js';
+
+/** A phase that takes this part of the extra time, and comes again, is what the step was slow for. */
+const MOST_OF_IT = 0.5;
 
 export const rule: TraceRule = {
   reads: 'traces',
@@ -26,6 +30,8 @@ export const rule: TraceRule = {
     const { oneOff } = view.facts;
     if (!oneOff) return silent('no single step stands out');
     const { index, ts, dur, usual, others } = oneOff;
+    const known = recurring(view.job).find((p) => p.ns / p.count >= MOST_OF_IT * (dur - usual));
+    if (known) return silent(`step ${index} took ${formatMs(dur)}, as a step with a ${known.name} does`);
     const text = `step ${index} took ${formatMs(dur)}, the ${others} others ${formatMs(usual)}: one of ${others + 1}, left out of all other figures`;
     return found({
       id: 'one-slow-step',
