@@ -3,7 +3,12 @@ import { defineConfig } from 'vitest/config';
 import { SummaryReporter } from './test/helpers/summary-reporter.js';
 
 /** They replace modules or start processes: each file gets a process of its own. */
-const ISOLATED = ['src/cli/**/*.test.ts', 'test/e2e/**/*.test.ts', 'test/browser/**/*.test.ts'];
+const ISOLATED = [
+  'src/cli/**/*.test.ts',
+  'test/e2e/**/*.test.ts',
+  'test/browser/**/*.test.ts',
+  'test/property/open-files.test.ts',
+];
 /** Real training jobs whose timing is judged: they run after everything else, one at a time. */
 const JOBS = ['test/e2e/run-jobs.test.ts', 'test/e2e/job-time.test.ts', 'test/e2e/triage-jobs.test.ts'];
 // One more than there are cores: many tests wait for processes or sleep.
