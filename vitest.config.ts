@@ -3,7 +3,12 @@ import { defineConfig } from 'vitest/config';
 import { SummaryReporter } from './test/helpers/summary-reporter.js';
 
 /** They replace modules or start processes: each file gets a process of its own. */
-const ISOLATED = ['src/cli/**/*.test.ts', 'test/**/*.test.ts'];
+const ISOLATED = [
+  'src/cli/**/*.test.ts',
+  'test/e2e/**/*.test.ts',
+  'test/browser/**/*.test.ts',
+  'test/property/open-files.test.ts',
+];
 /** Real training jobs whose timing is judged: they run after everything else, one at a time. */
 const JOBS = ['test/e2e/run-jobs.test.ts', 'test/e2e/job-time.test.ts', 'test/e2e/triage-jobs.test.ts'];
 // One more than there are cores: many tests wait for processes or sleep.
@@ -21,7 +26,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'units',
-          include: ['src/**/*.test.ts', 'web/**/*.test.ts'],
+          include: ['src/**/*.test.ts', 'web/**/*.test.ts', 'test/**/*.test.ts'],
           exclude: ISOLATED,
           // The code keeps no state between calls: files may share a process, which saves half of the time.
           isolate: false,

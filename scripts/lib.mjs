@@ -27,10 +27,10 @@ export function run(program, args, options = {}) {
  * Starts a program whose output goes into a file in .build. The function it returns waits, prints that, and gives the status.
  * It is ended with this script.
  */
-export function startQuietly(program, args, log) {
+export function startQuietly(program, args, log, options = {}) {
   const path = fileURLToPath(new URL(`.build/${log}`, root));
   const file = openSync(path, 'w');
-  const child = spawn(program, args, { cwd: fileURLToPath(root), stdio: ['ignore', file, file] });
+  const child = spawn(program, args, { cwd: fileURLToPath(root), ...options, stdio: ['ignore', file, file] });
   closeSync(file);
   const ended = once(child, 'exit');
   process.once('exit', () => child.kill());

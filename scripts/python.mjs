@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { root, run, tryRun } from './lib.mjs';
+import { root, run, startQuietly, tryRun } from './lib.mjs';
 
 const at = (path) => fileURLToPath(new URL(path, root));
 const REQUIREMENTS = 'python/requirements-dev.txt';
@@ -64,15 +64,17 @@ export function checkPython() {
   run(python, ['-m', 'mypy', '--config-file', 'python/pyproject.toml', 'python/src']);
 }
 
-/** The exit status of pytest. Two at a time: most tests wait for processes. A file's tests share what it has set up. */
-export function testPython(args = [], env = process.env) {
-  const options = ['-q', '-n', '2', '--dist', 'loadfile'];
-  return tryRun(at(python), ['-m', 'pytest', ...options, ...args], { cwd: at('python'), env });
-}
+/** Two at a time: most tests wait for processes. A file's tests share what it has set up. */
+const PYTEST = ['-m', 'pytest', '-q', '-n', '2', '--dist', 'loadfile'];
+
+/** Starts all tests of python/. The function it returns waits, prints what they said, and gives the exit status. */
+export const startPytest = (env) =>
+  startQuietly(at(python), PYTEST, 'pytest.log', { cwd: at('python'), env });
 
 /** `--check`: only ruff and mypy. */
 if (process.argv[1] === fileURLToPath(import.meta.url) && ensurePython()) {
   checkPython();
   const args = process.argv.slice(2);
-  if (!args.includes('--check')) process.exit(testPython(args));
+  if (!args.includes('--check'))
+    process.exit(tryRun(at(python), [...PYTEST, ...args], { cwd: at('python') }));
 }

@@ -3,7 +3,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { ensureInstalled, root, run, startQuietly, tryRun } from './lib.mjs';
-import { ensurePython, testPython } from './python.mjs';
+import { ensurePython, startPytest } from './python.mjs';
 
 const chosen = process.argv.slice(2);
 /** Both test programs add a line with their counts. */
@@ -31,14 +31,22 @@ if (ofPython) {
 }
 rmSync(counts, { force: true });
 const env = { ...process.env, TEST_COUNTS: fileURLToPath(counts) };
-// Both run in any case: one failure should not hide another.
+const vitest = (...args) => tryRun('node', ['node_modules/vitest/vitest.mjs', 'run', ...args], { env });
+// All run in any case: one failure should not hide another.
 const statuses = [];
 if (withPython) {
+  // Both at once, because both wait often. Then, on a machine of their own, the jobs whose timing is judged.
+  const pytest = startPytest(env);
+  title('tests (vitest)');
+  statuses.push(vitest('--project', '!jobs'));
   title('tests of python/ (pytest)');
-  statuses.push(testPython([], env));
+  statuses.push(await pytest());
+  title('tests with real jobs (vitest)');
+  statuses.push(vitest('--project', 'jobs'));
+} else {
+  title('tests (vitest)');
+  statuses.push(vitest(...chosen));
 }
-title('tests (vitest)');
-statuses.push(tryRun('node', ['node_modules/vitest/vitest.mjs', 'run', ...chosen], { env }));
 
 const text = existsSync(counts) ? readFileSync(counts, 'utf8') : '';
 const lines = text

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from gloo_ranks import run_ranks
 from hooked import duration, injected, names, run_script, steps_of
-from support import header_of, records_of
+from support import header_of, records_of, run_torch_program
 
 from whyslow_capture import layout
 
@@ -54,6 +54,9 @@ TRAIN = """
 """
 
 
+WAYS = ["fork", "spawn-compile"]
+
+
 def losses(result: subprocess.CompletedProcess[str]) -> list[str]:
     assert result.returncode == 0, result.stderr
     return [line for line in result.stdout.splitlines() if line.startswith("loss")]
@@ -68,32 +71,30 @@ def files_in(out: Path) -> list[str]:
 ONE_RANK = ["cuda_event_profiler/cuda_events_rank_0.jsonl", "ranks/rank_0.json", "run.json"]
 
 
-Results = dict[str, tuple[subprocess.CompletedProcess[str], Path]]
-
-
-def run_all(source: str, folder: Path, ways: list[str]) -> Results:
-    """Two at a time, because importing torch is slow."""
-
-    def run(way: str) -> tuple[subprocess.CompletedProcess[str], Path]:
-        own = folder / way
-        own.mkdir()
-        switch = {"WHYSLOW_INJECT": "0"} if way == "plain" else {}
-        return run_script(source, own, way, env={**injected(own / "out"), **switch}), own / "out"
-
-    with ThreadPoolExecutor(2) as pool:
-        return dict(zip(ways, pool.map(run, ways), strict=True))
+Run = tuple[subprocess.CompletedProcess[str], Path]
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Results:
-    return run_all(TRAIN, tmp_path_factory.mktemp("trained"), ["plain", "fork", "spawn-compile"])
+def trained(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
+    """Two at a time, because importing torch is slow."""
+    folder = tmp_path_factory.mktemp("trained")
+
+    def run(way: str) -> Run:
+        own = folder / way
+        own.mkdir()
+        return run_script(TRAIN, own, way, env=injected(own / "out")), own / "out"
+
+    with ThreadPoolExecutor(2) as pool:
+        return dict(zip(WAYS, pool.map(run, WAYS), strict=True))
 
 
-@pytest.mark.parametrize("way", ["fork", "spawn-compile"])
-def test_a_captured_job_has_the_same_losses(trained: Results, way: str) -> None:
-    plain, nothing = trained["plain"]
-    assert not nothing.exists()
-    plain_losses = losses(plain)
+@pytest.fixture(scope="module")
+def plain_losses() -> list[str]:
+    return losses(run_torch_program(TRAIN, "plain"))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_captured_job_has_the_same_losses(trained: dict[str, Run], plain_losses: list[str], way: str) -> None:
     captured, out = trained[way]
     assert losses(captured) == plain_losses
     assert len(plain_losses) == 12
@@ -110,16 +111,27 @@ def test_a_captured_job_has_the_same_losses(trained: Results, way: str) -> None:
     assert {r["run"] for r in records_of(out)} == {"the-run"}
 
 
+# One process imports torch and forks the others, each of which goes on as a script of its own.
 ENDS = """
-    import os, signal, sys, torch
+    import os, signal, sys, torch, torch._dynamo
     signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored by default if the tests run in the background
+    for rank, how in enumerate(sys.argv[1:]):
+        pid = os.fork()
+        if pid == 0:
+            os.environ["RANK"] = str(rank)
+            for number, name in ((1, "stdout"), (2, "stderr")):
+                os.dup2(os.open(f"{how}.{name}", os.O_WRONLY | os.O_CREAT, 0o644), number)
+            break
+        print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
+    else:
+        sys.exit()
+
     model = torch.nn.Linear(8, 1)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     for index in range(30):
         optimizer.zero_grad()
         model(torch.randn(4, 8)).mean().backward()
         optimizer.step()
-    how = sys.argv[1]
     if how == "exit":
         sys.exit(3)
     if how == "exception":
@@ -135,26 +147,30 @@ WAYS_TO_END = ["exit", "exception", "SIGINT", "SIGTERM"]
 
 
 @pytest.fixture(scope="module")
-def ended(tmp_path_factory: pytest.TempPathFactory) -> Results:
-    return run_all(ENDS, tmp_path_factory.mktemp("ended"), WAYS_TO_END)
+def ended(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    folder = tmp_path_factory.mktemp("ended")
+    return run_script(ENDS, folder, *WAYS_TO_END, env=injected(folder / "out")), folder
 
 
 @pytest.mark.parametrize("how", WAYS_TO_END)
-def test_exit_codes_are_unchanged(ended: Results, how: str) -> None:
+def test_exit_codes_are_unchanged(ended: Run, how: str) -> None:
+    rank = WAYS_TO_END.index(how)
     expected = {"exit": 3, "exception": 1}
     code = expected[how] if how in expected else -getattr(signal, how)
-    result, out = ended[how]
-    assert result.returncode == code
-    assert result.stdout == ""
+    result, folder = ended
+    assert (result.returncode, result.stderr) == (0, "")
+    assert int(result.stdout.splitlines()[rank]) == code
+    assert (folder / f"{how}.stdout").read_text() == ""
+    stderr = (folder / f"{how}.stderr").read_text()
     if how == "exception":
-        assert result.stderr.splitlines()[-1] == "KeyError: 'in backward'"
-        assert "During handling" not in result.stderr
+        assert stderr.splitlines()[-1] == "KeyError: 'in backward'"
+        assert "During handling" not in stderr
     elif how == "SIGINT":
-        assert result.stderr.splitlines()[-1] == "KeyboardInterrupt"
+        assert stderr.splitlines()[-1] == "KeyboardInterrupt"
     else:
-        assert result.stderr == ""
+        assert stderr == ""
     # Flushed records survive any end. All records survive if Python could run its exit functions.
-    found = steps_of(out)
+    found = steps_of(folder / "out", rank)
     assert found == list(range(len(found)))
     assert len(found) == 30 or how == "SIGTERM"
 
@@ -189,22 +205,15 @@ SIXTY_STEPS = """
 """
 
 
-def test_by_default_the_recorded_step_of_ten_varies(tmp_path: Path) -> None:
-    env = injected(tmp_path / "out")
-    del env["WHYSLOW_RECORD_EVERY_N_STEPS"]
-    assert run_script(SIXTY_STEPS, tmp_path, env=env).returncode == 0
-    assert header_of(tmp_path / "out")["spread_steps"] is True
-    # The same steps in every job, so ranks can be compared. After a dense start one in each ten, not always the first.
-    assert steps_of(tmp_path / "out") == [*range(20), 22, 38, 44, 50]
-
-
-def test_by_default_one_window_is_recorded(tmp_path: Path) -> None:
+def test_by_default_one_window_is_recorded_and_the_recorded_step_of_ten_varies(tmp_path: Path) -> None:
     env = injected(tmp_path / "out")
     del env["WHYSLOW_RECORD_EVERY_N_STEPS"], env["WHYSLOW_TRACE"]
     assert run_script(SIXTY_STEPS, tmp_path, env=env).returncode == 0
     traces = [path.relative_to(tmp_path / "out/traces") for path in (tmp_path / "out/traces").rglob("*.gz")]
     assert [str(path) for path in traces] == ["step_20/rank-0-coord-0-trace.json.gz"]
-    # The steps before it are all recorded, those in it are not.
+    assert header_of(tmp_path / "out")["spread_steps"] is True
+    # The steps before it are all recorded, those in it are not. Then one in each ten: not always the first, but the
+    # same in every job, so ranks can be compared.
     assert steps_of(tmp_path / "out") == [*range(19), 38, 44, 50]
 
 
@@ -291,7 +300,7 @@ def test_torchrun_the_straggler_does_not_wait(ranks: Path) -> None:
 
 
 SPAWNED = """
-    import os, sys, torch, torch.multiprocessing
+    import os, torch, torch.multiprocessing
 
     def train(rank):
         os.environ["RANK"] = str(rank)
@@ -301,13 +310,16 @@ SPAWNED = """
             model(torch.randn(4, 8)).mean().backward()
             optimizer.step()
 
+    def spawned(_index):
+        train(2)
+
     if __name__ == "__main__":
-        torch.multiprocessing.start_processes(train, nprocs=int(sys.argv[2]), start_method=sys.argv[1])
+        torch.multiprocessing.start_processes(train, nprocs=2, start_method="fork")
+        torch.multiprocessing.start_processes(spawned, nprocs=1, start_method="spawn")
 """
 
 
-@pytest.mark.parametrize(("start", "count"), [("fork", 2), ("spawn", 1)])
-def test_processes_started_by_torch_multiprocessing(tmp_path: Path, start: str, count: int) -> None:
-    result = run_script(SPAWNED, tmp_path, start, str(count), env=injected(tmp_path / "out"))
+def test_processes_started_by_torch_multiprocessing(tmp_path: Path) -> None:
+    result = run_script(SPAWNED, tmp_path, env=injected(tmp_path / "out"))
     assert (result.returncode, result.stderr) == (0, "")
-    assert [steps_of(tmp_path / "out", rank) for rank in range(count)] == [[0, 1, 2, 3]] * count
+    assert [steps_of(tmp_path / "out", rank) for rank in range(3)] == [[0, 1, 2, 3]] * 3

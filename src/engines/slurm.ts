@@ -53,7 +53,7 @@ function lostIn(out: string, missing: readonly string[], said: string): readonly
   });
 }
 
-/** The last line of what it complains about. */
+/** Its last error, or the last line: after `error: n2: task 1: Killed` it says only that the step was terminated. */
 function srun(command: string): Promise<string> {
   const child = spawn(
     'srun',
@@ -70,7 +70,10 @@ function srun(command: string): Promise<string> {
     child.once('error', (error) =>
       reject(new InputError(`cannot start srun: ${describeSystemError(error)}; is Slurm installed here?`)),
     );
-    child.once('close', () => resolve(complaint.trim().split('\n').at(-1) ?? ''));
+    child.once('close', () => {
+      const lines = complaint.trim().split('\n');
+      resolve(lines.findLast((line) => line.includes('error: ')) ?? lines.at(-1) ?? '');
+    });
   });
 }
 

@@ -4,7 +4,6 @@ import { describe, expect, it } from 'vitest';
 import type { CompareReport } from '../../src/compare/compare-report.js';
 import { Random } from '../../src/compare/step-times/random.js';
 import { inFolder, root, whyslow } from '../helpers/cli.js';
-import { describeWithTorch, job, python } from '../helpers/python.js';
 
 /** An event log of noisy steps around a mean. */
 function writeLog(path: string, ms: number, seed: number, steps = 80, noise = 0.03): string {
@@ -133,48 +132,4 @@ describe('whyslow compare --history', () => {
       expect(lines).toHaveLength(6);
       for (const line of lines) expect(JSON.parse(line)).toMatchObject({ schema: 'whyslow/history/1' });
     }));
-});
-
-describeWithTorch('real jobs on the CPU', () => {
-  it(
-    'fail the gate after a change that makes the job wait for input, and pass it the other way round',
-    () =>
-      inFolder(async (cwd) => {
-        const measure = (out: string, dataMs: string) =>
-          whyslow(
-            [
-              'run',
-              '--no-trace',
-              '--out',
-              out,
-              '--',
-              python,
-              job('train.py'),
-              '--steps',
-              '24',
-              '--data-ms',
-              dataMs,
-            ],
-            { cwd },
-          );
-        for (const [out, dataMs] of [
-          ['before', '10'],
-          ['after', '120'],
-        ] as const)
-          expect((await measure(out, dataMs)).code).toBe(0);
-        const slower = await whyslow(['compare', 'before', 'after', '--fail-over', '5%', '--json'], { cwd });
-        expect(slower.code).toBe(1);
-        const { verdict, step, time, phases } = JSON.parse(slower.stdout) as CompareReport;
-        expect(verdict).toBe('slower');
-        expect(step.speedup.likely).toBeLessThan(0.5);
-        // The difference is the input's, and is found there.
-        const input = time.find((t) => t.class === 'idle_data')!;
-        expect(input.after_ms - input.before_ms).toBeGreaterThan(0.6 * (step.after_ms - step.before_ms));
-        expect(phases[0]!.name).toMatch(/data_wait|training_step/);
-        const faster = await whyslow(['compare', 'after', 'before', '--fail-over', '5%'], { cwd });
-        expect(faster.code).toBe(0);
-        expect(faster.stdout).toMatch(/times as fast|% faster/);
-      }),
-    240_000,
-  );
 });

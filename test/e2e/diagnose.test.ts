@@ -15,6 +15,11 @@ async function report(args: readonly string[]) {
   return { code, report: reportSchema.parse(JSON.parse(stdout)) };
 }
 
+/** The built library in this process: what only looks at the report need not start a program for each. */
+const { diagnose } = (await import(join(root, 'dist/index.js'))) as typeof import('../../src/index.js');
+const ofRanks = async (name: string) =>
+  reportSchema.parse(await diagnose(join(root, 'test/fixtures/zoo-ranks', name), { jobs: 1 }));
+
 describe('whyslow diagnose', () => {
   it('gives one answer with evidence and a fix to paste, in 80 columns', async () => {
     const { stdout, code } = await whyslow(['diagnose', trace('data_io_w0')]);
@@ -74,7 +79,7 @@ describe('whyslow diagnose', () => {
   });
 
   it('names a rank whose GPU is late although its host issues the collective on time', async () => {
-    const { report: r } = await report([join(root, 'test/fixtures/zoo-ranks/straggler_gpu')]);
+    const r = await ofRanks('straggler_gpu');
     expect(r.verdict.bottleneck).toBe('gpu');
     expect(r.stragglers).toMatchObject([{ ranks: [1], pattern: 'persistent', cause: 'gpu' }]);
     // Twelve products of 2.67 ms.
@@ -84,7 +89,7 @@ describe('whyslow diagnose', () => {
   });
 
   it('names a rank that is late now and then', async () => {
-    const { report: r } = await report([join(root, 'test/fixtures/zoo-ranks/straggler_transient')]);
+    const r = await ofRanks('straggler_transient');
     expect(r.stragglers).toMatchObject([{ ranks: [3], pattern: 'spike', cause: 'host' }]);
     // 30 ms in two of ten steps.
     expect(r.stragglers[0]!.cost_ms).toBeGreaterThan(4.8);
@@ -95,7 +100,7 @@ describe('whyslow diagnose', () => {
     ['balanced', null],
     ['comms_bound', 'comms'],
   ])('names nobody in %s', async (name, bottleneck) => {
-    const { report: r } = await report([join(root, 'test/fixtures/zoo-ranks', name)]);
+    const r = await ofRanks(name);
     expect(r.stragglers).toEqual([]);
     if (bottleneck) expect(r.verdict.bottleneck).toBe(bottleneck);
   });

@@ -45,7 +45,8 @@ describeWithTorch('all of the time of a job', () => {
     expect(text).toMatch(/of \d.* s: .*% evaluation/);
   });
 
-  it('that names a phase itself has it in the breakdown and in the headline', async () => {
+  // Both at once: each needs one core, and its own timers are slowed down with it.
+  it.concurrent('that names a phase itself has it in the breakdown and in the headline', async () => {
     const { report, spent } = await measured('rollout_job.py');
     const rollout = secondsOf(report, 'rollout');
     // Three of four steps are not recorded.
@@ -56,7 +57,7 @@ describeWithTorch('all of the time of a job', () => {
     expect(report.verdict).toMatchObject({ bottleneck: 'host', cause: 'rollout-time' });
   });
 
-  it('that rolls out before each few optimizer steps is told by iterations', async () => {
+  it.concurrent('that rolls out before each few optimizer steps is told by iterations', async () => {
     const { report, spent, text } = await measured('ppo_job.py');
     expect(report.step.iteration).toMatchObject({ optimizer_steps: 4, optimizers: 1, rollout: true });
     expect(text).toContain('a step here is one iteration: a rollout and 4 optimizer steps');

@@ -1,7 +1,8 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { Report } from '../../src/report/report.js';
+import { SOAK } from '../helpers/cases.js';
 import { inFolder, until, whyslow } from '../helpers/cli.js';
 import { describeWithTorch } from '../helpers/python.js';
 import { nodeThatFirst, withRay, withRayOnPath } from '../helpers/ray-cluster.js';
@@ -42,41 +43,45 @@ describeWithTorch('diagnose --on ray', () => {
     }));
 });
 
-/** `npm run soak` sets it. Starting Ray takes half a minute of two cores. */
-if (process.env.WHYSLOW_SOAK) {
-  describeWithTorch('diagnose on a Ray cluster of two nodes', () => {
-    it('gives the report that it gives here, and names a rank whose task fails', () =>
-      inFolder(async (folder) => {
-        const traces = join(folder, 'run');
-        writeRun(simulated(), traces);
-        writeFileSync(join(traces, 'notes.md'), 'not a trace');
-        const isBroken = join(folder, 'broken');
-        // A task that the system kills, as it does when memory runs out.
-        const node = nodeThatFirst(
-          folder,
-          `[ -e ${isBroken} ] && case "$*" in *rank-3.json*) kill -9 $$;; esac`,
-        );
-        await withRay(node, async ({ options }) => {
-          const here = await whyslow(['diagnose', traces, '--json']);
-          const there = await onRay([traces], options);
-          expect(there.stderr).toBe('');
-          expect(there.stdout).toBe(here.stdout);
+describeWithTorch('diagnose on a Ray cluster of two nodes', () => {
+  it('gives the report that it gives here although a worker dies, and names a rank whose task always fails', () =>
+    inFolder(async (folder) => {
+      const traces = join(folder, 'run');
+      writeRun(simulated(), traces);
+      writeFileSync(join(traces, 'notes.md'), 'not a trace');
+      const [killed, isBroken] = [join(folder, 'killed'), join(folder, 'broken')];
+      // Once, a worker of Ray dies in the middle of its task. Later the system kills a task, as when memory runs out.
+      const node = nodeThatFirst(
+        folder,
+        `case "$*" in *rank-3.json*)
+          mkdir ${killed} 2>/dev/null && kill -9 $PPID
+          [ -e ${isBroken} ] && kill -9 $$;;
+        esac`,
+      );
+      await withRay(node, async ({ options }) => {
+        const here = await whyslow(['diagnose', traces, '--json']);
+        const there = await onRay([traces], options);
+        expect(there.stderr).toBe('');
+        expect(there.stdout).toBe(here.stdout);
+        expect(existsSync(killed)).toBe(true);
 
-          writeFileSync(isBroken, '');
-          const less = JSON.parse((await onRay([traces], options)).stdout) as Report;
-          expect(less.ranks.map((r) => r.rank)).toEqual([0, 1, 2, 4, 5, 6, 7]);
-          expect(less.stragglers).toMatchObject([{ ranks: [5], cause: 'data' }]);
-          const lost = less.health.problems.find((p) => p.code === 'lost-file')!;
-          expect(lost.message).toMatch(/rank-3\.json\.gz could not be read on the cluster: .*signal 9/);
-          expect(lost.consequence).toBe('nothing is known of rank 3');
+        writeFileSync(isBroken, '');
+        const less = JSON.parse((await onRay([traces], options)).stdout) as Report;
+        expect(less.ranks.map((r) => r.rank)).toEqual([0, 1, 2, 4, 5, 6, 7]);
+        expect(less.stragglers).toMatchObject([{ ranks: [5], cause: 'data' }]);
+        const lost = less.health.problems.find((p) => p.code === 'lost-file')!;
+        expect(lost.message).toMatch(/rank-3\.json\.gz could not be read on the cluster: .*signal 9/);
+        expect(lost.consequence).toBe('nothing is known of rank 3');
 
-          const none = await onRay([join(folder, 'nowhere')], options);
-          expect(none).toMatchObject({ code: 2, stdout: '' });
-          expect(none.stderr).toContain('no node of the Ray cluster has files in');
-        });
-      }));
-  });
+        const none = await onRay([join(folder, 'nowhere')], options);
+        expect(none).toMatchObject({ code: 2, stdout: '' });
+        expect(none.stderr).toContain('no node of the Ray cluster has files in');
+      });
+    }));
+});
 
+/** Starting a cluster takes half a minute of two cores: `npm test` starts one. */
+if (SOAK) {
   describeWithTorch('diagnose on a Ray cluster that loses a node', () => {
     it('gives the same report', () =>
       inFolder(async (folder) => {

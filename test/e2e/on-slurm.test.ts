@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import type { Report } from '../../src/report/report.js';
 import { inFolder, root, start, whyslow } from '../helpers/cli.js';
 import { simulateRun, writeRun } from '../helpers/simulate/simulate.js';
+import { NoSlurm, withSlurm } from '../helpers/slurm-cluster.js';
 
 const simulated = simulateRun({ seed: 4, ranks: 4, steps: 4, eventsPerStep: 60 });
 
@@ -12,7 +13,7 @@ const simulated = simulateRun({ seed: 4, ranks: 4, steps: 4, eventsPerStep: 60 }
 const SRUN = `#!/bin/sh
 while [ "\${1#--}" != "$1" ]; do shift; done
 SLURM_PROCID=0 SLURM_NTASKS=2 "$@"
-[ -e dead ] && echo 'srun: error: n2: task 1: Killed' >&2 && exit 137
+[ -e dead ] && printf 'srun: error: n2: task 1: Killed\\nsrun: Force Terminated StepId=7.0\\n' >&2 && exit 137
 SLURM_PROCID=1 SLURM_NTASKS=2 "$@"
 `;
 
@@ -62,17 +63,39 @@ describe('diagnose --on slurm', () => {
   });
 });
 
-/** With WHYSLOW_SOAK=1, inside an allocation: on one machine, two slurmd -N with NodeName entries of their own ports. */
-const hasSlurm = spawnSync('sinfo', ['--noheader']).stdout?.length > 0;
-if (process.env.WHYSLOW_SOAK && !hasSlurm)
-  console.log('not tried: --on slurm with a real Slurm, which is not here');
-if (process.env.WHYSLOW_SOAK && hasSlurm)
-  it('a real Slurm gives the same report', () =>
-    inFolder(async (folder) => {
-      writeRun(simulated, join(folder, 'run'));
-      const here = await whyslow(['diagnose', join(folder, 'run'), '--json'], { cwd: folder });
-      const program = [process.execPath, join(root, 'bin/whyslow.js')];
-      const command = [...program, 'diagnose', 'run', '--on', 'slurm', '--json'];
-      const there = await start('salloc', ['--quiet', '-N2', '-n2', ...command], { cwd: folder }).ended;
-      expect(there.stdout).toBe(here.stdout);
-    }));
+/** Ends the second task before it has read anything. NODE_OPTIONS takes it into every process of the allocation. */
+const KILLER = "if (process.env.SLURM_PROCID === '1') process.kill(process.pid, 'SIGKILL');";
+
+describe('diagnose on a real Slurm', () => {
+  it('gives the report that it gives here, and names what a killed task leaves', async ({ task, skip }) => {
+    const tried = withSlurm((env) =>
+      inFolder(async (folder) => {
+        writeRun(simulated, join(folder, 'run'));
+        const program = [process.execPath, join(root, 'bin/whyslow.js')];
+        const command = [...program, 'diagnose', 'run', '--on', 'slurm', '--json'];
+        const onSlurm = (more = {}) =>
+          start('salloc', ['--quiet', '-N2', '-n2', ...command], { cwd: folder, env: { ...env, ...more } })
+            .ended;
+        const here = await whyslow(['diagnose', join(folder, 'run'), '--json'], { cwd: folder });
+        const there = await onSlurm();
+        expect(there.stderr).toBe('');
+        expect(there.stdout).toBe(here.stdout);
+
+        const killer = join(folder, 'killer.cjs');
+        writeFileSync(killer, KILLER);
+        const { stdout, stderr } = await onSlurm({ NODE_OPTIONS: `--require=${killer}` });
+        expect(stderr).toContain('2 files gave no facts; trying them again');
+        const report = JSON.parse(stdout) as Report;
+        expect(report.ranks.map((r) => r.rank)).toEqual([0, 1, 2]);
+        expect(report.health.problems.find((p) => p.code === 'lost-file')!.message).toMatch(
+          /rank-3\.json\.gz could not be read on the cluster: .*task 1: Killed/,
+        );
+      }),
+    );
+    await tried.catch((error: unknown) => {
+      if (!(error instanceof NoSlurm)) throw error;
+      task.meta.notHere = `a Slurm that starts (${error.message})`;
+      skip(error.message);
+    });
+  });
+});

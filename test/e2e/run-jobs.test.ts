@@ -1,8 +1,10 @@
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { CompareReport } from '../../src/compare/compare-report.js';
 import { diagnose } from '../../src/library/diagnose.js';
 import type { Report } from '../../src/report/report.js';
+import { temporaryFolder } from '../../src/sources/testing/members.js';
 import { SOAK } from '../helpers/cases.js';
 import { inFolder, type Ran, whyslow } from '../helpers/cli.js';
 import { describeWithTorch, job, python } from '../helpers/python.js';
@@ -37,12 +39,16 @@ const withoutSpikes = ({ stragglers }: Report) =>
 
 describeWithTorch('a job under torchrun', () => {
   let healthy: Measured;
+  /** Of the healthy one. */
+  let folder: Awaited<ReturnType<typeof temporaryFolder>>;
   beforeAll(async () => {
-    healthy = await measured(3);
+    folder = await temporaryFolder();
+    healthy = await measureIn(folder.path, 2, []);
   });
+  afterAll(() => folder.remove());
 
   it('without a fault has every rank measured, none late, and does not wait for data', () => {
-    expect(healthy.report.ranks.map((r) => r.rank)).toEqual([0, 1, 2]);
+    expect(healthy.report.ranks.map((r) => r.rank)).toEqual([0, 1]);
     expect(withoutSpikes(healthy.report)).toEqual([]);
     expect(healthy.report.verdict.bottleneck).not.toBe('data');
   });
@@ -50,7 +56,7 @@ describeWithTorch('a job under torchrun', () => {
   it('keeps its standard output to itself; the diagnosis is on the standard error', () => {
     for (const line of healthy.stdout.trim().split('\n')) expect(line).toMatch(/^step \d+ loss/);
     expect(healthy.stderr).toContain(healthy.report.verdict.sentence.split(' ')[0]!);
-    expect(healthy.stderr).toContain('measured 3 ranks');
+    expect(healthy.stderr).toContain('measured 2 ranks');
   });
 
   it('has its sleeping rank named with the traces of all ranks, of some, and without; the host is the cause', async () => {
@@ -81,12 +87,27 @@ describeWithTorch('a job under torchrun', () => {
   });
 
   // Both at once: they sleep, and it is the sleep that is judged.
-  it.concurrent('with a slow dataset is data-bound, on all ranks', async () => {
-    const { report } = await measured(2, '--steps', '40', '--data-ms', '80');
-    expect(report.verdict.bottleneck).toBe('data');
-    expect(report.findings.map((f) => f.rule)).toContain('T4');
-    expect(withoutSpikes(report)).toEqual([]);
-  });
+  it.concurrent('with a slow dataset is data-bound, on all ranks, and slower than without: the gate fails', () =>
+    inFolder(async (cwd) => {
+      const { report } = await measureIn(cwd, 2, ['--steps', '40', '--data-ms', '80']);
+      expect(report.verdict.bottleneck).toBe('data');
+      expect(report.findings.map((f) => f.rule)).toContain('T4');
+      expect(withoutSpikes(report)).toEqual([]);
+
+      const [before, after] = [join(folder.path, 'o'), join(cwd, 'o')];
+      const slower = await whyslow(['compare', before, after, '--fail-over', '5%', '--json']);
+      expect(slower.code).toBe(1);
+      const { verdict, step, time, phases } = JSON.parse(slower.stdout) as CompareReport;
+      expect(verdict).toBe('slower');
+      expect(step.speedup.likely).toBeLessThan(0.5);
+      // The difference is the input's, and is found there.
+      const input = time.find((t) => t.class === 'idle_data')!;
+      expect(input.after_ms - input.before_ms).toBeGreaterThan(0.6 * (step.after_ms - step.before_ms));
+      expect(phases[0]!.name).toMatch(/data_wait|training_step/);
+      const faster = await whyslow(['compare', after, before, '--fail-over', '5%']);
+      expect(faster.code).toBe(0);
+      expect(faster.stdout).toMatch(/times as fast|% faster/);
+    }));
 
   // The samples and what is made of them have tests of their own.
   if (SOAK)

@@ -99,7 +99,7 @@ describeWithTorch('whyslow try', () => {
   it('says why nothing was measured', () =>
     inFolder(async (cwd) => {
       const env = await prepare(cwd);
-      await writeFile(join(cwd, 'train.py'), 'import torch\nraise ValueError("no data")\n');
+      await writeFile(join(cwd, 'train.py'), 'raise ValueError("no data")\n');
       const ran = await whyslow(['try', '--out', 'o', '--', python, 'train.py'], { cwd, env });
       expect(ran.code).toBe(3);
       expect(ran.stderr).toContain('nothing was measured: ValueError: no data');

@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { diagnose, inspect } from '../../src/index.js';
 import { reportSchema } from '../../src/report/report-schema.js';
+import { cases } from '../helpers/cases.js';
 import { type Doc, goodLog, goodManifests, goodTrace } from '../helpers/plain-run.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'whyslow-hostile-'));
@@ -77,7 +78,9 @@ async function expectSound(paths: readonly string[], goodRank: number): Promise<
 }
 
 const changes = fc.array(change, { minLength: 1, maxLength: 8 });
-const cases = (share: number) => ({ numRuns: Math.ceil(Number(process.env.WHYSLOW_FUZZ ?? 60) * share) });
+const runs = (share: number) => ({
+  numRuns: Math.ceil(Number(process.env.WHYSLOW_FUZZ ?? cases(30, 60)) * share),
+});
 
 describe('one file with hostile values beside a good one', () => {
   it('a trace', async () => {
@@ -86,7 +89,7 @@ describe('one file with hostile values beside a good one', () => {
         const texts = { 'a.json': changed(goodTrace(0), all), 'rank1.json': JSON.stringify(goodTrace(1)) };
         await expectSound(write(texts), 1);
       }),
-      cases(1),
+      runs(1),
     );
   });
 
@@ -99,7 +102,7 @@ describe('one file with hostile values beside a good one', () => {
         const text = hostile.slice(1, -1).replace(/,(?=\{"(?:name|whyslow)")/g, '\n');
         await expectSound(write({ 'a.jsonl': text, 'b_rank_1.jsonl': lines(goodLog(1)) }), 1);
       }),
-      cases(0.5),
+      runs(0.5),
     );
   });
 
@@ -111,7 +114,7 @@ describe('one file with hostile values beside a good one', () => {
         const texts = { 'run.json': changed(run, ofRun), 'rank_0.json': changed(rank, ofRank) };
         await expectSound(write({ 'rank1.json': trace, ...texts }), 1);
       }),
-      cases(0.5),
+      runs(0.5),
     );
   });
 });
