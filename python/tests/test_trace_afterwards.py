@@ -16,7 +16,6 @@ from whyslow_capture.trace.change import change
 from whyslow_capture.trace.report import WindowReport
 from whyslow_capture.trace.schedule import WindowPlan
 
-
 MINUTE_S = 64.0
 
 

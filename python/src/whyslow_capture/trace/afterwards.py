@@ -1,9 +1,9 @@
 """
 Checks whether windows leave the job slower: times groups of steps before and after each one.
 
-All steps of a group are timed by the host's clock, not only those that the events tier records, which are too few around
-a window. That costs some microseconds in forty steps every four seconds while a window is planned and for a minute after
-it, and nothing in any other.
+All steps of a group are timed by the host's clock, not only those that the events tier records, which are too few
+around a window. That costs some microseconds in forty steps every four seconds while a window is planned and for a
+minute after it, and nothing in any other.
 
 What a window leaves behind stays. A busy host passes: on shared machines steps take half as long again for seconds at a
 time, with or without a window (bench/results.md). So the fastest group of a minute before is compared with the fastest
