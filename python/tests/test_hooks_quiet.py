@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import FrameType
 
 import pytest
 import torch
 from hooked import Job, batches, capturing, names, steps_of
 from torch.optim import optimizer as torch_optimizer
+
+from whyslow_capture.hooks.periods import LEARNING_ROUNDS
 
 X = torch.randn(4, 8)
 
@@ -33,6 +37,47 @@ def test_patches_are_in_place_only_in_recorded_steps(tmp_path: Path) -> None:
     assert steps_of(tmp_path) == [0, 8, 16, 24]
     for step in (8, 16, 24):
         assert names(tmp_path, step) == ["forward", "backward", "optimizer"]
+
+
+def our_calls(run: Callable[[], object]) -> list[str]:
+    """The Python functions of ours that `run` calls."""
+    found: list[str] = []
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and "whyslow_capture" in frame.f_code.co_filename:
+            found.append(frame.f_code.co_name)
+
+    sys.setprofile(note)
+    try:
+        run()
+    finally:
+        sys.setprofile(None)
+    return found
+
+
+def test_a_plain_step_makes_two_calls(tmp_path: Path) -> None:
+    job = Job()
+    with capturing(tmp_path, record_every_n_steps=1 << 20, stacks=False) as capture:
+        for _ in range(LEARNING_ROUNDS + 10):
+            job.step(X)
+        before = capture.recorder.current_step
+        assert our_calls(lambda: job.step(X)) == ["_after", "end_quiet_step"]
+        assert capture.recorder.current_step == before + 1
+
+
+def test_hooks_on_the_model_stay_while_it_is_watched(tmp_path: Path) -> None:
+    """Adding and removing them in each step would cost more than they do."""
+    job = Job()
+    with capturing(tmp_path, record_every_n_steps=1 << 20, stacks=False):
+        for _ in range(20):
+            job.step(X)
+        (hook,) = job.model._forward_pre_hooks.items()
+        calls = our_calls(lambda: job.step(X))
+        assert job.model._forward_pre_hooks.items() == {hook}
+        assert "arm" not in calls and "disarm" not in calls
+        for _ in range(LEARNING_ROUNDS):
+            job.step(X)
+        assert not job.model._forward_pre_hooks
 
 
 def one_after_the_other(one: Job, other: Job) -> None:

@@ -144,6 +144,25 @@ class Capture:
         if not self._steps_are_manual:
             self.step()
 
+    def end_quiet_step(self) -> bool:
+        """
+        Ends a step at whose end there is nothing to do. False if there is, or if the job ends its steps itself. Nearly
+        every step of a job ends here, so this makes no further calls.
+        """
+        recorder, job_clock, trace = self.recorder, self.job_clock, self.trace
+        upcoming = recorder.current_step + 1
+        if (
+            recorder.is_sampling
+            or upcoming >= recorder.quiet_until
+            or (trace is not None and upcoming >= trace.quiet_until)
+            or job_clock.is_evaluating
+            or self._steps_are_manual
+        ):
+            return False
+        job_clock.last_step_at = perf_counter_ns()
+        recorder.current_step = upcoming
+        return True
+
     def iteration_changed(self, rounds: int) -> None:
         """From the next step on, a step is an iteration of `rounds` steps as they were counted until now."""
         before, self.rounds_per_step = self.rounds_per_step, rounds

@@ -38,7 +38,10 @@ class _EntryHook:
         # When traced into a compiled region it must do nothing.
         if is_compiling():
             return
-        self._entry.called()
+        entry = self._entry
+        if entry.only_stretches and not entry.stretches.is_open and torch.is_grad_enabled():
+            return  # the usual call while stretches are expected
+        entry.called()
 
     def __deepcopy__(self, memo: object) -> Any:
         return contextlib.nullcontext().__exit__
@@ -50,17 +53,20 @@ class _EntryHook:
 class ForwardEntry:
     """
     Hooks root modules from the end of loading to the first call, in recorded steps. In others only while stretches
-    without gradients are expected.
+    without gradients are expected; then hooks stay from step to step, since adding and removing them costs ten times
+    what a call does.
     """
 
     def __init__(self, tracker: PhaseTracker) -> None:
         self._tracker = tracker
+        self.stretches = tracker.stretches
+        self.only_stretches = False
+        """Calls with gradients do not matter."""
         self._hook = _EntryHook(self)
         self._candidates: list[weakref.ref[Module]] = []
         self._handles: list[RemovableHandle] = []
         self._levels_left = MAX_LEVELS - 1
         self._missed = 0
-        self._only_stretches = False
         self._trains_in_training_mode = False
 
     def look_for_models(self, optimizer: Any) -> None:
@@ -86,10 +92,12 @@ class ForwardEntry:
         """Only for stretches without gradients. A call with gradients is not where the step's forward begins."""
         if not self._handles:
             self.arm()
-            self._only_stretches = True
+            self.only_stretches = True
+        elif not self._tracker.recorder.is_sampling:
+            self.only_stretches = True
 
     def arm(self) -> None:
-        self._only_stretches = False
+        self.only_stretches = False
         if self._handles:
             return
         for reference in self._candidates:
@@ -113,9 +121,10 @@ class ForwardEntry:
                 tracker.stretches.called()
                 return
             is_after_stretch = tracker.stretches.end()
-            if not recorder.is_sampling or (self._only_stretches and not is_after_stretch):
-                self.disarm()
-            else:
+            if not recorder.is_sampling:
+                if not self.only_stretches:
+                    self.disarm()
+            elif is_after_stretch or not self.only_stretches:
                 self._missed = 0
                 self._trains_in_training_mode = self._is_in_training_mode()
                 tracker.forward_begins()
@@ -131,7 +140,7 @@ class ForwardEntry:
 
     def missed(self) -> None:
         """A backward pass begins, but no hook was called."""
-        if not self._handles:
+        if not self._handles or self.only_stretches:
             return
         self._missed += 1
         if self._missed < PATIENCE:

@@ -23,6 +23,12 @@ class Recording(Protocol):
 
 class OptimizerTarget(Protocol):
     sees_steps: bool
+    plain_optimizer: int
+    """The id of an optimizer whose steps end training steps, while nothing else needs to be seen. 0: none."""
+
+    def end_quiet_step(self) -> bool:
+        """Ends a training step of that optimizer. False if `optimizer_ends` must be called."""
+        ...
 
     @property
     def recorder(self) -> Recording: ...
@@ -102,7 +108,8 @@ def _after(optimizer: Any, args: Any, options: Any) -> None:
     if is_compiling():
         return
     target = _relay.target
-    if target is None:
+    # Nearly all steps end here: as few calls as possible.
+    if target is None or (id(optimizer) == target.plain_optimizer and target.end_quiet_step()):
         return
     _relay.inside = True
     try:

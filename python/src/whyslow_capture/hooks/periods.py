@@ -89,7 +89,7 @@ class LoopPeriod:
         if self.is_on and self._since > LOST * self.usual:
             self.is_on = False
             self.from_round = self.rounds
-        if not self.is_on and not self._is_learning and self.rounds >= self._rare_until:
+        if not self.is_on and self.rounds >= max(LEARNING_ROUNDS, self._rare_until):
             self.is_plain = True
         return not self.is_on
 
@@ -120,6 +120,6 @@ class LoopPeriod:
         if not self.may_watch:
             return False
         if not self.is_on:
-            return self._is_learning or self.rounds < self._rare_until
+            return self.rounds < max(LEARNING_ROUNDS, self._rare_until)
         is_steady = len(self._gaps) == STEADY and not self.varies
         return not is_steady or self._since >= self._gaps[-1] - LOOK_AHEAD

@@ -33,6 +33,7 @@ class Stretches:
             return
         self.is_open = True
         is_in_step = tracker.loop.stretch_begins()
+        tracker.plain_optimizer = 0  # the end of this step matters again
         self._clock.inference_is_in_steps = tracker.loop.is_on
         if self._clock.is_in_phase:
             return  # torch.inference_mode or a generation, which the clock counts already

@@ -32,6 +32,7 @@ class AutoStart:
         self.problems = ProblemLog()
         self.recorder: Recording = _Always()
         self.sees_steps = False
+        self.plain_optimizer = 0
 
     def arm(self) -> None:
         self._put(dataloader.DataLoader, "__iter__", only_main=True)
@@ -69,6 +70,9 @@ class AutoStart:
 
     def optimizer_ends(self, optimizer: object) -> None:
         pass
+
+    def end_quiet_step(self) -> bool:
+        return False
 
     def failed(self, error: Exception) -> None:
         self.problems.warn("inject", f"capture did not start, training goes on: {describe(error)}")

@@ -76,7 +76,8 @@ class JobClock:
         self.started_at = process_start_ns()
         self.phases: dict[str, PhaseTotal] = {}
         self._thread = get_ident()
-        self._recorder: Recorder | None = None
+        self.recorder: Recorder | None = None
+        """None before training. Records nothing once the capture is closed."""
         self._first_step = 0
         self._open: list[OpenPhase] = []
         self._evaluation: OpenPhase | None = None
@@ -93,14 +94,14 @@ class JobClock:
     def start(self, recorder: Recorder) -> None:
         """Training begins. What was measured so far belongs to start-up."""
         self.forget()
-        self._recorder, self._first_step = recorder, recorder.current_step
+        self.recorder, self._first_step = recorder, recorder.current_step
         self.has_started = True
         self.last_step_at = perf_counter_ns()
 
     def count_in(self, unit: float) -> None:
         """From the next step on, a step is what `unit` steps were before."""
-        if self._recorder is not None:
-            upcoming = self._recorder.current_step + 1
+        if self.recorder is not None:
+            upcoming = self.recorder.current_step + 1
             self._first_step = upcoming - max(1, round((upcoming - self._first_step) / unit))
 
     def stop(self) -> None:
@@ -127,14 +128,10 @@ class JobClock:
 
     @property
     def has_trained(self) -> bool:
-        return self._recorder is not None and self._recorder.current_step > self._first_step
+        return self.recorder is not None and self.recorder.current_step > self._first_step
 
     def is_open(self, name: str) -> bool:
         return any(frame.name == name for frame in self._open)
-
-    @property
-    def recorder(self) -> Recorder | None:
-        return None if self.is_stopped else self._recorder
 
     @property
     def is_in_phase(self) -> bool:
@@ -157,7 +154,7 @@ class JobClock:
             if line_at is not None:
                 # Not the Python frame itself: it would keep the job's variables alive.
                 frame.line = code_line(line_at)
-            recorder = self._recorder
+            recorder = self.recorder
             if recorder is not None and not self._open and not interrupts:
                 if recorder.is_sampling:
                     frame.mark, frame.marks = recorder.mark(), recorder.buffer.host_ns
@@ -198,12 +195,12 @@ class JobClock:
         if outer is not None:
             outer.inside += whole
         self._add(frame, max(0, whole - frame.inside))
-        recorder = self._recorder
+        recorder = self.recorder
         if recorder is not None and frame.marks is recorder.buffer.host_ns and frame.mark >= 0:
             recorder.mark_phase(frame.name, frame.mark, recorder.mark(unlike=frame.mark))
 
     def _add(self, frame: OpenPhase, own: int) -> None:
-        step = 0 if self._recorder is None else self._recorder.current_step
+        step = 0 if self.recorder is None else self.recorder.current_step
         total = self.phases.get(frame.name)
         if total is None:
             total = self.phases[frame.name] = PhaseTotal()
@@ -256,7 +253,7 @@ class JobClock:
 
     def summary(self, origin_ns: int) -> dict[str, object] | None:
         """For the header of the log. Times in ms from the run's anchor. Runs on the writer thread."""
-        recorder = self._recorder
+        recorder = self.recorder
         if recorder is None:
             return None
         step = recorder.current_step

@@ -1,35 +1,46 @@
 """
-Checks whether windows leave the job slower: times the steps before and after each one.
+Checks whether windows leave the job slower: times groups of steps before and after each one.
 
-All steps are timed by the host's clock, not only those that the events tier records, which are too few around a window.
-That costs some microseconds in some 80 steps per window, and nothing in any other.
+All steps of a group are timed by the host's clock, not only those that the events tier records, which are too few
+around a window. That costs some microseconds in forty steps every four seconds while a window is planned and for a
+minute after it, and nothing in any other.
 
 What a window leaves behind stays. A busy host passes: on shared machines steps take half as long again for seconds at a
-time, with or without a window. So slower steps are timed again some seconds later, and the fastest time counts.
+time, with or without a window (bench/results.md). So the fastest group of a minute before is compared with the fastest
+of a minute after, and a job that ends sooner is not judged.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from math import ceil
+from statistics import median
 from time import perf_counter_ns
 
 from ..problems import ProblemLog
-from .change import LEAST_STEPS, Change, change, drift
+from .change import Change, change
 from .report import WindowReport
 
-# Steps to time before and after a window.
+# Steps of a group, and the fewest that count where a window or the end of the job cuts one short.
 WATCHED = 40
+LEAST_STEPS = 12
+# From one group to the next.
+PAUSE_S = 4.0
+# Groups to time before and after a window, and how many before it are enough to blame it. With these numbers, on the
+# two-speed host of bench/results.md: 0.4 % false alarms, and 98 % of slowdowns by a quarter found.
+GROUPS = 16
+ENOUGH_BEFORE = 8
 # The first steps of a job, and those after a window, are not typical.
 SETTLING = 3
 # A trace is compressed on another thread, which takes a core from the job. How often to look whether that is over.
 LOOK_EVERY = 8
 # A change below this is not worth a warning, however certain.
 MATTERS = 0.02
-# Seconds until slower steps are timed again.
-PAUSES_S = (2, 10, 30)
 # Later than any step.
 NEVER = 1 << 62
+
+Groups = list[list[float]]
 
 
 class Afterwards:
@@ -40,58 +51,64 @@ class Afterwards:
 
     def __init__(self, problems: ProblemLog, is_compressing: Callable[[], bool]) -> None:
         self._problems, self._is_compressing = problems, is_compressing
-        self._first_step: int | None = None
-        # Step and time at which the step that is being timed began.
+        # Step and time at which the step that is being timed began; the steps of its group so far, in ms.
         self._begun: tuple[int, int] | None = None
-        self._before: deque[float] = deque(maxlen=WATCHED)
-        self._last_before = 0
+        self._group: list[float] = []
+        # The first step of the next group. None: no step has begun yet.
+        self._next_at: int | None = None
+        self._recent: deque[list[float]] = deque(maxlen=GROUPS)
         self._is_open = False
-        # The window whose following steps are timed, the steps before it, and the first step that may count.
+        # The window whose following steps are timed, and the groups before and after it.
         self._report: WindowReport | None = None
         self._last_report: WindowReport | None = None
-        self._baseline: list[float] = []
-        self._after: list[float] = []
-        self._after_from: int | None = None
-        # What the steps after it were timed to, at the fastest, how often, and when to time them again.
-        self._fastest: tuple[Change, list[float]] | None = None
-        self._looks = 0
-        self._look_again_at = 0
-        # The sum of what each window changed. The job's own changes between windows are not part of it.
-        self._total: Change | None = None
+        self._before: Groups = []
+        self._after: Groups = []
+        # What all windows so far left behind, as a factor. The job's own changes between windows are not part of it.
+        self._left = 1.0
 
     def wanted_at(self, step: int, next_window: int) -> int:
         """The next step at which to call `begin_step`, if the next window warms up at `next_window`."""
-        watch_before = NEVER if next_window >= NEVER else max(step + 1, next_window - WATCHED)
-        if self._report is None:
-            return watch_before
-        return min(watch_before, step + (1 if self._after_from is not None else LOOK_EVERY))
+        is_needed = self._report is not None or next_window < NEVER
+        return min(next_window, max(step + 1, self._next_at or 0)) if is_needed else NEVER
 
     def begin_step(self, step: int) -> None:
         now, begun = perf_counter_ns(), self._begun
         self._begun = None
-        if self._first_step is None:
-            self._first_step = step
-        if begun is not None and begun[0] == step - 1 and begun[0] >= self._first_step + SETTLING:
-            self._note(step - 1, max(1, now - begun[1]) / 1e6)
-        is_waiting = self._report is not None and self._after_from is None
-        if is_waiting and now >= self._look_again_at and not self._is_compressing():
-            self._after_from = step + SETTLING
+        if self._next_at is None:
+            self._next_at = step + SETTLING
+        if begun is None or begun[0] != step - 1:
+            self._group = []  # the first of a group, or steps in between were not timed
+            return
+        self._group.append(max(1, now - begun[1]) / 1e6)
+        if len(self._group) >= WATCHED:
+            self._next_at = step + ceil(PAUSE_S * 1e3 / median(self._group))
+            self._end_group()
 
     def step_begun(self, step: int) -> None:
-        self._begun = None if self._is_open else (step, perf_counter_ns())
+        if self._is_open or self._next_at is None or step < self._next_at:
+            return
+        if self._report is not None and not self._group and self._is_compressing():
+            self._next_at = step + LOOK_EVERY
+        else:
+            self._begun = (step, perf_counter_ns())
 
     def window_opens(self) -> None:
         self._conclude()
+        if not self._recent and len(self._group) >= LEAST_STEPS:
+            self._recent.append(self._group)
+        self._group = []
         self._is_open = True
-        self._baseline = list(self._before)
-        self._before.clear()
+        self._before = list(self._recent)
+        self._recent.clear()
 
     def window_ended(self, report: WindowReport | None) -> None:
         """`report`: of the last window that ended, which may be an earlier one if this one failed."""
         self._is_open = False
         is_new, self._last_report = report is not self._last_report, report
         self._report = report if is_new else None
-        if len(self._baseline) < LEAST_STEPS:
+        last = None if report is None else report.last_step
+        self._next_at = 0 if last is None else last + 1 + SETTLING
+        if not self._before:
             self._conclude()
 
     def close(self) -> None:
@@ -101,82 +118,54 @@ class Afterwards:
     def is_open(self) -> bool:
         return self._is_open
 
-    def _note(self, step: int, ms: float) -> None:
-        if self._report is not None and (self._after_from is None or step < self._after_from):
+    def _end_group(self) -> None:
+        group, self._group = self._group, []
+        self._recent.append(group)
+        report, self._report = self._report, None
+        if report is None:
             return
-        if step != self._last_before + 1:
-            self._before.clear()  # steps before the gap were timed too long ago
-        self._before.append(ms)
-        self._last_before = step
-        if self._report is not None:
-            self._after.append(ms)
-            if len(self._after) >= WATCHED:
-                self._look(self._report)
-
-    def _look(self, report: WindowReport) -> None:
-        """Compares what was timed around the last window. Slower steps are timed again later."""
-        after, self._after, self._after_from, self._report = self._after, [], None, None
-        self._compare(after)
-        self._looks += 1
+        self._after.append(group)
+        found = change(self._before, self._after)
         self._report = report
-        if self._looks > len(PAUSES_S) or report.detached is False or not self._left_something(report):
+        is_known = report.detached is False or found.low <= MATTERS
+        if is_known or len(self._after) >= GROUPS:
             self._conclude()
-        else:
-            self._look_again_at = perf_counter_ns() + 10**9 * PAUSES_S[self._looks - 1]
-
-    def _compare(self, after: list[float]) -> None:
-        found = change(self._baseline, after)
-        if found is not None and (self._fastest is None or found.log_ratio < self._fastest[0].log_ratio):
-            self._fastest = found, after
-
-    def _left_something(self, report: WindowReport) -> bool:
-        """This window, whatever earlier ones left."""
-        return self._fastest is not None and self._matters(report, *self._fastest)
-
-    def _matters(self, report: WindowReport, found: Change, after: list[float]) -> bool:
-        low, _, _ = found.interval
-        return low - drift(self._baseline, after, report.plan.steps + report.plan.warmup + SETTLING) > MATTERS
 
     def _conclude(self) -> None:
         """Writes down what was found about the last window."""
-        report, after, looks = self._report, self._after, self._looks
-        self._report, self._after, self._after_from, self._looks, self._look_again_at = None, [], None, 0, 0
+        report, self._report = self._report, None
         if report is None:
             return
-        if looks == 0:
-            self._compare(after)
-        fastest = self._fastest or (None, after)
-        report.afterwards = {"steps_before": len(self._baseline), "steps_after": len(fastest[1])}
-        if fastest[0] is not None:
-            # Once slower, or slower than a few steps, is not yet slower for good, unless the reason is known.
-            is_confirmed = looks > 1 and len(self._baseline) >= WATCHED
-            is_sure = is_confirmed or report.detached is False or not self._left_something(report)
-            self._tell(report, fastest[0], fastest[1], is_sure)
-        self._fastest = None
+        before, after = self._before, self._after
+        self._before, self._after = [], []
+        if not after and len(self._group) >= LEAST_STEPS:
+            after = [self._group]
+        report.afterwards = {"steps_before": sum(map(len, before)), "steps_after": sum(map(len, after))}
+        if before and after:
+            # Slower than a few steps, or for a few seconds, is not yet slower for good, unless the reason is known.
+            is_sure = report.detached is False or (len(before) >= ENOUGH_BEFORE and len(after) >= GROUPS)
+            self._tell(report, change(before, after), is_sure)
 
-    def _tell(self, report: WindowReport, found: Change, after: list[float], is_sure: bool) -> None:
-        total = found if self._total is None else self._total.plus(found)
-        is_slower = is_sure and self._matters(report, total, after)
-        self._total = total if is_sure else self._total
-        low, likely, high = total.interval
+    def _tell(self, report: WindowReport, found: Change, is_sure: bool) -> None:
+        total = found.after(self._left)
+        is_slower = is_sure and total.low > MATTERS
+        if is_sure and found.low > MATTERS:
+            self._left = 1 + total.likely
         report.afterwards |= {
-            "before_ms": round(_middle(self._baseline), 4),
-            "after_ms": round(_middle(after), 4),
+            "before_ms": round(found.before_ms, 4),
+            "after_ms": round(found.after_ms, 4),
             # Relative to the steps before the first window, without what the job itself changed between windows.
-            "change": {"low": round(low, 4), "likely": round(likely, 4), "high": round(high, 4)},
+            "change": {"low": round(total.low, 4), "likely": round(total.likely, 4), "high": round(total.high, 4)},
             "slower": is_slower,
         }
         if is_slower:
-            self._warn(report, low, high)
+            self._warn(report, total)
 
-    def _warn(self, report: WindowReport, low: float, high: float) -> None:
+    def _warn(self, report: WindowReport, total: Change) -> None:
         steps = f"steps {report.plan.first} to {report.last_step}"
         attached = "" if report.detached else ": the GPU profiler stays attached"
         self._problems.warn(
             "trace_slower",
-            f"since the profiler window for {steps} this rank's steps take {low:.0%} to {high:.0%} longer{attached}",
+            f"since the profiler window for {steps} this rank's steps take {total.low:.0%} to {total.high:.0%} longer"
+            f"{attached}",
         )
-
-
-def _middle(steps: list[float]) -> float:
-    return sorted(steps)[len(steps) // 2]

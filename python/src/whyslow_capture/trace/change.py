@@ -1,85 +1,58 @@
 """
-How much a series of step times changed, with a confidence interval.
+How much step times changed, from groups of steps that were timed at different moments.
 
-Neighbouring steps are alike (the machine has slow moments), so single steps are no independent measurements. Steps are
-grouped into blocks of four. The medians of the blocks are far less dependent and ignore a rare long step. They are
-compared on a log scale by Yuen's t-test, which trims a fifth of the blocks at each end.
+Neighbouring steps are alike, and a shared machine changes its speed for seconds at a time. So a group is one
+measurement, however many steps it has, and what the groups before differ by is what nobody can tell from a change. The
+fastest group counts: other users of the machine only add time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import exp, inf, log
-from statistics import mean, median, variance
+from statistics import median
 
-BLOCK = 4
-# Three blocks on each side. Fewer say nothing.
-LEAST_STEPS = 3 * BLOCK
-TRIMMED = 0.2
-# Two-sided, 95 %.
-Z = 1.96
+# Fewer groups do not show how much they differ.
+LEAST_GROUPS = 4
+# Among the fastest of many groups, on a host whose speed varies by 40 %.
+MOST_NOISE = 0.1
 
 
 @dataclass(frozen=True)
 class Change:
-    """The logarithm of after ÷ before, its variance, and the degrees of freedom of the variance."""
+    """The fastest groups before and after, and how far each of them may be off. Changes are relative: 0.02 is 2 %."""
 
-    log_ratio: float
-    variance: float
-    freedom: float
-
-    def plus(self, other: Change) -> Change:
-        """Both changes, one after the other."""
-        total = self.variance + other.variance
-        parts = self.variance**2 / self.freedom + other.variance**2 / other.freedom
-        freedom = total**2 / parts if parts > 0 else min(self.freedom, other.freedom)
-        return Change(self.log_ratio + other.log_ratio, total, freedom)
+    before_ms: float
+    after_ms: float
+    noise: float
+    earlier: float = 1.0
+    """What was left behind before, as a factor."""
 
     @property
-    def interval(self) -> tuple[float, float, float]:
-        """(low, likely, high) as relative changes: 0.02 is 2 % slower."""
-        reach = quantile(self.freedom) * self.variance**0.5
-        low, likely, high = (exp(self.log_ratio + d) - 1 for d in (-reach, 0.0, reach))
-        return low, likely, high
+    def likely(self) -> float:
+        return self.earlier * self.after_ms / self.before_ms - 1
+
+    @property
+    def low(self) -> float:
+        return (1 + self.likely) / (1 + self.noise) - 1
+
+    @property
+    def high(self) -> float:
+        return (1 + self.likely) * (1 + self.noise) - 1
+
+    def after(self, earlier: float) -> Change:
+        return Change(self.before_ms, self.after_ms, self.noise, earlier)
 
 
-def change(before: Sequence[float], after: Sequence[float]) -> Change | None:
-    """None if there are too few steps."""
-    if min(len(before), len(after)) < LEAST_STEPS:
-        return None
-    old, new = _level(before), _level(after)
-    return Change(-old.log_ratio, old.variance, old.freedom).plus(new)
+def change(before: Sequence[Sequence[float]], after: Sequence[Sequence[float]]) -> Change:
+    """Of step times, in groups. Neither side is empty."""
+    old = sorted(median(group) for group in before)
+    return Change(old[0], min(median(group) for group in after), _noise(old))
 
 
-def drift(before: Sequence[float], after: Sequence[float], between: int) -> float:
-    """
-    The part of the log ratio that a job explains which was getting slower anyway: what its steps did before, continued
-    to the steps after. `between`: steps that lie between the two series. Never negative.
-    """
-    half = len(before) // 2
-    if half == 0:
-        return 0.0
-    gained = log(median(before[-half:])) - log(median(before[:half]))
-    return max(0.0, gained) * ((len(before) + len(after)) / 2 + between) / (len(before) - half)
-
-
-def _level(steps: Sequence[float]) -> Change:
-    """The trimmed mean of the blocks, on a log scale, as a change from 1 ms."""
-    blocks = sorted(log(median(steps[at : at + BLOCK])) for at in range(0, len(steps) - BLOCK + 1, BLOCK))
-    cut = int(TRIMMED * len(blocks))
-    kept = blocks[cut : len(blocks) - cut]
-    winsorized = [kept[0]] * cut + kept + [kept[-1]] * cut
-    freedom = len(kept) - 1
-    return Change(mean(kept), variance(winsorized) * (len(blocks) - 1) / (len(kept) * freedom), freedom)
-
-
-def quantile(freedom: float) -> float:
-    """Of Student's t, two-sided 95 %, by its expansion in 1/freedom: 3 % too low at 2, exact to 0.5 % from 3 on."""
-    n = max(freedom, 1.0) if freedom < inf else inf
-    return (
-        Z
-        + (Z**3 + Z) / (4 * n)
-        + (5 * Z**5 + 16 * Z**3 + 3 * Z) / (96 * n**2)
-        + (3 * Z**7 + 19 * Z**5 + 17 * Z**3 - 15 * Z) / (384 * n**3)
-    )
+def _noise(levels: Sequence[float]) -> float:
+    """Half of what the groups differ by, apart from the outermost tenths."""
+    if len(levels) < LEAST_GROUPS:
+        return MOST_NOISE
+    tenth = len(levels) // 10
+    return min(MOST_NOISE, (levels[-1 - tenth] / levels[tenth] - 1) / 2)
