@@ -31,8 +31,9 @@ export function readChrome(path: string): ChromeTrace {
 }
 
 /**
- * What Perfetto would drop or complain about, one line each: events that lack a field, slices that overlap on a track
- * without nesting, `B` without `E`, flows with one end, with two starts, or that lie in no slice.
+ * What Perfetto would drop or complain about, one line each: events that lack a field, times below 0, slices that overlap on a track
+ * without nesting, `B` without `E`, flows with one end, with two starts,
+ * with a start that is not the first, or that lie in no slice.
  */
 export function faultsOf({ events }: ChromeTrace): string[] {
   const faults: string[] = [];
@@ -40,7 +41,7 @@ export function faultsOf({ events }: ChromeTrace): string[] {
   const trackOf = (e: ChromeEvent) => `${e.pid}/${e.tid}`;
   for (const e of events) {
     if (typeof e.ph !== 'string') faults.push(`no ph: ${JSON.stringify(e)}`);
-    if (e.ph !== 'M' && !Number.isFinite(e.ts)) faults.push(`no ts: ${JSON.stringify(e)}`);
+    if (e.ph !== 'M' && !(Number(e.ts) >= 0)) faults.push(`no ts, or a negative one: ${JSON.stringify(e)}`);
     if (e.ph !== 'M' && (e.pid === undefined || e.tid === undefined))
       faults.push(`no track: ${JSON.stringify(e)}`);
     if (e.ph === 'X' && !(Number(e.dur) >= 0)) faults.push(`no dur: ${JSON.stringify(e)}`);
@@ -72,6 +73,8 @@ export function faultsOf({ events }: ChromeTrace): string[] {
   for (const [key, list] of groupBy(flows, (e) => `${e.cat} ${e.name} ${e.id}`)) {
     const starts = list.filter((e) => e.ph === 's').length;
     if (starts !== 1 || starts === list.length) faults.push(`flow ${key}: ${list.map((e) => e.ph).join('')}`);
+    const inTime = list.toSorted((a, b) => ns(a.ts) - ns(b.ts));
+    if (inTime[0]!.ph !== 's') faults.push(`flow ${key} starts after another part of it`);
     for (const e of list) {
       const around = (s: ChromeEvent) => ns(s.ts) <= ns(e.ts) && ns(e.ts) <= ns(s.ts) + ns(s.dur);
       if (!sliceAt(slices.get(trackOf(e)) ?? [], ns(e.ts), around))
