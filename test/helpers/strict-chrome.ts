@@ -37,7 +37,10 @@ export function readChrome(path: string): ChromeTrace {
  */
 export function faultsOf({ events }: ChromeTrace): string[] {
   const faults: string[] = [];
-  const ns = (us: number | undefined) => Math.round((us ?? Number.NaN) * 1000);
+  // From the first time on: in ns since 1970, doubles are 256 ns apart.
+  const first = events.reduce((least, e) => Math.min(least, e.ph === 'M' ? least : (e.ts ?? least)), 1e300);
+  const length = (us: number | undefined) => Math.round((us ?? Number.NaN) * 1000);
+  const ns = (us: number | undefined) => length((us ?? Number.NaN) - first);
   const trackOf = (e: ChromeEvent) => `${e.pid}/${e.tid}`;
   for (const e of events) {
     if (typeof e.ph !== 'string') faults.push(`no ph: ${JSON.stringify(e)}`);
@@ -52,11 +55,11 @@ export function faultsOf({ events }: ChromeTrace): string[] {
     trackOf,
   );
   for (const [track, list] of slices) {
-    list.sort((a, b) => ns(a.ts) - ns(b.ts) || ns(b.dur) - ns(a.dur));
+    list.sort((a, b) => ns(a.ts) - ns(b.ts) || length(b.dur) - length(a.dur));
     const open: number[] = [];
     for (const e of list) {
       while (open.length > 0 && open.at(-1)! <= ns(e.ts)) open.pop();
-      const end = ns(e.ts) + ns(e.dur);
+      const end = ns(e.ts) + length(e.dur);
       if (open.length > 0 && end > open.at(-1)!) faults.push(`overlap on ${track}: ${e.name} at ${e.ts}`);
       else open.push(end);
     }
@@ -76,8 +79,8 @@ export function faultsOf({ events }: ChromeTrace): string[] {
     const inTime = list.toSorted((a, b) => ns(a.ts) - ns(b.ts));
     if (inTime[0]!.ph !== 's') faults.push(`flow ${key} starts after another part of it`);
     for (const e of list) {
-      const around = (s: ChromeEvent) => ns(s.ts) <= ns(e.ts) && ns(e.ts) <= ns(s.ts) + ns(s.dur);
-      if (!sliceAt(slices.get(trackOf(e)) ?? [], ns(e.ts), around))
+      const around = (s: ChromeEvent) => ns(s.ts) <= ns(e.ts) && ns(e.ts) <= ns(s.ts) + length(s.dur);
+      if (!sliceAt(slices.get(trackOf(e)) ?? [], e.ts!, around))
         faults.push(`flow ${key} in no slice at ${e.ts}`);
     }
   }
@@ -90,7 +93,7 @@ function sliceAt(list: readonly ChromeEvent[], time: number, around: (s: ChromeE
   let high = list.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (Math.round(list[middle]!.ts! * 1000) <= time) low = middle + 1;
+    if (list[middle]!.ts! <= time) low = middle + 1;
     else high = middle;
   }
   for (let i = low - 1; i >= 0; i--) if (around(list[i]!)) return true;

@@ -46,7 +46,8 @@ function contentOf({ events }: ChromeTrace) {
     ns: slices.reduce((sum, e) => sum + Math.round(e.dur! * 1000), 0),
     arrows: [...flows.values()].reduce((sum, list) => sum + list.length - 1, 0),
     processes: [...new Set(processes)].sort(),
-    start: Math.min(...slices.map((e) => Math.round(e.ts! * 1000))),
+    // Whole µs: in ns since 1970, doubles are 256 ns apart.
+    startUs: Math.floor(slices.reduce((least, e) => Math.min(least, e.ts!), 1e300)),
   };
 }
 
@@ -64,7 +65,7 @@ async function shownBy(query: PerfettoQuery): Promise<ReturnType<typeof contentO
     ns: Number(total!.ns),
     arrows: Number(total!.arrows),
     processes: names.map((row) => String(row.name)).sort(),
-    start: Number(total!.start),
+    startUs: Number(BigInt(total!.start!) / 1000n),
   };
 }
 
