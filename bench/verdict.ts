@@ -12,9 +12,9 @@ const mostMb = (raw: number) => 0.15 * raw + 150;
 
 console.log(`${machineLine()}, ${ROUNDS} rounds; "×" is the median of the ratios within each round\n`);
 console.log(
-  '| trace | MB of JSON | gunzip s | diagnose s | × gunzip | × in each round | peak RSS MB | allowed MB |',
+  '| trace | MB of JSON | gunzip s | diagnose s | × gunzip | × in each round | CPU s of each | peak RSS MB | allowed MB |',
 );
-console.log('|---|---|---|---|---|---|---|---|');
+console.log('|---|---|---|---|---|---|---|---|---|');
 let [isSlow, isLarge] = [false, false];
 for (const name of SOURCES) {
   for (const mb of SIZES) {
@@ -38,6 +38,7 @@ for (const name of SOURCES) {
       median(diagnose!.seconds).toFixed(3),
       times.toFixed(2),
       each.join(' '),
+      [gunzip!, diagnose!].map((m) => median(m.cpuSeconds).toFixed(2)).join(', '),
       diagnose!.peakMb.toFixed(0),
       mostMb(raw).toFixed(0),
     ];
