@@ -14,18 +14,27 @@ export interface Measured {
   readonly seconds: readonly number[];
   /** Largest resident set over the rounds, MB; NaN where unknown. */
   readonly peakMb: number;
+  /** Seconds of processor time, one a round, to some 10 ms. Other load hardly changes it. NaN where unknown. */
+  readonly cpuSeconds: readonly number[];
   readonly output: string;
 }
 
 /** Runs the sides in turns, so that other load on the machine affects all of them alike. */
 export async function sideBySide(sides: readonly Side[], rounds: number): Promise<Measured[]> {
-  const all = sides.map((s) => ({ name: s.name, seconds: [] as number[], peakMb: Number.NaN, output: '' }));
+  const all = sides.map((s) => ({
+    name: s.name,
+    seconds: [] as number[],
+    cpuSeconds: [] as number[],
+    peakMb: Number.NaN,
+    output: '',
+  }));
   for (let round = 0; round < rounds; round++) {
     for (const [i, side] of sides.entries()) {
       if (process.stderr.isTTY) process.stderr.write(`\r\x1b[2Kround ${round + 1}/${rounds}: ${side.name}`);
       const one = await runOnce(side);
       const m = all[i]!;
       m.seconds.push(one.seconds);
+      m.cpuSeconds.push(one.cpuSeconds);
       m.peakMb = larger(m.peakMb, one.peakMb);
       m.output = one.output;
     }
@@ -34,7 +43,14 @@ export async function sideBySide(sides: readonly Side[], rounds: number): Promis
   return all;
 }
 
-async function runOnce(side: Side): Promise<{ seconds: number; peakMb: number; output: string }> {
+interface OneRun {
+  readonly seconds: number;
+  readonly cpuSeconds: number;
+  readonly peakMb: number;
+  readonly output: string;
+}
+
+async function runOnce(side: Side): Promise<OneRun> {
   const started = performance.now();
   const [program, ...args] = side.command;
   const child = spawn(program, args, {
@@ -46,15 +62,17 @@ async function runOnce(side: Side): Promise<{ seconds: number; peakMb: number; o
     output += chunk.toString();
   });
   let peakMb = Number.NaN;
+  let cpuSeconds = Number.NaN;
   const watch = setInterval(() => {
     peakMb = larger(peakMb, peakOf(child.pid));
+    cpuSeconds = larger(cpuSeconds, cpuOf(child.pid));
   }, 5);
   const code = await new Promise((resolve) => child.once('close', resolve));
   clearInterval(watch);
   const seconds = (performance.now() - started) / 1000;
   if (code !== 0) throw new Error(`${side.name} ended with ${code}: ${output.slice(-500)}`);
   const own = /^seconds=([\d.]+)/m.exec(output);
-  return { seconds: own ? Number(own[1]) : seconds, peakMb, output };
+  return { seconds: own ? Number(own[1]) : seconds, cpuSeconds, peakMb, output };
 }
 
 /** The larger one; NaN stands for unknown. */
@@ -67,6 +85,16 @@ function peakOf(pid: number | undefined): number {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');
     return Number(/VmHWM:\s*(\d+)/.exec(status)?.[1] ?? Number.NaN) / 1024;
+  } catch {
+    return Number.NaN;
+  }
+}
+
+/** Of all its threads, and of children that it has waited for. Linux only, with its 100 ticks a second. */
+function cpuOf(pid: number | undefined): number {
+  try {
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
+    return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) / 100;
   } catch {
     return Number.NaN;
   }

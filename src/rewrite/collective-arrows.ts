@@ -12,6 +12,8 @@ export interface ArrowEnd {
   readonly id: number;
   readonly phase: 's' | 't' | 'f';
   readonly name: string;
+  /** When the rank came, ns of its trace. In a slice of the host, that may be after its start. */
+  readonly at: number;
 }
 
 /** Arrows of one rank. `start` and `end`: ns of its trace. */
@@ -33,8 +35,9 @@ export function collectiveArrows(
   const { memberStart, memberRank, memberEntry } = matched;
   const phases = new Uint8Array(memberEntry.length);
   const columns = meeting.map((view) => view.facts.collectives!);
+  // In whole ns, as they are written: Perfetto wants the ends of an arrow in order.
   const arrivalOf = (m: number) =>
-    onReference(clocks.ranks[memberRank[m]!]!, columns[memberRank[m]!]!.start[memberEntry[m]!]!);
+    Math.round(onReference(clocks.ranks[memberRank[m]!]!, columns[memberRank[m]!]!.start[memberEntry[m]!]!));
   const isWritten = (m: number) => {
     const c = columns[memberRank[m]!]!;
     const entry = memberEntry[m]!;
@@ -73,7 +76,8 @@ export function collectiveArrows(
       const exact = waiting.findIndex((m) => columnsOf(m).end[memberEntry[m]!] === end);
       const [m] = waiting.splice(Math.max(0, exact), 1);
       const id = instanceOf[m!]!;
-      return { id, phase: PHASES[phases[m!]!]!, name: COLLECTIVE_KINDS[matched.kind[id]!]! };
+      const at = columnsOf(m!).start[memberEntry[m!]!]!;
+      return { id, phase: PHASES[phases[m!]!]!, name: COLLECTIVE_KINDS[matched.kind[id]!]!, at };
     };
     return (value, start, end) => {
       const name = wordOf(value.name);

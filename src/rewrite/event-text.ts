@@ -74,6 +74,9 @@ export const asAscii = (json: string): string =>
 
 export const asciiJson = (value: unknown): string => asAscii(JSON.stringify(value));
 
+/** JSON with a character for each byte of UTF-8. For names: Perfetto shows `\u00b7` as it is written. */
+export const utf8Json = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('latin1');
+
 const NUMBER_AHEAD = /\s*:\s*("?-?[\d.]+(?:[eE][+-]?\d+)?"?)/y;
 
 /** The time of an event as it is written. Null: it has none. Quick, because it is asked of every event. */

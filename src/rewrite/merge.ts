@@ -62,12 +62,13 @@ export async function mergeRun(diagnosis: Diagnosis, options: MergeOptions): Pro
       if (!planned) continue;
       const { plan, baseNs } = planned;
       const clock = views.clockOf(rank);
-      // Times count from the first trace: doubles hold some days to the ns, but not the time since 1970.
-      const start: bigint = clock.toRun(baseNs, 0)!;
-      const isFar = origin !== null && (start - origin > DAY_NS || origin - start > DAY_NS);
+      // Times count from a day before the first trace. Doubles hold some days to the ns, but not the time since 1970, and
+      // Perfetto drops negative times, which a rank that started earlier would have.
+      const dayBefore: bigint = clock.toRun(baseNs, 0)! - DAY_NS;
+      const isFar = origin !== null && (dayBefore - origin > DAY_NS || origin - dayBefore > DAY_NS);
       if (clock.error === null && traces.length > 1) unaligned.push(rank);
-      origin ??= start;
-      const onRun = clock.fromOrigin(baseNs, isFar ? start : origin);
+      origin ??= dayBefore;
+      const onRun = clock.fromOrigin(baseNs, isFar ? dayBefore : origin);
       const host = diagnosis.locations.ranks.get(rank)?.host ?? null;
       const { overlaps } = plan;
       const writer = new RankWriter({ rank, host, overlaps, arrows: arrowsOf(rank), onRun }, file, ids);

@@ -1,7 +1,16 @@
 import type { RawEvent } from '../readers/kineto/raw-events.js';
 import type { ChromeFile } from './chrome-file.js';
 import type { RankArrows } from './collective-arrows.js';
-import { asciiJson, durationNs, microseconds, numberOf, placesOf, withValues, wordOf } from './event-text.js';
+import {
+  asciiJson,
+  durationNs,
+  microseconds,
+  numberOf,
+  placesOf,
+  utf8Json,
+  withValues,
+  wordOf,
+} from './event-text.js';
 import { Lanes, type Overlaps, sliceKey } from './overlaps.js';
 
 /** One rank in a merged trace. */
@@ -84,7 +93,7 @@ export class RankWriter {
       for (const event of p.metadata) this.#file.add(event);
       const name = [`rank ${rank}`, host, p.labels ?? p.name ?? pid].filter(Boolean).join(' · ');
       const meta = { ph: 'M', pid: p.pid, tid: 0, ts: 0 };
-      this.#file.add(asciiJson({ ...meta, name: 'process_name', args: { name } }));
+      this.#file.add(utf8Json({ ...meta, name: 'process_name', args: { name } }));
       // Ranks one below the other, and the processes of a rank in their own order.
       const order = this.#number * 1000 + this.#orderOf(p);
       this.#file.add(asciiJson({ ...meta, name: 'process_sort_index', args: { sort_index: order } }));
@@ -112,9 +121,11 @@ export class RankWriter {
     const arrow = arrows(value, start, start + duration);
     if (!arrow) return;
     const { id, phase: ph, name } = arrow;
-    const ts = Number(microseconds(from));
+    const at = Math.min(to, Math.max(from, onRun(arrow.at)));
     const bp = ph === 's' ? {} : { bp: 'e' };
-    this.#file.add(asciiJson({ ph, cat: 'collective', name, id, ...track, ts, ...bp }));
+    this.#file.add(
+      asciiJson({ ph, cat: 'collective', name, id, ...track, ts: Number(microseconds(at)), ...bp }),
+    );
   }
 
   #addMetadata(text: string, value: RawEvent['value'], process: Process): void {

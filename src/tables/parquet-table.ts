@@ -1,13 +1,11 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import type { SchemaElement } from 'hyparquet';
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
+import { type Cell, type ColumnBuffer, columnBuffer } from './column-buffer.js';
 import type { ColumnType, TableInfo } from './schema.js';
 
-/** Null: not known. Numbers that are not finite count as null. */
-export type Cell = string | number | bigint | boolean | null;
-
-/** Rows held in memory before they are written as a group. DuckDB reads groups in parallel, each of 122,880 rows at best. */
-const GROUP_ROWS = 65_536;
+/** Rows held in memory before they are written as a group. Larger groups make smaller files, and larger peaks of memory. */
+const GROUP_ROWS = 32_768;
 /** Names of kernels may have 100 KB each: a group ends early when its texts have this many characters. */
 const GROUP_CHARACTERS = 32 << 20;
 
@@ -17,7 +15,9 @@ export class ParquetTable {
   readonly #file: number;
   readonly #bytes: ByteWriter;
   readonly #parquet: ParquetWriter;
-  #columns: Cell[][];
+  /** Made when the first row comes: many tables stay empty. */
+  #columns: readonly ColumnBuffer[] = [];
+  #waiting = 0;
   #characters = 0;
   rows = 0;
 
@@ -30,18 +30,19 @@ export class ParquetTable {
       schema: schemaOf(table),
       kvMetadata: [{ key: 'whyslow.table', value: table.name }],
     });
-    this.#columns = table.columns.map(() => []);
   }
 
   /** Values in the order of the columns. */
   add(cells: readonly Cell[]): void {
+    if (this.rows === 0) this.#columns = this.table.columns.map(({ type }) => columnBuffer(type, GROUP_ROWS));
     for (let i = 0; i < cells.length; i++) {
       const cell = cells[i]!;
       if (typeof cell === 'string') this.#characters += cell.length;
-      this.#columns[i]!.push(typeof cell === 'number' && !Number.isFinite(cell) ? null : cell);
+      this.#columns[i]!.set(this.#waiting, cell);
     }
     this.rows++;
-    if (this.#columns[0]!.length >= GROUP_ROWS || this.#characters >= GROUP_CHARACTERS) this.#writeGroup();
+    this.#waiting++;
+    if (this.#waiting >= GROUP_ROWS || this.#characters >= GROUP_CHARACTERS) this.#writeGroup();
   }
 
   finish(): void {
@@ -57,11 +58,14 @@ export class ParquetTable {
   }
 
   #writeGroup(): void {
-    const rows = this.#columns[0]!.length;
+    const rows = this.#waiting;
     if (rows === 0) return;
-    const columnData = this.table.columns.map(({ name }, i) => ({ name, data: this.#columns[i]! }));
+    const columnData = this.table.columns.map(({ name }, i) => ({
+      name,
+      data: this.#columns[i]!.values(rows),
+    }));
     this.#parquet.write({ columnData, rowGroupSize: rows });
-    this.#columns = this.table.columns.map(() => []);
+    this.#waiting = 0;
     this.#characters = 0;
     this.#flush();
   }

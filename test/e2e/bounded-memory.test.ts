@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { largeTrace } from '../../bench/lib/large-trace.js';
 import { inFolder } from '../helpers/cli.js';
 import { costOf } from '../helpers/cost.js';
 
@@ -47,4 +48,14 @@ describe('memory stays bounded', () => {
       expect(peakMb).toBeLessThan(LIMIT_MB);
     });
   });
+
+  it('for an export, which writes its tables group by group', () =>
+    inFolder(async (folder) => {
+      const megabytes = 60;
+      const trace = join(folder, 'long.json.gz');
+      await largeTrace('zoo/fixtures/adam_forloop/rank0.json.gz', trace, megabytes);
+      const { code, peakMb } = await costOf(['export', trace, '-o', join(folder, 'tables')]);
+      expect(code).toBe(0);
+      expect(peakMb).toBeLessThan(0.15 * megabytes + 150);
+    }));
 });

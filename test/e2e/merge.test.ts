@@ -42,7 +42,10 @@ const processesOf = ({ events }: ChromeTrace) =>
   new Map(events.flatMap((e) => (e.name === 'process_name' ? [[e.pid, String(e.args!.name)] as const] : [])));
 /** The slice that an arrow touches. */
 const sliceOf = (trace: ChromeTrace, at: ChromeEvent) =>
-  trace.events.find((e) => e.ph === 'X' && e.pid === at.pid && e.tid === at.tid && e.ts === at.ts)!;
+  trace.events.find(
+    (e) =>
+      e.ph === 'X' && e.pid === at.pid && e.tid === at.tid && e.ts! <= at.ts! && at.ts! <= e.ts! + e.dur!,
+  )!;
 
 describe('a merged trace', () => {
   it('has every rank under its own name, and no two share a process or an id', async () => {

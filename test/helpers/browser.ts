@@ -5,9 +5,11 @@ import { describe } from 'vitest';
 
 const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
 
+export const hasBrowser = existsSync(executablePath);
+
 /** A suite that needs Chromium. Without it, it is skipped, which fails CI. */
-export const describeWithBrowser = describe.skipIf(!existsSync(executablePath));
-if (!existsSync(executablePath))
+export const describeWithBrowser = describe.skipIf(!hasBrowser);
+if (!hasBrowser)
   console.log(`skipped without ${executablePath} (CHROMIUM names another): tests of the page in a browser`);
 
 export const startBrowser = (): Promise<Browser> =>

@@ -31,16 +31,20 @@ export function readChrome(path: string): ChromeTrace {
 }
 
 /**
- * What Perfetto would drop or complain about, one line each: events that lack a field, slices that overlap on a track
- * without nesting, `B` without `E`, flows with one end, with two starts, or that lie in no slice.
+ * What Perfetto would drop or complain about, one line each: events that lack a field, times below 0, slices that overlap on a track
+ * without nesting, `B` without `E`, flows with one end, with two starts,
+ * with a start that is not the first, or that lie in no slice.
  */
 export function faultsOf({ events }: ChromeTrace): string[] {
   const faults: string[] = [];
-  const ns = (us: number | undefined) => Math.round((us ?? Number.NaN) * 1000);
+  // From the first time on: in ns since 1970, doubles are 256 ns apart.
+  const first = events.reduce((least, e) => Math.min(least, e.ph === 'M' ? least : (e.ts ?? least)), 1e300);
+  const length = (us: number | undefined) => Math.round((us ?? Number.NaN) * 1000);
+  const ns = (us: number | undefined) => length((us ?? Number.NaN) - first);
   const trackOf = (e: ChromeEvent) => `${e.pid}/${e.tid}`;
   for (const e of events) {
     if (typeof e.ph !== 'string') faults.push(`no ph: ${JSON.stringify(e)}`);
-    if (e.ph !== 'M' && !Number.isFinite(e.ts)) faults.push(`no ts: ${JSON.stringify(e)}`);
+    if (e.ph !== 'M' && !(Number(e.ts) >= 0)) faults.push(`no ts, or a negative one: ${JSON.stringify(e)}`);
     if (e.ph !== 'M' && (e.pid === undefined || e.tid === undefined))
       faults.push(`no track: ${JSON.stringify(e)}`);
     if (e.ph === 'X' && !(Number(e.dur) >= 0)) faults.push(`no dur: ${JSON.stringify(e)}`);
@@ -51,11 +55,11 @@ export function faultsOf({ events }: ChromeTrace): string[] {
     trackOf,
   );
   for (const [track, list] of slices) {
-    list.sort((a, b) => ns(a.ts) - ns(b.ts) || ns(b.dur) - ns(a.dur));
+    list.sort((a, b) => ns(a.ts) - ns(b.ts) || length(b.dur) - length(a.dur));
     const open: number[] = [];
     for (const e of list) {
       while (open.length > 0 && open.at(-1)! <= ns(e.ts)) open.pop();
-      const end = ns(e.ts) + ns(e.dur);
+      const end = ns(e.ts) + length(e.dur);
       if (open.length > 0 && end > open.at(-1)!) faults.push(`overlap on ${track}: ${e.name} at ${e.ts}`);
       else open.push(end);
     }
@@ -72,9 +76,11 @@ export function faultsOf({ events }: ChromeTrace): string[] {
   for (const [key, list] of groupBy(flows, (e) => `${e.cat} ${e.name} ${e.id}`)) {
     const starts = list.filter((e) => e.ph === 's').length;
     if (starts !== 1 || starts === list.length) faults.push(`flow ${key}: ${list.map((e) => e.ph).join('')}`);
+    const inTime = list.toSorted((a, b) => ns(a.ts) - ns(b.ts));
+    if (inTime[0]!.ph !== 's') faults.push(`flow ${key} starts after another part of it`);
     for (const e of list) {
-      const around = (s: ChromeEvent) => ns(s.ts) <= ns(e.ts) && ns(e.ts) <= ns(s.ts) + ns(s.dur);
-      if (!sliceAt(slices.get(trackOf(e)) ?? [], ns(e.ts), around))
+      const around = (s: ChromeEvent) => ns(s.ts) <= ns(e.ts) && ns(e.ts) <= ns(s.ts) + length(s.dur);
+      if (!sliceAt(slices.get(trackOf(e)) ?? [], e.ts!, around))
         faults.push(`flow ${key} in no slice at ${e.ts}`);
     }
   }
@@ -87,7 +93,7 @@ function sliceAt(list: readonly ChromeEvent[], time: number, around: (s: ChromeE
   let high = list.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (Math.round(list[middle]!.ts! * 1000) <= time) low = middle + 1;
+    if (list[middle]!.ts! <= time) low = middle + 1;
     else high = middle;
   }
   for (let i = low - 1; i >= 0; i--) if (around(list[i]!)) return true;

@@ -3,6 +3,7 @@ import { formatWhole } from '../../base/units.js';
 import { jobCount, PATHS, rankList } from '../common/arguments.js';
 import { type CommandContext, say } from '../common/context.js';
 import { progressOn } from '../common/progress.js';
+import { preferSmallHeap } from '../common/small-heap.js';
 
 interface ExportFlags {
   readonly out: string;
@@ -28,6 +29,7 @@ export function registerExport(program: Command, context: CommandContext): void 
     )
     .action(async (paths: string[], options: ExportFlags) => {
       const { exportTables } = await import('../../library/export.js');
+      preferSmallHeap();
       const progress = progressOn(context);
       const { rows, problems } = await exportTables(paths, { ...options, progress }).finally(() =>
         progress.end(),

@@ -3,6 +3,7 @@ import { ROW_FORMATS, type RowFormatName, rowFormat } from '../../render/termina
 import { jobCount, rankList } from '../common/arguments.js';
 import type { CommandContext } from '../common/context.js';
 import { progressOn } from '../common/progress.js';
+import { preferSmallHeap } from '../common/small-heap.js';
 
 interface SqlFlags {
   readonly format: RowFormatName;
@@ -35,6 +36,7 @@ export function registerSql(program: Command, context: CommandContext): void {
     .addHelpText('after', EXAMPLES)
     .action(async (path: string, query: string, { format, ...options }: SqlFlags) => {
       const { queryTables } = await import('../../library/sql.js');
+      preferSmallHeap();
       const progress = progressOn(context);
       const { stdout } = context;
       // Other programs get the same bytes in every locale.
