@@ -92,9 +92,11 @@ describe('one rank of eight', () => {
     ]);
   });
 
-  it('must be late by 5 % of a step in all to be named for single steps', () => {
-    expect(named(eightWith(inSteps(5.1, [3])))).toHaveLength(1);
-    expect(named(eightWith(inSteps(4.9, [3])))).toEqual([]);
+  it('must cost 30 % of a step to be named for a single step, and 2 % of all for several', () => {
+    expect(named(eightWith(inSteps(31, [3])))).toHaveLength(1);
+    expect(named(eightWith(inSteps(29, [3])))).toEqual([]);
+    expect(named(eightWith(inSteps(13, [1, 4], 12)))).toHaveLength(1);
+    expect(named(eightWith(inSteps(11, [1, 4], 12)))).toEqual([]);
   });
 });
 
