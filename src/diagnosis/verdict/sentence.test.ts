@@ -173,4 +173,9 @@ describe('what to record next', () => {
     expect(next({}, [doubt('', 'profiler-cost')])).toMatch(/event/);
     expect(next({}, [doubt('', 'no-steps')])).not.toMatch(/event/);
   });
+
+  it('is what settles the doubt', () => {
+    expect(next({}, [doubt('', 'trace-differs')])).toMatch(/^record a longer window.*--trace-active 20/);
+    expect(next({}, [doubt('', 'unexplained-idle')])).toMatch(/^record with Nsight Systems/);
+  });
 });

@@ -1,3 +1,4 @@
+import { largest } from '../../base/statistics.js';
 import { formatCount } from '../../base/units.js';
 import type { Report } from '../../report/report.js';
 import { jobSplit, stepSource, stepSplit } from '../step-time.js';
@@ -87,8 +88,9 @@ function findings(report: Report, page: Page, all: boolean): string[][] {
 }
 
 function silentRules({ silent }: Report, page: Page): string[] {
+  const width = largest(silent.map(({ rule }) => rule.length));
   const lines = silent.flatMap(({ rule, reason }) =>
-    hanging(`  ${rule.padEnd(4)} `, reason, page, page.c.dim),
+    hanging(`  ${rule.padEnd(width)}  `, reason, page, page.c.dim),
   );
   return lines.length > 0 ? [page.c.bold('Rules that did not fire'), ...lines] : [];
 }

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { drawView, expectGain, fires, silence } from '../../../test/helpers/draw-run.js';
 import { steps } from '../../../test/helpers/draw-trace.js';
 import { rule } from './anomaly-detection.js';
+import { rule as hostSync } from './host-sync.js';
 
 const NODE = 'autograd::engine::evaluate_function: MulBackward0';
 /**
@@ -32,6 +33,12 @@ describe('anomaly detection', () => {
     const node = 0.21;
     expectGain(found, 30 / (20 * node + 10 * ((node / 3) * 2)));
     expect(found.evidence[0]!.value).toBe(20);
+  });
+
+  it('makes its reads itself: no advice on logging', () => {
+    expect(silence(hostSync, drawView(steps(4, 30000, ANOMALY), { unprofiledMs: 30 }))).toMatch(
+      /anomaly detection makes these reads/,
+    );
   });
 
   it('is silent when a model checks its loss', () => {

@@ -54,7 +54,7 @@ export const rule: AnyRule = {
     const text =
       missing.length > 0
         ? `in this one: ${missing.join('; ')}`
-        : 'the classes of time are too close to each other';
+        : 'the evidence does not decide; the verdict says why';
     return found({
       id: 'capture-more',
       title: 'record a better trace',
