@@ -30,7 +30,13 @@ describe('when nothing was captured', () => {
     inFolder(async (out) => {
       await mkdir(join(out, 'telemetry'));
       const process = (torch: boolean, command: string) => JSON.stringify({ process: { torch, command } });
-      const lines = ['{"whyslow":1}', process(false, 'bash'), '{"process":', process(true, 'python a.py'), ''];
+      const lines = [
+        '{"whyslow":1}',
+        process(false, 'bash'),
+        '{"process":',
+        process(true, 'python a.py'),
+        '',
+      ];
       await writeFile(join(out, 'telemetry/proc-host.jsonl'), lines.join('\n'));
       const [what, ...rest] = explainNothing(await whatWasCaptured(out, 'r'), 'OUT');
       expect(what).toContain('“python a.py” loaded torch, but no training step was seen');

@@ -176,6 +176,8 @@ describe('what to record next', () => {
 
   it('is what settles the doubt', () => {
     expect(next({}, [doubt('', 'trace-differs')])).toMatch(/^record a longer window.*--trace-active 20/);
-    expect(next({}, [doubt('', 'unexplained-idle')])).toMatch(/^record with Nsight Systems/);
+    const unexplained = [doubt('', 'unexplained-idle')];
+    expect(next({}, unexplained)).toMatch(/^record with Nsight Systems/);
+    expect(next({ facts: { hasGpuWork: false } }, unexplained)).toMatch(/^look at its stacks/);
   });
 });

@@ -114,14 +114,17 @@ const REMEDIES: { readonly [id in DoubtId]?: string } = {
   'filled-queue': STEP_TIMES,
   'emptying-queue': STEP_TIMES,
   'trace-differs': 'record a longer window, so that it is like the run: whyslow run --trace-active 20 -- …',
-  'unexplained-idle':
-    'record with Nsight Systems, which also shows calls of the operating system: whyslow rules T20',
 };
+const WITH_NSIGHT =
+  'record with Nsight Systems, which also shows calls of the operating system: whyslow rules T20';
+const WITH_STACKS = 'look at its stacks while it runs: whyslow triage --stacks';
 
 /** What to record to get a better answer. */
 export function captureNext({ view, doubts }: Decision): string[] {
   if (view && isShortRun(view)) return ['let the job run for at least 20 steps under `whyslow run`'];
   const next = doubts.flatMap(({ id }) => REMEDIES[id] ?? []);
+  if (doubts.some(({ id }) => id === 'unexplained-idle'))
+    next.push(view?.facts.hasGpuWork ? WITH_NSIGHT : WITH_STACKS);
   if (!(view?.source === 'trace' && view.facts.hasHostEvents))
     next.push('record with ProfilerActivity.CPU and ProfilerActivity.CUDA');
   if (!view || view.facts.steps.source === 'window')

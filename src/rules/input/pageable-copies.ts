@@ -1,4 +1,4 @@
-import { formatMs, type Ns, share } from '../../base/units.js';
+import { formatMs, type Ns, ns, share } from '../../base/units.js';
 import type { LogView, TraceView } from '../../diagnosis/ranks/rank-view.js';
 import { skipWaits } from '../../replay/edits.js';
 import { type Plan, SYNC } from '../../replay/plan.js';
