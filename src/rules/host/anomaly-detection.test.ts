@@ -35,6 +35,22 @@ describe('anomaly detection', () => {
     expect(found.evidence[0]!.value).toBe(20);
   });
 
+  it('is found without a GPU, from what the host calls', () => {
+    // There, backward runs on the thread that calls it.
+    const onCpu = ANOMALY.replace(/^ *gpu.*$/gm, '')
+      .replaceAll('host 2', 'host 1')
+      .replace(/ \| cuda\w+ \S+( #\d+)?( x\d+@\d+)?/g, '');
+    const expected = {
+      id: 'anomaly-detection',
+      addresses: 'host',
+      unit: 'calls/step',
+      placed: false,
+    } as const;
+    const found = fires(rule, drawView(steps(4, 30000, onCpu)), expected);
+    expect(found.evidence[0]!.text).toMatch(/20 calls and 20 reads a step/);
+    expect(found.price).toBeNull();
+  });
+
   it('makes its reads itself: no advice on logging', () => {
     expect(silence(hostSync, drawView(steps(4, 30000, ANOMALY), { unprofiledMs: 30 }))).toMatch(
       /anomaly detection makes these reads/,

@@ -29,17 +29,19 @@ export const rule: TraceRule = {
     risk: 'none',
     thresholds: [NAN_CHECKS],
   },
-  check(view) {
+  check(view, { verdict }) {
     const added = anomalyChecks(view);
     if (!added) return silent('anomaly detection is off');
     const { checks, reads } = added;
-    const text = `aten::isnan and _is_any_true in backward: ${checks.toFixed(0)} kernels and ${reads.toFixed(0)} reads a step`;
+    const of = view.facts.hasGpuWork ? 'kernels' : 'calls';
+    const text = `aten::isnan and _is_any_true in backward: ${checks.toFixed(0)} ${of} and ${reads.toFixed(0)} reads a step`;
     return found({
       id: 'anomaly-detection',
       title: 'detect_anomaly is on: every backward node is checked for NaN',
       confidence: 0.95,
-      addresses: 'host',
-      evidence: [countEvidence(view, checks, 'kernels', text)],
+      // Without a GPU the checks are computing, too.
+      addresses: verdict.bottleneck === 'compute' ? 'gpu' : 'host',
+      evidence: [countEvidence(view, checks, of, text)],
       price: priceOf(view, (plan) => withoutAnomalyDetection(plan)),
     });
   },

@@ -17,7 +17,7 @@ export const rule: TraceRule = {
     why: 'Python’s garbage collector walks all objects; logging and file writes block. Meanwhile nothing is launched.',
     fix: {
       text: 'Find what runs there: garbage collection (gc.freeze(), collect at set steps), logging, file writes, data made by hand. A stack taken during a pause shows it.',
-      code: 'py-spy dump --pid <training process>      # during a pause\ngc.disable()                               # and gc.collect() every 1000 steps',
+      code: 'py-spy dump --pid <training process>      # during a pause\ngc.disable()                # gc.collect() every 1000 steps',
     },
     check: 'Watch memory over a few thousand steps after turning the collector off.',
     cost: 'code',

@@ -32,9 +32,20 @@ const inBackward = (roles: number) => has(roles, Role.backward);
 
 /** NaN checks in backward and reads of their answers, a step. Null: anomaly detection is off. */
 export function anomalyChecks(view: TraceView): { readonly checks: number; readonly reads: number } | null {
-  const checks = workTime(view, (_, roles) => has(roles, Role.nanCheck) && inBackward(roles)).count;
+  const { hasGpuWork } = view.facts;
+  const launches = (role: number) =>
+    workTime(view, (_, roles) => has(roles, role) && inBackward(roles)).count;
+  const checks = hasGpuWork
+    ? launches(Role.nanCheck)
+    : callsInBackward(view, /^aten::(?:isnan|_is_any_true)$/);
   if (checks < NAN_CHECKS.value) return null;
-  return { checks, reads: workTime(view, (_, roles) => has(roles, Role.reads) && inBackward(roles)).count };
+  return { checks, reads: hasGpuWork ? launches(Role.reads) : callsInBackward(view, /^aten::item$/) };
+}
+
+/** A step. An operator's roles are those of all its calls, so a few of them may be elsewhere. */
+function callsInBackward({ facts: { detail } }: TraceView, name: RegExp): number {
+  const passing = detail?.operators.filter((o) => name.test(o.name) && inBackward(o.roles)) ?? [];
+  return passing.reduce((sum, operator) => sum + operator.count, 0) / (detail?.steps ?? 1);
 }
 
 /** Results whose size depends on values, made so that it does not. */
