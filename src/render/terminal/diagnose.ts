@@ -20,6 +20,8 @@ export interface DiagnosePage {
 const FINDINGS_IN_FULL = 3;
 const MAX_PROBLEMS = 3;
 const MAX_IGNORED = 3;
+/** A note, but who passes two traces must see that one was not used. */
+const NOT_ANALYSED = 'other-window';
 
 /** The verdict first, then what to do about it, then what it is based on. */
 export function renderDiagnose(report: Report, { color, columns, all = false }: DiagnosePage): string {
@@ -109,7 +111,9 @@ function runSection({ runs }: Report, page: Page): string[] {
 function basis(report: Report, page: Page, all: boolean): string[] {
   const { c } = page;
   const { grade, problems } = report.health;
-  const shown = all ? problems : problems.filter((p) => p.severity !== 'note').slice(0, MAX_PROBLEMS);
+  const shown = all
+    ? problems
+    : problems.filter((p) => p.severity !== 'note' || p.code === NOT_ANALYSED).slice(0, MAX_PROBLEMS);
   const more = shown.length > 0 ? problems.length - shown.length : 0;
   return [
     c.dim(`  ${formatCount(report.inputs.length, 'file')} read, health `) + gradePaint(grade, c)(grade),
