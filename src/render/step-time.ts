@@ -97,7 +97,9 @@ function profilerCost({ ms: step, corrected, source, parts }: ReportStep, profil
   if (without === formatTime(profiled)) return `${text}, the same without it (${how(corrected)})`;
   // Its steps are others, then, or the machine was busier.
   if (training > profiled)
-    return `${formatTime(profiled)} in the recorded window, ${without} in the run (${how(corrected)})`;
+    return corrected
+      ? text
+      : `${formatTime(profiled)} in the recorded window, ${without} in the run (measured)`;
   return `${text}, ${without} without it (${how(corrected)})`;
 }
 

@@ -36,11 +36,13 @@ export const rule: TraceRule = {
       confidence: 0.6,
       addresses: 'host',
       evidence: [pauses.evidence],
-      price: pauses.once
-        ? null
-        : priceOf(view, ({ nodes, steps }) =>
-            takeFromLongest(nodes.hostWork, pauses.perStep * steps.length, pauses.longest.dur),
-          ),
+      // One step does not show that others pause too.
+      price:
+        pauses.once || view.facts.steps.count < 2
+          ? null
+          : priceOf(view, ({ nodes, steps }) =>
+              takeFromLongest(nodes.hostWork, pauses.perStep * steps.length, pauses.longest.dur),
+            ),
     });
   },
 };
