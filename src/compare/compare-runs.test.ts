@@ -97,6 +97,28 @@ describe('compareRuns', () => {
     expect(report.notes.join()).toContain('different batch sizes: 32 before, 64 after');
   });
 
+  it('counts all batches of a step that accumulates gradients', () => {
+    const iteration = {
+      optimizer_steps: 1,
+      optimizers: 1,
+      backward_passes: 4,
+      varies: false,
+      rollout: false,
+    };
+    const report = compareRuns(
+      [drawnRun({ times: steady(50), setup: { batchSize: 16 } })],
+      [
+        drawnRun({
+          times: steady(60),
+          setup: { batchSize: 8 },
+          step: { iteration: { ...iteration, text: '1 optimizer step after 4 backward passes' } },
+        }),
+      ],
+    );
+    expect(report.verdict).toBe('faster');
+    expect(report.step.speedup.likely).toBeCloseTo(50 / 16 / (60 / 32), 1);
+  });
+
   it('notes other devices, versions, world sizes and numbers of steps, and compares them as they are', () => {
     const report = compareRuns(
       [drawnRun({ times: steady(100), setup: { device: 'H200', torch: '2.11', worldSize: 8 } })],

@@ -1,4 +1,5 @@
 import { formatCount, formatTime, ms } from '../base/units.js';
+import type { ReportStep } from '../report/report.js';
 import type { RunProfile, Setup } from './run-profile.js';
 import { stepsOfRun } from './run-profile.js';
 import type { SideTimes, StepComparison } from './step-times/step-comparison.js';
@@ -15,7 +16,7 @@ const FAR_FEWER = 4;
 export function notesOf(sides: Sides, comparison: StepComparison, per: 'step' | 'sample'): string[] {
   return [
     ...setupNotes(sides, per),
-    ...unitNotes(sides),
+    ...unitNotes(sides, per),
     ...sourceNotes(sides),
     ...stepNotes(comparison),
     ...pauseNote('before', comparison.before),
@@ -51,11 +52,12 @@ function setupNotes(sides: Sides, per: 'step' | 'sample'): string[] {
 }
 
 /** An iteration of several optimizer steps on one side only: their times cannot be compared. */
-function unitNotes({ before, after }: Sides): string[] {
+function unitNotes({ before, after }: Sides, per: 'step' | 'sample'): string[] {
   const unitOf = (runs: readonly RunProfile[]) =>
     [...new Set(runs.map(({ report }) => report.step.iteration?.text ?? 'one optimizer step'))].join(', ');
   const [was, is] = [unitOf(before), unitOf(after)];
-  return was === is ? [] : [`a step is not the same on both sides: ${was} before, ${is} after`];
+  const compared = per === 'sample' ? '; times are compared per sample' : '';
+  return was === is ? [] : [`a step is not the same on both sides: ${was} before, ${is} after${compared}`];
 }
 
 function sourceNotes({ before, after }: Sides): string[] {
@@ -91,12 +93,20 @@ function pauseNote(side: string, { pauses, pausedMs, steps }: SideTimes): string
   ];
 }
 
-/** Whether both sides have a known batch size and they differ. */
+/** Samples a step, if all runs of a side have as many. */
 export function samplesOf(runs: readonly RunProfile[]): number | null {
-  const sizes = new Set(runs.map(({ setup }) => setup.batchSize));
+  const sizes = new Set(
+    runs.map(({ setup, report }) => setup.batchSize && setup.batchSize * batchesOf(report.step.iteration)),
+  );
   const [size] = sizes;
   return sizes.size === 1 && size !== undefined && size !== null && size > 0 ? size : null;
 }
+
+/** One for each backward pass where gradients accumulate. Of other iterations a batch counts as one. */
+const batchesOf = (iteration: ReportStep['iteration']): number =>
+  iteration?.optimizer_steps === 1 && iteration.optimizers === 1 && !iteration.rollout
+    ? Math.max(1, iteration.backward_passes)
+    : 1;
 
 /** Each run's steps, per sample where `samples` is given. */
 export const timesOf = (runs: readonly RunProfile[], samples: number): number[][] =>

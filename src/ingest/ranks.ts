@@ -88,14 +88,18 @@ function noteGuesses(ranked: readonly RankedMember[], problems: ProblemLog): voi
 
 /** Two traces of one rank are no duplicates if they cover different steps, or one process recorded them in turn. */
 function noteDuplicates(ranked: readonly RankedMember[], problems: ProblemLog): void {
-  const seen = new Map<string, RankedMember>();
-  const twice: string[] = [];
+  const seen = new Map<string, RankedMember[]>();
   for (const r of ranked) {
     const key = `${r.member.kind} ${r.rank} ${r.member.hints.step ?? r.member.identity.window}`;
-    const first = seen.get(key);
-    if (!first) seen.set(key, r);
-    else if (!areWindowsOfOneProcess(first.member, r.member))
-      twice.push(`rank ${r.rank} appears twice: ${first.member.path} and ${r.member.path}`);
+    const known = seen.get(key);
+    if (!known) seen.set(key, [r]);
+    else if (!areWindowsOfOneProcess(known[0]!.member, r.member)) known.push(r);
   }
-  problems.addNamed('duplicate-rank', twice, 'both are used; pass the path of one to analyse only that');
+  const several = [...seen.values()].filter((files) => files.length > 1);
+  const messages = several.map(([first, second, ...more]) => {
+    const others = more.length > 0 ? ` and ${more.length} more` : '';
+    const files = `${first!.member.path}${others ? ', ' : ' and '}${second!.member.path}${others}`;
+    return `rank ${first!.rank} is in ${more.length + 2} files: ${files}`;
+  });
+  problems.addNamed('duplicate-rank', messages, 'all are used; pass the path of one to analyse only that');
 }

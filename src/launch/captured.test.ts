@@ -15,16 +15,33 @@ describe('when nothing was captured', () => {
     inFolder(async (out) => {
       await rankSaying(out, { 'disk-full': 3, 'records-dropped': 1200 });
       const captured = await whatWasCaptured(out, 'r');
-      expect(captured).toEqual({ ranks: 1, hasRecords: false, lostToFullDisk: 1200 });
+      expect(captured).toEqual({ ranks: 1, hasRecords: false, lostToFullDisk: 1200, torchIn: null });
       expect(explainNothing(captured, 'OUT').join('\n')).toMatch(
         /^disk full: 1200 records lost\. Free some space for OUT/,
       );
     }));
 
   it('says so even if the ranks could not write that down', () =>
-    expect(explainNothing({ ranks: 0, hasRecords: false, lostToFullDisk: 0 }, 'OUT').join('\n')).toMatch(
-      /^disk full: nothing could be written/,
-    ));
+    expect(
+      explainNothing({ ranks: 0, hasRecords: false, lostToFullDisk: 0, torchIn: null }, 'OUT').join('\n'),
+    ).toMatch(/^disk full: nothing could be written/));
+
+  it('names the process that loaded torch', () =>
+    inFolder(async (out) => {
+      await mkdir(join(out, 'telemetry'));
+      const process = (torch: boolean, command: string) => JSON.stringify({ process: { torch, command } });
+      const lines = [
+        '{"whyslow":1}',
+        process(false, 'bash'),
+        '{"process":',
+        process(true, 'python a.py'),
+        '',
+      ];
+      await writeFile(join(out, 'telemetry/proc-host.jsonl'), lines.join('\n'));
+      const [what, ...rest] = explainNothing(await whatWasCaptured(out, 'r'), 'OUT');
+      expect(what).toContain('“python a.py” loaded torch, but no training step was seen');
+      expect(rest.join('\n')).not.toContain('no Python process imported torch');
+    }));
 
   it('does not blame the disk for records that were lost otherwise', () =>
     inFolder(async (out) => {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { printable } from '../base/printable.js';
 import { readRanks } from './job.js';
 import { readJson } from './read-json.js';
 import { isRunOf } from './run-id.js';
@@ -13,14 +14,42 @@ export interface Captured {
   readonly hasRecords: boolean;
   /** Null: the disk was not full. Otherwise the records that ranks counted as lost; 0 if they could not even say so. */
   readonly lostToFullDisk: number | null;
+  /** A process of the command that had loaded torch. Null: none was seen, or there is no telemetry. */
+  readonly torchIn: string | null;
 }
 
 /** What a run has written. */
 export async function whatWasCaptured(out: string, run: string): Promise<Captured> {
   const ranks = (await readRanks(out)).filter((m) => isRunOf(m.run, run)).length;
   const hasRecords = (await hasTraces(out)) || (await hasEvents(join(out, 'cuda_event_profiler')));
-  return { ranks, hasRecords, lostToFullDisk: hasRecords ? null : await lostToFullDisk(out) };
+  if (hasRecords) return { ranks, hasRecords, lostToFullDisk: null, torchIn: null };
+  return { ranks, hasRecords, lostToFullDisk: await lostToFullDisk(out), torchIn: await torchIn(out) };
 }
+
+/** From the samples of /proc. */
+async function torchIn(out: string): Promise<string | null> {
+  const folder = join(out, 'telemetry');
+  for (const name of await readdir(folder).catch(() => [])) {
+    if (!name.startsWith('proc-')) continue;
+    const head = await headOf(join(folder, name), SAMPLES_BYTES);
+    for (const line of head.split('\n')) {
+      const process = line.startsWith('{"process"') ? processIn(line) : null;
+      if (process?.torch === true && typeof process.command === 'string') return printable(process.command);
+    }
+  }
+  return null;
+}
+
+function processIn(line: string): { readonly torch?: unknown; readonly command?: unknown } | null {
+  try {
+    return (JSON.parse(line) as { process: object | null }).process;
+  } catch {
+    return null;
+  }
+}
+
+/** The processes of a job start within its first samples. */
+const SAMPLES_BYTES = 1 << 20;
 
 async function lostToFullDisk(out: string): Promise<number | null> {
   let lost: number | null = (await isFull(out)) ? 0 : null;
@@ -63,12 +92,17 @@ async function hasEvents(folder: string): Promise<boolean> {
 const HEAD_BYTES = 65_536;
 
 /** Whether an event log holds more than a header. */
-async function hasRecord(path: string): Promise<boolean> {
+const hasRecord = async (path: string): Promise<boolean> =>
+  (await headOf(path, HEAD_BYTES)).includes('"duration_ms"');
+
+/** Its whole lines. Empty: it is no plain file. */
+async function headOf(path: string, most: number): Promise<string> {
   const file = await openPlainFile(path);
-  if (!file) return false;
+  if (!file) return '';
   try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
-    return buffer.toString('latin1', 0, bytesRead).includes('"duration_ms"');
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(most), 0, most, 0);
+    const text = buffer.toString('utf8', 0, bytesRead);
+    return text.slice(0, text.lastIndexOf('\n') + 1);
   } finally {
     await file.close();
   }
@@ -77,13 +111,7 @@ async function hasRecord(path: string): Promise<boolean> {
 /** Why nothing may have been captured, and what always works. One entry per line. */
 export function explainNothing(captured: Captured, out: string): readonly string[] {
   if (captured.lostToFullDisk !== null) return [explainFullDisk(captured.lostToFullDisk, out)];
-  const [what, reasons] =
-    captured.ranks === 0
-      ? ['nothing was captured: no training step was seen in any process of this command', NO_STEP_SEEN]
-      : [
-          `no step was recorded, although whyslow was active in ${processes(captured.ranks)}`,
-          NO_STEP_RECORDED,
-        ];
+  const [what, reasons] = whyNothing(captured);
   return [
     `${what}. Possible reasons:`,
     ...reasons.map((reason) => `  - ${reason}`),
@@ -94,6 +122,20 @@ export function explainNothing(captured: Captured, out: string): readonly string
   ];
 }
 
+function whyNothing({ ranks, torchIn }: Captured): readonly [what: string, reasons: readonly string[]] {
+  if (ranks > 0)
+    return [`no step was recorded, although whyslow was active in ${processes(ranks)}`, NO_STEP_RECORDED];
+  if (torchIn === null)
+    return [
+      'nothing was captured: no training step was seen in any process of this command',
+      ['no Python process imported torch', NO_OPTIMIZER, NOT_HOOKED, ELSEWHERE, EXCLUDED],
+    ];
+  return [
+    `nothing was captured: “${torchIn}” loaded torch, but no training step was seen`,
+    [NO_OPTIMIZER, NOT_HOOKED, EXCLUDED],
+  ];
+}
+
 function explainFullDisk(lost: number, out: string): string {
   const what = lost > 0 ? `${lost} records lost` : 'nothing could be written';
   return `disk full: ${what}. Free some space for ${out}, or choose another disk with --out, and run it again`;
@@ -101,13 +143,11 @@ function explainFullDisk(lost: number, out: string): string {
 
 const processes = (count: number) => (count === 1 ? '1 process' : `${count} processes`);
 
-const NO_STEP_SEEN = [
-  'no Python process imported torch',
-  'no torch.optim optimizer made a step, which is how the end of a step is recognised',
-  'Python ran with -I, -E or -S, or the command sets PYTHONPATH itself',
-  'the work ran in a container or on a machine that does not inherit this environment',
-  'WHYSLOW_ENABLED is off, or the configuration excludes these ranks',
-];
+const NO_OPTIMIZER =
+  'no torch.optim optimizer made a step, which is how the end of a step is recognised (torch.func and updates by hand need the lines below)';
+const NOT_HOOKED = 'Python ran with -I, -E or -S, or the command sets PYTHONPATH itself';
+const ELSEWHERE = 'the work ran in a container or on a machine that does not inherit this environment';
+const EXCLUDED = 'WHYSLOW_ENABLED is off, or the configuration excludes these ranks';
 const NO_STEP_RECORDED = [
   'the job ended before the first recorded step (--every 1 records all steps, --start-step sets the first)',
   'the disk was full or OUT could not be written (see the warnings above)',

@@ -59,7 +59,10 @@ function relaySignals(send: (signal: NodeJS.Signals) => void): () => void {
   };
 }
 
-function notStarted(error: NodeJS.ErrnoException, program: string): Pick<ChildEnd, 'code' | 'failure'> {
+export function notStarted(
+  error: NodeJS.ErrnoException,
+  program: string,
+): Pick<ChildEnd, 'code' | 'failure'> {
   if (error.code === 'ENOENT') {
     // A script with a missing interpreter fails with the same code.
     const why =

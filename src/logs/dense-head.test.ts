@@ -10,6 +10,7 @@ const logOf = (steps: readonly number[], dense = DENSE): EventLog => {
     id: 'r',
     rows: steps.length,
     step: Int32Array.from(steps),
+    names: ['training_step'],
     header: { denseSteps: dense },
   };
   for (const name of [
@@ -43,6 +44,17 @@ describe('the densely recorded head of a log', () => {
 
   it('stays where the rest is too thin', () => {
     expect(kept(logOf([...head, ...everyTenth(200)]))).toEqual([...head, ...everyTenth(200)]);
+  });
+
+  it('is left out where later steps are not like it', () => {
+    const run = (laterMs: number) => {
+      const log = logOf([...head, ...everyTenth(120)]);
+      log.runs[0]!.durationMs.fill(10, 0, DENSE).fill(laterMs, DENSE).fill(500, 0, 2);
+      return kept(log);
+    };
+    expect(run(15)).toEqual(everyTenth(120));
+    expect(run(6)).toEqual(everyTenth(120));
+    expect(run(12)).toHaveLength(DENSE + everyTenth(120).length);
   });
 
   it('stays where a profiler was attached ever since', () => {

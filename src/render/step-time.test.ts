@@ -33,6 +33,14 @@ describe('stepSource', () => {
       { ...step, corrected: false, source: 'events' as const },
       '161 ms under the profiler, 159 ms without it (measured) · 3 steps, 3–5',
     ],
+    [
+      { ...step, corrected: true, ms: 161.2 },
+      '161 ms under the profiler, the same without it (estimated) · 3 steps, 3–5',
+    ],
+    [
+      { ...step, corrected: false, source: 'events' as const, ms: 200 },
+      '161 ms in the recorded window, 200 ms in the run (measured) · 3 steps, 3–5',
+    ],
     [{ ...step, corrected: false, profiled_ms: null, count: 1, last: 3 }, 'step 3'],
     [{ ...step, corrected: false, profiled_ms: null, count: 0, first: null, last: null }, ''],
   ])('%#', (given, expected) => {

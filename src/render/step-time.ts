@@ -92,9 +92,18 @@ function profilerCost({ ms: step, corrected, source, parts }: ReportStep, profil
   const text = `${formatTime(profiled)} under the profiler`;
   if (step === null || !(corrected || source === 'events')) return text;
   // A window of a few steps has nothing of what lies between most of them.
-  const training = parts.reduce((left, p) => (p.between ? left - p.ms : left), step as number);
-  return `${text}, ${formatTime(ms(training))} without it (${corrected ? 'estimated' : 'measured'})`;
+  const training = ms(parts.reduce((left, p) => (p.between ? left - p.ms : left), step as number));
+  const without = formatTime(training);
+  if (without === formatTime(profiled)) return `${text}, the same without it (${how(corrected)})`;
+  // Its steps are others, then, or the machine was busier.
+  if (training > profiled)
+    return corrected
+      ? text
+      : `${formatTime(profiled)} in the recorded window, ${without} in the run (measured)`;
+  return `${text}, ${without} without it (${how(corrected)})`;
 }
+
+const how = (corrected: boolean) => (corrected ? 'estimated' : 'measured');
 
 /** `161 → 14–20 ms  ×8.1–11`. Only the factors when the step time is not known. */
 export function gain(speedup: Finding['speedup'], step: Ms | null): string {

@@ -44,6 +44,16 @@ function rule(id: string, cost: Cost, find: (view: RankView) => Partial<RankFind
 const idsOf = (rules: readonly Rule[], bottleneck: 'gpu' | 'data' | 'compute' = 'gpu') =>
   runRules(rules, runOf([view], bottleneck)).findings.map((f) => f.id);
 
+describe('traces whose steps differ', () => {
+  const short: RankView = { ...view, rank: 1, step: ns(view.step / 2) };
+  const double = rule('double', 'knob', (v) => (v.step === short.step ? { price: gain(2) } : 'nothing'));
+
+  it('are not given the gains of each other', () => {
+    expect(runRules([double], runOf([view, short])).findings).toEqual([]);
+    expect(runRules([double], runOf([short])).findings).toHaveLength(1);
+  });
+});
+
 describe('a job that does more than train', () => {
   /** As much time between training steps as in them. */
   const between = view.step;

@@ -37,9 +37,10 @@ export function runRules(rules: readonly Rule[], run: RunFacts): RulesResult {
   /** Of rules that found nothing, by name in the report. */
   const reasons = new Map<string, string[]>();
   const problems: Problem[] = [];
-  const isFirst = (view: RankView | null) => view === null || view === run.ranks[0];
+  const ranks = atPaceOf(run.ranks);
+  const isFirst = (view: RankView | null) => view === null || view === ranks[0];
   for (const rule of rules) {
-    for (const view of rule.reads === 'run' ? [null] : run.ranks) {
+    for (const view of rule.reads === 'run' ? [null] : ranks) {
       try {
         const result = askRule(rule, view, run);
         if ('silent' in result) {
@@ -61,6 +62,18 @@ export function runRules(rules: readonly Rule[], run: RunFacts): RulesResult {
   const silent = [...reasons].map(([rule, texts]) => ({ rule, reason: joinReasons(texts) }));
   const joined = inOrder(joinRanks(all), run.verdict);
   return { findings: withSavings(joined, run.hostLines), silent, problems };
+}
+
+/** Ranks of one job wait for each other, so their steps differ by a few percent. */
+const OTHER_PACE = 1.5;
+
+/**
+ * Traces of several jobs, or of several phases of one, may lie in one folder. The verdict is about the slowest; what a fix
+ * brings to a step that is much shorter says nothing about that one.
+ */
+function atPaceOf(views: readonly RankView[]): readonly RankView[] {
+  const slowest = largest(views.map((view) => view.step));
+  return views.filter((view) => view.step * OTHER_PACE >= slowest);
 }
 
 const MOSTLY_BETWEEN_STEPS = 'the job would hardly get faster: most of its time lies between training steps';

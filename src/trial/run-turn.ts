@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { mkdir, open, readdir, rm, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describeSystemError } from '../base/input-error.js';
+import { notStarted } from '../launch/child.js';
 import { type Environment, jobEnvironment, pythonPart } from '../launch/environment.js';
 import { readSmallFile } from '../launch/small-file.js';
 import { findUnmeasured } from '../launch/unmeasured.js';
@@ -62,7 +62,9 @@ export async function runTurn(settings: TurnSettings): Promise<TurnEnd> {
       env: environmentOf(settings, spec),
     });
     const ended = new Promise<ChildEnd>((resolve) => {
-      child.once('error', (error) => resolve({ code: null, failure: describeSystemError(error) }));
+      child.once('error', (error) =>
+        resolve({ code: null, failure: notStarted(error, command[0]!).failure }),
+      );
       child.once('exit', (code) => resolve({ code, failure: null }));
     });
     const { code, failure, cut } = await watch(ended, results, settings, child.pid);

@@ -240,4 +240,4 @@ def _short(file: str) -> str:
         inside = os.path.relpath(file)
     except (OSError, ValueError):  # the folder is gone, or on another drive
         return file
-    return file if inside.startswith("..") else inside
+    return os.path.normpath(file) if inside.startswith("..") else inside

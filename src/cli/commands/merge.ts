@@ -21,8 +21,8 @@ Examples:
   $ whyslow merge runs/llama -o all.json.gz --steps 12
   $ whyslow merge runs/llama -o all.json.gz --ranks 0-7 --drop cpu_op,python_function
 
-Open the file at https://ui.perfetto.dev. Arrows lead through the slices of each matched collective, from the rank
-that came first to the one that came last.`;
+Open the file at https://ui.perfetto.dev. Arrows lead through the slices of each
+matched collective, from the rank that came first to the one that came last.`;
 
 export function registerMerge(program: Command, context: CommandContext): void {
   program

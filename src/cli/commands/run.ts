@@ -250,7 +250,7 @@ function sayCost({ spent, of }: WindowCost, limit: number, context: CommandConte
   const enough = formatDuration(seconds(spent / limit));
   say(
     context,
-    `the profiler window took ${part} of this run; in runs over ${enough} it stays below ${most} (--no-trace: none)`,
+    `the profiler window took ${part} of the time since the first step; after ${enough} of training it is below ${most} (--no-trace: none)`,
   );
 }
 

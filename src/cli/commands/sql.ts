@@ -17,7 +17,8 @@ Examples:
   $ whyslow sql runs/llama "SELECT name, sum(duration_us) AS us FROM kernels GROUP BY name ORDER BY us DESC LIMIT 10"
   $ whyslow export runs/llama -o tables && whyslow sql tables "FROM steps" --format csv
 
-Tables: steps, kernels, operators, collectives, gaps, findings. docs/tables.md lists their columns and ten queries.
+Tables: steps, kernels, operators, collectives, gaps, findings. docs/tables.md
+lists their columns and ten queries.
 A folder of \`whyslow export\` answers faster: the traces are not read again.
 Needs DuckDB: npm install @duckdb/node-api`;
 

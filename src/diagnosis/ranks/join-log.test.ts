@@ -105,13 +105,19 @@ describe('steps of a log and of a trace', () => {
   });
 
   it('differ where a log without GPU finds much more time outside the model', () => {
-    expect(differenceOf(log(100, { compute: 60, idle_host: 40 }, ON_CPU), own)).toBe('model');
-    expect(differenceOf(log(100, { compute: 70, idle_host: 30 }, ON_CPU), own)).toBeNull();
+    expect(differenceOf(log(145, { compute: 85, idle_host: 60 }, ON_CPU), own)).toBe('model');
+    expect(differenceOf(log(110, { compute: 85, idle_host: 25 }, ON_CPU), own)).toBeNull();
+    expect(differenceOf(log(100, { compute: 20, idle_data: 80 }, ON_CPU), own)).toBe('model');
     // Python between operators counts as the model's for a log, and the trace sees it.
     const inPython = { ...own, time: ms({ compute: 20, idle_host: 80 }) };
     expect(differenceOf(log(100, { compute: 95, idle_host: 5 }, ON_CPU), inPython)).toBeNull();
     expect(differenceOf(log(100, { compute: 60, idle_host: 40 }), own)).toBeNull();
     expect(differenceOf(log(100, { idle_other: 100 }, ON_CPU), own)).toBeNull();
+  });
+
+  it('do not differ where operators run outside the model’s phases', () => {
+    expect(differenceOf(log(100, { compute: 5, idle_host: 95 }, ON_CPU), own)).toBeNull();
+    expect(differenceOf(log(50, { compute: 5, idle_host: 45 }, ON_CPU), own)).toBeNull();
   });
 
   it('are said to differ, with the figures', () => {

@@ -37,8 +37,19 @@ export function differenceOf({ step, time, knowledge }: Unprofiled, own: OwnStep
   if (step > ALIKE * own.most || ALIKE * step < own.least) return 'step';
   // A log without a phase of the model does not know how long it takes.
   const isSeenByLog =
-    knowledge.allHost && time.compute > 0 && modelShare(own.time) - modelShare(time) > MORE_OUTSIDE;
+    knowledge.allHost &&
+    time.compute > 0 &&
+    modelShare(own.time) - computing(step, time, own) / step > MORE_OUTSIDE;
   return isSeenByLog ? 'model' : null;
+}
+
+/**
+ * A log without GPU times the model's own phases. Operators outside of them (a teacher under no_grad, a loss, augmentation)
+ * look like Python to it; the trace sees that they compute.
+ */
+function computing(step: Ns, { compute, idle_host, idle_other }: TimeByClass, own: OwnStep): number {
+  const seen = own.time.compute * Math.min(1, step / own.recorded);
+  return Math.max(compute, Math.min(seen, compute + idle_host + idle_other));
 }
 
 const modelShare = (time: TimeByClass) => sharesOfClasses(time).compute;

@@ -10,7 +10,10 @@ export interface Doubt {
 }
 
 /** `by`: the confidence drops by this much. `atMost`: it cannot be higher than this. */
-type Effect = { readonly by: number } | { readonly atMost: number };
+interface Effect {
+  readonly by: number;
+  readonly atMost: number;
+}
 
 interface DoubtCheck {
   readonly id: string;
@@ -19,8 +22,8 @@ interface DoubtCheck {
   check(judgement: Judgement): Effect | null;
 }
 
-const by = (amount: number): Effect => ({ by: amount });
-const atMost = (limit: number): Effect => ({ atMost: limit });
+const by = (amount: number): Effect => ({ by: amount, atMost: 1 });
+const atMost = (limit: number): Effect => ({ by: 0, atMost: limit });
 const when = (condition: boolean, effect: Effect): Effect | null => (condition ? effect : null);
 
 /** What an event log of a GPU job knows. Null for a trace, and for a log of a job without GPU. */
@@ -80,7 +83,8 @@ export const DOUBT_CHECKS = [
     text: 'only one step could be measured',
     check: ({ view }) => {
       const { source, count } = stepsOf(view);
-      return when(source !== 'window' && count < 2, by(0.12));
+      // Nothing shows that other steps are like it.
+      return when(source !== 'window' && count < 2, { by: 0.12, atMost: 0.75 });
     },
   },
   {
@@ -166,7 +170,7 @@ export function applyDoubts(judgement: Judgement, certainty: number) {
   for (const { id, text, check } of DOUBT_CHECKS) {
     const effect: Effect | null = check(judgement);
     if (effect === null) continue;
-    confidence = 'by' in effect ? confidence - effect.by : Math.min(confidence, effect.atMost);
+    confidence = Math.min(confidence - effect.by, effect.atMost);
     doubts.push({ id, text });
   }
   return { confidence, doubts };

@@ -145,7 +145,7 @@ describe('confidence', () => {
     ['nothing', divided(CLEAR), 0],
     ['no steps marked', withSteps({ source: 'window' }), 0.2],
     ['no steps marked, whatever their number', withSteps({ source: 'window', count: 1 }), 0.2],
-    ['one step', withSteps({ count: 1 }), 0.12],
+    ['one step', withSteps({ count: 1 }), 0.22],
     ['two steps', withSteps({ count: 2 }), 0],
     ['steps that differ, and two of them', withSteps({ irregular: true, count: 2 }), 0.1],
     ['steps that differ, and five of them', withSteps({ irregular: true, count: 5 }), 0.1],

@@ -173,4 +173,11 @@ describe('what to record next', () => {
     expect(next({}, [doubt('', 'profiler-cost')])).toMatch(/event/);
     expect(next({}, [doubt('', 'no-steps')])).not.toMatch(/event/);
   });
+
+  it('is what settles the doubt', () => {
+    expect(next({}, [doubt('', 'trace-differs')])).toMatch(/^record a longer window.*--trace-active 20/);
+    const unexplained = [doubt('', 'unexplained-idle')];
+    expect(next({}, unexplained)).toMatch(/^record with Nsight Systems/);
+    expect(next({ facts: { hasGpuWork: false } }, unexplained)).toMatch(/^look at its stacks/);
+  });
 });

@@ -1,7 +1,8 @@
 import { formatCount, formatWholePercent, type Share, share as shareOf } from '../../base/units.js';
 import { phasesOf, type RankView } from '../ranks/rank-view.js';
+import { wholeStep } from '../ranks/whole-step.js';
 import type { Decision } from './decide.js';
-import { isShortRun } from './doubts.js';
+import { type DoubtId, isShortRun } from './doubts.js';
 import { emptyingQueue } from './prefetch-queue.js';
 import { MIN_NAMED, type Shares } from './shares.js';
 
@@ -40,7 +41,7 @@ function namedPart(bottleneck: Named, shares: Shares, view: RankView): string {
   const { hasGpuWork } = view.facts;
   const phases = phasesOf(view);
   const waiter = hasGpuWork ? 'the GPU' : 'the job';
-  const part = (of: keyof typeof shares) => `${formatWholePercent(shares[of])} of every step`;
+  const part = (of: keyof typeof shares) => `${formatWholePercent(shares[of])} of every ${stepOf(view)}`;
   switch (bottleneck) {
     case 'gpu':
       if (!phases) return `GPU-bound: the GPU computes ${part('gpu')}`;
@@ -66,6 +67,12 @@ function namedPart(bottleneck: Named, shares: Shares, view: RankView): string {
   }
 }
 
+/** The reported step has what lies between training steps too, and the shares of a verdict do not. */
+const stepOf = (view: RankView) =>
+  wholeStep(view) - view.step >= SHOWN * view.step ? 'training step' : 'step';
+/** Less is not shown in the step either. */
+const SHOWN = 0.005;
+
 function inputOf(view: RankView): string {
   if (Math.min(view.time.copy, view.copies.toDevice) > view.time.idle_data)
     return 'batches to be copied to it';
@@ -78,7 +85,8 @@ function inputOf(view: RankView): string {
 const NEARLY_ALL = 0.8;
 
 /** What the GPU waits for, the largest part by name. */
-function hostSentence({ time, copies }: RankView, share: Share): string {
+function hostSentence(view: RankView, share: Share): string {
+  const { time, copies } = view;
   const reading = Math.min(time.copy, copies.toHost);
   const waits = [
     { ns: time.idle_host, to: 'launch work', what: 'the host to launch work' },
@@ -89,25 +97,38 @@ function hostSentence({ time, copies }: RankView, share: Share): string {
   const all = waits.reduce((sum, { ns }) => sum + ns, reading);
   const percent = (ns: number) => formatWholePercent(shareOf((share * ns) / (all || 1)));
   if (reading > longest.ns)
-    return `Host-bound: ${percent(reading)} of every step goes to copies to the host, ${percent(all - reading)} to waiting for the host`;
+    return `Host-bound: ${percent(reading)} of every ${stepOf(view)} goes to copies to the host, ${percent(all - reading)} to waiting for the host`;
   const what = longest.ns >= NEARLY_ALL * all ? longest.what : `the host, mostly to ${longest.to}`;
-  return `Host-bound: the GPU spends ${formatWholePercent(share)} of every step waiting for ${what}`;
+  return `Host-bound: the GPU spends ${formatWholePercent(share)} of every ${stepOf(view)} waiting for ${what}`;
 }
 
 const RETURN = 'return from a read such as .item()';
 
 const SIX_STEPS = 'record at least six steps after warm-up: schedule(wait=5, warmup=3, active=6)';
 
+const STEP_TIMES = 'add step times without the profiler (an event log)';
+
+/** What settles a doubt. */
+const REMEDIES: { readonly [id in DoubtId]?: string } = {
+  'profiler-cost': STEP_TIMES,
+  'filled-queue': STEP_TIMES,
+  'emptying-queue': STEP_TIMES,
+  'trace-differs': 'record a longer window, so that it is like the run: whyslow run --trace-active 20 -- …',
+};
+const WITH_NSIGHT =
+  'record with Nsight Systems, which also shows calls of the operating system: whyslow rules T20';
+const WITH_STACKS = 'look at its stacks while it runs: whyslow triage --stacks';
+
 /** What to record to get a better answer. */
 export function captureNext({ view, doubts }: Decision): string[] {
   if (view && isShortRun(view)) return ['let the job run for at least 20 steps under `whyslow run`'];
-  const next: string[] = [];
+  const next = doubts.flatMap(({ id }) => REMEDIES[id] ?? []);
+  if (doubts.some(({ id }) => id === 'unexplained-idle'))
+    next.push(view?.facts.hasGpuWork ? WITH_NSIGHT : WITH_STACKS);
   if (!(view?.source === 'trace' && view.facts.hasHostEvents))
     next.push('record with ProfilerActivity.CPU and ProfilerActivity.CUDA');
   if (!view || view.facts.steps.source === 'window')
     next.push('call profiler.step() at the end of every step');
   if (view && view.facts.steps.count < 4) next.push(SIX_STEPS);
-  if (doubts.some(({ id }) => id === 'profiler-cost' || id === 'filled-queue' || id === 'emptying-queue'))
-    next.push('add step times without the profiler (an event log)');
-  return next.length > 0 ? next : [SIX_STEPS];
+  return next.length > 0 ? [...new Set(next)] : [SIX_STEPS];
 }

@@ -276,7 +276,7 @@ describe('renderDiagnose', () => {
     const text = plain(MANY_RANKS, { all: true });
     expect(text).toContain('  39    node-4');
     expect(text).toContain('no-shapes');
-    expect(text).toContain('T5   no epoch ended inside the trace');
+    expect(text).toContain('T5  no epoch ended inside the trace');
     expect(text).not.toContain('--all');
   });
 

@@ -1,3 +1,4 @@
+import { largest } from '../../base/statistics.js';
 import { formatCount } from '../../base/units.js';
 import type { Report } from '../../report/report.js';
 import { jobSplit, stepSource, stepSplit } from '../step-time.js';
@@ -19,6 +20,8 @@ export interface DiagnosePage {
 const FINDINGS_IN_FULL = 3;
 const MAX_PROBLEMS = 3;
 const MAX_IGNORED = 3;
+/** A note, but who passes two traces must see that one was not used. */
+const NOT_ANALYSED = 'other-window';
 
 /** The verdict first, then what to do about it, then what it is based on. */
 export function renderDiagnose(report: Report, { color, columns, all = false }: DiagnosePage): string {
@@ -87,8 +90,9 @@ function findings(report: Report, page: Page, all: boolean): string[][] {
 }
 
 function silentRules({ silent }: Report, page: Page): string[] {
+  const width = largest(silent.map(({ rule }) => rule.length));
   const lines = silent.flatMap(({ rule, reason }) =>
-    hanging(`  ${rule.padEnd(4)} `, reason, page, page.c.dim),
+    hanging(`  ${rule.padEnd(width)}  `, reason, page, page.c.dim),
   );
   return lines.length > 0 ? [page.c.bold('Rules that did not fire'), ...lines] : [];
 }
@@ -107,7 +111,9 @@ function runSection({ runs }: Report, page: Page): string[] {
 function basis(report: Report, page: Page, all: boolean): string[] {
   const { c } = page;
   const { grade, problems } = report.health;
-  const shown = all ? problems : problems.filter((p) => p.severity !== 'note').slice(0, MAX_PROBLEMS);
+  const shown = all
+    ? problems
+    : problems.filter((p) => p.severity !== 'note' || p.code === NOT_ANALYSED).slice(0, MAX_PROBLEMS);
   const more = shown.length > 0 ? problems.length - shown.length : 0;
   return [
     c.dim(`  ${formatCount(report.inputs.length, 'file')} read, health `) + gradePaint(grade, c)(grade),

@@ -60,8 +60,10 @@ function headline(report: InspectReport, c: Colors): string {
     return count > 0 ? [formatCount(count, one, many)] : [];
   });
   const size = formatBytes(bytes(reading.decoded_bytes));
-  const title = `${c.bold(kinds.join(', '))}: ${formatNumber(reading.events)} events, ${size}`;
-  return [`${title}   health ${gradePaint(health.grade, c)(health.grade)}`, ...facts(report)].join('\n');
+  const figures = `: ${formatNumber(reading.events)} events, ${size}`;
+  const grade = `health ${gradePaint(health.grade, c)(health.grade)}`;
+  const fits = `${kinds.join(', ')}${figures}   health ${health.grade}`.length <= WIDTH;
+  return [c.bold(kinds.join(', ')) + figures + (fits ? '   ' : '\n  ') + grade, ...facts(report)].join('\n');
 }
 
 function facts(report: InspectReport): string[] {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { drawView, expectGain, fires, silence } from '../../../test/helpers/draw-run.js';
 import { steps } from '../../../test/helpers/draw-trace.js';
 import { rule } from './anomaly-detection.js';
+import { rule as hostSync } from './host-sync.js';
 
 const NODE = 'autograd::engine::evaluate_function: MulBackward0';
 /**
@@ -32,6 +33,28 @@ describe('anomaly detection', () => {
     const node = 0.21;
     expectGain(found, 30 / (20 * node + 10 * ((node / 3) * 2)));
     expect(found.evidence[0]!.value).toBe(20);
+  });
+
+  it('is found without a GPU, from what the host calls', () => {
+    // There, backward runs on the thread that calls it.
+    const onCpu = ANOMALY.replace(/^ *gpu.*$/gm, '')
+      .replaceAll('host 2', 'host 1')
+      .replace(/ \| cuda\w+ \S+( #\d+)?( x\d+@\d+)?/g, '');
+    const expected = {
+      id: 'anomaly-detection',
+      addresses: 'host',
+      unit: 'calls/step',
+      placed: false,
+    } as const;
+    const found = fires(rule, drawView(steps(4, 30000, onCpu)), expected);
+    expect(found.evidence[0]!.text).toMatch(/20 calls and 20 reads a step/);
+    expect(found.price).toBeNull();
+  });
+
+  it('makes its reads itself: no advice on logging', () => {
+    expect(silence(hostSync, drawView(steps(4, 30000, ANOMALY), { unprofiledMs: 30 }))).toMatch(
+      /anomaly detection makes these reads/,
+    );
   });
 
   it('is silent when a model checks its loss', () => {

@@ -5,15 +5,9 @@ import { countEvidence } from '../kit/evidence.js';
 import { OUTSIDE_MODEL } from '../kit/fusable.js';
 import { hostPerEvent } from '../kit/host.js';
 import { priceOf } from '../kit/price.js';
-import { found, silent, type TraceRule, threshold } from '../kit/rule.js';
-import { has, workTime } from '../kit/work.js';
-
-const CHECKS = threshold(
-  'NaN checks in backward',
-  10,
-  'a step',
-  'anomaly detection makes one for every node; models check a loss or two',
-);
+import { found, silent, type TraceRule } from '../kit/rule.js';
+import { anomalyChecks, NAN_CHECKS } from '../kit/waits.js';
+import { has } from '../kit/work.js';
 
 const inBackward = (roles: number) => has(roles, Role.backward);
 
@@ -33,19 +27,21 @@ export const rule: TraceRule = {
       'Nothing changes in the result. Keep a cheap guard instead: torch.isfinite(loss) every few hundred steps.',
     cost: 'free',
     risk: 'none',
-    thresholds: [CHECKS],
+    thresholds: [NAN_CHECKS],
   },
-  check(view) {
-    const checks = workTime(view, (_, roles) => has(roles, Role.nanCheck) && inBackward(roles)).count;
-    if (checks < CHECKS.value) return silent('anomaly detection is off');
-    const reads = workTime(view, (_, roles) => has(roles, Role.reads) && inBackward(roles)).count;
-    const text = `aten::isnan and _is_any_true in backward: ${checks.toFixed(0)} kernels and ${reads.toFixed(0)} reads a step`;
+  check(view, { verdict }) {
+    const added = anomalyChecks(view);
+    if (!added) return silent('anomaly detection is off');
+    const { checks, reads } = added;
+    const of = view.facts.hasGpuWork ? 'kernels' : 'calls';
+    const text = `aten::isnan and _is_any_true in backward: ${checks.toFixed(0)} ${of} and ${reads.toFixed(0)} reads a step`;
     return found({
       id: 'anomaly-detection',
       title: 'detect_anomaly is on: every backward node is checked for NaN',
       confidence: 0.95,
-      addresses: 'host',
-      evidence: [countEvidence(view, checks, 'kernels', text)],
+      // Without a GPU the checks are computing, too.
+      addresses: verdict.bottleneck === 'compute' ? 'gpu' : 'host',
+      evidence: [countEvidence(view, checks, of, text)],
       price: priceOf(view, (plan) => withoutAnomalyDetection(plan)),
     });
   },

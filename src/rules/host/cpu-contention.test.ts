@@ -75,12 +75,14 @@ describe('threads that wait for a core', () => {
   });
 
   it('hold up Python too, and are not what a job that waits for input begins with', () => {
-    const run = (bottleneck: 'host' | 'data') => ({
-      ...captured(rank({})),
+    const run = (bottleneck: 'host' | 'data', cpu: Partial<CpuUse> = {}) => ({
+      ...captured(rank(cpu)),
       verdict: { bottleneck, confidence: 0.9 } as const,
     });
     fires(rule, onCpu, { ...EXPECTED, addresses: 'host' }, run('host'));
     fires(rule, onCpu, { ...EXPECTED, addresses: 'gpu' }, run('data'));
+    // A loop that sleeps most of the time.
+    fires(rule, onCpu, { ...EXPECTED, addresses: 'gpu' }, run('host', { used: 0.1, queued: 0.3 }));
   });
 
   it('matter on a GPU job if the training thread is among them', () => {

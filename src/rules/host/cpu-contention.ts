@@ -63,7 +63,7 @@ export const rule: AnyRule = {
       id: 'cpu-contention',
       title,
       confidence,
-      addresses: addressed(view, run),
+      addresses: addressed(view, cpu, run),
       evidence: [evidence(view, text, figure, '%'), ...sampledEvidence(view, run)],
       price: null,
       fix,
@@ -174,6 +174,9 @@ function fixOf(isTooMany: boolean, threads: number, fewer: number, hasWorkers: b
   };
 }
 
+/** Threads that wait for a core less than this do not explain a step that is mostly Python: it sleeps, or waits for others. */
+const EXPLAINS_HOST = 0.5;
+
 /** Without a GPU it is computing that takes longer, or Python. With one, the GPU waits for launches. */
-const addressed = ({ facts }: RankView, { verdict }: RunFacts) =>
-  facts.hasGpuWork || verdict.bottleneck === 'host' ? 'host' : 'gpu';
+const addressed = ({ facts }: RankView, { queued }: CapturedCpu, { verdict }: RunFacts) =>
+  facts.hasGpuWork || (verdict.bottleneck === 'host' && (queued ?? 1) >= EXPLAINS_HOST) ? 'host' : 'gpu';

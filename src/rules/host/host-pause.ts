@@ -17,7 +17,7 @@ export const rule: TraceRule = {
     why: 'Python’s garbage collector walks all objects; logging and file writes block. Meanwhile nothing is launched.',
     fix: {
       text: 'Find what runs there: garbage collection (gc.freeze(), collect at set steps), logging, file writes, data made by hand. A stack taken during a pause shows it.',
-      code: 'py-spy dump --pid <training process>      # during a pause\ngc.disable(); gc.collect() every 1000 steps',
+      code: 'py-spy dump --pid <training process>      # during a pause\ngc.disable()                # gc.collect() every 1000 steps',
     },
     check: 'Watch memory over a few thousand steps after turning the collector off.',
     cost: 'code',
@@ -36,11 +36,13 @@ export const rule: TraceRule = {
       confidence: 0.6,
       addresses: 'host',
       evidence: [pauses.evidence],
-      price: pauses.once
-        ? null
-        : priceOf(view, ({ nodes, steps }) =>
-            takeFromLongest(nodes.hostWork, pauses.perStep * steps.length, pauses.longest.dur),
-          ),
+      // One step does not show that others pause too.
+      price:
+        pauses.once || view.facts.steps.count < 2
+          ? null
+          : priceOf(view, ({ nodes, steps }) =>
+              takeFromLongest(nodes.hostWork, pauses.perStep * steps.length, pauses.longest.dur),
+            ),
     });
   },
 };

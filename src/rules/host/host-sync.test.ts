@@ -35,6 +35,13 @@ describe('reads of GPU values', () => {
     expect(fires(rule, view, EXPECTED).evidence[0]!.text).toMatch(text);
   });
 
+  it('tells how to fix sizes where they are what the host reads', () => {
+    const fixOf = (operator: string) =>
+      fires(rule, drawView(steps(6, 20100, READS.replace('aten::item', operator))), EXPECTED).fix!.code;
+    expect(fixOf('aten::nonzero')).toContain('torch.where');
+    expect(fixOf('aten::item')).toContain('.item()');
+  });
+
   it('takes away arithmetic on what was read: 5 ms of argmax on the host', () => {
     const arithmetic = `
       host 1  ProfilerStep#1 0-20100 | aten::mm 80-120 | cudaLaunchKernel 100-110 #1

@@ -3,7 +3,7 @@ import type { LogView } from '../../diagnosis/ranks/rank-view.js';
 import { countEvidence, percentOfStep, silentBelow, timeEvidence } from '../kit/evidence.js';
 import { isWorthwhile, LEAST_GAIN } from '../kit/price.js';
 import { type AnyRule, found, type RuleResult, silent, threshold } from '../kit/rule.js';
-import { priceWithoutReads, type Waits, waitsOf } from '../kit/waits.js';
+import { anomalyChecks, FIXED_SIZES, priceWithoutReads, type Waits, waitsOf } from '../kit/waits.js';
 
 const METRICS = threshold('metrics phase', share(0.03), 'of the step', 'a smaller gain is within noise');
 /** Rarer waits are of single steps. */
@@ -43,6 +43,7 @@ export const rule: AnyRule = {
     if (view.source === 'log') return metricsPhase(view);
     const waits = waitsOf(view);
     const count = waits.reads + waits.shapes + waits.copies + waits.other;
+    if ((anomalyChecks(view)?.reads ?? 0) > count / 2) return silent('anomaly detection makes these reads');
     const price = count < EVERY_OTHER_STEP ? null : priceWithoutReads(view);
     if (!isWorthwhile(price)) return silent('no read of a GPU value holds up the step');
     const text = `${wordsFor(waits)} a step; without them the step is ${formatMs(ns(view.step - price.after))} shorter`;
@@ -53,6 +54,7 @@ export const rule: AnyRule = {
       addresses: 'host',
       evidence: [countEvidence(view, count, 'waits', text)],
       price,
+      fix: waits.shapes > count / 2 ? FIXED_SIZES : rule.info.fix,
     });
   },
 };

@@ -8,7 +8,7 @@ import type { OperatorTotal } from '../../traces/detail/operators.js';
 import { LEAST_PAUSE_NS } from '../../traces/detail/pauses.js';
 import { Role } from '../../traces/detail/roles.js';
 import { compileModel } from '../kit/compiling.js';
-import { evidence, percentOfStep, timeEvidence } from '../kit/evidence.js';
+import { evidence, percentOfStep, shortened, timeEvidence } from '../kit/evidence.js';
 import type { Evidence, Finding } from '../kit/finding.js';
 import { fallsBackToEager, hostTime } from '../kit/host.js';
 import { isWorthwhile, priceOf } from '../kit/price.js';
@@ -110,7 +110,7 @@ function checkTrace(view: TraceView): RuleResult {
 function compilesInSteps(view: TraceView): RankFinding {
   const time = view.time.idle_compile;
   const { count, name } = view.facts.input.compile;
-  const text = `GPU idle ${formatMs(time)} a step (${percentOfStep(view, time)}) while code is compiled: ${count} spans, e.g. ${(name ?? '').slice(0, 60)}`;
+  const text = `GPU idle ${formatMs(time)} a step (${percentOfStep(view, time)}) while code is compiled: ${count} spans, e.g. ${shortened(name ?? '')}`;
   return {
     id: 'compiles-in-steps',
     title: 'code is compiled or loaded inside the steps',

@@ -1,7 +1,7 @@
 import { countEvidence } from '../kit/evidence.js';
 import { isWorthwhile } from '../kit/price.js';
 import { found, silent, type TraceRule } from '../kit/rule.js';
-import { priceWithoutReads, SHAPES, waitsOf } from '../kit/waits.js';
+import { FIXED_SIZES, priceWithoutReads, SHAPES, waitsOf } from '../kit/waits.js';
 
 export const rule: TraceRule = {
   reads: 'traces',
@@ -14,10 +14,7 @@ export const rule: TraceRule = {
     needs: 'trace',
     looksFor: 'Several nonzero, unique or boolean-mask operators a step, for whose size the host waits.',
     why: 'The waits may cost little, but a model whose shapes depend on values cannot be compiled or captured as a whole.',
-    fix: {
-      text: 'Give results a fixed size: pad to a capacity, multiply by the mask instead of selecting with it, sort once instead of calling nonzero for each part.',
-      code: 'out = torch.where(mask[..., None], expert(x), 0)      # not x[mask]\nidx = scores.topk(capacity, dim=0).indices            # fixed size',
-    },
+    fix: FIXED_SIZES,
     check: 'Padded entries must not count in losses and means: compare the loss on one batch.',
     cost: 'code',
     risk: 'none',

@@ -1,4 +1,4 @@
-import { formatMs, type Ns, share } from '../../base/units.js';
+import { formatMs, type Ns, ns, share } from '../../base/units.js';
 import type { LogView, TraceView } from '../../diagnosis/ranks/rank-view.js';
 import { skipWaits } from '../../replay/edits.js';
 import { type Plan, SYNC } from '../../replay/plan.js';
@@ -90,7 +90,8 @@ export const rule: AnyRule = {
 };
 
 function pageableCopy(view: TraceView, time: Ns, price: Price | null): RuleResult {
-  const exposed = view.copies.toDevice;
+  // Copies from pinned memory are among those exposed, too.
+  const exposed = ns(Math.min(time, view.copies.toDevice));
   const copy = topKernel(view, isPageable);
   const rate = copy && copy.bytes > 0 ? ` at ${(copy.bytes / copy.total).toFixed(1)} GB/s` : '';
   const text = `Memcpy HtoD (Pageable -> Device): ${formatMs(time)} a step, ${formatMs(exposed)} exposed (${percentOfStep(view, exposed)} of the step)${rate}`;

@@ -2,7 +2,7 @@ import { formatMs, ns, share } from '../../base/units.js';
 import type { KernelTotal } from '../../traces/detail/kernel-table.js';
 import { outsideUnfusedAttention } from '../kit/attention.js';
 import { addCasts } from '../kit/autocast.js';
-import { atKernel, percentOfStep, silentBelow, timeEvidence } from '../kit/evidence.js';
+import { atKernel, percentOfStep, shortened, silentBelow, timeEvidence } from '../kit/evidence.js';
 import { capabilitiesOf, is32Bit, speedUpMatrixWork } from '../kit/matrix-rates.js';
 import { priceOf } from '../kit/price.js';
 import { found, type Levels, silent, type TraceRule, threshold, WITHIN_NOISE } from '../kit/rule.js';
@@ -51,7 +51,7 @@ export const rule: TraceRule = {
     const narrow = workTime(view, (k) => isMatrixWork(k) && !is32Bit(k)).ns;
     if (narrow > MOSTLY_NARROW * wide) return silent('most matrix work is already in 16 bit');
     const top = topKernel(view, (k) => isWideProduct(k) || isWideAttention(k))!;
-    const text = `fp32/TF32 matrix work: ${formatMs(wide)} a step (${percentOfStep(view, wide)}), in 16 bit: ${formatMs(narrow)}; longest: ${top.name.slice(0, 50)}`;
+    const text = `fp32/TF32 matrix work: ${formatMs(wide)} a step (${percentOfStep(view, wide)}), in 16 bit: ${formatMs(narrow)}; longest: ${shortened(top.name)}`;
     return found({
       id: 'not-sixteen-bit',
       title: `matrix work runs in ${products > 0 && top.precision === 'tf32' ? 'TF32' : 'fp32'}, not in ${to ?? '16 bit'}`,

@@ -1,7 +1,7 @@
 import { formatMs, share } from '../../base/units.js';
 import type { KernelTotal } from '../../traces/detail/kernel-table.js';
 import { outsideUnfusedAttention } from '../kit/attention.js';
-import { atKernel, percentOfStep, silentBelow, timeEvidence } from '../kit/evidence.js';
+import { atKernel, percentOfStep, shortened, silentBelow, timeEvidence } from '../kit/evidence.js';
 import { capabilitiesOf, speedUpMatrixWork } from '../kit/matrix-rates.js';
 import { priceOf } from '../kit/price.js';
 import { found, silent, type TraceRule, threshold, WITHIN_NOISE } from '../kit/rule.js';
@@ -45,7 +45,7 @@ export const rule: TraceRule = {
         : small;
     const canPrice = hasTf32 === true && view.rates?.tflops.tf32 !== undefined;
     const top = topKernel(view, isPlainFp32)!;
-    const text = `${plain.count.toFixed(0)} fp32 products take ${formatMs(plain.ns)} a step (${percentOfStep(view, plain.ns)}), none on tensor cores: ${top.name.slice(0, 60)}`;
+    const text = `${plain.count.toFixed(0)} fp32 products take ${formatMs(plain.ns)} a step (${percentOfStep(view, plain.ns)}), none on tensor cores: ${shortened(top.name)}`;
     return found({
       id: 'tf32-off',
       title: 'fp32 matrix products run without tensor cores',

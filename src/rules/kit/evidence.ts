@@ -22,6 +22,12 @@ export const timeEvidence = (view: RankView, time: Ns, text: string): Evidence =
 export const countEvidence = (view: RankView, count: number, things: string, text: string): Evidence =>
   evidence(view, text, Math.round(count), `${things}/step`);
 
+const MOST_LETTERS = 80;
+
+/** A kernel's name: those of templates fill a page. */
+export const shortened = (name: string): string =>
+  name.length > MOST_LETTERS ? `${name.slice(0, MOST_LETTERS)}…` : name;
+
 /** Where it can be seen in the trace, in ns from the first event. */
 export interface Span {
   readonly ts: number;

@@ -3,11 +3,12 @@ import { WorkSort } from '../../facts/work-sort.js';
 import { removeCalls, removeOperators, skipWaits, takeFromLongest } from '../../replay/edits.js';
 import { type Plan, SYNC } from '../../replay/plan.js';
 import { Role } from '../../traces/detail/roles.js';
+import type { Finding } from './finding.js';
 import { copiesToHost } from './host.js';
 import { type Pauses, pausesOf } from './pauses.js';
 import { priceOf } from './price.js';
 import { type Price, type Silent, threshold } from './rule.js';
-import { has } from './work.js';
+import { has, workTime } from './work.js';
 
 /** From this many on, the model is written so that shapes depend on values. */
 export const SHAPES = threshold(
@@ -18,6 +19,40 @@ export const SHAPES = threshold(
 );
 
 const isRead = (roles: number) => has(roles, Role.reads) && !has(roles, Role.nanCheck);
+
+/** Anomaly detection looks for NaN after every backward node; models check a loss or two. A step. */
+export const NAN_CHECKS = threshold(
+  'NaN checks in backward',
+  10,
+  'a step',
+  'anomaly detection makes one for every node; models check a loss or two',
+);
+
+const inBackward = (roles: number) => has(roles, Role.backward);
+
+/** NaN checks in backward and reads of their answers, a step. Null: anomaly detection is off. */
+export function anomalyChecks(view: TraceView): { readonly checks: number; readonly reads: number } | null {
+  const { hasGpuWork } = view.facts;
+  const launches = (role: number) =>
+    workTime(view, (_, roles) => has(roles, role) && inBackward(roles)).count;
+  const checks = hasGpuWork
+    ? launches(Role.nanCheck)
+    : callsInBackward(view, /^aten::(?:isnan|_is_any_true)$/);
+  if (checks < NAN_CHECKS.value) return null;
+  return { checks, reads: hasGpuWork ? launches(Role.reads) : callsInBackward(view, /^aten::item$/) };
+}
+
+/** A step. An operator's roles are those of all its calls, so a few of them may be elsewhere. */
+function callsInBackward({ facts: { detail } }: TraceView, name: RegExp): number {
+  const passing = detail?.operators.filter((o) => name.test(o.name) && inBackward(o.roles)) ?? [];
+  return passing.reduce((sum, operator) => sum + operator.count, 0) / (detail?.steps ?? 1);
+}
+
+/** Results whose size depends on values, made so that it does not. */
+export const FIXED_SIZES: Finding['fix'] = {
+  text: 'Give results a fixed size: pad to a capacity, multiply by the mask instead of selecting with it, sort once instead of calling nonzero for each part.',
+  code: 'out = torch.where(mask[..., None], expert(x), 0)      # not x[mask]\nidx = scores.topk(capacity, dim=0).indices            # fixed size',
+};
 
 /** Times a step that the host waits for the GPU, by what for. */
 export interface Waits {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { drawView, fires, silence } from '../../../test/helpers/draw-run.js';
 import { steps } from '../../../test/helpers/draw-trace.js';
+import { ns } from '../../base/units.js';
 import { rule } from './capture-more.js';
 
 const STEP = `
@@ -23,13 +24,22 @@ describe('capture more', () => {
   it('asks for more when no answer can be given', () => {
     const verdict = { bottleneck: 'unknown', confidence: 0.4 } as const;
     const found = fires(rule, drawView(steps(4, 10000, STEP)), EXPECTED, { verdict });
-    expect(found.evidence[0]!.text).toMatch(/too close/);
+    expect(found.evidence[0]!.text).toMatch(/the verdict says why/);
   });
 
   it('gives one command, that of the job', () => {
     const job = { command: 'torchrun --nproc-per-node 2 train.py', folder: 'OUT', processes: new Map() };
     const found = fires(rule, drawView(STEP), EXPECTED, { verdict: UNSURE, job });
     expect(found.fix!.code).toBe('whyslow run --trace -- torchrun --nproc-per-node 2 train.py');
+  });
+
+  it('asks a job that was too short for a window to run longer', () => {
+    const job = { wall: ns(9), startUp: ns(0), training: ns(9), end: ns(0), iteration: null, phases: [] };
+    const textOf = (count: number) =>
+      fires(rule, { ...drawView(STEP), job: { ...job, steps: count } }, EXPECTED, { verdict: UNSURE }).fix!
+        .text;
+    expect(textOf(5)).toMatch(/at least 30 steps/);
+    expect(textOf(26)).not.toMatch(/at least 30 steps/);
   });
 
   it.each([

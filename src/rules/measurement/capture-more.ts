@@ -54,7 +54,7 @@ export const rule: AnyRule = {
     const text =
       missing.length > 0
         ? `in this one: ${missing.join('; ')}`
-        : 'the classes of time are too close to each other';
+        : 'the evidence does not decide; the verdict says why';
     return found({
       id: 'capture-more',
       title: 'record a better trace',
@@ -63,9 +63,15 @@ export const rule: AnyRule = {
       evidence: [evidence(view, text)],
       price: null,
       fix: {
-        text: 'It records a few steps after warm-up. `whyslow rules T19` shows how to do it by hand.',
+        text: (view.job?.steps ?? WINDOW_STEPS) < WINDOW_STEPS ? LONGER : BY_COMMAND,
         code: `whyslow run --trace -- ${job.command}`,
       },
     });
   },
 };
+
+/** With those before it, a window ends here at the latest (docs/usage.md). */
+const WINDOW_STEPS = 26;
+const LONGER =
+  'The job was too short for a profiler window: let it run for at least 30 steps, or shorten the window with --trace-active 3.';
+const BY_COMMAND = 'It records a few steps after warm-up. `whyslow rules T19` shows how to do it by hand.';

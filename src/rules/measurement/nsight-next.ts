@@ -3,7 +3,7 @@ import { UNKNOWN_JOB } from '../../diagnosis/job-words.js';
 import type { TraceView } from '../../diagnosis/ranks/rank-view.js';
 import type { RunFacts } from '../../diagnosis/run-facts.js';
 import type { KernelTotal } from '../../traces/detail/kernel-table.js';
-import { atKernel, timeEvidence } from '../kit/evidence.js';
+import { atKernel, shortened, timeEvidence } from '../kit/evidence.js';
 import { ncuCommand, nsysCommand } from '../kit/profilers.js';
 import { found, silent, type TraceRule, threshold } from '../kit/rule.js';
 
@@ -74,9 +74,6 @@ function hotKernel(view: TraceView, { job }: RunFacts) {
     },
   });
 }
-
-const MOST_LETTERS = 80;
-const shortened = (name: string) => (name.length > MOST_LETTERS ? `${name.slice(0, MOST_LETTERS)}…` : name);
 
 function unseenTime(view: TraceView, { job }: RunFacts) {
   const unseen = view.time.idle_other;

@@ -1,4 +1,5 @@
 import type { ProblemLog } from '../../base/problem.js';
+import { formatCount } from '../../base/units.js';
 import type { Manifest, MeshAxis, RankManifest, RunManifest } from '../../model/manifest.js';
 
 export interface ReadManifest {
@@ -56,6 +57,11 @@ function joinRanks(manifests: readonly ReadManifest[], conflicts: string[]): Map
   return ranks;
 }
 
+/** What users can do something about. */
+const IN_WORDS: ReadonlyMap<string, string> = new Map([
+  ['trace_rival', 'no window beside the job’s own torch.profiler'],
+]);
+
 /** Reports what capture itself left out. */
 function addDropped(ranks: ReadonlyMap<number, RankManifest>, problems: ProblemLog): void {
   const byReason = new Map<string, number>();
@@ -63,8 +69,8 @@ function addDropped(ranks: ReadonlyMap<number, RankManifest>, problems: ProblemL
     for (const [code, n] of Object.entries(dropped)) byReason.set(code, (byReason.get(code) ?? 0) + n);
   const reasons = [...byReason].filter(([, n]) => n > 0);
   const count = reasons.reduce((sum, [, n]) => sum + n, 0);
-  const named = reasons.slice(0, MAX_REASONS).map(([code, n]) => `${code} ${n}`);
-  const message = `capture left out ${count} records or files (${named.join(', ')})`;
+  const named = reasons.slice(0, MAX_REASONS).map(([code, n]) => `${IN_WORDS.get(code) ?? code} ${n}`);
+  const message = `capture left out ${formatCount(count, 'record or file', 'records or files')} (${named.join(', ')})`;
   const consequence = 'what happened then is not known; training was not held up';
   problems.add('capture-dropped', { message, consequence }, null, count);
 }

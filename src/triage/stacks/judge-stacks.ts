@@ -106,13 +106,15 @@ function slow(verdict: TriageVerdict, stacks: readonly ProcessStacks[], activity
   const share = (of: 'inLoader' | 'inCompiler' | 'inTorch') => mean(stacks.map((s) => s[of]));
   const place = stacks[0]!.place;
   const isOpen =
-    ['launch', 'mixed', 'compute', 'data-cpu'].includes(verdict.cause) && activity.workers.length === 0;
+    ['launch', 'mixed', 'compute', 'data-cpu', 'idle'].includes(verdict.cause) &&
+    activity.workers.length === 0;
   if (!isOpen) return { ...verdict, evidence };
   if (share('inLoader') >= MOSTLY)
     return {
       ...verdict,
       bottleneck: 'data',
-      cause: 'data-cpu',
+      // A thread that loads and uses no CPU waits for a disk, a network or a store.
+      cause: verdict.cause === 'idle' ? 'data-io' : 'data-cpu',
       confidence: 0.9,
       sentence: `Data-bound: the training thread loads data itself ${percent(share('inLoader'))} of the time, in ${place}`,
       evidence,

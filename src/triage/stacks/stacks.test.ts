@@ -109,6 +109,12 @@ describe('stacks of one process', () => {
     expect(cause(six(COMPILE))).toMatchObject({ bottleneck: 'host', cause: 'compile' });
   });
 
+  it('tell an idle job that loads from one that hangs', () => {
+    const idle: DrawnProcess = { pid: 100, gpu: false, main: 0.03, switches: 400 };
+    const { verdict } = judge({ processes: [idle] }, dumps(100, six(LOADER)));
+    expect(verdict).toMatchObject({ bottleneck: 'data', cause: 'data-io', confidence: 0.9 });
+  });
+
   it('leave the verdict alone where they show neither', () => {
     const own = six('augment /home/me/data.py:7 < main /home/me/train.py:9');
     expect(cause(own)).toMatchObject({ bottleneck: 'data', cause: 'data-cpu', confidence: 0.8 });

@@ -39,5 +39,5 @@ def _short(path: str) -> str:
         inside = os.path.relpath(path)
     except (OSError, ValueError):  # the folder is gone, or on another drive
         inside = path
-    path = path if inside.startswith(os.pardir) else inside
+    path = os.path.normpath(path) if inside.startswith(os.pardir) else inside
     return path if len(path) <= MAX_PATH else "…" + path[-MAX_PATH:]
