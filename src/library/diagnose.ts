@@ -4,7 +4,7 @@ import { keepOneRun } from '../ingest/one-run.js';
 import { keepOneWindow } from '../ingest/one-window.js';
 import type { ReadOptions } from '../ingest/pool.js';
 import { type ReadElsewhere, withElsewhere } from '../ingest/read-elsewhere.js';
-import { readInputs } from '../ingest/read-run.js';
+import { readInputs, shownNames } from '../ingest/read-run.js';
 import type { DrawOptions, Want } from '../ingest/task.js';
 import { buildReport } from '../report/build-report.js';
 import type { Report } from '../report/report.js';
@@ -47,7 +47,7 @@ export async function readDiagnosis(
   const here = await readInputs(paths, want, reading);
   const read = elsewhere ? withElsewhere(here, elsewhere) : here;
   const run = keepOneWindow(keepOneRun(read, wanted));
-  const { shownAs } = reading;
+  const shownAs = shownNames(reading);
   const readAgain = (files: readonly string[]) => readInputs(files, want, { shownAs });
   const { inputs, compared } = await withLateRanksInFull(run, steps, readAgain);
   return diagnoseInputs(inputs, { steps, ranks }, compared);

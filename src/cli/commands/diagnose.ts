@@ -18,6 +18,8 @@ interface DiagnoseFlags extends EngineFlags {
   readonly run?: string;
   readonly failOn?: readonly Bottleneck[];
   readonly jobs?: number;
+  /** Not an option: what `run` got from other nodes. */
+  readonly factsOf?: ReadonlyMap<string, string>;
 }
 
 const EXAMPLES = `
@@ -74,8 +76,8 @@ export async function diagnosed(
 ): Promise<Report> {
   const { diagnose } = await import('../../library/diagnose.js');
   const progress = progressOn(context);
-  const { steps = null, ranks = null, run = null, jobs } = options;
-  return diagnose(paths, { steps, ranks, run, progress, jobs }).finally(() => progress.end());
+  const { steps = null, ranks = null, run = null, jobs, factsOf } = options;
+  return diagnose(paths, { steps, ranks, run, progress, jobs, factsOf }).finally(() => progress.end());
 }
 
 /** The same, and writes the page. */
