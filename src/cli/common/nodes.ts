@@ -56,10 +56,11 @@ async function gather(place: Place, { out, waitS }: EndedLaunch, context: Comman
   for (const { host, ranks, failure } of nodes)
     if (failure) say(context, `${namedRanks(ranks)} on ${host}: the command ended with ${failure}`);
   if (missing.length > 0) {
-    const left = `nothing came from ${namedRanks(missing)} within ${formatDuration(seconds(waitS))}`;
+    const limit = formatDuration(seconds(waitS));
     say(
       context,
-      `${left}: their node died or cannot reach this one. The diagnosis is without what is missing`,
+      `nothing came from ${namedRanks(missing)} within ${limit}: dead, or unable to reach this node.`,
+      ['The diagnosis below is of the other ranks.'],
     );
   }
   const isOther = (rank: number) => !place.ranks.includes(rank) && rank >= 0;
