@@ -1,4 +1,5 @@
 import { namedRanks } from '../../base/rank-ranges.js';
+import { rankCount } from '../../report/many-ranks.js';
 import type { Report } from '../../report/report.js';
 import type { Finding, Risk } from '../../rules/kit/finding.js';
 import { gain } from '../step-time.js';
@@ -65,5 +66,5 @@ const price = ({ cost, addresses, speedup }: Finding, report: Report) =>
 
 /** Names the ranks unless the finding is on all of them. */
 function onRanks({ ranks }: Finding, report: Report): string {
-  return ranks.length > 0 && ranks.length < report.ranks.length ? ` on ${namedRanks(ranks)}` : '';
+  return ranks.length > 0 && ranks.length < rankCount(report) ? ` on ${namedRanks(ranks)}` : '';
 }
