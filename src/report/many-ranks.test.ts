@@ -2,8 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { sampleReport } from '../../test/helpers/sample-reports.js';
 import { formatRanks } from '../base/rank-ranges.js';
 import { ms, share } from '../base/units.js';
+import { rankCount } from '../render/rank-count.js';
 import { renderDiagnose } from '../render/terminal/diagnose.js';
-import { inBrief, MANY, rankCount } from './many-ranks.js';
+import { inBrief, MANY } from './many-ranks.js';
 import type { Report } from './report.js';
 import { reportSchema } from './report-schema.js';
 

@@ -95,7 +95,3 @@ const rounded = (late: Ms) => ms(Math.round(late * 1000) / 1000);
 
 const meanShares = (ranks: readonly ReportRank[]): TimeShares =>
   sharesOfClasses(totals((name) => mean(ranks.map((r) => r.time[name]))));
-
-/** How many ranks were measured, listed or not. */
-export const rankCount = ({ ranks, many_ranks }: Pick<Report, 'ranks' | 'many_ranks'>): number =>
-  many_ranks?.ranks ?? ranks.length;

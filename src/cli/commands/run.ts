@@ -36,7 +36,7 @@ interface RunOptions extends CaptureOptions {
   readonly open?: true;
   readonly port?: number;
   /** For other nodes, in seconds. */
-  readonly wait: number;
+  readonly wait?: number;
 }
 
 const EXAMPLES = `
@@ -48,9 +48,9 @@ Examples:
 On several nodes, start it on each. The others hand small facts to the node of
 rank 0, which prints one diagnosis: through --out if it is a shared directory
 (with the same --run-id, unless Slurm, MPI or Ray provides one), else over the
-network. Processes that inherit the environment are measured. Settings can also come
-from WHYSLOW_… variables or from the JSON file named by WHYSLOW_CONFIG; options
-take precedence.
+network. Processes that inherit the environment are measured. Settings can also
+come from WHYSLOW_… variables or from the JSON file named by WHYSLOW_CONFIG;
+options take precedence.
 
 The exit code is the command's: 128+N if signal N ended it, 127 not found, 126
 not executable. The diagnosis goes to standard error, so that standard output
@@ -85,12 +85,15 @@ export function registerRun(program: Command, context: CommandContext): void {
     .option('--no-diagnose', 'only measure, print no diagnosis')
     .option('--stdout', 'print the diagnosis to standard output instead of standard error')
     .option('--report <file>', 'also write the report as JSON')
-    .option('--wait <time>', 'wait for other nodes at the end, e.g. 30s or 5min (default: 60s)', duration, 60)
+    .option('--wait <time>', 'wait for other nodes at the end, e.g. 30s or 5min (default: 60s)', duration)
     .option('--open', 'show the diagnosis so far in the browser while the job runs')
     .option('--port <n>', 'with --open: listen on this port (default: a free one)', wholeNumber(1, 65_535))
     .addHelpText('after', EXAMPLES);
   command.action((words: string[], options: RunOptions) => run(words, options, context));
 }
+
+/** Nodes of a job end within seconds of each other, and facts of most ranks are made in less. */
+const WAIT_S = 60;
 
 /** Where the measurements of this run go. */
 interface Destination {
@@ -137,7 +140,9 @@ async function run(words: readonly string[], options: RunOptions, context: Comma
   if (ended.failure) say(context, ended.failure);
   if (ended.signal) say(context, `the command was ended by ${ended.signal}`);
   // Only the first node prints the diagnosis.
-  const others = ended.failure ? null : await joinNodes({ out, launch, ended, waitS: options.wait }, context);
+  const others = ended.failure
+    ? null
+    : await joinNodes({ out, launch, ended, waitS: options.wait ?? WAIT_S }, context);
   const finished = page?.jobEnded();
   const isFirst = others?.isFirst ?? launchIndex(process.env, words) === 0;
   const hasRecords = !ended.failure && isFirst && (await conclude(destination, options, others, context));

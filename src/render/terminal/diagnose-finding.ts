@@ -1,7 +1,7 @@
 import { namedRanks } from '../../base/rank-ranges.js';
-import { rankCount } from '../../report/many-ranks.js';
 import type { Report } from '../../report/report.js';
 import type { Finding, Risk } from '../../rules/kit/finding.js';
+import { rankCount } from '../rank-count.js';
 import { gain } from '../step-time.js';
 import { codeLines } from './code.js';
 import { bothEnds, hanging, oneLine, type Page, paragraph, same } from './page.js';
