@@ -23,7 +23,7 @@ console.log(
   `${machineLine()}\ndp × 8 tp × 4 pp, 6 steps, 8 ranks a host, clocks 2 ms off and drifting; ${ROUNDS} rounds\n`,
 );
 console.log(
-  '| ranks | planted | named | cost said / true ms | s | ms a rank | peak RSS MB | report MB | facts kB a rank |',
+  '| ranks | planted | named | cost said / true ms | s | ms a rank | peak RSS MB | report kB | facts kB a rank |',
 );
 console.log('|---|---|---|---|---|---|---|---|---|');
 for (const ranks of sizes)
@@ -47,7 +47,7 @@ for (const ranks of sizes)
       seconds.toFixed(1),
       ((seconds * 1e3) / ranks).toFixed(1),
       measured!.peakMb.toFixed(0),
-      (measured!.output.length / 1e6).toFixed(1),
+      (measured!.output.length / 1e3).toFixed(0),
       (one / 1e3).toFixed(1),
     ];
     console.log(`| ${cells.join(' | ')} |`);

@@ -27,3 +27,14 @@ export function indexInSorted(sorted: ArrayLike<number>, value: number): number 
   const index = lowerBound(sorted, value);
   return sorted[index] === value ? index : -1;
 }
+
+/** Indices of values, smallest first; equal values keep their order. Values that are in order already are not sorted. */
+export function ascendingOrder(values: Float64Array): Uint32Array {
+  const order = new Uint32Array(values.length);
+  let isSorted = true;
+  for (let i = 0; i < values.length; i++) {
+    order[i] = i;
+    if (i > 0 && values[i]! < values[i - 1]!) isSorted = false;
+  }
+  return isSorted ? order : order.sort((a, b) => values[a]! - values[b]!);
+}

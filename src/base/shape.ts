@@ -75,7 +75,9 @@ export const list =
   <T>(shape: Shape<T>, most = MAX_LIST): Shape<readonly T[]> =>
   (value, columns) => {
     if (!Array.isArray(value) || value.length > most) return wrong(`a list of at most ${most} entries`);
-    return value.map((item, i) => within(i, () => shape(item, columns)));
+    const read = new Array<T>(value.length);
+    for (let i = 0; i < value.length; i++) read[i] = within(i, shape, value[i], columns);
+    return read;
   };
 
 /** Keys are texts of the data. */
@@ -85,7 +87,7 @@ export const table =
     Object.fromEntries(
       Object.entries(fieldsOf(value)).map(([key, item]) => [
         key.slice(0, MAX_TEXT),
-        within(key, () => shape(item, columns)),
+        within(key, shape, item, columns),
       ]),
     );
 
@@ -98,9 +100,9 @@ export function object<T>(shapes: ShapesOf<T>): Shape<T> {
     const fields = fieldsOf(value);
     const read: Record<string, unknown> = {};
     // Fields keep the order that they were written in, so that what is printed is the same too.
-    for (const [key, field] of Object.entries(fields)) {
+    for (const key of Object.keys(fields)) {
       const shape = shapeOf.get(key);
-      if (shape) read[key] = within(key, () => shape(field, columns));
+      if (shape) read[key] = within(key, shape, fields[key], columns);
     }
     for (const key of shapeOf.keys()) if (!Object.hasOwn(read, key)) throw new ShapeError('a value', key);
     return read as T;
@@ -129,9 +131,9 @@ function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
   return isObject ? (value as Readonly<Record<string, unknown>>) : wrong('an object');
 }
 
-function within<T>(key: string | number, read: () => T): T {
+function within<T>(key: string | number, shape: Shape<T>, value: unknown, columns: ColumnStore): T {
   try {
-    return read();
+    return shape(value, columns);
   } catch (error) {
     throw error instanceof ShapeError ? error.inside(key) : error;
   }

@@ -9,11 +9,12 @@ export function median<T extends number>(values: Iterable<T>): T {
 
 /** Linear between neighbours, as in NumPy. NaN for no values. */
 export function quantile<T extends number>(values: Iterable<T>, q: number): T {
-  const sorted = Float64Array.from(values)
-    .filter((v) => !Number.isNaN(v))
-    .sort();
-  if (sorted.length === 0) return Number.NaN as T;
-  const at = (sorted.length - 1) * q;
+  // The constructor is several times as fast as Float64Array.from. NaN comes last.
+  const sorted = (Array.isArray(values) ? new Float64Array(values) : Float64Array.from(values)).sort();
+  let length = sorted.length;
+  while (length > 0 && Number.isNaN(sorted[length - 1]!)) length--;
+  if (length === 0) return Number.NaN as T;
+  const at = (length - 1) * q;
   const low = Math.floor(at);
   const high = Math.ceil(at);
   return (sorted[low]! + (sorted[high]! - sorted[low]!) * (at - low)) as T;

@@ -32,6 +32,7 @@ export function profileOfReport(label: string, content: unknown, setup: Setup = 
     silent: [],
     host_lines: rowsOf(report.host_lines).map(lineOf),
     ranks: rowsOf(report.ranks).map(rankOf),
+    many_ranks: null,
     stragglers: [],
     heat: null,
     critical_path: null,

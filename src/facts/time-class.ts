@@ -31,8 +31,11 @@ export const CLASS_NAMES: Readonly<Record<TimeClass, string>> = {
   idle_other: 'other',
 };
 
-const perClass = <T extends number>(of: (c: TimeClass) => number) =>
-  Object.fromEntries(TIME_CLASSES.map((c) => [c, of(c)])) as unknown as Readonly<Record<TimeClass, T>>;
+function perClass<T extends number>(of: (c: TimeClass) => number): Readonly<Record<TimeClass, T>> {
+  const time: Partial<Record<TimeClass, number>> = {};
+  for (const c of TIME_CLASSES) time[c] = of(c);
+  return time as Record<TimeClass, T>;
+}
 
 /** A time for each class. */
 export const totals = (of: (c: TimeClass) => number): TimeByClass => perClass<Ns>(of);

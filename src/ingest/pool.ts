@@ -17,6 +17,8 @@ export interface ReadOptions {
   readonly progress?: ProgressSink | undefined;
   /** Facts that an engine made: what to call each file instead, by its path. */
   readonly shownAs?: ReadonlyMap<string, string> | undefined;
+  /** Facts to read instead of traces that lie far away, by the path of the trace. The report names the trace. */
+  readonly factsOf?: ReadonlyMap<string, string> | undefined;
 }
 
 /** `start` is called once, `update` while reading. Bytes are as stored, over all files. */

@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises';
 import { InputError } from '../base/input-error.js';
 import { type Problem, ProblemLog } from '../base/problem.js';
 import { READERS } from '../readers/registry.js';
@@ -41,10 +42,11 @@ export async function readInputs(
 ): Promise<RunInputs> {
   const started = performance.now();
   const found = await discoverFiles(typeof paths === 'string' ? [paths] : paths);
-  const results = shown(await readAll(found.files, want, options), options.shownAs);
+  const files = await insteadOf(found.files, options.factsOf);
+  const results = shown(await readAll(files, want, options), shownNames(options));
   const problems = new ProblemLog();
   problems.addAll(found.problems);
-  const { usable, ignored } = sift(found.files, results, problems);
+  const { usable, ignored } = sift(files, results, problems);
   if (usable.length === 0) throw new InputError(nothingReadable(results));
   const { ranked, problems: rankProblems } = assignRanks(usable.filter((m) => !isRunMember(m)));
   problems.addAll(rankProblems);
@@ -59,6 +61,23 @@ export async function readInputs(
     seconds: (performance.now() - started) / 1000,
   };
 }
+
+async function insteadOf(
+  files: readonly FoundFile[],
+  factsOf: ReadOptions['factsOf'],
+): Promise<readonly FoundFile[]> {
+  if (!factsOf?.size) return files;
+  return Promise.all(
+    files.map(async (file) => {
+      const path = factsOf.get(file.path);
+      return path === undefined ? file : { ...file, path, size: (await stat(path)).size };
+    }),
+  );
+}
+
+/** What to call files that were made of others. */
+export const shownNames = ({ shownAs, factsOf }: ReadOptions): ReadOptions['shownAs'] =>
+  factsOf ? new Map([...factsOf].map(([trace, facts]) => [facts, trace])) : shownAs;
 
 function shown(results: readonly TaskResult[], shownAs: ReadOptions['shownAs']): readonly TaskResult[] {
   if (!shownAs) return results;

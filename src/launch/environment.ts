@@ -75,6 +75,8 @@ export function jobEnvironment(
   given: {
     readonly out: string;
     readonly run: string;
+    /** Which `whyslow run` this is, among those of all nodes: letters and digits. */
+    readonly launch?: string;
     readonly command: readonly string[];
     readonly settings: CaptureSettings;
   },
@@ -87,6 +89,7 @@ export function jobEnvironment(
     WHYSLOW_INJECT: '1',
     WHYSLOW_OUT: given.out,
     WHYSLOW_RUN: given.run,
+    WHYSLOW_LAUNCH: given.launch,
     WHYSLOW_COMMAND: commandVariable(given.command),
     WHYSLOW_PYTHON: source,
     // Kineto announces the start and end of every window on standard error. Capture reports windows that fail.

@@ -4,9 +4,10 @@ import { keepOneRun } from '../ingest/one-run.js';
 import { keepOneWindow } from '../ingest/one-window.js';
 import type { ReadOptions } from '../ingest/pool.js';
 import { type ReadElsewhere, withElsewhere } from '../ingest/read-elsewhere.js';
-import { readInputs } from '../ingest/read-run.js';
+import { readInputs, shownNames } from '../ingest/read-run.js';
 import type { DrawOptions, Want } from '../ingest/task.js';
 import { buildReport } from '../report/build-report.js';
+import { inBrief } from '../report/many-ranks.js';
 import type { Report } from '../report/report.js';
 import { RULES } from '../rules/rules.js';
 import { runRules } from '../rules/run-rules.js';
@@ -17,6 +18,8 @@ export interface DiagnoseOptions extends ReadOptions, Partial<Selection> {
   readonly run?: string | null | undefined;
   /** What became of files that were read on a cluster. The report names those that are lost. */
   readonly elsewhere?: ReadElsewhere | undefined;
+  /** List all ranks and files in the report, even if there are thousands. */
+  readonly everyRank?: boolean | undefined;
 }
 
 /** Reads the files under the paths and says why training is slow. Throws InputError when there is nothing to analyse. */
@@ -34,7 +37,8 @@ export async function diagnoseInFull(
   draw?: DrawOptions,
 ): Promise<{ readonly diagnosis: Diagnosis; readonly report: Report }> {
   const diagnosis = await readDiagnosis(paths, options, draw);
-  return { diagnosis, report: buildReport(diagnosis, runRules(RULES, diagnosis.facts)) };
+  const report = buildReport(diagnosis, runRules(RULES, diagnosis.facts));
+  return { diagnosis, report: options.everyRank ? report : inBrief(report) };
 }
 
 /** What the report is made of, for those who need more than the report. */
@@ -47,7 +51,7 @@ export async function readDiagnosis(
   const here = await readInputs(paths, want, reading);
   const read = elsewhere ? withElsewhere(here, elsewhere) : here;
   const run = keepOneWindow(keepOneRun(read, wanted));
-  const { shownAs } = reading;
+  const shownAs = shownNames(reading);
   const readAgain = (files: readonly string[]) => readInputs(files, want, { shownAs });
   const { inputs, compared } = await withLateRanksInFull(run, steps, readAgain);
   return diagnoseInputs(inputs, { steps, ranks }, compared);

@@ -31,6 +31,7 @@ export function buildReport(diagnosis: Diagnosis, rules: RulesResult): Report {
     silent: rules.silent,
     host_lines: diagnosis.facts.hostLines,
     ranks: diagnosis.views.map((view) => rankOf(view, diagnosis, clocks, inMesh)),
+    many_ranks: null,
     stragglers: fromOperations ? operationsStragglers(fromOperations) : stragglersOf(comparison),
     heat: heatOf(comparison),
     critical_path: criticalPathOf(comparison),

@@ -131,6 +131,33 @@ const rank = z.strictObject({
     .describe('interval unions over all GPU work in the file; null without GPU work'),
 });
 
+const manyRanks = z.strictObject({
+  ranks: z.int().min(0).describe('how many were measured'),
+  files: z.int().min(0).describe('how many were read'),
+  groups: z.int().min(0).describe('how many process groups have matched collectives'),
+  latest_other_ms: z
+    .array(z.number())
+    .describe('for each step of heat: how late the latest rank is that is not listed'),
+  axes: z
+    .array(
+      z.strictObject({
+        name: z.string().describe('host, or an axis of the mesh, e.g. pp'),
+        values: z.int().min(0).describe('how many different values'),
+        latest: z
+          .array(
+            z.strictObject({
+              value: z.string(),
+              ranks: z.int().min(0),
+              late_ms: z.number().describe('mean over its ranks and the steps of heat'),
+              time,
+            }),
+          )
+          .describe('those whose ranks are latest, at most 16'),
+      }),
+    )
+    .describe('ranks by host and by each axis of the mesh'),
+});
+
 const straggler = z.strictObject({
   ranks: ranks.describe('empty for a rotating imbalance'),
   pattern: z.enum(['persistent', 'spike', 'periodic', 'rotating', 'host', 'stage']),
@@ -241,7 +268,12 @@ export const reportSchema = z
     host_lines: z
       .array(hostLine)
       .describe('lines of the job that hold the host, largest share first; empty if not sampled'),
-    ranks: z.array(rank),
+    ranks: z.array(rank).describe('every rank; of more than 256 the odd ones, see many_ranks'),
+    many_ranks: manyRanks
+      .nullable()
+      .describe(
+        'null up to 256 ranks, or with --all; otherwise ranks, heat, inputs and collectives.groups list what stands out',
+      ),
     stragglers: z.array(straggler),
     heat: heat.nullable().describe('how late each rank is in each step; null for a single rank'),
     critical_path: criticalPath

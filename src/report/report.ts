@@ -21,7 +21,10 @@ export interface Report {
   readonly silent: readonly { readonly rule: string; readonly reason: string }[];
   /** Lines of the job that hold the host, largest share first. Empty: not sampled. */
   readonly host_lines: readonly ReportLine[];
+  /** All of them, or the odd ones: see `many_ranks`. */
   readonly ranks: readonly ReportRank[];
+  /** Null up to 256 ranks. Otherwise a summary of what the lists leave out. */
+  readonly many_ranks: ReportManyRanks | null;
   readonly stragglers: readonly ReportStraggler[];
   readonly heat: ReportHeat | null;
   readonly critical_path: ReportPath | null;
@@ -86,6 +89,28 @@ export interface ReportRank {
     readonly idle_us: Us;
     readonly comm_overlap: Share | null;
   } | null;
+}
+
+export interface ReportManyRanks {
+  /** How many there are; `ranks`, `heat`, `inputs` and `collectives.groups` list some. */
+  readonly ranks: number;
+  readonly files: number;
+  readonly groups: number;
+  /** For each step of `heat`: how late the latest rank is that is not listed. */
+  readonly latest_other_ms: readonly Ms[];
+  /** By host and by each axis of the mesh. */
+  readonly axes: readonly {
+    readonly name: string;
+    /** How many different values. */
+    readonly values: number;
+    /** Those whose ranks are latest on average, at most 16. */
+    readonly latest: readonly {
+      readonly value: string;
+      readonly ranks: number;
+      readonly late_ms: Ms;
+      readonly time: TimeShares;
+    }[];
+  }[];
 }
 
 export interface ReportStraggler {

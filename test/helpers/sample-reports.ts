@@ -90,6 +90,7 @@ export function sampleReport(more: Partial<Plain<Report>> = {}): Report {
     ranks: [sampleRank(0, { time, coordinates: null, clock: null })],
     stragglers: [],
     heat: null,
+    many_ranks: null,
     critical_path: null,
     collectives: null,
     what_if: null,

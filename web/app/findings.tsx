@@ -1,6 +1,7 @@
 import { namedRanks } from '../../src/base/rank-ranges.js';
 import { formatTime, ms } from '../../src/base/units.js';
 import type { PageData } from '../../src/page/page-data.js';
+import { rankCount } from '../../src/render/rank-count.js';
 import { gain } from '../../src/render/step-time.js';
 import type { Evidence, Finding } from '../../src/rules/kit/finding.js';
 import { CopyButton } from './copy-button.js';
@@ -47,8 +48,8 @@ interface CardProps extends FindingsProps {
 }
 
 function FindingCard({ page, finding, open, navigator }: CardProps) {
-  const { step, ranks } = page.report;
-  const onSome = finding.ranks.length > 0 && finding.ranks.length < ranks.length;
+  const { step } = page.report;
+  const onSome = finding.ranks.length > 0 && finding.ranks.length < rankCount(page.report);
   return (
     <details id={`finding-${finding.id}`} class="finding" open={open}>
       <summary>

@@ -1,5 +1,6 @@
 import { formatTime, formatWholePercent } from '../../src/base/units.js';
 import type { PageData } from '../../src/page/page-data.js';
+import { rankCount } from '../../src/render/rank-count.js';
 import { CLASS_NAMES } from '../../src/render/step-time.js';
 import { HeatMap } from './heat-map.js';
 import type { Navigator } from './navigator.js';
@@ -83,10 +84,10 @@ function Missing({ page: { report } }: { page: PageData }) {
     0,
     groups.reduce((most, g) => Math.max(most, g.size ?? 0), 0),
   );
-  if (world <= report.ranks.length) return null;
+  if (world <= rankCount(report)) return null;
   return (
     <p class="honest">
-      {report.ranks.length} of {world} ranks were captured. A rank that is not here may be the late one.
+      {rankCount(report)} of {world} ranks were captured. A rank that is not here may be the late one.
     </p>
   );
 }

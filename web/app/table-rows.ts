@@ -48,6 +48,24 @@ export function rankRows({ report }: PageData): RankRow[] {
   });
 }
 
+export interface AxisRow {
+  readonly axis: string;
+  readonly value: string;
+  readonly ranks: number;
+  readonly lateMs: number;
+  readonly mostly: string | null;
+}
+
+/** Of many ranks: the latest hosts, stages and other positions in the mesh. */
+export const axisRows = ({ report }: PageData): AxisRow[] =>
+  (report.many_ranks?.axes ?? []).flatMap(({ name, latest }) =>
+    latest.map(({ value, ranks, late_ms, time }) => {
+      const [most] = largestShares(time);
+      const mostly = most ? `${most.name} ${formatWholePercent(most.share)}` : null;
+      return { axis: name, value, ranks, lateMs: late_ms, mostly };
+    }),
+  );
+
 export interface StepRow {
   readonly step: number;
   /** ms. */

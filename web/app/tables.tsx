@@ -8,9 +8,12 @@ import {
   share,
 } from '../../src/base/units.js';
 import type { CollectiveRow, KernelRow, OperatorRow, PageData } from '../../src/page/page-data.js';
+import { rankCount } from '../../src/render/rank-count.js';
 import { type Column, DataTable } from './data-table.js';
 import type { Navigator } from './navigator.js';
 import {
+  type AxisRow,
+  axisRows,
   groupedKernels,
   type KernelGroup,
   type RankRow,
@@ -65,6 +68,13 @@ const RANKS: readonly Column<RankRow>[] = [
   { name: 'Step', value: (r) => r.stepMs, show: (r) => (r.stepMs === null ? '–' : time(r.stepMs)) },
   { name: 'Mostly', value: (r) => r.mostly },
   { name: 'Late', value: (r) => r.late },
+];
+const AXES: readonly Column<AxisRow>[] = [
+  { name: 'By', value: (a) => a.axis },
+  { name: 'Value', value: (a) => a.value },
+  { name: 'Ranks', value: (a) => a.ranks },
+  { name: 'Late on average', value: (a) => a.lateMs, show: (a) => time(a.lateMs) },
+  { name: 'Mostly', value: (a) => a.mostly },
 ];
 const STEPS: readonly Column<StepRow>[] = [
   { name: 'Step', value: (s) => s.step },
@@ -130,13 +140,27 @@ export function Tables({ page, navigator }: { page: PageData; navigator: Navigat
       name: 'Ranks',
       rows: several ? page.report.ranks.length : 0,
       body: () => (
-        <DataTable
-          caption="Ranks"
-          columns={RANKS}
-          rows={rankRows(page)}
-          onRow={(r) => navigator.show({ rank: r.rank })}
-        />
+        <>
+          {page.report.many_ranks && (
+            <p class="note">
+              {formatNumber(page.report.ranks.length)} of {formatNumber(rankCount(page.report))} ranks: those
+              that something is said about, and those least like the others. The heat map has all.
+            </p>
+          )}
+          <DataTable
+            caption="Ranks"
+            columns={RANKS}
+            rows={rankRows(page)}
+            onRow={(r) => navigator.show({ rank: r.rank })}
+          />
+        </>
       ),
+    },
+    {
+      id: 'axes',
+      name: 'Hosts and axes',
+      rows: axisRows(page).length,
+      body: () => <DataTable caption="Hosts and axes" columns={AXES} rows={axisRows(page)} />,
     },
     {
       id: 'steps',

@@ -1,6 +1,7 @@
 import { formatCount, formatTime, ms, share } from '../../src/base/units.js';
 import { TIME_CLASSES } from '../../src/facts/time-class.js';
 import type { PageData } from '../../src/page/page-data.js';
+import { rankCount } from '../../src/render/rank-count.js';
 import { CLASS_NAMES, gain, type StepPart, stepParts, stepSource } from '../../src/render/step-time.js';
 import { Prose } from './prose.js';
 import { showSection } from './show-section.js';
@@ -53,9 +54,9 @@ export function Verdict({ page }: { page: PageData }) {
 
 /** How sure it is, and what it rests on. */
 function Basis({ page: { report } }: { page: PageData }) {
-  const { verdict, health, ranks, step } = report;
+  const { verdict, health, step } = report;
   const facts = [
-    ranks.length > 0 ? formatCount(ranks.length, 'rank') : '',
+    rankCount(report) > 0 ? formatCount(rankCount(report), 'rank') : '',
     step.count > 0 ? formatCount(step.count, 'step') : '',
   ].filter(Boolean);
   return (

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from . import layout, manifest, process
+from . import layout, manifest, nodes, process
 from .cores import cores
 from .events.budget import DENSE_STEPS
 from .events.recorder import Recorder
 from .events.writer import EventsWriter
-from .run_name import CHANGED, agreed_run_id, own_run
+from .run_name import CHANGED, agreed_run_id, job_token, own_run
 
 if TYPE_CHECKING:
     from .session import Capture
@@ -41,7 +41,8 @@ class RunFiles:
         capture.cpu.read()
         self._stated_stride = capture.budget.stride
         agreed = agreed_run_id(capture.config, capture.run, capture.out)
-        capture.run = own_run(capture.config, agreed, capture.out, capture.rank)
+        job = job_token()
+        capture.run = own_run(capture.config, agreed, capture.out, capture.rank, job)
         self._writer = EventsWriter(
             layout.events_file(capture.out, capture.rank),
             rank=capture.rank,
@@ -55,6 +56,7 @@ class RunFiles:
         if capture.recorder.enabled:
             self._writer.submit(self._writer.claim)
         self.describe_again()
+        self._writer.submit(lambda: nodes.state_place(capture.out, capture.rank, capture.config.ranks, job))
         if capture.recorder.enabled:
             # Names of traces depend on the answer. A stuck disk must not stop the job.
             self._writer.is_claimed.wait(CLAIM_S)

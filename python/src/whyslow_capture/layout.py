@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from hashlib import sha256
 from pathlib import Path
 
 DATA_WAIT = "data_wait"
@@ -49,6 +50,11 @@ def trace_name(rank: int, coordinates: tuple[int, ...], suffix: str) -> str:
 def claim_file(out: Path, run: str) -> Path:
     """Says which job has this name. `whyslow diagnose` skips the folder."""
     return out / ".whyslow" / ("run-" + re.sub(r"[^\w.+-]+", "_", run)[:100])
+
+
+def place_file(out: Path, job: str, launch: str, rank: int) -> Path:
+    """Of one rank of a job on several nodes. The name of the folder does not give away the job's token."""
+    return out / ".whyslow" / "nodes" / sha256(job.encode()).hexdigest()[:16] / f"{launch}-{rank}.json"
 
 
 def control_dir(out: Path) -> Path:

@@ -38,6 +38,11 @@ def local_rank() -> int | None:
     return _first_int(_LOCAL_VARIABLES)
 
 
+def local_world_size() -> int | None:
+    """How many ranks the launcher started on this node. None where it does not say."""
+    return _first_int(("LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"))
+
+
 def host() -> str:
     return socket.gethostname()
 

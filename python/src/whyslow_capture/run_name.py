@@ -39,21 +39,21 @@ def agreed_run_id(config: CaptureConfig, own: str, out: Path) -> str:
     return _exchange(f"{key}/{_named[key]}", own) or own
 
 
-def own_run(config: CaptureConfig, run: str, out: Path, rank: int) -> str:
+def own_run(config: CaptureConfig, run: str, out: Path, rank: int, token: str | None) -> str:
     """
     Returns `run`, or a changed name if another job already uses `run` in this folder: a script that starts several
     trainings in one environment, one after the other or at once. All ranks of one job change the name in the same way.
+    `token`: of this job.
     """
     if _given(config) is None:
         return run
-    token = _job_token()
     if token is None:
         return _own_run_of_rank(run, layout.rank_file(out, rank))
     holder = _claim(layout.claim_file(out, run), token)
     return run if holder == token else f"{run}{CHANGED}{token[:8]}"
 
 
-def _job_token() -> str | None:
+def job_token() -> str | None:
     """The same on all ranks of this job, and different in every other job. None if the ranks cannot agree on one."""
     if process.world_size() < 2:
         return _process_token()

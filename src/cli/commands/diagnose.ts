@@ -18,6 +18,8 @@ interface DiagnoseFlags extends EngineFlags {
   readonly run?: string;
   readonly failOn?: readonly Bottleneck[];
   readonly jobs?: number;
+  /** Not an option: what `run` got from other nodes. */
+  readonly factsOf?: ReadonlyMap<string, string>;
 }
 
 const EXAMPLES = `
@@ -74,8 +76,10 @@ export async function diagnosed(
 ): Promise<Report> {
   const { diagnose } = await import('../../library/diagnose.js');
   const progress = progressOn(context);
-  const { steps = null, ranks = null, run = null, jobs } = options;
-  return diagnose(paths, { steps, ranks, run, progress, jobs }).finally(() => progress.end());
+  const { steps = null, ranks = null, run = null, jobs, factsOf, all: everyRank } = options;
+  return diagnose(paths, { steps, ranks, run, progress, jobs, factsOf, everyRank }).finally(() =>
+    progress.end(),
+  );
 }
 
 /** The same, and writes the page. */
@@ -91,13 +95,14 @@ async function diagnosedWithPage(
   ]);
   checkWritable(file);
   const progress = progressOn(context);
-  const { steps = null, ranks = null, run = null, jobs, title = null } = options;
+  const { steps = null, ranks = null, run = null, jobs, title = null, all: everyRank } = options;
   const { report, page, timeline } = await diagnoseForPage(paths, title, {
     steps,
     ranks,
     run,
     progress,
     jobs,
+    everyRank,
   }).finally(() => progress.end());
   const size = writePage(file, page, timeline);
   say(context, `the page is in ${file} (${formatBytes(bytes(size))})`);
@@ -112,7 +117,7 @@ async function diagnosedOnEngine(
 ): Promise<Report | null> {
   const { factsOnEngine, inFactsFolder } = await import('../common/engines.js');
   const { diagnose } = await import('../../library/diagnose.js');
-  const { on, steps, ranks = null, run = null, jobs } = options;
+  const { on, steps, ranks = null, run = null, jobs, all: everyRank } = options;
   return inFactsFolder(on, async (out) => {
     const progress = progressOn(context);
     const made = await factsOnEngine(
@@ -124,7 +129,7 @@ async function diagnosedOnEngine(
       return null;
     }
     const shown = { shownAs: made.madeOf, elsewhere: made };
-    const settings = { steps: steps ?? null, ranks, run, jobs, progress };
+    const settings = { steps: steps ?? null, ranks, run, jobs, progress, everyRank };
     return diagnose(out, { ...settings, ...shown }).finally(() => progress.end());
   });
 }

@@ -20,8 +20,9 @@ import { type WindowCost, windowCost } from '../../launch/window-cost.js';
 import type { ReportRun } from '../../library/vocabulary.js';
 import { renderJson } from '../../render/json.js';
 import type { LivePage } from '../../server/live-page.js';
-import { percentage, ranksOrAll, wholeNumber } from '../common/arguments.js';
+import { duration, percentage, ranksOrAll, wholeNumber } from '../common/arguments.js';
 import { type CommandContext, say } from '../common/context.js';
+import { type Joined, joinNodes } from '../common/nodes.js';
 import { showInBrowser } from '../common/show-in-browser.js';
 import { diagnosed, forTerminal } from './diagnose.js';
 
@@ -34,6 +35,8 @@ interface RunOptions extends CaptureOptions {
   readonly stdout?: true;
   readonly open?: true;
   readonly port?: number;
+  /** For other nodes, in seconds. */
+  readonly wait?: number;
 }
 
 const EXAMPLES = `
@@ -42,11 +45,12 @@ Examples:
   $ whyslow run --out runs/a -- torchrun --nproc-per-node 8 train.py
   $ whyslow run --trace-period 500 --trace-ranks all -- accelerate launch t.py
 
-On several nodes, start it on each with the same --out (a shared directory).
-Also pass the same --run-id, unless Slurm, MPI or Ray provides one. The first
-node prints the diagnosis. Processes that inherit the environment are measured.
-Settings can also come from WHYSLOW_… variables or from the JSON file named by
-WHYSLOW_CONFIG; options take precedence.
+On several nodes, start it on each. The others hand small facts to the node of
+rank 0, which prints one diagnosis: through --out if it is a shared directory
+(with the same --run-id, unless Slurm, MPI or Ray provides one), else over the
+network. Processes that inherit the environment are measured. Settings can also
+come from WHYSLOW_… variables or from the JSON file named by WHYSLOW_CONFIG;
+options take precedence.
 
 The exit code is the command's: 128+N if signal N ended it, 127 not found, 126
 not executable. The diagnosis goes to standard error, so that standard output
@@ -81,11 +85,15 @@ export function registerRun(program: Command, context: CommandContext): void {
     .option('--no-diagnose', 'only measure, print no diagnosis')
     .option('--stdout', 'print the diagnosis to standard output instead of standard error')
     .option('--report <file>', 'also write the report as JSON')
+    .option('--wait <time>', 'wait for other nodes at the end, e.g. 30s or 5min (default: 60s)', duration)
     .option('--open', 'show the diagnosis so far in the browser while the job runs')
     .option('--port <n>', 'with --open: listen on this port (default: a free one)', wholeNumber(1, 65_535))
     .addHelpText('after', EXAMPLES);
   command.action((words: string[], options: RunOptions) => run(words, options, context));
 }
+
+/** Nodes of a job end within seconds of each other, and facts of most ranks are made in less. */
+const WAIT_S = 60;
 
 /** Where the measurements of this run go. */
 interface Destination {
@@ -104,7 +112,9 @@ async function run(words: readonly string[], options: RunOptions, context: Comma
   for (const message of unknownVariables(process.env)) say(context, message);
   const destination = await chooseDestination(words, options, context);
   const { out, id, isNew } = destination;
-  const env = jobEnvironment(process.env, { out, run: id, command: words, settings: settingsOf(options) });
+  const launch = newRunId();
+  const settings = settingsOf(options);
+  const env = jobEnvironment(process.env, { out, run: id, launch, command: words, settings });
   const telemetry = options.telemetry ? startTelemetry(out, process.env) : null;
   const processes = options.telemetry ? processTelemetry(out) : null;
   const unmeasured = watchForUnmeasured(pythonPart().startUp, (message) => say(context, message));
@@ -129,10 +139,13 @@ async function run(words: readonly string[], options: RunOptions, context: Comma
   process.once('SIGINT', leave).once('SIGTERM', leave);
   if (ended.failure) say(context, ended.failure);
   if (ended.signal) say(context, `the command was ended by ${ended.signal}`);
-  const finished = page?.jobEnded();
   // Only the first node prints the diagnosis.
-  const isFirst = launchIndex(process.env, words) === 0;
-  const hasRecords = !ended.failure && isFirst && (await conclude(destination, options, context));
+  const others = ended.failure
+    ? null
+    : await joinNodes({ out, launch, ended, waitS: options.wait ?? WAIT_S }, context);
+  const finished = page?.jobEnded();
+  const isFirst = others?.isFirst ?? launchIndex(process.env, words) === 0;
+  const hasRecords = !ended.failure && isFirst && (await conclude(destination, options, others, context));
   await releaseOut({ path: out, isNew });
   if (page && hasRecords) await keepPage(page, destination, context);
   page?.close();
@@ -203,6 +216,7 @@ async function checkReportFile(path: string): Promise<void> {
 async function conclude(
   { id, out, shown }: Destination,
   options: RunOptions,
+  others: Joined | null,
   context: CommandContext,
 ): Promise<boolean> {
   const captured = await whatWasCaptured(out, id);
@@ -212,24 +226,31 @@ async function conclude(
     return false;
   }
   try {
-    if (options.diagnose || options.report) await report(out, id, options, context);
+    if (options.diagnose || options.report) await report(out, id, options, others, context);
   } catch (error) {
     say(context, `no diagnosis: ${describeSystemError(error)}`);
   }
-  const ranks = formatCount(captured.ranks, 'rank');
+  const ranks = formatCount(captured.ranks + (others?.received ?? 0), 'rank');
   say(context, `measured ${ranks}; to see the diagnosis again: whyslow diagnose ${quoted(shown)}`);
   return true;
 }
 
 /** A script may have started several trainings. Each gets its own diagnosis; the file gets the newest. */
-async function report(out: string, id: string, options: RunOptions, context: CommandContext): Promise<void> {
-  const newest = await diagnosed([out], {}, context);
+async function report(
+  out: string,
+  id: string,
+  options: RunOptions,
+  others: Joined | null,
+  context: CommandContext,
+): Promise<void> {
+  const from = others ? { factsOf: others.factsOf } : {};
+  const newest = await diagnosed([out], from, context);
   if (options.report) await writeFile(options.report, renderJson(newest));
   if (!options.diagnose) return;
   const target = options.stdout ? context.stdout : context.stderr;
   const earlier = newest.runs.filter((run) => !run.analysed && isRunOf(run.id, id));
   for (const run of earlier) {
-    const one = await diagnosed([out], { run: run.id }, context);
+    const one = await diagnosed([out], { ...from, run: run.id }, context);
     target.line(headline(run));
     target.write(`${await forTerminal(one, {}, context, target)}\n`);
   }

@@ -37,6 +37,14 @@ export function fromDeltas<T extends NumericArray>(bytes: Uint8Array, column: T)
   let at = 0;
   let last = 0;
   for (let i = 0; i < column.length; i++) {
+    // Most differences take one byte: whole numbers of the processor are enough for those.
+    const first = bytes[at]!;
+    if (first < 0x80) {
+      at++;
+      last += (first & 1) === 1 ? -((first + 1) >> 1) : first >> 1;
+      column[i] = last;
+      continue;
+    }
     let value = 0;
     let factor = 1;
     let byte: number;

@@ -1,6 +1,7 @@
 import { namedRanks } from '../../base/rank-ranges.js';
 import type { Report } from '../../report/report.js';
 import type { Finding, Risk } from '../../rules/kit/finding.js';
+import { rankCount } from '../rank-count.js';
 import { gain } from '../step-time.js';
 import { codeLines } from './code.js';
 import { bothEnds, hanging, oneLine, type Page, paragraph, same } from './page.js';
@@ -65,5 +66,5 @@ const price = ({ cost, addresses, speedup }: Finding, report: Report) =>
 
 /** Names the ranks unless the finding is on all of them. */
 function onRanks({ ranks }: Finding, report: Report): string {
-  return ranks.length > 0 && ranks.length < report.ranks.length ? ` on ${namedRanks(ranks)}` : '';
+  return ranks.length > 0 && ranks.length < rankCount(report) ? ` on ${namedRanks(ranks)}` : '';
 }

@@ -116,7 +116,8 @@ function basis(report: Report, page: Page, all: boolean): string[] {
     : problems.filter((p) => p.severity !== 'note' || p.code === NOT_ANALYSED).slice(0, MAX_PROBLEMS);
   const more = shown.length > 0 ? problems.length - shown.length : 0;
   return [
-    c.dim(`  ${formatCount(report.inputs.length, 'file')} read, health `) + gradePaint(grade, c)(grade),
+    c.dim(`  ${formatCount(report.many_ranks?.files ?? report.inputs.length, 'file')} read, health `) +
+      gradePaint(grade, c)(grade),
     ...shown.flatMap((p) => healthProblem(p, report.ranks.length > 1, page)),
     ...(more > 0 ? [c.dim(`    and ${more} more (--all lists them)`)] : []),
     ...ignoredFiles(report, page, all),

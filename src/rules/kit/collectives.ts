@@ -21,14 +21,14 @@ export function collectivesOf(
 ): CollectiveTime {
   const steps = collectives?.steps.length ?? 0;
   if (!collectives || steps === 0) return { count: 0, exposed: ns(0), bytes: [] };
-  const passing = Array.from({ length: collectives.length }, (_, i) => i).filter((i) =>
-    test(COLLECTIVE_KINDS[collectives.kind[i]!]!, collectives.bytes[i]!),
-  );
-  return {
-    count: passing.length / steps,
-    exposed: ns(passing.reduce((sum, i) => sum + collectives.exposed[i]!, 0) / steps),
-    bytes: passing.map((i) => collectives.bytes[i]!),
-  };
+  const bytes: number[] = [];
+  let exposed = 0;
+  for (let i = 0; i < collectives.length; i++) {
+    if (!test(COLLECTIVE_KINDS[collectives.kind[i]!]!, collectives.bytes[i]!)) continue;
+    exposed += collectives.exposed[i]!;
+    bytes.push(collectives.bytes[i]!);
+  }
+  return { count: bytes.length / steps, exposed: ns(exposed / steps), bytes };
 }
 
 export const EXPOSED = threshold(

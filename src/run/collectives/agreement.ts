@@ -13,16 +13,38 @@ export function agrees(a: RankCollectives, i: number, b: RankCollectives, j: num
 
 /** Gives entries a number that is equal for equal kind, type and size, to compare whole lists quickly. */
 export class Tokens {
-  readonly #known = new Map<string, number>();
+  /** By type and kind, then by size. */
+  readonly #known = new Map<string, Map<number, number>>();
+  #count = 0;
 
   of(c: RankCollectives, entries: readonly number[]): Int32Array {
-    return Int32Array.from(entries, (i) => {
+    const tokens = new Int32Array(entries.length);
+    const sorts = new Map<number, Map<number, number>>();
+    for (let k = 0; k < entries.length; k++) {
+      const i = entries[k]!;
       const kind = c.kind[i]!;
-      const size = UNEVEN[kind] === 1 ? '' : c.bytes[i]!;
-      const text = `${IS_P2P[kind] === 1 ? 'p2p' : kind} ${c.dtypes[c.dtype[i]!]} ${size}`;
-      const token = this.#known.get(text) ?? this.#known.size;
-      this.#known.set(text, token);
-      return token;
-    });
+      // All lists of a rank have few sorts: texts are made once for each.
+      const sort = c.dtype[i]! * KINDS + kind;
+      const sizes = sorts.get(sort) ?? this.#sizesOf(kind, c.dtypes[c.dtype[i]!]!);
+      sorts.set(sort, sizes);
+      const size = UNEVEN[kind] === 1 ? -1 : c.bytes[i]!;
+      let token = sizes.get(size);
+      if (token === undefined) {
+        token = this.#count++;
+        sizes.set(size, token);
+      }
+      tokens[k] = token;
+    }
+    return tokens;
+  }
+
+  #sizesOf(kind: number, dtype: string): Map<number, number> {
+    const sort = `${IS_P2P[kind] === 1 ? 'p2p' : kind} ${dtype}`;
+    const sizes = this.#known.get(sort) ?? new Map<number, number>();
+    this.#known.set(sort, sizes);
+    return sizes;
   }
 }
+
+/** Kinds fit into a byte. */
+const KINDS = 256;

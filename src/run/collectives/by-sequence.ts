@@ -50,7 +50,7 @@ export function bySequence(ranks: readonly MatchInput[], channel: Channel): Slot
 function countOutside(ranks: readonly MatchInput[], channel: Channel): number {
   const lists = channel.lists.map(({ rankIndex, entries }) => {
     const { sequence } = ranks[rankIndex]!.collectives;
-    return Float64Array.from(entries, (entry) => sequence[entry]!);
+    return new Float64Array(entries.length).map((_, k) => sequence[entries[k]!]!);
   });
   const first = Float64Array.from(lists, (l) => smallest(l)).sort();
   const last = Float64Array.from(lists, (l) => largest(l)).sort();

@@ -1,5 +1,5 @@
 import { groupBy } from '../../base/group-by.js';
-import { partitionPoint } from '../../base/search.js';
+import { ascendingOrder, partitionPoint } from '../../base/search.js';
 import { median } from '../../base/statistics.js';
 import { IS_P2P, Kind, type RankCollectives, SYNCHRONISES } from '../../facts/rank-collectives.js';
 import type { MatchedCollectives } from '../collectives/matched.js';
@@ -46,9 +46,7 @@ export class Meetings {
     }
     const byKind = groupBy(waits.transfer.keys(), (i) => alike(matched.kind[i]!, matched.bytes[i]!));
     this.#usual = new Map([...byKind].map(([key, of]) => [key, median(of.map((i) => waits.transfer[i]!))]));
-    this.#byEnd = collectives.map((c) =>
-      Uint32Array.from(c.end.keys()).sort((a, b) => c.end[a]! - c.end[b]!),
-    );
+    this.#byEnd = collectives.map((c) => ascendingOrder(c.end));
   }
 
   /** ns that an entry takes by itself, as far as others of its kind and size tell; else what it took. */

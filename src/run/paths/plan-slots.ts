@@ -69,7 +69,8 @@ export function readyTimes(
   return ranks.map(({ progress, rankIndex, entries }, r) => {
     const { end } = meetings.collectives[rankIndex]!;
     const { length, before, collective } = slots[r]!;
-    const ready = Float64Array.from({ length }, (_, slot) => startOf(r, slot));
+    const ready = new Float64Array(length);
+    for (let slot = 0; slot < length; slot++) ready[slot] = startOf(r, slot);
     for (let slot = 0; slot < length; slot++) {
       const previous = before[slot]!;
       if (previous < 0 || collective[slot]! < 0) continue;
@@ -79,6 +80,22 @@ export function readyTimes(
     }
     return ready;
   });
+}
+
+/** Of the last few of `count` slots the one that ended last before `start`; of equal ends the last. `slots` null: all slots. */
+function lastEnded(
+  ends: Float64Array,
+  start: number,
+  slots: readonly number[] | null,
+  count: number,
+): number {
+  let last = -1;
+  for (let k = Math.max(0, count - AT_ONCE); k < count; k++) {
+    const slot = slots ? slots[k]! : k;
+    const isLater = last < 0 || ends[slot]! >= ends[last]!;
+    if (isLater && ends[slot]! <= start + SAME_TIME) last = slot;
+  }
+  return last;
 }
 
 /** `collectiveOf`: index in the plan of each instance; −1: not shared. */
@@ -92,46 +109,35 @@ export function slotsFor(
   const length = end - first;
   const before = new Int32Array(length).fill(-1);
   const streams = new Map<number, number[]>();
+  const ends = c.end.subarray(first, end);
   for (let slot = 0; slot < length; slot++) {
     const e = first + slot;
     const start = c.start[e]!;
-    // The slot that ended last before this one started; of equal ends the last.
-    const lastEnded = (slots: readonly number[]) => {
-      let last = -1;
-      for (const s of slots) {
-        const isLater = last < 0 || c.end[first + s]! >= c.end[first + last]!;
-        if (isLater && c.end[first + s]! <= start + SAME_TIME) last = s;
-      }
-      return last;
-    };
     // A communicator has a stream of its own; so has each direction between two ranks.
     const direction = IS_P2P[c.kind[e]!] === 1 ? 2 * (c.peer[e]! + 1) + (c.kind[e]! & 1) + 1 : 0;
     const key = c.group[e]! * PEERS + direction;
     const stream = streams.get(key) ?? [];
     streams.set(key, stream);
-    before[slot] = lastEnded(stream.slice(-AT_ONCE));
+    before[slot] = lastEnded(ends, start, stream, stream.length);
     // Right after a collective of another stream, with no work in between: it needs what that one brought.
     if (before[slot]! < 0 && timeline.exposed[segmentBefore(timeline, start + 1)] === 1) {
-      const earlier = Math.min(slot, AT_ONCE);
-      const last = lastEnded(Array.from({ length: earlier }, (_, k) => slot - earlier + k));
+      const last = lastEnded(ends, start, null, slot);
       if (last >= 0 && start - c.end[first + last]! <= QUEUED) before[slot] = last;
     }
     stream.push(slot);
   }
-  return {
-    length,
-    after: new Float64Array(length),
-    collective: Int32Array.from({ length }, (_, slot) => {
-      const instance = instanceOf[rankIndex]![first + slot]!;
-      return instance < 0 ? -1 : collectiveOf[instance]!;
-    }),
-    duration: Float64Array.from({ length }, (_, slot) =>
-      Math.max(0, c.end[first + slot]! - c.start[first + slot]!),
-    ),
-    alone: Float64Array.from({ length }, (_, slot) => meetings.transferOf(rankIndex, first + slot)),
-    before,
-    ...inverse(before),
-  };
+  const collective = new Int32Array(length);
+  const duration = new Float64Array(length);
+  const alone = new Float64Array(length);
+  for (let slot = 0; slot < length; slot++) {
+    const e = first + slot;
+    const instance = instanceOf[rankIndex]![e]!;
+    collective[slot] = instance < 0 ? -1 : collectiveOf[instance]!;
+    duration[slot] = Math.max(0, c.end[e]! - c.start[e]!);
+    alone[slot] = collective[slot]! < 0 ? meetings.transferOf(rankIndex, e) : duration[slot]!;
+  }
+  const after = new Float64Array(length);
+  return { length, after, collective, duration, alone, before, ...inverse(before) };
 }
 
 function inverse(before: Int32Array): Pick<SlotColumns, 'firstBehind' | 'nextBehind'> {

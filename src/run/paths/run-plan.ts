@@ -1,4 +1,4 @@
-import { lowerBound } from '../../base/search.js';
+import { ascendingOrder, lowerBound } from '../../base/search.js';
 import { segmentBefore } from '../../facts/rank-timeline.js';
 import { onReference, type RankClock } from '../collectives/clocks.js';
 import type { PathRank } from './critical-path.js';
@@ -108,9 +108,7 @@ function planRank(
     release: new Int32Array(length).fill(-1),
     tail: new Float64Array(length),
     firstSlot: new Uint32Array(length + 1),
-    slotOrder: Uint32Array.from({ length: slots.length }, (_, slot) => slot).sort(
-      (a, b) => ready[a]! - ready[b]!,
-    ),
+    slotOrder: ascendingOrder(ready),
   };
   let at = 0;
   for (let i = 0; i < length; i++) {

@@ -116,6 +116,7 @@ function factorsOf(table: RankTable, named: ReadonlySet<number>): (readonly Floa
     const isLate = totals((c) =>
       Number(OWN_CLASSES.includes(c) && excessOf(own, usual, c) > PART_OF_DELAY * table.step),
     );
+    if (TIME_CLASSES.every((c) => isLate[c] === 0)) return null;
     return own.map((time, s) =>
       Float64Array.from(TIME_CLASSES, (c) =>
         isLate[c] === 1 && time[c] > 0 ? Math.min(1, usual[s]![c] / time[c]) : 1,
