@@ -6,6 +6,7 @@ import { changedLines, changedTimes } from './changed-lines.js';
 import { changedWork } from './changed-work.js';
 import type { ChangedWork, ComparedSide, CompareReport, HistoryAnswer } from './compare-report.js';
 import { comparedFindings } from './compared-findings.js';
+import { comparedSetup } from './compared-setup.js';
 import { doubtOf } from './doubt.js';
 import { notesOf, samplesOf, timesOf } from './notes.js';
 import type { RunProfile } from './run-profile.js';
@@ -57,6 +58,7 @@ export function compareRuns(before: Runs, after: Runs, history: HistoryAnswer | 
     ranks: ranksOf(before, after),
     host_lines: changedLines(before, after),
     findings: comparedFindings(before, after, compared.speedup.likely),
+    setup: comparedSetup({ before, after }),
     notes: notesOf({ before, after }, compared, per),
     before: sideOf(before),
     after: sideOf(after),
@@ -101,6 +103,7 @@ function sideOf(runs: Runs): ComparedSide {
       label,
       step_ms: step.ms!,
       steps: step.times_ms.length,
+      times_ms: step.times_ms,
       source: step.corrected ? ('estimated' as const) : ('measured' as const),
     })),
     bottleneck: [...bottlenecks].join(', '),

@@ -10,7 +10,7 @@ import {
   type TimeRow,
   timeRows,
   workRow,
-} from '../terminal/compare-rows.js';
+} from '../compare-rows.js';
 
 const MAX_ROWS = 15;
 /** Names of C++ templates are long. */

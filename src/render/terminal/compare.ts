@@ -10,7 +10,7 @@ import {
   type TimeRow,
   timeRows,
   workRow,
-} from './compare-rows.js';
+} from '../compare-rows.js';
 import { oneLine, type Page, pageFor, paragraph } from './page.js';
 import { shorten } from './text.js';
 import { displayWidth, padToWidth } from './width.js';

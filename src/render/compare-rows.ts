@@ -1,6 +1,6 @@
-import { formatTime, type Ms, ms } from '../../base/units.js';
-import type { ChangedWork, CompareReport } from '../../compare/compare-report.js';
-import { CLASS_NAMES } from '../step-time.js';
+import { formatTime, type Ms, ms } from '../base/units.js';
+import type { ChangedWork, CompareReport } from '../compare/compare-report.js';
+import { CLASS_NAMES } from './step-time.js';
 
 /** What both ways of showing a comparison say, as cells of text. */
 
