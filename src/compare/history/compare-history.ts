@@ -3,6 +3,7 @@ import { ms } from '../../base/units.js';
 import type { CompareReport, HistoryChange, HistoryPoint } from '../compare-report.js';
 import { compareRuns } from '../compare-runs.js';
 import { type RunProfile, type Setup, stepsOfRun } from '../run-profile.js';
+import { shortenPauses } from '../step-times/pauses.js';
 import { lastChange } from './change-point.js';
 import type { HistoryEntry } from './entry.js';
 
@@ -50,7 +51,8 @@ const pointOf = (entry: HistoryEntry): HistoryPoint => ({
   good: entry.good,
 });
 
-const stepOf = ({ profile }: HistoryEntry): number => mean(stepsOfRun(profile));
+/** Without rare pauses, as runs are compared. */
+const stepOf = ({ profile }: HistoryEntry): number => mean(shortenPauses(stepsOfRun(profile)).steps);
 
 function changeOf(entries: readonly HistoryEntry[]): HistoryChange | null {
   const steps = entries.map(stepOf);
