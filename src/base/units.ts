@@ -101,6 +101,9 @@ export function formatDuration(time: Seconds): string {
   return time < 120 ? `${threeDigits(time)} s` : `${Math.floor(time / 60)} min ${Math.round(time % 60)} s`;
 }
 
+/** The same shape, nothing of which may be written: what a schema describes. */
+export type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
+
 /** The same shape with plain numbers: what a reader of JSON sees, and what tests write down. */
 export type Plain<T> =
   T extends Unit<string> ? number : T extends object ? { readonly [K in keyof T]: Plain<T[K]> } : T;

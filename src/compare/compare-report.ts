@@ -32,6 +32,16 @@ export interface CompareReport {
   readonly tool: { readonly name: 'whyslow'; readonly version: string };
 }
 
+/** The first run of a history: there is nothing to compare with. */
+export interface FirstRunReport {
+  readonly schema: 'whyslow/compare/1';
+  readonly verdict: 'cannot-tell';
+  readonly sentence: string;
+  readonly step: null;
+  readonly history: HistoryAnswer;
+  readonly notes: readonly string[];
+}
+
 export interface ComparedStep {
   readonly before_ms: Ms;
   readonly after_ms: Ms;
@@ -58,7 +68,9 @@ export interface ComparedSide {
 
 export interface ComparedRun {
   readonly label: string;
+  /** Mean step, and the same without rare pauses: what is compared. */
   readonly step_ms: Ms;
+  readonly usual_ms: Ms;
   readonly steps: number;
   /** Of each step, in order; of many steps, means of groups. Empty: only the mean is known. */
   readonly times_ms: readonly Ms[];

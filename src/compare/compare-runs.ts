@@ -9,7 +9,7 @@ import { comparedFindings } from './compared-findings.js';
 import { comparedSetup } from './compared-setup.js';
 import { doubtOf } from './doubt.js';
 import { notesOf, samplesOf, timesOf } from './notes.js';
-import type { RunProfile } from './run-profile.js';
+import { type RunProfile, usualStep } from './run-profile.js';
 import { stepSentence } from './sentence.js';
 import { compareStepTimes, DEFAULT_LEVEL } from './step-times/compare-step-times.js';
 
@@ -99,13 +99,17 @@ function ranksOf(before: Runs, after: Runs): CompareReport['ranks'] {
 function sideOf(runs: Runs): ComparedSide {
   const bottlenecks = new Set(runs.map(({ report }) => report.verdict.bottleneck));
   return {
-    runs: runs.map(({ label, report: { step } }) => ({
-      label,
-      step_ms: step.ms!,
-      steps: step.times_ms.length,
-      times_ms: step.times_ms,
-      source: step.corrected ? ('estimated' as const) : ('measured' as const),
-    })),
+    runs: runs.map((run) => {
+      const { step } = run.report;
+      return {
+        label: run.label,
+        step_ms: step.ms!,
+        usual_ms: usualStep(run),
+        steps: step.times_ms.length,
+        times_ms: step.times_ms,
+        source: step.corrected ? ('estimated' as const) : ('measured' as const),
+      };
+    }),
     bottleneck: [...bottlenecks].join(', '),
   };
 }

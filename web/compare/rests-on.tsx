@@ -23,7 +23,7 @@ interface Run extends ComparedRun {
 const RUNS: readonly Column<Run>[] = [
   { name: 'Side', value: (r) => r.side },
   { name: 'Run', value: (r) => r.label, long: true },
-  { name: 'Step', value: (r) => r.step_ms, show: (r) => formatTime(r.step_ms) },
+  { name: 'Step', value: (r) => r.usual_ms, show: (r) => formatTime(r.usual_ms) },
   { name: 'Steps', value: (r) => r.steps },
   { name: 'Step time is', value: (r) => r.source },
 ];

@@ -1,7 +1,6 @@
-import { largest, mean, smallest } from '../../src/base/statistics.js';
+import { largest, smallest } from '../../src/base/statistics.js';
 import { formatCount, formatTime, ms } from '../../src/base/units.js';
 import type { ComparedRun, CompareReport } from '../../src/compare/compare-report.js';
-import { shortenPauses } from '../../src/compare/step-times/pauses.js';
 import { Sparkline } from '../app/sparkline.js';
 import { type Histogram, histogramOf } from './histogram.js';
 import { signedPercent } from './numbers.js';
@@ -63,8 +62,7 @@ interface SideProps {
 function Side({ name, runs, scale, shares, highest }: SideProps) {
   const at = (time: number) => `${(100 * (time - scale.from)) / (scale.to - scale.from)}%`;
   const times = runs.flatMap(timesOf);
-  const means = runs.map((run) => comparedMean(run));
-  const text = means.map((time) => formatTime(ms(time)));
+  const text = runs.map((run) => formatTime(run.usual_ms));
   return (
     <figure class="distribution">
       <figcaption>{name}</figcaption>
@@ -73,15 +71,12 @@ function Side({ name, runs, scale, shares, highest }: SideProps) {
           ? times.map((time, i) => <i key={i} class="tick" style={{ left: at(time) }} />)
           : shares.map((part, i) => <i key={i} style={{ height: `${(100 * part) / highest}%` }} />)}
         {runs.map((run, i) => (
-          <b key={i} title={`${run.label}: mean ${text[i]}`} style={{ left: at(means[i]!) }} />
+          <b key={i} title={`${run.label}: mean ${text[i]}`} style={{ left: at(run.usual_ms) }} />
         ))}
       </div>
     </figure>
   );
 }
-
-/** Rare pauses do not count, as in the answer. */
-const comparedMean = (run: ComparedRun): number => mean(shortenPauses(timesOf(run)).steps);
 
 /** The interval, on a scale around no difference. */
 function Difference({ report: { step } }: { readonly report: CompareReport }) {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { InputError } from '../../base/input-error.js';
 import { bytes, formatBytes } from '../../base/units.js';
-import type { CompareReport } from '../../library/vocabulary.js';
+import type { CompareReport, FirstRunReport } from '../../library/vocabulary.js';
 import { renderJson } from '../../render/json.js';
 import { jobCount, percentage } from '../common/arguments.js';
 import { type CommandContext, EXIT, say } from '../common/context.js';
@@ -107,12 +107,12 @@ async function comparedHistory(
   return undefined;
 }
 
-const firstRun = (sentence: string) => ({
+const firstRun = (sentence: string): FirstRunReport => ({
   schema: 'whyslow/compare/1',
   verdict: 'cannot-tell',
   sentence,
   step: null,
-  history: { runs: 0, compared: 0, change: null },
+  history: { runs: 0, compared: 0, points: [], change: null },
   notes: [],
 });
 

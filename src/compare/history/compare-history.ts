@@ -1,9 +1,8 @@
 import { mean } from '../../base/statistics.js';
-import { ms } from '../../base/units.js';
+import { type Ms, ms } from '../../base/units.js';
 import type { CompareReport, HistoryChange, HistoryPoint } from '../compare-report.js';
 import { compareRuns } from '../compare-runs.js';
-import { type RunProfile, type Setup, stepsOfRun } from '../run-profile.js';
-import { shortenPauses } from '../step-times/pauses.js';
+import { type RunProfile, type Setup, usualStep } from '../run-profile.js';
 import { lastChange } from './change-point.js';
 import type { HistoryEntry } from './entry.js';
 
@@ -47,12 +46,11 @@ function isAlike(a: Setup, b: Setup): boolean {
 const pointOf = (entry: HistoryEntry): HistoryPoint => ({
   label: entry.label,
   time: entry.time === '' ? null : entry.time,
-  step_ms: ms(stepOf(entry)),
+  step_ms: stepOf(entry),
   good: entry.good,
 });
 
-/** Without rare pauses, as runs are compared. */
-const stepOf = ({ profile }: HistoryEntry): number => mean(shortenPauses(stepsOfRun(profile)).steps);
+const stepOf = ({ profile }: HistoryEntry): Ms => usualStep(profile);
 
 function changeOf(entries: readonly HistoryEntry[]): HistoryChange | null {
   const steps = entries.map(stepOf);

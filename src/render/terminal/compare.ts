@@ -55,8 +55,8 @@ export function renderCompare(report: CompareReport, { color, columns, all = fal
 
 function sideLines(name: string, { runs, bottleneck }: ComparedSide, page: Page, all: boolean): string[] {
   const shown = all ? runs : runs.slice(0, MAX_ROWS);
-  const lines = shown.map(({ label, step_ms, steps, source }) => {
-    const text = `${formatTime(step_ms)}, ${formatCount(steps, 'step')}, ${source}; bottleneck ${bottleneck}`;
+  const lines = shown.map(({ label, usual_ms, steps, source }) => {
+    const text = `${formatTime(usual_ms)}, ${formatCount(steps, 'step')}, ${source}; bottleneck ${bottleneck}`;
     const room = page.width - displayWidth(text) - 12;
     return `  ${name.padEnd(6)}  ${shorten(oneLine(label), Math.max(10, room))}  ${text}`;
   });
