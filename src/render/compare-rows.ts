@@ -2,6 +2,7 @@ import { formatTime, type Ms, ms } from '../base/units.js';
 import type { ChangedWork, CompareReport } from '../compare/compare-report.js';
 import type { TimeClass } from '../facts/time-class.js';
 import type { Speedup } from '../rules/kit/finding.js';
+import { shortKernelName } from './kernel-name.js';
 import { CLASS_NAMES } from './step-time.js';
 
 /** What all ways of showing a comparison say, as cells of text. */
@@ -25,7 +26,7 @@ const signed = (difference: number) =>
 /** Nothing is nothing, whatever the unit. */
 const timeText = (time: Ms | null) => (time === null ? '–' : time < 5e-4 ? '0' : formatTime(time));
 
-const rowOf = (name: string, before: Ms | null, after: Ms | null): TimeRow => ({
+export const rowOf = (name: string, before: Ms | null, after: Ms | null): TimeRow => ({
   name,
   before: timeText(before),
   after: timeText(after),
@@ -68,13 +69,19 @@ const amount = (count: number, time: Ms) =>
     : `${count < 10 && count % 1 !== 0 ? count.toFixed(1) : Math.round(count)} × ${formatTime(ms(time / count))}`;
 
 export interface WorkRow extends TimeRow {
+  /** As it was recorded. */
+  readonly fullName: string;
+  /** Grid of the launches, with a space before it, or nothing. */
+  readonly grid: string;
   readonly change: string;
   readonly beforeMs: number;
   readonly afterMs: number;
 }
 
 export const workRow = (w: ChangedWork): WorkRow => ({
-  name: w.shape === null ? w.name : `${w.name} ${w.shape}`,
+  name: shortKernelName(w.name),
+  fullName: w.name,
+  grid: w.shape === null ? '' : ` ${w.shape}`,
   change: w.change.replace('-', ' '),
   before: amount(w.before_count, w.before_ms),
   after: amount(w.after_count, w.after_ms),

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * What `whyslow try --json` prints and try.json holds, field by field. docs/try.schema.json is made from it. The program does
- * not load this file, nor zod: import types from trials.ts.
+ * What try.json holds, field by field; `whyslow try --json` prints its `trials`. docs/try.schema.json is made from it. The
+ * program does not load this file, nor zod: import types from trials.ts.
  */
 
 const speedup = z

@@ -17,12 +17,19 @@ export function ChangedWorks({ report }: { readonly report: CompareReport }) {
   );
 }
 
+const nameOf = (w: WorkRow) => (
+  <code title={w.fullName}>
+    {w.name}
+    {w.grid}
+  </code>
+);
+
 function Works({ caption, works }: { readonly caption: string; readonly works: readonly ChangedWork[] }) {
   if (works.length === 0) return null;
   const rows = works.map(workRow);
   const most = mostOf(rows);
   const columns: readonly Column<WorkRow>[] = [
-    { name: 'Name', value: (w) => w.name, show: (w) => <code>{w.name}</code>, long: true },
+    { name: 'Name', value: (w) => w.name + w.grid, show: nameOf, long: true },
     { name: 'Difference', value: (w) => w.delta, show: (w) => w.difference },
     { name: 'What changed', value: (w) => sentenceCase(w.change) },
     { name: 'Before', value: (w) => w.beforeMs, show: (w) => w.before },

@@ -73,7 +73,9 @@ function table(title: string, rows: readonly TimeRow[], page: Page, all: boolean
 const cellsOf = (row: TimeRow): string[] => [row.name, row.before, row.after, row.difference];
 
 function works(title: string, changed: CompareReport['kernels'], page: Page, all: boolean): string[] {
-  const rows = changed.map(workRow).map((row) => [`${row.change}: ${row.name}`, ...cellsOf(row).slice(1)]);
+  const rows = changed
+    .map(workRow)
+    .map((row) => [`${row.change}: ${row.name}${row.grid}`, ...cellsOf(row).slice(1)]);
   return columns([title, 'before', 'after', ''], rows, page, all);
 }
 
