@@ -73,6 +73,13 @@ export function renderTry(report: TryReport, record: TrackRecord | null, options
   return `${lines.join('\n')}\n`;
 }
 
+/** One paragraph each. Where nobody reads them on a terminal, one line each. */
+export function renderPoints(lead: string, points: readonly string[], options: TryOptions): string[] {
+  if (options.columns === undefined) return points.map((text) => lead + text);
+  const page = pageFor(options.color, options.columns);
+  return points.flatMap((text) => hanging(lead, text, page));
+}
+
 export function renderFixes(fixes: readonly TriedFix[], options: TryOptions): string {
   const page = pageFor(options.color, options.columns);
   const wide = largest(fixes.map(({ id }) => id.length));
