@@ -51,7 +51,7 @@ export function renderTry(report: TryReport, record: TrackRecord | null, options
     const { measured, fix } = report.trials.find((trial) => trial.fix === report.best)!;
     lines.push(
       c.bold(`Best: ${fix}, ${times(measured!.likely)} (95 % between ${range(measured!)}).`),
-      'Paste:',
+      'Paste into the script:',
     );
     for (const line of report.paste) lines.push(`    ${line}`);
   } else
