@@ -45,10 +45,10 @@ const browser = {
   logLevel: 'warning',
   metafile: true,
 };
-// The page: one script and one style sheet, which are put into HTML files and served by `whyslow open`.
+// The page, which `whyslow open` serves too, and that of `whyslow compare`: a script and a style sheet each, put into HTML files.
 const page = await build({
   ...browser,
-  entryPoints: { page: 'web/app/main.tsx' },
+  entryPoints: { page: 'web/app/main.tsx', compare: 'web/compare/main.tsx' },
   format: 'iife',
   jsx: 'automatic',
   jsxImportSource: 'preact',

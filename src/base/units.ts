@@ -95,11 +95,16 @@ export function formatTime(time: Ms): string {
   return `${formatInScale(time, scale)} ${scale.unit}`;
 }
 
-/** How long something took or will take: `42 ms`, `18.7 s`, `5 min 20 s`. */
+/** How long something took or will take: `42 ms`, `18.7 s`, `5 min 20 s`, `10 min`. */
 export function formatDuration(time: Seconds): string {
   if (time < 1) return `${Math.round(time * 1000)} ms`;
-  return time < 120 ? `${threeDigits(time)} s` : `${Math.floor(time / 60)} min ${Math.round(time % 60)} s`;
+  if (time < 120) return `${threeDigits(time)} s`;
+  const whole = Math.round(time);
+  return `${Math.floor(whole / 60)} min${whole % 60 === 0 ? '' : ` ${whole % 60} s`}`;
 }
+
+/** The same shape, nothing of which may be written: what a schema describes. */
+export type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
 
 /** The same shape with plain numbers: what a reader of JSON sees, and what tests write down. */
 export type Plain<T> =

@@ -67,6 +67,8 @@ export function changedTimes(
   const sideOf = (runs: typeof before) =>
     new Map([...groupBy(runs.flat(), (p) => p.name)].map(([name, of]) => [name, mean(of.map((p) => p.ms))]));
   const [left, right] = [sideOf(before), sideOf(after)];
+  // A history keeps no phases: nothing is new then.
+  if (left.size === 0 || right.size === 0) return [];
   return [...new Set([...left.keys(), ...right.keys()])]
     .map((name) => ({
       name,

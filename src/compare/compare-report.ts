@@ -22,12 +22,24 @@ export interface CompareReport {
   /** Lines of the job, by how long they hold the training thread. */
   readonly host_lines: readonly ChangedLine[];
   readonly findings: ComparedFindings;
+  /** What each side ran on, as far as it is known. */
+  readonly setup: readonly ComparedSetup[];
   readonly notes: readonly string[];
   readonly before: ComparedSide;
   readonly after: ComparedSide;
   /** Null: no history was asked for. */
   readonly history: HistoryAnswer | null;
   readonly tool: { readonly name: 'whyslow'; readonly version: string };
+}
+
+/** The first run of a history: there is nothing to compare with. */
+export interface FirstRunReport {
+  readonly schema: 'whyslow/compare/1';
+  readonly verdict: 'cannot-tell';
+  readonly sentence: string;
+  readonly step: null;
+  readonly history: HistoryAnswer;
+  readonly notes: readonly string[];
 }
 
 export interface ComparedStep {
@@ -42,15 +54,28 @@ export interface ComparedStep {
   readonly more_runs: number | null;
 }
 
+/** Values of several runs are joined by commas. Null: not recorded. */
+export interface ComparedSetup {
+  readonly name: 'device' | 'torch' | 'ranks' | 'batch size' | 'command';
+  readonly before: string | null;
+  readonly after: string | null;
+}
+
 export interface ComparedSide {
-  readonly runs: readonly {
-    readonly label: string;
-    readonly step_ms: Ms;
-    readonly steps: number;
-    /** `measured` without a profiler, or `estimated` from a trace. */
-    readonly source: 'measured' | 'estimated';
-  }[];
+  readonly runs: readonly ComparedRun[];
   readonly bottleneck: string;
+}
+
+export interface ComparedRun {
+  readonly label: string;
+  /** Mean step, and the same without rare pauses: what is compared. */
+  readonly step_ms: Ms;
+  readonly usual_ms: Ms;
+  readonly steps: number;
+  /** Of each step, in order; of many steps, means of groups. Empty: only the mean is known. */
+  readonly times_ms: readonly Ms[];
+  /** `measured` without a profiler, or `estimated` from a trace. */
+  readonly source: 'measured' | 'estimated';
 }
 
 export interface ChangedTime {
@@ -101,8 +126,19 @@ export interface HistoryAnswer {
   /** Runs in the file before this one, and those that it was compared with. */
   readonly runs: number;
   readonly compared: number;
+  /** Runs on the same set-up, oldest first, this one last. Of a long history, the end. */
+  readonly points: readonly HistoryPoint[];
   /** The last lasting change of the step time. Null: none. */
   readonly change: HistoryChange | null;
+}
+
+export interface HistoryPoint {
+  readonly label: string;
+  /** ISO 8601. Null: this run, or not recorded. */
+  readonly time: string | null;
+  readonly step_ms: Ms;
+  /** Later runs are compared with it. */
+  readonly good: boolean;
 }
 
 export interface HistoryChange {

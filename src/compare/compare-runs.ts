@@ -6,9 +6,10 @@ import { changedLines, changedTimes } from './changed-lines.js';
 import { changedWork } from './changed-work.js';
 import type { ChangedWork, ComparedSide, CompareReport, HistoryAnswer } from './compare-report.js';
 import { comparedFindings } from './compared-findings.js';
+import { comparedSetup } from './compared-setup.js';
 import { doubtOf } from './doubt.js';
 import { notesOf, samplesOf, timesOf } from './notes.js';
-import type { RunProfile } from './run-profile.js';
+import { type RunProfile, usualStep } from './run-profile.js';
 import { stepSentence } from './sentence.js';
 import { compareStepTimes, DEFAULT_LEVEL } from './step-times/compare-step-times.js';
 
@@ -57,6 +58,7 @@ export function compareRuns(before: Runs, after: Runs, history: HistoryAnswer | 
     ranks: ranksOf(before, after),
     host_lines: changedLines(before, after),
     findings: comparedFindings(before, after, compared.speedup.likely),
+    setup: comparedSetup({ before, after }),
     notes: notesOf({ before, after }, compared, per),
     before: sideOf(before),
     after: sideOf(after),
@@ -97,12 +99,17 @@ function ranksOf(before: Runs, after: Runs): CompareReport['ranks'] {
 function sideOf(runs: Runs): ComparedSide {
   const bottlenecks = new Set(runs.map(({ report }) => report.verdict.bottleneck));
   return {
-    runs: runs.map(({ label, report: { step } }) => ({
-      label,
-      step_ms: step.ms!,
-      steps: step.times_ms.length,
-      source: step.corrected ? ('estimated' as const) : ('measured' as const),
-    })),
+    runs: runs.map((run) => {
+      const { step } = run.report;
+      return {
+        label: run.label,
+        step_ms: step.ms!,
+        usual_ms: usualStep(run),
+        steps: step.times_ms.length,
+        times_ms: step.times_ms,
+        source: step.corrected ? ('estimated' as const) : ('measured' as const),
+      };
+    }),
     bottleneck: [...bottlenecks].join(', '),
   };
 }

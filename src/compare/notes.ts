@@ -1,13 +1,8 @@
 import { formatCount, formatTime, ms } from '../base/units.js';
 import type { ReportStep } from '../report/report.js';
-import type { RunProfile, Setup } from './run-profile.js';
-import { stepsOfRun } from './run-profile.js';
+import { comparedSetup, type Sides } from './compared-setup.js';
+import { type RunProfile, stepsOfRun } from './run-profile.js';
 import type { SideTimes, StepComparison } from './step-times/step-comparison.js';
-
-interface Sides {
-  readonly before: readonly RunProfile[];
-  readonly after: readonly RunProfile[];
-}
 
 /** Steps of the sides that differ in number by more than this factor may be of different parts of the job. */
 const FAR_FEWER = 4;
@@ -25,30 +20,23 @@ export function notesOf(sides: Sides, comparison: StepComparison, per: 'step' | 
 }
 
 function setupNotes(sides: Sides, per: 'step' | 'sample'): string[] {
-  const differs = (of: (setup: Setup) => string | number | null) => {
-    const [before, after] = [sides.before, sides.after].map((runs) => [
-      ...new Set(runs.map(({ setup }) => of(setup)).filter((value) => value !== null)),
-    ]);
-    if (before!.length === 0 || after!.length === 0) return null;
-    const [was, is] = [before!.join(', '), after!.join(', ')];
-    return was === is ? null : `${was} before, ${is} after`;
-  };
-  const device = differs((s) => s.device);
-  const torch = differs((s) => s.torch);
-  const world = differs((s) => s.worldSize);
-  const batch = differs((s) => s.batchSize);
-  return [
-    ...(device ? [`different devices: ${device}; the difference may be the machine's`] : []),
-    ...(torch ? [`different versions of torch: ${torch}`] : []),
-    ...(world
-      ? [
-          `different numbers of ranks: ${world}; step times are compared as they are, not per sample of the job`,
-        ]
-      : []),
-    ...(batch
-      ? [`different batch sizes: ${batch}${per === 'sample' ? '; times are compared per sample' : ''}`]
-      : []),
-  ];
+  return comparedSetup(sides).flatMap(({ name, before, after }) => {
+    if (name === 'command' || before === null || after === null || before === after) return [];
+    return [`${DIFFERENT[name]}: ${before} before, ${after} after${consequenceOf(name, per)}`];
+  });
+}
+
+const DIFFERENT = {
+  device: 'different devices',
+  torch: 'different versions of torch',
+  ranks: 'different numbers of ranks',
+  'batch size': 'different batch sizes',
+} as const;
+
+function consequenceOf(name: keyof typeof DIFFERENT, per: 'step' | 'sample'): string {
+  if (name === 'device') return "; the difference may be the machine's";
+  if (name === 'ranks') return '; step times are compared as they are, not per sample of the job';
+  return name === 'batch size' && per === 'sample' ? '; times are compared per sample' : '';
 }
 
 /** An iteration of several optimizer steps on one side only: their times cannot be compared. */

@@ -4,6 +4,7 @@ import type { Diagnosis } from '../diagnosis/diagnosis.js';
 import type { RankView, TraceView } from '../diagnosis/ranks/rank-view.js';
 import { manifestOf } from '../ingest/member.js';
 import type { Report } from '../report/report.js';
+import { shortenPauses } from './step-times/pauses.js';
 
 /** One run, as far as runs are compared. */
 export interface RunProfile {
@@ -99,6 +100,9 @@ function setupOf({ inputs, views, locations }: Diagnosis, traced: TraceView | nu
     command: run && run.command.length > 0 ? run.command.join(' ') : null,
   };
 }
+
+/** Mean step without rare pauses, as runs are compared. */
+export const usualStep = (run: RunProfile): Ms => ms(mean(shortenPauses(stepsOfRun(run)).steps));
 
 /** Step times of a run; a single figure where a report has no more. */
 export function stepsOfRun({ report: { step } }: RunProfile): readonly Ms[] {

@@ -80,7 +80,31 @@ describe('a comparison', () => {
     expect(text).toContain('| input wait | 40.0 ms | 0 | −40.0 ms |');
     expect(text).toContain('predicted ×1.50 (×1.40 to ×1.70), measured ×1.61');
     expect(text).not.toContain('<img');
-    expect(text).not.toMatch(/@everyone|\]\(http/);
-    expect(text.match(/<\/details>/g)).toHaveLength(2);
+    expect(text).not.toMatch(/@everyone|\]\(http|http:\/\//);
+    expect(text).toContain('<code>kernel&#92;x1b&#91;2J&lt;/details>&lt;img src=x> &#64;everyone');
+    expect(text.match(/<details>/g)).toHaveLength(3);
+    expect(text.match(/<\/details>/g)).toHaveLength(3);
+  });
+
+  it('stays a short comment, however many kernels changed', () => {
+    const many = Array.from({ length: 90 }, (_, i) =>
+      work(
+        `void at::native::kernel_${i}<c10::BFloat16>(${'c10::BFloat16, '.repeat(20)}int)`,
+        '[8, 1, 1]',
+        1,
+        2,
+      ),
+    );
+    const report = compareRuns(
+      [drawnRun({ times: steady(100), kernels: [work('gemm', null, 1, 50)] })],
+      [drawnRun({ times: steady(200), kernels: many })],
+    );
+    const text = markdownCompare(report);
+    expect(text).toContain(
+      '<code>kernel&#95;0&lt;BFloat16> &#91;8, 1, 1&#93;</code> | – | 1&nbsp;×&nbsp;2.00&nbsp;ms',
+    );
+    expect(text).toContain('Kernels (91 changed)');
+    expect(text).toContain('… and 83 more');
+    expect(text.length).toBeLessThan(2500);
   });
 });

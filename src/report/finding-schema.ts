@@ -24,7 +24,7 @@ const evidence = z.strictObject({
   dur_ns: z.number().nullable(),
 });
 
-const speedup = z
+export const speedup = z
   .strictObject({ low: z.number().positive(), likely: z.number().positive(), high: z.number().positive() })
   .refine((s) => s.low <= s.likely && s.likely <= s.high, 'low, likely and high must be in order');
 

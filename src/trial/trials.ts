@@ -55,7 +55,7 @@ export interface TryReport {
   readonly paste: readonly string[];
   readonly notes: readonly string[];
   readonly seconds: number;
-  /** Ended by the user or by the budget. */
+  /** False: the user or the budget ended it early. */
   readonly complete: boolean;
 }
 

@@ -81,6 +81,8 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   sources: ['fzstd', 'yauzl', 'tinyglobby', 'aws4fetch'],
   readers: ['hyparquet', 'fzstd'],
   report: ['zod'],
+  compare: ['zod'],
+  trial: ['zod'],
   tables: ['hyparquet', 'hyparquet-writer', '@duckdb'],
   lint: ['@lezer'],
   render: ['picocolors'],
@@ -168,10 +170,12 @@ describe('files', () => {
 
 it('the program does not load zod: the schema is for documents and tests', () => {
   const loads =
-    /^import (?!type\b)[^;]*'(?:zod|[^']*(?:report-schema|report-json-schema|finding-schema)\.js)'/m;
+    /^import (?!type\b)[^;]*'(?:zod|[^']*(?:report|report-json|finding|compare|try)-schema\.js)'/m;
   expect(files.filter((f) => loads.test(sourceText(f)))).toEqual([
+    'compare/compare-schema.ts',
     'report/finding-schema.ts',
     'report/report-json-schema.ts',
     'report/report-schema.ts',
+    'trial/try-schema.ts',
   ]);
 });

@@ -2,6 +2,7 @@ import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { CompareReport } from '../../src/compare/compare-report.js';
+import { compareSchema } from '../../src/compare/compare-schema.js';
 import { Random } from '../../src/compare/step-times/random.js';
 import { inFolder, root, whyslow } from '../helpers/cli.js';
 
@@ -23,7 +24,9 @@ function writeLog(path: string, ms: number, seed: number, steps = 80, noise = 0.
 
 const compared = async (...args: string[]) => {
   const { stdout, code } = await whyslow(['compare', '--json', ...args]);
-  return { report: JSON.parse(stdout) as CompareReport, code };
+  const report: unknown = JSON.parse(stdout);
+  expect(compareSchema.safeParse(report).error).toBeUndefined();
+  return { report: report as CompareReport, code };
 };
 
 describe('whyslow compare', () => {
@@ -109,7 +112,9 @@ describe('whyslow compare --history', () => {
       const history = join(cwd, 'perf.jsonl');
       const add = (ms: number, seed: number, ...more: string[]) =>
         whyslow(['compare', writeLog(join(cwd, `${seed}.jsonl`), ms, seed), '--history', history, ...more]);
-      expect((await add(100, 1)).stdout).toContain('had no run to compare with; this one was added');
+      const first = await add(100, 1, '--json', '--html', join(cwd, 'a.html'));
+      expect(compareSchema.parse(JSON.parse(first.stdout)).sentence).toContain('had no run to compare with');
+      expect(first.stderr).toContain('a.html was not written: there is nothing to compare yet');
       expect((await add(100.3, 2)).code).toBeLessThanOrEqual(3);
       appendFileSync(history, '{"schema":"whyslow/his');
       const slow = await add(115, 3, '--fail-over', '5%');

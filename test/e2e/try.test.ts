@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { trySchema } from '../../src/trial/try-schema.js';
 import { inFolder, root, start, until, whyslow } from '../helpers/cli.js';
 import { describeWithTorch, python } from '../helpers/python.js';
 
@@ -71,10 +72,7 @@ describeWithTorch('whyslow try', () => {
       expect(readdirSync(join(cwd, 'checkpoints'))).toEqual(['last.pt']);
       expect(existsSync(join(cwd, 'o/run.json'))).toBe(true);
       expect(leftovers(join(cwd, 'scratch'))).toEqual([]);
-      const whole = JSON.parse(readFileSync(join(cwd, 'o/try.json'), 'utf8')) as {
-        paste: string[];
-        notes: string[];
-      };
+      const whole = trySchema.parse(JSON.parse(readFileSync(join(cwd, 'o/try.json'), 'utf8')));
       if (trials[1]!.outcome === 'faster')
         expect(whole.paste).toEqual([expect.stringMatching(/^DataLoader\(…, num_workers=\d+, /)]);
       expect(whole.notes.join()).toContain('not redirected: the job writes');

@@ -23,6 +23,9 @@ const COLUMNS: readonly Column<GpuRow>[] = [
 /** Late ranks and the one that sets the pace come first; more charts are not looked at. */
 const DRAWN = 4;
 
+const inWhole = (unit: string) => (low: number, high: number) =>
+  `${Math.round(low)} to ${Math.round(high)} ${unit}`;
+
 /** What nvidia-smi recorded beside the job. */
 export function Gpus({ page: { gpus, report, decisiveRank } }: { page: PageData }) {
   const late = new Set(report.stragglers.flatMap((s) => s.ranks));
@@ -43,9 +46,9 @@ export function Gpus({ page: { gpus, report, decisiveRank } }: { page: PageData 
         .map((g) => (
           <div key={g.rank} class="sparklines">
             <span class="muted">rank {g.rank}</span>
-            <Sparkline name="Utilisation" values={g.series!.utilisation} unit="%" top={100} />
-            <Sparkline name="Clock" values={g.series!.clock} unit="MHz" top={g.maxClock ?? 0} />
-            <Sparkline name="Power" values={g.series!.power} unit="W" top={g.powerLimit ?? 0} />
+            <Sparkline name="Utilisation" values={g.series!.utilisation} range={inWhole('%')} top={100} />
+            <Sparkline name="Clock" values={g.series!.clock} range={inWhole('MHz')} top={g.maxClock ?? 0} />
+            <Sparkline name="Power" values={g.series!.power} range={inWhole('W')} top={g.powerLimit ?? 0} />
           </div>
         ))}
       <p class="note">

@@ -9,6 +9,7 @@ import './styles/tables.css';
 import './styles/live.css';
 import './styles/narrow.css';
 import './styles/print.css';
+import { openWhenPrinted } from './open-when-printed.js';
 import { Root } from './root.js';
 import { openSource } from './source.js';
 
@@ -16,7 +17,4 @@ const root = document.createElement('div');
 root.id = 'app';
 document.body.append(root);
 render(<Root source={openSource()} />, root);
-// A printed page has everything on it.
-addEventListener('beforeprint', () => {
-  for (const details of document.querySelectorAll('details')) details.open = true;
-});
+openWhenPrinted();

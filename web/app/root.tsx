@@ -3,6 +3,7 @@ import { useEffect, useMemo } from 'preact/hooks';
 import { App } from './app.js';
 import { Drop } from './drop.js';
 import { DropAnother, DropState, Invitation } from './drop-parts.js';
+import { Failed } from './failed.js';
 import { LiveBar, Waiting } from './live-bar.js';
 import { Navigator } from './navigator.js';
 import { ShownPage } from './shown-page.js';
@@ -30,7 +31,8 @@ export function Root({ source }: { readonly source: PageSource }) {
   // A file has no thread to read with, and the page of a job goes on by itself.
   const takesFiles = source.origin === 'server' && !job;
   useEffect(() => (takesFiles ? drop.listen() : undefined), [takesFiles]);
-  if (shown.failure.value !== null) return <Failed why={shown.failure.value} />;
+  if (shown.failure.value !== null)
+    return <Failed why={shown.failure.value} command="whyslow diagnose --html" />;
   return (
     <>
       <LiveBar job={shown.job} />
@@ -40,15 +42,5 @@ export function Root({ source }: { readonly source: PageSource }) {
       {shown.isEmpty.value && <Invitation drop={drop} />}
       {page && takesFiles && <DropAnother drop={drop} />}
     </>
-  );
-}
-
-function Failed({ why }: { readonly why: string }) {
-  return (
-    <main class="failed">
-      <h1>The page could not be read</h1>
-      <p>{why}</p>
-      <p>If the file was cut off while it was copied, write it again with whyslow diagnose --html.</p>
-    </main>
   );
 }

@@ -4,6 +4,7 @@ import type { PageData } from '../../src/page/page-data.js';
 import type { PageState } from '../../src/page/page-state.js';
 import type { DroppedTrace } from '../reading/read-dropped.js';
 import { serverSource as serverTimeline, type TimelineSource } from '../timeline/source.js';
+import { embeddedBytes } from './embedded-bytes.js';
 
 /** Where the page's data comes from: the file that it is in, or the server of `whyslow open`. */
 export interface PageSource {
@@ -46,14 +47,6 @@ export const droppedSource = ({ page, timeline }: DroppedTrace): PageSource => (
 async function embeddedTimeline(id: string): Promise<TimelineSource | null> {
   if (!document.getElementById(id)) return null;
   return new EmbeddedSource(unpack<EmbeddedTimeline>(await embeddedBytes(id)));
-}
-
-/** Gzip as base64, in an element that nothing executes. */
-export async function embeddedBytes(id: string): Promise<Uint8Array<ArrayBuffer>> {
-  const text = document.getElementById(id)?.textContent ?? '';
-  const zipped = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-  const stream = new Blob([zipped]).stream().pipeThrough(new DecompressionStream('gzip'));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
 const bytesFrom = async (address: string) => new Uint8Array(await (await answerFrom(address)).arrayBuffer());

@@ -1,7 +1,8 @@
 interface SparklineProps {
   readonly name: string;
   readonly values: Float32Array;
-  readonly unit: string;
+  /** The lowest and the highest value in words. */
+  readonly range: (low: number, high: number) => string;
   /** What the top of the chart stands for. */
   readonly top: number;
 }
@@ -10,7 +11,7 @@ const WIDTH = 240;
 const HEIGHT = 44;
 
 /** A line over the whole recording, with its mean and its ends in words. */
-export function Sparkline({ name, values, unit, top }: SparklineProps) {
+export function Sparkline({ name, values, range, top }: SparklineProps) {
   const known = values.filter((v) => !Number.isNaN(v));
   if (known.length < 2) return null;
   const [low, high] = known.reduce(([a, b], v) => [Math.min(a, v), Math.max(b, v)], [known[0]!, known[0]!]);
@@ -22,17 +23,17 @@ export function Sparkline({ name, values, unit, top }: SparklineProps) {
       ? ''
       : `${i === 0 || Number.isNaN(values[i - 1]!) ? 'M' : 'L'}${x(i).toFixed(1)} ${y(v).toFixed(1)}`,
   ).join('');
-  const range = `${Math.round(low)} to ${Math.round(high)} ${unit}`;
+  const ends = range(low, high);
   return (
     <figure class="sparkline">
       <figcaption>
-        {name} <span class="muted number">{range}</span>
+        {name} <span class="muted number">{ends}</span>
       </figcaption>
       <svg
         viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
         preserveAspectRatio="none"
         role="img"
-        aria-label={`${name}: ${range}`}
+        aria-label={`${name}: ${ends}`}
       >
         <path d={path} />
       </svg>

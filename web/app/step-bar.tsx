@@ -19,11 +19,15 @@ const colourOf = (part: Part) => `var(${part.class ? classColour(part.class) : '
 const meaningOf = (part: Part, hasGpu: boolean) =>
   part.class ? classMeaning(part.class, hasGpu) : 'between training steps, as time per step';
 
+const titleOf = (part: Part, hasGpu: boolean | null) =>
+  `${sentenceCase(part.name)} ${formatTime(ms(part.ms))}${hasGpu === null ? '' : `: ${meaningOf(part, hasGpu)}`}`;
+
 /** `of`: ms that the whole width stands for. */
 interface StepBarProps {
   readonly parts: readonly Part[];
   readonly of: number;
-  readonly hasGpu: boolean;
+  /** Null: not known, so parts are named without their meaning. */
+  readonly hasGpu: boolean | null;
   readonly slim?: boolean;
 }
 
@@ -35,7 +39,7 @@ export function StepBar({ parts, of, hasGpu, slim = false }: StepBarProps) {
         <div
           key={part.name}
           class={part.class && PALE.has(part.class) ? 'part pale' : 'part'}
-          title={`${sentenceCase(part.name)} ${formatTime(ms(part.ms))}: ${meaningOf(part, hasGpu)}`}
+          title={titleOf(part, hasGpu)}
           style={{ width: `${(100 * part.ms) / of}%`, background: colourOf(part) }}
         >
           {!slim && part.ms / of >= LABELLED && (

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { InputError } from '../../base/input-error.js';
-import type { CompareReport } from '../../library/vocabulary.js';
+import { bytes, formatBytes } from '../../base/units.js';
+import type { CompareReport, FirstRunReport } from '../../library/vocabulary.js';
 import { renderJson } from '../../render/json.js';
 import { jobCount, percentage } from '../common/arguments.js';
 import { type CommandContext, EXIT, say } from '../common/context.js';
@@ -14,6 +15,7 @@ interface CompareFlags {
   readonly accept?: boolean;
   readonly json?: boolean;
   readonly markdown?: boolean;
+  readonly html?: string;
   readonly all?: boolean;
   readonly jobs?: number;
 }
@@ -27,6 +29,7 @@ Examples:
   $ whyslow compare runs/main runs/my-change
   $ whyslow compare --before runs/main-* --after runs/change-* --fail-over 5%
   $ whyslow compare runs/today --history perf.jsonl --markdown
+  $ whyslow compare runs/main runs/my-change --html compare.html
 
 Exit codes: 0 done; 1 slower than --fail-over allows; 2 bad usage or input;
 3 the runs cannot tell (0 with --fail-over).`;
@@ -43,15 +46,18 @@ export function registerCompare(program: Command, context: CommandContext): void
     .option('--accept', 'with --history: later runs are compared with this one even if it is slower')
     .option('--json', 'print the comparison as JSON')
     .option('--markdown', 'print it as Markdown, for a comment on a pull request')
+    .option('--html <file>', 'also write it as a page: one HTML file to open, keep or mail')
     .option('--all', 'show all rows of the tables')
     .option('--jobs <n>', 'files to read at once (default: one per core)', jobCount)
     .addHelpText('after', EXAMPLES)
     .action(async (runs: string[], options: CompareFlags) => {
+      const writePage = options.html === undefined ? null : await pageWriter(options.html, context);
       const report = await (options.history === undefined
         ? comparedSides(runs, options, context)
         : comparedHistory(runs, options.history, options, context));
       if (!report) return;
       await show(report, options, context);
+      writePage?.(report);
       setExitCode(report, options.failOver ?? null, context);
     });
 }
@@ -82,7 +88,7 @@ async function comparedSides(
 async function comparedHistory(
   runs: readonly string[],
   file: string,
-  { before = [], after = [], jobs, accept, json, markdown }: CompareFlags,
+  { before = [], after = [], jobs, accept, json, markdown, html }: CompareFlags,
   context: CommandContext,
 ): Promise<CompareReport | undefined> {
   if (before.length > 0) throw new InputError('--history is the side before; leave out --before');
@@ -97,17 +103,28 @@ async function comparedHistory(
   const sentence = `${file} had no run to compare with; this one was added`;
   if (json) context.stdout.writeJson(renderJson(firstRun(sentence)));
   else context.stdout.write(markdown ? `${sentence}.\n` : `${sentence}\n`);
+  if (html !== undefined) say(context, `${html} was not written: there is nothing to compare yet`);
   return undefined;
 }
 
-const firstRun = (sentence: string) => ({
+const firstRun = (sentence: string): FirstRunReport => ({
   schema: 'whyslow/compare/1',
   verdict: 'cannot-tell',
   sentence,
   step: null,
-  history: { runs: 0, compared: 0, change: null },
+  history: { runs: 0, compared: 0, points: [], change: null },
   notes: [],
 });
+
+/** Before the work begins: whether the page can be written. */
+async function pageWriter(file: string, context: CommandContext): Promise<(report: CompareReport) => void> {
+  const { checkWritable, writeComparePage } = await import('../common/page-file.js');
+  checkWritable(file);
+  return (report) => {
+    const size = writeComparePage(file, report);
+    say(context, `the page is in ${file} (${formatBytes(bytes(size))})`);
+  };
+}
 
 async function show(report: CompareReport, options: CompareFlags, { stdout }: CommandContext): Promise<void> {
   if (options.json) return stdout.writeJson(renderJson(report));

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { describeSystemError, InputError } from '../../base/input-error.js';
 import { quoted } from '../../base/shell.js';
 import { formatDuration, seconds } from '../../base/units.js';
@@ -39,7 +39,7 @@ interface TryFlags {
 const EXAMPLES = `
 Examples:
   $ whyslow try -- python train.py
-  $ whyslow try --only tf32,compile --budget 5min -- torchrun --nproc-per-node 8 train.py
+  $ whyslow try --only tf32,compile -- torchrun --nproc-per-node 8 train.py
   $ whyslow try --from runs/mine --dry-run -- python train.py
   $ whyslow try --list
 
@@ -64,8 +64,16 @@ export function registerTry(program: Command, context: CommandContext): void {
     .option('--steps <n>', 'steps to measure in each turn', wholeNumber(5, 100_000), 40)
     .option('--warmup <n>', 'steps before them that are not measured', wholeNumber(1, 100_000), 10)
     .option('--rounds <n>', 'turns of each fix at most', wholeNumber(1, 100), 3)
-    .option('--budget <time>', 'time for all turns, e.g. 90s, 10min, 1h', duration, 600)
-    .option('--limit <time>', 'end a turn that takes longer (default: by the first run)', duration)
+    .addOption(
+      new Option('--budget <time>', 'time for all turns, e.g. 90s, 10min, 1h')
+        .argParser(duration)
+        .default(600, '10min'),
+    )
+    .option(
+      '--limit <time>',
+      'end a turn that takes longer (default: some three times the first run)',
+      duration,
+    )
     .option('--out <dir>', 'directory for try.json (default: whyslow-runs/<time>-try-<script>)')
     .option('--scratch <dir>', 'where the job’s saves go meanwhile (default: the temporary folder)')
     .option('--list', 'show all fixes')
@@ -125,12 +133,12 @@ async function announce(
       : 'those that the findings of a first run ask for';
   const command = words.map(quoted).join(' ');
   const turns = `${options.steps} steps a turn after ${options.warmup} of warm-up, ${formatDuration(seconds(options.budget))} in all (--budget)`;
+  const { renderPoints } = await import('../../render/terminal/try.js');
+  const { color, columns } = context.stderr;
+  const points = [`fixes: ${fixes}`, turns, ...PRECAUTIONS, NOT_REDIRECTED];
   say(context, `${options.dryRun ? 'would try' : 'trying'} fixes on: ${command}`, [
-    `  - fixes: ${fixes}`,
-    `  - ${turns}`,
-    ...PRECAUTIONS.map((text) => `  - ${text}`),
-    `  - ${NOT_REDIRECTED}`,
-    ...(await reachesOf(words)).map((text) => `      ${text}`),
+    ...renderPoints('  - ', points, { color, columns }),
+    ...renderPoints('      ', await reachesOf(words), { color, columns }),
   ]);
 }
 

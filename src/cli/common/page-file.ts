@@ -5,6 +5,7 @@ import { describeSystemError, InputError } from '../../base/input-error.js';
 import { packageRoot } from '../../base/package-root.js';
 import { pack } from '../../base/packed.js';
 import type { EmbeddedTimeline, PageData } from '../../library/page.js';
+import type { CompareReport } from '../../library/vocabulary.js';
 import { type PageAssets, pageTitle, renderHtmlFile } from '../../render/html.js';
 
 /** Before the work begins, not after: whether the file can be written. */
@@ -23,12 +24,27 @@ export function writePage(file: string, page: PageData, timeline: EmbeddedTimeli
   const html = renderHtmlFile({
     title: pageTitle(page),
     summary: page.report.verdict.sentence,
-    assets: pageAssets(),
+    assets: assetsOf('page'),
     data: {
       'whyslow-page': zipped(page),
       ...(timeline && { 'whyslow-timeline': zipped(timeline) }),
     },
   });
+  return writeWhole(file, html);
+}
+
+/** The same for a comparison. */
+export function writeComparePage(file: string, report: CompareReport): number {
+  const html = renderHtmlFile({
+    title: `Step time: ${report.sentence}`,
+    summary: report.notes.join('. '),
+    assets: assetsOf('compare'),
+    data: { 'whyslow-compare': zipped(report) },
+  });
+  return writeWhole(file, html);
+}
+
+function writeWhole(file: string, html: string): number {
   const partial = `${file}.${process.pid}.partial`;
   try {
     writeFileSync(partial, html);
@@ -42,7 +58,7 @@ export function writePage(file: string, page: PageData, timeline: EmbeddedTimeli
 
 const zipped = (data: unknown) => gzipSync(pack(data)).toString('base64');
 
-function pageAssets(): PageAssets {
+function assetsOf(page: 'page' | 'compare'): PageAssets {
   const read = (name: string) => readFileSync(new URL(`dist/page/${name}`, packageRoot()), 'utf8');
-  return { script: read('page.js'), style: read('page.css') };
+  return { script: read(`${page}.js`), style: read(`${page}.css`) };
 }

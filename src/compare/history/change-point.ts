@@ -23,17 +23,23 @@ export function lastChange(steps: readonly number[]): number | null {
 
 function changeIn(logs: readonly number[]): number | null {
   if (logs.length < 2 * MIN_RUNS) return null;
-  const best = bestSplit(logs);
+  // By rank: one run on a busy machine must not hide a change.
+  const order = ranksOf(logs);
+  const best = bestSplit(order);
   const difference = mean(logs.slice(best.at)) - mean(logs.slice(0, best.at));
   if (Math.abs(difference) < LEAST) return null;
   const random = new Random(logs.length);
   let asGood = 1;
-  const order = [...logs];
   for (let i = 0; i < SHUFFLES; i++) {
     shuffle(order, random);
     if (bestSplit(order).explained >= best.explained) asGood++;
   }
   return asGood / (SHUFFLES + 1) <= ACCEPTED ? best.at : null;
+}
+
+function ranksOf(values: readonly number[]): number[] {
+  const sorted = values.toSorted((a, b) => a - b);
+  return values.map((value) => (sorted.indexOf(value) + sorted.lastIndexOf(value)) / 2);
 }
 
 /** Where the means of both parts differ most, weighed by how many runs they have. */

@@ -1,13 +1,15 @@
 import { mean } from '../../base/statistics.js';
-import { ms } from '../../base/units.js';
-import type { CompareReport, HistoryChange } from '../compare-report.js';
+import { type Ms, ms } from '../../base/units.js';
+import type { CompareReport, HistoryChange, HistoryPoint } from '../compare-report.js';
 import { compareRuns } from '../compare-runs.js';
-import { type RunProfile, type Setup, stepsOfRun } from '../run-profile.js';
+import { type RunProfile, type Setup, usualStep } from '../run-profile.js';
 import { lastChange } from './change-point.js';
 import type { HistoryEntry } from './entry.js';
 
 /** Older runs say little about today's machine. */
 const MAX_COMPARED = 10;
+/** More of them cannot be told apart in a chart. */
+const MAX_POINTS = 500;
 
 /**
  * A run against the last good runs of its history on the same set-up, since the step time last changed. Null: there is none.
@@ -25,7 +27,12 @@ export function compareWithHistory(entries: readonly HistoryEntry[], run: RunPro
   return compareRuns(
     compared.map((entry) => entry.profile),
     [run],
-    { runs: entries.length, compared: compared.length, change: changeOf(all) },
+    {
+      runs: entries.length,
+      compared: compared.length,
+      points: all.slice(-MAX_POINTS).map(pointOf),
+      change: changeOf(all),
+    },
   );
 }
 
@@ -36,7 +43,14 @@ function isAlike(a: Setup, b: Setup): boolean {
   );
 }
 
-const stepOf = ({ profile }: HistoryEntry): number => mean(stepsOfRun(profile));
+const pointOf = (entry: HistoryEntry): HistoryPoint => ({
+  label: entry.label,
+  time: entry.time === '' ? null : entry.time,
+  step_ms: stepOf(entry),
+  good: entry.good,
+});
+
+const stepOf = ({ profile }: HistoryEntry): Ms => usualStep(profile);
 
 function changeOf(entries: readonly HistoryEntry[]): HistoryChange | null {
   const steps = entries.map(stepOf);

@@ -1,7 +1,7 @@
 import { mean, quantile } from '../../base/statistics.js';
 import { moreNeeded } from './more-needed.js';
 import { Random } from './random.js';
-import { DRAWS, drawRun, type RunDraws } from './run-draws.js';
+import { DRAWS, drawRuns, type RunDraws } from './run-draws.js';
 import type { RunSteps } from './run-steps.js';
 import { drawAgain, type Spread, spreadOf } from './spread.js';
 import { SAME_WITHIN, type SideTimes, type StepComparison, type StepVerdict } from './step-comparison.js';
@@ -26,8 +26,7 @@ export function compareStepTimes(
   { level = DEFAULT_LEVEL, doubt = [0, 0] }: CompareOptions = {},
 ): StepComparison {
   const random = new Random(SEED);
-  const left = before.map((steps) => drawRun(steps, random, before.length > 1));
-  const right = after.map((steps) => drawRun(steps, random, after.length > 1));
+  const [left = [], right = []] = drawRuns([before, after], random);
   const runs = [...left, ...right];
   const spread = spreadOf(squaresOf(left) + squaresOf(right), runs.length - 2, runs);
   const [leftDraws, rightDraws] = [left, right].map((side) => meanDraws(drawAgain(side, spread, random)));

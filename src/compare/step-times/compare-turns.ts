@@ -2,7 +2,7 @@ import { groupBy } from '../../base/group-by.js';
 import { mean } from '../../base/statistics.js';
 import { type CompareOptions, conclude, DEFAULT_LEVEL, meanDraws, SEED } from './compare-step-times.js';
 import { Random } from './random.js';
-import { DRAWS, drawRun } from './run-draws.js';
+import { DRAWS, drawRuns } from './run-draws.js';
 import type { RunSteps } from './run-steps.js';
 import { drawAgain, spreadOf } from './spread.js';
 import type { StepComparison } from './step-comparison.js';
@@ -24,7 +24,10 @@ export function compareTurns(
   { level = DEFAULT_LEVEL }: Pick<CompareOptions, 'level'> = {},
 ): ReadonlyMap<string, StepComparison> {
   const random = new Random(SEED);
-  const runs = turns.map((turn) => drawRun(turn.steps, random));
+  const runs = drawRuns(
+    turns.map((turn) => [turn.steps]),
+    random,
+  ).flat();
   const logs = runs.map((run) => Math.log(run.mean));
   const asItIs = turns.flatMap((turn, i) => (turn.variant === null ? [i] : []));
   if (asItIs.length === 0) return new Map();

@@ -1,7 +1,7 @@
 import { mean, median, robustDeviation } from '../../base/statistics.js';
 import { correlationOf } from './correlation.js';
 import { wholeCycles } from './cycles.js';
-import { driftOf } from './drift.js';
+import { driftsOf, NO_WAVES, type Waves, wavesOf } from './drift.js';
 import { shortenPauses } from './pauses.js';
 import type { Random } from './random.js';
 import type { RunSteps } from './run-steps.js';
@@ -23,9 +23,11 @@ export interface RunDraws {
   readonly within: Float64Array;
   /** Variance of `within`. */
   readonly variance: number;
-  /** How far the run drifted from its start to its end, in log; 0 if it did not, or noise hides it. */
+  /** How far the run drifted, in log; 0 if it did not, or noise hides it. */
   readonly drift: number;
 }
+
+type RunAlone = Omit<RunDraws, 'drift'> & { readonly waves: Waves };
 
 /** Fewer steps do not show how much steps vary. */
 const FEW = 10;
@@ -33,21 +35,28 @@ const FEW = 10;
 const USUAL_NOISE = 0.15;
 const GUESS_COUNTS = 2;
 
+/** `sides`: the runs of a comparison. Whether they drifted is seen from all of them together. */
+export function drawRuns(sides: readonly (readonly RunSteps[])[], random: Random): RunDraws[][] {
+  const drawn = sides.map((runs) => runs.map((steps) => drawRun(steps, random, runs.length > 1)));
+  const drifts = driftsOf(drawn.flat().map((run) => run.waves)).values();
+  return drawn.map((runs) => runs.map((run) => ({ ...run, drift: drifts.next().value ?? 0 })));
+}
+
 /**
  * Other means that the run might have had. `hasOthers`: its side has more runs. Then a run of which only the mean is known is a
  * figure like any other: the runs show how much they differ.
  */
-export function drawRun(recorded: RunSteps, random: Random, hasOthers = false): RunDraws {
+function drawRun(recorded: RunSteps, random: Random, hasOthers: boolean): RunAlone {
   const { steps: usual, pauses, pausedMs } = shortenPauses(recorded);
   const steps = wholeCycles(usual);
   const noise = robustDeviation(steps) / median(steps);
   const known = { steps: recorded.length, mean: mean(steps), pauses, pausedMs, noise };
   if (recorded.length === 1 && hasOthers)
-    return { ...known, within: new Float64Array(DRAWS), variance: 0, drift: 0 };
+    return { ...known, within: new Float64Array(DRAWS), variance: 0, waves: NO_WAVES };
   return { ...known, ...(steps.length < FEW ? drawFew(steps, random) : drawBlocks(steps, random)) };
 }
 
-type Drawn = Pick<RunDraws, 'within' | 'variance' | 'drift'>;
+type Drawn = Pick<RunAlone, 'within' | 'variance' | 'waves'>;
 
 /** What is seen of the noise, weighed with what is usual. */
 function drawFew(steps: RunSteps, random: Random): Drawn {
@@ -61,7 +70,7 @@ function drawFew(steps: RunSteps, random: Random): Drawn {
     { length: DRAWS },
     () => error * random.normal() * random.studentScale(df),
   );
-  return { within, variance, drift: 0 };
+  return { within, variance, waves: NO_WAVES };
 }
 
 /**
@@ -87,7 +96,7 @@ function drawBlocks(steps: RunSteps, random: Random): Drawn {
     const deviation = Math.log(sum / (drawn * length * middle));
     return deviation * widening * random.studentScale(blocks - 1);
   });
-  return { within, variance: variance / middle ** 2, drift: driftOf(steps, longRun) };
+  return { within, variance: variance / middle ** 2, waves: wavesOf(steps, longRun) };
 }
 
 /** Sums of the first i steps, with the run appended to itself so that blocks can go around its end. */

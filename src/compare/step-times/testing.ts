@@ -42,6 +42,10 @@ const steady = () => () => 1;
 export const SIMULATIONS: readonly Simulation[] = [
   simulation('independent steps, 5 % noise', 0.05, steady),
   simulation('independent steps, 10 % noise', 0.1, steady),
+  simulation('10 % noise, and runs differ by 0.75 %', 0.1, (count, random) => {
+    const runs = [1, 2].map(() => 1 + 0.0075 * random.normal());
+    return (i) => runs[i < count / 2 ? 0 : 1]!;
+  }),
   simulation('long tail, 30 % noise', 0.3, steady),
   simulation(
     'correlated over 5 steps',

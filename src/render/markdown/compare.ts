@@ -1,4 +1,3 @@
-import { printable } from '../../base/printable.js';
 import { formatCount, formatTime } from '../../base/units.js';
 import type { ComparedSide, CompareReport } from '../../compare/compare-report.js';
 import {
@@ -7,45 +6,66 @@ import {
   lineRows,
   phaseRows,
   rankRows,
+  rowOf,
   type TimeRow,
   timeRows,
+  type WorkRow,
   workRow,
-} from '../terminal/compare-rows.js';
+} from '../compare-rows.js';
+import { shorten } from '../terminal/text.js';
+import { code, plain } from './safe.js';
 
-const MAX_ROWS = 15;
-/** Names of C++ templates are long. */
-const MAX_NAME = 120;
+/** Rows of a folded table. The page has all of them. */
+const MAX_ROWS = 8;
+/** Parts of the step that are shown beside it. */
+const MAX_PARTS = 4;
+/** A comment is some 100 characters wide; the other columns need half of them. */
+const MAX_NAME = 60;
 const MARKS = { faster: '🟢', slower: '🔴', same: '⚪', 'cannot-tell': '🟡' } as const;
 
-/** A comment for a pull request: the answer first, the tables folded. */
+/** A comment for a pull request: the answer and the largest changes first, the rest folded. */
 export function markdownCompare(report: CompareReport): string {
-  const { before_ms, after_ms } = report.step;
+  const { kernels, operators, notes } = report;
   const sections = [
-    `### ${MARKS[report.verdict]} Step time: ${safe(report.sentence)}`,
-    `${formatTime(before_ms)} → ${formatTime(after_ms)} a step. ${sideText('Before', report.before)} ${sideText('After', report.after)}`,
+    `### ${MARKS[report.verdict]} Step time: ${plain(report.sentence)}`,
+    stepTable(report),
     list([...historyLines(report), ...findingLines(report)]),
-    folded('Where the time went', [
-      table('time of a step', timeRows(report)),
+    folded('Phases, ranks and lines', [
       table('phase', phaseRows(report)),
       table('rank', rankRows(report)),
-      table('line', lineRows(report)),
+      table('line of the job', lineRows(report)),
     ]),
-    folded('Kernels and host calls', [
-      works('kernel', report.kernels),
-      works('host call, under the profiler', report.operators),
+    folded(`Kernels (${kernels.length} changed)`, [works('kernel', kernels)]),
+    folded(`Host calls under the profiler (${operators.length} changed)`, [works('host call', operators)]),
+    folded('What this rests on', [
+      list([sideText('before', report.before), sideText('after', report.after), ...notes]),
     ]),
-    list(report.notes),
   ];
   return `${sections.filter((text) => text !== '').join('\n\n')}\n`;
+}
+
+/** The step and the parts of it that changed most. */
+function stepTable(report: CompareReport): string {
+  const { before_ms, after_ms } = report.step;
+  const parts = timeRows(report)
+    .toSorted((a, b) => Math.abs(b.delta ?? 0) - Math.abs(a.delta ?? 0))
+    .slice(0, MAX_PARTS);
+  const rows = [rowOf('**step**', before_ms, after_ms), ...parts];
+  return grid(
+    ['', 'before', 'after', 'difference'],
+    rows.map((r) => [r.name, r.before, r.after, r.difference]),
+  );
 }
 
 function sideText(name: string, { runs, bottleneck }: ComparedSide): string {
   const steps = runs.reduce((sum, run) => sum + run.steps, 0);
   const sources = [...new Set(runs.map((run) => run.source))].join(' and ');
-  return `${name}: ${formatCount(runs.length, 'run')}, ${formatCount(steps, 'step')}, ${sources}, bottleneck ${safe(bottleneck)}.`;
+  const means = runs.slice(0, MAX_ROWS).map((run) => formatTime(run.usual_ms));
+  const each = runs.length > 1 ? ` (${means.join(', ')}${runs.length > MAX_ROWS ? ', …' : ''})` : '';
+  return `${name}: ${formatCount(runs.length, 'run')}${each}, ${formatCount(steps, 'step')}, ${sources}; bottleneck ${bottleneck}`;
 }
 
-const list = (lines: readonly string[]): string => lines.map((line) => `- ${safe(line)}`).join('\n');
+const list = (lines: readonly string[]): string => lines.map((line) => `- ${plain(line)}`).join('\n');
 
 function folded(title: string, parts: readonly string[]): string {
   const shown = parts.filter((part) => part !== '');
@@ -56,31 +76,38 @@ function folded(title: string, parts: readonly string[]): string {
 function table(name: string, rows: readonly TimeRow[]): string {
   return grid(
     [name, 'before', 'after', 'difference'],
-    rows.map((r) => [r.name, r.before, r.after, r.difference]),
+    rows.map((r) => [nameCell(r.name), r.before, r.after, r.difference]),
   );
 }
 
 const works = (name: string, changed: CompareReport['kernels']): string =>
   grid(
-    [name, '', 'before', 'after', 'difference'],
-    changed.map(workRow).map((r) => [r.name, r.change, r.before, r.after, r.difference]),
+    [name, 'before', 'after', 'difference', 'change'],
+    changed
+      .map(workRow)
+      .map((r) => [workCell(r), figure(r.before), figure(r.after), figure(r.difference), r.change]),
   );
 
-function grid(head: readonly string[], rows: readonly string[][]): string {
-  if (rows.length === 0) return '';
-  const line = (cells: readonly string[]) => `| ${cells.map(safe).join(' | ')} |`;
-  return [
-    line(head),
-    `| ${head.map((_, i) => (i === 0 ? '---' : '--:')).join(' | ')} |`,
-    ...rows.slice(0, MAX_ROWS).map(line),
-  ].join('\n');
+const nameCell = (name: string): string => code(shorten(name, MAX_NAME));
+
+/** The beginning of a kernel's name says most. */
+function workCell({ name, grid }: WorkRow): string {
+  const room = MAX_NAME - grid.length;
+  return code(`${name.length > room ? `${name.slice(0, room - 1)}…` : name}${grid}`);
 }
 
-/** Names from traces are text here, not Markdown or HTML: no links, mentions or tags. */
-function safe(text: string): string {
-  const short = text.length > MAX_NAME && !text.includes(' ') ? `${text.slice(0, MAX_NAME)}…` : text;
-  return printable(short.replace(/\s+/g, ' '))
-    .replace(/&/g, '&amp;')
-    .replace(/</g, '&lt;')
-    .replace(/[\\`*_[\]|#@~!]/g, (mark) => `&#${mark.charCodeAt(0)};`);
+/** Figures and their units stay on one line. */
+const figure = (text: string): string => text.replaceAll(' ', '&nbsp;');
+
+/** Cells are Markdown already. */
+function grid(head: readonly string[], rows: readonly string[][]): string {
+  if (rows.length === 0) return '';
+  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
+  const left = rows.length - MAX_ROWS;
+  return [
+    line(head),
+    `| ${head.map((name, i) => (i === 0 || name === 'change' ? '---' : '--:')).join(' | ')} |`,
+    ...rows.slice(0, MAX_ROWS).map(line),
+    ...(left > 0 ? [line([`… and ${left} more`, ...head.slice(1).map(() => '')])] : []),
+  ].join('\n');
 }

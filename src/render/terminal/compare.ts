@@ -10,7 +10,7 @@ import {
   type TimeRow,
   timeRows,
   workRow,
-} from './compare-rows.js';
+} from '../compare-rows.js';
 import { oneLine, type Page, pageFor, paragraph } from './page.js';
 import { shorten } from './text.js';
 import { displayWidth, padToWidth } from './width.js';
@@ -55,8 +55,8 @@ export function renderCompare(report: CompareReport, { color, columns, all = fal
 
 function sideLines(name: string, { runs, bottleneck }: ComparedSide, page: Page, all: boolean): string[] {
   const shown = all ? runs : runs.slice(0, MAX_ROWS);
-  const lines = shown.map(({ label, step_ms, steps, source }) => {
-    const text = `${formatTime(step_ms)}, ${formatCount(steps, 'step')}, ${source}; bottleneck ${bottleneck}`;
+  const lines = shown.map(({ label, usual_ms, steps, source }) => {
+    const text = `${formatTime(usual_ms)}, ${formatCount(steps, 'step')}, ${source}; bottleneck ${bottleneck}`;
     const room = page.width - displayWidth(text) - 12;
     return `  ${name.padEnd(6)}  ${shorten(oneLine(label), Math.max(10, room))}  ${text}`;
   });
@@ -73,7 +73,9 @@ function table(title: string, rows: readonly TimeRow[], page: Page, all: boolean
 const cellsOf = (row: TimeRow): string[] => [row.name, row.before, row.after, row.difference];
 
 function works(title: string, changed: CompareReport['kernels'], page: Page, all: boolean): string[] {
-  const rows = changed.map(workRow).map((row) => [`${row.change}: ${row.name}`, ...cellsOf(row).slice(1)]);
+  const rows = changed
+    .map(workRow)
+    .map((row) => [`${row.change}: ${row.name}${row.grid}`, ...cellsOf(row).slice(1)]);
   return columns([title, 'before', 'after', ''], rows, page, all);
 }
 

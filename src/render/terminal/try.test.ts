@@ -80,7 +80,7 @@ describe('the table of trials', () => {
 
   it('ends with what to do', () => {
     expect(text).toContain(
-      'Best: tf32 + gc-frozen, ×2.50 (95 % between 2.47 and 2.53).\nPaste:\n    torch.set_',
+      'Best: tf32 + gc-frozen, ×2.50 (95 % between 2.47 and 2.53).\nPaste into the script:\n    torch.set_',
     );
     expect(text).toContain('Losses differ with tf32: train long enough');
     expect(text).toContain(

@@ -51,7 +51,7 @@ export function renderTry(report: TryReport, record: TrackRecord | null, options
     const { measured, fix } = report.trials.find((trial) => trial.fix === report.best)!;
     lines.push(
       c.bold(`Best: ${fix}, ${times(measured!.likely)} (95 % between ${range(measured!)}).`),
-      'Paste:',
+      'Paste into the script:',
     );
     for (const line of report.paste) lines.push(`    ${line}`);
   } else
@@ -71,6 +71,13 @@ export function renderTry(report: TryReport, record: TrackRecord | null, options
   for (const note of report.notes) push(lines, hanging('- ', note, page, c.dim));
   if (record) push(lines, ['', ...paragraph(recordSentence(record), page, '')]);
   return `${lines.join('\n')}\n`;
+}
+
+/** One paragraph each. Where nobody reads them on a terminal, one line each. */
+export function renderPoints(lead: string, points: readonly string[], options: TryOptions): string[] {
+  if (options.columns === undefined) return points.map((text) => lead + text);
+  const page = pageFor(options.color, options.columns);
+  return points.flatMap((text) => hanging(lead, text, page));
 }
 
 export function renderFixes(fixes: readonly TriedFix[], options: TryOptions): string {

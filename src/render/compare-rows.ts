@@ -1,8 +1,11 @@
-import { formatTime, type Ms, ms } from '../../base/units.js';
-import type { ChangedWork, CompareReport } from '../../compare/compare-report.js';
-import { CLASS_NAMES } from '../step-time.js';
+import { formatTime, type Ms, ms } from '../base/units.js';
+import type { ChangedWork, CompareReport } from '../compare/compare-report.js';
+import type { TimeClass } from '../facts/time-class.js';
+import type { Speedup } from '../rules/kit/finding.js';
+import { shortKernelName } from './kernel-name.js';
+import { CLASS_NAMES } from './step-time.js';
 
-/** What both ways of showing a comparison say, as cells of text. */
+/** What all ways of showing a comparison say, as cells of text. */
 
 /** Classes that changed by less than this share of the step are not shown, unless all is asked for. */
 const MATTERS = 0.005;
@@ -12,6 +15,9 @@ export interface TimeRow {
   readonly before: string;
   readonly after: string;
   readonly difference: string;
+  /** The same in ms, for a bar. Null: not known. */
+  readonly delta: number | null;
+  readonly class?: TimeClass;
 }
 
 const signed = (difference: number) =>
@@ -20,11 +26,12 @@ const signed = (difference: number) =>
 /** Nothing is nothing, whatever the unit. */
 const timeText = (time: Ms | null) => (time === null ? '–' : time < 5e-4 ? '0' : formatTime(time));
 
-const rowOf = (name: string, before: Ms | null, after: Ms | null): TimeRow => ({
+export const rowOf = (name: string, before: Ms | null, after: Ms | null): TimeRow => ({
   name,
   before: timeText(before),
   after: timeText(after),
   difference: before === null || after === null ? '' : signed(after - before),
+  delta: before === null || after === null ? null : after - before,
 });
 
 const changes = (before: number | null, after: number | null, step: number) =>
@@ -34,7 +41,7 @@ export function timeRows({ time, step }: CompareReport): TimeRow[] {
   return time
     .filter((t) => Math.max(t.before_ms, t.after_ms) >= MATTERS * step.before_ms)
     .sort((a, b) => b.before_ms - a.before_ms)
-    .map((t) => rowOf(CLASS_NAMES[t.class], t.before_ms, t.after_ms));
+    .map((t) => ({ ...rowOf(CLASS_NAMES[t.class], t.before_ms, t.after_ms), class: t.class }));
 }
 
 export const phaseRows = ({ phases, step }: CompareReport): TimeRow[] =>
@@ -61,15 +68,34 @@ const amount = (count: number, time: Ms) =>
     ? '–'
     : `${count < 10 && count % 1 !== 0 ? count.toFixed(1) : Math.round(count)} × ${formatTime(ms(time / count))}`;
 
-export const workRow = (w: ChangedWork): TimeRow & { readonly change: string } => ({
-  name: w.shape === null ? w.name : `${w.name} ${w.shape}`,
+export interface WorkRow extends TimeRow {
+  /** As it was recorded. */
+  readonly fullName: string;
+  /** Grid of the launches, with a space before it, or nothing. */
+  readonly grid: string;
+  readonly change: string;
+  readonly beforeMs: number;
+  readonly afterMs: number;
+}
+
+export const workRow = (w: ChangedWork): WorkRow => ({
+  name: shortKernelName(w.name),
+  fullName: w.name,
+  grid: w.shape === null ? '' : ` ${w.shape}`,
   change: w.change.replace('-', ' '),
   before: amount(w.before_count, w.before_ms),
   after: amount(w.after_count, w.after_ms),
   difference: signed(w.after_ms - w.before_ms),
+  delta: w.after_ms - w.before_ms,
+  beforeMs: w.before_ms,
+  afterMs: w.after_ms,
 });
 
 const times = (speedup: number) => `×${speedup.toFixed(speedup >= 10 ? 1 : 2)}`;
+
+/** `×1.50 (×1.40 to ×1.70)`. */
+export const rangeText = ({ low, likely, high }: Speedup): string =>
+  low === high ? times(likely) : `${times(likely)} (${times(low)} to ${times(high)})`;
 
 /** One line each: what is gone with prediction and outcome, what is new. */
 export function findingLines({ findings }: CompareReport): string[] {
@@ -77,8 +103,7 @@ export function findingLines({ findings }: CompareReport): string[] {
   const gone = findings.gone.map(({ id, rule, title }) => {
     const found = predicted.get(id);
     if (!found) return `gone: ${title} (${rule})`;
-    const { low, likely, high } = found.speedup;
-    const range = `${times(likely)} (${times(low)} to ${times(high)})`;
+    const range = rangeText(found.speedup);
     const outcome = found.measured === null ? '' : `, measured ${times(found.measured)}`;
     return `gone: ${title} (${rule}); predicted ${range}${outcome}`;
   });

@@ -1,0 +1,86 @@
+import { z } from 'zod';
+
+/**
+ * What try.json holds, field by field; `whyslow try --json` prints its `trials`. docs/try.schema.json is made from it. The
+ * program does not load this file, nor zod: import types from trials.ts.
+ */
+
+const speedup = z
+  .strictObject({ low: z.number().positive(), likely: z.number().positive(), high: z.number().positive() })
+  .describe('step time before divided by after');
+const memory = z.number().min(0).nullable().describe('peak of tensors on the GPU; null: no GPU');
+
+const losses = z
+  .strictObject({
+    verdict: z
+      .enum(['identical', 'rounding', 'differs', 'as-between-runs', 'unknown'])
+      .describe(
+        'as-between-runs: turns of the job as it is differ from each other by as much; unknown: no loss was seen',
+      ),
+    difference: z
+      .number()
+      .nullable()
+      .describe(
+        'mean relative difference of the same steps; null: unknown, or a loss is not a number any more',
+      ),
+    steps: z.int().min(0),
+  })
+  .describe('losses of the same steps, with the fix and without');
+
+const trial = z.strictObject({
+  fix: z.string().describe('ids of the fixes, joined by " + "'),
+  fixes: z.array(z.string()),
+  title: z.string(),
+  finding: z.string().nullable().describe('id of the finding that asked for it'),
+  rule: z.string().nullable(),
+  predicted: speedup.nullable().describe('null: no finding prices it'),
+  measured: speedup.nullable().describe('null: not measured; outcome and reason say why'),
+  step_ms: z.number().min(0).nullable(),
+  losses,
+  memory_mb: memory,
+  applied: z.array(z.string()).describe('what was changed, e.g. num_workers 0 → 12'),
+  outcome: z.enum([
+    'faster',
+    'slower',
+    'same',
+    'cannot-tell',
+    'not-applicable',
+    'crashed',
+    'timed-out',
+    'not-tried',
+  ]),
+  reason: z.string().nullable(),
+  start_s: z
+    .number()
+    .nullable()
+    .describe('seconds by which set-up and first step take longer, e.g. to compile'),
+  graph_breaks: z
+    .record(z.string(), z.number())
+    .describe('how often torch.compile broke the graph, by reason'),
+  turns: z.int().min(0),
+});
+
+export const trySchema = z.strictObject({
+  schema: z.literal('whyslow/try/1'),
+  command: z.array(z.string()),
+  started: z.string().describe('ISO 8601'),
+  device: z.string().nullable(),
+  torch: z.string().nullable(),
+  framework: z.enum(['plain', 'transformers', 'lightning']),
+  ranks: z.int().min(0),
+  as_it_is: z
+    .strictObject({
+      step_ms: z.number().min(0),
+      memory_mb: memory,
+      turns: z.int().min(0),
+      steps: z.int().min(0),
+    })
+    .nullable()
+    .describe('the job without any fix; null: it could not be measured'),
+  trials: z.array(trial),
+  best: z.string().nullable().describe('the fix or combination to make; null: nothing helped'),
+  paste: z.array(z.string()).describe('lines to paste for it'),
+  notes: z.array(z.string()),
+  seconds: z.number().min(0),
+  complete: z.boolean().describe('false: the user or the budget ended it early'),
+});

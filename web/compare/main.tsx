@@ -1,0 +1,24 @@
+import { render } from 'preact';
+import '../app/theme.css';
+import '../app/styles/base.css';
+import '../app/styles/verdict.css';
+import '../app/styles/findings.css';
+import '../app/styles/ranks.css';
+import '../app/styles/tables.css';
+import './compare.css';
+import '../app/styles/narrow.css';
+import '../app/styles/print.css';
+import { unpack } from '../../src/base/packed.js';
+import type { CompareReport } from '../../src/compare/compare-report.js';
+import { embeddedBytes } from '../app/embedded-bytes.js';
+import { Failed } from '../app/failed.js';
+import { openWhenPrinted } from '../app/open-when-printed.js';
+import { ComparePage } from './compare-page.js';
+
+const root = document.createElement('div');
+root.id = 'app';
+document.body.append(root);
+embeddedBytes('whyslow-compare')
+  .then((bytes) => render(<ComparePage report={unpack<CompareReport>(bytes)} />, root))
+  .catch((error: unknown) => render(<Failed why={String(error)} command="whyslow compare --html" />, root));
+openWhenPrinted();
