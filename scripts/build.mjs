@@ -18,6 +18,7 @@ const { metafile } = await build({
     index: 'src/index.ts',
     cli: 'src/cli/main.ts',
     worker: 'src/ingest/worker.ts',
+    'inflate-worker': 'src/sources/inflate-worker.ts',
     recorder: 'src/launch/recorder.ts',
     live: 'src/server/live.ts',
   },

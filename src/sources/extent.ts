@@ -5,6 +5,8 @@ export interface Extent {
   readonly size: number;
   /** `length` bytes from `at`; fewer only at the end. */
   read(at: number, length: number): Promise<Uint8Array>;
+  /** Set for a whole file that another thread may read. */
+  readonly fd?: number | undefined;
 }
 
 export function sliceExtent(extent: Extent, start: number, size: number): Extent {

@@ -17,8 +17,8 @@ interface FileSource {
   close(): Promise<void>;
 }
 
-/** `-` is standard input; `s3:`, `gs:`, `https:` are addresses. Throws InputError with the path and the reason. */
-export async function openFile(file: string): Promise<FileSource> {
+/** `-` is standard input; `s3:`, `gs:`, `https:` are addresses. `ownThread`: see `visitMembers`. Throws InputError with the path and the reason. */
+export async function openFile(file: string, ownThread = false): Promise<FileSource> {
   if (file === '-') return streamSource(process.stdin, 'standard input');
   // Loaded when needed: most files are on disks.
   if (isRemote(file)) return (await import('./remote/remote-source.js')).openRemote(file);
@@ -30,7 +30,7 @@ export async function openFile(file: string): Promise<FileSource> {
       throw new InputError(`cannot read ${file}: it is a device, not a file`);
     // Pipes have no positions. Whoever names one means it: /dev/fd/63 is `<(command)`.
     if (stats.isFIFO()) return streamSource(createReadStream(file, { highWaterMark: CHUNK_BYTES }), file);
-    return fileSource(await open(file, NEVER_WAIT), stats, file);
+    return fileSource(await open(file, NEVER_WAIT), stats, file, ownThread);
   } catch (error) {
     throw asInputError(error, file);
   }
@@ -39,11 +39,12 @@ export async function openFile(file: string): Promise<FileSource> {
 /** Some files of the kernel look regular but wait for news that may never come, such as /proc/kmsg. */
 const NEVER_WAIT = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
-function fileSource(handle: FileHandle, stats: Stats, file: string): FileSource {
+function fileSource(handle: FileHandle, stats: Stats, file: string, ownThread: boolean): FileSource {
   let reached = 0;
   const extent: Extent = {
     offset: 0,
     size: stats.size,
+    fd: ownThread ? handle.fd : undefined,
     async read(at, length) {
       const buffer = Buffer.allocUnsafeSlow(length);
       let filled = 0;

@@ -1,0 +1,33 @@
+import type { MessagePort } from 'node:worker_threads';
+
+/** What the thread needs that inflates a file. */
+export interface InflateTask {
+  readonly fd: number;
+  readonly port: MessagePort;
+  readonly counters: Int32Array;
+}
+
+/**
+ * Positions in `counters`: how many messages the thread has sent, and how many chunks the reader has answered. Messages are
+ * taken from the port without the event loop; to wait for one is to wait for its count.
+ */
+export const SENT = 0;
+export const ANSWERED = 1;
+
+export type FromInflater =
+  | {
+      readonly type: 'chunk';
+      /** Moved between the threads, never shared: V8 copies shared memory several times as slowly. */
+      readonly memory: Uint8Array<ArrayBuffer>;
+      readonly length: number;
+      /** Stored bytes that went into all chunks so far. */
+      readonly consumed: number;
+    }
+  /** `isComplete`: see `inflateInThread`. */
+  | { readonly type: 'end'; readonly isComplete: boolean };
+
+/** The memory of a chunk, to be used again. Null: the reader keeps it. */
+export type ToInflater = Uint8Array<ArrayBuffer> | null;
+
+/** How far inflating may be ahead. With more the memory leaves the cache before it is read. */
+export const MOST_AHEAD = 8;
