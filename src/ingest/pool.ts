@@ -5,7 +5,7 @@ import { formatCount } from '../base/units.js';
 import type { FoundFile } from '../sources/discover.js';
 import { shownAddress } from '../sources/remote/address.js';
 import { startThreads } from '../sources/start-thread.js';
-import { mostJobs, mustHaveAddressSpace } from './jobs.js';
+import { mayInflateAside, mostJobs, mustHaveAddressSpace, WORTH_A_THREAD } from './jobs.js';
 import type { OnBytes } from './read-file.js';
 import { runTask, type TaskResult, type Want } from './task.js';
 import type { FromWorker, ToWorker } from './worker.js';
@@ -33,8 +33,6 @@ const IN_FULL = 8;
 const NO_TRACE =
   /\.(?:jsonl|txt|csv|log|raw|speedscope\.json)(?:\.(?:gz|zst))?$|(?:^|[/\\])(?:(?:ranks[/\\]rank_\d+|run)\.json$|nccl_trace_rank_)/i;
 const TOO_MANY_OPEN = describeSystemError({ code: 'EMFILE' });
-/** Starting a thread takes as long as reading this many stored bytes. */
-const WORTH_A_THREAD = 4e6;
 
 type ReadOne = (path: string, want: Want, onBytes: OnBytes, ownThread: boolean) => Promise<TaskResult>;
 
@@ -60,7 +58,7 @@ export async function readAll(
   const read = async (index: number, readOne: ReadOne) => {
     const { path, size } = files[index]!;
     // A file larger than all others together is read last to the end, by this thread alone.
-    const ownThread = jobs !== 1 && size >= WORTH_A_THREAD && size > totalBytes / 2 && hasFreeCore();
+    const ownThread = size >= WORTH_A_THREAD && size > totalBytes / 2 && mayInflateAside(jobs);
     const result = await readOne(path, wantOf(path), (stored) => update(index, stored), ownThread);
     results[index] = result;
     done++;
@@ -115,8 +113,6 @@ function threadsFor(
     progress?.note?.(`${formatCount(most.jobs, 'file')} read at once instead of ${asked}: ${most.why}`);
   return Math.min(wanted, most.jobs);
 }
-
-const hasFreeCore = () => availableParallelism() > 1 && mostJobs().jobs > 1;
 
 /** False if the thread could not start for lack of memory or open files. Any other failure is thrown. */
 function hasNotStarted(error: NodeJS.ErrnoException): false {

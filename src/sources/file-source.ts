@@ -4,6 +4,8 @@ import type { Readable } from 'node:stream';
 import { describeSystemError, InputError } from '../base/input-error.js';
 import type { Chunks } from './cursor.js';
 import { CHUNK_BYTES, type Extent, readPieces } from './extent.js';
+import { takeEarly } from './inflate-early.js';
+import { startInflater } from './inflate-thread.js';
 import { isRemote } from './remote/address.js';
 import { StreamQueue } from './stream-queue.js';
 
@@ -44,7 +46,7 @@ function fileSource(handle: FileHandle, stats: Stats, file: string, ownThread: b
   const extent: Extent = {
     offset: 0,
     size: stats.size,
-    fd: ownThread ? handle.fd : undefined,
+    startInflater: ownThread ? () => takeEarly(file, stats) ?? startInflater(handle.fd) : undefined,
     async read(at, length) {
       const buffer = Buffer.allocUnsafeSlow(length);
       let filled = 0;

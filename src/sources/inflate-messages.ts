@@ -31,3 +31,12 @@ export type ToInflater = Uint8Array<ArrayBuffer> | null;
 
 /** How far inflating may be ahead. With more the memory leaves the cache before it is read. */
 export const MOST_AHEAD = 8;
+
+/** A thread that inflates one file. */
+export interface Inflater {
+  /** Undefined: the thread has failed. */
+  next(): Promise<FromInflater | undefined>;
+  answer(memory: ToInflater): void;
+  /** Once it has ended the thread reads no more. Otherwise it is stopped. */
+  close(hasEnded: boolean): Promise<void>;
+}

@@ -1,7 +1,7 @@
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import { MessageChannel, receiveMessageOnPort, type Worker } from 'node:worker_threads';
 import type { Progress } from './decode.js';
-import { ANSWERED, type FromInflater, type InflateTask, SENT, type ToInflater } from './inflate-messages.js';
+import { ANSWERED, type FromInflater, type Inflater, type InflateTask, SENT } from './inflate-messages.js';
 import { startThreads } from './start-thread.js';
 import type { Lending } from './stream.js';
 
@@ -17,11 +17,10 @@ interface Inflated {
  * costs page faults in one thread and most of the garbage collections in the other.
  */
 export async function* inflateInThread(
-  fd: number,
+  inflater: Inflater,
   progress: Progress,
   lending: Lending,
 ): AsyncGenerator<Uint8Array, Inflated> {
-  const inflater = startInflater(fd);
   let made = 0;
   let hasEnded = false;
   try {
@@ -37,21 +36,15 @@ export async function* inflateInThread(
     }
   } finally {
     // The caller closes the file next.
-    if (!hasEnded) await inflater.stop();
+    await inflater.close(hasEnded);
   }
-}
-
-interface Inflater {
-  /** Undefined: the thread has failed. */
-  next(): Promise<FromInflater | undefined>;
-  answer(memory: ToInflater): void;
-  stop(): Promise<unknown>;
 }
 
 /** Milliseconds that the event loop may stand still. A wait that ends before costs less than a turn of the loop. */
 const LONGEST_WAIT = 2;
 
-function startInflater(fd: number): Inflater {
+/** `onClose`: after the last read. */
+export function startInflater(fd: number, onClose = () => {}): Inflater {
   const { port1: own, port2: port } = new MessageChannel();
   const counters = new Int32Array(new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT));
   const thread = startThread({ fd, port, counters });
@@ -59,6 +52,8 @@ function startInflater(fd: number): Inflater {
   thread?.once('error', () => {
     hasFailed = true;
   });
+  // It must not keep the process alive if nobody reads the file after all.
+  thread?.unref();
   let received = 0;
   return {
     async next() {
@@ -76,7 +71,10 @@ function startInflater(fd: number): Inflater {
       Atomics.add(counters, ANSWERED, 1);
       Atomics.notify(counters, ANSWERED);
     },
-    stop: async () => thread?.terminate(),
+    async close(hasEnded) {
+      if (!hasEnded) await thread?.terminate();
+      onClose();
+    },
   };
 }
 

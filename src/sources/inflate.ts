@@ -21,7 +21,9 @@ export async function* gunzip(
   lending: Lending,
 ): AsyncGenerator<Uint8Array> {
   const { extent } = layer;
-  const ahead = extent?.fd === undefined ? null : yield* inflateInThread(extent.fd, progress, lending);
+  const ahead = extent?.startInflater
+    ? yield* inflateInThread(extent.startInflater(), progress, lending)
+    : null;
   if (ahead?.isComplete) return;
   let cursor = layer.cursor;
   for (let start = 0; ; ) {
