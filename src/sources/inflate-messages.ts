@@ -31,6 +31,8 @@ export type ToInflater = Uint8Array<ArrayBuffer> | null;
 
 /** How far inflating may be ahead. With more the memory leaves the cache before it is read. */
 export const MOST_AHEAD = 8;
+/** The thread is woken after so many answers: to wake it for each interrupts the reader. A divisor of MOST_AHEAD. */
+export const WAKE_EVERY = 4;
 
 /** A thread that inflates one file. */
 export interface Inflater {

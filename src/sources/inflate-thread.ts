@@ -1,7 +1,14 @@
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import { MessageChannel, receiveMessageOnPort, type Worker } from 'node:worker_threads';
 import type { Progress } from './decode.js';
-import { ANSWERED, type FromInflater, type Inflater, type InflateTask, SENT } from './inflate-messages.js';
+import {
+  ANSWERED,
+  type FromInflater,
+  type Inflater,
+  type InflateTask,
+  SENT,
+  WAKE_EVERY,
+} from './inflate-messages.js';
 import { startThreads } from './start-thread.js';
 import type { Lending } from './stream.js';
 
@@ -68,8 +75,8 @@ export function startInflater(fd: number, onClose = () => {}): Inflater {
     },
     answer(memory) {
       own.postMessage(memory, memory ? [memory.buffer] : []);
-      Atomics.add(counters, ANSWERED, 1);
-      Atomics.notify(counters, ANSWERED);
+      const before = Atomics.add(counters, ANSWERED, 1);
+      if ((before + 1) % WAKE_EVERY === 0) Atomics.notify(counters, ANSWERED);
     },
     async close(hasEnded) {
       if (!hasEnded) await thread?.terminate();
