@@ -13,7 +13,10 @@ export interface FileResult<T> {
   readonly problems: readonly Problem[];
 }
 
-/** Chunks are parsed in pieces of this size. Between pieces the event loop can start inflating the next chunk. */
+/**
+ * Chunks are parsed in pieces of this size. Between pieces the event loop can start inflating the next chunk, unless a thread
+ * does that.
+ */
 const PIECE = 256 << 10;
 
 /** Called while reading, with the stored bytes read so far. */
@@ -57,10 +60,13 @@ export async function readFile<T>(
 async function feed(reader: MemberReader, { stream }: Member, onBytes: OnBytes): Promise<void> {
   for await (const chunk of stream.chunks) {
     for (let start = 0; start < chunk.length; start += PIECE) {
-      if (start > 0) await turnOfTheLoop();
+      if (start > 0 && !stream.lending?.isOn) await turnOfTheLoop();
       if (!reader.push(chunk.subarray(start, start + PIECE))) return;
     }
-    if (stream.lending) stream.lending.isOn = reader.keepsNothing;
+    if (stream.lending) {
+      stream.lending.isOn = reader.keepsNothing;
+      await turnOfTheLoop();
+    }
     onBytes(stream.stats.storedBytes);
   }
 }

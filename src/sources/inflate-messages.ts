@@ -29,8 +29,11 @@ export type FromInflater =
 /** The memory of a chunk, to be used again. Null: the reader keeps it. */
 export type ToInflater = Uint8Array<ArrayBuffer> | null;
 
-/** How far inflating may be ahead. With more the memory leaves the cache before it is read. */
-export const MOST_AHEAD = 8;
+/**
+ * Chunks that inflating may be ahead. The thread starts before the code of the analysis is loaded, which takes as long as
+ * inflating 60 MB or more; but memory is dear.
+ */
+export const MOST_AHEAD = 24;
 /** The thread is woken after so many answers: to wake it for each interrupts the reader. A divisor of MOST_AHEAD. */
 export const WAKE_EVERY = 4;
 

@@ -18,12 +18,13 @@ export async function* gunzip(
   layer: Layer,
   faults: Faults,
   progress: Progress,
-  lending: Lending,
+  lending: Lending | undefined,
 ): AsyncGenerator<Uint8Array> {
   const { extent } = layer;
-  const ahead = extent?.startInflater
-    ? yield* inflateInThread(extent.startInflater(), progress, lending)
-    : null;
+  const ahead =
+    extent?.startInflater && lending
+      ? yield* inflateInThread(extent.startInflater(), progress, lending)
+      : null;
   if (ahead?.isComplete) return;
   let cursor = layer.cursor;
   for (let start = 0; ; ) {

@@ -29,7 +29,7 @@ const openers: Readonly<Record<Encoding, Opener>> = {
     const progress: Progress = { consumed: 0 };
     // Only an outermost decoder knows better than the file how much of it was consumed.
     const stored = origin.encodings.length === 1 ? () => progress.consumed : layer.stored;
-    const lending = { isOn: false };
+    const lending = layer.extent?.startInflater && { isOn: false };
     const cursor = new Cursor(gunzip(layer, walk.faults, progress, lending));
     return walkLayer({ cursor, extent: null, size: layer.size, stored, lending }, origin, walk);
   },
