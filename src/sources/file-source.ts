@@ -5,6 +5,7 @@ import { describeSystemError, InputError } from '../base/input-error.js';
 import type { Chunks } from './cursor.js';
 import { CHUNK_BYTES, type Extent, readPieces } from './extent.js';
 import { takeEarly } from './inflate-early.js';
+import type { Inflater } from './inflate-messages.js';
 import { startInflater } from './inflate-thread.js';
 import { isRemote } from './remote/address.js';
 import { StreamQueue } from './stream-queue.js';
@@ -43,10 +44,21 @@ const NEVER_WAIT = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
 function fileSource(handle: FileHandle, stats: Stats, file: string, ownThread: boolean): FileSource {
   let reached = 0;
+  const noteRead = (end: number) => {
+    reached = Math.max(reached, end);
+  };
+  const counted = (inflater: Inflater): Inflater => ({
+    ...inflater,
+    async next() {
+      const message = await inflater.next();
+      if (message?.type === 'chunk') noteRead(message.consumed);
+      return message;
+    },
+  });
   const extent: Extent = {
     offset: 0,
     size: stats.size,
-    startInflater: ownThread ? () => takeEarly(file, stats) ?? startInflater(handle.fd) : undefined,
+    startInflater: ownThread ? () => counted(takeEarly(file, stats) ?? startInflater(handle.fd)) : undefined,
     async read(at, length) {
       const buffer = Buffer.allocUnsafeSlow(length);
       let filled = 0;
@@ -59,7 +71,7 @@ function fileSource(handle: FileHandle, stats: Stats, file: string, ownThread: b
       } catch (error) {
         throw asInputError(error, file);
       }
-      reached = Math.max(reached, at + filled);
+      noteRead(at + filled);
       return buffer.subarray(0, filled);
     },
   };
