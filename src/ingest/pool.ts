@@ -5,7 +5,13 @@ import { formatCount } from '../base/units.js';
 import type { FoundFile } from '../sources/discover.js';
 import { shownAddress } from '../sources/remote/address.js';
 import { startThreads } from '../sources/start-thread.js';
-import { mayInflateAside, mostJobs, mustHaveAddressSpace, WORTH_A_THREAD } from './jobs.js';
+import {
+  mayInflateAside,
+  mostJobs,
+  mustHaveAddressSpace,
+  WORTH_A_THREAD,
+  WORTH_INFLATING_ASIDE,
+} from './jobs.js';
 import type { OnBytes } from './read-file.js';
 import { runTask, type TaskResult, type Want } from './task.js';
 import type { FromWorker, ToWorker } from './worker.js';
@@ -58,7 +64,7 @@ export async function readAll(
   const read = async (index: number, readOne: ReadOne) => {
     const { path, size } = files[index]!;
     // A file larger than all others together is read last to the end, by this thread alone.
-    const ownThread = size >= WORTH_A_THREAD && size > totalBytes / 2 && mayInflateAside(jobs);
+    const ownThread = size >= WORTH_INFLATING_ASIDE && size > totalBytes / 2 && mayInflateAside(jobs);
     const result = await readOne(path, wantOf(path), (stored) => update(index, stored), ownThread);
     results[index] = result;
     done++;

@@ -1,4 +1,4 @@
-import { mayInflateAside, WORTH_A_THREAD } from '../ingest/jobs.js';
+import { mayInflateAside, WORTH_INFLATING_ASIDE } from '../ingest/jobs.js';
 import { inflateEarly } from '../sources/inflate-early.js';
 
 /**
@@ -6,5 +6,5 @@ import { inflateEarly } from '../sources/inflate-early.js';
  * and without effect where it would not pay.
  */
 export function readAhead(paths: readonly string[], jobs: number | undefined): void {
-  if (paths.length === 1 && mayInflateAside(jobs)) inflateEarly(paths[0]!, WORTH_A_THREAD);
+  if (paths.length === 1 && mayInflateAside(jobs)) inflateEarly(paths[0]!, WORTH_INFLATING_ASIDE);
 }

@@ -16,7 +16,7 @@ const { inspect, readRun } = (await import(join(root, 'dist/index.js'))) as type
 const folder = mkdtempSync(join(tmpdir(), 'whyslow-inflate-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Names that do not compress: a thread is used from 4 MB of stored bytes on. */
+/** Names that do not compress: a thread is used from 6 MB of stored bytes on. */
 function trace(megabytes: number): Buffer {
   const names = randomBytes(megabytes * 1e6).toString('base64');
   const events: string[] = [];
@@ -24,7 +24,7 @@ function trace(megabytes: number): Buffer {
     events.push(`{"ph":"X","cat":"cpu_op","name":"${names.slice(at, at + 5000)}","ts":${i * 10},"dur":7}`);
   return Buffer.from(`{"schemaVersion": 1, "traceEvents": [${events.join(',\n')}]}`);
 }
-const json = trace(4.5);
+const json = trace(6.3);
 const whole = gzipSync(json, { level: 1 });
 const half = json.length >> 1;
 const members = Buffer.concat([json.subarray(0, half), json.subarray(half)].map((part) => gzipSync(part)));
@@ -88,7 +88,7 @@ describe('a large gzip that a thread inflates', () => {
         const [aside, here] = await bothWays(flipped(at));
         expect(aside).toEqual(here);
       }),
-      { numRuns: cases(6, 40) },
+      { numRuns: cases(4, 40) },
     );
   });
 
