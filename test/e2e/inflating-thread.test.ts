@@ -1,11 +1,14 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { once } from 'node:events';
+import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { MessageChannel, receiveMessageOnPort, Worker } from 'node:worker_threads';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import type * as Library from '../../src/index.js';
+import { ANSWERED, type FromInflater } from '../../src/sources/inflate-messages.js';
 import { tar } from '../../src/sources/testing/archives.js';
 import { cases } from '../helpers/cases.js';
 import { root } from '../helpers/cli.js';
@@ -56,7 +59,49 @@ async function bothWays(data: Uint8Array, name = 'trace.json.gz') {
   return [await read(2).catch(told), await read(1).catch(told)] as const;
 }
 
+/** Runs the thread by itself: how many bytes it makes, and whether it finds the data complete. */
+async function threadAlone(data: Uint8Array) {
+  writeFileSync(join(folder, 'alone.gz'), data);
+  const { port1: own, port2: port } = new MessageChannel();
+  const counters = new Int32Array(new SharedArrayBuffer(8));
+  const fd = openSync(join(folder, 'alone.gz'), 'r');
+  const workerData = { fd, port, counters };
+  const thread = new Worker(join(root, 'dist/inflate-worker.js'), { workerData, transferList: [port] });
+  const ended = once(thread, 'exit');
+  let made = 0;
+  for (;;) {
+    const message = receiveMessageOnPort(own)?.message as FromInflater | undefined;
+    if (message === undefined) await new Promise((resolve) => setTimeout(resolve, 1));
+    else if (message.type === 'end') {
+      await ended;
+      closeSync(fd);
+      return { made, isComplete: message.isComplete };
+    } else {
+      made += message.length;
+      own.postMessage(message.memory, [message.memory.buffer]);
+      Atomics.add(counters, ANSWERED, 1);
+      Atomics.notify(counters, ANSWERED);
+    }
+  }
+}
+
 describe('a large gzip that a thread inflates', () => {
+  it('is inflated to its end by the thread, unless something is odd', async () => {
+    expect(await threadAlone(whole)).toEqual({ made: json.length, isComplete: true });
+    expect(await threadAlone(members)).toEqual({ made: json.length, isComplete: true });
+    expect((await threadAlone(whole.subarray(0, 5e6))).isComplete).toBe(false);
+    expect((await threadAlone(Buffer.concat([whole, Buffer.alloc(9)]))).isComplete).toBe(false);
+  });
+
+  it('starts one thread, and none with one job', async () => {
+    let threads = 0;
+    const count = () => threads++;
+    process.on('worker', count);
+    await bothWays(whole);
+    process.off('worker', count);
+    expect(threads).toBe(availableParallelism() > 1 ? 1 : 0);
+  });
+
   it.each<[what: string, make: () => Uint8Array, name?: string]>([
     ['whole', () => whole],
     ['in two members', () => members],
