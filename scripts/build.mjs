@@ -12,15 +12,8 @@ const absWorkingDir = fileURLToPath(root);
 const REQUIRE = {
   js: "import { createRequire as requireFrom } from 'node:module';\nconst require = requireFrom(import.meta.url);",
 };
-const { metafile } = await build({
+const program = {
   absWorkingDir,
-  entryPoints: {
-    index: 'src/index.ts',
-    cli: 'src/cli/main.ts',
-    worker: 'src/ingest/worker.ts',
-    recorder: 'src/launch/recorder.ts',
-    live: 'src/server/live.ts',
-  },
   outdir: 'dist',
   bundle: true,
   splitting: true,
@@ -32,7 +25,19 @@ const { metafile } = await build({
   banner: REQUIRE,
   logLevel: 'warning',
   metafile: true,
+};
+const { metafile } = await build({
+  ...program,
+  entryPoints: {
+    index: 'src/index.ts',
+    cli: 'src/cli/all-commands.ts',
+    worker: 'src/ingest/worker.ts',
+    'inflate-worker': 'src/sources/inflate-worker.ts',
+    recorder: 'src/launch/recorder.ts',
+    live: 'src/server/live.ts',
+  },
 });
+await build({ ...program, entryPoints: { diagnose: 'src/cli/diagnose-only.ts' } });
 const browser = {
   absWorkingDir,
   outdir: 'dist/page',

@@ -9,23 +9,34 @@ export const NO_SPANS: Spans = { start: new Float64Array(0), end: new Float64Arr
 
 /** Takes spans in order of start and joins those that touch or overlap. */
 export class SpanUnion {
-  readonly #start: number[] = [];
-  readonly #end: number[] = [];
+  // Typed, and grown by doubling: a trace has hundreds of thousands of spans, and an array of numbers must be copied in the end.
+  #start = new Float64Array(16);
+  #end = new Float64Array(16);
+  #length = 0;
 
   add(start: number, end: number): void {
     if (!(end > start)) return;
-    const last = this.#end.length - 1;
+    const last = this.#length - 1;
     if (last >= 0 && start <= this.#end[last]!) {
       if (end > this.#end[last]!) this.#end[last] = end;
       return;
     }
-    this.#start.push(start);
-    this.#end.push(end);
+    if (this.#length === this.#start.length) this.#grow();
+    this.#start[this.#length] = start;
+    this.#end[this.#length++] = end;
+  }
+
+  #grow(): void {
+    const [start, end] = [this.#start, this.#end];
+    this.#start = new Float64Array(2 * start.length);
+    this.#end = new Float64Array(2 * end.length);
+    this.#start.set(start);
+    this.#end.set(end);
   }
 
   finish(): Spans {
-    const [start, end] = [new Float64Array(this.#start), new Float64Array(this.#end)];
-    return { start, end, length: start.length };
+    const length = this.#length;
+    return { start: this.#start.slice(0, length), end: this.#end.slice(0, length), length };
   }
 }
 

@@ -15,27 +15,10 @@ Examples:
 type Register = (program: Command, context: CommandContext) => void;
 
 /** In the order of the help. Each is loaded when it is needed: one command starts faster without the others. */
-const COMMANDS: Readonly<Record<string, () => Promise<Register>>> = {
-  diagnose: async () => (await import('./commands/diagnose.js')).registerDiagnose,
-  open: async () => (await import('./commands/open.js')).registerOpen,
-  run: async () => (await import('./commands/run.js')).registerRun,
-  try: async () => (await import('./commands/try.js')).registerTry,
-  capture: async () => (await import('./commands/capture.js')).registerCapture,
-  compare: async () => (await import('./commands/compare.js')).registerCompare,
-  triage: async () => (await import('./commands/triage.js')).registerTriage,
-  doctor: async () => (await import('./commands/doctor.js')).registerDoctor,
-  inspect: async () => (await import('./commands/inspect.js')).registerInspect,
-  export: async () => (await import('./commands/export.js')).registerExport,
-  sql: async () => (await import('./commands/sql.js')).registerSql,
-  slim: async () => (await import('./commands/slim.js')).registerSlim,
-  merge: async () => (await import('./commands/merge.js')).registerMerge,
-  facts: async () => (await import('./commands/facts.js')).registerFacts,
-  lint: async () => (await import('./commands/lint.js')).registerLint,
-  rules: async () => (await import('./commands/rules.js')).registerRules,
-};
+export type Commands = Readonly<Record<string, () => Promise<Register>>>;
 
 /** Runs the command line and returns the exit code. No user error prints a stack trace. */
-export async function main(argv: readonly string[]): Promise<number> {
+export async function runCommandLine(argv: readonly string[], commands: Commands): Promise<number> {
   const exit = new ExitCode();
   const context: CommandContext = {
     stdout: new Output(process.stdout),
@@ -58,7 +41,7 @@ export async function main(argv: readonly string[]): Promise<number> {
     process.exit(exit.code);
   });
   try {
-    const command = await program(context, argv);
+    const command = await program(context, argv, commands);
     await command.parseAsync(argv as string[], { from: 'user' });
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.badInput;
@@ -82,7 +65,11 @@ class ExitCode {
   }
 }
 
-async function program(context: CommandContext, argv: readonly string[]): Promise<Command> {
+async function program(
+  context: CommandContext,
+  argv: readonly string[],
+  commands: Commands,
+): Promise<Command> {
   const { version } = toolInfo();
   const command = new Command('whyslow')
     .description('Why is my PyTorch training slow, and what do I change?')
@@ -95,15 +82,15 @@ async function program(context: CommandContext, argv: readonly string[]): Promis
       writeErr: (text) => context.stderr.write(withoutBreaks(text, argv)),
     })
     .addHelpText('after', EXAMPLES);
-  for (const load of commandsFor(argv[0])) (await load())(command, context);
+  for (const load of commandsFor(commands, argv[0])) (await load())(command, context);
   for (const sub of command.commands) sub.exitOverride();
   return command;
 }
 
 /** The one that is named; all of them for the help, and for a name that may be misspelt. */
-function commandsFor(word = ''): readonly (() => Promise<Register>)[] {
+function commandsFor(commands: Commands, word = ''): readonly (() => Promise<Register>)[] {
   if (word === '--version' || word === '-V') return [];
-  return Object.hasOwn(COMMANDS, word) ? [COMMANDS[word]!] : Object.values(COMMANDS);
+  return Object.hasOwn(commands, word) ? [commands[word]!] : Object.values(commands);
 }
 
 /** Commander quotes words of the command line, which may be names of files with line breaks. */

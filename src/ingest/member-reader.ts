@@ -48,6 +48,11 @@ export class MemberReader {
     this.#find = find;
   }
 
+  /** Chunks that were pushed are not needed any more. */
+  get keepsNothing(): boolean {
+    return this.#reader?.keepsNothing === true;
+  }
+
   /** False: the rest is not needed: no reader recognises it, or its reader has enough or reads where it wants. */
   push(chunk: Uint8Array): boolean {
     if (this.#reader !== null) {

@@ -1,12 +1,17 @@
-import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
-import { setFlagsFromString } from 'node:v8';
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import { describeSystemError, isSystemError } from '../base/input-error.js';
 import { formatCount } from '../base/units.js';
 import type { FoundFile } from '../sources/discover.js';
 import { shownAddress } from '../sources/remote/address.js';
-import { mostJobs, mustHaveAddressSpace } from './jobs.js';
+import { startThreads } from '../sources/start-thread.js';
+import {
+  mayInflateAside,
+  mostJobs,
+  mustHaveAddressSpace,
+  WORTH_A_THREAD,
+  WORTH_INFLATING_ASIDE,
+} from './jobs.js';
 import type { OnBytes } from './read-file.js';
 import { runTask, type TaskResult, type Want } from './task.js';
 import type { FromWorker, ToWorker } from './worker.js';
@@ -36,10 +41,8 @@ const IN_FULL = 8;
 const NO_TRACE =
   /\.(?:jsonl|txt|csv|log|raw|speedscope\.json)(?:\.(?:gz|zst))?$|(?:^|[/\\])(?:(?:ranks[/\\]rank_\d+|run)\.json$|nccl_trace_rank_)/i;
 const TOO_MANY_OPEN = describeSystemError({ code: 'EMFILE' });
-/** Starting a thread takes as long as reading this many stored bytes. */
-const WORTH_A_THREAD = 4e6;
 
-type ReadOne = (path: string, want: Want, onBytes: OnBytes) => Promise<TaskResult>;
+type ReadOne = (path: string, want: Want, onBytes: OnBytes, ownThread: boolean) => Promise<TaskResult>;
 
 /** Reads every file. The largest come first, so that no long one is left at the end. Results are in the order of `files`. */
 export async function readAll(
@@ -61,8 +64,10 @@ export async function readAll(
   };
   const wantOf = wantPerFile(files, want);
   const read = async (index: number, readOne: ReadOne) => {
-    const { path } = files[index]!;
-    const result = await readOne(path, wantOf(path), (stored) => update(index, stored));
+    const { path, size } = files[index]!;
+    // A file larger than all others together is read last to the end, by this thread alone.
+    const ownThread = size >= WORTH_INFLATING_ASIDE && size > totalBytes / 2 && mayInflateAside(jobs);
+    const result = await readOne(path, wantOf(path), (stored) => update(index, stored), ownThread);
     results[index] = result;
     done++;
     update(index, result.storedBytes);
@@ -79,7 +84,10 @@ export async function readAll(
   const left: number[] = [];
   const help = async (worker: TaskWorker) => {
     for (const i of queue) {
-      const isDone = await read(i, (...args) => worker.run(...args)).then(() => true, hasNotStarted);
+      const isDone = await read(i, (path, wanted, onBytes) => worker.run(path, wanted, onBytes)).then(
+        () => true,
+        hasNotStarted,
+      );
       if (!isDone) return void left.push(i);
     }
   };
@@ -134,26 +142,17 @@ function wantPerFile(files: readonly FoundFile[], want: Want): (path: string) =>
   return (path) => (inFull.has(path) ? want : light);
 }
 
-/**
- * Starts threads that compile on themselves instead of on a helper thread. In Node 20 a helper that is still busy when its
- * thread ends aborts the process (`NodePlatform::ForIsolate`, seen in one of ten runs). The flag is read when a thread
- * starts, so it is reset once all are up.
- */
-function startWorkers(count: number): readonly TaskWorker[] {
-  if (count <= 0) return [];
-  setFlagsFromString('--no-concurrent-recompilation');
-  const workers = Array.from({ length: count }, () => new TaskWorker());
-  void Promise.allSettled(workers.map((w) => w.online)).then(() =>
-    setFlagsFromString('--concurrent-recompilation'),
-  );
-  return workers;
-}
+// The bundle has worker.js beside this module. Tests of the sources run without threads.
+const startWorkers = (count: number): readonly TaskWorker[] =>
+  startThreads(new URL('./worker.js', import.meta.url), count).map((thread) => new TaskWorker(thread));
 
 /** A thread that runs one task at a time. */
 class TaskWorker {
-  // The bundle has worker.js beside this module. Tests of the sources run without threads.
-  readonly #worker = new Worker(new URL('./worker.js', import.meta.url));
-  readonly online: Promise<unknown> = once(this.#worker, 'online');
+  readonly #worker: Worker;
+
+  constructor(worker: Worker) {
+    this.#worker = worker;
+  }
 
   run(path: string, want: Want, onBytes: OnBytes): Promise<TaskResult> {
     return new Promise((resolve, reject) => {

@@ -13,11 +13,21 @@ export interface FileResult<T> {
   readonly problems: readonly Problem[];
 }
 
-/** Chunks are parsed in pieces of this size. Between pieces the event loop can start inflating the next chunk. */
+/**
+ * Chunks are parsed in pieces of this size. Between pieces the event loop can start inflating the next chunk, unless a thread
+ * does that.
+ */
 const PIECE = 256 << 10;
 
 /** Called while reading, with the stored bytes read so far. */
 export type OnBytes = (stored: number) => void;
+
+export interface ReadFileOptions {
+  /** Only what comparing ranks needs. */
+  readonly light?: boolean;
+  /** See `visitMembers`. */
+  readonly ownThread?: boolean;
+}
 
 /**
  * Reads every member of one file. `use` takes what is needed from each before the next is read, so that an archive of many
@@ -28,11 +38,11 @@ export async function readFile<T>(
   path: string,
   use: (member: MemberResult) => T,
   onBytes: OnBytes = () => {},
-  light = false,
+  { light = false, ownThread = false }: ReadFileOptions = {},
 ): Promise<FileResult<T>> {
   const members: T[] = [];
   const failures = new ProblemLog();
-  const { storedBytes, problems } = await visitMembers(path, async (member) => {
+  const visit = async (member: Member) => {
     try {
       const reader = new MemberReader(member, light);
       await feed(reader, member, onBytes);
@@ -42,15 +52,20 @@ export async function readFile<T>(
       const message = `reading ${member.path} failed: ${messageOf(error)}`;
       failures.add('reading-failed', { message, consequence: 'it is left out; please report it' });
     }
-  });
+  };
+  const { storedBytes, problems } = await visitMembers(path, visit, ownThread);
   return { path: shownAddress(path), storedBytes, problems: [...problems, ...failures.list()], members };
 }
 
 async function feed(reader: MemberReader, { stream }: Member, onBytes: OnBytes): Promise<void> {
   for await (const chunk of stream.chunks) {
     for (let start = 0; start < chunk.length; start += PIECE) {
-      if (start > 0) await turnOfTheLoop();
+      if (start > 0 && !stream.lending?.isOn) await turnOfTheLoop();
       if (!reader.push(chunk.subarray(start, start + PIECE))) return;
+    }
+    if (stream.lending) {
+      stream.lending.isOn = reader.keepsNothing;
+      await turnOfTheLoop();
     }
     onBytes(stream.stats.storedBytes);
   }

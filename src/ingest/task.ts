@@ -27,18 +27,30 @@ export interface TaskResult extends FileResult<TaskMember> {
 }
 
 /** Reads one file and keeps what is wanted. Runs in any thread. */
-export async function runTask(path: string, want: Want, onBytes: OnBytes): Promise<TaskResult> {
+export async function runTask(
+  path: string,
+  want: Want,
+  onBytes: OnBytes,
+  ownThread = false,
+): Promise<TaskResult> {
   try {
-    if (typeof want === 'object' && 'store' in want) return await storeTask(path, want.store, onBytes);
+    if (typeof want === 'object' && 'store' in want)
+      return await storeTask(path, want.store, onBytes, ownThread);
     const light = typeof want === 'object' && want.facts.light === true;
-    return { ...(await readFile(path, (member) => digest(member, want), onBytes, light)), error: null };
+    const result = await readFile(path, (member) => digest(member, want), onBytes, { light, ownThread });
+    return { ...result, error: null };
   } catch (error) {
     if (!(error instanceof InputError) && process.env.WHYSLOW_DEBUG) throw error;
     return failedTask(path, error);
   }
 }
 
-async function storeTask(path: string, store: StoreOptions, onBytes: OnBytes): Promise<TaskResult> {
+async function storeTask(
+  path: string,
+  store: StoreOptions,
+  onBytes: OnBytes,
+  ownThread: boolean,
+): Promise<TaskResult> {
   const written: WrittenFile[] = [];
   const facts = { steps: store.steps };
   const use = (member: MemberResult): TaskMember => {
@@ -47,7 +59,7 @@ async function storeTask(path: string, store: StoreOptions, onBytes: OnBytes): P
     written.push(writeFacts(digested, store));
     return { ...digested, facts: null };
   };
-  const result = await readFile(path, use, onBytes);
+  const result = await readFile(path, use, onBytes, { ownThread });
   for (const member of result.members)
     if (!isTraceMember(member) && isWorthKeeping(member)) written.push(await copyMember(member, store));
   return { ...result, error: null, written };

@@ -1,3 +1,5 @@
+import type { Inflater } from './inflate-messages.js';
+
 /** Bytes with random access that can be read more than once: a file on disk, or a part of one. */
 export interface Extent {
   /** Where it starts in the file on disk; null for bytes in memory. */
@@ -5,6 +7,8 @@ export interface Extent {
   readonly size: number;
   /** `length` bytes from `at`; fewer only at the end. */
   read(at: number, length: number): Promise<Uint8Array>;
+  /** Set for a whole file that another thread may inflate. Call once. */
+  readonly startInflater?: (() => Inflater) | undefined;
 }
 
 export function sliceExtent(extent: Extent, start: number, size: number): Extent {

@@ -4,19 +4,32 @@ import { decode, isTruncation, type Outcome, type Progress, salvage, ZLIB_OPTION
 import { isGzip } from './encoding.js';
 import { CHUNK_BYTES, readPieces } from './extent.js';
 import type { Faults } from './faults.js';
+import { inflateInThread } from './inflate-thread.js';
 import type { Layer } from './layer.js';
+import type { Lending } from './stream.js';
 
 const makeGunzip = () => createGunzip(ZLIB_OPTIONS);
 
 /**
- * The content of a gzip with any number of members. The hot path: inflate runs on Node's thread pool while the caller works
- * on the chunk before.
+ * The content of a gzip with any number of members. The hot path: inflate runs in a thread of its own, or on Node's thread
+ * pool, while the caller works on the chunk before.
  */
-export async function* gunzip(layer: Layer, faults: Faults, progress: Progress): AsyncGenerator<Uint8Array> {
+export async function* gunzip(
+  layer: Layer,
+  faults: Faults,
+  progress: Progress,
+  lending: Lending | undefined,
+): AsyncGenerator<Uint8Array> {
   const { extent } = layer;
+  const ahead =
+    extent?.startInflater && lending
+      ? yield* inflateInThread(extent.startInflater(), progress, lending)
+      : null;
+  if (ahead?.isComplete) return;
   let cursor = layer.cursor;
   for (let start = 0; ; ) {
-    const first = yield* decode(makeGunzip(), cursor, 0, progress, start);
+    const skip = start === 0 ? (ahead?.made ?? 0) : 0;
+    const first = yield* decode(makeGunzip(), cursor, skip, progress, start);
     if (first.error === null) return;
     const canRetry = extent !== null && !isTruncation(first.error);
     const last = canRetry ? yield* salvage(makeGunzip, extent, start, first) : first;

@@ -39,7 +39,8 @@ export async function deliver(layer: Layer, origin: Origin, walk: Walk): Promise
   const stats: StreamStats = { storedBytes: 0, decodedBytes: 0, encodings: [...origin.encodings], problems };
   const chunks = onlyOnce(readLayer(layer, stats, start), path);
   try {
-    await walk.visit({ path, name, storedSize: layer.size, stream: { chunks, stats }, extent: layer.extent });
+    const stream = { chunks, stats, lending: layer.lending };
+    await walk.visit({ path, name, storedSize: layer.size, stream, extent: layer.extent });
   } finally {
     walk.faults.endMember();
   }

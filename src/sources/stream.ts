@@ -9,6 +9,13 @@ import type { ProblemLog } from '../base/problem.js';
 export interface ByteStream {
   readonly chunks: AsyncIterable<Uint8Array>;
   readonly stats: StreamStats;
+  /** Where there is a gain in it. */
+  readonly lending?: Lending | undefined;
+}
+
+/** Set by a reader that is done with a chunk when it asks for the next: its memory may then be used again. */
+export interface Lending {
+  isOn: boolean;
 }
 
 /** Grows while the chunks are read; final once they have ended. */

@@ -29,15 +29,16 @@ const openers: Readonly<Record<Encoding, Opener>> = {
     const progress: Progress = { consumed: 0 };
     // Only an outermost decoder knows better than the file how much of it was consumed.
     const stored = origin.encodings.length === 1 ? () => progress.consumed : layer.stored;
-    const cursor = new Cursor(gunzip(layer, walk.faults, progress));
-    return walkLayer({ cursor, extent: null, size: layer.size, stored }, origin, walk);
+    const lending = layer.extent?.startInflater && { isOn: false };
+    const cursor = new Cursor(gunzip(layer, walk.faults, progress, lending));
+    return walkLayer({ cursor, extent: null, size: layer.size, stored, lending }, origin, walk);
   },
 
   // zstd and zip need a library that takes longer to load than most files to read, so it is loaded only when needed.
   async zstd(layer, origin, walk) {
     const { unzstd } = await import('./zstd.js');
     const cursor = new Cursor(unzstd(layer, walk.faults));
-    return walkLayer({ ...layer, cursor, extent: null }, origin, walk);
+    return walkLayer({ cursor, extent: null, size: layer.size, stored: layer.stored }, origin, walk);
   },
 
   tar(layer, origin, walk) {

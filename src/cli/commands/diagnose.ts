@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { InputError } from '../../base/input-error.js';
 import { bytes, formatBytes } from '../../base/units.js';
+import { readAhead } from '../../library/read-ahead.js';
 import type { Bottleneck, Report, StepRange } from '../../library/vocabulary.js';
 import { renderJson } from '../../render/json.js';
 import { bottleneckList, jobCount, PATHS, rankList, stepRange } from '../common/arguments.js';
@@ -74,9 +75,10 @@ export async function diagnosed(
   options: DiagnoseFlags,
   context: CommandContext,
 ): Promise<Report> {
+  const { steps = null, ranks = null, run = null, jobs, factsOf, all: everyRank } = options;
+  readAhead(paths, jobs);
   const { diagnose } = await import('../../library/diagnose.js');
   const progress = progressOn(context);
-  const { steps = null, ranks = null, run = null, jobs, factsOf, all: everyRank } = options;
   return diagnose(paths, { steps, ranks, run, progress, jobs, factsOf, everyRank }).finally(() =>
     progress.end(),
   );

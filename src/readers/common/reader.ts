@@ -69,5 +69,7 @@ export interface StreamReader {
   push(chunk: Uint8Array): void;
   /** The rest of the bytes is not needed. */
   readonly isDone?: boolean;
+  /** It keeps no chunk: after `push` the memory may be used again. */
+  readonly keepsNothing?: boolean;
   finish(): ReadResult;
 }

@@ -46,6 +46,8 @@ const SLOW_SCANNER: Problem = {
 };
 
 export class KinetoReader implements StreamReader {
+  /** The scanner has its own copy. */
+  readonly keepsNothing = true;
   readonly #problems = new ProblemLog();
   readonly #scanner: EventScanner;
   readonly #builder: TraceBuilder;

@@ -41,7 +41,8 @@ export function gpuUnions(trace: Trace, work: GpuWork, kinds: KernelKinds): GpuU
     const counts = until === null || (launch < 0 ? correlation[row] === NO_ID : ts[launch]! <= until);
     if (!counts) continue;
     const sort = sorts[name[row]!]!;
-    const [start, end] = [work.start[i]!, work.end[i]!];
+    const start = work.start[i]!;
+    const end = work.end[i]!;
     working.add(start, end);
     if (sort === WorkSort.compute) compute.add(start, end);
     else if (sort === WorkSort.comms) comms.add(start, end);
