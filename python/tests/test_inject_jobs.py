@@ -210,11 +210,11 @@ def test_by_default_one_window_is_recorded_and_the_recorded_step_of_ten_varies(t
     del env["WHYSLOW_RECORD_EVERY_N_STEPS"], env["WHYSLOW_TRACE"]
     assert run_script(SIXTY_STEPS, tmp_path, env=env).returncode == 0
     traces = [path.relative_to(tmp_path / "out/traces") for path in (tmp_path / "out/traces").rglob("*.gz")]
-    assert [str(path) for path in traces] == ["step_20/rank-0-coord-0-trace.json.gz"]
+    assert [str(path) for path in traces] == ["step_21/rank-0-coord-0-trace.json.gz"]
     assert header_of(tmp_path / "out")["spread_steps"] is True
     # The steps before it are all recorded, those in it are not. Then one in each ten: not always the first, but the
     # same in every job, so ranks can be compared.
-    assert steps_of(tmp_path / "out") == [*range(19), 38, 44, 50]
+    assert steps_of(tmp_path / "out") == [*range(20), 38, 44, 50]
 
 
 # Trains on two ranks and leaves `losses`.

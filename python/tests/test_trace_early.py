@@ -12,7 +12,7 @@ from whyslow_capture.config import CaptureConfig, TraceConfig
 from whyslow_capture.problems import ProblemLog
 from whyslow_capture.trace import early_start
 
-ONE_WINDOW = {"enabled": True, "period": 26, "repeat": 1}
+ONE_WINDOW = {"enabled": True, "period": 27, "repeat": 1}
 
 
 def recorded(out: Path, monkeypatch: pytest.MonkeyPatch, steps: range, seconds: float, **tier: Any) -> list[int]:
@@ -31,12 +31,29 @@ def recorded(out: Path, monkeypatch: pytest.MonkeyPatch, steps: range, seconds: 
 
 @pytest.mark.parametrize(
     ("seconds", "first"),
-    [(2.0, 5), (0.5, 5), (0.34, 23), (0.01, 23)],
+    [(2.0, 5), (0.5, 5), (0.34, 24), (0.01, 24)],
 )
 def test_slow_steps_bring_the_window_forward(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float, first: int
 ) -> None:
     assert recorded(tmp_path, monkeypatch, range(1, 40), seconds) == [first]
+
+
+@pytest.mark.parametrize(("active", "seconds", "steps"), [(6, 0.01, 6), (6, 0.1, 3), (6, 2.0, 3), (8, 0.1, 8)])
+def test_long_steps_make_the_window_shorter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, active: int, seconds: float, steps: int
+) -> None:
+    now = [100.0]
+    monkeypatch.setattr(early_start.time, "monotonic", lambda: now[0])
+
+    def work(_: int) -> None:
+        now[0] += seconds
+
+    made = make_tier(tmp_path, **ONE_WINDOW, active=active)
+    train(made, range(1, 40), work)
+    made.close()
+    (window,) = made.summary()["windows"]  # type: ignore[misc]
+    assert window["last_step"] - window["first_step"] + 1 == steps  # type: ignore[index]
 
 
 def test_a_single_slow_step_does_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,7 +66,7 @@ def test_a_single_slow_step_does_not(tmp_path: Path, monkeypatch: pytest.MonkeyP
     made = make_tier(tmp_path, **ONE_WINDOW)
     train(made, range(1, 40), work)
     made.close()
-    assert [window["first_step"] for window in made.summary()["windows"]] == [23]  # type: ignore[index,attr-defined]
+    assert [window["first_step"] for window in made.summary()["windows"]] == [24]  # type: ignore[index,attr-defined]
 
 
 def test_a_resumed_job_has_a_window_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,7 +77,7 @@ def test_a_resumed_job_has_a_window_too(tmp_path: Path, monkeypatch: pytest.Monk
 def test_ranks_that_must_agree_and_chosen_schedules_keep_their_steps(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tier: dict[str, Any]
 ) -> None:
-    period, start = tier.get("period", 26), tier.get("config", {}).get("start_step", 0)
+    period, start = tier.get("period", 27), tier.get("config", {}).get("start_step", 0)
     assert recorded(tmp_path, monkeypatch, range(1, 40), 2.0, **tier) == [start + period - 3]
 
 

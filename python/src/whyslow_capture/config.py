@@ -10,9 +10,10 @@ from typing import Any
 from .config_values import boolean, names, one_of, optional_text, ranks, share, text, whole
 from .problems import ProblemLog
 
-# With tracing on but no period there is one window: after compilation and cache warm-up, but within a short trial. It
-# comes sooner where steps are slow (trace/early_start.py).
-ONE_WINDOW_ENDS_AT = 26
+# With tracing on but no period there is one window: after compilation and cache warm-up, but within a short trial. Jobs
+# save, evaluate and log every 10, 20, 50 or 100 steps, so not in steps 21 to 26. It comes sooner where steps are slow,
+# and is shorter (trace/early_start.py).
+ONE_WINDOW_ENDS_AT = 27
 ONE_WINDOW_STEPS = 6
 
 # None means every rank.

@@ -70,7 +70,7 @@ export function registerRun(program: Command, context: CommandContext): void {
     .option('--end-step <n>', 'last step to record', wholeNumber(0))
     .option('--max-overhead <share>', 'limit for the cost of measuring (default: 0.5%)', percentage)
     .option('--ranks <list>', 'measure only these ranks, e.g. 0,2-5 (default: all)', ranksOrAll)
-    .option('--trace', 'record a torch.profiler window: six steps on rank 0, up to step 26 (default)')
+    .option('--trace', 'record a torch.profiler window: steps 21 to 26 of rank 0 (default)')
     .option('--no-trace', 'record no window')
     .option('--trace-period <n>', 'one window every n steps', wholeNumber(1))
     .option('--trace-warmup <n>', 'profiler steps to discard before each window', wholeNumber(0))

@@ -92,9 +92,9 @@ describe('one rank of eight', () => {
     ]);
   });
 
-  it('must cost 30 % of a step to be named for a single step, and 2 % of all for several', () => {
-    expect(named(eightWith(inSteps(31, [3])))).toHaveLength(1);
-    expect(named(eightWith(inSteps(29, [3])))).toEqual([]);
+  it('must cost 40 % of a step to be named for a single step, and 2 % of all for several', () => {
+    expect(named(eightWith(inSteps(41, [3])))).toHaveLength(1);
+    expect(named(eightWith(inSteps(39, [3])))).toEqual([]);
     expect(named(eightWith(inSteps(13, [1, 4], 12)))).toHaveLength(1);
     expect(named(eightWith(inSteps(11, [1, 4], 12)))).toEqual([]);
   });

@@ -7,7 +7,7 @@ export const LATE_SHARE = 0.05;
 /** The least cost worth naming, as a share of the step, mean over all steps: a smaller gain nobody would measure. */
 export const LEAST_COST = 0.02;
 /** The same for a rank that was late once, as a share of that step: every machine pauses a little now and then. */
-export const LEAST_ONCE = 0.3;
+export const LEAST_ONCE = 0.4;
 /** A rank that is late in at least this share of the steps is late persistently. Our choice: most of the time. */
 export const MOST_STEPS = 0.5;
 /** A rank is not named where chance explains its being last with more than this probability: the usual 1 %. */

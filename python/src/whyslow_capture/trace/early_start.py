@@ -1,5 +1,6 @@
 """
-The only window of a run: it begins before its planned step when steps are slow, because short runs should have one too.
+The only window of a run: where steps are slow it begins before its planned step, because short runs should have one
+too, and it is shorter.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import time
 import torch
 
 from .. import process
-from ..config import CaptureConfig, TraceConfig
+from ..config import ONE_WINDOW_STEPS, CaptureConfig, TraceConfig
 from .schedule import TRAIN_OVERALL
 from .teardown import VARIABLE, decide
 
@@ -18,6 +19,9 @@ from .teardown import VARIABLE, decide
 LEAST_STEPS = 3
 # Jobs whose steps are shorter than this reach the planned step soon, and are better recorded there.
 SLOW_STEP_S = 0.5
+# Longer steps launch more work, so that fewer of them show as much: recording costs the job time for each launch.
+LONG_STEP_S = 0.08
+FEW_STEPS = 3
 
 
 def may_start_early(config: CaptureConfig, world: int) -> bool:
@@ -40,6 +44,7 @@ class EarlyStart:
         self._first: int | None = None
         self._began = 0.0
         self._before_s = 0.0
+        self._usual_s = 0.0
 
     def is_due(self, step: int) -> bool:
         """
@@ -50,7 +55,12 @@ class EarlyStart:
         before_s, self._before_s = self._before_s, self._began - began
         if self._first is None or step < self._first:
             self._first = step
-        return step - self._first >= LEAST_STEPS and min(before_s, self._before_s) >= SLOW_STEP_S
+        self._usual_s = min(before_s, self._before_s)
+        return step - self._first >= LEAST_STEPS and self._usual_s >= SLOW_STEP_S
+
+    def window_steps(self, planned: int) -> int:
+        """How many steps to record: a number that the user chose stays."""
+        return FEW_STEPS if planned == ONE_WINDOW_STEPS and self._usual_s >= LONG_STEP_S else planned
 
 
 def no_window(trace: TraceConfig, steps: int) -> str:

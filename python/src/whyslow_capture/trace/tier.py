@@ -269,11 +269,13 @@ class TraceTier:
     def _start_early(self, step: int) -> None:
         if self._early is None or self._driver.plan is not None:
             return
-        if self._overall.due(step) is not None:
-            self._early = None  # on time
-        elif not self._overall.has_requests and self._early.is_due(step):
-            self._overall.begin_schedule_at(step)
-            self._early = None
+        is_early = self._early.is_due(step)
+        planned = self._overall.due(step)
+        if planned is None and (self._overall.has_requests or not is_early):
+            return
+        if planned is None or planned.request is None:
+            self._overall.begin_schedule_at(step, self._early.window_steps(self._options.active))
+        self._early = None
 
     def _say_if_none(self) -> None:
         """The user asked for a trace, and should not have to look for it."""

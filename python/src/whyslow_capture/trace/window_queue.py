@@ -29,16 +29,14 @@ class WindowQueue:
     def has_requests(self) -> bool:
         return self._requested != ()
 
-    def begin_schedule_at(self, step: int) -> None:
-        """The first scheduled window warms up with `step`."""
-        length = self._schedule.warmup + self._schedule.active
-        self._schedule = replace(self._schedule, start=step, period=length)
+    def begin_schedule_at(self, step: int, active: int) -> None:
+        """The first scheduled window warms up with `step` and records `active` steps."""
+        self._schedule = replace(self._schedule, start=step, active=active, period=self._schedule.warmup + active)
 
     def begin_again_at(self, step: int, active: int) -> None:
-        """Like `begin_schedule_at`, unless the first window is planned for later. It records `active` steps."""
+        """Like `begin_schedule_at`, unless the first window is planned for later."""
         planned = self._scheduled(step)
-        self._schedule = replace(self._schedule, active=active)
-        self.begin_schedule_at(step if planned is None else max(step, planned.warm_from))
+        self.begin_schedule_at(step if planned is None else max(step, planned.warm_from), active)
 
     def due(self, step: int) -> WindowPlan | None:
         """The window that should be open or warming up during `step`. Requested windows go before scheduled ones."""
