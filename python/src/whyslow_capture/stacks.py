@@ -23,6 +23,9 @@ from types import FrameType
 SHORTEST_PAUSE_S = 0.05
 # Part of the overhead limit that may be spent here.
 SHARE_OF_BUDGET = 0.2
+# The first looks come more often, so that a run of some seconds has enough of them: 10 ms in all.
+FIRST_LOOKS = 60
+FIRST_FASTER = 3
 # What one look costs the training thread beyond the look itself: two changes of thread.
 SWITCHES_S = 100e-6
 # Deeper stacks are cut; the user's line is rarely further from the leaf.
@@ -136,7 +139,8 @@ class StackSampler:
     def _pause_s(self) -> float:
         """Varies, so as not to keep time with the steps."""
         cost = self._spent_s / self._looks if self._looks else SWITCHES_S
-        return max(SHORTEST_PAUSE_S, cost / self._share) * (0.5 + self._random.random())
+        share = self._share * (FIRST_FASTER if self._looks < FIRST_LOOKS else 1)
+        return max(SHORTEST_PAUSE_S, cost / share) * (0.5 + self._random.random())
 
     def _count(self, frame: FrameType) -> None:
         key = self._key_of(frame)
