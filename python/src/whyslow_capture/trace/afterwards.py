@@ -27,8 +27,8 @@ WATCHED = 40
 LEAST_STEPS = 12
 # From one group to the next.
 PAUSE_S = 4.0
-# Groups to time before and after a window, and how many before it are enough to blame it. With these numbers, on the
-# two-speed host of bench/results.md: 0.4 % false alarms, and 98 % of slowdowns by a quarter found.
+# Groups to time before and after a window, and how many before it are enough to blame it. Chosen in a simulation of the
+# two-speed host of bench/results.md (docs/decisions/0021).
 GROUPS = 16
 ENOUGH_BEFORE = 8
 # The first steps of a job, and those after a window, are not typical.
