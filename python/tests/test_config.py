@@ -249,7 +249,7 @@ def test_a_period_switches_windows_on():
 )
 def test_tracing_without_a_period_is_one_window(given: dict[str, object]):
     for trace in (load(given).trace, load({}, {"WHYSLOW_TRACE": "1"}).trace):
-        assert (trace.enabled, trace.period, trace.warmup, trace.active, trace.repeat) == (True, 26, 1, 6, 1)
+        assert (trace.enabled, trace.period, trace.warmup, trace.active, trace.repeat) == (True, 27, 1, 6, 1)
     assert load(given | {"trace_active": 30}).trace.period == 31
 
 

@@ -39,10 +39,11 @@ describe('a first step that did more than the others', () => {
     firstDidMore(works.map((w, index) => ({ index, hostStart: 0, hostEnd: 1, frontier: 1, works: w })));
 
   it.each([
-    ['an evaluation was in it', [900, 300, 310, 300], true],
-    ['it is like the others', [310, 300, 310, 300], false],
-    ['another did as much', [900, 300, 880, 300], false],
-    ['too few others', [900, 300, 300], false],
+    ['an evaluation was in it', [9000, 300, 310, 300], true],
+    ['few pieces of work', [900, 300, 310, 300], false],
+    ['it is like the others', [3100, 3000, 3100, 3000], false],
+    ['another did as much', [9000, 300, 8800, 300], false],
+    ['too few others', [9000, 300, 300], false],
   ])('%s', (_, works, expected) => expect(did(works)).toBe(expected));
 });
 

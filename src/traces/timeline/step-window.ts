@@ -71,18 +71,20 @@ export function representative(steps: readonly StepTime[]): number {
   return Math.min(n, steps.length);
 }
 
+/** Pieces of GPU work in the detail window. */
+const DETAIL_WORKS = 4_000;
+
 /** The first step launched this many times the work of any other: an evaluation was in it. */
 const FAR_MORE = 2;
 /** Of fewer steps, the first cannot be spared. */
 const ENOUGH_OTHERS = 3;
 
-/** Whether the first step did more than the others, so that it says nothing about them. */
+/** Whether the first step did more than the others, and would take most of the detail window. */
 export function firstDidMore([first, ...others]: readonly StepTime[]): boolean {
-  return others.length >= ENOUGH_OTHERS && first!.works > FAR_MORE * largest(others.map((s) => s.works));
+  if (others.length < ENOUGH_OTHERS || first!.works < DETAIL_WORKS / 2) return false;
+  return first!.works > FAR_MORE * largest(others.map((s) => s.works));
 }
 
-/** Pieces of GPU work in the detail window. */
-const DETAIL_WORKS = 4_000;
 const DETAIL_STEPS = 3;
 const MANY_STEPS = 50;
 
