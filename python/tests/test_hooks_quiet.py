@@ -40,7 +40,7 @@ def test_patches_are_in_place_only_in_recorded_steps(tmp_path: Path) -> None:
 
 
 def our_calls(run: Callable[[], object]) -> list[str]:
-    """The Python functions of ours that `run` calls. Other tests of this process may have left a window's ranges watched."""
+    """The Python functions of ours that `run` calls. Other tests may have left the ranges of a window watched."""
     found: list[str] = []
 
     def note(frame: FrameType, event: str, _: object) -> None:
