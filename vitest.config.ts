@@ -2,12 +2,12 @@ import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { SummaryReporter } from './test/helpers/summary-reporter.js';
 
-/** They replace modules or start processes: each file gets a process of its own. */
+/** They replace modules, change shared fixtures or start processes: each file gets a process of its own. */
 const ISOLATED = [
   'src/cli/**/*.test.ts',
   'test/e2e/**/*.test.ts',
   'test/browser/**/*.test.ts',
-  'test/property/open-files.test.ts',
+  'test/property/**/*.test.ts',
 ];
 /** Real training jobs whose timing is judged: they run after everything else, one at a time. */
 const JOBS = [

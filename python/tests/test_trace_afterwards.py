@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from whyslow_capture.trace.afterwards import GROUPS, LOOK_EVERY, NEVER, PAUSE_S,
 from whyslow_capture.trace.change import change
 from whyslow_capture.trace.report import WindowReport
 from whyslow_capture.trace.schedule import WindowPlan
+from whyslow_capture.trace.tier import TraceTier
 
 MINUTE_S = 64.0
 
@@ -203,6 +205,18 @@ def test_a_failed_window_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None
     assert report.afterwards == found
 
 
+def steps_of(tier: TraceTier, seconds: float) -> Callable[[int], None]:
+    """Steps of a job that waits for the compression right after its window, so that all further steps count."""
+
+    def work(step: int) -> None:
+        time.sleep(seconds)
+        end = time.monotonic() + 30
+        while step == 20 and tier._delivery.exporter.pending_bytes > 0 and time.monotonic() < end:
+            time.sleep(0.01)
+
+    return work
+
+
 def test_a_failing_check_does_not_reach_the_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise ZeroDivisionError
@@ -210,7 +224,7 @@ def test_a_failing_check_does_not_reach_the_job(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(afterwards, "change", fail)
     problems = ProblemLog()
     tier = make_tier(tmp_path, problems, period=20, repeat=1)
-    train(tier, range(100), lambda step: time.sleep(0.3 if step == 20 else 0.001))
+    train(tier, range(100), steps_of(tier, 0.001))
     tier.close()
     assert problems.counts == {"trace_check": 1}
     assert len(list(tmp_path.rglob("*-trace.json.gz"))) == 1
@@ -219,8 +233,7 @@ def test_a_failing_check_does_not_reach_the_job(tmp_path: Path, monkeypatch: pyt
 def test_with_real_windows(tmp_path: Path) -> None:
     problems = ProblemLog()
     tier = make_tier(tmp_path, problems, period=20, repeat=1)
-    # Wait for the compression right after the window, so that all further steps count.
-    train(tier, range(80), lambda step: time.sleep(0.3 if step == 20 else 0.002))
+    train(tier, range(80), steps_of(tier, 0.002))
     tier.close()
     (window,) = tier.summary()["windows"]  # type: ignore[misc]
     found = window["afterwards"]  # type: ignore[index]
