@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { largeTrace } from '../../bench/lib/large-trace.js';
+import { SOAK } from '../helpers/cases.js';
 import { inFolder } from '../helpers/cli.js';
 import { costOf } from '../helpers/cost.js';
 
@@ -51,7 +52,7 @@ describe('memory stays bounded', () => {
 
   it('for an export, which writes its tables group by group', () =>
     inFolder(async (folder) => {
-      const megabytes = 60;
+      const megabytes = SOAK ? 60 : 30;
       const trace = join(folder, 'long.json.gz');
       await largeTrace('zoo/fixtures/adam_forloop/rank0.json.gz', trace, megabytes);
       const { code, peakMb } = await costOf(['export', trace, '-o', join(folder, 'tables')]);
