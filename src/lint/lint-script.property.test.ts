@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { cases } from '../../test/helpers/cases.js';
 import { lintFile } from './lint-script.js';
 
 const folder = new URL('../../test/fixtures/lint/bad/', import.meta.url);
@@ -27,7 +28,7 @@ describe('lint never throws', () => {
       fc.property(fc.constantFrom(...scripts), fc.double({ min: 0, max: 1, noNaN: true }), (text, share) =>
         check(text.slice(0, Math.floor(text.length * share))),
       ),
-      { numRuns: 60 },
+      { numRuns: cases(25, 60) },
     ));
 
   it('on scripts with lines in another order', () =>
@@ -36,11 +37,13 @@ describe('lint never throws', () => {
         fc.constantFrom(...scripts).chain((text) => fc.shuffledSubarray(text.split('\n'))),
         (lines) => check(lines.join('\n')),
       ),
-      { numRuns: 60 },
+      { numRuns: cases(25, 60) },
     ));
 
   it('on any text', () =>
-    fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 200 }), check), { numRuns: 100 }));
+    fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 200 }), check), {
+      numRuns: cases(40, 100),
+    }));
 
   it.each([
     ['brackets', '('.repeat(100_000)],

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { cases } from '../../../test/helpers/cases.js';
 import { eventsReader } from './descriptor.js';
 import { draw, type Read, read, row } from './testing.js';
 
@@ -55,7 +56,7 @@ describe('any file', () => {
         const within = cuts.map((cut) => Math.min(cut, bytes.length));
         expect(read(bytes, within)).toEqual(whole);
       }),
-      { numRuns: 500 },
+      { numRuns: cases(200, 500) },
     );
   });
 
@@ -92,14 +93,14 @@ describe('any file', () => {
         expectSound(read(copy));
         eventsReader.sniff(copy);
       }),
-      { numRuns: 2000 },
+      { numRuns: cases(500, 2000) },
     );
   });
 
   it('never throws on bytes that are not an event log', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => expectSound(read(bytes))),
-      { numRuns: 500 },
+      { numRuns: cases(200, 500) },
     );
   });
 });
