@@ -83,6 +83,20 @@ describe('training_step without start times', () => {
     expect(msByClass(facts)).toEqual({ compute: 40, idle_data: 20 });
   });
 
+  it('is told by all steps, not only by those recorded one after the other', () => {
+    // The machine becomes faster after 20 steps of 27 ms: 20 ms. A profiler window takes 2 s between them.
+    const startOf = (n: number) => (n < 20 ? 27 * n : 540 + 2000 + 20 * (n - 20));
+    const phases = (n: number) => [`training_step ${n < 20 ? 27 : 20} +${startOf(n)} gpu`];
+    const sparse = [38, 44, 50, 67, 73, 89, 95].flatMap((n) => steps(n, n, phases));
+    const facts = analyseOne(HEADER, steps(0, 19, phases), sparse);
+    expect(ms(facts.step)).toBe(20);
+    expect(facts.steps).toBeGreaterThan(20);
+    // What is recorded of a step here is a part of it: only the start times tell how long it takes.
+    const part = (n: number) => [`forward 5 +${startOf(n)} gpu`, `training_step 15 +${startOf(n)} gpu`];
+    const parts = [38, 44, 50, 67, 73, 89, 95].flatMap((n) => steps(n, n, part));
+    expect(ms(analyseOne(HEADER, steps(0, 19, part), parts).step)).toBe(20);
+  });
+
   it('counts only the part of a host-timed wait that the device felt', () => {
     const hidden = steps(0, 19, (n) => [
       `data_wait ${n % 2 ? 20 : 1} host`,

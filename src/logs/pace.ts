@@ -4,10 +4,14 @@ import { sumOfClasses, TIME_CLASSES, type TimeByClass, type TimeClass, totals } 
 /** Recorded and other steps may differ by this factor. Beyond it, some work happens only in the ones or the others. */
 export const SAME_PACE = 1.1;
 
-/** ns per step from one recorded step to the next, with the unrecorded steps between them. NaN: no such gap. */
-export interface GapPeriods {
+/** ns per step. */
+interface Pace {
   readonly mean: number;
   readonly median: number;
+}
+
+/** From one recorded step to the next, with the unrecorded steps between them. NaN: no such gap. */
+export interface GapPeriods extends Pace {
   /** How many steps they cover. */
   readonly steps: number;
 }
@@ -16,7 +20,7 @@ export interface GapPeriods {
 export const ENOUGH_IN_GAPS = 10;
 
 /** ns of the usual step: without rare pauses, which the mean holds; the mean where gaps differ in length. */
-export const usualPeriod = ({ mean, median }: Pick<GapPeriods, 'mean' | 'median'>) => Math.min(mean, median);
+export const usualPeriod = ({ mean, median }: Pace) => Math.min(mean, median);
 
 export type PaceBias = 'recorded-slower' | 'others-slower';
 
@@ -25,7 +29,7 @@ export type PaceBias = 'recorded-slower' | 'others-slower';
  * none. All time passes between the starts of recorded steps, so that shows. Recorded steps cannot be longer than the mean
  * without a reason. They can be shorter: a rare pause (an evaluation) makes only the mean long.
  */
-export function biasOf(recorded: number, gaps: Pick<GapPeriods, 'mean' | 'median'>): PaceBias | null {
+export function biasOf(recorded: number, gaps: Pace): PaceBias | null {
   if (recorded > SAME_PACE * gaps.mean) return 'recorded-slower';
   return usualPeriod(gaps) > SAME_PACE * recorded ? 'others-slower' : null;
 }

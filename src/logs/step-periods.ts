@@ -30,8 +30,9 @@ const MIN_STEP = 1;
 const ENOUGH_PAIRS = 3;
 /** With so many steps whose successor was not recorded, the pairs are only the start of the log. */
 const ENOUGH_ALONE = 5;
-/** `training_step` is the whole iteration if it lasts until the next one begins, with this tolerance in most pairs (the first are not yet regular). */
+/** `training_step` is the whole iteration if it lasts until the next one begins, with this tolerance in most pairs. */
 const LASTS_UNTIL_NEXT = 0.05;
+/** Not in all: the first steps are not yet regular. */
 const MOST_PAIRS = 0.75;
 /** A phase that this share of the steps has belongs to every step: one without it was cut, or lost a record. */
 const REGULAR = 0.9;

@@ -2,6 +2,7 @@ import { ns } from '../base/units.js';
 import { areRegular } from '../logs/pace.js';
 import type { CollectiveWaits } from './collectives/waits.js';
 import type { LateRanks } from './lateness/late-ranks.js';
+import { leastCost } from './lateness/thresholds.js';
 import type { PlayedRun } from './paths/what-if-ranks.js';
 import type { RankTable } from './table/rank-table.js';
 
@@ -15,8 +16,11 @@ export function withCosts(
   waits: CollectiveWaits,
   played: PlayedRun | null,
 ): LateRanks[] {
-  const isWorthIt = (l: LateRanks, cost: number, step: number) =>
-    cost >= LEAST_COST * step * (l.steps.length / table.steps.length);
+  const isWorthIt = ({ pattern, steps }: LateRanks, cost: number, step: number) => {
+    const [inSteps, all] = [steps.length, table.steps.length];
+    const isRare = pattern === 'spike' || pattern === 'periodic';
+    return cost >= step * (isRare ? leastCost(inSteps, all) : (LEAST_COST * inSteps) / all);
+  };
   return late.flatMap((l) => {
     if (played) {
       // Without the delay another rank may be next, or a pipeline bubble may have hidden part of it.

@@ -36,7 +36,7 @@ describe('one slow step', () => {
     };
     const view = draw(SPIKE);
     const saving = { ...view, job: { ...times, phases: [{ ...saves, call: null, line: null }] } };
-    expect(silence(rule, saving)).toMatch(/as a step with a checkpoint does/);
+    expect(silence(rule, saving)).toMatch(/the checkpoint in it explains that/);
     const short = { ...saves, ns: ns(100e6), call: null, line: null };
     expect(fires(rule, { ...view, job: { ...times, phases: [short] } }, EXPECTED).price).toBeNull();
   });

@@ -31,7 +31,7 @@ export const rule: TraceRule = {
     if (!oneOff) return silent('no single step stands out');
     const { index, ts, dur, usual, others } = oneOff;
     const known = recurring(view.job).find((p) => p.ns / p.count >= MOST_OF_IT * (dur - usual));
-    if (known) return silent(`step ${index} took ${formatMs(dur)}, as a step with a ${known.name} does`);
+    if (known) return silent(`step ${index} took ${formatMs(dur)}: the ${known.name} in it explains that`);
     const text = `step ${index} took ${formatMs(dur)}, the ${others} others ${formatMs(usual)}: one of ${others + 1}, left out of all other figures`;
     return found({
       id: 'one-slow-step',

@@ -8,7 +8,7 @@ import type { LateRanks } from './late-ranks.js';
 import { rotation } from './rotation.js';
 import { patternOf } from './single-rank.js';
 import { type LatenessSpread, latenessOf, spreadOf } from './spread.js';
-import { LEAST_COST, LEAST_ONCE } from './thresholds.js';
+import { leastCost } from './thresholds.js';
 
 /** A group is named instead of single ranks where it costs this many times what the worst of them costs alone. Our choice. */
 const GROUP_COSTS_MORE = 1.5;
@@ -51,12 +51,9 @@ function singleRanks(table: RankTable, spread: LatenessSpread): LateRanks[] {
       const cause = causeOf(table, [rank], found.steps);
       return [{ ...found, ranks: [rank], cause, cost: costOf(table, r), location: null, steps }];
     })
-    .filter((late) => late.cost >= leastCost(late, table) * table.step)
+    .filter((late) => late.cost >= leastCost(late.steps.length, table.steps.length) * table.step)
     .sort((a, b) => isSpike(a) - isSpike(b) || b.cost - a.cost);
 }
-
-const leastCost = ({ steps }: LateRanks, table: RankTable) =>
-  steps.length > 1 ? LEAST_COST : LEAST_ONCE / table.steps.length;
 
 /** Time per step that the run would save if this rank were as fast as the next slowest. */
 function costOf({ own, steps }: RankTable, r: number): Ns {
