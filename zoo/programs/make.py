@@ -1,6 +1,6 @@
 """Makes the zoo's traces: runs each case, measures it, profiles it, writes what is known about it.
 
-python zoo/programs/make.py --out DIR [--sizes a|b] [--group original|new] [--only x,y] [--list]
+python zoo/programs/make.py --out DIR [--sizes a|b] [--group original|new|unseen] [--only x,y] [--list]
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--out", type=Path, help="folder for the traces and truth.json; added to if it exists")
     parser.add_argument("--sizes", choices=("a", "b"), default="a", help="sizes of the original cases")
-    parser.add_argument("--group", choices=("original", "new"), default="original")
+    parser.add_argument("--group", choices=("original", "new", "unseen"), default="original")
     parser.add_argument("--only", help="comma-separated names of cases")
     parser.add_argument("--list", action="store_true", help="list the cases and stop")
     parser.add_argument("--smoke", action="store_true", help="tiny sizes on the CPU: do the programs run?")

@@ -74,6 +74,11 @@ def all_cases() -> dict[str, tuple[Case, ...]]:
     import cases_original
     import cases_precision
     import cases_transformers
+    import cases_unseen_diffusion
+    import cases_unseen_input
+    import cases_unseen_other
+    import cases_unseen_text
+    import cases_unseen_vision
 
     return {
         "original": cases_original.CASES,
@@ -83,5 +88,12 @@ def all_cases() -> dict[str, tuple[Case, ...]]:
             *cases_host.CASES,
             *cases_launch.CASES,
             *cases_transformers.CASES,
+        ),
+        "unseen": (
+            *cases_unseen_text.CASES,
+            *cases_unseen_input.CASES,
+            *cases_unseen_vision.CASES,
+            *cases_unseen_diffusion.CASES,
+            *cases_unseen_other.CASES,
         ),
     }
