@@ -61,7 +61,7 @@ class CartPoles:
         return self.random.uniform(-0.05, 0.05, (count, 4)).astype(np.float32)
 
     def step(self, action: NDArray[np.int64]) -> tuple[Array, Array]:
-        x, speed, angle, turn = self.state.T
+        _, speed, angle, turn = self.state.T
         force = np.where(action == 1, 10.0, -10.0)
         sine, cosine = np.sin(angle), np.cos(angle)
         pushed = (force + 0.05 * turn**2 * sine) / 1.1

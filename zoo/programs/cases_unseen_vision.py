@@ -1,7 +1,8 @@
-"""Unseen: pictures. A detection loss written per picture, distillation, evaluation inside the loop, two faults at once."""
+"""Unseen: pictures. A detection loss for each picture, distillation, evaluation inside the loop, two faults at once."""
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Iterator
 from typing import Any
@@ -90,7 +91,10 @@ def detection(ctx: Context, per_picture: bool) -> Loop:
             output = model(pictures)
         if per_picture:
             counts = batch[3]
-            few = [b[:n] for b, n in zip(boxes, counts, strict=True)], [k[:n] for k, n in zip(kinds, counts, strict=True)]
+            few = (
+                [b[:n] for b, n in zip(boxes, counts, strict=True)],
+                [k[:n] for k, n in zip(kinds, counts, strict=True)],
+            )
             loss = loss_per_picture(output.float(), *few, places)
         else:
             loss = loss_of_batch(output.float(), boxes, kinds, places)
@@ -129,10 +133,10 @@ EVALUATED_EVERY = 4
 def mixer(ctx: Context, evaluated: bool) -> Loop:
     torch.manual_seed(0)
     pixels = ctx.pick(224, 32)
-    model = Mixer(ctx.pick(512, 32), ctx.pick(8, 2), pixels, CLASSES).to(ctx.device)
+    model = Mixer(ctx.pick(768, 32), ctx.pick(4, 2), pixels, CLASSES).to(ctx.device)
     update = adamw(model, "fused")
-    validation = [next(byte_pictures(ctx, 128, 224)) for _ in range(2)] * ctx.pick(4, 1)
-    scores: list[float] = []
+    validation = list(itertools.islice(byte_pictures(ctx, 256, 224), ctx.pick(4, 2)))
+    accuracies: list[float] = []
     done = 0
 
     @torch.no_grad()
@@ -143,7 +147,7 @@ def mixer(ctx: Context, evaluated: bool) -> Loop:
             with ctx.autocast(torch.bfloat16):
                 guess = model(pictures.to(ctx.device, non_blocking=True)).argmax(-1)
             right += (guess == labels.to(ctx.device, non_blocking=True)).sum().item()
-        scores.append(right / len(validation))
+        accuracies.append(right / sum(len(labels) for _, labels in validation))
         model.train()
 
     def step(batch: tuple[Tensor, Tensor]) -> None:
@@ -158,7 +162,7 @@ def mixer(ctx: Context, evaluated: bool) -> Loop:
         if evaluated and done % EVALUATED_EVERY == 0:
             evaluate()
 
-    return Loop(step, byte_pictures(ctx, 128, 224))
+    return Loop(step, byte_pictures(ctx, 192, 224))
 
 
 def small_resnet(ctx: Context, faulty: bool) -> Loop:
@@ -233,7 +237,7 @@ CASES = (
         None,
         fix="evaluate every thousandth step",
         twin="mixer_not_evaluated",
-        note="eight validation batches after every 4th step; a trace alone does not name that",
+        note="four validation batches after every 4th step; a trace alone does not name that",
         steps=12,  # three periods
         active=8,
     ),

@@ -19,20 +19,20 @@ WINDOW, HOP = 400, 160
 
 
 @lru_cache
-def mel_filters() -> Tensor:
+def mel_filters(device: torch.device) -> Tensor:
     """Triangles, evenly spaced on the mel scale."""
     highest = 2595 * np.log10(1 + RATE / 2 / 700)
     edges = 700 * (10 ** (np.linspace(0, highest, MELS + 2) / 2595) - 1)
     frequencies = np.linspace(0, RATE / 2, WINDOW // 2 + 1)
     low, middle, high = edges[:-2, None], edges[1:-1, None], edges[2:, None]
     rising, falling = (frequencies - low) / (middle - low), (high - frequencies) / (high - middle)
-    return torch.from_numpy(np.maximum(0, np.minimum(rising, falling)).astype(np.float32))
+    return torch.from_numpy(np.maximum(0, np.minimum(rising, falling)).astype(np.float32)).to(device)
 
 
 def log_mel(audio: Tensor) -> Tensor:
     window = torch.hann_window(WINDOW, device=audio.device)
     spectrum = torch.stft(audio, WINDOW, HOP, window=window, return_complex=True).abs().square()
-    return (mel_filters().to(audio.device, non_blocking=True) @ spectrum).clamp_min(1e-8).log()
+    return (mel_filters(audio.device) @ spectrum).clamp_min(1e-8).log()
 
 
 class Utterances(Dataset[tuple[Tensor, Tensor]]):
@@ -58,7 +58,19 @@ class Utterances(Dataset[tuple[Tensor, Tensor]]):
 
 
 CAPTION_TOKENS = 64
-WORDS = ("photograph", "mountain", "a", "of", "the", "children", "playing", "underneath", "bridge", "yellow", "watercolour")
+WORDS = (
+    "photograph",
+    "mountain",
+    "a",
+    "of",
+    "the",
+    "children",
+    "playing",
+    "underneath",
+    "bridge",
+    "yellow",
+    "watercolour",
+)
 
 
 class Tokenizer:

@@ -38,7 +38,9 @@ class PixelAttention(nn.Module):
         self.qkv, self.out = nn.Conv2d(channels, 3 * channels, 1), nn.Conv2d(channels, channels, 1)
 
     def forward(self, x: Tensor) -> Tensor:
-        q, k, v = self.qkv(self.norm(x)).flatten(2).unflatten(1, (3, self.heads, -1)).transpose(-1, -2).unbind(1)
+        qkv = self.qkv(self.norm(x)).flatten(2).unflatten(1, (3, self.heads, -1))
+        # The fused kernels want the size of a head last in memory.
+        q, k, v = qkv.transpose(-1, -2).contiguous().unbind(1)
         attended = F.scaled_dot_product_attention(q, k, v)
         return x + self.out(attended.transpose(-1, -2).reshape(x.shape))
 

@@ -1,4 +1,4 @@
-"""A Llama as open training scripts write it: RMS norm in fp32, rotary positions, SwiGLU; and LoRA around its projections."""
+"""A Llama as open training scripts write it: RMS norm in fp32, rotary positions, SwiGLU; and LoRA."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class LlamaBlock(nn.Module):
 
     def forward(self, x: Tensor, cos: Tensor, sin: Tensor, mask: Tensor | None) -> Tensor:
         h = self.norm1(x)
-        q, k, v = (p(h).unflatten(-1, (self.heads, -1)).transpose(1, 2) for p in (self.q, self.k, self.v))
+        q, k, v = [p(h).unflatten(-1, (self.heads, -1)).transpose(1, 2) for p in (self.q, self.k, self.v)]
         q, k = rotate(q, cos, sin).to(v.dtype), rotate(k, cos, sin).to(v.dtype)
         attended = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=mask is None)
         x = x + self.o(attended.transpose(1, 2).flatten(2))
