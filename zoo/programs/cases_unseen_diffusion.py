@@ -169,7 +169,7 @@ CASES = (
         not_a_gain=("T11",),
         fix="channels_last",
         twin="unet_groupnorm_nhwc",
-        note="group norm works in NCHW: channels_last moves the transposes instead of removing them",
+        note="group norm works in NCHW, so channels_last may only move the transposes",
         steps=8,
         active=2,
     ),

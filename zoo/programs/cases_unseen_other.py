@@ -166,7 +166,7 @@ CASES = (
         "policy_on_cpu",
         lambda ctx: policy_gradient(ctx, act_on_device=False),
         "host",
-        note="twin of policy_on_device: the environment is the bottleneck",
+        note="twin of policy_on_device: environment and policy both run on the CPU",
         active=3,
     ),
     Case(

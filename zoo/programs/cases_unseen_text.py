@@ -215,7 +215,7 @@ CASES = (
         not_a_gain=("T9", "T13", "T18", "T23", "W3"),
         fix="a vocabulary of 50,304, a multiple of 64",
         twin="vocabulary_50304",
-        note="the head's rows are no multiple of 8: slower products; no rule names that",
+        note="the head's rows are no multiple of 8; no rule names that",
         steps=8,
         active=2,
     ),
