@@ -1,9 +1,13 @@
 """
-Does a profiler window leave the job slower once it is over? Times a host-bound loop before and after two windows, in
-processes of their own: windows of whyslow_capture, plain torch.profiler, plain with TEARDOWN_CUPTI=1, and none. Also
-with CUDA graphs, captured before and between the windows, and with torch.compile(mode="reduce-overhead").
+Does a profiler window leave the job slower once it is over? Times a host-bound loop before and after two windows: windows
+of whyslow_capture, plain torch.profiler, plain with TEARDOWN_CUPTI=1, and none. Also with CUDA graphs, captured before
+and between the windows, and with torch.compile(mode="reduce-overhead").
 
     python bench/afterwards.py [--cpu] [--loops eager graph compile] [--seconds 330]
+
+The host changes its speed by 40 % for seconds at a time, which hides what a window leaves. So the ways run in processes
+that take turns on the same two cores, fifteen steps each, and a turn counts relative to that of the process without
+windows, some milliseconds away. While one runs, the others wait.
 
 Prints after ÷ before with 95 % intervals, and writes afterwards.json to $OUT if that is set. Exits 1 if a job ends
 badly, a window of ours records no GPU work, or our windows certainly leave more than 2 % behind.
@@ -26,31 +30,22 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python" / "src"))
 
-Blocks = dict[str, list[float]]
-# Steps of a block, blocks between two windows, recorded steps of a window (after one of warm-up).
-STEPS, BLOCKS, ACTIVE = 15, 40, 3
-PERIOD = STEPS * BLOCKS + 1 + ACTIVE
+# Milliseconds a step: by phase, by way, one a turn.
+Phases = dict[str, dict[str, list[float]]]
+# Steps of a turn, turns between two windows, recorded steps of a window (after one of warm-up).
+STEPS, TURNS, ACTIVE = 15, 40, 3
+PERIOD = STEPS * TURNS + 1 + ACTIVE
 REST_S = 0.5
 ALLOWED = 1.02
 DRAWS = 1000
-# (loop, windows, processes): what matters most comes first, in case time runs out. With and without windows in turns:
-# the host drifts.
-TURN = (("eager", "capture", 1), ("eager", "none", 1))
-PLAN = (
-    *TURN * 3,
-    ("graph", "capture", 2),
-    ("compile", "capture", 1),
-    ("compile", "none", 1),
-    *TURN * 3,
-    ("eager", "plain", 1),
-    ("graph", "none", 1),
-    ("compile", "capture", 1),
-    *TURN * 3,
-    ("eager", "teardown", 1),
-    ("eager", "plain", 1),
-    ("graph", "plain", 1),
-)
-LEAST_S = {"eager": 15, "graph": 15, "compile": 60}
+# Loops in the order of what matters most, in case time runs out.
+PLAN = ("eager", "graph", "eager", "compile", "eager", "graph", "eager", "eager", "eager", "graph")
+WAYS = {
+    "eager": ("none", "capture", "plain", "teardown"),
+    "graph": ("none", "capture", "plain"),
+    "compile": ("none", "capture"),
+}
+LEAST_S = {"eager": 40, "graph": 35, "compile": 70}
 
 
 # -- one process -------------------------------------------------------------------------------------------------------
@@ -132,61 +127,48 @@ class Compiled(Eager):
 LOOPS: dict[str, Callable[[str], Eager]] = {"eager": Eager, "graph": Graph, "compile": Compiled}
 
 
-def blocks_of(step: Callable[[], None], synchronize: Callable[[], None], count: int) -> list[float]:
-    """Milliseconds per step of each block."""
-    found = []
-    for _ in range(count):
-        synchronize()
-        begin = time.perf_counter()
-        for _ in range(STEPS):
-            step()
-        synchronize()
-        found.append(1e3 * (time.perf_counter() - begin) / STEPS)
-    return found
-
-
-def measure(loop: str, windows: str, device: str, out: str) -> Blocks:
+def take_turns(loop: str, way: str, device: str, out: str) -> None:
+    """Does what it is told, line by line."""
     import torch
 
     if device == "cuda":
-        # Wandering between cores is most of the noise.
+        # All on the same cores: they differ in what else runs there.
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[4:6])
     job = LOOPS[loop](device)
     synchronize = torch.cuda.synchronize if device == "cuda" else lambda: None
     for _ in range(5 * STEPS):
         job.step()
-    capture = capture_into(out) if windows == "capture" else None
+    capture = capture_into(out) if way == "capture" else None
 
-    def step() -> None:
-        job.step()
-        if capture is not None:
-            capture.step()
+    def steps(count: int) -> None:
+        for _ in range(count):
+            job.step()
+            if capture is not None:
+                capture.step()
+
+    def turn() -> float:
+        synchronize()
+        begin = time.perf_counter()
+        steps(STEPS)
+        synchronize()
+        return 1e3 * (time.perf_counter() - begin) / STEPS
 
     def window() -> None:
         """The steps of one window. Capture opens its own, at these steps."""
-        if windows in ("plain", "teardown"):
+        if way in ("plain", "teardown"):
             with torch.profiler.profile():
-                for _ in range(1 + ACTIVE):
-                    step()
+                steps(1 + ACTIVE)
                 synchronize()
         else:
-            for _ in range(1 + ACTIVE):
-                step()
+            steps(1 + ACTIVE)
 
-    found = {"before": blocks_of(step, synchronize, BLOCKS)}
-    window()
-    job.between_windows()
-    # The trace is compressed in the background.
-    time.sleep(REST_S)
-    found["after"] = blocks_of(step, synchronize, BLOCKS // 2)
-    time.sleep(REST_S)
-    found["later"] = blocks_of(step, synchronize, BLOCKS - BLOCKS // 2)
-    window()
-    time.sleep(REST_S)
-    found["after two"] = blocks_of(step, synchronize, BLOCKS)
+    does = {"turn": turn, "window": window, "between": job.between_windows, "ready": lambda: None}
+    for line in sys.stdin:
+        if line.strip() == "close":
+            break
+        print(json.dumps(does[line.strip()]()), flush=True)
     if capture is not None:
         capture.close()
-    return found
 
 
 def capture_into(out: str):
@@ -198,24 +180,96 @@ def capture_into(out: str):
 # -- all of them -------------------------------------------------------------------------------------------------------
 
 
-def run(loop: str, windows: str, device: str, left_s: float) -> dict[str, object]:
-    """What a process of its own measures, or why it could not."""
-    with tempfile.TemporaryDirectory() as out:
+class Way:
+    """One process that takes turns."""
+
+    def __init__(self, loop: str, way: str, device: str, out: Path) -> None:
         environment = {k: v for k, v in os.environ.items() if k not in ("TEARDOWN_CUPTI", "DISABLE_CUPTI_LAZY_REINIT")}
-        if windows == "teardown":
+        if way == "teardown":
             environment["TEARDOWN_CUPTI"] = "1"
-        command = [sys.executable, __file__, "--measure", loop, windows, device, out]
+        out.mkdir()
+        self.name, self.out, self.errors = way, out, (out / "stderr").open("w+")
+        command = [sys.executable, __file__, "--take-turns", loop, way, device, str(out)]
+        self.process = subprocess.Popen(
+            command, env=environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors
+        )
+
+    def tell(self, what: str) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(what + "\n")
+        self.process.stdin.flush()
+
+    def answer(self) -> float:
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        if not line:
+            raise ChildProcessError(f"{self.name}: exit status {self.process.wait()}: {self.said()[-400:]}")
+        return json.loads(line)
+
+    def ask(self, what: str) -> float:
+        self.tell(what)
+        return self.answer()
+
+    def said(self) -> str:
+        return (self.out / "stderr").read_text()
+
+    def close(self) -> None:
+        self.tell("close")
+        status = self.process.wait(60)
+        if status != 0:
+            raise ChildProcessError(f"{self.name}: exit status {status}: {self.said()[-400:]}")
+
+
+def run(loop: str, device: str) -> dict[str, object]:
+    """What the ways measure in turns, or why they could not."""
+    found: dict[str, object] = {"loop": loop}
+    with tempfile.TemporaryDirectory() as folder:
+        ways = [Way(loop, name, device, Path(folder, name)) for name in WAYS[loop]]
         try:
-            job = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=max(30.0, left_s))
-        except subprocess.TimeoutExpired:
-            return {"loop": loop, "windows": windows, "failed": "it did not end in time"}
-        last = job.stdout.strip().rpartition("\n")[2]
-        found: dict[str, object] = {"loop": loop, "windows": windows}
-        if job.returncode != 0 or not last.startswith("{"):
-            return {**found, "failed": f"exit status {job.returncode}: {job.stderr.strip()[-400:]}"}
-        found["ms"] = json.loads(last)
-        found["said"] = [line for line in job.stderr.splitlines() if line.startswith("whyslow_capture:")]
-        return {**found, **(capture_facts(Path(out), device) if windows == "capture" else {})}
+            found["ms"] = phases_of(ways)
+            for way in ways:
+                way.close()
+        except (ChildProcessError, BrokenPipeError, subprocess.TimeoutExpired) as error:
+            return {**found, "failed": str(error)}
+        finally:
+            for way in ways:
+                way.process.kill()
+                way.errors.close()
+        ours = ways[WAYS[loop].index("capture")]
+        found["said"] = [line for line in ours.said().splitlines() if line.startswith("whyslow_capture:")]
+        return {**found, **capture_facts(ours.out, device)}
+
+
+def phases_of(ways: list[Way]) -> Phases:
+    for way in ways:
+        way.tell("ready")
+    for way in ways:
+        way.answer()
+
+    def turns(count: int) -> dict[str, list[float]]:
+        found: dict[str, list[float]] = {way.name: [] for way in ways}
+        for turn in range(count):
+            # In another order each time: the first one after the last may find other caches.
+            first = turn % len(ways)
+            for way in ways[first:] + ways[:first]:
+                found[way.name].append(way.ask("turn"))
+        return found
+
+    def all_do(what: str) -> None:
+        for way in ways:
+            way.ask(what)
+        # Traces are compressed in the background.
+        time.sleep(REST_S)
+
+    found = {"before": turns(TURNS)}
+    all_do("window")
+    all_do("between")
+    found["after"] = turns(TURNS // 2)
+    time.sleep(REST_S)
+    found["later"] = turns(TURNS - TURNS // 2)
+    all_do("window")
+    found["after two"] = turns(TURNS)
+    return found
 
 
 def capture_facts(out: Path, device: str) -> dict[str, object]:
@@ -254,20 +308,19 @@ def ids_of(path: Path) -> dict[str, int | None]:
     }
 
 
-def quartile(values: list[float]) -> float:
-    return sorted(values)[len(values) // 4]
-
-
-def ratio(runs: list[Blocks], phase: str) -> tuple[float, float, float]:
+def ratio(runs: list[Phases], way: str, phase: str) -> tuple[float, float, float]:
     """
-    Lower quartile of `phase` ÷ the same before, median over processes: other users of the host only add time. The
-    interval draws processes and blocks again.
+    `phase` ÷ before, each relative to the process without windows in the same turn; median over the groups of processes.
+    The interval draws groups and turns again.
     """
     chance = random.Random(1)
 
-    def once(chosen: list[Blocks], again: bool) -> float:
-        pick = (lambda blocks: chance.choices(blocks, k=len(blocks))) if again else list
-        return statistics.median(quartile(pick(one[phase])) / quartile(pick(one["before"])) for one in chosen)
+    def level(run: Phases, at: str, again: bool) -> float:
+        pairs = [own / none for own, none in zip(run[at][way], run[at]["none"], strict=True)]
+        return statistics.median(chance.choices(pairs, k=len(pairs)) if again else pairs)
+
+    def once(chosen: list[Phases], again: bool) -> float:
+        return statistics.median(level(one, phase, again) / level(one, "before", again) for one in chosen)
 
     draws = sorted(once(chance.choices(runs, k=len(runs)), True) for _ in range(DRAWS))
     return once(runs, False), draws[round(0.025 * DRAWS)], draws[round(0.975 * DRAWS) - 1]
@@ -276,23 +329,22 @@ def ratio(runs: list[Blocks], phase: str) -> tuple[float, float, float]:
 def report(results: list[dict[str, object]]) -> bool:
     """Prints the ratios. True if all is well."""
     is_well = True
-    print(f"{'loop':8} {'windows':9} {'jobs':>4} {'before':>9}   after ÷ before (95 % interval)")
-    for loop, windows in dict.fromkeys((r["loop"], r["windows"]) for r in results):
-        own = [r for r in results if (r["loop"], r["windows"]) == (loop, windows)]
-        for failed in (r["failed"] for r in own if "failed" in r):
-            print(f"{loop:8} {windows:9} FAILED: {failed}")
-            is_well = False
-        runs: list[Blocks] = [r["ms"] for r in own if "ms" in r]  # type: ignore[misc]
-        if not runs:
-            continue
-        cells = []
-        for phase in ("after", "later", "after two"):
-            likely, low, high = ratio(runs, phase)
-            cells.append(f"{phase} {likely:.3f} ({low:.3f} to {high:.3f})")
-            is_well &= windows != "capture" or low <= ALLOWED
-        before = statistics.median(statistics.median(r["before"]) for r in runs)
-        print(f"{loop:8} {windows:9} {len(runs):4} {before:6.2f} ms   {', '.join(cells)}")
-        for facts in (r for r in own if "windows_of_capture" in r):
+    for failed in (r for r in results if "failed" in r):
+        print(f"{failed['loop']:8} FAILED: {failed['failed']}")
+        is_well = False
+    print(f"{'loop':8} {'windows':9} {'groups':>6} {'before':>9}   after ÷ before, relative to none (95 % interval)")
+    for loop in dict.fromkeys(r["loop"] for r in results):
+        own = [r for r in results if r["loop"] == loop and "ms" in r]
+        runs: list[Phases] = [r["ms"] for r in own]  # type: ignore[misc]
+        for way in WAYS[loop] if runs else ():
+            cells = []
+            for phase in ("after", "later", "after two"):
+                likely, low, high = ratio(runs, way, phase)
+                cells.append(f"{phase} {likely:.3f} ({low:.3f} to {high:.3f})")
+                is_well &= way != "capture" or low <= ALLOWED
+            before = statistics.median(statistics.median(run["before"][way]) for run in runs)
+            print(f"{loop:8} {way:9} {len(runs):6} {before:6.2f} ms   {', '.join(cells)}")
+        for facts in own:
             print(f"{'':19}{json.dumps({k: facts[k] for k in ('teardown', 'windows_of_capture', 'traces', 'said')})}")
     return is_well
 
@@ -302,11 +354,10 @@ def main() -> None:
     parser.add_argument("--cpu", action="store_true", help="eager loops on the CPU: tries the program, measures little")
     parser.add_argument("--seconds", type=float, default=330, help="start no more processes after this time")
     parser.add_argument("--loops", nargs="*", default=list(LOOPS), choices=list(LOOPS), help="only these")
-    parser.add_argument("--measure", nargs=4, help=argparse.SUPPRESS)
+    parser.add_argument("--take-turns", nargs=4, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.measure:
-        loop, windows, device, out = options.measure
-        print(json.dumps(measure(loop, windows, device, out)))
+    if options.take_turns:
+        take_turns(*options.take_turns)
         return
     import torch
 
@@ -314,15 +365,14 @@ def main() -> None:
         sys.exit("There is no GPU here. --cpu tries the program without one.")
     device = "cpu" if options.cpu else "cuda"
     began, results = time.monotonic(), []
-    for loop, windows, processes in PLAN:
-        for _ in range(processes):
-            left = options.seconds - (time.monotonic() - began)
-            if loop not in (("eager",) if options.cpu else options.loops):
-                continue
-            if left < LEAST_S[loop]:
-                print(f"no time left for {loop} {windows}")
-                continue
-            results.append(run(loop, windows, device, left))
+    for loop in PLAN:
+        left = options.seconds - (time.monotonic() - began)
+        if loop not in (("eager",) if options.cpu else options.loops):
+            continue
+        if left < LEAST_S[loop]:
+            print(f"no time left for {loop}")
+            continue
+        results.append(run(loop, device))
     versions = {"torch": torch.__version__, "cuda": torch.version.cuda, "seconds": round(time.monotonic() - began)}
     is_well = report(results)
     print(json.dumps(versions))

@@ -7,7 +7,7 @@ import shutil
 import statistics
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -186,7 +186,10 @@ def attach_profiler(driver: Driver, case: Case, device: str) -> float:
     return (time.perf_counter() - begin) * 1e3 / done
 
 
-def write_trace(driver: Driver, case: Case, device: str, path: Path) -> None:
+def write_trace(
+    driver: Driver, case: Case, device: str, path: Path, beside_ms: Callable[[], float | None]
+) -> list[float | None]:
+    """What `beside_ms` says right before and right after the recorded steps."""
     options = {
         "record_shapes": False,
         "with_stack": False,
@@ -194,16 +197,26 @@ def write_trace(driver: Driver, case: Case, device: str, path: Path) -> None:
         "with_flops": False,
         **case.profiler,
     }
+    around: list[float | None] = []
+
+    def write(profiler: profile) -> None:
+        driver.clock.synchronize()
+        around.append(beside_ms())
+        profiler.export_chrome_trace(str(path))
+
+    driver.clock.synchronize()
+    around.append(beside_ms())
     with profile(
         activities=activities(device),
         schedule=schedule(wait=1, warmup=case.profiler_warmup, active=case.active, repeat=1),
-        on_trace_ready=lambda profiler: profiler.export_chrome_trace(str(path)),
+        on_trace_ready=write,
         **options,
     ) as profiler:
         for _ in range(1 + case.profiler_warmup + case.active):
             driver.step()
             profiler.step()
     driver.clock.synchronize()
+    return around
 
 
 def compress(path: Path) -> Path:

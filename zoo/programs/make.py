@@ -15,11 +15,12 @@ from pathlib import Path
 
 import torch
 
+from beside import Beside, beside
 from context import SIZES, Context
 from gpu_busy import read_busy
 from child import ChildFailed, run_in_child
 from harness import Clock, Driver, attach_profiler, compress, measure, soak, write_trace
-from outputs import FIGURES, Record, Truth, describe_machine, measured, record, write_events
+from outputs import FIGURES, Record, Truth, describe_machine, measured, measured_beside, record, write_events
 from registry import Case, all_cases
 from state import clean_state
 from table import HEADER, row
@@ -65,7 +66,7 @@ def why_not_here(case: Case, device: str) -> str | None:
     return None
 
 
-def run_case(case: Case, ctx: Context, out: Path, dmon: bool) -> Record:
+def run_case(case: Case, ctx: Context, out: Path, dmon: bool, neighbours: Beside) -> Record:
     folder = out / case.name
     folder.mkdir(parents=True, exist_ok=True)
     driver = Driver(case.build(ctx), Clock(ctx.device))
@@ -74,21 +75,24 @@ def run_case(case: Case, ctx: Context, out: Path, dmon: bool) -> Record:
     write_events(folder / "cuda_events_rank_0.jsonl", case.name, timing.steps, clock)
     if dmon and ctx.on_gpu():
         soak(driver, folder / "dmon.txt")
+    speedups = neighbours.speedups()
     attached_ms = attach_profiler(driver, case, ctx.device)
     trace = folder / "rank0.json"
-    write_trace(driver, case, ctx.device, trace)
+    around = write_trace(driver, case, ctx.device, trace, neighbours.step_ms)
     busy, raw_bytes = read_busy(trace), trace.stat().st_size
     files = {"raw_bytes": raw_bytes, "gz_bytes": compress(trace).stat().st_size}
-    return record(case, measured(timing, attached_ms, busy, ctx.on_gpu(), files))
+    figures = measured(timing, attached_ms, busy, ctx.on_gpu(), files)
+    return record(case, figures | measured_beside(around, speedups))
 
 
-def run_clean(case: Case, ctx: Context, out: Path, dmon: bool) -> Record:
-    with clean_state(case.settings, ctx.device):
-        return run_case(case, ctx, out, dmon)
+def run_clean(case: Case, twin: Case | None, ctx: Context, out: Path, dmon: bool) -> Record:
+    with beside(case, twin, ctx) as neighbours, clean_state(case.settings, ctx.device):
+        return run_case(case, ctx, out, dmon, neighbours)
 
 
 def run_all(cases: list[Case], ctx: Context, truth: Truth, arguments: argparse.Namespace) -> None:
     print(HEADER)
+    known = {case.name: case for case in all_cases()[arguments.group]}
     for case in cases:
         reason = why_not_here(case, ctx.device)
         if reason:
@@ -98,7 +102,7 @@ def run_all(cases: list[Case], ctx: Context, truth: Truth, arguments: argparse.N
         begin = time.perf_counter()
         try:
             run = run_in_child(
-                lambda case=case, own=own: run_clean(case, own, arguments.out, arguments.dmon),
+                lambda case=case, own=own: run_clean(case, known.get(case.twin), own, arguments.out, arguments.dmon),
                 arguments.case_limit,
             )
             truth.add(run)

@@ -7,6 +7,7 @@ import importlib.metadata
 import json
 import os
 import platform
+import statistics
 import subprocess
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -32,6 +33,9 @@ FIGURES = (
     "step_ms",
     "step_ms_sync",
     "step_ms_attached",
+    "step_ms_beside",
+    "spread_beside",
+    "speedup_in_turns",
     "spread",
     "data_wait_ms",
     "profiled_step_ms",
@@ -82,6 +86,19 @@ def measured(timing: Timing, attached_ms: float, busy: Busy, on_gpu: bool, files
             "peak_gib": round(torch.cuda.max_memory_allocated() / 2**30, 2),
         }
     return {**figures, **files}
+
+
+def measured_beside(around: list[float | None], speedups: list[float]) -> Record:
+    """What a process beside the recorded one measured, which was never profiled."""
+    figures: Record = {}
+    steps = [ms for ms in around if ms is not None]
+    if len(steps) == 2:
+        middle = statistics.fmean(steps)
+        figures["step_ms_beside"] = round(middle, 3)
+        figures["spread_beside"] = round((max(steps) - min(steps)) / middle, 4)
+    if speedups:
+        figures["speedup_in_turns"] = [round(at(speedups), 3) for at in (min, statistics.median, max)]
+    return figures
 
 
 def decided_label(figures: Record) -> Label:
@@ -139,7 +156,9 @@ class Truth:
         runs = sorted(self.runs.values(), key=lambda run: self.order.index(run["name"]))
         for run in runs:
             twin = self.runs.get(run.get("twin", ""))
-            if twin:
+            if "speedup_in_turns" in run:
+                run["measured_speedup"] = run["speedup_in_turns"][1]
+            elif twin:
                 run["measured_speedup"] = round(run["step_ms"] / twin["step_ms"], 3)
         whole = {**self.content, "runs": runs, **({"failed": self.failed} if self.failed else {})}
         partial = self.path.with_suffix(".partial")
