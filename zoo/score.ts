@@ -1,6 +1,6 @@
 import { median } from '../src/base/statistics.js';
 import type { Report } from '../src/report/report.js';
-import { type CaseTruth, isSteady } from './truth.js';
+import { type CaseTruth, isSteady, trueStep } from './truth.js';
 
 /** Null: the case does not ask this question. */
 export interface CaseScore {
@@ -64,7 +64,7 @@ export function scoreCase(truth: CaseTruth, report: Report): CaseScore {
     answer,
     measured,
     stepMs: ms,
-    trueStepMs: truth.step_ms,
+    trueStepMs: trueStep(truth),
     fixes,
     predicted: likely,
     range,
@@ -72,7 +72,7 @@ export function scoreCase(truth: CaseTruth, report: Report): CaseScore {
     top2: truth.rules.length === 0 ? null : fixes.slice(0, 2).some((rule) => truth.rules.includes(rule)),
     gain: asksGain ? likely !== null && Math.abs(likely / measured - 1) <= GAIN_WITHIN : null,
     inRange: asksGain && range ? range[0] <= measured && measured <= range[1] : null,
-    step: stepWithin(truth.step_ms),
+    step: stepWithin(trueStep(truth)),
     attachedStep: stepWithin(truth.step_ms_attached),
     overpromised: asksGain && likely !== null ? likely > MOST_PROMISED * measured : null,
     falsePromises: falsePromises(truth, report),

@@ -7,6 +7,10 @@ export interface CaseTruth {
   readonly step_ms: number;
   /** The same in a process in which a profiler had run: CUPTI stays attached and slows host-bound loops. */
   readonly step_ms_attached?: number;
+  /** The same by a process beside the recorded one that was never profiled, right before and after the recorded steps. */
+  readonly step_ms_beside?: number;
+  /** How far its two measurements are apart, as a share of their mean. */
+  readonly spread_beside?: number;
   /** Median step time with a synchronise after every step. */
   readonly step_ms_sync?: number;
   /** Null: no single answer is right. */
@@ -41,7 +45,14 @@ export function readTruth(directory: string): ZooTruth {
 /** Free-running and synchronised step times of a steady loop differ by less than this. */
 const STEADY = 0.3;
 
+/** Repeats that differ by more are no truth, as in programs/outputs.py. */
+const STEADY_SPREAD = 0.25;
+
+/** The step at the time of the trace if it was measured then: hosts change their speed within seconds. */
+export const trueStep = (truth: CaseTruth): number => truth.step_ms_beside ?? truth.step_ms;
+
 export function isSteady(truth: CaseTruth): boolean {
+  if (truth.spread_beside !== undefined) return truth.spread_beside <= STEADY_SPREAD;
   if (truth.steady !== undefined) return truth.steady;
   return truth.step_ms_sync === undefined || Math.abs(truth.step_ms_sync / truth.step_ms - 1) <= STEADY;
 }
