@@ -1,5 +1,5 @@
 """
-Does a profiler window leave the job slower once it is over? Times a host-bound loop before and after two windows: windows
+Does a profiler window leave the job slower once it is over? Times a host-bound loop before and after two windows:
 of whyslow_capture, plain torch.profiler, plain with TEARDOWN_CUPTI=1, and none. Also with CUDA graphs, captured before
 and between the windows, and with torch.compile(mode="reduce-overhead").
 
@@ -44,6 +44,12 @@ WAYS = {
     "eager": ("none", "capture", "plain", "teardown"),
     "graph": ("none", "capture", "plain"),
     "compile": ("none", "capture"),
+}
+AFTERWARDS = {
+    "after": ("after",),
+    "later": ("later",),
+    "after two": ("after two",),
+    "all": ("after", "later", "after two"),
 }
 LEAST_S = {"eager": 40, "graph": 35, "compile": 70}
 
@@ -308,19 +314,19 @@ def ids_of(path: Path) -> dict[str, int | None]:
     }
 
 
-def ratio(runs: list[Phases], way: str, phase: str) -> tuple[float, float, float]:
+def ratio(runs: list[Phases], way: str, phases: tuple[str, ...]) -> tuple[float, float, float]:
     """
-    `phase` ÷ before, each relative to the process without windows in the same turn; median over the groups of processes.
-    The interval draws groups and turns again.
+    `phases` ÷ before, each relative to the process without windows in the same turn; median over the groups of
+    processes. The interval draws groups and turns again.
     """
     chance = random.Random(1)
 
-    def level(run: Phases, at: str, again: bool) -> float:
-        pairs = [own / none for own, none in zip(run[at][way], run[at]["none"], strict=True)]
+    def level(run: Phases, at: tuple[str, ...], again: bool) -> float:
+        pairs = [own / none for one in at for own, none in zip(run[one][way], run[one]["none"], strict=True)]
         return statistics.median(chance.choices(pairs, k=len(pairs)) if again else pairs)
 
     def once(chosen: list[Phases], again: bool) -> float:
-        return statistics.median(level(one, phase, again) / level(one, "before", again) for one in chosen)
+        return statistics.median(level(one, phases, again) / level(one, ("before",), again) for one in chosen)
 
     draws = sorted(once(chance.choices(runs, k=len(runs)), True) for _ in range(DRAWS))
     return once(runs, False), draws[round(0.025 * DRAWS)], draws[round(0.975 * DRAWS) - 1]
@@ -338,9 +344,9 @@ def report(results: list[dict[str, object]]) -> bool:
         runs: list[Phases] = [r["ms"] for r in own]  # type: ignore[misc]
         for way in WAYS[loop] if runs else ():
             cells = []
-            for phase in ("after", "later", "after two"):
-                likely, low, high = ratio(runs, way, phase)
-                cells.append(f"{phase} {likely:.3f} ({low:.3f} to {high:.3f})")
+            for name, phases in AFTERWARDS.items():
+                likely, low, high = ratio(runs, way, phases)
+                cells.append(f"{name} {likely:.3f} ({low:.3f} to {high:.3f})")
                 is_well &= way != "capture" or low <= ALLOWED
             before = statistics.median(statistics.median(run["before"][way]) for run in runs)
             print(f"{loop:8} {way:9} {len(runs):6} {before:6.2f} ms   {', '.join(cells)}")
