@@ -2,7 +2,8 @@
 
 A shared host changes its speed by 20 to 40 % for seconds at a time. A step timed ten seconds before the trace, or a twin
 timed a minute later, then tells more about the host than about the loop. So the step is also timed right before and
-right after the recorded steps, and a case and its twin take turns. While one runs, the others wait and cost nothing.
+right after the recorded steps, and a case and its twin take turns, all on the same cores. While one runs, the others
+wait and cost nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 
 from context import Context
-from harness import Clock, Driver, drain
+from harness import Clock, Driver, drain, warm_up
 from registry import Case
 from state import clean_state
 
@@ -88,8 +89,7 @@ def _take_turns(case: Case, ctx: Context, pipe: Connection) -> None:
     ctx.scratch.mkdir(parents=True, exist_ok=True)
     with clean_state(case.settings, ctx.device):
         driver = Driver(case.build(ctx), Clock(ctx.device))
-        for _ in range(case.warm):
-            driver.step()
+        warm_up(driver, case)
         begin = time.perf_counter()
         drain(driver)
         pipe.send(time.perf_counter() - begin < MOST_DRAIN_S)

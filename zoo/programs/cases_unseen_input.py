@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader
 
 from context import Context
-from inputs import Cycle, cycle, loader
+from inputs import Cycle, cycle, loader, on_all_cores
 from inputs_unseen import CAPTION_TOKENS, MELS, Captions, Collate, Utterances, log_mel
 from networks_unusual import MoleculeNet, SpeechNet, TabularNet, TextTower
 from networks_vision import Vit
@@ -75,6 +75,7 @@ def captions(ctx: Context, workers: int) -> Loop:
         collate_fn=Collate(),
         pin_memory=ctx.on_gpu(),
         persistent_workers=workers > 0,
+        worker_init_fn=on_all_cores,
     )
 
     def step(batch: tuple[Tensor, Tensor]) -> None:

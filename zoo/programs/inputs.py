@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -132,6 +133,11 @@ def cycle(batches: Iterable[T]) -> Iterator[T]:
     return Cycle(batches)
 
 
+def on_all_cores(_worker: int) -> None:
+    """A worker inherits the cores that its loop is bound to (harness.py)."""
+    os.sched_setaffinity(0, range(os.cpu_count() or 1))
+
+
 def loader(
     dataset: Dataset[Any],
     batch: int | None,
@@ -148,6 +154,7 @@ def loader(
         pin_memory=pin and torch.cuda.is_available(),
         persistent_workers=persistent and workers > 0,
         prefetch_factor=prefetch if workers else None,
+        worker_init_fn=on_all_cores,
     )
     return Cycle(batches, prefetched=workers * (batches.prefetch_factor or 0))
 
