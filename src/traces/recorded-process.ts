@@ -1,5 +1,6 @@
+import { inBlocks } from '../base/blocks.js';
 import { Category } from '../model/category.js';
-import { kindMask, type Trace } from '../model/trace.js';
+import type { Trace } from '../model/trace.js';
 import { NO_ID } from '../model/trace-data.js';
 
 /** The process that a trace was recorded in. */
@@ -25,18 +26,11 @@ const MIN_OPERATORS = 100;
  */
 export function recordedProcess(trace: Trace): RecordedProcess {
   const { data } = trace;
-  const isOperator = kindMask(data, (c) => c === Category.cpuOp);
-  const isHost = kindMask(data, (c) => c === Category.cpuOp || c === Category.annotation);
-  const isCall = kindMask(data, (c) => c === Category.runtime || c === Category.driver);
-  const operators = new Lowest();
-  const calls = new Lowest();
-  let hostRow = -1;
-  for (let row = 0; row < data.rows; row++) {
-    const kind = data.kind[row]!;
-    if (hostRow < 0 && isHost[kind]) hostRow = row;
-    if (isOperator[kind]) operators.add(data.external[row]!);
-    else if (isCall[kind]) calls.add(data.correlation[row]!);
-  }
+  const rowsOf = (...categories: readonly Category[]) =>
+    trace.index.ofKinds((k) => categories.includes(k.category));
+  const operators = idsOf(rowsOf(Category.cpuOp), data.external);
+  const calls = idsOf(rowsOf(Category.runtime, Category.driver), data.correlation);
+  const hostRow = data.kind.findIndex((kind) => HOST.includes(data.kinds[kind]!.category));
   const isFirst = operators.low <= BLOCK;
   const isFresh = calls.low < calls.high - calls.low;
   const tells = operators.count >= MIN_OPERATORS && calls.count > 0;
@@ -46,15 +40,21 @@ export function recordedProcess(trace: Trace): RecordedProcess {
   };
 }
 
-class Lowest {
-  count = 0;
-  low = Number.POSITIVE_INFINITY;
-  high = Number.NEGATIVE_INFINITY;
+const HOST: readonly Category[] = [Category.cpuOp, Category.annotation];
 
-  add(id: number): void {
-    if (id === NO_ID) return;
-    this.count++;
-    if (id < this.low) this.low = id;
-    if (id > this.high) this.high = id;
-  }
+/** How many of the rows have an id, and the lowest and highest of them. */
+function idsOf(rows: Uint32Array, ids: Uint32Array) {
+  const found = { count: 0, low: Number.POSITIVE_INFINITY, high: Number.NEGATIVE_INFINITY };
+  inBlocks(rows.length, (from, to) => {
+    let { count, low, high } = found;
+    for (let i = from; i < to; i++) {
+      const id = ids[rows[i]!]!;
+      if (id === NO_ID) continue;
+      count++;
+      if (id < low) low = id;
+      if (id > high) high = id;
+    }
+    Object.assign(found, { count, low, high });
+  });
+  return found;
 }

@@ -1,3 +1,4 @@
+import { inBlocks } from '../../base/blocks.js';
 import type { ProblemLog } from '../../base/problem.js';
 import { Category } from '../../model/category.js';
 import type { KindInfo, TraceData } from '../../model/trace-data.js';
@@ -63,34 +64,52 @@ const IMPOSSIBLE = {
 
 /** From the first time an event may begin to the last it may end, ns. Null: all events lie there. */
 function possibleTimes(data: Rows, isTimed: Uint8Array): { from: number; to: number } | null {
-  const { events, untimed, from, secondFrom, secondTo, to } = outermost(data, isTimed);
+  const { events, untimed, from, to } = extent(data, isTimed);
   // Nearly always: nothing is far from anything.
   if (!(to - from > LEAST_ALONE) || events < LEAST_EVENTS) return untimed === 0 ? null : { from, to };
+  const { secondFrom, secondTo } = outermost(data, isTimed);
   const isAlone = (gap: number, rest: number) => gap > Math.max(LEAST_ALONE, LEAST_LENGTHS * rest);
   const first = isAlone(secondFrom - from, secondTo - secondFrom) ? secondFrom : from;
   const last = isAlone(to - secondTo, secondTo - first) ? secondTo : to;
   return last - first > LEAST_DISTANCE ? aroundMost(data, isTimed, events) : { from: first, to: last };
 }
 
-/** The two earliest starts and the two latest ends, and how many events lack one of the two. */
+/** The earliest start and the latest end, and how many events lack one of the two. */
+function extent({ rows, ts, dur, kind }: Rows, isTimed: Uint8Array) {
+  const found = { events: 0, untimed: 0, from: Number.POSITIVE_INFINITY, to: Number.NEGATIVE_INFINITY };
+  inBlocks(rows, (first, last) => {
+    let { events, untimed, from, to } = found;
+    for (let row = first; row < last; row++) {
+      if (isTimed[kind[row]!] === 0) continue;
+      const start = ts[row]!;
+      const duration = dur[row]!;
+      if (Number.isNaN(start + duration)) untimed++;
+      if (Number.isNaN(start)) continue;
+      events++;
+      if (start < from) from = start;
+      const end = duration < 0 ? start : start + duration;
+      if (end > to) to = end;
+    }
+    Object.assign(found, { events, untimed, from, to });
+  });
+  return found;
+}
+
+/** The two earliest starts and the two latest ends. */
 function outermost({ rows, ts, dur, kind }: Rows, isTimed: Uint8Array) {
   let [from, secondFrom] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
   let [to, secondTo] = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY];
-  let events = 0;
-  let untimed = 0;
   for (let row = 0; row < rows; row++) {
     if (isTimed[kind[row]!] === 0) continue;
     const start = ts[row]!;
-    if (Number.isNaN(start + dur[row]!)) untimed++;
     if (Number.isNaN(start)) continue;
-    events++;
     if (start < from) [from, secondFrom] = [start, from];
     else if (start < secondFrom) secondFrom = start;
     const end = start + Math.max(0, dur[row]!);
     if (end > to) [to, secondTo] = [end, to];
     else if (end > secondTo) secondTo = end;
   }
-  return { events, untimed, from, secondFrom, secondTo, to };
+  return { secondFrom, secondTo };
 }
 
 function aroundMost({ rows, ts, dur, kind }: Rows, isTimed: Uint8Array, events: number) {

@@ -49,14 +49,11 @@ function noSteps(trace: Trace): readonly CheckResult[] {
   return found('warning', 'no-steps', 1, message, consequence);
 }
 
-function hostCalls({ data, strings }: Trace, name: RegExp): number {
-  const isNamed = strings.memo((text) => Number(name.test(text)));
-  const isHost = kindMask(data, (c, phase) => phase === 'X' && !isGpuWork(c));
-  let count = 0;
-  for (let row = 0; row < data.rows; row++)
-    if (isHost[data.kind[row]!] === 1) count += isNamed(data.name[row]!);
-  return count;
-}
+const hostCalls = (trace: Trace, name: RegExp): number =>
+  trace.index.named(
+    (k) => k.phase === 'X' && !isGpuWork(k.category),
+    (text) => name.test(text),
+  ).length;
 
 function shortWindow(trace: Trace): readonly CheckResult[] {
   if (trace.steps.length !== 1) return [];
@@ -104,19 +101,14 @@ function droppedGpuWork(trace: Trace): readonly CheckResult[] {
 }
 
 function compileInWindow(trace: Trace): readonly CheckResult[] {
-  const { kind, name } = trace.data;
-  const isCompile = trace.strings.memo((t) => Number(COMPILES.test(t)));
-  const onDevice = kindMask(trace.data, (c) => isGpuWork(c) || c === Category.flow);
-  let count = 0;
-  let first = -1;
-  for (let row = 0; row < trace.data.rows; row++) {
-    if (onDevice[kind[row]!] === 1 || isCompile(name[row]!) === 0) continue;
-    if (first < 0) first = row;
-    count++;
-  }
+  const onHost = ({ category }: KindInfo) => !isGpuWork(category) && category !== Category.flow;
+  const compiles = trace.index.named(onHost, (text) => COMPILES.test(text));
   const message = 'code was compiled, tuned or loaded inside the window';
   const consequence = 'these steps are slower than usual; record after warm-up';
-  return found('warning', 'compile-in-window', count, message, consequence, { unit: 'row', at: first });
+  return found('warning', 'compile-in-window', compiles.length, message, consequence, {
+    unit: 'row',
+    at: compiles[0] ?? -1,
+  });
 }
 
 function stacksOn(trace: Trace): readonly CheckResult[] {

@@ -1,7 +1,6 @@
 import { type Spans, unionOfSpans } from '../../base/intervals.js';
 import { lowerBound } from '../../base/search.js';
 import { Category } from '../../model/category.js';
-import { rowsOfKinds } from '../../model/gpu-links.js';
 import { CHECKS_PINNED, LOADS_IN_WORKERS } from '../../model/host-names.js';
 import type { Trace } from '../../model/trace.js';
 import type { KernelKinds } from '../kernels/kernel-kind.js';
@@ -35,11 +34,13 @@ export function loaderQueue(
     .filter((s) => s.start >= from && s.start < to && LOADS_IN_WORKERS.test(trace.name(s.row)));
   const taken = requests.length - host.restarts.filter((r) => r.start >= from && r.start < to).length;
   if (taken <= 0) return null;
-  const { ts, track, name } = trace.data;
-  const checksPinned = trace.strings.memo((text) => Number(CHECKS_PINNED.test(text)));
-  const checks = rowsOfKinds(trace.data, ({ category }) => category === Category.runtime).filter(
-    (row) => checksPinned(name[row]!) === 1 && ts[row]! >= from && ts[row]! < to,
-  );
+  const { ts, track } = trace.data;
+  const checks = trace.index
+    .named(
+      ({ category }) => category === Category.runtime,
+      (text) => CHECKS_PINNED.test(text),
+    )
+    .filter((row) => ts[row]! >= from && ts[row]! < to);
   const isTraining = (row: number) => host.threads.includes(track[row]!);
   // What the training thread pins itself does not come through the queue.
   const pinnedByTraining = checks.filter(isTraining).length;

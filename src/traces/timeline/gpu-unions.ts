@@ -3,7 +3,6 @@ import { largest } from '../../base/statistics.js';
 import { type Share, share } from '../../base/units.js';
 import { WorkSort } from '../../facts/work-sort.js';
 import { Category } from '../../model/category.js';
-import { rowsOfKinds } from '../../model/gpu-links.js';
 import type { Trace } from '../../model/trace.js';
 import { NO_I32, NO_ID } from '../../model/trace-data.js';
 import type { KernelKinds } from '../kernels/kernel-kind.js';
@@ -83,7 +82,7 @@ function streamSyncs(trace: Trace, until: number | null): (readonly [start: numb
   const calls = new Map<number, number>();
   if (until !== null) {
     const isCall = (c: number) => c === Category.runtime || c === Category.driver;
-    for (const row of rowsOfKinds(data, (k) => isCall(k.category))) calls.set(correlation[row]!, ts[row]!);
+    for (const row of trace.index.ofKinds((k) => isCall(k.category))) calls.set(correlation[row]!, ts[row]!);
   }
   const spans: (readonly [number, number])[] = [];
   gpu.row.forEach((row, i) => {
