@@ -39,6 +39,6 @@ try {
 } finally {
   rmSync(folder, { recursive: true });
 }
-// It refuses code that was compiled with other flags.
-setFlagsFromString('--flush-bytecode');
+// V8 refuses code that was compiled with other flags. `diagnose` has turned off the second.
+for (const flag of ['--flush-bytecode', '--use-osr']) setFlagsFromString(flag);
 writeFileSync(new URL(`dist/${name}.code`, root), sealed(source, script.createCachedData()));

@@ -1,3 +1,4 @@
+import { inBlocks } from '../../base/blocks.js';
 import { partitionPoint } from '../../base/search.js';
 import { Category } from '../../model/category.js';
 import { sortByTime } from '../../model/time-order.js';
@@ -99,10 +100,12 @@ function rowsByThread(trace: Trace, threads: readonly number[], from: number, to
   const { kind, ts, track } = data;
   const lists = new Array<number[] | undefined>(data.tracks.length);
   for (const t of threads) lists[t] = [];
-  for (let row = 0; row < data.rows; row++) {
-    const start = ts[row]!;
-    if (start >= from && start < to && inTree[kind[row]!] === 1) lists[track[row]!]?.push(row);
-  }
+  inBlocks(data.rows, (first, last) => {
+    for (let row = first; row < last; row++) {
+      const start = ts[row]!;
+      if (start >= from && start < to && inTree[kind[row]!] === 1) lists[track[row]!]?.push(row);
+    }
+  });
   return threads.map((t) => lists[t]!).map((rows) => sortByTime(Uint32Array.from(rows), data.ts, data.dur));
 }
 

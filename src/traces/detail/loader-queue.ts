@@ -1,3 +1,4 @@
+import { inBlocks } from '../../base/blocks.js';
 import { type Spans, unionOfSpans } from '../../base/intervals.js';
 import { lowerBound } from '../../base/search.js';
 import { Category } from '../../model/category.js';
@@ -61,12 +62,14 @@ export function loaderQueue(
 function pinnedCopies(trace: Trace, work: GpuWork, kinds: KernelKinds, from: number, to: number): number {
   const { ts, name } = trace.data;
   let count = 0;
-  for (let i = 0; i < work.length; i++) {
-    const [row, launch] = [work.row[i]!, work.launchRow[i]!];
-    const copy = kinds[name[row]!]?.copy;
-    if (launch < 0 || copy?.direction !== 'HtoD' || copy.hostMemory !== 'pinned') continue;
-    if (ts[launch]! >= from && ts[launch]! < to) count++;
-  }
+  inBlocks(work.length, (first, last) => {
+    for (let i = first; i < last; i++) {
+      const launch = work.launchRow[i]!;
+      if (launch < 0 || !(ts[launch]! >= from && ts[launch]! < to)) continue;
+      const copy = kinds[name[work.row[i]!]!]?.copy;
+      if (copy?.direction === 'HtoD' && copy.hostMemory === 'pinned') count++;
+    }
+  });
   return count;
 }
 

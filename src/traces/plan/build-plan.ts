@@ -1,3 +1,4 @@
+import { inBlocks } from '../../base/blocks.js';
 import { CoverageCursor, type Spans, unionOfSpans } from '../../base/intervals.js';
 import { partitionPoint } from '../../base/search.js';
 import { largest } from '../../base/statistics.js';
@@ -39,16 +40,19 @@ export function buildPlan(input: PlanInput): Plan | null {
 
 function callsInOrder({ trace, work, stepOf, tree, steps }: PlanInput): Call[] {
   const byRow = new Map<number, Call>();
-  for (let i = 0; i < work.length; i++) {
-    const row = work.launchRow[i]!;
-    if (row < 0 || stepOf[i]! < 0 || stepOf[i]! >= steps.length) continue;
-    const known = byRow.get(row);
-    if (known) known.works.push(i);
-    else {
-      const start = trace.data.ts[row]!;
-      byRow.set(row, { row, index: tree.indexOf(row), start, end: start + trace.data.dur[row]!, works: [i] });
+  const { ts, dur } = trace.data;
+  inBlocks(work.length, (first, last) => {
+    for (let i = first; i < last; i++) {
+      const row = work.launchRow[i]!;
+      if (row < 0 || stepOf[i]! < 0 || stepOf[i]! >= steps.length) continue;
+      const known = byRow.get(row);
+      if (known) known.works.push(i);
+      else {
+        const start = ts[row]!;
+        byRow.set(row, { row, index: tree.indexOf(row), start, end: start + dur[row]!, works: [i] });
+      }
     }
-  }
+  });
   const calls = [...byRow.values()];
   const synchronises = trace.strings.memo((name) => Number(SYNCHRONISES.test(name)));
   for (let index = 0; index < tree.length; index++) {

@@ -1,3 +1,4 @@
+import { inBlocks } from '../../base/blocks.js';
 import { groupBy } from '../../base/group-by.js';
 import { type Spans, subtract, union, unionOf, unionOfSpans } from '../../base/intervals.js';
 import { partitionPoint } from '../../base/search.js';
@@ -131,10 +132,12 @@ const WAITS_FOR_COLLECTIVE = /^(?:c10d|record_param_comms|nccl|gloo)/;
 function trainingThreads(trace: Trace, work: GpuWork): number[] {
   const { data } = trace;
   const launches = new Map<number, number>();
-  for (let i = 0; i < work.length; i++) {
-    const row = work.launchRow[i]!;
-    if (row >= 0) launches.set(data.track[row]!, (launches.get(data.track[row]!) ?? 0) + 1);
-  }
+  inBlocks(work.length, (from, to) => {
+    for (let i = from; i < to; i++) {
+      const row = work.launchRow[i]!;
+      if (row >= 0) launches.set(data.track[row]!, (launches.get(data.track[row]!) ?? 0) + 1);
+    }
+  });
   const most = [...launches].sort((a, b) => b[1] - a[1]);
   const total = most.reduce((n, [, count]) => n + count, 0);
   const busy = most.filter(([, count]) => count >= total * TRAINING_THREAD_SHARE).map(([t]) => t);
@@ -231,16 +234,18 @@ function batchesUsed(
   const used = new Uint8Array(requests.length);
   let at = 0;
   let launches = 0;
-  for (let i = 0; i < work.length; i++) {
-    const row = work.launchRow[i]!;
-    if (row < 0 || track[row] !== main) continue;
-    launches++;
-    const time = ts[row]!;
-    // Mostly after the same request as the launch before.
-    if (time < requests[at]!.end || (at + 1 < requests.length && time >= requests[at + 1]!.end))
-      at = Math.max(0, partitionPoint(requests.length, (k) => requests[k]!.end <= time) - 1);
-    const isBeforeNext = at + 1 === requests.length || time < requests[at + 1]!.start;
-    if (time >= requests[at]!.end && isBeforeNext) used[at] = 1;
-  }
+  inBlocks(work.length, (from, to) => {
+    for (let i = from; i < to; i++) {
+      const row = work.launchRow[i]!;
+      if (row < 0 || track[row] !== main) continue;
+      launches++;
+      const time = ts[row]!;
+      // Mostly after the same request as the launch before.
+      if (time < requests[at]!.end || (at + 1 < requests.length && time >= requests[at + 1]!.end))
+        at = Math.max(0, partitionPoint(requests.length, (k) => requests[k]!.end <= time) - 1);
+      const isBeforeNext = at + 1 === requests.length || time < requests[at + 1]!.start;
+      if (time >= requests[at]!.end && isBeforeNext) used[at] = 1;
+    }
+  });
   return launches === 0 ? null : used;
 }
