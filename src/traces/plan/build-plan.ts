@@ -3,7 +3,7 @@ import { CoverageCursor, type Spans, unionOfSpans } from '../../base/intervals.j
 import { partitionPoint } from '../../base/search.js';
 import { largest } from '../../base/statistics.js';
 import { SYNCHRONISES } from '../../model/host-names.js';
-import { LAUNCH, type Plan, type PlanNodes, SYNC, waitForEarlier } from '../../replay/plan.js';
+import { LAUNCH, likeCopies, type Plan, type PlanNodes, SYNC, waitForEarlier } from '../../replay/plan.js';
 import type { HostTree } from '../detail/host-tree.js';
 import type { CopyKind } from '../kernels/kernel-kind.js';
 import type { Call, PlanInput } from './plan-input.js';
@@ -27,7 +27,7 @@ export function buildPlan(input: PlanInput): Plan | null {
   const { works, observed, streamBusyUntil, earlierEnds } = layOutWorks(input, calls, begin);
   if (works.length === 0 || streamBusyUntil.length > MAX_STREAMS) return null;
   const nodes = layOutNodes(input, calls, observed, earlierEnds, streamBusyUntil.length, begin);
-  return {
+  return likeCopies({
     nodes,
     works,
     steps: { length: steps.length, includesFirst: input.includesFirst, begin: input.begin },
@@ -35,7 +35,7 @@ export function buildPlan(input: PlanInput): Plan | null {
     streamBusyUntil,
     earlierEnds,
     tail: Math.max(0, steps.at(-1)!.hostEnd - largest(calls.map((c) => c.end))),
-  };
+  });
 }
 
 function callsInOrder({ trace, work, stepOf, tree, steps }: PlanInput): Call[] {
