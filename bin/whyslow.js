@@ -11,6 +11,11 @@ if (major < 20 || (major === 20 && minor < 19)) {
   console.error(`whyslow needs Node 20.19 or newer; this is ${process.versions.node}.`);
   process.exit(2);
 }
+if (process.argv.length === 3 && ['--version', '-V'].includes(process.argv[2])) {
+  // Nothing else is needed for that.
+  console.log(require('../package.json').version);
+  process.exit();
+}
 if (process.env.UV_THREADPOOL_SIZE === undefined) {
   process.env.UV_THREADPOOL_SIZE = String(Math.max(4, availableParallelism()));
   stat(__filename, () => {});

@@ -5,11 +5,15 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { setFlagsFromString } from 'node:v8';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { root } from './lib.mjs';
 
-const { runScript, scriptOf, sealed } = createRequire(import.meta.url)('../bin/code-cache.js');
+const require = createRequire(import.meta.url);
+const { runScript, scriptOf, sealed } = require('../bin/code-cache.js');
+const v8 = require('node:v8');
+const { setFlagsFromString } = v8;
+// V8 refuses code that was compiled with other flags, in Node 22 even where they were set back.
+v8.setFlagsFromString = (flag) => flag === '--no-use-osr' || setFlagsFromString(flag);
 const fixture = (name) => fileURLToPath(new URL(`zoo/fixtures/${name}`, root));
 const [name] = process.argv.slice(2);
 
@@ -39,6 +43,5 @@ try {
 } finally {
   rmSync(folder, { recursive: true });
 }
-// V8 refuses code that was compiled with other flags. `diagnose` has turned off the second.
-for (const flag of ['--flush-bytecode', '--use-osr']) setFlagsFromString(flag);
+setFlagsFromString('--flush-bytecode');
 writeFileSync(new URL(`dist/${name}.code`, root), sealed(source, script.createCachedData()));

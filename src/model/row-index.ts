@@ -6,12 +6,11 @@ type KindTest = (kind: KindInfo) => boolean;
 
 /**
  * Finds rows by kind and by name. A trace has millions of rows, but a few dozen kinds and a few thousand names: these are
- * tested instead, and only rows of kinds that have such a name are looked at.
+ * tested instead, and rows are looked at only where some kind has such a name.
  */
 export class RowIndex {
   readonly #data: TraceData;
   readonly #strings: StringTable;
-  #grouped: { readonly rows: Uint32Array; readonly starts: Uint32Array } | undefined;
   #kindsOfName: Uint32Array | undefined;
 
   constructor(data: TraceData, strings: StringTable) {
@@ -19,68 +18,44 @@ export class RowIndex {
     this.#strings = strings;
   }
 
-  /** Rows of the kinds that pass, in file order. Not to be changed. */
+  /** Rows of the kinds that pass, in file order. */
   ofKinds(test: KindTest): Uint32Array {
-    const kinds = this.#kindsWithRows(test);
-    if (kinds.length === 0) return new Uint32Array(0);
-    return kinds.length === 1 ? this.#ofKind(kinds[0]!) : rowsOfKinds(this.#data, test);
+    return rowsOfKinds(this.#data, test);
   }
 
   /** Of those, the rows whose name passes too. */
   named(test: KindTest, isNamed: (text: string) => boolean): Uint32Array {
-    const { name } = this.#data;
-    const wanted = this.#kindsWithRows(test);
-    const isWanted = new Uint8Array(this.#strings.size);
-    let having = 0;
-    this.#eachName(wanted, (id, kinds) => {
-      if (!isNamed(this.#strings.text(id))) return;
-      isWanted[id] = 1;
-      having |= kinds;
-    });
-    const found = wanted
-      .filter((kind) => (bitOf(kind) & having) !== 0)
-      .map((kind) => this.#ofKind(kind).filter((row) => isWanted[name[row]!] === 1));
-    return found.length === 1 ? found[0]! : sortedTogether(found);
+    const { rows, kind, kinds, name } = this.#data;
+    const ofKind = Uint8Array.from(kinds, (k) => Number(test(k)));
+    const ofName = this.#namesOf(ofKind, isNamed);
+    const found: number[] = [];
+    if (ofName.includes(1))
+      inBlocks(rows, (from, to) => {
+        for (let row = from; row < to; row++)
+          if (ofName[name[row]!] === 1 && ofKind[kind[row]!] === 1) found.push(row);
+      });
+    return Uint32Array.from(found);
   }
 
-  /** Calls `use` with each string that names a row of these kinds, and with the kinds of all rows it names, as bits. */
-  #eachName(kinds: readonly number[], use: (id: number, kinds: number) => void): void {
+  /** For each string, 1 where it passes and names a row of these kinds. */
+  #namesOf(ofKind: Uint8Array, isNamed: (text: string) => boolean): Uint8Array {
     this.#kindsOfName ??= kindsOfNames(this.#data, this.#strings.size);
     const kindsOfName = this.#kindsOfName;
-    const wanted = kinds.reduce((all, kind) => all | bitOf(kind), 0);
-    for (let id = 0; id < kindsOfName.length; id++)
-      if ((kindsOfName[id]! & wanted) !== 0) use(id, kindsOfName[id]!);
+    const wanted = ofKind.reduce((bits, is, kind) => (is === 1 ? bits | bitOf(kind) : bits), 0);
+    const passing = new Uint8Array(kindsOfName.length);
+    inBlocks(kindsOfName.length, (from, to) => {
+      for (let id = from; id < to; id++)
+        if ((kindsOfName[id]! & wanted) !== 0 && isNamed(this.#strings.text(id))) passing[id] = 1;
+    });
+    return passing;
   }
-
-  #kindsWithRows(test: KindTest): number[] {
-    return this.#data.kinds.flatMap((k, i) => (test(k) && k.events > 0 ? [i] : []));
-  }
-
-  #ofKind(kind: number): Uint32Array {
-    this.#grouped ??= groupByKind(this.#data);
-    const { rows, starts } = this.#grouped;
-    return rows.subarray(starts[kind]!, starts[kind + 1]!);
-  }
-}
-
-const rowsIn = (kind: KindInfo): number => kind.events - kind.folded;
-/** Kinds from 31 on share a bit. */
-const bitOf = (kind: number): number => 1 << Math.min(kind, 31);
-
-function sortedTogether(lists: readonly Uint32Array[]): Uint32Array {
-  const all = new Uint32Array(lists.reduce((n, list) => n + list.length, 0));
-  let at = 0;
-  for (const list of lists) {
-    all.set(list, at);
-    at += list.length;
-  }
-  return all.sort();
 }
 
 /** Rows of the kinds that pass, in file order. */
 export function rowsOfKinds(data: TraceData, test: KindTest): Uint32Array {
   const wanted = Uint8Array.from(data.kinds, (k) => Number(test(k)));
-  const count = data.kinds.reduce((n, k, i) => n + (wanted[i] === 1 ? rowsIn(k) : 0), 0);
+  const count = data.kinds.reduce((n, k, i) => n + (wanted[i] === 1 ? k.events - k.folded : 0), 0);
+  if (count === 0) return new Uint32Array(0);
   // One more, for the last row that does not pass: without a branch the loop takes half the time.
   const rows = new Uint32Array(count + 1);
   const { kind } = data;
@@ -96,24 +71,8 @@ export function rowsOfKinds(data: TraceData, test: KindTest): Uint32Array {
   return rows.subarray(0, count);
 }
 
-/** All rows, kind by kind, each in file order. */
-function groupByKind({ rows: length, kind, kinds }: TraceData) {
-  const starts = new Uint32Array(kinds.length + 1);
-  inBlocks(length, (from, to) => {
-    for (let row = from; row < to; row++) starts[kind[row]! + 1]!++;
-  });
-  for (let i = 1; i < starts.length; i++) starts[i]! += starts[i - 1]!;
-  const next = starts.slice();
-  const rows = new Uint32Array(length);
-  inBlocks(length, (from, to) => {
-    for (let row = from; row < to; row++) {
-      const at = kind[row]!;
-      rows[next[at]!] = row;
-      next[at]!++;
-    }
-  });
-  return { rows, starts };
-}
+/** Kinds from 31 on share a bit. */
+const bitOf = (kind: number): number => 1 << Math.min(kind, 31);
 
 /** For each string, the kinds of the rows that it names, as bits. */
 function kindsOfNames({ rows, kind, name, kinds }: TraceData, strings: number): Uint32Array {

@@ -1,7 +1,7 @@
 import { inBlocks } from '../base/blocks.js';
 import { Category } from '../model/category.js';
-import type { Trace } from '../model/trace.js';
-import { NO_ID } from '../model/trace-data.js';
+import { kindMask, type Trace } from '../model/trace.js';
+import { NO_ID, type TraceData } from '../model/trace-data.js';
 
 /** The process that a trace was recorded in. */
 export interface RecordedProcess {
@@ -26,11 +26,11 @@ const MIN_OPERATORS = 100;
  */
 export function recordedProcess(trace: Trace): RecordedProcess {
   const { data } = trace;
-  const rowsOf = (...categories: readonly Category[]) =>
-    trace.index.ofKinds((k) => categories.includes(k.category));
-  const operators = idsOf(rowsOf(Category.cpuOp), data.external);
-  const calls = idsOf(rowsOf(Category.runtime, Category.driver), data.correlation);
-  const hostRow = data.kind.findIndex((kind) => HOST.includes(data.kinds[kind]!.category));
+  const isOf = (...wanted: readonly Category[]) => kindMask(data, (c) => wanted.includes(c));
+  const operators = idsOf(data, isOf(Category.cpuOp), data.external);
+  const calls = idsOf(data, isOf(Category.runtime, Category.driver), data.correlation);
+  const isHost = isOf(Category.cpuOp, Category.annotation);
+  const hostRow = data.kind.findIndex((kind) => isHost[kind] === 1);
   const isFirst = operators.low <= BLOCK;
   const isFresh = calls.low < calls.high - calls.low;
   const tells = operators.count >= MIN_OPERATORS && calls.count > 0;
@@ -40,16 +40,14 @@ export function recordedProcess(trace: Trace): RecordedProcess {
   };
 }
 
-const HOST: readonly Category[] = [Category.cpuOp, Category.annotation];
-
-/** How many of the rows have an id, and the lowest and highest of them. */
-function idsOf(rows: Uint32Array, ids: Uint32Array) {
+/** How many rows of these kinds have an id, and the lowest and highest of them. */
+function idsOf({ rows, kind }: TraceData, ofKind: Uint8Array, ids: Uint32Array) {
   const found = { count: 0, low: Number.POSITIVE_INFINITY, high: Number.NEGATIVE_INFINITY };
-  inBlocks(rows.length, (from, to) => {
+  inBlocks(rows, (from, to) => {
     let { count, low, high } = found;
-    for (let i = from; i < to; i++) {
-      const id = ids[rows[i]!]!;
-      if (id === NO_ID) continue;
+    for (let row = from; row < to; row++) {
+      const id = ids[row]!;
+      if (ofKind[kind[row]!] === 0 || id === NO_ID) continue;
       count++;
       if (id < low) low = id;
       if (id > high) high = id;

@@ -6,7 +6,10 @@ import { inFolder, type Ran, root, start } from '../helpers/cli.js';
 
 const TRACE = join(root, 'zoo/fixtures/h2d_pinned/rank0.json.gz');
 const BUNDLES = ['diagnose', 'cli'];
-const QUICK = [['diagnose', '--help'], ['--version']];
+const QUICK = [
+  ['diagnose', '--help'],
+  ['rules', '--help'],
+];
 const expected = run(root);
 
 /** From each of the bundles. */
