@@ -4,7 +4,7 @@
 const { readFileSync } = require('node:fs');
 const { createRequire } = require('node:module');
 const { dirname } = require('node:path');
-const { constants, Script } = require('node:vm');
+const { Script } = require('node:vm');
 const { crc32 } = require('node:zlib');
 
 /** Loading these takes 5 ms, and few commands call them. */
@@ -24,12 +24,7 @@ function loadProgram(file, cache) {
   return code && runScript(scriptOf(file, source, code), file);
 }
 
-const scriptOf = (filename, source, cachedData) =>
-  new Script(source.latin1Slice(), {
-    filename,
-    cachedData,
-    importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
-  });
+const scriptOf = (filename, source, cachedData) => new Script(source.latin1Slice(), { filename, cachedData });
 
 /** The script is one function, with the parameters that Node gives to a module. */
 function runScript(script, file) {

@@ -46,6 +46,8 @@ const whole = await build({
   splitting: false,
   format: 'cjs',
   external: ['@duckdb/node-api'],
+  // Node 20 cannot import from compiled code.
+  supported: { 'dynamic-import': false },
   define: { 'import.meta.url': 'moduleUrl' },
   banner: {
     js: "(function (exports, require, module, __filename, __dirname) {\nconst moduleUrl = require('node:url').pathToFileURL(__filename).href;",
