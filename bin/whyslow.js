@@ -1,20 +1,31 @@
 #!/usr/bin/env node
 // CommonJS (bin/package.json), because a module is loaded through libuv's thread pool, and its size is fixed by its
 // first use: inflating runs there, and the default of 4 threads would hold up every file beyond the fourth.
+const { stat } = require('node:fs');
 const { availableParallelism } = require('node:os');
+const { join } = require('node:path');
+const { pathToFileURL } = require('node:url');
 
 const [major, minor] = process.versions.node.split('.').map(Number);
 if (major < 20 || (major === 20 && minor < 19)) {
   console.error(`whyslow needs Node 20.19 or newer; this is ${process.versions.node}.`);
   process.exit(2);
 }
-// Node 22.8 and newer keep compiled code for the next start. NODE_DISABLE_COMPILE_CACHE=1 turns it off.
-require('node:module').enableCompileCache?.();
-const chosenByUser = process.env.UV_THREADPOOL_SIZE !== undefined;
-process.env.UV_THREADPOOL_SIZE ??= String(Math.max(4, availableParallelism()));
+if (process.argv.length === 3 && ['--version', '-V'].includes(process.argv[2])) {
+  // Nothing else is needed for that.
+  console.log(require('../package.json').version);
+  process.exit();
+}
+if (process.env.UV_THREADPOOL_SIZE === undefined) {
+  process.env.UV_THREADPOOL_SIZE = String(Math.max(4, availableParallelism()));
+  stat(__filename, () => {});
+  // The pool has started. `whyslow run` gives this environment to the job.
+  delete process.env.UV_THREADPOOL_SIZE;
+}
 
-// `diagnose` has a bundle of its own, which loads faster.
-import(process.argv[2] === 'diagnose' ? '../dist/diagnose.js' : '../dist/cli.js')
+// `diagnose` has bundles of its own, which load faster.
+const bundle = join(__dirname, '../dist', process.argv[2] === 'diagnose' ? 'diagnose' : 'cli');
+load()
   .catch((error) => {
     // Node opens all modules at once.
     if (error.code === 'EMFILE')
@@ -24,7 +35,16 @@ import(process.argv[2] === 'diagnose' ? '../dist/diagnose.js' : '../dist/cli.js'
     process.exit(2);
   })
   .then(async ({ main }) => {
-    // Loading has used the pool, so its size is fixed; `whyslow run` gives this environment to the job.
-    if (!chosenByUser) delete process.env.UV_THREADPOOL_SIZE;
     process.exitCode = await main(process.argv.slice(2));
   });
+
+/** NODE_DISABLE_COMPILE_CACHE=1 turns off both ways to keep compiled code. */
+async function load() {
+  if (!process.env.NODE_DISABLE_COMPILE_CACHE) {
+    const program = require('./code-cache.js').loadProgram(`${bundle}.cjs`, `${bundle}.code`);
+    if (program) return program;
+  }
+  // Node 22.8 and newer keep compiled code for the next start.
+  require('node:module').enableCompileCache?.();
+  return import(pathToFileURL(`${bundle}.js`).href);
+}

@@ -75,6 +75,11 @@ describe('formats', () => {
     expect(got).toBe(expected);
   });
 
+  it('puts commas where the locale en-US has them', () => {
+    for (const n of [0, 7, 999, 1000, 123_456, 1_234_567, 1e15, 2 ** 60, -5, -1234, -123_456, NaN, Infinity])
+      expect(formatWhole(n)).toBe(n.toLocaleString('en-US'));
+  });
+
   it('gives parts in the unit and precision of the whole', () => {
     const scale = timeScale(ms(12_345));
     expect(scale).toEqual({ unit: 's', perMs: 1e-3, decimals: 1 });

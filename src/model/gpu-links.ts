@@ -1,6 +1,8 @@
+import { inBlocks } from '../base/blocks.js';
 import { Category, isGpuWork } from './category.js';
+import type { RowIndex } from './row-index.js';
 import type { StringTable } from './string-table.js';
-import { type KindInfo, NO_ID, type TraceData } from './trace-data.js';
+import { NO_ID, type TraceData } from './trace-data.js';
 
 /** GPU work joined to the host call that started it, by correlation id. */
 export interface GpuLinks {
@@ -20,61 +22,58 @@ const STARTS_WORK =
 /** Of those, the ones whose work may run elsewhere, or that may start none. */
 const MAY_BE_EMPTY = /HostFunc|Cooperative.*MultiDevice|LaunchAttribute|GraphLaunch/i;
 
-export function linkGpuWork(data: TraceData, strings: StringTable): GpuLinks {
+export function linkGpuWork(data: TraceData, strings: StringTable, index: RowIndex): GpuLinks {
   const { correlation, name } = data;
-  const calls = rowsOfKinds(data, (k) => k.category === Category.runtime || k.category === Category.driver);
-  const work = rowsOfKinds(data, (k) => k.phase === 'X' && isGpuWork(k.category));
+  const calls = index.ofKinds((k) => k.category === Category.runtime || k.category === Category.driver);
+  const work = index.ofKinds((k) => k.phase === 'X' && isGpuWork(k.category));
   const callWith = lookupByCorrelation(calls, correlation);
   const used = new Uint8Array(calls.length);
   const launch = new Int32Array(work.length);
   let workWithoutLaunch = 0;
-  for (let i = 0; i < work.length; i++) {
-    const c = correlation[work[i]!]!;
-    const call = c === NO_ID ? -1 : callWith(c);
-    launch[i] = call < 0 ? -1 : calls[call]!;
-    if (call < 0) workWithoutLaunch++;
-    else used[call] = 1;
-  }
+  inBlocks(work.length, (from, to) => {
+    for (let i = from; i < to; i++) {
+      const c = correlation[work[i]!]!;
+      const call = c === NO_ID ? -1 : callWith(c);
+      launch[i] = call < 0 ? -1 : calls[call]!;
+      if (call < 0) workWithoutLaunch++;
+      else used[call] = 1;
+    }
+  });
   const startsWork = strings.memo((text) => Number(STARTS_WORK.test(text) && !MAY_BE_EMPTY.test(text)));
   let launches = 0;
   let launchesWithoutWork = 0;
-  for (let i = 0; i < calls.length; i++) {
-    if (startsWork(name[calls[i]!]!) === 0) continue;
-    launches++;
-    launchesWithoutWork += 1 - used[i]!;
-  }
+  inBlocks(calls.length, (from, to) => {
+    for (let i = from; i < to; i++) {
+      if (startsWork(name[calls[i]!]!) === 0) continue;
+      launches++;
+      launchesWithoutWork += 1 - used[i]!;
+    }
+  });
   return { work, launch, workWithoutLaunch, launches, launchesWithoutWork };
-}
-
-/** Rows of the kinds that pass, in file order. */
-export function rowsOfKinds(data: TraceData, test: (kind: KindInfo) => boolean): Uint32Array {
-  const wanted = Uint8Array.from(data.kinds, (k) => Number(test(k)));
-  const count = data.kinds.reduce((n, k, i) => n + (wanted[i] === 1 ? k.events - k.folded : 0), 0);
-  const rows = new Uint32Array(count);
-  const { kind } = data;
-  let n = 0;
-  for (let row = 0; n < count && row < data.rows; row++) if (wanted[kind[row]!] === 1) rows[n++] = row;
-  return rows;
 }
 
 /** From a correlation id to the index in `calls` of the last call that has it; −1 when none has. */
 function lookupByCorrelation(calls: Uint32Array, correlation: Uint32Array): (id: number) => number {
   let min = NO_ID;
   let max = 0;
-  for (let i = 0; i < calls.length; i++) {
-    const id = correlation[calls[i]!]!;
-    if (id === NO_ID) continue;
-    if (id < min) min = id;
-    if (id > max) max = id;
-  }
+  inBlocks(calls.length, (from, to) => {
+    for (let i = from; i < to; i++) {
+      const id = correlation[calls[i]!]!;
+      if (id === NO_ID) continue;
+      if (id < min) min = id;
+      if (id > max) max = id;
+    }
+  });
   if (max < min) return () => -1; // no call has an id
   // Ids are nearly always dense, though not from zero: an array then, a map otherwise.
   if (max - min < Math.max(calls.length * 16, 1 << 16)) {
     const indexPlusOne = new Int32Array(max - min + 1); // 0 means none
-    for (let i = 0; i < calls.length; i++) {
-      const id = correlation[calls[i]!]!;
-      if (id !== NO_ID) indexPlusOne[id - min] = i + 1;
-    }
+    inBlocks(calls.length, (from, to) => {
+      for (let i = from; i < to; i++) {
+        const id = correlation[calls[i]!]!;
+        if (id !== NO_ID) indexPlusOne[id - min] = i + 1;
+      }
+    });
     return (id) => (id >= min && id <= max ? indexPlusOne[id - min]! - 1 : -1);
   }
   const index = new Map<number, number>();

@@ -1,6 +1,7 @@
 import { Category } from './category.js';
+import type { RowIndex } from './row-index.js';
 import type { StringTable } from './string-table.js';
-import type { TraceData } from './trace-data.js';
+import type { KindInfo, TraceData } from './trace-data.js';
 
 /** A `ProfilerStep#N` span on the *host*. The GPU may be far behind it. */
 export interface HostStep {
@@ -14,18 +15,14 @@ export interface HostStep {
 
 const STEP_NAME = /^ProfilerStep#(\d+)$/;
 
-export function findSteps(data: TraceData, strings: StringTable): readonly HostStep[] {
-  const stepIndex = strings.memo((text) => Number(STEP_NAME.exec(text)?.[1] ?? -1));
+export function findSteps(data: TraceData, strings: StringTable, rows: RowIndex): readonly HostStep[] {
   const steps: HostStep[] = [];
-  for (let row = 0; row < data.rows; row++) {
-    const index = stepIndex(data.name[row]!);
-    if (index < 0) continue;
-    const kind = data.kinds[data.kind[row]!]!;
-    if (kind.phase !== 'X' || kind.category === Category.gpuAnnotation) continue;
+  const onHost = (k: KindInfo) => k.phase === 'X' && k.category !== Category.gpuAnnotation;
+  for (const row of rows.named(onHost, (text) => STEP_NAME.test(text))) {
     const startNs = data.ts[row]!;
     if (Number.isNaN(startNs)) continue;
     steps.push({
-      index,
+      index: Number(STEP_NAME.exec(strings.text(data.name[row]!))![1]),
       row,
       startNs,
       endNs: startNs + Math.max(0, data.dur[row]!),

@@ -1,3 +1,4 @@
+import { inBlocks } from '../base/blocks.js';
 import type { TraceData } from './trace-data.js';
 
 /**
@@ -24,7 +25,9 @@ export function sortByTime(rows: Uint32Array, ts: Float64Array, dur: TraceData['
 
 function findRuns(rows: Uint32Array, ts: Float64Array, dur: TraceData['dur']): number[] {
   const bounds = [0];
-  for (let i = 1; i < rows.length; i++) if (after(rows[i - 1]!, rows[i]!, ts, dur)) bounds.push(i);
+  inBlocks(rows.length, (from, to) => {
+    for (let i = Math.max(1, from); i < to; i++) if (after(rows[i - 1]!, rows[i]!, ts, dur)) bounds.push(i);
+  });
   if (rows.length > 0) bounds.push(rows.length);
   return bounds;
 }

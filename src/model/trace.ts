@@ -1,6 +1,8 @@
 import { buildCallTree, type CallTree } from './call-tree.js';
 import type { Category } from './category.js';
+import { type Extents, findExtents } from './extents.js';
 import { type GpuLinks, linkGpuWork } from './gpu-links.js';
+import { RowIndex } from './row-index.js';
 import { findSteps, type HostStep } from './steps.js';
 import { StringTable } from './string-table.js';
 import type { TraceData } from './trace-data.js';
@@ -10,12 +12,16 @@ import type { TraceData } from './trace-data.js';
  */
 export class Trace {
   readonly strings: StringTable;
+  /** Finds rows by kind and by name. */
+  readonly index: RowIndex;
+  #extents: Extents | undefined;
   #links: GpuLinks | undefined;
   #calls: CallTree | undefined;
   #steps: readonly HostStep[] | undefined;
 
   constructor(readonly data: TraceData) {
     this.strings = new StringTable(data.strings);
+    this.index = new RowIndex(data, this.strings);
   }
 
   name(row: number): string {
@@ -28,8 +34,14 @@ export class Trace {
 
   /** GPU work joined to the calls that launched it. */
   get links(): GpuLinks {
-    this.#links ??= linkGpuWork(this.data, this.strings);
+    this.#links ??= linkGpuWork(this.data, this.strings, this.index);
     return this.#links;
+  }
+
+  /** From when to when the trace reaches. */
+  get extents(): Extents {
+    this.#extents ??= findExtents(this.data);
+    return this.#extents;
   }
 
   /** Which call encloses which, on every track. */
@@ -40,7 +52,7 @@ export class Trace {
 
   /** `ProfilerStep#N` spans on the host, in order of time. */
   get steps(): readonly HostStep[] {
-    this.#steps ??= findSteps(this.data, this.strings);
+    this.#steps ??= findSteps(this.data, this.strings, this.index);
     return this.#steps;
   }
 }

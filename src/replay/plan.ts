@@ -100,35 +100,62 @@ export function countedSteps(steps: PlanSteps): number {
 /** `waitsFor` of work launched before the plan: `back` is 0 for the last of it. */
 export const waitForEarlier = (back: number): number => -2 - back;
 
+type Column = Float64Array | Uint32Array | Int32Array | Uint8Array;
+
 /** A copy for edits. Columns that say what the recording was are shared: no fix changes them. */
-export function copyPlan(plan: Plan): Plan {
+export const copyPlan = (plan: Plan): Plan => rebuilt(plan, (column) => column.slice() as typeof column);
+
+/**
+ * The same plan as the kind of object that copies are. Code that V8 has optimised for one kind is thrown away when it meets
+ * another, and replays are most of what follows.
+ */
+export const likeCopies = (plan: Plan): Plan => rebuilt(plan, (column) => column);
+
+/** All plans are made here, so that their properties have one order. */
+function rebuilt(plan: Plan, edited: <T extends Column>(column: T) => T): Plan {
   const { nodes, works } = plan;
   return {
-    ...plan,
     nodes: {
-      ...nodes,
-      hostWork: nodes.hostWork.slice(),
-      data: nodes.data.slice(),
-      compile: nodes.compile.slice(),
-      comms: nodes.comms.slice(),
-      call: nodes.call.slice(),
-      inOperator: nodes.inOperator.slice(),
-      arithmetic: nodes.arithmetic.slice(),
-      events: nodes.events.slice(),
-      frames: nodes.frames.slice(),
-      graphKernels: nodes.graphKernels.slice(),
-      tritonLaunches: nodes.tritonLaunches.slice(),
-      waitsFor: nodes.waitsFor.slice(),
-      returnLag: nodes.returnLag.slice(),
-      awaited: nodes.awaited.slice(),
+      length: nodes.length,
+      kind: nodes.kind,
+      hostWork: edited(nodes.hostWork),
+      data: edited(nodes.data),
+      compile: edited(nodes.compile),
+      comms: edited(nodes.comms),
+      call: edited(nodes.call),
+      inOperator: edited(nodes.inOperator),
+      arithmetic: edited(nodes.arithmetic),
+      events: edited(nodes.events),
+      frames: edited(nodes.frames),
+      graphKernels: edited(nodes.graphKernels),
+      tritonLaunches: edited(nodes.tritonLaunches),
+      roles: nodes.roles,
+      step: nodes.step,
+      firstWork: nodes.firstWork,
+      workCount: nodes.workCount,
+      waitsFor: edited(nodes.waitsFor),
+      returnLag: edited(nodes.returnLag),
+      awaited: edited(nodes.awaited),
+      queued: nodes.queued,
     },
     works: {
-      ...works,
-      duration: works.duration.slice(),
-      latency: works.latency.slice(),
-      gap: works.gap.slice(),
-      after: works.after.slice(),
-      afterGap: works.afterGap.slice(),
+      length: works.length,
+      duration: edited(works.duration),
+      stream: works.stream,
+      latency: edited(works.latency),
+      gap: edited(works.gap),
+      after: edited(works.after),
+      afterGap: edited(works.afterGap),
+      kernel: works.kernel,
+      roles: works.roles,
+      bytes: works.bytes,
+      sort: works.sort,
+      step: works.step,
     },
+    steps: plan.steps,
+    begin: plan.begin,
+    streamBusyUntil: plan.streamBusyUntil,
+    earlierEnds: plan.earlierEnds,
+    tail: plan.tail,
   };
 }

@@ -1,7 +1,7 @@
 import { groupBy } from '../base/group-by.js';
 import { indexInSorted } from '../base/search.js';
 import { Category, isGpuWork } from '../model/category.js';
-import { rowsOfKinds } from '../model/gpu-links.js';
+import { rowsOfKinds } from '../model/row-index.js';
 import type { Trace } from '../model/trace.js';
 import { type KindInfo, NO_ID } from '../model/trace-data.js';
 import { numberOf } from './event-text.js';

@@ -23,7 +23,8 @@ async function loadDuckDB(): Promise<typeof import('@duckdb/node-api')> {
   try {
     return await import('@duckdb/node-api');
   } catch (error) {
-    const isMissing = (error as { code?: unknown }).code === 'ERR_MODULE_NOT_FOUND';
+    // By `import`, or by `require` in the bundle with compiled code.
+    const isMissing = /^(?:ERR_)?MODULE_NOT_FOUND$/.test(String((error as { code?: unknown }).code));
     throw new InputError(isMissing ? MISSING : `DuckDB cannot be loaded: ${messageOf(error)}`);
   }
 }

@@ -4,7 +4,6 @@ import type { StepFacts, StepRange, StepSource } from '../facts/step-facts.js';
 import { totals } from '../facts/time-class.js';
 import { WorkSort } from '../facts/work-sort.js';
 import { Category } from '../model/category.js';
-import { rowsOfKinds } from '../model/gpu-links.js';
 import type { Trace } from '../model/trace.js';
 import type { DeviceInfo } from '../model/trace-data.js';
 import { extractCollectives } from './collectives/extract.js';
@@ -194,7 +193,7 @@ function deviceOf(trace: Trace): DeviceInfo | null {
 function framesOf(trace: Trace, host: HostSpans, steps: readonly StepTime[]): Float64Array {
   const { ts, track } = trace.data;
   const [from, to] = [steps[0]!.hostStart, steps.at(-1)!.hostEnd];
-  const rows = rowsOfKinds(trace.data, (k) => k.category === Category.pythonFunction);
+  const rows = trace.index.ofKinds((k) => k.category === Category.pythonFunction);
   const inDetail = rows.filter(
     (row) => ts[row]! >= from && ts[row]! < to && host.threads.includes(track[row]!),
   );

@@ -1,6 +1,7 @@
+import { inBlocks } from '../base/blocks.js';
 import { Category } from '../model/category.js';
 import { kindMask, type Trace } from '../model/trace.js';
-import { NO_ID } from '../model/trace-data.js';
+import { NO_ID, type TraceData } from '../model/trace-data.js';
 
 /** The process that a trace was recorded in. */
 export interface RecordedProcess {
@@ -25,18 +26,11 @@ const MIN_OPERATORS = 100;
  */
 export function recordedProcess(trace: Trace): RecordedProcess {
   const { data } = trace;
-  const isOperator = kindMask(data, (c) => c === Category.cpuOp);
-  const isHost = kindMask(data, (c) => c === Category.cpuOp || c === Category.annotation);
-  const isCall = kindMask(data, (c) => c === Category.runtime || c === Category.driver);
-  const operators = new Lowest();
-  const calls = new Lowest();
-  let hostRow = -1;
-  for (let row = 0; row < data.rows; row++) {
-    const kind = data.kind[row]!;
-    if (hostRow < 0 && isHost[kind]) hostRow = row;
-    if (isOperator[kind]) operators.add(data.external[row]!);
-    else if (isCall[kind]) calls.add(data.correlation[row]!);
-  }
+  const isOf = (...wanted: readonly Category[]) => kindMask(data, (c) => wanted.includes(c));
+  const operators = idsOf(data, isOf(Category.cpuOp), data.external);
+  const calls = idsOf(data, isOf(Category.runtime, Category.driver), data.correlation);
+  const isHost = isOf(Category.cpuOp, Category.annotation);
+  const hostRow = data.kind.findIndex((kind) => isHost[kind] === 1);
   const isFirst = operators.low <= BLOCK;
   const isFresh = calls.low < calls.high - calls.low;
   const tells = operators.count >= MIN_OPERATORS && calls.count > 0;
@@ -46,15 +40,19 @@ export function recordedProcess(trace: Trace): RecordedProcess {
   };
 }
 
-class Lowest {
-  count = 0;
-  low = Number.POSITIVE_INFINITY;
-  high = Number.NEGATIVE_INFINITY;
-
-  add(id: number): void {
-    if (id === NO_ID) return;
-    this.count++;
-    if (id < this.low) this.low = id;
-    if (id > this.high) this.high = id;
-  }
+/** How many rows of these kinds have an id, and the lowest and highest of them. */
+function idsOf({ rows, kind }: TraceData, ofKind: Uint8Array, ids: Uint32Array) {
+  const found = { count: 0, low: Number.POSITIVE_INFINITY, high: Number.NEGATIVE_INFINITY };
+  inBlocks(rows, (from, to) => {
+    let { count, low, high } = found;
+    for (let row = from; row < to; row++) {
+      const id = ids[row]!;
+      if (ofKind[kind[row]!] === 0 || id === NO_ID) continue;
+      count++;
+      if (id < low) low = id;
+      if (id > high) high = id;
+    }
+    Object.assign(found, { count, low, high });
+  });
+  return found;
 }

@@ -1,5 +1,4 @@
-import { Category } from '../model/category.js';
-import { kindMask, type Trace } from '../model/trace.js';
+import type { Trace } from '../model/trace.js';
 import type { DeviceInfo, DistributedInfo } from '../model/trace-data.js';
 import { type RecordedProcess, recordedProcess } from './recorded-process.js';
 
@@ -82,19 +81,7 @@ const EPOCH_LIKE_NS = 1_000_000_000_000_000_000n;
 
 function timeWindow(trace: Trace): TimeWindow {
   const { data } = trace;
-  const counts = kindMask(
-    data,
-    (c, phase) => phase !== 'M' && phase !== '' && c !== Category.span && c !== Category.flow,
-  );
-  let first = Number.POSITIVE_INFINITY;
-  let last = Number.NEGATIVE_INFINITY;
-  for (let row = 0; row < data.rows; row++) {
-    if (counts[data.kind[row]!] === 0) continue;
-    const ts = data.ts[row]!;
-    const end = ts + data.dur[row]!;
-    if (ts < first) first = ts;
-    if (end > last) last = end;
-  }
+  const { from: first, to: last } = trace.extents;
   if (!(last >= first)) return { ms: 0, startNs: null, endNs: null };
   const base = data.baseNs + BigInt(data.header.baseTimeNanoseconds ?? 0);
   const startNs = base + BigInt(Math.round(first));

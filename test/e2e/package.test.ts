@@ -84,6 +84,8 @@ describe('the package', () => {
       );
       expect(paths.filter((p) => /\.test\.|testing|^src|fixtures|python\/tests/.test(p))).toEqual([]);
       expect(paths.filter((p) => /_cache|\.pyc$|egg-info|requirements/.test(p))).toEqual([]);
+      // Compiled code serves only the machine that built it.
+      expect(paths.filter((p) => /\.(?:code|cjs)$/.test(p))).toEqual([]);
       // Not one of its files is forgotten.
       const sources = readdirSync(join(root, 'python/src'), { recursive: true, encoding: 'utf8' });
       const wanted = sources.filter((f) => f.endsWith('.py')).map((f) => `python/src/${f}`);

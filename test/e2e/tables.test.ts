@@ -214,20 +214,36 @@ describe('whyslow sql', () => {
       }
     }));
 
-  it('says how to install DuckDB where it is missing', () =>
-    inFolder(async (folder) => {
-      const hook = `export const resolve = (name, context, next) => {
+  it.each<[string, string, Readonly<Record<string, string>>]>([
+    [
+      'from modules',
+      `import { register } from 'node:module';
+      const hook = \`export const resolve = (name, context, next) => {
         if (!name.startsWith('@duckdb')) return next(name, context);
         throw Object.assign(new Error('Cannot find package'), { code: 'ERR_MODULE_NOT_FOUND' });
-      };`;
-      const url = `data:text/javascript,${encodeURIComponent(hook)}`;
-      const register = `import { register } from 'node:module'; register(${JSON.stringify(url)});`;
-      writeFileSync(join(folder, 'without.mjs'), register);
-      const env = { NODE_OPTIONS: `--import ${join(folder, 'without.mjs')}` };
+      };\`;
+      register('data:text/javascript,' + encodeURIComponent(hook));`,
+      { NODE_DISABLE_COMPILE_CACHE: '1' },
+    ],
+    [
+      'from compiled code',
+      `import Module from 'node:module';
+      const resolve = Module._resolveFilename;
+      Module._resolveFilename = (name, ...rest) => {
+        if (!name.startsWith('@duckdb')) return resolve(name, ...rest);
+        throw Object.assign(new Error('Cannot find module'), { code: 'MODULE_NOT_FOUND' });
+      };`,
+      {},
+    ],
+  ])('says how to install DuckDB where it is missing, %s', (_, hook, extra) =>
+    inFolder(async (folder) => {
+      writeFileSync(join(folder, 'without.mjs'), hook);
+      const env = { NODE_OPTIONS: `--import ${join(folder, 'without.mjs')}`, ...extra };
       const { code, stdout, stderr } = await whyslow(['sql', LOOP, 'FROM steps'], { env });
       expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
       expect(stderr).toBe(
         'whyslow: DuckDB is not installed, and `whyslow sql` needs it: npm install @duckdb/node-api\n',
       );
-    }));
+    }),
+  );
 });

@@ -8,6 +8,7 @@ import { bottleneckList, jobCount, PATHS, rankList, stepRange } from '../common/
 import { type CommandContext, EXIT, say } from '../common/context.js';
 import { type EngineFlags, engineOptions } from '../common/engines.js';
 import { progressOn } from '../common/progress.js';
+import { expectToRunOnce } from '../common/run-once.js';
 
 interface DiagnoseFlags extends EngineFlags {
   readonly json?: boolean;
@@ -77,6 +78,7 @@ export async function diagnosed(
 ): Promise<Report> {
   const { steps = null, ranks = null, run = null, jobs, factsOf, all: everyRank } = options;
   readAhead(paths, jobs);
+  expectToRunOnce(paths);
   const { diagnose } = await import('../../library/diagnose.js');
   const progress = progressOn(context);
   return diagnose(paths, { steps, ranks, run, progress, jobs, factsOf, everyRank }).finally(() =>

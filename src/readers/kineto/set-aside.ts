@@ -1,3 +1,4 @@
+import { inBlocks } from '../../base/blocks.js';
 import type { ProblemLog } from '../../base/problem.js';
 import { Category } from '../../model/category.js';
 import type { KindInfo, TraceData } from '../../model/trace-data.js';
@@ -34,17 +35,19 @@ export function setAside(data: Rows, kinds: readonly KindInfo[], problems: Probl
   const aside = Math.min(kinds.length, MAX_KINDS);
   let impossible = 0;
   let first = -1;
-  for (let row = 0; row < data.rows; row++) {
-    const kind = data.kind[row]!;
-    if (isTimed[kind] === 0) continue;
-    const start = data.ts[row]!;
-    if (start >= from && start + data.dur[row]! <= to) continue;
-    moved[kind]!++;
-    data.kind[row] = aside;
-    // Events without a time are counted by the scanner.
-    if (Number.isNaN(start)) continue;
-    if (impossible++ === 0) first = row;
-  }
+  inBlocks(data.rows, (firstRow, lastRow) => {
+    for (let row = firstRow; row < lastRow; row++) {
+      const kind = data.kind[row]!;
+      if (isTimed[kind] === 0) continue;
+      const start = data.ts[row]!;
+      if (start >= from && start + data.dur[row]! <= to) continue;
+      moved[kind]!++;
+      data.kind[row] = aside;
+      // Events without a time are counted by the scanner.
+      if (Number.isNaN(start)) continue;
+      if (impossible++ === 0) first = row;
+    }
+  });
   problems.add('impossible-time', IMPOSSIBLE, { unit: 'row', at: first }, impossible);
   const count = moved.reduce((n, m) => n + m, 0);
   if (count === 0) return kinds;
@@ -64,33 +67,48 @@ const IMPOSSIBLE = {
 /** From the first time an event may begin to the last it may end, ns. Null: all events lie there. */
 function possibleTimes(data: Rows, isTimed: Uint8Array): { from: number; to: number } | null {
   const { events, untimed, from, secondFrom, secondTo, to } = outermost(data, isTimed);
+  const whole = untimed === 0 ? null : { from, to };
   // Nearly always: nothing is far from anything.
-  if (!(to - from > LEAST_ALONE) || events < LEAST_EVENTS) return untimed === 0 ? null : { from, to };
+  if (!(to - from > LEAST_ALONE) || events < LEAST_EVENTS) return whole;
   const isAlone = (gap: number, rest: number) => gap > Math.max(LEAST_ALONE, LEAST_LENGTHS * rest);
   const first = isAlone(secondFrom - from, secondTo - secondFrom) ? secondFrom : from;
   const last = isAlone(to - secondTo, secondTo - first) ? secondTo : to;
-  return last - first > LEAST_DISTANCE ? aroundMost(data, isTimed, events) : { from: first, to: last };
+  if (last - first > LEAST_DISTANCE) return aroundMost(data, isTimed, events);
+  return first === from && last === to ? whole : { from: first, to: last };
 }
 
 /** The two earliest starts and the two latest ends, and how many events lack one of the two. */
 function outermost({ rows, ts, dur, kind }: Rows, isTimed: Uint8Array) {
-  let [from, secondFrom] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
-  let [to, secondTo] = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY];
-  let events = 0;
-  let untimed = 0;
-  for (let row = 0; row < rows; row++) {
-    if (isTimed[kind[row]!] === 0) continue;
-    const start = ts[row]!;
-    if (Number.isNaN(start + dur[row]!)) untimed++;
-    if (Number.isNaN(start)) continue;
-    events++;
-    if (start < from) [from, secondFrom] = [start, from];
-    else if (start < secondFrom) secondFrom = start;
-    const end = start + Math.max(0, dur[row]!);
-    if (end > to) [to, secondTo] = [end, to];
-    else if (end > secondTo) secondTo = end;
-  }
-  return { events, untimed, from, secondFrom, secondTo, to };
+  const found = {
+    events: 0,
+    untimed: 0,
+    from: Number.POSITIVE_INFINITY,
+    secondFrom: Number.POSITIVE_INFINITY,
+    secondTo: Number.NEGATIVE_INFINITY,
+    to: Number.NEGATIVE_INFINITY,
+  };
+  inBlocks(rows, (firstRow, lastRow) => {
+    let { events, untimed, from, secondFrom, secondTo, to } = found;
+    for (let row = firstRow; row < lastRow; row++) {
+      if (isTimed[kind[row]!] === 0) continue;
+      const start = ts[row]!;
+      const duration = dur[row]!;
+      if (Number.isNaN(start + duration)) untimed++;
+      if (Number.isNaN(start)) continue;
+      events++;
+      if (start < secondFrom) {
+        secondFrom = Math.max(start, from);
+        from = Math.min(start, from);
+      }
+      const end = duration < 0 ? start : start + duration;
+      if (end > secondTo) {
+        secondTo = Math.min(end, to);
+        to = Math.max(end, to);
+      }
+    }
+    Object.assign(found, { events, untimed, from, secondFrom, secondTo, to });
+  });
+  return found;
 }
 
 function aroundMost({ rows, ts, dur, kind }: Rows, isTimed: Uint8Array, events: number) {

@@ -12,7 +12,7 @@ import { fuseOptimizer, isUnfusedOptimizer, optimizerOf, parametersOf } from './
 import { perView } from './per-view.js';
 import { isWorthwhile, priceOf } from './price.js';
 import { type Edit, type Level, type Levels, type Price, type Silent, silent, threshold } from './rule.js';
-import { editWork, has, medianKernel, type Piece, piecesOf } from './work.js';
+import { askOnce, editWork, has, medianKernel, type Piece, piecesOf } from './work.js';
 
 /** Loops that wait for launches, and what compiling the model brings them, without and with CUDA graphs. */
 
@@ -101,12 +101,13 @@ export function compileModel(view: TraceView): Edit {
 function mergeKernels(view: TraceView, plan: Plan, level: Level): void {
   editWork(view, plan, isSimple, ({ ns }) => ns * ELEMENTWISE_LEFT[level]);
   const { works } = plan;
+  const { sortOf, answers } = askOnce(view.facts, plan, (kernel, roles) =>
+    isFusable(kernel, roles) ? launchesLeftOf({ kernel, roles }) : 1,
+  );
   let kept = 0;
   for (let w = 0; w < works.length; w++) {
-    const kernel = view.facts.kernels[works.kernel[w]!]!;
-    const roles = works.roles[w]!;
-    const left = launchesLeftOf({ kernel, roles });
-    if (left >= 1 || !isFusable(kernel, roles)) continue;
+    const left = answers[sortOf[w]!]!;
+    if (left >= 1) continue;
     kept += left;
     if (kept >= 1) kept -= 1;
     else works.gap[w] = Math.min(works.gap[w]!, 0);

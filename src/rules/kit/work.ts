@@ -81,10 +81,51 @@ export function editWork(
   newDuration: (piece: Piece) => number,
 ): void {
   const { works } = plan;
+  const { sortOf, answers } = askOnce(view.facts, plan, (kernel, roles) => Number(test(kernel, roles)));
   for (let w = 0; w < works.length; w++) {
-    if (works.duration[w]! < 0 || !test(view.facts.kernels[works.kernel[w]!]!, works.roles[w]!)) continue;
+    if (works.duration[w]! < 0 || answers[sortOf[w]!] === 0) continue;
     works.duration[w] = newDuration(pieceOf(view.facts, plan, w));
   }
+}
+
+/** Works of one kernel with the same roles are of one sort. */
+interface WorkSorts {
+  /** For each piece of work, the index of its sort. */
+  readonly sortOf: Uint32Array;
+  readonly list: readonly { readonly kernel: KernelTotal; readonly roles: number }[];
+}
+/** By the column of kernels, which copies of a plan share. */
+const sorts = new WeakMap<Uint32Array, WorkSorts>();
+
+/** What a question about work gets for an answer: it is asked once for each sort, not for each of thousands of pieces. */
+export function askOnce(
+  facts: TraceFacts,
+  { works }: Plan,
+  question: (kernel: KernelTotal, roles: number) => number,
+): { readonly sortOf: Uint32Array; readonly answers: Float64Array } {
+  const known = sorts.get(works.kernel) ?? sortWorks(facts, works);
+  sorts.set(works.kernel, known);
+  return {
+    sortOf: known.sortOf,
+    answers: Float64Array.from(known.list, ({ kernel, roles }) => question(kernel, roles)),
+  };
+}
+
+function sortWorks({ kernels }: TraceFacts, { kernel, roles, length }: Plan['works']): WorkSorts {
+  const sortOf = new Uint32Array(length);
+  const indices = new Map<number, number>();
+  const list: { kernel: KernelTotal; roles: number }[] = [];
+  for (let w = 0; w < length; w++) {
+    const key = kernel[w]! * ROLE_RANGE + roles[w]!;
+    let index = indices.get(key);
+    if (index === undefined) {
+      index = list.length;
+      indices.set(key, index);
+      list.push({ kernel: kernels[kernel[w]!]!, roles: roles[w]! });
+    }
+    sortOf[w] = index;
+  }
+  return { sortOf, list };
 }
 
 function pieceOf({ kernels }: TraceFacts, { works }: Plan, w: number): Piece {

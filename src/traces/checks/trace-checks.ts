@@ -1,3 +1,4 @@
+import { inBlocks } from '../../base/blocks.js';
 import { type CheckResult, found } from '../../base/check.js';
 import { formatWholePercent, share } from '../../base/units.js';
 import { Category, isGpuWork } from '../../model/category.js';
@@ -49,14 +50,11 @@ function noSteps(trace: Trace): readonly CheckResult[] {
   return found('warning', 'no-steps', 1, message, consequence);
 }
 
-function hostCalls({ data, strings }: Trace, name: RegExp): number {
-  const isNamed = strings.memo((text) => Number(name.test(text)));
-  const isHost = kindMask(data, (c, phase) => phase === 'X' && !isGpuWork(c));
-  let count = 0;
-  for (let row = 0; row < data.rows; row++)
-    if (isHost[data.kind[row]!] === 1) count += isNamed(data.name[row]!);
-  return count;
-}
+const hostCalls = (trace: Trace, name: RegExp): number =>
+  trace.index.named(
+    (k) => k.phase === 'X' && !isGpuWork(k.category),
+    (text) => name.test(text),
+  ).length;
 
 function shortWindow(trace: Trace): readonly CheckResult[] {
   if (trace.steps.length !== 1) return [];
@@ -71,13 +69,15 @@ function cutLastStep(trace: Trace): readonly CheckResult[] {
   let before = 0;
   let after = 0;
   const { work, launch } = trace.links;
-  for (let i = 0; i < work.length; i++) {
-    const from = launch[i]!;
-    if (from < 0) continue;
-    const time = data.ts[from]!;
-    if (time >= previous.startNs && time < previous.endNs) before++;
-    else if (time >= last.startNs && time < last.endNs) after++;
-  }
+  inBlocks(work.length, (first, end) => {
+    for (let i = first; i < end; i++) {
+      const from = launch[i]!;
+      if (from < 0) continue;
+      const time = data.ts[from]!;
+      if (time >= previous.startNs && time < previous.endNs) before++;
+      else if (time >= last.startNs && time < last.endNs) after++;
+    }
+  });
   if (before === 0 || after >= before * WHOLE_STEP) return [];
   const part = formatWholePercent(share(after / before));
   const message = `step ${last.index} has ${part} of the GPU work of step ${previous.index}`;
@@ -104,19 +104,14 @@ function droppedGpuWork(trace: Trace): readonly CheckResult[] {
 }
 
 function compileInWindow(trace: Trace): readonly CheckResult[] {
-  const { kind, name } = trace.data;
-  const isCompile = trace.strings.memo((t) => Number(COMPILES.test(t)));
-  const onDevice = kindMask(trace.data, (c) => isGpuWork(c) || c === Category.flow);
-  let count = 0;
-  let first = -1;
-  for (let row = 0; row < trace.data.rows; row++) {
-    if (onDevice[kind[row]!] === 1 || isCompile(name[row]!) === 0) continue;
-    if (first < 0) first = row;
-    count++;
-  }
+  const onHost = ({ category }: KindInfo) => !isGpuWork(category) && category !== Category.flow;
+  const compiles = trace.index.named(onHost, (text) => COMPILES.test(text));
   const message = 'code was compiled, tuned or loaded inside the window';
   const consequence = 'these steps are slower than usual; record after warm-up';
-  return found('warning', 'compile-in-window', count, message, consequence, { unit: 'row', at: first });
+  return found('warning', 'compile-in-window', compiles.length, message, consequence, {
+    unit: 'row',
+    at: compiles[0] ?? -1,
+  });
 }
 
 function stacksOn(trace: Trace): readonly CheckResult[] {
@@ -149,22 +144,24 @@ function overlappingSpans(trace: Trace): readonly CheckResult[] {
   const ends = new Array<number[] | undefined>(lanes);
   let overlaps = 0;
   let first = -1;
-  for (let row = 0; row < Math.min(data.rows, LOOKED_AT); row++) {
-    if (nests[kind[row]!] === 0) continue;
-    const lane = track[row]! * data.kinds.length + kind[row]!;
-    const start = ts[row]!;
-    ends[lane] ??= [];
-    const open = ends[lane];
-    if (start < starts[lane]!) open.length = 0;
-    starts[lane] = start;
-    while (open.length > 0 && open.at(-1)! <= start) open.pop();
-    const end = start + dur[row]!;
-    if (open.length > 0 && end > open.at(-1)! + NESTING_TOLERANCE_NS) {
-      if (first < 0) first = row;
-      overlaps++;
+  inBlocks(Math.min(data.rows, LOOKED_AT), (from, to) => {
+    for (let row = from; row < to; row++) {
+      if (nests[kind[row]!] === 0) continue;
+      const lane = track[row]! * data.kinds.length + kind[row]!;
+      const start = ts[row]!;
+      ends[lane] ??= [];
+      const open = ends[lane];
+      if (start < starts[lane]!) open.length = 0;
+      starts[lane] = start;
+      while (open.length > 0 && open.at(-1)! <= start) open.pop();
+      const end = start + dur[row]!;
+      if (open.length > 0 && end > open.at(-1)! + NESTING_TOLERANCE_NS) {
+        if (first < 0) first = row;
+        overlaps++;
+      }
+      open.push(end);
     }
-    open.push(end);
-  }
+  });
   const looked = Math.min(data.rows, LOOKED_AT);
   const severity = overlaps > looked * 0.01 ? 'warning' : 'note';
   const part = looked < data.rows ? ` (of the first ${looked} rows)` : '';
@@ -192,14 +189,17 @@ function oddDurations({ data }: Trace): readonly CheckResult[] {
   let negative = 0;
   let zero = 0;
   let first = -1;
-  for (let row = 0; row < data.rows; row++) {
-    const duration = data.dur[row]!;
-    if (duration > 0 || isSpan[data.kind[row]!] === 0) continue;
-    if (duration < 0) {
-      if (first < 0) first = row;
-      negative++;
-    } else zero += isWork[data.kind[row]!]!;
-  }
+  const { dur, kind } = data;
+  inBlocks(data.rows, (from, to) => {
+    for (let row = from; row < to; row++) {
+      const duration = dur[row]!;
+      if (duration > 0 || isSpan[kind[row]!] === 0) continue;
+      if (duration < 0) {
+        if (first < 0) first = row;
+        negative++;
+      } else zero += isWork[kind[row]!]!;
+    }
+  });
   const row = { unit: 'row', at: first } as const;
   const message = 'spans with a negative duration';
   return [

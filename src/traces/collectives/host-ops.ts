@@ -1,7 +1,6 @@
 import { groupBy } from '../../base/group-by.js';
 import { partitionPoint } from '../../base/search.js';
 import { Category } from '../../model/category.js';
-import { rowsOfKinds } from '../../model/gpu-links.js';
 import { SYNCHRONISES } from '../../model/host-names.js';
 import { sortByTime } from '../../model/time-order.js';
 import type { Trace } from '../../model/trace.js';
@@ -41,7 +40,7 @@ export function findHostOps(trace: Trace): HostOps {
   const isHost = (k: KindInfo) =>
     k.phase === 'X' && (k.category === Category.cpuOp || k.category === Category.annotation);
   const found = groupBy(
-    rowsOfKinds(data, isHost).filter((row) => sortOf(data.name[row]!) !== 0 && !Number.isNaN(data.ts[row]!)),
+    trace.index.named(isHost, (text) => sortOfName(text) !== 0).filter((row) => !Number.isNaN(data.ts[row]!)),
     (row) => sortOf(data.name[row]!),
   );
   const inOrder = (sort: number) => sortByTime(Uint32Array.from(found.get(sort) ?? []), data.ts, data.dur);
@@ -86,10 +85,12 @@ function readiness(trace: Trace, spans: Uint32Array): (span: number) => number {
 function deviceWaits(trace: Trace, tracks: ReadonlySet<number>): Uint32Array {
   const { data } = trace;
   if (tracks.size === 0) return new Uint32Array(0);
-  const waits = trace.strings.memo((name) => Number(SYNCHRONISES.test(name)));
-  const rows = rowsOfKinds(data, (k) => k.phase === 'X' && k.category === Category.runtime).filter(
-    (row) => tracks.has(data.track[row]!) && waits(data.name[row]!) === 1 && !Number.isNaN(data.ts[row]!),
-  );
+  const rows = trace.index
+    .named(
+      (k) => k.phase === 'X' && k.category === Category.runtime,
+      (name) => SYNCHRONISES.test(name),
+    )
+    .filter((row) => tracks.has(data.track[row]!) && !Number.isNaN(data.ts[row]!));
   return sortByTime(rows, data.ts, data.dur);
 }
 

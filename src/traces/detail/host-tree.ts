@@ -1,4 +1,5 @@
-import { partitionPoint } from '../../base/search.js';
+import { inBlocks } from '../../base/blocks.js';
+import { upperBound } from '../../base/search.js';
 import { Category } from '../../model/category.js';
 import { sortByTime } from '../../model/time-order.js';
 import { kindMask, type Trace } from '../../model/trace.js';
@@ -99,10 +100,12 @@ function rowsByThread(trace: Trace, threads: readonly number[], from: number, to
   const { kind, ts, track } = data;
   const lists = new Array<number[] | undefined>(data.tracks.length);
   for (const t of threads) lists[t] = [];
-  for (let row = 0; row < data.rows; row++) {
-    const start = ts[row]!;
-    if (start >= from && start < to && inTree[kind[row]!] === 1) lists[track[row]!]?.push(row);
-  }
+  inBlocks(data.rows, (first, last) => {
+    for (let row = first; row < last; row++) {
+      const start = ts[row]!;
+      if (start >= from && start < to && inTree[kind[row]!] === 1) lists[track[row]!]?.push(row);
+    }
+  });
   return threads.map((t) => lists[t]!).map((rows) => sortByTime(Uint32Array.from(rows), data.ts, data.dur));
 }
 
@@ -143,12 +146,19 @@ function leaveOutClosures(tree: Omit<HostTree, 'indexOf'>, ownRoles: (index: num
   if (backwardEnds.length === 0) return;
   /** The optimizer's span around each call; −1: none. */
   const around = new Int32Array(tree.length).fill(-1);
+  let current = -1;
+  /** When the last backward node inside the current optimizer's span ends. */
+  let lastBackward = Number.NEGATIVE_INFINITY;
   for (let i = 0; i < tree.length; i++) {
     const parent = tree.parent[i]!;
     around[i] = (ownRoles(i) & Role.optimizer) !== 0 ? i : parent < 0 ? -1 : around[parent]!;
     const update = around[i]!;
     if (update < 0 || update === i) continue;
-    const ended = partitionPoint(backwardEnds.length, (k) => backwardEnds[k]! <= tree.end[update]!);
-    if (ended > 0 && tree.start[i]! < backwardEnds[ended - 1]!) tree.roles[i]! &= ~Role.optimizer;
+    if (update !== current) {
+      current = update;
+      const ended = upperBound(backwardEnds, tree.end[update]!);
+      lastBackward = ended > 0 ? backwardEnds[ended - 1]! : Number.NEGATIVE_INFINITY;
+    }
+    if (tree.start[i]! < lastBackward) tree.roles[i]! &= ~Role.optimizer;
   }
 }

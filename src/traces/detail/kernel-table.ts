@@ -1,3 +1,4 @@
+import { inBlocks } from '../../base/blocks.js';
 import { indexInSorted } from '../../base/search.js';
 import type { Trace } from '../../model/trace.js';
 import type { KernelKind, KernelKinds } from '../kernels/kernel-kind.js';
@@ -45,29 +46,31 @@ export function buildKernelTable(
   const byName = new Map<number, Open>();
   const grids = new GridTotals(trace);
   const { copies } = trace.data;
-  for (let i = 0; i < work.length; i++) {
-    if (stepOf[i]! < 0 || stepOf[i]! >= lastStep) continue;
-    const row = work.row[i]!;
-    const id = trace.data.name[row]!;
-    let entry = byName.get(id);
-    if (!entry) {
-      const none = { count: 0, total: 0, bytes: 0, longestTs: work.start[i]!, longest: 0, grids: [] };
-      entry = { ...kinds[id]!, ...none, name: trace.strings.text(id) };
-      byName.set(id, entry);
+  inBlocks(work.length, (from, to) => {
+    for (let i = from; i < to; i++) {
+      if (stepOf[i]! < 0 || stepOf[i]! >= lastStep) continue;
+      const row = work.row[i]!;
+      const id = trace.data.name[row]!;
+      let entry = byName.get(id);
+      if (!entry) {
+        const none = { count: 0, total: 0, bytes: 0, longestTs: work.start[i]!, longest: 0, grids: [] };
+        entry = { ...kinds[id]!, ...none, name: trace.strings.text(id) };
+        byName.set(id, entry);
+      }
+      const duration = work.end[i]! - work.start[i]!;
+      entry.count++;
+      entry.total += duration;
+      grids.add(id, row, duration);
+      if (entry.source === 'runtime') {
+        const copied = copies.bytes[indexInSorted(copies.row, row)];
+        if (copied !== undefined && Number.isFinite(copied)) entry.bytes += copied;
+      }
+      if (duration > entry.longest) {
+        entry.longest = duration;
+        entry.longestTs = work.start[i]!;
+      }
     }
-    const duration = work.end[i]! - work.start[i]!;
-    entry.count++;
-    entry.total += duration;
-    grids.add(id, row, duration);
-    if (entry.source === 'runtime') {
-      const copied = copies.bytes[indexInSorted(copies.row, row)];
-      if (copied !== undefined && Number.isFinite(copied)) entry.bytes += copied;
-    }
-    if (duration > entry.longest) {
-      entry.longest = duration;
-      entry.longestTs = work.start[i]!;
-    }
-  }
+  });
   for (const [id, entry] of byName) entry.grids = grids.of(id);
   const list = [...byName.values()].sort((a, b) => b.total - a.total);
   const indexOfEntry = new Map(list.map((entry, index) => [entry, index]));

@@ -1,7 +1,7 @@
+import { inBlocks } from '../../base/blocks.js';
 import { type Spans, unionOfSpans } from '../../base/intervals.js';
 import { lowerBound } from '../../base/search.js';
 import { Category } from '../../model/category.js';
-import { rowsOfKinds } from '../../model/gpu-links.js';
 import { CHECKS_PINNED, LOADS_IN_WORKERS } from '../../model/host-names.js';
 import type { Trace } from '../../model/trace.js';
 import type { KernelKinds } from '../kernels/kernel-kind.js';
@@ -35,11 +35,13 @@ export function loaderQueue(
     .filter((s) => s.start >= from && s.start < to && LOADS_IN_WORKERS.test(trace.name(s.row)));
   const taken = requests.length - host.restarts.filter((r) => r.start >= from && r.start < to).length;
   if (taken <= 0) return null;
-  const { ts, track, name } = trace.data;
-  const checksPinned = trace.strings.memo((text) => Number(CHECKS_PINNED.test(text)));
-  const checks = rowsOfKinds(trace.data, ({ category }) => category === Category.runtime).filter(
-    (row) => checksPinned(name[row]!) === 1 && ts[row]! >= from && ts[row]! < to,
-  );
+  const { ts, track } = trace.data;
+  const checks = trace.index
+    .named(
+      ({ category }) => category === Category.runtime,
+      (text) => CHECKS_PINNED.test(text),
+    )
+    .filter((row) => ts[row]! >= from && ts[row]! < to);
   const isTraining = (row: number) => host.threads.includes(track[row]!);
   // What the training thread pins itself does not come through the queue.
   const pinnedByTraining = checks.filter(isTraining).length;
@@ -60,12 +62,14 @@ export function loaderQueue(
 function pinnedCopies(trace: Trace, work: GpuWork, kinds: KernelKinds, from: number, to: number): number {
   const { ts, name } = trace.data;
   let count = 0;
-  for (let i = 0; i < work.length; i++) {
-    const [row, launch] = [work.row[i]!, work.launchRow[i]!];
-    const copy = kinds[name[row]!]?.copy;
-    if (launch < 0 || copy?.direction !== 'HtoD' || copy.hostMemory !== 'pinned') continue;
-    if (ts[launch]! >= from && ts[launch]! < to) count++;
-  }
+  inBlocks(work.length, (first, last) => {
+    for (let i = first; i < last; i++) {
+      const launch = work.launchRow[i]!;
+      if (launch < 0 || !(ts[launch]! >= from && ts[launch]! < to)) continue;
+      const copy = kinds[name[work.row[i]!]!]?.copy;
+      if (copy?.direction === 'HtoD' && copy.hostMemory === 'pinned') count++;
+    }
+  });
   return count;
 }
 

@@ -1,3 +1,4 @@
+import { inBlocks } from '../../base/blocks.js';
 import { Category } from '../../model/category.js';
 import type { Trace } from '../../model/trace.js';
 import { CLASSES } from './class-rules.js';
@@ -48,12 +49,13 @@ export function classifyName(fullName: string, category: Category): KernelKind {
 export function classifyNames(trace: Trace): KernelKinds {
   const kinds = new Array<KernelKind | undefined>(trace.strings.size).fill(undefined);
   const { work } = trace.links;
-  // By index: an iterator over hundreds of thousands of rows is slow before V8 has optimised it.
-  for (let i = 0; i < work.length; i++) {
-    const row = work[i]!;
-    const id = trace.data.name[row]!;
-    kinds[id] ??= classifyName(trace.strings.text(id), trace.category(row));
-  }
+  const { name } = trace.data;
+  inBlocks(work.length, (from, to) => {
+    for (let i = from; i < to; i++) {
+      const id = name[work[i]!]!;
+      kinds[id] ??= classifyName(trace.strings.text(id), trace.category(work[i]!));
+    }
+  });
   return kinds;
 }
 

@@ -1,8 +1,9 @@
+import { inBlocks } from '../../base/blocks.js';
 import { CoverageCursor, type Spans, unionOfSpans } from '../../base/intervals.js';
 import { partitionPoint } from '../../base/search.js';
 import { largest } from '../../base/statistics.js';
 import { SYNCHRONISES } from '../../model/host-names.js';
-import { LAUNCH, type Plan, type PlanNodes, SYNC, waitForEarlier } from '../../replay/plan.js';
+import { LAUNCH, likeCopies, type Plan, type PlanNodes, SYNC, waitForEarlier } from '../../replay/plan.js';
 import type { HostTree } from '../detail/host-tree.js';
 import type { CopyKind } from '../kernels/kernel-kind.js';
 import type { Call, PlanInput } from './plan-input.js';
@@ -26,7 +27,7 @@ export function buildPlan(input: PlanInput): Plan | null {
   const { works, observed, streamBusyUntil, earlierEnds } = layOutWorks(input, calls, begin);
   if (works.length === 0 || streamBusyUntil.length > MAX_STREAMS) return null;
   const nodes = layOutNodes(input, calls, observed, earlierEnds, streamBusyUntil.length, begin);
-  return {
+  return likeCopies({
     nodes,
     works,
     steps: { length: steps.length, includesFirst: input.includesFirst, begin: input.begin },
@@ -34,21 +35,24 @@ export function buildPlan(input: PlanInput): Plan | null {
     streamBusyUntil,
     earlierEnds,
     tail: Math.max(0, steps.at(-1)!.hostEnd - largest(calls.map((c) => c.end))),
-  };
+  });
 }
 
 function callsInOrder({ trace, work, stepOf, tree, steps }: PlanInput): Call[] {
   const byRow = new Map<number, Call>();
-  for (let i = 0; i < work.length; i++) {
-    const row = work.launchRow[i]!;
-    if (row < 0 || stepOf[i]! < 0 || stepOf[i]! >= steps.length) continue;
-    const known = byRow.get(row);
-    if (known) known.works.push(i);
-    else {
-      const start = trace.data.ts[row]!;
-      byRow.set(row, { row, index: tree.indexOf(row), start, end: start + trace.data.dur[row]!, works: [i] });
+  const { ts, dur } = trace.data;
+  inBlocks(work.length, (first, last) => {
+    for (let i = first; i < last; i++) {
+      const row = work.launchRow[i]!;
+      if (row < 0 || stepOf[i]! < 0 || stepOf[i]! >= steps.length) continue;
+      const known = byRow.get(row);
+      if (known) known.works.push(i);
+      else {
+        const start = ts[row]!;
+        byRow.set(row, { row, index: tree.indexOf(row), start, end: start + dur[row]!, works: [i] });
+      }
     }
-  }
+  });
   const calls = [...byRow.values()];
   const synchronises = trace.strings.memo((name) => Number(SYNCHRONISES.test(name)));
   for (let index = 0; index < tree.length; index++) {

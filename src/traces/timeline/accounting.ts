@@ -1,3 +1,4 @@
+import { inBlocks } from '../../base/blocks.js';
 import {
   CoverageCursor,
   clip,
@@ -90,10 +91,12 @@ function busySpans(
   const { name } = trace.data;
   const sorts = workSorts(kinds);
   const unions = Array.from(Object.values(WorkSort), () => new SpanUnion());
-  for (let i = 0; i < work.length; i++) {
-    const sort = sorts[name[work.row[i]!]!]!;
-    unions[sort]!.add(Math.max(from, work.start[i]!), Math.min(to, work.end[i]!));
-  }
+  inBlocks(work.length, (first, last) => {
+    for (let i = first; i < last; i++) {
+      const sort = sorts[name[work.row[i]!]!]!;
+      unions[sort]!.add(Math.max(from, work.start[i]!), Math.min(to, work.end[i]!));
+    }
+  });
   const spansOf = (sort: number) => unions[sort]!.finish();
   return {
     compute: spansOf(WorkSort.compute),

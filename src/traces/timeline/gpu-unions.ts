@@ -1,9 +1,9 @@
+import { inBlocks } from '../../base/blocks.js';
 import { lengthOf, SpanUnion, subtract, union, unionOf } from '../../base/intervals.js';
 import { largest } from '../../base/statistics.js';
 import { type Share, share } from '../../base/units.js';
 import { WorkSort } from '../../facts/work-sort.js';
 import { Category } from '../../model/category.js';
-import { rowsOfKinds } from '../../model/gpu-links.js';
 import type { Trace } from '../../model/trace.js';
 import { NO_I32, NO_ID } from '../../model/trace-data.js';
 import type { KernelKinds } from '../kernels/kernel-kind.js';
@@ -35,20 +35,22 @@ export function gpuUnions(trace: Trace, work: GpuWork, kinds: KernelKinds): GpuU
   const working = new SpanUnion();
   let first = Number.POSITIVE_INFINITY;
   let last = Number.NEGATIVE_INFINITY;
-  for (let i = 0; i < work.length; i++) {
-    const row = work.row[i]!;
-    const launch = work.launchRow[i]!;
-    const counts = until === null || (launch < 0 ? correlation[row] === NO_ID : ts[launch]! <= until);
-    if (!counts) continue;
-    const sort = sorts[name[row]!]!;
-    const start = work.start[i]!;
-    const end = work.end[i]!;
-    working.add(start, end);
-    if (sort === WorkSort.compute) compute.add(start, end);
-    else if (sort === WorkSort.comms) comms.add(start, end);
-    first = Math.min(first, start);
-    last = Math.max(last, end);
-  }
+  inBlocks(work.length, (from, to) => {
+    for (let i = from; i < to; i++) {
+      const row = work.row[i]!;
+      const launch = work.launchRow[i]!;
+      const counts = until === null || (launch < 0 ? correlation[row] === NO_ID : ts[launch]! <= until);
+      if (!counts) continue;
+      const sort = sorts[name[row]!]!;
+      const start = work.start[i]!;
+      const end = work.end[i]!;
+      working.add(start, end);
+      if (sort === WorkSort.compute) compute.add(start, end);
+      else if (sort === WorkSort.comms) comms.add(start, end);
+      if (start < first) first = start;
+      if (end > last) last = end;
+    }
+  });
   const syncs = streamSyncs(trace, until);
   if (!(last >= first)) return null;
   for (const [start, end] of syncs) {
@@ -83,7 +85,7 @@ function streamSyncs(trace: Trace, until: number | null): (readonly [start: numb
   const calls = new Map<number, number>();
   if (until !== null) {
     const isCall = (c: number) => c === Category.runtime || c === Category.driver;
-    for (const row of rowsOfKinds(data, (k) => isCall(k.category))) calls.set(correlation[row]!, ts[row]!);
+    for (const row of trace.index.ofKinds((k) => isCall(k.category))) calls.set(correlation[row]!, ts[row]!);
   }
   const spans: (readonly [number, number])[] = [];
   gpu.row.forEach((row, i) => {

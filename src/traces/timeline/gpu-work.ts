@@ -1,3 +1,4 @@
+import { inBlocks } from '../../base/blocks.js';
 import { indexInSorted, lowerBound } from '../../base/search.js';
 import { sortByTime } from '../../model/time-order.js';
 import type { Trace } from '../../model/trace.js';
@@ -24,14 +25,16 @@ export function orderGpuWork(trace: Trace): GpuWork {
   const start = new Float64Array(length);
   const end = new Float64Array(length);
   const launchRow = new Int32Array(length);
-  for (let i = 0; i < length; i++) {
-    const r = row[i]!;
-    start[i] = ts[r]!;
-    end[i] = ts[r]! + Math.max(0, dur[r]!);
-    const launch = launchOf(r);
-    // A launch without a time is no use.
-    launchRow[i] = launch >= 0 && Number.isNaN(ts[launch]!) ? -1 : launch;
-  }
+  inBlocks(length, (from, to) => {
+    for (let i = from; i < to; i++) {
+      const r = row[i]!;
+      start[i] = ts[r]!;
+      end[i] = ts[r]! + Math.max(0, dur[r]!);
+      const launch = launchOf(r);
+      // A launch without a time is no use.
+      launchRow[i] = launch >= 0 && Number.isNaN(ts[launch]!) ? -1 : launch;
+    }
+  });
   return { length, row, start, end, launchRow };
 }
 

@@ -1,9 +1,10 @@
+import { inBlocks } from '../../base/blocks.js';
 import { groupBy } from '../../base/group-by.js';
 import { type Spans, subtract, union, unionOf, unionOfSpans } from '../../base/intervals.js';
 import { partitionPoint } from '../../base/search.js';
-import { largest } from '../../base/statistics.js';
+import { largest, smallest } from '../../base/statistics.js';
 import { Category } from '../../model/category.js';
-import { rowsOfKinds } from '../../model/gpu-links.js';
+import { isHostCall } from '../../model/extents.js';
 import {
   COMPILES,
   HOST_COLLECTIVE,
@@ -13,7 +14,7 @@ import {
   SYNCHRONISES,
   WAITS_FOR_DATA,
 } from '../../model/host-names.js';
-import { kindMask, type Trace } from '../../model/trace.js';
+import type { Trace } from '../../model/trace.js';
 import type { KindInfo } from '../../model/trace-data.js';
 import type { GpuWork } from './gpu-work.js';
 
@@ -117,9 +118,11 @@ function blockingCollectives(trace: Trace, spans: readonly HostSpan[], onThread:
 function operatorsOn(trace: Trace, onThread: Uint8Array): Spans {
   const { ts, dur, track } = trace.data;
   // Waiting for a collective is recorded as an operator of c10d.
-  const rows = rowsOfKinds(trace.data, isOperator).filter(
-    (row) => onThread[track[row]!] === 1 && dur[row]! > 0 && !WAITS_FOR_COLLECTIVE.test(trace.name(row)),
-  );
+  const rows = trace.index
+    .ofKinds(isOperator)
+    .filter(
+      (row) => onThread[track[row]!] === 1 && dur[row]! > 0 && !WAITS_FOR_COLLECTIVE.test(trace.name(row)),
+    );
   return unionOf(Array.from(rows, (row) => [ts[row]!, ts[row]! + dur[row]!]));
 }
 const isOperator = (k: KindInfo) => k.phase === 'X' && k.category === Category.cpuOp;
@@ -129,10 +132,12 @@ const WAITS_FOR_COLLECTIVE = /^(?:c10d|record_param_comms|nccl|gloo)/;
 function trainingThreads(trace: Trace, work: GpuWork): number[] {
   const { data } = trace;
   const launches = new Map<number, number>();
-  for (let i = 0; i < work.length; i++) {
-    const row = work.launchRow[i]!;
-    if (row >= 0) launches.set(data.track[row]!, (launches.get(data.track[row]!) ?? 0) + 1);
-  }
+  inBlocks(work.length, (from, to) => {
+    for (let i = from; i < to; i++) {
+      const row = work.launchRow[i]!;
+      if (row >= 0) launches.set(data.track[row]!, (launches.get(data.track[row]!) ?? 0) + 1);
+    }
+  });
   const most = [...launches].sort((a, b) => b[1] - a[1]);
   const total = most.reduce((n, [, count]) => n + count, 0);
   const busy = most.filter(([, count]) => count >= total * TRAINING_THREAD_SHARE).map(([t]) => t);
@@ -142,47 +147,34 @@ function trainingThreads(trace: Trace, work: GpuWork): number[] {
 
 function busiestHostTrack(trace: Trace): number {
   const counts = new Uint32Array(trace.data.tracks.length);
-  for (const row of rowsOfKinds(trace.data, isOperator)) counts[trace.data.track[row]!]!++;
+  for (const row of trace.index.ofKinds(isOperator)) counts[trace.data.track[row]!]!++;
   return counts.some((n) => n > 0) ? counts.indexOf(largest(counts)) : -1;
 }
 
-const HOST_CATEGORIES: readonly number[] = [
-  Category.cpuOp,
-  Category.annotation,
-  Category.pythonFunction,
-  Category.runtime,
-  Category.driver,
-  Category.other,
-];
-
 function collect(trace: Trace, onThread: Uint8Array) {
-  const { data, strings } = trace;
-  const { kind, name, track, ts, dur } = data;
-  const isHost = kindMask(data, (c, phase) => phase === 'X' && HOST_CATEGORIES.includes(c));
-  const kindOfName = strings.memo(kindOf);
+  const { name, track, ts, dur } = trace.data;
+  const kindOfName = trace.strings.memo(kindOf);
   const loaders = { inMain: 0, inWorkers: 0 };
   const spans: HostSpan[] = [];
-  let from = Number.POSITIVE_INFINITY;
-  let to = Number.NEGATIVE_INFINITY;
-  for (let row = 0; row < data.rows; row++) {
-    if (isHost[kind[row]!] === 0) continue;
-    const start = ts[row]!;
-    const onTraining = onThread[track[row]!] === 1;
-    if (onTraining) {
-      const end = start + dur[row]!;
-      if (start < from) from = start;
-      if (end > to) to = end;
-    }
+  for (const row of trace.index.named(isHostCall, (text) => kindOf(text) !== 0)) {
     const spanKind = kindOfName(name[row]!);
     // Gloo's collectives run on threads of their own, and the training thread that waits for them records nothing.
-    if (spanKind === 0 || !(onTraining || spanKind === COLLECTIVE_SPAN)) continue;
+    if (onThread[track[row]!] === 0 && spanKind !== COLLECTIVE_SPAN) continue;
+    const start = ts[row]!;
     spans.push({ kind: spanKind, row, track: track[row]!, start, end: start + Math.max(0, dur[row]!) });
     if (spanKind !== DATA_SPAN) continue;
     if (LOADS_IN_MAIN.test(trace.name(row))) loaders.inMain++;
     else if (LOADS_IN_WORKERS.test(trace.name(row))) loaders.inWorkers++;
   }
-  if (!(to >= from)) ({ from, to } = gpuExtent(trace));
-  return { spans, loaders, from, to };
+  return { spans, loaders, ...extentOf(trace, onThread) };
+}
+
+/** First start and last end of host calls on these threads, or of GPU work where there are none. */
+function extentOf(trace: Trace, onThread: Uint8Array): { from: number; to: number } {
+  const { hostFrom, hostTo } = trace.extents;
+  const from = smallest(hostFrom.filter((_, t) => onThread[t] === 1));
+  const to = largest(hostTo.filter((_, t) => onThread[t] === 1));
+  return to >= from ? { from, to } : gpuExtent(trace);
 }
 
 function gpuExtent(trace: Trace): { from: number; to: number } {
@@ -242,16 +234,18 @@ function batchesUsed(
   const used = new Uint8Array(requests.length);
   let at = 0;
   let launches = 0;
-  for (let i = 0; i < work.length; i++) {
-    const row = work.launchRow[i]!;
-    if (row < 0 || track[row] !== main) continue;
-    launches++;
-    const time = ts[row]!;
-    // Mostly after the same request as the launch before.
-    if (time < requests[at]!.end || (at + 1 < requests.length && time >= requests[at + 1]!.end))
-      at = Math.max(0, partitionPoint(requests.length, (k) => requests[k]!.end <= time) - 1);
-    const isBeforeNext = at + 1 === requests.length || time < requests[at + 1]!.start;
-    if (time >= requests[at]!.end && isBeforeNext) used[at] = 1;
-  }
+  inBlocks(work.length, (from, to) => {
+    for (let i = from; i < to; i++) {
+      const row = work.launchRow[i]!;
+      if (row < 0 || track[row] !== main) continue;
+      launches++;
+      const time = ts[row]!;
+      // Mostly after the same request as the launch before.
+      if (time < requests[at]!.end || (at + 1 < requests.length && time >= requests[at + 1]!.end))
+        at = Math.max(0, partitionPoint(requests.length, (k) => requests[k]!.end <= time) - 1);
+      const isBeforeNext = at + 1 === requests.length || time < requests[at + 1]!.start;
+      if (time >= requests[at]!.end && isBeforeNext) used[at] = 1;
+    }
+  });
   return launches === 0 ? null : used;
 }

@@ -1,3 +1,4 @@
+import { inBlocks } from '../../base/blocks.js';
 import { partitionPoint } from '../../base/search.js';
 import { largest, smallest } from '../../base/statistics.js';
 import type { StepRange, StepSource } from '../../facts/step-facts.js';
@@ -63,12 +64,14 @@ export function findStepTimes(
 function stepsOf(work: GpuWork, stepOf: Int32Array, spans: readonly Span[]): StepTime[] {
   const ends = new Float64Array(spans.length).fill(Number.NEGATIVE_INFINITY);
   const works = new Uint32Array(spans.length);
-  for (let i = 0; i < work.length; i++) {
-    const s = stepOf[i]!;
-    if (s < 0) continue;
-    works[s]!++;
-    if (work.end[i]! > ends[s]!) ends[s] = work.end[i]!;
-  }
+  inBlocks(work.length, (from, to) => {
+    for (let i = from; i < to; i++) {
+      const s = stepOf[i]!;
+      if (s < 0) continue;
+      works[s]!++;
+      if (work.end[i]! > ends[s]!) ends[s] = work.end[i]!;
+    }
+  });
   let frontier = Number.NEGATIVE_INFINITY;
   return spans.map((s, i) => {
     // A frontier lies neither before an earlier one nor before the step began.
@@ -133,14 +136,16 @@ function attribute(trace: Trace, work: GpuWork, steps: readonly Span[]): Int32Ar
   const stepOf = new Int32Array(work.length).fill(-1);
   const byLaunch = trace.links.workWithoutLaunch < work.length;
   let s = 0;
-  for (let i = 0; i < work.length; i++) {
-    const launch = work.launchRow[i]!;
-    if (launch < 0 && byLaunch) continue;
-    const time = launch < 0 ? work.start[i]! : ts[launch]!;
-    // Mostly the same step as before. A search, because threads may launch for the first and the last step in turn.
-    if (!(time >= steps[s]!.startNs && (s + 1 === steps.length || time < steps[s + 1]!.startNs)))
-      s = Math.max(0, partitionPoint(steps.length, (k) => steps[k]!.startNs <= time) - 1);
-    if (time >= steps[s]!.startNs && time <= steps[s]!.endNs) stepOf[i] = s;
-  }
+  inBlocks(work.length, (from, to) => {
+    for (let i = from; i < to; i++) {
+      const launch = work.launchRow[i]!;
+      if (launch < 0 && byLaunch) continue;
+      const time = launch < 0 ? work.start[i]! : ts[launch]!;
+      // Mostly the same step as before. A search, because threads may launch for the first and the last step in turn.
+      if (!(time >= steps[s]!.startNs && (s + 1 === steps.length || time < steps[s + 1]!.startNs)))
+        s = Math.max(0, partitionPoint(steps.length, (k) => steps[k]!.startNs <= time) - 1);
+      if (time >= steps[s]!.startNs && time <= steps[s]!.endNs) stepOf[i] = s;
+    }
+  });
   return stepOf;
 }

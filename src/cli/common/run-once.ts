@@ -1,0 +1,22 @@
+import { statSync } from 'node:fs';
+import { setFlagsFromString } from 'node:v8';
+
+/** Of a stored file. In larger ones the loops over all events weigh more than all that runs only once. */
+const MOST_BYTES = 128e6;
+
+/**
+ * Before one trace is diagnosed, in which most functions run once: keeps V8 from compiling loops again while they run. That
+ * takes a fifth of the CPU time of a small trace, and gains nothing: loops over all events run in blocks (base/blocks.ts).
+ */
+export function expectToRunOnce(paths: readonly string[]): void {
+  if (paths.length === 1 && isSmallFile(paths[0]!)) setFlagsFromString('--no-use-osr');
+}
+
+function isSmallFile(path: string): boolean {
+  try {
+    const file = statSync(path);
+    return file.isFile() && file.size <= MOST_BYTES;
+  } catch {
+    return false; // told by whoever reads it
+  }
+}
