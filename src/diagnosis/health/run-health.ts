@@ -28,7 +28,12 @@ interface Checked {
 
 export function runHealth({ inputs, members, views, locations, comparison }: Checked): RunHealth {
   const ofViews = views.map((view) => ({ rank: view.rank, problems: view.notes }));
-  const notes = [...ofViews, ...views.map(leftOutCollectives), ...profiledBefore(inputs, members)];
+  const notes = [
+    ...ofViews,
+    ...views.map(leftOutCollectives),
+    ...dividedByLog(views),
+    ...profiledBefore(inputs, members),
+  ];
   const runProblems = [...inputs.problems, ...runFileProblems(inputs), ...locations.problems];
   const withMore = (more: readonly Problem[]) =>
     healthOf(members, locations.worldSize, [...runProblems, ...more], notes);
@@ -45,6 +50,16 @@ function leftOutCollectives({ rank, facts: { collectives } }: RankView) {
   const consequence =
     'waits and transfers are those of the first; record fewer steps, or choose some with --steps';
   return { rank, problems: found('warning', 'collectives-left-out', count, message, consequence) };
+}
+
+/** The report shows how the step of every rank divides, as far as its files tell. */
+function dividedByLog(views: readonly RankView[]) {
+  if (views.every((view) => view.source === 'log')) return [];
+  const message = 'no trace, so the event log alone says how the step divides';
+  const consequence = 'compare step times with those of ranks with a trace, not parts of the step';
+  return views
+    .filter((view) => view.source === 'log')
+    .map(({ rank }) => ({ rank, problems: found('note', 'divided-by-log', 1, message, consequence) }));
 }
 
 /** The health of files, with problems of the run as a whole, and notes on single ranks. */
