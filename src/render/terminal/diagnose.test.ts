@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { sampleFinding, sampleRank, sampleReport, shares } from '../../../test/helpers/sample-reports.js';
+import {
+  NO_STEP,
+  sampleFinding,
+  sampleRank,
+  sampleReport,
+  shares,
+} from '../../../test/helpers/sample-reports.js';
 import type { Plain } from '../../base/units.js';
 import type { Report, ReportPath } from '../../report/report.js';
 import { renderDiagnose } from './diagnose.js';
@@ -22,18 +28,7 @@ const UNKNOWN = sampleReport({
     ],
   },
   findings: [],
-  step: {
-    ms: null,
-    source: 'host',
-    profiled_ms: null,
-    times_ms: [],
-    corrected: false,
-    parts: [],
-    iteration: null,
-    count: 0,
-    first: null,
-    last: null,
-  },
+  step: NO_STEP,
   time: shares({}),
 });
 
