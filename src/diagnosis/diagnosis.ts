@@ -98,7 +98,7 @@ export function diagnoseInputs(
     recorded.map((view) => view.rank),
   );
   const evidence = runEvidence(inputs, activity);
-  const words = jobWords(inputs);
+  const words = jobWords({ ...inputs, members });
   return {
     inputs,
     members,

@@ -107,10 +107,10 @@ function Step({ page: { report, profiled, hasGpu } }: { page: PageData }) {
       {showsProfiled && sum > 0 && (
         <>
           <StepBar parts={inMs(recordedParts, recorded)} of={width} hasGpu={hasGpu} slim />
-          <p class="note">Thin bar: as recorded. {stepSource(report.step)}</p>
+          <p class="note">Thin bar: as recorded. {stepSource(report)}</p>
         </>
       )}
-      {!showsProfiled && stepSource(report.step) && <p class="note">{stepSource(report.step)}</p>}
+      {!showsProfiled && stepSource(report) && <p class="note">{stepSource(report)}</p>}
       {parts.length > 0 ? (
         <StepLegend parts={parts} step={step} hasGpu={hasGpu} />
       ) : (

@@ -45,7 +45,7 @@ export function registerTriage(program: Command, context: CommandContext): void 
 async function runTriage(options: TriageFlags, context: CommandContext): Promise<void> {
   const { triage } = await import('../../triage/triage.js');
   const seen = options.replay === undefined ? await watch(options, context) : await replay(options.replay);
-  const report = triage(seen.recording, seen.stacks, seen.notes);
+  const report = triage(seen.recording, seen.stacks, seen.notes, options.replay === undefined);
   if (options.json) context.stdout.writeJson(renderJson(report));
   else {
     const { renderTriage } = await import('../../render/terminal/triage.js');
