@@ -71,6 +71,6 @@ const UNITS: Readonly<Record<string, number>> = {
 function byteSize(text: string): number {
   const [, digits, unit] = /^(\d{1,9}(?:\.\d{1,9})?)\s*([kmg]?i?)b?$/i.exec(text.trim()) ?? [];
   const value = Math.floor(Number(digits) * (UNITS[(unit ?? '').toLowerCase()] ?? Number.NaN));
-  if (!(value > 0)) throw new InvalidArgumentError('it must be a size such as 200MB.');
+  if (!(value > 0)) throw new InvalidArgumentError('It must be a size such as 200MB.');
   return value;
 }

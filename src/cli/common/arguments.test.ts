@@ -43,9 +43,9 @@ describe('rankList', () => {
   });
 
   it('refuses ranges that are too long or empty', () => {
-    expect(() => rankList('0-999999999')).toThrow('at most 100000');
+    expect(() => rankList('0-999999999')).toThrow('At most 100000');
     expect(() => rankList('0-99999')).not.toThrow();
-    expect(() => rankList('0-99999,100000')).toThrow('at most 100000');
+    expect(() => rankList('0-99999,100000')).toThrow('At most 100000');
     expect(() => rankList('5-2')).toThrow('5-2 ends before it starts');
   });
 });

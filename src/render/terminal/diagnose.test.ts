@@ -269,6 +269,15 @@ describe('renderDiagnose', () => {
     expect(shown({ critical_path: path(even) })).toContain('spread over all ranks');
   });
 
+  it('keeps what a rank mostly does readable on a narrow page', () => {
+    const late = { pattern: 'persistent', cause: 'host', cost_ms: 9, confidence: 1 } as const;
+    const straggler = { ...late, ranks: [1], sentence: 'Rank 1 is late' };
+    const ranks = [sampleRank(0), sampleRank(1, { time: shares({ idle_host: 0.65, compute: 0.35 }) })];
+    const text = plain(sampleReport({ ranks, stragglers: [straggler] }), { columns: 60 });
+    expect(text).toMatch(/^ {2}1 .* {2}host 65 % {2}late: persistent, host$/m);
+    expect(tooWide(text, 60)).toEqual([]);
+  });
+
   it('shows everything when asked', () => {
     const text = plain(MANY_RANKS, { all: true });
     expect(text).toContain('  39    node-4');
