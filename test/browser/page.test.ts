@@ -66,7 +66,7 @@ describeWithBrowser('the page in a browser', () => {
   it('says what it does not know', async () => {
     const { page, complaints } = await openFile(browser, fileOf('unknown'));
     expect(await page.textContent('.label')).toBe('Unknown');
-    expect(await page.textContent('.next')).toContain('To get an answer, capture next');
+    expect(await page.textContent('.next')).toContain('To get an answer');
     expect(await page.textContent('#timeline')).toContain('There is no trace');
     expect(await page.textContent('#what-if')).toContain('This needs a trace');
     expect(complaints).toEqual([]);

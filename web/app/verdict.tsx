@@ -37,7 +37,7 @@ export function Verdict({ page }: { page: PageData }) {
       {report.step.ms === null ? <NoStep page={page} /> : <Step page={page} />}
       {verdict.next.length > 0 && (
         <section class="next">
-          <h2>{verdict.bottleneck === 'unknown' ? 'To get an answer, capture next' : 'Do next'}</h2>
+          <h2>{verdict.bottleneck === 'unknown' ? 'To get an answer' : 'Do next'}</h2>
           <ul>
             {verdict.next.map((text) => (
               <li key={text}>

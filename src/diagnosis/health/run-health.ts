@@ -1,4 +1,4 @@
-import { type CheckResult, found, type Grade, type Health } from '../../base/check.js';
+import { type CheckResult, found, type Health, type HealthProblem } from '../../base/check.js';
 import type { Problem } from '../../base/problem.js';
 import { formatCount, formatNumber } from '../../base/units.js';
 import { traceSummaryOf } from '../../ingest/member.js';
@@ -12,8 +12,8 @@ import { profiledBefore } from './profiled-before.js';
 import type { RankWindow } from './run-checks.js';
 
 export interface RunHealth {
-  /** How good the input is. Problems that only the comparison or the rules find do not count. */
-  readonly grade: Grade;
+  /** What is worst about the input, if it is severe. Problems that only the comparison or the rules find do not count. */
+  readonly severe: HealthProblem | null;
   /** All problems, including those that rules add. */
   with(ruleProblems: readonly Problem[]): Health;
 }
@@ -38,7 +38,7 @@ export function runHealth({ inputs, members, views, locations, comparison }: Che
   const withMore = (more: readonly Problem[]) =>
     healthOf(members, locations.worldSize, [...runProblems, ...more], notes);
   return {
-    grade: withMore([]).grade,
+    severe: withMore([]).problems.find((p) => p.severity === 'severe') ?? null,
     with: (ruleProblems) => withMore([...meshProblems(comparison, locations), ...ruleProblems]),
   };
 }

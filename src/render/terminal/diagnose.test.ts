@@ -161,7 +161,7 @@ describe('renderDiagnose', () => {
         of 60.0 s: 75 % training steps · 25 % start-up
         no complete step was recorded
 
-      To get an answer, capture next:
+      To get an answer:
         - a trace with profiler.step() called once an iteration, three iterations
           long, after a warm-up
         - event logs of all ranks

@@ -75,7 +75,7 @@ function next({ verdict }: Report, page: Page): string[] {
   if (verdict.next.length === 0) return [];
   const items = verdict.next.flatMap((text) => hanging('  - ', text, page));
   const isOpen = verdict.bottleneck === 'unknown';
-  return [page.c.bold(isOpen ? 'To get an answer, capture next:' : 'Do next:'), ...items];
+  return [page.c.bold(isOpen ? 'To get an answer:' : 'Do next:'), ...items];
 }
 
 /** One section for each finding in full, and one for the rest. */
