@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import {
   bottleneckList,
   jobCount,
+  outFile,
   percentage,
   rankList,
   ranksOrAll,
@@ -98,4 +99,9 @@ describe('ranksOrAll', () => {
     expect(ranksOrAll('all')).toBe('all');
     expect(ranksOrAll('1-2')).toEqual([1, 2]);
   });
+});
+
+it('a file to write is never named -', () => {
+  expect(outFile('a.json')).toBe('a.json');
+  expect(() => outFile('-')).toThrow('It must be a file');
 });

@@ -17,6 +17,12 @@ export const wholeNumber = (minimum: number, maximum?: number) => (text: string)
 export const PATHS =
   'files, directories, patterns, s3:// gs:// https://, @list-file, or - for standard input; .gz .zst .tar .zip work too';
 
+/** A file to write. `-` would become a file of that name. */
+export function outFile(text: string): string {
+  if (text === '-') throw new InvalidArgumentError('It must be a file: standard output cannot hold it.');
+  return text;
+}
+
 /** Number of files to read at once. */
 export const jobCount = wholeNumber(1, 9999);
 
