@@ -4,6 +4,14 @@
  */
 export class InputError extends Error {
   override readonly name = 'InputError';
+
+  /** `more`: lines below the message, for those who need them. */
+  constructor(
+    message: string,
+    readonly more: readonly string[] = [],
+  ) {
+    super(message);
+  }
 }
 
 const REASONS: Readonly<Record<string, string>> = {

@@ -98,7 +98,7 @@ const withoutBreaks = (text: string, argv: readonly string[]): string =>
   argv.filter((word) => word.includes('\n')).reduce((t, word) => t.replaceAll(word, printable(word)), text);
 
 function sayFailure(error: unknown, context: CommandContext): void {
-  if (error instanceof InputError) return say(context, error.message);
+  if (error instanceof InputError) return say(context, error.message, error.more);
   if (isSystemError(error)) return say(context, describeSystemError(error));
   const { message, stack = '' } = error instanceof Error ? error : new Error(String(error));
   const advice = process.env.WHYSLOW_DEBUG

@@ -3,6 +3,8 @@ import type { StepComparison } from './step-times/step-comparison.js';
 
 /** From this factor on, percent are hard to read. */
 const AS_FACTOR = 1.5;
+/** An interval that reaches this factor says nothing but that it is wide. */
+const USELESS = 10;
 
 /** `12.4 % faster, 95 % between 10.9 and 13.8 %: not noise`. `per`: `''`, or ` per sample`. */
 export function stepSentence(comparison: StepComparison, level: Share, per: string): string {
@@ -25,15 +27,16 @@ function cannotTell(
   sure: string,
   per: string,
 ) {
-  const seen = change(speedup.likely);
-  const range = `${sure} between ${change(speedup.low)} and ${change(speedup.high)}`;
+  const seen = percent(speedup.likely) === percent(1) ? 'No difference seen' : change(speedup.likely);
+  const isUseful = Math.max(speedup.high, 1 / speedup.low) < USELESS;
+  const range = isUseful ? ` (${sure} between ${change(speedup.low)} and ${change(speedup.high)})` : '';
   const why =
     spread !== null
-      ? `runs of the same side differ by ${(100 * spread).toFixed(1)} % (${range})`
+      ? `runs of the same side differ by ${(100 * spread).toFixed(1)} %`
       : drift > 0
-        ? `the machine drifted by ${(100 * drift).toFixed(1)} % meanwhile (${range})`
-        : `that may be noise (${range})`;
-  return `${seen}${per}, but ${why}: cannot tell; ${advice(moreSteps, moreRuns)}`;
+        ? `the machine drifted by ${(100 * drift).toFixed(1)} % meanwhile`
+        : 'that may be noise';
+  return `${seen}${per}, but ${why}${range}: cannot tell; ${advice(moreSteps, moreRuns)}`;
 }
 
 function advice(moreSteps: number | null, moreRuns: number | null): string {

@@ -142,7 +142,7 @@ describe('the decision', () => {
           } as unknown as RankVerdict,
         },
       ],
-      'good',
+      null,
     );
   /** One group of eight of which two were captured; half of its transfers take 3.1 times as long as the fastest. */
   const unseen = (slower: number, captured: readonly number[], size: number | null) =>

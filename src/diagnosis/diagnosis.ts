@@ -86,7 +86,7 @@ export function diagnoseInputs(
     verdict: judge(view, lateComputing),
   }));
   const jobView = jobViewOf(views);
-  const decision = withJobPhase(withStragglers(decide(judged, health.grade), comparison), jobView);
+  const decision = withJobPhase(withStragglers(decide(judged, health.severe), comparison), jobView);
   const { bottleneck, confidence, cause, second } = decision;
   const next = bottleneck === 'unknown' ? [...judgeSamples(inputs), ...captureNext(decision)] : [];
   const verdict = { bottleneck, cause, confidence, sentence: verdictSentence(decision), second, next };
@@ -98,7 +98,7 @@ export function diagnoseInputs(
     recorded.map((view) => view.rank),
   );
   const evidence = runEvidence(inputs, activity);
-  const words = jobWords(inputs);
+  const words = jobWords({ ...inputs, members });
   return {
     inputs,
     members,

@@ -12,7 +12,7 @@ const file = (of: 'run' | 'rank', path: string, launch: readonly string[] | null
 const run = (id: string, isAnalysed = false) => ({ id, isAnalysed }) as FoundRun;
 
 const whole = (path: string, launch: readonly string[] | null) =>
-  jobWords({ beside: [file('run', path, launch)], runs: [] });
+  jobWords({ members: [], beside: [file('run', path, launch)], runs: [] });
 
 describe('the job in advice', () => {
   it('is ready to paste', () => {
@@ -28,6 +28,7 @@ describe('the job in advice', () => {
         manifest: { of: 'rank', rank: n, anchors: [], ...more },
       }) as never;
     const { processes } = jobWords({
+      members: [],
       runs: [],
       beside: [
         rank(0, { pid: 10, host: 'node-1' }),
@@ -43,19 +44,39 @@ describe('the job in advice', () => {
   });
 
   it('has words that stand for what is not known', () => {
-    expect(jobWords({ beside: [], runs: [] })).toEqual(UNKNOWN_JOB);
+    expect(jobWords({ members: [], beside: [], runs: [] })).toEqual(UNKNOWN_JOB);
     expect(whole('run.json', null)).toEqual({ ...UNKNOWN_JOB, folder: '.' });
     expect(whole('a.tar!o/run.json', ['python']).folder).toBe('OUT');
+  });
+
+  it('lies where all its files do', () => {
+    const folderOf = (...paths: string[]) =>
+      jobWords({ members: paths.map((path) => ({ member: { path } })), beside: [], runs: [] }).folder;
+    expect(folderOf('runs/a b/rank0.json', 'runs/a b/rank1.json')).toBe("'runs/a b'");
+    expect(folderOf('/x/a/rank0.json', '/x/ab/rank1.json')).toBe('/x');
+    expect(folderOf('rank0.json', 'b/rank1.json')).toBe('.');
+    expect(folderOf('s3://bucket/a/0.json', 's3://bucket/b/1.json')).toBe('s3://bucket');
+    for (const unknown of [
+      ['/x/0.json', '/y/1.json'],
+      ['s3://a/0.json', 's3://b/1.json'],
+      ['a.tar!0.json'],
+      ['../a/0.json', 'b/1.json'],
+      ['-'],
+      [],
+    ])
+      expect(folderOf(...unknown)).toBe('OUT');
   });
 
   it('is the training’s own where one command started several', () => {
     const [script, one] = [file('run', 'o/run.json', ['sh', 'both.sh']), ['python', 'one.py']];
     const beside = [script, file('rank', 'o/ranks/rank_0.json', one)];
-    expect(jobWords({ beside, runs: [run('a', true), run('a+1')] }).command).toBe('python one.py');
-    expect(jobWords({ beside, runs: [run('a', true), run('b')] }).command).toBe('sh both.sh');
+    expect(jobWords({ members: [], beside, runs: [run('a', true), run('a+1')] }).command).toBe(
+      'python one.py',
+    );
+    expect(jobWords({ members: [], beside, runs: [run('a', true), run('b')] }).command).toBe('sh both.sh');
     // The second has no run.json.
     const second = [file('rank', 'o/ranks/rank_0.1.json', one)];
-    const words = jobWords({ beside: second, runs: [run('a'), run('a+1', true)] });
+    const words = jobWords({ members: [], beside: second, runs: [run('a'), run('a+1', true)] });
     expect(words).toEqual({ command: 'python one.py', folder: 'o', processes: new Map() });
   });
 });

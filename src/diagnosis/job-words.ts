@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import { quoted, quotedCommand } from '../base/shell.js';
-import { manifestOf, type RunMember } from '../ingest/member.js';
+import { manifestOf, type RankMember } from '../ingest/member.js';
 import type { RunInputs } from '../ingest/read-run.js';
 import type { Manifest } from '../model/manifest.js';
 
@@ -19,8 +19,13 @@ export const UNKNOWN_JOB: JobWords = { command: 'python train.py', folder: 'OUT'
 /** Between the name of a run and what tells it from another that the same command started. */
 const CHANGED = '+';
 
+type Inputs = Pick<RunInputs, 'beside' | 'runs'> & { readonly members: readonly Analysed[] };
+interface Analysed {
+  readonly member: Pick<RankMember, 'path'>;
+}
+
 /** Of the run that is analysed. Where one command started several trainings, each has its own. */
-export function jobWords({ beside, runs }: Pick<RunInputs, 'beside' | 'runs'>): JobWords {
+export function jobWords({ members, beside, runs }: Inputs): JobWords {
   const found = (of: 'run' | 'rank') =>
     beside.flatMap((member) => {
       const manifest = manifestOf(member);
@@ -32,7 +37,11 @@ export function jobWords({ beside, runs }: Pick<RunInputs, 'beside' | 'runs'>): 
   const launch = isOneOfSeveral(runs) || !whole ? (own ?? whole?.launch) : whole.launch;
   return {
     command: launch ? quotedCommand(launch) : UNKNOWN_JOB.command,
-    folder: whole ? folderOf(whole.member, 1) : ranks[0] ? folderOf(ranks[0].member, 2) : UNKNOWN_JOB.folder,
+    folder: whole
+      ? folderOf(whole.member.path, 1)
+      : ranks[0]
+        ? folderOf(ranks[0].member.path, 2)
+        : commonFolder(members.map((m) => m.member.path)),
     processes: processesOf(beside.map(manifestOf)),
   };
 }
@@ -43,10 +52,28 @@ function isOneOfSeveral(runs: RunInputs['runs']): boolean {
   return analysed !== undefined && runs.filter((run) => nameOf(run.id) === nameOf(analysed.id)).length > 1;
 }
 
-/** `levels` above the file. Inside an archive (`a.tar!run.json`) there is no folder to name. */
-function folderOf({ path }: RunMember, levels: number): string {
-  if (path.includes('!')) return UNKNOWN_JOB.folder;
+/** Inside an archive (`a.tar!run.json`) and on standard input there is no folder to name. */
+const isFile = (path: string) => !path.includes('!') && path !== '-';
+
+/** `levels` above the file. */
+function folderOf(path: string, levels: number): string {
+  if (!isFile(path)) return UNKNOWN_JOB.folder;
   return quoted(Array.from({ length: levels }).reduce<string>((folder) => dirname(folder), path));
+}
+
+/** The folder that holds all files. */
+function commonFolder(paths: readonly string[]): string {
+  const [first = ''] = paths;
+  let folder = dirname(first);
+  const holds = (path: string) =>
+    folder === '.' ? !/^\/|^\.\.\//.test(path) : path.startsWith(`${folder}/`);
+  while (!paths.every(holds) && dirname(folder) !== folder) folder = dirname(folder);
+  // An address is no folder without its host, and a whole disk is none to search.
+  const isKnown =
+    paths.every((path) => isFile(path) && holds(path)) &&
+    folder !== '/' &&
+    folder.includes('://') === first.includes('://');
+  return isKnown && first !== '' ? quoted(folder) : UNKNOWN_JOB.folder;
 }
 
 /** A name of a machine as it may stand in a command; anything else is left out. */

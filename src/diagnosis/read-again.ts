@@ -20,7 +20,7 @@ export interface InFull {
 
 /**
  * In a large run most ranks are read without details (`TraceFacts.light`). Late ranks are read again in full, because their
- * own findings say why they are late.
+ * own findings say why they are late. So are all, if they are few.
  */
 export async function withLateRanksInFull(
   run: RunInputs,
@@ -35,7 +35,9 @@ export async function withLateRanksInFull(
   const compared = views.some((v) => v.source === 'log' || v.log) ? null : all;
   const late = (all.comparison?.late ?? []).flatMap((l) => l.ranks.slice(0, MAX_RANKS_PER_CAUSE));
   const wanted = new Set(late.slice(0, MAX_RANKS));
-  const files = new Set(light.filter((m) => wanted.has(m.rank)).map((m) => m.member.file));
+  // Of many traces few are left where the others were of other runs or windows.
+  const again = light.length <= MAX_RANKS ? light : light.filter((m) => wanted.has(m.rank));
+  const files = new Set(again.map((m) => m.member.file));
   if (files.size === 0) return { inputs: run, compared };
   const inFull = await readInFull([...files]);
   const byPath = new Map(inFull.members.map((m) => [m.member.path, m.member]));

@@ -117,5 +117,6 @@ function describeHead(head: Uint8Array): string {
   if (/^version https:\/\/git-lfs/.test(firstLine)) return 'it is a Git LFS pointer: run `git lfs pull`';
   const control = head.reduce((n, c) => n + Number(c < 9 || (c > 13 && c < 32) || c === 127), 0);
   if (control > head.length / 20) return 'it is binary';
-  return `it begins with ${JSON.stringify(firstLine.slice(0, 60))}`;
+  const begin = firstLine.slice(0, 60);
+  return `it begins with ${begin.includes('"') ? begin : `"${begin}"`}`;
 }

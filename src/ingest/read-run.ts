@@ -1,6 +1,8 @@
 import { stat } from 'node:fs/promises';
 import { InputError } from '../base/input-error.js';
 import { type Problem, ProblemLog } from '../base/problem.js';
+import { eventsReader } from '../readers/events/descriptor.js';
+import { kinetoReader } from '../readers/kineto/descriptor.js';
 import { READERS } from '../readers/registry.js';
 import { discoverFiles, type FoundFile } from '../sources/discover.js';
 import { isRunMember, type RankMember, type RunMember, type TaskMember } from './member.js';
@@ -47,7 +49,7 @@ export async function readInputs(
   const problems = new ProblemLog();
   problems.addAll(found.problems);
   const { usable, ignored } = sift(files, results, problems);
-  if (usable.length === 0) throw new InputError(nothingReadable(results));
+  if (usable.length === 0) throw nothingReadable(results);
   const { ranked, problems: rankProblems } = assignRanks(usable.filter((m) => !isRunMember(m)));
   problems.addAll(rankProblems);
   return {
@@ -114,11 +116,15 @@ export function sift(files: readonly FoundFile[], results: readonly TaskResult[]
 const isRefused = ({ kind, identity }: TaskMember): boolean =>
   kind === 'facts' || ((kind === 'flight-recorder' || kind === 'nsys') && identity.events === 0);
 
-export function nothingReadable(results: readonly TaskResult[]): string {
-  const tried = `Tried: ${READERS.map((r) => r.title).join('; ')}.`;
+export function nothingReadable(results: readonly TaskResult[]): InputError {
   const first = results[0]!;
+  if (results.length === 1 && first.error !== null) return new InputError(first.error);
   const path = first.path === '-' ? 'standard input' : first.path;
-  if (results.length > 1)
-    return `none of the ${results.length} files can be read, e.g. ${path}: ${whyNot(first)}. ${tried}`;
-  return first.error ?? `${path} cannot be read: ${whyNot(first)}. ${tried}`;
+  const why =
+    results.length === 1
+      ? `${path} cannot be read: ${whyNot(first)}`
+      : `none of the ${results.length} files can be read, e.g. ${path}: ${whyNot(first)}`;
+  // What most people have comes first.
+  const titles = [kinetoReader, eventsReader, ...READERS].map((r) => `  ${r.title}`);
+  return new InputError(why, ['Files that can be read:', ...new Set(titles)]);
 }

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { InputError } from '../base/input-error.js';
 import { type Problem, ProblemLog } from '../base/problem.js';
 import { discoverFiles } from '../sources/discover.js';
 import { type ReadOptions, readAll } from './pool.js';
@@ -46,7 +45,7 @@ export async function storeInputs(
   problems.addAll(found);
   const { ignored } = sift(files, results, problems);
   const written = results.flatMap((r) => r.written ?? []);
-  if (written.length === 0 && !share && !areFound) throw new InputError(nothingReadable(results));
+  if (written.length === 0 && !share && !areFound) throw nothingReadable(results);
   const stored = { written, ignored, problems: problems.list() };
   if (share) noteShare(stored, store.folder, share);
   return stored;

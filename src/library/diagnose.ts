@@ -1,5 +1,6 @@
 import { type Diagnosis, diagnoseInputs, type Selection } from '../diagnosis/diagnosis.js';
 import { withLateRanksInFull } from '../diagnosis/read-again.js';
+import { keepOneFolder } from '../ingest/one-folder.js';
 import { keepOneRun } from '../ingest/one-run.js';
 import { keepOneWindow } from '../ingest/one-window.js';
 import type { ReadOptions } from '../ingest/pool.js';
@@ -50,7 +51,7 @@ export async function readDiagnosis(
   const want: Want = draw ? { facts: { steps }, draw } : { facts: { steps } };
   const here = await readInputs(paths, want, reading);
   const read = elsewhere ? withElsewhere(here, elsewhere) : here;
-  const run = keepOneWindow(keepOneRun(read, wanted));
+  const run = keepOneWindow(keepOneFolder(keepOneRun(read, wanted)));
   const shownAs = shownNames(reading);
   const readAgain = (files: readonly string[]) => readInputs(files, want, { shownAs });
   const { inputs, compared } = await withLateRanksInFull(run, steps, readAgain);

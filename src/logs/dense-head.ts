@@ -14,6 +14,9 @@ const OTHER_STEPS = 1.4;
 /**
  * Capture records every one of the first steps, for the sake of short trials, and then one in ten. In a longer run the head
  * would count too much: it holds the warm-up, and most of the recorded steps.
+ *
+ * This chooses which steps count. step-periods.ts then chooses how to time them, and must not fall back to the head alone
+ * where the head stays: it is the only place with consecutive steps.
  */
 export function withoutDenseHead(log: EventLog): EventLog {
   return { runs: log.runs.map(withoutHead) };

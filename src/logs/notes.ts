@@ -82,11 +82,12 @@ function aboutClock({ amounts, records, hostPaced, recorded }: NoteFacts): Check
 }
 
 function aboutComputing({ amounts, periods, time, outliers }: NoteFacts): CheckResult[] {
-  const long = `${outliers.steps} of ${periods.steps.length} steps took over three times as long`;
-  const consequence = 'compilation and checkpoints do that; their extra time counts as unexplained';
+  const long = `${outliers.steps} of ${periods.steps.length} steps computed over three times as long as usual`;
+  const consequence =
+    'no batch takes that long: something else ran, often a compilation or a checkpoint; the extra time counts as other, not as computing';
   return [
     ...known('whole-step-only', computeSource(amounts)?.role === 'whole'),
-    ...(outliers.steps > 0 ? note('long-steps', `${long} without a recorded wait`, consequence) : []),
+    ...(outliers.steps > 0 ? note('long-steps', long, consequence) : []),
     ...known('collectives-in-full', time.comms_transfer > 0),
   ];
 }

@@ -28,7 +28,10 @@ export interface StepPeriods {
 const MIN_STEP = 1;
 /** With fewer pairs of consecutive steps, they are consecutive by chance of the sampling. */
 const ENOUGH_PAIRS = 3;
-/** With so many steps whose successor was not recorded, the pairs are only the start of the log. */
+/**
+ * With so many steps whose successor was not recorded, the pairs are only the start of the log: timing just them would leave
+ * the other steps out. dense-head.ts does not prevent this: it keeps a head that is like the rest, and knows only our own logs.
+ */
 const ENOUGH_ALONE = 5;
 /** `training_step` is the whole iteration if it lasts until the next one begins, with this tolerance in most pairs. */
 const LASTS_UNTIL_NEXT = 0.05;

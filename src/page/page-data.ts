@@ -41,6 +41,8 @@ export interface RankSteps {
   readonly stepsPerColumn: number;
   /** The steps were recorded by a profiler, which makes them longer. */
   readonly profiled: boolean;
+  /** The steps divide as the event logs tell, although the answer rests on a trace too: most ranks have only a log. */
+  readonly dividedByLogs: boolean;
   readonly metrics: readonly StepMetric[];
 }
 

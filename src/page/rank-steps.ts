@@ -1,9 +1,10 @@
 import type { Diagnosis } from '../diagnosis/diagnosis.js';
 import type { RankView } from '../diagnosis/ranks/rank-view.js';
 import type { RankFacts } from '../facts/rank-facts.js';
-import { TIME_CLASSES, type TimeByClass, type TimeClass } from '../facts/time-class.js';
+import { TIME_CLASSES, type TimeByClass, type TimeClass, totals } from '../facts/time-class.js';
 import type { RankTable } from '../run/table/rank-table.js';
 import type { RankSteps, StepMetric } from './page-data.js';
+import { redivide } from './redivide.js';
 import { encodeTimes } from './time-codes.js';
 
 /** More columns than pixels help nobody. */
@@ -24,6 +25,9 @@ export function rankStepsOf({ views, comparison, locations, decisive }: Diagnosi
     rank: view.rank,
     facts: (fromLogs ? logOf(view) : null) ?? view.facts,
   }));
+  // Ranks are compared alike: if one has a trace, its steps still divide as those of ranks with a log only.
+  const answered = fromLogs && decisive?.source === 'trace' ? decisive.time : null;
+  const single = rows.length === 1;
   const steps = [...new Set(rows.flatMap((row) => row.facts.steps.indices))].sort((a, b) => a - b);
   if (steps.length === 0) return null;
   const stepsPerColumn = Math.ceil(steps.length / MAX_COLUMNS);
@@ -33,7 +37,7 @@ export function rankStepsOf({ views, comparison, locations, decisive }: Diagnosi
   const step = new Float64Array(cells).fill(Number.NaN);
   const classes = TIME_CLASSES.map(() => new Float64Array(cells).fill(Number.NaN));
   rows.forEach(({ rank, facts }, r) => {
-    const divided = dividedSteps(facts, rank, comparison?.table ?? null);
+    const divided = dividedSteps(facts, rank, comparison?.table ?? null, single ? answered : null);
     facts.steps.indices.forEach((number, i) => {
       const cell = r * columns.length + columnOf.get(number)!;
       if (facts.steps.periods[i]! <= step[cell]!) return;
@@ -56,6 +60,7 @@ export function rankStepsOf({ views, comparison, locations, decisive }: Diagnosi
     steps: columns,
     stepsPerColumn,
     profiled: !fromLogs && decisive?.source === 'trace',
+    dividedByLogs: answered !== null && !single,
     metrics: metricsOf(step, classes),
   };
 }
@@ -70,10 +75,18 @@ const logOf = (view: RankView): RankFacts | null =>
 const onePerRank = (views: readonly RankView[]) =>
   [...new Map(views.toReversed().map((v) => [v.rank, v])).values()].sort((a, b) => a.rank - b.rank);
 
-/** Time by class of a step, with waiting for other ranks told from transfer where ranks were compared. */
-function dividedSteps(facts: RankFacts, rank: number, table: RankTable | null) {
+/**
+ * Time by class of a step, with waiting for other ranks told from transfer where ranks were compared. `answer`: how the step
+ * of the answer divides, if a trace tells more about that than the phases of the log.
+ */
+function dividedSteps(facts: RankFacts, rank: number, table: RankTable | null, answer: TimeByClass | null) {
   const row = table?.ranks.indexOf(rank) ?? -1;
   const compared = new Map(row < 0 ? [] : table!.steps.map((step, s) => [step, table!.time[row]![s]!]));
+  if (answer) {
+    const recorded = totals((c) => facts.timePerStep.reduce((sum, time) => sum + time[c], 0));
+    const moved = redivide(recorded, answer);
+    return (_: number, index: number): TimeByClass => moved(facts.timePerStep[index]!);
+  }
   return (step: number, index: number): TimeByClass => compared.get(step) ?? facts.timePerStep[index]!;
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { sampleReport, shares } from '../../test/helpers/sample-reports.js';
 import { ms } from '../base/units.js';
-import type { Report, ReportStep } from '../report/report.js';
+import type { Report } from '../report/report.js';
 import { gain, jobSplit, stepSource, stepSplit } from './step-time.js';
 
 describe('stepSplit', () => {
@@ -44,7 +44,7 @@ describe('stepSource', () => {
     [{ ...step, corrected: false, profiled_ms: null, count: 1, last: 3 }, 'step 3'],
     [{ ...step, corrected: false, profiled_ms: null, count: 0, first: null, last: null }, ''],
   ])('%#', (given, expected) => {
-    expect(stepSource(given as unknown as ReportStep)).toBe(expected);
+    expect(stepSource(sampleReport({ step: given as never }))).toBe(expected);
   });
 });
 
@@ -84,7 +84,7 @@ describe('what lies between training steps', () => {
       source: 'events',
       parts,
     } as const;
-    expect(stepSource(measured as typeof step)).toMatch(
+    expect(stepSource(sampleReport({ step: measured as never }))).toMatch(
       /^45.0 ms under the profiler, 40.0 ms without it \(measured\)/,
     );
   });

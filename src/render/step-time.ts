@@ -10,8 +10,9 @@ import {
   timeScale,
 } from '../base/units.js';
 import { CLASS_NAMES, TIME_CLASSES, type TimeClass } from '../facts/time-class.js';
-import type { ReportJob, ReportStep, TimeShares } from '../report/report.js';
+import type { Report, ReportJob, ReportStep, TimeShares } from '../report/report.js';
 import type { Finding } from '../rules/kit/finding.js';
+import { rankCount } from './rank-count.js';
 
 export { CLASS_NAMES } from '../facts/time-class.js';
 
@@ -78,13 +79,16 @@ export function jobSplit(job: ReportJob | null): string {
   return `of ${formatDuration(job.wall_s)}: ${parts.join(' · ')}`;
 }
 
-/** The step time with and without the profiler, and the steps it was measured on. */
-export function stepSource(step: ReportStep): string {
+/** The step time with and without the profiler, the steps it was measured on, and whose time its parts are. */
+export function stepSource(report: Pick<Report, 'step' | 'critical_path' | 'ranks' | 'many_ranks'>): string {
+  const { step, critical_path } = report;
   const parts = step.profiled_ms === null ? [] : [profilerCost(step, step.profiled_ms)];
   if (step.first !== null && step.last !== null && step.count > 0)
     parts.push(
       step.first === step.last ? `step ${step.first}` : `${step.count} steps, ${step.first}–${step.last}`,
     );
+  // Findings tell what a rank does; waiting for others is longer there, and what it hides shorter.
+  if (critical_path) parts.push(`along the critical path of ${rankCount(report)} ranks`);
   return parts.join(' · ');
 }
 

@@ -1,7 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import type { z } from 'zod';
-import { sampleFinding, sampleRank, sampleReport, shares } from '../../test/helpers/sample-reports.js';
+import {
+  NO_STEP,
+  sampleFinding,
+  sampleRank,
+  sampleReport,
+  shares,
+} from '../../test/helpers/sample-reports.js';
 import type { DeepReadonly, Plain } from '../base/units.js';
 import type { Report } from './report.js';
 import { jsonSchemaText } from './report-json-schema.js';
@@ -23,18 +29,7 @@ describe('the report', () => {
 
   it('accepts a report without any figures', () => {
     const unknown = sampleReport({
-      step: {
-        ms: null,
-        source: 'host',
-        profiled_ms: null,
-        times_ms: [],
-        corrected: false,
-        parts: [],
-        iteration: null,
-        count: 0,
-        first: null,
-        last: null,
-      },
+      step: NO_STEP,
       time: shares({}),
       ranks: [
         sampleRank(0, {

@@ -17,7 +17,7 @@ const verdict = z.strictObject({
   confidence,
   sentence: z.string().describe('the answer for a person'),
   second: bottleneck.nullable().describe('a close runner-up; null where the first stands alone'),
-  next: z.array(z.string()).describe('what to capture next when the evidence does not decide'),
+  next: z.array(z.string()).describe('what to do next: when the evidence does not decide, what to capture'),
 });
 
 const job = z.strictObject({

@@ -108,7 +108,7 @@ export class Database {
       // The lines after this one show the query with a mark below the fault.
       const [message] = messageOf(error).split(/\n\s*\n?LINE \d+:/, 1);
       const text = message!.replace(/^Failed to extract statements: /, '').replace(/\s*\n\s*/g, ' ');
-      throw new InputError(`the query failed: ${text.trim()}. docs/tables.md lists tables and columns`);
+      throw new InputError(`the query failed: ${text.trim()}`, ['docs/tables.md lists tables and columns']);
     }
   }
 }

@@ -29,6 +29,22 @@ describe('a recording as a file', () => {
     expect(triage(recording)).toEqual(triage(job));
   });
 
+  it('advises nothing that needs the processes of then', () => {
+    const pegged = drawJob({
+      processes: [{ pid: 100, main: 0.97 }],
+      others: [7],
+      gpuText: DMON.launch,
+      gpus: [0],
+    });
+    const [live, replayed] = [triage(pegged), triage(pegged, [], [], false)];
+    expect(live.next.join()).toContain('--pid 100');
+    expect(replayed.next).toEqual(live.next.map((command) => command.replace(' --pid 100', '')));
+    expect(replayed.notes).toEqual([
+      'these are samples of here: run the commands there, while the job runs',
+      'further jobs trained there (process 7)',
+    ]);
+  });
+
   it('has the documented header and names', () => {
     const [header, process] = recordingLines(job).map((line) => JSON.parse(line));
     expect(header).toMatchObject({

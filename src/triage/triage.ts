@@ -67,13 +67,14 @@ const TOO_SHORT: TriageVerdict = {
   next: ['whyslow triage --seconds 10'],
 };
 
-/** What limits a job, from what was recorded of it. */
+/** What limits a job, from what was recorded of it. `isLive`: just now, on this machine. */
 export function triage(
   recording: Recording,
   stackSamples: readonly StackSample[] = [],
   notes: readonly string[] = [],
+  isLive = true,
 ): TriageReport {
-  const activity = activityOf(recording);
+  const activity = activityOf(recording, isLive);
   const judged = activity === null ? TOO_SHORT : firstAnswer(activity);
   const stacks = activity === null ? [] : processStacks(stackSamples, activity);
   const verdict = activity === null ? judged : judgeStacks(judged, stacks, activity);
@@ -84,7 +85,7 @@ export function triage(
     evidence,
     advice,
     next,
-    notes: [...notes, ...notesOn(recording, activity, cause)],
+    notes: [...notes, ...notesOn(recording, activity, cause, isLive)],
     seconds: Math.round(10 * (activity?.seconds ?? 0)) / 10,
     machine: { host: recording.machine.host, cores: recording.machine.cores, quota: recording.machine.quota },
     gpus: (activity?.gpu?.states ?? []).map((s) => ({
@@ -110,16 +111,25 @@ const firstAnswer = (activity: Activity): TriageVerdict => {
   throw new Error('the last judge always answers');
 };
 
-function notesOn({ machine, samples }: Recording, activity: Activity | null, cause: Cause): string[] {
+const furtherJobs = (pids: readonly number[], isLive: boolean): string =>
+  isLive
+    ? `further jobs train here (process ${pids.join(', ')}); choose one with --pid`
+    : `further jobs trained there (process ${pids.join(', ')})`;
+
+function notesOn(
+  { machine, samples }: Recording,
+  activity: Activity | null,
+  cause: Cause,
+  isLive: boolean,
+): string[] {
   const uses = activity?.gpu?.states.map((s) => s.utilisation!) ?? [];
   const lag = uses.length > 1 && largest(uses) >= GPU_BUSY && uses.some((u) => u < GPU_WAITS);
   const isGone =
     samples.length > 2 && samples[0]!.processes.length > 0 && samples.at(-1)!.processes.length === 0;
   return [
     ...(isGone ? ['the job ended while it was watched'] : []),
-    ...(machine.others.length > 0
-      ? [`further jobs train here (process ${machine.others.join(', ')}); choose one with --pid`]
-      : []),
+    ...(isLive ? [] : [`these are samples of ${machine.host}: run the commands there, while the job runs`]),
+    ...(machine.others.length > 0 ? [furtherJobs(machine.others, isLive)] : []),
     ...(activity !== null && cause !== 'threads' && isCrowdedOut(activity)
       ? ['the job waits for CPUs that other programs use: it would be faster on a machine of its own']
       : []),

@@ -4,10 +4,8 @@ import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Random } from '../../src/compare/step-times/random.js';
-import { describeWithBrowser, openFile, startBrowser } from '../helpers/browser.js';
+import { describeWithBrowser, expectToFit, HOSTILE, openFile, startBrowser } from '../helpers/browser.js';
 import { whyslow } from '../helpers/cli.js';
-
-const HOSTILE = '<img src=x onerror="window.harmed=1"></script><script>window.harmed=2</script>';
 
 /** A report of eight ranks with a finding and a line of the job, as `diagnose --json` prints it. */
 function reportOf(ms: number, seed: number, more: object) {
@@ -95,14 +93,7 @@ describeWithBrowser('the page of a comparison', () => {
 
   it('fits a desk and a phone, in the dark too, and is printed on white with everything open', async () => {
     const { page, complaints } = await openFile(browser, at('pair.html'), { colorScheme: 'dark' });
-    for (const width of [1280, 390]) {
-      await page.setViewportSize({ width, height: 800 });
-      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
-    }
-    const background = () => page.evaluate('getComputedStyle(document.body).backgroundColor');
-    expect(await background()).toBe('rgb(20, 22, 26)');
-    await page.emulateMedia({ media: 'print' });
-    expect(await background()).toBe('rgb(255, 255, 255)');
+    await expectToFit(page);
     await page.evaluate('dispatchEvent(new Event("beforeprint"))');
     expect(await page.locator('details:not([open])').count()).toBe(0);
     expect(complaints).toEqual([]);

@@ -7,13 +7,12 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { TIME_CLASSES } from '../../src/facts/time-class.js';
 import { diagnoseInFull } from '../../src/library/diagnose.js';
 import { formatNs } from '../../web/timeline/names.js';
-import { describeWithBrowser, openAddress, startBrowser } from '../helpers/browser.js';
+import { describeWithBrowser, HOSTILE, openAddress, startBrowser } from '../helpers/browser.js';
 import { whyslow } from '../helpers/cli.js';
 import { type OpenServer, openServer } from '../helpers/open.js';
 
 const DATA_BOUND = 'zoo/fixtures/data_io_w0';
 const RANKS = 'test/fixtures/zoo-ranks/straggler_gpu';
-const HOSTILE = '<img src=x onerror="window.harmed=1">';
 
 describeWithBrowser('the timeline in a browser', () => {
   const folder = mkdtempSync(join(tmpdir(), 'whyslow-timeline-'));

@@ -187,12 +187,16 @@ describe('the manifests of a capture', () => {
       expect(report.inputs.find((i) => i.rank === 5 && i.manifest)!.manifest).toMatchObject({
         host: 'node-1',
       });
-      const page = renderInspect(report, false);
+      const page = renderInspect(report, { color: false });
       expect(page).toMatch(/^7 event logs, 2 telemetry logs, 8 manifests: /);
       expect(page).toMatch(/ranks {4}0–6 of 8 .*\n {2}devices {2}4 × NVIDIA H200\n {2}mesh {5}dp 8\n/);
       expect(page).toContain('gpus     8 GPUs in telemetry: 100 % busy, 1,755 MHz, 690 W, 62 °C at most\n');
       expect(page).toMatch(/ {10}\S+dmon-node-0.txt +\S+ kB +120 samples/);
-      expect(page.split('\n').filter((l) => [...l].length > 80)).toEqual([]);
+      for (const columns of [80, 60]) {
+        const narrow = renderInspect(report, { color: false, columns });
+        expect(narrow.split('\n').filter((l) => [...l].length > columns)).toEqual([]);
+        expect(narrow).toMatch(/^ {10}\S*dmon-node-0.txt /m);
+      }
     });
   });
 

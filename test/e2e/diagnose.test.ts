@@ -106,7 +106,7 @@ describe('whyslow diagnose', () => {
   });
 
   it('draws which rank is late in which step', async () => {
-    const { stdout } = await whyslow(['diagnose', join(root, 'test/fixtures/zoo-ranks/straggler_host')]);
+    const { stdout } = await whyslow(['diagnose', 'test/fixtures/zoo-ranks/straggler_host'], { cwd: root });
     expect(stdout).toMatch(/lateness by step, 4–12, █ = \d/);
     expect(stdout).toMatch(/rank +2 {2}[▅▆▇█]{9}/);
     expect(stdout.split('\n').filter((l) => [...l].length > 80)).toEqual([]);

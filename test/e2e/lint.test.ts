@@ -124,7 +124,7 @@ describe('whyslow lint', () => {
     ['a file that is not there', ['none.py'], 'none.py: no such file or directory'],
     ['a folder without scripts', ['empty'], 'empty: no Python scripts'],
     ['a rule that it does not check', ['a.py', '--fail-on', 'T1'], 'lint does not check a rule T1'],
-    ['an empty list', ['a.py', '--fail-on', ''], 'it must be a list of rules'],
+    ['an empty list', ['a.py', '--fail-on', ''], 'It must be a list of rules'],
     ['an unknown format', ['a.py', '--format', 'xml'], 'Allowed choices are text, json, sarif'],
     ['nothing', [], 'missing required argument'],
   ])('exits 2 for %s', async (_, args, message) => {

@@ -136,7 +136,7 @@ describe('whyslow try without a job', () => {
     [['try'], 'which command?'],
     [['try', '--', 'docker', 'run', 'x'], 'docker runs the job where'],
     [['try', '--only', 'tf23', '--', 'true'], 'there is no fix "tf23"'],
-    [['try', '--budget', 'soon', '--', 'true'], 'it must be a time such as 90s, 10min or 1h'],
+    [['try', '--budget', 'soon', '--', 'true'], 'It must be a time such as 90s, 10min or 1h'],
     [['try', '--from', 'nowhere', '--', 'true'], 'nowhere'],
   ])('%j is bad usage', async (words, reason) => {
     const { code, stderr } = await whyslow(words);

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
-import { describe } from 'vitest';
+import { describe, expect } from 'vitest';
 
 const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
 
@@ -52,4 +52,19 @@ export async function openAddress(
   await page.goto(`${address}${hash}`);
   await page.waitForSelector('main h1');
   return { page, complaints, requests };
+}
+
+/** A name from a trace that would run code if it were not kept as text. */
+export const HOSTILE = '<img src=x onerror="window.harmed=1"></script><script>window.harmed=2</script>';
+
+/** Checks a dark page: no wider than a desk and a phone, and printed on white. It is left as it is printed. */
+export async function expectToFit(page: Page): Promise<void> {
+  for (const width of [1280, 390]) {
+    await page.setViewportSize({ width, height: 800 });
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
+  }
+  const background = () => page.evaluate('getComputedStyle(document.body).backgroundColor');
+  expect(await background()).toBe('rgb(20, 22, 26)');
+  await page.emulateMedia({ media: 'print' });
+  expect(await background()).toBe('rgb(255, 255, 255)');
 }

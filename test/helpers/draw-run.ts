@@ -11,6 +11,7 @@ import { askRule } from '../../src/rules/kit/ask.js';
 import type { RankFinding, Rule, RuleResult } from '../../src/rules/kit/rule.js';
 import { analyseTrace } from '../../src/traces/analyse-trace.js';
 import { drawTrace } from './draw-trace.js';
+import { PHASES } from './logged-view.js';
 
 /** Headers as the profiler writes them. */
 export const H200 = onDevice('NVIDIA H200', 9, 0, 150_109_880_320);
@@ -43,14 +44,7 @@ export const logged = (stepMs: number, time: TimeByClass): Unprofiled => ({
   step: fromMs(ms(stepMs)),
   time,
   steps: 20,
-  knowledge: {
-    placed: true,
-    allHost: false,
-    hostPaced: null,
-    copyingHost: null,
-    inputLine: null,
-    modelTimed: true,
-  },
+  knowledge: PHASES,
   job: null,
   notes: [],
 });

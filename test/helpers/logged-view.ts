@@ -1,6 +1,17 @@
 import { ns } from '../../src/base/units.js';
 import { type LogView, viewLog } from '../../src/diagnosis/ranks/rank-view.js';
+import type { PhaseKnowledge } from '../../src/facts/rank-facts.js';
 import { type TimeClass, totals } from '../../src/facts/time-class.js';
+
+/** A log of a GPU job that does not know when the host set the pace. */
+export const PHASES: PhaseKnowledge = {
+  placed: true,
+  allHost: false,
+  hostPaced: null,
+  copyingHost: null,
+  inputLine: null,
+  modelTimed: true,
+};
 
 /** A GPU job of ten equal steps, known from an event log alone. ms by class. */
 export function loggedView(classes: Partial<Record<TimeClass, number>>): LogView {
@@ -26,14 +37,7 @@ export function loggedView(classes: Partial<Record<TimeClass, number>>): LogView
     copies: { toDevice: ns(0), toHost: ns(0) },
     collectives: null,
     timeline: null,
-    phases: {
-      placed: true,
-      allHost: false,
-      hostPaced: null,
-      copyingHost: null,
-      inputLine: null,
-      modelTimed: true,
-    },
+    phases: PHASES,
     named: [],
   };
   return viewLog(0, facts, { step, job: null, notes: [] });

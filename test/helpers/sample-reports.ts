@@ -1,6 +1,6 @@
 import type { Plain } from '../../src/base/units.js';
 import { totals } from '../../src/facts/time-class.js';
-import type { Report, ReportRank, TimeShares } from '../../src/report/report.js';
+import type { Report, ReportRank, ReportStep, TimeShares } from '../../src/report/report.js';
 import type { Finding } from '../../src/rules/kit/finding.js';
 
 /** Classes that are not named take no time. */
@@ -50,6 +50,20 @@ export function sampleRank(rank: number, more: Partial<Plain<ReportRank>> = {}):
     ...more,
   } as ReportRank;
 }
+
+/** The step of a report without any. */
+export const NO_STEP: ReportStep = {
+  ms: null,
+  source: 'host',
+  profiled_ms: null,
+  times_ms: [],
+  corrected: false,
+  parts: [],
+  iteration: null,
+  count: 0,
+  first: null,
+  last: null,
+};
 
 /** A loop that waits for its data. */
 export function sampleReport(more: Partial<Plain<Report>> = {}): Report {

@@ -21,6 +21,8 @@ const OPEN = 3;
 
 export function Findings({ page, navigator }: FindingsProps) {
   const { findings, verdict } = page.report;
+  // The verdict has said what to do.
+  if (findings.length === 0 && verdict.bottleneck !== 'unknown' && verdict.next.length > 0) return null;
   return (
     <section aria-labelledby="findings-title">
       <h2 id="findings-title">What to change</h2>

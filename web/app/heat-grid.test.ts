@@ -19,6 +19,7 @@ const steps = (hosts: (string | null)[], coordinates: RankSteps['coordinates']):
   steps: [1],
   stepsPerColumn: 1,
   profiled: false,
+  dividedByLogs: false,
   metrics: [],
 });
 

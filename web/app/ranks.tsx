@@ -48,9 +48,7 @@ export function Ranks({ page, navigator }: { page: PageData; navigator: Navigato
       ) : (
         <HeatMap steps={rankSteps} late={late} navigator={navigator} />
       )}
-      {rankSteps.profiled && (
-        <p class="note">Steps as recorded: the profiler makes them a little longer than the step above.</p>
-      )}
+      <WhatIsShown page={page} />
       {!single && (
         <p class="note">
           <CriticalPath page={page} />{' '}
@@ -61,6 +59,31 @@ export function Ranks({ page, navigator }: { page: PageData; navigator: Navigato
       )}
       <Missing page={page} />
     </section>
+  );
+}
+
+/** A smaller part of a step is not missed. */
+const MISSED = 0.01;
+
+/** In what the steps shown differ from the one step that the answer has. */
+function WhatIsShown({ page: { rankSteps, report, decisiveRank } }: { page: PageData }) {
+  const { ms, parts } = report.step;
+  const between = parts.filter((p) => p.between && p.ms > MISSED * (ms ?? 0)).map((p) => p.name);
+  return (
+    <>
+      {rankSteps!.profiled && (
+        <p class="note">Steps as recorded: the profiler makes them a little longer than the step above.</p>
+      )}
+      {rankSteps!.dividedByLogs && (
+        <p class="note">
+          Computing, host and waiting time come from the event logs here, which all ranks have. The step above
+          uses the trace of rank {decisiveRank} too.
+        </p>
+      )}
+      {between.length > 0 && (
+        <p class="note">Training steps only, without what lies between them ({between.join(', ')}).</p>
+      )}
+    </>
   );
 }
 

@@ -37,7 +37,7 @@ export function Verdict({ page }: { page: PageData }) {
       {report.step.ms === null ? <NoStep page={page} /> : <Step page={page} />}
       {verdict.next.length > 0 && (
         <section class="next">
-          <h2>{verdict.bottleneck === 'unknown' ? 'To get an answer, capture next' : 'Do next'}</h2>
+          <h2>{verdict.bottleneck === 'unknown' ? 'To get an answer' : 'Do next'}</h2>
           <ul>
             {verdict.next.map((text) => (
               <li key={text}>
@@ -107,10 +107,10 @@ function Step({ page: { report, profiled, hasGpu } }: { page: PageData }) {
       {showsProfiled && sum > 0 && (
         <>
           <StepBar parts={inMs(recordedParts, recorded)} of={width} hasGpu={hasGpu} slim />
-          <p class="note">Thin bar: as recorded. {stepSource(report.step)}</p>
+          <p class="note">Thin bar: as recorded. {stepSource(report)}</p>
         </>
       )}
-      {!showsProfiled && stepSource(report.step) && <p class="note">{stepSource(report.step)}</p>}
+      {!showsProfiled && stepSource(report) && <p class="note">{stepSource(report)}</p>}
       {parts.length > 0 ? (
         <StepLegend parts={parts} step={step} hasGpu={hasGpu} />
       ) : (

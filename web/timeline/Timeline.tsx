@@ -75,7 +75,7 @@ export function Timeline({ source, view, focus }: TimelineProps) {
 
 /** Gives the scroller the height of all tracks. The canvas stays in place and draws the visible part. */
 function Spacer({ controller }: { readonly controller: Controller }) {
-  const height = controller.contentHeight.value;
+  const height = controller.shown.contentHeight.value;
   const grow = (el: HTMLElement | null) => {
     el?.style.setProperty('height', `${height}px`);
     el?.parentElement?.style.setProperty('--tl-content', `${height + 12}px`);

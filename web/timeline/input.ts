@@ -1,4 +1,5 @@
 import type { Controller } from './controller.js';
+import { MINIMAP, RULER } from './scene.js';
 
 const ZOOM_PER_PIXEL = 0.0022;
 /** Views per second while a key is held. */
@@ -19,6 +20,7 @@ interface Drag {
 
 /** Pointer, wheel and keys, as in Perfetto. Returns how to stop listening. */
 export function listen(canvas: HTMLCanvasElement, scroller: HTMLElement, controller: Controller): () => void {
+  const { viewport, selection, shown } = controller;
   const stop = new AbortController();
   const { signal } = stop;
   let drag: Drag | null = null;
@@ -35,10 +37,10 @@ export function listen(canvas: HTMLCanvasElement, scroller: HTMLElement, control
       const unit = event.deltaMode === 1 ? 16 : 1;
       if (event.ctrlKey || event.metaKey) {
         event.preventDefault();
-        controller.zoom(Math.exp(event.deltaY * unit * ZOOM_PER_PIXEL * (event.deltaMode === 1 ? 3 : 1)), x);
+        viewport.zoom(Math.exp(event.deltaY * unit * ZOOM_PER_PIXEL * (event.deltaMode === 1 ? 3 : 1)), x);
       } else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
         event.preventDefault();
-        controller.pan((event.shiftKey && event.deltaX === 0 ? event.deltaY : event.deltaX) * unit);
+        viewport.pan((event.shiftKey && event.deltaX === 0 ? event.deltaY : event.deltaX) * unit);
       }
     },
     { signal, passive: false },
@@ -51,7 +53,7 @@ export function listen(canvas: HTMLCanvasElement, scroller: HTMLElement, control
       if (event.button > 1) return;
       canvas.setPointerCapture(event.pointerId);
       if (event.pointerType === 'touch') touches.set(event.pointerId, { x, y });
-      const part = controller.partAt(y);
+      const part = partAt(y);
       const pans = event.shiftKey || event.button === 1 || event.pointerType === 'touch' || part === 'ruler';
       drag = {
         kind: part === 'minimap' ? 'minimap' : pans ? 'pan' : 'range',
@@ -61,7 +63,7 @@ export function listen(canvas: HTMLCanvasElement, scroller: HTMLElement, control
         lastY: y,
         moved: false,
       };
-      if (part === 'minimap') controller.centerAt(x);
+      if (part === 'minimap') viewport.centerAt(x);
       controller.hover.value = null;
     },
     { signal },
@@ -75,10 +77,10 @@ export function listen(canvas: HTMLCanvasElement, scroller: HTMLElement, control
       if (!drag) return controller.pointAt(x, y);
       drag.moved ||= Math.abs(x - drag.x) + Math.abs(y - drag.y) > CLICK;
       if (!drag.moved) return;
-      if (drag.kind === 'minimap') controller.centerAt(x);
-      else if (drag.kind === 'range') controller.dragRange(rangeOf(drag, x, y));
+      if (drag.kind === 'minimap') viewport.centerAt(x);
+      else if (drag.kind === 'range') selection.dragRange(rangeOf(drag, x, y));
       else {
-        controller.pan(drag.lastX - x);
+        viewport.pan(drag.lastX - x);
         scroller.scrollTop += drag.lastY - y;
       }
       drag.lastX = x;
@@ -94,7 +96,7 @@ export function listen(canvas: HTMLCanvasElement, scroller: HTMLElement, control
     drag = null;
     if (!done || event.type === 'pointercancel') return;
     if (!done.moved) void controller.click(x, y);
-    else if (done.kind === 'range') void controller.selectRange(rangeOf(done, x, y));
+    else if (done.kind === 'range') void selection.selectRange(rangeOf(done, x, y));
   };
   canvas.addEventListener('pointerup', release, { signal });
   canvas.addEventListener('pointercancel', release, { signal });
@@ -108,15 +110,15 @@ export function listen(canvas: HTMLCanvasElement, scroller: HTMLElement, control
     const before = spread();
     touches.set(id, { x, y });
     const after = spread();
-    if (before.width > 8 && after.width > 8) controller.zoom(before.width / after.width, after.middle);
+    if (before.width > 8 && after.width > 8) viewport.zoom(before.width / after.width, after.middle);
     if (drag) drag.moved = true;
   }
 
   /** The dragged time, on the ranks between the two ends. */
   function rangeOf({ x, y }: Drag, toX: number, toY: number) {
-    const [from, to] = [controller.timeAt(Math.min(x, toX)), controller.timeAt(Math.max(x, toX))];
+    const [from, to] = [viewport.timeAt(Math.min(x, toX)), viewport.timeAt(Math.max(x, toX))];
     const lanes = controller.scene.lanes;
-    const [top, bottom] = [Math.min(y, toY), Math.max(y, toY)].map((at) => controller.laneAt(at));
+    const [top, bottom] = [Math.min(y, toY), Math.max(y, toY)].map((at) => shown.laneAt(at));
     const [first, last] = [top ? lanes.indexOf(top) : 0, bottom ? lanes.indexOf(bottom) : lanes.length - 1];
     const inside = lanes.slice(Math.max(0, first), last + 1).map((l) => l.line.rank);
     return { from, to, ranks: [...new Set(inside)] };
@@ -131,8 +133,8 @@ export function listen(canvas: HTMLCanvasElement, scroller: HTMLElement, control
     const has = (...keys: string[]) => keys.some((k) => held.has(k));
     const pan = Number(has('d', 'ArrowRight')) - Number(has('a', 'ArrowLeft'));
     const zoom = Number(has('s')) - Number(has('w'));
-    if (pan !== 0) controller.pan(pan * controller.plotWidth * KEY_PAN * seconds);
-    if (zoom !== 0) controller.zoom(KEY_ZOOM ** (zoom * 2 * seconds), controller.scene.hover?.x);
+    if (pan !== 0) viewport.pan(pan * viewport.plotWidth * KEY_PAN * seconds);
+    if (zoom !== 0) viewport.zoom(KEY_ZOOM ** (zoom * 2 * seconds), controller.scene.hover?.x);
     requestAnimationFrame(move);
   };
   canvas.addEventListener(
@@ -148,12 +150,12 @@ export function listen(canvas: HTMLCanvasElement, scroller: HTMLElement, control
         held.add(key);
       } else if (key === 'ArrowDown') scroller.scrollTop += 60;
       else if (key === 'ArrowUp') scroller.scrollTop -= 60;
-      else if (key === '+' || key === '=') controller.zoom(0.6);
-      else if (key === '-') controller.zoom(1 / 0.6);
-      else if (key === '0') controller.showWhole();
-      else if (key === 'f') fitSelection(controller);
-      else if (key === 'n') void controller.step(event.shiftKey ? -1 : 1);
-      else if (key === 'Escape') controller.clear();
+      else if (key === '+' || key === '=') viewport.zoom(0.6);
+      else if (key === '-') viewport.zoom(1 / 0.6);
+      else if (key === '0') viewport.showWhole();
+      else if (key === 'f') selection.fit();
+      else if (key === 'n') void controller.search.step(event.shiftKey ? -1 : 1);
+      else if (key === 'Escape') selection.clear();
       else return;
       event.preventDefault();
     },
@@ -167,10 +169,6 @@ export function listen(canvas: HTMLCanvasElement, scroller: HTMLElement, control
   return () => stop.abort();
 }
 
-/** What is selected fills the view. */
-function fitSelection(controller: Controller): void {
-  const { selected, range } = controller.scene;
-  const [from, to] = selected ? [selected.start, selected.end] : range ? [range.from, range.to] : [0, 0];
-  const margin = (to - from) * 0.1;
-  if (to > from) controller.flyTo(from - margin, to + margin);
+function partAt(y: number): 'minimap' | 'ruler' | 'plot' {
+  return y < MINIMAP ? 'minimap' : y < MINIMAP + RULER ? 'ruler' : 'plot';
 }

@@ -1,17 +1,18 @@
 import { CLASS_NAMES, sumOfClasses, TIME_CLASSES } from '../../src/facts/time-class.js';
-import type { Controller, Picked } from './controller.js';
+import type { Controller } from './controller.js';
 import { formatNs } from './names.js';
+import type { Picked } from './selection.js';
 import type { RangeTotals } from './source.js';
 
 /** What is selected, as text and tables. */
 export function PickedPanel({ controller }: { readonly controller: Controller }) {
-  const picked = controller.picked.value;
+  const picked = controller.selection.picked.value;
   return (
     <div class="tl-picked" aria-live="polite">
       {picked === null && (
         <>
           <p class="tl-empty">Click a slice for details. Drag over a range, or click a step, for totals.</p>
-          <Legend ranks={controller.ranks.value.length} />
+          <Legend ranks={controller.shown.ranks.value.length} />
         </>
       )}
       {picked?.kind === 'slice' && <SlicePanel picked={picked} controller={controller} />}
@@ -67,7 +68,7 @@ function SlicePanel({ picked: { detail }, controller }: SlicePanelProps) {
           {detail.related.map((other) => (
             <li key={`${other.label} ${other.track} ${other.row} ${other.index}`}>
               {other.label}{' '}
-              <button type="button" onClick={() => controller.reveal(other)}>
+              <button type="button" onClick={() => controller.selection.reveal(other)}>
                 {other.name}
               </button>{' '}
               {other.label === 'Launched by'

@@ -28,7 +28,6 @@ export interface Scene {
   /** Arrows of the selected slice: always drawn. */
   ownArrows: readonly Arrow[];
   path: readonly PathPiece[];
-  isMoving: boolean;
 }
 
 /** Heights of what stays on top, in CSS pixels. */

@@ -10,16 +10,16 @@ interface ToolbarProps {
 /** Search, ranks and zoom. */
 export function Toolbar({ controller, canvas }: ToolbarProps) {
   const text = useSignal('');
-  const { hits, problem, tracks } = controller;
-  const found = hits.value;
+  const { problem, search, shown, viewport } = controller;
+  const found = search.hits.value;
   return (
     <div class="tl-toolbar">
       <form
         class="tl-search"
         onSubmit={(event) => {
           event.preventDefault();
-          if (found && found.list.length > 0) void controller.step(1);
-          else void controller.search(text.value);
+          if (found && found.list.length > 0) void search.step(1);
+          else void search.find(text.value, shown.ranks.value);
         }}
       >
         <input
@@ -28,19 +28,19 @@ export function Toolbar({ controller, canvas }: ToolbarProps) {
           aria-label="Search the timeline"
           onInput={(event) => {
             text.value = event.currentTarget.value;
-            if (found) void controller.search('');
+            if (found) void search.find('', []);
           }}
           onKeyDown={(event) => {
             if (event.key === 'Escape') canvas.current?.focus();
             if (event.key !== 'Enter' || !event.shiftKey) return;
             event.preventDefault();
-            void controller.step(-1);
+            void search.step(-1);
           }}
         />
         <button
           type="button"
           aria-label="Previous hit"
-          onClick={() => controller.step(-1)}
+          onClick={() => search.step(-1)}
           disabled={!found?.list.length}
         >
           ‹
@@ -60,13 +60,13 @@ export function Toolbar({ controller, canvas }: ToolbarProps) {
         Arrows
       </label>
       <div class="tl-zoom">
-        <button type="button" aria-label="Zoom out" onClick={() => controller.zoom(1.8)}>
+        <button type="button" aria-label="Zoom out" onClick={() => viewport.zoom(1.8)}>
           −
         </button>
-        <button type="button" aria-label="Zoom in" onClick={() => controller.zoom(1 / 1.8)}>
+        <button type="button" aria-label="Zoom in" onClick={() => viewport.zoom(1 / 1.8)}>
           +
         </button>
-        <button type="button" onClick={() => controller.showWhole()}>
+        <button type="button" onClick={() => viewport.showWhole()}>
           Whole
         </button>
       </div>
@@ -76,7 +76,7 @@ export function Toolbar({ controller, canvas }: ToolbarProps) {
           {problem.value}
         </p>
       )}
-      {(tracks.value?.notes ?? []).map((note) => (
+      {(shown.tracks.value?.notes ?? []).map((note) => (
         <p class="tl-note" key={note}>
           {note}
         </p>
@@ -92,9 +92,9 @@ const MOST_RANKS = 16;
 
 /** A list such as `0, 4-7`. */
 function RankPicker({ controller }: { readonly controller: Controller }) {
-  const known = controller.tracks.value?.ranks ?? [];
+  const known = controller.shown.tracks.value?.ranks ?? [];
   if (known.length < 2) return null;
-  const shown = controller.ranks.value;
+  const shown = controller.shown.ranks.value;
   return (
     <label class="tl-ranks">
       Ranks

@@ -3,7 +3,7 @@ import { InputError } from '../../base/input-error.js';
 import { bytes, formatBytes } from '../../base/units.js';
 import type { CompareReport, FirstRunReport } from '../../library/vocabulary.js';
 import { renderJson } from '../../render/json.js';
-import { jobCount, percentage } from '../common/arguments.js';
+import { jobCount, outFile, percentage } from '../common/arguments.js';
 import { type CommandContext, EXIT, say } from '../common/context.js';
 import { progressOn } from '../common/progress.js';
 
@@ -46,7 +46,7 @@ export function registerCompare(program: Command, context: CommandContext): void
     .option('--accept', 'with --history: later runs are compared with this one even if it is slower')
     .option('--json', 'print the comparison as JSON')
     .option('--markdown', 'print it as Markdown, for a comment on a pull request')
-    .option('--html <file>', 'also write it as a page: one HTML file to open, keep or mail')
+    .option('--html <file>', 'also write it as a page: one HTML file to open, keep or mail', outFile)
     .option('--all', 'show all rows of the tables')
     .option('--jobs <n>', 'files to read at once (default: one per core)', jobCount)
     .addHelpText('after', EXAMPLES)

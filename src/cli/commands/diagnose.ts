@@ -4,7 +4,7 @@ import { bytes, formatBytes } from '../../base/units.js';
 import { readAhead } from '../../library/read-ahead.js';
 import type { Bottleneck, Report, StepRange } from '../../library/vocabulary.js';
 import { renderJson } from '../../render/json.js';
-import { bottleneckList, jobCount, PATHS, rankList, stepRange } from '../common/arguments.js';
+import { bottleneckList, jobCount, outFile, PATHS, rankList, stepRange } from '../common/arguments.js';
 import { type CommandContext, EXIT, say } from '../common/context.js';
 import { type EngineFlags, engineOptions } from '../common/engines.js';
 import { progressOn } from '../common/progress.js';
@@ -41,7 +41,7 @@ export function registerDiagnose(program: Command, context: CommandContext): voi
     .description('say why training is slow: one verdict with evidence, and what to change')
     .argument('<path...>', PATHS)
     .option('--json', 'print the report as JSON (docs/report.schema.json)')
-    .option('--html <file>', 'also write the page: one HTML file to open, keep or mail')
+    .option('--html <file>', 'also write the page: one HTML file to open, keep or mail', outFile)
     .option('--title <text>', 'title of the page')
     .option('--all', 'show every finding, rank and problem in full, and the rules that did not fire')
     .option('--steps <range>', 'use only these steps: 3-6, 3-, -6 or 3', stepRange)

@@ -31,6 +31,6 @@ export function registerInspect(program: Command, context: CommandContext): void
       const progress = progressOn(context);
       const report = await inspect(paths, { progress, jobs: options.jobs }).finally(() => progress.end());
       if (options.json) context.stdout.writeJson(renderJson(report));
-      else context.stdout.write(renderInspect(report, context.stdout.color));
+      else context.stdout.write(renderInspect(report, context.stdout));
     });
 }

@@ -57,6 +57,6 @@ async function rendered(report: Report, options: LintFlags, { stdout }: CommandC
 function ruleList(text: string): readonly string[] {
   const names = text.split(',').map((name) => name.trim());
   if (names.includes(''))
-    throw new InvalidArgumentError('it must be a list of rules such as T4,host-sync, or any.');
+    throw new InvalidArgumentError('It must be a list of rules such as T4,host-sync, or any.');
   return names;
 }

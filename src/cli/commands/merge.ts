@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { namedRanks } from '../../base/rank-ranges.js';
 import { bytes, formatBytes, formatCount, formatNumber } from '../../base/units.js';
 import type { StepRange } from '../../library/vocabulary.js';
-import { jobCount, nameList, PATHS, rankList, stepRange } from '../common/arguments.js';
+import { jobCount, nameList, outFile, PATHS, rankList, stepRange } from '../common/arguments.js';
 import { type CommandContext, say } from '../common/context.js';
 import { progressOn } from '../common/progress.js';
 
@@ -29,7 +29,7 @@ export function registerMerge(program: Command, context: CommandContext): void {
     .command('merge')
     .description('write all ranks as one trace, on one clock, with arrows between collectives')
     .argument('<path...>', PATHS)
-    .requiredOption('-o, --out <file>', 'file to write: .json.gz, or .json')
+    .requiredOption('-o, --out <file>', 'file to write: .json.gz, or .json', outFile)
     .option('--steps <range>', 'keep only these steps: 3-6, 3-, -6 or 3', stepRange)
     .option('--ranks <list>', 'use only these ranks, e.g. 0,2-5', rankList)
     .option('--run <id>', 'use only this run, if the files are of several (default: the newest)')

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { bytes, formatBytes, formatNumber } from '../../base/units.js';
 import type { StepRange } from '../../library/vocabulary.js';
-import { nameList, stepRange } from '../common/arguments.js';
+import { nameList, outFile, stepRange } from '../common/arguments.js';
 import { type CommandContext, say } from '../common/context.js';
 import { progressOn } from '../common/progress.js';
 
@@ -27,7 +27,7 @@ export function registerSlim(program: Command, context: CommandContext): void {
     .command('slim')
     .description('write a part of a trace that Perfetto and chrome://tracing can open')
     .argument('<trace>', 'a PyTorch profiler trace; .gz and .zst work too')
-    .requiredOption('-o, --out <file>', 'file to write: .json, or .json.gz to pack it')
+    .requiredOption('-o, --out <file>', 'file to write: .json, or .json.gz to pack it', outFile)
     .option('--steps <range>', 'keep only these steps: 3-6, 3-, -6 or 3', stepRange)
     .option('--drop <names>', 'leave out these categories, e.g. python_function,cpu_op', nameList)
     .option('--max <size>', 'keep as many steps as fit into this much JSON, before packing: 200MB', byteSize)
@@ -71,6 +71,6 @@ const UNITS: Readonly<Record<string, number>> = {
 function byteSize(text: string): number {
   const [, digits, unit] = /^(\d{1,9}(?:\.\d{1,9})?)\s*([kmg]?i?)b?$/i.exec(text.trim()) ?? [];
   const value = Math.floor(Number(digits) * (UNITS[(unit ?? '').toLowerCase()] ?? Number.NaN));
-  if (!(value > 0)) throw new InvalidArgumentError('it must be a size such as 200MB.');
+  if (!(value > 0)) throw new InvalidArgumentError('It must be a size such as 200MB.');
   return value;
 }

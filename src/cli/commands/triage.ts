@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { describeSystemError, InputError } from '../../base/input-error.js';
 import type { WatchedJob } from '../../machine/watch-job.js';
 import { renderJson } from '../../render/json.js';
-import { wholeNumber } from '../common/arguments.js';
+import { outFile, wholeNumber } from '../common/arguments.js';
 import { type CommandContext, EXIT } from '../common/context.js';
 import { StatusLine } from '../common/status-line.js';
 
@@ -35,7 +35,7 @@ export function registerTriage(program: Command, context: CommandContext): void 
     .option('--pid <n>', 'a process of the job (default: finds it)', wholeNumber(1))
     .option('--seconds <n>', 'how long to watch', wholeNumber(1, 3600), 10)
     .option('--stacks', 'also take Python stacks with py-spy: hung or slow, and where')
-    .option('--out <file>', 'also write the samples, as JSON lines')
+    .option('--out <file>', 'also write the samples, as JSON lines', outFile)
     .option('--replay <file>', 'judge samples written by --out, instead of this machine')
     .option('--json', 'print the verdict as JSON')
     .addHelpText('after', EXAMPLES)
@@ -45,7 +45,7 @@ export function registerTriage(program: Command, context: CommandContext): void 
 async function runTriage(options: TriageFlags, context: CommandContext): Promise<void> {
   const { triage } = await import('../../triage/triage.js');
   const seen = options.replay === undefined ? await watch(options, context) : await replay(options.replay);
-  const report = triage(seen.recording, seen.stacks, seen.notes);
+  const report = triage(seen.recording, seen.stacks, seen.notes, options.replay === undefined);
   if (options.json) context.stdout.writeJson(renderJson(report));
   else {
     const { renderTriage } = await import('../../render/terminal/triage.js');

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import {
   bottleneckList,
   jobCount,
+  outFile,
   percentage,
   rankList,
   ranksOrAll,
@@ -43,9 +44,9 @@ describe('rankList', () => {
   });
 
   it('refuses ranges that are too long or empty', () => {
-    expect(() => rankList('0-999999999')).toThrow('at most 100000');
+    expect(() => rankList('0-999999999')).toThrow('At most 100000');
     expect(() => rankList('0-99999')).not.toThrow();
-    expect(() => rankList('0-99999,100000')).toThrow('at most 100000');
+    expect(() => rankList('0-99999,100000')).toThrow('At most 100000');
     expect(() => rankList('5-2')).toThrow('5-2 ends before it starts');
   });
 });
@@ -98,4 +99,9 @@ describe('ranksOrAll', () => {
     expect(ranksOrAll('all')).toBe('all');
     expect(ranksOrAll('1-2')).toEqual([1, 2]);
   });
+});
+
+it('a file to write is never named -', () => {
+  expect(outFile('a.json')).toBe('a.json');
+  expect(() => outFile('-')).toThrow('It must be a file');
 });

@@ -11,11 +11,17 @@ export const wholeNumber = (minimum: number, maximum?: number) => (text: string)
   const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
   if (value >= minimum && value <= (maximum ?? Number.POSITIVE_INFINITY)) return value;
   const range = maximum === undefined ? `from ${minimum} up` : `from ${minimum} to ${maximum}`;
-  throw new InvalidArgumentError(`it must be a whole number ${range}.`);
+  throw new InvalidArgumentError(`It must be a whole number ${range}.`);
 };
 
 export const PATHS =
   'files, directories, patterns, s3:// gs:// https://, @list-file, or - for standard input; .gz .zst .tar .zip work too';
+
+/** A file to write. `-` would become a file of that name. */
+export function outFile(text: string): string {
+  if (text === '-') throw new InvalidArgumentError('It must be a file: standard output cannot hold it.');
+  return text;
+}
 
 /** Number of files to read at once. */
 export const jobCount = wholeNumber(1, 9999);
@@ -25,7 +31,7 @@ export function percentage(text: string): number {
   const [, digits, percent] = /^(\d*\.?\d+)\s*(%?)$/.exec(text.trim()) ?? [];
   const value = Number(digits) / (percent ? 100 : 1);
   if (!(value > 0 && value < 1))
-    throw new InvalidArgumentError('it must be a percentage such as 0.5%, or a fraction such as 0.005.');
+    throw new InvalidArgumentError('It must be a percentage such as 0.5%, or a fraction such as 0.005.');
   return Number(value.toPrecision(12));
 }
 
@@ -35,14 +41,14 @@ const SECONDS_IN: Readonly<Record<string, number>> = { s: 1, min: 60, m: 60, h: 
 export function duration(text: string): number {
   const [, digits, unit = 's'] = /^(\d+(?:\.\d+)?)\s*(s|min|m|h)?$/.exec(text.trim()) ?? [];
   const value = Number(digits) * SECONDS_IN[unit]!;
-  if (!(value > 0)) throw new InvalidArgumentError('it must be a time such as 90s, 10min or 1h.');
+  if (!(value > 0)) throw new InvalidArgumentError('It must be a time such as 90s, 10min or 1h.');
   return value;
 }
 
 /** `a,b`. */
 export function nameList(text: string): readonly string[] {
   const names = text.split(',').map((name) => name.trim());
-  if (names.includes('')) throw new InvalidArgumentError('it must be a list of names such as a,b.');
+  if (names.includes('')) throw new InvalidArgumentError('It must be a list of names such as a,b.');
   return [...new Set(names)];
 }
 
@@ -50,11 +56,11 @@ export function nameList(text: string): readonly string[] {
 export function stepRange(text: string): StepRange {
   const [, from = '', dash = '', to = ''] = /^(\d{0,9})(?:(-)(\d{0,9}))?$/.exec(text.trim()) ?? [];
   if (from === '' && to === '')
-    throw new InvalidArgumentError('it must be a range of steps such as 3-6, 3-, -6 or 3.');
+    throw new InvalidArgumentError('It must be a range of steps such as 3-6, 3-, -6 or 3.');
   const first = from === '' ? null : Number(from);
   const last = dash === '' ? first : to === '' ? null : Number(to);
   if (first !== null && last !== null && last < first)
-    throw new InvalidArgumentError(`the range ends before it starts; did you mean ${last}-${first}?`);
+    throw new InvalidArgumentError(`The range ends before it starts; did you mean ${last}-${first}?`);
   return { first, last };
 }
 
@@ -63,12 +69,12 @@ export function rankList(text: string): readonly number[] {
   const ranks = new Set<number>();
   for (const part of text.split(',')) {
     const [, from, to = from] = /^(\d{1,9})(?:-(\d{1,9}))?$/.exec(part.trim()) ?? [];
-    if (from === undefined) throw new InvalidArgumentError('it must be a list of ranks such as 0,2-5.');
+    if (from === undefined) throw new InvalidArgumentError('It must be a list of ranks such as 0,2-5.');
     const first = Number(from);
     const last = Number(to);
-    if (last < first) throw new InvalidArgumentError(`the range ${part.trim()} ends before it starts.`);
+    if (last < first) throw new InvalidArgumentError(`The range ${part.trim()} ends before it starts.`);
     if (ranks.size + last - first >= MAX_RANKS)
-      throw new InvalidArgumentError(`at most ${MAX_RANKS} ranks can be listed.`);
+      throw new InvalidArgumentError(`At most ${MAX_RANKS} ranks can be listed.`);
     for (let rank = first; rank <= last; rank++) ranks.add(rank);
   }
   return [...ranks].sort((a, b) => a - b);
@@ -92,6 +98,6 @@ export function bottleneckList(text: string): readonly Bottleneck[] {
 export function fileShare(text: string): Share {
   const [, index, of] = /^(\d{1,6})\/(\d{1,6})$/.exec(text.trim()) ?? [];
   if (index === undefined || Number(index) >= Number(of))
-    throw new InvalidArgumentError('it must be a number and a count such as 0/64 … 63/64.');
+    throw new InvalidArgumentError('It must be a number and a count such as 0/64 … 63/64.');
   return { index: Number(index), of: Number(of) };
 }

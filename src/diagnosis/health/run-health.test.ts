@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { drawView } from '../../../test/helpers/draw-run.js';
 import { steps } from '../../../test/helpers/draw-trace.js';
+import { loggedView } from '../../../test/helpers/logged-view.js';
 import { compareRanks } from '../../run/compare.js';
 import type { RankView } from '../ranks/rank-view.js';
 import { runHealth } from './run-health.js';
@@ -8,11 +9,11 @@ import { runHealth } from './run-health.js';
 const drawn = drawView(
   steps(4, 1000, 'host 1  ProfilerStep#1 0-1000 | cudaLaunchKernel 10-20 #1\n gpu 7  gemm 30-900 #1'),
 );
-const healthOf = (view: RankView) =>
+const healthOf = (...views: readonly RankView[]) =>
   runHealth({
     inputs: { problems: [], beside: [], members: [] } as never,
     members: [],
-    views: [view],
+    views,
     locations: { problems: [], worldSize: null } as never,
     comparison: compareRanks([]),
   }).with([]);
@@ -30,4 +31,12 @@ it('collectives that did not fit are a problem of their rank', () => {
     },
   ]);
   expect(healthOf(drawn).problems).toEqual([]);
+});
+
+it('ranks without a trace say so where others have one', () => {
+  const logged = { ...loggedView({ compute: 8, idle_host: 2 }), rank: 1 };
+  expect(healthOf(drawn, logged, { ...logged, rank: 2 }).problems).toMatchObject([
+    { code: 'divided-by-log', severity: 'note', ranks: [1, 2] },
+  ]);
+  expect(healthOf(logged).problems).toEqual([]);
 });

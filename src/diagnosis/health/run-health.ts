@@ -1,4 +1,4 @@
-import { type CheckResult, found, type Grade, type Health } from '../../base/check.js';
+import { type CheckResult, found, type Health, type HealthProblem } from '../../base/check.js';
 import type { Problem } from '../../base/problem.js';
 import { formatCount, formatNumber } from '../../base/units.js';
 import { traceSummaryOf } from '../../ingest/member.js';
@@ -12,8 +12,8 @@ import { profiledBefore } from './profiled-before.js';
 import type { RankWindow } from './run-checks.js';
 
 export interface RunHealth {
-  /** How good the input is. Problems that only the comparison or the rules find do not count. */
-  readonly grade: Grade;
+  /** What is worst about the input, if it is severe. Problems that only the comparison or the rules find do not count. */
+  readonly severe: HealthProblem | null;
   /** All problems, including those that rules add. */
   with(ruleProblems: readonly Problem[]): Health;
 }
@@ -28,12 +28,17 @@ interface Checked {
 
 export function runHealth({ inputs, members, views, locations, comparison }: Checked): RunHealth {
   const ofViews = views.map((view) => ({ rank: view.rank, problems: view.notes }));
-  const notes = [...ofViews, ...views.map(leftOutCollectives), ...profiledBefore(inputs, members)];
+  const notes = [
+    ...ofViews,
+    ...views.map(leftOutCollectives),
+    ...dividedByLog(views),
+    ...profiledBefore(inputs, members),
+  ];
   const runProblems = [...inputs.problems, ...runFileProblems(inputs), ...locations.problems];
   const withMore = (more: readonly Problem[]) =>
     healthOf(members, locations.worldSize, [...runProblems, ...more], notes);
   return {
-    grade: withMore([]).grade,
+    severe: withMore([]).problems.find((p) => p.severity === 'severe') ?? null,
     with: (ruleProblems) => withMore([...meshProblems(comparison, locations), ...ruleProblems]),
   };
 }
@@ -45,6 +50,16 @@ function leftOutCollectives({ rank, facts: { collectives } }: RankView) {
   const consequence =
     'waits and transfers are those of the first; record fewer steps, or choose some with --steps';
   return { rank, problems: found('warning', 'collectives-left-out', count, message, consequence) };
+}
+
+/** The report shows how the step of every rank divides, as far as its files tell. */
+function dividedByLog(views: readonly RankView[]) {
+  if (views.every((view) => view.source === 'log')) return [];
+  const message = 'no trace, so the event log alone says how the step divides';
+  const consequence = 'compare step times with those of ranks with a trace, not parts of the step';
+  return views
+    .filter((view) => view.source === 'log')
+    .map(({ rank }) => ({ rank, problems: found('note', 'divided-by-log', 1, message, consequence) }));
 }
 
 /** The health of files, with problems of the run as a whole, and notes on single ranks. */

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { drawView, logged } from '../../../test/helpers/draw-run.js';
 import { steps } from '../../../test/helpers/draw-trace.js';
+import { PHASES } from '../../../test/helpers/logged-view.js';
 import { ns } from '../../base/units.js';
 import type { PhaseKnowledge } from '../../facts/rank-facts.js';
 import {
@@ -16,16 +17,8 @@ import { viewTrace } from './rank-view.js';
 
 type Parts = Partial<Record<TimeClass, number>>;
 const ms = (parts: Parts) => totals((c) => ns(1e6 * (parts[c] ?? 0)));
-const ON_CPU: PhaseKnowledge = {
-  placed: true,
-  allHost: true,
-  hostPaced: null,
-  copyingHost: null,
-  inputLine: null,
-  modelTimed: true,
-};
-const NO_LAGS: PhaseKnowledge = { ...ON_CPU, allHost: false };
-const LAGS: PhaseKnowledge = { ...NO_LAGS, hostPaced: ns(1) };
+const ON_CPU: PhaseKnowledge = { ...PHASES, allHost: true };
+const LAGS: PhaseKnowledge = { ...PHASES, hostPaced: ns(1) };
 
 describe('what happens inside the phases of a log', () => {
   const onGpu = (time: TimeByClass) => ({ time, seesGpu: true });
@@ -47,7 +40,7 @@ describe('what happens inside the phases of a log', () => {
 
   it('is divided as in the trace where the log has no lags', () => {
     const log = ms({ compute: 50, idle_data: 40, idle_other: 10 });
-    expect(divideInside(log, onGpu(trace), NO_LAGS)).toEqual(
+    expect(divideInside(log, onGpu(trace), PHASES)).toEqual(
       ms({ compute: 15, idle_host: 30, idle_sync: 5, idle_data: 40, idle_other: 10 }),
     );
   });
@@ -61,15 +54,15 @@ describe('what happens inside the phases of a log', () => {
 
   it('is not known from a trace without the GPU, or without time', () => {
     const log = ms({ compute: 50, idle_data: 50 });
-    expect(divideInside(log, onCpu(trace), NO_LAGS)).toEqual(log);
-    expect(divideInside(log, onGpu(ms({ idle_data: 5 })), NO_LAGS)).toEqual(log);
+    expect(divideInside(log, onCpu(trace), PHASES)).toEqual(log);
+    expect(divideInside(log, onGpu(ms({ idle_data: 5 })), PHASES)).toEqual(log);
   });
 
   it('always adds up to the log’s step, and waits are the log’s', () => {
     const time = fc.array(fc.nat(1000), { minLength: TIME_CLASSES.length, maxLength: TIME_CLASSES.length });
     const drawn = time.map((all) => totals((c) => all[TIME_CLASSES.indexOf(c)]!));
     fc.assert(
-      fc.property(drawn, drawn, fc.constantFrom(ON_CPU, NO_LAGS, LAGS), (log, inside, knowledge) => {
+      fc.property(drawn, drawn, fc.constantFrom(ON_CPU, PHASES, LAGS), (log, inside, knowledge) => {
         const divided = divideInside(log, { time: inside, seesGpu: !knowledge.allHost }, knowledge);
         expect(sumOfClasses(divided)).toBeCloseTo(sumOfClasses(log), 6);
         for (const c of TIME_CLASSES) expect(divided[c]).toBeGreaterThanOrEqual(0);
@@ -89,7 +82,7 @@ describe('copies', () => {
 
 describe('steps of a log and of a trace', () => {
   const own = { least: 60e6, most: 100e6, recorded: ns(100e6), time: ms({ compute: 90, idle_host: 10 }) };
-  const log = (stepMs: number, parts: Parts, knowledge = NO_LAGS) => ({
+  const log = (stepMs: number, parts: Parts, knowledge = PHASES) => ({
     ...logged(stepMs, ms(parts)),
     knowledge,
   });
@@ -142,7 +135,7 @@ describe('the view of a trace that is not like the run', () => {
 
   it('has the log’s step and waits, and is divided by the trace inside its phases', () => {
     const view = viewTrace(0, facts, logged(100, ms({ compute: 40, idle_data: 60 })));
-    expect(view).toMatchObject({ step: 100e6, measuredUnprofiled: true, dividedBy: NO_LAGS });
+    expect(view).toMatchObject({ step: 100e6, measuredUnprofiled: true, dividedBy: PHASES });
     expect(view.time.idle_data).toBe(60e6);
     expect(view.time.compute + view.time.idle_host).toBeCloseTo(40e6, 0);
     expect(view.time.idle_host / view.time.compute).toBeGreaterThan(5);

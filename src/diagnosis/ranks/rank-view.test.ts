@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type DrawOptions, drawView, H200, logged } from '../../../test/helpers/draw-run.js';
 import { steps } from '../../../test/helpers/draw-trace.js';
+import { PHASES } from '../../../test/helpers/logged-view.js';
 import { ns } from '../../base/units.js';
 import { type RankView, viewTrace } from './rank-view.js';
 
@@ -90,14 +91,7 @@ describe('waits that the log measured too', () => {
 
   it('are not taken for the cost of recording', () => {
     expect(facts.time.idle_data / 1e6).toBeCloseTo(3, 1);
-    const onCpu = {
-      placed: true,
-      allHost: true,
-      hostPaced: null,
-      copyingHost: null,
-      inputLine: null,
-      modelTimed: true,
-    };
+    const onCpu = { ...PHASES, allHost: true };
     const time = { ...facts.time, idle_data: ns(2.8e6), compute: ns(12.2e6) };
     const view = viewTrace(0, facts, { ...logged(15, time), knowledge: onCpu });
     expect(view.dividedBy).toBeNull();

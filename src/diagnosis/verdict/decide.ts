@@ -1,4 +1,4 @@
-import type { Grade } from '../../base/check.js';
+import type { HealthProblem } from '../../base/check.js';
 import type { RankView } from '../ranks/rank-view.js';
 import type { Bottleneck } from './bottleneck.js';
 import type { Doubt } from './doubts.js';
@@ -23,9 +23,8 @@ export interface Decision extends Omit<Verdict, 'sentence' | 'next'> {
 /** With less confidence the answer is "unknown" (docs/method.md, Verdict). */
 export const SURE_ENOUGH = 0.5;
 
-/** Poor health costs this much: files of several runs, a rank twice, no GPU events. */
-const POOR_HEALTH_COST = 0.25;
-const POOR_HEALTH: Doubt = { id: 'poor-health', text: 'the input has severe problems (see its health)' };
+/** A severe problem of the input costs this much: files of several runs, a rank twice, no GPU events. */
+const SEVERE_COST = 0.25;
 
 const NO_EVIDENCE: Decision = {
   bottleneck: 'unknown',
@@ -47,14 +46,19 @@ const CAUSES: Readonly<Record<Bottleneck, string>> = {
   unknown: 'evidence-does-not-decide',
 };
 
+const doubtOf = ({ code, message }: Pick<HealthProblem, 'code' | 'message'>): Doubt => ({
+  id: code === 'disjoint-windows' ? 'several-runs' : 'poor-health',
+  text: message,
+});
+
+/** `severe`: what is worst about the input. Null: nothing severe. */
 export function decide(
   judged: readonly { readonly view: RankView; readonly verdict: RankVerdict }[],
-  health: Grade,
+  severe: Pick<HealthProblem, 'code' | 'message'> | null,
 ): Decision {
   if (judged.length === 0) return NO_EVIDENCE;
   const { view, verdict } = judged.reduce((a, b) => (b.view.step > a.view.step ? b : a));
-  const poor = health === 'poor';
-  const confidence = roundConfidence(verdict.confidence - (poor ? POOR_HEALTH_COST : 0));
+  const confidence = roundConfidence(verdict.confidence - (severe ? SEVERE_COST : 0));
   const sure = confidence >= SURE_ENOUGH;
   const bottleneck = sure ? verdict.bottleneck : 'unknown';
   return {
@@ -63,7 +67,7 @@ export function decide(
     confidence,
     shares: verdict.shares,
     view,
-    doubts: poor ? [POOR_HEALTH, ...verdict.doubts] : verdict.doubts,
+    doubts: severe ? [doubtOf(severe), ...verdict.doubts] : verdict.doubts,
     guess: verdict.bottleneck,
     cause: CAUSES[bottleneck],
   };

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { drawView } from '../../../test/helpers/draw-run.js';
 import { steps } from '../../../test/helpers/draw-trace.js';
+import { PHASES } from '../../../test/helpers/logged-view.js';
 import { found } from '../../base/check.js';
 import { ns, share } from '../../base/units.js';
 import type { PhaseKnowledge } from '../../facts/rank-facts.js';
@@ -44,17 +45,7 @@ const withHostBetween = (low: number, high: number, more: Partial<Judgement>) =>
   return traced({ baseline }, more);
 };
 const logged = (best: Judgement['best'], phases: Partial<PhaseKnowledge>): Judgement => {
-  const knowledge = {
-    ...{
-      placed: true,
-      allHost: false,
-      modelTimed: true,
-      hostPaced: null,
-      copyingHost: null,
-      inputLine: null,
-    },
-    ...phases,
-  };
+  const knowledge = { ...PHASES, ...phases };
   const view = { ...VIEW, source: 'log', facts: { ...VIEW.facts, source: 'log', phases: knowledge } };
   return { ...TRUSTED, best, view: view as unknown as LogView };
 };

@@ -161,7 +161,7 @@ export const DOUBT_CHECKS = [
   },
 ] as const satisfies readonly DoubtCheck[];
 
-export type DoubtId = (typeof DOUBT_CHECKS)[number]['id'] | 'poor-health' | 'no-evidence';
+export type DoubtId = (typeof DOUBT_CHECKS)[number]['id'] | 'poor-health' | 'several-runs' | 'no-evidence';
 
 /** Applies every check to a first confidence. */
 export function applyDoubts(judgement: Judgement, certainty: number) {

@@ -7,7 +7,7 @@ import { verdictSentence } from './sentence.js';
 
 function decided(drawn: DrawnJob) {
   const view = jobView(drawn);
-  const decision = withJobPhase(decide([{ view, verdict: judge(view) }], 'good'), jobViewOf([view]));
+  const decision = withJobPhase(decide([{ view, verdict: judge(view) }], null), jobViewOf([view]));
   return { ...decision, sentence: verdictSentence(decision) };
 }
 

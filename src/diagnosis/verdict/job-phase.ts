@@ -48,7 +48,7 @@ export function withJobPhase(decision: Decision, view: RankView | null): Decisio
   const rest = classesOf(view, own);
   if (!phase || phase.ns / job.steps <= largest(Object.values(rest))) return decision;
   // Of this rank alone: others that wait for it are held up by the phase, not by communication.
-  const steps = decide([{ view, verdict: judge(view) }], 'good');
+  const steps = decide([{ view, verdict: judge(view) }], null);
   const before = steps.bottleneck;
   const bottleneck = phase.own && before !== 'unknown' ? before : 'host';
   const answer = rest[before === 'compute' ? 'gpu' : (before as VerdictClass)] ?? 0;

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { drawView } from '../../../test/helpers/draw-run.js';
 import { steps } from '../../../test/helpers/draw-trace.js';
+import { PHASES } from '../../../test/helpers/logged-view.js';
 import { ns } from '../../base/units.js';
 import type { PhaseKnowledge } from '../../facts/rank-facts.js';
 import type { StepFacts } from '../../facts/step-facts.js';
@@ -198,14 +199,6 @@ describe('confidence where the cost of the profiler is estimated', () => {
 });
 
 describe('confidence from phases alone', () => {
-  const PHASES: PhaseKnowledge = {
-    placed: true,
-    allHost: false,
-    modelTimed: true,
-    hostPaced: null,
-    copyingHost: null,
-    inputLine: null,
-  };
   const fromPhases = (time: Parts, phases: Partial<PhaseKnowledge>) => {
     const view = divided(time);
     // Only logs have phases, but of the rest of the facts nothing is asked here.

@@ -69,6 +69,17 @@ describe('a job as a table of operations', () => {
     });
   });
 
+  it('says where to look, and how to see why', () => {
+    expect(answer({}).verdict.next).toEqual([
+      expect.stringContaining('look at the GPU and the host of that worker'),
+      'to see why, record event logs and a trace: whyslow run --trace-ranks 6 -- python train.py',
+    ]);
+    expect(answer({ m_w: 0.3, m_s: 0.51 }).verdict.next[0]).toContain('the last stage fewer layers');
+    expect(answer({ m_w: 0.3, m_s: 0.49 }).verdict.next).toEqual([
+      'to see why, record event logs and a trace: whyslow run -- python train.py',
+    ]);
+  });
+
   it('does not explain more than all of it', () => {
     expect(answer({ m_w: 1.2 }).verdict.sentence).toContain('100 %');
   });

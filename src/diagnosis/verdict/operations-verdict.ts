@@ -59,7 +59,7 @@ export function operationsAnswer(job: WhatIf): OperationsAnswer {
       confidence: 0.8,
       sentence: `Stragglers cost ${percent(1 - ideal_s / actual_s)} of every step: ${actual_s.toFixed(2)} s instead of ${ideal_s.toFixed(2)} s${explained}`,
       second: null,
-      next: [],
+      next: byWorkers ? slowWorkersNext(job, computes) : byStage ? SLOW_STAGE_NEXT : [RECORD],
     },
     straggler:
       byWorkers || byStage
@@ -72,6 +72,26 @@ export function operationsAnswer(job: WhatIf): OperationsAnswer {
           }
         : null,
   };
+}
+
+/** A table says which operations are slow, not why. */
+const RECORD = 'to see why, record event logs and a trace: whyslow run -- python train.py';
+/** The loss and the output layer make it long (StragglerAnalysis, the paper that this analysis comes from). */
+const SLOW_STAGE_NEXT: readonly string[] = [
+  'give the last stage fewer layers: it computes the loss and the output layer too',
+  RECORD,
+];
+
+function slowWorkersNext({ slowestWorkers }: WhatIf, computes: boolean): readonly string[] {
+  const ranks = slowestWorkers.map((w) => w.rank).filter((rank) => rank >= 0);
+  const chosen = ranks.slice(0, MAX_NAMED_WORKERS).join(',');
+  const where = slowestWorkers.length === 1 ? 'that worker' : 'those workers';
+  return [
+    computes
+      ? `look at the GPU and the host of ${where}: clocks, heat, other processes, and whether batches are longer there`
+      : `test the network of ${where}`,
+    chosen === '' ? RECORD : RECORD.replace('run', `run --trace-ranks ${chosen}`),
+  ];
 }
 
 /** `; the slowest 2 workers (dp 0, stage 1; dp 3, stage 1) explain 80 % of it`. */

@@ -110,6 +110,7 @@ const STEP_TIMES = 'add step times without the profiler (an event log)';
 
 /** What settles a doubt. */
 const REMEDIES: { readonly [id in DoubtId]?: string } = {
+  'several-runs': 'diagnose the traces of one run by themselves: name their files, or their folder',
   'profiler-cost': STEP_TIMES,
   'filled-queue': STEP_TIMES,
   'emptying-queue': STEP_TIMES,

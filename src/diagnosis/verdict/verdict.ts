@@ -9,6 +9,6 @@ export interface Verdict {
   readonly sentence: string;
   /** A close runner-up. */
   readonly second: Bottleneck | null;
-  /** What to capture next when the evidence does not decide. */
+  /** What to do next: when the evidence does not decide, what to capture. */
   readonly next: readonly string[];
 }

@@ -22,6 +22,11 @@ it('moves a comment that makes a line too long above it', () => {
 it('keeps the command that starts a job on one line', () => {
   const command = "whyslow run --trace -- torchrun 'my train.py' --name 'a # b'";
   expect(lines(command)).toEqual([`  ${command}`]);
+  for (const other of [
+    'whyslow diagnose /mnt/runs/a/folder/(1) --ranks 2 --all',
+    'nsys profile --trace=cuda,nvtx --delay=60 -o x python train.py',
+  ])
+    expect(lines(other)).toEqual([`  ${other}`]);
 });
 
 it('breaks a long call between its arguments', () => {

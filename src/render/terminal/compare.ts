@@ -11,7 +11,7 @@ import {
   timeRows,
   workRow,
 } from '../compare-rows.js';
-import { oneLine, type Page, pageFor, paragraph } from './page.js';
+import { hanging, oneLine, type Page, pageFor, paragraph } from './page.js';
 import { shorten } from './text.js';
 import { displayWidth, padToWidth } from './width.js';
 
@@ -23,6 +23,8 @@ export interface ComparePage {
 }
 
 const MAX_ROWS = 6;
+/** A path that is cut further says nothing. */
+const MIN_LABEL = 20;
 
 /** The answer first, then where the time went, then what it rests on. */
 export function renderCompare(report: CompareReport, { color, columns, all = false }: ComparePage): string {
@@ -55,12 +57,14 @@ export function renderCompare(report: CompareReport, { color, columns, all = fal
 
 function sideLines(name: string, { runs, bottleneck }: ComparedSide, page: Page, all: boolean): string[] {
   const shown = all ? runs : runs.slice(0, MAX_ROWS);
-  const lines = shown.map(({ label, usual_ms, steps, source }) => {
+  const lines = shown.flatMap(({ label, usual_ms, steps, source }) => {
     const text = `${formatTime(usual_ms)}, ${formatCount(steps, 'step')}, ${source}; bottleneck ${bottleneck}`;
-    const room = page.width - displayWidth(text) - 12;
-    return `  ${name.padEnd(6)}  ${shorten(oneLine(label), Math.max(10, room))}  ${text}`;
+    const lead = `  ${name.padEnd(6)}  `;
+    const room = page.width - lead.length - displayWidth(text) - 2;
+    const short = shorten(oneLine(label), Math.max(MIN_LABEL, room));
+    return room < MIN_LABEL ? hanging(lead, `${short}: ${text}`, page) : [`${lead}${short}  ${text}`];
   });
-  return [...lines.map((line) => shorten(line, page.width)), ...more(runs.length - shown.length, page)];
+  return [...lines, ...more(runs.length - shown.length, page)];
 }
 
 const more = (count: number, page: Page): string[] =>

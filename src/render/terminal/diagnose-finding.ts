@@ -1,11 +1,10 @@
 import { namedRanks } from '../../base/rank-ranges.js';
 import type { Report } from '../../report/report.js';
-import type { Finding, Risk } from '../../rules/kit/finding.js';
+import type { Evidence, Finding, Risk } from '../../rules/kit/finding.js';
 import { rankCount } from '../rank-count.js';
 import { gain } from '../step-time.js';
 import { codeLines } from './code.js';
-import { bothEnds, hanging, oneLine, type Page, paragraph, same } from './page.js';
-import { shorten } from './text.js';
+import { bothEnds, hanging, type Page, type Paint, paragraph, same } from './page.js';
 
 const INDENT = '     ';
 const EVIDENCE = 'evidence: ';
@@ -34,7 +33,9 @@ export function findingInFull(
   const risk = RISK_NOTES[finding.risk];
   return [
     ...title(finding, number, report, page),
-    ...shown.flatMap((e, i) => hanging(INDENT + (i === 0 ? EVIDENCE : NO_LABEL), e.text, page, c.dim)),
+    ...shown.flatMap((e, i) =>
+      hanging(INDENT + (i === 0 ? EVIDENCE : NO_LABEL), ofRank(e, finding), page, c.dim),
+    ),
     ...(more > 0 ? [c.dim(`${INDENT}${NO_LABEL}and ${more} more (--all lists them)`)] : []),
     ...(finding.fix.code ? codeLines(finding.fix.code, page, INDENT).map(c.cyan) : []),
     ...(finding.fix.text ? paragraph(finding.fix.text, page, INDENT) : []),
@@ -43,19 +44,18 @@ export function findingInFull(
 }
 
 function title(finding: Finding, number: number, report: Report, page: Page): string[] {
-  const { c } = page;
   const text = `${finding.title} (${finding.rule})${onRanks(finding, report)}`;
-  const lines = hanging(numbered(number), text, page);
-  return bothEnds(lines, price(finding, report), page, INDENT, { left: c.bold, right: c.green });
+  return withPrice(hanging(numbered(number), text, page), price(finding, report), page, page.c.bold);
 }
 
-/** A finding further down the list: one line. */
+/** A finding further down the list: its title. */
 export function findingInShort(finding: Finding, number: number, report: Report, page: Page): string[] {
   const right = finding.speedup === null ? finding.cost : price(finding, report);
-  const room = page.width - INDENT.length - right.length - 2;
-  const text = shorten(oneLine(`${finding.title} (${finding.rule})`), room);
-  return bothEnds([numbered(number) + text], right, page, INDENT, { left: same, right: page.c.green });
+  return withPrice(hanging(numbered(number), `${finding.title} (${finding.rule})`, page), right, page, same);
 }
+
+const withPrice = (lines: readonly string[], right: string, page: Page, left: Paint) =>
+  bothEnds(lines, right, page, INDENT, { left, right: page.c.green });
 
 /** As wide as `INDENT`. */
 const numbered = (number: number) => `${String(number).padStart(3)}  `;
@@ -64,7 +64,13 @@ const numbered = (number: number) => `${String(number).padStart(3)}  `;
 const price = ({ cost, addresses, speedup }: Finding, report: Report) =>
   addresses === null ? cost : `${cost}  ${gain(speedup, report.step.ms)}`;
 
-/** Names the ranks unless the finding is on all of them. */
-function onRanks({ ranks }: Finding, report: Report): string {
-  return ranks.length > 0 && ranks.length < rankCount(report) ? ` on ${namedRanks(ranks)}` : '';
+/** Names the ranks, unless the finding is on all of them or its title names them. */
+function onRanks({ ranks, title }: Finding, report: Report): string {
+  const named = namedRanks(ranks);
+  return ranks.length > 0 && ranks.length < rankCount(report) && !title.includes(named) ? ` on ${named}` : '';
+}
+
+/** Of a finding on several ranks, the figures are those of one. */
+function ofRank({ text, rank }: Evidence, { ranks }: Finding): string {
+  return ranks.length < 2 || rank === null || /\branks? \d/.test(text) ? text : `rank ${rank}: ${text}`;
 }

@@ -101,8 +101,13 @@ function table(ranks: readonly ReportRank[], report: Report, page: Page): string
 /** The last column is a remark: a row with one is marked. */
 function lines(head: readonly string[], rows: readonly (readonly string[])[], page: Page): string[] {
   const widths = head.map((_, i) => largest([head, ...rows].map((row) => displayWidth(row[i]!))));
-  const line = (row: readonly string[]) =>
-    shorten(`  ${row.map((cell, i) => padToWidth(cell, widths[i]!)).join('  ')}`.trimEnd(), page.width);
+  const inLine = (row: readonly string[], padded: number) =>
+    `  ${row.map((cell, i) => (i < padded ? padToWidth(cell, widths[i]!) : cell)).join('  ')}`.trimEnd();
+  const line = (row: readonly string[]) => {
+    const aligned = inLine(row, row.length);
+    // A remark moves to the left where the page is narrow.
+    return displayWidth(aligned) <= page.width ? aligned : shorten(inLine(row, row.length - 2), page.width);
+  };
   const isMarked = (row: readonly string[]) => head.at(-1) === '' && row.at(-1) !== '';
   return [
     page.c.dim(line(head)),

@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { sampleFinding, sampleRank, sampleReport, shares } from '../../../test/helpers/sample-reports.js';
+import {
+  NO_STEP,
+  sampleFinding,
+  sampleRank,
+  sampleReport,
+  shares,
+} from '../../../test/helpers/sample-reports.js';
 import type { Plain } from '../../base/units.js';
 import type { Report, ReportPath } from '../../report/report.js';
 import { renderDiagnose } from './diagnose.js';
@@ -22,18 +28,7 @@ const UNKNOWN = sampleReport({
     ],
   },
   findings: [],
-  step: {
-    ms: null,
-    source: 'host',
-    profiled_ms: null,
-    times_ms: [],
-    corrected: false,
-    parts: [],
-    iteration: null,
-    count: 0,
-    first: null,
-    last: null,
-  },
+  step: NO_STEP,
   time: shares({}),
 });
 
@@ -166,7 +161,7 @@ describe('renderDiagnose', () => {
         of 60.0 s: 75 % training steps · 25 % start-up
         no complete step was recorded
 
-      To get an answer, capture next:
+      To get an answer:
         - a trace with profiler.step() called once an iteration, three iterations
           long, after a warm-up
         - event logs of all ranks
@@ -205,7 +200,9 @@ describe('renderDiagnose', () => {
            Start at one worker a core, less one, and watch the memory each takes.
            uses more memory
 
-        4  prefetch_factor of the…er of the loader (T7)  knob  161 → 15–20 ms  ×8.1–11
+        4  prefetch_factor of the loader of the loader of the loader of the loader of
+           the loader of the loader of the loader of the loader (T7)
+           knob  161 → 15–20 ms  ×8.1–11
         5  slow link (W5)                                                     hardware
            (--all shows these in full)
 
@@ -272,6 +269,15 @@ describe('renderDiagnose', () => {
     expect(shown({ critical_path: path(even) })).toContain('spread over all ranks');
   });
 
+  it('keeps what a rank mostly does readable on a narrow page', () => {
+    const late = { pattern: 'persistent', cause: 'host', cost_ms: 9, confidence: 1 } as const;
+    const straggler = { ...late, ranks: [1], sentence: 'Rank 1 is late' };
+    const ranks = [sampleRank(0), sampleRank(1, { time: shares({ idle_host: 0.65, compute: 0.35 }) })];
+    const text = plain(sampleReport({ ranks, stragglers: [straggler] }), { columns: 60 });
+    expect(text).toMatch(/^ {2}1 .* {2}host 65 % {2}late: persistent, host$/m);
+    expect(tooWide(text, 60)).toEqual([]);
+  });
+
   it('shows everything when asked', () => {
     const text = plain(MANY_RANKS, { all: true });
     expect(text).toContain('  39    node-4');
@@ -282,5 +288,36 @@ describe('renderDiagnose', () => {
 
   it('says so when there is no fix', () => {
     expect(plain(sampleReport({ findings: [] }))).toContain('The evidence supports no particular fix.');
+    const verdict = { ...sampleReport().verdict, next: ['look at that worker'] };
+    const text = plain(sampleReport({ findings: [], verdict }));
+    expect(text).toContain('Do next:\n  - look at that worker');
+    expect(text).not.toContain('no particular fix');
+  });
+
+  it('names the ranks of a finding once, and the rank of its figures where it has several', () => {
+    const findings = [
+      sampleFinding({ title: 'rank 2 is late every step', ranks: [2] }),
+      sampleFinding({ title: 'input is slow', ranks: [2] }),
+      sampleFinding({ title: 'launches are slow', ranks: [0, 2] }),
+    ];
+    const text = plain(sampleReport({ findings, ranks: [0, 1, 2].map((rank) => sampleRank(rank)) }));
+    expect(text).toContain('rank 2 is late every step (T4)  ');
+    expect(text).toContain('input is slow (T4) on rank 2');
+    expect(text).toContain('launches are slow (T4) on ranks 0, 2');
+    expect(text.match(/evidence: rank 0: _SingleProcess/g)).toHaveLength(1);
+  });
+
+  it('says that the parts of the step lie along the critical path, and keeps a number and its unit together', () => {
+    const text = shownAlong(sampleReport());
+    expect(text.replace(/\s+/g, ' ')).toContain('along the critical path of 2 ranks');
+    const sentence = `${'x '.repeat(39)}95 % of it`;
+    const verdict = { ...sampleReport().verdict, sentence };
+    expect(plain(sampleReport({ verdict }))).toContain('x\n95 % of it');
   });
 });
+
+function shownAlong(report: Report): string {
+  const by_rank = [{ rank: 0, share: 1, mostly: 'compute' as const, mostly_ms: 9 }];
+  const critical_path = { by_class: report.time, by_rank, hops: 0 };
+  return plain({ ...report, critical_path, ranks: [sampleRank(0), sampleRank(1)] } as unknown as Report);
+}

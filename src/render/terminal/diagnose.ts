@@ -60,8 +60,9 @@ function wrapParts(parts: string, page: Page): string[] {
   return wrap(`  ${joined}`, page.width, '    ').replaceAll('\u00a0', ' ').split('\n');
 }
 
-function step({ step, time }: Report, page: Page): string[] {
-  const source = stepSource(step);
+function step(report: Report, page: Page): string[] {
+  const { step, time } = report;
+  const source = stepSource(report);
   if (step.ms === null)
     return paragraph(`no complete step was recorded${source && `; ${source}`}`, page, '  ');
   const lines = wrapParts(oneLine(`step ${stepSplit(step.ms, time, step.parts)}`), page);
@@ -73,12 +74,14 @@ function step({ step, time }: Report, page: Page): string[] {
 function next({ verdict }: Report, page: Page): string[] {
   if (verdict.next.length === 0) return [];
   const items = verdict.next.flatMap((text) => hanging('  - ', text, page));
-  return [page.c.bold('To get an answer, capture next:'), ...items];
+  const isOpen = verdict.bottleneck === 'unknown';
+  return [page.c.bold(isOpen ? 'To get an answer:' : 'Do next:'), ...items];
 }
 
 /** One section for each finding in full, and one for the rest. */
 function findings(report: Report, page: Page, all: boolean): string[][] {
-  if (report.findings.length === 0 && report.verdict.bottleneck !== 'unknown')
+  const { bottleneck, next } = report.verdict;
+  if (report.findings.length === 0 && bottleneck !== 'unknown' && next.length === 0)
     return [paragraph('The evidence supports no particular fix.', page, '  ')];
   const inFull = all ? report.findings.length : FINDINGS_IN_FULL;
   const full = report.findings.slice(0, inFull).map((f, i) => findingInFull(f, i + 1, report, page, all));

@@ -15,25 +15,32 @@ import {
 import type { InspectedInput, InspectReport } from '../../report/inspect-report.js';
 import { gradePaint, healthProblem } from './health.js';
 import { besideLines } from './inspect-beside.js';
-import { type Colors, type Page, pageFor } from './page.js';
-import { shorten, wrap } from './text.js';
+import { type Page, pageFor, paragraph } from './page.js';
+import { lastOf, wrap } from './text.js';
+import { padToWidth } from './width.js';
 
-/** The columns of the file list are set for this width. */
-const WIDTH = 80;
-const NAME_WIDTH = 36;
+/** Of the file list: all columns but the name. */
+const OTHER_COLUMNS = 44;
+const MIN_NAME = 16;
 /** Up to this many files are listed; `--json` has all. */
 const MAX_LISTED = 16;
 const MAX_CELLS = 14;
 
 type Kind = InspectedInput['kind'];
 
-export function renderInspect(report: InspectReport, color: boolean): string {
-  const page = pageFor(color, WIDTH);
+export interface InspectPage {
+  readonly color: boolean;
+  /** Width of the terminal. Undefined when the output is not a terminal. */
+  readonly columns?: number | undefined;
+}
+
+export function renderInspect(report: InspectReport, { color, columns }: InspectPage): string {
+  const page = pageFor(color, columns);
   const { c } = page;
   const sections = [
-    headline(report, c),
-    inputs(report, c),
-    report.categories.length > 0 ? categories(report, c) : phases(report, c),
+    headline(report, page),
+    inputs(report, page),
+    report.categories.length > 0 ? categories(report, page) : phases(report, page),
     health(report, page),
     c.dim(footer(report)),
   ];
@@ -53,26 +60,30 @@ const KIND_NAMES: Readonly<Record<Kind, readonly [one: string, many?: string]>> 
   manifest: ['manifest'],
 };
 
-function headline(report: InspectReport, c: Colors): string {
+function headline(report: InspectReport, page: Page): string {
+  const { c } = page;
   const { health, reading } = report;
   const kinds = Object.entries(KIND_NAMES).flatMap(([kind, [one, many]]) => {
     const count = report.inputs.filter((i) => i.kind === kind).length;
     return count > 0 ? [formatCount(count, one, many)] : [];
   });
   const size = formatBytes(bytes(reading.decoded_bytes));
-  const figures = `: ${formatNumber(reading.events)} events, ${size}`;
+  const title = `${kinds.join(', ')}: ${formatNumber(reading.events)} events, ${size}`;
   const grade = `health ${gradePaint(health.grade, c)(health.grade)}`;
-  const fits = `${kinds.join(', ')}${figures}   health ${health.grade}`.length <= WIDTH;
-  return [c.bold(kinds.join(', ')) + figures + (fits ? '   ' : '\n  ') + grade, ...facts(report)].join('\n');
+  const fits = `${title}   health ${health.grade}`.length <= page.width;
+  const lines = fits
+    ? [`${c.bold(title)}   ${grade}`]
+    : [...paragraph(title, page, '', c.bold), `  ${grade}`];
+  return [...lines, ...facts(report, page)].join('\n');
 }
 
-function facts(report: InspectReport): string[] {
+function facts(report: InspectReport, page: Page): string[] {
   const lines = report.ranks.length > 0 ? [`  ranks    ${ranksLine(report)}`] : [];
   if (report.devices.length > 0) lines.push(`  devices  ${devicesLine(report)}`);
   const steps = stepsLine(report);
   if (steps) lines.push(`  steps    ${steps}`);
   return [...lines, ...besideLines(report)].map((l) =>
-    wrap(l, WIDTH, '           ').replaceAll('\u00a0', ' '),
+    wrap(l, page.width, '           ').replaceAll('\u00a0', ' '),
   );
 }
 
@@ -99,11 +110,12 @@ function stepsLine(report: InspectReport): string | null {
   return `${formatRanks(indices)}, median ${formatTime(median)} of host time under the profiler`;
 }
 
-function inputs(report: InspectReport, c: Colors): string {
+function inputs(report: InspectReport, page: Page): string {
+  const { c } = page;
   // There is one manifest per rank: listing them would fill the page.
   const listed = report.inputs.filter((i) => i.kind !== 'manifest');
   const manifests = report.inputs.length - listed.length;
-  const rows = listed.slice(0, MAX_LISTED).map((i) => inputLine(i, c));
+  const rows = listed.slice(0, MAX_LISTED).map((i) => inputLine(i, page));
   const more = listed.length - rows.length;
   if (manifests > 0)
     rows.push(c.dim(`  and ${formatCount(manifests, 'manifest')} (--json has their contents)`));
@@ -127,8 +139,9 @@ const COUNTED: Readonly<Record<Kind, string>> = {
   manifest: '',
 };
 
-function inputLine(input: InspectedInput, c: Colors): string {
-  const name = shorten(printable(input.path), NAME_WIDTH).padEnd(NAME_WIDTH);
+function inputLine(input: InspectedInput, { width, c }: Page): string {
+  const room = Math.max(MIN_NAME, width - OTHER_COLUMNS);
+  const name = padToWidth(lastOf(printable(input.path), room), room);
   const size = formatBytes(bytes(input.decoded_bytes)).padStart(7);
   const events = `${formatNumber(input.events)} ${COUNTED[input.kind]}`.padStart(14);
   const gpu = input.kind === 'kineto' || input.kind === 'nsys' ? ` ${formatNumber(input.gpu_work)} GPU` : '';
@@ -145,7 +158,7 @@ const PHASE_NAMES: Readonly<Record<string, string>> = {
   '': 'without a usable time',
 };
 
-function categories(report: InspectReport, c: Colors): string {
+function categories(report: InspectReport, page: Page): string {
   const byName = new Map<string, number>();
   for (const k of report.categories) {
     const name = k.category || PHASE_NAMES[k.phase] || `phase ${k.phase}`;
@@ -154,28 +167,28 @@ function categories(report: InspectReport, c: Colors): string {
   const cells = [...byName]
     .sort((a, b) => b[1] - a[1])
     .map(([name, n]) => `${printable(name)} ${formatNumber(n)}`);
-  return cellList(c.bold('events'), cells);
+  return cellList('events', cells, page);
 }
 
 /** The phases of event logs, with the mean over runs of their medians. */
-function phases(report: InspectReport, c: Colors): string {
+function phases(report: InspectReport, page: Page): string {
   const logged = report.inputs.flatMap((i) => i.event_log?.runs ?? []).flatMap((run) => run.phases);
   const cells = [...groupBy(logged, (p) => p.name)].map(([name, all]) => {
     const medians = all.flatMap((p) => p.medianMs ?? []);
     return `${printable(name)} ${medians.length > 0 ? formatTime(ms(mean(medians))) : '–'}`;
   });
-  return cells.length > 0 ? cellList(c.bold('phases'), cells) : '';
+  return cells.length > 0 ? cellList('phases', cells, page) : '';
 }
 
 /** A heading, then the first cells. A cell is never broken. */
-function cellList(heading: string, cells: readonly string[]): string {
+function cellList(heading: string, cells: readonly string[], { width, c }: Page): string {
   const shown = cells.slice(0, MAX_CELLS);
   if (cells.length > shown.length) shown.push(`and ${cells.length - shown.length} more`);
   const text = shown.map((cell) => cell.replaceAll(' ', '\u00a0')).join(' · ');
-  const lines = wrap(text, WIDTH - 11, '')
+  const lines = wrap(text, width - 11, '')
     .replaceAll('\u00a0', ' ')
     .split('\n');
-  return `  ${heading}   ${lines.join(`\n${' '.repeat(11)}`)}`;
+  return `  ${c.bold(heading)}   ${lines.join(`\n${' '.repeat(11)}`)}`;
 }
 
 const health = (report: InspectReport, page: Page) =>

@@ -2,6 +2,7 @@ import type { LintFinding } from '../../lint/kit/finding.js';
 import type { LintReport } from '../../lint/lint-report.js';
 import { hanging, oneLine, type Page, pageFor, paragraph } from './page.js';
 import { shorten } from './text.js';
+import { displayWidth } from './width.js';
 
 /** Findings in the order of the files, each with its line, the reason and the fix. */
 export function renderLint(
@@ -26,9 +27,17 @@ export function renderLint(
 const placeOf = ({ file, cell, line, column }: LintFinding): string =>
   `${file}${cell === null ? '' : `, cell ${cell}`}:${line}:${column}`;
 
+/** The place stays in one piece: terminals and editors open it on a click. */
+function titleOf(finding: LintFinding, page: Page): string[] {
+  const place = oneLine(placeOf(finding));
+  const rule = `  ${finding.rule} ${finding.id}`;
+  const fits = displayWidth(place) + rule.length <= page.width;
+  return fits ? [page.c.bold(place) + rule] : [page.c.bold(place), rule];
+}
+
 function renderFinding(finding: LintFinding, page: Page): string[] {
   return [
-    `${page.c.bold(oneLine(placeOf(finding)))}  ${finding.rule} ${finding.id}`,
+    ...titleOf(finding, page),
     page.c.dim(`    ${shorten(oneLine(finding.source), page.width - 4)}`),
     ...paragraph(finding.message, page, '  '),
     ...hanging('  fix: ', finding.fix, page),

@@ -23,9 +23,13 @@ export function pageFor(color: boolean, columns: number | undefined): Page {
   return { width, c: pc.createColors(color) };
 }
 
+/** No line ends between a number and its unit. */
+const BEFORE_UNIT = /(?<=\d) (?=(?:%|[mµn]?s|min|[kMG]?B(?:\/s)?|MHz|[kMG])(?!\w))/g;
+
 /** One sentence as lines that fit the page. Names from traces in it are made safe to print. */
 export function paragraph(text: string, page: Page, indent: string, paint: Paint = same): string[] {
-  return wrap(indent + oneLine(text), page.width, indent)
+  return wrap(indent + oneLine(text).replace(BEFORE_UNIT, '\u00a0'), page.width, indent)
+    .replaceAll('\u00a0', ' ')
     .split('\n')
     .map(paint);
 }

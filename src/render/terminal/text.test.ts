@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { formatRanks, namedRanks } from '../../base/rank-ranges.js';
-import { shorten, wrap } from './text.js';
+import { lastOf, shorten, wrap } from './text.js';
 import { displayWidth } from './width.js';
 
 describe('ranks', () => {
@@ -19,6 +19,9 @@ describe('text', () => {
     expect(shorten('abcdefghij', 5)).toBe('ab…ij');
     expect(shorten('abc', 5)).toBe('abc');
     expect(shorten('漢字漢字', 5)).toBe('漢…字');
+    expect(lastOf('abcdefghij', 5)).toBe('…ghij');
+    expect(lastOf('漢字漢字', 5)).toBe('…漢字');
+    expect(lastOf('abc', 5)).toBe('abc');
   });
 
   it('wraps at words, keeps the lead and indents the rest', () => {

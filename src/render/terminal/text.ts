@@ -9,6 +9,13 @@ export function shorten(text: string, width: number): string {
   return `${head}…${[...tail].reverse().join('')}`;
 }
 
+/** Cuts off the beginning: of a path, the end says most. */
+export function lastOf(text: string, width: number): string {
+  if (displayWidth(text) <= width) return text;
+  const [tail] = splitAtWidth([...text].reverse().join(''), width - 1);
+  return `…${[...tail].reverse().join('')}`;
+}
+
 /** Breaks text into lines of at most `width`. Leading space is kept, later lines are indented, overlong words are cut. */
 export function wrap(text: string, width: number, indent: string): string {
   const lead = /^ */.exec(text)![0];

@@ -1,4 +1,5 @@
 import { printable } from '../../base/printable.js';
+import { formatCount } from '../../base/units.js';
 import type { TriageReport } from '../../triage/triage.js';
 import { bothEnds, hanging, pageFor, paragraph } from './page.js';
 
@@ -40,7 +41,9 @@ function basisOf({ seconds, processes, gpus, stacks }: TriageReport): string {
   const count = (role: string) => processes.filter((p) => p.role === role).length;
   const parts = [
     `watched for ${seconds} s`,
-    `${count('trainer')} training, ${count('worker')} worker processes`,
+    count('trainer') > 0
+      ? `${count('trainer')} training, ${count('worker')} worker processes`
+      : formatCount(processes.length, 'process', 'processes'),
     `${gpus.length === 0 ? 'no GPU measured' : `GPU ${gpus.map((g) => g.index ?? '?').join(', ')}`}`,
     ...(stacks.length > 0 ? [`stacks of ${stacks.length}`] : []),
   ];

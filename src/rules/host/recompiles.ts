@@ -12,6 +12,7 @@ import { evidence, percentOfStep, shortened, timeEvidence } from '../kit/evidenc
 import type { Evidence, Finding } from '../kit/finding.js';
 import { fallsBackToEager, hostTime } from '../kit/host.js';
 import { isWorthwhile, priceOf } from '../kit/price.js';
+import { KEEP_GUARDS } from '../kit/recompile-fix.js';
 import { recompiled, recompileEvidence, recompileFix } from '../kit/recompile-log.js';
 import {
   found,
@@ -46,14 +47,7 @@ export const rule: TraceRule = {
     looksFor:
       'Compile spans after warm-up; a compiled function that looks up its cache and then runs eagerly (recompile limit reached); operators that take milliseconds to prepare a launch, for every new shape.',
     why: 'A new length, a changed flag or a new object breaks a guard: torch.compile compiles again, and after 8 times gives up and runs eagerly. cuDNN builds a plan for every new shape.',
-    fix: {
-      text: 'See which guard fails, then keep it from changing: pad or bucket lengths, or mark the dimension dynamic. Raising the limit is the last resort.',
-      code: 'TORCH_LOGS=recompiles python train.py      # which function, which guard\nx = pad_to_multiple(x, 256)                # few shapes instead of many\ntorch._dynamo.mark_dynamic(x, 1)           # or: one graph for all lengths',
-    },
-    check:
-      'Padding must be masked out of attention and loss: compare the loss on one batch before and after.',
-    cost: 'code',
-    risk: 'numerics',
+    ...KEEP_GUARDS,
     thresholds: [COMPILING, PLAN, PLANS],
   },
   check(view, run) {

@@ -73,7 +73,7 @@ export const rule: AnyRule = {
       ? '_SingleProcessDataLoaderIter.__next__'
       : 'from the start of a step to the copy of its batch';
     const idle = hasGpuWork ? `${formatMs(exposed)} of it with the GPU idle` : 'while nothing computes';
-    const text = `${where}: ${formatMs(ns(fetch))} a step on the training thread, ${idle} (${percentOfStep(view, exposed)} of ${formatCount(steps.count, 'step')})${whatItDoes(captured)}`;
+    const text = `${where}: ${formatMs(ns(fetch))} a step on the training thread, ${idle} (${percentOfStep(view, exposed)} of the step, over ${formatCount(steps.count, 'step')})${whatItDoes(captured)}`;
     const plan = planWorkers(fetch, view.step - exposed, captured);
     return found({
       id: marked ? 'num-workers-zero' : 'input-on-training-thread',
@@ -171,7 +171,7 @@ function fromPhases(view: LogView, captured: CapturedRank | undefined): RuleResu
   const fed = silentIfFed(view);
   if (fed) return fed;
   const exposed = view.time.idle_data;
-  const text = `data_wait: ${formatMs(exposed)} a step (${percentOfStep(view, exposed)} of ${view.facts.steps.count} steps)${whatItDoes(captured)}`;
+  const text = `data_wait: ${formatMs(exposed)} a step (${percentOfStep(view, exposed)} of the step, over ${formatCount(view.facts.steps.count, 'step')})${whatItDoes(captured)}`;
   const evidence = [timeEvidence(view, exposed, text)];
   if (loader?.numWorkers !== 0)
     return found({

@@ -45,12 +45,15 @@ export const exposedCommunication = ({ time }: RankView): Ns =>
 export const silentIfHidden = (view: RankView): Silent | undefined =>
   silentBelow(view, exposedCommunication(view), EXPOSED, 'exposed communication is');
 
+const NOTHING = formatPercent(share(0));
+
 export function exposedEvidence(view: RankView): Evidence {
   const exposed = exposedCommunication(view);
   const { comms_wait } = view.time;
   const overlap = view.source === 'trace' ? (view.facts.gpu?.commOverlap ?? null) : null;
+  const part = formatPercent(share(overlap ?? 0));
   const hidden =
-    overlap === null ? '' : `, computation hides ${formatPercent(share(overlap))} of communication`;
+    overlap === null ? '' : `, computation hides ${part === NOTHING ? 'no' : `${part} of`} communication`;
   const waiting = comms_wait > 0 ? `, ${formatMs(comms_wait)} of it waiting for other ranks` : '';
   return timeEvidence(
     view,

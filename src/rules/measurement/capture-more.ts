@@ -45,19 +45,17 @@ export const rule: AnyRule = {
     const missing = [
       steps.source === 'window' && 'no steps are marked (call profiler.step() once a step)',
       steps.source !== 'window' && steps.count < 2 && 'only one whole step',
-      view.source === 'log' && 'phases only, no trace',
+      view.source === 'log' && 'only an event log: it has phases, no kernels and operators',
       view.source === 'trace' && !view.facts.hasHostEvents && 'no host events (record ProfilerActivity.CPU)',
     ].filter((text) => text !== false);
     const sure = verdict.confidence >= SURE.value && view.source === 'trace';
     if (verdict.bottleneck !== 'unknown' && (missing.length === 0 || sure))
       return silent('the evidence decides');
     const text =
-      missing.length > 0
-        ? `in this one: ${missing.join('; ')}`
-        : 'the evidence does not decide; the verdict says why';
+      missing.length > 0 ? missing.join('; ') : 'the evidence does not decide; the verdict says why';
     return found({
       id: 'capture-more',
-      title: 'record a better trace',
+      title: view.source === 'log' ? 'record a trace' : 'record a better trace',
       confidence: 0.9,
       addresses: null,
       evidence: [evidence(view, text)],

@@ -24,6 +24,7 @@ it('is reported once, by the first rank', () => {
   const expected = { id: 'rotating-imbalance', addresses: 'gpu', unit: 'ms/step', placed: false } as const;
   const found = fires(rule, ranks[0]!, expected, { ranks, across });
   expect(found.price!.speedup.likely).toBeCloseTo(50 / 30, 6);
+  expect(found.fix!.code).toBe('whyslow diagnose OUT --all');
   expect(silence(rule, ranks[1]!, { ranks, across })).toBe('no rank stands out');
 });
 

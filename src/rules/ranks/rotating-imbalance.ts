@@ -15,14 +15,14 @@ export const rule: AnyRule = {
     why: 'Collectives end when the last member arrives. If batches differ in length, or experts in load, some rank is always late.',
     fix: {
       text: 'Balance the work of the ranks: batches of similar length (bucket by length, or by tokens), experts spread by load.',
-      code: 'whyslow diagnose RUN --all',
+      code: 'whyslow diagnose OUT --all',
     },
     check: 'Bucketing by length changes the order of samples: compare the loss curve of a few hundred steps.',
     cost: 'code',
     risk: 'none',
     thresholds: [],
   },
-  check(view, { across, ranks }) {
+  check(view, { across, ranks, job }) {
     if (!across) return NOT_COMPARED;
     // It concerns all ranks: the first one reports it.
     const rotations = view === ranks[0] ? across.late.filter((l) => l.ranks.length === 0) : [];
@@ -35,6 +35,7 @@ export const rule: AnyRule = {
         addresses: ADDRESSES[late.cause],
         evidence: [lateEvidence(view, late)],
         price: priceOfDelay(across.step, late.cost),
+        fix: { text: rule.info.fix.text, code: `whyslow diagnose ${job.folder} --all` },
       })),
     );
   },

@@ -6,18 +6,21 @@ import { type GpuActivity, gpuActivity } from './gpu-activity.js';
 export interface Activity extends JobActivity {
   readonly recording: Recording;
   readonly gpu: GpuActivity | null;
+  /** The job was watched just now. False: these are samples from earlier, and its processes may be gone. */
+  readonly isLive: boolean;
   /** A training process has opened a GPU. */
   readonly usesGpu: boolean;
 }
 
 /** Null: fewer than two samples, of which nothing can be said. */
-export function activityOf(recording: Recording): Activity | null {
+export function activityOf(recording: Recording, isLive = true): Activity | null {
   const job = jobActivity(recording);
   const { gpus, noGpu } = recording.machine;
   return (
     job && {
       ...job,
       recording,
+      isLive,
       gpu: gpuActivity(recording),
       usesGpu:
         gpus !== null ||

@@ -6,7 +6,7 @@ const rootOf = ({ trainers }: Activity): number | null => trainers[0]?.facts.pid
 
 export const withStacks = (activity: Activity): string => {
   const { pid } = activity.recording.machine;
-  const root = pid ?? rootOf(activity);
+  const root = activity.isLive ? (pid ?? rootOf(activity)) : null;
   return `whyslow triage --stacks${root === null ? '' : ` --pid ${root}`}`;
 };
 

@@ -1,4 +1,4 @@
-"""Combines what the hooks see into phases: which phase begins where another ends, and when the step is over."""
+"""Combines what the hooks see: passes it on to the marks of a recorded step, and finds out when the step is over."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 
 from ..events.recorder import Recorder
 from ..job.clock import JobClock
-from ..layout import BACKWARD, DATA_WAIT, FORWARD, HOST_TO_DEVICE, OPTIMIZER
+from ..layout import DATA_WAIT, OPTIMIZER
 from ..loader_watch import LoaderWatch
 from ..problems import ProblemLog, describe
 from .backward import BackwardWatch
@@ -18,6 +18,7 @@ from .iterations import IterationTracker
 from .modules import KnownModules
 from .optimizer import attached, set_pre_hook
 from .periods import LoopPeriod
+from .step_marks import StepMarks
 from .stretches import Stretches
 
 if TYPE_CHECKING:
@@ -60,6 +61,8 @@ class PhaseTracker:
         self._iteration_changed = capture.iteration_changed
         self.iterations = IterationTracker()
         self.loop = LoopPeriod()
+        self.marks = StepMarks(capture.recorder)
+        self.copied = self.marks.copied
         self.stretches = Stretches(self, capture.job_clock)
         self.backward = BackwardWatch(self)
         self.modules = KnownModules()
@@ -83,23 +86,7 @@ class PhaseTracker:
         # Optimizer steps in the previous round, and in this one by optimizer.
         self.steps_per_round: Counter[int] = Counter()
         self._steps_so_far: Counter[int] = Counter()
-        self._begin_sample()
-
-    def _begin_sample(self) -> None:
         self._data_waits = 0
-        self._optimizer = 0
-        self._optimizer_begin = -1
-        self._ran_closure = False
-        self.in_data = False
-        self._begin_micro()
-
-    def _begin_micro(self) -> None:
-        # Marks. −1: not seen in this micro-batch.
-        self._loaded = -1
-        self._copy_begin = self._copy_end = -1
-        self._forward_begin = -1
-        self._copies_recorded = False
-        self._backward_done = False
 
     def failed(self, error: Exception) -> None:
         self.problems.warn("hooks", f"timing a phase failed, training goes on: {describe(error)}")
@@ -133,7 +120,9 @@ class PhaseTracker:
     def sample_begins(self) -> None:
         """A recorded step begins."""
         try:
-            self._begin_sample()
+            self.marks.begin_step()
+            self._data_waits = 0
+            self.in_data = False
             self._watch(True)
             if self.loop.is_plain and self.recorder.budget.is_uneven:
                 self.loop.expect_rare()
@@ -158,8 +147,7 @@ class PhaseTracker:
             self.disarm()
             return False
         self._data_waits += 1
-        self._end_copies()
-        self._leave_backward()
+        self.marks.end_micro()
         self.in_data = True
         self.recorder.begin(DATA_WAIT)
         return True
@@ -168,85 +156,38 @@ class PhaseTracker:
         self.in_data = False
         self.recorder.end(DATA_WAIT)
         if got:
-            self._loaded = self.recorder.mark()
+            self.marks.loaded()
             self._arm()
 
-    def _leave_backward(self) -> None:
-        """After a backward pass the next micro-batch begins."""
-        if self._backward_done:
-            self.recorder.next_micro()
-            self._begin_micro()
-
-    # -- copies and forward ------------------------------------------------------------------------------------------
+    # -- copies, forward and backward --------------------------------------------------------------------------------
 
     def wants_copies(self) -> bool:
-        if self.in_backward or self.in_data or self._optimizer_begin >= 0:
-            return False
-        self._leave_backward()
-        # If the job times its copies itself, add nothing.
-        return self._copies_recorded or not self.recorder.has(HOST_TO_DEVICE)
-
-    def copied(self, begin: int) -> None:
-        """A copy was launched after the mark `begin`. One phase covers all copies, from the first to the last."""
-        if self._copy_begin < 0:
-            self._copy_begin = begin
-        self._copy_end = self.recorder.mark(unlike=begin)
-
-    def _end_copies(self) -> None:
-        begin, end = self._copy_begin, self._copy_end
-        if begin >= 0 and end >= 0:
-            self._copy_begin = self._copy_end = -1
-            self._copies_recorded = True
-            self._loaded = max(self._loaded, end)
-            self.recorder.mark_phase(HOST_TO_DEVICE, begin, end)
+        return not self.in_backward and not self.in_data and self.marks.want_copies()
 
     def forward_begins(self) -> None:
         """A model was called. Only the first call of a micro-batch counts."""
-        if self.in_backward or self.in_data or self._forward_begin >= 0:
+        if self.in_backward or self.in_data or self.marks.is_in_forward:
             return
-        self._leave_backward()
-        self._end_copies()
+        self.marks.end_micro()
         self.disarm()
-        self._forward_begin = self.recorder.mark()
-        self._closure_begins(self._forward_begin)
-
-    def _closure_begins(self, at: int) -> None:
-        """If an optimizer calls it again (LBFGS), the optimizer's own work in between ends here."""
-        if self._optimizer_begin >= 0 and self._ran_closure:
-            self.recorder.mark_phase(OPTIMIZER, self._optimizer_begin, at)
-
-    # -- backward ----------------------------------------------------------------------------------------------------
+        self.marks.forward_begins()
 
     def backward_begins(self, root: object) -> None:
-        """Forward, including the loss, ends where the outermost backward begins."""
-        recorder = self.recorder
-        if self._forward_begin < 0 and self.forward is not None:
+        if self.forward is not None and not self.marks.is_in_forward:
             self.forward.missed()
         self.disarm()
         self.stretches.end(is_certain=False)
-        self._end_copies()
-        begin = self._forward_begin if self._forward_begin >= 0 else self._loaded
-        self._forward_begin = self._loaded = -1
+        self.marks.end_copies()
         if self.gradient_sync is not None:
             self.gradient_sync.before(root)
-        boundary = recorder.mark(unlike=begin)
-        if begin < 0:
-            self._closure_begins(boundary)
-        if begin >= 0 and not recorder.has(FORWARD):
-            recorder.mark_phase(FORWARD, begin, boundary)
-        recorder.begin(BACKWARD, at=boundary)
+        self.marks.backward_begins()
 
     def backward_ends(self) -> None:
-        recorder = self.recorder
-        if recorder.recording:
-            recorder.end(BACKWARD)
-            end = recorder.mark()
+        if self.recorder.recording:
+            was_in_closure = self.marks.backward_ends()
             if self.gradient_sync is not None:
                 self.gradient_sync.after()
-            self._backward_done = True
-            if self._optimizer_begin >= 0:
-                # The optimizer ran a closure. Its own work begins here, and the closure may be called again.
-                self._optimizer_begin, self._ran_closure = end, True
+            if was_in_closure:
                 self._arm()
             else:
                 self._arm_again()
@@ -259,12 +200,8 @@ class PhaseTracker:
 
     def optimizer_begins(self, optimizer: object) -> None:
         """Called in recorded steps. Of nested optimizers (wrappers) the outermost counts."""
-        if self.in_backward or self.recorder.is_open(OPTIMIZER):
-            return
-        # If the same optimizer begins again, its last step failed and the job went on.
-        if self._optimizer_begin < 0 or self._optimizer == id(optimizer):
-            self._optimizer, self._ran_closure = id(optimizer), False
-            self._optimizer_begin = self.recorder.mark()
+        if not self.in_backward and not self.recorder.is_open(OPTIMIZER):
+            self.marks.optimizer_begins(id(optimizer))
 
     def optimizer_ends(self, optimizer: object) -> None:
         """Called in every step, since it may end the step."""
@@ -286,12 +223,8 @@ class PhaseTracker:
             self.stepped_in_backward = True
             return
         key = id(optimizer)
-        begin = self._optimizer_begin
-        if begin >= 0 and self._optimizer == key:
-            self._optimizer_begin = -1
-            self.recorder.mark_phase(OPTIMIZER, begin, self.recorder.mark(unlike=begin))
-            if self._ran_closure:
-                self.disarm()
+        if self.marks.optimizer_ends(key):
+            self.disarm()
         if key not in self._known and len(self._known) < MAX_OPTIMIZERS:
             self._find_models(optimizer)
         self._end_iteration(key)
@@ -360,8 +293,7 @@ class PhaseTracker:
 
     def leaves_micro(self) -> None:
         """Something other than training begins: copies that were launched for the model are complete."""
-        self._leave_backward()
-        self._end_copies()
+        self.marks.end_micro()
         if self.copies is not None:
             self.copies.disarm()
 

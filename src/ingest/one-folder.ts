@@ -1,0 +1,67 @@
+import { dirname } from 'node:path';
+import { groupBy } from '../base/group-by.js';
+import { ProblemLog } from '../base/problem.js';
+import { formatCount } from '../base/units.js';
+import { isTraceMember, type TraceMember } from './member.js';
+import type { RankedMember } from './ranks.js';
+import type { RunInputs } from './read-run.js';
+
+interface Folder {
+  readonly path: string;
+  readonly ranks: ReadonlySet<number>;
+  /** Of the newest trace, nanoseconds since 1970. */
+  readonly began: bigint;
+}
+
+/**
+ * Keeps the traces of one folder where several hold the same steps of the same rank: nobody records these twice in one run,
+ * and runs must not be mixed. It is the folder with the most ranks, and of those the newest; what lies in the others is left
+ * out with their traces. Folders of one run that are named by step are told apart by keepOneWindow.
+ */
+export function keepOneFolder(inputs: RunInputs): RunInputs {
+  const traces = inputs.members.flatMap((m) => (isTraceMember(m.member) ? [{ ...m, member: m.member }] : []));
+  const isOfRun = ({ member }: { readonly member: TraceMember }) =>
+    member.hints.step !== null || (member.summary?.run ?? null) !== null;
+  if (traces.length < 2 || traces.some(isOfRun)) return inputs;
+  const byFolder = groupBy(traces, ({ member }) => folderOf(member.path));
+  if (byFolder.size < 2 || !areRepeated(traces)) return inputs;
+  const folders = [...byFolder].map(
+    ([path, own]): Folder => ({
+      path,
+      ranks: new Set(own.map((t) => t.rank)),
+      began: own.reduce((latest, t) => later(latest, t.member.summary?.window.startNs ?? 0n), 0n),
+    }),
+  );
+  const kept = folders.reduce((a, b) => (isBetter(b, a) ? b : a));
+  const others = folders.filter((f) => f !== kept).map((f) => f.path);
+  const isKept = (path: string) => isInside(path, kept.path) || !others.some((f) => isInside(path, f));
+  const members = inputs.members.filter((m) => isKept(m.member.path));
+  const problems = new ProblemLog();
+  problems.addAll(inputs.problems.filter((p) => p.code !== 'duplicate-rank' || areRepeated(members)));
+  problems.add('other-folder', {
+    message: `the same steps are in ${formatCount(folders.length, 'folder')}, so these are several runs`,
+    consequence: `only ${kept.path} was analysed; pass the path of another to analyse that`,
+  });
+  return {
+    ...inputs,
+    members,
+    beside: inputs.beside.filter((m) => isKept(m.path)),
+    problems: problems.list(),
+  };
+}
+
+/** In an archive, the folder in it: `runs.tar!a/rank0.json`. */
+const folderOf = (path: string) => dirname(path.replace('!', '!/')).replace('!/', '!');
+const isInside = (path: string, folder: string) => `${folderOf(path)}/`.startsWith(`${folder}/`);
+const later = (a: bigint, b: bigint) => (b > a ? b : a);
+const isBetter = (a: Folder, b: Folder) =>
+  a.ranks.size === b.ranks.size ? a.began > b.began : a.ranks.size > b.ranks.size;
+
+/** Whether a rank has the same steps in two folders. */
+function areRepeated(members: readonly RankedMember[]): boolean {
+  const traces = members.flatMap(({ member, rank }) =>
+    isTraceMember(member) && (member.summary?.steps.length ?? 0) > 0 ? [{ member, rank }] : [],
+  );
+  const places = groupBy(traces, ({ member, rank }) => `${rank} ${member.identity.window}`);
+  return [...places.values()].some((own) => new Set(own.map((t) => folderOf(t.member.path))).size > 1);
+}
