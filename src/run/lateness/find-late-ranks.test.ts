@@ -31,6 +31,7 @@ function tableOf(
     steps: Array.from({ length: STEPS }, (_, s) => s + 10),
     own,
     time,
+    mayHide: own.map((o) => o.map(() => 0)),
     step: ns(100e6),
     onlyInputKnown: false,
     fromLogs: false,
