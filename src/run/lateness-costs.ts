@@ -25,7 +25,7 @@ export function withCosts(
   return late.flatMap((l) => {
     if (played) {
       // Without the delay another rank may be next, or a pipeline bubble may have hidden part of it.
-      const cost = l.ranks.length > 0 ? played.without(l.ranks) : l.cost;
+      const cost = l.ranks.length > 0 ? played.without(l.ranks) : ns(Math.min(l.cost, played.withoutAny));
       return isWorthIt(l, cost, played.measured) ? [{ ...l, cost }] : [];
     }
     if (!table.fromLogs) return [l];
