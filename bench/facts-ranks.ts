@@ -3,7 +3,8 @@ import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Report } from '../src/report/report.js';
 import { argument, machineLine, median, sideBySide } from './lib/side-by-side.js';
-import { type Scenario, simulatedFacts } from './lib/simulated-facts.js';
+import { simulatedFacts } from './lib/simulated-facts.js';
+import type { Scenario } from './lib/simulated-options.js';
 
 const MOST = argument('ranks', 4096);
 const ROUNDS = argument('rounds', 1);

@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import type { Fault, SimulateOptions } from '../../test/helpers/simulate/options.js';
 import { simulateRun } from '../../test/helpers/simulate/simulate.js';
+import { optionsOf, type Scenario } from './simulated-options.js';
 
 /** The built library, because that has threads. */
 const { facts } = (await import(
@@ -11,33 +11,6 @@ const { facts } = (await import(
 
 /** Traces of this many ranks are on disk at a time. */
 const AT_ONCE = 256;
-
-export interface Scenario {
-  readonly name: string;
-  readonly fault: Fault | null;
-  readonly missingRanks?: readonly number[];
-}
-
-/** 8 × n × 4: tensor parallel 8 on a host, 4 pipeline stages, the rest data parallel. */
-export const optionsOf = (
-  ranks: number,
-  seed: number,
-  { fault, missingRanks = [] }: Scenario,
-): SimulateOptions => ({
-  seed,
-  ranks,
-  ranksPerHost: 8,
-  steps: 6,
-  parallelism: 'mesh3d',
-  stages: 4,
-  tensorParallel: 8,
-  microBatches: 4,
-  eventsPerStep: 60,
-  startSkewMs: 300,
-  clock: { offsetUsPerHost: 2000, driftPpm: 20 },
-  fault,
-  missingRanks,
-});
 
 /** Simulates a run and keeps only its facts and the truth. Returns the folder; made once. */
 export async function simulatedFacts(ranks: number, seed: number, scenario: Scenario): Promise<string> {

@@ -1,11 +1,14 @@
+import { found } from '../base/check.js';
 import { mean } from '../base/statistics.js';
 import { sumOfClasses, type TimeByClass, totals } from '../facts/time-class.js';
 import { areRegular, atPace } from '../logs/pace.js';
 import type { Comparison } from '../run/compare.js';
+import { mayBeHidden } from '../run/lateness/late-ranks.js';
 import { directed, divideInside } from './ranks/join-log.js';
 import type { RankView } from './ranks/rank-view.js';
 import type { AcrossRanks } from './run-facts.js';
 import type { Decision } from './verdict/decide.js';
+import { MAY_BE_HIDDEN } from './verdict/doubts.js';
 import { lateSentence } from './words/late-ranks.js';
 
 /** What comparing the ranks adds to the views, to the verdict and to the facts that rules see. */
@@ -52,11 +55,21 @@ export function criticalView(
   if (!(sumOfClasses(unprofiled) > 0)) return null;
   const time = scaledToStep(view, unprofiled);
   const traced = views.find((v) => v.rank === critical.rank && v.source === 'trace');
-  if (view.source === 'trace' || traced?.source !== 'trace') return { ...view, time };
+  const hidden = comparison.late.filter(mayBeHidden).length;
+  const unsure = found(
+    'note',
+    MAY_BE_HIDDEN,
+    hidden,
+    'a delay may be hidden',
+    'the others may not wait for it',
+  );
+  if (view.source === 'trace' || traced?.source !== 'trace')
+    return { ...view, time, notes: [...view.notes, ...unsure] };
   const { phases } = view.facts;
   const divided = divideInside(time, { time: traced.time, seesGpu: traced.facts.hasGpuWork }, phases);
   return {
     ...traced,
+    notes: [...traced.notes, ...unsure],
     step: view.step,
     time: divided,
     copies: directed(divided.copy, traced.copies),

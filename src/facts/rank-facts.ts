@@ -42,6 +42,8 @@ export interface PhaseKnowledge {
   readonly hostPaced: Ns | null;
   /** Host time per step of copies that the device timed; close to 0 for asynchronous copies. Null: unknown. */
   readonly copyingHost: Ns | null;
+  /** In each step: computing behind which gradients may already have been sent (`logs/gradient-waits.ts`). */
+  readonly mayHide?: readonly Ns[];
   /** The line that makes the batches in the training loop, if stack samples say how long that takes. Null: phases do. */
   readonly inputLine: string | null;
 }

@@ -213,6 +213,7 @@ describe('a whole iteration every tenth step, as whyslow_capture writes it', () 
     expect(facts.knowledge).toEqual({
       ...{ placed: true, allHost: true, modelTimed: true },
       ...{ hostPaced: null, copyingHost: null, inputLine: null },
+      mayHide: Array.from({ length: 9 }, () => 9e6),
     });
     // 2 ms between backward and optimizer, 6 after it.
     const each = { compute: 22, comms_transfer: 6, idle_data: 4, idle_host: 8 };

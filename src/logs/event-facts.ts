@@ -9,6 +9,7 @@ import type { EventLog, EventLogRun } from '../model/event-log.js';
 import { type Amounts, meanAmounts, total } from './amounts.js';
 import { computeSource, divideByAmounts } from './divide.js';
 import { divideBySpans } from './divide-spans.js';
+import { computingBeforeWaits } from './gradient-waits.js';
 import { iterationOf } from './iteration.js';
 import { jobTimeOf, withOwnPhases } from './job-time.js';
 import { exposedShare } from './layout.js';
@@ -133,6 +134,7 @@ function factsOf(run: EventLogRun, records: RankRecords, periods: StepPeriods): 
       modelTimed: computeSource(amounts)?.role === 'compute',
       hostPaced,
       copyingHost: copyingHost(records, periods),
+      mayHide: computingBeforeWaits(records, steps),
       inputLine: input?.line ?? null,
     },
     timeline,

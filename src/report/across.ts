@@ -11,6 +11,7 @@ export function stragglersOf(comparison: Comparison | null): ReportStraggler[] {
     pattern: late.pattern,
     cause: late.cause,
     cost_ms: toMs(late.cost),
+    cost_high_ms: late.mayCost === undefined ? null : toMs(late.mayCost),
     confidence: late.confidence,
     sentence: lateSentence(late),
   }));

@@ -27,5 +27,5 @@ export function operationsStep({ job: { actual_s, perStep } }: OperationsAnswer)
 export function operationsStragglers({ straggler, verdict }: OperationsAnswer): ReportStraggler[] {
   if (!straggler) return [];
   const { cost_s, ...rest } = straggler;
-  return [{ ...rest, cost_ms: secondsToMs(cost_s), sentence: verdict.sentence }];
+  return [{ ...rest, cost_ms: secondsToMs(cost_s), cost_high_ms: null, sentence: verdict.sentence }];
 }

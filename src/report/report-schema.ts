@@ -163,6 +163,11 @@ const straggler = z.strictObject({
   pattern: z.enum(['persistent', 'spike', 'periodic', 'rotating', 'host', 'stage']),
   cause: z.enum(['data', 'gpu', 'host', 'compile', 'link', 'unknown']),
   cost_ms: ms.describe('milliseconds per step that the others wait'),
+  cost_high_ms: ms
+    .nullable()
+    .describe(
+      'the most that it may cost, where a log cannot tell how much of the delay is hidden; else null',
+    ),
   confidence,
   sentence: z.string(),
 });

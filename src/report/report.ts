@@ -118,6 +118,7 @@ export interface ReportStraggler {
   readonly pattern: Pattern;
   readonly cause: Cause;
   readonly cost_ms: Ms;
+  readonly cost_high_ms: Ms | null;
   readonly confidence: number;
   readonly sentence: string;
 }

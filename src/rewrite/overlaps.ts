@@ -2,7 +2,7 @@ import { Category } from '../model/category.js';
 import { sortByTime } from '../model/time-order.js';
 import { kindMask } from '../model/trace.js';
 import type { TraceData } from '../model/trace-data.js';
-import { asciiJson, wordOf } from './event-text.js';
+import { wordOf } from './event-text.js';
 
 /** What to change on a slice that Perfetto would drop. */
 export interface Mended {
@@ -71,24 +71,4 @@ function place(lanes: number[][], start: number, duration: number): Mended | nul
     return { lane, duration: end > around ? around - start : null };
   }
   return null;
-}
-
-/** Far above ids of threads and streams, and below 2^32, which is what Perfetto takes. */
-const FIRST_LANE_ID = 1_000_000_000;
-
-/** Ids for tracks beside others, each with the event that names it. */
-export class Lanes {
-  readonly #ids = new Map<string, number>();
-
-  /** `named` takes the metadata of a track when it is first used. */
-  idOf(pid: unknown, tid: unknown, lane: number, named: (event: string) => void): number {
-    const key = `${wordOf(pid)} ${wordOf(tid)} ${lane}`;
-    const known = this.#ids.get(key);
-    if (known !== undefined) return known;
-    const id = FIRST_LANE_ID + this.#ids.size;
-    this.#ids.set(key, id);
-    const name = `${wordOf(tid)} (${lane + 1})`;
-    named(asciiJson({ ph: 'M', name: 'thread_name', pid, tid: id, ts: 0, args: { name } }));
-    return id;
-  }
 }

@@ -11,7 +11,8 @@ import {
   withValues,
   wordOf,
 } from './event-text.js';
-import { Lanes, type Overlaps, sliceKey } from './overlaps.js';
+import { type Overlaps, sliceKey } from './overlaps.js';
+import { TrackIds } from './track-ids.js';
 
 /** One rank in a merged trace. */
 export interface MergedRank {
@@ -58,7 +59,7 @@ export class RankWriter {
   readonly #file: ChromeFile;
   readonly #ids: MergedIds;
   readonly #number: number;
-  readonly #lanes = new Lanes();
+  readonly #tracks = new TrackIds();
   /** By pid of the rank's trace. */
   readonly #processes = new Map<string, Process>();
 
@@ -79,6 +80,7 @@ export class RankWriter {
     this.#file.add(
       withValues(text, placesOf(text), {
         pid: String(process.pid),
+        tid: this.#otherTid(process.pid, value.tid),
         ts: microseconds(this.#rank.onRun(start)),
         id: value.id === undefined ? null : this.#idOf(value.id),
       }),
@@ -104,16 +106,14 @@ export class RankWriter {
     const { onRun, overlaps, arrows } = this.#rank;
     const duration = durationNs(value.dur);
     const mended = overlaps.mended.get(sliceKey(value.pid, value.tid, start, duration));
-    const track = { pid, tid: value.tid };
-    if (mended && mended.lane > 0)
-      track.tid = this.#lanes.idOf(pid, value.tid, mended.lane, (event) => this.#file.add(event));
+    const otherTid = this.#otherTid(pid, value.tid, mended?.lane);
     const from = onRun(start);
     // Both ends are moved, so that what was nested stays nested.
     const to = onRun(start + (mended?.duration ?? duration));
     this.#file.add(
       withValues(text, placesOf(text), {
         pid: String(pid),
-        tid: mended && mended.lane > 0 ? wordOf(track.tid) : null,
+        tid: otherTid,
         ts: microseconds(from),
         dur: microseconds(to - from),
       }),
@@ -123,6 +123,7 @@ export class RankWriter {
     const { id, phase: ph, name } = arrow;
     const at = Math.min(to, Math.max(from, onRun(arrow.at)));
     const bp = ph === 's' ? {} : { bp: 'e' };
+    const track = { pid, tid: otherTid === null ? value.tid : Number(otherTid) };
     this.#file.add(
       asciiJson({ ph, cat: 'collective', name, id, ...track, ts: Number(microseconds(at)), ...bp }),
     );
@@ -135,7 +136,19 @@ export class RankWriter {
     else if (name === 'process_labels') process.labels = textOf(args?.labels);
     else if (name === 'process_sort_index') process.sortIndex = numberOf(args?.sort_index) || 0;
     if (!REPLACED.includes(name))
-      process.metadata.push(withValues(text, placesOf(text), { pid: String(process.pid), ts: '0' }));
+      process.metadata.push(
+        withValues(text, placesOf(text), {
+          pid: String(process.pid),
+          tid: this.#otherTid(process.pid, value.tid),
+          ts: '0',
+        }),
+      );
+  }
+
+  /** Null: the track keeps its id. */
+  #otherTid(pid: number, tid: unknown, lane = 0): string | null {
+    const id = this.#tracks.idOf(pid, tid, lane, (event) => this.#file.add(event));
+    return id === null ? null : String(id);
   }
 
   #process(pid: unknown): Process {

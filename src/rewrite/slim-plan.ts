@@ -5,6 +5,7 @@ import type { StepTime } from '../traces/timeline/step-times.js';
 import { stepTimesOf } from '../traces/whole-timeline.js';
 import { TraceTimes } from './event-text.js';
 import type { KeptPart } from './keep-events.js';
+import { type Origin, originOf } from './origin.js';
 import { findOverlaps, type Overlaps } from './overlaps.js';
 import { TraceIndex } from './trace-index.js';
 
@@ -13,6 +14,8 @@ export interface SlimPlan {
   readonly index: TraceIndex;
   readonly overlaps: Overlaps;
   readonly times: TraceTimes;
+  /** Null: times stay as they are written. */
+  readonly origin: Origin | null;
   /** The steps asked for, or all. Empty: the trace has none, or nobody asked. */
   readonly steps: readonly StepTime[];
   /** No steps were named, so what lies between and around them is wanted too. */
@@ -27,6 +30,7 @@ export function planSlim(trace: Trace, range: StepRange | null, needsSteps: bool
     index: new TraceIndex(trace),
     overlaps: findOverlaps(trace.data),
     times: new TraceTimes(trace.data.baseNs),
+    origin: originOf(trace.data),
     isWhole: range === null,
   };
   if (!range && !needsSteps) return { ...shared, steps: [], before: null };

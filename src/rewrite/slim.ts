@@ -10,8 +10,10 @@ import { ChromeFile } from './chrome-file.js';
 import { durationNs, microseconds, placesOf, timeToken, withValues } from './event-text.js';
 import { fitTo, type Sizes, SizeTable } from './fit-size.js';
 import { EventKeeper, type KeptPart } from './keep-events.js';
-import { Lanes, sliceKey } from './overlaps.js';
+import type { Origin } from './origin.js';
+import { sliceKey } from './overlaps.js';
 import { partOf, planSlim, type SlimPlan } from './slim-plan.js';
+import { TrackIds } from './track-ids.js';
 
 export interface SlimOptions {
   readonly out: string;
@@ -122,18 +124,18 @@ async function write(
 ) {
   const chrome = new ChromeFile(out, force);
   const keeper = new EventKeeper(part, plan.index);
-  const lanes = new Lanes();
+  const tracks = new TrackIds();
   let of = 0;
   const add = (event: RawEvent, start: number) => {
     of++;
-    if (keeper.keeps(event, start)) chrome.add(mended(event, start, plan, lanes, chrome));
+    if (keeper.keeps(event, start)) chrome.add(mended(event, start, plan, tracks, chrome));
   };
   const isOver = () => max !== null && chrome.bytes > max;
   try {
     const { fields, problems } = await eachEvent(file, plan, add, () => chrome.flush(), onBytes);
     await chrome.flush(true);
     if (isOver()) return null;
-    await chrome.finish(fields);
+    await chrome.finish(withOrigin(fields, plan.origin));
     const log = new ProblemLog();
     log.addAll(problems);
     const text = {
@@ -147,16 +149,29 @@ async function write(
   }
 }
 
-/** The event as Perfetto shows it: one that overlaps another gets a track of its own. */
-function mended(event: RawEvent, start: number, plan: SlimPlan, lanes: Lanes, chrome: ChromeFile): string {
+/** The event as Perfetto shows it, on a track that it takes, where it overlaps no other. */
+function mended(
+  event: RawEvent,
+  start: number,
+  plan: SlimPlan,
+  tracks: TrackIds,
+  chrome: ChromeFile,
+): string {
   const { text, value } = event;
-  if (value.ph !== 'X' || plan.overlaps.mended.size === 0) return text;
-  const found = plan.overlaps.mended.get(sliceKey(value.pid, value.tid, start, durationNs(value.dur)));
-  if (!found) return text;
-  const tid =
-    found.lane > 0 ? String(lanes.idOf(value.pid, value.tid, found.lane, (e) => chrome.add(e))) : null;
+  const { overlaps, origin } = plan;
+  const isOdd = value.ph === 'X' && overlaps.mended.size > 0;
+  const key = isOdd ? sliceKey(value.pid, value.tid, start, durationNs(value.dur)) : '';
+  const { lane = 0, duration = null } = overlaps.mended.get(key) ?? {};
+  const tid = tracks.idOf(value.pid, value.tid, lane, (e) => chrome.add(e));
+  const ts = origin && !Number.isNaN(start) ? microseconds(start + origin.toBase) : null;
+  if (tid === null && duration === null && ts === null) return text;
   return withValues(text, placesOf(text), {
-    tid,
-    dur: found.duration === null ? null : microseconds(found.duration),
+    tid: tid === null ? null : String(tid),
+    ts,
+    dur: duration === null ? null : microseconds(duration),
   });
+}
+
+function withOrigin(fields: ReadonlyMap<string, string>, origin: Origin | null): ReadonlyMap<string, string> {
+  return origin ? new Map(fields).set('baseTimeNanoseconds', String(origin.baseTimeNanoseconds)) : fields;
 }

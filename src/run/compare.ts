@@ -9,11 +9,11 @@ import { findSlowLinks, type SlowGroup } from './collectives/slow-links.js';
 import { type CollectiveWaits, divideWaits } from './collectives/waits.js';
 import { findLateRanks } from './lateness/find-late-ranks.js';
 import { lateByLinks } from './lateness/late-links.js';
-import type { LateRanks } from './lateness/late-ranks.js';
+import { type LateRanks, mayBeHidden } from './lateness/late-ranks.js';
 import { latenessOf } from './lateness/spread.js';
 import { atRunPace, withCosts } from './lateness-costs.js';
 import type { CriticalPath } from './paths/critical-path.js';
-import { type CriticalTime, followRun, timeOfLastRanks } from './paths/follow-run.js';
+import { type CriticalTime, followRun, timeIfHidden, timeOfLastRanks } from './paths/follow-run.js';
 import type { PlayedRun } from './paths/what-if-ranks.js';
 import { hostsByClock } from './placement/hosts-by-clock.js';
 import { buildTable, type ComparedRank } from './table/build-table.js';
@@ -72,6 +72,7 @@ export function compareRanks(all: readonly ComparedRank[]): Comparison | null {
     return { ranks: together, saving: played?.withLink(together, usualShare) ?? cost };
   });
   const late = table ? [...byOwnTime, ...lateByLinks(table, members, byOwnTime)] : [];
+  const hidden = new Set(late.filter(mayBeHidden).flatMap((l) => l.ranks));
   return {
     matched,
     clocks,
@@ -81,13 +82,23 @@ export function compareRanks(all: readonly ComparedRank[]): Comparison | null {
     late: table ? late.flatMap((l) => atRunPace(l, table, pace)) : [],
     lateness: table ? latenessOf(table) : [],
     slowGroups,
-    critical: path ? { time: path.time, rank: path.ranks[0]!.rank } : table && timeOfLastRanks(table),
-    path,
+    critical: table && criticalTime(table, path, hidden),
+    // It goes through the late ranks, as if the others waited for all of their delay.
+    path: hidden.size > 0 ? null : path,
     played,
     pace,
     waitShare: new Map(ranks.map((r, index) => [r.rank, waitShareOf(stepWaits[index]!)])),
     traced: null,
   };
+}
+
+function criticalTime(
+  table: RankTable,
+  path: CriticalPath | null,
+  hidden: ReadonlySet<number>,
+): CriticalTime {
+  if (hidden.size > 0 && hidden.size < table.ranks.length) return timeIfHidden(table, hidden);
+  return path ? { time: path.time, rank: path.ranks[0]!.rank } : timeOfLastRanks(table);
 }
 
 /** Coordinates from files win over those from process groups. They are not mixed, because their axes may differ. */

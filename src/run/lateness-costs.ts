@@ -1,8 +1,9 @@
 import { ns } from '../base/units.js';
 import { areRegular } from '../logs/pace.js';
 import type { CollectiveWaits } from './collectives/waits.js';
+import { knownCost } from './lateness/hidden-delay.js';
 import type { LateRanks } from './lateness/late-ranks.js';
-import { leastCost } from './lateness/thresholds.js';
+import { LATE_SHARE, leastCost } from './lateness/thresholds.js';
 import type { PlayedRun } from './paths/what-if-ranks.js';
 import type { RankTable } from './table/rank-table.js';
 
@@ -24,14 +25,16 @@ export function withCosts(
   return late.flatMap((l) => {
     if (played) {
       // Without the delay another rank may be next, or a pipeline bubble may have hidden part of it.
-      const cost = l.ranks.length > 0 ? played.without(l.ranks) : l.cost;
+      const cost = l.ranks.length > 0 ? played.without(l.ranks) : ns(Math.min(l.cost, played.withoutAny));
       return isWorthIt(l, cost, played.measured) ? [{ ...l, cost }] : [];
     }
-    if (!table.fromLogs || l.ranks.length === 0) return [l];
+    if (!table.fromLogs) return [l];
     // Logs are not replayed. A delay may hide behind a transfer, so it costs no more than others were seen to wait for it.
     const caused = waits.ranks.filter((r) => l.ranks.includes(r.rank)).reduce((sum, r) => sum + r.caused, 0);
-    const cost = ns(Math.min(l.cost, caused / table.steps.length));
-    return isWorthIt(l, cost, table.step) ? [{ ...l, cost }] : [];
+    const most = l.ranks.length > 0 ? ns(Math.min(l.cost, caused / table.steps.length)) : l.cost;
+    if (l.ranks.length > 0 && !isWorthIt(l, most, table.step)) return [];
+    const cost = knownCost(table, l, most);
+    return most - cost < LATE_SHARE * table.step ? [{ ...l, cost }] : [{ ...l, cost, mayCost: most }];
   });
 }
 
@@ -46,7 +49,9 @@ export const beyondPace = (table: RankTable, pace: number) => ns(Math.max(0, tab
 export function atRunPace(late: LateRanks, table: RankTable, pace: number): LateRanks[] {
   const beyond = beyondPace(table, pace);
   if (beyond === 0 || (late.pattern === 'persistent' && !areRegular(table.steps))) return [late];
-  const cost = ns(late.cost - beyond);
-  if (cost < LEAST_COST * pace) return [];
-  return [{ ...late, cost, pattern: late.pattern === 'persistent' ? 'periodic' : late.pattern }];
+  const cost = ns(Math.max(0, late.cost - beyond));
+  const most = ns((late.mayCost ?? late.cost) - beyond);
+  if (most < LEAST_COST * pace) return [];
+  const pattern = late.pattern === 'persistent' ? 'periodic' : late.pattern;
+  return [{ ...late, cost, mayCost: late.mayCost && most, pattern }];
 }

@@ -138,10 +138,39 @@ describe('what Perfetto would drop', () => {
       writeFileSync(join(folder, 'in.json'), text);
       await slim(join(folder, 'in.json'), { ...KEEP_ALL, out: join(folder, 'out.json') });
       const out = readFileSync(join(folder, 'out.json'), 'utf8');
-      expect(out).toContain('"ts":1794704799155734.177,"dur":2.001,"args":{"id":18446744073709551615}');
-      // It overlaps by 1.5 µs.
-      expect(out).toContain('"tid":1000000000,"ts":1794704799155735.178');
+      // Times count from a second of the day before: doubles hold that to the ns.
+      const base = 1794704799n - 86400n;
+      expect(out).toContain(`"baseTimeNanoseconds":${base}000000000`);
+      expect(out).toContain('"ts":86400155734.177,"dur":2.001,"args":{"id":18446744073709551615}');
+      // It overlaps by 1 µs.
+      expect(out).toContain('"tid":1000000000,"ts":86400155735.178');
     });
+  });
+
+  it('leaves whole µs since 1970 as they are', async () => {
+    const { chrome } = await slimmed(trace([slice(1794704799155734, 2), slice(1794704799155737, 2)]));
+    expect(chrome.events.map((e) => e.ts)).toEqual([1794704799155734, 1794704799155737]);
+    expect(chrome.fields).not.toHaveProperty('baseTimeNanoseconds');
+  });
+
+  it('has another id where that of the thread is negative, in all of its events', async () => {
+    const at = (ph: string, ts: number, more: object = {}) => ({
+      ...{ ph, ts, cat: 'cpu_op', name: 'x', pid: 9, tid: -5, id: 1 },
+      ...more,
+    });
+    const { chrome } = await slimmed(
+      trace([
+        at('X', 10, { dur: 10, tid: 9 }),
+        ...[at('X', 15, { dur: 10 }), at('s', 16, { cat: 'ac2g' }), at('i', 17), slice(30, 1)],
+        at('f', 30, { cat: 'ac2g', pid: 0, tid: 7, bp: 'e' }),
+        at('M', 0, { name: 'thread_name', args: { name: 'loader' } }),
+      ]),
+    );
+    expect(faultsOf(chrome)).toEqual([]);
+    const [named, ...others] = chrome.events.filter((e) => e.tid === 1_000_000_000);
+    expect(named).toMatchObject({ ph: 'M', name: 'thread_name', pid: 9, args: { name: '-5' } });
+    expect(others.map((e) => e.ph)).toEqual(['X', 's', 'i', 'M']);
+    expect(others.at(-1)!.args).toEqual({ name: 'loader' });
   });
 
   it('keeps pairs together', async () => {

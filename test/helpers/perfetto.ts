@@ -51,7 +51,7 @@ export async function inPerfetto<T>(
       (address) => address.origin !== origin,
       (route) => route.abort(),
     );
-    await page.goto(`${origin}/`);
+    await page.goto(`${origin}/`, { timeout: 180_000 });
     await openTrace(page);
     return await use((sql) => query(page, sql));
   } finally {

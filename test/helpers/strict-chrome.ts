@@ -31,8 +31,8 @@ export function readChrome(path: string): ChromeTrace {
 }
 
 /**
- * What Perfetto would drop or complain about, one line each: events that lack a field, times below 0, slices that overlap on a track
- * without nesting, `B` without `E`, flows with one end, with two starts,
+ * What Perfetto would drop or complain about, one line each: events that lack a field, times below 0, ids of threads that are no
+ * 32 bits, slices that overlap on a track without nesting, `B` without `E`, flows with one end, with two starts,
  * with a start that is not the first, or that lie in no slice.
  */
 export function faultsOf({ events }: ChromeTrace): string[] {
@@ -47,6 +47,8 @@ export function faultsOf({ events }: ChromeTrace): string[] {
     if (e.ph !== 'M' && !(Number(e.ts) >= 0)) faults.push(`no ts, or a negative one: ${JSON.stringify(e)}`);
     if (e.ph !== 'M' && (e.pid === undefined || e.tid === undefined))
       faults.push(`no track: ${JSON.stringify(e)}`);
+    if (typeof e.tid === 'number' && !(e.tid >= 0 && e.tid < 2 ** 32))
+      faults.push(`no id for Perfetto: ${JSON.stringify(e)}`);
     if (e.ph === 'X' && !(Number(e.dur) >= 0)) faults.push(`no dur: ${JSON.stringify(e)}`);
     if (e.ph === 'X' && typeof e.name !== 'string') faults.push(`no name: ${JSON.stringify(e)}`);
   }

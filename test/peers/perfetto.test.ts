@@ -15,17 +15,10 @@ import { type ChromeTrace, faultsOf, readChrome } from '../helpers/strict-chrome
 const ZOO = join(root, 'zoo/fixtures');
 const RANKS = join(root, 'test/fixtures/zoo-ranks');
 const PEERS = join(SHARED, 'peers');
-/**
- * Of these Perfetto still drops slices. One has ns since 1970, which a double holds only to 0.25 µs; of the other three, in whole
- * µs, it drops 20 to 26 slices, and it is not known why.
- */
-const KNOWN_LOSSES = /ns_resolution|negative_queue|trace_diff/;
 /** Of other projects, in `npm run soak` where they are at hand. */
 const others =
   SOAK && existsSync(PEERS)
-    ? readdirSync(PEERS, { recursive: true, encoding: 'utf8' }).filter(
-        (name) => /\.json\.gz$/.test(name) && !KNOWN_LOSSES.test(name),
-      )
+    ? readdirSync(PEERS, { recursive: true, encoding: 'utf8' }).filter((name) => /\.json\.gz$/.test(name))
     : [];
 const loops = SOAK ? readdirSync(ZOO).filter((name) => !name.endsWith('.json')) : ['data_io_w0'];
 const slimmed = [

@@ -1,4 +1,5 @@
 import { type Comparison, compareRanks } from '../../run/compare.js';
+import { type LateRanks, mayBeHidden } from '../../run/lateness/late-ranks.js';
 import { comparedRank, type RunLocations } from './locations.js';
 import type { LogView, RankView } from './rank-view.js';
 
@@ -48,13 +49,14 @@ function hasMore(logged: Comparison, logs: readonly LogView[], traced: Compariso
 const areAlike = (views: readonly RankView[]) =>
   views.every((view) => view.source === 'log' || view.dividedBy === null);
 
-/** Whether both have the same ranks and name the same of them as late. */
+/** Whether both have the same ranks and name the same of them as late. Where logs cannot tell, traces may say either. */
 function agree(logged: Comparison, traced: Comparison): boolean {
-  const lateIn = ({ late }: Comparison) => new Set(late.flatMap((l) => l.ranks));
-  const [inLogs, inTraces] = [lateIn(logged), lateIn(traced)];
+  const ranksOf = (late: readonly LateRanks[]) => new Set(late.flatMap((l) => l.ranks));
+  const [inLogs, inTraces] = [ranksOf(logged.late), ranksOf(traced.late)];
+  const surely = ranksOf(logged.late.filter((l) => !mayBeHidden(l)));
   return (
     logged.table!.ranks.length === traced.table!.ranks.length &&
-    inLogs.size === inTraces.size &&
-    [...inLogs].every((rank) => inTraces.has(rank))
+    [...surely].every((rank) => inTraces.has(rank)) &&
+    [...inTraces].every((rank) => inLogs.has(rank))
   );
 }

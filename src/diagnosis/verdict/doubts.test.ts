@@ -7,7 +7,7 @@ import { ns, share } from '../../base/units.js';
 import type { PhaseKnowledge } from '../../facts/rank-facts.js';
 import type { LoaderQueue } from '../../traces/detail/loader-queue.js';
 import type { LogView, TraceView } from '../ranks/rank-view.js';
-import { applyDoubts, DOUBT_CHECKS, type DoubtId } from './doubts.js';
+import { applyDoubts, DOUBT_CHECKS, type DoubtId, MAY_BE_HIDDEN } from './doubts.js';
 import { type Judgement, judgementOf } from './shares.js';
 
 /** Eight steps of 100 ms, 60 of them waiting for input. */
@@ -92,6 +92,7 @@ const CASES: readonly (readonly [DoubtId, object, Judgement])[] = [
   ['log-hides-idle', { atMost: 0.6 }, logged('gpu', {})],
   ['no-model-phase', { atMost: 0.4 }, logged('gpu', { allHost: true, modelTimed: false })],
   ['host-pace-length', { atMost: 0.75 }, logged('host', { hostPaced: ns(1) })],
+  ['hidden-delay', { by: 0.15 }, withNote(MAY_BE_HIDDEN)],
   ['no-host-events', { by: 0.25 }, withFacts({ hasHostEvents: false })],
 ];
 

@@ -34,6 +34,9 @@ const gpuLog = (view: RankView) => {
 const hasNote = ({ notes }: RankView, code: string) => notes.some((note) => note.code === code);
 const isNumber = (value: unknown) => typeof value === 'number';
 
+/** Code of a note on the rank that sets the pace: it may not, because another may be late or not. */
+export const MAY_BE_HIDDEN = 'delay-may-be-hidden';
+
 /** No training step is shorter. */
 const SHORTEST_STEP_NS = 10_000;
 
@@ -153,6 +156,11 @@ export const DOUBT_CHECKS = [
     id: 'host-pace-length',
     text: 'how long the GPU idled while the host set the pace is not known',
     check: ({ view, best }) => when(best === 'host' && isNumber(gpuLog(view)?.hostPaced), atMost(0.75)),
+  },
+  {
+    id: 'hidden-delay',
+    text: 'an event log cannot tell whether the others wait for a late rank or its delay is hidden behind its gradients being sent',
+    check: ({ view }) => when(hasNote(view, MAY_BE_HIDDEN), by(0.15)),
   },
   {
     id: 'no-host-events',

@@ -24,6 +24,14 @@ describe('the sentence on a late rank', () => {
     expect(sentence).toContain(CAUSE_WORDS.data);
   });
 
+  it('has a range where a log cannot tell what is hidden, and what can', () => {
+    const sentence = lateSentence(late({ cost: ns(0), mayCost: ns(14.7e6) }));
+    expect(sentence).toMatch(/\bcosts 0 to 14\.7 ms a step\b/);
+    expect(sentence).toMatch(/\btrace\b/);
+    const rotating = { ranks: [], pattern: 'rotating', mayCost: ns(9e6) } as const;
+    expect(lateSentence(late(rotating))).toMatch(/3\.3 to 9\.0 ms late.*\btrace\b/);
+  });
+
   it('agrees with the number of ranks', () => {
     expect(lateSentence(late({}))).toMatch(/\bcosts\b/);
     expect(lateSentence(late({ ranks: [5, 6] }))).toMatch(/\bcost\b/);

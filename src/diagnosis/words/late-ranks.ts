@@ -1,4 +1,5 @@
 import { namedRanks } from '../../base/rank-ranges.js';
+import type { Ns } from '../../base/units.js';
 import type { Cause, LateRanks, Pattern } from '../../run/lateness/late-ranks.js';
 import { slowGpuWords } from './slow-gpu.js';
 
@@ -29,14 +30,24 @@ export function describeRanks({ ranks, location, pattern }: LateRanks): string {
   return namedRanks(ranks);
 }
 
+/** `0 to 14.7 ms`. */
+const costRange = (least: Ns, most: Ns) =>
+  `${(least / 1e6).toFixed(1).replace(/\.0$/, '')} to ${(most / 1e6).toFixed(1)} ms`;
+
+/** Why a log cannot say what a delay costs, and what can. */
+const HIDDEN_OR_NOT =
+  'The delay is in the backward pass and may be hidden behind the gradients being sent. The log cannot tell; a trace can';
+
 /** One sentence: which ranks are late, how often, what it costs, why. */
 export function lateSentence(late: LateRanks): string {
   const { ranks, cause, pattern, slowGpu } = late;
   const who = describeRanks(late);
   const subject = who[0]!.toUpperCase() + who.slice(1);
-  const cost = `${(late.cost / 1e6).toFixed(1)} ms`;
+  const { cost: least, mayCost } = late;
+  const cost = mayCost === undefined ? `${(least / 1e6).toFixed(1)} ms` : costRange(least, mayCost);
+  const unsure = mayCost === undefined ? '' : `. ${HIDDEN_OR_NOT}`;
   const why = CAUSE_WORDS[cause] + (slowGpu ? `; ${slowGpuWords(slowGpu, ranks.length)}` : '');
-  if (ranks.length === 0) return `${subject} is ${cost} late: ${why} is uneven`;
+  if (ranks.length === 0) return `${subject} is ${cost} late: ${why} is uneven${unsure}`;
   const [are, costs] = ranks.length > 1 ? ['are', 'cost'] : ['is', 'costs'];
-  return `${subject} ${are} late${HOW_OFTEN[pattern]} and ${costs} ${cost} a step: ${why}`;
+  return `${subject} ${are} late${HOW_OFTEN[pattern]} and ${costs} ${cost} a step: ${why}${unsure}`;
 }

@@ -55,6 +55,7 @@ const MANY_RANKS = sampleReport({
       pattern: 'persistent',
       cause: 'data',
       cost_ms: 31.2,
+      cost_high_ms: null,
       confidence: 0.97,
       sentence: 'Rank 35 is last in 3 of 3 steps: it waits 31.2 ms longer for its input than the median rank',
     },
@@ -99,7 +100,15 @@ const HOSTILE = sampleReport({
   silent: [{ rule: 'T5', reason: EVIL }],
   ranks: [0, 1].map((r) => sampleRank(r, { host: EVIL.repeat(3) })),
   stragglers: [
-    { ranks: [1], pattern: 'spike', cause: 'gpu', cost_ms: 1, confidence: 1, sentence: `rank 1: ${EVIL}` },
+    {
+      ranks: [1],
+      pattern: 'spike',
+      cause: 'gpu',
+      cost_ms: 1,
+      cost_high_ms: null,
+      confidence: 1,
+      sentence: `rank 1: ${EVIL}`,
+    },
   ],
   ignored: [EVIL],
   health: {

@@ -27,10 +27,11 @@ export const ADDRESSES: Readonly<Record<Cause, Bottleneck>> = {
 };
 
 export function lateEvidence(view: RankView, late: LateRanks): Evidence {
+  const delay = late.mayCost ?? late.cost;
   return timeEvidence(
     view,
-    late.cost,
-    `${describeRanks(late)}: ${formatMs(late.cost)} a step later than the next, in ${formatCount(late.steps.length, 'step')}; most of it is ${CAUSE_WORDS[late.cause]}`,
+    delay,
+    `${describeRanks(late)}: ${formatMs(delay)} a step later than the next, in ${formatCount(late.steps.length, 'step')}; most of it is ${CAUSE_WORDS[late.cause]}`,
   );
 }
 
@@ -39,17 +40,25 @@ const WON_BACK = { low: 0.7, high: 1.2 } as const;
 /** A delay of almost the whole step is not a delay that can be priced. */
 const MOST_OF_STEP = 0.9;
 
-/** The step of all ranks without the delay. */
-export function priceOfDelay(step: Ns, delay: Ns): Price | null {
-  if (!(delay < MOST_OF_STEP * step)) return null;
-  const gain = (part: number) => step / (step - part * delay);
+/** A gain below this share of the step is no reason to promise one. */
+const LEAST_GAIN = 0.01;
+
+/**
+ * A step without the delay. `step`: of all ranks, as they were compared. Null: the delay may cost nothing, or it is almost the
+ * whole step.
+ */
+export function priceOfDelay(view: RankView, step: Ns, { cost, mayCost = cost }: LateRanks): Price | null {
+  if (!(cost < MOST_OF_STEP * step)) return null;
+  if (mayCost > cost && cost < LEAST_GAIN * step) return null;
+  const without = (delay: number) => step / (step - Math.min(delay, 0.95 * step));
   return {
     speedup: {
-      low: gain(WON_BACK.low),
-      likely: gain(1),
-      high: gain(Math.min(WON_BACK.high, (0.95 * step) / delay)),
+      low: without(WON_BACK.low * cost),
+      likely: without(cost),
+      high: without(WON_BACK.high * mayCost),
     },
-    after: ns(step - delay),
+    // The view's step is without the profiler's cost, or that of other steps.
+    after: ns(view.step / without(cost)),
     edit: null,
     floor: ns(0),
   };

@@ -50,6 +50,20 @@ describe('a late rank', () => {
     });
   });
 
+  it('promises only what a log can tell, up to what the delay may cost', () => {
+    const priceOf = (cost: number) => {
+      const result = rule.check(views[1]!, across([{ ...late, cost: ns(cost), mayCost: ns(20e6) }]));
+      if (!('findings' in result)) throw new Error(result.silent);
+      expect(result.findings[0]!.evidence[0]).toMatchObject({ value: 20, unit: 'ms/step' });
+      return result.findings[0]!.price;
+    };
+    const price = priceOf(5e6)!;
+    expect(price.speedup.likely).toBeCloseTo(50 / 45, 6);
+    expect(price.speedup.high).toBeCloseTo(50 / 26, 6);
+    expect(views[1]!.step - price.after).toBeCloseTo(views[1]!.step / 10, 0);
+    expect(priceOf(0.4e6)).toBeNull();
+  });
+
   it('names the clock of a slow GPU, and costs hardware then', () => {
     const limit = { by: 'thermal', share: share(0.34) } as const;
     const slowGpu = { clock: 1050.4, usualClock: 1755, limit };

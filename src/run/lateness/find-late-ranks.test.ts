@@ -31,6 +31,7 @@ function tableOf(
     steps: Array.from({ length: STEPS }, (_, s) => s + 10),
     own,
     time,
+    mayHide: own.map((o) => o.map(() => 0)),
     step: ns(100e6),
     onlyInputKnown: false,
     fromLogs: false,
@@ -110,6 +111,8 @@ describe('late ranks', () => {
     const inTurn = (ranks: number) => tableOf(ranks, (r, s) => (r === s % ranks ? ['compute', 30] : null));
     expect(findLateRanks(inTurn(3))).toMatchObject([{ ranks: [], pattern: 'rotating', cost: 30e6 }]);
     expect(findLateRanks(inTurn(4))).toMatchObject([{ ranks: [], pattern: 'rotating' }]);
+    // In these steps only some of them had a turn.
+    expect(findLateRanks(inTurn(1024))).toMatchObject([{ ranks: [], pattern: 'rotating', cost: 30e6 }]);
   });
 
   it('are one periodic rank where the others are late by little', () => {

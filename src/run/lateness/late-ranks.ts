@@ -14,6 +14,8 @@ export interface LateRanks {
   readonly cause: Cause;
   /** Time per step that the run would save without the delay. */
   readonly cost: Ns;
+  /** What it costs at most, where a log does not tell whether the others wait for all of the delay (`hidden-delay.ts`). */
+  readonly mayCost?: Ns | undefined;
   readonly confidence: number;
   /** Of a late host or stage: the host's name, or the mesh axis and coordinate (`pp 1`), or both. */
   readonly location: string | null;
@@ -22,3 +24,6 @@ export interface LateRanks {
   /** Where telemetry shows that their GPU was slow. */
   readonly slowGpu?: SlowGpu;
 }
+
+/** Whether the others may not wait for most of the delay: a log does not tell. */
+export const mayBeHidden = ({ cost, mayCost }: LateRanks) => mayCost !== undefined && cost < mayCost / 2;

@@ -14,7 +14,10 @@ import { LATE_SHARE, LATE_Z, MOST_STEPS } from './thresholds.js';
 const NEARLY_ALL_STEPS = 0.75;
 /** Where this share of the step is lost, most steps are enough: ranks that took turns showed it in 6 of 9 traced steps. */
 const LARGE_LOSS = 0.25;
-/** Least entropy of the losses by rank, as a share of the largest possible: half of eight ranks, or two of three, lose equally. */
+/**
+ * Least entropy of the losses by rank, as a share of the largest possible: half of eight ranks, or two of three, lose equally. In a
+ * few steps only so many of a thousand ranks can take turns.
+ */
 const LEAST_EVENNESS = 0.6;
 const LEAST_STEPS = 4;
 const LEAST_RANKS = 3;
@@ -37,7 +40,14 @@ export function rotation(table: RankTable, { lateness, inSteps }: LatenessSpread
   const leastShare = loss >= LARGE_LOSS * table.step ? MOST_STEPS : NEARLY_ALL_STEPS;
   if (loss < LATE_SHARE * table.step || late.length < leastShare * table.steps.length) return null;
   const lossOf = (r: number) => late.filter((s) => s.last === r).reduce((sum, s) => sum + s.loss, 0);
-  if (evenness(table.ranks.map((_, r) => lossOf(r))) < LEAST_EVENNESS) return null;
+  const most = Math.min(table.ranks.length, table.steps.length);
+  if (
+    evenness(
+      table.ranks.map((_, r) => lossOf(r)),
+      most,
+    ) < LEAST_EVENNESS
+  )
+    return null;
   const causes = groupBy(late, (s) => causeOf(table, [table.ranks[s.last]!], [s.step]));
   return {
     ranks: [],
@@ -50,9 +60,9 @@ export function rotation(table: RankTable, { lateness, inSteps }: LatenessSpread
   };
 }
 
-/** Entropy as a share of the largest possible. 0: one has all; 1: all have the same. */
-function evenness(amounts: readonly number[]): number {
+/** Entropy as a share of the largest possible. 0: one has all; 1: `most` of them have the same. */
+function evenness(amounts: readonly number[], most: number): number {
   const sum = amounts.reduce((a, b) => a + b, 0);
   const shares = amounts.filter((a) => a > 0).map((a) => a / sum);
-  return shares.reduce((entropy, share) => entropy - share * Math.log(share), 0) / Math.log(amounts.length);
+  return shares.reduce((entropy, share) => entropy - share * Math.log(share), 0) / Math.log(most);
 }

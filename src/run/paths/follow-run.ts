@@ -1,7 +1,7 @@
 import { groupBy } from '../../base/group-by.js';
 import { largest, mean } from '../../base/statistics.js';
 import type { RankFacts } from '../../facts/rank-facts.js';
-import { sumOfClasses, type TimeByClass, totals } from '../../facts/time-class.js';
+import { sumOfClasses, type TimeByClass, type TimeClass, totals } from '../../facts/time-class.js';
 import type { Clocks } from '../collectives/clocks.js';
 import type { MatchedCollectives } from '../collectives/matched.js';
 import type { CollectiveWaits } from '../collectives/waits.js';
@@ -58,19 +58,45 @@ export function followRun(
   };
 }
 
-/** Index of the rank with most own time in a step: it came last. */
-function lastIn(table: RankTable, step: number): number {
-  const own = table.own.map((o) => o[step]!);
-  return own.indexOf(largest(own));
+/** Index of the rank with most own time in a step: it came last. Not one of `except`. */
+function lastIn({ own, ranks }: RankTable, step: number, except: ReadonlySet<number> = NO_RANKS): number {
+  const inStep = own.map((o, r) => (except.has(ranks[r]!) ? Number.NEGATIVE_INFINITY : o[step]!));
+  return inStep.indexOf(largest(inStep));
 }
+
+const NO_RANKS: ReadonlySet<number> = new Set();
 
 /**
  * The critical time where it is not known when ranks did what: in each step the rank that came last sets the pace, so the
  * run's time is what that rank did then.
  */
 export function timeOfLastRanks(table: RankTable): CriticalTime {
-  const last = table.steps.map((_, s) => lastIn(table, s));
-  const time = totals((c) => (c === 'comms_wait' ? 0 : mean(last.map((r, s) => table.time[r]![s]![c]))));
+  return timeOfRanks(
+    table,
+    table.steps.map((_, s) => lastIn(table, s)),
+    (time, c) => (c === 'comms_wait' ? 0 : time[c]),
+  );
+}
+
+/** The same if the delay of these ranks is hidden: then nobody waits for them, and what looks like it is transfer. */
+export function timeIfHidden(table: RankTable, hidden: ReadonlySet<number>): CriticalTime {
+  return timeOfRanks(
+    table,
+    table.steps.map((_, s) => lastIn(table, s, hidden)),
+    (time, c) => {
+      if (c === 'comms_wait') return 0;
+      return c === 'comms_transfer' ? time.comms_transfer + time.comms_wait : time[c];
+    },
+  );
+}
+
+/** `last`: index of the rank that sets the pace, by step. */
+function timeOfRanks(
+  table: RankTable,
+  last: readonly number[],
+  of: (time: TimeByClass, c: TimeClass) => number,
+): CriticalTime {
+  const time = totals((c) => mean(last.map((r, s) => of(table.time[r]![s]!, c))));
   const mostOften = [...groupBy(last, (r) => r).values()].reduce((a, b) => (b.length > a.length ? b : a));
   return { time, rank: table.ranks[mostOften[0]!]! };
 }

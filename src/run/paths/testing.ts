@@ -123,6 +123,7 @@ function tableOf(ranks: readonly ReturnType<typeof drawRank>[]): RankTable {
     coordinates: ranks.map(() => null),
     steps,
     own,
+    mayHide: own.map((o) => o.map(() => 0)),
     step,
     time,
     fromLogs: false,

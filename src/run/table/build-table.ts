@@ -40,6 +40,7 @@ export function buildTable(
     coordinates: chosen.map((r) => r.coordinates),
     steps,
     own: rows.map((r) => r.own),
+    mayHide: rows.map((r) => r.mayHide),
     step: ns(mean(rows.map((r) => r.step))),
     time: rows.map((r) => r.time),
     fromLogs,
@@ -64,10 +65,12 @@ function rowOf(facts: RankFacts, waits: ReadonlyMap<number, StepWait>, steps: re
   const cells = steps.map((step) => {
     const i = indexOf.get(step)!;
     const period = facts.steps.periods[i]!;
-    return { period, ...divide(period, facts.timePerStep[i]!, waits.get(step) ?? NO_WAIT) };
+    const mayHide = facts.phases?.mayHide?.[i] ?? 0;
+    return { period, mayHide, ...divide(period, facts.timePerStep[i]!, waits.get(step) ?? NO_WAIT) };
   });
   return {
     own: Float64Array.from(cells, (c) => c.own),
+    mayHide: Float64Array.from(cells, (c) => c.mayHide),
     time: cells.map((c) => c.time),
     step: mean(cells.map((c) => c.period)),
   };

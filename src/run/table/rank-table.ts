@@ -21,6 +21,8 @@ export interface RankTable {
   readonly steps: readonly number[];
   /** ns of own time, by rank and step. */
   readonly own: readonly Float64Array[];
+  /** ns of own time behind which transfers may already have run, by rank and step. 0 where it is known when they began. */
+  readonly mayHide: readonly Float64Array[];
   /** Mean over ranks and steps. */
   readonly step: Ns;
   /** By rank and step. Waiting for other ranks is in `comms_wait` and in no other class. */
