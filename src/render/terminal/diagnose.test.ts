@@ -279,7 +279,13 @@ describe('renderDiagnose', () => {
   });
 
   it('keeps what a rank mostly does readable on a narrow page', () => {
-    const late = { pattern: 'persistent', cause: 'host', cost_ms: 9, confidence: 1 } as const;
+    const late = {
+      pattern: 'persistent',
+      cause: 'host',
+      cost_ms: 9,
+      cost_high_ms: null,
+      confidence: 1,
+    } as const;
     const straggler = { ...late, ranks: [1], sentence: 'Rank 1 is late' };
     const ranks = [sampleRank(0), sampleRank(1, { time: shares({ idle_host: 0.65, compute: 0.35 }) })];
     const text = plain(sampleReport({ ranks, stragglers: [straggler] }), { columns: 60 });

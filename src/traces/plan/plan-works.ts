@@ -1,6 +1,8 @@
 import { indexInSorted, partitionPoint } from '../../base/search.js';
 import { median } from '../../base/statistics.js';
 import { WorkSort } from '../../facts/work-sort.js';
+import type { Trace } from '../../model/trace.js';
+import { NO_I32 } from '../../model/trace-data.js';
 import type { PlanWorks } from '../../replay/plan.js';
 import { workSorts } from '../timeline/work-sorts.js';
 import type { Call, PlanInput } from './plan-input.js';
@@ -41,6 +43,7 @@ export function layOutWorks(input: PlanInput, calls: readonly Call[], begin: num
   const step = new Int32Array(length);
   const sorts = workSorts(input.kinds);
   const streamOf = new Map<number, number>();
+  const streams = new Map<string, number>();
   // One loop over all columns: mapping each by itself takes several times as long.
   let next = 0;
   for (const call of calls) {
@@ -56,7 +59,7 @@ export function layOutWorks(input: PlanInput, calls: readonly Call[], begin: num
       sort[w] = sorts[name[r]!]!;
       step[w] = stepOf[i]!;
       if (sort[w]! > WorkSort.comms) bytes[w] = copies.bytes[indexInSorted(copies.row, r)] || 0;
-      if (!streamOf.has(track[r]!)) streamOf.set(track[r]!, Math.min(streamOf.size, 255));
+      if (!streamOf.has(track[r]!)) streamOf.set(track[r]!, numberOfStream(trace, r, streams));
       stream[w] = streamOf.get(track[r]!)!;
     }
   }
@@ -100,6 +103,18 @@ export function layOutWorks(input: PlanInput, calls: readonly Call[], begin: num
 }
 
 const orElse = (value: number, usual: number) => (Number.isNaN(value) ? usual : value);
+
+/** A stream may have several tracks: `whyslow slim` puts work that overlaps on a further one, because Perfetto would drop it. */
+function numberOfStream({ data }: Trace, row: number, streams: Map<string, number>): number {
+  const { gpu, track, tracks } = data;
+  const i = indexInSorted(gpu.row, row);
+  const stream = gpu.stream[i] ?? NO_I32;
+  const { pid, tid } = tracks[track[row]!]!;
+  const key = stream === NO_I32 ? `${pid} track ${tid}` : `${pid} ${gpu.device[i]} ${stream}`;
+  const known = streams.get(key) ?? Math.min(streams.size, 255);
+  streams.set(key, known);
+  return known;
+}
 
 /** Work launched before the plan begins that is not done by then: until when it keeps each stream busy, and its ends. */
 function earlierWork({ trace, work, stepOf }: PlanInput, streamOf: Map<number, number>, begin: number) {
