@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { drawTrace } from '../../../test/helpers/draw-trace.js';
+import { Trace } from '../../model/trace.js';
 import {
   addHostPerStep,
   dropInputWaits,
@@ -52,6 +53,22 @@ describe('a plan', () => {
       host 1  aten::t 340-500 | cudaLaunchKernel 510-520 #1
       gpu 7   gemm 530-540 #1`);
     expect([...nodes.arithmetic]).toEqual([300_000]);
+  });
+
+  it('takes tracks of one stream for one stream', () => {
+    const twoTracks = `
+      host 1  ProfilerStep#1 0-100 | cudaLaunchKernel 10-14 #1 | cudaLaunchKernel 20-24 #2 | cudaLaunchKernel 30-34 #3
+      gpu 7   gemm 20-40 #1
+      gpu 8   add 30-45 #2
+      gpu 9   mul 50-60 #3`;
+    const trace = drawTrace(twoTracks);
+    const streams = (own: readonly number[]) => {
+      const gpu = { ...trace.data.gpu, stream: Int32Array.from(own) };
+      const one = new Trace({ ...trace.data, gpu });
+      return [...analyseTrace(one, { steps: null })!.detail!.plan!.works.stream];
+    };
+    expect(streams([7, 7, 9])).toEqual([0, 0, 1]);
+    expect(streams([7, 8, 9])).toEqual([0, 1, 2]);
   });
 
   it('has the work that each call launched and waited for', () => {
