@@ -1,7 +1,8 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import * as nodeModule from 'node:module';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { root, whyslow } from '../helpers/cli.js';
+import { inFolder, root, whyslow } from '../helpers/cli.js';
 
 describe('the command line', () => {
   it('has every command that advice and documents name', async () => {
@@ -52,6 +53,33 @@ describe('the command line', () => {
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ schema: 'whyslow/rules/1', rules: expect.any(Array) });
   });
+
+  /** Node 20 keeps none. */
+  const KEEPS_COMPILED_CODE = 'enableCompileCache' in nodeModule;
+  const name = `whyslow-cache-${process.getuid?.()}`;
+
+  it('keeps compiled code in a folder that only its user can enter', () =>
+    inFolder(async (folder) => {
+      const { code, stderr } = await whyslow(['rules', 'T4'], { env: { TMPDIR: folder } });
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      expect(readdirSync(folder)).toEqual(KEEPS_COMPILED_CODE ? [name] : []);
+      if (!KEEPS_COMPILED_CODE) return;
+      expect(lstatSync(join(folder, name)).mode & 0o777).toBe(0o700);
+      expect(readdirSync(join(folder, name), { recursive: true }).length).toBeGreaterThan(2);
+    }));
+
+  it('uses no folder for it that somebody else may have prepared', () =>
+    inFolder(async (folder) => {
+      const [open, linked] = [join(folder, 'open'), join(folder, 'linked')];
+      mkdirSync(join(open, name), { recursive: true, mode: 0o755 });
+      mkdirSync(linked);
+      symlinkSync(open, join(linked, name));
+      for (const TMPDIR of [open, linked, '/no/such/folder']) {
+        const { code, stderr } = await whyslow(['rules', 'T4'], { env: { TMPDIR } });
+        expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      }
+      expect(readdirSync(open, { recursive: true })).toEqual([name]);
+    }));
 
   it('is shipped without zod', () => {
     const dist = join(root, 'dist');
