@@ -60,7 +60,9 @@ describe('inflating into given memory', () => {
         const at = 10 + (where % (packed.length - 10));
         const broken = isCut ? packed.subarray(0, at) : Buffer.from(packed);
         if (!isCut) broken[at]! ^= 4;
-        expect(inflateAll(broken, piece, 500)).toBeNull();
+        const found = inflateAll(broken, piece, 500);
+        // The last byte of deflated data may have bits that mean nothing.
+        if (isCut || !found?.equals(data)) expect(found).toBeNull();
       }),
       { numRuns: cases(100, 1000) },
     );
