@@ -44,7 +44,6 @@ async function load() {
     const program = require('./code-cache.js').loadProgram(`${bundle}.cjs`, `${bundle}.code`);
     if (program) return program;
   }
-  // Node 22.8 and newer keep compiled code for the next start.
-  require('node:module').enableCompileCache?.();
+  if (!process.env.NODE_DISABLE_COMPILE_CACHE) require('./compile-cache.js').keepCompiledCode();
   return import(pathToFileURL(`${bundle}.js`).href);
 }

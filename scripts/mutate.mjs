@@ -18,9 +18,9 @@ for (const target of targets.filter((t) => !existsSync(new URL(t, root)))) {
 ensureInstalled();
 /** Installed when asked for: 160 packages that nothing else needs. */
 const STRYKER = ['@stryker-mutator/core@9.6.1', '@stryker-mutator/vitest-runner@9.6.1'];
-if (!existsSync(new URL('node_modules/@stryker-mutator/core', root)))
-  run('npm', ['install', '--no-save', '--ignore-scripts', '--no-audit', '--no-fund', ...STRYKER]);
 if (!options.includes('--only-numbers')) {
+  if (!existsSync(new URL('node_modules/@stryker-mutator/core', root)))
+    run('npm', ['install', '--no-save', '--ignore-scripts', '--no-audit', '--no-fund', ...STRYKER]);
   const patterns = targets.map((t) => (statSync(new URL(t, root)).isDirectory() ? `${t}/**/*.ts` : t));
   const mutate = [...patterns, '!src/**/*.test.ts', '!src/**/testing.ts'].join(',');
   const stryker = ['node_modules/@stryker-mutator/core/bin/stryker.js', 'run'];

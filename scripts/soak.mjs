@@ -1,36 +1,57 @@
-// `npm run soak [FACTOR]`: all tests with their full number of cases (`npm test` runs fewer), the random tests with FACTOR (20)
-// other seeds, FACTOR times as many simulated runs, the fuzzer of traces, the fuzzer of whole runs (FACTOR × 50,000 cases, a
-// process per core), and what doubled inputs cost. Takes some three hours on two cores. A failure prints its seed; to repeat
-// it: WHYSLOW_SOAK=1 WHYSLOW_SEED=<seed> npx vitest run <file>.
+// `npm run soak [FACTOR] [PART…]`: all tests with their full number of cases (`npm test` runs fewer), the random tests with
+// FACTOR (20) other seeds, FACTOR times as many simulated runs, the fuzzer of traces, the fuzzer of whole runs (FACTOR × 50,000
+// cases, a process per core), and what doubled inputs cost. Without a PART it runs all of them. A failure prints its seed; to
+// repeat it: WHYSLOW_SOAK=1 WHYSLOW_SEED=<seed> npx vitest run <file>.
 import { spawn } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { ensureInstalled, randomSeed, root, run, tryRun } from './lib.mjs';
 
-const factor = Number(process.argv[2] ?? 20);
+const many = { WHYSLOW_SOAK: '1' };
+const PARTS = {
+  full: () => soak('all tests with their full numbers', [], many),
+  seeds: () => {
+    for (let i = 0; i < factor; i++) {
+      const seed = randomSeed();
+      soak(`random tests with seed ${seed}`, randomTests(), { ...many, WHYSLOW_SEED: seed });
+    }
+  },
+  simulated: () =>
+    soak('simulated runs', ['test/e2e/simulated-ranks.test.ts'], { WHYSLOW_SOAK: `${factor}` }),
+  facts: () => soak('facts of simulated runs', ['test/e2e/facts.test.ts'], { WHYSLOW_SOAK: `${factor}` }),
+  ray: () => soak('a real Ray cluster', ['test/e2e/on-ray.test.ts'], { WHYSLOW_SOAK: `${factor}` }),
+  traces: () =>
+    soak('damaged traces', ['test/property/reader.test.ts'], {
+      WHYSLOW_SEED: randomSeed(),
+      WHYSLOW_FUZZ: `${factor * 5000}`,
+    }),
+  runs: () => fuzzRuns(factor * 50_000),
+  scaling: () => {
+    if (tryRun('node', ['--import', 'tsx', 'test/soak/scaling.ts']) !== 0)
+      failed.push('what doubled inputs cost');
+  },
+};
+
+const args = process.argv.slice(2);
+const factor = Number(args.find((arg) => /^\d+$/.test(arg)) ?? 20);
+const asked = args.filter((arg) => !/^\d+$/.test(arg));
+const unknown = asked.find((part) => !Object.hasOwn(PARTS, part));
+if (unknown !== undefined) {
+  console.error(`there is no part ${unknown}: ${Object.keys(PARTS).join(', ')}`);
+  process.exit(2);
+}
 const log = fileURLToPath(new URL('.build/soak-cases.txt', root));
 const failed = [];
 
 ensureInstalled();
 run('node', ['scripts/build.mjs']);
 mkdirSync(new URL('.build/', root), { recursive: true });
-soak('all tests with their full numbers', [], { WHYSLOW_SOAK: '1' });
-const random = randomTests();
-for (let i = 0; i < factor; i++) {
-  const seed = randomSeed();
-  soak(`random tests with seed ${seed}`, random, { WHYSLOW_SOAK: '1', WHYSLOW_SEED: seed });
+for (const part of asked.length > 0 ? asked : Object.keys(PARTS)) {
+  const started = Date.now();
+  await PARTS[part]();
+  console.log(`part ${part}: ${Math.round((Date.now() - started) / 1000)} s\n`);
 }
-soak('simulated runs', ['test/e2e/simulated-ranks.test.ts'], { WHYSLOW_SOAK: `${factor}` });
-soak('facts of simulated runs', ['test/e2e/facts.test.ts'], { WHYSLOW_SOAK: `${factor}` });
-soak('a real Ray cluster', ['test/e2e/on-ray.test.ts'], { WHYSLOW_SOAK: `${factor}` });
-soak('fuzzing', ['test/property/reader.test.ts'], {
-  WHYSLOW_SEED: randomSeed(),
-  WHYSLOW_FUZZ: `${factor * 5000}`,
-});
-await fuzzRuns(factor * 50_000);
-if (tryRun('node', ['--import', 'tsx', 'test/soak/scaling.ts']) !== 0)
-  failed.push('what doubled inputs cost');
 console.log(failed.length === 0 ? 'nothing failed' : `failed: ${failed.join(', ')}`);
 process.exit(failed.length === 0 ? 0 : 1);
 

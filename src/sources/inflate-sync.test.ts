@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { cases } from '../../test/helpers/cases.js';
 import { SyncGunzip } from './inflate-sync.js';
 
@@ -25,6 +25,18 @@ const anyData = fc.uint8Array({ minLength: 1, maxLength: 3000 });
 const anySize = fc.integer({ min: 1, max: 700 });
 
 describe('inflating into given memory', () => {
+  afterEach(() => vi.unstubAllGlobals());
+
+  /** When a new Node fails here: try the tests with it added to the list. Until then files are decoded without the thread. */
+  it('knows this Node', () => {
+    expect(SyncGunzip.create(), `Node ${process.versions.node}`).not.toBeNull();
+  });
+
+  it('is left out in a Node that nobody has tried', () => {
+    vi.stubGlobal('process', { ...process, versions: { ...process.versions, node: '99.0.0' } });
+    expect(SyncGunzip.create()).toBeNull();
+  });
+
   it('gives the data of all members, however they are cut', () => {
     fc.assert(
       fc.property(
@@ -48,7 +60,9 @@ describe('inflating into given memory', () => {
         const at = 10 + (where % (packed.length - 10));
         const broken = isCut ? packed.subarray(0, at) : Buffer.from(packed);
         if (!isCut) broken[at]! ^= 4;
-        expect(inflateAll(broken, piece, 500)).toBeNull();
+        const found = inflateAll(broken, piece, 500);
+        // The last byte of deflated data may have bits that mean nothing.
+        if (isCut || !found?.equals(data)) expect(found).toBeNull();
       }),
       { numRuns: cases(100, 1000) },
     );

@@ -21,7 +21,8 @@ interface InsideZlib {
   readonly _writeState: Uint32Array;
 }
 
-const KNOWN_NODES = [20, 22, 24];
+/** Tried with these. In another one a changed call may end the process, so it is not tried there. */
+const KNOWN_NODES = [20, 22, 24, 26];
 
 /** A gunzip that works in the calling thread, into memory of the caller. */
 export class SyncGunzip {

@@ -1,7 +1,12 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { root, whyslow } from '../helpers/cli.js';
+import { inFolder, root, whyslow } from '../helpers/cli.js';
+
+const { privateFolder } = createRequire(import.meta.url)('../../bin/compile-cache.js') as {
+  privateFolder: (parent: string) => string | null;
+};
 
 describe('the command line', () => {
   it('has every command that advice and documents name', async () => {
@@ -52,6 +57,24 @@ describe('the command line', () => {
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ schema: 'whyslow/rules/1', rules: expect.any(Array) });
   });
+
+  it('keeps compiled code in a folder that only its user can enter', () =>
+    inFolder(async (folder) => {
+      const own = privateFolder(folder);
+      expect(readdirSync(folder)).toEqual([basename(own!)]);
+      expect(lstatSync(own!).mode & 0o777).toBe(0o700);
+      expect(privateFolder(folder)).toBe(own);
+    }));
+
+  it('uses no folder for it that somebody else may have prepared', () =>
+    inFolder(async (folder) => {
+      const name = `whyslow-cache-${process.getuid?.()}`;
+      const [open, linked] = [join(folder, 'open'), join(folder, 'linked')];
+      mkdirSync(join(open, name), { recursive: true, mode: 0o755 });
+      mkdirSync(linked);
+      symlinkSync(folder, join(linked, name));
+      expect([open, linked, '/no/such/folder'].map(privateFolder)).toEqual([null, null, null]);
+    }));
 
   it('is shipped without zod', () => {
     const dist = join(root, 'dist');

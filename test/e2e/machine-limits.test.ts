@@ -80,10 +80,13 @@ describe('an output that cannot be written', () => {
   });
 });
 
+const NODE = Number.parseInt(process.versions.node, 10);
+
 describe('few open files', () => {
-  // Below some 19 Node cannot start at all.
+  // With fewer Node cannot start at all, or load the first file.
+  const fewest = NODE < 22 ? 19 : 23;
   it.each(
-    (SOAK ? [20, 30, 64] : [20, 64]).flatMap((n) =>
+    (SOAK ? [fewest, 30, 64] : [fewest, 64]).flatMap((n) =>
       COMMANDS.map(([command, code]) => [n, command, code] as const),
     ),
   )('ulimit -n %i: %s', async (limit, command, expected) => {
@@ -98,12 +101,13 @@ describe('few open files', () => {
   });
 });
 
-/** In kB, with the exit code. */
+/** In kB, with the exit code. Newer versions of V8 reserve more. */
+const MORE = NODE < 24 ? 0 : 600_000;
 const SPACES: readonly (readonly [number, number])[] = [
   [16_000_000, 0],
   [4_000_000, 0],
-  [1_800_000, 0],
-  [1_000_000, 2],
+  [1_800_000 + MORE, 0],
+  [1_000_000 + MORE, 2],
 ];
 
 describe('little address space', () => {

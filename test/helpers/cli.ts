@@ -34,7 +34,8 @@ export interface Started {
 }
 
 export function start(program: string, args: readonly string[], options: RunOptions = {}): Started {
-  const env = { ...process.env, NO_COLOR: '', FORCE_COLOR: '', ...options.env };
+  // Not set, not empty: Node 22 warns where it finds both.
+  const env = { ...process.env, NO_COLOR: undefined, FORCE_COLOR: undefined, ...options.env };
   const child = spawn(program, args, { cwd: options.cwd ?? root, env });
   const said = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const)

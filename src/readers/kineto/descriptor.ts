@@ -40,7 +40,8 @@ const KNOWN_KEYS =
 const SLOW_SCANNER: Problem = {
   code: 'slow-scanner',
   count: 1,
-  message: 'the fast scanner could not start: WebAssembly is off, or its memory could not be reserved',
+  message:
+    'the fast scanner could not start: WebAssembly is off, or too little address space or too few open files are left',
   consequence: 'reading takes several times as long; the result is the same',
   first: null,
 };

@@ -73,18 +73,29 @@ let compiled: object | undefined;
  */
 const ADDRESS_SPACE = 15e9;
 
-/** Null where WebAssembly is off, or its memory cannot be reserved (under `ulimit -v`). */
+function compile({ Module }: WebAssemblyApi): object | null {
+  try {
+    return new Module(readFileSync(new URL('wasm/scanner.wasm', packageRoot())));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EMFILE') return null;
+    throw error;
+  }
+}
+
+/** Null where WebAssembly is off, its memory cannot be reserved (under `ulimit -v`), or no more files can be opened. */
 function instantiate(): ScannerExports | null {
   if (WebAssembly === undefined || addressSpaceLeft() < ADDRESS_SPACE) return null;
+  const program = compiled ?? compile(WebAssembly);
+  if (program === null) return null;
+  compiled = program;
   const parseNumber = (at: number, length: number) =>
     Number(latin1(new Uint8Array(exports.memory.buffer, at, length)));
   const abort = () => {
     throw new Error('the scanner aborted');
   };
-  compiled ??= new WebAssembly.Module(readFileSync(new URL('wasm/scanner.wasm', packageRoot())));
   let exports: ScannerExports;
   try {
-    exports = new WebAssembly.Instance(compiled, { env: { parseNumber, abort } }).exports as ScannerExports;
+    exports = new WebAssembly.Instance(program, { env: { parseNumber, abort } }).exports as ScannerExports;
   } catch (error) {
     if (error instanceof RangeError) return null;
     throw error;

@@ -66,13 +66,16 @@ export async function tryCase(
     if (wrong) return wrong;
   } catch (error) {
     if (!(error instanceof library.InputError)) return (error as Error).stack ?? String(error);
+    if (CAUGHT.test(error.message)) return error.message;
   }
   const took = cpuTime() - from;
   return took > MOST_CPU_MS ? `it took ${Math.round(took)} ms of processor time` : null;
 }
 
 /** A bug that was caught and reported is still one. */
-const BUGS = /"(?:analysis-failed|check-failed|rule-failed)"/;
+const BUGS = /"(?:reading-failed|analysis-failed|check-failed|rule-failed)"/;
+/** So it is told when no file is left. */
+const CAUGHT = /reading .* failed: /s;
 
 function faultOf(report: object): string | null {
   const path = notFinite(report, '');
