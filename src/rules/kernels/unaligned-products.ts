@@ -34,9 +34,9 @@ const isWorst = (k: KernelTotal) => (loadedAtOnce(k) ?? VECTOR_BYTES) < LEAST_AS
 
 /**
  * How many times faster aligned products are than those of single 16-bit loads. Zoo `vocabulary_50257` and `_50304` on an
- * H200: 6.2 (125 against 770 TFLOP/s). The slow kernels use the same instructions everywhere, so their rate goes with
- * multiprocessors and clock: 82 TFLOP/s of an A100's 312, a third of what aligned ones reach. Only data-centre cards from
- * Hopper on have the instructions that they miss.
+ * H200, the only pair: 6.2 (125 against 775 TFLOP/s). Only data-centre cards from Hopper on have the instructions that the
+ * slow kernels miss. For others nothing was measured: the same kernels at the rate of fewer multiprocessors and a lower clock
+ * would reach 82 TFLOP/s of an A100's 312, a third of what aligned ones do. Less is promised, in a wide range.
  */
 const HOPPER: Levels = { low: 4, likely: 6, high: 7.5 };
 const OTHERS: Levels = { low: 1.5, likely: 2.5, high: 3.5 };
