@@ -23,7 +23,7 @@ import {
 import { editWork, isMatrixWork, topKernel, workTime } from '../kit/work.js';
 
 const DOUBLE = threshold('double-precision kernels', share(0.05), 'of the step', WITHIN_NOISE);
-/** From this part of the step on, other matrix work shows in which type products run that are not double. */
+/** From this part of the step on, 16-bit products show that the job runs under autocast. */
 const SHOWS_TYPE = 0.02;
 /** Kernels other than products move half the bytes. Reductions gain more: they also compute (zoo `table_doubles`: 0.22–0.5). */
 const OTHERS_LEFT: Levels = { low: 0.6, likely: 0.5, high: 0.35 };
@@ -43,7 +43,7 @@ export const rule: TraceRule = {
       'Kernels on 64-bit floats that take a visible part of the step. Scalars in double do not count.',
     why: 'It is almost always an accident: NumPy arrays are float64 unless told otherwise, and torch.from_numpy keeps that. One such tensor makes every result double. Products then miss the fast tensor cores, and all kernels move twice the bytes.',
     fix: {
-      text: 'Convert where the data comes in, and keep the model in float32; allow TF32 for its products. To find the source, print dtype of the batch and of the parameters: look for NumPy arrays without dtype, .double() and torch.set_default_dtype(torch.float64).',
+      text: 'Convert where the data comes in, and keep the model in float32. Allow TF32 for its products: on data-centre cards most of the gain comes from that. To find the source, print dtype of the batch and of the parameters: look for NumPy arrays without dtype, .double() and torch.set_default_dtype(torch.float64).',
       code: 'x = torch.from_numpy(array).float()  # or dtype=np.float32 in NumPy\nmodel = model.float()\ntorch.set_float32_matmul_precision("high")  # TF32',
     },
     check:
@@ -78,13 +78,13 @@ export const rule: TraceRule = {
   },
 };
 
-/** In which type products run after the fix: as the others of the job, else in TF32. Without TF32 the gain is the least. */
+/** In which type products run after the fix: as the others of the job, else in TF32, which the fix turns on. */
 function typesAfter(view: TraceView): Readonly<Record<Level, MatrixPrecision>> {
-  const visible = (test: (k: KernelTotal) => boolean) =>
-    workTime(view, (k) => isMatrixWork(k) && test(k)).ns >= SHOWS_TYPE * view.step;
   const has = capabilitiesOf(view);
+  const narrow = workTime(view, (k) => isMatrixWork(k) && isNarrow(k)).ns;
   // Autocast leaves double as it is, and takes float32 along.
-  if (has?.hasBf16 && visible(isNarrow)) return { low: 'tf32', likely: 'bf16', high: 'bf16' };
-  if (!has?.hasTf32) return { low: 'fp32', likely: 'fp32', high: 'fp32' };
-  return { low: visible((k) => k.precision === 'tf32') ? 'tf32' : 'fp32', likely: 'tf32', high: 'tf32' };
+  if (has?.hasBf16 && narrow >= SHOWS_TYPE * view.step) return { low: 'tf32', likely: 'bf16', high: 'bf16' };
+  return has?.hasTf32
+    ? { low: 'tf32', likely: 'tf32', high: 'tf32' }
+    : { low: 'fp32', likely: 'fp32', high: 'fp32' };
 }

@@ -58,9 +58,9 @@ export const rule: TraceRule = {
       code: 'vocabulary = 64 * math.ceil(50_257 / 64)  # 50_304',
     },
     check:
-      'Leave padded entries out when you sample or count classes. Checkpoints change their shape: pad old weights with zeros.',
+      'Padded classes take part in the softmax: the model learns to avoid them, and the first losses differ. Leave them out when you sample or count classes. Checkpoints change their shape: pad old weights with zeros.',
     cost: 'code',
-    risk: 'none',
+    risk: 'numerics',
     thresholds: [UNALIGNED],
   },
   check(view) {
