@@ -38,3 +38,22 @@ describe('host-bound loops with clean truth', async () => {
     expect(totals.falsePromises).toBe(0);
   });
 });
+
+describe('loops that wait for the GPU', async () => {
+  const { scores } = await scoreZoo(pathOf('clean/unseen'));
+  const score = (name: string) => scores.find((s) => s.name === name)!;
+
+  it.each([
+    ['table_doubles', 'T13'],
+    ['llama_eager', 'T15'],
+    ['vocabulary_50257', 'unaligned-products'],
+  ])('%s gets its fix first, and the measured gain is in its range', (name, rule) => {
+    expect(score(name)).toMatchObject({ answer: 'gpu', inRange: true, overpromised: false });
+    expect(score(name).fixes[0]).toBe(rule);
+  });
+
+  it('are left alone once compiled', () => {
+    expect(score('llama_compiled').fixes).toEqual([]);
+    expect(scores.flatMap((s) => s.falsePromises)).toEqual([]);
+  });
+});

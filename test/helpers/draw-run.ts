@@ -18,7 +18,7 @@ export const H200 = onDevice('NVIDIA H200', 9, 0, 150_109_880_320);
 export const V100 = onDevice('Tesla V100-SXM2-32GB', 7, 0, 34_079_637_504);
 export const P100 = onDevice('Tesla P100-PCIE-16GB', 6, 0, 17_066_885_120);
 
-function onDevice(name: string, computeMajor: number, computeMinor: number, totalGlobalMem: number) {
+export function onDevice(name: string, computeMajor: number, computeMinor: number, totalGlobalMem: number) {
   return { deviceProperties: [{ id: 0, name, totalGlobalMem, computeMajor, computeMinor }] };
 }
 

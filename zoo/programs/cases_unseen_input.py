@@ -219,7 +219,7 @@ CASES = (
         lambda ctx: table(ctx, np.float64),
         "gpu",
         rules=("T13", "T9"),
-        gain_of="none",
+        gain_of="double-precision",
         fix="float32 in table and model",
         twin="table_floats",
         note="fp64 by accident; TF32 is allowed but doubles cannot use it",

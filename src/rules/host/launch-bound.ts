@@ -1,5 +1,5 @@
-import { IDLE, LAUNCHES, priceCompiled, SHORT_KERNEL, waitsForLaunches } from '../kit/compiling.js';
-import { runsCompiled } from '../kit/host.js';
+import { LAUNCHES, priceCompiled, SHORT_KERNEL, waitsForLaunches } from '../kit/compiling.js';
+import { IDLE, runsCompiled } from '../kit/host.js';
 import { found, silent, type TraceRule } from '../kit/rule.js';
 
 export const rule: TraceRule = {

@@ -1,5 +1,5 @@
-import { IDLE, LAUNCHES, priceWithGraphs, SHORT_KERNEL, waitsForLaunches } from '../kit/compiling.js';
-import { runsCompiled } from '../kit/host.js';
+import { LAUNCHES, priceWithGraphs, SHORT_KERNEL, waitsForLaunches } from '../kit/compiling.js';
+import { IDLE, runsCompiled } from '../kit/host.js';
 import { isUnfusedOptimizer, optimizerOf } from '../kit/optimizer.js';
 import { found, silent, type TraceRule } from '../kit/rule.js';
 import { hasFixedShapes, SHAPES } from '../kit/waits.js';

@@ -3,7 +3,7 @@ import type { KernelTotal } from '../../traces/detail/kernel-table.js';
 import { outsideUnfusedAttention } from '../kit/attention.js';
 import { addCasts } from '../kit/autocast.js';
 import { atKernel, percentOfStep, shortened, silentBelow, timeEvidence } from '../kit/evidence.js';
-import { capabilitiesOf, is32Bit, speedUpMatrixWork } from '../kit/matrix-rates.js';
+import { capabilitiesOf, is32Bit, isNarrow, speedUpMatrixWork } from '../kit/matrix-rates.js';
 import { priceOf } from '../kit/price.js';
 import { found, type Levels, silent, type TraceRule, threshold, WITHIN_NOISE } from '../kit/rule.js';
 import { editWork, isMatrixWork, topKernel, workTime } from '../kit/work.js';
@@ -48,7 +48,7 @@ export const rule: TraceRule = {
     const wide = ns(products + workTime(view, isWideAttention).ns);
     const small = silentBelow(view, wide, WIDE, 'fp32 and TF32 matrix work is');
     if (small) return small;
-    const narrow = workTime(view, (k) => isMatrixWork(k) && !is32Bit(k)).ns;
+    const narrow = workTime(view, (k) => isMatrixWork(k) && isNarrow(k)).ns;
     if (narrow > MOSTLY_NARROW * wide) return silent('most matrix work is already in 16 bit');
     const top = topKernel(view, (k) => isWideProduct(k) || isWideAttention(k))!;
     const text = `fp32/TF32 matrix work: ${formatMs(wide)} a step (${percentOfStep(view, wide)}), in 16 bit: ${formatMs(narrow)}; longest: ${shortened(top.name)}`;

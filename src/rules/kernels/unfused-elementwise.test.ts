@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { drawView, expectGainBetween, fires, silence } from '../../../test/helpers/draw-run.js';
+import { drawView, expectGain, expectGainBetween, fires, silence } from '../../../test/helpers/draw-run.js';
 import { steps } from '../../../test/helpers/draw-trace.js';
 import { rule } from './unfused-elementwise.js';
 
@@ -10,18 +10,46 @@ const CHAINS = `
 
 const draw = (drawing: string) => drawView(steps(4, 20200, drawing));
 
+/** Matrix work decides, but between two products lie twelve kernels of 0.5 ms: a norm written by hand. */
+const BETWEEN = `
+  host 1  ProfilerStep#1 0-20200 | cudaLaunchKernel 10-15 #1 x14@10 | cudaDeviceSynchronize 300-20150
+  gpu 7   nvjet_tst_64x64 100-7100 #1 | mul_elementwise 7100-7600 #2 x12@500 | nvjet_tst_64x64 13100-20100 #14`;
+
+/** The same chain, but the first and the last launch come late. */
+const WAITING = `
+  host 1  ProfilerStep#1 0-20200 | cudaLaunchKernel 2910-2915 #1 x13@10 | cudaDeviceSynchronize 3100-13120
+  host 1  cudaLaunchKernel 15850-15855 #14 | cudaDeviceSynchronize 15860-20150
+  gpu 7   nvjet_tst_64x64 3000-7100 #1 | mul_elementwise 7100-7600 #2 x12@500 | nvjet_tst_64x64 15900-20100 #14`;
+
 describe('unfused elementwise kernels', () => {
   it('prices a chain as one kernel: 18 ms become 1.5, and 2 ms of products stay', () => {
     const expected = { id: 'unfused-elementwise', addresses: 'gpu', unit: 'ms/step', placed: false } as const;
     expectGainBetween(fires(rule, draw(CHAINS), expected), 3, 20.2 / 3.2);
   });
 
+  it('prices long chains between products: 6 ms become 1, and 14 ms of products stay', () => {
+    const expected = { id: 'unfused-elementwise', addresses: 'gpu', unit: 'ms/step', placed: false } as const;
+    const view = drawView(steps(4, 20200, BETWEEN), { unprofiledMs: 20.2 });
+    const finding = fires(rule, view, expected);
+    expectGain(finding, 20.2 / 15.2);
+    expect(finding.evidence[0]!.text).toMatch(/^12 elementwise, .* in 1 chains? take 6.00 ms/);
+  });
+
   it.each([
     [
-      'matrix work decides',
-      /elementwise kernels are 0/,
-      CHAINS.replace('mul_elementwise', 'nvjet_tst_64x64'),
+      'chains are short: three kernels may take as long when merged',
+      /surely saves 0/,
+      BETWEEN.replace('7600 #2 x12@500', '9100 #2 x3@2000')
+        .replaceAll('#14', '#5')
+        .replace('x14@10', 'x5@10'),
     ],
+    [
+      'they belong to the loss, which is not in the compiled model',
+      /surely saves 0/,
+      BETWEEN.replace('nvjet_tst_64x64 13100', 'cunn_SoftMaxForward<LogSoftMaxForwardEpilogue> 13100'),
+    ],
+    ['the GPU waits for launches', /waits for the host/, WAITING],
+    ['matrix work decides', /surely saves 0/, CHAINS.replace('mul_elementwise', 'nvjet_tst_64x64')],
     [
       'the model is compiled',
       /already compiled/,

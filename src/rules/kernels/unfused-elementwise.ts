@@ -1,8 +1,7 @@
 import { formatMs } from '../../base/units.js';
 import { percentOfStep, timeEvidence } from '../kit/evidence.js';
-import { ELEMENTWISE, isFusable, priceOfFusing } from '../kit/fusable.js';
+import { ELEMENTWISE, priceOfFusing, SURE } from '../kit/fusable.js';
 import { found, type TraceRule } from '../kit/rule.js';
-import { workTime } from '../kit/work.js';
 
 export const rule: TraceRule = {
   reads: 'traces',
@@ -12,7 +11,7 @@ export const rule: TraceRule = {
     title: 'Elementwise kernels are not fused',
     needs: 'trace',
     looksFor:
-      'Chains of elementwise, norm and copy kernels that keep the GPU busy, in a model that is not compiled.',
+      'Chains of elementwise, norm and copy kernels between matrix products, long enough that merging them must save time, on a busy GPU and in a model that is not compiled.',
     why: 'Each kernel of a chain reads and writes its whole tensor, so memory bandwidth sets the pace. A compiler merges the chain: each tensor is read and written once.',
     fix: {
       text: 'Let a compiler merge the chains: each tensor is then read and written once. The first steps are slow.',
@@ -21,20 +20,21 @@ export const rule: TraceRule = {
     check: 'Compare the loss of a few hundred steps: fused kernels round differently.',
     cost: 'code',
     risk: 'numerics',
-    thresholds: [ELEMENTWISE],
+    thresholds: [SURE, ELEMENTWISE],
   },
   check(view) {
     const fusing = priceOfFusing(view);
     if ('silent' in fusing) return fusing;
-    const chains = workTime(view, isFusable);
-    const text = `${chains.count.toFixed(0)} elementwise, norm and copy kernels take ${formatMs(chains.ns)} a step (${percentOfStep(view, chains.ns)}), each reading and writing its whole tensor`;
+    const { kernels, chains, price } = fusing;
+    const text = `${kernels.count.toFixed(0)} elementwise, norm and copy kernels in ${chains.toFixed(0)} chains take ${formatMs(kernels.ns)} a step (${percentOfStep(view, kernels.ns)}), each reading and writing its whole tensor`;
+    const setPace = kernels.ns >= ELEMENTWISE.value * view.step;
     return found({
       id: 'unfused-elementwise',
       title: 'the GPU is busy reading and writing: elementwise kernels are not fused',
-      confidence: 0.85,
+      confidence: setPace ? 0.85 : 0.75,
       addresses: 'gpu',
-      evidence: [timeEvidence(view, chains.ns, text)],
-      price: fusing.price,
+      evidence: [timeEvidence(view, kernels.ns, text)],
+      price,
     });
   },
 };

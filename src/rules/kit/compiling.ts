@@ -7,7 +7,7 @@ import { Role } from '../../traces/detail/roles.js';
 import { timeEvidence } from './evidence.js';
 import type { Evidence } from './finding.js';
 import { isFusable, isSimple, OUTSIDE_MODEL, priceOfFusing } from './fusable.js';
-import { fallsBackToEager, idleForLaunches } from './host.js';
+import { fallsBackToEager, IDLE, idleForLaunches } from './host.js';
 import { fuseOptimizer, isUnfusedOptimizer, optimizerOf, parametersOf } from './optimizer.js';
 import { perView } from './per-view.js';
 import { isWorthwhile, priceOf } from './price.js';
@@ -16,7 +16,6 @@ import { askOnce, editWork, has, medianKernel, type Piece, piecesOf } from './wo
 
 /** Loops that wait for launches, and what compiling the model brings them, without and with CUDA graphs. */
 
-export const IDLE = threshold('idle for the host', share(0.15), 'of the step', 'XProf: kernel launch 15 %');
 export const LAUNCHES = threshold('launches', 30, 'a step', 'fewer cannot be fused to a gain');
 export const SHORT_KERNEL = threshold(
   'short kernel, median',

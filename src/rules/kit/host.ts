@@ -4,6 +4,7 @@ import { WorkSort } from '../../facts/work-sort.js';
 import type { Plan } from '../../replay/plan.js';
 import type { OperatorTotal } from '../../traces/detail/operators.js';
 import { Role } from '../../traces/detail/roles.js';
+import { threshold } from './rule.js';
 import { has } from './work.js';
 
 /** The host: operators and runtime calls, and edits of the calls in a plan. */
@@ -38,6 +39,8 @@ export const trains = (view: TraceView): boolean => hasOperatorIn(view, Role.bac
 /** A compiled function is looked up, but no compiled code runs: the recompile limit was reached. */
 export const fallsBackToEager = (view: TraceView): boolean =>
   operatorsOf(view).some((o) => /^TorchDynamo Cache Lookup/.test(o.name)) && !runsCompiled(view);
+
+export const IDLE = threshold('idle for the host', share(0.15), 'of the step', 'XProf: kernel launch 15 %');
 
 /** Share of the step in which the GPU is idle for launches. Pauses are left out: no launch would have filled them. */
 export function idleForLaunches({ facts, time, step }: TraceView): Share {

@@ -5,14 +5,17 @@ import type { KernelTotal } from '../../traces/detail/kernel-table.js';
 import type { Level, Levels } from './rule.js';
 import { editWork, type WorkTest } from './work.js';
 
-export type MatrixPrecision = 'fp32' | 'tf32' | 'bf16' | 'fp16';
+export type MatrixPrecision = 'fp64' | 'fp32' | 'tf32' | 'bf16' | 'fp16';
 
 /**
  * Part of the vendor's dense peak that matrix products of training reach, from the zoo's transformers on an H200
- * (10.7 TFLOP a step: fp32 51, tf32 304, bf16 778 TFLOP/s). The ratio of two of them carries over to other devices better
- * than either alone.
+ * (10.7 TFLOP a step: fp32 51, tf32 304, bf16 778 TFLOP/s) and `table_doubles` (fp64 41). The ratio of two of them carries
+ * over to other devices better than either alone.
  */
-const REACHED: Readonly<Record<MatrixPrecision, number>> = { fp32: 0.76, tf32: 0.61, bf16: 0.79, fp16: 0.79 };
+// biome-ignore format: a table
+const REACHED: Readonly<Record<MatrixPrecision, number>> = {
+  fp64: 0.61, fp32: 0.76, tf32: 0.61, bf16: 0.79, fp16: 0.79,
+};
 
 /** How much better or worse than in the zoo a model's shapes may do. */
 const SPREAD: Levels = { low: 0.6, likely: 1, high: 1.25 };
@@ -25,7 +28,7 @@ const SPREAD: Levels = { low: 0.6, likely: 1, high: 1.25 };
 const CONVOLUTIONS: Levels = { low: 0.5, likely: 0.68, high: 0.9 };
 
 /** Shorter kernels are all launch and ramp: no type makes them faster. */
-const SHORTEST_NS = 4_000;
+export const SHORTEST_NS = 4_000;
 
 /** What the device can compute in; null where the trace does not name it. */
 export function capabilitiesOf({ facts: { device } }: TraceView): Capabilities | null {
@@ -33,6 +36,28 @@ export function capabilitiesOf({ facts: { device } }: TraceView): Capabilities |
 }
 
 export const is32Bit = (k: KernelTotal): boolean => k.precision === 'fp32' || k.precision === 'tf32';
+export const isDouble = (k: KernelTotal): boolean => k.precision === 'fp64';
+/** 16 bit, 8 bit or narrower, or cuDNN's attention, whose names do not tell. */
+export const isNarrow = (k: KernelTotal): boolean => !is32Bit(k) && !isDouble(k);
+
+/**
+ * fp64 for each fp32 operation of devices without units of their own for it, whose data sheets state no rate: results per
+ * clock and multiprocessor in the CUDA programming guide, by compute capability.
+ */
+const DOUBLES_PER_FLOAT: Readonly<Record<string, number>> = {
+  '7.5': 2 / 64,
+  '8.6': 2 / 128,
+  '8.9': 2 / 128,
+  '12.0': 2 / 128,
+};
+
+/** The device's rate in TFLOP/s. */
+function rateOf({ rates, facts: { device } }: TraceView, type: MatrixPrecision): number | undefined {
+  const stated = rates?.tflops[type];
+  if (stated !== undefined || type !== 'fp64') return stated;
+  const part = DOUBLES_PER_FLOAT[`${device?.computeMajor}.${device?.computeMinor}`];
+  return part && rates?.tflops.fp32 && part * rates.tflops.fp32;
+}
 
 /** How many times faster matrix work runs in another type; null when the device's rates are not known. */
 export function rateRatio(
@@ -41,7 +66,7 @@ export function rateRatio(
   to: MatrixPrecision,
   level: Level,
 ): number | null {
-  const [a, b] = [view.rates?.tflops[from], view.rates?.tflops[to]];
+  const [a, b] = [rateOf(view, from), rateOf(view, to)];
   if (!a || !b) return null;
   return Math.max(1, ((b * REACHED[to]) / (a * REACHED[from])) * SPREAD[level]);
 }
@@ -57,7 +82,7 @@ function convolutionRatio(
   return products && Math.max(1, products * CONVOLUTIONS[level]);
 }
 
-/** Runs the 32-bit matrix work that passes at the rate of another type. */
+/** Runs the matrix work of 32 or 64 bit that passes at the rate of another type. */
 export function speedUpMatrixWork(
   view: TraceView,
   plan: Plan,
@@ -66,7 +91,7 @@ export function speedUpMatrixWork(
   test: WorkTest,
 ): void {
   editWork(view, plan, test, ({ ns, kernel }) => {
-    const from = kernel.precision === 'tf32' ? 'tf32' : 'fp32';
+    const from = kernel.precision === 'tf32' || kernel.precision === 'fp64' ? kernel.precision : 'fp32';
     const ratioOf = kernel.class === 'conv' && to !== 'tf32' ? convolutionRatio : rateRatio;
     const ratio = ratioOf(view, from, to, level);
     return ratio === null || ns <= SHORTEST_NS ? ns : Math.max(SHORTEST_NS, ns / ratio);

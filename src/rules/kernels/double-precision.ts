@@ -1,0 +1,90 @@
+import { formatMs, share } from '../../base/units.js';
+import type { TraceView } from '../../diagnosis/ranks/rank-view.js';
+import type { KernelTotal } from '../../traces/detail/kernel-table.js';
+import { atKernel, percentOfStep, shortened, silentBelow, timeEvidence } from '../kit/evidence.js';
+import {
+  capabilitiesOf,
+  isDouble,
+  isNarrow,
+  type MatrixPrecision,
+  rateRatio,
+  speedUpMatrixWork,
+} from '../kit/matrix-rates.js';
+import { priceOf } from '../kit/price.js';
+import {
+  found,
+  type Level,
+  type Levels,
+  silent,
+  type TraceRule,
+  threshold,
+  WITHIN_NOISE,
+} from '../kit/rule.js';
+import { editWork, isMatrixWork, topKernel, workTime } from '../kit/work.js';
+
+const DOUBLE = threshold('double-precision kernels', share(0.05), 'of the step', WITHIN_NOISE);
+/** From this part of the step on, 16-bit products show that the job runs under autocast. */
+const SHOWS_TYPE = 0.02;
+/** Kernels other than products move half the bytes. Reductions gain more: they also compute (zoo `table_doubles`: 0.22–0.5). */
+const OTHERS_LEFT: Levels = { low: 0.6, likely: 0.5, high: 0.35 };
+
+const isDoubleProduct = (k: KernelTotal) => isMatrixWork(k) && isDouble(k);
+const isOtherDouble = (k: KernelTotal) => !isMatrixWork(k) && isDouble(k);
+
+export const rule: TraceRule = {
+  reads: 'traces',
+  unpriced: 'allowed',
+  info: {
+    id: 'double-precision',
+    alias: 'T13',
+    title: 'The model computes in double precision',
+    needs: 'trace',
+    looksFor:
+      'Kernels on 64-bit floats that take a visible part of the step. Scalars in double do not count.',
+    why: 'It is almost always an accident: NumPy arrays are float64 unless told otherwise, and torch.from_numpy keeps that. One such tensor makes every result double. Products then miss the fast tensor cores, and all kernels move twice the bytes.',
+    fix: {
+      text: 'Convert where the data comes in, and keep the model in float32. Allow TF32 for its products: on data-centre cards most of the gain comes from that. To find the source, print dtype of the batch and of the parameters: look for NumPy arrays without dtype, .double() and torch.set_default_dtype(torch.float64).',
+      code: 'x = torch.from_numpy(array).float()  # or dtype=np.float32 in NumPy\nmodel = model.float()\ntorch.set_float32_matmul_precision("high")  # TF32',
+    },
+    check:
+      'Compare the loss curve of a few hundred steps. Keep double where it is meant: solvers, simulations, long sums.',
+    cost: 'code',
+    risk: 'numerics',
+    thresholds: [DOUBLE],
+  },
+  check(view) {
+    const all = workTime(view, isDouble);
+    if (all.count === 0) return silent('nothing runs in double precision');
+    const small = silentBelow(view, all.ns, DOUBLE, 'double-precision kernels are');
+    if (small) return small;
+    const products = workTime(view, isDoubleProduct);
+    const top = topKernel(view, isDouble)!;
+    const text = `${all.count.toFixed(0)} kernels compute in double precision: ${formatMs(all.ns)} a step (${percentOfStep(view, all.ns)}), ${formatMs(products.ns)} of it in matrix products; longest: ${shortened(top.name)}`;
+    const after = typesAfter(view);
+    const known = products.ns === 0 || rateRatio(view, 'fp64', after.likely, 'likely') !== null;
+    return found({
+      id: 'double-precision',
+      title: 'the model computes in double precision',
+      confidence: products.ns > 0 ? 0.95 : 0.85,
+      addresses: 'gpu',
+      evidence: [atKernel(top, timeEvidence(view, all.ns, text))],
+      price: known
+        ? priceOf(view, (plan, level) => {
+            speedUpMatrixWork(view, plan, level, after[level], isDoubleProduct);
+            editWork(view, plan, isOtherDouble, ({ ns }) => ns * OTHERS_LEFT[level]);
+          })
+        : null,
+    });
+  },
+};
+
+/** In which type products run after the fix: as the others of the job, else in TF32, which the fix turns on. */
+function typesAfter(view: TraceView): Readonly<Record<Level, MatrixPrecision>> {
+  const has = capabilitiesOf(view);
+  const narrow = workTime(view, (k) => isMatrixWork(k) && isNarrow(k)).ns;
+  // Autocast leaves double as it is, and takes float32 along.
+  if (has?.hasBf16 && narrow >= SHOWS_TYPE * view.step) return { low: 'tf32', likely: 'bf16', high: 'bf16' };
+  return has?.hasTf32
+    ? { low: 'tf32', likely: 'tf32', high: 'tf32' }
+    : { low: 'fp32', likely: 'fp32', high: 'fp32' };
+}
