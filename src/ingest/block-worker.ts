@@ -1,0 +1,39 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { ShardScanner } from '../readers/kineto/shard-scanner.js';
+import { BlockInflater } from '../sources/block-inflater.js';
+import { type BlockTask, type FromBlockThread, JOINED, MOST_AHEAD, NEXT } from './block-messages.js';
+import { buffersOf } from './transfer.js';
+
+/** One of several threads that inflate and scan the blocks of one file. Each takes the next block that nobody has taken. */
+
+const { fd, blocks, counters } = workerData as BlockTask;
+const count = blocks.starts.length - 1;
+const inflater = new BlockInflater(fd, blocks);
+let scanner: ShardScanner | null = null;
+
+function take(): number {
+  const block = Atomics.add(counters, NEXT, 1);
+  const least = block - MOST_AHEAD;
+  for (let n = Atomics.load(counters, JOINED); n <= least && block < count; n = Atomics.load(counters, JOINED))
+    Atomics.wait(counters, JOINED, n);
+  return block;
+}
+
+function readBlock(block: number): FromBlockThread['read'] {
+  try {
+    scanner ??= ShardScanner.create();
+    if (!scanner || !inflater.open(block)) return 'bad';
+    const shard = scanner.scan((into) => inflater.read(into));
+    if (shard === null) scanner = null;
+    return shard ?? 'odd';
+  } catch {
+    // Found again, and told, by whoever reads the file in order.
+    return 'bad';
+  }
+}
+
+for (let block = take(); block < count; block = take()) {
+  const read = readBlock(block);
+  parentPort!.postMessage({ block, read } satisfies FromBlockThread, buffersOf(read));
+  if (read === 'bad') break;
+}

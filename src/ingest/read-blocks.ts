@@ -1,0 +1,104 @@
+import { readSync } from 'node:fs';
+import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
+import { createJoiningReader, type KinetoReader } from '../readers/kineto/descriptor.js';
+import { findReader } from '../readers/registry.js';
+import { BlockFault, BlockInflater } from '../sources/block-inflater.js';
+import { encodingOf } from '../sources/encoding.js';
+import { rankFromPath } from '../sources/rank-name.js';
+import { shownAddress } from '../sources/remote/address.js';
+import type { MemberResult } from './member-reader.js';
+import { HEAD_BYTES } from './member-reader.js';
+import type { OpenBlocks } from './open-blocks.js';
+
+const CHUNK = 256 << 10;
+/** Blocks that have to be read in order: this thread does that alone, which takes longer than not to read in blocks at all. */
+const MOST_ODD = 4;
+
+/**
+ * Reads a trace whose blocks are inflated and scanned by several threads: this one joins what they have read. Null: it is no
+ * trace, or something is odd. Nothing is judged here: whoever then reads it in order finds out, and tells.
+ */
+export async function readBlocks(
+  file: string,
+  open: OpenBlocks,
+  onBytes: (stored: number) => void,
+): Promise<MemberResult | null> {
+  try {
+    const reading = new BlocksReading(open);
+    return (await reading.run(onBytes)) ? reading.result(file) : null;
+  } catch (error) {
+    if (error instanceof BlockFault || (error as NodeJS.ErrnoException).code) return null;
+    throw error;
+  } finally {
+    await open.close();
+  }
+}
+
+class BlocksReading {
+  readonly #open: OpenBlocks;
+  readonly #inflater: BlockInflater;
+  readonly #reader: KinetoReader | null;
+  /** Blocks that were read. */
+  #done = 0;
+  #decoded = 0;
+
+  constructor(open: OpenBlocks) {
+    this.#open = open;
+    this.#inflater = new BlockInflater(open.fd, open.blocks);
+    this.#reader = createJoiningReader({ progress: () => this.#stored / open.stats.size });
+  }
+
+  get #stored(): number {
+    return this.#open.blocks.starts[this.#done]!;
+  }
+
+  /** Whether all of it was read. */
+  async run(onBytes: (stored: number) => void): Promise<boolean> {
+    const { blocks, threads, fd, stats } = this.#open;
+    if (this.#reader === null || !this.#readHere(0)) return false;
+    let odd = 0;
+    for (let block = 1; block < blocks.starts.length - 1; block++) {
+      const { read, by } = await threads.next(block);
+      if (read === 'bad' || (read === 'odd' && ++odd > MOST_ODD)) return false;
+      if (read === 'odd' ? !this.#readHere(block) : !this.#reader.join(read, by)) return false;
+      if (read !== 'odd') this.#decoded += read.length;
+      this.#done = block + 1;
+      threads.noteJoined(this.#done);
+      onBytes(this.#stored);
+      await turnOfTheLoop();
+    }
+    // It may have grown since it was opened.
+    return readSync(fd, new Uint8Array(1), 0, 1, stats.size) === 0;
+  }
+
+  /** Reads a block in this thread. False: it is not the beginning of a trace. */
+  #readHere(block: number): boolean {
+    if (!this.#inflater.open(block)) return false;
+    const chunk = new Uint8Array(CHUNK);
+    for (let made = this.#inflater.read(chunk); made > 0; made = this.#inflater.read(chunk)) {
+      const bytes = chunk.subarray(0, made);
+      if (this.#decoded === 0 && !isTrace(bytes)) return false;
+      this.#reader!.push(bytes);
+      this.#decoded += made;
+    }
+    return true;
+  }
+
+  result(file: string): MemberResult {
+    const content = this.#reader!.finish();
+    const path = shownAddress(file);
+    return {
+      file,
+      path,
+      hints: rankFromPath(path),
+      storedBytes: this.#open.stats.size,
+      decodedBytes: this.#decoded,
+      encodings: ['gzip'],
+      problems: content.problems,
+      content,
+    };
+  }
+}
+
+const isTrace = (head: Uint8Array): boolean =>
+  encodingOf(head) === null && findReader(head.subarray(0, HEAD_BYTES))?.id === 'kineto';
