@@ -16,18 +16,13 @@ export class BlockThreads {
   #hasFailed = false;
   #wake = () => {};
 
-  /** Null: there are no such threads. */
-  static start(fd: number, blocks: GzipBlocks, count: number): BlockThreads | null {
+  static start(fd: number, blocks: GzipBlocks, count: number): BlockThreads {
     const counters = new Int32Array(new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT));
     counters[NEXT] = 1;
     const workerData: BlockTask = { fd, blocks, counters };
-    try {
-      // The bundle has block-worker.js beside this module. Tests of the sources run without threads.
-      const script = new URL('./block-worker.js', import.meta.url);
-      return new BlockThreads(startThreads(script, count, { workerData }), counters);
-    } catch {
-      return null;
-    }
+    // The bundle has block-worker.js beside this module. Tests of the sources run without threads.
+    const script = new URL('./block-worker.js', import.meta.url);
+    return new BlockThreads(startThreads(script, count, { workerData }), counters);
   }
 
   private constructor(threads: readonly Worker[], counters: Int32Array) {
@@ -61,14 +56,18 @@ export class BlockThreads {
     }
   }
 
-  /** The threads may go on to further blocks. */
-  noteJoined(blocks: number): void {
+  /** The threads may go on to further blocks, and the one that read the last one may use its memory again. */
+  noteJoined(blocks: number, { read, by }: BlockRead): void {
+    if (typeof read === 'object') {
+      const memory = read.batches.map((batch) => batch.dur.buffer as ArrayBuffer);
+      for (const buffer of memory) this.#threads[by]!.postMessage(buffer, [buffer]);
+    }
     Atomics.store(this.#counters, JOINED, blocks);
     Atomics.notify(this.#counters, JOINED);
   }
 
-  /** Once this is done the threads no longer read the file. */
-  async close(): Promise<void> {
+  /** Once this is done the threads no longer read the file. Those that have read all blocks end by themselves. */
+  async stop(): Promise<void> {
     await Promise.all(this.#threads.map((thread) => thread.terminate()));
   }
 }

@@ -1,4 +1,4 @@
-import { parentPort, workerData } from 'node:worker_threads';
+import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { ShardScanner } from '../readers/kineto/shard-scanner.js';
 import { BlockInflater } from '../sources/block-inflater.js';
 import { type BlockTask, type FromBlockThread, JOINED, MOST_AHEAD, NEXT } from './block-messages.js';
@@ -10,18 +10,32 @@ const { fd, blocks, counters } = workerData as BlockTask;
 const count = blocks.starts.length - 1;
 const inflater = new BlockInflater(fd, blocks);
 let scanner: ShardScanner | null = null;
+/** Memory that the reader has sent back. Fresh memory costs page faults here and garbage collections there. */
+const spare: ArrayBuffer[] = [];
+
+function allocate(bytes: number): ArrayBuffer {
+  for (let back = receiveMessageOnPort(parentPort!); back; back = receiveMessageOnPort(parentPort!))
+    spare.push(back.message as ArrayBuffer);
+  const memory = spare.pop();
+  // A little more, so that it will do for the next block, too.
+  return memory && memory.byteLength >= bytes ? memory : new ArrayBuffer(Math.ceil(bytes * 1.25));
+}
 
 function take(): number {
   const block = Atomics.add(counters, NEXT, 1);
   const least = block - MOST_AHEAD;
-  for (let n = Atomics.load(counters, JOINED); n <= least && block < count; n = Atomics.load(counters, JOINED))
+  for (
+    let n = Atomics.load(counters, JOINED);
+    n <= least && block < count;
+    n = Atomics.load(counters, JOINED)
+  )
     Atomics.wait(counters, JOINED, n);
   return block;
 }
 
 function readBlock(block: number): FromBlockThread['read'] {
   try {
-    scanner ??= ShardScanner.create();
+    scanner ??= ShardScanner.create(allocate);
     if (!scanner || !inflater.open(block)) return 'bad';
     const shard = scanner.scan((into) => inflater.read(into));
     if (shard === null) scanner = null;

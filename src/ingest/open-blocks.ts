@@ -1,57 +1,65 @@
-import { closeSync, fstatSync, openSync, type Stats, statSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, statSync } from 'node:fs';
 import { findBlocks, type GzipBlocks } from '../sources/gzip-blocks.js';
 import { BlockThreads } from './block-threads.js';
-import { WORTH_OWN_THREADS } from './jobs.js';
 
 /** A file whose blocks are being read by threads. */
 export interface OpenBlocks {
   readonly fd: number;
-  readonly stats: Stats;
+  readonly size: number;
   readonly blocks: GzipBlocks;
   readonly threads: BlockThreads;
-  close(): Promise<void>;
+  /** `hasEnded`: all blocks have been read. Otherwise the threads are stopped. */
+  close(hasEnded: boolean): Promise<void>;
 }
 
 /** With two, one that inflates and one that scans are as fast; see docs/decisions/0037. */
 const LEAST_THREADS = 3;
+/**
+ * Stored bytes that are worth a thread: some 100 MB of JSON, which takes 0.2 s to inflate and scan. A thread takes 50 ms to start,
+ * and 20 MB of memory.
+ */
+const WORTH_A_THREAD = 8e6;
 
 const started = new Map<string, OpenBlocks>();
 
-/**
- * Starts threads that read the blocks of a file. Null unless it is a large gzip on disk with known blocks, more of them than
- * threads.
- */
-export function openBlocks(file: string, threads: number): OpenBlocks | null {
-  // A file that is called `-` is not meant, and to open a pipe would wait for its other end.
-  if (threads < LEAST_THREADS || file === '-' || !isLargeFile(file)) return null;
-  let fd: number;
+/** Starts up to so many threads that read the blocks of a file. Null unless it is a large gzip on disk with known blocks. */
+export function openBlocks(file: string, most: number): OpenBlocks | null {
+  let fd: number | null = null;
   try {
+    const threads = Math.min(most, Math.floor(sizeOf(file) / WORTH_A_THREAD));
+    if (threads < LEAST_THREADS) return null;
     fd = openSync(file, 'r');
+    const open = startReading(fd, threads);
+    if (open === null) closeSync(fd);
+    return open;
   } catch {
+    if (fd !== null) closeSync(fd);
     return null; // told by whoever reads it in order
   }
-  const stats = fstatSync(fd);
-  const blocks = findBlocks(fd, stats.size);
-  const running = blocks && blocks.starts.length > threads + 1 ? BlockThreads.start(fd, blocks, threads) : null;
-  if (!blocks || !running) {
-    closeSync(fd);
-    return null;
-  }
-  const close = async () => {
-    await running.close();
-    closeSync(fd);
-  };
-  return { fd, stats, blocks, threads: running, close };
 }
 
-function isLargeFile(file: string): boolean {
-  const stats = statSync(file, { throwIfNoEntry: false });
-  return stats?.isFile() === true && stats.size >= WORTH_OWN_THREADS;
+function startReading(fd: number, most: number): OpenBlocks | null {
+  const { size } = fstatSync(fd);
+  const blocks = findBlocks(fd, size);
+  if (blocks === null) return null;
+  // The first block is read by the thread that joins.
+  const threads = BlockThreads.start(fd, blocks, Math.min(most, blocks.starts.length - 2));
+  const close = async (hasEnded: boolean) => {
+    if (!hasEnded) await threads.stop();
+    closeSync(fd);
+  };
+  return { fd, size, blocks, threads, close };
+}
+
+/** In bytes; 0 unless it is a file on disk. To open a pipe would wait for its other end, and `-` is standard input. */
+function sizeOf(file: string): number {
+  const stats = file === '-' ? undefined : statSync(file, { throwIfNoEntry: false });
+  return stats?.isFile() ? stats.size : 0;
 }
 
 /** The same before the code that needs them is loaded. Returns whether they were started. */
-export function openBlocksEarly(file: string, threads: number): boolean {
-  const open = openBlocks(file, threads);
+export function openBlocksEarly(file: string, most: number): boolean {
+  const open = openBlocks(file, most);
   if (open) started.set(file, open);
   return open !== null;
 }

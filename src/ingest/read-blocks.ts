@@ -1,13 +1,13 @@
 import { readSync } from 'node:fs';
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
+import { isSystemError } from '../base/input-error.js';
 import { createJoiningReader, type KinetoReader } from '../readers/kineto/descriptor.js';
 import { findReader } from '../readers/registry.js';
 import { BlockFault, BlockInflater } from '../sources/block-inflater.js';
 import { encodingOf } from '../sources/encoding.js';
 import { rankFromPath } from '../sources/rank-name.js';
 import { shownAddress } from '../sources/remote/address.js';
-import type { MemberResult } from './member-reader.js';
-import { HEAD_BYTES } from './member-reader.js';
+import { HEAD_BYTES, type MemberResult } from './member-reader.js';
 import type { OpenBlocks } from './open-blocks.js';
 
 const CHUNK = 256 << 10;
@@ -23,14 +23,16 @@ export async function readBlocks(
   open: OpenBlocks,
   onBytes: (stored: number) => void,
 ): Promise<MemberResult | null> {
+  let isRead = false;
   try {
     const reading = new BlocksReading(open);
-    return (await reading.run(onBytes)) ? reading.result(file) : null;
+    isRead = await reading.run(onBytes);
+    return isRead ? reading.result(file) : null;
   } catch (error) {
-    if (error instanceof BlockFault || (error as NodeJS.ErrnoException).code) return null;
+    if (error instanceof BlockFault || isSystemError(error)) return null;
     throw error;
   } finally {
-    await open.close();
+    await open.close(isRead);
   }
 }
 
@@ -45,7 +47,7 @@ class BlocksReading {
   constructor(open: OpenBlocks) {
     this.#open = open;
     this.#inflater = new BlockInflater(open.fd, open.blocks);
-    this.#reader = createJoiningReader({ progress: () => this.#stored / open.stats.size });
+    this.#reader = createJoiningReader({ progress: () => this.#stored / open.size });
   }
 
   get #stored(): number {
@@ -54,21 +56,22 @@ class BlocksReading {
 
   /** Whether all of it was read. */
   async run(onBytes: (stored: number) => void): Promise<boolean> {
-    const { blocks, threads, fd, stats } = this.#open;
+    const { blocks, threads, fd, size } = this.#open;
     if (this.#reader === null || !this.#readHere(0)) return false;
     let odd = 0;
     for (let block = 1; block < blocks.starts.length - 1; block++) {
-      const { read, by } = await threads.next(block);
+      const next = await threads.next(block);
+      const { read, by } = next;
       if (read === 'bad' || (read === 'odd' && ++odd > MOST_ODD)) return false;
       if (read === 'odd' ? !this.#readHere(block) : !this.#reader.join(read, by)) return false;
       if (read !== 'odd') this.#decoded += read.length;
       this.#done = block + 1;
-      threads.noteJoined(this.#done);
+      threads.noteJoined(this.#done, next);
       onBytes(this.#stored);
       await turnOfTheLoop();
     }
     // It may have grown since it was opened.
-    return readSync(fd, new Uint8Array(1), 0, 1, stats.size) === 0;
+    return readSync(fd, new Uint8Array(1), 0, 1, size) === 0;
   }
 
   /** Reads a block in this thread. False: it is not the beginning of a trace. */
@@ -91,7 +94,7 @@ class BlocksReading {
       file,
       path,
       hints: rankFromPath(path),
-      storedBytes: this.#open.stats.size,
+      storedBytes: this.#open.size,
       decodedBytes: this.#decoded,
       encodings: ['gzip'],
       problems: content.problems,

@@ -27,12 +27,7 @@ export interface TaskResult extends FileResult<TaskMember> {
 }
 
 /** Reads one file and keeps what is wanted. Runs in any thread. */
-export async function runTask(
-  path: string,
-  want: Want,
-  onBytes: OnBytes,
-  threads = 1,
-): Promise<TaskResult> {
+export async function runTask(path: string, want: Want, onBytes: OnBytes, threads = 1): Promise<TaskResult> {
   try {
     if (typeof want === 'object' && 'store' in want)
       return await storeTask(path, want.store, onBytes, threads);

@@ -22,8 +22,10 @@ const TRAILER = 8;
 const INDEX_HEAD = 16;
 const INDEX_ENTRY = 8;
 const INDEX_VERSION = 1;
-/** Blocks are read whole, and the index is not to be trusted. Ours have 4 MB. */
-const MAX_BLOCK = 64 << 20;
+/** Of a block's content. Blocks are read whole, and the index is not to be trusted. Ours have 4 MB, above 34 GB of JSON more. */
+const MAX_BLOCK = 16 << 20;
+/** What does not compress gets a little longer. */
+const MAX_STORED = 1.01 * MAX_BLOCK;
 
 /**
  * The blocks of a gzip file: by the index that our capture writes into the header, or by the sizes that bgzip writes before each
@@ -57,7 +59,7 @@ function indexedBlocks(index: Uint8Array, start: number, trailer: DataView, size
   for (let i = 0; i < count; i++) {
     const at = INDEX_HEAD + i * INDEX_ENTRY;
     const stored = view.getUint32(at, true);
-    if (stored === 0 || stored > 2 * MAX_BLOCK) return null;
+    if (stored === 0 || stored > MAX_STORED) return null;
     starts[i + 1] = starts[i]! + stored;
     running[i] = view.getUint32(at + 4, true);
   }

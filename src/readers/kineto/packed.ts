@@ -1,8 +1,11 @@
 import type { NumericArray } from '../../base/columns.js';
 
+/** Memory of at least so many bytes. */
+export type Allocate = (bytes: number) => ArrayBuffer;
+
 /** A copy of plain data with all its arrays of numbers in one piece of memory: many pieces take long to move between threads. */
-export function packed<T>(value: T): T {
-  const memory = new ArrayBuffer(sizeOf(value));
+export function packed<T>(value: T, allocate: Allocate = (bytes) => new ArrayBuffer(bytes)): T {
+  const memory = allocate(sizeOf(value));
   let at = 0;
   const copy = (from: unknown): unknown => {
     if (ArrayBuffer.isView(from)) {

@@ -60,8 +60,9 @@ export class ShardJoiner {
     const firstRow = x.rowBase.value;
     for (const batch of shard.batches) {
       for (const schema of SIDE_TABLES) renameTable(batch.side[schema.name], schema, names, firstRow);
+      const lastTime = timeOfLast(batch);
       const joined = this.#renamed(batch, names, base, offset);
-      pass(x, batch, joined, shard.isAfterEvent);
+      pass(x, joined, lastTime, shard.isAfterEvent);
       if (joined.rows > 0 || joined.side.flows.rows > 0) onBatch(joined);
     }
     return true;
@@ -116,16 +117,12 @@ function addKinds(x: Exports, all: readonly RawKind[], { strings, kinds }: Names
 }
 
 /** Lets the scanner go on after the rows of a batch. */
-function pass(
-  x: Exports,
-  { rows, times, correlation }: ShardBatch,
-  { track }: Batch,
-  isAfter: boolean,
-): void {
-  if (rows === 0) return;
-  const last = new BigInt64Array(times.slice(2 * rows - 2).buffer)[0]!;
-  x.passShard(rows, last, track[rows - 1]!, correlation[rows - 1]!, Number(isAfter));
+function pass(x: Exports, { rows, track, correlation }: Batch, lastTime: bigint, isAfter: boolean): void {
+  if (rows > 0) x.passShard(rows, lastTime, track[rows - 1]!, correlation[rows - 1]!, Number(isAfter));
 }
+
+const timeOfLast = ({ rows, times }: ShardBatch): bigint =>
+  rows === 0 ? 0n : new BigInt64Array(times.buffer, times.byteOffset, rows)[rows - 1]!;
 
 function renameTable(table: BatchTable, schema: SideTableSchema, names: Names, firstRow: number): void {
   const { row } = table;
@@ -140,11 +137,11 @@ function rename(ids: NumericArray, names: ArrayLike<number>): void {
   for (let i = 0; i < ids.length; i++) ids[i] = names[ids[i]!]!;
 }
 
-/** Nanoseconds from the base, rounded once where they are beyond 2^53: as the scanner does it. */
+/** Nanoseconds from the base, rounded once where they are beyond 2^53: as the scanner does it. Takes the place of `times`. */
 function timesFrom(times: Int32Array, base: bigint): Float64Array {
   const upper = Number(base >> 32n);
   const lower = Number(base & 0xffffffffn);
-  const out = new Float64Array(times.length / 2);
+  const out = new Float64Array(times.buffer, times.byteOffset, times.length / 2);
   for (let i = 0; i < out.length; i++) {
     const [low, high] = [times[2 * i]!, times[2 * i + 1]!];
     out[i] = high === NO_TIME && low === 0 ? Number.NaN : (high - upper) * 2 ** 32 + ((low >>> 0) - lower);

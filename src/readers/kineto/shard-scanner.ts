@@ -1,12 +1,14 @@
 import { latin1 } from '../common/text.js';
 import { COUNTER } from './counters.js';
-import { packed } from './packed.js';
+import { type Allocate, packed } from './packed.js';
 import { SCAN } from './scanner.js';
 import type { Shard, ShardBatch, ShardStrings } from './shard.js';
 import { WasmScanner } from './wasm-scanner.js';
 
 /** Bytes scanned at a time: they stay in the cache of the core. */
 const CHUNK = 256 << 10;
+/** Where the first event is looked for first: most have less than a kilobyte. */
+const FIRST_WINDOW = 8 << 10;
 /** An event may have this many bytes, else the whole part is left to others. */
 const MAX_REST = 1 << 20;
 /**
@@ -24,6 +26,7 @@ type ReadBytes = (into: Uint8Array) => number;
 /** Reads parts of a file, one after the other, in the order of the file. */
 export class ShardScanner {
   readonly #scanner: WasmScanner;
+  readonly #allocate: Allocate | undefined;
   /** Strings and tracks that were handed out. String 0 is none. */
   #strings = 1;
   #tracks = 0;
@@ -31,13 +34,14 @@ export class ShardScanner {
   #length = 0;
 
   /** Null where there is no WebAssembly or no memory for it. */
-  static create(): ShardScanner | null {
+  static create(allocate?: Allocate): ShardScanner | null {
     const scanner = WasmScanner.create();
-    return scanner && new ShardScanner(scanner);
+    return scanner && new ShardScanner(scanner, allocate);
   }
 
-  private constructor(scanner: WasmScanner) {
+  private constructor(scanner: WasmScanner, allocate: Allocate | undefined) {
     this.#scanner = scanner;
+    this.#allocate = allocate;
   }
 
   /** Null: it has to be read in order. Use a new scanner for the next part: this one may have learned what is wrong. */
@@ -69,9 +73,14 @@ export class ShardScanner {
 
   /** Reads until the first event, and returns where it starts. -1: there is none. */
   #findStart(read: ReadBytes): number {
+    let window = FIRST_WINDOW;
     while (this.#fill < MAX_REST && this.#readMore(read)) {
-      const found = EVENT_START.exec(latin1(this.#scanner.buffer.subarray(0, this.#fill)));
-      if (found) return found.index + found[0].length;
+      for (; window / 8 < this.#fill; window *= 8) {
+        const found = EVENT_START.exec(
+          latin1(this.#scanner.buffer.subarray(0, Math.min(window, this.#fill))),
+        );
+        if (found) return found.index + found[0].length;
+      }
     }
     return -1;
   }
@@ -93,7 +102,7 @@ export class ShardScanner {
     const { columnsAt, memory } = this.#scanner.exports;
     const { strings: _, tracks: __, ...columns } = this.#scanner.columns();
     const times = new Int32Array(memory.buffer, columnsAt(0), columns.rows * 2);
-    const batch = packed({ ...columns, times });
+    const batch = packed({ ...columns, times }, this.#allocate);
     this.#scanner.startBatch();
     return batch;
   }

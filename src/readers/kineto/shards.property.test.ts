@@ -1,14 +1,16 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { cases } from '../../../test/helpers/cases.js';
+import { cases, SOAK } from '../../../test/helpers/cases.js';
 import { tortureDocument } from '../../../test/helpers/torture.js';
 import type { ReadResult } from '../common/reader.js';
 import { createJoiningReader, kinetoReader } from './descriptor.js';
 import { ShardScanner } from './shard-scanner.js';
 
 const FIXTURES = new URL('../../../zoo/fixtures/', import.meta.url);
+const SOME = ['fat_trace', 'graph_captured', 'recompile_ragged'];
+const ALL = readdirSync(FIXTURES).filter((name) => !name.includes('.'));
 
 interface Joined {
   /** Null: some shard did not fit. */
@@ -124,7 +126,7 @@ describe('parts of a trace that several scanners read', () => {
     );
   });
 
-  it.each(['fat_trace', 'graph_captured', 'recompile_ragged'])('give it for %s', (name) => {
+  it.each(SOAK ? ALL : SOME)('give it for %s', (name) => {
     const bytes = gunzipSync(readFileSync(new URL(`${name}/rank0.json.gz`, FIXTURES)));
     const cuts = Array.from({ length: 9 }, (_, i) => Math.floor(((i + 1) * bytes.length) / 10.3));
     const { result, joined } = readInShards(bytes, cuts, 3);
