@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import type { Worker } from 'node:worker_threads';
 import type { GzipBlocks } from '../sources/gzip-blocks.js';
 import { startThreads } from '../sources/start-thread.js';
@@ -16,12 +17,13 @@ export class BlockThreads {
   #hasFailed = false;
   #wake = () => {};
 
-  static start(fd: number, blocks: GzipBlocks, count: number): BlockThreads {
+  /** Null: there is no code for them, as in tests of the sources and in tasks of an engine. The bundle has it beside this module. */
+  static start(fd: number, blocks: GzipBlocks, count: number): BlockThreads | null {
+    const script = new URL('./block-worker.js', import.meta.url);
+    if (!existsSync(script)) return null;
     const counters = new Int32Array(new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT));
     counters[NEXT] = 1;
     const workerData: BlockTask = { fd, blocks, counters };
-    // The bundle has block-worker.js beside this module. Tests of the sources run without threads.
-    const script = new URL('./block-worker.js', import.meta.url);
     return new BlockThreads(startThreads(script, count, { workerData }), counters);
   }
 

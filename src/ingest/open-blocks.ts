@@ -44,6 +44,7 @@ function startReading(fd: number, most: number): OpenBlocks | null {
   if (blocks === null) return null;
   // The first block is read by the thread that joins.
   const threads = BlockThreads.start(fd, blocks, Math.min(most, blocks.starts.length - 2));
+  if (threads === null) return null;
   const close = async (hasEnded: boolean) => {
     if (!hasEnded) await threads.stop();
     closeSync(fd);

@@ -29,8 +29,9 @@ export async function readBlocks(
     isRead = await reading.run(onBytes);
     return isRead ? reading.result(file) : null;
   } catch (error) {
-    if (error instanceof BlockFault || isSystemError(error)) return null;
-    throw error;
+    // Not even a bug here may cost the file.
+    if (process.env.WHYSLOW_DEBUG && !(error instanceof BlockFault) && !isSystemError(error)) throw error;
+    return null;
   } finally {
     await open.close(isRead);
   }
@@ -40,8 +41,8 @@ class BlocksReading {
   readonly #open: OpenBlocks;
   readonly #inflater: BlockInflater;
   readonly #reader: KinetoReader | null;
-  /** Blocks that were read. */
-  #done = 0;
+  /** The block that is read or joined just now. */
+  #block = 0;
   #decoded = 0;
 
   constructor(open: OpenBlocks) {
@@ -50,8 +51,9 @@ class BlocksReading {
     this.#reader = createJoiningReader({ progress: () => this.#stored / open.size });
   }
 
+  /** How far the file will be read with this block. */
   get #stored(): number {
-    return this.#open.blocks.starts[this.#done]!;
+    return this.#open.blocks.starts[this.#block + 1]!;
   }
 
   /** Whether all of it was read. */
@@ -60,13 +62,13 @@ class BlocksReading {
     if (this.#reader === null || !this.#readHere(0)) return false;
     let odd = 0;
     for (let block = 1; block < blocks.starts.length - 1; block++) {
+      this.#block = block;
       const next = await threads.next(block);
       const { read, by } = next;
       if (read === 'bad' || (read === 'odd' && ++odd > MOST_ODD)) return false;
       if (read === 'odd' ? !this.#readHere(block) : !this.#reader.join(read, by)) return false;
       if (read !== 'odd') this.#decoded += read.length;
-      this.#done = block + 1;
-      threads.noteJoined(this.#done, next);
+      threads.noteJoined(block + 1, next);
       onBytes(this.#stored);
       await turnOfTheLoop();
     }

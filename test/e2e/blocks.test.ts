@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
@@ -8,6 +9,7 @@ import type * as Library from '../../src/index.js';
 import { tar } from '../../src/sources/testing/archives.js';
 import { bgzip, indexedGzip } from '../../src/sources/testing/blocks.js';
 import { root } from '../helpers/cli.js';
+import { describeWithTorch, python } from '../helpers/python.js';
 
 /** The bundle, because only there the threads have a file. */
 const { diagnose, readRun } = (await import(join(root, 'dist/index.js'))) as typeof Library;
@@ -117,5 +119,29 @@ describe('a large gzip in blocks that threads read', () => {
     writeFileSync(file, indexed);
     const [inBlocks, here] = [await diagnose(file, { jobs: JOBS }), await diagnose(file, { jobs: 1 })];
     expect(JSON.stringify(inBlocks)).toBe(JSON.stringify(here));
+  });
+});
+
+describeWithTorch('a trace as our capture writes it', () => {
+  const [raw, file] = [join(folder, 'raw.json'), join(folder, 'captured.json.gz')];
+  const script = `
+import sys
+from pathlib import Path
+from whyslow_capture.trace import compress
+compress.LEVEL = ${LEVEL}
+compress.compress(Path(sys.argv[1]), Path(sys.argv[2]), None)`;
+
+  it('is read by threads, and by everybody else', async () => {
+    writeFileSync(raw, json);
+    const env = { ...process.env, PYTHONPATH: join(root, 'python/src') };
+    execFileSync(python, ['-c', script, raw, file], { env });
+    const [inBlocks, here] = [await read(file, JOBS), await read(file, 1)];
+    expect(inBlocks.told).toEqual(here.told);
+    expect(inBlocks.threads).toBe(mayRun ? JOBS : 0);
+    const packed = readFileSync(file);
+    expect(gunzipSync(packed).equals(json)).toBe(true);
+    // As browsers do it.
+    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'));
+    expect(Buffer.from(await new Response(stream).arrayBuffer()).equals(json)).toBe(true);
   });
 });
