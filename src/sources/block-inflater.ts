@@ -31,7 +31,8 @@ export class BlockInflater {
 
   /** Begins a block. Returns false where this Node cannot do it. */
   open(block: number): boolean {
-    this.#gunzip = SyncGunzip.create();
+    if (this.#gunzip) this.#gunzip.reset();
+    else this.#gunzip = SyncGunzip.create();
     this.#at = 0;
     const { starts, parts } = this.#blocks;
     const [from, to] = [starts[block]!, starts[block + 1]!];

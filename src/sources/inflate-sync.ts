@@ -19,6 +19,7 @@ interface InsideZlib {
   };
   /** Left over after a write: room in the output, bytes of the input. */
   readonly _writeState: Uint32Array;
+  reset(): void;
 }
 
 const KNOWN_NODES = [20, 22, 24];
@@ -45,6 +46,13 @@ export class SyncGunzip {
     zlib._handle.onerror = () => {
       this.failed = true;
     };
+  }
+
+  /** Starts again with other data. */
+  reset(): void {
+    this.#zlib.reset();
+    this.failed = false;
+    this.left = 0;
   }
 
   /** Inflates from[start..] into to[at..]; returns how many bytes came out. Check `failed` and `left`. */

@@ -4,21 +4,40 @@ import { constants, crc32, deflateRawSync } from 'node:zlib';
 /** As `whyslow_capture/trace/block_gzip.py` writes it. */
 export function indexedGzip(data: Uint8Array, blockBytes: number, level = 6): Buffer {
   const parts = partsOf(data, blockBytes);
-  const index = Buffer.alloc(16 + 8 * parts.length);
-  index.writeUInt32LE(1, 0);
-  index.writeUInt32LE(blockBytes, 4);
-  index.writeBigUInt64LE(BigInt(data.length), 8);
-  let crc = 0;
-  const packed = parts.map((part, i) => {
-    const isLast = i === parts.length - 1;
+  const packer = new BlockPacker(blockBytes, level);
+  const packed = parts.map((part, i) => packer.pack(part, i === parts.length - 1));
+  return Buffer.concat([packer.header(), ...packed, packer.trailer()]);
+}
+
+/** The same, block by block. The header is known when all are packed. */
+export class BlockPacker {
+  readonly #entries: Buffer[] = [];
+  #crc = 0;
+  #bytes = 0;
+
+  constructor(
+    readonly blockBytes: number,
+    readonly level: number,
+  ) {}
+
+  pack(part: Uint8Array, isLast: boolean): Buffer {
     const finishFlush = isLast ? constants.Z_FINISH : constants.Z_FULL_FLUSH;
-    const bytes = deflateRawSync(part, { level, finishFlush });
-    crc = crc32(part, crc);
-    index.writeUInt32LE(bytes.length, 16 + 8 * i);
-    index.writeUInt32LE(crc, 20 + 8 * i);
-    return bytes;
-  });
-  return Buffer.concat([header('WS', index), ...packed, u32(crc), u32(data.length)]);
+    const packed = deflateRawSync(part, { level: this.level, finishFlush });
+    this.#crc = crc32(part, this.#crc);
+    this.#bytes += part.length;
+    this.#entries.push(u32(packed.length), u32(this.#crc));
+    return packed;
+  }
+
+  header(): Buffer {
+    const bytes = Buffer.alloc(8);
+    bytes.writeBigUInt64LE(BigInt(this.#bytes));
+    return header('WS', Buffer.concat([u32(1), u32(this.blockBytes), bytes, ...this.#entries]));
+  }
+
+  trailer(): Buffer {
+    return Buffer.concat([u32(this.#crc), u32(this.#bytes)]);
+  }
 }
 
 /** As bgzip writes it, with its empty last member. Members of less than 64 KiB. */
