@@ -8,7 +8,7 @@ import { buffersOf } from './transfer.js';
 
 const { fd, blocks, counters } = workerData as BlockTask;
 const count = blocks.starts.length - 1;
-const inflater = new BlockInflater(fd, blocks);
+const inflater = BlockInflater.create(fd, blocks)!;
 let scanner: ShardScanner | null = null;
 /** Memory that the reader has sent back. Fresh memory costs page faults here and garbage collections there. */
 const spare: ArrayBuffer[] = [];
@@ -36,9 +36,10 @@ function take(): number {
 function readBlock(block: number): FromBlockThread['read'] {
   try {
     scanner ??= ShardScanner.create(allocate);
-    if (!scanner || !inflater.open(block)) return 'bad';
+    if (!scanner) return 'bad';
+    inflater.open(block);
     const shard = scanner.scan((into) => inflater.read(into));
-    if (shard === null) scanner = null;
+    if (shard === null || scanner.isLarge) scanner = null;
     return shard ?? 'odd';
   } catch {
     // Found again, and told, by whoever reads the file in order.

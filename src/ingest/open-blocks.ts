@@ -1,4 +1,5 @@
 import { closeSync, fstatSync, openSync, statSync } from 'node:fs';
+import { BlockInflater } from '../sources/block-inflater.js';
 import { findBlocks, type GzipBlocks } from '../sources/gzip-blocks.js';
 import { BlockThreads } from './block-threads.js';
 
@@ -7,6 +8,8 @@ export interface OpenBlocks {
   readonly fd: number;
   readonly size: number;
   readonly blocks: GzipBlocks;
+  /** For blocks that the calling thread reads itself. */
+  readonly inflater: BlockInflater;
   readonly threads: BlockThreads;
   /** `hasEnded`: all blocks have been read. Otherwise the threads are stopped. */
   close(hasEnded: boolean): Promise<void>;
@@ -41,7 +44,8 @@ export function openBlocks(file: string, most: number): OpenBlocks | null {
 function startReading(fd: number, most: number): OpenBlocks | null {
   const { size } = fstatSync(fd);
   const blocks = findBlocks(fd, size);
-  if (blocks === null) return null;
+  const inflater = blocks && BlockInflater.create(fd, blocks);
+  if (!blocks || !inflater) return null;
   // The first block is read by the thread that joins.
   const threads = BlockThreads.start(fd, blocks, Math.min(most, blocks.starts.length - 2));
   if (threads === null) return null;
@@ -49,7 +53,7 @@ function startReading(fd: number, most: number): OpenBlocks | null {
     if (!hasEnded) await threads.stop();
     closeSync(fd);
   };
-  return { fd, size, blocks, threads, close };
+  return { fd, size, blocks, inflater, threads, close };
 }
 
 /** In bytes; 0 unless it is a file on disk. To open a pipe would wait for its other end, and `-` is standard input. */

@@ -3,7 +3,7 @@ import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import { isSystemError } from '../base/input-error.js';
 import { createJoiningReader, type KinetoReader } from '../readers/kineto/descriptor.js';
 import { findReader } from '../readers/registry.js';
-import { BlockFault, BlockInflater } from '../sources/block-inflater.js';
+import { BlockFault } from '../sources/block-inflater.js';
 import { encodingOf } from '../sources/encoding.js';
 import { rankFromPath } from '../sources/rank-name.js';
 import { shownAddress } from '../sources/remote/address.js';
@@ -39,7 +39,6 @@ export async function readBlocks(
 
 class BlocksReading {
   readonly #open: OpenBlocks;
-  readonly #inflater: BlockInflater;
   readonly #reader: KinetoReader | null;
   /** The block that is read or joined just now. */
   #block = 0;
@@ -47,7 +46,6 @@ class BlocksReading {
 
   constructor(open: OpenBlocks) {
     this.#open = open;
-    this.#inflater = new BlockInflater(open.fd, open.blocks);
     this.#reader = createJoiningReader({ progress: () => this.#stored / open.size });
   }
 
@@ -78,9 +76,10 @@ class BlocksReading {
 
   /** Reads a block in this thread. False: it is not the beginning of a trace. */
   #readHere(block: number): boolean {
-    if (!this.#inflater.open(block)) return false;
+    const { inflater } = this.#open;
+    inflater.open(block);
     const chunk = new Uint8Array(CHUNK);
-    for (let made = this.#inflater.read(chunk); made > 0; made = this.#inflater.read(chunk)) {
+    for (let made = inflater.read(chunk); made > 0; made = inflater.read(chunk)) {
       const bytes = chunk.subarray(0, made);
       if (this.#decoded === 0 && !isTrace(bytes)) return false;
       this.#reader!.push(bytes);

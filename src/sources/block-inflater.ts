@@ -17,22 +17,28 @@ export class BlockFault extends Error {}
 export class BlockInflater {
   readonly #fd: number;
   readonly #blocks: GzipBlocks;
+  readonly #gunzip: SyncGunzip;
   #memory = new Uint8Array(0);
   #packed = this.#memory;
   #at = 0;
   /** Content that the block may still have. */
   #left = 0;
-  #gunzip: SyncGunzip | null = null;
 
-  constructor(fd: number, blocks: GzipBlocks) {
-    this.#fd = fd;
-    this.#blocks = blocks;
+  /** Null where this Node cannot do it. */
+  static create(fd: number, blocks: GzipBlocks): BlockInflater | null {
+    const gunzip = SyncGunzip.create();
+    return gunzip && new BlockInflater(fd, blocks, gunzip);
   }
 
-  /** Begins a block. Returns false where this Node cannot do it. */
-  open(block: number): boolean {
-    if (this.#gunzip) this.#gunzip.reset();
-    else this.#gunzip = SyncGunzip.create();
+  private constructor(fd: number, blocks: GzipBlocks, gunzip: SyncGunzip) {
+    this.#fd = fd;
+    this.#blocks = blocks;
+    this.#gunzip = gunzip;
+  }
+
+  /** Begins a block. */
+  open(block: number): void {
+    this.#gunzip.reset();
     this.#at = 0;
     const { starts, parts } = this.#blocks;
     const [from, to] = [starts[block]!, starts[block + 1]!];
@@ -46,12 +52,11 @@ export class BlockInflater {
     if (read !== to - from) throw new BlockFault('the file has become shorter');
     packed.set(tail, head.length + read);
     this.#packed = packed;
-    return this.#gunzip !== null;
   }
 
   /** Fills `into` with the next content, as much as there is; 0 at the end of the block. Throws BlockFault. */
   read(into: Uint8Array): number {
-    const gunzip = this.#gunzip!;
+    const gunzip = this.#gunzip;
     let filled = 0;
     while (filled < into.length) {
       const made = gunzip.inflate(this.#packed, this.#at, into, filled);
@@ -61,13 +66,13 @@ export class BlockInflater {
       if (made === 0) break;
     }
     this.#left -= filled;
-    const isBad = this.#left < 0 || (filled === 0 && !this.#hasEnded(gunzip));
+    const isBad = this.#left < 0 || (filled === 0 && !this.#hasEnded());
     if (isBad) throw new BlockFault('the block has another length');
     return filled;
   }
 
-  #hasEnded(gunzip: SyncGunzip): boolean {
-    return this.#at === this.#packed.length && gunzip.isComplete(new Uint8Array(64));
+  #hasEnded(): boolean {
+    return this.#at === this.#packed.length && this.#gunzip.isComplete(new Uint8Array(64));
   }
 
   #room(bytes: number): Uint8Array<ArrayBuffer> {

@@ -22,7 +22,7 @@ function inflateBlocks(packed: Uint8Array, room = 500): { data: Buffer; blocks: 
     const blocks = findBlocks(fd, packed.length);
     if (blocks === null) return null;
     const count = blocks.starts.length - 1;
-    const inflater = new BlockInflater(fd, blocks);
+    const inflater = BlockInflater.create(fd, blocks)!;
     const found = Array.from({ length: count }, () => Buffer.alloc(0));
     // From the last to the first: they do not need each other.
     for (let block = count - 1; block >= 0; block--) {

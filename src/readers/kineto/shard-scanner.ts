@@ -17,6 +17,8 @@ const MAX_REST = 1 << 20;
  */
 const EVENT_START = /,[ \t\r\n]*(?=\{[ \t\r\n]*"ph"[ \t\r\n]*:[ \t\r\n]*"[^stf"\\]")/;
 const FLOWS = 'stf';
+/** Strings of most traces have less than a megabyte. */
+const MAX_STRING_BYTES = 8 << 20;
 /** Beyond these limits events are read in another way, which depends on all events before. */
 const LIMITS = [COUNTER.stringsFull, COUNTER.kindsFull, COUNTER.tracksFull];
 
@@ -42,6 +44,11 @@ export class ShardScanner {
   private constructor(scanner: WasmScanner, allocate: Allocate | undefined) {
     this.#scanner = scanner;
     this.#allocate = allocate;
+  }
+
+  /** It knows so many strings that a new scanner is better for the next part: every thread has its own copy of them. */
+  get isLarge(): boolean {
+    return this.#scanner.exports.stringBytes() > MAX_STRING_BYTES;
   }
 
   /** Null: it has to be read in order. Use a new scanner for the next part: this one may have learned what is wrong. */
