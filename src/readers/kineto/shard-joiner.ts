@@ -125,12 +125,13 @@ const timeOfLast = ({ rows, times }: ShardBatch): bigint =>
   rows === 0 ? 0n : new BigInt64Array(times.buffer, times.byteOffset, rows)[rows - 1]!;
 
 function renameTable(table: BatchTable, schema: SideTableSchema, names: Names, firstRow: number): void {
-  const { row } = table;
+  const { row, columns } = table;
+  if (row.length === 0) return;
   for (let i = 0; i < row.length; i++) row[i]! += firstRow;
   Object.values(schema.columns).forEach((type, i) => {
-    if (type === 'token') rename(table.columns[i]!, names.strings);
+    if (type === 'token') rename(columns[i]!, names.strings);
   });
-  if (schema.name === 'flows') rename(table.columns[FLOW_KIND]!, names.kinds);
+  if (schema.name === 'flows') rename(columns[FLOW_KIND]!, names.kinds);
 }
 
 function rename(ids: NumericArray, names: ArrayLike<number>): void {

@@ -19,6 +19,7 @@ import {
 import type { ShardStrings } from './shard.js';
 import { instantiate, type ScannerExports } from './wasm-exports.js';
 
+const NO_ENTRIES: BatchTable = { rows: 0, row: new Uint32Array(0), columns: [] };
 const COUNTERS = 16;
 const ODD = 0x80000000;
 
@@ -139,6 +140,7 @@ export class WasmScanner implements EventScanner {
     const x = this.#x;
     const { buffer } = x.memory;
     const rows = x.tableRows(index);
+    if (rows === 0) return NO_ENTRIES;
     const types: readonly ColumnType[] = Object.values(SIDE_TABLES[index]!.columns);
     const columns = types.map((type, c) => {
       const at = x.columnAt(index, c);
