@@ -22,7 +22,7 @@ interface InsideZlib {
   reset(): void;
 }
 
-const KNOWN_NODES = [20, 22, 24];
+const KNOWN_NODES = [20, 22, 24, 26];
 
 /** A gunzip that works in the calling thread, into memory of the caller. */
 export class SyncGunzip {
