@@ -18,10 +18,10 @@ export interface OpenBlocks {
 /** With two, one that inflates and one that scans are as fast; see docs/decisions/0037. */
 const LEAST_THREADS = 3;
 /**
- * Stored bytes that are worth a thread: some 100 MB of JSON, which takes 0.2 s to inflate and scan. A thread takes 50 ms to start,
- * and 20 MB of memory.
+ * Stored bytes that are worth one thread more than two: some 200 MB of JSON, which take 0.4 s to inflate and scan. A thread takes
+ * 50 ms to start, and 12 to 17 MB of memory, which may grow by 0.15 MB for each MB of JSON.
  */
-const WORTH_A_THREAD = 8e6;
+const WORTH_ONE_MORE = 16e6;
 
 const started = new Map<string, OpenBlocks>();
 
@@ -29,7 +29,7 @@ const started = new Map<string, OpenBlocks>();
 export function openBlocks(file: string, most: number): OpenBlocks | null {
   let fd: number | null = null;
   try {
-    const threads = Math.min(most, Math.floor(sizeOf(file) / WORTH_A_THREAD));
+    const threads = Math.min(most, 2 + Math.floor(sizeOf(file) / WORTH_ONE_MORE));
     if (threads < LEAST_THREADS) return null;
     fd = openSync(file, 'r');
     const open = startReading(fd, threads);
