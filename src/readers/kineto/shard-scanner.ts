@@ -29,6 +29,7 @@ type ReadBytes = (into: Uint8Array) => number;
 export class ShardScanner {
   readonly #scanner: WasmScanner;
   readonly #allocate: Allocate | undefined;
+  #isFirst = true;
   /** Strings and tracks that were handed out. String 0 is none. */
   #strings = 1;
   #tracks = 0;
@@ -80,12 +81,11 @@ export class ShardScanner {
 
   /** Reads until the first event, and returns where it starts. -1: there is none. */
   #findStart(read: ReadBytes): number {
-    let window = FIRST_WINDOW;
     while (this.#fill < MAX_REST && this.#readMore(read)) {
-      for (; window / 8 < this.#fill; window *= 8) {
-        const found = EVENT_START.exec(
-          latin1(this.#scanner.buffer.subarray(0, Math.min(window, this.#fill))),
-        );
+      // Most often the first window is enough, and text costs time.
+      for (let window = 0; window < this.#fill; ) {
+        window = Math.min(Math.max(FIRST_WINDOW, 8 * window), this.#fill);
+        const found = EVENT_START.exec(latin1(this.#scanner.buffer.subarray(0, window)));
         if (found) return found.index + found[0].length;
       }
     }
@@ -125,7 +125,8 @@ export class ShardScanner {
 
   #finish(head: Uint8Array, batches: readonly ShardBatch[]): Shard {
     const scanner = this.#scanner;
-    const isFirst = this.#strings === 1;
+    const isFirst = this.#isFirst;
+    this.#isFirst = false;
     const newTracks = scanner.trackTokens(this.#tracks).slice();
     this.#tracks = scanner.exports.tracksUsed();
     return {

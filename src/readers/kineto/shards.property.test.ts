@@ -100,6 +100,15 @@ describe('parts of a trace that several scanners read', () => {
     expect(joined).toBeGreaterThan(2 * cases(FEW, 1000));
   });
 
+  it('give it for events without any text', () => {
+    const events = Array.from({ length: 200 }, (_, i) => `{"ph":"${'XiB'[i % 3]}","ts":${i + 1},"dur":1}`);
+    const bytes = Buffer.from(`[${events.join(',')}]`);
+    const cuts = [1500, 3000, 4500];
+    const { result, joined } = readInShards(bytes, cuts, 1);
+    expect(joined).toBe(cuts.length);
+    expect(digest(result)).toBe(digest(readInOrder(bytes)));
+  });
+
   it('give it, or nothing, for damaged traces', () => {
     const anyDamage = fc.array(fc.record({ at: fc.nat(), value: fc.integer({ min: 0, max: 255 }) }), {
       minLength: 1,
