@@ -20,7 +20,17 @@ function run({ cores, args, runs }) {
   const started = performance.now();
   const { stdout, stderr, status } = spawnSync(
     '/usr/bin/env',
-    ['bash', '-c', 'TIMEFORMAT="cpu %U %S"; time "$@"', '-', 'taskset', '-c', `0-${cores - 1}`, process.execPath, ...args],
+    [
+      'bash',
+      '-c',
+      'TIMEFORMAT="cpu %U %S"; time "$@"',
+      '-',
+      'taskset',
+      '-c',
+      `0-${cores - 1}`,
+      process.execPath,
+      ...args,
+    ],
     { encoding: 'utf8' },
   );
   const wall = (performance.now() - started) / 1000;
@@ -32,10 +42,14 @@ function run({ cores, args, runs }) {
 
 const median = (values) => values.sort((a, b) => a - b)[values.length >> 1];
 for (let round = 0; round < Number(rounds); round++) for (const side of sides) run(side);
-console.log(`${cpus().length} × ${cpus()[0].model}, Node ${process.versions.node}, load ${loadavg()[0].toFixed(1)}\n`);
+console.log(
+  `${cpus().length} × ${cpus()[0].model}, Node ${process.versions.node}, load ${loadavg()[0].toFixed(1)}\n`,
+);
 console.log('| | cores | threads | median s | best s | CPU s |\n|---|---|---|---|---|---|');
 for (const { way, cores, jobs, runs } of sides) {
   const walls = runs.map((r) => r.wall);
-  const figures = [median(walls), Math.min(...walls), median(runs.map((r) => r.cpu))].map((s) => s.toFixed(3));
+  const figures = [median(walls), Math.min(...walls), median(runs.map((r) => r.cpu))].map((s) =>
+    s.toFixed(3),
+  );
   console.log(`| ${[way, cores, jobs === '2' ? 'no blocks' : jobs, ...figures].join(' | ')} |`);
 }

@@ -140,7 +140,7 @@ compress.compress(Path(sys.argv[1]), Path(sys.argv[2]), None)`;
     expect(inBlocks.threads).toBe(mayRun ? JOBS : 0);
     const packed = readFileSync(file);
     expect(gunzipSync(packed).equals(json)).toBe(true);
-    // As browsers do it.
+    // The way browsers do it, in Node.
     const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'));
     expect(Buffer.from(await new Response(stream).arrayBuffer()).equals(json)).toBe(true);
   });
