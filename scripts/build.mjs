@@ -33,6 +33,7 @@ const { metafile } = await build({
     cli: 'src/cli/all-commands.ts',
     worker: 'src/ingest/worker.ts',
     'inflate-worker': 'src/sources/inflate-worker.ts',
+    'block-worker': 'src/ingest/block-worker.ts',
     recorder: 'src/launch/recorder.ts',
     live: 'src/server/live.ts',
   },

@@ -58,11 +58,15 @@ export function mostJobs(machine: Machine = thisMachine()): { readonly jobs: num
 export const WORTH_A_THREAD = 4e6;
 
 /** Stored bytes of a file that is worth a thread to inflate it. Measured: 5 MB gain nothing, 33 MB a tenth to a fifth. */
-export const WORTH_INFLATING_ASIDE = 6e6;
+export const WORTH_OWN_THREADS = 6e6;
+/** The thread that joins what others have read takes a tenth of their time. */
+const MOST_FOR_ONE = 8;
 
-/** Whether a file may be inflated in a thread of its own, beside the one that reads it. `asked`: files to read at once. */
-export const mayInflateAside = (asked: number | undefined): boolean =>
-  asked !== 1 && availableParallelism() > 1 && mostJobs().jobs > 1;
+/** Threads for a single file, the one that asks included. `asked`: files to read at once. */
+export function threadsForOne(asked: number | undefined): number {
+  const cores = availableParallelism();
+  return cores === 1 ? 1 : Math.min(asked ?? cores, mostJobs().jobs, MOST_FOR_ONE);
+}
 
 function thisMachine(): Machine {
   return {

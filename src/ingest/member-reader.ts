@@ -5,7 +5,7 @@ import type { Member } from '../sources/open.js';
 import { type NameHints, rankFromPath } from '../sources/rank-name.js';
 
 /** Readers recognise a format by this many bytes. */
-const HEAD_BYTES = 65536;
+export const HEAD_BYTES = 65536;
 
 /** One member of a file, read. */
 export interface MemberResult {

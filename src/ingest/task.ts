@@ -27,17 +27,12 @@ export interface TaskResult extends FileResult<TaskMember> {
 }
 
 /** Reads one file and keeps what is wanted. Runs in any thread. */
-export async function runTask(
-  path: string,
-  want: Want,
-  onBytes: OnBytes,
-  ownThread = false,
-): Promise<TaskResult> {
+export async function runTask(path: string, want: Want, onBytes: OnBytes, threads = 1): Promise<TaskResult> {
   try {
     if (typeof want === 'object' && 'store' in want)
-      return await storeTask(path, want.store, onBytes, ownThread);
+      return await storeTask(path, want.store, onBytes, threads);
     const light = typeof want === 'object' && want.facts.light === true;
-    const result = await readFile(path, (member) => digest(member, want), onBytes, { light, ownThread });
+    const result = await readFile(path, (member) => digest(member, want), onBytes, { light, threads });
     return { ...result, error: null };
   } catch (error) {
     if (!(error instanceof InputError) && process.env.WHYSLOW_DEBUG) throw error;
@@ -49,7 +44,7 @@ async function storeTask(
   path: string,
   store: StoreOptions,
   onBytes: OnBytes,
-  ownThread: boolean,
+  threads: number,
 ): Promise<TaskResult> {
   const written: WrittenFile[] = [];
   const facts = { steps: store.steps };
@@ -59,7 +54,7 @@ async function storeTask(
     written.push(writeFacts(digested, store));
     return { ...digested, facts: null };
   };
-  const result = await readFile(path, use, onBytes, { ownThread });
+  const result = await readFile(path, use, onBytes, { threads });
   for (const member of result.members)
     if (!isTraceMember(member) && isWorthKeeping(member)) written.push(await copyMember(member, store));
   return { ...result, error: null, written };

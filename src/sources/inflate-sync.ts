@@ -19,6 +19,7 @@ interface InsideZlib {
   };
   /** Left over after a write: room in the output, bytes of the input. */
   readonly _writeState: Uint32Array;
+  reset(): void;
 }
 
 /** Tried with these. In another one a changed call may end the process, so it is not tried there. */
@@ -46,6 +47,13 @@ export class SyncGunzip {
     zlib._handle.onerror = () => {
       this.failed = true;
     };
+  }
+
+  /** Starts again with other data. */
+  reset(): void {
+    this.#zlib.reset();
+    this.failed = false;
+    this.left = 0;
   }
 
   /** Inflates from[start..] into to[at..]; returns how many bytes came out. Check `failed` and `left`. */

@@ -1,7 +1,3 @@
-import { readFileSync } from 'node:fs';
-import { packageRoot } from '../../base/package-root.js';
-import { addressSpaceLeft } from '../common/limits.js';
-import { latin1 } from '../common/text.js';
 import {
   type Batch,
   type BatchTable,
@@ -20,91 +16,17 @@ import {
   SIDE_TABLES,
   type SideTableName,
 } from './schema.js';
+import type { ShardStrings } from './shard.js';
+import { instantiate, type ScannerExports } from './wasm-exports.js';
 
-/** The exports of wasm/assembly/index.ts. Addresses are byte offsets into `memory`. */
-interface ScannerExports {
-  readonly memory: { readonly buffer: ArrayBuffer };
-  readonly position: { readonly value: number };
-  readonly rows: { readonly value: number };
-  readonly rowBase: { readonly value: number };
-  alloc(bytes: number): number;
-  reserve(bytes: number, keep: number): number;
-  scan(from: number, to: number, fileOffset: number): number;
-  isOneObject(from: number, to: number): number;
-  finishBatch(): void;
-  startBatch(): void;
-  timeBase(): bigint;
-  addTable(capacity: number): number;
-  addColumn(table: number, type: number): number;
-  addKey(at: number, length: number, inArgs: number, op: number, detail: number): void;
-  columnsAt(which: number): number;
-  tableRows(table: number): number;
-  tableRowsAt(table: number): number;
-  columnAt(table: number, column: number): number;
-  stringCount(): number;
-  stringBytes(): number;
-  stringIndexAt(): number;
-  packStrings(): number;
-  kindsAt(): number;
-  kindsUsed(): number;
-  tracksAt(): number;
-  tracksUsed(): number;
-  countersAt(): number;
-  firstsAt(): number;
-}
-
+const NO_ENTRIES: BatchTable = { rows: 0, row: new Uint32Array(0), columns: [] };
 const COUNTERS = 16;
 const ODD = 0x80000000;
 
-/** The part of WebAssembly used here. TypeScript has its types only for browsers. */
-interface WebAssemblyApi {
-  readonly Module: new (bytes: Uint8Array) => object;
-  readonly Instance: new (module: object, imports: object) => { readonly exports: unknown };
-}
-/** Undefined in `node --jitless`. */
-const { WebAssembly } = globalThis as unknown as { readonly WebAssembly?: WebAssemblyApi };
-
-/** Compiled once per process. */
-let compiled: object | undefined;
-
-/**
- * V8 reserves 10.5 GB of address space for a memory of any size, and a memory that grows to its 4 GB needs as much again
- * for a moment: under a lower `ulimit -v` it may fail in the middle of a file.
- */
-const ADDRESS_SPACE = 15e9;
-
-function compile({ Module }: WebAssemblyApi): object | null {
-  try {
-    return new Module(readFileSync(new URL('wasm/scanner.wasm', packageRoot())));
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EMFILE') return null;
-    throw error;
-  }
-}
-
-/** Null where WebAssembly is off, its memory cannot be reserved (under `ulimit -v`), or no more files can be opened. */
-function instantiate(): ScannerExports | null {
-  if (WebAssembly === undefined || addressSpaceLeft() < ADDRESS_SPACE) return null;
-  const program = compiled ?? compile(WebAssembly);
-  if (program === null) return null;
-  compiled = program;
-  const parseNumber = (at: number, length: number) =>
-    Number(latin1(new Uint8Array(exports.memory.buffer, at, length)));
-  const abort = () => {
-    throw new Error('the scanner aborted');
-  };
-  let exports: ScannerExports;
-  try {
-    exports = new WebAssembly.Instance(program, { env: { parseNumber, abort } }).exports as ScannerExports;
-  } catch (error) {
-    if (error instanceof RangeError) return null;
-    throw error;
-  }
-  return exports;
-}
-
 /** The scanner in WebAssembly; see wasm/README.md. */
 export class WasmScanner implements EventScanner {
+  /** For what is done with parts of a file; see shard.ts. */
+  readonly exports: ScannerExports;
   readonly #x: ScannerExports;
   #input = 0;
   #capacity = 0;
@@ -119,6 +41,7 @@ export class WasmScanner implements EventScanner {
   }
 
   private constructor(exports: ScannerExports) {
+    this.exports = exports;
     this.#x = exports;
     this.#u8 = new Uint8Array(this.#x.memory.buffer);
     this.reserve(4096, 0);
@@ -165,34 +88,45 @@ export class WasmScanner implements EventScanner {
   }
 
   scanRepaired(text: Uint8Array, fileOffset: number): boolean {
-    if (text.length > this.#scratchCapacity) {
-      this.#scratchCapacity = Math.max(text.length * 2, 65536);
+    const start = this.copyIn(text);
+    const end = start + text.length;
+    // Checked before anything is read: a row cannot be taken back.
+    if (!this.#x.isOneObject(start, end)) return false;
+    return this.#x.scan(start, end, fileOffset) === SCAN.needMore && this.#x.position.value === end;
+  }
+
+  /** Copies bytes into the scanner's memory, until the next call; returns where they are. */
+  copyIn(bytes: Uint8Array): number {
+    if (bytes.length > this.#scratchCapacity) {
+      this.#scratchCapacity = Math.max(bytes.length * 2, 65536);
       this.#scratch = this.#x.alloc(this.#scratchCapacity + 128);
     }
-    this.#memory().set(text, this.#scratch);
-    const end = this.#scratch + text.length;
-    // Checked before anything is read: a row cannot be taken back.
-    if (!this.#x.isOneObject(this.#scratch, end)) return false;
-    return this.#x.scan(this.#scratch, end, fileOffset) === SCAN.needMore && this.#x.position.value === end;
+    this.#memory().set(bytes, this.#scratch);
+    return this.#scratch;
   }
 
   finishBatch(): Batch {
     const x = this.#x;
     x.finishBatch();
+    const ts = new Float64Array(x.memory.buffer, x.columnsAt(0), x.rows.value);
+    const columns = this.columns();
+    return { ...columns, ts, offsets: everyNth(columns.offsets, x.rowBase.value) };
+  }
+
+  /** The rows read since the last `startBatch`, with the offsets of all of them, but without times. */
+  columns(): Omit<Batch, 'ts'> {
+    const x = this.#x;
     const { buffer } = x.memory;
     const rows = x.rows.value;
-    const firstRow = x.rowBase.value;
-    const offsets = Math.ceil((firstRow + rows) / OFFSET_EVERY) - Math.ceil(firstRow / OFFSET_EVERY);
     return {
       rows,
-      ts: new Float64Array(buffer, x.columnsAt(0), rows),
       dur: new Uint32Array(buffer, x.columnsAt(1), rows),
       name: new Uint32Array(buffer, x.columnsAt(2), rows),
       external: new Uint32Array(buffer, x.columnsAt(3), rows),
       correlation: new Uint32Array(buffer, x.columnsAt(4), rows),
       track: new Uint16Array(buffer, x.columnsAt(5), rows),
       kind: new Uint8Array(buffer, x.columnsAt(6), rows),
-      offsets: new Float64Array(buffer, x.columnsAt(7), offsets),
+      offsets: new Float64Array(buffer, x.columnsAt(7), rows),
       strings: x.stringCount(),
       tracks: x.tracksUsed(),
       side: Object.fromEntries(SIDE_TABLES.map((t, i) => [t.name, this.#table(i)])) as Record<
@@ -206,6 +140,7 @@ export class WasmScanner implements EventScanner {
     const x = this.#x;
     const { buffer } = x.memory;
     const rows = x.tableRows(index);
+    if (rows === 0) return NO_ENTRIES;
     const types: readonly ColumnType[] = Object.values(SIDE_TABLES[index]!.columns);
     const columns = types.map((type, c) => {
       const at = x.columnAt(index, c);
@@ -234,31 +169,69 @@ export class WasmScanner implements EventScanner {
       if (length & ODD) oddStrings.push({ id: i, offset: firstSeen[i * 2 + 1]! });
     }
     const stringBytes = new Uint8Array(buffer, packed, x.stringBytes()).slice();
-    return { stringBytes, stringStarts, oddStrings, ...this.#smallTables(), baseNs: x.timeBase() };
+    const tokens = this.trackTokens();
+    const tracks = Array.from({ length: x.tracksUsed() }, (_, i) => ({
+      pid: tokens[i * 2]!,
+      tid: tokens[i * 2 + 1]!,
+    }));
+    return {
+      stringBytes,
+      stringStarts,
+      oddStrings,
+      kinds: this.kinds(),
+      tracks,
+      counters: this.counters(),
+      baseNs: x.timeBase(),
+    };
   }
 
-  #smallTables(): Pick<ScannerTables, 'kinds' | 'tracks' | 'counters'> {
+  /** The strings from this id on. */
+  stringsFrom(first: number): ShardStrings {
+    const x = this.#x;
+    const count = x.stringCount() - first;
+    const entries = x.stringIndexAt() + first * 16;
+    const index = new Uint32Array(x.memory.buffer, entries, count * 4);
+    const firstSeen = new Float64Array(x.memory.buffer, entries, count * 2);
+    const offsets = Float64Array.from({ length: count }, (_, i) => firstSeen[i * 2 + 1]!);
+    const lengths = Uint32Array.from({ length: count }, (_, i) => index[i * 4 + 1]! & ~ODD);
+    const bytes = new Uint8Array(lengths.reduce((sum, length) => sum + length, 0));
+    let at = 0;
+    lengths.forEach((length, i) => {
+      bytes.set(this.#memory().subarray(index[i * 4]!, index[i * 4]! + length), at);
+      at += length;
+    });
+    return { bytes, lengths, offsets };
+  }
+
+  kinds(): readonly RawKind[] {
     const x = this.#x;
     const { buffer } = x.memory;
-    const kinds: RawKind[] = [];
-    for (let k = 0; k < x.kindsUsed(); k++) {
+    return Array.from({ length: x.kindsUsed() }, (_, k) => {
       const at = x.kindsAt() + k * 24;
       const [phase, category] = new Uint32Array(buffer, at, 2);
       const [events, folded] = new Float64Array(buffer, at + 8, 2);
-      kinds.push({
-        phase: String.fromCharCode(phase!),
-        category: category!,
-        events: events!,
-        folded: folded!,
-      });
-    }
-    const trackTokens = new Uint32Array(buffer, x.tracksAt(), x.tracksUsed() * 2);
-    const tracks = Array.from({ length: x.tracksUsed() }, (_, i) => ({
-      pid: trackTokens[i * 2]!,
-      tid: trackTokens[i * 2 + 1]!,
-    }));
-    const counts = new Float64Array(buffer, x.countersAt(), COUNTERS);
-    const firsts = new Float64Array(buffer, x.firstsAt(), COUNTERS);
-    return { kinds, tracks, counters: Array.from(counts, (count, i) => ({ count, first: firsts[i]! })) };
+      return { phase: String.fromCharCode(phase!), category: category!, events: events!, folded: folded! };
+    });
   }
+
+  /** Token ids of pid and tid, in turns, from this track on. */
+  trackTokens(from = 0): Uint32Array {
+    const x = this.#x;
+    return new Uint32Array(x.memory.buffer, x.tracksAt() + from * 8, (x.tracksUsed() - from) * 2);
+  }
+
+  counters(): ScannerTables['counters'] {
+    const x = this.#x;
+    const counts = new Float64Array(x.memory.buffer, x.countersAt(), COUNTERS);
+    const firsts = new Float64Array(x.memory.buffer, x.firstsAt(), COUNTERS);
+    return Array.from(counts, (count, i) => ({ count, first: firsts[i]! }));
+  }
+}
+
+/** The offsets that the model keeps, of those of all rows in a batch that begins with row `first` of the file. */
+export function everyNth(offsets: Float64Array, first: number): Float64Array {
+  const skipped = (OFFSET_EVERY - (first % OFFSET_EVERY)) % OFFSET_EVERY;
+  const kept = new Float64Array(Math.max(0, Math.ceil((offsets.length - skipped) / OFFSET_EVERY)));
+  for (let i = 0; i < kept.length; i++) kept[i] = offsets[skipped + i * OFFSET_EVERY]!;
+  return kept;
 }
