@@ -68,6 +68,10 @@ export interface Baseline {
   /** Corrected with the high and with the low cost. */
   readonly correctedLow: Ns;
   readonly correctedHigh: Ns;
+  /** The part of input that is left without the recording cost: batches made on the training thread. */
+  readonly inputLeft: number;
+  /** The part of `corrected` in which workers are waited for longer than in the recording, because the host is faster. */
+  readonly longerWaits: Ns;
   /** What the device does, with and without the recording cost: overlap changes when the host gets faster. */
   readonly busyRecorded: BusyTime;
   readonly busyCorrected: BusyTime;
@@ -80,12 +84,15 @@ const FAITHFUL = 0.05;
 const MOST_FITTED = 0.85;
 
 /** `unprofiled`: step time measured without the profiler, ns. Null: not measured. */
-export function baselineOf(plan: Plan, recorded: number, unprofiled: number | null): Baseline {
-  const asRecorded = replay(plan, AS_RECORDED);
+export function baselineOf(original: Plan, recorded: number, unprofiled: number | null): Baseline {
+  const asRecorded = replay(original, AS_RECORDED);
   const replayed = asRecorded.step;
-  const estimated = recordingOf(plan);
-  const fitted = unprofiled === null ? null : fitCost(plan, unprofiled, estimated.likely);
+  const estimated = recordingOf(original);
+  // Where workers set the pace, how long a step takes says nothing about the cost of recording.
+  const paced = unprofiled !== null && original.pace > 0;
+  const fitted = unprofiled === null || paced ? null : fitCost(original, unprofiled, estimated.likely);
   const recording = fitted ? { low: fitted, likely: fitted, high: fitted } : estimated;
+  const plan = paced ? { ...original, pace: unprofiled } : original;
   const corrected = replaySteady(plan, recording.likely);
   return {
     plan,
@@ -93,9 +100,11 @@ export function baselineOf(plan: Plan, recorded: number, unprofiled: number | nu
     recorded: ns(recorded),
     replayed,
     corrected: corrected.step,
+    inputLeft: asRecorded.input > 0 ? corrected.input / asRecorded.input : 1,
+    longerWaits: corrected.waitsForWorkers,
     correctedLow: replaySteady(plan, recording.high).step,
     correctedHigh: replaySteady(plan, recording.low).step,
-    busyRecorded: busyTime(plan, asRecorded),
+    busyRecorded: busyTime(original, asRecorded),
     busyCorrected: busyTime(plan, corrected),
     faithful: Math.abs(replayed / recorded - 1) <= FAITHFUL,
   };

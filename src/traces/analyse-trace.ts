@@ -14,6 +14,7 @@ import { buildKernelTable } from './detail/kernel-table.js';
 import { loaderQueue } from './detail/loader-queue.js';
 import { totalOperators } from './detail/operators.js';
 import { findPauses, operatorSpans } from './detail/pauses.js';
+import { workerPace } from './detail/worker-pace.js';
 import { classifyNames } from './kernels/classify.js';
 import type { KernelKinds } from './kernels/kernel-kind.js';
 import { buildPlan } from './plan/build-plan.js';
@@ -99,6 +100,7 @@ function factsOf(trace: Trace, range: StepRange | null): TraceFacts | null {
       ? accountTime(trace, workBetween(work, window.from, window.to), kinds, host, window.from, window.to)
       : accountHostTime(operators, host, window.from, window.to);
   const timePerStep = accountParts(accounting, window.bounds);
+  const queue = loaderQueue(trace, work, kinds, host, times.steps);
   const frames = framesOf(trace, host, inDetail);
   const plan = buildPlan({
     trace,
@@ -112,6 +114,13 @@ function factsOf(trace: Trace, range: StepRange | null): TraceFacts | null {
     kernelOf: kernels.indexOf,
     includesFirst: window.includesFirst,
     begin: times.begin,
+    pace: workerPace(
+      host,
+      queue,
+      window,
+      window.includesFirst ? detailSteps : detailSteps - 1,
+      accounting.total.idle_data,
+    ),
   });
   if (plan) markEagerAttention(plan, kernels.list);
   const collectives = comparesRanks
@@ -140,13 +149,7 @@ function factsOf(trace: Trace, range: StepRange | null): TraceFacts | null {
         stepTo: window.bounds.slice(1),
         arrivals: collectives.start,
       }),
-    input: inputFacts(
-      trace,
-      host,
-      inferred,
-      window.steps,
-      loaderQueue(trace, work, kinds, host, times.steps),
-    ),
+    input: inputFacts(trace, host, inferred, window.steps, queue),
     kernels: kernels.list,
     detail:
       tree.length === 0

@@ -36,11 +36,13 @@ export function hiddenWaits({ input, time }: TraceFacts, { step, time: measured 
 /** Puts the hidden waits into the plan: with them it takes as long as the log says. */
 export function baselineWith(
   facts: TraceFacts,
-  plan: Plan,
+  recordedPlan: Plan,
   unprofiled: Unprofiled | null,
   hidden: number,
 ): Baseline {
-  const recorded = recordedStep(facts, plan);
+  const recorded = recordedStep(facts, recordedPlan);
+  const keepsUp = unprofiled !== null && unprofiled.time.idle_data < WAITS_MATTER * unprofiled.step;
+  const plan = keepsUp ? { ...recordedPlan, pace: 0 } : recordedPlan;
   if (hidden === 0) return baselineOf(plan, recorded, unprofiled?.step ?? null);
   const waiting = copyPlan(plan);
   addInputWaits(waiting, hidden);
@@ -93,6 +95,7 @@ export function correctTime(
   const corrected = { ...facts.time } as Record<TimeClass, number>;
   corrected.idle_data += hiddenWaits;
   if (baseline?.faithful) {
+    corrected.idle_data = corrected.idle_data * baseline.inputLeft + baseline.longerWaits;
     const { busyRecorded: before, busyCorrected: after } = baseline;
     corrected.compute *= ratio(after.compute, before.compute);
     corrected.comms_transfer *= ratio(after.comms, before.comms);
