@@ -68,10 +68,8 @@ export interface Baseline {
   /** Corrected with the high and with the low cost. */
   readonly correctedLow: Ns;
   readonly correctedHigh: Ns;
-  /** The part of input that is left without the recording cost: batches made on the training thread. */
-  readonly inputLeft: number;
-  /** The part of `corrected` in which workers are waited for longer than in the recording, because the host is faster. */
-  readonly longerWaits: Ns;
+  /** Host time of a step in which its batch is made or awaited: as recorded, and corrected as above. */
+  readonly input: Readonly<Record<'recorded' | 'corrected' | 'low' | 'high', Ns>>;
   /** What the device does, with and without the recording cost: overlap changes when the host gets faster. */
   readonly busyRecorded: BusyTime;
   readonly busyCorrected: BusyTime;
@@ -94,16 +92,22 @@ export function baselineOf(original: Plan, recorded: number, unprofiled: number 
   const recording = fitted ? { low: fitted, likely: fitted, high: fitted } : estimated;
   const plan = paced ? { ...original, pace: unprofiled } : original;
   const corrected = replaySteady(plan, recording.likely);
+  const low = replaySteady(plan, recording.high);
+  const high = replaySteady(plan, recording.low);
   return {
     plan,
     recording,
     recorded: ns(recorded),
     replayed,
     corrected: corrected.step,
-    inputLeft: asRecorded.input > 0 ? corrected.input / asRecorded.input : 1,
-    longerWaits: corrected.waitsForWorkers,
-    correctedLow: replaySteady(plan, recording.high).step,
-    correctedHigh: replaySteady(plan, recording.low).step,
+    correctedLow: low.step,
+    correctedHigh: high.step,
+    input: {
+      recorded: asRecorded.input,
+      corrected: corrected.input,
+      low: low.input,
+      high: high.input,
+    },
     busyRecorded: busyTime(original, asRecorded),
     busyCorrected: busyTime(plan, corrected),
     faithful: Math.abs(replayed / recorded - 1) <= FAITHFUL,

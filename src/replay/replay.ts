@@ -39,10 +39,8 @@ export interface Standing {
 export interface Replayed {
   /** Step time. */
   readonly step: Ns;
-  /** The part of it in which the loader's workers are waited for longer than in the recording. */
-  readonly waitsForWorkers: Ns;
-  /** Host time of all steps in which a batch is made or awaited, without that. */
-  readonly input: number;
+  /** Host time of a step in which its batch is made or awaited. Workers are waited for longer where the host is faster. */
+  readonly input: Ns;
   /** When the host ends the last step. */
   readonly hostEnd: number;
   readonly busyUntil: Float64Array;
@@ -142,8 +140,7 @@ export function replay(
   const step = ns(Math.max(consumed, slowdown * plan.pace));
   return {
     step,
-    waitsForWorkers: ns(step - consumed),
-    input,
+    input: ns(input / steps.length + step - consumed),
     frontier,
     hostEnd: now + plan.tail,
     busyUntil,

@@ -95,7 +95,7 @@ export function correctTime(
   const corrected = { ...facts.time } as Record<TimeClass, number>;
   corrected.idle_data += hiddenWaits;
   if (baseline?.faithful) {
-    corrected.idle_data = corrected.idle_data * baseline.inputLeft + baseline.longerWaits;
+    corrected.idle_data *= ratio(baseline.input.corrected, baseline.input.recorded);
     const { busyRecorded: before, busyCorrected: after } = baseline;
     corrected.compute *= ratio(after.compute, before.compute);
     corrected.comms_transfer *= ratio(after.comms, before.comms);
