@@ -81,16 +81,20 @@ const FAITHFUL = 0.05;
 /** A larger part cannot be the profiler's: the steps differ for another reason. */
 const MOST_FITTED = 0.85;
 
-/** `unprofiled`: step time measured without the profiler, ns. Null: not measured. */
-export function baselineOf(original: Plan, recorded: number, unprofiled: number | null): Baseline {
+/** `unprofiled`: step time measured without the profiler, ns. Null: not measured. `byWorkers`: workers set its pace. */
+export function baselineOf(
+  original: Plan,
+  recorded: number,
+  unprofiled: number | null,
+  byWorkers = original.pace > 0,
+): Baseline {
   const asRecorded = replay(original, AS_RECORDED);
   const replayed = asRecorded.step;
   const estimated = recordingOf(original);
+  const plan = unprofiled === null ? original : { ...original, pace: byWorkers ? unprofiled : 0 };
   // Where workers set the pace, how long a step takes says nothing about the cost of recording.
-  const paced = unprofiled !== null && original.pace > 0;
-  const fitted = unprofiled === null || paced ? null : fitCost(original, unprofiled, estimated.likely);
+  const fitted = unprofiled === null || byWorkers ? null : fitCost(plan, unprofiled, estimated.likely);
   const recording = fitted ? { low: fitted, likely: fitted, high: fitted } : estimated;
-  const plan = paced ? { ...original, pace: unprofiled } : original;
   const corrected = replaySteady(plan, recording.likely);
   const low = replaySteady(plan, recording.high);
   const high = replaySteady(plan, recording.low);
