@@ -1,3 +1,5 @@
+import { partitionPoint } from './search.js';
+
 /** Disjoint spans in order of time, as two columns. */
 export interface Spans {
   readonly start: Float64Array;
@@ -102,6 +104,12 @@ export function lengthOf(a: Spans): number {
   let sum = 0;
   for (let i = 0; i < a.length; i++) sum += a.end[i]! - a.start[i]!;
   return sum;
+}
+
+/** Whether a span has begun and not yet ended at `time`. */
+export function isInside(spans: Spans, time: number): boolean {
+  const begun = partitionPoint(spans.length, (i) => spans.start[i]! <= time);
+  return begun > 0 && time < spans.end[begun - 1]!;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { type Ns, ns } from '../base/units.js';
 import { WorkSort } from '../facts/work-sort.js';
-import { scaleHost, scaleWorks, skipWaits } from '../replay/edits.js';
+import { scaleHost, scaleInput, scaleWorks, skipWaits } from '../replay/edits.js';
 import { copyPlan, type Plan } from '../replay/plan.js';
 import type { RecordingCost } from '../replay/replay.js';
 import { replaySteady } from '../replay/steady.js';
@@ -50,7 +50,7 @@ function edited(original: Plan, { data, host, sync, compile, comms, copy, comput
   const scale = (column: Float64Array, factor: number) => {
     if (factor !== 1) for (let n = 0; n < column.length; n++) column[n]! *= factor;
   };
-  scale(nodes.data, data);
+  if (data !== 1) scaleInput(plan, data);
   scale(nodes.compile, compile);
   scale(nodes.comms, comms);
   if (host !== 1) scaleHost(plan, () => true, host);

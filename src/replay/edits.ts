@@ -84,12 +84,22 @@ export function addHostPerStep(plan: Plan, test: (node: number) => boolean, ns: 
 /** Every batch is ready when it is asked for. */
 export function dropInputWaits(plan: Plan): void {
   plan.nodes.data.fill(0);
+  plan.pace = 0;
 }
 
 /** Every step waits this much longer for its batch, before its first call. */
-export function addInputWaits({ nodes }: Plan, ns: number): void {
+export function addInputWaits(plan: Plan, ns: number): void {
+  const { nodes } = plan;
   for (let n = 0; n < nodes.length; n++)
     if (n === 0 || nodes.step[n] !== nodes.step[n - 1]) nodes.data[n]! += ns;
+  if (plan.pace > 0) plan.pace += ns;
+}
+
+/** Input takes this many times as long. */
+export function scaleInput(plan: Plan, factor: number): void {
+  const { data, length } = plan.nodes;
+  for (let n = 0; n < length; n++) data[n]! *= factor;
+  plan.pace *= factor;
 }
 
 /** Takes `total` from the largest values first, at most `atMost` from each: for waits known only to be in the long ones. */

@@ -14,6 +14,8 @@ const nodesShape = object<PlanNodes>({
   kind: u8,
   hostWork: f64,
   data: f64,
+  dataEvents: u32,
+  dataFrames: u32,
   compile: f64,
   comms: f64,
   call: f64,
@@ -59,6 +61,7 @@ export const planShape: Shape<Plan> = checked(
     streamBusyUntil: f64,
     earlierEnds: f64,
     tail: number(),
+    pace: number(),
   }),
   ({ nodes, works, steps, streamBusyUntil }) => {
     const { length: _, awaited, ...perNode } = nodes;

@@ -13,6 +13,8 @@ export interface Plan {
   readonly earlierEnds: Float64Array;
   /** Host time after the last call, until the last step ends. */
   readonly tail: number;
+  /** Time in which the loader's workers make the batch of a step, where steps wait for them: no step is shorter. 0: none waits. */
+  pace: number;
 }
 
 export const LAUNCH = 1;
@@ -28,15 +30,18 @@ export interface PlanNodes {
   readonly data: Float64Array;
   readonly compile: Float64Array;
   readonly comms: Float64Array;
+  /** Operators, runtime and driver calls, and Python frames, recorded in `data`: input made on the training thread. */
+  readonly dataEvents: Uint32Array;
+  readonly dataFrames: Uint32Array;
   /** Host time of the call itself, without waiting. */
   readonly call: Float64Array;
   /** The part of `hostWork` inside the operator that made the call. The rest is Python. */
   readonly inOperator: Float64Array;
   /** The part of `hostWork` in operators that call nothing on the device and last: arithmetic on the host. */
   readonly arithmetic: Float64Array;
-  /** Operators, runtime and driver calls recorded since the previous call, this one included. */
+  /** Operators, runtime and driver calls recorded since the previous call, this one included, those in `data` left out. */
   readonly events: Uint32Array;
-  /** Python frames (with_stack) recorded since the previous call. */
+  /** Python frames (with_stack) recorded since the previous call, those in `data` left out. */
   readonly frames: Uint32Array;
   /** Kernels of a CUDA graph: one call starts them all, but the profiler records each. */
   readonly graphKernels: Uint32Array;
@@ -120,6 +125,8 @@ function rebuilt(plan: Plan, edited: <T extends Column>(column: T) => T): Plan {
       kind: nodes.kind,
       hostWork: edited(nodes.hostWork),
       data: edited(nodes.data),
+      dataEvents: edited(nodes.dataEvents),
+      dataFrames: edited(nodes.dataFrames),
       compile: edited(nodes.compile),
       comms: edited(nodes.comms),
       call: edited(nodes.call),
@@ -157,5 +164,6 @@ function rebuilt(plan: Plan, edited: <T extends Column>(column: T) => T): Plan {
     streamBusyUntil: plan.streamBusyUntil,
     earlierEnds: plan.earlierEnds,
     tail: plan.tail,
+    pace: plan.pace,
   };
 }

@@ -161,6 +161,17 @@ describe('the baseline', () => {
     expect(baselineOf(plan, recorded, 1000).recording.likely.share).toBeCloseTo(0.85, 3);
   });
 
+  it('is paced as measured where workers set the pace, and the cost stays an estimate', () => {
+    const { plan, recorded } = loop(2);
+    const paced = { ...plan, pace: recorded };
+    expect(baselineOf(paced, recorded, null).corrected).toBe(recorded);
+    const { corrected, recording, input } = baselineOf(paced, recorded, 0.9 * recorded);
+    expect(corrected).toBeCloseTo(0.9 * recorded, 0);
+    expect(recording).toEqual(recordingOf(plan));
+    // All that the host wins is waiting.
+    expect(input.corrected).toBeCloseTo(corrected - baselineOf(plan, recorded, null).corrected, 0);
+  });
+
   it('is not faithful when the replay misses the recorded step by more than 5 %', () => {
     const { plan, recorded } = loop(2);
     expect(baselineOf(plan, recorded * 1.04, null).faithful).toBe(true);

@@ -68,6 +68,8 @@ export interface Baseline {
   /** Corrected with the high and with the low cost. */
   readonly correctedLow: Ns;
   readonly correctedHigh: Ns;
+  /** Host time of a step in which its batch is made or awaited: as recorded, and corrected as above. */
+  readonly input: Readonly<Record<'recorded' | 'corrected' | 'low' | 'high', Ns>>;
   /** What the device does, with and without the recording cost: overlap changes when the host gets faster. */
   readonly busyRecorded: BusyTime;
   readonly busyCorrected: BusyTime;
@@ -79,23 +81,38 @@ const FAITHFUL = 0.05;
 /** A larger part cannot be the profiler's: the steps differ for another reason. */
 const MOST_FITTED = 0.85;
 
-/** `unprofiled`: step time measured without the profiler, ns. Null: not measured. */
-export function baselineOf(plan: Plan, recorded: number, unprofiled: number | null): Baseline {
-  const asRecorded = replay(plan, AS_RECORDED);
+/** `unprofiled`: step time measured without the profiler, ns. Null: not measured. `byWorkers`: workers set its pace. */
+export function baselineOf(
+  original: Plan,
+  recorded: number,
+  unprofiled: number | null,
+  byWorkers = original.pace > 0,
+): Baseline {
+  const asRecorded = replay(original, AS_RECORDED);
   const replayed = asRecorded.step;
-  const estimated = recordingOf(plan);
-  const fitted = unprofiled === null ? null : fitCost(plan, unprofiled, estimated.likely);
+  const estimated = recordingOf(original);
+  const plan = unprofiled === null ? original : { ...original, pace: byWorkers ? unprofiled : 0 };
+  // Where workers set the pace, how long a step takes says nothing about the cost of recording.
+  const fitted = unprofiled === null || byWorkers ? null : fitCost(plan, unprofiled, estimated.likely);
   const recording = fitted ? { low: fitted, likely: fitted, high: fitted } : estimated;
   const corrected = replaySteady(plan, recording.likely);
+  const low = replaySteady(plan, recording.high);
+  const high = replaySteady(plan, recording.low);
   return {
     plan,
     recording,
     recorded: ns(recorded),
     replayed,
     corrected: corrected.step,
-    correctedLow: replaySteady(plan, recording.high).step,
-    correctedHigh: replaySteady(plan, recording.low).step,
-    busyRecorded: busyTime(plan, asRecorded),
+    correctedLow: low.step,
+    correctedHigh: high.step,
+    input: {
+      recorded: asRecorded.input,
+      corrected: corrected.input,
+      low: low.input,
+      high: high.input,
+    },
+    busyRecorded: busyTime(original, asRecorded),
     busyCorrected: busyTime(plan, corrected),
     faithful: Math.abs(replayed / recorded - 1) <= FAITHFUL,
   };

@@ -25,6 +25,9 @@ export const AS_RECORDED: RecordingCost = {
 /** At least this share of a call's host time is not paid for frames and kernels. */
 const LEAST_SHARE = 0.15;
 
+/** Making a batch is one long stretch, in which an event takes what it takes on average: half of the most. */
+const USUAL_DENSITY = 0.5;
+
 /** Where the host and the device stand when the plan begins. */
 export interface Standing {
   readonly now: number;
@@ -36,6 +39,8 @@ export interface Standing {
 export interface Replayed {
   /** Step time. */
   readonly step: Ns;
+  /** Host time of a step in which its batch is made or awaited. Workers are waited for longer where the host is faster. */
+  readonly input: Ns;
   /** When the host ends the last step. */
   readonly hostEnd: number;
   readonly busyUntil: Float64Array;
@@ -59,6 +64,7 @@ export function replay(
   const { works, steps } = plan;
   // Plain locals: this runs a few dozen times, too rarely for property look-ups to become fast.
   const { kind, hostWork, data, compile, comms, call, events, frames } = plan.nodes;
+  const { dataEvents, dataFrames } = plan.nodes;
   const { graphKernels, tritonLaunches } = plan.nodes;
   const { step: stepOfCall, firstWork, workCount, waitsFor, returnLag, awaited } = plan.nodes;
   const { duration, stream, latency, gap, after, afterGap, step: stepOfWork } = works;
@@ -72,6 +78,7 @@ export function replay(
   const hostStart = new Float64Array(steps.length).fill(Number.NaN);
   let now = standing.now;
   let debt = 0;
+  let input = 0;
   for (let n = 0; n < plan.nodes.length; n++) {
     const step = stepOfCall[n]!;
     if (step >= 0 && Number.isNaN(hostStart[step]!)) hostStart[step] = now;
@@ -82,7 +89,15 @@ export function replay(
     debt -= paid;
     const dense = Math.min(own - paid, (events[n]! + frames[n]!) * densePerEvent);
     const scale = own > 0 ? (own - paid - dense * share) / own : 1;
-    now += slowdown * (hostWork[n]! * scale + data[n]! + compile[n]! + comms[n]!);
+    now += slowdown * (hostWork[n]! * scale + compile[n]! + comms[n]!);
+    if (data[n]! > 0) {
+      // Python in between is not recorded: only operators and frames make input slower.
+      const paid = Math.min(dataFrames[n]! * perFrame, data[n]! * (1 - LEAST_SHARE));
+      const dense = Math.min(data[n]! - paid, dataEvents[n]! * densePerEvent * USUAL_DENSITY);
+      const made = slowdown * (data[n]! - paid - dense * share);
+      now += made;
+      input += made;
+    }
     const called = now;
     now += slowdown * call[n]! * scale;
     if (kind[n] !== LAUNCH) {
@@ -121,8 +136,17 @@ export function replay(
     frontier[s] = previous = Math.max(previous, frontier[s]!);
   }
   const from = steps.includesFirst ? steps.begin : frontier[0]!;
-  const step = ns((frontier[steps.length - 1]! - from) / countedSteps(steps));
-  return { step, frontier, hostEnd: now + plan.tail, busyUntil, start: starts, end: ends };
+  const consumed = (frontier[steps.length - 1]! - from) / countedSteps(steps);
+  const step = ns(Math.max(consumed, slowdown * plan.pace));
+  return {
+    step,
+    input: ns(input / steps.length + step - consumed),
+    frontier,
+    hostEnd: now + plan.tail,
+    busyUntil,
+    start: starts,
+    end: ends,
+  };
 }
 
 const recordedStanding = (plan: Plan): Standing => ({

@@ -13,6 +13,7 @@ import { buildKernelTable } from './detail/kernel-table.js';
 import { loaderQueue } from './detail/loader-queue.js';
 import { totalOperators } from './detail/operators.js';
 import { findPauses, operatorSpans } from './detail/pauses.js';
+import { workerPace } from './detail/worker-pace.js';
 import { classifyNames } from './kernels/classify.js';
 import type { KernelKinds } from './kernels/kernel-kind.js';
 import { buildPlan } from './plan/build-plan.js';
@@ -98,6 +99,7 @@ function factsOf(trace: Trace, range: StepRange | null): TraceFacts | null {
       ? accountTime(trace, workBetween(work, window.from, window.to), kinds, host, window.from, window.to)
       : accountHostTime(operators, host, window.from, window.to);
   const timePerStep = accountParts(accounting, window.bounds);
+  const queue = loaderQueue(trace, work, kinds, host, times.steps);
   const frames = framesOf(trace, host, inDetail);
   const plan = buildPlan({
     trace,
@@ -111,6 +113,13 @@ function factsOf(trace: Trace, range: StepRange | null): TraceFacts | null {
     kernelOf: kernels.indexOf,
     includesFirst: window.includesFirst,
     begin: times.begin,
+    pace: workerPace(
+      host,
+      queue,
+      window,
+      window.includesFirst ? detailSteps : detailSteps - 1,
+      accounting.total.idle_data,
+    ),
   });
   if (plan) markEagerAttention(plan, kernels.list);
   const collectives = comparesRanks
@@ -139,13 +148,7 @@ function factsOf(trace: Trace, range: StepRange | null): TraceFacts | null {
         stepTo: window.bounds.slice(1),
         arrivals: collectives.start,
       }),
-    input: inputFacts(
-      trace,
-      host,
-      inferred,
-      window.steps,
-      loaderQueue(trace, work, kinds, host, times.steps),
-    ),
+    input: inputFacts(trace, host, inferred, window.steps, queue),
     kernels: kernels.list,
     detail:
       tree.length === 0

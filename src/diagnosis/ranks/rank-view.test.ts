@@ -3,6 +3,8 @@ import { type DrawOptions, drawView, H200, logged } from '../../../test/helpers/
 import { steps } from '../../../test/helpers/draw-trace.js';
 import { PHASES } from '../../../test/helpers/logged-view.js';
 import { ns } from '../../base/units.js';
+import { scaleHost } from '../../replay/edits.js';
+import { priceOf } from '../../rules/kit/price.js';
 import { type RankView, viewTrace } from './rank-view.js';
 
 /** A launch takes 10 µs: up to 20 µs for each event are op-dense, and 1 − 0.52 × √0.7 of them are the profiler's. */
@@ -125,6 +127,14 @@ describe('waits that only the log has', () => {
     const { baseline } = withWaits(30, 48);
     expect(baseline).toMatchObject({ faithful: true });
     expect(baseline!.corrected / 1e6).toBeCloseTo(48, 1);
+  });
+
+  it('are waits for workers, which a faster host does not shorten', () => {
+    const gain = (view: RankView) =>
+      priceOf(view, (plan) => scaleHost(plan, () => true, 0.5))!.speedup.likely;
+    expect(gain(withWaits(30, 48))).toBeCloseTo(1, 2);
+    // A tenth of the step is too little to say that workers set the pace.
+    expect(gain(withWaits(2, 21))).toBeGreaterThan(1.3);
   });
 
   it('below 5 % of the step count for nothing', () => {

@@ -187,10 +187,16 @@ export function applyDoubts(judgement: Judgement, certainty: number) {
 /** The answer that differs if the profiler cost as little, or as much, as it may have. Null: none does. */
 function answerAtOtherCost({ view, best, lateComputing }: Judgement): VerdictClass | null {
   if (view.source === 'log' || !view.baseline || view.measuredUnprofiled || emptyingQueue(view)) return null;
-  const { corrected, correctedLow, correctedHigh } = view.baseline;
-  const answers = [correctedLow, correctedHigh].map((step) => {
-    const idleHost = ns(Math.max(0, view.time.idle_host + (step - corrected)));
-    return bestClass(sharesOf(view, { ...view.time, idle_host: idleHost }), lateComputing);
-  });
+  const { corrected, correctedLow, correctedHigh, input } = view.baseline;
+  const answerAt = (step: number, inputTime: number) => {
+    const more = inputTime - input.corrected;
+    const time = {
+      ...view.time,
+      idle_data: ns(Math.max(0, view.time.idle_data + more)),
+      idle_host: ns(Math.max(0, view.time.idle_host + step - corrected - more)),
+    };
+    return bestClass(sharesOf(view, time), lateComputing);
+  };
+  const answers = [answerAt(correctedLow, input.low), answerAt(correctedHigh, input.high)];
   return answers.find((answer) => answer !== best) ?? null;
 }

@@ -2,7 +2,7 @@ import { largest, mean } from '../../base/statistics.js';
 import { formatMs, ns, share, toMs } from '../../base/units.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import type { CapturedLoader } from '../../diagnosis/run-facts.js';
-import type { LoaderQueue } from '../../traces/detail/loader-queue.js';
+import { type LoaderQueue, REFILLS, refills } from '../../traces/detail/loader-queue.js';
 import { atSpan, evidence } from '../kit/evidence.js';
 import { INPUT_WAIT, NO_WORKERS, silentIfFed } from '../kit/input-wait.js';
 import { loaderCode } from '../kit/loader.js';
@@ -16,11 +16,6 @@ const LEAST_BURSTS = 2;
 const EPOCHS = 0.5;
 /** However long the waits. */
 const MOST_GAIN = 100;
-/**
- * Batches that arrive while no step waits, as a part of those taken: 1.0 where every seventh batch is slow, 0.04–0.5 in
- * eight loops whose loader is too slow (zoo). For logs: batches that are ready, for each worker.
- */
-const REFILLS = 0.75;
 const RATE_LIMITED = threshold(
   'average rate',
   share(0.5),
@@ -60,7 +55,7 @@ export const rule: AnyRule = {
     const worst = largest(waits);
     const waiting = waits.filter((w) => w > QUIET * worst).length;
     if (waiting > waits.length / 2) return silent('most steps wait, not every few');
-    const keepsUp = refills(input?.queue ?? null, loader ?? null);
+    const keepsUp = keepUp(input?.queue ?? null, loader ?? null);
     const isSlow = view.time.idle_data > RATE_LIMITED.value * view.step;
     if (keepsUp === false || (keepsUp === null && isSlow))
       return silent('the loader is too slow on average: a deeper queue cannot help');
@@ -94,9 +89,10 @@ export const rule: AnyRule = {
 };
 
 /** Whether the workers refill the queue while steps find their batches ready. Null: unknown. */
-function refills(queue: LoaderQueue | null, loader: CapturedLoader | null): boolean | null {
-  if (queue) return queue.deliveredUnasked >= REFILLS * queue.taken;
+function keepUp(queue: LoaderQueue | null, loader: CapturedLoader | null): boolean | null {
+  if (queue) return refills(queue);
   if (loader?.ready == null || loader.numWorkers === null) return null;
+  // In a log: batches that are ready, for each worker.
   return loader.ready >= REFILLS * loader.numWorkers;
 }
 

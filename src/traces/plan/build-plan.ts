@@ -1,5 +1,5 @@
 import { inBlocks } from '../../base/blocks.js';
-import { CoverageCursor, type Spans, unionOfSpans } from '../../base/intervals.js';
+import { CoverageCursor, isInside, type Spans, unionOfSpans } from '../../base/intervals.js';
 import { partitionPoint } from '../../base/search.js';
 import { largest } from '../../base/statistics.js';
 import { SYNCHRONISES } from '../../model/host-names.js';
@@ -35,6 +35,7 @@ export function buildPlan(input: PlanInput): Plan | null {
     streamBusyUntil,
     earlierEnds,
     tail: Math.max(0, steps.at(-1)!.hostEnd - largest(calls.map((c) => c.end))),
+    pace: input.pace,
   });
 }
 
@@ -75,6 +76,8 @@ function layOutNodes(
   const n = calls.length;
   const f64 = () => new Float64Array(n);
   const u32 = () => new Uint32Array(n);
+  const recorded = tree.start.filter((_, i) => tree.counted[i] === 1);
+  const inInput = (time: number) => isInside(host.waits.data, time);
   const nodes = {
     length: n,
     kind: new Uint8Array(n),
@@ -88,11 +91,16 @@ function layOutNodes(
     returnLag: f64(),
     inOperator: f64(),
     arithmetic: f64(),
+    dataEvents: countStarts(recorded.filter(inInput), calls),
+    dataFrames: countStarts(input.frames.filter(inInput), calls),
     events: countStarts(
-      tree.start.filter((_, i) => tree.counted[i] === 1),
+      recorded.filter((start) => !inInput(start)),
       calls,
     ),
-    frames: countStarts(input.frames, calls),
+    frames: countStarts(
+      input.frames.filter((start) => !inInput(start)),
+      calls,
+    ),
     graphKernels: u32(),
     tritonLaunches: new Uint8Array(n),
     firstWork: u32(),

@@ -20,6 +20,8 @@ export interface PlanInput {
   /** Count the first step too, from `begin`. */
   readonly includesFirst: boolean;
   readonly begin: number;
+  /** Step time that the loader's workers set (detail/worker-pace.ts); 0: they do not. */
+  readonly pace: number;
   /** Starts of recorded Python frames on the training threads. */
   readonly frames: Float64Array;
 }
