@@ -77,10 +77,10 @@ describe('facts', () => {
       const bytes = gunzipSync(readFileSync(file));
       const text = bytes.toString('latin1');
       const become = (changed: string) => writeFileSync(file, gzipSync(Buffer.from(changed, 'latin1')));
-      become(text.replace('"whyslow_facts":1', '"whyslow_facts":7'));
+      become(text.replace('"whyslow_facts":2', '"whyslow_facts":7'));
       const newer = await whyslow(['diagnose', file]);
       expect(newer.code).toBe(2);
-      expect(newer.stderr).toContain('has format 7, written by whyslow 0.1.0; this version reads format 1');
+      expect(newer.stderr).toContain('has format 7, written by whyslow 0.1.0; this version reads format 2');
       // In a folder with other files too, it is not passed over in silence.
       writeRun(simulateRun(simulated(0)), out);
       const { health } = await diagnose(out);
@@ -92,7 +92,7 @@ describe('facts', () => {
       ]);
       become(text.replace('"count":', '"cuont":'));
       expect((await whyslow(['diagnose', file])).stderr).toMatch(
-        /not what format 1 holds: .*count: expected a value/,
+        /not what format 2 holds: .*count: expected a value/,
       );
       become(text.slice(0, text.length / 2));
       expect((await whyslow(['diagnose', file])).stderr).toContain('cut short or broken');
