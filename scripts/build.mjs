@@ -1,6 +1,6 @@
 // Builds dist/: declarations by tsc, code by esbuild. Bundled, because loading 80 small modules takes longer than most
 // traces. Runs on `npm install` too (prepare), so that bin/whyslow.js works in a checkout.
-import { rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { root, run, tryRun } from './lib.mjs';
@@ -55,6 +55,12 @@ const whole = await build({
   },
   footer: { js: '})' },
 });
+// esbuild leaves regular expressions and comments as they are. The files are read as Latin-1, which V8 takes over as it is.
+for (const name of Object.keys(whole.metafile.outputs)) {
+  const file = new URL(name, root);
+  const escaped = (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  writeFileSync(file, readFileSync(file, 'utf8').replaceAll(/[^\0-\x7f]/g, escaped));
+}
 const browser = {
   absWorkingDir,
   outdir: 'dist/page',

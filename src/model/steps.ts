@@ -13,7 +13,8 @@ export interface HostStep {
   readonly track: number;
 }
 
-const STEP_NAME = /^ProfilerStep#(\d+)$/;
+/** With so many digits a number is exact; more are no step's. */
+const STEP_NAME = /^ProfilerStep#(\d{1,15})$/;
 
 export function findSteps(data: TraceData, strings: StringTable, rows: RowIndex): readonly HostStep[] {
   const steps: HostStep[] = [];

@@ -52,6 +52,11 @@ describe('compiled code beside the bundles', () => {
       expect(ran.map(({ code }) => code)).toEqual([0, 0]);
     }));
 
+  it.each(BUNDLES)('%s is ASCII, also in regular expressions: it is read as Latin-1', (name) => {
+    const source = readFileSync(join(root, `dist/${name}.cjs`));
+    expect(source.findIndex((byte) => byte > 0x7f)).toBe(-1);
+  });
+
   it('is accepted by V8', async () => {
     const check = `
       const { scriptOf, unsealed } = require('./bin/code-cache.js');

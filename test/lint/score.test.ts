@@ -45,6 +45,7 @@ describe('lint on scripts with known faults', () => {
  * depend on any.
  */
 const IN_ZOO = [
+  'programs/cases_unseen_other.py W3 update = torch.optim.Adam(model.parameters(), lr=1e-3)',
   'ranks/make.py T4 self.batches: Iterator[Tensor] = iter(torch.utils.data.DataLoader(Rows(), batch_size=None))',
   'ranks/make.py T9 for i in range(WARM_UP):',
   'ranks/make.py T23 torch.cuda.synchronize()',
