@@ -16,14 +16,14 @@ describe('when nothing was captured', () => {
       await rankSaying(out, { 'disk-full': 3, 'records-dropped': 1200 });
       const captured = await whatWasCaptured(out, 'r');
       expect(captured).toEqual({ ranks: 1, hasRecords: false, lostToFullDisk: 1200, torchIn: null });
-      expect(explainNothing(captured, 'OUT').join('\n')).toMatch(
+      expect(explainNothing(captured, 'OUT', 0).join('\n')).toMatch(
         /^disk full: 1200 records lost\. Free some space for OUT/,
       );
     }));
 
   it('says so even if the ranks could not write that down', () =>
     expect(
-      explainNothing({ ranks: 0, hasRecords: false, lostToFullDisk: 0, torchIn: null }, 'OUT').join('\n'),
+      explainNothing({ ranks: 0, hasRecords: false, lostToFullDisk: 0, torchIn: null }, 'OUT', 0).join('\n'),
     ).toMatch(/^disk full: nothing could be written/));
 
   it('names the process that loaded torch', () =>
@@ -38,17 +38,25 @@ describe('when nothing was captured', () => {
         '',
       ];
       await writeFile(join(out, 'telemetry/proc-host.jsonl'), lines.join('\n'));
-      const [what, ...rest] = explainNothing(await whatWasCaptured(out, 'r'), 'OUT');
+      const [what, ...rest] = explainNothing(await whatWasCaptured(out, 'r'), 'OUT', 0);
       expect(what).toContain('“python a.py” loaded torch, but no training step was seen');
       expect(rest.join('\n')).not.toContain('no Python process imported torch');
     }));
+
+  it('says that the command failed, if it did', () => {
+    const captured = { ranks: 0, hasRecords: false, lostToFullDisk: null, torchIn: null };
+    expect(explainNothing(captured, 'OUT', 0).join()).not.toContain('failed');
+    expect(explainNothing(captured, 'OUT', 3)[1]).toBe(
+      '  - the command failed before its first step (exit status 3)',
+    );
+  });
 
   it('does not blame the disk for records that were lost otherwise', () =>
     inFolder(async (out) => {
       await rankSaying(out, { 'records-dropped': 5 });
       const captured = await whatWasCaptured(out, 'r');
       expect(captured.lostToFullDisk).toBeNull();
-      expect(explainNothing(captured, 'OUT').join('\n')).not.toContain('disk full');
+      expect(explainNothing(captured, 'OUT', 0).join('\n')).not.toContain('disk full');
     }));
 
   it('does not wait for a pipe', () =>

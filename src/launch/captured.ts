@@ -108,13 +108,13 @@ async function headOf(path: string, most: number): Promise<string> {
   }
 }
 
-/** Why nothing may have been captured, and what always works. One entry per line. */
-export function explainNothing(captured: Captured, out: string): readonly string[] {
+/** Why nothing may have been captured, and what always works. One entry per line. `status`: of the command. */
+export function explainNothing(captured: Captured, out: string, status: number): readonly string[] {
   if (captured.lostToFullDisk !== null) return [explainFullDisk(captured.lostToFullDisk, out)];
   const [what, reasons] = whyNothing(captured);
   return [
     `${what}. Possible reasons:`,
-    ...reasons.map((reason) => `  - ${reason}`),
+    ...(status === 0 ? reasons : [failed(status), ...reasons]).map((reason) => `  - ${reason}`),
     'These lines in the training loop always work:',
     '    import whyslow_capture',
     `    with whyslow_capture.capture(${JSON.stringify(out)}) as cap:`,
@@ -143,6 +143,7 @@ function explainFullDisk(lost: number, out: string): string {
 
 const processes = (count: number) => (count === 1 ? '1 process' : `${count} processes`);
 
+const failed = (status: number) => `the command failed before its first step (exit status ${status})`;
 const NO_OPTIMIZER =
   'no torch.optim optimizer made a step, which is how the end of a step is recognised (torch.func and updates by hand need the lines below)';
 const NOT_HOOKED = 'Python ran with -I, -E or -S, or the command sets PYTHONPATH itself';

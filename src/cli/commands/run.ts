@@ -145,7 +145,8 @@ async function run(words: readonly string[], options: RunOptions, context: Comma
     : await joinNodes({ out, launch, ended, waitS: options.wait ?? WAIT_S }, context);
   const finished = page?.jobEnded();
   const isFirst = others?.isFirst ?? launchIndex(process.env, words) === 0;
-  const hasRecords = !ended.failure && isFirst && (await conclude(destination, options, others, context));
+  const hasRecords =
+    !ended.failure && isFirst && (await conclude(destination, ended.code, options, others, context));
   await releaseOut({ path: out, isNew });
   if (page && hasRecords) await keepPage(page, destination, context);
   page?.close();
@@ -215,13 +216,14 @@ async function checkReportFile(path: string): Promise<void> {
 /** Prints the diagnosis; false: nothing was measured. The command has ended and its exit code stands, so a failure here is only a message. */
 async function conclude(
   { id, out, shown }: Destination,
+  status: number,
   options: RunOptions,
   others: Joined | null,
   context: CommandContext,
 ): Promise<boolean> {
   const captured = await whatWasCaptured(out, id);
   if (!captured.hasRecords) {
-    const [what, ...reasons] = explainNothing(captured, shown);
+    const [what, ...reasons] = explainNothing(captured, shown, status);
     say(context, what!, reasons);
     return false;
   }
