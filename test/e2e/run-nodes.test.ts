@@ -36,7 +36,8 @@ describeWithTorch('a job on several nodes', () => {
       expect(first.stderr).toContain('measured 3 ranks');
       expect(second.stderr).toContain('rank 1: measured into shared; the first node prints the diagnosis');
       expect(third.stderr).toMatch(/facts of rank 2 \([\d.]+ kB\) sent to 127\.0\.0\.1/);
-      for (const { stderr } of [second, third]) expect(stderr.trim().split('\n')).toHaveLength(2);
+      // torchrun may complain when the first node is gone before it.
+      for (const { stderr } of [second, third]) expect(stderr.match(/^whyslow: /gm)).toHaveLength(2);
 
       const report = JSON.parse(readFileSync(join(cwd, 'report.json'), 'utf8')) as Report;
       expect(report.ranks.map((r) => r.rank)).toEqual([0, 1, 2]);
