@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 
 /** Of a stored file. In larger ones the loops over all events weigh more than all that runs only once. */
-const MOST_BYTES = 128e6;
+const MOST_BYTES = 12e6;
 
 /**
  * Before one trace is diagnosed, in which most functions run once: keeps V8 from compiling loops again while they run. That
