@@ -20,7 +20,7 @@ export interface InFull {
 
 /**
  * In a large run most ranks are read without details (`TraceFacts.light`). Late ranks are read again in full, because their
- * own findings say why they are late. So are all, if they are few.
+ * own findings say why they are late. If only a few ranks were read, all are read again.
  */
 export async function withLateRanksInFull(
   run: RunInputs,

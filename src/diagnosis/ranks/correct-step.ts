@@ -42,7 +42,7 @@ export function baselineWith(
   hidden: number,
 ): Baseline {
   const recorded = recordedStep(facts, plan);
-  const byWorkers = unprofiled ? workersPace(facts, plan, unprofiled) : plan.pace > 0;
+  const byWorkers = unprofiled ? workersSetPace(facts, plan, unprofiled) : plan.pace > 0;
   if (hidden === 0) return baselineOf(plan, recorded, unprofiled?.step ?? null, byWorkers);
   const waiting = copyPlan(plan);
   addInputWaits(waiting, hidden);
@@ -54,7 +54,7 @@ export function baselineWith(
 const WORKERS_PACE = 0.3;
 
 /** Whether workers set the pace of the steps in the log. The few steps of the trace may have found the queue full. */
-function workersPace({ input }: TraceFacts, { pace }: Plan, { step, time }: Unprofiled): boolean {
+function workersSetPace({ input }: TraceFacts, { pace }: Plan, { step, time }: Unprofiled): boolean {
   const waits = time.idle_data / step;
   if (pace > 0) return waits >= WAITS_MATTER;
   const restarts = input.restarts.length > 0;

@@ -34,7 +34,7 @@ const gpuLog = (view: RankView) => {
 const hasNote = ({ notes }: RankView, code: string) => notes.some((note) => note.code === code);
 const isNumber = (value: unknown) => typeof value === 'number';
 
-/** Code of a note on the rank that sets the pace: it may not, because another may be late or not. */
+/** Code of a note: if the delay of a late rank is hidden, another rank sets the pace than it seems. */
 export const MAY_BE_HIDDEN = 'delay-may-be-hidden';
 
 /** No training step is shorter. */

@@ -59,7 +59,7 @@ export function operationsAnswer(job: WhatIf): OperationsAnswer {
       confidence: 0.8,
       sentence: `Stragglers cost ${percent(1 - ideal_s / actual_s)} of every step: ${actual_s.toFixed(2)} s instead of ${ideal_s.toFixed(2)} s${explained}`,
       second: null,
-      next: byWorkers ? slowWorkersNext(job, computes) : byStage ? SLOW_STAGE_NEXT : [RECORD],
+      next: byWorkers ? slowWorkersNext(job, computes) : byStage ? SLOW_STAGE_NEXT : [record()],
     },
     straggler:
       byWorkers || byStage
@@ -75,11 +75,12 @@ export function operationsAnswer(job: WhatIf): OperationsAnswer {
 }
 
 /** A table says which operations are slow, not why. */
-const RECORD = 'to see why, record event logs and a trace: whyslow run -- python train.py';
+const record = (options = '') =>
+  `to see why, record event logs and a trace: whyslow run ${options}-- python train.py`;
 /** The loss and the output layer make it long (StragglerAnalysis, the paper that this analysis comes from). */
 const SLOW_STAGE_NEXT: readonly string[] = [
   'give the last stage fewer layers: it computes the loss and the output layer too',
-  RECORD,
+  record(),
 ];
 
 function slowWorkersNext({ slowestWorkers }: WhatIf, computes: boolean): readonly string[] {
@@ -90,7 +91,7 @@ function slowWorkersNext({ slowestWorkers }: WhatIf, computes: boolean): readonl
     computes
       ? `look at the GPU and the host of ${where}: clocks, heat, other processes, and whether batches are longer there`
       : `test the network of ${where}`,
-    chosen === '' ? RECORD : RECORD.replace('run', `run --trace-ranks ${chosen}`),
+    record(chosen === '' ? '' : `--trace-ranks ${chosen} `),
   ];
 }
 
