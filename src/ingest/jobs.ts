@@ -57,8 +57,6 @@ export function mostJobs(machine: Machine = thisMachine()): { readonly jobs: num
 /** Starting a thread takes as long as reading this many stored bytes. */
 export const WORTH_A_THREAD = 4e6;
 
-/** Stored bytes of a file that is worth a thread to inflate it. Measured: 5 MB gain nothing, 33 MB a tenth to a fifth. */
-export const WORTH_OWN_THREADS = 6e6;
 /** The thread that joins what others have read takes a tenth of their time. */
 const MOST_FOR_ONE = 8;
 

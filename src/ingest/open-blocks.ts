@@ -62,11 +62,10 @@ function sizeOf(file: string): number {
   return stats?.isFile() ? stats.size : 0;
 }
 
-/** The same before the code that needs them is loaded. Returns whether they were started. */
-export function openBlocksEarly(file: string, most: number): boolean {
+/** The same before the code that needs them is loaded. */
+export function openBlocksEarly(file: string, most: number): void {
   const open = openBlocks(file, most);
   if (open) started.set(file, open);
-  return open !== null;
 }
 
 /** Those that were started early, if any. */

@@ -5,7 +5,7 @@ import { formatCount } from '../base/units.js';
 import type { FoundFile } from '../sources/discover.js';
 import { shownAddress } from '../sources/remote/address.js';
 import { startThreads } from '../sources/start-thread.js';
-import { mostJobs, mustHaveAddressSpace, threadsForOne, WORTH_A_THREAD, WORTH_OWN_THREADS } from './jobs.js';
+import { mostJobs, mustHaveAddressSpace, threadsForOne, WORTH_A_THREAD } from './jobs.js';
 import type { OnBytes } from './read-file.js';
 import { runTask, type TaskResult, type Want } from './task.js';
 import type { FromWorker, ToWorker } from './worker.js';
@@ -60,7 +60,7 @@ export async function readAll(
   const read = async (index: number, readOne: ReadOne) => {
     const { path, size } = files[index]!;
     // A file larger than all others together is read last to the end, by this thread alone.
-    const threads = size >= WORTH_OWN_THREADS && size > totalBytes / 2 ? threadsForOne(jobs) : 1;
+    const threads = size > totalBytes / 2 ? threadsForOne(jobs) : 1;
     const result = await readOne(path, wantOf(path), (stored) => update(index, stored), threads);
     results[index] = result;
     done++;

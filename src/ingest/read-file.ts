@@ -15,10 +15,7 @@ export interface FileResult<T> {
   readonly problems: readonly Problem[];
 }
 
-/**
- * Chunks are parsed in pieces of this size. Between pieces the event loop can start inflating the next chunk, unless a thread
- * does that.
- */
+/** Chunks are parsed in pieces of this size. Between pieces the event loop can start inflating the next chunk. */
 const PIECE = 256 << 10;
 
 /** Called while reading, with the stored bytes read so far. */
@@ -27,7 +24,7 @@ export type OnBytes = (stored: number) => void;
 export interface ReadFileOptions {
   /** Only what comparing ranks needs. */
   readonly light?: boolean;
-  /** Threads for this file alone, this one included. With two one of them inflates; more read the blocks of a file that has them. */
+  /** Threads for this file alone, this one included. Three or more read the blocks of a file that has them. */
   readonly threads?: number;
 }
 
@@ -65,7 +62,7 @@ export async function readFile<T>(
       await feed(reader, member, onBytes);
       return reader.finish(path);
     });
-  const { storedBytes, problems } = await visitMembers(path, visit, threads > 1);
+  const { storedBytes, problems } = await visitMembers(path, visit);
   return { path: shownAddress(path), storedBytes, problems: [...problems, ...failures.list()], members };
 }
 
@@ -77,7 +74,7 @@ async function readInBlocks(path: string, threads: number, onBytes: OnBytes): Pr
 async function feed(reader: MemberReader, { stream }: Member, onBytes: OnBytes): Promise<void> {
   for await (const chunk of stream.chunks) {
     for (let start = 0; start < chunk.length; start += PIECE) {
-      if (start > 0 && !stream.lending?.isOn) await turnOfTheLoop();
+      if (start > 0) await turnOfTheLoop();
       if (!reader.push(chunk.subarray(start, start + PIECE))) return;
     }
     if (stream.lending) {

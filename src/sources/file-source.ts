@@ -4,9 +4,7 @@ import type { Readable } from 'node:stream';
 import { describeSystemError, InputError } from '../base/input-error.js';
 import type { Chunks } from './cursor.js';
 import { CHUNK_BYTES, type Extent, readPieces } from './extent.js';
-import { takeEarly } from './inflate-early.js';
-import type { Inflater } from './inflate-messages.js';
-import { startInflater } from './inflate-thread.js';
+import { type Inflater, startInflater } from './inflater.js';
 import { isRemote } from './remote/address.js';
 import { StreamQueue } from './stream-queue.js';
 
@@ -20,8 +18,8 @@ interface FileSource {
   close(): Promise<void>;
 }
 
-/** `-` is standard input; `s3:`, `gs:`, `https:` are addresses. `ownThread`: see `visitMembers`. Throws InputError with the path and the reason. */
-export async function openFile(file: string, ownThread = false): Promise<FileSource> {
+/** `-` is standard input; `s3:`, `gs:`, `https:` are addresses. Throws InputError with the path and the reason. */
+export async function openFile(file: string): Promise<FileSource> {
   if (file === '-') return streamSource(process.stdin, 'standard input');
   // Loaded when needed: most files are on disks.
   if (isRemote(file)) return (await import('./remote/remote-source.js')).openRemote(file);
@@ -33,7 +31,7 @@ export async function openFile(file: string, ownThread = false): Promise<FileSou
       throw new InputError(`cannot read ${file}: it is a device, not a file`);
     // Pipes have no positions. Whoever names one means it: /dev/fd/63 is `<(command)`.
     if (stats.isFIFO()) return streamSource(createReadStream(file, { highWaterMark: CHUNK_BYTES }), file);
-    return fileSource(await open(file, NEVER_WAIT), stats, file, ownThread);
+    return fileSource(await open(file, NEVER_WAIT), stats, file);
   } catch (error) {
     throw asInputError(error, file);
   }
@@ -42,7 +40,7 @@ export async function openFile(file: string, ownThread = false): Promise<FileSou
 /** Some files of the kernel look regular but wait for news that may never come, such as /proc/kmsg. */
 const NEVER_WAIT = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
-function fileSource(handle: FileHandle, stats: Stats, file: string, ownThread: boolean): FileSource {
+function fileSource(handle: FileHandle, stats: Stats, file: string): FileSource {
   let reached = 0;
   const noteRead = (end: number) => {
     reached = Math.max(reached, end);
@@ -51,14 +49,14 @@ function fileSource(handle: FileHandle, stats: Stats, file: string, ownThread: b
     ...inflater,
     async next() {
       const message = await inflater.next();
-      if (message?.type === 'chunk') noteRead(message.consumed);
+      if (message.type === 'chunk') noteRead(message.consumed);
       return message;
     },
   });
   const extent: Extent = {
     offset: 0,
     size: stats.size,
-    startInflater: ownThread ? () => counted(takeEarly(file, stats) ?? startInflater(handle.fd)) : undefined,
+    startInflater: () => counted(startInflater(handle.fd)),
     async read(at, length) {
       const buffer = Buffer.allocUnsafeSlow(length);
       let filled = 0;

@@ -1,29 +1,5 @@
-import { constants, createGunzip } from 'node:zlib';
-
-/**
- * What zlib streams of Node have inside. Not documented, but unchanged since Node 11, and packages such as pngjs rely on it.
- * It is the only way to inflate into memory that is used again: fresh memory for every chunk takes a third of the time.
- */
-interface InsideZlib {
-  readonly _handle: {
-    writeSync(
-      flush: number,
-      from: Uint8Array,
-      fromStart: number,
-      fromLength: number,
-      to: Uint8Array,
-      toStart: number,
-      toLength: number,
-    ): void;
-    onerror: (message: string) => void;
-  };
-  /** Left over after a write: room in the output, bytes of the input. */
-  readonly _writeState: Uint32Array;
-  reset(): void;
-}
-
-/** Tried with these. In another one a changed call may end the process, so it is not tried there. */
-const KNOWN_NODES = [20, 22, 24, 26];
+import { constants } from 'node:zlib';
+import { type InsideZlib, insideGunzip } from './inside-zlib.js';
 
 /** A gunzip that works in the calling thread, into memory of the caller. */
 export class SyncGunzip {
@@ -34,12 +10,8 @@ export class SyncGunzip {
 
   /** Null: this Node may work differently inside. */
   static create(): SyncGunzip | null {
-    const zlib = createGunzip() as unknown as Partial<InsideZlib>;
-    const isKnown =
-      KNOWN_NODES.includes(Number.parseInt(process.versions.node, 10)) &&
-      typeof zlib._handle?.writeSync === 'function' &&
-      zlib._writeState instanceof Uint32Array;
-    return isKnown ? new SyncGunzip(zlib as InsideZlib) : null;
+    const zlib = insideGunzip();
+    return zlib && new SyncGunzip(zlib);
   }
 
   private constructor(zlib: InsideZlib) {

@@ -4,15 +4,15 @@ import { decode, isTruncation, type Outcome, type Progress, salvage, ZLIB_OPTION
 import { isGzip } from './encoding.js';
 import { CHUNK_BYTES, readPieces } from './extent.js';
 import type { Faults } from './faults.js';
-import { inflateInThread } from './inflate-thread.js';
+import { inflateAhead } from './inflate-ahead.js';
 import type { Layer } from './layer.js';
 import type { Lending } from './stream.js';
 
 const makeGunzip = () => createGunzip(ZLIB_OPTIONS);
 
 /**
- * The content of a gzip with any number of members. The hot path: inflate runs in a thread of its own, or on Node's thread
- * pool, while the caller works on the chunk before.
+ * The content of a gzip with any number of members. The hot path: inflate runs on Node's thread pool, while the
+ * caller works on the chunk before.
  */
 export async function* gunzip(
   layer: Layer,
@@ -22,9 +22,7 @@ export async function* gunzip(
 ): AsyncGenerator<Uint8Array> {
   const { extent } = layer;
   const ahead =
-    extent?.startInflater && lending
-      ? yield* inflateInThread(extent.startInflater(), progress, lending)
-      : null;
+    extent?.startInflater && lending ? yield* inflateAhead(extent.startInflater(), progress, lending) : null;
   if (ahead?.isComplete) return;
   let cursor = layer.cursor;
   for (let start = 0; ; ) {

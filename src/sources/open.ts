@@ -23,12 +23,10 @@ interface Visited {
  * `visit` reads as much of the member's stream as it wants before it returns; the rest is skipped. What it throws ends the
  * visit and is passed on. An empty file is one member without bytes. Throws InputError when the file cannot be read; faults
  * in its data are problems.
- *
- * `ownThread`: a gzip is inflated in a thread of its own, which pays for a large file and a core that is free.
  */
-export async function visitMembers(file: string, visit: Walk['visit'], ownThread = false): Promise<Visited> {
+export async function visitMembers(file: string, visit: Walk['visit']): Promise<Visited> {
   const faults = new Faults();
-  const source = await openFile(file, ownThread);
+  const source = await openFile(file);
   try {
     const cursor = new Cursor(source.chunks);
     const { extent } = source;

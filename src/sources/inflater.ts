@@ -1,0 +1,189 @@
+import { read } from 'node:fs';
+import { constants } from 'node:zlib';
+import { CHUNK_BYTES } from './extent.js';
+import { insideGunzip } from './inside-zlib.js';
+
+/** Inflates one file on libuv's thread pool, some chunks ahead of its reader. */
+export interface Inflater {
+  next(): Promise<Inflated>;
+  /** The memory of a chunk, to be used again. Null: the reader keeps it. */
+  answer(memory: Memory | null): void;
+  /** Resolves when nothing reads the file any more. */
+  close(): Promise<void>;
+}
+
+export type Inflated =
+  | {
+      readonly type: 'chunk';
+      readonly memory: Memory;
+      readonly length: number;
+      /** Stored bytes that went into all chunks so far. */
+      readonly consumed: number;
+    }
+  /** `isComplete` is false if something was odd: a fault, a cut, bytes after the data, or a Node that nobody has tried. */
+  | { readonly type: 'end'; readonly isComplete: boolean };
+
+type Memory = Uint8Array<ArrayBuffer>;
+
+/**
+ * Chunks that may be filled or in use. The pool is given the next one when the event loop turns: with three it always has
+ * one while the reader works on another.
+ */
+const CHUNKS = 3;
+
+export function startInflater(fd: number): Inflater {
+  const made: Inflated[] = [];
+  const free = Array.from({ length: CHUNKS }, () => null as Memory | null);
+  let isClosed = false;
+  let wakeReader = () => {};
+  let wakeWriter = () => {};
+  const hand = (one: Inflated) => {
+    made.push(one);
+    wakeReader();
+  };
+  const writing = run();
+
+  async function run(): Promise<void> {
+    const gunzip = PoolGunzip.create(fd);
+    for (;;) {
+      while (free.length === 0 && !isClosed) await new Promise<void>((resolve) => (wakeWriter = resolve));
+      if (isClosed) break;
+      const memory = free.pop() ?? new Uint8Array(CHUNK_BYTES);
+      const { length, next } = gunzip ? await gunzip.fill(memory) : { length: 0, next: 'odd' };
+      if (gunzip) hand({ type: 'chunk', memory, length, consumed: gunzip.consumed });
+      if (next !== 'more') {
+        hand({ type: 'end', isComplete: next === 'end' });
+        break;
+      }
+    }
+    await gunzip?.settled();
+  }
+
+  return {
+    async next() {
+      while (made.length === 0) await new Promise<void>((resolve) => (wakeReader = resolve));
+      return made.shift()!;
+    },
+    answer(memory) {
+      free.push(memory);
+      wakeWriter();
+    },
+    async close() {
+      isClosed = true;
+      wakeWriter();
+      await writing;
+    },
+  };
+}
+
+type Filled = { readonly length: number; readonly next: 'more' | 'end' | 'odd' };
+
+class PoolGunzip {
+  readonly #zlib;
+  readonly #input;
+  #failed = false;
+
+  static create(fd: number): PoolGunzip | null {
+    const zlib = insideGunzip();
+    return zlib && new PoolGunzip(zlib, new Input(fd));
+  }
+
+  private constructor(zlib: NonNullable<ReturnType<typeof insideGunzip>>, input: Input) {
+    this.#zlib = zlib;
+    this.#input = input;
+    zlib._handle.onerror = () => {
+      this.#failed = true;
+      zlib._handle.cb();
+    };
+  }
+
+  get consumed(): number {
+    return this.#input.consumed;
+  }
+
+  async fill(memory: Memory): Promise<Filled> {
+    const input = this.#input;
+    for (let length = 0; ; ) {
+      const stored = input.at < input.bytes.length ? 'more' : await input.refill();
+      if (stored !== 'more') {
+        const isEnd = stored === 'end' && (await this.#isComplete());
+        return { length, next: isEnd ? 'end' : 'odd' };
+      }
+      const room = memory.length - length;
+      const made = await this.#write(constants.Z_NO_FLUSH, input.bytes, input.at, memory, length);
+      if (this.#failed) return { length, next: 'odd' };
+      const left = this.#zlib._writeState[1]!;
+      input.use(left);
+      length += made;
+      if (made === room) return { length, next: 'more' };
+      // There was room, but zlib wants no more: zeros after the data.
+      if (left > 0) return { length, next: 'odd' };
+    }
+  }
+
+  settled(): Promise<void> {
+    return this.#input.settled();
+  }
+
+  async #isComplete(): Promise<boolean> {
+    const room = new Uint8Array(64);
+    return (await this.#write(constants.Z_FINISH, room, room.length, room, 0)) === 0 && !this.#failed;
+  }
+
+  async #write(flush: number, from: Uint8Array, start: number, to: Uint8Array, at: number): Promise<number> {
+    const { _handle, _writeState } = this.#zlib;
+    const room = to.length - at;
+    await new Promise<void>((resolve) => {
+      _handle.cb = resolve;
+      _handle.write(flush, from, start, from.length - start, to, at, room);
+    });
+    return this.#failed ? 0 : room - _writeState[0]!;
+  }
+}
+
+/** The stored bytes. The next ones are read while these are inflated. */
+class Input {
+  readonly #fd: number;
+  #read = 0;
+  /** Null: it failed. */
+  #reading: Promise<Memory | null>;
+  bytes: Memory = new Uint8Array(CHUNK_BYTES).subarray(0, 0);
+  /** The first byte of `bytes` that was not used. */
+  at = 0;
+  consumed = 0;
+
+  constructor(fd: number) {
+    this.#fd = fd;
+    this.#reading = this.#readInto(new Uint8Array(CHUNK_BYTES));
+  }
+
+  async refill(): Promise<'more' | 'end' | 'odd'> {
+    const bytes = await this.#reading;
+    if (!bytes) return 'odd';
+    const used = new Uint8Array(this.bytes.buffer);
+    this.bytes = bytes;
+    this.at = 0;
+    if (bytes.length === 0) return 'end';
+    this.#reading = this.#readInto(used);
+    return 'more';
+  }
+
+  use(left: number): void {
+    const used = this.bytes.length - this.at - left;
+    this.at += used;
+    this.consumed += used;
+  }
+
+  async settled(): Promise<void> {
+    await this.#reading;
+  }
+
+  #readInto(memory: Memory): Promise<Memory | null> {
+    return new Promise((resolve) => {
+      read(this.#fd, memory, 0, memory.length, this.#read, (error, length) => {
+        this.#read += length;
+        resolve(error ? null : memory.subarray(0, length));
+      });
+    });
+  }
+}
