@@ -45,6 +45,12 @@ export interface MatchedGroup extends CollectiveGroup {
   readonly confidence: number;
 }
 
+/**
+ * Whether all members were captured, as far as the size is known. Where not, the missing one may come late: the others wait for
+ * it, which looks like a slow transfer.
+ */
+export const isWhole = ({ captured, size }: MatchedGroup): boolean => captured.length >= (size ?? 0);
+
 /** For each list of a channel the slot of each entry; −1: none. Entries of different lists in one slot are one collective. */
 export interface Slots {
   readonly slots: readonly Int32Array[];

@@ -2,7 +2,7 @@ import { groupBy } from '../../base/group-by.js';
 import { mediansOfOthers } from '../../base/statistics.js';
 import { type Ns, ns } from '../../base/units.js';
 import type { Bandwidth } from './bandwidth.js';
-import type { MatchedCollectives } from './matched.js';
+import { isWhole, type MatchedCollectives } from './matched.js';
 
 /** A group whose transfers take longer than those of its siblings. */
 export interface SlowGroup {
@@ -36,7 +36,7 @@ export function findSlowLinks(
   steps: number,
 ): SlowGroup[] {
   const families = groupBy(
-    bandwidth,
+    bandwidth.filter((b) => isWhole(matched.groups[b.group]!)),
     (b) => `${b.kind} ${b.fromBytes} ${matched.groups[b.group]!.size} ${strideOf(matched, b.group)}`,
   );
   const slow = [...families.values()].flatMap((family) => {

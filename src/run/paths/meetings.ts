@@ -2,7 +2,7 @@ import { groupBy } from '../../base/group-by.js';
 import { ascendingOrder, partitionPoint } from '../../base/search.js';
 import { median } from '../../base/statistics.js';
 import { IS_P2P, Kind, type RankCollectives, SYNCHRONISES } from '../../facts/rank-collectives.js';
-import type { MatchedCollectives } from '../collectives/matched.js';
+import { isWhole, type MatchedCollectives } from '../collectives/matched.js';
 import type { CollectiveWaits } from '../collectives/waits.js';
 
 /** One rank's part in a collective: indices of the rank and of the entry in its columns. */
@@ -27,7 +27,7 @@ const alike = (kind: number, bytes: number) => `${IS_P2P[kind] === 1 ? Kind.recv
 export class Meetings {
   /** Instance of each rank and entry; −1: unmatched or not divided. */
   readonly instanceOf: readonly Int32Array[];
-  /** Usual ns of transfer by kind and bytes, from what was matched. */
+  /** Usual ns of transfer by kind and bytes, from what was matched; from whole groups where there are any. */
   readonly #usual: ReadonlyMap<string, number>;
   /** Entries of each rank in order of their ends. */
   readonly #byEnd: readonly Uint32Array[];
@@ -44,16 +44,35 @@ export class Meetings {
       for (let m = memberStart[i]!; m < memberStart[i + 1]!; m++)
         this.instanceOf[memberRank[m]!]![memberEntry[m]!] = i;
     }
-    const byKind = groupBy(waits.transfer.keys(), (i) => alike(matched.kind[i]!, matched.bytes[i]!));
-    this.#usual = new Map([...byKind].map(([key, of]) => [key, median(of.map((i) => waits.transfer[i]!))]));
+    const all = [...waits.transfer.keys()];
+    const whole = all.filter((i) => isWhole(matched.groups[matched.group[i]!]!));
+    this.#usual = new Map([...this.#mediansOf(all), ...this.#mediansOf(whole)]);
     this.#byEnd = collectives.map((c) => ascendingOrder(c.end));
+  }
+
+  #mediansOf(instances: readonly number[]): Map<string, number> {
+    const { kind, bytes } = this.matched;
+    const byKind = groupBy(instances, (i) => alike(kind[i]!, bytes[i]!));
+    return new Map([...byKind].map(([key, of]) => [key, median(of.map((i) => this.waits.transfer[i]!))]));
   }
 
   /** ns that an entry takes by itself, as far as others of its kind and size tell; else what it took. */
   transferOf(rankIndex: number, entry: number): number {
     const c = this.collectives[rankIndex]!;
-    const took = Math.max(0, c.end[entry]! - c.start[entry]!);
-    const usual = this.#usual.get(alike(c.kind[entry]!, c.bytes[entry]!)) ?? Number.NaN;
+    return this.#atMostUsual(Math.max(0, c.end[entry]! - c.start[entry]!), c.kind[entry]!, c.bytes[entry]!);
+  }
+
+  /** ns of an instance's transfer without waiting for members that were not captured, as far as others tell. */
+  transferAlone(instance: number): number {
+    const { groups, group, kind, bytes } = this.matched;
+    const took = this.waits.transfer[instance]!;
+    return isWhole(groups[group[instance]!]!)
+      ? took
+      : this.#atMostUsual(took, kind[instance]!, bytes[instance]!);
+  }
+
+  #atMostUsual(took: number, kind: number, bytes: number): number {
+    const usual = this.#usual.get(alike(kind, bytes)) ?? Number.NaN;
     return usual < took ? usual : took;
   }
 

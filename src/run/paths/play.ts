@@ -94,7 +94,8 @@ class Player {
   }
 
   #startAll(): void {
-    const { ranks, members, transfer } = this.plan;
+    const { ranks, members } = this.plan;
+    const transfer = this.change.alone ? this.plan.transferAlone : this.plan.transfer;
     while (this.#startable.length > 0) {
       const slot = this.#startable.pop()!;
       const r = this.#startable.pop()!;

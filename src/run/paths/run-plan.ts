@@ -12,6 +12,8 @@ export interface RunPlan {
   /** Of the collectives that all captured members have in the plan: their members, and ns of transfer. */
   readonly members: PlanMembers;
   readonly transfer: Float64Array;
+  /** The same without waiting for members that were not captured, as far as that is known. */
+  readonly transferAlone: Float64Array;
 }
 
 /** One rank: its segments in order, and a slot for each collective that starts in them. ns. */
@@ -47,7 +49,7 @@ export function planRun(
     const entries = [lowerBound(start, from), lowerBound(start, to)] as const;
     return { ...r, from, to, segments, entries, progress: new Progress(r, ...segments, [first, last]) };
   });
-  const { collectiveOf, members, transfer } = sharedCollectives(open, meetings);
+  const { collectiveOf, members, ...transfers } = sharedCollectives(open, meetings);
   const slots = open.map((r) => slotsFor(r, meetings, collectiveOf));
   const ready = readyTimes(open, slots, members, meetings);
   return {
@@ -56,12 +58,13 @@ export function planRun(
       return planRank(r, slots[i]!, ready[i]!, meetings, begin);
     }),
     members,
-    transfer,
+    ...transfers,
   };
 }
 
 /** Instances whose captured members all lie in the plan. When the last member of another came is not known. */
-function sharedCollectives(ranks: readonly OpenRank[], { matched, instanceOf, waits }: Meetings) {
+function sharedCollectives(ranks: readonly OpenRank[], meetings: Meetings) {
+  const { matched, instanceOf, waits } = meetings;
   const { length, memberStart, memberRank, memberEntry } = matched;
   const seen = new Uint32Array(length);
   for (const { rankIndex, entries } of ranks) {
@@ -89,7 +92,12 @@ function sharedCollectives(ranks: readonly OpenRank[], { matched, instanceOf, wa
       members.slot[at] = memberEntry[m]! - ranks[index]!.entries[0];
     }
   });
-  return { collectiveOf, members, transfer: Float64Array.from(kept, (i) => waits.transfer[i]!) };
+  return {
+    collectiveOf,
+    members,
+    transfer: Float64Array.from(kept, (i) => waits.transfer[i]!),
+    transferAlone: Float64Array.from(kept, (i) => meetings.transferAlone(i)),
+  };
 }
 
 function planRank(

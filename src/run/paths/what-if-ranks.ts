@@ -60,7 +60,11 @@ export function prepareRun(
     ns(Math.max(0, ((from - changed) * measured) / unchanged));
   // A rank that was not captured may itself wait for the late one. Those that wait for it would then seem to be as late without
   // the delay. So both sides of the comparison go without waiting for such ranks.
-  const hasUnknown = runs.some(({ plan }) => plan.ranks.some(({ slots }) => slots.collective.includes(-1)));
+  const hasUnknown = runs.some(
+    ({ plan }) =>
+      plan.ranks.some(({ slots }) => slots.collective.includes(-1)) ||
+      plan.transfer.some((ns, k) => plan.transferAlone[k] !== ns),
+  );
   const baseline = hasUnknown ? play(() => ({ alone: true })) : unchanged;
   // Several parts of the report ask for the same, and a replay of thousands of ranks takes seconds.
   const known = new Map<string, Ns>();
