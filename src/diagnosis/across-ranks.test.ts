@@ -128,6 +128,7 @@ describe('computing longer than the others', () => {
 });
 
 describe('the decision', () => {
+  const SIX = { count: 6, of: 8, ranks: [2, 3, 4, 5, 6, 7] };
   const decision = (bottleneck: 'comms' | 'gpu'): Decision =>
     decide(
       [
@@ -152,25 +153,33 @@ describe('the decision', () => {
     });
 
   it('says who is late', () => {
-    expect(withStragglers(decision('gpu'), comparison({ late: [late('data', 5)] })).addition).toMatch(
-      /^Rank 3/,
-    );
-  });
-
-  it('says that a rank which was not captured may be late', () => {
-    const said = withStragglers(decision('comms'), unseen(3.1, [0, 1], 8));
-    expect(said.cause).toBe('waiting-for-unseen-rank');
-    expect(said.addition).toMatch(/not captured/);
+    const said = withStragglers(decision('comms'), comparison({ late: [late('data', 5)] }), SIX);
+    expect(said.addition).toMatch(/^Rank 3/);
+    expect(said.confidence).toBe(0.9);
   });
 
   it.each([
-    ['transfers hardly differ', decision('comms'), unseen(2.9, [0, 1], 8)],
-    ['all members were captured', decision('comms'), unseen(3.1, [0, 1], 2)],
-    ['the size of the group is not known', decision('comms'), unseen(3.1, [0, 1], null)],
-    ['communication is not the bottleneck', decision('gpu'), unseen(3.1, [0, 1], 8)],
-    ['ranks cannot be compared', decision('comms'), null],
-  ])('stays as it is when %s', (_, before, compared) => {
-    expect(withStragglers(before, compared)).toBe(before);
+    ['slow transfers make that likely', unseen(3.1, [0, 1], 8), 'waiting-for-unseen-rank', /probably late$/],
+    [
+      'transfers hardly differ',
+      unseen(2.9, [0, 1], 8),
+      'exposed-communication',
+      /^Ranks 2–7 were.*if one of/,
+    ],
+    ['only one rank was recorded', null, 'exposed-communication', /^Ranks 2–7 were.*if one of/],
+  ] as const)('says that a rank which was not recorded may be late: %s', (_, compared, cause, sentence) => {
+    const said = withStragglers(decision('comms'), compared, SIX);
+    expect(said).toMatchObject({ cause, confidence: 0.75, bottleneck: 'comms' });
+    expect(said.addition).toMatch(sentence);
+    expect(said.doubts.map((d) => d.id)).toEqual(['unrecorded-ranks']);
+  });
+
+  it.each([
+    ['all ranks were recorded', decision('comms'), unseen(3.1, [0, 1], 2), null],
+    ['communication is not the bottleneck', decision('gpu'), unseen(3.1, [0, 1], 8), SIX],
+    ['there is only one rank', decision('comms'), null, null],
+  ])('stays as it is when %s', (_, before, compared, unrecorded) => {
+    expect(withStragglers(before, compared, unrecorded)).toBe(before);
   });
 });
 

@@ -6,6 +6,7 @@ import type { Comparison } from '../run/compare.js';
 import { mayBeHidden } from '../run/lateness/late-ranks.js';
 import { directed, divideInside } from './ranks/join-log.js';
 import type { RankView } from './ranks/rank-view.js';
+import { type Unrecorded, unrecordedSentence } from './ranks/unrecorded-ranks.js';
 import type { AcrossRanks } from './run-facts.js';
 import type { Decision } from './verdict/decide.js';
 import { MAY_BE_HIDDEN } from './verdict/doubts.js';
@@ -117,15 +118,26 @@ export function lateComputingOf(comparison: Comparison | null): number {
   return pace > 0 ? cost / pace : 0;
 }
 
-/** Adds a sentence about the worst straggler, or about one that may not have been captured. */
-export function withStragglers(decision: Decision, comparison: Comparison | null): Decision {
+/** Where ranks were not recorded, exposed communication may be waiting for one of them. Our choice: not above "medium". */
+const MOST_CONFIDENCE = 0.75;
+
+/** Adds a sentence about the worst straggler, or about one that may not have been recorded. */
+export function withStragglers(
+  decision: Decision,
+  comparison: Comparison | null,
+  unrecorded: Unrecorded | null,
+): Decision {
   const worst = comparison?.late[0];
   if (worst) return { ...decision, addition: lateSentence(worst) };
-  if (!comparison || decision.bottleneck !== 'comms' || !mayWaitForUncaptured(comparison)) return decision;
+  if (decision.bottleneck !== 'comms' || !unrecorded) return decision;
+  const isLikely = comparison !== null && mayWaitForUncaptured(comparison);
+  const addition = unrecordedSentence(unrecorded, isLikely);
   return {
     ...decision,
-    cause: 'waiting-for-unseen-rank',
-    addition: 'A rank that was not captured may be late',
+    cause: isLikely ? 'waiting-for-unseen-rank' : decision.cause,
+    confidence: Math.min(decision.confidence, MOST_CONFIDENCE),
+    doubts: [...decision.doubts, { id: 'unrecorded-ranks', text: addition }],
+    addition,
   };
 }
 

@@ -15,6 +15,7 @@ import { hostLines } from './ranks/host-lines.js';
 import { locateRanks, type RunLocations, withTelemetry } from './ranks/locations.js';
 import { activityByRank, capturedRanks } from './ranks/rank-activity.js';
 import type { RankView } from './ranks/rank-view.js';
+import { unrecordedRanks } from './ranks/unrecorded-ranks.js';
 import { viewsOf } from './ranks/views.js';
 import { runEvidence } from './run-evidence.js';
 import type { RunFacts } from './run-facts.js';
@@ -86,7 +87,12 @@ export function diagnoseInputs(
     verdict: judge(view, lateComputing),
   }));
   const jobView = jobViewOf(views);
-  const decision = withJobPhase(withStragglers(decide(judged, health.severe), comparison), jobView);
+  const unrecorded = unrecordedRanks(
+    recorded.flatMap((view) => view.facts.collectives?.groups ?? []),
+    new Set(inputs.members.map((m) => m.rank)),
+  );
+  const decided = withStragglers(decide(judged, health.severe), comparison, unrecorded);
+  const decision = withJobPhase(decided, jobView);
   const { bottleneck, confidence, cause, second } = decision;
   const next = bottleneck === 'unknown' ? [...judgeSamples(inputs), ...captureNext(decision)] : [];
   const verdict = { bottleneck, cause, confidence, sentence: verdictSentence(decision), second, next };

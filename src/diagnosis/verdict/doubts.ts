@@ -169,7 +169,12 @@ export const DOUBT_CHECKS = [
   },
 ] as const satisfies readonly DoubtCheck[];
 
-export type DoubtId = (typeof DOUBT_CHECKS)[number]['id'] | 'poor-health' | 'several-runs' | 'no-evidence';
+export type DoubtId =
+  | (typeof DOUBT_CHECKS)[number]['id']
+  | 'poor-health'
+  | 'several-runs'
+  | 'no-evidence'
+  | 'unrecorded-ranks';
 
 /** Applies every check to a first confidence. */
 export function applyDoubts(judgement: Judgement, certainty: number) {

@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest';
+import type { CollectiveGroup } from '../../facts/rank-collectives.js';
+import { unrecordedRanks, unrecordedSentence } from './unrecorded-ranks.js';
+
+const group = (size: number | null, ranks: readonly number[] | null): CollectiveGroup => ({
+  key: 'g',
+  name: 'g',
+  description: '',
+  size,
+  ranks,
+  named: true,
+});
+
+describe('ranks that were not recorded', () => {
+  it.each([
+    ['the world, of which one was', [group(4, [0, 1, 2, 3])], [0], { count: 3, of: 4, ranks: [1, 2, 3] }],
+    ['two groups', [group(2, [0, 1]), group(2, [0, 2])], [0, 1], { count: 1, of: 3, ranks: [2] }],
+    ['a group without a list', [group(8, null)], [0, 1], { count: 6, of: 8, ranks: null }],
+    ['ranks from the order of files', [group(2, [4, 5])], [0], { count: 1, of: 2, ranks: null }],
+    ['all recorded', [group(2, [0, 1])], [0, 1], null],
+    ['nothing known', [group(null, null)], [0], null],
+    ['no groups', [], [0], null],
+  ])('%s', (_, groups, recorded, expected) => {
+    expect(unrecordedRanks(groups, new Set(recorded))).toEqual(expected);
+  });
+
+  it('are named, or counted where they are many', () => {
+    const many = Array.from({ length: 4000 }, (_, i) => i + 96);
+    expect(unrecordedSentence({ count: 1, of: 4, ranks: [2] }, false)).toBe(
+      'Rank 2 was not recorded: if it is late, part of this is waiting for it',
+    );
+    expect(unrecordedSentence({ count: 4000, of: 4096, ranks: many }, true)).toBe(
+      '4000 of 4096 ranks were not recorded: most transfers take far longer than the fastest, so one of them is probably late',
+    );
+  });
+});
