@@ -1,5 +1,5 @@
 import { smallest } from '../../base/statistics.js';
-import { formatMs, formatPercent, ns, share } from '../../base/units.js';
+import { formatMs, formatPercent, ns, share, toUs, us } from '../../base/units.js';
 import type { TraceView } from '../../diagnosis/ranks/rank-view.js';
 import { addHostPerStep } from '../../replay/edits.js';
 import { Role } from '../../traces/detail/roles.js';
@@ -21,7 +21,7 @@ const TABLE = threshold(
   WITHIN_NOISE,
 );
 /** Shorter fills may stay in the cache, and then say little about memory. */
-const LEAST_FILL = threshold('zero fill of the table', 20_000, 'ns', '80 MB on an H200, whose cache has 50');
+const LEAST_FILL = threshold('zero fill of the table', us(20), 'µs', '80 MB on an H200, whose cache has 50');
 
 /**
  * Passes over the table that an optimizer cannot do without: weights, gradient and its state are read, weights and state
@@ -64,7 +64,7 @@ export const rule: TraceRule = {
   check(view) {
     const fills = piecesOf(view, (p) => isEmbedding(p) && isBackward(p) && p.kernel.class === 'fill');
     const fill = longest(fills.list);
-    if (fill < LEAST_FILL.value) return silent('no large embedding table gets a dense gradient');
+    if (toUs(ns(fill)) < LEAST_FILL.value) return silent('no large embedding table gets a dense gradient');
     if (view.facts.collectives) return silent('ranks communicate: NCCL does not reduce sparse gradients');
     const optimizer = optimizerOf(view).gpu;
     const passes = isAdam(view) ? PASSES_OF_ADAM : PASSES_OF_OTHERS;

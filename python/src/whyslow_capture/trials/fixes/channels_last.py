@@ -29,8 +29,8 @@ class ChannelsLast(Fix):
             if not any(isinstance(part, kind) for part in module.modules()):
                 continue
             self._formats[dimensions] = layout
-            # Parameters stay the same objects, so the optimizer keeps them. It has no state yet. Module.to() would fail on
-            # parameters of another number of dimensions.
+            # Parameters stay the same objects, so the optimizer keeps them. It has no state yet. Module.to() would
+            # fail on parameters of another number of dimensions.
             for parameter in module.parameters():
                 if parameter.dim() == dimensions:
                     parameter.data = parameter.data.to(memory_format=layout)
