@@ -103,6 +103,28 @@ def test_layout_and_autocast_of_the_outermost_module(tmp_path: Path) -> None:
     assert "bfloat16" in turn.result["applied"]["bf16-autocast"][0]
 
 
+def test_layout_of_pictures_and_volumes_in_one_model(tmp_path: Path) -> None:
+    source = """
+        import torch
+        class Net(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.flat, self.deep = torch.nn.Conv2d(3, 4, 3), torch.nn.Conv3d(3, 4, 3)
+            def forward(self, picture, volume):
+                return self.flat(picture).mean() + self.deep(volume).mean()
+        model = Net()
+        optimizer = torch.optim.SGD(model.parameters(), 0.1)
+        for step in range(50):
+            model(torch.randn(2, 3, 8, 8), torch.randn(2, 3, 8, 8, 8)).backward()
+            print(model.flat.weight.stride(1), model.deep.weight.stride(1))
+            optimizer.step()
+    """
+    turn = tried(source, tmp_path, "channels-last")
+    assert turn.result["applied"]["channels-last"] == ["Net in channels_last", "Net in channels_last_3d"]
+    # Channels are next to each other.
+    assert turn.process.stdout.splitlines()[-1] == "1 1"
+
+
 def test_compile(tmp_path: Path) -> None:
     turn = tried(LOOP, tmp_path, "compile", "compile-graphs")
     if shutil.which("g++") is None and shutil.which("clang++") is None:

@@ -112,3 +112,44 @@ class TestTwinsAgree:
         assert bonds.tolist() == [[0, 1, 2], [1, 0, 4]]
         assert owner.tolist() == [0, 0, 1, 1, 1]
         assert truth.tolist() == [0, 1]
+
+
+class FilledQueue(Iterator[int]):
+    """A loader whose workers make no batch while they are asked for one: those that were ready run out."""
+
+    prefetched = 8
+
+    def __init__(self) -> None:
+        self.ready = 0
+
+    def fill(self) -> None:
+        self.ready = self.prefetched
+
+    def __next__(self) -> int:
+        self.ready = max(0, self.ready - 1)
+        return self.ready
+
+
+@pytest.mark.usefixtures("zoo")
+@pytest.mark.parametrize("has_neighbour", [True, False])
+def test_no_recorded_step_finds_batches_that_were_made_while_a_neighbour_ran(
+    has_neighbour: bool, tmp_path: Path
+) -> None:
+    from harness import Clock, Driver, write_trace
+    from registry import Case, Loop
+
+    queue = FilledQueue()
+    ready: list[int] = []
+    case = Case("queue", lambda _: Loop(ready.append, queue), None)
+
+    def neighbour_ms() -> float | None:
+        if not has_neighbour:
+            return None
+        queue.fill()
+        return 1.0
+
+    driver = Driver(case.build(None), Clock("cpu"))
+    around = write_trace(driver, case, "cpu", tmp_path / "trace.json", neighbour_ms)
+    assert around == ([1.0, 1.0] if has_neighbour else [None, None])
+    assert ready[-case.active :] == [0] * case.active
+    assert (ready[0] > 0) == has_neighbour

@@ -13,6 +13,9 @@ export const CHECKS_PINNED = /^(?:cuda|hip)PointerGetAttributes?$/;
 export const SYNCHRONISES =
   /^(?:cuda|hip|cu|musa)(?:Device|Stream|Event|Ctx|Context)Synchronize|^(?:cuda|hip)Memcpy(?:2D|3D|WithStream|ToSymbol|FromSymbol)?$|^cuMemcpy[A-Z]\w{0,20}_v2$/;
 
+/** Gives device memory back. It waits for the whole device first, though it has another purpose. */
+export const FREES_MEMORY = /^(?:cuda|hip)Free$/;
+
 /** Code that is compiled, tuned or loaded while the job runs. */
 export const COMPILES =
   /\(dynamo_timed\)|_dynamo\/convert_frame|torch\/_inductor\/(?:compile_fx|async_compile|codecache)\.py|triton[^ ]{0,200}autotun|autotune_process|^(?:cu(?:da)?|hip)(?:Module|Library)Load/i;

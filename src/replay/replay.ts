@@ -45,7 +45,7 @@ export interface Replayed {
   readonly hostEnd: number;
   readonly busyUntil: Float64Array;
   readonly frontier: Float64Array;
-  /** When each piece of work ran. NaN: removed. */
+  /** When each piece of work ran. Removed work has no start (NaN), and ends when its stream is free. */
   readonly start: Float64Array;
   readonly end: Float64Array;
 }
@@ -109,11 +109,12 @@ export function replay(
     }
     const last = firstWork[n]! + workCount[n]!;
     for (let w = firstWork[n]!; w < last; w++) {
+      const s = stream[w]!;
       if (duration[w]! < 0) {
-        ends[w] = Number.NEGATIVE_INFINITY;
+        // Who waited for it still waits for what came before it on its stream.
+        ends[w] = busyUntil[s]!;
         continue;
       }
-      const s = stream[w]!;
       let start = Math.max(called + latency[w]!, busyUntil[s]! + gap[w]!);
       const cause = after[w]!;
       if (cause >= 0 && ends[cause]! + afterGap[w]! > start) start = ends[cause]! + afterGap[w]!;
@@ -125,6 +126,8 @@ export function replay(
       if (own >= 0 && end > frontier[own]!) frontier[own] = end;
     }
     const waited = waitsFor[n]!;
+    // A call whose own copy is removed has nothing to wait for.
+    if (waited >= firstWork[n]! && duration[waited]! < 0) continue;
     if (waited >= 0) now = Math.max(now, ends[waited]! + returnLag[n]!);
     // −2 is the last of the earlier work.
     else if (waited < -1) now = Math.max(now, (earlierEnds.at(waited + 1) ?? now) + returnLag[n]!);

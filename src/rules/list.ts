@@ -33,6 +33,7 @@ export { rule as gcTime } from './job/gc-time.js';
 export { rule as loggingTime } from './job/logging-time.js';
 export { rule as activationCheckpointing } from './kernels/activation-checkpointing.js';
 export { rule as cudnnBenchmark } from './kernels/cudnn-benchmark.js';
+export { rule as denseEmbeddingGradients } from './kernels/dense-embedding-gradients.js';
 export { rule as doublePrecision } from './kernels/double-precision.js';
 export { rule as nchwConvolutions } from './kernels/nchw-convolutions.js';
 export { rule as notSixteenBit } from './kernels/not-sixteen-bit.js';

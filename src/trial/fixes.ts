@@ -117,7 +117,7 @@ export const FIXES: readonly TriedFix[] = [
     risk: 'numerics',
     paste: {
       plain: [
-        'model = model.to(memory_format=torch.channels_last)',
+        'model = model.to(memory_format=torch.channels_last)  # channels_last_3d for 3-d convolutions',
         'images = images.to(memory_format=torch.channels_last)',
       ],
     },

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { FACTS_FORMAT } from '../../src/readers/facts/format.js';
 import type { Report } from '../../src/report/report.js';
 import { cases, countCases } from '../helpers/cases.js';
 import { inFolder, root, whyslow } from '../helpers/cli.js';
@@ -77,10 +78,12 @@ describe('facts', () => {
       const bytes = gunzipSync(readFileSync(file));
       const text = bytes.toString('latin1');
       const become = (changed: string) => writeFileSync(file, gzipSync(Buffer.from(changed, 'latin1')));
-      become(text.replace('"whyslow_facts":2', '"whyslow_facts":7'));
+      become(text.replace(`"whyslow_facts":${FACTS_FORMAT}`, '"whyslow_facts":77'));
       const newer = await whyslow(['diagnose', file]);
       expect(newer.code).toBe(2);
-      expect(newer.stderr).toContain('has format 7, written by whyslow 0.1.0; this version reads format 2');
+      expect(newer.stderr).toContain(
+        `has format 77, written by whyslow 0.1.0; this version reads format ${FACTS_FORMAT}`,
+      );
       // In a folder with other files too, it is not passed over in silence.
       writeRun(simulateRun(simulated(0)), out);
       const { health } = await diagnose(out);
@@ -92,7 +95,7 @@ describe('facts', () => {
       ]);
       become(text.replace('"count":', '"cuont":'));
       expect((await whyslow(['diagnose', file])).stderr).toMatch(
-        /not what format 2 holds: .*count: expected a value/,
+        new RegExp(`not what format ${FACTS_FORMAT} holds: .*count: expected a value`),
       );
       become(text.slice(0, text.length / 2));
       expect((await whyslow(['diagnose', file])).stderr).toContain('cut short or broken');

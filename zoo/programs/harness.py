@@ -137,8 +137,9 @@ def as_step_time(clock: Clock, start: Any, raw: RawStep) -> StepTime:
 
 
 def drain(driver: Driver) -> None:
-    """Workers fill their queue whenever a step takes long: a first one, or a profiler that starts. The steps that find it
-    full tell nothing about the loader's rate, so they are run before anything is measured."""
+    """Workers fill their queue whenever a step takes long, or none is run: a first step, a profiler that starts, a turn of
+    a neighbour. The steps that find it full tell nothing about the loader's rate, so they are run before anything is
+    measured."""
     begin = time.perf_counter()
     for _ in range(2 * driver.prefetched):
         driver.step()
@@ -225,6 +226,8 @@ def write_trace(
 
     driver.clock.synchronize()
     around.append(beside_ms())
+    if around[0] is not None:
+        drain(driver)  # our own workers have filled their queue meanwhile
     with profile(
         activities=activities(device),
         schedule=schedule(wait=1, warmup=case.profiler_warmup, active=case.active, repeat=1),

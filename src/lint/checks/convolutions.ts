@@ -11,11 +11,15 @@ const MODEL =
 
 export const checkConvolutions: Check = (training) => [...layout(training), ...autotuning(training)];
 
+/** These work on NCHW memory only: channels_last would copy before and after each of them. */
+const NCHW_NORMS = /\b(?:GroupNorm|InstanceNorm[23]d|group_norm|instance_norm)\(/;
+
 /** Convolutions in 16 bit that nobody put into the layout of the Tensor Cores. */
 function layout(training: Training): Fault[] {
   const { usesGpu, isProgram, mentions, regions, framework } = training;
   if (!usesGpu || !isProgram || !regions.exist || framework !== 'plain') return [];
   if (!mentions(CONVOLUTIONS) || !mentions(SIXTEEN_BIT) || mentions(/channels_last/)) return [];
+  if (mentions(NCHW_NORMS)) return [];
   const at = modelIn(training);
   if (!at) return [];
   return [
@@ -24,7 +28,7 @@ function layout(training: Training): Fault[] {
       at,
       message:
         'Convolutions under autocast in the default layout: cuDNN transposes around them to use the Tensor Cores.',
-      fix: 'model.to(memory_format=torch.channels_last), and the same for the pictures.',
+      fix: 'model.to(memory_format=torch.channels_last), and the same for the pictures (channels_last_3d for 3-d convolutions).',
     },
   ];
 }

@@ -29,6 +29,15 @@ describe('allocator churn', () => {
     expectGainBetween(found, 20.1 / 10.5, 20.1 / 10); // 9.8 of 20.1 ms
   });
 
+  it('prices what the host could do while the GPU computes: cudaFree waits for it', () => {
+    // 10 ms of Python and 10 ms of computing take turns. The free itself takes no time.
+    const drawing = `
+      host 1  ProfilerStep#1 0-20100 | aten::mm 9980-10020 | cudaLaunchKernel 10000-10010 #1 | cudaFree 10030-20060
+      gpu 7   nvjet_tst_256 10050-20050 #1`;
+    const found = fires(rule, drawView(steps(6, 20100, drawing), { unprofiledMs: 20.1 }), EXPECTED);
+    expectGainBetween(found, 20.1 / 10.2, 20.1 / 10);
+  });
+
   it('is silent when the allocator is quick', () => {
     expect(silence(rule, draw(QUICK))).toMatch(/allocator calls are 0\.4 %/);
   });

@@ -1,9 +1,12 @@
 import { formatMs, share } from '../../base/units.js';
-import { takeFromLongest } from '../../replay/edits.js';
+import { removeOperators, takeFromLongest } from '../../replay/edits.js';
+import type { Plan } from '../../replay/plan.js';
+import { Role } from '../../traces/detail/roles.js';
 import { percentOfStep, silentBelow, timeEvidence } from '../kit/evidence.js';
 import { hostTime } from '../kit/host.js';
 import { isWorthwhile, priceOf } from '../kit/price.js';
 import { found, silent, type TraceRule, threshold, WITHIN_NOISE } from '../kit/rule.js';
+import { has } from '../kit/work.js';
 
 const CALLS = threshold('allocator calls', share(0.03), 'of the step', WITHIN_NOISE);
 
@@ -34,9 +37,7 @@ export const rule: TraceRule = {
     const { ns, count, operators } = hostTime(view, (o) => ALLOCATES.test(o.name));
     const small = silentBelow(view, ns, CALLS, 'allocator calls are');
     if (small || count < 1) return small ?? silent('fewer than one allocator call a step');
-    const price = priceOf(view, ({ nodes, steps }) =>
-      takeFromLongest(nodes.hostWork, ns * steps.length, Number.POSITIVE_INFINITY),
-    );
+    const price = priceOf(view, (plan) => withoutAllocations(plan, ns));
     const text = `${operators.map((o) => o.name).join(', ')}: ${count.toFixed(0)} calls a step, ${formatMs(ns)} (${percentOfStep(view, ns)})`;
     return found({
       id: 'allocator-churn',
@@ -48,3 +49,12 @@ export const rule: TraceRule = {
     });
   },
 };
+
+/** `perStep`: ns that all these calls take. Where memory is freed, the plan has the call with its wait; allocations are in host work. */
+function withoutAllocations(plan: Plan, perStep: number): void {
+  const { nodes, steps } = plan;
+  const frees = (n: number) => has(nodes.roles[n]!, Role.freesMemory);
+  const freeing = nodes.call.reduce((sum, time, n) => (frees(n) ? sum + time : sum), 0);
+  removeOperators(plan, frees);
+  takeFromLongest(nodes.hostWork, perStep * steps.length - freeing, Number.POSITIVE_INFINITY);
+}

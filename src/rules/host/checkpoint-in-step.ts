@@ -1,5 +1,6 @@
 import { outsidePerStep } from '../../facts/job-time.js';
 import { removeCalls, takeFromLongest } from '../../replay/edits.js';
+import { SYNC } from '../../replay/plan.js';
 import { copiesToHost } from '../kit/host.js';
 import { CHECKPOINT, PAUSE, PAUSES, pausesOf } from '../kit/pauses.js';
 import { priceOf } from '../kit/price.js';
@@ -38,10 +39,11 @@ export const rule: TraceRule = {
       confidence: 0.75,
       addresses: 'host',
       evidence: [pauses.evidence],
-      // A copy of each tensor, and Python between the copies.
+      // A copy of each tensor with its wait, and Python between the copies.
       price: priceOf(view, (plan) => {
         takeFromLongest(plan.nodes.hostWork, pauses.perStep * plan.steps.length, pauses.longest.dur);
-        removeCalls(plan, (n) => copiesToHost(plan, n));
+        const isWait = (n: number) => n > 0 && plan.nodes.kind[n] === SYNC && copiesToHost(plan, n - 1);
+        removeCalls(plan, (n) => copiesToHost(plan, n) || isWait(n));
       }),
     });
   },

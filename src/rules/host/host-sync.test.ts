@@ -42,6 +42,41 @@ describe('reads of GPU values', () => {
     expect(fixOf('aten::item')).toContain('.item()');
   });
 
+  describe('of GradScaler', () => {
+    const step = (before: string, after: string) => `
+      host 1  ProfilerStep#1 0-20100 | ${before} 9980-10020 | cudaLaunchKernel 10000-10010 #1
+      host 1  aten::item 10030-20060 | cudaMemcpyAsync 10040-10044 #2 | cudaStreamSynchronize 10050-20055
+      host 1  ${after} 20062-20095 | cudaLaunchKernel 20070-20080 #3
+      gpu 7   nvjet_tst_256 10050-20050 #1 | Memcpy DtoH (Device -> Pageable) 20051-20053 #2 bytes=4
+      gpu 7   multi_tensor_apply_kernel 20082-20084 #3`;
+    const found = (before: string, after: string) =>
+      fires(rule, drawView(steps(6, 20100, step(before, after))), EXPECTED);
+    const UNSCALES = 'aten::_amp_foreach_non_finite_check_and_unscale_';
+    const UPDATES = 'Optimizer.step#AdamW.step';
+
+    it('go with a fused optimizer or bf16', () => {
+      const { fix, title, risk, evidence } = found(UNSCALES, UPDATES);
+      expect(fix!.code).toMatch(/fused=True.*\n.*bfloat16/);
+      expect(title).toMatch(/GradScaler/);
+      expect(risk).toBe('numerics');
+      expect(evidence[0]!.text).toMatch(/1 read \(\.item\(\)\) a step, all in scaler\.step\(\)/);
+    });
+
+    it.each([
+      ['not after gradients are unscaled', 'aten::mm', UPDATES],
+      ['not before the optimizer', UNSCALES, 'aten::add'],
+    ])('are not reads %s', (_, before, after) => {
+      expect(found(before, after).fix!.code).toMatch(/losses\.append/);
+    });
+  });
+
+  it('keeps the wait of memory that is freed in every step: then the read costs nothing', () => {
+    const frees = `${READS.replace('0-20100', '0-20300')}\n host 1  cudaFree 20100-20290`;
+    expect(silence(rule, drawView(steps(6, 20300, frees)))).toMatch(
+      /no read of a GPU value holds up the step/,
+    );
+  });
+
   it('takes away arithmetic on what was read: 5 ms of argmax on the host', () => {
     const arithmetic = `
       host 1  ProfilerStep#1 0-20100 | aten::mm 80-120 | cudaLaunchKernel 100-110 #1

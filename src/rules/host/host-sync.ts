@@ -1,6 +1,7 @@
 import { formatCount, formatMs, ns, share } from '../../base/units.js';
 import type { LogView } from '../../diagnosis/ranks/rank-view.js';
 import { countEvidence, percentOfStep, silentBelow, timeEvidence } from '../kit/evidence.js';
+import { FUSED_WITH_SCALER, scalerReads } from '../kit/grad-scaler.js';
 import { isWorthwhile, LEAST_GAIN } from '../kit/price.js';
 import { type AnyRule, found, type RuleResult, silent, threshold } from '../kit/rule.js';
 import { anomalyChecks, FIXED_SIZES, priceWithoutReads, type Waits, waitsOf } from '../kit/waits.js';
@@ -46,15 +47,21 @@ export const rule: AnyRule = {
     if ((anomalyChecks(view)?.reads ?? 0) > count / 2) return silent('anomaly detection makes these reads');
     const price = count < EVERY_OTHER_STEP ? null : priceWithoutReads(view);
     if (!isWorthwhile(price)) return silent('no read of a GPU value holds up the step');
-    const text = `${wordsFor(waits)} a step; without them the step is ${formatMs(ns(view.step - price.after))} shorter`;
+    const ofScaler = scalerReads(view);
+    const mostlyScaler = ofScaler > count / 2;
+    const text = `${wordsFor(waits)} a step${mostlyScaler ? `, ${Math.round(ofScaler) < Math.round(count) ? 'most' : 'all'} in scaler.step()` : ''}; without them the step is ${formatMs(ns(view.step - price.after))} shorter`;
     return found({
       id: 'host-sync',
-      title: 'the host reads values back from the GPU inside the step',
+      title: mostlyScaler
+        ? 'GradScaler reads back from the GPU whether gradients are finite'
+        : 'the host reads values back from the GPU inside the step',
       confidence: 0.88,
       addresses: 'host',
       evidence: [countEvidence(view, count, 'waits', text)],
       price,
-      fix: waits.shapes > count / 2 ? FIXED_SIZES : rule.info.fix,
+      ...(mostlyScaler
+        ? { fix: FUSED_WITH_SCALER, risk: 'numerics' as const }
+        : { fix: waits.shapes > count / 2 ? FIXED_SIZES : rule.info.fix }),
     });
   },
 };

@@ -28,6 +28,78 @@ describe('channels_last', () => {
     expectGain(fires(rule, view, EXPECTED), 40.2 / 30.2);
   });
 
+  const norms = (operator: string, kernels: string) => `
+  host 1  ProfilerStep#1 0-40200 | cudaLaunchKernel 10-20 #1 | cudaLaunchKernel 30-40 #2 | ${operator} 45-65
+  host 1  cudaLaunchKernel 50-60 #3 | cudaDeviceSynchronize 70-40110
+  gpu 7   ${TO_NHWC} 100-10100 #1 | ${CONVOLUTION} 10100-${kernels}-40100 #3`;
+  const GROUP_NORM = 'void at::native::(anonymous namespace)::RowwiseMomentsCUDAKernel<float>';
+
+  it('adds copies around a few group norms to the price', () => {
+    // 1 ms of group norms becomes 3.6.
+    const view = drawView(
+      steps(4, 40200, norms('aten::native_group_norm', `39100 #2 | ${GROUP_NORM} 39100`)),
+      { unprofiledMs: 40.2 },
+    );
+    expectGain(fires(rule, view, EXPECTED), 40.2 / (30.2 + 2.6));
+  });
+
+  it('counts the same kernels of layer norms as no group norm', () => {
+    const view = drawView(
+      steps(4, 40200, norms('aten::native_layer_norm', `34100 #2 | ${GROUP_NORM} 34100`)),
+    );
+    expectGain(fires(rule, view, EXPECTED), 40.2 / 30.2);
+  });
+
+  it.each([
+    ['aten::native_group_norm', GROUP_NORM],
+    ['aten::native_group_norm_backward', GROUP_NORM],
+    ['aten::instance_norm', 'void cudnn::bn_fw_tr_1C11_kernel_NCHW<__half, float, int, 512, true, 1, true>'],
+  ])('is silent when %s outweighs the transposes', (operator, kernel) => {
+    const view = drawView(steps(4, 40200, norms(operator, `35100 #2 | ${kernel} 35100`)));
+    expect(silence(rule, view)).toMatch(/instance norms \(5\.00 ms\) work on NCHW memory only/);
+  });
+
+  describe('takes batch norms in backward', () => {
+    const drawing = norms(
+      'aten::cudnn_batch_norm_backward',
+      '35100 #2 | void cudnn::bn_bw_1C11_kernel_new<__half> 35100',
+    );
+    const withNorms = (calls: string) => drawView(steps(4, 40200, `${drawing}\n host 1  ${calls}`));
+
+    it('for instance norms where most are', () => {
+      const view = withNorms('aten::instance_norm 2-8 | aten::batch_norm 3-7');
+      expect(silence(rule, view)).toMatch(/instance norms \(5\.00 ms\)/);
+    });
+
+    it('for batch norms where few are instance norms', () => {
+      const view = withNorms('aten::instance_norm 2-4 | aten::batch_norm 3-4 | aten::batch_norm 5-6 x3@1');
+      expectGain(fires(rule, view, EXPECTED), 40.2 / 30.2);
+    });
+  });
+
+  it('leaves batch norms of cuDNN as they are', () => {
+    const view = drawView(
+      steps(
+        4,
+        40200,
+        NCHW.replace(NORM, 'void cudnn::bn_fw_tr_1C11_kernel_NCHW<__half, float, int, 512, true, 1, true>'),
+      ),
+    );
+    expectGain(fires(rule, view, EXPECTED), 40.2 / 30.2);
+  });
+
+  it('names the 3-d layout, whose gain was not measured', () => {
+    const view = drawView(steps(4, 40200, `${NCHW}\n host 1  aten::conv3d 25-45`));
+    const found = fires(rule, view, EXPECTED);
+    expect(found.price).toBeNull();
+    expect(found.fix!.code).toMatch(/torch\.channels_last_3d/);
+  });
+
+  it('is silent about 1-d convolutions, for which there is no such layout', () => {
+    const view = drawView(steps(4, 40200, `${NCHW}\n host 1  aten::conv1d 25-45`));
+    expect(silence(rule, view)).toMatch(/1-d convolutions/);
+  });
+
   it.each([
     ['tensors are in channels_last', /transposes are 0/, NCHW.replace(TO_NHWC, 'relu')],
     ['nothing convolves', /no convolutions/, NCHW.replace(CONVOLUTION, 'nvjet_tst_256x128')],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { drawView, expectGain, expectGainBetween, fires, silence } from '../../../test/helpers/draw-run.js';
+import { drawView, expectGain, fires, silence } from '../../../test/helpers/draw-run.js';
 import { steps } from '../../../test/helpers/draw-trace.js';
 import { rule } from './unfused-elementwise.js';
 
@@ -22,18 +22,43 @@ const WAITING = `
   gpu 7   nvjet_tst_64x64 3000-7100 #1 | mul_elementwise 7100-7600 #2 x12@500 | nvjet_tst_64x64 15900-20100 #14`;
 
 describe('unfused elementwise kernels', () => {
-  it('prices a chain as one kernel: 18 ms become 1.5, and 2 ms of products stay', () => {
+  it('prices a long chain as one kernel: 18 ms become 2.16, and 2 ms of products stay', () => {
     const expected = { id: 'unfused-elementwise', addresses: 'gpu', unit: 'ms/step', placed: false } as const;
-    expectGainBetween(fires(rule, draw(CHAINS), expected), 3, 20.2 / 3.2);
+    const view = drawView(steps(4, 20200, CHAINS), { unprofiledMs: 20.2 });
+    expectGain(fires(rule, view, expected), 20.2 / (2.2 + 0.12 * 18));
   });
 
-  it('prices long chains between products: 6 ms become 1, and 14 ms of products stay', () => {
+  it('prices long chains between products: 6 ms become 0.6, and 14 ms of products stay', () => {
     const expected = { id: 'unfused-elementwise', addresses: 'gpu', unit: 'ms/step', placed: false } as const;
     const view = drawView(steps(4, 20200, BETWEEN), { unprofiledMs: 20.2 });
     const finding = fires(rule, view, expected);
-    expectGain(finding, 20.2 / 15.2);
+    expectGain(finding, 20.2 / (14.2 + 1.25 * 0.5));
     expect(finding.evidence[0]!.text).toMatch(/^12 elementwise, .* in 1 chains? take 6.00 ms/);
   });
+
+  it.each([
+    ['group norms', 'aten::native_group_norm', 'RowwiseMomentsCUDAKernel'],
+    ['batch norms', 'aten::native_batch_norm', 'batch_norm_collect_statistics_kernel'],
+  ])(
+    'takes chains with %s for twice their longest kernel: statistics need a pass of their own',
+    (_, operator, kernel) => {
+      const drawing = BETWEEN.replace(
+        '#1 x14@10',
+        `#1 x13@10 | ${operator} 138-148 | cudaLaunchKernel 140-145 #14`,
+      )
+        .replace('nvjet_tst_64x64 13100-20100 #14', `${kernel} 13100-13600 #14`)
+        .concat(' | nvjet_tst_64x64 13600-20100 #15')
+        .replace('cudaDeviceSynchronize 300', 'cudaLaunchKernel 160-165 #15 | cudaDeviceSynchronize 300');
+      const view = drawView(steps(4, 20200, drawing), { unprofiledMs: 20.2 });
+      const expected = {
+        id: 'unfused-elementwise',
+        addresses: 'gpu',
+        unit: 'ms/step',
+        placed: false,
+      } as const;
+      expectGain(fires(rule, view, expected), 20.2 / (13.7 + 2 * 0.5));
+    },
+  );
 
   it.each([
     [

@@ -88,9 +88,13 @@ export function waitsOf(view: TraceView): Waits {
 /** Shapes do not depend on values, as far as the host's waits show: a CUDA graph could be recorded. */
 export const hasFixedShapes = (view: TraceView): boolean => waitsOf(view).shapes < SHAPES.value;
 
-/** The host waits in this call. Copies of batches to the device make it wait too; those are left to `pageable-copies`. */
+/**
+ * The host waits in this call. Copies of batches to the device make it wait too, and so does freed memory; those are left to
+ * `pageable-copies` and `allocator-churn`.
+ */
 function isWait(plan: Plan, n: number): boolean {
   const { nodes } = plan;
+  if (has(nodes.roles[n]!, Role.freesMemory)) return false;
   if (nodes.kind[n] !== SYNC) return isAwaitedCopy(plan, n);
   const streams = plan.streamBusyUntil.length;
   return nodes.awaited.subarray(n * streams, (n + 1) * streams).some((w) => w >= 0);

@@ -3,6 +3,7 @@ import { type Ns, ns } from '../../base/units.js';
 import type { TraceView } from '../../diagnosis/ranks/rank-view.js';
 import type { Plan } from '../../replay/plan.js';
 import type { KernelTotal } from '../../traces/detail/kernel-table.js';
+import { ROLE_RANGE } from '../../traces/detail/roles.js';
 import type { TraceFacts } from '../../traces/trace-facts.js';
 
 /** GPU work: sums over kernels and copies, and edits of them. */
@@ -145,8 +146,6 @@ interface WorkGroup {
   count: number;
 }
 const groups = new WeakMap<Plan, readonly WorkGroup[]>();
-/** Roles are bits below this. */
-const ROLE_RANGE = 2 ** 20;
 
 function groupsOf(facts: TraceFacts, plan: Plan): readonly WorkGroup[] {
   const known = groups.get(plan);

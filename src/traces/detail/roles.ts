@@ -3,6 +3,7 @@ import {
   COMPILED_REGION,
   COMPILES,
   DYNAMO_LOOKUP,
+  FREES_MEMORY,
   OPTIMIZER_STEP,
   WAITS_FOR_DATA,
   ZERO_GRAD,
@@ -34,7 +35,17 @@ export const Role = {
   sizesFromData: 32768,
   /** Compiling, tuning or loading code; work it launches measures candidates. */
   compiling: 65536,
+  /** A norm that works on NCHW memory only: it copies tensors in channels_last before and after. */
+  nchwNorm: 131072,
+  /** Looks up rows of an embedding table; in backward, makes the gradient of the whole table. */
+  embedding: 262144,
+  /** GradScaler divides the gradients by its scale, and notes whether one is infinite. */
+  unscales: 524288,
+  /** Gives device memory back, for which it waits until the whole device is done. */
+  freesMemory: 1048576,
 } as const;
+/** All roles are bits below this. */
+export const ROLE_RANGE = 2 ** 24;
 
 const FORWARD_OPS =
   /^aten::(?:linear|layer_norm|native_layer_norm|rms_norm|_fused_rms_norm|group_norm|batch_norm|conv[123]d|convolution|scaled_dot_product_attention|gelu|silu|relu_?|softmax|dropout|embedding|max_pool2d)$/;
@@ -62,6 +73,14 @@ const BY_NAME: readonly (readonly [test: RegExp, role: number])[] = [
   [/^aten::(?:bmm|baddbmm)$/, Role.batchedMatmul],
   [/^aten::(?:_?softmax|_softmax_backward_data|_safe_softmax)$/, Role.softmax],
   [/^aten::(?:copy_|_to_copy|to)$/, Role.copies],
+  // Not in backward of an instance norm: that has the names of batch norm.
+  [/^aten::(?:native_group_norm(?:_backward)?|instance_norm)$/, Role.nchwNorm],
+  [
+    /^aten::(?:embedding|embedding_dense_backward|_embedding_bag|_embedding_bag_dense_backward)$/,
+    Role.embedding,
+  ],
+  [/^aten::_amp_(?:foreach_)?non_finite_check_and_unscale_$/, Role.unscales],
+  [FREES_MEMORY, Role.freesMemory],
 ];
 
 export function rolesOf(name: string): number {

@@ -47,6 +47,33 @@ describe('a plan', () => {
     expect(nodes.roles[2]! & Role.reads).toBe(Role.reads);
   });
 
+  it('waits for what came before work that is removed', () => {
+    // The read's copy goes, its wait for the product stays.
+    const withoutCopy = stepOf(plan, (copy) => scaleWorks(copy, (w) => w === 1, 0));
+    expect(withoutCopy).toBeGreaterThan(116 + 17 + 10);
+    expect(withoutCopy).toBeLessThan(stepOf(plan));
+  });
+
+  it('does not wait for the copy of a call that is removed', () => {
+    const blocking = planOf(`
+      host 1  ProfilerStep#1 0-300 | cudaLaunchKernel 10-14 #1 | cudaMemcpyAsync 20-130 #2 | cudaLaunchKernel 150-154 #3
+      gpu 7   gemm 16-116 #1 | Memcpy DtoH (Device -> Pageable) 118-128 #2 | add 156-160 #3`);
+    expect(blocking.nodes.waitsFor[1]).toBe(1);
+    expect(stepOf(blocking, (copy) => scaleWorks(copy, (w) => w === 1, 0))).toBeLessThan(116 + 10);
+  });
+
+  it('waits for the whole device where memory is freed', () => {
+    const freed = planOf(`
+      host 1  ProfilerStep#1 0-200 | cudaLaunchKernel 10-14 #1 | cudaStreamSynchronize 20-120 | cudaFree 130-140
+      host 1  cudaLaunchKernel 150-154 #2
+      gpu 7   gemm 16-116 #1 | add 156-160 #2`);
+    expect([...freed.nodes.kind]).toEqual([LAUNCH, SYNC, SYNC, LAUNCH]);
+    const isRead = (n: number) => n === 1;
+    // The free waits instead of the read: the last kernel starts after the first has ended and the host has gone on.
+    expect(stepOf(freed, (copy) => skipWaits(copy, isRead))).toBeGreaterThan(116 + 10 + 4);
+    expect(stepOf(freed, (copy) => skipWaits(copy, all))).toBeLessThan(116 + 10);
+  });
+
   it('knows arithmetic on the host: operators of 100 µs or more that call nothing, views left out', () => {
     const { nodes } = planOf(`
       host 1  ProfilerStep#1 0-900 | aten::argmax 10-310 | aten::max 20-300 | aten::view 320-325 | aten::linear 330-530

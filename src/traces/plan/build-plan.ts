@@ -2,7 +2,7 @@ import { inBlocks } from '../../base/blocks.js';
 import { CoverageCursor, isInside, type Spans, unionOfSpans } from '../../base/intervals.js';
 import { partitionPoint } from '../../base/search.js';
 import { largest } from '../../base/statistics.js';
-import { SYNCHRONISES } from '../../model/host-names.js';
+import { FREES_MEMORY, SYNCHRONISES } from '../../model/host-names.js';
 import { LAUNCH, likeCopies, type Plan, type PlanNodes, SYNC, waitForEarlier } from '../../replay/plan.js';
 import type { HostTree } from '../detail/host-tree.js';
 import type { CopyKind } from '../kernels/kernel-kind.js';
@@ -55,7 +55,9 @@ function callsInOrder({ trace, work, stepOf, tree, steps }: PlanInput): Call[] {
     }
   });
   const calls = [...byRow.values()];
-  const synchronises = trace.strings.memo((name) => Number(SYNCHRONISES.test(name)));
+  const synchronises = trace.strings.memo((name) =>
+    Number(SYNCHRONISES.test(name) || FREES_MEMORY.test(name)),
+  );
   for (let index = 0; index < tree.length; index++) {
     const row = tree.row[index]!;
     if (synchronises(trace.data.name[row]!) === 0 || byRow.has(row)) continue;

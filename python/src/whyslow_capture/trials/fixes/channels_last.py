@@ -29,8 +29,11 @@ class ChannelsLast(Fix):
             if not any(isinstance(part, kind) for part in module.modules()):
                 continue
             self._formats[dimensions] = layout
-            # Parameters stay the same objects, so the optimizer keeps them. It has no state yet.
-            module.to(memory_format=layout)  # type: ignore[call-overload]
+            # Parameters stay the same objects, so the optimizer keeps them. It has no state yet. Module.to() would
+            # fail on parameters of another number of dimensions.
+            for parameter in module.parameters():
+                if parameter.dim() == dimensions:
+                    parameter.data = parameter.data.to(memory_format=layout)
             trial.apply(self.name, f"{type(module).__name__} in {str(layout).removeprefix('torch.')}")
         if not self._formats:
             trial.refuse(self.name, "the model has no 2-d or 3-d convolution")

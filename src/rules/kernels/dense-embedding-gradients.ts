@@ -1,0 +1,112 @@
+import { smallest } from '../../base/statistics.js';
+import { formatMs, formatPercent, ns, share, toUs, us } from '../../base/units.js';
+import type { TraceView } from '../../diagnosis/ranks/rank-view.js';
+import { addHostPerStep } from '../../replay/edits.js';
+import { Role } from '../../traces/detail/roles.js';
+import { atKernel, percentOfStep, silentBelow, timeEvidence } from '../kit/evidence.js';
+import { operatorsOf } from '../kit/host.js';
+import { optimizerOf } from '../kit/optimizer.js';
+import { priceOf } from '../kit/price.js';
+import { found, type Levels, silent, type TraceRule, threshold, WITHIN_NOISE } from '../kit/rule.js';
+import { editWork, has, type Piece, piecesOf, REMOVED } from '../kit/work.js';
+
+/**
+ * What a dense gradient costs is told by the kernel that fills it with zeros: it writes each value of the table once, as fast
+ * as memory allows. So it is the measure of the table, without recorded shapes.
+ */
+const TABLE = threshold(
+  'the table in backward and optimizer, at least',
+  share(0.1),
+  'of the step',
+  WITHIN_NOISE,
+);
+/** Shorter fills may stay in the cache, and then say little about memory. */
+const LEAST_FILL = threshold('zero fill of the table', us(20), 'µs', '80 MB on an H200, whose cache has 50');
+
+/**
+ * Passes over the table that an optimizer cannot do without: weights, gradient and its state are read, weights and state
+ * written. Zoo `embeddings_dense`: fused AdamW takes 11.4 times as long as the fill, because it reaches less of the bandwidth.
+ */
+const PASSES_OF_ADAM: Levels = { low: 7, likely: 7, high: 11 };
+const PASSES_OF_OTHERS: Levels = { low: 3, likely: 3, high: 5 };
+/** GPU time of SparseAdam for each ns in which rows are looked up, beside sorting them. Zoo `embeddings_sparse`, the only one: 6. */
+const SPARSE_UPDATE: Levels = { low: 12, likely: 6, high: 4 };
+/** Host time that it adds for each table. The same pair: 1.4 ms profiled, of which about half is left without. ns. */
+const SPARSE_HOST: Levels = { low: 1_500_000, likely: 750_000, high: 400_000 };
+/** A sum of two gradients of the table reads both and writes one. */
+const PASSES_OF_A_SUM = 2;
+
+const isBackward = ({ roles }: Piece) => has(roles, Role.backward);
+const isEmbedding = ({ roles }: Piece) => has(roles, Role.embedding);
+const inOptimizer = (roles: number) => has(roles, Role.optimizer);
+
+export const rule: TraceRule = {
+  reads: 'traces',
+  unpriced: 'allowed',
+  info: {
+    id: 'dense-embedding-gradients',
+    alias: null,
+    title: 'The optimizer walks a whole embedding table for a few rows',
+    needs: 'trace',
+    looksFor:
+      'A dense gradient of an embedding table whose zero fill is long, an optimizer that walks it, and few rows looked up.',
+    why: 'An embedding has a dense gradient by default: as large as the table, zero but for the rows of the batch. Filling it and updating every row, with all state of the optimizer, moves many times what the batch needs.',
+    fix: {
+      text: 'Let the table have sparse gradients, with an optimizer that updates only the rows of the batch.',
+      code: 'table = nn.Embedding(rows, width, sparse=True)\nrows_only = torch.optim.SparseAdam(table.parameters())  # or SGD, Adagrad\nall_rows = torch.optim.AdamW(other_parameters, fused=True)',
+    },
+    check:
+      'Moments and weight decay then reach only the rows of a batch: compare the validation loss. clip_grad_norm_() does not take sparse gradients. Of no use where the table is also the output layer: its gradient is dense.',
+    cost: 'code',
+    risk: 'numerics',
+    thresholds: [TABLE, LEAST_FILL],
+  },
+  check(view) {
+    const fills = piecesOf(view, (p) => isEmbedding(p) && isBackward(p) && p.kernel.class === 'fill');
+    const fill = longest(fills.list);
+    if (toUs(ns(fill)) < LEAST_FILL.value) return silent('no large embedding table gets a dense gradient');
+    if (view.facts.collectives) return silent('ranks communicate: NCCL does not reduce sparse gradients');
+    const optimizer = optimizerOf(view).gpu;
+    const passes = isAdam(view) ? PASSES_OF_ADAM : PASSES_OF_OTHERS;
+    const table = ns(fill + smallest([optimizer, passes.low * fill]));
+    const small = silentBelow(view, table, TABLE, 'the embedding table takes at least');
+    if (small) return small;
+    const sums = piecesOf(view, (p) => isBackward(p) && /CUDAFunctor_add/.test(p.kernel.name.slice(0, 400)));
+    if (longest(sums.list) > PASSES_OF_A_SUM * fill)
+      return silent('the gradient of the table is added to another one, as of an output layer: it is dense');
+    const lookups = piecesOf(view, (p) => isEmbedding(p) && !isBackward(p)).ns;
+    const isTable = (p: Piece) => p.ns > fill / 2;
+    const tables = fills.list.filter(isTable).length / (view.facts.detail?.steps ?? 1);
+    // A look-up reads and writes each row, and more slowly than a fill.
+    const rows = share(Math.min(1, lookups / (2 * fill * tables)));
+    const text = `an embedding table of which a batch looks up at most ${formatPercent(rows)} gets a dense gradient: filling it takes ${formatMs(ns(fill))}, updating all rows at least ${formatMs(ns(table - fill))} (together ${percentOfStep(view, table)} of the step)`;
+    return found({
+      id: 'dense-embedding-gradients',
+      title: 'the optimizer walks a whole embedding table for a few rows',
+      confidence: 0.8,
+      addresses: 'gpu',
+      evidence: [atKernel(fills.list.find((p) => p.ns === fill)?.kernel, timeEvidence(view, table, text))],
+      price: priceOf(view, (plan, level) => {
+        editWork(
+          view,
+          plan,
+          (k, roles) => k.class === 'fill' && has(roles, Role.embedding) && has(roles, Role.backward),
+          (piece) => (isTable(piece) ? REMOVED : piece.ns),
+        );
+        const left = Math.max(0, optimizer - passes[level] * fill) + SPARSE_UPDATE[level] * lookups;
+        editWork(
+          view,
+          plan,
+          (_, roles) => inOptimizer(roles),
+          (piece) => piece.ns * (left / optimizer),
+        );
+        addHostPerStep(plan, (n) => inOptimizer(plan.nodes.roles[n]!), SPARSE_HOST[level] * tables);
+      }),
+    });
+  },
+};
+
+const longest = (pieces: readonly Piece[]): number => pieces.reduce((most, p) => Math.max(most, p.ns), 0);
+
+const isAdam = (view: TraceView) =>
+  operatorsOf(view).some((o) => /^Optimizer\.step#\w{0,40}Adam/.test(o.name));
