@@ -109,14 +109,14 @@ function filesMade(out: string): number {
 
 /** Outside of an allocation: a script for sbatch that makes the facts, and what to do when it is done. */
 export function sbatchScript(job: EngineJob, tasks: number): string {
-  const { out } = job;
+  const { out, options } = job;
   return `#!/bin/sh
 #SBATCH --job-name=whyslow-facts
 #SBATCH --array=0-${tasks - 1}
 #SBATCH --cpus-per-task=2
 #SBATCH --mem-per-cpu=2G
 # Submit it:       sbatch SCRIPT
-# When it is done: ${quotedCommand([...program(), 'diagnose', out])}
+# When it is done: ${quotedCommand([...program(), 'diagnose', out, ...options])}
 exec ${factsCommand(job, `$SLURM_ARRAY_TASK_ID/${tasks}`)}
 `;
 }

@@ -103,7 +103,12 @@ export function sift(files: readonly FoundFile[], results: readonly TaskResult[]
     const members = result.members.filter(isUsable);
     for (const member of members) usable.push(member);
     const isNamed = files[i]!.explicit || result.error !== null;
-    if (members.length === 0 && isNamed) unreadable.push(`${result.path} cannot be used: ${whyNot(result)}`);
+    if (members.length === 0 && isNamed)
+      unreadable.push(
+        result.error?.includes(result.path)
+          ? result.error
+          : `${result.path} cannot be used: ${whyNot(result)}`,
+      );
     else problems.addAll(result.problems);
     if (members.length === 0 && !isNamed && !REQUEST_FILE.test(result.path)) ignored.push(result.path);
     for (const member of result.members) if (isRefused(member)) problems.addAll(member.problems);
@@ -120,10 +125,13 @@ export function nothingReadable(results: readonly TaskResult[]): InputError {
   const first = results[0]!;
   if (results.length === 1 && first.error !== null) return new InputError(first.error);
   const path = first.path === '-' ? 'standard input' : first.path;
+  const none = `none of the ${results.length} files can be read`;
+  // Files of known formats that cannot be opened: their own reasons name them.
+  if (results.every((r) => r.error !== null)) return new InputError(`${none}, e.g. ${first.error}`);
   const why =
     results.length === 1
       ? `${path} cannot be read: ${whyNot(first)}`
-      : `none of the ${results.length} files can be read, e.g. ${path}: ${whyNot(first)}`;
+      : `${none}, e.g. ${path}: ${whyNot(first)}`;
   // What most people have comes first.
   const titles = [kinetoReader, eventsReader, ...READERS].map((r) => `  ${r.title}`);
   return new InputError(why, ['Files that can be read:', ...new Set(titles)]);

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
@@ -104,14 +104,14 @@ describe('facts', () => {
       const out = join(folder, 'facts');
       const made = await whyslow(['facts', join(folder, 'run'), '-o', out, '--steps', '1-3']);
       expect(made).toMatchObject({ code: 0, stderr: '' });
-      expect(made.stdout).toMatch(/^Facts of 4 traces: .* in .*\nNext: whyslow diagnose .*\n$/);
+      expect(made.stdout).toMatch(/^Facts of 4 traces: .* in .*\nNext: whyslow diagnose .* --steps 1-3\n$/);
       expect((await diagnose(out, { steps: { first: 1, last: 3 } })).step).toMatchObject({
         first: 1,
         last: 3,
       });
       const other = await whyslow(['diagnose', out]);
       expect(other.code).toBe(2);
-      expect(other.stderr).toContain('has facts of steps 1-3, not of all steps');
+      expect(other.stderr).toContain('has facts of steps 1-3 only: add --steps 1-3, or');
     }));
 
   it('do not go where they would be read twice', () =>
@@ -121,6 +121,30 @@ describe('facts', () => {
       expect(inside).toMatchObject({ code: 2, stdout: '' });
       expect(inside.stderr).toContain('choose a folder outside of what is read');
       expect((await whyslow(['facts', folder])).stderr).toBe('whyslow: say where the facts go: -o DIR\n');
+    }));
+
+  it('that cannot be written are an error in one line', () =>
+    inFolder(async (folder) => {
+      writeRun(simulateRun(simulated(0)), join(folder, 'run'));
+      writeFileSync(join(folder, 'file'), '');
+      const to = (out: string) => whyslow(['facts', join(folder, 'run'), '-o', out]);
+      const cases: readonly (readonly [out: string, why: string])[] = [
+        ['/proc/whyslow/facts', '/proc/whyslow/facts: no such file or directory'],
+        [join(folder, 'file'), `${join(folder, 'file')}: there is a file of that name`],
+        [join(folder, 'file/a'), `${join(folder, 'file/a')}: a part of the path is a file`],
+      ];
+      for (const [out, why] of cases)
+        expect(await to(out)).toEqual({
+          code: 2,
+          stdout: '',
+          stderr: `whyslow: cannot make the folder ${why}\n`,
+        });
+      // One of four: the others are written, and it is a failure all the same.
+      mkdirSync(join(folder, 'facts/rank-2.json.gz.facts'), { recursive: true });
+      const { code, stderr } = await to(join(folder, 'facts'));
+      expect(code).toBe(2);
+      expect(stderr).toMatch(/^whyslow: cannot write .*rank-2\.json\.gz\.facts: .*\n$/);
+      expect(readdirSync(join(folder, 'facts')).filter((name) => name.startsWith('.'))).toEqual([]);
     }));
 
   it('in shares cover every file once', () =>
