@@ -36,7 +36,8 @@ export function writeFacts(member: TraceMember, { steps, folder, root, by }: Sto
   const parts = partsOf(member, steps);
   const whole = gzipSync(factsBytes(by, parts));
   const packed = whole.length > MAX_FACTS_BYTES ? gzipSync(factsBytes(by, parts.slice(0, 1))) : whole;
-  const path = join(folder, `${nameIn(member.path, root)}.facts`);
+  // Facts of facts keep their name.
+  const path = join(folder, nameIn(member.path, root).replace(/(?:\.facts)?$/, '.facts'));
   atomically(path, (temporary) => writeFileSync(temporary, packed));
   return { path, from: member.path, kind: member.kind, bytes: packed.length };
 }

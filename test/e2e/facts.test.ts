@@ -87,6 +87,7 @@ describe('facts', () => {
       expect(health.problems).toMatchObject([
         {
           code: 'broken-facts',
+          message: expect.stringContaining(`${file}: the facts file has format 7`) as string,
           consequence: expect.stringContaining('update whyslow, or make it again') as string,
         },
       ]);
@@ -95,7 +96,17 @@ describe('facts', () => {
         /not what format 2 holds: .*count: expected a value/,
       );
       become(text.slice(0, text.length / 2));
-      expect((await whyslow(['diagnose', file])).stderr).toContain('cut short or broken');
+      expect((await whyslow(['diagnose', file])).stderr).toMatch(
+        /^whyslow: .* cannot be read: the facts file is cut short or broken; make it again .*\n$/,
+      );
+      // Each of several is named with its own reason, and none counts as a file of no interest.
+      writeFileSync(join(out, 'old.facts'), gzipSync(text.replace('"whyslow_facts":2', '"whyslow_facts":1')));
+      writeFileSync(join(out, 'rank-9.json.gz'), '');
+      const both = await diagnose(out);
+      expect(both.ignored).toEqual([]);
+      const messageOf = (code: string) => both.health.problems.find((p) => p.code === code)!.message;
+      expect(messageOf('broken-facts')).toMatch(/old\.facts: .*format 1.*; .*: .*cut short or broken$/);
+      expect(messageOf('unreadable-file')).toMatch(/rank-9\.json\.gz cannot be used: it is empty$/);
     }));
 
   it('know which steps they are of', () =>
