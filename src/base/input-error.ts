@@ -14,11 +14,16 @@ export class InputError extends Error {
   }
 }
 
+/** The result cannot be written: a full disk, a folder that may not be changed. Reading other files would not help. */
+export class OutputError extends InputError {}
+
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'no such file or directory',
   EACCES: 'permission denied',
   EPERM: 'permission denied',
   EISDIR: 'it is a directory',
+  EEXIST: 'there is a file of that name',
+  ENOTDIR: 'a part of the path is a file',
   EMFILE: 'too many open files (`ulimit -n 1024` raises the limit)',
   ENFILE: 'too many open files on this machine',
   ENOSPC: 'no space left on the disk',

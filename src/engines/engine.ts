@@ -4,7 +4,7 @@ export interface EngineJob {
   readonly paths: readonly string[];
   /** Where facts go, on this machine. */
   readonly out: string;
-  /** More options of `whyslow facts`. */
+  /** More options of `whyslow facts`. `whyslow diagnose` needs the same. */
   readonly options: readonly string[];
   readonly progress: EngineProgress;
 }

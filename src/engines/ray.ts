@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { describeSystemError, InputError } from '../base/input-error.js';
+import { leaveNothing } from '../base/leave-nothing.js';
 import { quoted } from '../base/shell.js';
 import type { EngineJob, EngineResult, LostFile } from './engine.js';
 import { inPackage, LEAST_NODE, programFiles, TASK_PROGRAM } from './program.js';
@@ -46,8 +47,8 @@ export async function runOnRay(job: EngineJob, { address, python }: RayOptions):
   driver.stderr.setEncoding('utf8').on('data', (text: string) => {
     complaint = (complaint + text).slice(-2000);
   });
-  const stop = () => driver.kill();
-  process.once('exit', stop);
+  const stop = () => void driver.kill();
+  const finished = leaveNothing(stop);
   const madeOf = new Map<string, string>();
   const lost: LostFile[] = [];
   const ignored: string[] = [];
@@ -76,7 +77,7 @@ export async function runOnRay(job: EngineJob, { address, python }: RayOptions):
     }
     await ended;
   } finally {
-    process.off('exit', stop);
+    finished();
     stop();
   }
   if (!isOver) {

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describeSystemError, InputError } from '../base/input-error.js';
+import { leaveNothing } from '../base/leave-nothing.js';
 import { quotedCommand } from '../base/shell.js';
 import type { EngineJob, EngineResult, LostFile } from './engine.js';
 import { inPackage } from './program.js';
@@ -62,15 +63,19 @@ function srun(command: string): Promise<string> {
       stdio: ['ignore', 'ignore', 'pipe'],
     },
   );
+  // srun ends its tasks on all nodes. Ctrl-C reaches it too, but a signal to this process alone does not.
+  const finished = leaveNothing(() => void child.kill());
   let complaint = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     complaint = (complaint + text).slice(-4000);
   });
   return new Promise((resolve, reject) => {
-    child.once('error', (error) =>
-      reject(new InputError(`cannot start srun: ${describeSystemError(error)}; is Slurm installed here?`)),
-    );
+    child.once('error', (error) => {
+      finished();
+      reject(new InputError(`cannot start srun: ${describeSystemError(error)}; is Slurm installed here?`));
+    });
     child.once('close', () => {
+      finished();
       const lines = complaint.trim().split('\n');
       resolve(lines.findLast((line) => line.includes('error: ')) ?? lines.at(-1) ?? '');
     });
@@ -109,14 +114,14 @@ function filesMade(out: string): number {
 
 /** Outside of an allocation: a script for sbatch that makes the facts, and what to do when it is done. */
 export function sbatchScript(job: EngineJob, tasks: number): string {
-  const { out } = job;
+  const { out, options } = job;
   return `#!/bin/sh
 #SBATCH --job-name=whyslow-facts
 #SBATCH --array=0-${tasks - 1}
 #SBATCH --cpus-per-task=2
 #SBATCH --mem-per-cpu=2G
 # Submit it:       sbatch SCRIPT
-# When it is done: ${quotedCommand([...program(), 'diagnose', out])}
+# When it is done: ${quotedCommand([...program(), 'diagnose', out, ...options])}
 exec ${factsCommand(job, `$SLURM_ARRAY_TASK_ID/${tasks}`)}
 `;
 }

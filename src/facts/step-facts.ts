@@ -9,6 +9,10 @@ export interface StepRange {
   readonly last: number | null;
 }
 
+/** As `--steps` takes it. */
+export const stepsOption = ({ first, last }: StepRange): string =>
+  first !== null && first === last ? String(first) : `${first ?? ''}-${last ?? ''}`;
+
 export interface StepFacts {
   readonly source: StepSource;
   /** Whole steps in the recording. */

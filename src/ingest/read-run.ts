@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises';
+import { groupBy } from '../base/group-by.js';
 import { InputError } from '../base/input-error.js';
 import { type Problem, ProblemLog } from '../base/problem.js';
 import { eventsReader } from '../readers/events/descriptor.js';
@@ -99,18 +100,42 @@ export function sift(files: readonly FoundFile[], results: readonly TaskResult[]
   const usable: (RankMember | RunMember)[] = [];
   const ignored: string[] = [];
   const unreadable: string[] = [];
+  const refusals: Problem[] = [];
   results.forEach((result, i) => {
     const members = result.members.filter(isUsable);
     for (const member of members) usable.push(member);
-    const isNamed = files[i]!.explicit || result.error !== null;
-    if (members.length === 0 && isNamed) unreadable.push(`${result.path} cannot be used: ${whyNot(result)}`);
-    else problems.addAll(result.problems);
-    if (members.length === 0 && !isNamed && !REQUEST_FILE.test(result.path)) ignored.push(result.path);
-    for (const member of result.members) if (isRefused(member)) problems.addAll(member.problems);
+    const refused = result.members.filter(isRefused);
+    for (const problem of refused.flatMap(refusalsOf)) refusals.push(problem);
+    const isWanted = files[i]!.explicit || result.error !== null || result.members.some(isEmptyTrace);
+    if (members.length > 0 || !isWanted) problems.addAll(result.problems);
+    else if (!refused.some(isFacts)) unreadable.push(whyUnreadable(result));
+    const isOfNoUse = members.length === 0 && !isWanted && refused.length === 0;
+    if (isOfNoUse && !REQUEST_FILE.test(result.path)) ignored.push(result.path);
   });
   problems.addNamed('unreadable-file', unreadable, 'left out');
+  for (const [code, all] of groupBy(refusals, (r) => r.code)) {
+    const messages = all.map((r) => r.message);
+    problems.addNamed(code, messages, all[0]!.consequence);
+  }
   return { usable, ignored };
 }
+
+/** With the name of the file, once. */
+const whyUnreadable = (result: TaskResult): string =>
+  result.error?.includes(result.path) ? result.error : `${result.path} cannot be used: ${whyNot(result)}`;
+
+/** Why it is refused, with its name: there may be others, refused for other reasons. */
+function refusalsOf(member: TaskMember): readonly Problem[] {
+  const problems = isFacts(member) ? member.problems.slice(-1) : member.problems;
+  return problems.map((p) => ({ ...p, message: `${member.path}: ${p.message.replace(/\.$/, '')}` }));
+}
+
+/** A facts file that is refused: its last problem says why, and what to do. */
+const isFacts = ({ kind }: TaskMember): boolean => kind === 'facts';
+
+/** Found in a folder and named as the trace of a rank, but nothing is in it: a full disk, or a rank that was killed. */
+const isEmptyTrace = ({ hints, decodedBytes, path }: TaskMember): boolean =>
+  decodedBytes === 0 && hints.rank !== null && /\.json(?:\.(?:gz|zst))?$/i.test(path);
 
 /** Recognised, but of no use as it is, and the user can change that: a pickle, a packed database, facts of another version. */
 const isRefused = ({ kind, identity }: TaskMember): boolean =>
@@ -120,10 +145,18 @@ export function nothingReadable(results: readonly TaskResult[]): InputError {
   const first = results[0]!;
   if (results.length === 1 && first.error !== null) return new InputError(first.error);
   const path = first.path === '-' ? 'standard input' : first.path;
+  const none = `none of the ${results.length} files can be read`;
+  // Files of known formats that cannot be opened: their own reasons name them.
+  if (results.every((r) => r.error !== null)) return new InputError(`${none}, e.g. ${first.error}`);
+  const broken = first.members.find(isFacts)?.problems.at(-1);
+  if (broken && results.every((r) => r.members.every(isFacts))) {
+    const which = results.length === 1 ? `${path} cannot be read` : `${none}, e.g. ${path}`;
+    return new InputError(`${which}: ${broken.message}; ${broken.consequence.replace(/^left out; /, '')}`);
+  }
   const why =
     results.length === 1
       ? `${path} cannot be read: ${whyNot(first)}`
-      : `none of the ${results.length} files can be read, e.g. ${path}: ${whyNot(first)}`;
+      : `${none}, e.g. ${path}: ${whyNot(first)}`;
   // What most people have comes first.
   const titles = [kinetoReader, eventsReader, ...READERS].map((r) => `  ${r.title}`);
   return new InputError(why, ['Files that can be read:', ...new Set(titles)]);

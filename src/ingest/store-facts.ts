@@ -1,17 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import {
-  copyFileSync,
-  createWriteStream,
-  mkdirSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import fs, { copyFileSync, createWriteStream, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGzip, gzipSync } from 'node:zlib';
-import { describeSystemError, InputError } from '../base/input-error.js';
+import { describeSystemError, InputError, OutputError } from '../base/input-error.js';
+import { makeFolders } from '../base/make-folders.js';
 import type { StepRange } from '../facts/step-facts.js';
 import { factsBytes } from '../readers/facts/write-facts.js';
 import { visitMembers } from '../sources/open.js';
@@ -43,7 +36,8 @@ export function writeFacts(member: TraceMember, { steps, folder, root, by }: Sto
   const parts = partsOf(member, steps);
   const whole = gzipSync(factsBytes(by, parts));
   const packed = whole.length > MAX_FACTS_BYTES ? gzipSync(factsBytes(by, parts.slice(0, 1))) : whole;
-  const path = join(folder, `${nameIn(member.path, root)}.facts`);
+  // Facts of facts keep their name.
+  const path = join(folder, nameIn(member.path, root).replace(/(?:\.facts)?$/, '.facts'));
   atomically(path, (temporary) => writeFileSync(temporary, packed));
   return { path, from: member.path, kind: member.kind, bytes: packed.length };
 }
@@ -65,11 +59,15 @@ export async function copyMember(member: TaskMember, { folder, root }: StoreOpti
 async function unpackMember({ file, path: from }: TaskMember, path: string): Promise<void> {
   if (file === '-') throw new InputError('standard input can hold a trace only; pass the path of the file');
   const temporary = temporaryName(path);
-  await visitMembers(file, async (member) => {
-    if (member.path !== from) return;
-    await pipeline(member.stream.chunks, createGzip(), createWriteStream(temporary));
-  });
-  renameSync(temporary, path);
+  try {
+    await visitMembers(file, async (member) => {
+      if (member.path !== from) return;
+      await pipeline(member.stream.chunks, createGzip(), createWriteStream(temporary));
+    });
+    renameSync(temporary, path);
+  } catch (error) {
+    throw notWritten(path, temporary, error);
+  }
 }
 
 /** Readers never see half of a file. */
@@ -79,16 +77,21 @@ export function atomically(path: string, write: (temporary: string) => void): vo
     write(temporary);
     renameSync(temporary, path);
   } catch (error) {
-    rmSync(temporary, { force: true });
-    throw new InputError(`cannot write ${path}: ${describeSystemError(error)}`);
+    throw notWritten(path, temporary, error);
   }
+}
+
+function notWritten(path: string, temporary: string, error: unknown): InputError {
+  rmSync(temporary, { force: true });
+  if (error instanceof InputError) return error; // what it is made of cannot be read
+  return new OutputError(`cannot write ${path}: ${describeSystemError(error)}`);
 }
 
 function temporaryName(path: string): string {
   try {
-    mkdirSync(dirname(path), { recursive: true });
+    makeFolders(dirname(path), fs);
   } catch (error) {
-    throw new InputError(`cannot make the folder ${dirname(path)}: ${describeSystemError(error)}`);
+    throw new OutputError(`cannot make the folder ${dirname(path)}: ${describeSystemError(error)}`);
   }
   // Discovery leaves such names out. Two tasks may write the same file.
   const name = `.${basename(path).slice(0, 100)}.partial-${randomBytes(6).toString('hex')}`;

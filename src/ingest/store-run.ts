@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { OutputError } from '../base/input-error.js';
 import { type Problem, ProblemLog } from '../base/problem.js';
 import { discoverFiles } from '../sources/discover.js';
 import { type ReadOptions, readAll } from './pool.js';
@@ -29,7 +30,7 @@ export interface StoreRunOptions extends Omit<StoreOptions, 'root'> {
   readonly areFound: boolean;
 }
 
-/** Writes facts of everything found under the paths. Throws InputError when there is nothing to read. */
+/** Writes facts of everything found under the paths. Throws InputError when there is nothing to read or no room for them. */
 export async function storeInputs(
   paths: readonly string[],
   { root, share, areFound, ...store }: StoreRunOptions,
@@ -45,9 +46,11 @@ export async function storeInputs(
   problems.addAll(found);
   const { ignored } = sift(files, results, problems);
   const written = results.flatMap((r) => r.written ?? []);
-  if (written.length === 0 && !share && !areFound) throw nothingReadable(results);
+  const unwritten = results.find((r) => r.isUnwritten);
+  if (written.length === 0 && !unwritten && !share && !areFound) throw nothingReadable(results);
   const stored = { written, ignored, problems: problems.list() };
   if (share) noteShare(stored, store.folder, share);
+  if (unwritten) throw new OutputError(unwritten.error!);
   return stored;
 }
 

@@ -3,7 +3,7 @@ import { InputError } from '../base/input-error.js';
 import type { Position, Problem } from '../base/problem.js';
 import { inputProblem } from '../base/severity.js';
 import { list, nullable, number, object, oneOf, type Shape, ShapeError, text, whole } from '../base/shape.js';
-import type { StepRange } from '../facts/step-facts.js';
+import { type StepRange, stepsOption } from '../facts/step-facts.js';
 import type { FactsPart, FactsRecord } from '../readers/common/facts-record.js';
 import { FACTS_FORMAT } from '../readers/facts/format.js';
 import { LAYOUTS, type NameHints } from '../sources/rank-name.js';
@@ -118,8 +118,9 @@ const WITHOUT_DETAIL = found(
 function mustBeOf(stored: StepRange | null, asked: StepRange | null, path: string): void {
   if (stored?.first === asked?.first && stored?.last === asked?.last) return;
   const named = (range: StepRange | null) =>
-    range === null ? 'all steps' : `steps ${range.first ?? ''}-${range.last ?? ''}`;
+    range === null ? 'all steps' : `steps ${stepsOption(range)} only`;
+  const advice = stored === null ? 'leave out --steps' : `add --steps ${stepsOption(stored)}`;
   throw new InputError(
-    `${path} has facts of ${named(stored)}, not of ${named(asked)}; diagnose the traces, or make facts with the same --steps`,
+    `${path} has facts of ${named(stored)}: ${advice}, or make facts of other steps from the traces`,
   );
 }

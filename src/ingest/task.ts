@@ -1,4 +1,4 @@
-import { InputError, messageOf } from '../base/input-error.js';
+import { InputError, messageOf, OutputError } from '../base/input-error.js';
 import { shownAddress } from '../sources/remote/address.js';
 import { type DigestWant, digest } from './digest.js';
 import { isTraceMember, type TaskMember } from './member.js';
@@ -22,6 +22,8 @@ export type Want =
 export interface TaskResult extends FileResult<TaskMember> {
   /** Why the file could not be read at all. */
   readonly error: string | null;
+  /** It was read, and its result could not be written. */
+  readonly isUnwritten?: boolean;
   /** Set for `store`. */
   readonly written?: readonly WrittenFile[];
 }
@@ -63,6 +65,7 @@ async function storeTask(
 /** A file that cannot be opened, or brings a bug to light, must not stop the others. */
 export function failedTask(path: string, error: unknown): TaskResult {
   const shown = shownAddress(path);
+  const isUnwritten = error instanceof OutputError;
   const reason = error instanceof InputError ? error.message : `reading ${shown} failed: ${messageOf(error)}`;
-  return { path: shown, storedBytes: 0, members: [], problems: [], error: reason };
+  return { path: shown, storedBytes: 0, members: [], problems: [], error: reason, isUnwritten };
 }

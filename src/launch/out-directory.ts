@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { link, mkdir, rm, rmdir, stat, writeFile } from 'node:fs/promises';
-import { basename, dirname, join, relative, resolve } from 'node:path';
+import fs from 'node:fs';
+import { link, rm, rmdir, writeFile } from 'node:fs/promises';
+import { basename, join, relative, resolve } from 'node:path';
 import { describeSystemError, InputError } from '../base/input-error.js';
+import { makeFolders } from '../base/make-folders.js';
 import { jsonObject } from './read-json.js';
 import { fileNameOf, isRunOf } from './run-id.js';
 import { readSmallFile } from './small-file.js';
@@ -47,7 +49,7 @@ async function claim(path: string, run: string): Promise<string | null> {
   const file = join(path, CLAIMS, CLAIM);
   const partial = `${file}.${randomBytes(8).toString('hex')}`;
   await orInputError(path, async () => {
-    await makeFolders(join(path, CLAIMS));
+    makeFolders(join(path, CLAIMS), fs);
     await writeFile(partial, run, { flag: 'wx' });
   });
   try {
@@ -77,22 +79,8 @@ async function runIn(path: string): Promise<string | null> {
 }
 
 async function make(path: string, note: string | null): Promise<OutDirectory> {
-  const made = await orInputError(path, () => makeFolders(path));
+  const made = await orInputError(path, async () => makeFolders(path, fs));
   return { path, note, isNew: made };
-}
-
-/** Returns whether it was made. Node's own recursive mkdir never returns where mkdir answers ENOENT for ever (/proc). */
-async function makeFolders(path: string, tries = 2): Promise<boolean> {
-  try {
-    await mkdir(path);
-    return true;
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EEXIST' && (await stat(path)).isDirectory()) return false;
-    if (code !== 'ENOENT' || tries === 0) throw error;
-    await makeFolders(dirname(path));
-    return makeFolders(path, tries - 1);
-  }
 }
 
 async function orInputError<T>(path: string, write: () => Promise<T>): Promise<T> {

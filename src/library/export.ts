@@ -36,6 +36,7 @@ export async function exportTables(
     const { findings } = buildReport(diagnosis, runRules(RULES, diagnosis.facts));
     const wanted = new Map([...files.tables].filter(([name]) => tables?.includes(name) ?? true));
     const problems = await writeTables(wanted, diagnosis, findings, reading.progress);
+    problems.addAll(diagnosis.inputs.problems);
     return { rows: files.finish(), problems: problems.list() };
   } catch (error) {
     files.abandon();

@@ -4,9 +4,10 @@ import type { StepRange } from '../facts/step-facts.js';
 import type { ReadOptions } from '../ingest/pool.js';
 import { listInputs, type Share, type StoredRun, storeInputs } from '../ingest/store-run.js';
 import { toolInfo } from '../report/tool-info.js';
+import { namedPaths } from '../sources/discover.js';
 
 export type { Share };
-export { listInputs };
+export { listInputs, namedPaths };
 
 export interface FactsOptions extends ReadOptions {
   /** Where the files go; made if it is not there. */

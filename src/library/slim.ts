@@ -1,10 +1,13 @@
 import { statSync } from 'node:fs';
 import { InputError } from '../base/input-error.js';
+import { mustBeFree, mustNotBeInput } from '../rewrite/check-out.js';
 import { type Slimmed, type SlimOptions, slimTrace } from '../rewrite/slim.js';
 
 /** Writes a part of one trace as a Chrome trace. Throws InputError when that is not possible. */
 export async function slim(file: string, options: SlimOptions): Promise<Slimmed> {
   mustBeReadTwice(file);
+  mustBeFree(options.out, options.force);
+  mustNotBeInput(options.out, [file]);
   return slimTrace(file, options);
 }
 

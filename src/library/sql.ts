@@ -1,6 +1,8 @@
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { leaveNothing } from '../base/leave-nothing.js';
+import type { Problem } from '../base/problem.js';
 import { openDatabase, type QueryRows, tablesIn } from '../tables/sql.js';
 import { hasTables } from '../tables/table-files.js';
 import { type ExportOptions, exportTables } from './export.js';
@@ -16,21 +18,24 @@ export async function queryTables(
   query: string,
   options: Omit<ExportOptions, 'out' | 'force' | 'tables'>,
   use: (rows: QueryRows) => Promise<void>,
+  onProblems: (problems: readonly Problem[]) => void = () => {},
 ): Promise<void> {
   const database = await openDatabase();
   const folder = mkdtempSync(join(tmpdir(), 'whyslow-sql-'));
   const remove = () => rmSync(folder, { recursive: true, force: true });
-  const stop = () => process.exit(130); // runs `remove`
-  process.once('exit', remove).once('SIGINT', stop).once('SIGTERM', stop);
+  const finished = leaveNothing(remove);
   try {
     const isExported = hasTables(path);
-    if (!isExported) await exportTables(path, { ...options, out: folder, tables: tablesIn(query) });
+    if (!isExported) {
+      const { problems } = await exportTables(path, { ...options, out: folder, tables: tablesIn(query) });
+      onProblems(problems);
+    }
     // DuckDB follows links before it looks whether a path is allowed.
     await database.attach(realpathSync(isExported ? path : folder), join(folder, 'spilled'));
     await use(await database.query(query));
   } finally {
     database.close();
-    process.off('exit', remove).off('SIGINT', stop).off('SIGTERM', stop);
+    finished();
     remove();
   }
 }

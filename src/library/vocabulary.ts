@@ -5,7 +5,7 @@ export type { Position, Problem } from '../base/problem.js';
 export type * from '../compare/compare-report.js';
 export { BOTTLENECKS, type Bottleneck } from '../diagnosis/verdict/bottleneck.js';
 export type { Verdict } from '../diagnosis/verdict/verdict.js';
-export type { StepRange } from '../facts/step-facts.js';
+export { type StepRange, stepsOption } from '../facts/step-facts.js';
 export type { TimeClass } from '../facts/time-class.js';
 export type { ProgressSink, ReadOptions } from '../ingest/pool.js';
 export type { InspectedInput, InspectReport } from '../report/inspect-report.js';

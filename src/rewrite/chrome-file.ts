@@ -1,10 +1,11 @@
 import { once } from 'node:events';
-import { createWriteStream, existsSync, renameSync, rmSync, type WriteStream } from 'node:fs';
+import { createWriteStream, renameSync, rmSync, type WriteStream } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { describeSystemError, InputError } from '../base/input-error.js';
+import { leaveNothing } from '../base/leave-nothing.js';
 import { asAscii, asciiJson } from './event-text.js';
 
 /** Texts are joined up to this size before they are written. */
@@ -24,11 +25,12 @@ export class ChromeFile {
   /** Bytes of JSON, before packing. */
   bytes = 0;
 
-  /** Throws InputError when the file exists, unless `force` is set. */
-  constructor(path: string, force: boolean) {
-    if (existsSync(path) && !force) throw new InputError(`${path} exists; --force replaces it`);
+  readonly #finished: () => void;
+
+  constructor(path: string) {
     this.#path = path;
     this.#partial = join(dirname(path), `.${basename(path)}.partial-${process.pid}`);
+    this.#finished = leaveNothing(() => rmSync(this.#partial, { force: true }));
     const file = createWriteStream(this.#partial, { flags: 'w' });
     this.#file = file;
     this.#stream = /\.gz$/i.test(path) ? createGzip({ level: 5 }) : file;
@@ -70,11 +72,13 @@ export class ChromeFile {
     await this.#written;
     renameSync(this.#partial, this.#path);
     this.#closed = true;
+    this.#finished();
   }
 
   /** Removes what was written, unless it is finished. */
   async abandon(): Promise<void> {
     if (this.#closed) return;
+    this.#finished();
     this.#stream.destroy();
     this.#file.destroy(); // a packer that is destroyed leaves its file open
     await this.#written.catch(() => {});

@@ -7,12 +7,13 @@ import type { ProgressSink } from '../ingest/pool.js';
 import type { RankedMember } from '../ingest/ranks.js';
 import { readFile } from '../ingest/read-file.js';
 import { Trace } from '../model/trace.js';
+import { mustNotBeInput } from './check-out.js';
 import { ChromeFile } from './chrome-file.js';
 import { collectiveArrows } from './collective-arrows.js';
 import { EventKeeper } from './keep-events.js';
 import { MergedIds, RankWriter } from './rank-writer.js';
 import { eachEvent } from './slim.js';
-import { partOf, planSlim, type SlimPlan } from './slim-plan.js';
+import { noteUnknown, partOf, planSlim, type SlimPlan } from './slim-plan.js';
 
 export interface MergeOptions {
   readonly out: string;
@@ -43,11 +44,17 @@ interface PlannedTrace {
 export async function mergeRun(diagnosis: Diagnosis, options: MergeOptions): Promise<Merged> {
   const traces = diagnosis.members.filter((m) => m.member.kind === 'kineto');
   if (traces.length === 0) throw new InputError('there are no PyTorch profiler traces to merge');
+  mustNotBeInput(
+    options.out,
+    diagnosis.inputs.members.map((m) => m.member.file),
+  );
   const views = matchedViews(diagnosis);
   const drop = new Set(options.drop);
   const arrowsOf = collectiveArrows(views, (step, onDevice) => isWritten(step, onDevice, options, drop));
   const problems = new ProblemLog();
-  const file = new ChromeFile(options.out, options.force);
+  problems.addAll(diagnosis.inputs.problems);
+  const categories = new Set<string>();
+  const file = new ChromeFile(options.out);
   const ids = new MergedIds();
   const unaligned: number[] = [];
   let origin: bigint | null = null;
@@ -61,6 +68,7 @@ export async function mergeRun(diagnosis: Diagnosis, options: MergeOptions): Pro
       const planned = await planTrace(member, options.steps, problems);
       if (!planned) continue;
       const { plan, baseNs } = planned;
+      for (const name of plan.categories) categories.add(name);
       const clock = views.clockOf(rank);
       // Times count from a day before the first trace. Doubles hold some days to the ns, but not the time since 1970, and
       // Perfetto drops negative times, which a rank that started earlier would have.
@@ -83,7 +91,8 @@ export async function mergeRun(diagnosis: Diagnosis, options: MergeOptions): Pro
         () => file.flush(),
         (stored) => options.progress?.update(before + stored, done),
       );
-      problems.addAll(result.problems);
+      // Of which file: there are many.
+      problems.addAll(result.problems.map((p) => ({ ...p, message: `${member.path}: ${p.message}` })));
       writer.finish();
       read += member.storedBytes;
     }
@@ -91,7 +100,8 @@ export async function mergeRun(diagnosis: Diagnosis, options: MergeOptions): Pro
       ['displayTimeUnit', '"ms"'],
       ['traceName', '"all ranks, by whyslow merge"'],
     ]);
-    if (file.events === 0) throw new InputError('none of these steps was recorded on any rank');
+    if (file.events === 0) throw nothingToMerge(problems);
+    noteUnknown(drop, categories, problems);
     await file.finish(names);
   } finally {
     await file.abandon();
@@ -119,14 +129,22 @@ function isWritten(
   return step !== null && step >= (steps.first ?? step) && step <= (steps.last ?? step);
 }
 
-/** Null: it has none of the steps. */
+function nothingToMerge(problems: ProblemLog): InputError {
+  const leftOut = problems.list().find((p) => p.code === LEFT_OUT);
+  return new InputError(leftOut ? `nothing to merge: ${leftOut.message}` : 'there are no events to merge');
+}
+
+const LEFT_OUT = 'rank-left-out';
+
+/** Null: it is left out, and a problem says why. */
 async function planTrace(
   member: RankedMember['member'],
   steps: StepRange | null,
   problems: ProblemLog,
 ): Promise<PlannedTrace | null> {
   const { members } = await readFile(member.file, ({ path, content }): PlannedTrace | string | null => {
-    if (path !== member.path || content.kind !== 'kineto') return null;
+    if (path !== member.path) return null;
+    if (content.kind !== 'kineto') return 'facts have no events; pass the trace that they were made of';
     try {
       const { baseNs, header } = content.trace;
       const plan = planSlim(new Trace(content.trace), steps, false);
@@ -138,6 +156,6 @@ async function planTrace(
   });
   const found = members.find((m) => m !== null) ?? null;
   if (typeof found !== 'string') return found;
-  problems.add('rank-left-out', { message: `${member.path}: ${found}`, consequence: 'It was left out.' });
+  problems.add(LEFT_OUT, { message: `${member.path}: ${found}`, consequence: 'left out' });
   return null;
 }

@@ -1,4 +1,5 @@
 import { InputError } from '../base/input-error.js';
+import type { ProblemLog } from '../base/problem.js';
 import type { StepRange } from '../facts/step-facts.js';
 import type { Trace } from '../model/trace.js';
 import type { StepTime } from '../traces/timeline/step-times.js';
@@ -12,6 +13,8 @@ import { TraceIndex } from './trace-index.js';
 /** What is needed from the columns of a trace to write a part of it. */
 export interface SlimPlan {
   readonly index: TraceIndex;
+  /** Categories of its events, as the file names them. */
+  readonly categories: readonly string[];
   readonly overlaps: Overlaps;
   readonly times: TraceTimes;
   /** Null: times stay as they are written. */
@@ -28,6 +31,7 @@ export interface SlimPlan {
 export function planSlim(trace: Trace, range: StepRange | null, needsSteps: boolean): SlimPlan {
   const shared = {
     index: new TraceIndex(trace),
+    categories: [...new Set(trace.data.kinds.map((k) => k.categoryName))],
     overlaps: findOverlaps(trace.data),
     times: new TraceTimes(trace.data.baseNs),
     origin: originOf(trace.data),
@@ -47,6 +51,21 @@ export function planSlim(trace: Trace, range: StepRange | null, needsSteps: bool
     throw new InputError(`none of these steps was recorded; steps ${low} to ${high} were`);
   }
   return { ...shared, steps: all.steps.filter(isWanted), before: all.steps[first - 1] ?? null };
+}
+
+/** Notes names of `--drop` that no event has: they may be misspelt. */
+export function noteUnknown(
+  drop: Iterable<string>,
+  categories: ReadonlySet<string>,
+  problems: ProblemLog,
+): void {
+  const unknown = [...drop].filter((name) => !categories.has(name));
+  if (unknown.length === 0) return;
+  const known = [...categories].filter((name) => name !== '').sort();
+  problems.add('unknown-category', {
+    message: `no event is of category ${unknown.join(', ')}`,
+    consequence: `nothing was left out for it; the categories here are ${known.join(', ')}`,
+  });
 }
 
 /** The first `count` of the steps. The step before them comes along: what the first one waits for is in it. */

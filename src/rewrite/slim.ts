@@ -12,7 +12,7 @@ import { fitTo, type Sizes, SizeTable } from './fit-size.js';
 import { EventKeeper, type KeptPart } from './keep-events.js';
 import type { Origin } from './origin.js';
 import { sliceKey } from './overlaps.js';
-import { partOf, planSlim, type SlimPlan } from './slim-plan.js';
+import { noteUnknown, partOf, planSlim, type SlimPlan } from './slim-plan.js';
 import { TrackIds } from './track-ids.js';
 
 export interface SlimOptions {
@@ -54,17 +54,26 @@ export async function slimTrace(file: string, options: SlimOptions): Promise<Sli
     const written = await write(file, plan, part, options);
     if (written) {
       const steps = Number.isFinite(part.from) ? ([part.first, part.last] as const) : null;
-      return { ...written, steps, dropped: [...drop] };
+      return { ...written, steps, dropped: [...drop].filter((name) => plan.categories.includes(name)) };
     }
     // What belongs to a step was estimated.
     if (--count < 1) throw new InputError(`one step does not fit into ${formatBytes(bytes(options.max!))}`);
   }
 }
 
+/** What people may take for one. */
+const OTHER_FILES: Readonly<Record<string, string>> = {
+  facts: 'it has only facts of one; name the trace itself',
+  events: 'it is an event log',
+  nsys: 'it is a recording of Nsight Systems',
+};
+
 async function readPlan(file: string, { steps, max }: SlimOptions): Promise<SlimPlan> {
   const { members, problems } = await readFile(file, ({ content }) => {
     if (content.kind === 'kineto') return planSlim(new Trace(content.trace), steps, max !== null);
-    return content.kind === 'unknown' ? content.looksLike : `it is of kind ${content.kind}`;
+    return content.kind === 'unknown'
+      ? content.looksLike
+      : (OTHER_FILES[content.kind] ?? `it is of kind ${content.kind}`);
   });
   const plans = members.filter((m): m is SlimPlan => typeof m !== 'string');
   if (plans.length === 1 && members.length === 1) return plans[0]!;
@@ -116,13 +125,8 @@ async function measure(
 }
 
 /** Null: it exceeds the limit. */
-async function write(
-  file: string,
-  plan: SlimPlan,
-  part: KeptPart,
-  { out, force, max, onBytes }: SlimOptions,
-) {
-  const chrome = new ChromeFile(out, force);
+async function write(file: string, plan: SlimPlan, part: KeptPart, { out, max, drop, onBytes }: SlimOptions) {
+  const chrome = new ChromeFile(out);
   const keeper = new EventKeeper(part, plan.index);
   const tracks = new TrackIds();
   let of = 0;
@@ -138,6 +142,7 @@ async function write(
     await chrome.finish(withOrigin(fields, plan.origin));
     const log = new ProblemLog();
     log.addAll(problems);
+    noteUnknown(drop, new Set(plan.categories), log);
     const text = {
       message: 'Slices overlap on a track',
       consequence: 'Perfetto will not show some of them.',

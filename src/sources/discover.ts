@@ -26,7 +26,7 @@ interface Discovery {
  * exist, or when there are no files at all.
  */
 export async function discoverFiles(paths: readonly string[]): Promise<Discovery> {
-  const all = (await Promise.all(paths.map(listedIn))).flat();
+  const all = (await Promise.all(paths.map(namedPaths))).flat();
   // Loaded when needed: most files are on disks.
   const remote = all.some(isRemote)
     ? await (await import('./remote/find-remote.js')).findRemote(all)
@@ -37,7 +37,7 @@ export async function discoverFiles(paths: readonly string[]): Promise<Discovery
 }
 
 /** The lines of `@FILE`, one path each; any other path itself. A file whose own name begins with @ is meant. */
-async function listedIn(path: string): Promise<readonly string[]> {
+export async function namedPaths(path: string): Promise<readonly string[]> {
   if (!path.startsWith('@') || (await fs.stat(path).catch(() => null))) return [path];
   const text = await fs.readFile(path.slice(1), 'utf8').catch((error: unknown) => {
     throw new InputError(`cannot read the list ${path.slice(1)}: ${describeSystemError(error)}`);

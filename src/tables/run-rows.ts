@@ -7,11 +7,17 @@ import type { RunClock } from '../run/collectives/run-clock.js';
 import type { Comparison } from '../run/compare.js';
 import type { RowSink } from './trace-rows.js';
 
-/** Steps of a rank that has an event log and no trace. */
-export function addLogSteps(rank: number, host: string | null, facts: RankFacts, add: RowSink): void {
+/** Steps of a rank of which there is an event log or a facts file, and no trace. */
+export function addStepsOf(
+  source: 'log' | 'facts',
+  rank: number,
+  host: string | null,
+  facts: RankFacts,
+  add: RowSink,
+): void {
   facts.steps.indices.forEach((step, i) => {
     const time = facts.timePerStep[i];
-    const head = [rank, host, step, 'log', null, facts.steps.periods[i]! / 1e6];
+    const head = [rank, host, step, source, null, facts.steps.periods[i]! / 1e6];
     add([...head, ...TIME_CLASSES.map((c) => (time ? time[c] / 1e6 : null)), null]);
   });
 }

@@ -41,15 +41,15 @@ export const TABLES: readonly TableInfo[] = [
       RANK,
       column('host', 'STRING', 'machine; null: not known'),
       column('step', 'INT32', 'step number'),
-      column('source', 'STRING', '`trace` or `log`, where the row comes from'),
+      column('source', 'STRING', '`trace`, `log` or `facts`, where the row comes from'),
       column(
         'start_ns',
         'INT64',
-        'when the device began it, as in the other tables; null: the log does not say',
+        'when the device began it, as in the other tables; null: logs and facts do not say',
       ),
       column('duration_ms', 'DOUBLE', 'as recorded, ms; a trace includes the cost of profiling'),
       ...CLASSES,
-      column('gpu_work', 'INT32', 'kernels, copies and fills that it launched; null for logs'),
+      column('gpu_work', 'INT32', 'kernels, copies and fills that it launched; null for logs and facts'),
     ],
   },
   {

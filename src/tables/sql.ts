@@ -16,6 +16,8 @@ export interface QueryColumn {
 /** Values as JSON has them. Integers of 64 bits and decimals are text. */
 export type QueryRow = readonly unknown[];
 
+const EMPTY_QUERY = 'the query is empty; try "FROM steps"';
+const TABLES = `tables: ${TABLE_NAMES.join(', ')}; "DESCRIBE steps" lists the columns of one`;
 const MISSING = 'DuckDB is not installed, and `whyslow sql` needs it: npm install @duckdb/node-api';
 
 /** Throws InputError when DuckDB is not installed. It is large and optional, so it is loaded only here. */
@@ -75,8 +77,11 @@ export class Database {
 
   /** Throws InputError with DuckDB's words when the query is wrong. */
   async query(sql: string): Promise<QueryRows> {
+    // DuckDB has no words for it.
+    if (/^[\s;]*$/.test(sql)) throw new InputError(EMPTY_QUERY);
     return this.#expectFaults(async () => {
       const statements = await this.#connection.extractStatements(sql);
+      if (statements.count === 0) throw new InputError(EMPTY_QUERY);
       if (statements.count !== 1) throw new InputError(`one query at a time, not ${statements.count}`);
       const statement = await statements.prepare(0);
       if (!this.#allowed.includes(statement.statementType))
@@ -108,7 +113,7 @@ export class Database {
       // The lines after this one show the query with a mark below the fault.
       const [message] = messageOf(error).split(/\n\s*\n?LINE \d+:/, 1);
       const text = message!.replace(/^Failed to extract statements: /, '').replace(/\s*\n\s*/g, ' ');
-      throw new InputError(`the query failed: ${text.trim()}`, ['docs/tables.md lists tables and columns']);
+      throw new InputError(`the query failed: ${text.trim()}`, [TABLES]);
     }
   }
 }

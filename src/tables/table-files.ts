@@ -1,6 +1,8 @@
-import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import fs, { existsSync, renameSync, rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describeSystemError, InputError } from '../base/input-error.js';
+import { leaveNothing } from '../base/leave-nothing.js';
+import { makeFolders } from '../base/make-folders.js';
 import { ParquetTable } from './parquet-table.js';
 import { TABLE_NAMES, type TableName, tableOf } from './schema.js';
 
@@ -16,13 +18,16 @@ export const hasTables = (folder: string): boolean => TABLE_NAMES.every((n) => e
 export class TableFiles {
   readonly tables = new Map<TableName, ParquetTable>();
   readonly #folder: string;
+  #isNewFolder = false;
+  readonly #finished: () => void;
 
   constructor(folder: string, force = false) {
     this.#folder = folder;
     const there = TABLE_NAMES.map((name) => fileOf(folder, name)).find((path) => existsSync(path));
     if (there && !force) throw new InputError(`${there} exists; --force replaces it`);
+    this.#finished = leaveNothing(() => this.abandon());
     try {
-      mkdirSync(folder, { recursive: true });
+      this.#isNewFolder = makeFolders(folder, fs);
       for (const name of TABLE_NAMES) {
         rmSync(this.#partial(name), { force: true });
         this.tables.set(name, new ParquetTable(tableOf(name), this.#partial(name)));
@@ -37,14 +42,23 @@ export class TableFiles {
   finish(): Readonly<Record<TableName, number>> {
     for (const table of this.tables.values()) table.finish();
     for (const name of TABLE_NAMES) renameSync(this.#partial(name), fileOf(this.#folder, name));
+    this.#finished();
     const counts = TABLE_NAMES.map((name) => [name, this.tables.get(name)!.rows] as const);
     return Object.fromEntries(counts) as Record<TableName, number>;
   }
 
+  /** Removes what was written, and the folder if it was made for it. */
   abandon(): void {
+    this.#finished();
     for (const [name, table] of this.tables) {
       table.abandon();
       rmSync(this.#partial(name), { force: true });
+    }
+    if (!this.#isNewFolder) return;
+    try {
+      rmdirSync(this.#folder);
+    } catch {
+      // somebody else has put something there
     }
   }
 

@@ -1,5 +1,6 @@
 import { groupBy } from '../base/group-by.js';
 import { ProblemLog } from '../base/problem.js';
+import { namedRanks } from '../base/rank-ranges.js';
 import type { Diagnosis } from '../diagnosis/diagnosis.js';
 import { type MatchedViews, matchedViews } from '../diagnosis/matched-views.js';
 import { isTraceMember } from '../ingest/member.js';
@@ -9,7 +10,7 @@ import { Trace } from '../model/trace.js';
 import type { Finding } from '../rules/kit/finding.js';
 import { waitsByStep } from '../run/table/step-waits.js';
 import type { ParquetTable } from './parquet-table.js';
-import { addCollectives, addFindings, addLogSteps, matchesOf } from './run-rows.js';
+import { addCollectives, addFindings, addStepsOf, matchesOf } from './run-rows.js';
 import type { TableName } from './schema.js';
 import { addTraceRows, type RowSinks, type TraceOrigin } from './trace-rows.js';
 
@@ -33,7 +34,7 @@ export async function writeTables(
   const [steps, collectives, found] = [sinkOf('steps'), sinkOf('collectives'), sinkOf('findings')];
   if (found) addFindings(findings, found);
   for (const view of diagnosis.views)
-    if (steps && view.source === 'log') addLogSteps(view.rank, hostOf(view.rank), view.facts, steps);
+    if (steps && view.source === 'log') addStepsOf('log', view.rank, hostOf(view.rank), view.facts, steps);
   if (collectives) {
     const matches = matchesOf(run.comparison);
     run.meeting.forEach(({ rank, facts }, index) => {
@@ -46,24 +47,35 @@ export async function writeTables(
     operators: sinkOf('operators'),
     gaps: sinkOf('gaps'),
   };
-  if (Object.values(sinks).some((sink) => sink !== null))
-    await addTraces(diagnosis, (rank) => originOf(rank, run, hostOf(rank)), sinks, problems, progress);
+  if (Object.values(sinks).every((sink) => sink === null)) return problems;
+  const origin = (rank: number) => originOf(rank, run, hostOf(rank));
+  const inFacts = await addTraces(diagnosis, origin, sinks, problems, progress);
+  for (const view of diagnosis.views)
+    if (steps && view.source === 'trace' && inFacts.includes(view.rank))
+      addStepsOf('facts', view.rank, hostOf(view.rank), view.facts, steps);
+  if (inFacts.length > 0)
+    problems.add('rows-not-in-facts', {
+      message: `there are facts of ${namedRanks(inFacts)}, not traces`,
+      consequence: 'without their kernels, operators and gaps; steps are those that `diagnose` uses',
+    });
   return problems;
 }
 
+/** Returns the ranks that have facts instead of a trace. */
 async function addTraces(
   { members }: Diagnosis,
   origin: (rank: number) => TraceOrigin,
   sinks: RowSinks,
   problems: ProblemLog,
   progress: ProgressSink | undefined,
-): Promise<void> {
+): Promise<readonly number[]> {
   const traces = members.filter((m) => isTraceMember(m.member));
   const files = groupBy(traces, (m) => m.member.file);
   progress?.start(
     files.size,
     traces.reduce((n, m) => n + m.member.storedBytes, 0),
   );
+  const inFacts: number[] = [];
   let done = 0;
   let read = 0;
   for (const [file, inFile] of files) {
@@ -71,7 +83,9 @@ async function addTraces(
       file,
       ({ path, content }) => {
         const ranked = inFile.find((m) => m.member.path === path);
-        if (!ranked || (content.kind !== 'kineto' && content.kind !== 'nsys')) return;
+        if (!ranked) return;
+        if (content.kind === 'facts') inFacts.push(ranked.rank);
+        if (content.kind !== 'kineto' && content.kind !== 'nsys') return;
         addTraceRows(new Trace(content.trace), origin(ranked.rank), sinks);
       },
       (stored) => progress?.update(read + stored, done),
@@ -80,6 +94,7 @@ async function addTraces(
     read += result.storedBytes;
     done++;
   }
+  return inFacts;
 }
 
 /** What the rows of a trace need from the run as a whole. */

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
@@ -90,6 +90,7 @@ describe('facts', () => {
       expect(health.problems).toMatchObject([
         {
           code: 'broken-facts',
+          message: expect.stringContaining(`${file}: the facts file has format 7`) as string,
           consequence: expect.stringContaining('update whyslow, or make it again') as string,
         },
       ]);
@@ -98,7 +99,17 @@ describe('facts', () => {
         new RegExp(`not what format ${FACTS_FORMAT} holds: .*count: expected a value`),
       );
       become(text.slice(0, text.length / 2));
-      expect((await whyslow(['diagnose', file])).stderr).toContain('cut short or broken');
+      expect((await whyslow(['diagnose', file])).stderr).toMatch(
+        /^whyslow: .* cannot be read: the facts file is cut short or broken; make it again .*\n$/,
+      );
+      // Each of several is named with its own reason, and none counts as a file of no interest.
+      writeFileSync(join(out, 'old.facts'), gzipSync(text.replace('"whyslow_facts":2', '"whyslow_facts":1')));
+      writeFileSync(join(out, 'rank-9.json.gz'), '');
+      const both = await diagnose(out);
+      expect(both.ignored).toEqual([]);
+      const messageOf = (code: string) => both.health.problems.find((p) => p.code === code)!.message;
+      expect(messageOf('broken-facts')).toMatch(/old\.facts: .*format 1.*; .*: .*cut short or broken$/);
+      expect(messageOf('unreadable-file')).toMatch(/rank-9\.json\.gz cannot be used: it is empty$/);
     }));
 
   it('know which steps they are of', () =>
@@ -107,14 +118,14 @@ describe('facts', () => {
       const out = join(folder, 'facts');
       const made = await whyslow(['facts', join(folder, 'run'), '-o', out, '--steps', '1-3']);
       expect(made).toMatchObject({ code: 0, stderr: '' });
-      expect(made.stdout).toMatch(/^Facts of 4 traces: .* in .*\nNext: whyslow diagnose .*\n$/);
+      expect(made.stdout).toMatch(/^Facts of 4 traces: .* in .*\nNext: whyslow diagnose .* --steps 1-3\n$/);
       expect((await diagnose(out, { steps: { first: 1, last: 3 } })).step).toMatchObject({
         first: 1,
         last: 3,
       });
       const other = await whyslow(['diagnose', out]);
       expect(other.code).toBe(2);
-      expect(other.stderr).toContain('has facts of steps 1-3, not of all steps');
+      expect(other.stderr).toContain('has facts of steps 1-3 only: add --steps 1-3, or');
     }));
 
   it('do not go where they would be read twice', () =>
@@ -124,6 +135,30 @@ describe('facts', () => {
       expect(inside).toMatchObject({ code: 2, stdout: '' });
       expect(inside.stderr).toContain('choose a folder outside of what is read');
       expect((await whyslow(['facts', folder])).stderr).toBe('whyslow: say where the facts go: -o DIR\n');
+    }));
+
+  it('that cannot be written are an error in one line', () =>
+    inFolder(async (folder) => {
+      writeRun(simulateRun(simulated(0)), join(folder, 'run'));
+      writeFileSync(join(folder, 'file'), '');
+      const to = (out: string) => whyslow(['facts', join(folder, 'run'), '-o', out]);
+      const cases: readonly (readonly [out: string, why: string])[] = [
+        ['/proc/whyslow/facts', '/proc/whyslow/facts: no such file or directory'],
+        [join(folder, 'file'), `${join(folder, 'file')}: there is a file of that name`],
+        [join(folder, 'file/a'), `${join(folder, 'file/a')}: a part of the path is a file`],
+      ];
+      for (const [out, why] of cases)
+        expect(await to(out)).toEqual({
+          code: 2,
+          stdout: '',
+          stderr: `whyslow: cannot make the folder ${why}\n`,
+        });
+      // One of four: the others are written, and it is a failure all the same.
+      mkdirSync(join(folder, 'facts/rank-2.json.gz.facts'), { recursive: true });
+      const { code, stderr } = await to(join(folder, 'facts'));
+      expect(code).toBe(2);
+      expect(stderr).toMatch(/^whyslow: cannot write .*rank-2\.json\.gz\.facts: .*\n$/);
+      expect(readdirSync(join(folder, 'facts')).filter((name) => name.startsWith('.'))).toEqual([]);
     }));
 
   it('in shares cover every file once', () =>

@@ -155,6 +155,12 @@ describe('whyslow merge', () => {
         code: 2,
         stderr: expect.stringMatching(/exists; --force replaces it\n$/) as string,
       });
+      const own = await whyslow(['merge', folder, '-o', join(folder, 'rank1.json.gz'), '--force']);
+      expect(own.stderr).toMatch(/rank1\.json\.gz is one of the files to read: choose another name\n$/);
+      const late = await whyslow(['merge', RANKS, '-o', join(folder, 'n.json'), '--steps', '70']);
+      expect(late.stderr).toMatch(
+        /^whyslow: nothing to merge: .*rank0\.json\.gz: none of these steps was.*\n$/,
+      );
       const none = await whyslow(['merge', join(root, 'test/fixtures/nsys'), '-o', join(folder, 'n.json')]);
       expect(none).toMatchObject({
         code: 2,

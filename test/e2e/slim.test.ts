@@ -263,5 +263,15 @@ describe('whyslow slim', () => {
         /standard input can be read only once/,
       );
       expect(readdirSync(folder)).toEqual(['o.json.gz']);
+      const before = readFileSync(out);
+      const own = await run(out, '-o', out, '--force');
+      expect(own.stderr).toMatch(/o\.json\.gz is one of the files to read: choose another name\n$/);
+      expect(readFileSync(out).equals(before)).toBe(true);
+      expect((await run(out, '-o', folder, '--force')).stderr).toMatch(/is a folder: name a file in it\n$/);
+      const misspelt = await run(out, '-o', join(folder, 'm.json'), '--drop', 'cpu_ops');
+      expect(misspelt.stderr).toMatch(
+        /^whyslow: no event is of category cpu_ops → .*categories here are .*cpu_op,/,
+      );
+      expect(misspelt.stdout).not.toContain('without');
     }));
 });

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
@@ -7,9 +8,10 @@ import { TIME_CLASSES } from '../../src/facts/time-class.js';
 import { readRun } from '../../src/ingest/run.js';
 import { diagnose } from '../../src/library/diagnose.js';
 import { exportTables } from '../../src/library/export.js';
+import { facts } from '../../src/library/facts.js';
 import { queryTables } from '../../src/library/sql.js';
 import { columnsAsMarkdown, TABLE_NAMES, type TableName } from '../../src/tables/schema.js';
-import { inFolder, root, whyslow } from '../helpers/cli.js';
+import { inFolder, root, start, until, whyslow } from '../helpers/cli.js';
 import { writeCapture } from '../helpers/simulate/capture-files.js';
 import { simulateRun } from '../helpers/simulate/simulate.js';
 
@@ -95,11 +97,37 @@ describe('whyslow export', () => {
       expect(forced.stdout).toMatch(/kernels\.parquet {2}749 rows\n/);
       const missing = await whyslow(['export', join(folder, 'nothing'), '-o', join(folder, 'other')]);
       expect(missing.code).toBe(2);
-      expect(readdirSync(join(folder, 'other'))).toEqual([]);
+      expect(existsSync(join(folder, 'other'))).toBe(false);
       expect(readdirSync(out).sort()).toEqual(TABLE_NAMES.map((n) => `${n}.parquet`).sort());
       // The tables lie beside traces without disturbing them.
       const { code } = await whyslow(['diagnose', LOOP, out]);
       expect(code).toBe(0);
+    }));
+
+  it('leaves nothing behind at Ctrl-C', () =>
+    inFolder(async (folder) => {
+      // Nobody writes to the pipe, so it waits.
+      execFileSync('mkfifo', [join(folder, 'rank0.json')]);
+      const args = [join(root, 'bin/whyslow.js'), 'export', 'rank0.json', '-o', 'tables'];
+      const running = start(process.execPath, args, { cwd: folder });
+      await until(() => existsSync(join(folder, 'tables')), 'the folder is made');
+      running.child.kill('SIGINT');
+      await running.ended;
+      expect(running.child.signalCode).toBe('SIGINT');
+      expect(readdirSync(folder)).toEqual(['rank0.json']);
+    }));
+
+  it('has the steps of facts, and says what they lack', () =>
+    inFolder(async (folder) => {
+      await facts(LOOP, { folder: join(folder, 'facts') });
+      const out = join(folder, 'tables');
+      const { stderr } = await whyslow(['export', join(folder, 'facts'), '-o', out]);
+      expect(stderr).toMatch(/^whyslow: there are facts of rank 0, not traces → without their kernels.*\n$/);
+      const times =
+        'SELECT step, duration_ms, compute_ms, idle_data_ms FROM steps WHERE step > 3 ORDER BY step';
+      const fromFacts = await answer(out, times);
+      expect(fromFacts.length).toBeGreaterThan(1);
+      expect(fromFacts).toEqual(await answer(LOOP, times));
     }));
 
   it('writes rows in groups', () =>
@@ -176,6 +204,7 @@ describe('whyslow sql', () => {
           ['SELECT nmae FROM kernels', /the query failed: .*"nmae" not found.*"name"/],
           ['SELEC 1', /the query failed: .*syntax error/],
           ['SELECT 1; SELECT 2', /one query at a time, not 2/],
+          [' ; ', /the query is empty/],
           [`FROM read_text('${elsewhere}')`, /disabled by configuration/],
           [`COPY (SELECT 1) TO '${join(folder, 'made')}'`, /disabled by configuration/],
           [`EXPLAIN ANALYZE COPY (SELECT 1) TO '${join(folder, 'made')}'`, /disabled by configuration/],
@@ -190,7 +219,9 @@ describe('whyslow sql', () => {
         expect(await run('SELECT count(*) AS n FROM kernels')).toEqual([{ n: '749' }]);
         const { code, stdout, stderr } = await whyslow(['sql', "ta[b]l*e's", 'SELEC 1'], { cwd: folder });
         expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-        expect(stderr).toMatch(/^whyslow: the query failed: .*syntax error.*\n.*columns\n$/);
+        expect(stderr).toMatch(
+          /^whyslow: the query failed: .*syntax error.*\ntables: steps, .*columns of one\n$/,
+        );
       }),
     60_000,
   );

@@ -6,7 +6,7 @@ import type { Bottleneck, Report, StepRange } from '../../library/vocabulary.js'
 import { renderJson } from '../../render/json.js';
 import { bottleneckList, jobCount, outFile, PATHS, rankList, stepRange } from '../common/arguments.js';
 import { type CommandContext, EXIT, say } from '../common/context.js';
-import { type EngineFlags, engineOptions } from '../common/engines.js';
+import { ADDRESS_ALONE, type EngineFlags, engineOptions } from '../common/engines.js';
 import { progressOn } from '../common/progress.js';
 import { expectToRunOnce } from '../common/run-once.js';
 
@@ -59,6 +59,7 @@ export function registerDiagnose(program: Command, context: CommandContext): voi
         throw new InputError(
           '--html with --on: make the facts first (`whyslow facts --on …`), then `whyslow diagnose DIR --html FILE`',
         );
+      if (options.address !== undefined && !options.on) throw new InputError(ADDRESS_ALONE);
       const report = options.on
         ? await diagnosedOnEngine(paths, options, context)
         : await (options.html === undefined ? diagnosed : diagnosedWithPage)(paths, options, context);

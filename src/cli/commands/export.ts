@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
 import { formatWhole } from '../../base/units.js';
 import { jobCount, PATHS, rankList } from '../common/arguments.js';
-import { type CommandContext, say } from '../common/context.js';
+import type { CommandContext } from '../common/context.js';
 import { progressOn } from '../common/progress.js';
+import { sayProblems } from '../common/say-problems.js';
 import { preferSmallHeap } from '../common/small-heap.js';
 
 interface ExportFlags {
@@ -34,7 +35,7 @@ export function registerExport(program: Command, context: CommandContext): void 
       const { rows, problems } = await exportTables(paths, { ...options, progress }).finally(() =>
         progress.end(),
       );
-      for (const { message, consequence } of problems) say(context, `${message}: ${consequence}`);
+      sayProblems(problems, context);
       for (const [name, count] of Object.entries(rows))
         context.stdout.line(
           `${options.out}/${name}.parquet  ${formatWhole(count)} ${count === 1 ? 'row' : 'rows'}`,

@@ -2,12 +2,13 @@ import { type Command, Option } from 'commander';
 import { InputError } from '../../base/input-error.js';
 import { quoted } from '../../base/shell.js';
 import { bytes, formatBytes, formatCount } from '../../base/units.js';
-import type { FactsReport, Share, StepRange } from '../../library/vocabulary.js';
+import { type FactsReport, type Share, type StepRange, stepsOption } from '../../library/vocabulary.js';
 import { renderJson } from '../../render/json.js';
 import { fileShare, jobCount, PATHS, stepRange } from '../common/arguments.js';
 import { type CommandContext, say } from '../common/context.js';
-import { type EngineFlags, engineOptions, factsOnEngine } from '../common/engines.js';
+import { ADDRESS_ALONE, type EngineFlags, engineOptions, factsOnEngine } from '../common/engines.js';
 import { progressOn } from '../common/progress.js';
+import { sayProblems } from '../common/say-problems.js';
 
 interface FactsFlags extends EngineFlags {
   readonly out?: string;
@@ -51,6 +52,7 @@ export function registerFacts(program: Command, context: CommandContext): void {
       const { facts, listInputs } = await import('../../library/facts.js');
       if (flags.list) return context.stdout.writeJson(renderJson(await listInputs(paths)));
       const { out, json, steps, jobs, share, root, found } = flags;
+      if (flags.address !== undefined && !flags.on) throw new InputError(ADDRESS_ALONE);
       if (out === undefined) throw new InputError('say where the facts go: -o DIR');
       const progress = progressOn(context);
       if (flags.on) {
@@ -61,7 +63,7 @@ export function registerFacts(program: Command, context: CommandContext): void {
         for (const { path, why } of made.lost)
           say(context, `${path} could not be read on the cluster: ${why}`);
         context.stdout.line(`Facts in ${formatCount(made.madeOf.size, 'file')} in ${out}`);
-        return sayNext(out, context);
+        return sayNext(out, steps, context);
       }
       const report = await facts(paths, {
         folder: out,
@@ -73,19 +75,26 @@ export function registerFacts(program: Command, context: CommandContext): void {
         progress,
       }).finally(() => progress.end());
       if (json) context.stdout.writeJson(renderJson(report));
-      else sayWritten(report, out, context);
+      else sayWritten(report, out, steps, context);
     });
 }
 
-function sayWritten({ written, problems }: FactsReport, out: string, context: CommandContext): void {
+function sayWritten(
+  { written, problems }: FactsReport,
+  out: string,
+  steps: StepRange | undefined,
+  context: CommandContext,
+): void {
   const traces = written.filter((w) => w.path.endsWith('.facts'));
   const size = formatBytes(bytes(written.reduce((sum, w) => sum + w.bytes, 0)));
   const copied = written.length - traces.length;
   const beside = copied > 0 ? ` and ${formatCount(copied, 'other file')}` : '';
-  for (const { message, consequence } of problems) say(context, `${message}: ${consequence}`);
+  sayProblems(problems, context);
   context.stdout.line(`Facts of ${formatCount(traces.length, 'trace')}${beside}: ${size} in ${out}`);
-  sayNext(out, context);
+  sayNext(out, steps, context);
 }
 
-const sayNext = (out: string, { stdout }: CommandContext) =>
-  stdout.line(`Next: whyslow diagnose ${quoted(out)}`);
+function sayNext(out: string, steps: StepRange | undefined, { stdout }: CommandContext): void {
+  const same = steps ? ` --steps ${stepsOption(steps)}` : '';
+  stdout.line(`Next: whyslow diagnose ${quoted(out)}${same}`);
+}

@@ -5,6 +5,7 @@ import type { StepRange } from '../../library/vocabulary.js';
 import { jobCount, nameList, outFile, PATHS, rankList, stepRange } from '../common/arguments.js';
 import { type CommandContext, say } from '../common/context.js';
 import { progressOn } from '../common/progress.js';
+import { sayProblems } from '../common/say-problems.js';
 
 interface MergeFlags {
   readonly out: string;
@@ -43,8 +44,7 @@ export function registerMerge(program: Command, context: CommandContext): void {
       const done = await merge(paths, { ...options, steps: steps ?? null, drop, force, progress }).finally(
         () => progress.end(),
       );
-      for (const { message, count } of done.problems)
-        say(context, `${message.replace(/\.$/, '')}${count > 1 ? ` (${formatNumber(count)} times)` : ''}`);
+      sayProblems(done.problems, context);
       if (done.unaligned.length > 0)
         say(
           context,

@@ -1,7 +1,9 @@
-import { mkdir, open, writeFile } from 'node:fs/promises';
+import fs from 'node:fs';
+import { open, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Command } from 'commander';
 import { describeSystemError, InputError } from '../../base/input-error.js';
+import { makeFolders } from '../../base/make-folders.js';
 import { namedRanks } from '../../base/rank-ranges.js';
 import { quoted } from '../../base/shell.js';
 import { formatCount, formatDuration, formatPercent, seconds, share } from '../../base/units.js';
@@ -206,7 +208,7 @@ async function chooseDestination(
 /** Before the job starts: afterwards nobody could repeat the run just for the report. */
 async function checkReportFile(path: string): Promise<void> {
   try {
-    await mkdir(dirname(path), { recursive: true });
+    makeFolders(dirname(path), fs);
     await (await open(path, 'a')).close();
   } catch (error) {
     throw new InputError(`cannot write ${path}: ${describeSystemError(error)}`);

@@ -2,8 +2,9 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { bytes, formatBytes, formatNumber } from '../../base/units.js';
 import type { StepRange } from '../../library/vocabulary.js';
 import { nameList, outFile, stepRange } from '../common/arguments.js';
-import { type CommandContext, say } from '../common/context.js';
+import type { CommandContext } from '../common/context.js';
 import { progressOn } from '../common/progress.js';
+import { sayProblems } from '../common/say-problems.js';
 
 interface SlimFlags {
   readonly out: string;
@@ -45,8 +46,7 @@ export function registerSlim(program: Command, context: CommandContext): void {
         force,
         onBytes: (stored) => progress.update(stored, 0),
       }).finally(() => progress.end());
-      for (const { message, count } of done.problems)
-        say(context, `${message.replace(/\.$/, '')}${count > 1 ? ` (${formatNumber(count)} times)` : ''}`);
+      sayProblems(done.problems, context);
       const kept = `${formatNumber(done.events)} of ${formatNumber(done.of)} events`;
       const [first, last] = done.steps ?? [];
       const which = first === last ? `, step ${first}` : `, steps ${first} to ${last}`;

@@ -1,8 +1,11 @@
 import { type Command, Option } from 'commander';
+import type { QueryRows } from '../../library/sql.js';
+import type { Problem } from '../../library/vocabulary.js';
 import { ROW_FORMATS, type RowFormatName, rowFormat } from '../../render/terminal/rows.js';
 import { jobCount, rankList } from '../common/arguments.js';
 import type { CommandContext } from '../common/context.js';
 import { progressOn } from '../common/progress.js';
+import { sayProblems } from '../common/say-problems.js';
 import { preferSmallHeap } from '../common/small-heap.js';
 
 interface SqlFlags {
@@ -42,12 +45,19 @@ export function registerSql(program: Command, context: CommandContext): void {
       const { stdout } = context;
       // Other programs get the same bytes in every locale.
       const print = (text: string) => (format === 'table' ? stdout.write(text) : stdout.writeJson(text));
-      await queryTables(path, query, { ...options, progress }, async ({ columns, chunks }) => {
+      const printRows = async ({ columns, chunks }: QueryRows) => {
         progress.end();
         const text = rowFormat(format, columns);
         print(text.head());
         for await (const rows of chunks) print(text.rows(rows));
         print(text.tail());
-      }).finally(() => progress.end());
+      };
+      const onProblems = (problems: readonly Problem[]) => {
+        progress.end();
+        sayProblems(problems, context);
+      };
+      await queryTables(path, query, { ...options, progress }, printRows, onProblems).finally(() =>
+        progress.end(),
+      );
     });
 }

@@ -1,11 +1,12 @@
-import { existsSync, mkdirSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import fs, { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import { Option } from 'commander';
-import { InputError } from '../../base/input-error.js';
+import { describeSystemError, InputError } from '../../base/input-error.js';
+import { leaveNothing } from '../../base/leave-nothing.js';
+import { makeFolders } from '../../base/make-folders.js';
 import type { EngineJob, EngineProgress, EngineResult } from '../../engines/engine.js';
-import type { StepRange } from '../../library/vocabulary.js';
+import { type StepRange, stepsOption } from '../../library/vocabulary.js';
 
 /** `--on` and what goes with it. */
 export interface EngineFlags {
@@ -20,6 +21,8 @@ export const engineOptions = () => [
     'of the Ray cluster, as ray.init takes it (default: RAY_ADDRESS, or auto)',
   ),
 ];
+
+export const ADDRESS_ALONE = '--address is that of a Ray cluster: add --on ray';
 
 /** How many tasks an array has unless there are fewer files. */
 const ARRAY_TASKS = 64;
@@ -38,22 +41,33 @@ export async function factsOnEngine(
   { paths, out, scriptOut, steps, progress }: OnEngine,
   { on, address }: EngineFlags,
 ): Promise<EngineResult | string> {
+  if (address !== undefined && on !== 'ray') throw new InputError(ADDRESS_ALONE);
   if (paths.includes('-')) throw new InputError('standard input cannot be read on a cluster; pass its path');
-  const options = steps ? ['--steps', `${steps.first ?? ''}-${steps.last ?? ''}`] : [];
-  const job: EngineJob = { paths: paths.map(absolute), out: resolve(out), options, progress };
+  const { listInputs, namedPaths } = await import('../../library/facts.js');
+  const options = steps ? ['--steps', stepsOption(steps)] : [];
+  // A list of paths is read here: the nodes may not see it.
+  const named = (await Promise.all(paths.map(namedPaths))).flat();
+  const job: EngineJob = { paths: named.map(absolute), out: resolve(out), options, progress };
   if (on === 'ray') {
     const { runOnRay } = await import('../../engines/ray.js');
-    mkdirSync(job.out, { recursive: true });
+    makeOut(job.out);
     return runOnRay(job, { address: address ?? null, python: findPython() });
   }
   const { isInAllocation, runOnSlurm, sbatchScript } = await import('../../engines/slurm.js');
-  const { listInputs } = await import('../../library/facts.js');
   const files = (await listInputs(job.paths)).map((f) => f.path);
   // The script needs a folder that is still there when it runs.
   if (!isInAllocation())
     return sbatchScript({ ...job, out: resolve(scriptOut ?? out) }, Math.min(ARRAY_TASKS, files.length));
-  mkdirSync(job.out, { recursive: true });
+  makeOut(job.out);
   return runOnSlurm(job, files);
+}
+
+function makeOut(folder: string): void {
+  try {
+    makeFolders(folder, fs);
+  } catch (error) {
+    throw new InputError(`cannot make the folder ${folder}: ${describeSystemError(error)}`);
+  }
 }
 
 /** Addresses such as s3:// stay as they are. */
@@ -74,10 +88,13 @@ export async function inFactsFolder<T>(
   on: EngineFlags['on'],
   use: (folder: string) => Promise<T>,
 ): Promise<T> {
-  const folder = await mkdtemp(join(on === 'slurm' ? process.cwd() : tmpdir(), '.whyslow-facts-'));
+  const folder = mkdtempSync(join(on === 'slurm' ? process.cwd() : tmpdir(), '.whyslow-facts-'));
+  const remove = () => rmSync(folder, { recursive: true, force: true });
+  const finished = leaveNothing(remove);
   try {
     return await use(folder);
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    finished();
+    remove();
   }
 }
