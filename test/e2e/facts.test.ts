@@ -103,7 +103,8 @@ describe('facts', () => {
         /^whyslow: .* cannot be read: the facts file is cut short or broken; make it again .*\n$/,
       );
       // Each of several is named with its own reason, and none counts as a file of no interest.
-      writeFileSync(join(out, 'old.facts'), gzipSync(text.replace('"whyslow_facts":2', '"whyslow_facts":1')));
+      const old = text.replace(`"whyslow_facts":${FACTS_FORMAT}`, '"whyslow_facts":1');
+      writeFileSync(join(out, 'old.facts'), gzipSync(Buffer.from(old, 'latin1')));
       writeFileSync(join(out, 'rank-9.json.gz'), '');
       const both = await diagnose(out);
       expect(both.ignored).toEqual([]);
