@@ -1,5 +1,7 @@
+import { readdirSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import { InputError } from '../base/input-error.js';
+import { type Problem, ProblemLog } from '../base/problem.js';
 import type { StepRange } from '../facts/step-facts.js';
 import type { ReadOptions } from '../ingest/pool.js';
 import { listInputs, type Share, type StoredRun, storeInputs } from '../ingest/store-run.js';
@@ -39,7 +41,24 @@ export async function facts(
   for (const path of all) mustNotHold(path, folder);
   const { version } = toolInfo();
   const stored = await storeInputs(all, { steps, folder, root, share, areFound, by: version }, reading);
-  return { schema: 'whyslow/facts/1', ...stored };
+  const isWhole = share === undefined && !areFound;
+  const others = isWhole ? otherFacts(folder, stored.written) : [];
+  return { schema: 'whyslow/facts/1', ...stored, problems: [...stored.problems, ...others] };
+}
+
+/** Those of another run, or of an earlier call: diagnosing the folder would mix them with these. */
+function otherFacts(folder: string, written: FactsReport['written']): readonly Problem[] {
+  const own = new Set(written.map(({ path }) => resolve(path)));
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+  const others = names.filter((name) => name.endsWith('.facts') && !own.has(resolve(folder, name)));
+  const problems = new ProblemLog();
+  if (others.length > 0)
+    problems.addNamed(
+      'other-facts',
+      [`${folder} also has facts of other traces: ${others[0]}`, ...others.slice(1)],
+      'diagnose reads them too; give each run a folder of its own',
+    );
+  return problems.list();
 }
 
 /** Diagnosing the folder of the traces would then find every rank twice. */

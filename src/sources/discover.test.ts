@@ -101,6 +101,7 @@ describe('discoverFiles', () => {
   it('names the paths when there are no files', async () => {
     const failures = [
       [at('none.json'), /none\.json: no such file/],
+      [['hdfs://host/rank0.json'], /only s3:\/\/, gs:/],
       [at('run/*.txt'), /no file matches .*run\/\*\.txt/],
       [at('nothing'), /no files found in .*nothing/],
       [[], /no files/],

@@ -113,6 +113,9 @@ class Finder {
   }
 }
 
+const OTHER_ADDRESS = /^[a-z][a-z\d+.-]*:\/\//i;
+const ADDRESSES = 'of addresses, only s3://, gs://, https:// and http:// can be read';
+
 async function statOrNull(path: string): Promise<Stats | null> {
   try {
     return await fs.stat(path);
@@ -120,7 +123,8 @@ async function statOrNull(path: string): Promise<Stats | null> {
     const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
     // Loaded only here: loading it takes longer than reading most files, and few paths are patterns.
     if (isMissing && (await import('tinyglobby')).isDynamicPattern(path)) return null;
-    throw new InputError(`cannot read ${path}: ${describeSystemError(error)}`);
+    const why = isMissing && OTHER_ADDRESS.test(path) ? ADDRESSES : describeSystemError(error);
+    throw new InputError(`cannot read ${path}: ${why}`);
   }
 }
 

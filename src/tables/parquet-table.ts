@@ -1,6 +1,8 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { SchemaElement } from 'hyparquet';
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
+import { describeSystemError, OutputError } from '../base/input-error.js';
 import { type Cell, type ColumnBuffer, columnBuffer } from './column-buffer.js';
 import type { ColumnType, TableInfo } from './schema.js';
 
@@ -13,6 +15,8 @@ const GROUP_CHARACTERS = 32 << 20;
 export class ParquetTable {
   readonly table: TableInfo;
   readonly #file: number;
+  readonly #folder: string;
+  #isOpen = true;
   readonly #bytes: ByteWriter;
   readonly #parquet: ParquetWriter;
   /** Made when the first row comes: many tables stay empty. */
@@ -23,6 +27,7 @@ export class ParquetTable {
 
   constructor(table: TableInfo, path: string) {
     this.table = table;
+    this.#folder = dirname(path);
     this.#file = openSync(path, 'wx', 0o666);
     this.#bytes = new ByteWriter();
     this.#parquet = new ParquetWriter({
@@ -49,12 +54,13 @@ export class ParquetTable {
     this.#writeGroup();
     this.#parquet.finish();
     this.#flush();
-    closeSync(this.#file);
+    this.close();
   }
 
-  /** Closes the file as it is. */
-  abandon(): void {
-    closeSync(this.#file);
+  /** Closes the file as it is. Another table may have failed after this one was finished. */
+  close(): void {
+    if (this.#isOpen) closeSync(this.#file);
+    this.#isOpen = false;
   }
 
   #writeGroup(): void {
@@ -72,7 +78,12 @@ export class ParquetTable {
 
   #flush(): void {
     const bytes = this.#bytes.getBytes();
-    for (let at = 0; at < bytes.length; ) at += writeSync(this.#file, bytes, at);
+    try {
+      for (let at = 0; at < bytes.length; ) at += writeSync(this.#file, bytes, at);
+    } catch (error) {
+      const why = describeSystemError(error);
+      throw new OutputError(`cannot write the table ${this.table.name} to ${this.#folder}: ${why}`);
+    }
     this.#bytes.index = 0;
   }
 }

@@ -51,7 +51,7 @@ export class TableFiles {
   abandon(): void {
     this.#finished();
     for (const [name, table] of this.tables) {
-      table.abandon();
+      table.close();
       rmSync(this.#partial(name), { force: true });
     }
     if (!this.#isNewFolder) return;

@@ -162,6 +162,17 @@ describe('facts', () => {
       expect(readdirSync(join(folder, 'facts')).filter((name) => name.startsWith('.'))).toEqual([]);
     }));
 
+  it('of another run in the same folder are named', () =>
+    inFolder(async (folder) => {
+      const [first, second] = writeRun(simulateRun(simulated(0)), join(folder, 'run'));
+      const make = (path: string) => whyslow(['facts', path, '-o', 'facts'], { cwd: folder });
+      expect((await make(first!)).stderr).toBe('');
+      expect((await make(first!)).stderr).toBe('');
+      expect((await make(second!)).stderr).toMatch(
+        /^whyslow: facts also has facts of other traces: \S+\.facts → diagnose reads them too; .*\n$/,
+      );
+    }));
+
   it('in shares cover every file once', () =>
     inFolder(async (folder) => {
       const paths = writeRun(simulateRun(simulated(0)), join(folder, 'run'));

@@ -117,6 +117,16 @@ describe('whyslow export', () => {
       expect(readdirSync(folder)).toEqual(['rank0.json']);
     }));
 
+  it('that do not fit on the disk are an error in one line, and none is left', () =>
+    inFolder(async (folder) => {
+      // Some tables fit, and are finished before another fails.
+      const command = `ulimit -f 40; exec "${process.execPath}" "${root}bin/whyslow.js" export "${LOOP}" -o tables`;
+      const { code, stderr } = await start('sh', ['-c', command], { cwd: folder }).ended;
+      expect(code).toBe(2);
+      expect(stderr).toMatch(/^whyslow: cannot write the table \w+ to tables: the file is too large.*\n$/);
+      expect(readdirSync(folder)).toEqual([]);
+    }));
+
   it('has the steps of facts, and says what they lack', () =>
     inFolder(async (folder) => {
       await facts(LOOP, { folder: join(folder, 'facts') });
