@@ -1,7 +1,7 @@
 import { read } from 'node:fs';
 import { constants } from 'node:zlib';
 import { CHUNK_BYTES } from './extent.js';
-import { insideGunzip } from './inside-zlib.js';
+import { type InsideZlib, insideGunzip } from './inside-zlib.js';
 
 /** Inflates one file on libuv's thread pool, some chunks ahead of its reader. */
 export interface Inflater {
@@ -41,7 +41,8 @@ export function startInflater(fd: number): Inflater {
     made.push(one);
     wakeReader();
   };
-  const writing = run();
+  // Whatever goes wrong inside, the file is then decoded in the usual way.
+  const writing = run().catch(() => hand({ type: 'end', isComplete: false }));
 
   async function run(): Promise<void> {
     const gunzip = PoolGunzip.create(fd);
@@ -78,9 +79,10 @@ export function startInflater(fd: number): Inflater {
 
 type Filled = { readonly length: number; readonly next: 'more' | 'end' | 'odd' };
 
+/** A gunzip that works on the pool, into memory of the caller. */
 class PoolGunzip {
-  readonly #zlib;
-  readonly #input;
+  readonly #zlib: InsideZlib;
+  readonly #input: Input;
   #failed = false;
 
   static create(fd: number): PoolGunzip | null {
@@ -88,7 +90,7 @@ class PoolGunzip {
     return zlib && new PoolGunzip(zlib, new Input(fd));
   }
 
-  private constructor(zlib: NonNullable<ReturnType<typeof insideGunzip>>, input: Input) {
+  private constructor(zlib: InsideZlib, input: Input) {
     this.#zlib = zlib;
     this.#input = input;
     zlib._handle.onerror = () => {
