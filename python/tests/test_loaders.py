@@ -105,8 +105,8 @@ def test_computing_is_told_from_sleeping(tmp_path: Path, dataset: Busy, runs: bo
 @needs_proc
 @pytest.mark.parametrize(("dataset", "runs"), [(Busy(), True), (Sleepy(), False)])
 def test_what_workers_do(tmp_path: Path, dataset: Busy, runs: bool) -> None:
-    # Batches take the workers far longer than the training thread, so that they need not wait for it on a busy machine.
-    loader = DataLoader(dataset, batch_size=12, num_workers=2)
+    # Workers may run far ahead, so that they need not wait for the training thread on a busy machine.
+    loader = DataLoader(dataset, batch_size=12, num_workers=2, prefetch_factor=100)
     found = manifest_after(tmp_path, loader, seconds=1.5)["loader"]
     if runs:
         assert found["workers_ran"] + found["workers_queued"] > 0.6

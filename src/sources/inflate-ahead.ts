@@ -1,5 +1,5 @@
 import type { Progress } from './decode.js';
-import type { Inflater } from './inflater.js';
+import type { Inflater } from './inflated.js';
 import type { Lending } from './stream.js';
 
 interface Outcome {

@@ -1,29 +1,8 @@
 import { read } from 'node:fs';
 import { constants } from 'node:zlib';
 import { CHUNK_BYTES } from './extent.js';
+import type { Inflated, Inflater, Memory } from './inflated.js';
 import { type InsideZlib, insideGunzip } from './inside-zlib.js';
-
-/** Inflates one file on libuv's thread pool, some chunks ahead of its reader. */
-export interface Inflater {
-  next(): Promise<Inflated>;
-  /** The memory of a chunk, to be used again. Null: the reader keeps it. */
-  answer(memory: Memory | null): void;
-  /** Resolves when nothing reads the file any more. */
-  close(): Promise<void>;
-}
-
-export type Inflated =
-  | {
-      readonly type: 'chunk';
-      readonly memory: Memory;
-      readonly length: number;
-      /** Stored bytes that went into all chunks so far. */
-      readonly consumed: number;
-    }
-  /** `isComplete` is false if something was odd: a fault, a cut, bytes after the data, or a Node that nobody has tried. */
-  | { readonly type: 'end'; readonly isComplete: boolean };
-
-type Memory = Uint8Array<ArrayBuffer>;
 
 /**
  * Chunks that may be filled or in use. The pool is given the next one when the event loop turns: with three it always has
