@@ -3,7 +3,7 @@ import type { CollectiveGroup } from '../../facts/rank-collectives.js';
 import { unrecordedRanks, unrecordedSentence } from './unrecorded-ranks.js';
 
 const group = (size: number | null, ranks: readonly number[] | null): CollectiveGroup => ({
-  key: 'g',
+  key: `${size} ${ranks}`,
   name: 'g',
   description: '',
   size,

@@ -15,11 +15,13 @@ export interface Unrecorded {
 /** More than this many are counted, not listed. */
 const MOST_LISTED = 16;
 
-/** Null: all members of all groups were recorded, or nothing says who they are. */
+/** `all`: groups as each rank knows them. Null: all members were recorded, or nothing says who they are. */
 export function unrecordedRanks(
-  groups: readonly CollectiveGroup[],
+  all: readonly CollectiveGroup[],
   recorded: ReadonlySet<number>,
 ): Unrecorded | null {
+  // Each of thousands of ranks lists all members of its groups.
+  const groups = [...new Map(all.map((g) => [g.key, g])).values()];
   const members = new Set(groups.flatMap((g) => g.ranks ?? []));
   // Ranks that were guessed from the order of files are none of the members.
   const isKnown = [...recorded].every((rank) => members.has(rank));

@@ -5,6 +5,7 @@ import { Role } from '../../traces/detail/roles.js';
 import { atKernel, percentOfStep, silentBelow, timeEvidence } from '../kit/evidence.js';
 import type { Finding } from '../kit/finding.js';
 import { operatorsOf } from '../kit/host.js';
+import { isBatchNorm } from '../kit/norms.js';
 import { isWorthwhile, priceOf } from '../kit/price.js';
 import {
   found,
@@ -30,7 +31,6 @@ const NORM_LEFT: Levels = { low: 1, likely: 0.35, high: 0.25 };
 const NORM_COPIES: Levels = { low: 4, likely: 2.6, high: 1 };
 
 const isTranspose = (k: KernelTotal) => /nchwToNhwc|nhwcToNchw/i.test(k.name.slice(0, 300));
-const isBatchNorm = (k: KernelTotal) => k.class === 'norm' && /batch_?norm|bn_/i.test(k.name.slice(0, 300));
 /** cuDNN's own kernels for NCHW are fast already. */
 const isSlowNorm = (k: KernelTotal) =>
   isBatchNorm(k) &&

@@ -8,6 +8,7 @@ import { Role } from '../../traces/detail/roles.js';
 import { outsideUnfusedAttention } from './attention.js';
 import { silentBelow } from './evidence.js';
 import { IDLE, idleForLaunches, runsCompiled } from './host.js';
+import { isBatchNorm } from './norms.js';
 import { perView } from './per-view.js';
 import { priceOf } from './price.js';
 import { type Level, type Levels, type Price, type Silent, silent, threshold } from './rule.js';
@@ -53,7 +54,7 @@ const CHAIN_LEFT: Levels = { low: 0.15, likely: 0.12, high: 0.08 };
 /** Norms over pictures need a pass for their statistics. What compiling brings them was not measured. */
 const PICTURE_CHAIN_COST: Levels = { low: 3, likely: 2, high: 1 };
 const isPictureNorm = (k: KernelTotal, roles: number) =>
-  k.class === 'norm' && (has(roles, Role.nchwNorm) || /batch_?norm|bn_/i.test(k.name.slice(0, 300)));
+  isBatchNorm(k) || (k.class === 'norm' && has(roles, Role.nchwNorm));
 
 interface Fusing {
   readonly price: Price | null;
