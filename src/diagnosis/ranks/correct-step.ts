@@ -6,7 +6,7 @@ import { addInputWaits } from '../../replay/edits.js';
 import { copyPlan, type Plan } from '../../replay/plan.js';
 import { type Baseline, baselineOf, costOfEvents } from '../../replay/recording-cost.js';
 import { AS_RECORDED, replay } from '../../replay/replay.js';
-import { refills } from '../../traces/detail/loader-queue.js';
+import { isFedByWorkers } from '../../traces/detail/loader-queue.js';
 import type { TraceFacts } from '../../traces/trace-facts.js';
 import type { OwnStep, Unprofiled } from './join-log.js';
 
@@ -57,10 +57,7 @@ const WORKERS_PACE = 0.3;
 function workersSetPace({ input }: TraceFacts, { pace }: Plan, { step, time }: Unprofiled): boolean {
   const waits = time.idle_data / step;
   if (pace > 0) return waits >= WAITS_MATTER;
-  const restarts = input.restarts.length > 0;
-  if (input.inWorkers === 0 || input.inMain > 0 || restarts || (input.queue && refills(input.queue)))
-    return false;
-  return waits >= WORKERS_PACE;
+  return isFedByWorkers(input, input.restarts.length > 0, input.queue) && waits >= WORKERS_PACE;
 }
 
 /** Mean step of the detail window, which may have fewer steps than the figures. Its replay is compared with this. */

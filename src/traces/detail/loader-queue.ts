@@ -27,6 +27,13 @@ export const REFILLS = 0.75;
 export const refills = ({ deliveredUnasked, taken }: LoaderQueue): boolean =>
   deliveredUnasked >= REFILLS * taken;
 
+/** Whether all batches come from workers that load them one after the other, without a new epoch or a queue to draw from. */
+export const isFedByWorkers = (
+  { inWorkers, inMain }: { readonly inWorkers: number; readonly inMain: number },
+  restarts: boolean,
+  queue: LoaderQueue | null,
+): boolean => inWorkers > 0 && inMain === 0 && !restarts && !(queue && refills(queue));
+
 /**
  * A loader with workers and pin_memory pins each tensor on a thread of its own as soon as it arrives, and CUDA records
  * that. Null where it cannot be told: no workers, or batches are not pinned there.

@@ -1,7 +1,7 @@
 import { mean } from '../../base/statistics.js';
 import type { HostSpans } from '../timeline/host-spans.js';
 import type { StepWindow } from '../timeline/step-window.js';
-import { type LoaderQueue, refills } from './loader-queue.js';
+import { isFedByWorkers, type LoaderQueue } from './loader-queue.js';
 
 /**
  * Taking over a batch that is ready takes less than both: 0.0 to 0.2 ms in the zoo, 1.7 ms and 5 % of the step in a
@@ -22,9 +22,8 @@ export function workerPace(
   counted: number,
   idle: number,
 ): number {
-  const { inMain, inWorkers } = host.loaders;
-  if (inWorkers === 0 || inMain > 0 || idle < TAKEOVER * (to - from)) return 0;
-  if (host.restarts.some((r) => r.end > from && r.start < to) || (queue && refills(queue))) return 0;
+  const restarts = host.restarts.some((r) => r.end > from && r.start < to);
+  if (!isFedByWorkers(host.loaders, restarts, queue) || idle < TAKEOVER * (to - from)) return 0;
   const { start, end } = host.waits.data;
   const isLong = (i: number) => end[i]! > from && start[i]! < to && end[i]! - start[i]! >= TAKEOVER_NS;
   if (!start.some((_, i) => isLong(i))) return 0;
