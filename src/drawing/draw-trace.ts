@@ -119,7 +119,7 @@ const NOT_DRAWN: readonly Category[] = [Category.span, Category.flow, Category.m
 
 /** Index in KINDS; −1: not a slice. */
 function kindIndex({ phase, category }: KindInfo): number {
-  if ((phase !== 'X' && phase !== 'B') || NOT_DRAWN.includes(category)) return -1;
+  if (phase !== 'X' || NOT_DRAWN.includes(category)) return -1;
   if (isGpuWork(category)) return 0;
   if (category === Category.gpuAnnotation) return 1;
   return category === Category.sync ? 3 : 2;

@@ -53,7 +53,7 @@ export function buildCallTree(data: TraceData): CallTree {
 function spansByTrack(data: TraceData): Uint32Array[] {
   const { kind, track, ts, dur } = data;
   const nests = Uint8Array.from(data.kinds, (k) =>
-    Number((k.phase === 'X' || k.phase === 'B') && !NOT_NESTED.includes(k.category)),
+    Number(k.phase === 'X' && !NOT_NESTED.includes(k.category)),
   );
   // A counting sort by track: count the rows of each, add up where each ends, then fill from the back.
   const ends = new Uint32Array(data.tracks.length + 1);

@@ -44,20 +44,25 @@ export class EventKeeper {
     const phase = wordOf(value.ph);
     const category = typeof value.cat === 'string' ? value.cat : '';
     if (phase === 'M') return true;
-    if (this.#part.drop.has(category)) return false;
+    const dropped = this.#part.drop.has(category);
+    const begins = !dropped && this.#isInside(start);
+    switch (phase) {
+      // An end need not repeat the category of its begin.
+      case 'B':
+        return this.#opens(`${wordOf(value.pid)} ${wordOf(value.tid)}`, begins);
+      case 'E':
+        return this.#closes(`${wordOf(value.pid)} ${wordOf(value.tid)}`);
+      case 'b':
+        return this.#opens(`${category} ${wordOf(value.id)}`, begins);
+      case 'e':
+        return this.#closes(`${category} ${wordOf(value.id)}`);
+    }
+    if (dropped) return false;
     switch (phase) {
       case 's':
       case 't':
       case 'f':
         return this.#keepsFlow(category, value.id);
-      case 'B':
-        return this.#opens(`${wordOf(value.pid)} ${wordOf(value.tid)}`, this.#isInside(start));
-      case 'E':
-        return this.#closes(`${wordOf(value.pid)} ${wordOf(value.tid)}`);
-      case 'b':
-        return this.#opens(`${category} ${wordOf(value.id)}`, this.#isInside(start));
-      case 'e':
-        return this.#closes(`${category} ${wordOf(value.id)}`);
       case 'X':
         return this.#keepsSlice(value, categoryOf(category, phase), start);
       default:

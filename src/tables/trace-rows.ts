@@ -142,7 +142,7 @@ const CALL_NAMES: Readonly<Record<number, string>> = {
 function addOperators({ trace, timeline, origin, at, calls }: Pass, add: RowSink): void {
   const { data, strings } = trace;
   const steps = timeline.times?.steps ?? [];
-  const isCall = kindMask(data, (c, phase) => (phase === 'X' || phase === 'B') && c in CALL_NAMES);
+  const isCall = kindMask(data, (c, phase) => phase === 'X' && c in CALL_NAMES);
   const { self, gpu, depth } = calls.totals(timeline.work);
   for (let row = 0; row < data.rows; row++) {
     const start = data.ts[row]!;

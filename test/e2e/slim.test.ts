@@ -195,10 +195,26 @@ describe('what Perfetto would drop', () => {
       });
       const chrome = readChrome(join(folder, 'out.json'));
       expect(faultsOf(chrome)).toEqual([]);
-      expect(chrome.events.flatMap((e) => (e.ph === 'B' || e.ph === 'E' ? e.ts! : []))).toEqual([260, 400]);
+      expect(pairsIn(chrome)).toEqual([260, 400]);
+    });
+  });
+
+  it('drops the end of a begin that it drops', async () => {
+    const pair = (ph: string, ts: number, cat?: string) => ({ ph, cat, name: 'x', pid: 1, tid: 1, ts });
+    const events = [pair('B', 10, 'kept'), pair('B', 20, 'python_function'), pair('E', 30), pair('E', 40)];
+    await inFolder(async (folder) => {
+      writeFileSync(join(folder, 'in.json'), trace(events));
+      const out = join(folder, 'out.json');
+      await slim(join(folder, 'in.json'), { ...KEEP_ALL, out, drop: ['python_function'] });
+      expect(pairsIn(readChrome(out))).toEqual([10, 40]);
     });
   });
 });
+
+/** Times of begin and end events. */
+function pairsIn({ events }: ReturnType<typeof readChrome>): number[] {
+  return events.flatMap((e) => (e.ph === 'B' || e.ph === 'E' ? e.ts! : []));
+}
 
 describe('a broken trace', () => {
   const good = gunzipSync(readFileSync(traceOf('cpu_only'))).toString('latin1');

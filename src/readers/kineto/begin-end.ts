@@ -4,18 +4,18 @@ import type { KindInfo, TraceData } from '../../model/trace-data.js';
 type Durations = TraceData['dur'];
 
 /**
- * Sets the duration of begin events ("B"). An end event ("E") closes the latest open one on its track, as in Chrome. Kineto
- * writes neither; other tools with the same format do.
+ * Makes complete events ("X") of begin events ("B"), so that nobody else needs to know them. An end event ("E") closes the
+ * latest open one on its track, as in Chrome. Kineto writes neither; other tools with the same format do.
  */
 export function pairBeginEnd(
   columns: Pick<TraceData, 'rows' | 'ts' | 'kind' | 'track'>,
   dur: Durations,
   kinds: readonly KindInfo[],
   problems: ProblemLog,
-): Durations {
+): { readonly dur: Durations; readonly kinds: readonly KindInfo[] } {
   const begins = kinds.map((k) => k.phase === 'B');
   const ends = kinds.map((k) => k.phase === 'E');
-  if (!begins.includes(true) && !ends.includes(true)) return dur;
+  if (!begins.includes(true) && !ends.includes(true)) return { dur, kinds };
   const open = new Map<number, number[]>();
   const pairs: { readonly row: number; readonly ns: number }[] = [];
   let unmatched = 0;
@@ -37,7 +37,7 @@ export function pairBeginEnd(
   const fits = pairs.every((p) => p.ns >= 0 && p.ns < 0xffffffff);
   const out: Durations = fits || dur instanceof Float64Array ? dur : Float64Array.from(dur);
   for (const p of pairs) out[p.row] = Number.isFinite(p.ns) ? p.ns : 0;
-  return out;
+  return { dur: out, kinds: kinds.map((k) => (k.phase === 'B' ? { ...k, phase: 'X' } : k)) };
 }
 
 const UNMATCHED = {

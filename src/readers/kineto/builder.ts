@@ -87,8 +87,9 @@ export class TraceBuilder {
       kind: this.#kind.finish(),
       track: this.#track.finish(),
     };
-    const rows = { ...columns, dur: pairBeginEnd(columns, this.#dur.finish(), written, problems) };
-    const kinds = setAside(rows, written, problems);
+    const paired = pairBeginEnd(columns, this.#dur.finish(), written, problems);
+    const rows = { ...columns, dur: paired.dur };
+    const kinds = setAside(rows, paired.kinds, problems);
     const all = Object.fromEntries(SIDE_TABLES.map((t, i) => [t.name, this.#side[i]!.finish()]));
     // In these two the scanner keeps what its columns cannot hold. They are merged into other columns.
     const { wideIds: wide, wideDurations: _merged, ...side } = all;

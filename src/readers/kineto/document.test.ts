@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { dumpTrace, readTrace } from '../../../test/helpers/read-trace.js';
+import { Trace } from '../../model/trace.js';
 
 const event = (name: string, ts: number) =>
   `{"ph": "X", "cat": "cpu_op", "name": ${JSON.stringify(name)}, "pid": 1, "tid": 1, "ts": ${ts}, "dur": 2}`;
@@ -115,5 +116,12 @@ describe('times and ids', () => {
       '[{"ph":"B","name":"f","pid":1,"tid":1,"ts":10},{"ph":"B","name":"g","pid":1,"tid":1,"ts":12},{"ph":"E","pid":1,"tid":1,"ts":15},{"ph":"E","pid":1,"tid":1,"ts":20},{"ph":"E","pid":1,"tid":1,"ts":21}]';
     expect([...readTrace(text).trace.dur]).toEqual([10_000, 3000, 0, 0, 0]);
     expect(codes(text)).toEqual(['unmatched-begin-end 1']);
+  });
+
+  it('takes steps from begin and end events too', () => {
+    const at = (ph: string, ts: number) =>
+      `{"ph":"${ph}","cat":"user_annotation","name":"ProfilerStep#4","pid":1,"tid":1,"ts":${ts}}`;
+    const { steps } = new Trace(readTrace(`[${at('B', 10)},${at('E', 15)}]`).trace);
+    expect(steps).toMatchObject([{ index: 4, startNs: 0, endNs: 5000 }]);
   });
 });

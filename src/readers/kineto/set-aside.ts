@@ -5,8 +5,8 @@ import type { KindInfo, TraceData } from '../../model/trace-data.js';
 
 type Rows = Pick<TraceData, 'rows' | 'ts' | 'dur' | 'kind'>;
 
-/** Phases whose times analyses use: complete events, begin events once they have their end, instants and counters. */
-const TIMED = 'XBiIRC';
+/** Phases whose times analyses use: complete events, instants and counters. */
+const TIMED = 'XiIRC';
 /** Events this far from the rest are impossible. A job may hang for minutes inside a window, but not for an hour. ns. */
 const LEAST_DISTANCE = 3600e9;
 /** Where one event alone is far from the rest. In a hang, others end with it: its step, and the profiler's own span. ns. */
