@@ -1,11 +1,12 @@
 import { inBlocks } from '../../base/blocks.js';
 import { type CheckResult, found } from '../../base/check.js';
+import { partitionPoint } from '../../base/search.js';
 import { formatWholePercent, share } from '../../base/units.js';
 import { Category, isGpuWork } from '../../model/category.js';
 import { COMPILES, OPTIMIZER_STEP, WAITS_FOR_DATA } from '../../model/host-names.js';
 import { kindMask, type Trace } from '../../model/trace.js';
 import type { KindInfo } from '../../model/trace-data.js';
-import { WHOLE_STEP } from '../timeline/step-times.js';
+import { wholeSteps } from '../timeline/whole-steps.js';
 
 /** In the order of the report. Each check is pure and returns nothing when all is well. */
 const TRACE_CHECKS: readonly ((trace: Trace) => readonly CheckResult[])[] = [
@@ -63,26 +64,34 @@ function shortWindow(trace: Trace): readonly CheckResult[] {
 }
 
 function cutLastStep(trace: Trace): readonly CheckResult[] {
-  const { steps, data } = trace;
-  if (steps.length < 2) return [];
-  const [previous, last] = [steps.at(-2)!, steps.at(-1)!];
-  let before = 0;
-  let after = 0;
-  const { work, launch } = trace.links;
-  inBlocks(work.length, (first, end) => {
-    for (let i = first; i < end; i++) {
-      const from = launch[i]!;
-      if (from < 0) continue;
-      const time = data.ts[from]!;
-      if (time >= previous.startNs && time < previous.endNs) before++;
-      else if (time >= last.startNs && time < last.endNs) after++;
+  const { steps } = trace;
+  const works = worksOf(trace);
+  const whole = wholeSteps(works);
+  const [cut, last] = [steps[whole], steps.at(-1)!];
+  if (!cut) return [];
+  const part = formatWholePercent(share(works[whole]! / works[whole - 1]!));
+  const first = { unit: 'row', at: cut.row } as const;
+  const [message, consequence] =
+    cut === last
+      ? [`step ${cut.index} has ${part} of the GPU work of the step before`, 'it is left out of step figures']
+      : [
+          `steps ${cut.index}–${last.index} lack GPU work that the steps before have`,
+          'they are left out of step figures',
+        ];
+  return found('warning', 'cut-last-step', 1, message, consequence, first);
+}
+
+/** Pieces of GPU work that each step launched. */
+function worksOf({ steps, links: { work, launch }, data: { ts } }: Trace): number[] {
+  const works = steps.map(() => 0);
+  inBlocks(work.length, (from, to) => {
+    for (let i = from; i < to; i++) {
+      const time = launch[i]! < 0 ? Number.NaN : ts[launch[i]!]!;
+      const s = partitionPoint(steps.length, (k) => steps[k]!.startNs <= time) - 1;
+      if (s >= 0 && time < steps[s]!.endNs) works[s]!++;
     }
   });
-  if (before === 0 || after >= before * WHOLE_STEP) return [];
-  const part = formatWholePercent(share(after / before));
-  const message = `step ${last.index} has ${part} of the GPU work of step ${previous.index}`;
-  const first = { unit: 'row', at: last.row } as const;
-  return found('warning', 'cut-last-step', 1, message, 'it is left out of step figures', first);
+  return works;
 }
 
 function orphanedGpuWork(trace: Trace): readonly CheckResult[] {

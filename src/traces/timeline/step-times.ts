@@ -1,11 +1,11 @@
 import { inBlocks } from '../../base/blocks.js';
 import { partitionPoint } from '../../base/search.js';
-import { largest, smallest } from '../../base/statistics.js';
 import type { StepRange, StepSource } from '../../facts/step-facts.js';
 import type { HostStep } from '../../model/steps.js';
 import type { Trace } from '../../model/trace.js';
 import type { GpuWork } from './gpu-work.js';
 import { DATA_SPAN, type HostSpans, OPTIMIZER_SPAN } from './host-spans.js';
+import { wholeSteps } from './whole-steps.js';
 
 /** One step: when the host issued it and when the device was done with it. */
 export interface StepTime {
@@ -22,7 +22,7 @@ export interface StepTimes {
   readonly source: StepSource;
   /** Whole steps, in order. */
   readonly steps: readonly StepTime[];
-  /** The end of the recording cut the last step, which is left out. */
+  /** The last steps were not recorded whole, and are left out. */
   readonly cut: boolean;
   /** Where the first step begins: when the host began it, or when the device ended its earlier work. */
   readonly begin: number;
@@ -31,9 +31,6 @@ export interface StepTimes {
   /** For each piece of GPU work, the index in `steps` of the step that launched it; −1: none. */
   readonly stepOf: Int32Array;
 }
-
-/** The queue drains after the last step, but a step that lacks a fifth of the GPU work was cut (docs/method.md, Which steps). */
-export const WHOLE_STEP = 0.8;
 
 export function findStepTimes(
   trace: Trace,
@@ -44,8 +41,7 @@ export function findStepTimes(
   const { source, spans } = hostSteps(trace, host);
   const launchedIn = attribute(trace, work, spans);
   const all = stepsOf(work, launchedIn, spans);
-  const cut = isLastCut(all);
-  const whole = cut ? all.slice(0, -1) : all;
+  const whole = all.slice(0, wholeSteps(all.map((s) => s.works)));
   const inRange = ({ index }: StepTime) =>
     index >= (range?.first ?? -Infinity) && index <= (range?.last ?? Infinity);
   const first = whole.findIndex(inRange);
@@ -54,7 +50,7 @@ export function findStepTimes(
   return {
     source,
     steps,
-    cut,
+    cut: whole.length < all.length,
     begin: first > 0 ? whole[first - 1]!.frontier : beginOf(all[0]!, work, launchedIn),
     followsStep: first > 0,
     stepOf: launchedIn.map((s) => (s >= first && s < end ? s - first : -1)),
@@ -87,14 +83,6 @@ function beginOf(first: StepTime, work: GpuWork, stepOf: Int32Array): number {
     if (stepOf[i]! < 0 && work.end[i]! < first.frontier) begin = Math.max(begin, work.end[i]!);
   }
   return begin;
-}
-
-/** Not where the work of steps varies as much anyway (ragged batches, gradient accumulation). */
-function isLastCut(steps: readonly StepTime[]): boolean {
-  const works = steps.map((s) => s.works);
-  const last = works.pop()!;
-  const before = works.at(-1) ?? 0;
-  return before > 0 && last < before * WHOLE_STEP && smallest(works) >= largest(works) * WHOLE_STEP;
 }
 
 type Span = Pick<HostStep, 'index' | 'startNs' | 'endNs'>;

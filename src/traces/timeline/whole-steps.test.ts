@@ -3,6 +3,7 @@ import { drawTrace } from '../../../test/helpers/draw-trace.js';
 import { orderGpuWork } from './gpu-work.js';
 import { findHostSpans } from './host-spans.js';
 import { findStepTimes } from './step-times.js';
+import { wholeSteps } from './whole-steps.js';
 
 /** Steps of 1 ms; each launches so many kernels. */
 function timesOf(...kernels: readonly number[]) {
@@ -39,4 +40,23 @@ describe('the last step', () => {
     expect(timesOf(20)).toMatchObject({ cut: false });
     expect(timesOf(20, 15)).toMatchObject({ cut: true });
   });
+});
+
+/** A file that was cut, with the host steps ahead of the device. */
+describe('several steps at the end', () => {
+  it.each([
+    [[20, 20, 7, 0, 0], 2],
+    [[20, 19, 20, 0, 0], 3],
+    [[20, 20, 18, 0], 3],
+    [[20, 0], 1],
+  ])('with the work %j: so many are whole: %i', (works, whole) => {
+    expect(wholeSteps(works)).toBe(whole);
+  });
+
+  it.each([[[20, 0, 20, 0, 0]], [[20, 0, 0, 0]], [[0, 0]], [[]], [[20, 10, 20, 5]], [[0, 20, 20, 5]]])(
+    'with the work %j: all, because steps differ anyway',
+    (works) => {
+      expect(wholeSteps(works)).toBe(works.length);
+    },
+  );
 });
