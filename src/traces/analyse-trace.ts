@@ -12,7 +12,7 @@ import { inputFacts } from './detail/input-facts.js';
 import { buildKernelTable } from './detail/kernel-table.js';
 import { loaderQueue } from './detail/loader-queue.js';
 import { totalOperators } from './detail/operators.js';
-import { findPauses, operatorSpans } from './detail/pauses.js';
+import { findPauses, NO_PAUSES, operatorSpans } from './detail/pauses.js';
 import { workerPace } from './detail/worker-pace.js';
 import { classifyNames } from './kernels/classify.js';
 import type { KernelKinds } from './kernels/kernel-kind.js';
@@ -159,7 +159,11 @@ function factsOf(trace: Trace, range: StepRange | null): TraceFacts | null {
             operators: totalOperators(trace, tree),
             events: tree.counted.reduce((n, c) => n + c, 0),
             frames: frames.length,
-            pauses: findPauses(host, inDetail, operators, osCalls(trace, host.threads)),
+            // Without calls of CUDA, waiting for the device looks like a pause.
+            pauses:
+              work.length > 0 && trace.links.workWithoutLaunch === trace.links.work.length
+                ? NO_PAUSES
+                : findPauses(host, inDetail, operators, osCalls(trace, host.threads)),
           },
   };
 }

@@ -25,6 +25,7 @@ describe('checks of a trace', () => {
     ['short-window', HEALTHY.replace('ProfilerStep#4', 'train'), {}],
     ['cut-last-step', without('| cudaLaunchKernel 120-122 #4').replace('| relu 161-190 #4', ''), {}],
     ['gpu-work-without-launch', HEALTHY.replace('relu 161-190 #4', 'relu 161-190 #9'), {}],
+    ['no-launches', HEALTHY.replaceAll('cudaLaunchKernel', 'aten::mm'), {}],
     ['launch-without-gpu-work', without('| relu 161-190 #4'), {}],
     ['compile-in-window', `${HEALTHY}\nhost 1  cuModuleLoadData 130-140 #50`, {}],
     ['compile-in-window', `${HEALTHY}\nhost 1  _compile.compile_inner (dynamo_timed) 130-140`, {}],

@@ -96,11 +96,16 @@ function worksOf({ steps, links: { work, launch }, data: { ts } }: Trace): numbe
 
 function orphanedGpuWork(trace: Trace): readonly CheckResult[] {
   const { workWithoutLaunch, work } = trace.links;
-  if (work.length === 0 || trace.links.launches === 0) return [];
+  if (work.length === 0) return [];
+  if (workWithoutLaunch === work.length)
+    return found('warning', 'no-launches', 1, 'no call was recorded that starts GPU work', UNKNOWN_LAUNCHES);
   const severity = workWithoutLaunch > work.length * 0.05 ? 'warning' : 'note';
   const message = 'GPU work without the call that started it: launched before the window, or not recorded';
   return found(severity, 'gpu-work-without-launch', workWithoutLaunch, message, 'it belongs to no step');
 }
+
+const UNKNOWN_LAUNCHES =
+  'what the GPU waits for is less sure, and gains are unknown; record CPU and CUDA activity, and keep cuda_runtime';
 
 /** CUPTI may drop the first kernels of a session as "out of range", and says so only in its log (pytorch#192021). */
 function droppedGpuWork(trace: Trace): readonly CheckResult[] {

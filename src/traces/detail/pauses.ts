@@ -44,6 +44,8 @@ export function operatorSpans(tree: HostTree): Spans {
   return union(all, thread.finish());
 }
 
+export const NO_PAUSES: Pauses = { count: 0, inSteps: 0, total: ns(0), longest: null, inCall: null };
+
 /** Waiting for input or for other ranks is no pause. */
 export function findPauses(
   host: HostSpans,

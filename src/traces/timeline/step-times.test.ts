@@ -1,15 +1,20 @@
 import { describe, expect, it } from 'vitest';
 import { cpuTime } from '../../../test/helpers/cpu-time.js';
-import { drawTrace } from '../../../test/helpers/draw-trace.js';
+import { drawJson, drawTrace } from '../../../test/helpers/draw-trace.js';
+import { readTrace } from '../../../test/helpers/read-trace.js';
 import { smallest } from '../../base/statistics.js';
 import type { StepRange } from '../../facts/step-facts.js';
+import { Trace } from '../../model/trace.js';
 import { orderGpuWork } from './gpu-work.js';
 import { findHostSpans } from './host-spans.js';
 import { findStepTimes } from './step-times.js';
 
 /** Times in microseconds. Drawings begin at 0. */
 function timesOf(drawing: string, range: StepRange | null = null) {
-  const trace = drawTrace(drawing);
+  return timesIn(drawTrace(drawing), range);
+}
+
+function timesIn(trace: Trace, range: StepRange | null = null) {
   const work = orderGpuWork(trace);
   const times = findStepTimes(trace, work, findHostSpans(trace, work), range);
   return {
@@ -62,6 +67,12 @@ describe('frontiers', () => {
   it('use the start of the work when no launch was recorded at all', () => {
     const drawing = 'host 1  ProfilerStep#1 0-20 | ProfilerStep#2 20-40\ngpu 7  k 5-18 | k 25-45';
     expect(timesOf(drawing).stepOf).toEqual([0, 1]);
+  });
+
+  it('use the operators that the work belongs to when no launch was recorded at all', () => {
+    const text = drawJson(AHEAD.replaceAll('cudaLaunchKernel', 'aten::mm'));
+    const byOperator = text.replaceAll('"correlation"', '"External id"');
+    expect(timesIn(new Trace(readTrace(byOperator).trace))).toEqual(timesOf(AHEAD));
   });
 
   it('leave out single pieces of work without a launch', () => {

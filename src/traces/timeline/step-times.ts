@@ -1,8 +1,10 @@
 import { inBlocks } from '../../base/blocks.js';
 import { partitionPoint } from '../../base/search.js';
 import type { StepRange, StepSource } from '../../facts/step-facts.js';
+import { Category } from '../../model/category.js';
 import type { HostStep } from '../../model/steps.js';
 import type { Trace } from '../../model/trace.js';
+import { NO_ID } from '../../model/trace-data.js';
 import type { GpuWork } from './gpu-work.js';
 import { DATA_SPAN, type HostSpans, OPTIMIZER_SPAN } from './host-spans.js';
 import { wholeSteps } from './whole-steps.js';
@@ -118,17 +120,18 @@ function distinct(steps: readonly HostStep[]): HostStep[] {
   return kept;
 }
 
-/** The step of each piece of work, by the time of its launch. Where the trace has no launches at all, by its own start. */
+/** The step of each piece of work, by the time of its launch. */
 function attribute(trace: Trace, work: GpuWork, steps: readonly Span[]): Int32Array {
   const { ts } = trace.data;
   const stepOf = new Int32Array(work.length).fill(-1);
-  const byLaunch = trace.links.workWithoutLaunch < work.length;
+  const unlaunched =
+    trace.links.workWithoutLaunch < work.length ? () => Number.NaN : timesWithoutLaunches(trace, work);
   let s = 0;
   inBlocks(work.length, (from, to) => {
     for (let i = from; i < to; i++) {
       const launch = work.launchRow[i]!;
-      if (launch < 0 && byLaunch) continue;
-      const time = launch < 0 ? work.start[i]! : ts[launch]!;
+      const time = launch < 0 ? unlaunched(i) : ts[launch]!;
+      if (Number.isNaN(time)) continue;
       // Mostly the same step as before. A search, because threads may launch for the first and the last step in turn.
       if (!(time >= steps[s]!.startNs && (s + 1 === steps.length || time < steps[s + 1]!.startNs)))
         s = Math.max(0, partitionPoint(steps.length, (k) => steps[k]!.startNs <= time) - 1);
@@ -136,4 +139,13 @@ function attribute(trace: Trace, work: GpuWork, steps: readonly Span[]): Int32Ar
     }
   });
   return stepOf;
+}
+
+/** For a trace without calls of CUDA: when the operator began that a piece of work is for, else when the work itself did. */
+function timesWithoutLaunches({ data, index }: Trace, work: GpuWork): (i: number) => number {
+  const { ts, external } = data;
+  const began = new Map<number, number>();
+  for (const row of index.ofKinds((k) => k.category === Category.cpuOp))
+    if (external[row] !== NO_ID) began.set(external[row]!, ts[row]!);
+  return (i) => began.get(external[work.row[i]!]!) ?? work.start[i]!;
 }
