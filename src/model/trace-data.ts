@@ -32,6 +32,8 @@ export interface TraceData {
   /** `ts` counts from this time, ns. */
   readonly baseNs: bigint;
   readonly header: TraceHeader;
+  /** The file ends before its events do. */
+  readonly isCut: boolean;
 
   readonly gpu: GpuTable;
   readonly graphs: GraphTable;

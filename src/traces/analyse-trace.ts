@@ -99,7 +99,8 @@ function factsOf(trace: Trace, range: StepRange | null): TraceFacts | null {
       ? accountTime(trace, workBetween(work, window.from, window.to), kinds, host, window.from, window.to)
       : accountHostTime(operators, host, window.from, window.to);
   const timePerStep = accountParts(accounting, window.bounds);
-  const queue = loaderQueue(trace, work, kinds, host, times.steps);
+  // In a cut file, what the thread did that pins batches may be missing.
+  const queue = trace.data.isCut ? null : loaderQueue(trace, work, kinds, host, times.steps);
   const frames = framesOf(trace, host, inDetail);
   const plan = buildPlan({
     trace,

@@ -1,7 +1,7 @@
 import type { HealthProblem } from '../../base/check.js';
 import type { RankView } from '../ranks/rank-view.js';
 import type { Bottleneck } from './bottleneck.js';
-import type { Doubt } from './doubts.js';
+import type { Doubt, DoubtId } from './doubts.js';
 import { type RankVerdict, roundConfidence } from './judge.js';
 import type { Shares } from './shares.js';
 import type { Verdict } from './verdict.js';
@@ -46,8 +46,13 @@ const CAUSES: Readonly<Record<Bottleneck, string>> = {
   unknown: 'evidence-does-not-decide',
 };
 
+const DOUBTS: Readonly<Record<string, DoubtId>> = {
+  'disjoint-windows': 'several-runs',
+  'lost-calls': 'cut-file',
+};
+
 const doubtOf = ({ code, message }: Pick<HealthProblem, 'code' | 'message'>): Doubt => ({
-  id: code === 'disjoint-windows' ? 'several-runs' : 'poor-health',
+  id: DOUBTS[code] ?? 'poor-health',
   text: message,
 });
 
@@ -56,7 +61,7 @@ export function decide(
   judged: readonly { readonly view: RankView; readonly verdict: RankVerdict }[],
   severe: Pick<HealthProblem, 'code' | 'message'> | null,
 ): Decision {
-  if (judged.length === 0) return NO_EVIDENCE;
+  if (judged.length === 0) return severe ? { ...NO_EVIDENCE, doubts: [doubtOf(severe)] } : NO_EVIDENCE;
   const { view, verdict } = judged.reduce((a, b) => (b.view.step > a.view.step ? b : a));
   const confidence = roundConfidence(verdict.confidence - (severe ? SEVERE_COST : 0));
   const sure = confidence >= SURE_ENOUGH;

@@ -173,6 +173,7 @@ export type DoubtId =
   | (typeof DOUBT_CHECKS)[number]['id']
   | 'poor-health'
   | 'several-runs'
+  | 'cut-file'
   | 'no-evidence'
   | 'unrecorded-ranks';
 

@@ -116,12 +116,15 @@ const REMEDIES: { readonly [id in DoubtId]?: string } = {
   'emptying-queue': STEP_TIMES,
   'trace-differs': 'record a longer window, so that it is like the run: whyslow run --trace-active 20 -- …',
 };
+const WHOLE_FILE =
+  'record again, and let the job write the trace to its end; a full disk or a job that is killed cuts it';
 const WITH_NSIGHT =
   'record with Nsight Systems, which also shows calls of the operating system: whyslow rules T20';
 const WITH_STACKS = 'look at its stacks while it runs: whyslow triage --stacks';
 
 /** What to record to get a better answer. */
 export function captureNext({ view, doubts }: Decision): string[] {
+  if (doubts.some(({ id }) => id === 'cut-file')) return [WHOLE_FILE];
   if (view && isShortRun(view)) return ['let the job run for at least 20 steps under `whyslow run`'];
   const next = doubts.flatMap(({ id }) => REMEDIES[id] ?? []);
   if (doubts.some(({ id }) => id === 'unexplained-idle'))

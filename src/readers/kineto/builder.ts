@@ -73,7 +73,7 @@ export class TraceBuilder {
     for (let i = 0; i < wide.rows; i++) this.#dur.set(wide.row[i]!, ns[i]!);
   }
 
-  finish(tables: ScannerTables, header: TraceHeader, problems: ProblemLog): TraceData {
+  finish(tables: ScannerTables, header: TraceHeader, isCut: boolean, problems: ProblemLog): TraceData {
     const strings = { bytes: tables.stringBytes, starts: tables.stringStarts };
     const text = new StringTable(strings);
     const written = tables.kinds.map((k): KindInfo => {
@@ -107,6 +107,7 @@ export class TraceBuilder {
       strings,
       baseNs: tables.baseNs,
       header,
+      isCut,
       ...(side as unknown as SideModel),
       wideIds: [...wideIds(wide!, text), ...this.#tooWide].sort((a, b) => a.row - b.row),
     };

@@ -95,7 +95,7 @@ export class KinetoReader implements StreamReader {
       const text = { message: 'there is no "traceEvents" array', consequence: 'nothing to analyse' };
       this.#problems.add('no-trace-events', text);
     }
-    const trace = this.#builder.finish(tables, header, this.#problems);
+    const trace = this.#builder.finish(tables, header, this.#document.isCut, this.#problems);
     return { kind: 'kineto', trace, problems: this.#problems.list() };
   }
 }

@@ -177,6 +177,11 @@ export class TraceDocument {
     this.#from = this.#fill;
   }
 
+  /** The events have begun and not ended. */
+  get isCut(): boolean {
+    return this.#state === 'events';
+  }
+
   #noteEnd(): void {
     if (this.#state === 'done' || !(this.sawEvents || this.#header.started)) return;
     if (this.#state === 'events' && this.#fill > this.#from) {

@@ -131,5 +131,6 @@ function withoutTorch() {
     metadata: { row, name: u16, labels: u16, sortIndex: f64 },
     flows: { row, id: row, kind: new Uint8Array(0) },
     wideIds: [],
+    isCut: false,
   };
 }

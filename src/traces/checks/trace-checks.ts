@@ -6,6 +6,7 @@ import { Category, isGpuWork } from '../../model/category.js';
 import { COMPILES, OPTIMIZER_STEP, WAITS_FOR_DATA } from '../../model/host-names.js';
 import { kindMask, type Trace } from '../../model/trace.js';
 import type { KindInfo } from '../../model/trace-data.js';
+import { completeSteps } from '../timeline/complete-steps.js';
 import { wholeSteps } from '../timeline/whole-steps.js';
 
 /** In the order of the report. Each check is pure and returns nothing when all is well. */
@@ -14,6 +15,7 @@ const TRACE_CHECKS: readonly ((trace: Trace) => readonly CheckResult[])[] = [
   noSteps,
   shortWindow,
   cutLastStep,
+  lostCalls,
   orphanedGpuWork,
   droppedGpuWork,
   compileInWindow,
@@ -65,6 +67,7 @@ function shortWindow(trace: Trace): readonly CheckResult[] {
 
 function cutLastStep(trace: Trace): readonly CheckResult[] {
   const { steps } = trace;
+  if (trace.data.isCut) return [];
   const works = worksOf(trace);
   const whole = wholeSteps(works);
   const [cut, last] = [steps[whole], steps.at(-1)!];
@@ -79,6 +82,16 @@ function cutLastStep(trace: Trace): readonly CheckResult[] {
           'they are left out of step figures',
         ];
   return found('warning', 'cut-last-step', 1, message, consequence, first);
+}
+
+function lostCalls(trace: Trace): readonly CheckResult[] {
+  if (!trace.data.isCut) return [];
+  const all = trace.steps.length > 0 ? trace.steps : [{ startNs: -Infinity, endNs: Infinity }];
+  const lost = all.length - completeSteps(trace, all).length;
+  const message = (where: string) => `the file is cut: calls or GPU work are missing in ${where}`;
+  return lost === all.length
+    ? found('severe', 'lost-calls', 1, message('every step'), 'nothing certain can be said about it')
+    : found('warning', 'lost-calls', lost, message('some steps'), 'only whole steps in a row are used');
 }
 
 /** Pieces of GPU work that each step launched. */

@@ -5,6 +5,7 @@ import { Category } from '../../model/category.js';
 import type { HostStep } from '../../model/steps.js';
 import type { Trace } from '../../model/trace.js';
 import { NO_ID } from '../../model/trace-data.js';
+import { completeSteps } from './complete-steps.js';
 import type { GpuWork } from './gpu-work.js';
 import { DATA_SPAN, type HostSpans, OPTIMIZER_SPAN } from './host-spans.js';
 import { wholeSteps } from './whole-steps.js';
@@ -34,13 +35,17 @@ export interface StepTimes {
   readonly stepOf: Int32Array;
 }
 
+const NO_STEPS = { steps: [], cut: true, begin: 0, followsStep: false };
+
 export function findStepTimes(
   trace: Trace,
   work: GpuWork,
   host: HostSpans,
   range: StepRange | null,
 ): StepTimes {
-  const { source, spans } = hostSteps(trace, host);
+  const { source, spans: marked } = hostSteps(trace, host);
+  const spans = trace.data.isCut ? completeSteps(trace, marked) : marked;
+  if (spans.length === 0) return { ...NO_STEPS, source, stepOf: new Int32Array(work.length).fill(-1) };
   const launchedIn = attribute(trace, work, spans);
   const all = stepsOf(work, launchedIn, spans);
   const whole = all.slice(0, wholeSteps(all.map((s) => s.works)));
