@@ -89,7 +89,7 @@ export function diagnoseInputs(
   const jobView = jobViewOf(views);
   const unrecorded = unrecordedRanks(
     recorded.flatMap((view) => view.facts.collectives?.groups ?? []),
-    new Set(inputs.members.map((m) => m.rank)),
+    ranksWithSteps(inputs.members, members, recorded),
   );
   const decided = withStragglers(decide(judged, health.severe), comparison, unrecorded);
   const decision = withJobPhase(decided, jobView);
@@ -146,4 +146,14 @@ function selectRanks(members: readonly RankedMember[], ranks: readonly number[])
   if (selected.length > 0) return selected;
   const captured = formatRanks([...new Set(members.map((m) => m.rank))]);
   throw new InputError(`none of the selected ranks was captured; captured ranks: ${captured}`);
+}
+
+/** A file of which no step could be used tells no more about its rank than none. Of ranks that were not asked for, files count. */
+function ranksWithSteps(
+  all: readonly RankedMember[],
+  asked: readonly RankedMember[],
+  views: readonly RankView[],
+): ReadonlySet<number> {
+  const [analysed, used] = [new Set(asked.map((m) => m.rank)), new Set(views.map((v) => v.rank))];
+  return new Set(all.map((m) => m.rank).filter((rank) => used.has(rank) || !analysed.has(rank)));
 }

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
@@ -23,4 +23,28 @@ describe.each(['cnn_nchw', 'h2d_pageable', 'launch_compiled', 'data_io_w0'])('%s
       expect(Math.abs(cut.step.ms! / all.step.ms! - 1)).toBeLessThan(0.2);
     }),
   );
+});
+
+describe('one of four ranks, cut', () => {
+  const RANKS = join(root, 'test/fixtures/zoo-ranks/straggler_host');
+  const withCut = (rank: number) =>
+    inFolder(async (folder) => {
+      cpSync(RANKS, folder, { recursive: true });
+      const whole = gunzipSync(readFileSync(join(RANKS, `rank${rank}.json.gz`)));
+      rmSync(join(folder, `rank${rank}.json.gz`));
+      writeFileSync(join(folder, `rank${rank}.json`), whole.subarray(0, whole.length * 0.6));
+      return diagnose(folder);
+    });
+
+  it('does not keep the others from naming the late one', async () => {
+    const { verdict, stragglers } = await withCut(0);
+    expect(stragglers).toMatchObject([{ ranks: [2] }]);
+    expect(verdict.bottleneck).toBe('host');
+  });
+
+  it('is told if it may be the late one', async () => {
+    const { verdict } = await withCut(2);
+    expect(verdict.sentence).toContain('Rank 2 was not recorded');
+    expect(verdict.confidence).toBeLessThanOrEqual(0.75);
+  });
 });

@@ -38,10 +38,14 @@ export function runHealth({ inputs, members, views, locations, comparison }: Che
   const withMore = (more: readonly Problem[]) =>
     healthOf(members, locations.worldSize, [...runProblems, ...more], notes);
   return {
-    severe: withMore([]).problems.find((p) => p.severity === 'severe') ?? null,
+    severe: withMore([]).problems.find((p) => p.severity === 'severe' && !isSpared(p, views)) ?? null,
     with: (ruleProblems) => withMore([...meshProblems(comparison, locations), ...ruleProblems]),
   };
 }
+
+/** A cut file of which nothing is used misleads nobody, if there are others. */
+const isSpared = ({ code }: HealthProblem, views: readonly RankView[]) =>
+  code === 'lost-calls' && views.length > 0;
 
 /** Memory is bounded: of very many collectives the first are kept. */
 function leftOutCollectives({ rank, facts: { collectives } }: RankView) {
