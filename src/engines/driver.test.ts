@@ -84,6 +84,19 @@ describe('the driver of engines with a Python API', () => {
     expect(await sentence(engine, { type: 'error', ...error }, 'exit 1')).toBe(said);
   });
 
+  it('says why there are no facts at all', async () => {
+    const failed = (path: string) => ({ type: 'failed', size: 1, path, why: 'its worker died 4 times' });
+    const end = { type: 'end' };
+    const all = await answered('dask', [failed('/data/a'), failed('/data/b'), end]);
+    expect(all.result).toBe(
+      'nothing could be read on the Dask cluster: /data/a (and 1 other file): its worker died 4 times',
+    );
+    const unknown = { type: 'done', size: 1, written: [], ignored: ['/data/notes.md'] };
+    expect((await answered('ray', [unknown, end])).result).toBe(
+      'no node of the Ray cluster has files that whyslow recognises in /data/run',
+    );
+  });
+
   it('says what Python complained about last when it ends too early', async () => {
     const end = 'echo Traceback >&2; echo "OSError: gone" >&2; exit 1';
     expect(await sentence('dask', { type: 'listed', files: [] }, end)).toBe(

@@ -3,6 +3,7 @@ import { createInterface } from 'node:readline';
 import { describeSystemError, InputError } from '../base/input-error.js';
 import { leaveNothing } from '../base/leave-nothing.js';
 import { quoted } from '../base/shell.js';
+import { formatCount } from '../base/units.js';
 import type { EngineJob, EngineResult, LostFile } from './engine.js';
 import { inPackage, LEAST_NODE, programFiles, TASK_PROGRAM } from './program.js';
 import { PYTHON_ENGINES, type PythonEngineId } from './python-engines.js';
@@ -99,7 +100,17 @@ export async function runByPython(job: EngineJob, asked: PythonOptions): Promise
       `${PYTHON_ENGINES[engine].name}'s driver ended before its tasks were done${last ? `: ${last}` : ''}`,
     );
   }
+  if (madeOf.size === 0) throw new InputError(whyNothing(lost, job, asked));
   return { madeOf, lost, ignored };
+}
+
+function whyNothing(lost: readonly LostFile[], { paths }: EngineJob, { engine }: PythonOptions): string {
+  const { name } = PYTHON_ENGINES[engine];
+  const [first, ...others] = lost;
+  if (!first)
+    return `no node of the ${name} cluster has files that whyslow recognises in ${paths.join(', ')}`;
+  const more = others.length > 0 ? ` (and ${formatCount(others.length, 'other file')})` : '';
+  return `nothing could be read on the ${name} cluster: ${first.path}${more}: ${first.why}`;
 }
 
 function parse(line: string): Message | null {
