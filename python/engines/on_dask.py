@@ -17,7 +17,7 @@ from engine import RETRIES, NoCluster, first_line, must_answer
 GONE_AFTER_S = 30.0
 LOOK_EVERY_S = 1.0
 # A busy scheduler may take a while to greet.
-GREETED_WITHIN_S = 10
+GREETED_WITHIN_S = 15
 
 
 class HostGone(Exception):

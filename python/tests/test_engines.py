@@ -335,6 +335,9 @@ def test_addresses_of_dask(tmp_path, monkeypatch) -> None:
     with pytest.raises(NoCluster) as none:
         on_dask.connect(None)
     assert none.value.address is None
+    with pytest.raises(NoCluster, match="No such file") as missing:
+        on_dask.connect("missing.json")
+    assert missing.value.address == "missing.json"
 
 
 def test_what_dask_calls_what_happened() -> None:
