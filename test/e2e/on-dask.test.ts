@@ -1,9 +1,11 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import type { Report } from '../../src/report/report.js';
-import { inFolder, whyslow } from '../helpers/cli.js';
+import { cases, countCases, SOAK } from '../helpers/cases.js';
+import { inFolder, until, whyslow } from '../helpers/cli.js';
 import { describeWithTorch } from '../helpers/python.js';
 import { nodeThatFirst, onCluster, withCluster } from '../helpers/python-cluster.js';
 import { simulateRun, writeRun } from '../helpers/simulate/simulate.js';
@@ -79,8 +81,8 @@ describeWithTorch('diagnose --on dask', () => {
           'blind',
         );
         await Promise.all([
-          tell(`127.0.0.3 ${blind}`, '127.0.0.3'),
-          tell(`127.0.0.4 ${join(folder, 'none')}`, '127.0.0.4'),
+          tell(`add 127.0.0.3 ${blind}`, '127.0.0.3'),
+          tell(`add 127.0.0.4 ${join(folder, 'none')}`, '127.0.0.4'),
         ]);
         writeFileSync(isBroken, '');
         const { stdout, stderr } = await diagnose(traces);
@@ -108,3 +110,46 @@ describeWithTorch('diagnose --on dask', () => {
       });
     }));
 });
+
+/** It waits for half a minute until a host is taken for lost. */
+if (SOAK) {
+  describeWithTorch('diagnose on a Dask cluster that loses a host', () => {
+    const delays = Array.from({ length: cases(1) }, (_, i) => (i % 5) / 5);
+    it.each(delays)(
+      'names the rank that only this host had, and reads the others elsewhere, %f s later',
+      (delay) =>
+        inFolder(async (folder) => {
+          countCases(1);
+          const traces = join(folder, 'run');
+          writeRun(simulated(), traces);
+          const listed = `"${process.execPath}" "$@" | "${process.execPath}" -e '${WITHOUT_RANK_3}'`;
+          const node = nodeThatFirst(folder, `case "$*" in *--list*) ${listed}; exit;; esac`);
+          const started = join(folder, 'started');
+          const stuck = nodeThatFirst(
+            folder,
+            `case "$*" in *rank-3.json*) touch ${started}; while kill -0 $PPID; do sleep 0.1; done; exit 3;; esac`,
+            'stuck',
+          );
+          await withCluster('dask', node, async ({ options, tell }) => {
+            await tell(`add 127.0.0.3 ${stuck}`, '127.0.0.3');
+            const running = onCluster(['diagnose', traces, ...options, '--json']);
+            await until(() => existsSync(started), 'the task of rank 3');
+            await sleep(1000 * delay);
+            await tell('lose 127.0.0.3', 'lose');
+            const report = JSON.parse((await running).stdout) as Report;
+            expect(report.ranks.map((r) => r.rank)).toEqual([0, 1, 2, 4, 5]);
+            const [lost, ...others] = report.health.problems.filter((p) => p.code === 'lost-file');
+            expect(others).toEqual([]);
+            expect(lost!.message).toMatch(/rank-3\.json\.gz .*: the node with the file went away$/);
+          });
+        }),
+    );
+  });
+}
+
+/** Leaves a file out of a list. */
+const WITHOUT_RANK_3 = `
+  let text = "";
+  process.stdin.on("data", (part) => (text += part)).on("end", () =>
+    console.log(JSON.stringify(JSON.parse(text).filter(({ path }) => !path.includes("rank-3")))),
+  )`;
