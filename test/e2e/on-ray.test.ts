@@ -84,7 +84,7 @@ describeWithTorch('diagnose on a Ray cluster of two nodes', () => {
 if (SOAK) {
   describeWithTorch('diagnose on a Ray cluster that loses a node', () => {
     // Two hosts list the files and eight tasks follow. Each of these ten calls asks for its version first.
-    const moments = Array.from({ length: cases(1) }, (_, i) => 5 + ((4 * i) % 13));
+    const moments = Array.from({ length: cases(1) }, (_, i) => 2 + ((5 * i) % 17));
     it.each(moments)('gives the same report, after %i calls', (calls) =>
       inFolder(async (folder) => {
         countCases(1);

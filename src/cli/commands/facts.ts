@@ -27,7 +27,7 @@ Examples:
   $ whyslow diagnose facts
   $ whyslow diagnose facts more/rank7.json.gz
   $ whyslow facts /scratch/runs/llama -o facts --on ray
-  $ whyslow facts /scratch/runs/llama -o facts --on dask --address tcp://10.0.0.1:8786`;
+  $ whyslow facts runs/llama -o facts --on dask --address tcp://head:8786`;
 
 export function registerFacts(program: Command, context: CommandContext): void {
   program
