@@ -61,7 +61,7 @@ export function checkPython() {
     run(python, ['-m', 'ruff', 'check', ...sources]);
     run(python, ['-m', 'ruff', 'format', '--check', ...sources]);
   }
-  run(python, ['-m', 'mypy', '--config-file', 'python/pyproject.toml', 'python/src']);
+  run(python, ['-m', 'mypy', '--config-file', 'python/pyproject.toml', 'python/src', 'python/engines']);
 }
 
 /** Two at a time: most tests wait for processes. A file's tests share what it has set up. */

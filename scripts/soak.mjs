@@ -21,6 +21,7 @@ const PARTS = {
     soak('simulated runs', ['test/e2e/simulated-ranks.test.ts'], { WHYSLOW_SOAK: `${factor}` }),
   facts: () => soak('facts of simulated runs', ['test/e2e/facts.test.ts'], { WHYSLOW_SOAK: `${factor}` }),
   ray: () => soak('a real Ray cluster', ['test/e2e/on-ray.test.ts'], { WHYSLOW_SOAK: `${factor}` }),
+  dask: () => soak('a real Dask cluster', ['test/e2e/on-dask.test.ts'], { WHYSLOW_SOAK: `${factor}` }),
   traces: () =>
     soak('damaged traces', ['test/property/reader.test.ts'], {
       WHYSLOW_SEED: randomSeed(),

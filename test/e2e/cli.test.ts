@@ -25,7 +25,7 @@ describe('the command line', () => {
     expect(named.filter((name) => !commands.has(name))).toEqual([]);
   });
 
-  it.each(['diagnose', 'compare', 'lint', 'rules', 'run', 'capture'])(
+  it.each(['diagnose', 'facts', 'compare', 'lint', 'rules', 'run', 'capture'])(
     '%s --help has an example and fits the page',
     async (command) => {
       const { stdout, code } = await whyslow([command, '--help']);
@@ -39,6 +39,13 @@ describe('the command line', () => {
     ['an unknown bottleneck', ['diagnose', 'x', '--fail-on', 'disk'], 'not one of gpu, data, comms'],
     ['no steps', ['diagnose', 'x', '--steps', 'a'], '3-6, 3-, -6 or 3'],
     ['no ranks', ['diagnose', 'x', '--ranks', '5-2'], 'ends before it starts'],
+    ['an unknown engine', ['facts', 'x', '--on', 'spark'], 'Allowed choices are ray, dask, slurm.'],
+    ['an address without a cluster', ['diagnose', 'x', '--address', 'a:1'], 'add --on ray or --on dask'],
+    [
+      'an address for Slurm',
+      ['diagnose', 'x', '--on', 'slurm', '--address', 'a:1'],
+      'add --on ray or --on dask',
+    ],
     ['no path', ['diagnose'], 'missing required argument'],
     ['no command', ['run', '--trace'], 'missing required argument'],
     ['no share', ['run', '--max-overhead', '2', '--', 'true'], 'such as 0.5%, or a fraction such as 0.005'],

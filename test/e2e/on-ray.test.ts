@@ -2,10 +2,10 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { Report } from '../../src/report/report.js';
-import { SOAK } from '../helpers/cases.js';
+import { cases, countCases, SOAK } from '../helpers/cases.js';
 import { inFolder, until, whyslow } from '../helpers/cli.js';
 import { describeWithTorch } from '../helpers/python.js';
-import { nodeThatFirst, withRay, withRayOnPath } from '../helpers/ray-cluster.js';
+import { nodeThatFirst, onCluster, withCluster } from '../helpers/python-cluster.js';
 import { simulateRun, writeRun } from '../helpers/simulate/simulate.js';
 
 const RANKS = 8;
@@ -19,7 +19,7 @@ const simulated = () =>
   });
 
 const onRay = (args: readonly string[], more: readonly string[]) =>
-  whyslow(['diagnose', ...args, ...more, '--json'], { env: withRayOnPath });
+  onCluster(['diagnose', ...args, ...more, '--json']);
 
 describeWithTorch('diagnose --on ray', () => {
   it('says what is missing: the cluster, Ray, Node.js', () =>
@@ -31,7 +31,7 @@ describeWithTorch('diagnose --on ray', () => {
       expect(nobody.stderr).toMatch(/^whyslow: there is no Ray cluster at 127\.0\.0\.1:1 .*ray start --head/);
       writeFileSync(
         join(folder, 'python'),
-        '#!/bin/sh\ncat >/dev/null\necho \'{"type":"error","code":"no-ray"}\'\n',
+        '#!/bin/sh\ncat >/dev/null\necho \'{"type":"error","code":"not-installed"}\'\n',
         {
           mode: 0o755,
         },
@@ -58,7 +58,7 @@ describeWithTorch('diagnose on a Ray cluster of two nodes', () => {
           [ -e ${isBroken} ] && kill -9 $$;;
         esac`,
       );
-      await withRay(node, async ({ options }) => {
+      await withCluster('ray', node, async ({ options }) => {
         const here = await whyslow(['diagnose', traces, '--json']);
         const there = await onRay([traces], options);
         expect(there.stderr).toBe('');
@@ -83,29 +83,32 @@ describeWithTorch('diagnose on a Ray cluster of two nodes', () => {
 /** Starting a cluster takes half a minute of two cores: `npm test` starts one. */
 if (SOAK) {
   describeWithTorch('diagnose on a Ray cluster that loses a node', () => {
-    it('gives the same report', () =>
+    // Two hosts list the files and eight tasks follow. Each of these ten calls asks for its version first.
+    const moments = Array.from({ length: cases(1) }, (_, i) => 2 + ((5 * i) % 17));
+    it.each(moments)('gives the same report, after %i calls', (calls) =>
       inFolder(async (folder) => {
+        countCases(1);
         const traces = join(folder, 'run');
         writeRun(simulated(), traces);
         const started = join(folder, 'started');
         writeFileSync(started, '');
         const node = nodeThatFirst(folder, `echo >>${started}\nsleep 1`);
-        await withRay(node, async ({ options, killNode }) => {
+        await withCluster('ray', node, async ({ options, tell }) => {
           const here = await whyslow(['diagnose', traces, '--json']);
           const running = onRay([traces], options);
-          // Two list the files; each call asks for its version first.
-          await until(() => readFileSync(started, 'utf8').length >= 10, 'tasks', 900);
-          await killNode();
+          await until(() => readFileSync(started, 'utf8').length >= calls, 'tasks', 900);
+          await tell('kill', 'killed');
           const there = await running;
           expect(there.stdout).toBe(here.stdout);
         });
-      }));
+      }),
+    );
 
     it('says how to get Node.js where no node has it', () =>
       inFolder(async (folder) => {
         const path = join(folder, 'rank-0.json');
         writeFileSync(path, '[]');
-        await withRay(join(folder, 'none'), async ({ options }) => {
+        await withCluster('ray', join(folder, 'none'), async ({ options }) => {
           const { code, stderr } = await onRay([path], options);
           expect(code).toBe(2);
           expect(stderr).toMatch(

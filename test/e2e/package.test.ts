@@ -87,9 +87,12 @@ describe('the package', () => {
       // Compiled code serves only the machine that built it.
       expect(paths.filter((p) => /\.(?:code|cjs)$/.test(p))).toEqual([]);
       // Not one of its files is forgotten.
-      const sources = readdirSync(join(root, 'python/src'), { recursive: true, encoding: 'utf8' });
-      const wanted = sources.filter((f) => f.endsWith('.py')).map((f) => `python/src/${f}`);
-      expect(paths.filter((p) => /^python\/src\/.*\.py$/.test(p)).sort()).toEqual(wanted.sort());
+      const wanted = ['python/src', 'python/engines'].flatMap((from) =>
+        readdirSync(join(root, from), { recursive: true, encoding: 'utf8' })
+          .filter((f) => f.endsWith('.py'))
+          .map((f) => `${from}/${f}`),
+      );
+      expect(paths.filter((p) => /^python\/(?:src|engines)\/.*\.py$/.test(p)).sort()).toEqual(wanted.sort());
       execFileSync('tar', ['-xzf', join(folder, packed.filename), '-C', folder]);
       // Its dependencies as npm would put them beside it.
       mkdirSync(join(folder, 'node_modules'));

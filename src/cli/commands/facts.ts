@@ -26,7 +26,8 @@ Examples:
   $ whyslow facts /scratch/runs/llama -o facts
   $ whyslow diagnose facts
   $ whyslow diagnose facts more/rank7.json.gz
-  $ whyslow facts /scratch/runs/llama -o facts --on ray`;
+  $ whyslow facts /scratch/runs/llama -o facts --on ray
+  $ whyslow facts runs/llama -o facts --on dask --address tcp://head:8786`;
 
 export function registerFacts(program: Command, context: CommandContext): void {
   program

@@ -6,23 +6,29 @@ import { describeSystemError, InputError } from '../../base/input-error.js';
 import { leaveNothing } from '../../base/leave-nothing.js';
 import { makeFolders } from '../../base/make-folders.js';
 import type { EngineJob, EngineProgress, EngineResult } from '../../engines/engine.js';
+import { isPythonEngine, PYTHON_ENGINES, type PythonEngineId } from '../../engines/python-engines.js';
 import { type StepRange, stepsOption } from '../../library/vocabulary.js';
 
 /** `--on` and what goes with it. */
 export interface EngineFlags {
-  readonly on?: 'ray' | 'slurm';
+  readonly on?: PythonEngineId | 'slurm';
   readonly address?: string;
 }
 
+const withAddress = Object.entries(PYTHON_ENGINES);
+
 export const engineOptions = () => [
-  new Option('--on <engine>', 'read the traces on a cluster, where they lie').choices(['ray', 'slurm']),
+  new Option('--on <engine>', 'read the traces on a cluster, where they lie').choices([
+    ...withAddress.map(([id]) => id),
+    'slurm',
+  ]),
   new Option(
     '--address <address>',
-    'of the Ray cluster, as ray.init takes it (default: RAY_ADDRESS, or auto)',
+    `of the cluster. ${withAddress.map(([, { name, address }]) => `${name}: ${address}`).join('; ')}`,
   ),
 ];
 
-export const ADDRESS_ALONE = '--address is that of a Ray cluster: add --on ray';
+export const ADDRESS_ALONE = `--address is that of a cluster: add ${withAddress.map(([id]) => `--on ${id}`).join(' or ')}`;
 
 /** How many tasks an array has unless there are fewer files. */
 const ARRAY_TASKS = 64;
@@ -41,17 +47,17 @@ export async function factsOnEngine(
   { paths, out, scriptOut, steps, progress }: OnEngine,
   { on, address }: EngineFlags,
 ): Promise<EngineResult | string> {
-  if (address !== undefined && on !== 'ray') throw new InputError(ADDRESS_ALONE);
+  if (address !== undefined && !isPythonEngine(on)) throw new InputError(ADDRESS_ALONE);
   if (paths.includes('-')) throw new InputError('standard input cannot be read on a cluster; pass its path');
   const { listInputs, namedPaths } = await import('../../library/facts.js');
   const options = steps ? ['--steps', stepsOption(steps)] : [];
   // A list of paths is read here: the nodes may not see it.
   const named = (await Promise.all(paths.map(namedPaths))).flat();
   const job: EngineJob = { paths: named.map(absolute), out: resolve(out), options, progress };
-  if (on === 'ray') {
-    const { runOnRay } = await import('../../engines/ray.js');
+  if (isPythonEngine(on)) {
+    const { runByPython } = await import('../../engines/driver.js');
     makeOut(job.out);
-    return runOnRay(job, { address: address ?? null, python: findPython() });
+    return runByPython(job, { engine: on, address: address ?? null, python: findPython() });
   }
   const { isInAllocation, runOnSlurm, sbatchScript } = await import('../../engines/slurm.js');
   const files = (await listInputs(job.paths)).map((f) => f.path);

@@ -3,12 +3,14 @@ import { createInterface } from 'node:readline';
 import { describeSystemError, InputError } from '../base/input-error.js';
 import { leaveNothing } from '../base/leave-nothing.js';
 import { quoted } from '../base/shell.js';
+import { formatCount } from '../base/units.js';
 import type { EngineJob, EngineResult, LostFile } from './engine.js';
 import { inPackage, LEAST_NODE, programFiles, TASK_PROGRAM } from './program.js';
+import { PYTHON_ENGINES, type PythonEngineId } from './python-engines.js';
 
-/** What python/engines/ray_facts.py prints, one a line. */
+/** What python/engines/driver.py prints, one a line. */
 type Message =
-  | { readonly type: 'listed'; readonly files: readonly { readonly size: number }[]; readonly nodes: number }
+  | { readonly type: 'listed'; readonly files: readonly { readonly size: number }[] }
   | {
       readonly type: 'done';
       readonly size: number;
@@ -17,20 +19,32 @@ type Message =
     }
   | { readonly type: 'failed'; readonly path: string; readonly size: number; readonly why: string }
   | { readonly type: 'note'; readonly text: string }
-  | { readonly type: 'error'; readonly code: string; readonly why?: string }
+  | Failure
   | { readonly type: 'end' };
 
-export interface RayOptions {
-  /** As `ray.init(address=…)` takes it. Null: RAY_ADDRESS, or the cluster of this machine. */
+/** Why there is no result at all. */
+interface Failure {
+  readonly type: 'error';
+  readonly code: string;
+  /** Where there is no cluster. Null: no address was given. */
+  readonly address?: string | null;
+  readonly why?: string;
+}
+
+export interface PythonOptions {
+  readonly engine: PythonEngineId;
+  /** As the engine takes it. Null: as it finds it. */
   readonly address: string | null;
-  /** The Python that has Ray. */
+  /** The Python that has the engine. */
   readonly python: string;
 }
 
-/** Runs `whyslow facts` as Ray tasks. Throws InputError when no file can be read that way. */
-export async function runOnRay(job: EngineJob, { address, python }: RayOptions): Promise<EngineResult> {
+/** Runs `whyslow facts` as tasks of an engine. Throws InputError when no file can be read that way. */
+export async function runByPython(job: EngineJob, asked: PythonOptions): Promise<EngineResult> {
   const { paths, out, options, progress } = job;
-  const driver = spawn(python, [inPackage('python/engines/ray_facts.py')], {
+  const { engine, address, python } = asked;
+  // -B: it leaves no compiled files in the package.
+  const driver = spawn(python, ['-B', inPackage('python/engines/facts_on_nodes.py'), engine], {
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   const ended = new Promise<number | null>((resolve, reject) => {
@@ -57,7 +71,7 @@ export async function runOnRay(job: EngineJob, { address, python }: RayOptions):
   try {
     for await (const line of createInterface({ input: driver.stdout })) {
       const message = parse(line);
-      if (message?.type === 'error') throw new InputError(explain(message, job, address, python));
+      if (message?.type === 'error') throw new InputError(explain(message, job, asked));
       if (message?.type === 'note') progress.note?.(message.text);
       if (message?.type === 'listed')
         progress.start(
@@ -82,9 +96,21 @@ export async function runOnRay(job: EngineJob, { address, python }: RayOptions):
   }
   if (!isOver) {
     const last = complaint.trim().split('\n').at(-1) ?? '';
-    throw new InputError(`Ray's driver ended before its tasks were done${last ? `: ${last}` : ''}`);
+    throw new InputError(
+      `${PYTHON_ENGINES[engine].name}'s driver ended before its tasks were done${last ? `: ${last}` : ''}`,
+    );
   }
+  if (madeOf.size === 0) throw new InputError(whyNothing(lost, job, asked));
   return { madeOf, lost, ignored };
+}
+
+function whyNothing(lost: readonly LostFile[], { paths }: EngineJob, { engine }: PythonOptions): string {
+  const { name } = PYTHON_ENGINES[engine];
+  const [first, ...others] = lost;
+  if (!first)
+    return `no node of the ${name} cluster has files that whyslow recognises in ${paths.join(', ')}`;
+  const more = others.length > 0 ? ` (and ${formatCount(others.length, 'other file')})` : '';
+  return `nothing could be read on the ${name} cluster: ${first.path}${more}: ${first.why}`;
 }
 
 function parse(line: string): Message | null {
@@ -96,20 +122,22 @@ function parse(line: string): Message | null {
 }
 
 function explain(
-  { code, why = '' }: { readonly code: string; readonly why?: string },
+  { code, address, why = '' }: Failure,
   { paths }: EngineJob,
-  address: string | null,
-  python: string,
+  { engine, python }: PythonOptions,
 ): string {
+  const { name, package: wanted, advice } = PYTHON_ENGINES[engine];
   switch (code) {
-    case 'no-ray':
-      return `Ray is not installed for ${python}: ${quoted(python)} -m pip install ray, or activate the environment that has it`;
+    case 'not-installed':
+      return `${name} is not installed for ${python}: ${quoted(python)} -m pip install ${wanted}, or activate the environment that has it`;
     case 'no-cluster':
-      return `there is no Ray cluster at ${address ?? process.env.RAY_ADDRESS ?? 'this machine'} (${why}): start one with \`ray start --head\`, or pass --address or RAY_ADDRESS`;
+      return address
+        ? `there is no ${name} cluster at ${address} (${why}): ${advice}`
+        : `no address of a ${name} cluster is known: ${advice}`;
     case 'no-node':
-      return `no node of the Ray cluster can run whyslow: ${why}`;
+      return `no node of the ${name} cluster can run whyslow: ${why}`;
     case 'no-files':
-      return `no node of the Ray cluster has files in ${paths.join(', ')}`;
+      return `no node of the ${name} cluster has files in ${paths.join(', ')}`;
     default:
       return why;
   }
