@@ -1,5 +1,6 @@
 import { ns } from '../../base/units.js';
 import { phasesOf, type RankView, stepsOf } from '../ranks/rank-view.js';
+import { unseenGpu } from '../ranks/unseen-gpu.js';
 import { emptyingQueue, mayHideSlowWorkers } from './prefetch-queue.js';
 import { bestClass, type Judgement, sharesOf, type VerdictClass } from './shares.js';
 
@@ -45,6 +46,15 @@ export const isShortRun = (view: RankView) => view.source === 'log' && view.fact
 
 /** The checks, in the order in which their effects apply. The amounts are those of docs/method.md, Verdict. */
 export const DOUBT_CHECKS = [
+  {
+    id: 'unseen-gpu',
+    text: 'no GPU work was recorded, although there is a GPU',
+    // The host's time says nothing without the GPU's. But a job that is busy in its operators may not use the GPU at all.
+    check: ({ view, best }) => {
+      const unseen = unseenGpu(view);
+      return unseen && atMost(unseen === 'listed' && best === 'gpu' ? 0.55 : 0.4);
+    },
+  },
   {
     id: 'no-model-phase',
     text: 'no phase of the model was recorded, so what the steps do is not known',

@@ -176,6 +176,11 @@ describe('what to record next', () => {
 
   it('is what settles the doubt', () => {
     expect(next({}, [doubt('', 'trace-differs')])).toMatch(/^record a longer window.*--trace-active 20/);
+    const unseen = next({ facts: { hasHostEvents: false } }, [
+      doubt('', 'unseen-gpu'),
+      doubt('', 'no-steps'),
+    ]);
+    expect(unseen).toMatch(/^record with ProfilerActivity\.CPU and ProfilerActivity\.CUDA; .*attached$/);
     const unexplained = [doubt('', 'unexplained-idle')];
     expect(next({}, unexplained)).toMatch(/^record with Nsight Systems/);
     expect(next({ facts: { hasGpuWork: false } }, unexplained)).toMatch(/^look at its stacks/);

@@ -106,10 +106,12 @@ const RETURN = 'return from a read such as .item()';
 
 const SIX_STEPS = 'record at least six steps after warm-up: schedule(wait=5, warmup=3, active=6)';
 
+const BOTH_ACTIVITIES = 'record with ProfilerActivity.CPU and ProfilerActivity.CUDA';
 const STEP_TIMES = 'add step times without the profiler (an event log)';
 
 /** What settles a doubt. */
 const REMEDIES: { readonly [id in DoubtId]?: string } = {
+  'unseen-gpu': `${BOTH_ACTIVITIES}; if both were on, another profiler (nsys) may have been attached`,
   'several-runs': 'diagnose the traces of one run by themselves: name their files, or their folder',
   'profiler-cost': STEP_TIMES,
   'filled-queue': STEP_TIMES,
@@ -123,11 +125,13 @@ const WITH_STACKS = 'look at its stacks while it runs: whyslow triage --stacks';
 /** What to record to get a better answer. */
 export function captureNext({ view, doubts }: Decision): string[] {
   if (view && isShortRun(view)) return ['let the job run for at least 20 steps under `whyslow run`'];
+  // What else is doubtful matters once the GPU is in the recording.
+  const unseen = doubts.find(({ id }) => id === 'unseen-gpu');
+  if (unseen) return [REMEDIES[unseen.id]!];
   const next = doubts.flatMap(({ id }) => REMEDIES[id] ?? []);
   if (doubts.some(({ id }) => id === 'unexplained-idle'))
     next.push(view?.facts.hasGpuWork ? WITH_NSIGHT : WITH_STACKS);
-  if (!(view?.source === 'trace' && view.facts.hasHostEvents))
-    next.push('record with ProfilerActivity.CPU and ProfilerActivity.CUDA');
+  if (!(view?.source === 'trace' && view.facts.hasHostEvents)) next.push(BOTH_ACTIVITIES);
   if (!view || view.facts.steps.source === 'window')
     next.push('call profiler.step() at the end of every step');
   if (view && view.facts.steps.count < 4) next.push(SIX_STEPS);
