@@ -24,6 +24,7 @@ import { jobViewOf, withJobPhase } from './verdict/job-phase.js';
 import { judge } from './verdict/judge.js';
 import { type OperationsAnswer, operationsAnswer, operationsJob } from './verdict/operations-verdict.js';
 import { captureNext, verdictSentence } from './verdict/sentence.js';
+import { telemetryVerdict } from './verdict/telemetry-verdict.js';
 import type { Verdict } from './verdict/verdict.js';
 
 /** Which part of the run to analyse. Null: all of it. */
@@ -111,9 +112,11 @@ export function diagnoseInputs(
     views,
     comparison,
     locations,
-    // Without traces and logs, the table of operations gives the verdict, or dumps of a job that hangs.
+    // Without traces and logs, the table of operations gives the verdict, or dumps of a job that hangs, or telemetry.
     verdict:
-      (recorded.length === 0 && (operations?.verdict ?? hangVerdict(evidence, words.processes))) || verdict,
+      (recorded.length === 0 &&
+        (operations?.verdict ?? hangVerdict(evidence, words.processes) ?? telemetryVerdict(inputs))) ||
+      verdict,
     decisive: decision.view,
     jobView,
     operations,
