@@ -12,7 +12,8 @@ import { type RunHealth, runHealth } from './health/run-health.js';
 import { jobWords } from './job-words.js';
 import { type ComparedViews, compareViews } from './ranks/compare-views.js';
 import { hostLines } from './ranks/host-lines.js';
-import { locateRanks, type RunLocations, withTelemetry } from './ranks/locations.js';
+import { withReasons } from './ranks/late-reasons.js';
+import { locateRanks, type RunLocations } from './ranks/locations.js';
 import { activityByRank, capturedRanks } from './ranks/rank-activity.js';
 import type { RankView } from './ranks/rank-view.js';
 import { unrecordedRanks } from './ranks/unrecorded-ranks.js';
@@ -72,7 +73,7 @@ export function diagnoseInputs(
     );
   const locations = locateRanks(inputs);
   const compared = known && ranks === null ? { ...known, from: recorded } : compareViews(recorded, locations);
-  const comparison = withTelemetry(compared.comparison, locations);
+  const comparison = withReasons(compared, locations);
   const views = recorded.map((view) => withWaiting(view, comparison));
   const health = runHealth({
     inputs: { ...inputs, problems: [...inputs.problems, ...failures.list()] },

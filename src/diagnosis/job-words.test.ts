@@ -43,6 +43,13 @@ describe('the job in advice', () => {
     ]);
   });
 
+  it('is one folder above its event logs', () => {
+    const members = [0, 1].map((r) => ({
+      member: { path: `o/cuda_event_profiler/cuda_events_rank_${r}.jsonl` },
+    }));
+    expect(jobWords({ members, beside: [], runs: [] }).folder).toBe('o');
+  });
+
   it('has words that stand for what is not known', () => {
     expect(jobWords({ members: [], beside: [], runs: [] })).toEqual(UNKNOWN_JOB);
     expect(whole('run.json', null)).toEqual({ ...UNKNOWN_JOB, folder: '.' });

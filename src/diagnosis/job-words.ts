@@ -1,4 +1,4 @@
-import { dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { quoted, quotedCommand } from '../base/shell.js';
 import { manifestOf, type RankMember } from '../ingest/member.js';
 import type { RunInputs } from '../ingest/read-run.js';
@@ -61,6 +61,8 @@ function folderOf(path: string, levels: number): string {
   return quoted(Array.from({ length: levels }).reduce<string>((folder) => dirname(folder), path));
 }
 
+const EVENTS_FOLDER = 'cuda_event_profiler';
+
 /** The folder that holds all files. */
 function commonFolder(paths: readonly string[]): string {
   const [first = ''] = paths;
@@ -73,7 +75,9 @@ function commonFolder(paths: readonly string[]): string {
     paths.every((path) => isFile(path) && holds(path)) &&
     folder !== '/' &&
     folder.includes('://') === first.includes('://');
-  return isKnown && first !== '' ? quoted(folder) : UNKNOWN_JOB.folder;
+  // Logs of a job without manifests lie one folder below its own.
+  const own = basename(folder) === EVENTS_FOLDER ? dirname(folder) : folder;
+  return isKnown && first !== '' ? quoted(own) : UNKNOWN_JOB.folder;
 }
 
 /** A name of a machine as it may stand in a command; anything else is left out. */

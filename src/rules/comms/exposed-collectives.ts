@@ -22,7 +22,7 @@ export const rule: AnyRule = {
     thresholds: [EXPOSED],
   },
   check(view, run) {
-    const hidden = silentIfHidden(view);
+    const hidden = silentIfHidden(view, run);
     if (hidden) return hidden;
     if (manySmallReduces(view) || gathersOnDemand(view)) return silent('a more specific rule applies');
     const { text, code } = rule.info.fix;
