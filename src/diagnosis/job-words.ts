@@ -1,4 +1,4 @@
-import { basename, dirname } from 'node:path';
+import { dirname } from 'node:path';
 import { quoted, quotedCommand } from '../base/shell.js';
 import { manifestOf, type RankMember } from '../ingest/member.js';
 import type { RunInputs } from '../ingest/read-run.js';
@@ -76,7 +76,7 @@ function commonFolder(paths: readonly string[]): string {
     folder !== '/' &&
     folder.includes('://') === first.includes('://');
   // Logs of a job without manifests lie one folder below its own.
-  const own = basename(folder) === EVENTS_FOLDER ? dirname(folder) : folder;
+  const own = folder.split('/').at(-1) === EVENTS_FOLDER ? dirname(folder) : folder;
   return isKnown && first !== '' ? quoted(own) : UNKNOWN_JOB.folder;
 }
 

@@ -215,7 +215,7 @@ describe('jobs without GPU: four ranks, every tenth step', () => {
 
 it('logs of lmms-engine: the phase in which one of eight ranks is late is named', async () => {
   // As its pull request validates it: a phase that only rank 5 has, and an all_reduce in which the others wait.
-  const random = new Random(7);
+  const random = new Random(7, 0);
   const logs = Array.from({ length: 8 }, (_, rank) => {
     const lines = Array.from({ length: 40 }, (_, i) => {
       const record = (name: string, ms: number) =>
