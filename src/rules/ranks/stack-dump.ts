@@ -40,6 +40,7 @@ export const rule: RunRule = {
       code: 'whyslow triage --stacks      # finds the job and its ranks\npy-spy dump --pid $(pgrep -of train.py) > rank0-a.txt      # to keep',
     },
     check: 'py-spy only reads the memory of the process; it changes nothing.',
+    more: '--native adds frames of C extensions. py-spy needs the same user and the right to trace: sudo, or --cap-add SYS_PTRACE for a container. `py-spy top --pid` shows where time goes while you watch.',
     cost: 'code',
     risk: 'none',
     thresholds: [MOSTLY],
