@@ -22,6 +22,7 @@ export const rule: TraceRule = {
       code: 'values = torch.stack([loss, grad_norm, tokens])   # one tensor\ndist.all_reduce(values, async_op=True)            # one collective\n# read the previous step’s values instead of this one’s',
     },
     check: 'Sums and means must be taken the same way: reduce sums and counts, divide after.',
+    more: 'whyslow_capture.MetricsGather does it: all metrics of a step in one all_gather and one read, a step late (pipelined=True) or every N steps.',
     cost: 'code',
     risk: 'none',
     thresholds: [COLLECTIVES, SCALAR],

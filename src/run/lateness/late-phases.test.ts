@@ -39,6 +39,11 @@ describe('the phase of a delay', () => {
     ).toBeUndefined();
   });
 
+  it('has a name that fits into a sentence', () => {
+    const long = 'x'.repeat(3000);
+    expect(named(late(), phases({}, {}, { [long]: 4 }))).toBe(`${'x'.repeat(60)}…`);
+  });
+
   it('is the mean over several late ranks, and none where one of them has no log', () => {
     const both = late({ ranks: [1, 2] });
     expect(named(both, phases({ a: 1 }, { a: 5 }, { a: 6 }))).toBe('a');

@@ -19,6 +19,10 @@ export function withLatePhases(
   });
 }
 
+/** Sentences name it, and a log may call its phases anything. */
+const MOST_LETTERS = 60;
+const shortened = (name: string) => (name.length > MOST_LETTERS ? `${name.slice(0, MOST_LETTERS)}…` : name);
+
 function latePhaseOf(late: LateRanks, phases: ReadonlyMap<number, OwnPhases>): LatePhase | null {
   const own = late.ranks.flatMap((rank) => phases.get(rank) ?? []);
   const others = [...phases].flatMap(([rank, named]) => (late.ranks.includes(rank) ? [] : [named]));
@@ -31,5 +35,6 @@ function latePhaseOf(late: LateRanks, phases: ReadonlyMap<number, OwnPhases>): L
   }));
   const excess = ({ time, usual }: LatePhase) => time - usual;
   const most = found.reduce<LatePhase | null>((a, b) => (a && excess(a) >= excess(b) ? a : b), null);
-  return most && excess(most) >= MOST_OF_DELAY * (late.mayCost ?? late.cost) ? most : null;
+  if (!most || !(excess(most) >= MOST_OF_DELAY * (late.mayCost ?? late.cost))) return null;
+  return { ...most, name: shortened(most.name) };
 }
