@@ -63,9 +63,12 @@ function folderOf(path: string, levels: number): string {
 
 const EVENTS_FOLDER = 'cuda_event_profiler';
 
-/** The folder that holds all files. */
-function commonFolder(paths: readonly string[]): string {
+/** The folder that holds all files, or the archive that they lie in. */
+function commonFolder(members: readonly string[]): string {
+  // d9d packs every trace into an archive of its own.
+  const paths = [...new Set(members.map((path) => path.split('!', 1)[0]!))];
   const [first = ''] = paths;
+  if (paths.length === 1 && first !== members[0]) return quoted(first);
   let folder = dirname(first);
   const holds = (path: string) =>
     folder === '.' ? !/^\/|^\.\.\//.test(path) : path.startsWith(`${folder}/`);
