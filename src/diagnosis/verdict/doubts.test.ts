@@ -88,6 +88,7 @@ const CASES: readonly (readonly [DoubtId, object, Judgement])[] = [
   ['short-run', { atMost: 0.45 }, shortRun(2)],
   ['irregular-steps', { by: 0.1 }, withSteps({ irregular: true, count: 5 })],
   ['empty-window', { by: 0.6 }, traced({ step: ns(9999) })],
+  ['empty-window', { by: 0.6 }, onlyHost('host 1  ProfilerStep#1 0-100000', 'host', {})],
   ['emptying-queue', { atMost: 0.55 }, { ...withQueue(RUNS_EMPTY), shares: BUSY }],
   [
     'filled-queue',
@@ -130,6 +131,7 @@ describe('doubts', () => {
   it.each<[string, Judgement]>([
     ['a log of three steps', shortRun(3)],
     ['a machine without a GPU', onlyHost(WITHOUT_GPU, 'host', {})],
+    ['no operator, but a wait for data', onlyHost('host 1  ProfilerStep#1 0-100000', 'data', {})],
     [
       'no GPU work, but capture knows that the job uses no GPU',
       {

@@ -41,6 +41,10 @@ export const MAY_BE_HIDDEN = 'delay-may-be-hidden';
 /** No training step is shorter. */
 const SHORTEST_STEP_NS = 10_000;
 
+/** Not one operator and no GPU work, as in a window that the end of the job cut off. */
+const computesNothing = (view: RankView) =>
+  view.source === 'trace' && !view.dividedBy && !view.facts.hasGpuWork && view.facts.time.compute === 0;
+
 /** A trace shows what happens inside each step. A log of fewer steps than this shows only their warm-up. */
 export const isShortRun = (view: RankView) => view.source === 'log' && view.facts.steps.count < 3;
 
@@ -116,7 +120,8 @@ export const DOUBT_CHECKS = [
   {
     id: 'empty-window',
     text: 'hardly anything happens in the recorded window',
-    check: ({ view }) => when(!(view.step >= SHORTEST_STEP_NS), by(0.6)),
+    check: ({ view, best }) =>
+      when(!(view.step >= SHORTEST_STEP_NS) || (best === 'host' && computesNothing(view)), by(0.6)),
   },
   {
     id: 'emptying-queue',
