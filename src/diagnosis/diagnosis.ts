@@ -20,6 +20,7 @@ import { unrecordedRanks } from './ranks/unrecorded-ranks.js';
 import { viewsOf } from './ranks/views.js';
 import { runEvidence } from './run-evidence.js';
 import type { RunFacts } from './run-facts.js';
+import { compileLogVerdict } from './verdict/compile-log-verdict.js';
 import { decide } from './verdict/decide.js';
 import { jobViewOf, withJobPhase } from './verdict/job-phase.js';
 import { judge } from './verdict/judge.js';
@@ -113,10 +114,13 @@ export function diagnoseInputs(
     views,
     comparison,
     locations,
-    // Without traces and logs, the table of operations gives the verdict, or dumps of a job that hangs, or telemetry.
+    // Without traces and logs, the table of operations gives the verdict, or dumps of a job that hangs, or other logs.
     verdict:
       (recorded.length === 0 &&
-        (operations?.verdict ?? hangVerdict(evidence, words.processes) ?? telemetryVerdict(inputs))) ||
+        (operations?.verdict ??
+          hangVerdict(evidence, words.processes) ??
+          telemetryVerdict(inputs) ??
+          compileLogVerdict(evidence))) ||
       verdict,
     decisive: decision.view,
     jobView,

@@ -57,11 +57,12 @@ const isFed = (gpu: GpuState) =>
   (powerLimitOf(gpu) !== null && gpu.power !== null) || (gpu.powerCap ?? 0) >= LEAST_LIMITED;
 
 const WATCH = 'watch the job while it runs, on its machine: whyslow triage';
-const MEASURE = 'measure it from start to end: whyslow run -- python train.py';
+export const MEASURE = 'measure it from start to end: whyslow run -- python train.py';
 const QUERY =
   'record power and clock with their limits: nvidia-smi --query-gpu=timestamp,index,name,utilization.gpu,clocks.sm,clocks.max.sm,power.draw,power.limit --format=csv -l 1 > gpus.csv';
 
-const unknown = (cause: string, sentence: string, next: readonly string[]): Verdict => ({
+/** No answer, but a sentence on what was seen, and what gives one. */
+export const unknown = (cause: string, sentence: string, next: readonly string[]): Verdict => ({
   bottleneck: 'unknown',
   cause,
   confidence: 0.4,

@@ -30,7 +30,9 @@ export const rule: TraceRule = {
   check(view) {
     const all = collectivesOf(view, () => true);
     if (all.count === 0) return silent('no collectives were recorded');
-    // Barriers have no bytes; where sizes are not recorded (NaN) nothing is known.
+    // gloo records sizes only with record_shapes.
+    if (all.bytes.every(Number.isNaN)) return silent('how much collectives carry was not recorded');
+    // Barriers have no bytes.
     const scalars = collectivesOf(view, (_, size) => size > 0 && size <= SCALAR.value);
     if (scalars.count < COLLECTIVES.value) return silent('collectives carry tensors, not single numbers');
     const text = `${scalars.count.toFixed(0)} of ${all.count.toFixed(0)} collectives a step carry at most ${SCALAR.value} bytes: ${formatMs(scalars.exposed)} a step of them is exposed (${percentOfStep(view, scalars.exposed)}), waiting for other ranks included`;
