@@ -1,9 +1,13 @@
-import type { RunEvidence } from '../run-evidence.js';
 import { MEASURE, unknown } from './telemetry-verdict.js';
 import type { Verdict } from './verdict.js';
 
+interface CompileLog {
+  readonly compiled: readonly unknown[];
+  readonly graphBreaks: readonly unknown[];
+}
+
 /** The answer for a job of which only a log of torch.compile exists. Null: there is none, or it says nothing. */
-export function compileLogVerdict({ compiled, graphBreaks }: RunEvidence): Verdict | null {
+export function compileLogVerdict({ compiled, graphBreaks }: CompileLog): Verdict | null {
   if (compiled.length + graphBreaks.length === 0) return null;
   return unknown(
     'no-evidence',
