@@ -8,6 +8,10 @@ const ENOUGH = 3;
 const ATTACHED = 1;
 const RECORDING = 2;
 
+/** Code of a note: the job records most of its own steps, so nobody looks at them all. */
+export const PROFILER_LEFT_ON = 'profiler-left-on';
+const MOST_STEPS = 0.5;
+
 interface Undisturbed {
   /** Whether a row counts. */
   readonly counts: (row: number) => boolean;
@@ -41,6 +45,13 @@ export function undisturbed(run: EventLogRun, rows: readonly number[]): Undistur
         most === 0 || attached + recording === 0 ? 0 : 1,
         `only ${formatCount(clean, 'step')} ran without a profiler`,
         'the others count too; a job that is limited by its host runs up to 1.7 times faster without one',
+      ),
+      ...found(
+        'note',
+        PROFILER_LEFT_ON,
+        recording > MOST_STEPS * (clean + attached + recording) ? 1 : 0,
+        `a profiler of the job recorded ${recording} of ${formatCount(clean + attached + recording, 'step')}`,
+        'training is slower than it needs to be',
       ),
     ],
   };

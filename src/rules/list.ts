@@ -15,6 +15,7 @@ export { rule as launchBound } from './host/launch-bound.js';
 export { rule as memoryPressure } from './host/memory-pressure.js';
 export { rule as noCudaGraphs } from './host/no-cuda-graphs.js';
 export { rule as oneSlowStep } from './host/one-slow-step.js';
+export { rule as profilerLeftOn } from './host/profiler-left-on.js';
 export { rule as recompiles } from './host/recompiles.js';
 export { rule as recompilesLogged } from './host/recompiles-logged.js';
 export { rule as shapesFromData } from './host/shapes-from-data.js';

@@ -1,4 +1,5 @@
 import { formatCount, formatWholePercent, type Share, share as shareOf } from '../../base/units.js';
+import { PROFILER_LEFT_ON } from '../../logs/undisturbed.js';
 import { phasesOf, type RankView } from '../ranks/rank-view.js';
 import { wholeStep } from '../ranks/whole-step.js';
 import type { Decision } from './decide.js';
@@ -120,6 +121,8 @@ const REMEDIES: { readonly [id in DoubtId]?: string } = {
 };
 const WITH_NSIGHT =
   'record with Nsight Systems, which also shows calls of the operating system: whyslow rules T20';
+const WITHOUT_OWN_PROFILER =
+  'run the job without its own profiler; `whyslow run` then records a window itself';
 const WITH_STACKS = 'look at its stacks while it runs: whyslow triage --stacks';
 
 /** What to record to get a better answer. */
@@ -128,6 +131,7 @@ export function captureNext({ view, doubts }: Decision): string[] {
   // What else is doubtful matters once the GPU is in the recording.
   const unseen = doubts.find(({ id }) => id === 'unseen-gpu');
   if (unseen) return [REMEDIES[unseen.id]!];
+  if (view?.notes.some(({ code }) => code === PROFILER_LEFT_ON)) return [WITHOUT_OWN_PROFILER];
   const next = doubts.flatMap(({ id }) => REMEDIES[id] ?? []);
   if (doubts.some(({ id }) => id === 'unexplained-idle'))
     next.push(view?.facts.hasGpuWork ? WITH_NSIGHT : WITH_STACKS);
