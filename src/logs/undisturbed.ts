@@ -1,5 +1,6 @@
 import { type CheckResult, found } from '../base/check.js';
 import { formatCount } from '../base/units.js';
+import { PROFILER_LEFT_ON } from '../facts/note-codes.js';
 import type { EventLogRun } from '../model/event-log.js';
 
 /** Fewer steps are not a measurement. */
@@ -8,8 +9,7 @@ const ENOUGH = 3;
 const ATTACHED = 1;
 const RECORDING = 2;
 
-/** Code of a note: the job records most of its own steps, so nobody looks at them all. */
-export const PROFILER_LEFT_ON = 'profiler-left-on';
+/** A profiler that records more of the steps is left on: nobody looks at them all. */
 const MOST_STEPS = 0.5;
 
 interface Undisturbed {

@@ -1,5 +1,5 @@
 import { formatCount, formatWholePercent, type Share, share as shareOf } from '../../base/units.js';
-import { PROFILER_LEFT_ON } from '../../logs/undisturbed.js';
+import { PROFILER_LEFT_ON } from '../../facts/note-codes.js';
 import { phasesOf, type RankView } from '../ranks/rank-view.js';
 import { wholeStep } from '../ranks/whole-step.js';
 import type { Decision } from './decide.js';
