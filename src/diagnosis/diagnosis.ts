@@ -12,18 +12,21 @@ import { type RunHealth, runHealth } from './health/run-health.js';
 import { jobWords } from './job-words.js';
 import { type ComparedViews, compareViews } from './ranks/compare-views.js';
 import { hostLines } from './ranks/host-lines.js';
-import { locateRanks, type RunLocations, withTelemetry } from './ranks/locations.js';
+import { withReasons } from './ranks/late-reasons.js';
+import { locateRanks, type RunLocations } from './ranks/locations.js';
 import { activityByRank, capturedRanks } from './ranks/rank-activity.js';
 import type { RankView } from './ranks/rank-view.js';
 import { unrecordedRanks } from './ranks/unrecorded-ranks.js';
 import { viewsOf } from './ranks/views.js';
 import { runEvidence } from './run-evidence.js';
 import type { RunFacts } from './run-facts.js';
+import { compileLogVerdict } from './verdict/compile-log-verdict.js';
 import { decide } from './verdict/decide.js';
 import { jobViewOf, withJobPhase } from './verdict/job-phase.js';
 import { judge } from './verdict/judge.js';
 import { type OperationsAnswer, operationsAnswer, operationsJob } from './verdict/operations-verdict.js';
 import { captureNext, verdictSentence } from './verdict/sentence.js';
+import { telemetryVerdict } from './verdict/telemetry-verdict.js';
 import type { Verdict } from './verdict/verdict.js';
 
 /** Which part of the run to analyse. Null: all of it. */
@@ -71,7 +74,7 @@ export function diagnoseInputs(
     );
   const locations = locateRanks(inputs);
   const compared = known && ranks === null ? { ...known, from: recorded } : compareViews(recorded, locations);
-  const comparison = withTelemetry(compared.comparison, locations);
+  const comparison = withReasons(compared, locations);
   const views = recorded.map((view) => withWaiting(view, comparison));
   const health = runHealth({
     inputs: { ...inputs, problems: [...inputs.problems, ...failures.list()] },
@@ -111,9 +114,14 @@ export function diagnoseInputs(
     views,
     comparison,
     locations,
-    // Without traces and logs, the table of operations gives the verdict, or dumps of a job that hangs.
+    // Without traces and logs, the table of operations gives the verdict, or dumps of a job that hangs, or other logs.
     verdict:
-      (recorded.length === 0 && (operations?.verdict ?? hangVerdict(evidence, words.processes))) || verdict,
+      (recorded.length === 0 &&
+        (operations?.verdict ??
+          hangVerdict(evidence, words.processes) ??
+          telemetryVerdict(inputs) ??
+          compileLogVerdict(evidence))) ||
+      verdict,
     decisive: decision.view,
     jobView,
     operations,

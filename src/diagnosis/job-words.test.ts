@@ -43,6 +43,21 @@ describe('the job in advice', () => {
     ]);
   });
 
+  it('is the folder of archives, or the one archive', () => {
+    const inside = (...paths: string[]) =>
+      jobWords({ members: paths.map((path) => ({ member: { path } })), beside: [], runs: [] }).folder;
+    expect(inside('o/step_20/rank-0.tar.gz!a.json', 'o/step_20/rank-1.tar.gz!b.json')).toBe('o/step_20');
+    expect(inside('o/all.tar.gz!a.json', 'o/all.tar.gz!b.json')).toBe('o/all.tar.gz');
+    expect(inside('-')).toBe('OUT');
+  });
+
+  it('is one folder above its event logs', () => {
+    const members = [0, 1].map((r) => ({
+      member: { path: `o/cuda_event_profiler/cuda_events_rank_${r}.jsonl` },
+    }));
+    expect(jobWords({ members, beside: [], runs: [] }).folder).toBe('o');
+  });
+
   it('has words that stand for what is not known', () => {
     expect(jobWords({ members: [], beside: [], runs: [] })).toEqual(UNKNOWN_JOB);
     expect(whole('run.json', null)).toEqual({ ...UNKNOWN_JOB, folder: '.' });
@@ -59,7 +74,6 @@ describe('the job in advice', () => {
     for (const unknown of [
       ['/x/0.json', '/y/1.json'],
       ['s3://a/0.json', 's3://b/1.json'],
-      ['a.tar!0.json'],
       ['../a/0.json', 'b/1.json'],
       ['-'],
       [],

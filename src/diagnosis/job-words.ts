@@ -61,9 +61,14 @@ function folderOf(path: string, levels: number): string {
   return quoted(Array.from({ length: levels }).reduce<string>((folder) => dirname(folder), path));
 }
 
-/** The folder that holds all files. */
-function commonFolder(paths: readonly string[]): string {
+const EVENTS_FOLDER = 'cuda_event_profiler';
+
+/** The folder that holds all files, or the archive that they lie in. */
+function commonFolder(members: readonly string[]): string {
+  // d9d packs every trace into an archive of its own.
+  const paths = [...new Set(members.map((path) => path.split('!', 1)[0]!))];
   const [first = ''] = paths;
+  if (paths.length === 1 && first !== members[0]) return quoted(first);
   let folder = dirname(first);
   const holds = (path: string) =>
     folder === '.' ? !/^\/|^\.\.\//.test(path) : path.startsWith(`${folder}/`);
@@ -73,7 +78,9 @@ function commonFolder(paths: readonly string[]): string {
     paths.every((path) => isFile(path) && holds(path)) &&
     folder !== '/' &&
     folder.includes('://') === first.includes('://');
-  return isKnown && first !== '' ? quoted(folder) : UNKNOWN_JOB.folder;
+  // Logs of a job without manifests lie one folder below its own.
+  const own = folder.split('/').at(-1) === EVENTS_FOLDER ? dirname(folder) : folder;
+  return isKnown && first !== '' ? quoted(own) : UNKNOWN_JOB.folder;
 }
 
 /** A name of a machine as it may stand in a command; anything else is left out. */

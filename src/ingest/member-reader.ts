@@ -3,6 +3,7 @@ import type { ReaderDescriptor, ReadResult, StreamReader } from '../readers/comm
 import { findReader } from '../readers/registry.js';
 import type { Member } from '../sources/open.js';
 import { type NameHints, rankFromPath } from '../sources/rank-name.js';
+import { describeFile } from './describe-file.js';
 
 /** Readers recognise a format by this many bytes. */
 export const HEAD_BYTES = 65536;
@@ -92,7 +93,7 @@ export class MemberReader {
     const pending = this.#pending;
     this.#pending = [];
     if (descriptor === null) {
-      this.#unknown = { kind: 'unknown', looksLike: describeHead(head.subarray(0, 512)) };
+      this.#unknown = { kind: 'unknown', looksLike: describeFile(head.subarray(0, 512), this.#member.path) };
       return false;
     }
     if (descriptor.readAt && this.#member.extent) {
@@ -106,17 +107,4 @@ export class MemberReader {
     this.#reader = reader;
     return !reader.isDone;
   }
-}
-
-function describeHead(head: Uint8Array): string {
-  if (head.length === 0) return 'it is empty';
-  const text = Buffer.from(head).toString('utf8');
-  const firstLine = text.trimStart().split(/[\r\n]/, 1)[0] ?? '';
-  if (/^<(?:!doctype|html|\?xml)/i.test(firstLine))
-    return 'it is a web page (HTML), perhaps a saved login page';
-  if (/^version https:\/\/git-lfs/.test(firstLine)) return 'it is a Git LFS pointer: run `git lfs pull`';
-  const control = head.reduce((n, c) => n + Number(c < 9 || (c > 13 && c < 32) || c === 127), 0);
-  if (control > head.length / 20) return 'it is binary';
-  const begin = firstLine.slice(0, 60);
-  return `it begins with ${begin.includes('"') ? begin : `"${begin}"`}`;
 }

@@ -10,7 +10,8 @@ const trace = (
   rank: number,
   window: string,
   startNs: bigint | null,
-  facts: object | null = {},
+  facts: object | null = { hasGpuWork: true },
+  steps = 1,
 ) =>
   ({
     rank,
@@ -25,7 +26,7 @@ const trace = (
       summary: {
         process: { pid: '7' },
         window: { startNs, endNs: startNs },
-        steps: [{ index: Number.parseInt(window, 10) }],
+        steps: Array.from({ length: steps }, (_, i) => ({ index: Number.parseInt(window, 10) + i })),
       },
     } as unknown as RankMember,
   }) satisfies RankedMember;
@@ -72,6 +73,35 @@ describe('keepOneWindow', () => {
     expect(
       kept(trace('a0', 0, '2-4', 100n), trace('b0', 0, '9-9', 900n), trace('a1', 1, '5-6', 400n)).files,
     ).toEqual(['b0 (later)', 'a1']);
+  });
+
+  it('passes over a window that the end of the job cut off', () => {
+    const window = (path: string, at: string, ns: bigint, steps: number, facts?: object) =>
+      trace(path, 0, at, ns, facts, steps);
+    expect(kept(window('a', '2-4', 100n, 3), window('b', '7-7', 900n, 1))).toEqual({
+      files: ['a'],
+      problems: [
+        'rank 0 recorded 2 windows; only the one of steps 2-4 was analysed; pass the path of another trace to analyse that',
+      ],
+    });
+    expect(kept(window('a', '2-4', 100n, 3), window('b', '7-8', 900n, 2)).files).toEqual(['b (later)']);
+    const empty = { hasGpuWork: false, time: { compute: 0 } };
+    expect(kept(window('a', '2-2', 100n, 1), window('b', '5-5', 900n, 1, empty)).files).toEqual(['a']);
+    const onCpu = { hasGpuWork: false, time: { compute: 5 } };
+    expect(kept(window('a', '2-2', 100n, 1), window('b', '5-5', 900n, 1, onCpu)).files).toEqual([
+      'b (later)',
+    ]);
+    // Where none is whole, the newest.
+    expect(kept(window('a', '2-2', 100n, 1, empty), window('b', '5-5', 900n, 1, empty)).files).toEqual([
+      'b (later)',
+    ]);
+  });
+
+  it('passes over a cut-off window on every rank, also where most ranks have it', () => {
+    const two = [0, 1].map((rank) => trace(`b${rank}`, rank, '7-7', 900n, undefined, 1));
+    expect(kept(trace('a0', 0, '2-4', 100n, undefined, 3), ...two).files).toEqual(['a0', 'b1']);
+    const both = [0, 1].map((rank) => trace(`a${rank}`, rank, '2-4', 100n, undefined, 3));
+    expect(kept(...both, ...two).files).toEqual(['a0', 'a1']);
   });
 
   it('passes over windows without a selected step', () => {

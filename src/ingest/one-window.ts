@@ -1,6 +1,7 @@
 import { groupBy } from '../base/group-by.js';
 import { ProblemLog } from '../base/problem.js';
 import { formatRanks } from '../base/rank-ranges.js';
+import { largest } from '../base/statistics.js';
 import { isTraceMember, type TraceMember, traceFactsOf } from './member.js';
 import { areWindowsOfOneProcess, type RankedMember } from './ranks.js';
 import type { RunInputs } from './read-run.js';
@@ -11,7 +12,7 @@ interface RankedTrace extends RankedMember {
 
 /**
  * Of ranks that recorded several windows, keeps one: figures of different moments must not be mixed. It is the window that
- * most ranks recorded, and of those the newest. Ranks with a single trace keep it.
+ * most ranks recorded, and of those the newest that is whole. Ranks with a single trace keep it.
  */
 export function keepOneWindow(inputs: RunInputs): RunInputs {
   const traces = inputs.members.filter(isTrace).filter((t) => traceFactsOf(t.member));
@@ -20,11 +21,15 @@ export function keepOneWindow(inputs: RunInputs): RunInputs {
   const windowOf = (trace: RankedTrace) => names.get(trace)!;
   const several = [...byRank].filter(([, own]) => new Set(own.map(windowOf)).size > 1);
   if (several.length === 0) return inputs;
-  const chosen = bestWindow(traces, windowOf);
+  const whole = new Set([...byRank.values()].flatMap(wholeWindows));
+  const chosen = bestWindow([...whole], windowOf);
   const dropped = new Set<RankedMember>();
   const earlier = new Set<number>();
   for (const [rank, own] of several) {
-    const best = own.some((t) => windowOf(t) === chosen) ? chosen : windowOf(own.toSorted(byTime).at(-1)!);
+    const usable = own.filter((t) => whole.has(t));
+    const best = usable.some((t) => windowOf(t) === chosen)
+      ? chosen
+      : windowOf(usable.toSorted(byTime).at(-1)!);
     const kept = own.find((t) => windowOf(t) === best)!;
     for (const trace of own) {
       if (windowOf(trace) === best) continue;
@@ -69,6 +74,22 @@ function nameWindows(own: readonly RankedTrace[]): [RankedTrace, string][] {
     named.set(name, trace);
     return [trace, name];
   });
+}
+
+/**
+ * The windows of a rank without those that the end of the job cut off: `schedule` without `repeat` begins another window,
+ * and leaving the profiler writes what there is of it. They have less than half of the steps, or nothing happens in them.
+ */
+function wholeWindows(own: readonly RankedTrace[]): readonly RankedTrace[] {
+  const steps = ({ member }: RankedTrace) => member.summary?.steps.length ?? 0;
+  const most = largest(own.map(steps));
+  const whole = own.filter((trace) => 2 * steps(trace) >= most && hasWork(trace));
+  return whole.length > 0 ? whole : own;
+}
+
+function hasWork({ member }: RankedTrace): boolean {
+  const facts = traceFactsOf(member)!;
+  return facts.hasGpuWork || facts.time.compute > 0;
 }
 
 /** A name that says which steps it covers. */

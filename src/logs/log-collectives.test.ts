@@ -27,6 +27,23 @@ describe('collectives of an event log', () => {
     expect([c.steps, c.numbered, c.timed, [...c.step]]).toEqual([[10, 11], true, false, [0, 0, 0, 1, 1, 1]]);
   });
 
+  it('are those that the job times itself, under the names of torch.distributed', () => {
+    const names = [
+      'all_reduce',
+      'nccl:all_gather',
+      'reduce_scatter_tensor',
+      'reduce_metrics',
+      'gather_batch',
+    ];
+    const [only] = read(HEADER, ...steps(10, 10, () => ['forward 5', ...names.map((name) => `${name} 2`)]));
+    expect(only!.collectives.groups.map((group) => group.name)).toEqual([
+      ...['all_reduce', 'all_gather', 'reduce_scatter_tensor'],
+    ]);
+    expect(Array.from(only!.collectives.kind, (k) => COLLECTIVE_KINDS[k])).toEqual([
+      ...['all_reduce', 'all_gather', 'reduce_scatter'],
+    ]);
+  });
+
   it('share the lists of members among ranks, and list no more than fit', () => {
     const lists = new MemberLists();
     const groups = [

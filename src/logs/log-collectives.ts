@@ -2,9 +2,8 @@ import { kindOfName } from '../facts/collective-names.js';
 import { CollectivesBuilder } from '../facts/collectives-builder.js';
 import type { CollectiveGroup, RankCollectives } from '../facts/rank-collectives.js';
 import type { EventLogRun } from '../model/event-log.js';
+import { collectiveOf } from './phases.js';
 import { type RankRecords, recordsByRank } from './step-records.js';
-
-const PREFIX = 'collective:';
 
 /** What event logs do not record of a collective. */
 export const NO_DETAILS = { sequence: Number.NaN, peer: -1, bytes: Number.NaN, dtype: '' };
@@ -12,7 +11,7 @@ export const NO_DETAILS = { sequence: Number.NaN, peer: -1, bytes: Number.NaN, d
 export const FROM_LOG = { baseNs: 0n, timed: false, numbered: true, profilerStart: false };
 
 /**
- * Collectives of an event log: records named `collective:<kind>`, for each rank of the run that has any. The k-th of a name
+ * Collectives of an event log: records named `collective:<kind>` or `<kind>`, for each rank of the run that has any. The k-th of a name
  * in a step is the same collective on all ranks. Clocks are not compared: start times only order the records. A loop can
  * time a collective only where its host, or the stream that computes, does nothing else, so all of it is exposed.
  */
@@ -94,8 +93,8 @@ function fromRecords(
   const groups: CollectiveGroup[] = [];
   const builder = new CollectivesBuilder();
   const groupOf = records.phases.map(({ name }) => {
-    if (!name.startsWith(PREFIX)) return -1;
-    const kind = name.slice(PREFIX.length);
+    const kind = collectiveOf(name);
+    if (kind === null) return -1;
     const { ranks, size } = members.of(kind, worldSize) ?? { ranks: null, size: null };
     // Where the members are not recorded, collectives of one name count as one group.
     const known = { ranks, size, named: size !== null };

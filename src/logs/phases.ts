@@ -17,5 +17,14 @@ const ROLES: ReadonlyMap<string, PhaseRole> = new Map<string, PhaseRole>([
 ]);
 
 export function roleOf(name: string): PhaseRole {
-  return ROLES.get(name) ?? (name.startsWith('collective:') ? 'comms' : 'own');
+  return ROLES.get(name) ?? (collectiveOf(name) === null ? 'own' : 'comms');
 }
+
+const PREFIX = 'collective:';
+/** Collectives that a job times itself, under the names that torch.distributed gives them. */
+const TIMED_BY_THE_JOB =
+  /^(?:(?:nccl|gloo):|dist\.)?((?:all_reduce|all_gather|reduce_scatter|all_to_all|broadcast|barrier)(?:_into_tensor|_tensor|_single|_object|_coalesced)?)$/;
+
+/** The kind of collective that a phase is: `collective:all_reduce`, `nccl:all_reduce` and `all_reduce`. Null: none. */
+export const collectiveOf = (name: string): string | null =>
+  name.startsWith(PREFIX) ? name.slice(PREFIX.length) : (TIMED_BY_THE_JOB.exec(name)?.[1] ?? null);

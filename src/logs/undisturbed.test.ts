@@ -46,9 +46,21 @@ describe('steps that a profiler made slower', () => {
     expect(kept(recording(0, 20))).toEqual({
       ms: [30],
       disturbedBy: ['recording'],
-      notes: ['warning step-with-profiler: only 0 steps ran without a profiler'],
+      notes: [
+        'warning step-with-profiler: only 0 steps ran without a profiler',
+        'note profiler-left-on: a profiler of the job recorded 21 of 21 steps',
+      ],
       joined: false,
     });
+  });
+
+  it('are most of a job that leaves its own profiler on', () => {
+    const left = (...lines: readonly (readonly string[])[]) =>
+      kept(...lines).notes.filter((note) => note.includes('profiler-left-on'));
+    expect(left(alone(0, 9), recording(10, 20))).toEqual([
+      'note profiler-left-on: a profiler of the job recorded 11 of 21 steps',
+    ]);
+    expect(left(alone(0, 9), recording(10, 19))).toEqual([]);
   });
 
   it('are no topic in a log without marks', () => {

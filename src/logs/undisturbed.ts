@@ -1,5 +1,6 @@
 import { type CheckResult, found } from '../base/check.js';
 import { formatCount } from '../base/units.js';
+import { PROFILER_LEFT_ON } from '../facts/note-codes.js';
 import type { EventLogRun } from '../model/event-log.js';
 
 /** Fewer steps are not a measurement. */
@@ -7,6 +8,9 @@ const ENOUGH = 3;
 /** `EventLogRun.profiler`. */
 const ATTACHED = 1;
 const RECORDING = 2;
+
+/** A profiler that records more of the steps is left on: nobody looks at them all. */
+const MOST_STEPS = 0.5;
 
 interface Undisturbed {
   /** Whether a row counts. */
@@ -41,6 +45,13 @@ export function undisturbed(run: EventLogRun, rows: readonly number[]): Undistur
         most === 0 || attached + recording === 0 ? 0 : 1,
         `only ${formatCount(clean, 'step')} ran without a profiler`,
         'the others count too; a job that is limited by its host runs up to 1.7 times faster without one',
+      ),
+      ...found(
+        'note',
+        PROFILER_LEFT_ON,
+        recording > MOST_STEPS * (clean + attached + recording) ? 1 : 0,
+        `a profiler of the job recorded ${recording} of ${formatCount(clean + attached + recording, 'step')}`,
+        'training is slower than it needs to be',
       ),
     ],
   };

@@ -22,6 +22,9 @@ const STARTS_WORK =
 /** Of those, the ones whose work may run elsewhere, or that may start none. */
 const MAY_BE_EMPTY = /HostFunc|Cooperative.*MultiDevice|LaunchAttribute|GraphLaunch/i;
 
+/** Whether a call of this name always puts work on a stream. */
+export const startsGpuWork = (name: string): boolean => STARTS_WORK.test(name) && !MAY_BE_EMPTY.test(name);
+
 export function linkGpuWork(data: TraceData, strings: StringTable, index: RowIndex): GpuLinks {
   const { correlation, name } = data;
   const calls = index.ofKinds((k) => k.category === Category.runtime || k.category === Category.driver);
@@ -39,7 +42,7 @@ export function linkGpuWork(data: TraceData, strings: StringTable, index: RowInd
       else used[call] = 1;
     }
   });
-  const startsWork = strings.memo((text) => Number(STARTS_WORK.test(text) && !MAY_BE_EMPTY.test(text)));
+  const startsWork = strings.memo((text) => Number(startsGpuWork(text)));
   let launches = 0;
   let launchesWithoutWork = 0;
   inBlocks(calls.length, (from, to) => {

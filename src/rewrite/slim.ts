@@ -28,6 +28,7 @@ export interface SlimOptions {
 }
 
 export interface Slimmed {
+  /** Events of the input that were kept. New tracks add their names to the file. */
   readonly events: number;
   /** Events of the input. */
   readonly of: number;
@@ -129,10 +130,12 @@ async function write(file: string, plan: SlimPlan, part: KeptPart, { out, max, d
   const chrome = new ChromeFile(out);
   const keeper = new EventKeeper(part, plan.index);
   const tracks = new TrackIds();
-  let of = 0;
+  let [kept, of] = [0, 0];
   const add = (event: RawEvent, start: number) => {
     of++;
-    if (keeper.keeps(event, start)) chrome.add(mended(event, start, plan, tracks, chrome));
+    if (!keeper.keeps(event, start)) return;
+    kept++;
+    chrome.add(mended(event, start, plan, tracks, chrome));
   };
   const isOver = () => max !== null && chrome.bytes > max;
   try {
@@ -148,7 +151,7 @@ async function write(file: string, plan: SlimPlan, part: KeptPart, { out, max, d
       consequence: 'Perfetto will not show some of them.',
     };
     log.add('overlapping-slices', text, null, plan.overlaps.left);
-    return { events: chrome.events, of, bytes: chrome.bytes, problems: log.list() };
+    return { events: kept, of, bytes: chrome.bytes, problems: log.list() };
   } finally {
     await chrome.abandon();
   }

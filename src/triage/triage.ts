@@ -1,10 +1,11 @@
 import { largest } from '../base/statistics.js';
 import type { StackSample } from '../machine/stacks.js';
 import type { Recording } from '../model/recording.js';
+import { GPU_BUSY } from '../telemetry/busy-gpu.js';
 import { isCrowdedOut } from '../telemetry/processes/job-activity.js';
 import type { ProcessActivity } from '../telemetry/processes/process-activity.js';
 import { type Activity, activityOf } from './activity/activity.js';
-import { GPU_BUSY, GPU_WAITS } from './activity/thresholds.js';
+import { GPU_WAITS } from './activity/thresholds.js';
 import { JUDGES } from './judges/list.js';
 import type { Cause, TriageVerdict } from './judges/verdict.js';
 import { readsOf } from './judges/words.js';

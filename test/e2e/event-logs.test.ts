@@ -212,3 +212,26 @@ describe('jobs without GPU: four ranks, every tenth step', () => {
     expect([verdict.bottleneck, stragglers]).toEqual(['data', []]);
   });
 });
+
+it('logs of lmms-engine: the phase in which one of eight ranks is late is named', async () => {
+  // As its pull request validates it: a phase that only rank 5 has, and an all_reduce in which the others wait.
+  const random = new Random(7, 0);
+  const logs = Array.from({ length: 8 }, (_, rank) => {
+    const lines = Array.from({ length: 40 }, (_, i) => {
+      const record = (name: string, ms: number) =>
+        `${JSON.stringify({ name, step: 10 * (i + 1), rank, duration_ms: ms * (0.98 + 0.04 * random.next()) })}\n`;
+      const late = rank === 5 ? [record('synthetic_straggler', 4), record('all_reduce', 0.2)] : [];
+      const waits = rank === 5 ? [] : [record('all_reduce', 4.2)];
+      return [record('host_to_device', 0.1), ...late, ...waits, record('training_step', 7.3)].join('');
+    });
+    return { name: `cuda_events_rank_${rank}.jsonl`, text: lines.join('') };
+  });
+  const report = await reportOf(logs);
+  expect(report.stragglers).toMatchObject([{ ranks: [5], pattern: 'persistent' }]);
+  expect(report.stragglers[0]!.sentence).toMatch(
+    /the phase synthetic_straggler \((?:3\.9|4\.0)\d ms a step, no other rank/,
+  );
+  expect(report.findings[0]).toMatchObject({ rule: 'W1', ranks: [5] });
+  // Nothing can be hidden behind: the others only wait.
+  expect(report.findings.map((f) => f.id)).not.toContain('exposed-collectives');
+});

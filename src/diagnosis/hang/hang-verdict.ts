@@ -82,7 +82,9 @@ function fromStacks(stacks: readonly ProcessStacks[]): Verdict {
       'unknown',
       'one-look',
       0,
-      'Unknown: one look at the stack does not tell slow from stuck',
+      stacks.some((s) => s.kind === 'samples')
+        ? 'Unknown: in most samples the training thread does nothing that is known to hold up training'
+        : 'Unknown: one look at the stack does not tell slow from stuck',
       AGAIN,
     );
   const how =

@@ -73,6 +73,13 @@ describe('the verdict from stacks alone', () => {
     );
   });
 
+  it('names processes where ranks are not known', () => {
+    const two = judge(dump(null, REDUCE, 10), dump(null, WORKERS, 11));
+    expect(two!.sentence).toMatch(/process 11 waits for a .* while process 10 waits for it in all_reduce$/);
+    const three = judge(dump(null, REDUCE, 10), dump(null, REDUCE, 12), dump(null, WORKERS, 11));
+    expect(three!.sentence).toMatch(/while 2 others wait for it in all_reduce$/);
+  });
+
   it('is the rank at another line, but only if nothing moves', () => {
     const at = (rank: number, line: number) => dump(rank, [frame('step', 'train.py', line)]);
     const once = [at(0, 88), at(1, 88), at(2, 12)];

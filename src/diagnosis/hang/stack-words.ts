@@ -26,11 +26,12 @@ export const processName = ({ rank, pid }: ProcessStacks): string =>
 export function elsewhereInWords({ waiting, elsewhere, collective }: SplitRanks): string {
   const [late] = elsewhere;
   const ranks = waiting.flatMap((s) => s.rank ?? []);
-  const others = ranks.length === waiting.length ? namedRanks(ranks) : `${waiting.length} others`;
   const isOne = waiting.length === 1;
+  const unnamed = isOne ? processName(waiting[0]!) : `${waiting.length} others`;
+  const others = ranks.length === waiting.length ? namedRanks(ranks) : unnamed;
   const wait =
     collective === null
-      ? `stay at ${waiting[0]!.states[0]!.at}`
+      ? `${isOne ? 'stays' : 'stay'} at ${waiting[0]!.states[0]!.at}`
       : `${isOne ? 'waits' : 'wait'} for it in ${collective}`;
   return `${processName(late!)} ${stateInWords(late!.states[0]!)} while ${others} ${wait}`;
 }

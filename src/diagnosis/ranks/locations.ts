@@ -12,7 +12,6 @@ import type { RankedMember } from '../../ingest/ranks.js';
 import type { RunInputs } from '../../ingest/read-run.js';
 import { axesOutsideMesh } from '../../run/collectives/mesh.js';
 import type { ComparedRank, Comparison } from '../../run/compare.js';
-import { withSlowGpus } from '../../run/lateness/late-gpus.js';
 import { type CaptureInfo, joinManifests } from '../../run/placement/join-manifests.js';
 import { placeGpus } from '../../run/placement/place-gpus.js';
 import { type LocatedRank, placeRanks, type RankSeen } from '../../run/placement/place-ranks.js';
@@ -100,11 +99,6 @@ export function comparedRank(view: RankView, locations: RunLocations): ComparedR
   const { rank, facts } = view;
   const location = locations.ranks.get(rank);
   return { rank, facts, host: location?.host ?? null, coordinates: location?.coordinates ?? null };
-}
-
-/** Adds what telemetry says about the GPUs of late ranks. */
-export function withTelemetry(comparison: Comparison | null, locations: RunLocations): Comparison | null {
-  return comparison && { ...comparison, late: withSlowGpus(comparison.late, locations.gpus) };
 }
 
 /** Process groups that do not follow any axis of the mesh that the files name. */

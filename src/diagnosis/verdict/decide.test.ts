@@ -53,6 +53,11 @@ describe('a decision', () => {
     expect(decide(judged(0.9), null).doubts).toEqual([DOUBT]);
   });
 
+  it('guesses nothing where the GPU was not recorded', () => {
+    const doubts = [{ id: 'unseen-gpu' as const, text: 'no GPU work was recorded' }];
+    expect(decide(judged(0.4, { doubts }), null)).toMatchObject({ bottleneck: 'unknown', guess: 'unknown' });
+  });
+
   it('is that of the rank with the longest step', () => {
     const slow = {
       view: { ...view, step: ns(2 * view.step) },

@@ -73,7 +73,8 @@ export function decide(
     shares: verdict.shares,
     view,
     doubts: severe ? [doubtOf(severe), ...verdict.doubts] : verdict.doubts,
-    guess: verdict.bottleneck,
+    // Where the GPU was not seen, even a guess would be one about the host alone.
+    guess: verdict.doubts.some(({ id }) => id === 'unseen-gpu') ? 'unknown' : verdict.bottleneck,
     cause: CAUSES[bottleneck],
   };
 }

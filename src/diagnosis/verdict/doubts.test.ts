@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { drawView } from '../../../test/helpers/draw-run.js';
+import { drawView, H200 } from '../../../test/helpers/draw-run.js';
 import { steps } from '../../../test/helpers/draw-trace.js';
 import { PHASES } from '../../../test/helpers/logged-view.js';
 import { found } from '../../base/check.js';
@@ -55,10 +55,22 @@ const shortRun = (count: number): Judgement => {
   return { ...TRUSTED, view: { ...VIEW, source: 'log', facts } as unknown as LogView };
 };
 
+/** What is left of a recording of a GPU job without the activity CUDA, and of one that lost all GPU work. */
+const WITHOUT_GPU = 'host 1  ProfilerStep#1 0-100000 | aten::mm 0-9000';
+const onlyHost = (drawing: string, best: Judgement['best'], header: Record<string, unknown> = H200) => ({
+  ...TRUSTED,
+  view: { ...drawView(steps(8, 100000, drawing), { header }), baseline: null },
+  best,
+});
+
 const withNote = (code: string) => traced({ notes: found('warning', code, 1, '', '') });
 
 /** What a check says, by hand: docs/method.md, Verdict. */
 const CASES: readonly (readonly [DoubtId, object, Judgement])[] = [
+  ['unseen-gpu', { atMost: 0.4 }, onlyHost(WITHOUT_GPU, 'host')],
+  ['unseen-gpu', { atMost: 0.4 }, onlyHost(WITHOUT_GPU, 'data')],
+  ['unseen-gpu', { atMost: 0.55 }, onlyHost(WITHOUT_GPU, 'gpu')],
+  ['unseen-gpu', { atMost: 0.4 }, onlyHost(`${WITHOUT_GPU} | cudaLaunchKernel 9100-9200 #1`, 'gpu', {})],
   ['profiler-cost', { by: 0.2 }, withHostBetween(0, 90, {})],
   ['profiler-cost', { by: 0.05 }, withHostBetween(0, 90, { second: 'host' })],
   [
@@ -76,6 +88,7 @@ const CASES: readonly (readonly [DoubtId, object, Judgement])[] = [
   ['short-run', { atMost: 0.45 }, shortRun(2)],
   ['irregular-steps', { by: 0.1 }, withSteps({ irregular: true, count: 5 })],
   ['empty-window', { by: 0.6 }, traced({ step: ns(9999) })],
+  ['empty-window', { by: 0.6 }, onlyHost('host 1  ProfilerStep#1 0-100000', 'host', {})],
   ['emptying-queue', { atMost: 0.55 }, { ...withQueue(RUNS_EMPTY), shares: BUSY }],
   [
     'filled-queue',
@@ -117,6 +130,18 @@ describe('doubts', () => {
 
   it.each<[string, Judgement]>([
     ['a log of three steps', shortRun(3)],
+    ['a machine without a GPU', onlyHost(WITHOUT_GPU, 'host', {})],
+    ['no operator, but a wait for data', onlyHost('host 1  ProfilerStep#1 0-100000', 'data', {})],
+    [
+      'no GPU work, but capture knows that the job uses no GPU',
+      {
+        ...TRUSTED,
+        view: {
+          ...onlyHost(WITHOUT_GPU, 'host').view,
+          log: { facts: { phases: { ...PHASES, allHost: true } } } as LogView,
+        },
+      },
+    ],
     ['irregular, but six steps', withSteps({ irregular: true, count: 6 })],
     ['workers load and few steps, but data is named anyway', withSteps({ count: 7 })],
     ['the queue runs empty, but steps wait already', withQueue(RUNS_EMPTY)],

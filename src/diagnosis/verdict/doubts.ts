@@ -1,5 +1,6 @@
 import { ns } from '../../base/units.js';
 import { phasesOf, type RankView, stepsOf } from '../ranks/rank-view.js';
+import { unseenGpu } from '../ranks/unseen-gpu.js';
 import { emptyingQueue, mayHideSlowWorkers } from './prefetch-queue.js';
 import { bestClass, type Judgement, sharesOf, type VerdictClass } from './shares.js';
 
@@ -40,11 +41,24 @@ export const MAY_BE_HIDDEN = 'delay-may-be-hidden';
 /** No training step is shorter. */
 const SHORTEST_STEP_NS = 10_000;
 
+/** Not one operator and no GPU work, as in a window that the end of the job cut off. */
+const computesNothing = (view: RankView) =>
+  view.source === 'trace' && !view.dividedBy && !view.facts.hasGpuWork && view.facts.time.compute === 0;
+
 /** A trace shows what happens inside each step. A log of fewer steps than this shows only their warm-up. */
 export const isShortRun = (view: RankView) => view.source === 'log' && view.facts.steps.count < 3;
 
 /** The checks, in the order in which their effects apply. The amounts are those of docs/method.md, Verdict. */
 export const DOUBT_CHECKS = [
+  {
+    id: 'unseen-gpu',
+    text: 'no GPU work was recorded, although there is a GPU',
+    // The host's time says nothing without the GPU's. But a job that is busy in its operators may not use the GPU at all.
+    check: ({ view, best }) => {
+      const unseen = unseenGpu(view);
+      return unseen && atMost(unseen === 'listed' && best === 'gpu' ? 0.55 : 0.4);
+    },
+  },
   {
     id: 'no-model-phase',
     text: 'no phase of the model was recorded, so what the steps do is not known',
@@ -106,7 +120,8 @@ export const DOUBT_CHECKS = [
   {
     id: 'empty-window',
     text: 'hardly anything happens in the recorded window',
-    check: ({ view }) => when(!(view.step >= SHORTEST_STEP_NS), by(0.6)),
+    check: ({ view, best }) =>
+      when(!(view.step >= SHORTEST_STEP_NS) || (best === 'host' && computesNothing(view)), by(0.6)),
   },
   {
     id: 'emptying-queue',

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { drawView } from '../../../test/helpers/draw-run.js';
 import { steps } from '../../../test/helpers/draw-trace.js';
+import { found } from '../../base/check.js';
 import { ns } from '../../base/units.js';
 import { type TimeClass, totals } from '../../facts/time-class.js';
 import type { RankView } from '../ranks/rank-view.js';
@@ -176,6 +177,13 @@ describe('what to record next', () => {
 
   it('is what settles the doubt', () => {
     expect(next({}, [doubt('', 'trace-differs')])).toMatch(/^record a longer window.*--trace-active 20/);
+    const unseen = next({ facts: { hasHostEvents: false } }, [
+      doubt('', 'unseen-gpu'),
+      doubt('', 'no-steps'),
+    ]);
+    expect(unseen).toMatch(/^record with ProfilerActivity\.CPU and ProfilerActivity\.CUDA; .*attached$/);
+    const leftOn = { ...viewWith({ source: 'log' }), notes: found('note', 'profiler-left-on', 1, '', '') };
+    expect(next({}, [], leftOn)).toMatch(/^run the job without its own profiler/);
     const unexplained = [doubt('', 'unexplained-idle')];
     expect(next({}, unexplained)).toMatch(/^record with Nsight Systems/);
     expect(next({ facts: { hasGpuWork: false } }, unexplained)).toMatch(/^look at its stacks/);

@@ -1,4 +1,5 @@
 import { formatCount, formatWholePercent, type Share, share as shareOf } from '../../base/units.js';
+import { PROFILER_LEFT_ON } from '../../facts/note-codes.js';
 import { phasesOf, type RankView } from '../ranks/rank-view.js';
 import { wholeStep } from '../ranks/whole-step.js';
 import type { Decision } from './decide.js';
@@ -106,10 +107,12 @@ const RETURN = 'return from a read such as .item()';
 
 const SIX_STEPS = 'record at least six steps after warm-up: schedule(wait=5, warmup=3, active=6)';
 
+const BOTH_ACTIVITIES = 'record with ProfilerActivity.CPU and ProfilerActivity.CUDA';
 const STEP_TIMES = 'add step times without the profiler (an event log)';
 
 /** What settles a doubt. */
 const REMEDIES: { readonly [id in DoubtId]?: string } = {
+  'unseen-gpu': `${BOTH_ACTIVITIES}; if both were on, another profiler (nsys) may have been attached`,
   'several-runs': 'diagnose the traces of one run by themselves: name their files, or their folder',
   'profiler-cost': STEP_TIMES,
   'filled-queue': STEP_TIMES,
@@ -120,17 +123,22 @@ const WHOLE_FILE =
   'record again, and let the job write the trace to its end; a full disk or a job that is killed cuts it';
 const WITH_NSIGHT =
   'record with Nsight Systems, which also shows calls of the operating system: whyslow rules T20';
+const WITHOUT_OWN_PROFILER =
+  'run the job without its own profiler; `whyslow run` then records a window itself';
 const WITH_STACKS = 'look at its stacks while it runs: whyslow triage --stacks';
 
 /** What to record to get a better answer. */
 export function captureNext({ view, doubts }: Decision): string[] {
   if (doubts.some(({ id }) => id === 'cut-file')) return [WHOLE_FILE];
   if (view && isShortRun(view)) return ['let the job run for at least 20 steps under `whyslow run`'];
+  // What else is doubtful matters once the GPU is in the recording.
+  const unseen = doubts.find(({ id }) => id === 'unseen-gpu');
+  if (unseen) return [REMEDIES[unseen.id]!];
+  if (view?.notes.some(({ code }) => code === PROFILER_LEFT_ON)) return [WITHOUT_OWN_PROFILER];
   const next = doubts.flatMap(({ id }) => REMEDIES[id] ?? []);
   if (doubts.some(({ id }) => id === 'unexplained-idle'))
     next.push(view?.facts.hasGpuWork ? WITH_NSIGHT : WITH_STACKS);
-  if (!(view?.source === 'trace' && view.facts.hasHostEvents))
-    next.push('record with ProfilerActivity.CPU and ProfilerActivity.CUDA');
+  if (!(view?.source === 'trace' && view.facts.hasHostEvents)) next.push(BOTH_ACTIVITIES);
   if (!view || view.facts.steps.source === 'window')
     next.push('call profiler.step() at the end of every step');
   if (view && view.facts.steps.count < 4) next.push(SIX_STEPS);

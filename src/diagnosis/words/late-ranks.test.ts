@@ -48,6 +48,13 @@ describe('the sentence on a late rank', () => {
     expect(sentence).not.toMatch(/[Rr]ank 5/);
   });
 
+  it('names the phase of the job in which they are late', () => {
+    const phase = { name: 'tokenise', time: ns(8.2e6), usual: ns(310e3) };
+    const sentence = lateSentence(late({ cause: 'unknown', phase }));
+    expect(sentence).toMatch(/: the phase tokenise \(8\.20 ms a step, 0\.31 ms on the others\)$/);
+    expect(lateSentence(late({ phase: { ...phase, usual: ns(0) } }))).toMatch(/no other rank has it/);
+  });
+
   it('of a slow GPU has what telemetry says', () => {
     const limit = { by: 'thermal', share: 0.336 };
     const slowGpu = { clock: 1200, usualClock: 1755, held: limit, limit } as unknown as NonNullable<

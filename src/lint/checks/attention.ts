@@ -7,6 +7,8 @@ const TRANSPOSED = /\.(?:transpose|permute|swapaxes|t)\(|\.m?T\b|_t\b|einsum\(/;
 /** A matrix times itself is no attention. */
 const SQUARED = /\b(\w+)\s*(?:@|,)\s*\1\b/;
 const SOFTMAX = /\bsoftmax\(/;
+/** `softmax(scores, dim=-1) @ v`, `matmul(softmax(scores), v)`. */
+const WEIGHTED = /softmax\([^\n]*\)\s*@|\b(?:matmul|bmm)\(\s*(?:\w+\.)*softmax\(/;
 
 /** Attention that does not use the fused kernel. */
 export const checkAttention: Check = (training) => [
@@ -36,14 +38,20 @@ function writtenOut(block: FunctionBlock, training: Training): Fault[] {
       scores = assignment;
       names = new Set([target]);
     } else if (!scores || !mentionsAny(value, names)) continue;
-    else if (probabilities && isProduct(value, probabilities)) return [fault(scores)];
+    else if (WEIGHTED.test(value) || (probabilities && isProduct(value, probabilities)))
+      return [fault(scores)];
     if (scores && SOFTMAX.test(value)) {
       if (returnsIt(target, body)) return [];
       probabilities = target;
     }
     names.add(target);
   }
-  return scores && probabilities && returnsProduct(probabilities, body) ? [fault(scores)] : [];
+  if (!scores) return [];
+  const returned = body.match(/\breturn\b[^\n]*/g) ?? [];
+  const isReturned =
+    (probabilities && returnsProduct(probabilities, body)) ||
+    returned.some((line) => WEIGHTED.test(line) && mentionsAny(line, names));
+  return isReturned ? [fault(scores)] : [];
 }
 
 /** `return att @ v` */

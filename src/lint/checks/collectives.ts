@@ -1,12 +1,14 @@
 import { groupBy } from '../../base/group-by.js';
 import type { Check, Fault } from '../kit/finding.js';
-import { around, type Call } from '../python/script.js';
+import { around, type Call, functionAround } from '../python/script.js';
 import type { Training } from '../training/training.js';
 
 const COLLECTIVE =
   /^(?:torch\.)?(?:distributed|dist)\.(?:all_reduce|reduce|all_gather|all_gather_object|all_gather_into_tensor|broadcast)$/;
 const SCALAR =
   /loss|acc|count|total|num|norm|correct|metric|seq|mfu|token|top\d|\.mean\(|\.sum\(|torch\.tensor\(|\.item\(/i;
+/** A tensor reduced to one number: `lengths.float().mean()`, `torch.tensor(flops, device=device)`. */
+const REDUCED = /\.(?:mean|sum|min|max|norm|prod|std|var)\(\s*\)\s*$|^torch\.tensor\(\s*[\w.]+\s*[,)]/;
 /** Fewer pay off little when joined. */
 const SEVERAL = 2;
 
@@ -44,7 +46,7 @@ function isInParameterLoop(call: Call, { text }: Training): boolean {
 function ofScalars(training: Training): Fault[] {
   const scalars = perStep(training).filter((call) => {
     const sent = payload(call, training);
-    return SCALAR.test(sent) && !/\.grad\b/.test(sent);
+    return (SCALAR.test(sent) || isReduced(sent, call, training)) && !/\.grad\b/.test(sent);
   });
   return [...groupBy(scalars, (call) => call.block).values()]
     .filter((group) => group.length >= SEVERAL)
@@ -54,6 +56,16 @@ function ofScalars(training: Training): Fault[] {
       message: `${group.length} collectives of single values in every step: each pays the full latency.`,
       fix: 'torch.stack the values, send them in one collective, and read them with one .tolist() every N steps.',
     }));
+}
+
+/** Whether a name stands for one number: what it was last set to in the same function says so. */
+function isReduced(name: string, call: Call, { text, values }: Training): boolean {
+  const block = functionAround(call.block);
+  const set = values
+    .assignmentsTo(name)
+    .filter((a) => functionAround(a.block) === block && a.span.from < call.node.from);
+  const last = set.at(-1);
+  return last !== undefined && !last.isUpdate && REDUCED.test(text(last.value));
 }
 
 /** Lightning's `self.log(…, sync_dist=True)` is a collective each. */

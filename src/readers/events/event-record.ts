@@ -68,7 +68,8 @@ export function fillRecord(out: EventRecord, json: JsonObject, faults: EventFaul
   out.rank = toCount(rank, faults, line);
   out.durationMs = toMs(duration, faults, line);
   out.startMs = toMs(json.start_ms, faults, line);
-  out.micro = toCount(json.micro, faults, line);
+  // lmms-engine calls it micro_step.
+  out.micro = toCount(json.micro ?? json.micro_step, faults, line);
   out.clock = toClock(json.clock, faults, line);
   out.hostMs = toMs(json.host_ms, faults, line);
   out.lagMs = toMs(json.lag_ms, faults, line);

@@ -1,5 +1,6 @@
 import type { ReaderDescriptor, StreamReader } from '../common/reader.js';
 import { headText } from '../common/text.js';
+import { FlameGraphReader, looksLikeFlameGraph } from './flame-graph-reader.js';
 import { JsonStacksReader, looksLikeJsonDump, looksLikeSpeedscope } from './json-reader.js';
 import { DumpReader, looksLikeDump, looksLikeRaw, RawReader } from './text-reader.js';
 
@@ -7,6 +8,7 @@ import { DumpReader, looksLikeDump, looksLikeRaw, RawReader } from './text-reade
 const FORMS: readonly (readonly [test: (head: string) => boolean, create: () => StreamReader])[] = [
   [looksLikeJsonDump, () => new JsonStacksReader()],
   [looksLikeSpeedscope, () => new JsonStacksReader()],
+  [looksLikeFlameGraph, () => new FlameGraphReader()],
   [looksLikeDump, () => new DumpReader()],
   [looksLikeRaw, () => new RawReader()],
 ];
@@ -16,7 +18,7 @@ const HEAD_BYTES = 65536;
 
 export const pySpyReader: ReaderDescriptor = {
   id: 'py-spy',
-  title: 'Python stacks (`py-spy dump`, `py-spy record --format raw` or `speedscope`)',
+  title: 'Python stacks (`py-spy dump`, `py-spy record` as flame graph, raw or speedscope)',
   sniff: (head) => FORMS.some(([test]) => test(headText(head))),
   create: () => new AnyFormReader(),
 };

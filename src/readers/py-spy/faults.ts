@@ -7,6 +7,10 @@ const FAULTS = {
     consequence: 'The line is left out.',
   },
   'cut-line': { message: 'The last line is incomplete.', consequence: 'It is left out.' },
+  'cut-picture': {
+    message: 'The flame graph is incomplete.',
+    consequence: 'What comes before the cut was read; stacks may end too early.',
+  },
   'long-line': { message: 'A line is longer than 1 MiB.', consequence: 'The line is left out.' },
   'too-many-stacks': {
     message: 'There are more threads or different stacks than are kept.',

@@ -14,6 +14,7 @@ const FILES = [
   'busy.speedscope.json',
   'busy.raw.txt',
   'workers.raw.txt',
+  'busy.svg',
 ];
 const fixture = (name: string) =>
   readFileSync(new URL(`../../../test/fixtures/py-spy/${name}`, import.meta.url));
@@ -53,6 +54,52 @@ describe('what py-spy 0.4.3 wrote', () => {
       isOwn: false,
     });
     expect(frames.filter((f) => f.isOwn).map((f) => f.line)).toEqual([29, 51]);
+  });
+
+  it('a flame graph tells what the raw format does', () => {
+    const stacks = (name: string) =>
+      mainOf(read(fixture(name)).profiles)[0]!.stacks.map(({ frames }) =>
+        frames.map((frame) => `${frame.function} ${frame.line}`).join(' < '),
+      );
+    expect(stacks('busy.svg')[0]).toBe(stacks('busy.raw.txt')[0]);
+    const [profile] = read(fixture('busy.svg')).profiles;
+    expect(profile!.threads.map((t) => t.stacks.reduce((sum, s) => sum + s.samples, 0))).toEqual([199]);
+  });
+
+  it.each(['down', 'up'])(
+    'a flame graph that grows %s: samples of a box without those of its callees',
+    (way) => {
+      const row = (depth: number) => 100 + (way === 'down' ? 16 : -16) * depth;
+      const box = (name: string, depth: number, first: number, samples: number) =>
+        `<g><title>${name} (${samples} samples, 1.00%)</title><rect x="0.0000%" y="${row(depth)}" width="1%" height="15" fg:x="${first}" fg:w="${samples}"/></g>`;
+      // In no particular order, as py-spy writes them.
+      const boxes = [
+        box('fetch (a.py:3)', 2, 40, 30),
+        box('&lt;module&gt; (a.py:1)', 1, 0, 90),
+        box('step (a.py:2)', 2, 0, 40),
+        box('all', 0, 0, 100),
+        box('read (b.py:9)', 3, 45, 20),
+        box('step (a.py:2)', 1, 90, 10),
+      ];
+      const svg = `<?xml version="1.0"?><svg xmlns:fg="x"><svg id="frames">${boxes.join('')}</svg></svg>`;
+      const found = read(svg).profiles[0]!.threads.flatMap((t) =>
+        t.stacks.map((s) => `${s.frames.map((f) => f.function).join('<')} ${s.samples}`),
+      );
+      expect(found.sort()).toEqual([
+        '<module> 20',
+        'fetch<<module> 10',
+        'read<fetch<<module> 20',
+        'step 10',
+        'step<<module> 40',
+      ]);
+    },
+  );
+
+  it('a flame graph cut short has the stacks before the cut', () => {
+    const whole = fixture('busy.svg');
+    const { profiles, problems } = read(whole.subarray(0, whole.indexOf('augment')));
+    expect(problems.map((p) => p.code)).toEqual(['cut-picture']);
+    expect(mainOf(profiles)[0]!.stacks[0]!.frames[0]!.function).toBe('Slow.__getitem__');
   });
 
   it('text and JSON tell the same', () => {

@@ -107,3 +107,10 @@ describe('rules for the terminal', () => {
     expect(renderRuleList([], { color: false })).toContain('rule');
   });
 });
+
+it('shows what else is good to know, and nothing where there is none', () => {
+  expect(renderRule({ ...LOADER, more: 'Needs fork.' }, { color: false })).toMatch(
+    /\n {2}more {9}Needs fork\.\n/,
+  );
+  expect(renderRule(LOADER, { color: false })).not.toMatch(/^ {2}more/m);
+});

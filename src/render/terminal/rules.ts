@@ -73,6 +73,7 @@ export function renderRule(rule: RuleInfo, options: RulesOptions): string {
     ...labelled('cost', rule.cost === null ? '' : COSTS[rule.cost]),
     ...labelled('risk', RISKS[rule.risk]),
     ...labelled('still right?', rule.check),
+    ...labelled('more', rule.more ?? ''),
     ...rule.thresholds.flatMap((t, i) => thresholdLines(t, i === 0, page)),
   ];
   return `${lines.join('\n')}\n`;

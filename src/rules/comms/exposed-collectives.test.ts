@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { check, drawView, fires, silence } from '../../../test/helpers/draw-run.js';
 import { steps } from '../../../test/helpers/draw-trace.js';
 import { ns } from '../../base/units.js';
+import type { LateRanks } from '../../run/lateness/late-ranks.js';
 import { rule } from './exposed-collectives.js';
 
 /** 10 ms of computing, 10 ms of all-reduce with nothing beside it, then the optimizer. */
@@ -27,6 +28,20 @@ describe('exposed collectives', () => {
   it('are named with what hiding them brings where all ranks were replayed', () => {
     const across = { late: [], step: ns(20e6), steps: 8, links: [], overlap: ns(7.5e6) };
     expect(JSON.stringify(check(rule, view, { across }))).toContain('the step gets 7.50 ms shorter');
+  });
+
+  it('are none where all of it is waiting for a late rank', () => {
+    const { comms_transfer, idle_comms } = view.time;
+    const waiting = { ...view.time, comms_transfer: ns(0), idle_comms: ns(0) };
+    const waits = { ...view, time: { ...waiting, comms_wait: ns(comms_transfer + idle_comms) } };
+    const across = { step: ns(20e6), steps: 8, links: [], overlap: null };
+    const someone = { ranks: [1] } as unknown as LateRanks;
+    expect(check(rule, waits, { across: { ...across, late: [someone] } })).toEqual({
+      silent: expect.stringMatching(/all but waiting for a late rank is 0/),
+    });
+    // Waiting that nobody is to blame for can still be hidden, and so can transfers beside a late rank.
+    expect(check(rule, waits, { across: { ...across, late: [] } })).toHaveProperty('findings');
+    expect(check(rule, view, { across: { ...across, late: [someone] } })).toHaveProperty('findings');
   });
 
   it('are none when computation hides them', () => {

@@ -17,12 +17,13 @@ export const rule: AnyRule = {
       code: 'DDP(model, bucket_cap_mb=100, gradient_as_bucket_view=True)\nFSDP(..., backward_prefetch=BackwardPrefetch.BACKWARD_PRE,\n     forward_prefetch=True)',
     },
     check: 'Results are the same; with accumulation, keep the effective batch.',
+    more: 'Buckets that are too small are all latency, too large ones start late. FSDP: limit_all_gathers=True if memory gets short. Between machines, look at the network first: the interface that NCCL chose (NCCL_DEBUG=INFO, NCCL_SOCKET_IFNAME), MTU, whyslow doctor.',
     cost: 'knob',
     risk: 'none',
     thresholds: [EXPOSED],
   },
   check(view, run) {
-    const hidden = silentIfHidden(view);
+    const hidden = silentIfHidden(view, run);
     if (hidden) return hidden;
     if (manySmallReduces(view) || gathersOnDemand(view)) return silent('a more specific rule applies');
     const { text, code } = rule.info.fix;

@@ -24,7 +24,7 @@ export const rule: AnyRule = {
     thresholds: [EXPOSED, GATHERS],
   },
   check(view, run) {
-    const hidden = silentIfHidden(view);
+    const hidden = silentIfHidden(view, run);
     if (hidden) return hidden;
     const gathers = manySmallReduces(view) ? null : gathersOnDemand(view);
     if (gathers === null) return silent('little of the exposed communication is all_gather');

@@ -22,6 +22,7 @@ export const rule: TraceRule = {
       code: 'values = torch.stack([loss, grad_norm, tokens])   # one tensor\ndist.all_reduce(values, async_op=True)            # one collective\n# read the previous step’s values instead of this one’s',
     },
     check: 'Sums and means must be taken the same way: reduce sums and counts, divide after.',
+    more: 'whyslow_capture.MetricsGather does it: all metrics of a step in one all_gather and one read, a step late (pipelined=True) or every N steps.',
     cost: 'code',
     risk: 'none',
     thresholds: [COLLECTIVES, SCALAR],
@@ -29,7 +30,9 @@ export const rule: TraceRule = {
   check(view) {
     const all = collectivesOf(view, () => true);
     if (all.count === 0) return silent('no collectives were recorded');
-    // Barriers have no bytes; where sizes are not recorded (NaN) nothing is known.
+    // gloo records sizes only with record_shapes.
+    if (all.bytes.every(Number.isNaN)) return silent('how much collectives carry was not recorded');
+    // Barriers have no bytes.
     const scalars = collectivesOf(view, (_, size) => size > 0 && size <= SCALAR.value);
     if (scalars.count < COLLECTIVES.value) return silent('collectives carry tensors, not single numbers');
     const text = `${scalars.count.toFixed(0)} of ${all.count.toFixed(0)} collectives a step carry at most ${SCALAR.value} bytes: ${formatMs(scalars.exposed)} a step of them is exposed (${percentOfStep(view, scalars.exposed)}), waiting for other ranks included`;

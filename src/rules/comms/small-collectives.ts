@@ -23,7 +23,7 @@ export const rule: AnyRule = {
     thresholds: [EXPOSED, MANY, SMALL],
   },
   check(view, run) {
-    const hidden = silentIfHidden(view);
+    const hidden = silentIfHidden(view, run);
     if (hidden) return hidden;
     const small = manySmallReduces(view);
     if (!small) return silent('all_reduces are few or large');

@@ -29,6 +29,12 @@ describe('pauses of the host', () => {
     expect(found.evidence[0]!.step).toBe(1);
   });
 
+  it('is silent where the GPU was not recorded: the host may wait for it', () => {
+    const drawing = 'host 1  ProfilerStep#1 0-20100 | aten::mm 10-10050';
+    expect(silence(rule, draw(drawing))).toMatch(/no GPU work was recorded/);
+    fires(rule, drawView(steps(6, 20100, drawing), { header: {} }), EXPECTED);
+  });
+
   it('gives pauses as a part of the step in which they were recorded', () => {
     const shorter = drawView(steps(6, 20100, PAUSES), { unprofiledMs: 9 });
     expect(fires(rule, shorter, EXPECTED).evidence[0]!.text).toMatch(/10\.\d ms a step \(50 %\)$/);

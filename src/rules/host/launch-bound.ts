@@ -20,6 +20,7 @@ export const rule: TraceRule = {
       code: 'model = torch.compile(model)',
     },
     check: 'Compare the loss of a few hundred steps: fused kernels round differently.',
+    more: 'Leave the first steps out of any measurement: they compile. fullgraph=True raises an error where the graph breaks, instead of losing speed silently. transformers: TrainingArguments(torch_compile=True).',
     cost: 'code',
     risk: 'numerics',
     thresholds: [IDLE, LAUNCHES, SHORT_KERNEL],

@@ -22,6 +22,7 @@ export const rule: TraceRule = {
     },
     check:
       'Compare the loss of a few hundred steps. Outputs of a CUDA graph are overwritten by the next step: clone what you keep.',
+    more: 'Modes of torch.compile: the default is balanced, reduce-overhead adds CUDA graphs, max-autotune compiles longest for the fastest steps. transformers: TrainingArguments(torch_compile=True, torch_compile_mode="reduce-overhead").',
     cost: 'code',
     risk: 'numerics',
     thresholds: [IDLE, LAUNCHES, SHORT_KERNEL, SHAPES],

@@ -29,6 +29,7 @@ describe('zero fill', () => {
   it.each([
     ['gradients are dropped', /not filled with zeros/, SET_TO_NONE],
     ['filling costs nothing', /zeros costs/, CHEAP_FILL],
+    ['there is no GPU', /looked for on GPUs/, 'host 1  ProfilerStep#1 0-20200 | aten::zero_ 0-2050'],
   ])('is silent when %s', (_, reason, drawing) => {
     expect(silence(rule, drawView(steps(4, 20200, drawing)))).toMatch(reason);
   });

@@ -27,6 +27,7 @@ export const rule: TraceRule = {
     thresholds: [],
   },
   check(view) {
+    if (!view.facts.hasGpuWork) return silent('no GPU work: filling gradients is looked for on GPUs');
     const zeros = workTime(view, (k, roles) => isZeroGrad(roles) && k.class !== 'copy');
     if (zeros.count === 0) return silent('gradients are not filled with zeros');
     const price = priceOf(view, (plan) => removeCalls(plan, (n) => isZeroGrad(plan.nodes.roles[n]!)));

@@ -39,6 +39,7 @@ export const rule: AnyRule = {
     why: 'Workers finish together, or some samples are slow. A deeper prefetch queue bridges the gaps; it cannot raise the rate.',
     fix: { text: 'Let each worker prepare more batches ahead.', code: 'DataLoader(..., prefetch_factor=4)' },
     check: 'Only memory changes: prefetch_factor x num_workers batches are held on the host.',
+    more: 'The default is 2 batches for each worker, without workers none. If the loader is too slow on average, more workers (T4) or faster ones (T8) help, and no queue does.',
     cost: 'knob',
     risk: 'memory',
     thresholds: [INPUT_WAIT, RATE_LIMITED],

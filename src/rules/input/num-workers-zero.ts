@@ -41,6 +41,7 @@ export const rule: AnyRule = {
     },
     check:
       'The same samples must arrive. With augmentation, seed each worker (worker_init_fn). With an IterableDataset, split by worker id, or every worker yields everything. Keep worker count and batch size the same across runs that you compare.',
+    more: 'Each worker is a fork with its own memory: too many end in “DataLoader worker killed”, or a bare “Killed” of the container. Once the GPU is fed, further workers bring nothing. transformers: dataloader_num_workers.',
     cost: 'knob',
     risk: 'memory',
     thresholds: [

@@ -45,6 +45,7 @@ export const rule: AnyRule = {
     },
     check:
       'Do not change a pinned batch on the host before the step that uses it has been launched and has run.',
+    more: 'whyslow_capture.to_device(batch, device) copies nested batches without waiting, and warns once if their memory is not pinned.',
     cost: 'knob',
     risk: 'memory',
     thresholds: [

@@ -29,6 +29,7 @@ export const rule: AnyRule = {
       code: 'whyslow triage --stacks      # what the workers of the running job do\n# IO:  webdataset/parquet shards on local NVMe\n# CPU: kornia / torchvision.transforms.v2 on the GPU',
     },
     check: 'Compare a few hundred batches before and after: same samples, same distribution of augmentation.',
+    more: 'On the GPU: NVIDIA DALI, kornia, torchvision.transforms.v2 on tensors. Small files: pack them into tar shards (WebDataset) or Parquet.',
     cost: 'code',
     risk: 'data',
     thresholds: [

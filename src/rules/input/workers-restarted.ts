@@ -30,6 +30,7 @@ export const rule: TraceRule = {
     },
     check:
       'Datasets that change state in __init__ or per epoch now keep it: reseed in set_epoch, not in the constructor.',
+    more: 'Needs num_workers above 0. It brings most where epochs are short, or where the dataset loads an index when it is made.',
     cost: 'knob',
     risk: 'memory',
     thresholds: [RESTART, RESTARTS],

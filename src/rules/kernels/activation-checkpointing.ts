@@ -36,6 +36,7 @@ export const rule: TraceRule = {
     },
     check:
       'Results are the same. Watch torch.cuda.max_memory_allocated(): it grows by the activations that are now kept.',
+    more: 'If memory needs some of it, choose the fewest and heaviest blocks, with use_reentrant=False.',
     cost: 'knob',
     risk: 'memory',
     thresholds: [RECOMPUTED, KINDS],

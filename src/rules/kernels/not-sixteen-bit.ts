@@ -33,6 +33,7 @@ export const rule: TraceRule = {
     },
     check:
       'Compare the loss curve over a few hundred steps with the fp32 run at the same seed. Keep norms, softmax and losses in fp32 (autocast does).',
+    more: 'transformers: TrainingArguments(bf16=True). Lightning: Trainer(precision="bf16-mixed").',
     cost: 'code',
     risk: 'numerics',
     thresholds: [WIDE],

@@ -28,6 +28,7 @@ export const rule: TraceRule = {
     },
     check:
       'Compare the loss curve of a few hundred steps. Keep fp32 where you solve, factorise or compare in full precision.',
+    more: 'Off for matrix products since PyTorch 1.12. transformers: TrainingArguments(tf32=True), or --tf32 1.',
     cost: 'free',
     risk: 'numerics',
     thresholds: [FP32],

@@ -32,6 +32,7 @@ export const rule: TraceRule = {
       code: 'from torch.nn.attention import sdpa_kernel, SDPBackend\nwith sdpa_kernel([SDPBackend.FLASH_ATTENTION,\n                  SDPBackend.CUDNN_ATTENTION]):  # fails if neither can run\n    y = F.scaled_dot_product_attention(q, k, v, is_causal=True)',
     },
     check: 'Compare outputs on one batch (rtol 1e-2 in 16 bit): masks and dropout must mean the same.',
+    more: 'transformers: attn_implementation="sdpa". torch has the fused kernels; the package flash-attn is for code that imports it. Take a wheel that fits CUDA, torch and Python. To build it, install ninja first, or it compiles for hours; with less than 96 GB of memory set MAX_JOBS=4.',
     cost: 'code',
     risk: 'numerics',
     thresholds: [UNFUSED],

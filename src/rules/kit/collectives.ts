@@ -42,8 +42,14 @@ export const EXPOSED = threshold(
 export const exposedCommunication = ({ time }: RankView): Ns =>
   ns(time.comms_transfer + time.comms_wait + time.idle_comms);
 
-export const silentIfHidden = (view: RankView): Silent | undefined =>
-  silentBelow(view, exposedCommunication(view), EXPOSED, 'exposed communication is');
+export const silentIfHidden = (view: RankView, { across }: RunFacts): Silent | undefined =>
+  silentBelow(view, exposedCommunication(view), EXPOSED, 'exposed communication is') ??
+  (across && across.late.length > 0
+    ? silentBelow(view, transferTime(view), EXPOSED, 'all but waiting for a late rank is')
+    : undefined);
+
+/** Communication that overlap can hide: waiting for a late rank cannot be hidden. */
+const transferTime = ({ time }: RankView): Ns => ns(time.comms_transfer + time.idle_comms);
 
 const NOTHING = formatPercent(share(0));
 
@@ -63,9 +69,8 @@ export function exposedEvidence(view: RankView): Evidence {
 }
 
 /** ` At best, with full overlap, …`: what hiding all communication would bring. */
-export function overlapGain({ time }: RankView, { across }: RunFacts): string {
+export function overlapGain(view: RankView, { across }: RunFacts): string {
   const replayed = across?.overlap ?? null;
-  const most =
-    replayed === null ? `up to ${formatMs(ns(time.comms_transfer + time.idle_comms))}` : formatMs(replayed);
+  const most = replayed === null ? `up to ${formatMs(transferTime(view))}` : formatMs(replayed);
   return ` At best, with full overlap, the step gets ${most} shorter.`;
 }

@@ -2,7 +2,7 @@ import { formatCount, formatMs, type Ns, ns } from '../../base/units.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import type { AcrossRanks } from '../../diagnosis/run-facts.js';
 import type { Bottleneck } from '../../diagnosis/verdict/bottleneck.js';
-import { CAUSE_WORDS, describeRanks } from '../../diagnosis/words/late-ranks.js';
+import { describeRanks, whatLateRanksDo } from '../../diagnosis/words/late-ranks.js';
 import type { Cause, LateRanks } from '../../run/lateness/late-ranks.js';
 import { timeEvidence } from './evidence.js';
 import type { Evidence } from './finding.js';
@@ -31,7 +31,7 @@ export function lateEvidence(view: RankView, late: LateRanks): Evidence {
   return timeEvidence(
     view,
     delay,
-    `${describeRanks(late)}: ${formatMs(delay)} a step later than the next, in ${formatCount(late.steps.length, 'step')}; most of it is ${CAUSE_WORDS[late.cause]}`,
+    `${describeRanks(late)}: ${formatMs(delay)} a step later than the next, in ${formatCount(late.steps.length, 'step')}; most of it is ${whatLateRanksDo(late)}`,
   );
 }
 

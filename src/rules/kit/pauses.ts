@@ -1,5 +1,6 @@
 import { bytes, formatCount, formatMs, formatPercent, type Ns, ns, share, toMs } from '../../base/units.js';
 import type { TraceView } from '../../diagnosis/ranks/rank-view.js';
+import { unseenGpu } from '../../diagnosis/ranks/unseen-gpu.js';
 import { LEAST_PAUSE_NS, type Pause } from '../../traces/detail/pauses.js';
 import { atSpan, evidence, timeEvidence } from './evidence.js';
 import type { Evidence } from './finding.js';
@@ -39,6 +40,7 @@ export interface Pauses {
 export function pausesOf(view: TraceView): Pauses | Silent {
   const { detail } = view.facts;
   if (!detail?.pauses.longest) return silent('the training threads do not pause');
+  if (unseenGpu(view)) return silent('no GPU work was recorded: the pauses may be waits for the GPU');
   const { longest, total, count, inSteps, inCall } = detail.pauses;
   const once = inSteps === 1 && detail.steps >= SEVERAL_STEPS;
   const perStep = ns(total / detail.steps);

@@ -23,6 +23,8 @@ export interface RuleInfo {
   readonly fix: Finding['fix'];
   /** How to check that training still gives the right result after the fix. */
   readonly check: string;
+  /** What else is good to know; only `whyslow rules` prints it. */
+  readonly more?: string;
   readonly cost: Cost | null;
   readonly risk: Risk;
   readonly thresholds: readonly Threshold[];

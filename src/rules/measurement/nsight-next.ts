@@ -40,6 +40,7 @@ export const rule: TraceRule = {
     },
     check:
       'It changes nothing in the training, which runs slower while it is recorded; Nsight Compute far slower.',
+    more: 'To record chosen steps: nsys profile --capture-range=cudaProfilerApi --capture-range-end=stop, and in the script torch.cuda.cudart().cudaProfilerStart() before them and cudaProfilerStop() after them.',
     cost: 'free',
     risk: 'none',
     thresholds: [HOT, UNSEEN],

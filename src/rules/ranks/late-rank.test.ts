@@ -50,6 +50,16 @@ describe('a late rank', () => {
     });
   });
 
+  it('sends to the phase of the job in which the rank is late', () => {
+    const phase = { name: 'tokenise', time: ns(21e6), usual: ns(0) };
+    for (const ranks of [views, views.map((view) => ({ ...view, source: 'log' }) as unknown as LogView)]) {
+      const result = rule.check(ranks[1]!, { ...across([{ ...late, cause: 'unknown', phase }]), ranks });
+      if (!('findings' in result)) throw new Error(result.silent);
+      expect(result.findings[0]!.fix!.text).toMatch(/^Look at what rank 1 does in the phase tokenise\./);
+      expect(result.findings[0]!.evidence[0]!.text).toMatch(/most of it is the phase tokenise \(21\.0 ms/);
+    }
+  });
+
   it('promises only what a log can tell, up to what the delay may cost', () => {
     const priceOf = (cost: number) => {
       const result = rule.check(views[1]!, across([{ ...late, cost: ns(cost), mayCost: ns(20e6) }]));

@@ -75,16 +75,20 @@ function clockEvidence(view: RankView, { slowGpu, ranks }: LateRanks): Evidence[
 const MOST_NAMED = 8;
 
 /** Its own findings say what holds it up, if there is a trace of it. Otherwise the commands that record one. */
-function fixOf({ ranks, cause }: LateRanks, { ranks: views, job }: RunFacts): Finding['fix'] {
+function fixOf({ ranks, cause, phase }: LateRanks, { ranks: views, job }: RunFacts): Finding['fix'] {
   const chosen = ranks.slice(0, MOST_NAMED).join(',');
   const whom = ranks.length === 1 ? `rank ${chosen}` : 'those ranks';
+  const where =
+    phase && `Look at what ${whom} ${ranks.length > 1 ? 'do' : 'does'} in the phase ${phase.name}.`;
   if (views.some((view) => view.source === 'trace' && ranks.includes(view.rank)))
     return {
-      text: `${LOOK_AT[cause](whom)} The findings of ${whom} alone say more.`,
+      text: `${where ?? LOOK_AT[cause](whom)} The findings of ${whom} alone say more.`,
       code: `whyslow diagnose ${job.folder} --ranks ${chosen} --all`,
     };
   return {
-    text: `Fix the cause on ${whom}. A trace shows it, of the running job or of the next run.`,
+    text: where
+      ? `${where} A trace shows more, of the running job or of the next run.`
+      : `Fix the cause on ${whom}. A trace shows it, of the running job or of the next run.`,
     code: `whyslow capture ${job.folder} --ranks ${chosen}\nwhyslow run --trace-ranks ${chosen} -- ${job.command}`,
   };
 }

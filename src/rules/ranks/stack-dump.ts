@@ -31,7 +31,7 @@ export const rule: RunRule = {
     id: 'stack-dump',
     alias: 'T21',
     title: 'Stacks show where the job is stuck, or what it is busy with',
-    needs: 'py-spy dump (text or JSON), or py-spy record --format raw or speedscope',
+    needs: 'py-spy dump (text or JSON), or py-spy record (flame graph, raw or speedscope)',
     looksFor:
       'The main thread in a collective, in a wait for DataLoader workers, in a lock or a read; a rank that is elsewhere than the others; a stack that two dumps have in common.',
     why: 'A job that hangs writes no trace. Its stacks still say what each rank waits for.',
@@ -40,6 +40,7 @@ export const rule: RunRule = {
       code: 'whyslow triage --stacks      # finds the job and its ranks\npy-spy dump --pid $(pgrep -of train.py) > rank0-a.txt      # to keep',
     },
     check: 'py-spy only reads the memory of the process; it changes nothing.',
+    more: '--native adds frames of C extensions. py-spy needs the same user and the right to trace: sudo, or --cap-add SYS_PTRACE for a container. `py-spy top --pid` shows where time goes while you watch.',
     cost: 'code',
     risk: 'none',
     thresholds: [MOSTLY],

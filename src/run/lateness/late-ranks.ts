@@ -23,6 +23,16 @@ export interface LateRanks {
   readonly steps: readonly number[];
   /** Where telemetry shows that their GPU was slow. */
   readonly slowGpu?: SlowGpu;
+  /** Where event logs show that most of the delay is in a phase that the job named itself. */
+  readonly phase?: LatePhase;
+}
+
+/** A phase that takes late ranks longer than others. Times per step. */
+export interface LatePhase {
+  readonly name: string;
+  readonly time: Ns;
+  /** The median of the other ranks. */
+  readonly usual: Ns;
 }
 
 /** Whether the others may not wait for most of the delay: a log does not tell. */

@@ -2,6 +2,7 @@ import { largest, mean } from '../../base/statistics.js';
 import type { Recording } from '../../model/recording.js';
 import type { GpuTelemetry } from '../../model/telemetry.js';
 import { TelemetryStreamReader } from '../../readers/dmon/telemetry-stream-reader.js';
+import { GPU_WORKS } from '../../telemetry/busy-gpu.js';
 import { type GpuState, summariseTelemetry } from '../../telemetry/gpu-state.js';
 import { SAWTOOTH } from './thresholds.js';
 
@@ -16,9 +17,6 @@ export interface GpuActivity {
   readonly areKnown: boolean;
 }
 
-/** Percent: a GPU that works less is not part of a job whose GPUs are not known. */
-const WORKS = 5;
-
 /** Null: nothing was measured. */
 export function gpuActivity({ gpuText, machine }: Recording): GpuActivity | null {
   if (gpuText === null) return null;
@@ -30,7 +28,7 @@ export function gpuActivity({ gpuText, machine }: Recording): GpuActivity | null
     state.utilisation === null ? [] : [{ state, series: utilisations(read.telemetry, index) }],
   );
   const known = measured.filter(({ state }) => state.index !== null && machine.gpus?.includes(state.index));
-  const working = measured.filter(({ state }) => state.utilisation! >= WORKS);
+  const working = measured.filter(({ state }) => state.utilisation! >= GPU_WORKS);
   const chosen = [known, working, measured].find((list) => list.length > 0);
   if (chosen === undefined) return null;
   return {

@@ -3,9 +3,7 @@
  * on an H200. Shares of a core or of time unless a unit is named.
  */
 
-/** Percent. A GPU this busy is the limit: zoo/programs/labels.py calls a loop GPU-bound from 85 % on; T1 says 90 %. */
-export const GPU_BUSY = 85;
-/** Percent. Below it something else is the limit; in between both count (labels.py: 85 / 1.3). */
+/** Percent. Below it something else is the limit; between it and GPU_BUSY both count (labels.py: 85 / 1.3). */
 export const GPU_WAITS = 65;
 /**
  * CPU time of the backward thread (pt_autograd_*) as a share of that and the main thread's. Backward launches as many kernels

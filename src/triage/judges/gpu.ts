@@ -1,16 +1,16 @@
 import { largest } from '../../base/statistics.js';
 import { formatWhole } from '../../base/units.js';
-import { boardPower } from '../../telemetry/board-power.js';
-import type { GpuState } from '../../telemetry/gpu-state.js';
 import {
-  type ClockLimit,
-  clockLimitOf,
-  FAR_BELOW_MAXIMUM,
-  LEAST_SAMPLES,
-  STARVED,
-} from '../../telemetry/slow-gpu.js';
+  GPU_BUSY,
+  HELD_BY,
+  isStarved,
+  powerLimitOf,
+  type Throttle,
+  throttleOf,
+} from '../../telemetry/busy-gpu.js';
+import type { GpuState } from '../../telemetry/gpu-state.js';
 import type { Activity } from '../activity/activity.js';
-import { GPU_BUSY, GPU_WAITS } from '../activity/thresholds.js';
+import { GPU_WAITS } from '../activity/thresholds.js';
 import { measured, withTrace } from './next.js';
 import type { TriageVerdict } from './verdict.js';
 import { gpuWords, mainWords, percent } from './words.js';
@@ -54,33 +54,12 @@ export function judgeMostlyBusyGpu(activity: Activity): TriageVerdict | null {
   };
 }
 
-interface Throttle {
-  readonly limit: ClockLimit | null;
-  readonly clock: number;
-  readonly maximum: number;
-}
-
-/** Heat or the hardware holds the clock down, or it is far below its maximum for whatever reason. */
-function throttleOf(gpu: GpuState): Throttle | null {
-  if (gpu.clock === null || gpu.busySamples < LEAST_SAMPLES) return null;
-  const limit = clockLimitOf(gpu);
-  const maximum = gpu.maxClock ?? gpu.clock;
-  const isHeld = limit !== null && limit.by !== 'powerCap';
-  return isHeld || gpu.clock < FAR_BELOW_MAXIMUM * maximum ? { limit, clock: gpu.clock, maximum } : null;
-}
-
-const LIMITS: Readonly<Record<ClockLimit['by'], string>> = {
-  thermal: 'heat',
-  slowdown: 'the hardware',
-  powerCap: 'the power limit',
-};
-
 function throttledVerdict(
   activity: Activity,
   gpu: GpuState,
   { limit, clock, maximum }: Throttle,
 ): TriageVerdict {
-  const by = limit === null ? 'something' : LIMITS[limit.by];
+  const by = limit === null ? 'something' : HELD_BY[limit.by];
   const hot = gpu.temperature === null ? '' : `, up to ${formatWhole(gpu.temperature)} °C`;
   return {
     bottleneck: 'gpu',
@@ -96,15 +75,6 @@ function throttledVerdict(
     next: ['nvidia-smi -q -d PERFORMANCE,CLOCK,POWER,TEMPERATURE', 'whyslow doctor'],
   };
 }
-
-function isStarved(gpu: GpuState): boolean {
-  const limit = powerLimitOf(gpu);
-  return (
-    limit !== null && gpu.power !== null && gpu.busySamples >= LEAST_SAMPLES && gpu.power < STARVED * limit
-  );
-}
-
-const powerLimitOf = (gpu: GpuState): number | null => gpu.powerLimit ?? boardPower(gpu.name ?? '', null);
 
 function starvedVerdict(activity: Activity, gpu: GpuState): TriageVerdict {
   const power = `${formatWhole(gpu.power!)} of ${formatWhole(powerLimitOf(gpu)!)} W`;

@@ -1,0 +1,16 @@
+import { startsGpuWork } from '../../model/gpu-links.js';
+import type { RankView } from './rank-view.js';
+
+/**
+ * How sure it is that a GPU worked and the recording does not show it: ProfilerActivity.CUDA was off, or all its records
+ * were lost. `launched`: calls that start GPU work were recorded. `listed`: the profiler lists a GPU, so the job may use it;
+ * it lists those of the machine whether it records them or not. Null: the job has none, or its work was recorded.
+ */
+export function unseenGpu(view: RankView): 'launched' | 'listed' | null {
+  if (view.source === 'log' || view.facts.hasGpuWork || view.dividedBy) return null;
+  const { detail, device } = view.facts;
+  if (detail?.operators.some(({ name }) => startsGpuWork(name))) return 'launched';
+  // Capture knows whether the job uses a GPU.
+  if (view.log?.facts.phases.allHost) return null;
+  return device === null ? null : 'listed';
+}

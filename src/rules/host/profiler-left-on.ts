@@ -1,0 +1,36 @@
+import { PROFILER_LEFT_ON } from '../../facts/note-codes.js';
+import { evidence } from '../kit/evidence.js';
+import { type AnyRule, found, silent } from '../kit/rule.js';
+
+export const rule: AnyRule = {
+  reads: 'traces and logs',
+  unpriced: 'allowed',
+  info: {
+    id: 'profiler-left-on',
+    alias: 'T12',
+    title: 'The job’s own profiler is left on',
+    needs: 'events of whyslow run',
+    looksFor: 'torch.profiler of the job at work in most of its steps.',
+    why: 'A profiler that records makes every operator slower, and its memory and files grow. A schedule without repeat begins a new window after each one.',
+    fix: {
+      text: 'Remove it from real runs, or let it record once.',
+      code: 'schedule=torch.profiler.schedule(wait=5, warmup=3, active=6, repeat=1)',
+    },
+    check: 'Nothing in the training changes. Compare step times before and after.',
+    cost: 'free',
+    risk: 'none',
+    thresholds: [],
+  },
+  check(view) {
+    const note = view.notes.find(({ code }) => code === PROFILER_LEFT_ON);
+    if (!note) return silent('no profiler of the job records most steps');
+    return found({
+      id: 'profiler-left-on',
+      title: 'the job’s own profiler records most of its steps',
+      confidence: 0.9,
+      addresses: 'host',
+      evidence: [evidence(view, note.message)],
+      price: null,
+    });
+  },
+};

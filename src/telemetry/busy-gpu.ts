@@ -1,0 +1,45 @@
+import { boardPower } from './board-power.js';
+import type { GpuState } from './gpu-state.js';
+import { type ClockLimit, clockLimitOf, FAR_BELOW_MAXIMUM, LEAST_SAMPLES, STARVED } from './slow-gpu.js';
+
+/** Percent. A GPU this busy is the limit: zoo/programs/labels.py calls a loop GPU-bound from 85 % on; T1 says 90 %. */
+export const GPU_BUSY = 85;
+/** Percent: a GPU that works less is not part of a job whose GPUs are not known. */
+export const GPU_WORKS = 5;
+
+/** Why a busy GPU is slow. */
+export interface Throttle {
+  /** Null: the log does not say. */
+  readonly limit: ClockLimit | null;
+  /** MHz. */
+  readonly clock: number;
+  readonly maximum: number;
+}
+
+/** Heat or the hardware holds the clock down, or it is far below its maximum for whatever reason. */
+export function throttleOf(gpu: GpuState): Throttle | null {
+  if (gpu.clock === null || gpu.busySamples < LEAST_SAMPLES) return null;
+  const limit = clockLimitOf(gpu);
+  const maximum = gpu.maxClock ?? gpu.clock;
+  const isHeld = limit !== null && limit.by !== 'powerCap';
+  return isHeld || gpu.clock < FAR_BELOW_MAXIMUM * maximum ? { limit, clock: gpu.clock, maximum } : null;
+}
+
+/** What holds a clock down, in words. */
+export const HELD_BY: Readonly<Record<ClockLimit['by'], string>> = {
+  thermal: 'heat',
+  slowdown: 'the hardware',
+  powerCap: 'the power limit',
+};
+
+/** Watts. Null: neither the log nor the name of the GPU tells. */
+export const powerLimitOf = (gpu: GpuState): number | null =>
+  gpu.powerLimit ?? boardPower(gpu.name ?? '', null);
+
+/** Always busy, with little power: its kernels do little (T2). */
+export function isStarved(gpu: GpuState): boolean {
+  const limit = powerLimitOf(gpu);
+  return (
+    limit !== null && gpu.power !== null && gpu.busySamples >= LEAST_SAMPLES && gpu.power < STARVED * limit
+  );
+}
