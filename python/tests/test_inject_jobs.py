@@ -7,13 +7,12 @@ import signal
 import subprocess
 import sys
 import textwrap
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 from gloo_ranks import run_ranks
-from hooked import duration, injected, names, run_script, steps_of
+from hooked import duration, injected, names, run_script, run_warm_script, steps_of
 from support import header_of, records_of, run_torch_program
 
 from whyslow_capture import layout
@@ -71,31 +70,15 @@ def files_in(out: Path) -> list[str]:
 ONE_RANK = ["cuda_event_profiler/cuda_events_rank_0.jsonl", "ranks/rank_0.json", "run.json"]
 
 
-Run = tuple[subprocess.CompletedProcess[str], Path]
-
-
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
-    """Two at a time, because importing torch is slow."""
-    folder = tmp_path_factory.mktemp("trained")
-
-    def run(way: str) -> Run:
-        own = folder / way
-        own.mkdir()
-        return run_script(TRAIN, own, way, env=injected(own / "out")), own / "out"
-
-    with ThreadPoolExecutor(2) as pool:
-        return dict(zip(WAYS, pool.map(run, WAYS), strict=True))
-
-
 @pytest.fixture(scope="module")
 def plain_losses() -> list[str]:
     return losses(run_torch_program(TRAIN, "plain"))
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_captured_job_has_the_same_losses(trained: dict[str, Run], plain_losses: list[str], way: str) -> None:
-    captured, out = trained[way]
+def test_a_captured_job_has_the_same_losses(tmp_path: Path, plain_losses: list[str], way: str) -> None:
+    out = tmp_path / "out"
+    captured = run_warm_script(TRAIN, tmp_path, way, env=injected(out))
     assert losses(captured) == plain_losses
     assert len(plain_losses) == 12
     assert captured.stderr == ""
@@ -111,21 +94,10 @@ def test_a_captured_job_has_the_same_losses(trained: dict[str, Run], plain_losse
     assert {r["run"] for r in records_of(out)} == {"the-run"}
 
 
-# One process imports torch and forks the others, each of which goes on as a script of its own.
 ENDS = """
-    import os, signal, sys, torch, torch._dynamo
+    import os, signal, sys, torch
     signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored by default if the tests run in the background
-    for rank, how in enumerate(sys.argv[1:]):
-        pid = os.fork()
-        if pid == 0:
-            os.environ["RANK"] = str(rank)
-            for number, name in ((1, "stdout"), (2, "stderr")):
-                os.dup2(os.open(f"{how}.{name}", os.O_WRONLY | os.O_CREAT, 0o644), number)
-            break
-        print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
-    else:
-        sys.exit()
-
+    how = sys.argv[1]
     model = torch.nn.Linear(8, 1)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     for index in range(30):
@@ -143,34 +115,21 @@ ENDS = """
 """
 
 
-WAYS_TO_END = ["exit", "exception", "SIGINT", "SIGTERM"]
-
-
-@pytest.fixture(scope="module")
-def ended(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    folder = tmp_path_factory.mktemp("ended")
-    return run_script(ENDS, folder, *WAYS_TO_END, env=injected(folder / "out")), folder
-
-
-@pytest.mark.parametrize("how", WAYS_TO_END)
-def test_exit_codes_are_unchanged(ended: Run, how: str) -> None:
-    rank = WAYS_TO_END.index(how)
+@pytest.mark.parametrize("how", ["exit", "exception", "SIGINT", "SIGTERM"])
+def test_exit_codes_are_unchanged(tmp_path: Path, how: str) -> None:
+    result = run_warm_script(ENDS, tmp_path, how, env=injected(tmp_path / "out"))
     expected = {"exit": 3, "exception": 1}
-    code = expected[how] if how in expected else -getattr(signal, how)
-    result, folder = ended
-    assert (result.returncode, result.stderr) == (0, "")
-    assert int(result.stdout.splitlines()[rank]) == code
-    assert (folder / f"{how}.stdout").read_text() == ""
-    stderr = (folder / f"{how}.stderr").read_text()
+    assert result.returncode == (expected[how] if how in expected else -getattr(signal, how))
+    assert result.stdout == ""
     if how == "exception":
-        assert stderr.splitlines()[-1] == "KeyError: 'in backward'"
-        assert "During handling" not in stderr
+        assert result.stderr.splitlines()[-1] == "KeyError: 'in backward'"
+        assert "During handling" not in result.stderr
     elif how == "SIGINT":
-        assert stderr.splitlines()[-1] == "KeyboardInterrupt"
+        assert result.stderr.splitlines()[-1] == "KeyboardInterrupt"
     else:
-        assert stderr == ""
+        assert result.stderr == ""
     # Flushed records survive any end. All records survive if Python could run its exit functions.
-    found = steps_of(folder / "out", rank)
+    found = steps_of(tmp_path / "out")
     assert found == list(range(len(found)))
     assert len(found) == 30 or how == "SIGTERM"
 
@@ -189,7 +148,7 @@ QUIET = """
 
 def test_a_process_that_does_not_train_writes_no_files(tmp_path: Path) -> None:
     """The process evaluates, and its child only imports torch."""
-    result = run_script(QUIET, tmp_path, env=injected(tmp_path / "out"))
+    result = run_warm_script(QUIET, tmp_path, env=injected(tmp_path / "out"))
     assert (result.returncode, result.stdout, result.stderr) == (0, "2.0\n1\n", "")
     assert not (tmp_path / "out").exists()
 
@@ -208,7 +167,7 @@ SIXTY_STEPS = """
 def test_by_default_one_window_is_recorded_and_the_recorded_step_of_ten_varies(tmp_path: Path) -> None:
     env = injected(tmp_path / "out")
     del env["WHYSLOW_RECORD_EVERY_N_STEPS"], env["WHYSLOW_TRACE"]
-    assert run_script(SIXTY_STEPS, tmp_path, env=env).returncode == 0
+    assert run_warm_script(SIXTY_STEPS, tmp_path, env=env).returncode == 0
     traces = [path.relative_to(tmp_path / "out/traces") for path in (tmp_path / "out/traces").rglob("*.gz")]
     assert [str(path) for path in traces] == ["step_21/rank-0-coord-0-trace.json.gz"]
     assert header_of(tmp_path / "out")["spread_steps"] is True
@@ -320,6 +279,6 @@ SPAWNED = """
 
 
 def test_processes_started_by_torch_multiprocessing(tmp_path: Path) -> None:
-    result = run_script(SPAWNED, tmp_path, env=injected(tmp_path / "out"))
+    result = run_warm_script(SPAWNED, tmp_path, env=injected(tmp_path / "out"))
     assert (result.returncode, result.stderr) == (0, "")
     assert [steps_of(tmp_path / "out", rank) for rank in range(3)] == [[0, 1, 2, 3]] * 3
