@@ -2,12 +2,13 @@ import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { SummaryReporter } from './test/helpers/summary-reporter.js';
 
-/** They replace modules, change shared fixtures or start processes: each file gets a process of its own. */
+/** They replace modules, set variables of the process or measure its processor time: each gets a process of its own. */
 const ISOLATED = [
-  'src/cli/**/*.test.ts',
-  'test/e2e/**/*.test.ts',
-  'test/browser/**/*.test.ts',
-  'test/property/**/*.test.ts',
+  'src/cli/commands/diagnose.test.ts',
+  'test/e2e/blocks.test.ts',
+  'test/e2e/remote.test.ts',
+  'test/e2e/scaling.test.ts',
+  'test/property/open-files.test.ts',
 ];
 /** Real training jobs whose timing is judged: they run after everything else, one at a time. */
 const JOBS = ['test/e2e/run-jobs.test.ts', 'test/e2e/job-time.test.ts', 'test/e2e/triage-jobs.test.ts'];
@@ -27,8 +28,9 @@ export default defineConfig({
         test: {
           name: 'units',
           include: ['src/**/*.test.ts', 'web/**/*.test.ts', 'test/**/*.test.ts'],
-          exclude: ISOLATED,
-          // The code keeps no state between calls: files may share a process, which saves half of the time.
+          exclude: [...ISOLATED, ...JOBS],
+          // The code keeps no state between calls: files may share a process, which saves half of the time: modules are
+          // loaded once, and V8 has optimised them.
           isolate: false,
           maxWorkers,
           sequence: { groupOrder: 0 },
@@ -37,9 +39,8 @@ export default defineConfig({
       {
         extends: true,
         test: {
-          name: 'tests',
+          name: 'isolated',
           include: ISOLATED,
-          exclude: JOBS,
           maxWorkers,
           sequence: { groupOrder: 0 },
         },
