@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { SlowFirst } from './test/helpers/slow-first.js';
 import { SummaryReporter } from './test/helpers/summary-reporter.js';
 
 /** They replace modules, set variables of the process or measure its processor time: each gets a process of its own. */
@@ -11,7 +12,7 @@ const ISOLATED = [
   'test/property/open-files.test.ts',
 ];
 /** Real training jobs whose timing is judged: they run after everything else, one at a time. */
-const JOBS = ['test/e2e/run-jobs.test.ts', 'test/e2e/job-time.test.ts', 'test/e2e/triage-jobs.test.ts'];
+const JOBS = ['test/e2e/run-jobs.test.ts', 'test/e2e/job-time.test.ts'];
 // One more than there are cores: many tests wait for processes or sleep.
 const maxWorkers = availableParallelism() + 1;
 
@@ -22,6 +23,7 @@ export default defineConfig({
     // To end what hangs: nothing takes a tenth of it on a machine of its own.
     testTimeout: 240_000,
     hookTimeout: 240_000,
+    sequence: { sequencer: SlowFirst },
     projects: [
       {
         extends: true,
