@@ -12,7 +12,7 @@ const ISOLATED = [
   'test/property/open-files.test.ts',
 ];
 /** Real training jobs whose timing is judged: they run after everything else, one at a time. */
-const JOBS = ['test/e2e/run-jobs.test.ts', 'test/e2e/job-time.test.ts'];
+const JOBS = ['test/e2e/run-jobs.test.ts'];
 // One more than there are cores: many tests wait for processes or sleep.
 const maxWorkers = availableParallelism() + 1;
 

@@ -104,25 +104,10 @@ def injected(out: Path, **settings: object) -> dict[str, str]:
     }
 
 
-def run_script(
-    source: str, folder: Path, *arguments: str, env: dict[str, str], before: tuple[str, ...]
-) -> subprocess.CompletedProcess[str]:
-    """With a launcher. It and its ranks import torch, which takes 10 s of a core: check much on one run."""
-    script = _script(source, folder)
-    return subprocess.run(
-        [*before, str(script), *arguments], capture_output=True, text=True, env=env, timeout=400, cwd=folder
-    )
-
-
 def run_warm_script(
     source: str, folder: Path, *arguments: str, env: dict[str, str]
 ) -> subprocess.CompletedProcess[str]:
     """As `python train.py`, but torch is there already, as if a .pth file had imported it before us."""
-    script = _script(source, folder)
-    return warm_python().run(script.read_text(), list(arguments), env, 400, script)
-
-
-def _script(source: str, folder: Path) -> Path:
     script = folder / "train.py"
     script.write_text(textwrap.dedent(source))
-    return script
+    return warm_python().run(script.read_text(), list(arguments), env, 400, script)

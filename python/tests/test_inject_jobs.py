@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import sys
 import textwrap
 from pathlib import Path
 from typing import Any
 
 import pytest
 from gloo_ranks import run_ranks
-from hooked import duration, injected, names, run_script, run_warm_script, steps_of
+from hooked import duration, injected, names, run_warm_script, steps_of
 from support import header_of, records_of, run_torch_program
 
 from whyslow_capture import layout
@@ -196,39 +195,35 @@ DISTRIBUTED = """
         optimizer.zero_grad()
         losses.append(loss.item())
 """
+# Both ranks are forked from one process; test/e2e/run-jobs.test.ts has torchrun, which imports torch three times.
 RANKS = f"""
-    import atexit, os, sys
+    import os, sys
     from torch import distributed
 
-    distributed.init_process_group("gloo")
-    over = [f"rank-{{r}}-over" for r in range(2)]
-    # Registered first, so it is called last, after capture has finished.
-    atexit.register(lambda: open(over[rank], "w").close())
+    os.environ.update(RANK="0", WORLD_SIZE="2")
+    other = os.fork()
+    if other == 0:
+        os.environ["RANK"] = "1"
+    meeting_point = "file://" + os.path.abspath("store")
+    distributed.init_process_group("gloo", meeting_point, rank=int(os.environ["RANK"]), world_size=2)
     {DISTRIBUTED}
     with open(f"losses-{{rank}}", "w") as file:
         file.write(repr(losses))
     distributed.destroy_process_group()
     time.sleep(1)  # gloo's threads must release the last all_reduce now; during exit that aborts (torch 2.13)
-    if rank == 0:
-        # When one rank fails, torchrun kills those that have not finished.
-        end = time.monotonic() + 60
-        while not os.path.exists(over[1]) and time.monotonic() < end:
-            time.sleep(0.01)
-        sys.exit(5)
+    sys.exit(os.waitstatus_to_exitcode(os.waitpid(other, 0)[1]) or 5 if other else 0)
 """
 
 
 @pytest.fixture(scope="module")
 def ranks(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("ranks")
-    torchrun = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
-    captured = run_script(RANKS, folder, env=injected(folder / "out"), before=torchrun)
-    assert captured.returncode == 1, captured.stderr
-    assert "exitcode  : 5" in captured.stderr
+    captured = run_warm_script(RANKS, folder, env=injected(folder / "out"))
+    assert (captured.returncode, captured.stderr) == (5, "")
     return folder
 
 
-def test_torchrun_writes_files_per_rank_and_none_for_the_launcher(ranks: Path) -> None:
+def test_each_rank_writes_its_files(ranks: Path) -> None:
     each = [f"cuda_event_profiler/cuda_events_rank_{r}.jsonl" for r in range(2)]
     assert files_in(ranks / "out") == [*each, *(f"ranks/rank_{r}.json" for r in range(2)), "run.json"]
     assert json.loads(layout.run_file(ranks / "out").read_text())["world_size"] == 2
@@ -244,13 +239,13 @@ def losses_without_us(_rank: int) -> list[float]:
     return list(found["losses"])
 
 
-def test_torchrun_ranks_have_the_same_losses(ranks: Path) -> None:
+def test_ranks_have_the_same_losses(ranks: Path) -> None:
     for rank, plain in enumerate(run_ranks(losses_without_us, 2)):
         assert Path(ranks, f"losses-{rank}").read_text() == repr(plain)
         assert len(plain) == 6
 
 
-def test_torchrun_the_straggler_does_not_wait(ranks: Path) -> None:
+def test_the_straggler_does_not_wait(ranks: Path) -> None:
     waits = [
         [duration(ranks / "out", step, "collective:all_reduce", rank) for step in (2, 3, 4, 5)] for rank in range(2)
     ]
