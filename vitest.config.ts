@@ -11,6 +11,8 @@ const ISOLATED = [
   'test/e2e/scaling.test.ts',
   'test/property/open-files.test.ts',
 ];
+/** They start programs and read much: in processes of their own, so that the others keep a small heap. */
+const PROGRAMS = ['test/e2e/**/*.test.ts', 'test/browser/**/*.test.ts'];
 /** Real training jobs whose timing is judged: they run after everything else, one at a time. */
 const JOBS = ['test/e2e/run-jobs.test.ts'];
 // One more than there are cores: many tests wait for processes or sleep.
@@ -30,9 +32,20 @@ export default defineConfig({
         test: {
           name: 'units',
           include: ['src/**/*.test.ts', 'web/**/*.test.ts', 'test/**/*.test.ts'],
-          exclude: [...ISOLATED, ...JOBS],
+          exclude: [...ISOLATED, ...PROGRAMS],
           // The code keeps no state between calls: files may share a process, which saves half of the time: modules are
           // loaded once, and V8 has optimised them.
+          isolate: false,
+          maxWorkers,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'programs',
+          include: PROGRAMS,
+          exclude: [...ISOLATED, ...JOBS],
           isolate: false,
           maxWorkers,
           sequence: { groupOrder: 0 },
