@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from typing import Any
 
 import torch
 from support import SRC, records_of
+from warm_python import warm_python
 
 from whyslow_capture.api import open_session
 from whyslow_capture.config import CaptureConfig
@@ -104,11 +104,10 @@ def injected(out: Path, **settings: object) -> dict[str, str]:
     }
 
 
-def run_script(
-    source: str, folder: Path, *arguments: str, env: dict[str, str], before: tuple[str, ...] = (sys.executable,)
+def run_warm_script(
+    source: str, folder: Path, *arguments: str, env: dict[str, str]
 ) -> subprocess.CompletedProcess[str]:
+    """As `python train.py`, but torch is there already, as if a .pth file had imported it before us."""
     script = folder / "train.py"
     script.write_text(textwrap.dedent(source))
-    return subprocess.run(
-        [*before, str(script), *arguments], capture_output=True, text=True, env=env, timeout=400, cwd=folder
-    )
+    return warm_python().run(script.read_text(), list(arguments), env, 400, script)

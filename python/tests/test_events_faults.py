@@ -7,12 +7,10 @@ import os
 import resource
 import signal
 import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
-from support import SRC, lines_of, make, records_of, run_torch_program
+from support import lines_of, make, records_of, run_torch_program
 
 from whyslow_capture import layout
 
@@ -35,33 +33,29 @@ def test_sigkill_leaves_whole_records(tmp_path: Path) -> None:
     program = (
         LOOP
         + """
-    for i in range(100000):
+    import os, signal, threading
+    from whyslow_capture import layout
+    print(os.getpid(), flush=True)
+
+    def kill_when_much_is_written():
+        file, end = layout.events_file(Path(sys.argv[1]), 0), time.monotonic() + 60
+        while not (file.exists() and file.read_bytes().count(b"\\n") > 300) and time.monotonic() < end:
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    threading.Thread(target=kill_when_much_is_written).start()
+    while True:
         with cap.phase("forward"):
             time.sleep(0.001)
         cap.step()
-        if i == 400:
-            print("far enough", flush=True)
     """
     )
-    import textwrap
-
-    process = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(program), str(tmp_path)],
-        stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": str(SRC)},
-    )
-    assert process.stdout is not None
-    process.stdout.readline()
-    # The writer thread needs some time.
-    file, end = layout.events_file(tmp_path, 0), time.monotonic() + 60
-    while not (file.exists() and file.read_bytes().count(b"\n") > 300) and time.monotonic() < end:
-        time.sleep(0.01)
-    process.send_signal(signal.SIGKILL)
-    assert process.wait() == -signal.SIGKILL
+    result = run_torch_program(program, tmp_path, check=False)
+    assert result.returncode == -signal.SIGKILL, result.stderr
     steps = [r["step"] for r in records_of(tmp_path)]  # every line parses
     assert len(set(steps)) > 100
     manifest = json.loads(layout.rank_file(tmp_path, 0).read_text())
-    assert manifest["pid"] == process.pid
+    assert manifest["pid"] == int(result.stdout)
 
 
 def test_half_a_line_of_an_earlier_run_is_ended_first(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import copy
 import gc
 import io
 import json
-import os
 import pickle
 import sys
 import weakref
@@ -18,7 +17,7 @@ import torch
 from fake_clock import Clock
 from hooked import Job, Net, batches, capturing, duration, names
 from old_torch import is_before
-from support import SRC, run_program
+from support import run_torch_program
 from torch.utils.data import DataLoader
 
 from whyslow_capture.hooks import periods
@@ -147,6 +146,7 @@ def test_models_are_not_kept_alive(tmp_path: Path) -> None:
 COMPILED = """
     import gc, json, sys, torch, torch._dynamo
     from torch.utils.data import DataLoader
+    sys.path.insert(0, sys.argv[2])
     from hooked import Job, batches, capturing
 
     def of_module(job):
@@ -209,8 +209,7 @@ COMPILED = """
 @pytest.fixture(scope="module")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
     out = tmp_path_factory.mktemp("compiled")
-    env = {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), str(SRC)])}
-    printed = run_program(COMPILED, out, env=env, timeout=300).stdout
+    printed = run_torch_program(COMPILED, out, Path(__file__).parent).stdout
     return out, json.loads(printed.splitlines()[-1])
 
 

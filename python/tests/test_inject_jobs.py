@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import sys
 import textwrap
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 from gloo_ranks import run_ranks
-from hooked import duration, injected, names, run_script, steps_of
+from hooked import duration, injected, names, run_warm_script, steps_of
 from support import header_of, records_of, run_torch_program
 
 from whyslow_capture import layout
@@ -71,31 +69,15 @@ def files_in(out: Path) -> list[str]:
 ONE_RANK = ["cuda_event_profiler/cuda_events_rank_0.jsonl", "ranks/rank_0.json", "run.json"]
 
 
-Run = tuple[subprocess.CompletedProcess[str], Path]
-
-
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
-    """Two at a time, because importing torch is slow."""
-    folder = tmp_path_factory.mktemp("trained")
-
-    def run(way: str) -> Run:
-        own = folder / way
-        own.mkdir()
-        return run_script(TRAIN, own, way, env=injected(own / "out")), own / "out"
-
-    with ThreadPoolExecutor(2) as pool:
-        return dict(zip(WAYS, pool.map(run, WAYS), strict=True))
-
-
 @pytest.fixture(scope="module")
 def plain_losses() -> list[str]:
     return losses(run_torch_program(TRAIN, "plain"))
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_captured_job_has_the_same_losses(trained: dict[str, Run], plain_losses: list[str], way: str) -> None:
-    captured, out = trained[way]
+def test_a_captured_job_has_the_same_losses(tmp_path: Path, plain_losses: list[str], way: str) -> None:
+    out = tmp_path / "out"
+    captured = run_warm_script(TRAIN, tmp_path, way, env=injected(out))
     assert losses(captured) == plain_losses
     assert len(plain_losses) == 12
     assert captured.stderr == ""
@@ -111,21 +93,10 @@ def test_a_captured_job_has_the_same_losses(trained: dict[str, Run], plain_losse
     assert {r["run"] for r in records_of(out)} == {"the-run"}
 
 
-# One process imports torch and forks the others, each of which goes on as a script of its own.
 ENDS = """
-    import os, signal, sys, torch, torch._dynamo
+    import os, signal, sys, torch
     signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored by default if the tests run in the background
-    for rank, how in enumerate(sys.argv[1:]):
-        pid = os.fork()
-        if pid == 0:
-            os.environ["RANK"] = str(rank)
-            for number, name in ((1, "stdout"), (2, "stderr")):
-                os.dup2(os.open(f"{how}.{name}", os.O_WRONLY | os.O_CREAT, 0o644), number)
-            break
-        print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
-    else:
-        sys.exit()
-
+    how = sys.argv[1]
     model = torch.nn.Linear(8, 1)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     for index in range(30):
@@ -143,34 +114,21 @@ ENDS = """
 """
 
 
-WAYS_TO_END = ["exit", "exception", "SIGINT", "SIGTERM"]
-
-
-@pytest.fixture(scope="module")
-def ended(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    folder = tmp_path_factory.mktemp("ended")
-    return run_script(ENDS, folder, *WAYS_TO_END, env=injected(folder / "out")), folder
-
-
-@pytest.mark.parametrize("how", WAYS_TO_END)
-def test_exit_codes_are_unchanged(ended: Run, how: str) -> None:
-    rank = WAYS_TO_END.index(how)
+@pytest.mark.parametrize("how", ["exit", "exception", "SIGINT", "SIGTERM"])
+def test_exit_codes_are_unchanged(tmp_path: Path, how: str) -> None:
+    result = run_warm_script(ENDS, tmp_path, how, env=injected(tmp_path / "out"))
     expected = {"exit": 3, "exception": 1}
-    code = expected[how] if how in expected else -getattr(signal, how)
-    result, folder = ended
-    assert (result.returncode, result.stderr) == (0, "")
-    assert int(result.stdout.splitlines()[rank]) == code
-    assert (folder / f"{how}.stdout").read_text() == ""
-    stderr = (folder / f"{how}.stderr").read_text()
+    assert result.returncode == (expected[how] if how in expected else -getattr(signal, how))
+    assert result.stdout == ""
     if how == "exception":
-        assert stderr.splitlines()[-1] == "KeyError: 'in backward'"
-        assert "During handling" not in stderr
+        assert result.stderr.splitlines()[-1] == "KeyError: 'in backward'"
+        assert "During handling" not in result.stderr
     elif how == "SIGINT":
-        assert stderr.splitlines()[-1] == "KeyboardInterrupt"
+        assert result.stderr.splitlines()[-1] == "KeyboardInterrupt"
     else:
-        assert stderr == ""
+        assert result.stderr == ""
     # Flushed records survive any end. All records survive if Python could run its exit functions.
-    found = steps_of(folder / "out", rank)
+    found = steps_of(tmp_path / "out")
     assert found == list(range(len(found)))
     assert len(found) == 30 or how == "SIGTERM"
 
@@ -189,7 +147,7 @@ QUIET = """
 
 def test_a_process_that_does_not_train_writes_no_files(tmp_path: Path) -> None:
     """The process evaluates, and its child only imports torch."""
-    result = run_script(QUIET, tmp_path, env=injected(tmp_path / "out"))
+    result = run_warm_script(QUIET, tmp_path, env=injected(tmp_path / "out"))
     assert (result.returncode, result.stdout, result.stderr) == (0, "2.0\n1\n", "")
     assert not (tmp_path / "out").exists()
 
@@ -208,7 +166,7 @@ SIXTY_STEPS = """
 def test_by_default_one_window_is_recorded_and_the_recorded_step_of_ten_varies(tmp_path: Path) -> None:
     env = injected(tmp_path / "out")
     del env["WHYSLOW_RECORD_EVERY_N_STEPS"], env["WHYSLOW_TRACE"]
-    assert run_script(SIXTY_STEPS, tmp_path, env=env).returncode == 0
+    assert run_warm_script(SIXTY_STEPS, tmp_path, env=env).returncode == 0
     traces = [path.relative_to(tmp_path / "out/traces") for path in (tmp_path / "out/traces").rglob("*.gz")]
     assert [str(path) for path in traces] == ["step_21/rank-0-coord-0-trace.json.gz"]
     assert header_of(tmp_path / "out")["spread_steps"] is True
@@ -237,39 +195,35 @@ DISTRIBUTED = """
         optimizer.zero_grad()
         losses.append(loss.item())
 """
+# Both ranks are forked from one process; test/e2e/run-jobs.test.ts has torchrun, which imports torch three times.
 RANKS = f"""
-    import atexit, os, sys
+    import os, sys
     from torch import distributed
 
-    distributed.init_process_group("gloo")
-    over = [f"rank-{{r}}-over" for r in range(2)]
-    # Registered first, so it is called last, after capture has finished.
-    atexit.register(lambda: open(over[rank], "w").close())
+    os.environ.update(RANK="0", WORLD_SIZE="2")
+    other = os.fork()
+    if other == 0:
+        os.environ["RANK"] = "1"
+    meeting_point = "file://" + os.path.abspath("store")
+    distributed.init_process_group("gloo", meeting_point, rank=int(os.environ["RANK"]), world_size=2)
     {DISTRIBUTED}
     with open(f"losses-{{rank}}", "w") as file:
         file.write(repr(losses))
     distributed.destroy_process_group()
     time.sleep(1)  # gloo's threads must release the last all_reduce now; during exit that aborts (torch 2.13)
-    if rank == 0:
-        # When one rank fails, torchrun kills those that have not finished.
-        end = time.monotonic() + 60
-        while not os.path.exists(over[1]) and time.monotonic() < end:
-            time.sleep(0.01)
-        sys.exit(5)
+    sys.exit(os.waitstatus_to_exitcode(os.waitpid(other, 0)[1]) or 5 if other else 0)
 """
 
 
 @pytest.fixture(scope="module")
 def ranks(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("ranks")
-    torchrun = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
-    captured = run_script(RANKS, folder, env=injected(folder / "out"), before=torchrun)
-    assert captured.returncode == 1, captured.stderr
-    assert "exitcode  : 5" in captured.stderr
+    captured = run_warm_script(RANKS, folder, env=injected(folder / "out"))
+    assert (captured.returncode, captured.stderr) == (5, "")
     return folder
 
 
-def test_torchrun_writes_files_per_rank_and_none_for_the_launcher(ranks: Path) -> None:
+def test_each_rank_writes_its_files(ranks: Path) -> None:
     each = [f"cuda_event_profiler/cuda_events_rank_{r}.jsonl" for r in range(2)]
     assert files_in(ranks / "out") == [*each, *(f"ranks/rank_{r}.json" for r in range(2)), "run.json"]
     assert json.loads(layout.run_file(ranks / "out").read_text())["world_size"] == 2
@@ -285,13 +239,13 @@ def losses_without_us(_rank: int) -> list[float]:
     return list(found["losses"])
 
 
-def test_torchrun_ranks_have_the_same_losses(ranks: Path) -> None:
+def test_ranks_have_the_same_losses(ranks: Path) -> None:
     for rank, plain in enumerate(run_ranks(losses_without_us, 2)):
         assert Path(ranks, f"losses-{rank}").read_text() == repr(plain)
         assert len(plain) == 6
 
 
-def test_torchrun_the_straggler_does_not_wait(ranks: Path) -> None:
+def test_the_straggler_does_not_wait(ranks: Path) -> None:
     waits = [
         [duration(ranks / "out", step, "collective:all_reduce", rank) for step in (2, 3, 4, 5)] for rank in range(2)
     ]
@@ -320,6 +274,6 @@ SPAWNED = """
 
 
 def test_processes_started_by_torch_multiprocessing(tmp_path: Path) -> None:
-    result = run_script(SPAWNED, tmp_path, env=injected(tmp_path / "out"))
+    result = run_warm_script(SPAWNED, tmp_path, env=injected(tmp_path / "out"))
     assert (result.returncode, result.stderr) == (0, "")
     assert [steps_of(tmp_path / "out", rank) for rank in range(3)] == [[0, 1, 2, 3]] * 3

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import torch
+from support import run_torch_program
 
 import whyslow_capture
 from whyslow_capture import layout
@@ -112,6 +111,4 @@ def test_usable_without_loading_the_rest():
         "assert w.to_device([torch.ones(1)], 'meta')[0].is_meta\n"
         "print([m for m in sys.modules if m.startswith('whyslow_capture.') and ('session' in m or 'trace' in m)])"
     )
-    source = Path(whyslow_capture.__file__).parents[1]
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={"PYTHONPATH": str(source)})
-    assert done.stdout.strip() == "[]", done.stderr
+    assert run_torch_program(code).stdout.strip() == "[]"

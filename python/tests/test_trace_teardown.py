@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-from hooked import injected, run_script
+from hooked import injected, run_warm_script
 from support import run_torch_program
 from torch.profiler.profiler import _KinetoProfile
 from trace_support import make_tier, train, work
@@ -267,7 +267,7 @@ print(os.environ.get("TEARDOWN_CUPTI"))
 
 
 def test_injected_into_a_job(tmp_path: Path) -> None:
-    result = run_script(INJECTED, tmp_path, env=injected(tmp_path / "out", trace_period=8, trace_repeat=1))
+    result = run_warm_script(INJECTED, tmp_path, env=injected(tmp_path / "out", trace_period=8, trace_repeat=1))
     assert result.stdout.split() == ["1"], result.stderr
     manifest = json.loads((tmp_path / "out/ranks/rank_0.json").read_text())
     assert [window["detached"] for window in manifest["trace"]["windows"]] == [True]

@@ -19,6 +19,7 @@ import sys
 import tempfile
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 
@@ -38,12 +39,14 @@ class WarmPython:
         self._server.wait(60)
 
     def run(
-        self, source: str, arguments: list[str], env: dict[str, str], timeout: float
+        self, source: str, arguments: list[str], env: dict[str, str], timeout: float, script: Path | None = None
     ) -> subprocess.CompletedProcess[str]:
+        """As `python -c source`, or as `python script` in the script's folder."""
         assert self._server.stdin is not None
         with tempfile.TemporaryDirectory() as folder:
             out, err = Path(folder, "out"), Path(folder, "err")
             request = {"source": source, "arguments": arguments, "env": env, "out": str(out), "err": str(err)}
+            request["script"] = None if script is None else str(script)
             self._server.stdin.write(json.dumps(request).encode() + b"\n")
             pid = self._answer(60)
             try:
@@ -93,13 +96,33 @@ def _redirect(out: str, err: str) -> None:
         os.close(file)
 
 
+def _main_module(script: str | None) -> ModuleType:
+    """In place of this file's: processes that the program spawns import it again, by its path."""
+    module = ModuleType("__main__")
+    sys.argv, sys.path[0] = ["-c"], ""
+    if script is not None:
+        os.chdir(os.path.dirname(script))
+        module.__file__ = sys.argv[0] = script
+        sys.path[0] = os.path.dirname(script)
+    sys.modules["__main__"] = module
+    return module
+
+
+def _start_like_an_interpreter(request: dict[str, Any]) -> None:
+    os.environ.clear()
+    os.environ.update(request["env"])
+    sys.path[1:1] = os.environ["PYTHONPATH"].split(os.pathsep)
+    # With the folder of ours on the path it is that one, as under `whyslow run`.
+    if "WHYSLOW_INJECT" in os.environ:
+        sys.modules.pop("sitecustomize", None)
+        __import__("sitecustomize")
+
+
 if __name__ == "__main__":
     request = _serve()
     _redirect(request["out"], request["err"])
-    os.environ.clear()
-    os.environ.update(request["env"])
-    sys.argv = ["-c", *request["arguments"]]
-    sys.path[0] = ""
-    sys.path.insert(1, os.environ["PYTHONPATH"])
+    this, main = sys.modules["__main__"], _main_module(request["script"])  # `this` must not be freed
+    _start_like_an_interpreter(request)
+    sys.argv += request["arguments"]
     # At the top level, so that the program ends like any script.
-    exec(compile(request["source"], "<string>", "exec"), {"__name__": "__main__"})
+    exec(compile(request["source"], request["script"] or "<string>", "exec"), main.__dict__)

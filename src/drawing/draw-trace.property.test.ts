@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { cases } from '../../test/helpers/cases.js';
 import { readTrace } from '../../test/helpers/read-trace.js';
 import { TIME_CLASSES } from '../facts/time-class.js';
 import { Trace } from '../model/trace.js';
@@ -69,7 +70,7 @@ describe('a drawing of any trace', () => {
         const { start, end } = drawing.classes;
         for (let i = 1; i < start.length; i++) expect(start[i]).toBeGreaterThanOrEqual(end[i - 1]!);
       }),
-      { numRuns: 60 },
+      { numRuns: cases(30, 60) },
     );
   });
 
@@ -102,7 +103,7 @@ describe('a drawing of any trace', () => {
           });
         });
       }),
-      { numRuns: 60 },
+      { numRuns: cases(30, 60) },
     );
   });
 });

@@ -28,7 +28,7 @@ describe('lint never throws', () => {
       fc.property(fc.constantFrom(...scripts), fc.double({ min: 0, max: 1, noNaN: true }), (text, share) =>
         check(text.slice(0, Math.floor(text.length * share))),
       ),
-      { numRuns: cases(25, 60) },
+      { numRuns: cases(15, 60) },
     ));
 
   it('on scripts with lines in another order', () =>
@@ -37,12 +37,12 @@ describe('lint never throws', () => {
         fc.constantFrom(...scripts).chain((text) => fc.shuffledSubarray(text.split('\n'))),
         (lines) => check(lines.join('\n')),
       ),
-      { numRuns: cases(25, 60) },
+      { numRuns: cases(15, 60) },
     ));
 
   it('on any text', () =>
     fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 200 }), check), {
-      numRuns: cases(40, 100),
+      numRuns: cases(25, 100),
     }));
 
   it.each([

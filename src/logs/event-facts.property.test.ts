@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { cases } from '../../test/helpers/cases.js';
 import { TIME_CLASSES } from '../facts/time-class.js';
 import type { EventFacts } from './event-facts.js';
 import { unprofiledLog } from './join-step.js';
@@ -93,7 +94,7 @@ describe('any log', () => {
         }
         for (const rank of [-1, 0, 1]) expect(stepWithout(all, rank)).not.toBeNaN();
       }),
-      { numRuns: 1000 },
+      { numRuns: cases(400, 1000) },
     );
     expect([...sources].sort()).toEqual(['start-times', 'sum-of-phases', 'training_step']);
   });

@@ -1,35 +1,38 @@
 import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { until } from '../../test/helpers/cli.js';
 import { inFolder } from '../../test/helpers/folder.js';
 import type { RunCommand } from './command.js';
 import { type GpuWatch, watchGpus } from './gpu-watch.js';
 
 const nothing: RunCommand = async () => null;
 
-/** Watches with a program of ours on an otherwise empty PATH, until there is text or a problem stays. */
-const watching = (name: string, script: string, run: RunCommand = nothing) =>
+/** Watches with a program of ours on an otherwise empty PATH, until it has said what is expected. */
+const watching = (
+  name: string,
+  script: string,
+  isReady: (watch: GpuWatch) => boolean,
+  run: RunCommand = nothing,
+) =>
   inFolder(async (folder) => {
     await writeFile(join(folder, name), `#!/bin/sh\n${script}\n`);
     await chmod(join(folder, name), 0o755);
     const watch = await watchGpus(run, { PATH: folder });
-    await until(watch);
+    await until(() => isReady(watch), 'what it prints');
     await watch.stop();
     return { text: watch.text(), problem: watch.problem() };
   });
+const said = (words: string) => (watch: GpuWatch) => watch.text()?.includes(words) ?? false;
 
-async function until(watch: GpuWatch): Promise<void> {
-  for (let tries = 0; tries < 40 && watch.text() === null; tries++) await sleep(50);
-}
-
-// Together: some wait two seconds to see that nothing comes.
+// Together: they wait for programs.
 describe.concurrent('watching GPUs', () => {
   it('falls back to a query where dmon is refused', async () => {
     const { text } = await watching(
       'nvidia-smi',
       `case "$1" in dmon) echo "dmon is not supported"; exit 2 ;; esac
        echo "timestamp, index, name, utilization.gpu [%]"; echo "2026/11/15 00:55:37.060, 0, NVIDIA H200, 40 %"`,
+      said('40 %'),
     );
     expect(text).toContain('0, NVIDIA H200, 40 %');
   });
@@ -43,6 +46,7 @@ describe.concurrent('watching GPUs', () => {
     const { text, problem } = await watching(
       'nvidia-smi',
       'echo "# gpu sm"; echo "# Idx %"; echo "0 5"',
+      said('0 5\n'),
       limits,
     );
     expect(text).toBe('index, power.limit [W]\n0, 700 W\n# gpu sm\n# Idx %\n0 5\n');
@@ -58,18 +62,30 @@ describe.concurrent('watching GPUs', () => {
     ['binary', 'printf "\\000\\001\\377 #gpu\\n"', /^nvidia-smi does not work/],
     ['nothing', 'exit 0', /^nvidia-smi printed nothing$/],
   ])('says why there is nothing: %s', async (_, script, reason) => {
-    const { text, problem } = await watching('nvidia-smi', script);
+    const { text, problem } = await watching('nvidia-smi', script, (watch) =>
+      reason.test(watch.problem() ?? ''),
+    );
     expect(text).toBeNull();
     expect(problem).toMatch(reason);
   });
 
   it('asks rocm-smi again and again', async () => {
     const stdout = '{"card0": {"GPU use (%)": "97"}}';
-    const { text } = await watching('rocm-smi', '', async () => ({ code: 0, stdout, stderr: '' }));
+    const { text } = await watching('rocm-smi', '', said('97'), async () => ({
+      code: 0,
+      stdout,
+      stderr: '',
+    }));
     expect(text).toMatch(/^index, utilization\.gpu/);
     expect(text).toContain('0, 97, [N/A]');
-    const broken = await watching('rocm-smi', '', async () => ({ code: 1, stdout: 'ERROR', stderr: '' }));
-    expect(broken.problem).toBe('rocm-smi --json printed nothing that can be read');
+    const reason = 'rocm-smi --json printed nothing that can be read';
+    const isBroken = (watch: GpuWatch) => watch.problem() === reason;
+    const broken = await watching('rocm-smi', '', isBroken, async () => ({
+      code: 1,
+      stdout: 'ERROR',
+      stderr: '',
+    }));
+    expect(broken.text).toBeNull();
   });
 
   it('says that there is neither', async () => {

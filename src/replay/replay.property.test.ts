@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { cases } from '../../test/helpers/cases.js';
 import { readTrace } from '../../test/helpers/read-trace.js';
 import { Trace } from '../model/trace.js';
 import { analyseTrace } from '../traces/analyse-trace.js';
@@ -136,7 +137,7 @@ describe('a simulated loop', () => {
         if (facts.steps.total < loop.length) return;
         expect(busyTime(plan, played).compute).toBeCloseTo(facts.time.compute, 0);
       }),
-      { numRuns: 150 },
+      { numRuns: cases(60, 150) },
     );
   });
 
@@ -149,7 +150,7 @@ describe('a simulated loop', () => {
         const expected = meanStep(plan, simulate(m, loop, f).frontiers);
         expect(Math.abs(replay(plan, AS_RECORDED).step / expected - 1)).toBeLessThan(0.02);
       }),
-      { numRuns: 150 },
+      { numRuns: cases(60, 150) },
     );
   });
 
@@ -163,7 +164,7 @@ describe('a simulated loop', () => {
         for (let s = 0; s < plan.steps.length; s++)
           expect(more!.frontier[s]!).toBeLessThanOrEqual(less!.frontier[s]! + 1);
       }),
-      { numRuns: 100 },
+      { numRuns: cases(40, 100) },
     );
     fc.assert(
       fc.property(machine, anyStep, share, share, (m, step, a, b) => {
@@ -171,7 +172,7 @@ describe('a simulated loop', () => {
         const [less, more] = [Math.min(a, b), Math.max(a, b)].map((part) => replaySteady(plan, cost(part)));
         expect(more!.step).toBeLessThanOrEqual(less!.step * 1.005);
       }),
-      { numRuns: 100 },
+      { numRuns: cases(40, 100) },
     );
   });
 
@@ -184,7 +185,7 @@ describe('a simulated loop', () => {
         const again = replay(plan, AS_RECORDED, { now: hostEnd, busyUntil, earlierEnds: end });
         expect(Math.abs(again.step / step - 1)).toBeLessThan(0.03);
       }),
-      { numRuns: 100 },
+      { numRuns: cases(40, 100) },
     );
   });
 });

@@ -5,8 +5,8 @@ import type { InspectReport } from '../../src/report/inspect-report.js';
 import { inFolder, root, start, until, whyslow } from '../helpers/cli.js';
 import { describeWithTorch, job, python } from '../helpers/python.js';
 
-/** Loading leaves the processor to other tests. */
-const ENDLESS = ['--steps', '100000', '--data-ms', '10'];
+/** Loading leaves the processor to other tests: steps themselves take a few ms. */
+const ENDLESS = ['--steps', '100000', '--data-ms', '40'];
 
 describeWithTorch('whyslow capture with a running job', () => {
   it('gets a trace of the same steps from both ranks, and the job goes on', () =>

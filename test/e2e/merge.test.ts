@@ -33,6 +33,13 @@ const simulated = (
     await use(folder);
   });
 
+/** Read by two tests. */
+let ofRanks: Promise<ChromeTrace> | undefined;
+const mergedRanks = () => {
+  ofRanks ??= merged(RANKS);
+  return ofRanks;
+};
+
 const arrowsOf = ({ events }: ChromeTrace) =>
   groupBy(
     events.filter((e) => e.cat === 'collective'),
@@ -49,7 +56,7 @@ const sliceOf = (trace: ChromeTrace, at: ChromeEvent) =>
 
 describe('a merged trace', () => {
   it('has every rank under its own name, and no two share a process or an id', async () => {
-    const trace = await merged(RANKS);
+    const trace = await mergedRanks();
     expect(faultsOf(trace)).toEqual([]);
     const names = [...processesOf(trace).values()];
     expect(names).toEqual(expect.arrayContaining(['rank 0 · CPU', 'rank 3 · CPU', 'rank 2 · GPU 0']));
@@ -66,7 +73,7 @@ describe('a merged trace', () => {
   });
 
   it('has an arrow for each collective, from the first rank to the last', async () => {
-    const trace = await merged(RANKS);
+    const trace = await mergedRanks();
     const processes = processesOf(trace);
     const arrows = [...arrowsOf(trace).values()];
     expect(arrows.length).toBeGreaterThanOrEqual(18);

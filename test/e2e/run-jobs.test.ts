@@ -49,6 +49,9 @@ describeWithTorch('a job under torchrun', () => {
 
   it('without a fault has every rank measured, none late, and does not wait for data', () => {
     expect(healthy.report.ranks.map((r) => r.rank)).toEqual([0, 1]);
+    // The launcher imports torch too, and writes nothing.
+    expect(readdirSync(join(folder.path, 'o/ranks')).sort()).toEqual(['rank_0.json', 'rank_1.json']);
+    expect(readdirSync(join(folder.path, 'o/cuda_event_profiler'))).toHaveLength(2);
     expect(withoutSpikes(healthy.report)).toEqual([]);
     expect(healthy.report.verdict.bottleneck).not.toBe('data');
   });

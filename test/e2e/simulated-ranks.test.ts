@@ -3,15 +3,16 @@ import { mean } from '../../src/base/statistics.js';
 import { Trace } from '../../src/model/trace.js';
 import { compareRanks } from '../../src/run/compare.js';
 import { analyseTrace } from '../../src/traces/analyse-trace.js';
-import { cases, countCases } from '../helpers/cases.js';
+import { cases, countCases, SOAK } from '../helpers/cases.js';
 import type { SimulateOptions } from '../helpers/simulate/options.js';
 import { compareRun, type Outcome, scoreRun } from '../helpers/simulate/score.js';
 import { simulateRun } from '../helpers/simulate/simulate.js';
 import { readFile } from '../helpers/simulate/testing.js';
 
-/** Two runs of each seed: one healthy, one with a fault. */
-// Twenty have every kind of fault with every way to be parallel.
+/** Twenty have every kind of fault with every way to be parallel. */
 const SEEDS = cases(20, 48);
+/** Eight have every way to be parallel, with two sizes. */
+const HEALTHY = cases(8, 48);
 const PARALLEL = ['ddp', 'fsdp', 'pipeline', 'mesh2d'] as const;
 const KINDS = ['gpu', 'data', 'host', 'compile', 'gc'] as const;
 
@@ -44,12 +45,13 @@ const share = (of: readonly Outcome[], pass: (o: Outcome) => boolean) => of.filt
 
 describe(`${SEEDS} simulated runs`, () => {
   const seeds = Array.from({ length: SEEDS }, (_, seed) => seed);
-  countCases(2 * SEEDS);
+  countCases(SEEDS + HEALTHY);
 
-  it('that are healthy have no late rank', () => {
-    const named = seeds.map((seed) => scoreRun(optionsOf(seed))).filter((o) => o.named);
-    console.log(`healthy: a late rank in ${named.length} of ${SEEDS} runs`);
-    expect(named.length / SEEDS).toBeLessThanOrEqual(0.01);
+  it(`have no late rank without their fault (the first ${HEALTHY})`, () => {
+    const runs = seeds.slice(0, HEALTHY).map((seed) => scoreRun(optionsOf(seed)));
+    const named = runs.filter((o) => o.named);
+    console.log(`healthy: a late rank in ${named.length} of ${HEALTHY} runs`);
+    expect(named.length / HEALTHY).toBeLessThanOrEqual(0.01);
   }, 7_200_000);
 
   it('with a fault have the right late rank, cause and cost', () => {
@@ -131,16 +133,16 @@ describe('simulated runs', () => {
   });
 
   it('with a slow link have a slow group, not a late rank', () => {
-    const outcomes = [1, 2, 3, 4].map((seed) =>
+    const outcomes = seedsUpTo(cases(2, 4)).map((seed) =>
       scoreRun({ seed, ranks: 16, parallelism: 'mesh2d', fault: { kind: 'link', ranks: [1], size: 0.6 } }),
     );
-    expect(outcomes.filter((o) => o.rightRanks).length).toBeGreaterThanOrEqual(3);
+    expect(share(outcomes, (o) => o.rightRanks)).toBeGreaterThanOrEqual(0.75);
   });
 
   it('have clock offsets within three times the stated error', () => {
     let inside = 0;
     let all = 0;
-    for (const seed of seedsUpTo(cases(4, 8))) {
+    for (const seed of seedsUpTo(cases(2, 8))) {
       const run = simulateRun({ ...optionsOf(seed), ranks: 16, ranksPerHost: 4 });
       const { clocks } = compareRun(run)!;
       const base = run.truth.offsetsUs[clocks.ranks[0]!.reference]!;
@@ -184,20 +186,23 @@ describe('simulated runs', () => {
   });
 
   // Its neighbours on other stages wait for the missing rank, which waits for the late one.
-  it.each([20, 22])('without rank %i, a neighbour of the late one, still name it and its cost', (missing) => {
-    const run = simulateRun({
-      seed: 1,
-      ranks: 32,
-      parallelism: 'mesh3d',
-      stages: 4,
-      tensorParallel: 4,
-      steps: 5,
-      eventsPerStep: 60,
-      missingRanks: [missing],
-      fault: { kind: 'data', ranks: [21], size: 0.3 },
-    });
-    const { late } = compareRun(run)!;
-    expect(late).toMatchObject([{ ranks: [21], cause: 'data' }]);
-    expect(Math.abs(late[0]!.cost / 1e6 / run.truth.costMs - 1)).toBeLessThan(0.2);
-  });
+  it.each(SOAK ? [20, 22] : [20])(
+    'without rank %i, a neighbour of the late one, still name it and its cost',
+    (missing) => {
+      const run = simulateRun({
+        seed: 1,
+        ranks: 32,
+        parallelism: 'mesh3d',
+        stages: 4,
+        tensorParallel: 4,
+        steps: 5,
+        eventsPerStep: 60,
+        missingRanks: [missing],
+        fault: { kind: 'data', ranks: [21], size: 0.3 },
+      });
+      const { late } = compareRun(run)!;
+      expect(late).toMatchObject([{ ranks: [21], cause: 'data' }]);
+      expect(Math.abs(late[0]!.cost / 1e6 / run.truth.costMs - 1)).toBeLessThan(0.2);
+    },
+  );
 });

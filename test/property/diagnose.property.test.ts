@@ -142,7 +142,7 @@ describe('any trace', () => {
           expect(saving_ms).toBeGreaterThanOrEqual(0);
         }
       }),
-      { numRuns: cases(200, 500) },
+      { numRuns: cases(100, 500) },
     );
   });
 
@@ -167,7 +167,7 @@ describe('any trace', () => {
           expect(ns).toBeLessThan(Number.POSITIVE_INFINITY);
         }
       }),
-      { numRuns: cases(50, 100) },
+      { numRuns: cases(25, 100) },
     );
   });
 });

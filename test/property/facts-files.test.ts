@@ -10,7 +10,7 @@ import { inFolder } from '../helpers/folder.js';
 import { hash01 } from '../helpers/simulate/random.js';
 import { simulateRun, writeRun } from '../helpers/simulate/simulate.js';
 
-const CASES = cases(60);
+const CASES = cases(30, 60);
 
 /** A file may be anything: what it claims about itself may be wrong. */
 it(`${CASES} facts files with wrong values neither fail nor hang`, () =>

@@ -79,7 +79,7 @@ async function expectSound(paths: readonly string[], goodRank: number): Promise<
 
 const changes = fc.array(change, { minLength: 1, maxLength: 8 });
 const runs = (share: number) => ({
-  numRuns: Math.ceil(Number(process.env.WHYSLOW_FUZZ ?? cases(30, 60)) * share),
+  numRuns: Math.ceil(Number(process.env.WHYSLOW_FUZZ ?? cases(20, 60)) * share),
 });
 
 describe('one file with hostile values beside a good one', () => {

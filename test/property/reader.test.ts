@@ -65,7 +65,7 @@ describe.each(SCANNERS)('the %s scanner', (scanner) => {
 });
 
 /** Many more on demand: npm run fuzz 1000000. */
-const DAMAGED = Number(process.env.WHYSLOW_FUZZ ?? cases(150, 1000));
+const DAMAGED = Number(process.env.WHYSLOW_FUZZ ?? cases(80, 1000));
 
 describe('damaged bytes', () => {
   const damage = fc.array(

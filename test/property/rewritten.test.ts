@@ -5,12 +5,13 @@ import { InputError } from '../../src/base/input-error.js';
 import { exportTables } from '../../src/library/export.js';
 import { merge } from '../../src/library/merge.js';
 import { slim } from '../../src/library/slim.js';
+import { cases } from '../helpers/cases.js';
 import { inFolder } from '../helpers/cli.js';
 import { drawCase } from '../helpers/hostile/fuzz.js';
 import { readChrome } from '../helpers/strict-chrome.js';
 
 const SEED = Number(process.env.WHYSLOW_TEST_SEED ?? 77);
-const CASES = 15;
+const CASES = cases(8, 15);
 
 /** Null: a clear refusal, with nothing left behind. */
 async function written(out: string, write: () => Promise<unknown>) {

@@ -6,7 +6,7 @@ import { inFolder } from '../helpers/folder.js';
 import { drawCase, tryCase } from '../helpers/hostile/fuzz.js';
 
 /** `npm run soak` also runs a million with test/soak/fuzz.ts. */
-const CASES = cases(150, 1200);
+const CASES = cases(80, 1200);
 
 describe('damaged runs', () => {
   it(`give a report or a reason, never a crash or a number that is none (${CASES} cases)`, () =>

@@ -56,7 +56,7 @@ describe('any file', () => {
         const within = cuts.map((cut) => Math.min(cut, bytes.length));
         expect(read(bytes, within)).toEqual(whole);
       }),
-      { numRuns: cases(200, 500) },
+      { numRuns: cases(100, 500) },
     );
   });
 
@@ -65,7 +65,7 @@ describe('any file', () => {
       fc.property(file, (bytes) => {
         expect(read(bytes, [...bytes.keys()])).toEqual(read(bytes));
       }),
-      { numRuns: 100 },
+      { numRuns: cases(50, 100) },
     );
   });
 
@@ -80,7 +80,7 @@ describe('any file', () => {
           });
         }
       }),
-      { numRuns: 60 },
+      { numRuns: cases(30, 60) },
     );
   });
 
@@ -93,14 +93,14 @@ describe('any file', () => {
         expectSound(read(copy));
         eventsReader.sniff(copy);
       }),
-      { numRuns: cases(500, 2000) },
+      { numRuns: cases(200, 2000) },
     );
   });
 
   it('never throws on bytes that are not an event log', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => expectSound(read(bytes))),
-      { numRuns: cases(200, 500) },
+      { numRuns: cases(100, 500) },
     );
   });
 });

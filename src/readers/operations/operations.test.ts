@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { cases } from '../../../test/helpers/cases.js';
 import type { OperationTable } from '../../model/operation-table.js';
 import { operationsReader } from './descriptor.js';
 import { OperationsStreamReader } from './operations-stream-reader.js';
@@ -186,7 +187,7 @@ describe('any bytes', () => {
         for (const [at, value] of bytes) damaged[at % damaged.length] = value;
         expectSound(read(damaged).table);
       }),
-      { numRuns: 3000 },
+      { numRuns: cases(1000, 3000) },
     );
   });
 });

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { cases } from '../../../test/helpers/cases.js';
 import { readTrace } from '../../../test/helpers/read-trace.js';
 import { Trace } from '../../model/trace.js';
 import { alignClocks } from '../../run/collectives/clocks.js';
@@ -90,7 +91,7 @@ describe('any traces', () => {
           expect(r.exposedWait).toBeLessThanOrEqual(r.wait + 1e-6);
         }
       }),
-      { numRuns: 500 },
+      { numRuns: cases(200, 500) },
     );
   });
 });

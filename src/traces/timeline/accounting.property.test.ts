@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { cases } from '../../../test/helpers/cases.js';
 import { readTrace } from '../../../test/helpers/read-trace.js';
 import { lengthOf, type Spans, union } from '../../base/intervals.js';
 import { TIME_CLASSES, type TimeByClass } from '../../facts/time-class.js';
@@ -86,7 +87,7 @@ describe('any trace', () => {
         const parts = accountParts(accounting, bounds);
         for (const c of TIME_CLASSES) expect(parts[0]![c] + parts[1]![c]).toBe(accounting.total[c]);
       }),
-      { numRuns: 500 },
+      { numRuns: cases(200, 500) },
     );
   });
 
@@ -101,7 +102,7 @@ describe('any trace', () => {
         for (const period of facts.steps.periods) expect(period).toBeGreaterThanOrEqual(0);
         expect(facts.copies.toDevice + facts.copies.toHost).toBeLessThanOrEqual(facts.time.copy * 2 + 1e-6);
       }),
-      { numRuns: 500 },
+      { numRuns: cases(200, 500) },
     );
   });
 });

@@ -86,7 +86,13 @@ function events(random: Random, rank: number): string {
     })),
   );
   if (random.next() < 0.7)
-    lines.unshift({ ...structuredClone(RANK), rank, world_size: 2, record_every_n_steps: 1, mesh: RUN.mesh });
+    lines.unshift({
+      ...structuredClone(RANK),
+      rank,
+      world_size: 2,
+      record_every_n_steps: 1,
+      mesh: structuredClone(RUN.mesh),
+    });
   mutateTree(lines, random, fewTimes(random));
   const text = lines.map((line) => JSON.stringify(line) ?? '').join('\n');
   return random.next() < 0.1 ? mutateToken(text, random) : text;
