@@ -144,6 +144,11 @@ describe('num_workers=0', () => {
       steps(4, 100100, LOADS_IN_MAIN.replace('_SingleProcess', '_MultiProcessing')),
     ],
     [
+      'workers of a StatefulDataLoader load already',
+      /already has workers/,
+      steps(4, 100100, LOADS_IN_MAIN.replace('_SingleProcess', '_StatefulMultiProcessing')),
+    ],
+    [
       'there is no loader',
       /no DataLoader/,
       steps(4, 100100, LOADS_IN_MAIN.replace(/enumerate\S+/, 'aten::rand')),
