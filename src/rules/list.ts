@@ -2,6 +2,7 @@
 export { rule as exposedCollectives } from './comms/exposed-collectives.js';
 export { rule as findUnusedParameters } from './comms/find-unused-parameters.js';
 export { rule as noPrefetch } from './comms/no-prefetch.js';
+export { rule as pipelineWaits } from './comms/pipeline-waits.js';
 export { rule as scalarCollectives } from './comms/scalar-collectives.js';
 export { rule as smallCollectives } from './comms/small-collectives.js';
 export { rule as allocatorChurn } from './host/allocator-churn.js';

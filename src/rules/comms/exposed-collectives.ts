@@ -1,4 +1,4 @@
-import { gathersOnDemand, manySmallReduces } from '../kit/collective-faults.js';
+import { exchangedByStages, gathersOnDemand, manySmallReduces } from '../kit/collective-faults.js';
 import { EXPOSED, exposedEvidence, overlapGain, silentIfHidden } from '../kit/collectives.js';
 import { type AnyRule, found, silent } from '../kit/rule.js';
 
@@ -24,7 +24,8 @@ export const rule: AnyRule = {
   check(view, run) {
     const hidden = silentIfHidden(view);
     if (hidden) return hidden;
-    if (manySmallReduces(view) || gathersOnDemand(view)) return silent('a more specific rule applies');
+    if (manySmallReduces(view) || gathersOnDemand(view) || exchangedByStages(view))
+      return silent('a more specific rule applies');
     const { text, code } = rule.info.fix;
     return found({
       id: 'exposed-collectives',
