@@ -153,7 +153,8 @@ def test_an_init_function_may_split_the_data() -> None:
 
 def test_the_training_loop_is_recognised() -> None:
     iterator = iter(DataLoader(torch.zeros(8, 2)))
-    for module, framework in (("transformers.trainer", "transformers"), ("lightning.pytorch.loops", "lightning")):
+    loops = {"transformers.trainer": "transformers", "lightning.pytorch.loops": "lightning", "skorch.net": "skorch"}
+    for module, framework in loops.items():
         scope = {"__name__": module, "settings_of": settings_of, "iterator": iterator}
         exec("def loop(): return settings_of(iterator)", scope)
         assert scope["loop"]()["framework"] == framework  # type: ignore[operator]

@@ -9,7 +9,13 @@ from typing import Any
 # Packages whose iterable datasets give each worker its own part.
 SPLIT_BY_WORKER = ("datasets", "webdataset", "torchdata", "streaming", "litdata")
 # Modules that ask loaders for batches, and the framework whose settings the user would change.
-LOOPS = (("transformers.trainer", "transformers"), ("lightning.", "lightning"), ("pytorch_lightning", "lightning"))
+LOOPS = (
+    ("transformers.trainer", "transformers"),
+    ("lightning.", "lightning"),
+    ("pytorch_lightning", "lightning"),
+    ("skorch.", "skorch"),
+    ("ultralytics.", "ultralytics"),
+)
 MAX_FRAMES = 48
 MAX_DEPTH = 4
 

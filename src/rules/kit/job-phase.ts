@@ -9,11 +9,12 @@ import {
   toMs,
 } from '../../base/units.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
+import type { CapturedRank } from '../../diagnosis/run-facts.js';
 import { wholeStep } from '../../diagnosis/ranks/whole-step.js';
 import { jobCause } from '../../diagnosis/verdict/job-phase.js';
 import { outsidePerStep, recurring } from '../../facts/job-time.js';
 import { timeEvidence } from './evidence.js';
-import type { Evidence } from './finding.js';
+import type { Evidence, Finding } from './finding.js';
 import {
   found,
   type Levels,
@@ -37,6 +38,18 @@ export const LEAST_PHASE = threshold(
  * all. Plain arithmetic on measured time, so the range is what the reader can choose from.
  */
 const LEFT: Levels = { low: 0.5, likely: 0.1, high: 0 };
+
+type Fix = Finding['fix'];
+
+/** The fix in the words of the framework whose loop trains, as far as capture knows it; else for all of them. */
+export function inWordsOf(
+  captured: CapturedRank | undefined,
+  fix: Fix,
+  frameworks: Readonly<Record<string, Partial<Fix>>>,
+): Fix {
+  const framework = captured?.loader?.framework ?? '';
+  return Object.hasOwn(frameworks, framework) ? { ...fix, ...frameworks[framework] } : fix;
+}
 
 /** A phase between training steps that takes a visible part of the job. `of`: one occurrence, `checkpoint`. */
 export function checkJobPhase(
