@@ -46,8 +46,11 @@ describe('when nothing was captured', () => {
   it('says that the command failed, if it did', () => {
     const captured = { ranks: 0, hasRecords: false, lostToFullDisk: null, torchIn: null };
     expect(explainNothing(captured, 'OUT', 0).join()).not.toContain('failed');
-    expect(explainNothing(captured, 'OUT', 3)[1]).toBe(
-      '  - the command failed before its first step (exit status 3)',
+    expect(explainNothing(captured, 'OUT', 3)).toEqual([
+      'nothing was captured: the command failed before its first training step (exit status 3). Its own messages are above.',
+    ]);
+    expect(explainNothing(captured, 'OUT', 143)[1]).toBe(
+      '  - the command failed before its first step (exit status 143)',
     );
   });
 
