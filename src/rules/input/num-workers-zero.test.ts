@@ -93,8 +93,13 @@ describe('num_workers=0', () => {
       const trainer = finding(4, { framework: 'transformers', pinMemory: true }).fix!.code;
       expect(trainer).toContain('dataloader_num_workers=3');
       expect(trainer).not.toContain('pin_memory');
-      expect(finding(4, { framework: 'skorch' }).fix!.code).toMatch(/^NeuralNet\(.*iterator_train__num_workers=3/s);
+      expect(finding(4, { framework: 'skorch' }).fix!.code).toMatch(
+        /^NeuralNet\(.*iterator_train__num_workers=3/s,
+      );
       expect(finding(4, { framework: 'ultralytics' }).fix!.code).toBe('model.train(..., workers=3)');
+      expect(finding(4, { framework: 'keras' }).fix!.code).toMatch(
+        /PyDataset\n.*use_multiprocessing=True, workers=3\)$/,
+      );
       expect(finding(4, { framework: 'toString' }).fix!.code).toMatch(/^DataLoader\(/);
       expect(finding(4, { framework: 'lightning' }).fix!.code).toMatch(/train_dataloader.*pin_memory=True/s);
     });

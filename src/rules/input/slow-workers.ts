@@ -55,7 +55,11 @@ export const rule: AnyRule = {
     const evidence =
       queue && fed
         ? countEvidence(view, queue.delivered, 'batches', deliveryText(queue))
-        : timeEvidence(view, view.time.idle_data, waitText(view) + whatWorkersDo(limit, captured?.loader, sampled));
+        : timeEvidence(
+            view,
+            view.time.idle_data,
+            waitText(view) + whatWorkersDo(limit, captured?.loader, sampled),
+          );
     const advice = adviceFor(view, captured, limit, sampled) ?? {
       fix: rule.info.fix,
       price: null,

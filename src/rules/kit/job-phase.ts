@@ -9,8 +9,8 @@ import {
   toMs,
 } from '../../base/units.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
-import type { CapturedRank } from '../../diagnosis/run-facts.js';
 import { wholeStep } from '../../diagnosis/ranks/whole-step.js';
+import type { CapturedRank } from '../../diagnosis/run-facts.js';
 import { jobCause } from '../../diagnosis/verdict/job-phase.js';
 import { outsidePerStep, recurring } from '../../facts/job-time.js';
 import { timeEvidence } from './evidence.js';

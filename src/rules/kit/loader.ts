@@ -109,7 +109,17 @@ const PLAIN: Spelling = { call: 'DataLoader', argument: (name) => name };
 const SPELLINGS: Readonly<Record<string, Spelling>> = {
   transformers: { call: 'TrainingArguments', argument: (name) => `dataloader_${name}` },
   skorch: { call: 'NeuralNet', argument: (name) => `iterator_train__${name}` },
+  // Keras wraps a PyDataset in a DataLoader of its own. By default the workers would be threads.
+  keras: {
+    call: 'super().__init__',
+    argument: (name) => (name === 'num_workers' ? 'use_multiprocessing=True, workers' : null),
+  },
   ultralytics: { call: 'model.train', argument: (name) => (name === 'num_workers' ? 'workers' : null) },
+};
+
+const WHERE: Readonly<Record<string, string>> = {
+  lightning: 'in train_dataloader()',
+  keras: 'in __init__ of the PyDataset',
 };
 
 /** The change in the words of the user's framework. */
@@ -123,7 +133,7 @@ export function loaderCode(args: LoaderArguments, loader: CapturedLoader | null 
   });
   const line = `${call}(..., ${named.join(', ')})`;
   const code = line.length <= CODE_COLUMNS ? line : `${call}(...,\n    ${named.join(',\n    ')})`;
-  return framework === 'lightning' ? `# in train_dataloader()\n${code}` : code;
+  return Object.hasOwn(WHERE, framework) ? `# ${WHERE[framework]}\n${code}` : code;
 }
 
 /** Whether this many workers may feed samples more than once: those of an IterableDataset each yield everything. */
