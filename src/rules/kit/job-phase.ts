@@ -51,12 +51,15 @@ export function inWordsOf(
   return Object.hasOwn(frameworks, framework) ? { ...fix, ...frameworks[framework] } : fix;
 }
 
-/** A phase between training steps that takes a visible part of the job. `of`: one occurrence, `checkpoint`. */
+/**
+ * A phase between training steps that takes a visible part of the job. `of`: one occurrence, `checkpoint`. `price`: null
+ * where doing it less often is no choice.
+ */
 export function checkJobPhase(
   view: RankView,
   name: string,
   of: string,
-  finding: Pick<RankFinding, 'title' | 'fix' | 'cost'>,
+  finding: Pick<RankFinding, 'title' | 'fix' | 'cost'> & { readonly price?: null },
 ): RuleResult {
   if (!view.job) return silent('the wall time of the job was not recorded');
   const phase = recurring(view.job).find((p) => p.name === name);
@@ -75,7 +78,7 @@ export function checkJobPhase(
     confidence: 0.95,
     addresses: 'host',
     evidence: evidenceOf(view, name, of),
-    price: priceOf(view, perStep),
+    price: finding.price === null ? null : priceOf(view, perStep),
   });
 }
 
