@@ -116,7 +116,8 @@ export function explainNothing(captured: Captured, out: string, status: number):
   if (captured.lostToFullDisk !== null) return [explainFullDisk(captured.lostToFullDisk, out)];
   if (captured.ranks === 0 && status > 0 && status < ENDED_FROM_OUTSIDE)
     return [
-      `nothing was captured: the command failed before its first training step (exit status ${status}). Its own messages are above.`,
+      `nothing was captured: the command failed (exit status ${status}), and no training step was seen. Its own messages are above.`,
+      `  If it did train before that: ${NOT_HOOKED}.`,
     ];
   const [what, reasons] = whyNothing(captured);
   return [

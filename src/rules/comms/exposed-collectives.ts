@@ -14,7 +14,7 @@ export const rule: AnyRule = {
     why: 'Exposed communication is time in which the rank computes nothing.',
     fix: {
       text: 'Give communication something to hide behind: larger DDP buckets, gradients as views of them; with FSDP prefetch in both directions; more work per step (accumulation with no_sync).',
-      code: 'DDP(model, bucket_cap_mb=100, gradient_as_bucket_view=True)\nFSDP(..., backward_prefetch=BackwardPrefetch.BACKWARD_PRE,\n     forward_prefetch=True)',
+      code: 'DDP(model, bucket_cap_mb=100, gradient_as_bucket_view=True)\nFSDP(..., backward_prefetch=BackwardPrefetch.BACKWARD_PRE,\n     forward_prefetch=True)\n# DeepSpeed: "zero_optimization": {"overlap_comm": true}',
     },
     check: 'Results are the same; with accumulation, keep the effective batch.',
     cost: 'knob',
