@@ -33,6 +33,7 @@ export { rule as evaluationTime } from './job/evaluation-time.js';
 export { rule as gcTime } from './job/gc-time.js';
 export { rule as generationTime } from './job/generation-time.js';
 export { rule as loggingTime } from './job/logging-time.js';
+export { rule as rolloutTime } from './job/rollout-time.js';
 export { rule as activationCheckpointing } from './kernels/activation-checkpointing.js';
 export { rule as cudnnBenchmark } from './kernels/cudnn-benchmark.js';
 export { rule as denseEmbeddingGradients } from './kernels/dense-embedding-gradients.js';
