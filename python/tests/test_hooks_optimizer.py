@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 from fake_clock import Clock
-from hooked import Job, batches, capturing, duration, names, phases, steps_of
+from hooked import Job, Net, batches, capturing, duration, names, phases, steps_of
 from support import records_of
 from torch.utils.data import DataLoader
 
@@ -118,6 +118,35 @@ def test_a_step_skipped_by_amp_merges_with_the_next(tmp_path: Path) -> None:
                 job.step(x)
     assert steps_of(tmp_path) == [0, 1, 2, 3, 4]
     assert [name for name, _ in phases(tmp_path, 3)].count("backward") == 2
+
+
+def test_steps_without_torch_optim_end_where_gradients_are_cleared(tmp_path: Path) -> None:
+    """Keras has optimizers of its own, others update by hand. Nothing of torch.optim is called."""
+    model = Net()
+    with capturing(tmp_path):
+        for x in batches(6):
+            for part in x.chunk(2):
+                model(part).mean().backward()
+            with torch.no_grad():
+                for parameter in model.parameters():
+                    parameter -= 0.1 * parameter.grad
+            model.zero_grad()
+    assert steps_of(tmp_path) == [0, 1, 2, 3, 4, 5]
+    assert names(tmp_path, 5) == ["forward", "backward", "forward", "backward"]
+
+
+def test_clearing_gradients_of_models_ends_no_step_of_torch_optim(tmp_path: Path) -> None:
+    original = torch.nn.Module.zero_grad
+    job = Job()
+    with capturing(tmp_path):
+        for x in batches(4):
+            job.model.zero_grad()
+            job.backward(x)
+            job.backward(x)
+            job.optimizer.step()
+            job.model.zero_grad()
+        assert torch.nn.Module.zero_grad is original  # steps are seen, so there is nothing to watch
+    assert steps_of(tmp_path) == [0, 1, 2, 3]
 
 
 def test_an_optimizer_with_a_closure_is_timed_between_its_calls(tmp_path: Path) -> None:

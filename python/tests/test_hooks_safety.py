@@ -71,6 +71,7 @@ def test_closing_restores_torch(tmp_path: Path) -> None:
             torch_dataloader.DataLoader.__iter__,
             torch.autograd.backward,
             torch.optim.Optimizer.zero_grad,
+            torch.nn.Module.zero_grad,
             *(getattr(distributed, name) for name in ("all_reduce", "barrier", "broadcast_object_list")),
             *(getattr(distributed.distributed_c10d, name) for name in ("all_reduce", "all_gather")),
             dict(_global_optimizer_pre_hooks),

@@ -85,6 +85,7 @@ def test_no_patch_is_left_after_closing(out: Path) -> None:
             torch_dataloader._BaseDataLoaderIter.__next__,
             torch_dataloader.DataLoader.__iter__,
             torch.optim.Optimizer.zero_grad,
+            torch.nn.Module.zero_grad,
             dict(_global_optimizer_pre_hooks),
             dict(_global_optimizer_post_hooks),
         ]

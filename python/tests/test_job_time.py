@@ -9,7 +9,7 @@ import pickle
 import sys
 import time
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ import torch
 from hooked import Job, batches, capturing
 from support import header_of, records_of
 
+from whyslow_capture import files
 from whyslow_capture.session import Capture
 
 
@@ -32,6 +33,29 @@ def _no_chance_collections() -> Iterator[None]:
 def phases_of(capture: Capture) -> dict[str, float]:
     """Seconds by phase."""
     return {name: total.ns / 1e9 for name, total in capture.job_clock.phases.items()}
+
+
+def test_a_job_that_is_killed_leaves_the_time_of_most_of_its_steps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ray kills its workers when training is over. The header must not be of the first steps then."""
+    monkeypatch.setattr(files, "DESCRIBE_AT_MOST_EVERY_S", 0.02)
+    monkeypatch.setattr(files, "FLUSH_AT_MOST_EVERY_S", 0.0)
+    job = Job()
+    with capturing(tmp_path, flush_every_n_steps=1):
+        for batch in batches(40):
+            job.step(batch)
+            time.sleep(0.02)
+        assert within(10, lambda: header_of(tmp_path)["job"]["steps"] > 20)  # as if it were killed here
+
+
+def within(seconds: float, is_so: Callable[[], bool]) -> bool:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if is_so():
+            return True
+        time.sleep(0.05)
+    return False
 
 
 def test_a_checkpoint_and_an_evaluation_are_timed_once(tmp_path: Path) -> None:

@@ -151,9 +151,16 @@ def test_an_init_function_may_split_the_data() -> None:
     assert settings_of(iterator)["split_by_worker"] is None
 
 
+def test_a_loader_that_keras_made_is_recognised() -> None:
+    kind = type("_IterableDataset", (Stream,), {"__module__": "keras.src.trainers.data_adapters"})
+    settings = settings_of(iter(DataLoader(kind(), batch_size=None)))
+    assert (settings["framework"], settings["split_by_worker"]) == ("keras", True)
+
+
 def test_the_training_loop_is_recognised() -> None:
     iterator = iter(DataLoader(torch.zeros(8, 2)))
-    for module, framework in (("transformers.trainer", "transformers"), ("lightning.pytorch.loops", "lightning")):
+    loops = {"transformers.trainer": "transformers", "lightning.pytorch.loops": "lightning", "skorch.net": "skorch"}
+    for module, framework in loops.items():
         scope = {"__name__": module, "settings_of": settings_of, "iterator": iterator}
         exec("def loop(): return settings_of(iterator)", scope)
         assert scope["loop"]()["framework"] == framework  # type: ignore[operator]

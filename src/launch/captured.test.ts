@@ -46,8 +46,13 @@ describe('when nothing was captured', () => {
   it('says that the command failed, if it did', () => {
     const captured = { ranks: 0, hasRecords: false, lostToFullDisk: null, torchIn: null };
     expect(explainNothing(captured, 'OUT', 0).join()).not.toContain('failed');
-    expect(explainNothing(captured, 'OUT', 3)[1]).toBe(
-      '  - the command failed before its first step (exit status 3)',
+    const [what, ...rest] = explainNothing(captured, 'OUT', 3);
+    expect(what).toBe(
+      'nothing was captured: the command failed (exit status 3), and no training step was seen. Its own messages are above.',
+    );
+    expect(rest).toHaveLength(1);
+    expect(explainNothing(captured, 'OUT', 143)[1]).toBe(
+      '  - the command failed before its first step (exit status 143)',
     );
   });
 

@@ -108,9 +108,17 @@ async function headOf(path: string, most: number): Promise<string> {
   }
 }
 
+/** `timeout` ends with 124, a shell adds 128 to a signal: the job may have been training for hours. */
+const ENDED_FROM_OUTSIDE = 124;
+
 /** Why nothing may have been captured, and what always works. One entry per line. `status`: of the command. */
 export function explainNothing(captured: Captured, out: string, status: number): readonly string[] {
   if (captured.lostToFullDisk !== null) return [explainFullDisk(captured.lostToFullDisk, out)];
+  if (captured.ranks === 0 && status > 0 && status < ENDED_FROM_OUTSIDE)
+    return [
+      `nothing was captured: the command failed (exit status ${status}), and no training step was seen. Its own messages are above.`,
+      `  If it did train before that: ${NOT_HOOKED}.`,
+    ];
   const [what, reasons] = whyNothing(captured);
   return [
     `${what}. Possible reasons:`,
@@ -145,7 +153,7 @@ const processes = (count: number) => (count === 1 ? '1 process' : `${count} proc
 
 const failed = (status: number) => `the command failed before its first step (exit status ${status})`;
 const NO_OPTIMIZER =
-  'no torch.optim optimizer made a step, which is how the end of a step is recognised (torch.func and updates by hand need the lines below)';
+  'no torch.optim optimizer made a step, which is how the end of a step is recognised (torch.func, and updates by hand without model.zero_grad(), need the lines below)';
 const NOT_HOOKED = 'Python ran with -I, -E or -S, or the command sets PYTHONPATH itself';
 const ELSEWHERE = 'the work ran in a container or on a machine that does not inherit this environment';
 const EXCLUDED = 'WHYSLOW_ENABLED is off, or the configuration excludes these ranks';

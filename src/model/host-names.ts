@@ -3,9 +3,9 @@
 /** Waiting for the next batch: spans of PyTorch and Lightning, Python frames, and common names for it. */
 export const WAITS_FOR_DATA =
   /^enumerate\(.{0,200}\)#.{0,200}\.__next__$|^torch\/utils\/data\/dataloader\.py\(\d+\): (?:__next__|__iter__|_get_iterator|__init__)$|train_dataloader_next$|^(?:data_wait|data_loading|dataloading|data_load|load_batch|fetch_batch|get_batch|next_batch|dataloader_next|data_time)$/i;
-/** Of those: the batch is made on the training thread itself. */
-export const LOADS_IN_MAIN = /_SingleProcessDataLoaderIter/;
-export const LOADS_IN_WORKERS = /_MultiProcessingDataLoaderIter/;
+/** Of those: the batch is made on the training thread itself. torchdata’s iterators begin with `_Stateful`. */
+export const LOADS_IN_MAIN = /SingleProcessDataLoaderIter/;
+export const LOADS_IN_WORKERS = /MultiProcessingDataLoaderIter/;
 /** torch asks this of each tensor before it pins it. On the loader's own thread: a tensor of a batch has arrived. */
 export const CHECKS_PINNED = /^(?:cuda|hip)PointerGetAttributes?$/;
 

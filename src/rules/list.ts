@@ -2,6 +2,7 @@
 export { rule as exposedCollectives } from './comms/exposed-collectives.js';
 export { rule as findUnusedParameters } from './comms/find-unused-parameters.js';
 export { rule as noPrefetch } from './comms/no-prefetch.js';
+export { rule as pipelineWaits } from './comms/pipeline-waits.js';
 export { rule as scalarCollectives } from './comms/scalar-collectives.js';
 export { rule as smallCollectives } from './comms/small-collectives.js';
 export { rule as allocatorChurn } from './host/allocator-churn.js';
@@ -31,7 +32,9 @@ export { rule as checkpointTime } from './job/checkpoint-time.js';
 export { rule as compileTime } from './job/compile-time.js';
 export { rule as evaluationTime } from './job/evaluation-time.js';
 export { rule as gcTime } from './job/gc-time.js';
+export { rule as generationTime } from './job/generation-time.js';
 export { rule as loggingTime } from './job/logging-time.js';
+export { rule as rolloutTime } from './job/rollout-time.js';
 export { rule as activationCheckpointing } from './kernels/activation-checkpointing.js';
 export { rule as cudnnBenchmark } from './kernels/cudnn-benchmark.js';
 export { rule as denseEmbeddingGradients } from './kernels/dense-embedding-gradients.js';

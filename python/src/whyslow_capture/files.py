@@ -15,8 +15,10 @@ from .run_name import CHANGED, agreed_run_id, job_token, own_run
 if TYPE_CHECKING:
     from .session import Capture
 
-# Manifests show how the run is going; nobody needs them more often than this.
+# Manifests show how the run is going; nobody needs them more often than this. Sooner at first, since a job may be
+# killed at any time (Ray ends its workers so): then they are older by at most this part of its training time.
 DESCRIBE_EVERY_S = 20.0
+DESCRIBE_EVERY_PART, DESCRIBE_AT_MOST_EVERY_S = 0.25, 1.0
 # Handing samples to the writer thread costs the training thread about 0.1 ms on a slow host.
 FLUSH_AT_MOST_EVERY_S = 0.25
 # How long the end of the job waits for the device, and for the disk.
@@ -32,7 +34,7 @@ class RunFiles:
         self._writer: EventsWriter | None = None
         self.begun = False
         self._flushed_at = 0.0
-        self._described_at = 0.0
+        self._began_at = self._described_at = 0.0
         self._stated_stride = 0
 
     def begin(self, capture: Capture) -> None:
@@ -53,6 +55,7 @@ class RunFiles:
             budget=capture.budget,
         )
         self.begun = True
+        self._began_at = time.monotonic()
         if capture.recorder.enabled:
             self._writer.submit(self._writer.claim)
         self.describe_again()
@@ -75,11 +78,15 @@ class RunFiles:
         if capture.budget.stride != self._stated_stride:
             self._stated_stride = capture.budget.stride
             writer.refresh_header()
-        if now - self._described_at > DESCRIBE_EVERY_S:
+        if now - self._described_at > self._describe_every(now):
             self._described_at = now
             manifest.keep_anchor(self._anchors, manifest.anchor("flush"))
             writer.refresh_header()
             writer.submit(self._describe_rank)
+
+    def _describe_every(self, now: float) -> float:
+        part = DESCRIBE_EVERY_PART * (now - self._began_at)
+        return min(DESCRIBE_EVERY_S, max(DESCRIBE_AT_MOST_EVERY_S, part))
 
     def finish(self, recorder: Recorder, *, keep: bool) -> None:
         samples = recorder.drain(DRAIN_S)

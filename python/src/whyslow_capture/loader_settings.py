@@ -7,9 +7,15 @@ from types import CodeType, FunctionType
 from typing import Any
 
 # Packages whose iterable datasets give each worker its own part.
-SPLIT_BY_WORKER = ("datasets", "webdataset", "torchdata", "streaming", "litdata")
+SPLIT_BY_WORKER = ("datasets", "webdataset", "torchdata", "streaming", "litdata", "keras")
 # Modules that ask loaders for batches, and the framework whose settings the user would change.
-LOOPS = (("transformers.trainer", "transformers"), ("lightning.", "lightning"), ("pytorch_lightning", "lightning"))
+LOOPS = (
+    ("transformers.trainer", "transformers"),
+    ("lightning.", "lightning"),
+    ("pytorch_lightning", "lightning"),
+    ("skorch.", "skorch"),
+    ("ultralytics.", "ultralytics"),
+)
 MAX_FRAMES = 48
 MAX_DEPTH = 4
 
@@ -26,7 +32,7 @@ def settings_of(iterator: Any) -> dict[str, object]:
         "batch_size": _number(getattr(getattr(iterator, "_index_sampler", None), "batch_size", None)),
         "iterable": is_iterable,
         "split_by_worker": _splits_by_worker(iterator, dataset) if is_iterable else None,
-        "framework": _framework(),
+        "framework": _framework(dataset),
     }
 
 
@@ -75,8 +81,10 @@ def _names(code: CodeType, depth: int) -> bool:
     return depth > 0 and any(_names(c, depth - 1) for c in code.co_consts if isinstance(c, CodeType))
 
 
-def _framework() -> str | None:
-    """Whose training loop this is, from the calls that led here."""
+def _framework(dataset: Any) -> str | None:
+    """Whose training loop this is, from the calls that led here. Keras makes a loader of its own around PyDatasets."""
+    if type(dataset).__module__.startswith("keras."):
+        return "keras"
     frame: Any = sys._getframe(1)
     for _ in range(MAX_FRAMES):
         if frame is None:

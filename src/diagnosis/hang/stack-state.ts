@@ -29,11 +29,11 @@ export interface ThreadState {
 const SIGNS: readonly (readonly [Doing, RegExp])[] = [
   [
     'input-wait',
-    /^_MultiProcessingDataLoaderIter\.(?:_try_get_data|_get_data)\b|^(?:_try_get_data|_get_data) torch[\\/]utils[\\/]data/,
+    /^_(?:Stateful)?MultiProcessingDataLoaderIter\.(?:_try_get_data|_get_data)\b|^(?:_try_get_data|_get_data) torch[\\/]utils[\\/]data/,
   ],
   [
     'input-work',
-    /^(?:\w+DatasetFetcher\.)?fetch .*torch[\\/]utils[\\/]data[\\/]_utils[\\/]fetch\.py$|^_SingleProcessDataLoaderIter\._next_data\b/,
+    /^(?:\w+DatasetFetcher\.)?fetch .*torch[\\/]utils[\\/]data[\\/]_utils[\\/]fetch\.py$|^_(?:Stateful)?SingleProcessDataLoaderIter\._next_data\b/,
   ],
   [
     'collective',

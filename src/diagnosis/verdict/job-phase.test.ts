@@ -40,6 +40,17 @@ describe('a phase of the job', () => {
     expect(decided({ phases: once, startUpMs: 60_000, endMs: 9000 }).bottleneck).toBe('compute');
   });
 
+  it('is told as a rollout where iterations are known to begin with one', () => {
+    const view = jobView({ step: (at) => [`no_grad 8 +${at} host`, `backward 1 +${at + 8} host`] });
+    const sentence = (rollout: boolean) => {
+      const iteration = { optimizerSteps: 4, optimizers: 1, backwardPasses: 4, varies: false, rollout };
+      const known = { ...view, job: { ...view.job!, iteration } };
+      return withJobPhase(decide([{ view: known, verdict: judge(known) }], null), known).sentence;
+    };
+    expect(sentence(true)).toMatch(/is collecting data \(/);
+    expect(sentence(false)).toMatch(/a rollout or a validation/);
+  });
+
   it('may be one that the job names itself', () => {
     const decision = decided({ step: (at) => [`rollout 8 +${at} host`, `backward 1 +${at + 8} host`] });
     expect(decision).toMatchObject({

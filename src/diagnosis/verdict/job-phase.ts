@@ -32,6 +32,9 @@ const DOING: Readonly<Record<string, string>> = {
   compile: 'compiling',
 };
 
+/** In iterations that are known to collect data first. */
+const ROLLOUT = 'collecting data (the model called without gradients, and what runs between the calls)';
+
 /** The rank that spends most outside its training steps: the others wait for it, if only one saves. */
 export function jobViewOf(views: readonly RankView[]): RankView | null {
   const known = views.filter((v) => v.job !== null);
@@ -84,7 +87,8 @@ function sentenceOf(phase: JobPhase, job: JobTime, inSteps: Decision): string {
   const repeated = job.phases.filter((p) => p.recurs);
   const loop = repeated.reduce<number>((sum, p) => sum + p.ns, job.training);
   const when = loop < (1 - SHORT_START_UP) * job.wall ? ' after start-up' : '';
-  const doing = DOING[phase.name] ?? `“${phase.name}”`;
+  const isRollout = phase.name === 'no_grad' && job.iteration?.rollout === true;
+  const doing = isRollout ? ROLLOUT : (DOING[phase.name] ?? `“${phase.name}”`);
   const part = `${formatWholePercent(share(phase.ns / loop))} of the job’s time${when} is ${doing}`;
   if (phase.own || inSteps.bottleneck === 'unknown') return part;
   const steps = mainSentence(inSteps).replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase());

@@ -1,4 +1,4 @@
-import { gathersOnDemand, manySmallReduces } from '../kit/collective-faults.js';
+import { exchangedByStages, gathersOnDemand, manySmallReduces } from '../kit/collective-faults.js';
 import { EXPOSED, exposedEvidence, overlapGain, silentIfHidden } from '../kit/collectives.js';
 import { type AnyRule, found, silent } from '../kit/rule.js';
 
@@ -14,7 +14,7 @@ export const rule: AnyRule = {
     why: 'Exposed communication is time in which the rank computes nothing.',
     fix: {
       text: 'Give communication something to hide behind: larger DDP buckets, gradients as views of them; with FSDP prefetch in both directions; more work per step (accumulation with no_sync).',
-      code: 'DDP(model, bucket_cap_mb=100, gradient_as_bucket_view=True)\nFSDP(..., backward_prefetch=BackwardPrefetch.BACKWARD_PRE,\n     forward_prefetch=True)',
+      code: 'DDP(model, bucket_cap_mb=100, gradient_as_bucket_view=True)\nFSDP(..., backward_prefetch=BackwardPrefetch.BACKWARD_PRE,\n     forward_prefetch=True)\n# DeepSpeed: "zero_optimization": {"overlap_comm": true}',
     },
     check: 'Results are the same; with accumulation, keep the effective batch.',
     more: 'Buckets that are too small are all latency, too large ones start late. FSDP: limit_all_gathers=True if memory gets short. Between machines, look at the network first: the interface that NCCL chose (NCCL_DEBUG=INFO, NCCL_SOCKET_IFNAME), MTU, whyslow doctor.',
@@ -25,7 +25,8 @@ export const rule: AnyRule = {
   check(view, run) {
     const hidden = silentIfHidden(view, run);
     if (hidden) return hidden;
-    if (manySmallReduces(view) || gathersOnDemand(view)) return silent('a more specific rule applies');
+    if (manySmallReduces(view) || gathersOnDemand(view) || exchangedByStages(view))
+      return silent('a more specific rule applies');
     const { text, code } = rule.info.fix;
     return found({
       id: 'exposed-collectives',

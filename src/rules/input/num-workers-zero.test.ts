@@ -93,6 +93,14 @@ describe('num_workers=0', () => {
       const trainer = finding(4, { framework: 'transformers', pinMemory: true }).fix!.code;
       expect(trainer).toContain('dataloader_num_workers=3');
       expect(trainer).not.toContain('pin_memory');
+      expect(finding(4, { framework: 'skorch' }).fix!.code).toMatch(
+        /^NeuralNet\(.*iterator_train__num_workers=3/s,
+      );
+      expect(finding(4, { framework: 'ultralytics' }).fix!.code).toBe('model.train(..., workers=3)');
+      expect(finding(4, { framework: 'keras' }).fix!.code).toMatch(
+        /PyDataset\n.*use_multiprocessing=True, workers=3\)$/,
+      );
+      expect(finding(4, { framework: 'toString' }).fix!.code).toMatch(/^DataLoader\(/);
       expect(finding(4, { framework: 'lightning' }).fix!.code).toMatch(/train_dataloader.*pin_memory=True/s);
     });
 
@@ -142,6 +150,11 @@ describe('num_workers=0', () => {
       'workers load already',
       /already has workers/,
       steps(4, 100100, LOADS_IN_MAIN.replace('_SingleProcess', '_MultiProcessing')),
+    ],
+    [
+      'workers of a StatefulDataLoader load already',
+      /already has workers/,
+      steps(4, 100100, LOADS_IN_MAIN.replace('_SingleProcess', '_StatefulMultiProcessing')),
     ],
     [
       'there is no loader',

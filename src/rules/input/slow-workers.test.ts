@@ -68,6 +68,13 @@ describe('workers that do not keep up', () => {
       expect(found.fix!.text).toMatch(/^3 cores and 2 workers: more workers would not help. Move decoding/);
     });
 
+    it('advises more workers than cores where they sleep, without a price', () => {
+      const found = finding(2, { workersRan: 0.05 });
+      expect(found).toMatchObject({ price: null, cost: 'knob', risk: 'memory' });
+      expect(found.fix!.text).toMatch(/^Stage the data .* from 2 to 4: .*\(there are 2 cores; torch warns/);
+      expect(found.fix!.code).toMatch(/DataLoader\(\.\.\., num_workers=4\)$/);
+    });
+
     it.each<[string, Partial<CapturedLoader>, RegExp, RegExp]>([
       ['reads', { workersRan: 0.05 }, /sleeps for 95 %/, /from 2 to 8.*NVMe/],
       [
@@ -120,6 +127,14 @@ describe('workers that do not keep up', () => {
       expect(fix!.text).toMatch(/NVMe/);
     });
 
+    it('does not call a sleep on a timer reading', () => {
+      const { evidence, fix } = found({ main: 0.06, waits: 'hrtimer_nanosleep' });
+      expect(evidence[0]!.text).not.toMatch(/reads/);
+      expect(evidence[1]!.text).toMatch(/sleep on a timer \(time\.sleep\) 100 %/);
+      expect(fix!.text).toMatch(/find the time\.sleep in the dataset/);
+      expect(fix!.text).not.toMatch(/NVMe/);
+    });
+
     it('does not call it reading when they wait to be asked', () => {
       const { evidence, fix, price } = found({ main: 0.06, waits: 'futex_wait_queue' });
       expect(evidence[0]!.text).not.toMatch(/reads/);
@@ -127,6 +142,10 @@ describe('workers that do not keep up', () => {
       expect(fix!.text).toMatch(/whyslow triage/);
       expect(price).toBeNull();
     });
+  });
+
+  it('finds the workers of a StatefulDataLoader', () => {
+    fires(rule, drawView(steps(4, 50000, STARVED.replace('_Multi', '_StatefulMulti'))), EXPECTED);
   });
 
   it.each([

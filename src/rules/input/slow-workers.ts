@@ -2,12 +2,13 @@ import { formatCount, formatMs, formatWholePercent, share } from '../../base/uni
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import type { CapturedLoader } from '../../diagnosis/run-facts.js';
 import { emptyingQueue } from '../../diagnosis/verdict/prefetch-queue.js';
+import type { WorkerUse } from '../../telemetry/processes/worker-use.js';
 import type { LoaderQueue } from '../../traces/detail/loader-queue.js';
 import { atSpan, countEvidence, percentOfStep, timeEvidence } from '../kit/evidence.js';
 import { INPUT_WAIT, NO_WORKERS, silentIfFed } from '../kit/input-wait.js';
 import { type LoaderLimit, limitOf, mayDuplicate } from '../kit/loader.js';
 import { type AnyRule, found, threshold } from '../kit/rule.js';
-import { adviceFor } from '../kit/worker-advice.js';
+import { adviceFor, sleepsOnTimer } from '../kit/worker-advice.js';
 import { sampledWorkers, workerEvidence } from '../kit/worker-samples.js';
 
 /** A step waits if it waits for more than this part of the step. */
@@ -47,15 +48,24 @@ export const rule: AnyRule = {
     const hasWorkers =
       view.source === 'trace' ? view.facts.input.inWorkers > 0 : (captured?.loader?.numWorkers ?? 0) > 0;
     if (!hasWorkers) return NO_WORKERS;
-    const limit = limitOf(captured?.loader, sampledWorkers(view, run));
+    const sampled = sampledWorkers(view, run);
+    const limit = limitOf(captured?.loader, sampled);
     const queue = emptyingQueue(view);
     const fed = silentIfFed(view);
     if (fed && !queue) return fed;
     const evidence =
       queue && fed
         ? countEvidence(view, queue.delivered, 'batches', deliveryText(queue))
-        : timeEvidence(view, view.time.idle_data, waitText(view) + whatWorkersDo(limit, captured?.loader));
-    const advice = adviceFor(view, captured, limit) ?? { fix: rule.info.fix, price: null, workers: null };
+        : timeEvidence(
+            view,
+            view.time.idle_data,
+            waitText(view) + whatWorkersDo(limit, captured?.loader, sampled),
+          );
+    const advice = adviceFor(view, captured, limit, sampled) ?? {
+      fix: rule.info.fix,
+      price: null,
+      workers: null,
+    };
     return found({
       id: 'slow-workers',
       title: 'the loader’s workers do not keep up',
@@ -93,13 +103,17 @@ function waitText(view: RankView): string {
 const percent = (part: number | null) => formatWholePercent(share(part ?? 0));
 
 /** What capture saw of the workers. */
-function whatWorkersDo(limit: LoaderLimit, loader: CapturedLoader | null | undefined): string {
+function whatWorkersDo(
+  limit: LoaderLimit,
+  loader: CapturedLoader | null | undefined,
+  sampled: WorkerUse | null,
+): string {
   if (!loader) return '';
   switch (limit) {
     case 'cpu':
       return `; a worker computes for ${percent(loader.workersRan)} of the time`;
     case 'io':
-      return `; a worker sleeps for ${percent(1 - (loader.workersRan ?? 0) - (loader.workersQueued ?? 0))} of the time, as reads do`;
+      return `; a worker sleeps for ${percent(1 - (loader.workersRan ?? 0) - (loader.workersQueued ?? 0))} of the time${sleepsOnTimer(sampled) ? '' : ', as reads do'}`;
     case 'cores':
       return `; a worker waits for a free core for ${percent(loader.workersQueued)} of the time`;
     case 'handover':

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { jobView } from '../../../test/helpers/draw-job.js';
 import { expectGain, fires, silence } from '../../../test/helpers/draw-run.js';
+import { withLoader } from '../../../test/helpers/loader-record.js';
 import { rule } from './checkpoint-time.js';
 
 const EXPECTED = { id: 'checkpoint-time', addresses: 'host', unit: 'ms/step', placed: false } as const;
@@ -15,6 +16,15 @@ describe('time of phase checkpoint', () => {
       /^5 checkpoints took 2.00 s, 400 ms each, one every 20 steps: 67 %/,
     );
     expect(finding.evidence[1]!.text).toBe('code: checkpoint() at train.py:7 in main');
+  });
+
+  it('is fixed in the words of the framework', () => {
+    const view = jobView({ phases: { checkpoint: { ms: 2000, count: 5 } } });
+    const code = (framework: string | null) =>
+      fires(rule, view, EXPECTED, withLoader({ framework })).fix!.code;
+    expect(code('transformers')).toMatch(/^TrainingArguments\(\.\.\., save_steps=1000\)/);
+    expect(code('lightning')).not.toMatch(/TrainingArguments|step %/);
+    expect(code('a new one')).toBe(code(null));
   });
 
   it.each([

@@ -1,4 +1,4 @@
-import { checkJobPhase, LEAST_PHASE } from '../kit/job-phase.js';
+import { checkJobPhase, inWordsOf, LEAST_PHASE } from '../kit/job-phase.js';
 import type { AnyRule } from '../kit/rule.js';
 
 export const rule: AnyRule = {
@@ -21,8 +21,18 @@ export const rule: AnyRule = {
     risk: 'memory',
     thresholds: [LEAST_PHASE],
   },
-  check: (view) =>
+  check: (view, run) =>
     checkJobPhase(view, 'checkpoint', 'checkpoint', {
       title: 'saving checkpoints holds up training: save less often, or in the background',
+      fix: inWordsOf(run.captured.get(view.rank), rule.info.fix, {
+        transformers: {
+          text: 'Save less often: every half hour loses at most half an hour of work. Without the optimizer a checkpoint is a third of the size, but training cannot be resumed from it.',
+          code: 'TrainingArguments(..., save_steps=1000)\n# for evaluation only: save_only_model=True',
+        },
+        lightning: {
+          text: 'Save less often: every half hour loses at most half an hour of work. Without the optimizer a checkpoint is smaller, but training cannot be resumed from it.',
+          code: 'ModelCheckpoint(every_n_train_steps=1000)\n# for evaluation only: save_weights_only=True',
+        },
+      }),
     }),
 };

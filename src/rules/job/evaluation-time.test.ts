@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { jobView } from '../../../test/helpers/draw-job.js';
 import { expectGain, fires, silence } from '../../../test/helpers/draw-run.js';
+import { withLoader } from '../../../test/helpers/loader-record.js';
 import { rule } from './evaluation-time.js';
 
 const EXPECTED = { id: 'evaluation-time', addresses: 'host', unit: 'ms/step', placed: false } as const;
@@ -23,6 +24,15 @@ describe('time of phase evaluation', () => {
     expectGain(finding, 30 / 12);
     expect(finding.evidence[0]!.text).toMatch(/^5 inference phases took 2.00 s/);
     expect(finding.fix!.text).toContain('model.eval()');
+  });
+
+  it('is fixed in the words of the framework', () => {
+    const view = jobView({ phases: { evaluation: { ms: 2000, count: 5 } } });
+    const code = (framework: string | null) =>
+      fires(rule, view, EXPECTED, withLoader({ framework })).fix!.code;
+    expect(code('transformers')).toMatch(/^TrainingArguments\(\.\.\., eval_steps=1000/);
+    expect(code('lightning')).not.toMatch(/TrainingArguments|step %/);
+    expect(code('a new one')).toBe(code(null));
   });
 
   it.each([

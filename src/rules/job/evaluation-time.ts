@@ -2,7 +2,7 @@ import { share } from '../../base/units.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import { wholeStep } from '../../diagnosis/ranks/whole-step.js';
 import { outsidePerStep } from '../../facts/job-time.js';
-import { checkJobPhase, LEAST_PHASE } from '../kit/job-phase.js';
+import { checkJobPhase, inWordsOf, LEAST_PHASE } from '../kit/job-phase.js';
 import { type AnyRule, silent, threshold } from '../kit/rule.js';
 
 const LEAST_UNKNOWN = threshold(
@@ -31,7 +31,7 @@ export const rule: AnyRule = {
     risk: 'none',
     thresholds: [LEAST_PHASE, LEAST_UNKNOWN],
   },
-  check: (view) => {
+  check: (view, run) => {
     const has = (name: string) => view.job?.phases.some((p) => p.name === name && !p.own) ?? false;
     if (has('inference') && !has('evaluation'))
       return outsidePerStep(view.job!, 'inference') < LEAST_UNKNOWN.value * wholeStep(view)
@@ -39,6 +39,10 @@ export const rule: AnyRule = {
         : withoutEval(view);
     return checkJobPhase(view, 'evaluation', 'evaluation', {
       title: 'evaluation takes a large part of the job: less often, or on fewer batches',
+      fix: inWordsOf(run.captured.get(view.rank), rule.info.fix, {
+        transformers: { code: 'TrainingArguments(..., eval_steps=1000, per_device_eval_batch_size=…)' },
+        lightning: { code: 'Trainer(..., val_check_interval=1000, limit_val_batches=50)' },
+      }),
     });
   },
 };

@@ -1,5 +1,5 @@
 import { median } from '../../base/statistics.js';
-import { bytes, type Ns, share } from '../../base/units.js';
+import { bytes, type Ns, ns, share } from '../../base/units.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import { collectivesOf, exposedCommunication } from './collectives.js';
 import { threshold } from './rule.js';
@@ -24,6 +24,21 @@ export const GATHERS = threshold(
   'of exposed communication',
   'then gathering parameters is most of it',
 );
+
+export const STAGES = threshold(
+  'sends and receives',
+  share(0.5),
+  'of exposed communication',
+  'then waiting for a neighbour is most of it',
+);
+
+/** Stages of a pipeline exchange activations and gradients: exposed time of that a step. */
+export function exchangedByStages(view: RankView): Ns | null {
+  const all = exposedCommunication(view);
+  const { exposed } = collectivesOf(view, (kind) => kind === 'send' || kind === 'recv');
+  // Recorded steps may be a little longer than the average one.
+  return exposed > STAGES.value * all ? ns(Math.min(exposed, all)) : null;
+}
 
 /** Gradients are reduced in many small pieces: how many a step, and their median size. */
 export function manySmallReduces(view: RankView): { count: number; bytes: number } | null {

@@ -42,8 +42,11 @@ export const EXPOSED = threshold(
 export const exposedCommunication = ({ time }: RankView): Ns =>
   ns(time.comms_transfer + time.comms_wait + time.idle_comms);
 
+export const silentIfShort = (view: RankView): Silent | undefined =>
+  silentBelow(view, exposedCommunication(view), EXPOSED, 'exposed communication is');
+
 export const silentIfHidden = (view: RankView, { across }: RunFacts): Silent | undefined =>
-  silentBelow(view, exposedCommunication(view), EXPOSED, 'exposed communication is') ??
+  silentIfShort(view) ??
   (across && across.late.length > 0
     ? silentBelow(view, transferTime(view), EXPOSED, 'all but waiting for a late rank is')
     : undefined);

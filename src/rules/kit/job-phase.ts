@@ -10,10 +10,11 @@ import {
 } from '../../base/units.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import { wholeStep } from '../../diagnosis/ranks/whole-step.js';
+import type { CapturedRank } from '../../diagnosis/run-facts.js';
 import { jobCause } from '../../diagnosis/verdict/job-phase.js';
 import { outsidePerStep, recurring } from '../../facts/job-time.js';
 import { timeEvidence } from './evidence.js';
-import type { Evidence } from './finding.js';
+import type { Evidence, Finding } from './finding.js';
 import {
   found,
   type Levels,
@@ -38,12 +39,27 @@ export const LEAST_PHASE = threshold(
  */
 const LEFT: Levels = { low: 0.5, likely: 0.1, high: 0 };
 
-/** A phase between training steps that takes a visible part of the job. `of`: one occurrence, `checkpoint`. */
+type Fix = Finding['fix'];
+
+/** The fix in the words of the framework whose loop trains, as far as capture knows it; else for all of them. */
+export function inWordsOf(
+  captured: CapturedRank | undefined,
+  fix: Fix,
+  frameworks: Readonly<Record<string, Partial<Fix>>>,
+): Fix {
+  const framework = captured?.loader?.framework ?? '';
+  return Object.hasOwn(frameworks, framework) ? { ...fix, ...frameworks[framework] } : fix;
+}
+
+/**
+ * A phase between training steps that takes a visible part of the job. `of`: one occurrence, `checkpoint`. `price`: null
+ * where doing it less often is no choice.
+ */
 export function checkJobPhase(
   view: RankView,
   name: string,
   of: string,
-  finding: Pick<RankFinding, 'title' | 'fix' | 'cost'>,
+  finding: Pick<RankFinding, 'title' | 'fix' | 'cost'> & { readonly price?: null },
 ): RuleResult {
   if (!view.job) return silent('the wall time of the job was not recorded');
   const phase = recurring(view.job).find((p) => p.name === name);
@@ -62,7 +78,7 @@ export function checkJobPhase(
     confidence: 0.95,
     addresses: 'host',
     evidence: evidenceOf(view, name, of),
-    price: priceOf(view, perStep),
+    price: finding.price === null ? null : priceOf(view, perStep),
   });
 }
 

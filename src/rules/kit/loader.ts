@@ -99,18 +99,41 @@ interface LoaderArguments {
 
 const CODE_COLUMNS = 72;
 
+/** What a framework calls the DataLoader's arguments. Null: it has no such setting. */
+interface Spelling {
+  readonly call: string;
+  readonly argument: (name: keyof LoaderArguments) => string | null;
+}
+const PLAIN: Spelling = { call: 'DataLoader', argument: (name) => name };
+/** By what capture calls the framework. */
+const SPELLINGS: Readonly<Record<string, Spelling>> = {
+  transformers: { call: 'TrainingArguments', argument: (name) => `dataloader_${name}` },
+  skorch: { call: 'NeuralNet', argument: (name) => `iterator_train__${name}` },
+  // Keras wraps a PyDataset in a DataLoader of its own. By default the workers would be threads.
+  keras: {
+    call: 'super().__init__',
+    argument: (name) => (name === 'num_workers' ? 'use_multiprocessing=True, workers' : null),
+  },
+  ultralytics: { call: 'model.train', argument: (name) => (name === 'num_workers' ? 'workers' : null) },
+};
+
+const WHERE: Readonly<Record<string, string>> = {
+  lightning: 'in train_dataloader()',
+  keras: 'in __init__ of the PyDataset',
+};
+
 /** The change in the words of the user's framework. */
 export function loaderCode(args: LoaderArguments, loader: CapturedLoader | null | undefined): string {
-  const isTrainer = loader?.framework === 'transformers';
-  const named = Object.entries(args).flatMap(([name, value]) => {
-    if (value === false) return [];
-    const text = value === true ? 'True' : String(value);
-    return [isTrainer ? `dataloader_${name}=${text}` : `${name}=${text}`];
+  const framework = loader?.framework ?? '';
+  const { call, argument } = (Object.hasOwn(SPELLINGS, framework) && SPELLINGS[framework]) || PLAIN;
+  const named = (Object.keys(args) as (keyof LoaderArguments)[]).flatMap((name) => {
+    const [value, spelt] = [args[name], argument(name)];
+    if (value === false || spelt === null) return [];
+    return [`${spelt}=${value === true ? 'True' : value}`];
   });
-  const call = isTrainer ? 'TrainingArguments' : 'DataLoader';
   const line = `${call}(..., ${named.join(', ')})`;
   const code = line.length <= CODE_COLUMNS ? line : `${call}(...,\n    ${named.join(',\n    ')})`;
-  return loader?.framework === 'lightning' ? `# in train_dataloader()\n${code}` : code;
+  return Object.hasOwn(WHERE, framework) ? `# ${WHERE[framework]}\n${code}` : code;
 }
 
 /** Whether this many workers may feed samples more than once: those of an IterableDataset each yield everything. */

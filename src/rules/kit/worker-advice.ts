@@ -1,7 +1,8 @@
 import { formatCount } from '../../base/units.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
-import type { CapturedRank } from '../../diagnosis/run-facts.js';
+import type { CapturedLoader, CapturedRank } from '../../diagnosis/run-facts.js';
 import { dropInputWaits } from '../../replay/edits.js';
+import type { WorkerUse } from '../../telemetry/processes/worker-use.js';
 import type { Finding } from './finding.js';
 import { coresOf, type LoaderLimit, loaderCode, planWorkers, withoutDuplicates } from './loader.js';
 import { priceFromLog, priceOf } from './price.js';
@@ -15,8 +16,13 @@ interface Advice {
   readonly workers: number | null;
 }
 
-/** What makes each worker faster. */
-function fasterWorkers(limit: LoaderLimit, hasGpu: boolean): Finding['fix'] {
+/** What makes each worker faster. `pauses`: they sleep on a timer. */
+function fasterWorkers(limit: LoaderLimit, hasGpu: boolean, pauses: boolean): Finding['fix'] {
+  if (limit === 'io' && pauses)
+    return {
+      text: 'find the time.sleep in the dataset, its transforms or its store’s client (a retry, a rate limit): the workers do not read meanwhile',
+      code: 'py-spy dump --pid <worker>      # where a worker sleeps',
+    };
   if (limit === 'io')
     return {
       text: 'stage the data on local NVMe and pack small files into large shards: the workers wait for reads',
@@ -48,6 +54,7 @@ export function adviceFor(
   view: RankView,
   captured: CapturedRank | undefined,
   limit: LoaderLimit,
+  sampled: WorkerUse | null,
 ): Advice | null {
   const loader = captured?.loader;
   const hasGpu = view.facts.hasGpuWork;
@@ -58,7 +65,8 @@ export function adviceFor(
   // While steps wait, all workers are busy, so one of them needs this long for a batch.
   const work = now * view.step;
   const { workers } = planWorkers(work, view.step - exposed, captured, now);
-  const instead = fasterWorkers(limit, hasGpu);
+  const instead = fasterWorkers(limit, hasGpu, sleepsOnTimer(sampled));
+  if (limit === 'io' && workers <= now) return moreThanCores(now, cores, loader, instead);
   if (limit === 'cores' || workers <= now) {
     const each = (captured?.cores?.ranks ?? 1) > 1 ? ' for each rank' : '';
     const full = `${formatCount(cores, 'core')}${each} and ${formatCount(now, 'worker')}: more workers would not help.`;
@@ -76,6 +84,25 @@ export function adviceFor(
       ? priceOf(view, dropInputWaits, floor)
       : priceFromLog(view, (level) => Math.max(view.step - exposed, floor(level)));
   return { fix: withoutDuplicates(fix, workers, loader), price, workers };
+}
+
+/** Workers sleep on a timer, and do not wait for reads. */
+export const sleepsOnTimer = (sampled: WorkerUse | null): boolean =>
+  sampled !== null && sampled.pause > sampled.disk + sampled.network;
+
+/** Workers that sleep share cores. By how much more of them help depends on what they wait for, so there is no price. */
+function moreThanCores(
+  now: number,
+  cores: number,
+  loader: CapturedLoader | null | undefined,
+  instead: Finding['fix'],
+): Advice {
+  const workers = 2 * now;
+  const fix = {
+    text: `${capitalised(instead.text)}. Or raise num_workers from ${now} to ${workers}: workers that sleep need no core of their own (there are ${formatCount(cores, 'core')}; torch warns of more workers than cores all the same).`,
+    code: `${instead.code}\n${loaderCode({ num_workers: workers }, loader)}`,
+  };
+  return { fix: withoutDuplicates(fix, workers, loader), price: null, workers };
 }
 
 const capitalised = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);

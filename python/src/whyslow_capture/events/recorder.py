@@ -140,6 +140,10 @@ class Recorder:
         micro, entries = self.buffer.micro, self.buffer.of_this_step()
         return self.is_open(name) or any(e[0] == name and len(e) > 2 and micro_of(e) == micro for e in entries)
 
+    def began_since(self, name: str, mark: int) -> bool:
+        """Whether a phase of that name began at this mark of the step or later."""
+        return any(e[0] == name and len(e) > 2 and e[1] >= mark for e in self.buffer.of_this_step())
+
     @property
     def micro(self) -> int:
         """The current micro-batch, in recorded steps."""

@@ -1,4 +1,6 @@
-"""Times `collective:<kind>`: synchronous torch.distributed calls on the training thread."""
+"""
+Times `collective:<kind>` on the training thread: synchronous torch.distributed calls, and waits for sends and receives.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,12 @@ KINDS = {
     "reduce": "reduce",
     "gather": "gather",
     "scatter": "scatter",
+    "send": "send",
+    "recv": "recv",
 }
+# c10d's OpType, which Python cannot see by name: SEND, RECV and RECVANYSOURCE. isend, irecv and batch_isend_irecv
+# return such a Work. Other kinds are left alone: a Work does not tell its group, and DDP and FSDP wait for many.
+P2P_KINDS = {12: "send", 13: "recv", 14: "recv"}
 
 
 def install(tracker: PhaseTracker, patches: Patches) -> None:
@@ -61,6 +68,8 @@ def install(tracker: PhaseTracker, patches: Patches) -> None:
         patches.put(distributed_c10d, name, wrapper)
         if getattr(distributed, name, None) is original:
             patches.put(distributed, name, wrapper)
+    if hasattr(distributed.Work, "_get_op_type"):
+        patches.put(distributed.Work, "wait", timer.wrap_wait(distributed.Work.wait))
 
 
 class CollectiveTimer:
@@ -89,6 +98,35 @@ class CollectiveTimer:
                 self._ends(name)
 
         return not_compiled(call)
+
+    def wrap_wait(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """
+        Wraps `Work.wait`, in which the stages of a pipeline wait for each other. isend and irecv themselves stay as
+        they are: P2POp compares them with the originals.
+        """
+        recorder = self._tracker.recorder
+
+        @functools.wraps(original)
+        def wait(self_: Any, *args: Any, **options: Any) -> Any:
+            if is_compiling() or not recorder.recording or self._inside:
+                return original(self_, *args, **options)
+            name = self._wait_begins(self_)
+            if name is None:
+                return original(self_, *args, **options)
+            try:
+                return original(self_, *args, **options)
+            finally:
+                self._ends(name)
+
+        return not_compiled(wait)
+
+    @never_compiled
+    def _wait_begins(self, work: Any) -> str | None:
+        try:
+            kind = P2P_KINDS.get(work._get_op_type())
+        except Exception:
+            return None  # a Work written in Python need not know its kind
+        return None if kind is None else self._begins(kind, None)
 
     @never_compiled
     def _begins(self, kind: str, group: Any) -> str | None:

@@ -61,8 +61,9 @@ class GradientSync:
         """Called at the end of the pass."""
         computed = self._computed
         self._drop()
-        if computed >= 0 and self._kind is not None:
-            recorder = self._tracker.recorder
+        recorder = self._tracker.recorder
+        # On a CPU, FSDP2 reduces the last gradients in its callback, and that call has been timed itself.
+        if computed >= 0 and self._kind is not None and not recorder.began_since(self._kind, computed):
             recorder.mark_phase(self._kind, computed, recorder.mark(unlike=computed))
 
     @never_compiled

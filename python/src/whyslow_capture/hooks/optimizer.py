@@ -121,13 +121,22 @@ def _after(optimizer: Any, args: Any, options: Any) -> None:
 
 
 def install_zero_grad(tracker: PhaseTracker, patches: Patches) -> None:
-    original = torch.optim.Optimizer.zero_grad
+    """
+    Of optimizers and of models: an optimizer that is not torch's (Keras has its own) or an update by hand calls no
+    hooks, but the gradients of the model are cleared in between.
+    """
+    for owner in (torch.optim.Optimizer, torch.nn.Module):
+        _watch_zero_grad(owner, tracker, patches)
+
+
+def _watch_zero_grad(owner: Any, tracker: PhaseTracker, patches: Patches) -> None:
+    original = owner.zero_grad
     patch: Patch
 
     @never_compiled
-    def begins(optimizer: object) -> None:
+    def begins(holder: object) -> None:
         try:
-            if not tracker.gradients_zeroed(optimizer):
+            if not tracker.gradients_zeroed(holder):
                 patch.remove()
         except Exception as error:
             tracker.failed(error)
@@ -138,4 +147,4 @@ def install_zero_grad(tracker: PhaseTracker, patches: Patches) -> None:
             begins(self)
         return original(self, *args, **options)
 
-    patch = patches.put(torch.optim.Optimizer, "zero_grad", not_compiled(zero_grad))
+    patch = patches.put(owner, "zero_grad", not_compiled(zero_grad))

@@ -229,16 +229,17 @@ class PhaseTracker:
             self._find_models(optimizer)
         self._end_iteration(key)
 
-    def gradients_zeroed(self, optimizer: object) -> bool:
+    def gradients_zeroed(self, holder: object) -> bool:
         """
-        A compiled step() does not call its hooks; then this call marks the end of an iteration. False if steps are seen
+        A compiled step() does not call its hooks, and neither does an update without torch.optim; then this call marks
+        the end of an iteration. `holder`: the optimizer or model whose gradients they are. False if steps are seen
         anyway.
         """
         if self.sees_steps:
             return False
         if self.iterations.backward_since_step and not self.in_backward:
-            self._find_models(optimizer)
-            self._end_iteration(id(optimizer))
+            self._find_models(holder if isinstance(holder, torch.optim.Optimizer) else None)
+            self._end_iteration(id(holder))
         return True
 
     def _find_models(self, optimizer: object) -> None:

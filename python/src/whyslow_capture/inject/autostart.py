@@ -38,6 +38,7 @@ class AutoStart:
         self._put(dataloader.DataLoader, "__iter__", only_main=True)
         self._put(dataloader._BaseDataLoaderIter, "__next__", only_main=True)
         self._put(torch.optim.Optimizer, "zero_grad", only_main=False)
+        self._put(torch.nn.Module, "zero_grad", only_main=True)
         optimizer_hooks.attach(self)
 
     def disarm(self) -> None:

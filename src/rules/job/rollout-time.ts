@@ -1,0 +1,72 @@
+import { formatMs, formatWholePercent, ns, share } from '../../base/units.js';
+import { wholeStep } from '../../diagnosis/ranks/whole-step.js';
+import { jobCause } from '../../diagnosis/verdict/job-phase.js';
+import { timeEvidence } from '../kit/evidence.js';
+import { coresOf } from '../kit/loader.js';
+import { type AnyRule, found, silent, threshold } from '../kit/rule.js';
+
+const LEAST_ROLLOUT = threshold(
+  'collecting data',
+  share(0.2),
+  'of the steps and what lies between them',
+  'not measured: less leaves little to win beside the updates',
+);
+/** What capture calls a stretch in which the model is called without gradients, again in each iteration. */
+const ROLLOUT = 'no_grad';
+/** What jobs call it that name their phases. */
+const NAMED = 'rollout';
+
+const USUAL_ENVIRONMENTS = 8;
+const codeFor = (environments: number) =>
+  `make_vec_env(make_env, n_envs=${environments}, vec_env_cls=SubprocVecEnv)   # SB3\ngymnasium.vector.AsyncVectorEnv([make_env] * ${environments})`;
+
+export const rule: AnyRule = {
+  reads: 'traces and logs',
+  unpriced: 'allowed',
+  lines: /\bstep\b|\benv|reset|predict|forward|sleep/i,
+  info: {
+    id: 'rollout-time',
+    alias: null,
+    title: 'Collecting data for training takes a large part of each iteration',
+    needs: 'events of whyslow run',
+    looksFor:
+      'In each iteration a stretch in which the model is called without gradients, then several updates: the rollout of reinforcement learning, with all that runs between the calls.',
+    why: 'One environment at a time leaves the model a batch of one, and the updates wait for the slowest call. Environments in processes of their own run at the same time.',
+    fix: {
+      text: 'If the environment holds the thread: run several of them at once, in processes, one for each core. If the model does: more environments for each call, since a larger batch costs little more. Longer rollouts with larger mini-batches cost fewer updates.',
+      code: codeFor(USUAL_ENVIRONMENTS),
+    },
+    check:
+      'With n environments a rollout of the same length has n times the data: divide the number of steps by n, or tune again. Seed each environment.',
+    cost: 'code',
+    risk: 'data',
+    thresholds: [LEAST_ROLLOUT],
+  },
+  check(view, run) {
+    const phase = view.job?.phases.find(({ name, own }) => name === ROLLOUT || (own && name === NAMED));
+    if (!view.job || !phase) return silent('no rollout was seen');
+    if (phase.name === ROLLOUT && view.job.iteration?.rollout !== true)
+      return silent('the model is called without gradients, but not to collect data for several updates');
+    const perStep = ns(phase.ns / view.job.steps);
+    const part = share(perStep / wholeStep(view));
+    if (part < LEAST_ROLLOUT.value) return silent(`rollouts are ${formatWholePercent(part)} of the loop`);
+    return found({
+      id: jobCause(phase.name),
+      title: 'collecting data takes a large part of each iteration',
+      confidence: 0.9,
+      addresses: 'host',
+      evidence: [
+        timeEvidence(
+          view,
+          perStep,
+          `the rollout takes ${formatMs(perStep)} of each iteration (${formatWholePercent(part)})`,
+        ),
+      ],
+      price: null,
+      fix: {
+        text: rule.info.fix.text,
+        code: codeFor(coresOf(run.captured.get(view.rank)) ?? USUAL_ENVIRONMENTS),
+      },
+    });
+  },
+};
