@@ -15,7 +15,7 @@ const NOTES: ReadonlySet<string> = new Set([
   'trailing-comma', 'missing-comma', 'trailing-data', 'trailing-garbage', 'repaired-event', 'control-character',
   'invalid-utf8', 'non-finite-number', 'missing-end', 'not-an-event', 'long-string', 'long-field', 'several-runs',
   'other-run', 'other-window', 'same-file-twice', 'rank-from-order', 'step-order', 'slow-scanner', 'groups-outside-mesh',
-  'cut-sample', 'odd-line', 'odd-value', 'too-many-samples', 'telemetry-unplaced',
+  'cut-sample', 'odd-line', 'odd-value', 'too-many-samples', 'telemetry-unplaced', 'inferred-copies',
 ]);
 
 /** A problem of a reader or source with its severity; every other code is a warning. */

@@ -36,8 +36,12 @@ interface Member extends Omit<MemberResult, 'content'> {
   readonly checks: readonly CheckResult[];
 }
 
+/** Formats that have the events of a trace. */
+export const TRACE_KINDS = ['kineto', 'perfetto', 'nsys'] as const;
+export type TraceKind = (typeof TRACE_KINDS)[number];
+
 export interface TraceMember extends Member {
-  readonly kind: 'kineto' | 'nsys';
+  readonly kind: TraceKind;
   /** Set for `summary` and `facts`. */
   readonly summary: TraceSummary | null;
   /** Set for `facts`, unless there is nothing to analyse. */
@@ -131,7 +135,7 @@ const RUN_KINDS: readonly TaskMember['kind'][] = [
 export const isRunMember = (member: TaskMember): member is RunMember => RUN_KINDS.includes(member.kind);
 
 export const isTraceMember = (member: TaskMember): member is TraceMember =>
-  member.kind === 'kineto' || member.kind === 'nsys';
+  (TRACE_KINDS as readonly string[]).includes(member.kind);
 
 export const manifestOf = (member: TaskMember): Manifest | null =>
   member.kind === 'manifest' ? member.manifest : null;

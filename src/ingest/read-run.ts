@@ -135,11 +135,11 @@ const isFacts = ({ kind }: TaskMember): boolean => kind === 'facts';
 
 /** Found in a folder and named as the trace of a rank, but nothing is in it: a full disk, or a rank that was killed. */
 const isEmptyTrace = ({ hints, decodedBytes, path }: TaskMember): boolean =>
-  decodedBytes === 0 && hints.rank !== null && /\.json(?:\.(?:gz|zst))?$/i.test(path);
+  decodedBytes === 0 && hints.rank !== null && /\.(?:json|pftrace)(?:\.(?:gz|zst))?$/i.test(path);
 
 /** Recognised, but of no use as it is, and the user can change that: a pickle, a packed database, facts of another version. */
 const isRefused = ({ kind, identity }: TaskMember): boolean =>
-  kind === 'facts' || ((kind === 'flight-recorder' || kind === 'nsys') && identity.events === 0);
+  kind === 'facts' || (['flight-recorder', 'nsys', 'perfetto'].includes(kind) && identity.events === 0);
 
 export function nothingReadable(results: readonly TaskResult[]): InputError {
   const first = results[0]!;

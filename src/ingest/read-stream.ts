@@ -54,6 +54,7 @@ export async function readStream(incoming: Incoming, want: DigestWant): Promise<
 /** Everything else says little by itself: it belongs beside traces. */
 function traceReader(name: string, head: Uint8Array) {
   const found = findReader(head);
-  if (found && found.id !== 'kineto') throw new InputError(`${name} is no trace but ${found.title}`);
+  if (found && found.id !== 'kineto' && found.id !== 'perfetto')
+    throw new InputError(`${name} is no trace but ${found.title}`);
   return found;
 }

@@ -17,7 +17,7 @@ import {
 } from '../traces/stored/facts-shape.js';
 import { summaryShape } from '../traces/stored/summary-shape.js';
 import type { AnalyseOptions } from '../traces/trace-facts.js';
-import type { MemberIdentity, RefusedMember, TraceMember } from './member.js';
+import { type MemberIdentity, type RefusedMember, TRACE_KINDS, type TraceMember } from './member.js';
 import type { MemberResult } from './member-reader.js';
 
 /** What is kept of a trace in a facts file: all that its member has, but for where it was. */
@@ -35,7 +35,7 @@ const problemFields = {
 };
 
 const storedShape: Shape<StoredTrace> = object<StoredTrace>({
-  kind: oneOf(['kineto', 'nsys']),
+  kind: oneOf(TRACE_KINDS),
   hints: object<NameHints>({
     layout: oneOf(LAYOUTS),
     rank: nullable(whole()),

@@ -8,6 +8,7 @@ import { kinetoReader } from './kineto/descriptor.js';
 import { manifestReader } from './manifest/descriptor.js';
 import { nsysReader } from './nsys/descriptor.js';
 import { operationsReader } from './operations/descriptor.js';
+import { perfettoReader } from './perfetto/descriptor.js';
 import { procSamplesReader } from './proc-samples/descriptor.js';
 import { pySpyReader } from './py-spy/descriptor.js';
 import { torchLogReader } from './torch-log/descriptor.js';
@@ -21,6 +22,7 @@ export const READERS: readonly ReaderDescriptor[] = [
   factsReader,
   operationsReader,
   nsysReader,
+  perfettoReader,
   procSamplesReader,
   manifestReader,
   eventsReader,

@@ -13,7 +13,7 @@ import { collectiveArrows } from './collective-arrows.js';
 import { EventKeeper } from './keep-events.js';
 import { MergedIds, RankWriter } from './rank-writer.js';
 import { eachEvent } from './slim.js';
-import { noteUnknown, partOf, planSlim, type SlimPlan } from './slim-plan.js';
+import { isRewritable, noteUnknown, partOf, planSlim, type SlimPlan } from './slim-plan.js';
 
 export interface MergeOptions {
   readonly out: string;
@@ -42,7 +42,7 @@ interface PlannedTrace {
 
 /** Writes all ranks of a run as one trace, on one clock. Reads one trace at a time. */
 export async function mergeRun(diagnosis: Diagnosis, options: MergeOptions): Promise<Merged> {
-  const traces = diagnosis.members.filter((m) => m.member.kind === 'kineto');
+  const traces = diagnosis.members.filter((m) => isRewritable(m.member));
   if (traces.length === 0) throw new InputError('there are no PyTorch profiler traces to merge');
   mustNotBeInput(
     options.out,
@@ -84,7 +84,7 @@ export async function mergeRun(diagnosis: Diagnosis, options: MergeOptions): Pro
       const before = read;
       const result = await eachEvent(
         member.file,
-        { times: plan.times, path: member.path },
+        { ...plan, path: member.path },
         (event, at) => {
           if (keeper.keeps(event, at)) writer.add(event, at);
         },
@@ -144,10 +144,10 @@ async function planTrace(
 ): Promise<PlannedTrace | null> {
   const { members } = await readFile(member.file, ({ path, content }): PlannedTrace | string | null => {
     if (path !== member.path) return null;
-    if (content.kind !== 'kineto') return 'facts have no events; pass the trace that they were made of';
+    if (!isRewritable(content)) return 'facts have no events; pass the trace that they were made of';
     try {
       const { baseNs, header } = content.trace;
-      const plan = planSlim(new Trace(content.trace), steps, false);
+      const plan = planSlim(new Trace(content.trace), content.kind, steps, false);
       return { plan, baseNs: baseNs + BigInt(header.baseTimeNanoseconds ?? '0') };
     } catch (error) {
       if (error instanceof InputError) return error.message;

@@ -10,8 +10,16 @@ import { type Origin, originOf } from './origin.js';
 import { findOverlaps, type Overlaps } from './overlaps.js';
 import { TraceIndex } from './trace-index.js';
 
+/** Formats of the PyTorch profiler. What is no JSON is written from the columns. */
+const REWRITABLE = ['kineto', 'perfetto'] as const;
+export type RewritableKind = (typeof REWRITABLE)[number];
+export const isRewritable = <T extends { readonly kind: string }>(
+  of: T,
+): of is Extract<T, { readonly kind: RewritableKind }> => (REWRITABLE as readonly string[]).includes(of.kind);
+
 /** What is needed from the columns of a trace to write a part of it. */
 export interface SlimPlan {
+  readonly kind: RewritableKind;
   readonly index: TraceIndex;
   /** Categories of its events, as the file names them. */
   readonly categories: readonly string[];
@@ -28,8 +36,14 @@ export interface SlimPlan {
 }
 
 /** Throws InputError when none of the steps was recorded. `needsSteps`: steps are wanted even if none are named. */
-export function planSlim(trace: Trace, range: StepRange | null, needsSteps: boolean): SlimPlan {
+export function planSlim(
+  trace: Trace,
+  kind: RewritableKind,
+  range: StepRange | null,
+  needsSteps: boolean,
+): SlimPlan {
   const shared = {
+    kind,
     index: new TraceIndex(trace),
     categories: [...new Set(trace.data.kinds.map((k) => k.categoryName))],
     overlaps: findOverlaps(trace.data),

@@ -10,9 +10,10 @@ import { ChromeFile } from './chrome-file.js';
 import { durationNs, microseconds, placesOf, timeToken, withValues } from './event-text.js';
 import { fitTo, type Sizes, SizeTable } from './fit-size.js';
 import { EventKeeper, type KeptPart } from './keep-events.js';
+import { eachModelEvent } from './model-events.js';
 import type { Origin } from './origin.js';
 import { sliceKey } from './overlaps.js';
-import { noteUnknown, partOf, planSlim, type SlimPlan } from './slim-plan.js';
+import { isRewritable, noteUnknown, partOf, planSlim, type SlimPlan } from './slim-plan.js';
 import { TrackIds } from './track-ids.js';
 
 export interface SlimOptions {
@@ -71,7 +72,7 @@ const OTHER_FILES: Readonly<Record<string, string>> = {
 
 async function readPlan(file: string, { steps, max }: SlimOptions): Promise<SlimPlan> {
   const { members, problems } = await readFile(file, ({ content }) => {
-    if (content.kind === 'kineto') return planSlim(new Trace(content.trace), steps, max !== null);
+    if (isRewritable(content)) return planSlim(new Trace(content.trace), content.kind, steps, max !== null);
     return content.kind === 'unknown'
       ? content.looksLike
       : (OTHER_FILES[content.kind] ?? `it is of kind ${content.kind}`);
@@ -87,11 +88,12 @@ async function readPlan(file: string, { steps, max }: SlimOptions): Promise<Slim
 /** Calls `use` with each event and its start. Waits for `pause` now and then. */
 export async function eachEvent(
   file: string,
-  { times, path }: { readonly times: SlimPlan['times']; readonly path?: string },
+  { times, kind, path }: Pick<SlimPlan, 'times' | 'kind'> & { readonly path?: string },
   use: (event: RawEvent, start: number) => void,
   pause: () => Promise<unknown>,
   onBytes: (stored: number) => void = () => {},
 ): Promise<{ readonly fields: ReadonlyMap<string, string>; readonly problems: readonly Problem[] }> {
+  if (kind !== 'kineto') return eachModelEvent(file, path, use, pause, onBytes);
   let result: ReturnType<RawEventReader['finish']> | null = null;
   await visitMembers(file, async (member) => {
     if (result !== null || (path !== undefined && member.path !== path)) return;

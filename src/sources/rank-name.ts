@@ -115,5 +115,5 @@ function firstOf<T, R>(items: readonly T[], look: (item: T) => R | null): R | nu
 }
 
 function pattern(source: string): RegExp {
-  return new RegExp(source.replace('{ext}', String.raw`\.(json|tar|tgz|zip)(\.(gz|zst))?$`), 'i');
+  return new RegExp(source.replace('{ext}', String.raw`\.(json|pftrace|tar|tgz|zip)(\.(gz|zst))?$`), 'i');
 }

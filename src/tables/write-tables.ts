@@ -85,7 +85,7 @@ async function addTraces(
         const ranked = inFile.find((m) => m.member.path === path);
         if (!ranked) return;
         if (content.kind === 'facts') inFacts.push(ranked.rank);
-        if (content.kind !== 'kineto' && content.kind !== 'nsys') return;
+        if (!('trace' in content)) return;
         addTraceRows(new Trace(content.trace), origin(ranked.rank), sinks);
       },
       (stored) => progress?.update(read + stored, done),

@@ -3,8 +3,8 @@
  * shares only the schema with the scanners.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { COUNTER } from '../../src/readers/kineto/counters.js';
-import { ARG_KEYS, OPS, SIDE_TABLES } from '../../src/readers/kineto/schema.js';
+import { COUNTER } from '../../src/readers/common/trace-rows/counters.js';
+import { ARG_KEYS, OPS, SIDE_TABLES } from '../../src/readers/common/trace-rows/schema.js';
 
 /** A number as written, because a double would lose digits. Also NaN and infinities. */
 export class NumberText {

@@ -1,13 +1,15 @@
 /** Drives a scanner over the content of a traceEvents array and turns its batches into plain rows. */
-import { COUNTER } from '../../src/readers/kineto/counters.js';
-import { type Batch, type EventScanner, SCAN, type ScannerTables } from '../../src/readers/kineto/scanner.js';
+
+import type { Batch, ScannerTables } from '../../src/readers/common/trace-rows/batch.js';
+import { COUNTER } from '../../src/readers/common/trace-rows/counters.js';
 import {
   NO_I32,
   NO_ID,
   SIDE_TABLES,
   type SideTableName,
   WIDE_FIELDS,
-} from '../../src/readers/kineto/schema.js';
+} from '../../src/readers/common/trace-rows/schema.js';
+import { type EventScanner, SCAN } from '../../src/readers/kineto/scanner.js';
 import {
   type Decoded,
   decoded,

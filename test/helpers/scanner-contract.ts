@@ -1,7 +1,8 @@
 /** What every EventScanner must do, whatever it is made of. */
 import { describe, expect, it } from 'vitest';
-import { COUNTER } from '../../src/readers/kineto/counters.js';
-import { BATCH_ROWS, type EventScanner, OFFSET_EVERY, SCAN } from '../../src/readers/kineto/scanner.js';
+import { BATCH_ROWS, OFFSET_EVERY } from '../../src/readers/common/trace-rows/batch.js';
+import { COUNTER } from '../../src/readers/common/trace-rows/counters.js';
+import { type EventScanner, SCAN } from '../../src/readers/kineto/scanner.js';
 import { cases } from './cases.js';
 import { expectedRows, plainEvents } from './plain-events.js';
 import { collectRows, type ScannedTrace, ScanStopped } from './scan-rows.js';

@@ -1,5 +1,5 @@
 // Counts what was tolerated, with the offset of the event where it was first seen. The order is shared with
-// src/readers/kineto/counters.ts.
+// src/readers/common/trace-rows/counters.ts.
 import { alloc } from './memory';
 
 export const NON_FINITE: u32 = 0; // NaN or Infinity where a number should be

@@ -15,7 +15,7 @@ import { isFlow, MALFORMED, NEED_MORE, reached, walk } from './walk';
 /** No id. */
 const NONE: u32 = 0xffffffff;
 
-/** Side tables that the scanner itself writes. The host makes them first, with columns as in src/readers/kineto/schema.ts. */
+/** Side tables that the scanner itself writes. The host makes them first, with columns as in src/readers/common/trace-rows/schema.ts. */
 const WIDE_IDS: u32 = 0; // four times (field u32, token)
 const WIDE_SLOTS: u32 = 4;
 const WIDE_DURATIONS: u32 = 1; // ns f64

@@ -1,5 +1,5 @@
 // Arguments that only some events have go into side tables: (row, columns...). The host says which argument goes where
-// (src/readers/kineto/schema.ts), so a new column needs no change here.
+// (src/readers/common/trace-rows/schema.ts), so a new column needs no change here.
 import { alloc } from './memory';
 
 export const MAX_TABLES: u32 = 16;

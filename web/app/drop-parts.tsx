@@ -23,7 +23,8 @@ export function Invitation({ drop }: { readonly drop: Drop }) {
     <main class="invitation">
       <h1>Drop a trace here to see why training is slow</h1>
       <p class="lead">
-        A trace of torch.profiler, as .json or .json.gz. It is read in this browser: nothing is uploaded.
+        A trace of torch.profiler, as .json, .json.gz or .pftrace. It is read in this browser: nothing is
+        uploaded.
       </p>
       <Choose drop={drop} />
       <p class="muted">

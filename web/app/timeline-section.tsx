@@ -43,15 +43,18 @@ export function TimelineSection({ page, source, navigator }: TimelineProps) {
   );
 }
 
+const isTrace = ({ kind }: { readonly kind: string }): boolean =>
+  ['kineto', 'perfetto', 'nsys'].includes(kind);
+
 /** While a job runs, the timeline stays as it is until there are other traces. */
 const tracesOf = ({ report }: PageData): string =>
   report.inputs
-    .filter((i) => i.kind === 'kineto' || i.kind === 'nsys')
+    .filter(isTrace)
     .map((i) => `${i.path} ${i.bytes}`)
     .join('\n');
 
 function whyNone({ report }: PageData): string {
-  const traced = report.inputs.some((i) => i.kind === 'kineto' || i.kind === 'nsys');
+  const traced = report.inputs.some(isTrace);
   if (!traced) return 'There is no trace, so it is not known what ran when.';
   return isFile()
     ? 'This file has no timeline in it. whyslow open, with the same files, shows it.'

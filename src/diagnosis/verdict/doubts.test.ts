@@ -44,6 +44,20 @@ const withHostBetween = (low: number, high: number, more: Partial<Judgement>) =>
   };
   return traced({ baseline }, more);
 };
+/** Copies take `ms` of the step of 100 ms; `name` says where they go, or not. */
+const withCopies = (ms: number, name: string) => {
+  const line = `gpu 7   ${name} 0-${ms * 1000} #2 | nvjet_tst_256 ${ms * 1000}-99990 #1`;
+  const view = drawView(
+    steps(
+      8,
+      100000,
+      `
+    host 1  ProfilerStep#1 0-100000 | cudaMemcpyAsync 0-10 #2 | cudaLaunchKernel 20-30 #1
+    ${line}`,
+    ),
+  );
+  return judgementOf(view, 0);
+};
 const logged = (best: Judgement['best'], phases: Partial<PhaseKnowledge>): Judgement => {
   const knowledge = { ...PHASES, ...phases };
   const view = { ...VIEW, source: 'log', facts: { ...VIEW.facts, source: 'log', phases: knowledge } };
@@ -90,6 +104,7 @@ const CASES: readonly (readonly [DoubtId, object, Judgement])[] = [
   ['empty-window', { by: 0.6 }, traced({ step: ns(9999) })],
   ['empty-window', { by: 0.6 }, onlyHost('host 1  ProfilerStep#1 0-100000', 'host', {})],
   ['emptying-queue', { atMost: 0.55 }, { ...withQueue(RUNS_EMPTY), shares: BUSY }],
+  ['untold-copies', { atMost: 0.45 }, withCopies(60, 'Memcpy')],
   [
     'filled-queue',
     { atMost: 0.75 },
@@ -130,6 +145,8 @@ describe('doubts', () => {
 
   it.each<[string, Judgement]>([
     ['a log of three steps', shortRun(3)],
+    ['copies of unknown direction that are few', withCopies(5, 'Memcpy')],
+    ['copies inside the device', withCopies(60, 'Memcpy DtoD (Device -> Device)')],
     ['a machine without a GPU', onlyHost(WITHOUT_GPU, 'host', {})],
     ['no operator, but a wait for data', onlyHost('host 1  ProfilerStep#1 0-100000', 'data', {})],
     [

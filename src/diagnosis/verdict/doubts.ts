@@ -1,8 +1,9 @@
-import { ns } from '../../base/units.js';
+import { ns, share } from '../../base/units.js';
+import { sumOfClasses } from '../../facts/time-class.js';
 import { phasesOf, type RankView, stepsOf } from '../ranks/rank-view.js';
 import { unseenGpu } from '../ranks/unseen-gpu.js';
 import { emptyingQueue, mayHideSlowWorkers } from './prefetch-queue.js';
-import { bestClass, type Judgement, sharesOf, type VerdictClass } from './shares.js';
+import { bestClass, type Judgement, type Shares, sharesOf, type VerdictClass } from './shares.js';
 
 /** A reason to trust a verdict less. */
 export interface Doubt {
@@ -139,6 +140,16 @@ export const DOUBT_CHECKS = [
     check: ({ view, best }) => when(best !== 'data' && mayHideSlowWorkers(view), atMost(0.75)),
   },
   {
+    id: 'untold-copies',
+    text: 'the trace does not say in which direction its copies go: they may be input',
+    check: ({ view, best, shares, lateComputing }) => {
+      const untold = untoldCopies(view, shares);
+      if (best !== 'gpu' || untold === 0) return null;
+      const asInput = { ...shares, gpu: share(shares.gpu - untold), data: share(shares.data + untold) };
+      return when(bestClass(asInput, lateComputing) !== 'gpu', atMost(0.45));
+    },
+  },
+  {
     id: 'unexplained-idle',
     text: 'much of the idle time has no recorded reason',
     check: ({ shares }) => when(shares.other > 0.3, by(0.3 * shares.other)),
@@ -203,6 +214,21 @@ export function applyDoubts(judgement: Judgement, certainty: number) {
     doubts.push({ id, text });
   }
   return { confidence, doubts };
+}
+
+/** Share of the step in which only copies run that may go either way. They count as work of the device. */
+function untoldCopies(view: RankView, shares: Shares): number {
+  if (view.source === 'log') return 0;
+  const inDevice = view.facts.kernels.filter(
+    (k) => k.source === 'runtime' && k.copy?.direction !== 'HtoD' && k.copy?.direction !== 'DtoH',
+  );
+  const total = (kernels: readonly { readonly total: number }[]) =>
+    kernels.reduce((sum, k) => sum + k.total, 0);
+  const untold = total(inDevice.filter((k) => k.copy?.direction === 'unknown'));
+  if (untold === 0) return 0;
+  const exposed = Math.max(0, view.time.copy - view.copies.toDevice - view.copies.toHost);
+  const step = sumOfClasses(view.time) || 1;
+  return Math.min(shares.gpu, (exposed / step) * (untold / total(inDevice)));
 }
 
 /** The answer that differs if the profiler cost as little, or as much, as it may have. Null: none does. */

@@ -117,6 +117,8 @@ const REMEDIES: { readonly [id in DoubtId]?: string } = {
   'profiler-cost': STEP_TIMES,
   'filled-queue': STEP_TIMES,
   'emptying-queue': STEP_TIMES,
+  'untold-copies':
+    'export the trace as JSON, which says where copies go: export_chrome_trace("trace.json.gz")',
   'trace-differs': 'record a longer window, so that it is like the run: whyslow run --trace-active 20 -- …',
 };
 const WHOLE_FILE =

@@ -1,7 +1,7 @@
 import type { Position, Problem, ProblemText } from '../../base/problem.js';
 
 /**
- * Counts the faults that a reader tolerates, by code, with the line or row of the first. Cheaper per repeat than
+ * Counts the faults that a reader tolerates, by code, with the place of the first. Cheaper per repeat than
  * `ProblemLog`, which copies: with gradient accumulation most records of an event log may be duplicates.
  */
 export class FaultCounter<Code extends string> {
@@ -9,12 +9,12 @@ export class FaultCounter<Code extends string> {
   readonly #unit: Position['unit'];
   readonly #seen = new Map<Code, { count: number; readonly first: Position | null }>();
 
-  constructor(texts: Readonly<Record<Code, ProblemText>>, unit: 'line' | 'row') {
+  constructor(texts: Readonly<Record<Code, ProblemText>>, unit: Position['unit']) {
     this.#texts = texts;
     this.#unit = unit;
   }
 
-  /** `at`: the line or row; null where a position makes no sense. */
+  /** `at`: the line, row or byte; null where a position makes no sense. */
   add(code: Code, at: number | null, count = 1): void {
     const seen = this.#seen.get(code);
     if (seen) seen.count += count;

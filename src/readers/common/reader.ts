@@ -13,6 +13,7 @@ import type { FactsRecord } from './facts-record.js';
 /** What a reader makes of one member. */
 export type ReadResult =
   | { readonly kind: 'kineto'; readonly trace: TraceData; readonly problems: readonly Problem[] }
+  | { readonly kind: 'perfetto'; readonly trace: TraceData; readonly problems: readonly Problem[] }
   | { readonly kind: 'nsys'; readonly trace: TraceData; readonly problems: readonly Problem[] }
   /** Null: of another version, or broken. */
   | { readonly kind: 'facts'; readonly record: FactsRecord | null; readonly problems: readonly Problem[] }

@@ -1,5 +1,6 @@
 import { OFFSET_EVERY, type TraceData } from '../../model/trace-data.js';
-import { type JsonObject, parseJson } from '../common/json-object.js';
+import { parseEvent } from '../common/json-event.js';
+import type { JsonObject } from '../common/json-object.js';
 import { JsScanner } from './js-scanner.js';
 import { NEED_MORE, nestedEnd, SENTINEL, SENTINELS } from './js-text.js';
 import { brokenEventExtent, repairEvent } from './repair.js';
@@ -65,17 +66,4 @@ function* splitEvents(bytes: Uint8Array): Generator<Uint8Array> {
     yield repaired.text;
     at += repaired.length;
   }
-}
-
-/** Strings; NaN and infinities, which JSON does not have; integers above 2^53, which stay text. */
-const NOT_PLAIN_JSON = /"(?:[^"\\]|\\[\s\S])*"|-?\b(?:NaN|Infinity|inf|nan)\b|-?\d{16,}(?![\d.eE])/g;
-
-function parseEvent(bytes: Uint8Array): JsonObject | undefined {
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
-  const json = text.replace(NOT_PLAIN_JSON, (t) => {
-    if (t[0] === '"')
-      return t.replace(/[\u0000-\u001f]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
-    return /\d/.test(t) ? (Number.isSafeInteger(Number(t)) ? t : `"${t}"`) : 'null';
-  });
-  return parseJson(json) as JsonObject | undefined;
 }

@@ -1,13 +1,12 @@
 import { type Problem, ProblemLog } from '../../base/problem.js';
-import { StringTable } from '../../model/string-table.js';
 import type { ReaderDescriptor, ReaderOptions, ReadResult, StreamReader } from '../common/reader.js';
 import { headText } from '../common/text.js';
-import { TraceBuilder } from './builder.js';
-import { COUNTER_PROBLEMS } from './counters.js';
+import { TraceBuilder } from '../common/trace-rows/builder.js';
+import { parseHeader } from '../common/trace-rows/header.js';
+import { noteTables } from '../common/trace-rows/note-tables.js';
 import { TraceDocument } from './document.js';
-import { parseHeader } from './header.js';
 import { JsScanner } from './js-scanner.js';
-import type { EventScanner, ScannerTables } from './scanner.js';
+import type { EventScanner } from './scanner.js';
 import type { Shard } from './shard.js';
 import { ShardJoiner } from './shard-joiner.js';
 import { WasmScanner } from './wasm-scanner.js';
@@ -89,8 +88,7 @@ export class KinetoReader implements StreamReader {
   finish(): ReadResult {
     const header = parseHeader(this.#document.finish(), this.#problems);
     const tables = this.#scanner.finish();
-    noteCounters(tables, this.#problems);
-    noteOddStrings(tables, this.#problems);
+    noteTables(tables, this.#problems);
     if (!this.#document.sawEvents) {
       const text = { message: 'there is no "traceEvents" array', consequence: 'nothing to analyse' };
       this.#problems.add('no-trace-events', text);
@@ -99,35 +97,3 @@ export class KinetoReader implements StreamReader {
     return { kind: 'kineto', trace, problems: this.#problems.list() };
   }
 }
-
-function noteCounters(tables: ScannerTables, problems: ProblemLog): void {
-  COUNTER_PROBLEMS.forEach((p, i) => {
-    const { count, first } = tables.counters[i] ?? { count: 0, first: 0 };
-    problems.add(p.code, p, { unit: 'byte', at: first }, count);
-  });
-}
-
-/** Reports texts with control characters or broken UTF-8, of those that were kept. */
-function noteOddStrings(tables: ScannerTables, problems: ProblemLog): void {
-  const strict = new TextDecoder('utf-8', { fatal: true });
-  const strings = new StringTable({ bytes: tables.stringBytes, starts: tables.stringStarts });
-  for (const { id, offset } of tables.oddStrings) {
-    const raw = strings.raw(id);
-    const first = { unit: 'byte', at: offset } as const;
-    // Lists and objects may span lines; a string may not.
-    if (strings.isString(id) && raw.some((c) => c < 0x20)) problems.add('control-character', CONTROL, first);
-    try {
-      strict.decode(raw);
-    } catch {
-      problems.add('invalid-utf8', INVALID_UTF8, first);
-    }
-  }
-}
-const CONTROL = {
-  message: 'a text with raw control characters',
-  consequence: 'kept; shown escaped',
-};
-const INVALID_UTF8 = {
-  message: 'a text that is not valid UTF-8',
-  consequence: 'the bad bytes show as U+FFFD',
-};

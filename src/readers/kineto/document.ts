@@ -1,7 +1,8 @@
 import type { ProblemLog } from '../../base/problem.js';
+import type { Batch } from '../common/trace-rows/batch.js';
 import { HeaderReader } from './header-reader.js';
 import { brokenEventExtent, garbageExtent, MAX_BROKEN_EVENT, repairEvent } from './repair.js';
-import { type Batch, type EventScanner, SCAN } from './scanner.js';
+import { type EventScanner, SCAN } from './scanner.js';
 import type { Shard } from './shard.js';
 import type { ShardJoiner } from './shard-joiner.js';
 

@@ -1,6 +1,6 @@
 import type { ProblemLog } from '../../base/problem.js';
 import { parseJson } from '../common/json-object.js';
-import { READ_FIELDS } from './header.js';
+import { READ_FIELDS } from '../common/trace-rows/header.js';
 
 /** Longer fields are cut. The process groups of a 10,000-rank job take a few MB; any other field, a few hundred bytes. */
 const MAX_LARGE_FIELD = 8 << 20;

@@ -1,10 +1,10 @@
-import { COUNTER } from './counters.js';
+import { COUNTER } from '../common/trace-rows/counters.js';
+import { EventRow } from '../common/trace-rows/event-row.js';
+import { NO_ID, OPS, WIDE_FIELDS } from '../common/trace-rows/schema.js';
 import { KeyTable } from './js-keys.js';
 import { EVENT_END, type Literal, Literals, literal } from './js-literals.js';
 import { NumberReader, WIDE } from './js-numbers.js';
-import { EventRow } from './js-row.js';
 import { isNonFinite, NEED_MORE, nestedEnd, scalarEnd, skipSpace, stringEnd, valueEnd } from './js-text.js';
-import { NO_ID, OPS, WIDE_FIELDS } from './schema.js';
 
 /** Not JSON. */
 export const MALFORMED = -2;

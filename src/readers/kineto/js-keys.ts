@@ -1,5 +1,5 @@
 import { latin1 } from '../common/text.js';
-import { ARG_KEYS, EVENT_KEYS, OPS, SIDE_TABLES } from './schema.js';
+import { argumentCodes, EVENT_KEYS, OPS } from '../common/trace-rows/schema.js';
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -7,20 +7,11 @@ const BACKSLASH = 0x5c;
 /** What to do with the value of a key. Asked only while a literal is learned, so plain maps are fast enough. */
 export class KeyTable {
   readonly #eventKeys = new Map(Object.entries(EVENT_KEYS));
-  readonly #argKeys = new Map(Object.entries(ARG_KEYS));
+  readonly #argKeys = argumentCodes();
   /** The byte after the closing quote of the key looked up last. */
   end = 0;
 
-  constructor() {
-    SIDE_TABLES.forEach((t, table) => {
-      const names = Object.keys(t.columns);
-      for (const [key, column] of Object.entries(t.args)) {
-        this.#argKeys.set(key, (OPS.side << 16) | (table << 8) | names.indexOf(column));
-      }
-    });
-  }
-
-  /** start: first byte of a key. Returns its op, or OPS.side << 16 | table << 8 | column, or OPS.skip. */
+  /** start: first byte of a key. Returns its code (see `argumentCodes`), or OPS.skip. */
   find(b: Uint8Array, start: number, inArgs: boolean): number {
     let p = start;
     while (b[p] !== QUOTE) p += b[p] === BACKSLASH ? 2 : 1;

@@ -1,4 +1,4 @@
-import { sameBytes } from './js-text.js';
+import { sameBytes } from '../common/same-bytes.js';
 
 /** A `code`: the event has ended and there is no value. Other codes are those of KeyTable. */
 export const EVENT_END = -1;

@@ -1,7 +1,8 @@
-import { COUNTER } from './counters.js';
+import type { Batch, ScannerTables } from '../common/trace-rows/batch.js';
+import { COUNTER } from '../common/trace-rows/counters.js';
 import { EventReader, MALFORMED } from './js-event.js';
 import { NEED_MORE, nestedEnd, SENTINEL, SENTINELS, skipSpace } from './js-text.js';
-import { type Batch, type EventScanner, SCAN, type ScannerTables } from './scanner.js';
+import { type EventScanner, SCAN } from './scanner.js';
 
 const OPEN = 0x7b;
 const COMMA = 0x2c;
@@ -37,7 +38,7 @@ export class JsScanner implements EventScanner {
         this.#afterEvent = false;
         p++;
       } else if (b[p] === OPEN) {
-        if (this.#row.columns.full || this.#row.side.full) return SCAN.batchFull;
+        if (this.#row.isFull) return SCAN.batchFull;
         p = this.#event(b, p, to, fileOffset + p - from);
         if (p === NEED_MORE) return SCAN.needMore;
         if (p === MALFORMED) return SCAN.malformed;
@@ -65,28 +66,19 @@ export class JsScanner implements EventScanner {
     // Checked before anything is read: a row cannot be taken back.
     const stop = nestedEnd(scratch, start, length);
     if (stop === NEED_MORE || skipSpace(scratch, stop) < length) return false;
-    if (this.#row.columns.full || this.#row.side.full) return false;
+    if (this.#row.isFull) return false;
     return this.#event(scratch, start, length, fileOffset) === stop;
   }
 
   finishBatch(): Batch {
-    const { columns, side, strings, tracks } = this.#row;
-    return { ...columns.finish(), strings: strings.count, tracks: tracks.count, side: side.finish() };
+    return this.#row.finishBatch();
   }
 
   startBatch(): void {
-    this.#row.columns.next();
-    this.#row.side.clear();
+    this.#row.startBatch();
   }
 
   finish(): ScannerTables {
-    const { strings, kinds, tracks, counters, columns } = this.#row;
-    return {
-      ...strings.tables(),
-      kinds: kinds.list(),
-      tracks: tracks.list(),
-      baseNs: columns.baseNs,
-      counters: counters.list(),
-    };
+    return this.#row.tables();
   }
 }

@@ -62,18 +62,6 @@ export function valueEnd(b: Uint8Array, p: number, end: number): number {
   return (c | 0x20) === 0x7b ? nestedEnd(b, p, end) : scalarEnd(b, p, end);
 }
 
-/** Whether a[from, to) equals the bytes at b[p]. */
-export function sameBytes(a: Uint8Array, from: number, to: number, b: Uint8Array, p: number): boolean {
-  let i = from;
-  // Four at a time makes the whole scanner a fifth faster: the loop costs more than the comparison.
-  for (; i + 4 <= to; i += 4, p += 4) {
-    if (((a[i]! ^ b[p]!) | (a[i + 1]! ^ b[p + 1]!) | (a[i + 2]! ^ b[p + 2]!) | (a[i + 3]! ^ b[p + 3]!)) !== 0)
-      return false;
-  }
-  for (; i < to; i++, p++) if (a[i] !== b[p]) return false;
-  return true;
-}
-
 /** NaN, Infinity, inf and nan, with or without a sign; null is none of them. */
 export function isNonFinite(b: Uint8Array, p: number): boolean {
   if (b[p] === 0x2d) p++;

@@ -2,10 +2,11 @@ import { isUtf8 } from 'node:buffer';
 import { type Problem, ProblemLog } from '../../base/problem.js';
 import { asObject, type JsonObject, parseJson } from '../common/json-object.js';
 import { latin1 } from '../common/text.js';
+import type { Batch, ScannerTables } from '../common/trace-rows/batch.js';
 import { TraceDocument } from './document.js';
 import { JsScanner } from './js-scanner.js';
 import { NEED_MORE, nestedEnd, SENTINEL, SENTINELS, skipSpace } from './js-text.js';
-import { type Batch, type EventScanner, SCAN, type ScannerTables } from './scanner.js';
+import { type EventScanner, SCAN } from './scanner.js';
 
 /** One event of a trace as it is written. */
 export interface RawEvent {

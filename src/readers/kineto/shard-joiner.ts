@@ -1,6 +1,6 @@
 import type { NumericArray } from '../../base/columns.js';
-import type { Batch, BatchTable, RawKind } from './scanner.js';
-import { MAX_TRACKS, SIDE_TABLES, type SideTableSchema } from './schema.js';
+import type { Batch, BatchTable, RawKind } from '../common/trace-rows/batch.js';
+import { MAX_TRACKS, SIDE_TABLES, type SideTableSchema } from '../common/trace-rows/schema.js';
 import type { Shard, ShardBatch, ShardStrings } from './shard.js';
 import { everyNth, type WasmScanner } from './wasm-scanner.js';
 

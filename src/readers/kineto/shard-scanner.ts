@@ -1,5 +1,5 @@
 import { latin1 } from '../common/text.js';
-import { COUNTER } from './counters.js';
+import { COUNTER } from '../common/trace-rows/counters.js';
 import { type Allocate, packed } from './packed.js';
 import { SCAN } from './scanner.js';
 import type { Shard, ShardBatch, ShardStrings } from './shard.js';

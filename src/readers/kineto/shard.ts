@@ -1,4 +1,4 @@
-import type { Batch, RawKind, ScannerTables } from './scanner.js';
+import type { Batch, RawKind, ScannerTables } from '../common/trace-rows/batch.js';
 
 /**
  * Events in the middle of a file, read by a scanner that knows nothing of what comes before. Plain data that moves between

@@ -1,12 +1,10 @@
 import {
   type Batch,
   type BatchTable,
-  type EventScanner,
   OFFSET_EVERY,
   type RawKind,
-  SCAN,
   type ScannerTables,
-} from './scanner.js';
+} from '../common/trace-rows/batch.js';
 import {
   ARG_KEYS,
   COLUMN_TYPES,
@@ -15,7 +13,8 @@ import {
   OPS,
   SIDE_TABLES,
   type SideTableName,
-} from './schema.js';
+} from '../common/trace-rows/schema.js';
+import { type EventScanner, SCAN } from './scanner.js';
 import type { ShardStrings } from './shard.js';
 import { instantiate, type ScannerExports } from './wasm-exports.js';
 

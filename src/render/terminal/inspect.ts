@@ -49,6 +49,7 @@ export function renderInspect(report: InspectReport, { color, columns }: Inspect
 
 const KIND_NAMES: Readonly<Record<Kind, readonly [one: string, many?: string]>> = {
   kineto: ['trace'],
+  perfetto: ['Perfetto trace'],
   nsys: ['nsys recording'],
   events: ['event log'],
   operations: ['table of operations', 'tables of operations'],
@@ -128,6 +129,7 @@ function inputs(report: InspectReport, page: Page): string {
 /** What `events` counts in each kind of file. */
 const COUNTED: Readonly<Record<Kind, string>> = {
   kineto: 'events',
+  perfetto: 'events',
   nsys: 'events',
   events: 'records',
   operations: 'events',
@@ -139,12 +141,14 @@ const COUNTED: Readonly<Record<Kind, string>> = {
   manifest: '',
 };
 
+const HAS_GPU_WORK: readonly string[] = ['kineto', 'perfetto', 'nsys'];
+
 function inputLine(input: InspectedInput, { width, c }: Page): string {
   const room = Math.max(MIN_NAME, width - OTHER_COLUMNS);
   const name = padToWidth(lastOf(printable(input.path), room), room);
   const size = formatBytes(bytes(input.decoded_bytes)).padStart(7);
   const events = `${formatNumber(input.events)} ${COUNTED[input.kind]}`.padStart(14);
-  const gpu = input.kind === 'kineto' || input.kind === 'nsys' ? ` ${formatNumber(input.gpu_work)} GPU` : '';
+  const gpu = HAS_GPU_WORK.includes(input.kind) ? ` ${formatNumber(input.gpu_work)} GPU` : '';
   const rank = input.rank === null ? '' : `rank ${input.rank}`;
   return `  ${c.cyan(rank.padEnd(7))} ${name} ${size}${events}${c.dim(gpu)}`;
 }

@@ -1,5 +1,5 @@
 import { partitionPoint } from '../../base/search.js';
-import { Category, isGpuWork } from '../../model/category.js';
+import { Category } from '../../model/category.js';
 import type { HostStep } from '../../model/steps.js';
 import type { Trace } from '../../model/trace.js';
 import { NO_ID } from '../../model/trace-data.js';
@@ -67,9 +67,21 @@ const noneOf = (steps: number): OfName => ({
 });
 
 /** External ids of operators with GPU work that was recorded. */
-function idsWithWork({ data, index }: Trace): ReadonlySet<number> {
-  const work = index.ofKinds((k) => k.phase === 'X' && isGpuWork(k.category));
+function idsWithWork(trace: Trace): ReadonlySet<number> {
+  const { work, launch } = trace.links;
+  const { external } = trace.data;
   const ids = new Set<number>();
-  for (const row of work) ids.add(data.external[row]!);
+  for (let i = 0; i < work.length; i++) {
+    const own = external[work[i]!]!;
+    ids.add(own === NO_ID && launch[i]! >= 0 ? operatorAround(trace, launch[i]!) : own);
+  }
   return ids;
+}
+
+/** External id of the operator that made a call: traces in Perfetto's own format have none for GPU work. */
+function operatorAround(trace: Trace, call: number): number {
+  const { parent } = trace.calls;
+  for (let row = parent[call]!; row >= 0; row = parent[row]!)
+    if (trace.category(row) === Category.cpuOp) return trace.data.external[row]!;
+  return NO_ID;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { ProblemLog } from '../../base/problem.js';
-import { Category } from '../../model/category.js';
-import type { KindInfo } from '../../model/trace-data.js';
+import { ProblemLog } from '../../../base/problem.js';
+import { Category } from '../../../model/category.js';
+import type { KindInfo } from '../../../model/trace-data.js';
 import { setAside } from './set-aside.js';
 
 const S = 1e9;

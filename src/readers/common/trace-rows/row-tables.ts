@@ -1,6 +1,7 @@
+import { decodeToken } from '../../../model/string-table.js';
+import { sameBytes } from '../same-bytes.js';
+import type { RawKind, ScannerTables } from './batch.js';
 import { COUNTER } from './counters.js';
-import { sameBytes } from './js-text.js';
-import type { RawKind, ScannerTables } from './scanner.js';
 import { MAX_TRACKS } from './schema.js';
 
 /** The same limits as in wasm/assembly/strings.ts and kinds.ts. */
@@ -111,6 +112,11 @@ export class Strings {
       slots[slot] = id;
     }
     this.#slots = slots;
+  }
+
+  /** The text of a token, while the file is still being read. */
+  text(id: number): string {
+    return decodeToken(this.#bytes.subarray(this.#starts[id], this.#starts[id + 1]));
   }
 
   tables(): Pick<ScannerTables, 'stringBytes' | 'stringStarts' | 'oddStrings'> {

@@ -1,4 +1,4 @@
-import { BATCH_ROWS, type Batch, type BatchTable, OFFSET_EVERY } from './scanner.js';
+import { BATCH_ROWS, type Batch, type BatchTable, OFFSET_EVERY } from './batch.js';
 import {
   type ColumnType,
   NO_I32,

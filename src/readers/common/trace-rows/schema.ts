@@ -55,7 +55,14 @@ export const SIDE_TABLES = [
     occupancy: ['f64', 'est. achieved occupancy %'],
   }),
   table('graphs', 8192, { graph: ['u32', 'graph id'], node: ['u32', 'graph node id'] }),
-  table('copies', 8192, { bytes: ['f64', 'bytes'], bandwidth: ['f64', 'memory bandwidth (GB/s)'] }),
+  table('copies', 8192, {
+    bytes: ['f64', 'bytes'],
+    bandwidth: ['f64', 'memory bandwidth (GB/s)'],
+    // Where the name does not say it: see copy-names.ts.
+    direction: ['token', 'copy kind'],
+    source: ['token', 'src kind'],
+    destination: ['token', 'dst kind'],
+  }),
   table('ops', 32768, { sequence: ['u32', 'Sequence number'], forwardThread: ['u32', 'Fwd thread id'] }),
   table('shapes', 16384, { dims: ['token', 'Input Dims', 'Input dims'], types: ['token', 'Input type'] }),
   table('python', 16384, {
@@ -142,10 +149,22 @@ export const ARG_KEYS: Readonly<Record<string, number>> = {
   correlation: OPS.correlation,
 };
 
+/** What to do with an argument, by its name: an op, or OPS.side << 16 | table << 8 | column. */
+export function argumentCodes(): Map<string, number> {
+  const codes = new Map(Object.entries(ARG_KEYS));
+  SIDE_TABLES.forEach((t, table) => {
+    const names = Object.keys(t.columns);
+    for (const [key, column] of Object.entries(t.args)) {
+      codes.set(key, (OPS.side << 16) | (table << 8) | names.indexOf(column));
+    }
+  });
+  return codes;
+}
+
 /** Tracks with a number of their own, as in wasm/assembly/kinds.ts. All further ones share the next number. */
 export const MAX_TRACKS = 0xfffe;
 
 /** `field` in the table of wide ids: one of these, or `side` + (table << 8 | column). */
 export const WIDE_FIELDS = { external: 0, correlation: 1, id: 2, side: 256 } as const;
 
-export { NO_I32, NO_ID } from '../../model/trace-data.js';
+export { NO_I32, NO_ID } from '../../../model/trace-data.js';

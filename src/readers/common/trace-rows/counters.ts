@@ -1,4 +1,4 @@
-import type { ProblemText } from '../../base/problem.js';
+import type { ProblemText } from '../../../base/problem.js';
 
 /** What the scanners tolerate. The order is shared with wasm/assembly/counters.ts. */
 export const COUNTER = {

@@ -1,7 +1,7 @@
-import { inBlocks } from '../../base/blocks.js';
-import type { ProblemLog } from '../../base/problem.js';
-import { Category } from '../../model/category.js';
-import type { KindInfo, TraceData } from '../../model/trace-data.js';
+import { inBlocks } from '../../../base/blocks.js';
+import type { ProblemLog } from '../../../base/problem.js';
+import { Category } from '../../../model/category.js';
+import type { KindInfo, TraceData } from '../../../model/trace-data.js';
 
 type Rows = Pick<TraceData, 'rows' | 'ts' | 'dur' | 'kind'>;
 
@@ -43,8 +43,8 @@ export function setAside(data: Rows, kinds: readonly KindInfo[], problems: Probl
       if (start >= from && start + data.dur[row]! <= to) continue;
       moved[kind]!++;
       data.kind[row] = aside;
-      // Events without a time are counted by the scanner.
-      if (Number.isNaN(start)) continue;
+      // Events without a time or an end are counted by the reader.
+      if (Number.isNaN(start + data.dur[row]!)) continue;
       if (impossible++ === 0) first = row;
     }
   });

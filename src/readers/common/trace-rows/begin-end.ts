@@ -1,5 +1,5 @@
-import type { ProblemLog } from '../../base/problem.js';
-import type { KindInfo, TraceData } from '../../model/trace-data.js';
+import type { ProblemLog } from '../../../base/problem.js';
+import type { KindInfo, TraceData } from '../../../model/trace-data.js';
 
 type Durations = TraceData['dur'];
 

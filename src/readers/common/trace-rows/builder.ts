@@ -1,10 +1,11 @@
-import { Column } from '../../base/columns.js';
-import type { ProblemLog } from '../../base/problem.js';
-import { categoryOf } from '../../model/category.js';
-import { StringTable } from '../../model/string-table.js';
-import type { KindInfo, TraceData, TraceHeader, WideId } from '../../model/trace-data.js';
+import { Column } from '../../../base/columns.js';
+import type { ProblemLog } from '../../../base/problem.js';
+import { categoryOf } from '../../../model/category.js';
+import { StringTable } from '../../../model/string-table.js';
+import type { KindInfo, TraceData, TraceHeader, WideId } from '../../../model/trace-data.js';
+import type { Batch, ScannerTables } from './batch.js';
 import { pairBeginEnd } from './begin-end.js';
-import type { Batch, ScannerTables } from './scanner.js';
+import { nameCopies } from './copy-names.js';
 import { MAX_TRACKS, SIDE_TABLES, type SideTableName, WIDE_FIELDS } from './schema.js';
 import { setAside } from './set-aside.js';
 import { type SideArrays, SideColumns } from './side-columns.js';
@@ -73,6 +74,13 @@ export class TraceBuilder {
     for (let i = 0; i < wide.rows; i++) this.#dur.set(wide.row[i]!, ns[i]!);
   }
 
+  /** For formats that tell the end of an event later. NaN: it has none, so no analysis uses it. */
+  setDuration(row: number, ns: number): void {
+    if (!(ns >= 0 && ns < 2 ** 32) && this.#dur.type === Uint32Array)
+      this.#dur = this.#dur.widened(Float64Array, this.#rows * this.#growth());
+    this.#dur.set(row, ns);
+  }
+
   finish(tables: ScannerTables, header: TraceHeader, isCut: boolean, problems: ProblemLog): TraceData {
     const strings = { bytes: tables.stringBytes, starts: tables.stringStarts };
     const text = new StringTable(strings);
@@ -92,10 +100,10 @@ export class TraceBuilder {
     const kinds = setAside(rows, paired.kinds, problems);
     const all = Object.fromEntries(SIDE_TABLES.map((t, i) => [t.name, this.#side[i]!.finish()]));
     // In these two the scanner keeps what its columns cannot hold. They are merged into other columns.
-    const { wideIds: wide, wideDurations: _merged, ...side } = all;
+    const { wideIds: wide, wideDurations: _merged, copies: allOfCopies, ...side } = all;
+    const { direction: _d, source: _s, destination: _t, ...copies } = allOfCopies!;
     return {
       ...rows,
-      name: this.#name.finish(),
       external: this.#external.finish(),
       correlation: this.#correlation.finish(),
       offsets: this.#offsets.finish(),
@@ -104,11 +112,11 @@ export class TraceBuilder {
         ...tables.tracks.map((t) => ({ pid: text.text(t.pid), tid: text.text(t.tid) })),
         ...(tables.tracks.length === MAX_TRACKS ? [{ pid: 'other', tid: 'other' }] : []),
       ],
-      strings,
+      ...nameCopies({ name: this.#name.finish(), strings }, allOfCopies!),
       baseNs: tables.baseNs,
       header,
       isCut,
-      ...(side as unknown as SideModel),
+      ...({ ...side, copies } as unknown as SideModel),
       wideIds: [...wideIds(wide!, text), ...this.#tooWide].sort((a, b) => a.row - b.row),
     };
   }

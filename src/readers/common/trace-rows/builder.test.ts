@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readTrace } from '../../../test/helpers/read-trace.js';
+import { readTrace } from '../../../../test/helpers/read-trace.js';
 
 const kernel = (args: object, more: object = {}) =>
   JSON.stringify({ ph: 'X', cat: 'kernel', name: 'k', pid: 0, tid: 7, ts: 1, dur: 1, ...more, args });

@@ -1,6 +1,6 @@
-import { Column, type NumericArray } from '../../base/columns.js';
-import { NO_I32, NO_ID } from '../../model/trace-data.js';
-import type { BatchTable } from './scanner.js';
+import { Column, type NumericArray } from '../../../base/columns.js';
+import { NO_I32, NO_ID } from '../../../model/trace-data.js';
+import type { BatchTable } from './batch.js';
 import type { SideTableSchema } from './schema.js';
 
 /** Columns that are kept in a smaller type than the scanner's, because values are small and rows many. */

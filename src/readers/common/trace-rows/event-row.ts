@@ -1,6 +1,7 @@
+import type { Batch, ScannerTables } from './batch.js';
 import { COUNTER } from './counters.js';
-import { nanoseconds, RowColumns, SideTables } from './js-batch.js';
-import { Counters, Kinds, Strings, Tracks } from './js-tables.js';
+import { nanoseconds, RowColumns, SideTables } from './row-columns.js';
+import { Counters, Kinds, Strings, Tracks } from './row-tables.js';
 import { NO_ID, SIDE_TABLES } from './schema.js';
 
 const [PHASE_X, PHASE_M, PHASE_S, PHASE_T, PHASE_F] = Buffer.from('XMstf');
@@ -124,5 +125,33 @@ export class EventRow {
     if (ns >= 0 && ns < 0xffffffff) return ns;
     this.side.set(WIDE_DURATIONS, 0, ns);
     return 0xffffffff;
+  }
+
+  /** A batch has no room for one more row. */
+  get isFull(): boolean {
+    return this.columns.full || this.side.full;
+  }
+
+  /** The rows since `startBatch`, as views that are valid until the next call. */
+  finishBatch(): Batch {
+    const { columns, side, strings, tracks } = this;
+    return { ...columns.finish(), strings: strings.count, tracks: tracks.count, side: side.finish() };
+  }
+
+  startBatch(): void {
+    this.columns.next();
+    this.side.clear();
+  }
+
+  /** Tables that outlive batches. */
+  tables(): ScannerTables {
+    const { strings, kinds, tracks, counters, columns } = this;
+    return {
+      ...strings.tables(),
+      kinds: kinds.list(),
+      tracks: tracks.list(),
+      baseNs: columns.baseNs,
+      counters: counters.list(),
+    };
   }
 }

@@ -1,7 +1,7 @@
-import type { ProblemLog } from '../../base/problem.js';
-import type { DeviceInfo, DistributedInfo, ProcessGroup, TraceHeader } from '../../model/trace-data.js';
-import { Fields, MAX_TEXT } from '../common/fields.js';
-import { type JsonObject, parseJson } from '../common/json-object.js';
+import type { ProblemLog } from '../../../base/problem.js';
+import type { DeviceInfo, DistributedInfo, ProcessGroup, TraceHeader } from '../../../model/trace-data.js';
+import { Fields, MAX_TEXT } from '../fields.js';
+import { type JsonObject, parseJson } from '../json-object.js';
 
 const SWITCHES = ['with_stack', 'record_shapes', 'profile_memory', 'with_flops', 'with_modules'];
 const READ = [
