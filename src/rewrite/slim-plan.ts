@@ -27,6 +27,8 @@ export interface SlimPlan {
   readonly times: TraceTimes;
   /** Null: times stay as they are written. */
   readonly origin: Origin | null;
+  /** Events are missing. */
+  readonly isCut: boolean;
   /** The steps asked for, or all. Empty: the trace has none, or nobody asked. */
   readonly steps: readonly StepTime[];
   /** No steps were named, so what lies between and around them is wanted too. */
@@ -49,6 +51,7 @@ export function planSlim(
     overlaps: findOverlaps(trace.data),
     times: new TraceTimes(trace.data.baseNs),
     origin: originOf(trace.data),
+    isCut: trace.data.isCut,
     isWhole: range === null,
   };
   if (!range && !needsSteps) return { ...shared, steps: [], before: null };

@@ -4,6 +4,7 @@ import { bytes, formatBytes } from '../base/units.js';
 import type { StepRange } from '../facts/step-facts.js';
 import { readFile } from '../ingest/read-file.js';
 import { Trace } from '../model/trace.js';
+import { CUT_FIELD } from '../readers/common/trace-rows/header.js';
 import { type RawEvent, RawEventReader } from '../readers/kineto/raw-events.js';
 import { visitMembers } from '../sources/open.js';
 import { ChromeFile } from './chrome-file.js';
@@ -11,7 +12,6 @@ import { durationNs, microseconds, placesOf, timeToken, withValues } from './eve
 import { fitTo, type Sizes, SizeTable } from './fit-size.js';
 import { EventKeeper, type KeptPart } from './keep-events.js';
 import { eachModelEvent } from './model-events.js';
-import type { Origin } from './origin.js';
 import { sliceKey } from './overlaps.js';
 import { isRewritable, noteUnknown, partOf, planSlim, type SlimPlan } from './slim-plan.js';
 import { TrackIds } from './track-ids.js';
@@ -144,7 +144,7 @@ async function write(file: string, plan: SlimPlan, part: KeptPart, { out, max, d
     const { fields, problems } = await eachEvent(file, plan, add, () => chrome.flush(), onBytes);
     await chrome.flush(true);
     if (isOver()) return null;
-    await chrome.finish(withOrigin(fields, plan.origin));
+    await chrome.finish(withPlan(fields, plan));
     const log = new ProblemLog();
     log.addAll(problems);
     noteUnknown(drop, new Set(plan.categories), log);
@@ -182,6 +182,9 @@ function mended(
   });
 }
 
-function withOrigin(fields: ReadonlyMap<string, string>, origin: Origin | null): ReadonlyMap<string, string> {
-  return origin ? new Map(fields).set('baseTimeNanoseconds', String(origin.baseTimeNanoseconds)) : fields;
+function withPlan(fields: ReadonlyMap<string, string>, { origin, isCut }: SlimPlan): Map<string, string> {
+  const all = new Map(fields);
+  if (origin) all.set('baseTimeNanoseconds', String(origin.baseTimeNanoseconds));
+  if (isCut) all.set(CUT_FIELD, 'true');
+  return all;
 }

@@ -2,7 +2,7 @@ import { type Problem, ProblemLog } from '../../base/problem.js';
 import type { ReaderDescriptor, ReaderOptions, ReadResult, StreamReader } from '../common/reader.js';
 import { headText } from '../common/text.js';
 import { TraceBuilder } from '../common/trace-rows/builder.js';
-import { parseHeader } from '../common/trace-rows/header.js';
+import { CUT_FIELD, parseHeader } from '../common/trace-rows/header.js';
 import { noteTables } from '../common/trace-rows/note-tables.js';
 import { TraceDocument } from './document.js';
 import { JsScanner } from './js-scanner.js';
@@ -93,7 +93,8 @@ export class KinetoReader implements StreamReader {
       const text = { message: 'there is no "traceEvents" array', consequence: 'nothing to analyse' };
       this.#problems.add('no-trace-events', text);
     }
-    const trace = this.#builder.finish(tables, header, this.#document.isCut, this.#problems);
+    const isCut = this.#document.isCut || Object.hasOwn(header.rest, CUT_FIELD);
+    const trace = this.#builder.finish(tables, header, isCut, this.#problems);
     return { kind: 'kineto', trace, problems: this.#problems.list() };
   }
 }

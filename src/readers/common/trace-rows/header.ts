@@ -18,6 +18,9 @@ const READ = [
 export const READ_FIELDS: ReadonlySet<string> = new Set([...READ, ...SWITCHES, 'baseTimeNanoseconds']);
 const VERSION = /_version$/;
 
+/** In a trace that `whyslow slim` made of one that was cut: its brackets are closed, and events are missing all the same. */
+export const CUT_FIELD = 'whyslow_cut';
+
 /** No machine has more GPUs, and no process more groups: their number in a collective has 16 bits. */
 const MAX_DEVICES = 1024;
 const MAX_GROUPS = 0xffff;
