@@ -13,7 +13,6 @@ describe('a file that no reader knows', () => {
     ['an Nsight Systems recording', said([1, 2, 3], 'runs/report.nsys-rep'), /nsys export --type sqlite/],
     ['one in an archive', said([1, 2, 3], 'a.tar!b/report.qdrep'), /nsys export --type sqlite/],
     ['an Nsight Compute report', said([1, 2, 3], 'k.ncu-rep'), /ncu --import/],
-    ['a trace of Perfetto', said([10, 3, 8, 1], 't.pftrace'), /export_chrome_trace/],
     ['a memory snapshot', said(pickle('}(segments]}(device'), 'memory.pickle'), /memory_viz/],
     ['another pickle', said(pickle('}(x'), 'a.pkl'), /run any code/],
     ['a table of key_averages', said('----------  -------\n  Name  Self CPU %\n'), /pass the trace itself/],

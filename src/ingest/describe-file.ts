@@ -5,10 +5,6 @@ const BY_ENDING: readonly (readonly [ending: RegExp, text: string])[] = [
     'it is a recording of Nsight Systems: export it (`nsys export --type sqlite FILE`) and pass the .sqlite file',
   ],
   [/\.ncu-rep$/i, 'it is a report of Nsight Compute: `ncu --import FILE` shows it'],
-  [
-    /\.(?:pftrace|perfetto-trace)$/i,
-    'it is a trace in Perfetto’s own format: write it with export_chrome_trace("trace.json.gz") instead',
-  ],
   [/\.xplane\.pb$/i, 'it is a profile of XLA, not of PyTorch'],
 ];
 
