@@ -5,7 +5,7 @@ import type { Report } from '../../src/report/report.js';
 import { cases, countCases, SOAK } from '../helpers/cases.js';
 import { inFolder, until, whyslow } from '../helpers/cli.js';
 import { describeWithTorch } from '../helpers/python.js';
-import { nodeThatFirst, onCluster, withCluster } from '../helpers/python-cluster.js';
+import { nodeThatDies, nodeThatFirst, onCluster, withCluster } from '../helpers/python-cluster.js';
 import { simulateRun, writeRun } from '../helpers/simulate/simulate.js';
 
 const RANKS = 8;
@@ -49,15 +49,7 @@ describeWithTorch('diagnose on a Ray cluster of two nodes', () => {
       const traces = join(folder, 'run');
       writeRun(simulated(), traces);
       writeFileSync(join(traces, 'notes.md'), 'not a trace');
-      const [killed, isBroken] = [join(folder, 'killed'), join(folder, 'broken')];
-      // Once, a worker of Ray dies in the middle of its task. Later the system kills a task, as when memory runs out.
-      const node = nodeThatFirst(
-        folder,
-        `case "$*" in *rank-3.json*)
-          mkdir ${killed} 2>/dev/null && kill -9 $PPID
-          [ -e ${isBroken} ] && kill -9 $$;;
-        esac`,
-      );
+      const { node, killed, isBroken } = nodeThatDies(folder);
       await withCluster('ray', node, async ({ options }) => {
         const here = await whyslow(['diagnose', traces, '--json']);
         const there = await onRay([traces], options);

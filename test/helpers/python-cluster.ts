@@ -47,3 +47,19 @@ export function nodeThatFirst(folder: string, does: string, name = 'node'): stri
   chmodSync(path, 0o755);
   return path;
 }
+
+/**
+ * A Node.js for the trace of rank 3. Once, its worker dies in the middle of the task (`killed` is there then). While
+ * `isBroken` is there, the system kills the task, as when memory runs out.
+ */
+export function nodeThatDies(folder: string) {
+  const [killed, isBroken] = [join(folder, 'killed'), join(folder, 'broken')];
+  const node = nodeThatFirst(
+    folder,
+    `case "$*" in *rank-3.json*)
+      mkdir ${killed} 2>/dev/null && kill -9 $PPID
+      [ -e ${isBroken} ] && kill -9 $$;;
+    esac`,
+  );
+  return { node, killed, isBroken };
+}
