@@ -1,5 +1,5 @@
 // Builds dist/: declarations by tsc, code by esbuild. Bundled, because loading 80 small modules takes longer than most
-// traces. Runs on `npm install` too (prepare), so that bin/whyslow.js works in a checkout.
+// traces. `npm pack` runs it too (prepack). Not `prepare`: npm warns about that script wherever the package is installed.
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';

@@ -47,8 +47,7 @@ export function ensureInstalled() {
   const lock = new URL('package-lock.json', root);
   if (existsSync(installed) && statSync(installed).mtimeMs >= statSync(lock).mtimeMs) return;
   console.log('Installing dependencies (npm install) ...');
-  // Not `npm ci`: it refuses a lock file without download addresses, and ours has none because registries differ.
-  // Scripts are off because `prepare` would build; the caller does that itself.
+  // Not `npm ci`, which removes everything first.
   run('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], {
     shell: process.platform === 'win32',
   });
