@@ -1,9 +1,8 @@
 import { ns } from '../base/units.js';
 import { areRegular } from '../logs/pace.js';
 import type { CollectiveWaits } from './collectives/waits.js';
-import { knownCost } from './lateness/hidden-delay.js';
-import type { LateRanks } from './lateness/late-ranks.js';
-import { LATE_SHARE, leastCost } from './lateness/thresholds.js';
+import { knownCost, type LateRanks } from './lateness/late-ranks.js';
+import { LATE_SHARE, leastCost } from './lateness/lateness.js';
 import type { PlayedRun } from './paths/what-if-ranks.js';
 import type { RankTable } from './table/rank-table.js';
 

@@ -4,7 +4,7 @@ import type { Channel } from './channels.js';
 import { commonSubsequence } from './common-subsequence.js';
 import type { MatchInput, Slots } from './matched.js';
 
-/** Confidence of matching the k-th entry in a numbered step: wrong only where ranks do different things. Our judgement. */
+/** Confidence of matching the k-th entry in a numbered step: wrong only where ranks do different things. Our judgment. */
 const BY_STEP = 0.9;
 /** Confidence of counting from the end of the recordings: steps are alike, so a shift by whole steps would not show. */
 const BY_ORDER = 0.5;

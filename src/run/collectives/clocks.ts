@@ -1,5 +1,5 @@
 import { type Ns, ns } from '../../base/units.js';
-import { SYNCHRONISES } from '../../facts/rank-collectives.js';
+import { SYNCHRONIZES } from '../../facts/rank-collectives.js';
 import { type EndPairs, fitClock } from './fit-clock.js';
 import type { MatchedCollectives, MatchInput } from './matched.js';
 
@@ -39,7 +39,7 @@ const MAX_HUBS = 4;
 const ENOUGH_ENDS = 512;
 
 /**
- * Synchronising collectives end at the same time on all members. Ranks are compared in pairs along a tree: from a
+ * Synchronizing collectives end at the same time on all members. Ranks are compared in pairs along a tree: from a
  * reference to all ranks that it shares a group with, from those to the ranks of their other groups.
  */
 export function alignClocks(ranks: readonly MatchInput[], matched: MatchedCollectives): Clocks {
@@ -60,7 +60,7 @@ type Clock = Omit<RankClock, 'component'>;
 class ClockTree {
   /** By rank index. */
   readonly clocks = new Map<number, Clock>();
-  /** Synchronising instances of each group. */
+  /** Synchronizing instances of each group. */
   readonly #instances: readonly number[][];
   /** Groups of each rank, most instances first, because those say most. */
   readonly #groupsOf: readonly number[][];
@@ -71,7 +71,7 @@ class ClockTree {
   ) {
     this.#instances = matched.groups.map(() => []);
     for (let i = 0; i < matched.length; i++) {
-      if (SYNCHRONISES[matched.kind[i]!] === 1) this.#instances[matched.group[i]!]!.push(i);
+      if (SYNCHRONIZES[matched.kind[i]!] === 1) this.#instances[matched.group[i]!]!.push(i);
     }
     this.#groupsOf = ranks.map(() => []);
     const sizeOf = (g: number) => this.#instances[g]!.length;
@@ -166,7 +166,7 @@ function findContradicted(
   const contradicted = new Uint8Array(matched.length);
   const { memberStart, memberRank, memberEntry } = matched;
   for (let i = 0; i < matched.length; i++) {
-    if (SYNCHRONISES[matched.kind[i]!] === 0) continue;
+    if (SYNCHRONIZES[matched.kind[i]!] === 0) continue;
     let [latestStart, firstEnd, error] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY, 0];
     const component = clocks[memberRank[memberStart[i]!]!]!.component;
     for (let m = memberStart[i]!; m < memberStart[i + 1]!; m++) {

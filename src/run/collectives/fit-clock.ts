@@ -20,9 +20,9 @@ const FEW = 16;
 /** With fewer pairs than this, all of them must. */
 const VERY_FEW = 8;
 const MOST_PAIRS = 0.8;
-/** Clocks of servers drift by some 10 ppm: 50 µs in 5 s, more than ends differ. */
+/** Clocks of servers drift by about 10 ppm: 50 µs in 5 s, more than ends differ. */
 const DRIFT_WINDOW = 5e9;
-/** Points for the slope: 128 give some 8,000 pairs. */
+/** Points for the slope: 128 give about 8,000 pairs. */
 const SLOPE_POINTS = 128;
 
 /** Collectives of two ranks, with their times on both clocks. */

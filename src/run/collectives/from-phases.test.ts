@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { analyse, HEADER, steps } from '../../logs/testing.js';
+import { analyze, HEADER, steps } from '../../logs/testing.js';
 import { fromPhases } from './from-phases.js';
 
 /** Logs of some ranks. `phases`: of a rank in a step. */
 const logsOf = (ranks: number, phases: (rank: number, step: number) => readonly string[], header = '') =>
   Array.from({ length: ranks }, (_, r) => r).flatMap((r) =>
-    analyse(
+    analyze(
       header,
       steps(0, 9, (n) => phases(r, n).map((p) => `${p} r${r}`)),
     ),

@@ -4,14 +4,14 @@ import type { RankCollectives } from '../../facts/rank-collectives.js';
 import type { EventFacts } from '../../logs/event-facts.js';
 import { FROM_LOG, NO_DETAILS } from '../../logs/log-collectives.js';
 import { roleOf } from '../../logs/phases.js';
-import { LATE_SHARE } from '../lateness/thresholds.js';
+import { LATE_SHARE } from '../lateness/lateness.js';
 import { commonSteps } from '../table/common-steps.js';
 
 /** Fewer steps may agree by chance. */
 const MIN_STEPS = 5;
 /**
  * Step times may differ by at most this share of how far ranks differ in the phase. If ranks ran on their own, differences in
- * the phase and in the rest would add up; if they wait in the phase, only jitter is left. Fewer than 2 % of 300 random sets
+ * the phase and in the rest would add up; if they wait in the phase, only jitter is left. Fewer than 2% of 300 random sets
  * of ranks pass.
  */
 const MAX_JITTER = 0.25;

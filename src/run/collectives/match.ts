@@ -4,7 +4,7 @@ import { bySequence } from './by-sequence.js';
 import { type Channel, findChannels } from './channels.js';
 import type { MatchedCollectives, MatchInput, Slots } from './matched.js';
 
-/** A stream that stands in for an unnamed group may belong to another group on another rank. Our judgement. */
+/** A stream that stands in for an unnamed group may belong to another group on another rank. Our judgment. */
 const UNNAMED_CONFIDENCE = 0.6;
 
 /** Finds which entries of different ranks are one collective. Linear in entries: ranks are never compared in pairs. */

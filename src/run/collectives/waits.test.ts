@@ -32,7 +32,7 @@ function divide(
   return { ranks, matched, waits: divideWaits(ranks, matched) };
 }
 
-describe('collectives that synchronise', () => {
+describe('collectives that synchronize', () => {
   it('transfer as long as the shortest member: the only rank with that one came last', () => {
     const { waits } = divide([
       [100, 30],
@@ -86,7 +86,7 @@ describe('collectives that synchronise', () => {
   });
 });
 
-describe('in kinds that do not synchronise only receivers wait', () => {
+describe('in kinds that do not synchronize only receivers wait', () => {
   const durations = [[100], [40], [70]];
   const waitOf = (of: (r: number) => Partial<Drawn>) => {
     const { waits } = divide(durations, of);

@@ -1,11 +1,11 @@
-import { IS_P2P, Kind, SYNCHRONISES } from '../../facts/rank-collectives.js';
+import { IS_P2P, Kind, SYNCHRONIZES } from '../../facts/rank-collectives.js';
 import type { MatchedCollectives, MatchInput } from './matched.js';
 
 /** Collectives divided into waiting and transfer. ns; ranks by index, as in the matching. */
 export interface CollectiveWaits {
   /** By instance: the shortest duration of a member. NaN: not divided (first of a group, contradicted by clocks). */
   readonly transfer: Float64Array;
-  /** By instance: index of the rank that came last. −1: the kind does not synchronise, or two ranks came together. */
+  /** By instance: index of the rank that came last. −1: the kind does not synchronize, or two ranks came together. */
   readonly late: Int32Array;
   /** By rank and entry: ns waited. NaN: not matched, or not divided. */
   readonly waitOf: readonly Float64Array[];
@@ -48,20 +48,20 @@ export function divideWaits(
     if (!(shortest.ns > 0)) continue;
     transfer[i] = shortest.ns;
     const kind = matched.kind[i]!;
-    const synchronises = SYNCHRONISES[kind] === 1;
+    const synchronizes = SYNCHRONIZES[kind] === 1;
     let longestWait = 0;
     for (let m = from; m < to; m++) {
       const [rankIndex, entry] = [memberRank[m]!, memberEntry[m]!];
       const { rank, collectives: c } = ranks[rankIndex]!;
       const duration = c.end[entry]! - c.start[entry]!;
-      const waits = synchronises || receives(kind, c.kind[entry]!, c.peer[entry]!, rank);
+      const waits = synchronizes || receives(kind, c.kind[entry]!, c.peer[entry]!, rank);
       const wait = waits ? duration - shortest.ns : 0;
       waitOf[rankIndex]![entry] = wait;
       longestWait = Math.max(longestWait, wait);
       addTo(groups[matched.group[i]!]!, duration, wait, c.exposed[entry]!);
       addTo(perRank[rankIndex]!, duration, wait, c.exposed[entry]!);
     }
-    if (!synchronises || !shortest.alone) continue;
+    if (!synchronizes || !shortest.alone) continue;
     late[i] = memberRank[shortest.member]!;
     perRank[late[i]!]!.caused += longestWait;
   }
@@ -85,7 +85,7 @@ function shortestOf(ranks: readonly MatchInput[], matched: MatchedCollectives, f
   return { ns, member, alone };
 }
 
-/** In kinds that do not synchronise, only ranks that receive wait. Without a known root any rank may receive. */
+/** In kinds that do not synchronize, only ranks that receive wait. Without a known root any rank may receive. */
 function receives(kind: number, own: number, peer: number, rank: number): boolean {
   if (IS_P2P[kind] === 1) return own === Kind.recv;
   if (kind === Kind.broadcast || kind === Kind.scatter) return peer !== rank;

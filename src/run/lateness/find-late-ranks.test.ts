@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { ns, share } from '../../base/units.js';
 import { type TimeByClass, totals } from '../../facts/time-class.js';
 import type { RankTable } from '../table/rank-table.js';
-import { binomialTail } from './chance.js';
 import { findLateRanks } from './find-late-ranks.js';
-import { isMostlyPeriodic } from './periods.js';
+import { binomialTail } from './lateness.js';
+import { isMostlyPeriodic } from './single-rank.js';
 
 const STEPS = 8;
 type Class = keyof TimeByClass;

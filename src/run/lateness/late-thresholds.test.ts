@@ -3,10 +3,10 @@ import { ns } from '../../base/units.js';
 import { type TimeByClass, totals } from '../../facts/time-class.js';
 import type { RankTable } from '../table/rank-table.js';
 import { findLateRanks } from './find-late-ranks.js';
-import { latenessOf } from './spread.js';
+import { latenessOf } from './lateness.js';
 
 /**
- * Where answers change, with figures by hand. Ranks compute 100 ms a step; `late` has what is added, in ms, by rank and step.
+ * Where answers change, with figures by hand. Ranks compute 100 ms per step; `late` has what is added, in ms, by rank and step.
  */
 function tableOf(late: readonly (readonly number[])[], more: Partial<RankTable> = {}): RankTable {
   const time = late.map((ofRank) =>
@@ -42,7 +42,7 @@ const eightWith = (ofRank5: readonly number[]) =>
   Array.from({ length: 8 }, (_, r) => (r === 5 ? ofRank5 : always(0, ofRank5.length)));
 
 describe('one rank of eight', () => {
-  it('is late from 5 % of the step on', () => {
+  it('is late from 5% of the step on', () => {
     expect(named(eightWith(always(5.1)))).toMatchObject([{ ranks: [5], pattern: 'persistent' }]);
     expect(named(eightWith(always(4.9)))).toEqual([]);
   });
@@ -61,7 +61,7 @@ describe('one rank of eight', () => {
     expect(named(eightWith(nineOfTwenty))).not.toMatchObject([{ pattern: 'persistent' }]);
   });
 
-  it('is named with more confidence the more it stands out; equal ranks are taken to differ by 1 %', () => {
+  it('is named with more confidence the more it stands out; equal ranks are taken to differ by 1%', () => {
     // Late by 6.5 ms where 1 ms is usual: 0.7 + 0.03 × (6.5 − 3.5).
     expect(named(eightWith(always(6.5)))[0]!.confidence).toBe(0.79);
     expect(named(eightWith(always(10.2)))[0]!.confidence).toBe(0.9);
@@ -92,7 +92,7 @@ describe('one rank of eight', () => {
     ]);
   });
 
-  it('must cost 40 % of a step to be named for a single step, and 2 % of all for several', () => {
+  it('must cost 40% of a step to be named for a single step, and 2% of all for several', () => {
     expect(named(eightWith(inSteps(41, [3])))).toHaveLength(1);
     expect(named(eightWith(inSteps(39, [3])))).toEqual([]);
     expect(named(eightWith(inSteps(13, [1, 4], 12)))).toHaveLength(1);
@@ -177,7 +177,7 @@ describe('a rank that is late once', () => {
 });
 
 describe('several ranks', () => {
-  it('are late together when the gap to the others is 5 % of the step', () => {
+  it('are late together when the gap to the others is 5% of the step', () => {
     const two = (ms: number) =>
       named([always(ms), always(ms), ...Array.from({ length: 6 }, () => always(0))]);
     expect(two(5.1)).toMatchObject([{ ranks: [0, 1], pattern: 'persistent' }]);
@@ -205,7 +205,7 @@ describe('several ranks', () => {
     expect(late(340)[0]).toMatchObject({ ranks: [0], cost: 42.5e6 });
   });
 
-  it('of a machine are late together when that explains 80 % of what ranks differ by', () => {
+  it('of a machine are late together when that explains 80% of what ranks differ by', () => {
     const hosts = ['a', 'a', 'b', 'b'];
     const onB = (late: readonly number[]) =>
       findLateRanks(
@@ -246,7 +246,7 @@ describe('an imbalance that moves about', () => {
     expect(moving(40, 7)).toEqual([]);
   });
 
-  it('takes 5 % of the step', () => {
+  it('takes 5% of the step', () => {
     expect(moving(5.1)).toHaveLength(1);
     expect(moving(4.9)).toEqual([]);
   });

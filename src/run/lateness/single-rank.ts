@@ -1,15 +1,18 @@
 import { median, robustDeviation } from '../../base/statistics.js';
 import type { RankTable } from '../table/rank-table.js';
-import { binomialTail, roundConfidence, signedRankTail } from './chance.js';
-import { isMostlyPeriodic, isPeriodic } from './periods.js';
-import type { LatenessSpread } from './spread.js';
-import { LATE_SHARE, LATE_Z, MAX_CHANCE, MOST_STEPS } from './thresholds.js';
+import {
+  binomialTail,
+  LATE_SHARE,
+  LATE_Z,
+  type LatenessSpread,
+  MAX_CHANCE,
+  MOST_STEPS,
+  roundConfidence,
+  signedRankTail,
+} from './lateness.js';
 
-/** In what pattern one rank is late. */
-export type SingleRankPattern = 'persistent' | 'spike' | 'periodic';
-
-export interface SinglePattern {
-  readonly pattern: SingleRankPattern;
+interface SinglePattern {
+  readonly pattern: 'persistent' | 'spike' | 'periodic';
   readonly confidence: number;
   /** Indices of the steps in which it is late. */
   readonly steps: readonly number[];
@@ -61,7 +64,7 @@ function standsOut(
 const chanceOfLast = ({ ranks, steps }: RankTable, times: number) =>
   Math.min(1, ranks.length * binomialTail(steps.length, times, 1 / ranks.length));
 
-/** The median lateness must be this many times its standard error: 2.5 is a one-sided chance of 0.6 %. */
+/** The median lateness must be this many times its standard error: 2.5 is a one-sided chance of 0.6%. */
 const LEAST_ERRORS = 2.5;
 /** The standard error of the median of normal values is √(π/2) times that of their mean. */
 const MEDIAN_ERROR = 1.2533;
@@ -85,7 +88,7 @@ function oftenLast(table: RankTable, { lateness, inSteps }: LatenessSpread, r: n
 
 const isSampled = (steps: readonly number[]) => steps.at(-1)! - steps[0]! >= 2 * steps.length;
 
-/** No other rank may be this part as late as the named one: else the imbalance moves about. Our judgement. */
+/** No other rank may be this part as late as the named one: else the imbalance moves about. Our judgment. */
 const NEAR = 0.5;
 /** The same for a rank that was late once: on a busy machine some rank is always the latest of all. */
 const NEAR_ONCE = 0.25;
@@ -97,4 +100,28 @@ function isAlone(lateness: readonly Float64Array[], r: number, late: readonly nu
   const near = median(late.map((s) => lateness[r]![s]!)) * (late.length > 1 ? NEAR : NEAR_ONCE);
   const excused = Math.floor(late.length / EXCUSED_ONCE_IN);
   return lateness.every((l, other) => other === r || l.filter((ns) => ns >= near).length <= excused);
+}
+
+/** Whether there are three or more late steps, all the same distance of two or more apart. */
+function isPeriodic(late: readonly number[]): boolean {
+  const distance = late[1]! - late[0]!;
+  return late.length >= 3 && distance > 1 && late.every((s, i) => i === 0 || s - late[i - 1]! === distance);
+}
+
+/** Share of the late steps that must fit the period, and of the period's steps that must be late: the rest may be noise. */
+const FITTING = 0.75;
+/** Fewer steps that fit a period fit one by chance. */
+const LEAST_FITTING = 4;
+
+/** Whether most of many late steps are the same distance apart. Too weak to call a rank late, enough to name the pattern. */
+export function isMostlyPeriodic(late: readonly number[]): boolean {
+  const distances = new Set(late.slice(1).map((s, i) => s - late[i]!));
+  return [...distances].some((period) => {
+    if (period < 2) return false;
+    return [...new Set(late.map((s) => s % period))].some((phase) => {
+      const fitting = late.filter((s) => s % period === phase);
+      const expected = (fitting.at(-1)! - fitting[0]!) / period + 1;
+      return fitting.length >= Math.max(LEAST_FITTING, FITTING * late.length, FITTING * expected);
+    });
+  });
 }

@@ -27,7 +27,7 @@ interface Matching {
   readonly clocks: Clocks;
 }
 
-/** A path that differs more from the step has missed something. Simulated paths are within 1 %. */
+/** A path that differs more from the step has missed something. Simulated paths are within 1%. */
 const MAX_DIFFERENCE = 0.1;
 /** In logs a step is not equally long on all ranks. */
 const MAX_DIFFERENCE_IN_LOGS = 0.25;

@@ -1,7 +1,7 @@
 import { groupBy } from '../../base/group-by.js';
 import { ascendingOrder, partitionPoint } from '../../base/search.js';
 import { median } from '../../base/statistics.js';
-import { IS_P2P, Kind, type RankCollectives, SYNCHRONISES } from '../../facts/rank-collectives.js';
+import { IS_P2P, Kind, type RankCollectives, SYNCHRONIZES } from '../../facts/rank-collectives.js';
 import { isWhole, type MatchedCollectives } from '../collectives/matched.js';
 import type { CollectiveWaits } from '../collectives/waits.js';
 
@@ -117,9 +117,9 @@ export class Meetings {
     return end[entry]! - start[entry]!;
   }
 
-  /** In kinds that do not synchronise only the sender is waited for. */
+  /** In kinds that do not synchronize only the sender is waited for. */
   #canHoldUp(kind: number, { rankIndex, entry }: Member): boolean {
-    if (SYNCHRONISES[kind] === 1) return true;
+    if (SYNCHRONIZES[kind] === 1) return true;
     const { kind: kinds, peer } = this.collectives[rankIndex]!;
     if (IS_P2P[kind] === 1) return kinds[entry] === Kind.send;
     return (

@@ -23,7 +23,7 @@ export interface PlayedRun {
   readonly withOverlap: Ns;
 }
 
-/** The unchanged replay must reproduce the step this well: 16 recordings of four ranks come within 1 %. */
+/** The unchanged replay must reproduce the step this well: 16 recordings of four ranks come within 1%. */
 const FAITHFUL = 0.05;
 /** A class of which a rank has this share of the step more is part of its delay; less is noise. */
 const PART_OF_DELAY = 0.01;

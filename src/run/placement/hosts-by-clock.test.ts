@@ -3,7 +3,7 @@ import type { SimulateOptions } from '../../../test/helpers/simulate/options.js'
 import { simulateRun } from '../../../test/helpers/simulate/simulate.js';
 import { readFile } from '../../../test/helpers/simulate/testing.js';
 import { ns } from '../../base/units.js';
-import { analyseTrace } from '../../traces/analyse-trace.js';
+import { analyzeTrace } from '../../traces/analyze-trace.js';
 import type { RankClock } from '../collectives/clocks.js';
 import { compareRanks } from '../compare.js';
 import { hostsByClock } from './hosts-by-clock.js';
@@ -30,7 +30,7 @@ describe('hosts from clocks', () => {
 
   it.each<[string, RankClock[]]>([
     ['all clocks agree: one host', clocksOf([0, 57, 107, 106])],
-    ['hosts are synchronised to 0.3 ms', clocksOf([0, 20, 8, 15, 310, 300, 320, 305])],
+    ['hosts are synchronized to 0.3 ms', clocksOf([0, 20, 8, 15, 310, 300, 320, 305])],
     ['the error is as large', clocksOf([0, 20, 8, 15, 2500, 2480, 2510, 2495], 900)],
     ['clocks within groups differ as much', clocksOf([0, 450, 900, 1350, 3000, 3450, 3900, 4350])],
     ['groups have different sizes', clocksOf([0, 5, 2500, 2510, 2520])],
@@ -51,7 +51,7 @@ const compared = (options: SimulateOptions) =>
       rank: file.rank,
       host: null,
       coordinates: null,
-      facts: analyseTrace(readFile(file).trace, { steps: null, light: true })!,
+      facts: analyzeTrace(readFile(file).trace, { steps: null, light: true })!,
     })),
   )!;
 const EIGHT = {

@@ -10,7 +10,7 @@ const LEAST_RANKS = 2;
 
 /**
  * Which ranks run on one machine, from their clocks, where nothing else says so. One name for each rank, or null for all:
- * clocks are all alike (one machine, or several that are well synchronised), or groups are no machines. Launchers give each
+ * clocks are all alike (one machine, or several that are well synchronized), or groups are no machines. Launchers give each
  * machine as many ranks as the others, and consecutive ones.
  */
 export function hostsByClock(clocks: readonly RankClock[]): readonly string[] | null {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { hash01 } from '../../../test/helpers/simulate/random.js';
-import { binomialTail, signedRankTail } from './chance.js';
+import { binomialTail, signedRankTail } from './lateness.js';
 
 describe('the signed-rank test', () => {
   it('counts signs: all of eight positive is one in 256', () => {
@@ -25,7 +25,7 @@ describe('the signed-rank test', () => {
     expect(Math.log(counted / curve)).toBeLessThan(0.6);
   });
 
-  it('says 1 % of equal ranks about once in a hundred times', () => {
+  it('says 1% of equal ranks about once in a hundred times', () => {
     let said = 0;
     for (let i = 0; i < 4000; i++) {
       const differences = Array.from({ length: 12 }, (_, k) => hash01(1, i, k, 0) - hash01(1, i, k, 1));
