@@ -43,7 +43,7 @@ export function DataQuality({ page: { report } }: { page: PageData }) {
           <ul class="problems">
             {runs.map((r) => (
               <li key={r.id}>
-                {r.analysed ? <b>{r.id}</b> : r.id} {r.started?.slice(0, 19).replace('T', ' ')} {r.command}
+                {r.analyzed ? <b>{r.id}</b> : r.id} {r.started?.slice(0, 19).replace('T', ' ')} {r.command}
               </li>
             ))}
           </ul>

@@ -9,7 +9,7 @@ const of = (value: number | null, unit: string, most: number | null) =>
 const COLUMNS: readonly Column<GpuRow>[] = [
   { name: 'Rank', value: (g) => g.rank },
   { name: 'GPU', value: (g) => g.name },
-  { name: 'Utilisation', value: (g) => g.utilisation, show: (g) => of(g.utilisation, '%', null) },
+  { name: 'Utilization', value: (g) => g.utilization, show: (g) => of(g.utilization, '%', null) },
   { name: 'Clock when busy', value: (g) => g.clock, show: (g) => of(g.clock, 'MHz', g.maxClock) },
   { name: 'Power when busy', value: (g) => g.power, show: (g) => of(g.power, 'W', g.powerLimit) },
   { name: 'Hottest', value: (g) => g.temperature, show: (g) => of(g.temperature, '°C', null) },
@@ -46,13 +46,13 @@ export function Gpus({ page: { gpus, report, decisiveRank } }: { page: PageData 
         .map((g) => (
           <div key={g.rank} class="sparklines">
             <span class="muted">rank {g.rank}</span>
-            <Sparkline name="Utilisation" values={g.series!.utilisation} range={inWhole('%')} top={100} />
+            <Sparkline name="Utilization" values={g.series!.utilization} range={inWhole('%')} top={100} />
             <Sparkline name="Clock" values={g.series!.clock} range={inWhole('MHz')} top={g.maxClock ?? 0} />
             <Sparkline name="Power" values={g.series!.power} range={inWhole('W')} top={g.powerLimit ?? 0} />
           </div>
         ))}
       <p class="note">
-        Utilisation is the share of time in which any kernel ran, however small: it does not say that the GPU
+        Utilization is the share of time in which any kernel ran, however small: it does not say that the GPU
         was well used.
       </p>
     </section>

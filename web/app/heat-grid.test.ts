@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { RankSteps, StepMetric } from '../../src/page/page-data.js';
 import { encodeTimes } from '../../src/page/time-codes.js';
-import { coloursFor, groupings, paint, type Rgb, rowsBy } from './heat-grid.js';
+import { colorsFor, groupings, paint, type Rgb, rowsBy } from './heat-grid.js';
 
 const RAMP: readonly Rgb[] = [
   [0, 0, 0],
@@ -30,9 +30,9 @@ describe('the heat map', () => {
       Math.floor(i / columns) === 2222 ? 66e6 : 45e6 + (i % 7) * 1e4,
     );
     const metric = metricOf(times);
-    const colours = coloursFor(metric, ranks, RAMP, [1, 2, 3]);
+    const colors = colorsFor(metric, ranks, RAMP, [1, 2, 3]);
     const rows = { order: Array.from({ length: ranks }, (_, r) => r), groups: [] };
-    const pixels = paint(metric, rows, columns, 20, 100, colours);
+    const pixels = paint(metric, rows, columns, 20, 100, colors);
     const bright = [...pixels.keys()].filter((i) => red(pixels[i]!) > 240);
     expect(new Set(bright.map((i) => Math.floor(i / 20)))).toEqual(
       new Set([Math.floor((2222 * 100) / ranks)]),
@@ -41,16 +41,16 @@ describe('the heat map', () => {
   });
 
   it('shows noise as noise, and does not let one slow cell hide the rest', () => {
-    const noise = coloursFor(metricOf([100e6, 101e6, 102e6, 100e6]), 2, RAMP, [0, 0, 0]);
+    const noise = colorsFor(metricOf([100e6, 101e6, 102e6, 100e6]), 2, RAMP, [0, 0, 0]);
     expect(noise.high - noise.low).toBeGreaterThan(19e6);
     const usual = Array.from({ length: 9999 }, (_, i) => 100e6 + (i % 2) * 50e6);
-    const spiked = coloursFor(metricOf([...usual, 100e9]), 100, RAMP, [0, 0, 0]);
+    const spiked = colorsFor(metricOf([...usual, 100e9]), 100, RAMP, [0, 0, 0]);
     expect(spiked.high).toBeLessThan(2e9);
   });
 
-  it('shows what was not recorded in a colour of its own', () => {
+  it('shows what was not recorded in a color of its own', () => {
     const metric = metricOf([1e6, Number.NaN]);
-    const { words } = coloursFor(metric, 2, RAMP, [9, 9, 9]);
+    const { words } = colorsFor(metric, 2, RAMP, [9, 9, 9]);
     expect(red(words[metric.codes[1]!]!)).toBe(9);
   });
 

@@ -39,7 +39,7 @@ export function rowsBy({ ranks, hosts, coordinates }: RankSteps, by: string | nu
   return { order, groups };
 }
 
-export interface Colours {
+export interface Colors {
   /** ns at the ends of the ramp. */
   readonly low: number;
   readonly high: number;
@@ -51,10 +51,10 @@ export interface Colours {
 const LEAST_SPAN = 0.2;
 
 /**
- * Colours from what is usual for the fast to what is usual for the slowest rank. A single slow cell must not make all others
+ * Colors from what is usual for the fast to what is usual for the slowest rank. A single slow cell must not make all others
  * look alike, and a rank that is always late must not be cut off.
  */
-export function coloursFor(metric: StepMetric, ranks: number, ramp: readonly Rgb[], missing: Rgb): Colours {
+export function colorsFor(metric: StepMetric, ranks: number, ramp: readonly Rgb[], missing: Rgb): Colors {
   const none = missingCode(metric.codes);
   const times = Float64Array.from({ length: none + 1 }, (_, code) => timeOfCode(metric, code));
   const counts = new Uint32Array(none + 1);
@@ -115,7 +115,7 @@ export function paint(
   columns: number,
   width: number,
   height: number,
-  { words }: Colours,
+  { words }: Colors,
 ): Uint32Array {
   const pixels = new Uint32Array(width * height);
   const none = missingCode(codes);

@@ -3,10 +3,10 @@ import { useEffect, useRef } from 'preact/hooks';
 import { formatTime, ns, toMs } from '../../src/base/units.js';
 import type { RankSteps, StepMetric } from '../../src/page/page-data.js';
 import { decodeTime } from '../../src/page/time-codes.js';
-import { type Colours, coloursFor, type GridRows, groupings, paint, rowsBy } from './heat-grid.js';
+import { type Colors, colorsFor, type GridRows, groupings, paint, rowsBy } from './heat-grid.js';
 import { metricName } from './metric-names.js';
 import type { Navigator } from './navigator.js';
-import { colourOf, colourScheme } from './theme.js';
+import { colorOf, colorScheme } from './theme.js';
 
 interface HeatMapProps {
   readonly steps: RankSteps;
@@ -29,9 +29,9 @@ export function HeatMap({ steps, late, navigator }: HeatMapProps) {
   const group = useSignal<string | null>(null);
   const metric = useComputed(() => metrics.find((m) => m.name === shown.value) ?? metrics[0]!);
   const rows = useComputed(() => rowsBy(steps, group.value));
-  const colours = useComputed(() => {
-    const ramp = [0, 1, 2, 3, 4].map((i) => colourOf(`--ramp-${i}`, colourScheme.value));
-    return coloursFor(metric.value, steps.ranks.length, ramp, colourOf('--missing', colourScheme.value));
+  const colors = useComputed(() => {
+    const ramp = [0, 1, 2, 3, 4].map((i) => colorOf(`--ramp-${i}`, colorScheme.value));
+    return colorsFor(metric.value, steps.ranks.length, ramp, colorOf('--missing', colorScheme.value));
   });
   const height = Math.min(MOST_HEIGHT, ROW_HEIGHT * steps.ranks.length);
   const hovered = useSignal<Cell | null>(null);
@@ -41,7 +41,7 @@ export function HeatMap({ steps, late, navigator }: HeatMapProps) {
     <div class="heat">
       <div class="controls">
         <label>
-          Colour{' '}
+          Color{' '}
           <select
             value={shown}
             onChange={(e) => {
@@ -73,7 +73,7 @@ export function HeatMap({ steps, late, navigator }: HeatMapProps) {
             </select>
           </label>
         )}
-        <Ramp colours={colours.value} />
+        <Ramp colors={colors.value} />
       </div>
       <div class="grid">
         <RowLabels steps={steps} rows={rows.value} late={late} height={height} />
@@ -81,7 +81,7 @@ export function HeatMap({ steps, late, navigator }: HeatMapProps) {
           steps={steps}
           metric={metric.value}
           rows={rows.value}
-          colours={colours.value}
+          colors={colors.value}
           height={height}
           chosen={chosen}
           hovered={hovered}
@@ -100,7 +100,7 @@ export function HeatMap({ steps, late, navigator }: HeatMapProps) {
   );
 }
 
-function Ramp({ colours: { low, high } }: { colours: Colours }) {
+function Ramp({ colors: { low, high } }: { colors: Colors }) {
   return (
     <span class="ramp">
       {formatTime(toMs(ns(low)))} <i /> {formatTime(toMs(ns(high)))}
@@ -112,7 +112,7 @@ interface CellsProps {
   readonly steps: RankSteps;
   readonly metric: StepMetric;
   readonly rows: GridRows;
-  readonly colours: Colours;
+  readonly colors: Colors;
   readonly height: number;
   readonly chosen: Cell;
   readonly hovered: Signal<Cell | null>;
@@ -126,7 +126,7 @@ const ARROWS: Readonly<Record<string, readonly [row: number, column: number]>> =
   ArrowRight: [0, 1],
 };
 
-function Cells({ steps, metric, rows, colours, height, chosen, hovered, navigator }: CellsProps) {
+function Cells({ steps, metric, rows, colors, height, chosen, hovered, navigator }: CellsProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const width = useSignal(0);
   useEffect(() => {
@@ -139,8 +139,8 @@ function Cells({ steps, metric, rows, colours, height, chosen, hovered, navigato
   // Read here, so that a new width draws again.
   const across = width.value;
   useEffect(() => {
-    if (across > 0) draw(canvas.current!, steps, metric, rows, colours, across, height);
-  }, [steps, metric, rows, colours, across, height]);
+    if (across > 0) draw(canvas.current!, steps, metric, rows, colors, across, height);
+  }, [steps, metric, rows, colors, across, height]);
   const [row, column] = chosen;
   const inside = (n: number, count: number) => Math.max(0, Math.min(count - 1, n));
   const cellAt = (e: { offsetX: number; offsetY: number }): Cell => [
@@ -205,7 +205,7 @@ function draw(
   steps: RankSteps,
   metric: StepMetric,
   rows: GridRows,
-  colours: Colours,
+  colors: Colors,
   width: number,
   height: number,
 ): void {
@@ -215,7 +215,7 @@ function draw(
   canvas.height = height * scale;
   const [across, down] = [Math.min(columns, canvas.width), Math.min(ranks, canvas.height)];
   const small = new OffscreenCanvas(across, down);
-  const pixels = paint(metric, rows, columns, across, down, colours);
+  const pixels = paint(metric, rows, columns, across, down, colors);
   const image = new ImageData(new Uint8ClampedArray(pixels.buffer as ArrayBuffer), across, down);
   small.getContext('2d')!.putImageData(image, 0, 0);
   const context = canvas.getContext('2d')!;

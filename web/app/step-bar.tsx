@@ -1,6 +1,6 @@
 import { formatInScale, formatTime, formatWholePercent, ms, share, timeScale } from '../../src/base/units.js';
 import type { TimeClass } from '../../src/facts/time-class.js';
-import { classColour, classMeaning, PALE, sentenceCase } from './words.js';
+import { classColor, classMeaning, PALE, sentenceCase } from './words.js';
 
 export interface Part {
   readonly name: string;
@@ -12,9 +12,9 @@ export interface Part {
 /** Smaller parts of the step are drawn, but not named. */
 const NAMED = 0.005;
 /** Parts that are wide enough to carry their name. */
-const LABELLED = 0.14;
+const LABELED = 0.14;
 
-const colourOf = (part: Part) => `var(${part.class ? classColour(part.class) : '--c-named'})`;
+const colorOf = (part: Part) => `var(${part.class ? classColor(part.class) : '--c-named'})`;
 
 const meaningOf = (part: Part, hasGpu: boolean) =>
   part.class ? classMeaning(part.class, hasGpu) : 'between training steps, as time per step';
@@ -40,9 +40,9 @@ export function StepBar({ parts, of, hasGpu, slim = false }: StepBarProps) {
           key={part.name}
           class={part.class && PALE.has(part.class) ? 'part pale' : 'part'}
           title={titleOf(part, hasGpu)}
-          style={{ width: `${(100 * part.ms) / of}%`, background: colourOf(part) }}
+          style={{ width: `${(100 * part.ms) / of}%`, background: colorOf(part) }}
         >
-          {!slim && part.ms / of >= LABELLED && (
+          {!slim && part.ms / of >= LABELED && (
             <span>
               <b>{sentenceCase(part.name)}</b> {formatTime(ms(part.ms))}
             </span>
@@ -78,7 +78,7 @@ export function StepLegend({ parts, step, hasGpu }: LegendProps) {
         {named.map((part) => (
           <tr key={part.name}>
             <th scope="row">
-              <i class="swatch" style={{ background: colourOf(part) }} />
+              <i class="swatch" style={{ background: colorOf(part) }} />
               {sentenceCase(part.name)}
             </th>
             <td class="number">

@@ -3,7 +3,7 @@ import { TIME_CLASSES } from '../../src/facts/time-class.js';
 import type { RankSteps } from '../../src/page/page-data.js';
 import { decodeTime } from '../../src/page/time-codes.js';
 import type { Navigator } from './navigator.js';
-import { classColour, className } from './words.js';
+import { classColor, className } from './words.js';
 
 const MOST_COLUMNS = 240;
 /** Pixels of a column. */
@@ -40,7 +40,7 @@ export function StepsChart({ steps, navigator }: { steps: RankSteps; navigator: 
                   title={className(m.name as (typeof TIME_CLASSES)[number])}
                   style={{
                     height: `${(100 * (decodeTime(m, i) || 0)) / whole.top}%`,
-                    background: `var(${classColour(m.name as (typeof TIME_CLASSES)[number])})`,
+                    background: `var(${classColor(m.name as (typeof TIME_CLASSES)[number])})`,
                   }}
                 />
               ))}

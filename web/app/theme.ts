@@ -5,13 +5,13 @@ import type { Rgb } from './heat-grid.js';
 const dark = matchMedia('screen and (prefers-color-scheme: dark)');
 
 /** Changes when the system changes from light to dark: what is drawn on a canvas must be drawn again. */
-export const colourScheme = signal(dark.matches ? 'dark' : 'light');
+export const colorScheme = signal(dark.matches ? 'dark' : 'light');
 dark.addEventListener('change', () => {
-  colourScheme.value = dark.matches ? 'dark' : 'light';
+  colorScheme.value = dark.matches ? 'dark' : 'light';
 });
 
-/** A colour of theme.css, for a canvas. `_scheme` is passed so that callers follow it. */
-export function colourOf(variable: string, _scheme: string): Rgb {
+/** A color of theme.css, for a canvas. `_scheme` is passed so that callers follow it. */
+export function colorOf(variable: string, _scheme: string): Rgb {
   const [, hex = '808080'] =
     /^#([0-9a-f]{6})$/i.exec(getComputedStyle(document.documentElement).getPropertyValue(variable).trim()) ??
     [];

@@ -14,7 +14,7 @@ export function Verdict({ page }: { page: PageData }) {
   const { verdict, runs } = report;
   const { label, headline, rest } = splitSentence(verdict.sentence);
   const isAboutLateRanks = (text: string) => report.stragglers.some((s) => s.sentence.startsWith(text));
-  const command = runs.find((r) => r.analysed)?.command ?? null;
+  const command = runs.find((r) => r.analyzed)?.command ?? null;
   return (
     <header class="verdict">
       <p class="brand">

@@ -3,8 +3,8 @@ import type { JobOverTime, PageData } from '../../src/page/page-data.js';
 import { phaseName } from '../../src/render/step-time.js';
 import { sentenceCase } from './words.js';
 
-/** Training first, so that it always has the same colour. */
-const COLOURS = [
+/** Training first, so that it always has the same color. */
+const COLORS = [
   '--c-compute',
   '--c-idle-data',
   '--c-copy',
@@ -19,9 +19,9 @@ export function WholeJob({ page: { report, jobOverTime } }: { page: PageData }) 
   if (!job) return null;
   // Phases inside steps are part of `steps` in the bar.
   const names = ['steps', ...job.phases.filter((p) => p.name !== 'steps' && !p.sampled).map((p) => p.name)];
-  const colourOf = (name: string) => {
+  const colorOf = (name: string) => {
     const at = names.indexOf(name);
-    return `var(${at < 0 ? '--c-idle-other' : (COLOURS[at] ?? '--c-idle-other')})`;
+    return `var(${at < 0 ? '--c-idle-other' : (COLORS[at] ?? '--c-idle-other')})`;
   };
   return (
     <section aria-labelledby="job-title" id="job">
@@ -33,7 +33,7 @@ export function WholeJob({ page: { report, jobOverTime } }: { page: PageData }) 
             key={p.name}
             class="part"
             title={`${phaseName(p.name)} ${formatDuration(p.s)}`}
-            style={{ width: `${100 * p.share}%`, background: colourOf(p.name) }}
+            style={{ width: `${100 * p.share}%`, background: colorOf(p.name) }}
           >
             {p.share >= 0.14 && (
               <span>
@@ -43,14 +43,14 @@ export function WholeJob({ page: { report, jobOverTime } }: { page: PageData }) 
           </div>
         ))}
       </div>
-      {jobOverTime && <OverTime job={jobOverTime} colourOf={colourOf} />}
+      {jobOverTime && <OverTime job={jobOverTime} colorOf={colorOf} />}
       <table class="legend">
         <caption class="unseen">Phases of the job</caption>
         <tbody>
           {job.phases.map((p) => (
             <tr key={p.name}>
               <th scope="row">
-                <i class="swatch" style={{ background: colourOf(p.name) }} />
+                <i class="swatch" style={{ background: colorOf(p.name) }} />
                 {sentenceCase(phaseName(p.name))}
               </th>
               <td class="number">{formatDuration(p.s)}</td>
@@ -68,7 +68,7 @@ export function WholeJob({ page: { report, jobOverTime } }: { page: PageData }) 
 }
 
 /** From start to end: each column is a slice of the job, divided into phases. */
-function OverTime({ job, colourOf }: { job: JobOverTime; colourOf: (name: string) => string }) {
+function OverTime({ job, colorOf }: { job: JobOverTime; colorOf: (name: string) => string }) {
   const wall = seconds(job.bounds.at(-1)!);
   return (
     <figure class="over-time">
@@ -81,7 +81,7 @@ function OverTime({ job, colourOf }: { job: JobOverTime; colourOf: (name: string
                 <i
                   key={job.phases[p]}
                   title={`${phaseName(job.phases[p]!)} ${formatDuration(seconds(s))}`}
-                  style={{ height: `${(100 * s) / (length || 1)}%`, background: colourOf(job.phases[p]!) }}
+                  style={{ height: `${(100 * s) / (length || 1)}%`, background: colorOf(job.phases[p]!) }}
                 />
               ))}
             </div>

@@ -30,7 +30,7 @@ const HOST_MEANINGS: Partial<Record<TimeClass, string>> = {
 export const classMeaning = (c: TimeClass, hasGpu: boolean): string =>
   (hasGpu ? undefined : HOST_MEANINGS[c]) ?? CLASS_MEANINGS[c];
 
-/** Classes with a pale colour: text on them is dark. */
+/** Classes with a pale color: text on them is dark. */
 export const PALE: ReadonlySet<TimeClass> = new Set([
   'comms_wait',
   'idle_data',
@@ -46,8 +46,8 @@ export const className = (c: TimeClass): string => sentenceCase(CLASS_NAMES[c]);
 export const sentenceCase = (text: string): string =>
   /^[a-z]+(?:[ ,’-]|$)/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
 
-/** The CSS variable with the colour of a class. */
-export const classColour = (c: TimeClass): string => `--c-${c.replace('_', '-')}`;
+/** The CSS variable with the color of a class. */
+export const classColor = (c: TimeClass): string => `--c-${c.replace('_', '-')}`;
 
 export const COST_WORDS: Readonly<Record<Cost, string>> = {
   free: 'a flag at start-up',

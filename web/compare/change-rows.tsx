@@ -1,6 +1,6 @@
 import { largest } from '../../src/base/statistics.js';
 import type { TimeRow } from '../../src/render/compare-rows.js';
-import { classColour, sentenceCase } from '../app/words.js';
+import { classColor, sentenceCase } from '../app/words.js';
 
 interface ChangeRowsProps {
   readonly heading: string;
@@ -35,7 +35,7 @@ export function ChangeRows({ heading, rows, most }: ChangeRowsProps) {
             .map((row) => (
               <tr key={row.name}>
                 <th scope="row">
-                  {row.class && <i class="swatch" style={{ background: `var(${classColour(row.class)})` }} />}
+                  {row.class && <i class="swatch" style={{ background: `var(${classColor(row.class)})` }} />}
                   {row.class ? sentenceCase(row.name) : <code>{row.name}</code>}
                 </th>
                 <td class="number">{row.before}</td>

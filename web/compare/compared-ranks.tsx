@@ -18,7 +18,7 @@ const COLUMNS: readonly Column<RankChange>[] = [
 /** Smaller changes are pale. */
 const LEAST_REACH = 0.05;
 /** Cells of more ranks are too narrow for their numbers. */
-const LABELLED = 64;
+const LABELED = 64;
 
 /** The step of each rank: a cell for each, and the same as a table. */
 export function ComparedRanks({ report }: { readonly report: CompareReport }) {
@@ -49,17 +49,17 @@ export function ComparedRanks({ report }: { readonly report: CompareReport }) {
               title={`rank ${r.rank}: ${formatTime(r.before_ms)} → ${formatTime(r.after_ms)} (${signedPercent(changeOf(r))})`}
               style={{ '--much': `${Math.round(100 * much)}%` }}
             >
-              {ranks.length <= LABELLED && r.rank}
+              {ranks.length <= LABELED && r.rank}
             </i>
           );
         })}
       </div>
       <p class="columns">
         {ranks.some((r) => changeOf(r) < 0) && (
-          <span class="key faster">faster, full colour: {signedPercent(-reach)}</span>
+          <span class="key faster">faster, full color: {signedPercent(-reach)}</span>
         )}
         {ranks.some((r) => changeOf(r) > 0) && (
-          <span class="key slower">slower, full colour: {signedPercent(reach)}</span>
+          <span class="key slower">slower, full color: {signedPercent(reach)}</span>
         )}
       </p>
       <details>

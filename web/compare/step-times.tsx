@@ -85,7 +85,7 @@ function Difference({ report: { step } }: { readonly report: CompareReport }) {
   );
   const reach = 1.15 * largest([Math.abs(low!), Math.abs(high!), 0.02]);
   const at = (change: number) => `${50 + (50 * change) / reach}%`;
-  const level = `${Math.round(100 * step.level)} %`;
+  const level = `${Math.round(100 * step.level)}%`;
   return (
     <figure class={`interval ${low! > 0 ? 'slower' : high! < 0 ? 'faster' : ''}`}>
       <figcaption>

@@ -36,10 +36,10 @@ export function Timeline({ source, view, focus }: TimelineProps) {
     const observer = new ResizeObserver(size);
     observer.observe(box);
     size();
-    timeline.newColours(face);
+    timeline.newColors(face);
     const dark = matchMedia('(prefers-color-scheme: dark)');
-    const recolour = () => timeline.newColours(face);
-    dark.addEventListener('change', recolour);
+    const recolor = () => timeline.newColors(face);
+    dark.addEventListener('change', recolor);
     const scrolled = () => timeline.scrolled(box.scrollTop);
     box.addEventListener('scroll', scrolled, { passive: true });
     const unfollow: (() => void)[] = [];
@@ -55,7 +55,7 @@ export function Timeline({ source, view, focus }: TimelineProps) {
       for (const stop of unfollow) stop();
       stopListening();
       observer.disconnect();
-      dark.removeEventListener('change', recolour);
+      dark.removeEventListener('change', recolor);
       timeline.close();
       mounted.value = null;
     };

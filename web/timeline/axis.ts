@@ -1,7 +1,7 @@
 import type { Palette } from './palette.js';
 import { MINIMAP, RULER, type Scene, TOP } from './scene.js';
 
-/** 1, 2 or 5 times a power of ten, so that ticks are some 120 pixels apart. */
+/** 1, 2 or 5 times a power of ten, so that ticks are about 120 pixels apart. */
 export function tickStep(nsPerPixel: number): number {
   const least = nsPerPixel * 110;
   const power = 10 ** Math.floor(Math.log10(least));

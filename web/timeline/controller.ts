@@ -93,6 +93,7 @@ export class Controller implements Stage {
     this.#closed = true;
     cancelAnimationFrame(this.#frame);
     clearTimeout(this.#settle);
+    this.#tiles.close();
   }
 
   async start(): Promise<void> {
@@ -122,7 +123,7 @@ export class Controller implements Stage {
     this.draw();
   }
 
-  newColours(element: Element): void {
+  newColors(element: Element): void {
     this.#palette = readPalette(element);
     this.draw();
   }
@@ -138,6 +139,8 @@ export class Controller implements Stage {
       this.#frame = 0;
       this.viewport.fly(now);
       if (this.#palette && this.#painter.width > 0) {
+        // What is still in view is asked for again by the frame.
+        this.#tiles.dropQueue();
         this.#painter.frame(this.scene, this.#palette);
         this.#tellDrawn();
         this.#lookAhead();

@@ -19,7 +19,7 @@ export class LabelWriter {
   write(context: CanvasRenderingContext2D, labels: Labels): void {
     context.font = FONT;
     context.textBaseline = 'middle';
-    // Twice, because a change of colour costs more than a label.
+    // Twice, because a change of color costs more than a label.
     for (let dark = 0; dark < 2; dark++) {
       context.fillStyle = dark ? DARK : LIGHT;
       for (let i = 0; i < labels.count; i++) {

@@ -115,11 +115,11 @@ function drawArrow(
 function drawPath(
   context: CanvasRenderingContext2D,
   scene: Scene,
-  colour: string,
+  color: string,
   xOf: (time: number) => number,
 ): void {
-  context.strokeStyle = colour;
-  context.fillStyle = colour;
+  context.strokeStyle = color;
+  context.fillStyle = color;
   context.lineWidth = 1.5;
   let before: { readonly x: number; readonly y: number } | null = null;
   for (const piece of scene.path) {

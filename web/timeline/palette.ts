@@ -3,7 +3,7 @@ import { PAINTS, type PaintName, SHADES } from '../../src/drawing/paint.js';
 /** Slices that stand for many short ones are drawn as strong as they are busy, in so many grades. */
 const GRADES = 4;
 
-/** All colours of the canvas. `fills` are pixels as an ImageData holds them: `fills[byte * GRADES + grade]`. */
+/** All colors of the canvas. `fills` are pixels as an ImageData holds them: `fills[byte * GRADES + grade]`. */
 export interface Palette {
   readonly fills: Uint32Array;
   /** The same, darker: where one slice ends. */
@@ -11,18 +11,18 @@ export interface Palette {
   /** 1: labels on it are dark. */
   readonly darkText: Uint8Array;
   readonly background: Uint32Array;
-  readonly css: Readonly<Record<CssColour, string>>;
+  readonly css: Readonly<Record<CssColor, string>>;
 }
 
-type CssColour = 'bg' | 'panel' | 'text' | 'muted' | 'line' | 'accent' | 'mark';
-const CSS: readonly CssColour[] = ['bg', 'panel', 'text', 'muted', 'line', 'accent', 'mark'];
+type CssColor = 'bg' | 'panel' | 'text' | 'muted' | 'line' | 'accent' | 'mark';
+const CSS: readonly CssColor[] = ['bg', 'panel', 'text', 'muted', 'line', 'accent', 'mark'];
 
-/** Only names differ in shade: classes have one colour each. */
+/** Only names differ in shade: classes have one color each. */
 const SHADED: readonly PaintName[] = ['matrix', 'kernel', 'operator', 'annotation', 'python', 'runtime'];
 
 type Rgb = readonly [number, number, number];
 
-/** Reads the colours of the theme, which change with the system's. */
+/** Reads the colors of the theme, which change with the system's. */
 export function readPalette(element: Element): Palette {
   const style = getComputedStyle(element);
   const probe = document.createElement('canvas');
@@ -43,11 +43,11 @@ export function readPalette(element: Element): Palette {
   PAINTS.forEach((name, p) => {
     const base = rgbOf(`--c-${name.replaceAll('_', '-')}`);
     for (let shade = 0; shade < SHADES; shade++) {
-      const colour = SHADED.includes(name) ? shaded(base, shade) : base;
+      const color = SHADED.includes(name) ? shaded(base, shade) : base;
       const byte = p * SHADES + shade;
-      darkText[byte] = Number(luminance(colour) > 0.3);
+      darkText[byte] = Number(luminance(color) > 0.3);
       for (let grade = 0; grade < GRADES; grade++) {
-        const mixed = mix(panel, colour, 0.4 + (0.6 * (grade + 1)) / GRADES);
+        const mixed = mix(panel, color, 0.4 + (0.6 * (grade + 1)) / GRADES);
         fills[byte * GRADES + grade] = pixel(mixed);
         edges[byte * GRADES + grade] = pixel(mix(mixed, panel, 0.55));
       }
@@ -60,7 +60,7 @@ export function readPalette(element: Element): Palette {
     background: Uint32Array.of(pixel(panel)),
     css: Object.fromEntries(
       CSS.map((name) => [name, style.getPropertyValue(`--${name}`).trim() || '#888']),
-    ) as Record<CssColour, string>,
+    ) as Record<CssColor, string>,
   };
 }
 
@@ -84,7 +84,7 @@ function luminance([r, g, b]: Rgb): number {
   return 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
 }
 
-/** A neighbour in hue and lightness: names can be told apart, and the family stays. */
+/** A neighbor in hue and lightness: names can be told apart, and the family stays. */
 function shaded(rgb: Rgb, shade: number): Rgb {
   const [h, s, l] = toHsl(rgb);
   const hue = h + ((shade % 4) - 1.5) * 14;

@@ -21,7 +21,7 @@ export function PickedPanel({ controller }: { readonly controller: Controller })
   );
 }
 
-/** What the colours of the first row mean. */
+/** What the colors of the first row mean. */
 const Legend = ({ ranks }: { readonly ranks: number }) => (
   <ul class="tl-legend">
     {TIME_CLASSES.map((c) => (
@@ -135,17 +135,17 @@ function RangePanel({ picked: { range, totals } }: { readonly picked: Extract<Pi
 
 const percent = ({ time }: RangeTotals, part: number) => {
   const sum = sumOfClasses(time);
-  return sum > 0 ? `${((100 * part) / sum).toFixed(part / sum < 0.1 ? 1 : 0)} %` : '';
+  return sum > 0 ? `${((100 * part) / sum).toFixed(part / sum < 0.1 ? 1 : 0)}%` : '';
 };
 
 function Kernels({ totals }: { readonly totals: RangeTotals }) {
-  const { rank, kernels, moreKernels, summarised } = totals;
+  const { rank, kernels, moreKernels, summarized } = totals;
   if (kernels.length === 0) return null;
   return (
     <table class="tl-kernels">
       <caption>
         GPU work, rank {rank}
-        {summarised && ' (short kernels are counted under the name of their neighbours)'}
+        {summarized && ' (short kernels are counted under the name of their neighbors)'}
       </caption>
       <thead>
         <tr>

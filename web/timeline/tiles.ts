@@ -3,11 +3,15 @@ import type { DrawnSlices, TimelineSource } from './source.js';
 
 /** Width of a tile in pixels of its level. At level L a pixel is 2^L ns. */
 const TILE = 512;
-/** Tiles that are kept: some 2 KB each, up to 50 KB where slices are dense. */
+/** Tiles that are kept: about 2 KB each, up to 50 KB where slices are dense. */
 const MOST_TILES = 6000;
 /** Tiles under way. A source may answer those of one rank and time together. */
 const MOST_REQUESTS = 120;
 const FALLBACKS = 10;
+/** Waits before a tile that failed is asked for again, in ms. After the last one the reader is told. */
+const RETRY_AFTER = [500, 2_000, 8_000];
+/** A tile that failed for good may be asked for again after so long: servers and tunnels come back. */
+const FORGIVEN_AFTER = 30_000;
 
 export interface Tile {
   readonly from: number;
@@ -18,21 +22,33 @@ export interface Tile {
   readonly labels: readonly string[];
 }
 
-/** What a lane has been told so far: by level, by number of the tile. */
-class LaneTiles {
-  readonly levels = new Map<number, Map<number, Tile | null>>();
+/** What is known of one tile. */
+interface Place {
+  /** Null: not there yet, or not to be had. */
+  tile: Tile | null;
+  /** The visit that needed it last. */
+  usedAt: number;
+}
 
-  get(level: number, index: number): Tile | null | undefined {
+/** The tiles of a lane: by level, by number of the tile. */
+class LaneTiles {
+  readonly levels = new Map<number, Map<number, Place>>();
+
+  get(level: number, index: number): Place | undefined {
     return this.levels.get(level)?.get(index);
   }
 
-  set(level: number, index: number, tile: Tile | null): void {
+  set(level: number, index: number, place: Place): void {
     let tiles = this.levels.get(level);
     if (!tiles) {
       tiles = new Map();
       this.levels.set(level, tiles);
     }
-    tiles.set(index, tile);
+    tiles.set(index, place);
+  }
+
+  delete(level: number, index: number): void {
+    this.levels.get(level)?.delete(index);
   }
 }
 
@@ -45,22 +61,34 @@ interface Request {
 
 export const levelOf = (nsPerPixel: number): number => Math.floor(Math.log2(nsPerPixel) + 0.3);
 
-/** Slices by tile: asked for once, kept, and asked for ahead of the view. */
+/** Slices by tile: asked for once, kept while they are used, and asked for ahead of the view. */
 export class TileStore {
   readonly #lanes = new Map<number, LaneTiles>();
   readonly #queue: Request[] = [];
-  readonly #order: Request[] = [];
+  readonly #timers = new Set<ReturnType<typeof setTimeout>>();
+  #kept = 0;
+  #visits = 0;
+  /** On their way, or waiting to be asked for again. */
+  #awaited = 0;
   #underWay = 0;
 
   constructor(
     readonly source: TimelineSource,
+    /** A tile has come, or will not come. */
     readonly onTile: () => void,
     readonly onError: (error: unknown) => void,
+    readonly most = MOST_TILES,
   ) {}
 
   /** Nothing is missing or on its way. */
   get isIdle(): boolean {
-    return this.#underWay === 0 && this.#queue.length === 0;
+    return this.#awaited === 0 && this.#queue.length === 0;
+  }
+
+  close(): void {
+    this.dropQueue();
+    for (const timer of this.#timers) clearTimeout(timer);
+    this.#timers.clear();
   }
 
   /** Calls `use` with tiles that cover [from, to] as well as known. What is missing is asked for. */
@@ -74,13 +102,14 @@ export class TileStore {
   ): void {
     const lane = this.#lane(rank, track);
     const size = TILE * 2 ** level;
+    this.#visits++;
     for (let index = Math.floor(from / size); index * size < to; index++) {
-      const tile = lane.get(level, index);
-      if (tile) {
-        use(tile, Math.max(from, tile.from), Math.min(to, tile.to));
+      const place = lane.get(level, index);
+      if (place?.tile) {
+        this.#use(place, from, to, use);
         continue;
       }
-      if (tile === undefined) this.#ask(lane, { rank, track, level, index });
+      if (!place) this.#ask(lane, { rank, track, level, index });
       this.#fallBack(lane, level, Math.max(from, index * size), Math.min(to, (index + 1) * size), use);
     }
   }
@@ -90,13 +119,12 @@ export class TileStore {
     const lane = this.#lane(rank, track);
     const size = TILE * 2 ** level;
     for (let index = Math.floor(from / size); index * size < to; index++)
-      if (lane.get(level, index) === undefined) this.#ask(lane, { rank, track, level, index });
+      if (!lane.get(level, index)) this.#ask(lane, { rank, track, level, index });
   }
 
   /** What is not under way yet is forgotten: the view has moved on. */
   dropQueue(): void {
-    for (const { rank, track, level, index } of this.#queue)
-      this.#lane(rank, track).levels.get(level)?.delete(index);
+    for (const { rank, track, level, index } of this.#queue) this.#lane(rank, track).delete(level, index);
     this.#queue.length = 0;
   }
 
@@ -110,16 +138,22 @@ export class TileStore {
   ): void {
     for (let up = 1; up <= FALLBACKS; up++) {
       const size = TILE * 2 ** (level + up);
-      const tile = lane.get(level + up, Math.floor(from / size));
-      if (tile) return use(tile, from, Math.min(to, tile.to));
+      const place = lane.get(level + up, Math.floor(from / size));
+      if (place?.tile) return this.#use(place, from, to, use);
     }
     for (let down = 1; down <= 2; down++) {
       const size = TILE * 2 ** (level - down);
       for (let index = Math.floor(from / size); index * size < to; index++) {
-        const tile = lane.get(level - down, index);
-        if (tile) use(tile, Math.max(from, tile.from), Math.min(to, tile.to));
+        const place = lane.get(level - down, index);
+        if (place?.tile) this.#use(place, from, to, use);
       }
     }
+  }
+
+  #use(place: Place, from: number, to: number, use: (tile: Tile, from: number, to: number) => void): void {
+    const tile = place.tile!;
+    place.usedAt = this.#visits;
+    use(tile, Math.max(from, tile.from), Math.min(to, tile.to));
   }
 
   #lane(rank: number, track: number): LaneTiles {
@@ -133,43 +167,68 @@ export class TileStore {
   }
 
   #ask(lane: LaneTiles, request: Request): void {
-    lane.set(request.level, request.index, null);
+    lane.set(request.level, request.index, { tile: null, usedAt: this.#visits });
     this.#queue.push(request);
     this.#next();
   }
 
   #next(): void {
     while (this.#underWay < MOST_REQUESTS && this.#queue.length > 0) {
-      const request = this.#queue.shift()!;
-      this.#underWay++;
-      void this.#fetch(request).finally(() => {
-        this.#underWay--;
-        this.#next();
-      });
+      this.#awaited++;
+      void this.#fetch(this.#queue.shift()!, 0);
     }
   }
 
-  async #fetch(request: Request): Promise<void> {
+  async #fetch(request: Request, retries: number): Promise<void> {
     const { rank, track, level, index } = request;
     const size = TILE * 2 ** level;
     const [from, to] = [index * size, (index + 1) * size];
+    this.#underWay++;
     try {
       const slices = await this.source.slices({ rank, track, from, to, width: TILE });
-      this.#lane(rank, track).set(level, index, tileOf(slices, from, to));
-      this.#order.push(request);
+      const tile = tileOf(slices, from, to);
+      this.#lane(rank, track).set(level, index, { tile, usedAt: this.#visits });
+      this.#kept++;
       this.#evict();
-      this.onTile();
+      this.#settle();
     } catch (error) {
-      this.onError(error);
+      const wait = RETRY_AFTER[retries];
+      if (wait !== undefined) this.#after(wait, () => void this.#fetch(request, retries + 1));
+      else {
+        this.#after(FORGIVEN_AFTER, () => this.#lane(rank, track).delete(level, index));
+        this.onError(error);
+        this.#settle();
+      }
     }
+    this.#underWay--;
+    this.#next();
   }
 
-  /** The oldest go first. */
+  #settle(): void {
+    this.#awaited--;
+    this.onTile();
+  }
+
+  #after(wait: number, act: () => void): void {
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      act();
+    }, wait);
+    this.#timers.add(timer);
+  }
+
+  /** Those used longest ago go first, a tenth at once: finding them takes a look at all. */
   #evict(): void {
-    while (this.#order.length > MOST_TILES) {
-      const { rank, track, level, index } = this.#order.shift()!;
-      this.#lane(rank, track).levels.get(level)?.delete(index);
-    }
+    if (this.#kept <= this.most) return;
+    const kept: { readonly usedAt: number; readonly forget: () => void }[] = [];
+    for (const lane of this.#lanes.values())
+      for (const [level, places] of lane.levels)
+        for (const [index, { tile, usedAt }] of places)
+          if (tile) kept.push({ usedAt, forget: () => lane.delete(level, index) });
+    kept.sort((a, b) => a.usedAt - b.usedAt);
+    const tooMany = Math.ceil(this.most / 10);
+    for (const { forget } of kept.slice(0, tooMany)) forget();
+    this.#kept -= tooMany;
   }
 }
 

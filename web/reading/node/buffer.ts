@@ -43,7 +43,7 @@ export class Buffer extends Uint8Array {
   }
 }
 
-/** Arguments of one call: engines take some 100,000. */
+/** Arguments of one call: engines take about 100,000. */
 const PIECE = 8192;
 
 /** A TextDecoder takes latin1 for windows-1252. */
