@@ -34,7 +34,7 @@ export default defineConfig({
           include: ['src/**/*.test.ts', 'web/**/*.test.ts', 'test/**/*.test.ts'],
           exclude: [...ISOLATED, ...PROGRAMS],
           // The code keeps no state between calls: files may share a process, which saves half of the time: modules are
-          // loaded once, and V8 has optimised them.
+          // loaded once, and V8 has optimized them.
           isolate: false,
           maxWorkers,
           sequence: { groupOrder: 0 },

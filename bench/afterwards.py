@@ -5,12 +5,12 @@ and between the windows, and with torch.compile(mode="reduce-overhead").
 
     python bench/afterwards.py [--cpu] [--loops eager graph compile] [--seconds 330]
 
-The host changes its speed by 40 % for seconds at a time, which hides what a window leaves. So the ways run in processes
+The host changes its speed by 40% for seconds at a time, which hides what a window leaves. So the ways run in processes
 that take turns on the same two cores, fifteen steps each, and a turn counts relative to that of the process without
 windows, some milliseconds away. While one runs, the others wait.
 
-Prints after ÷ before with 95 % intervals, and writes afterwards.json to $OUT if that is set. Exits 1 if a job ends
-badly, a window of ours records no GPU work, or our windows certainly leave more than 2 % behind.
+Prints after ÷ before with 95% intervals, and writes afterwards.json to $OUT if that is set. Exits 1 if a job ends
+badly, a window of ours records no GPU work, or our windows certainly leave more than 2% behind.
 """
 
 from __future__ import annotations

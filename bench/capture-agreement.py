@@ -1,7 +1,7 @@
 """
 Do the events tier's durations agree with torch.profiler? The same steps of a transformer are timed by both: by CUDA
 events, and from the profiler's kernels (from the end of the last kernel launched before a phase to the end of the last
-one launched in it). Prints the ratio for each phase; 2 % is what is asked for.
+one launched in it). Prints the ratio for each phase; 2% is what is asked for.
 
     python bench/capture-agreement.py
 
@@ -113,7 +113,7 @@ def main() -> None:
     ratio = event_step / trace_step
     worst = max(worst, abs(ratio - 1))
     print(f"  {'training_step':16} events {event_step:8.3f} ms   profiler {trace_step:8.3f} ms   ratio {ratio:.4f}")
-    print(f"largest disagreement of phases above 0.5 ms: {worst * 100:.2f} %")
+    print(f"largest disagreement of phases above 0.5 ms: {worst * 100:.2f}%")
 
 
 if __name__ == "__main__":

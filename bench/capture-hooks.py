@@ -30,7 +30,7 @@ WARM_UP = 300
 
 
 def block(job: Job, capture: Capture | None, steps: int) -> float:
-    """µs a step."""
+    """µs per step."""
     uninstall = None if capture is None else install(capture, steps="optimizer")
     times = []
     for i in range(WARM_UP + steps):
@@ -60,7 +60,7 @@ def main() -> None:
             times[name].append(block(job, used, options.steps))
     capture.close()
     print(f"torch {torch.__version__}, Python {sys.version.split()[0]}, {time.strftime('%Y-%m-%d')}")
-    print(f"off: {statistics.median(times['off']):.0f} µs a step, {options.rounds} rounds of {options.steps} steps")
+    print(f"off: {statistics.median(times['off']):.0f} µs per step, {options.rounds} rounds of {options.steps} steps")
     for name in ("off again", "hooks"):
         extra = [a - b for a, b in zip(times[name], times["off"], strict=True)]
         middle, low, high = median_interval(extra)

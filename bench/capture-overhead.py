@@ -1,6 +1,6 @@
 """
 What the events tier costs: interleaved rounds of the same training loop with capture off, with CUDA events used the
-plain way (two fresh events a phase, 3 phases), and with whyslow_capture (7 phases). A table with 95 % intervals.
+plain way (two fresh events a phase, 3 phases), and with whyslow_capture (7 phases). A table with 95% intervals.
 
     python bench/capture-overhead.py [--rounds 40] [--json results.json]
     python bench/capture-overhead.py --only none --turns 3000       # what a recorded step costs, as a ratio
@@ -71,7 +71,7 @@ def measure(title: str, job: Job, rounds: int, steps: int, options: argparse.Nam
         middle, low, high = median_interval(extra)
         micros = statistics.median(base) * 10 * middle
         rows[name] = {"percent": middle, "low": low, "high": high, "us_per_step": micros}
-        print(f"  {name:44} {middle:+7.2f} %  [{low:+.2f}, {high:+.2f}]   {micros:+8.1f} µs a step")
+        print(f"  {name:44} {middle:+7.2f}%  [{low:+.2f}, {high:+.2f}]   {micros:+8.1f} µs per step")
     added = {name: [t - b for t, b in zip(times[name], base, strict=True)] for name in variants}
     for name in (BLOCKS, LAPS):
         if name in variants:
@@ -166,7 +166,7 @@ def measure_defaults(job: Job, turns: int) -> dict[str, object]:
     taken = take_turns(bodies, turns)
     for name, row in taken.rows.items():
         middle, low, high = (row[key] / taken.base * 100 for key in ("us", "low", "high"))
-        print(f"  {name:44} {middle:+7.2f} %  [{low:+.2f}, {high:+.2f}]")
+        print(f"  {name:44} {middle:+7.2f}%  [{low:+.2f}, {high:+.2f}]")
     for used in (blocks, laps):
         print("  its own account:", json.dumps(used.capture.budget.summary()))
         used.capture.close()

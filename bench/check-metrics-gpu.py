@@ -20,7 +20,7 @@ from whyslow_capture import copies, metrics_exchange, to_device
 from whyslow_capture.metrics import MetricsGather
 from whyslow_capture.problems import ProblemLog
 
-SPIN = 200_000_000  # cycles: some 100 ms
+SPIN = 200_000_000  # cycles: about 100 ms
 
 
 def busy() -> None:
@@ -65,7 +65,7 @@ def check_pipelined_does_not_wait() -> None:
     for number in range(3):
         step(float(number))
     torch.cuda.synchronize()
-    # torch itself raises at whatever it knows to synchronise: item(), blocking copies, …
+    # torch itself raises at whatever it knows to synchronize: item(), blocking copies, …
     torch.cuda.set_sync_debug_mode("error")
     try:
         step(3.0)  # what is returned here is there already
@@ -76,7 +76,7 @@ def check_pipelined_does_not_wait() -> None:
     assert took < 0.02, f"took {took * 1e3:.1f} ms behind 100 ms of work"
     torch.cuda.synchronize()
     assert gather.flush() == {"loss": 1.0, "number": 4.0}
-    print(f"pipelined: {took * 1e6:.0f} µs behind 100 ms of work, no synchronisation")
+    print(f"pipelined: {took * 1e6:.0f} µs behind 100 ms of work, no synchronization")
 
 
 def check_copies() -> None:

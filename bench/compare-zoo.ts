@@ -46,11 +46,11 @@ function pathOf(folder: string): string | null {
   return tracesOnly ? (trace ?? null) : folder;
 }
 
-console.log('| pair | truth | compare, 95 % | verdict | off by |');
+console.log('| pair | truth | compare, 95% | verdict | off by |');
 console.log('| ---- | ----- | ------------- | ------- | ------ |');
 for (const { pair, truth, low, likely, high, verdict } of rows)
   console.log(
-    `| ${pair} | ×${truth.toFixed(2)} | ×${likely.toFixed(2)} (${low.toFixed(2)}–${high.toFixed(2)}) | ${verdict} | ${(100 * Math.abs(likely / truth - 1)).toFixed(0)} % |`,
+    `| ${pair} | ×${truth.toFixed(2)} | ×${likely.toFixed(2)} (${low.toFixed(2)}–${high.toFixed(2)}) | ${verdict} | ${(100 * Math.abs(likely / truth - 1)).toFixed(0)}% |`,
   );
 /** A smaller true difference has no sign worth naming. */
 const CLEAR = 1.05;
@@ -60,8 +60,8 @@ const right = told.filter((r) => r.verdict === (r.truth > 1 ? 'faster' : 'slower
 const errors = rows.map((r) => Math.abs(r.likely / r.truth - 1));
 const inRange = rows.filter((r) => r.low <= r.truth && r.truth <= r.high).length;
 console.log(
-  `\n${rows.length} pairs; of ${clear.length} with a true difference of 5 % or more: ${right.length} right sign, ${told.length - right.length} wrong, ${clear.length - told.length} not told`,
+  `\n${rows.length} pairs; of ${clear.length} with a true difference of 5% or more: ${right.length} right sign, ${told.length - right.length} wrong, ${clear.length - told.length} not told`,
 );
 console.log(
-  `size: median ${(100 * quantile(errors, 0.5)).toFixed(1)} %, 90 % within ${(100 * quantile(errors, 0.9)).toFixed(0)} %; truth inside the interval ${inRange}/${rows.length}`,
+  `size: median ${(100 * quantile(errors, 0.5)).toFixed(1)}%, 90% within ${(100 * quantile(errors, 0.9)).toFixed(0)}%; truth inside the interval ${inRange}/${rows.length}`,
 );

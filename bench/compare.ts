@@ -8,7 +8,7 @@ import { diagnose } from '../src/library/diagnose.js';
 
 /**
  * How often `whyslow compare` is wrong: `npm run bench:compare [LOG…]`. A LOG is an event log or a folder with one. Splits of the
- * same run must not differ; a run made slower by 5 % must be found slower. Without LOG: the logs of the zoo.
+ * same run must not differ; a run made slower by 5% must be found slower. Without LOG: the logs of the zoo.
  */
 const SPLITS = 200;
 const REPEATS = 300;
@@ -19,7 +19,7 @@ const MIN_STEPS = 16;
 /** Of these, parts of up to 200 steps are taken from anywhere. */
 const LONG = 300;
 
-const percent = (part: number) => `${(100 * part).toFixed(1)} %`;
+const percent = (part: number) => `${(100 * part).toFixed(1)}%`;
 const isAlarm = (verdict: string) => verdict === 'faster' || verdict === 'slower';
 
 const paths = process.argv.length > 2 ? process.argv.slice(2) : inside('zoo/event-logs', 'zoo/ranks');
@@ -39,7 +39,7 @@ function inside(...folders: string[]): string[] {
   );
 }
 
-/** Two neighbouring parts of a log, as long as each other. */
+/** Two neighboring parts of a log, as long as each other. */
 function splitsOfLogs(): void {
   const random = new Random(1);
   let [alarms, found, tried] = [0, 0, 0];
@@ -53,7 +53,7 @@ function splitsOfLogs(): void {
   }
   const lengths = logs.map((log) => log.steps.length);
   console.log(
-    `${tried} splits of ${logs.length} real logs (${mean(lengths).toFixed(0)} steps on average): false alarms ${percent(alarms / tried)}, 5 % found in ${percent(found / tried)}`,
+    `${tried} splits of ${logs.length} real logs (${mean(lengths).toFixed(0)} steps on average): false alarms ${percent(alarms / tried)}, 5% found in ${percent(found / tried)}`,
   );
   for (const { path, steps } of logs.filter((log) => log.steps.length >= LONG)) longLog(path, steps);
 }
@@ -70,12 +70,12 @@ function longLog(path: string, steps: readonly number[]): void {
     if (compareStepTimes([before], [after.map((s) => SLOWER * s)]).verdict === 'slower') found++;
   }
   console.log(
-    `  ${path}, ${part} steps a side: false alarms ${percent(alarms / tries)}, 5 % found in ${percent(found / tries)}`,
+    `  ${path}, ${part} steps per side: false alarms ${percent(alarms / tries)}, 5% found in ${percent(found / tries)}`,
   );
 }
 
 function simulated(): void {
-  console.log('\n| simulated, 200 steps a side | false alarms | 5 % found |\n| --- | --- | --- |');
+  console.log('\n| simulated, 200 steps per side | false alarms | 5% found |\n| --- | --- | --- |');
   const random = new Random(3);
   const all: number[] = [];
   for (const { name, steps } of SIMULATIONS) {
@@ -93,7 +93,7 @@ function simulated(): void {
   severalRuns();
 }
 
-/** Three runs a side that differ by 3 % from run to run, 5 % noise of steps. */
+/** Three runs per side that differ by 3% from run to run, 5% noise of steps. */
 function severalRuns(): void {
   const random = new Random(4);
   const side = (factor: number) =>
@@ -107,6 +107,6 @@ function severalRuns(): void {
     if (compareStepTimes(side(1), side(1.15)).verdict === 'slower') found++;
   }
   console.log(
-    `\n3 runs a side, 3 % from run to run: false alarms ${percent(alarms / REPEATS)}, 15 % found in ${percent(found / REPEATS)}`,
+    `\n3 runs per side, 3% from run to run: false alarms ${percent(alarms / REPEATS)}, 15% found in ${percent(found / REPEATS)}`,
   );
 }

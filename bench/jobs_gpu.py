@@ -300,7 +300,7 @@ def detector() -> None:
 
 
 def physics() -> None:
-    """Host: a small network under LBFGS, whose closure runs many times a step, with second derivatives (T15)."""
+    """Host: a small network under LBFGS, whose closure runs many times per step, with second derivatives (T15)."""
     network = nn.Sequential(*[m for _ in range(5) for m in (nn.Linear(64, 64), nn.Tanh())])
     model = nn.Sequential(nn.Linear(2, 64), nn.Tanh(), network, nn.Linear(64, 1)).to(DEVICE)
     optimizer = torch.optim.LBFGS(model.parameters(), lr=0.1, max_iter=8)

@@ -23,8 +23,8 @@ const measured = await sideBySide(
   sizes.map((ranks) => ({ name: `${ranks} ranks`, command: command(ranks) })),
   ROUNDS,
 );
-console.log(`${machineLine()}\n8 steps a rank, FSDP, one rank late; ${ROUNDS} rounds\n`);
-console.log('| | median s | best s | ms a rank | peak RSS MB | named |\n|---|---|---|---|---|---|');
+console.log(`${machineLine()}\n8 steps per rank, FSDP, one rank late; ${ROUNDS} rounds\n`);
+console.log('| | median s | best s | ms per rank | peak RSS MB | named |\n|---|---|---|---|---|---|');
 measured.forEach((m, i) => {
   const [late] = (JSON.parse(m.output) as Report).stragglers;
   const perRank = (median(m.seconds) * 1e3) / sizes[i]!;

@@ -183,7 +183,7 @@ def run_rank(rank: int, arguments: argparse.Namespace, store: str | None) -> Non
         name = torch.cuda.get_device_name() if is_cuda else platform.processor() or platform.machine()
         print(
             f"{dist.get_world_size()} ranks, {dist.get_backend()}, {name}, torch {torch.__version__}, "
-            f"Python {platform.python_version()}, {os.cpu_count()} cores, {arguments.rounds} rounds, 95 % intervals"
+            f"Python {platform.python_version()}, {os.cpu_count()} cores, {arguments.rounds} rounds, 95% intervals"
         )
     for work_ms in arguments.work_ms:
         times = measure(device, work_ms, arguments.rounds)

@@ -27,7 +27,7 @@ const cases = (['gpu', 'host', 'data'] as const).flatMap((kind) =>
 console.log(
   `${machineLine()}\n${RANKS} ranks, 4 a host, 6 steps, one late by 0.4 steps; ${cases.length} runs a row\n`,
 );
-console.log('| ranks | without a trace | late rank named | cost within 25 % | others named | links named |');
+console.log('| ranks | without a trace | late rank named | cost within 25% | others named | links named |');
 console.log('|---|---|---|---|---|---|');
 for (const parallelism of ['ddp', 'mesh2d', 'mesh3d', 'pipeline'] as const)
   for (const share of [0.15, 0.5])
@@ -54,7 +54,7 @@ for (const parallelism of ['ddp', 'mesh2d', 'mesh3d', 'pipeline'] as const)
         found.others += Number(comparison?.late.some((l) => l !== named));
         found.links += Number((comparison?.slowGroups.length ?? 0) > 0);
       }
-      const who = `${Math.round(100 * share)} % of the others${isLateMissing ? ', and the late one' : ''}`;
+      const who = `${Math.round(100 * share)}% of the others${isLateMissing ? ', and the late one' : ''}`;
       const right = isLateMissing ? ['', ''] : [found.named, found.costs];
       console.log(`| ${[parallelism, who, ...right, found.others, found.links].join(' | ')} |`);
     }

@@ -57,7 +57,7 @@ try {
     `first paint of the whole view: ${median(paints).toFixed(0)} ms (${paints.map((p) => p.toFixed(0)).join(', ')})`,
   );
   const page = await newPage();
-  console.log('| | frames/s | 95 % of frames within, ms | 95 % drawn in, ms |\n|---|---|---|---|');
+  console.log('| | frames/s | 95% of frames within, ms | 95% drawn in, ms |\n|---|---|---|---|');
   for (const [name, keys] of MOVES) console.log(`| ${name} | ${await framesPerSecond(page, keys)} |`);
 } finally {
   await browser.close();

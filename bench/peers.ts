@@ -35,7 +35,7 @@ function answersOf({ verdict, stragglers, findings }: Report): string {
     verdict.sentence,
     late.length > 0 ? `straggler: rank ${late.join(', ')}` : null,
     fix
-      ? `first fix: ${fix.title}${fix.saving_ms === null ? '' : ` (${fix.saving_ms.toFixed(1)} ms a step)`}`
+      ? `first fix: ${fix.title}${fix.saving_ms === null ? '' : ` (${fix.saving_ms.toFixed(1)} ms per step)`}`
       : null,
   ]
     .filter(Boolean)

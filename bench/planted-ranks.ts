@@ -5,7 +5,7 @@
 import { namedRanks } from '../src/base/rank-ranges.js';
 import { compareRanks } from '../src/run/compare.js';
 import type { ComparedRank } from '../src/run/table/build-table.js';
-import { analyseTrace } from '../src/traces/analyse-trace.js';
+import { analyzeTrace } from '../src/traces/analyze-trace.js';
 import type { Fault } from '../test/helpers/simulate/options.js';
 import { type SimulatedRun, simulateRun } from '../test/helpers/simulate/simulate.js';
 import { readFile } from '../test/helpers/simulate/testing.js';
@@ -42,7 +42,7 @@ function scenariosOf(ranks: number, seed: number): readonly Planted[] {
   // In one stage: of two late stages, a pipeline waits for one.
   const first = someone(0.2) & ~31;
   const host = Math.floor(someone(0.6) / 8) * 8;
-  // Neighbours of the late rank are among them.
+  // Neighbors of the late rank are among them.
   const missingRanks = [0, 1, 2, 3, someone(0.3) ^ 1, ranks - 1];
   return [
     { name: 'healthy', ...HEALTHY },
@@ -72,7 +72,7 @@ function scenariosOf(ranks: number, seed: number): readonly Planted[] {
 function factsOf(run: SimulatedRun): ComparedRank[] {
   return run.files.map((file) => {
     const { trace } = readFile(file);
-    const facts = analyseTrace(trace, { steps: null, light: true })!;
+    const facts = analyzeTrace(trace, { steps: null, light: true })!;
     return {
       rank: file.rank,
       host: trace.data.header.hostName,
@@ -154,7 +154,7 @@ for (let seed = 1; seed <= SEEDS; seed++)
     console.log(`| ${cells.join(' | ')} |`);
   }
 console.log(
-  `\nOf ${count.faults} faults: ranks ${count.ranks}, cause too ${count.causes}, pattern too ${count.patterns}; cost within 20 % in ` +
+  `\nOf ${count.faults} faults: ranks ${count.ranks}, cause too ${count.causes}, pattern too ${count.patterns}; cost within 20% in ` +
     `${count.costs} of ${count.faults - count.links}. Others named beside them: ${count.others}. ` +
     `Of ${count.healthy} healthy runs: ${count.falseAlarms} with somebody named.`,
 );

@@ -1,6 +1,6 @@
 """
 Runs a small training loop on the CPU and writes the time of every step as an event log: material for `npm run bench:compare`.
-`python bench/record_steps.py OUT.jsonl [STEPS] [SLOWER]`: with SLOWER=0.05 every step takes 5 % longer.
+`python bench/record_steps.py OUT.jsonl [STEPS] [SLOWER]`: with SLOWER=0.05 every step takes 5% longer.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ exactly the threads and hooks that a job of its own would have.
 
     python bench/run-cost.py [--device cuda] [--jobs mlp modules] [--turns 40] [--against ../older/python/src]
 
-Prints step ÷ plain step with 95 % intervals: by the clock; by processor time, which other users of the machine disturb
+Prints step ÷ plain step with 95% intervals: by the clock; by processor time, which other users of the machine disturb
 less; and for the fastest tenth of the steps, which are not recorded ones. `--against`: the package of another checkout, measured in the same turns.
 """
 
@@ -90,7 +90,7 @@ def make_job(name: str, device: str) -> Callable[[], None]:
 
 
 def serve(name: str, device: str) -> None:
-    """Runs as many steps as each line says. Answers with ms a step: by the clock, processor time, fastest tenth."""
+    """Runs as many steps as each line says. Answers with ms per step: by the clock, processor time, fastest tenth."""
     import torch
 
     step = make_job(name, device)
@@ -205,12 +205,12 @@ def told(
             for kind in range(3)
         ]
         cells = [
-            f"{100 * (m - 1):+6.2f} % [{100 * (a - 1):+.2f}, {100 * (b - 1):+.2f}]"
+            f"{100 * (m - 1):+6.2f}% [{100 * (a - 1):+.2f}, {100 * (b - 1):+.2f}]"
             for m, a, b in rows[name]
         ]
         print(f"  {name:24}" + "".join(f"{cell:>30}" for cell in cells))
     print(
-        "  µs a step:"
+        "  µs per step:"
         + "".join(
             f"  {name} {1e3 * base[1] * (row[1][0] - 1):+.1f}"
             for name, row in rows.items()

@@ -3,7 +3,7 @@ Real loops of the zoo, each watched by `whyslow triage` from outside: does it na
 
     python bench/triage-gpu.py --out DIR [--only data_cpu_w0,launch_small] [--record] [--smoke]
 
-Each loop runs in a process of its own for some 25 s. With Node and a build (npm run build) triage judges it here.
+Each loop runs in a process of its own for about 25 s. With Node and a build (npm run build) triage judges it here.
 Without them it records to DIR, to be judged elsewhere: node bin/whyslow.js triage --replay DIR/CASE.jsonl.
 `--record` only records; `--smoke` runs tiny loops on the CPU, to test this program.
 """

@@ -100,7 +100,7 @@ def zoo_pairs(smoke: bool) -> list[Pair]:
 
     many = 2 if smoke else 12
     return [
-        # The twin holds four batches a worker ready.
+        # The twin holds four batches per worker ready.
         pair("T4", "data_cpu_w0", "data_cpu_w12", fix("loader-workers", "loader-prefetch", workers=many, factor=4)),
         pair("T6", "copies_pageable", "copies_pinned", fix("pinned-copies")),
         pair("T9", "vit_fp32", "vit_tf32", fix("tf32")),
@@ -347,7 +347,7 @@ def main() -> None:
                 row = measured(pair)
                 report["pairs"].append(row)
                 gains = f"{row['gain_tried']:8.3f} {row['gain_twin']:8.3f} {row['tried_against_twin']:7.3f}"
-                mark = "" if row["within"] else "  NOT WITHIN 10 %"
+                mark = "" if row["within"] else "  NOT WITHIN 10%"
                 print(
                     f"{pair.name:22} {pair.rule:5} {gains}  {', '.join(f['name'] for f in pair.fixes)}{mark}",
                     flush=True,
@@ -360,7 +360,7 @@ def main() -> None:
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     good = sum(row["within"] for row in report["pairs"])
-    print(f"{good} of {len(report['pairs'])} within 10 % of the twin, {time.monotonic() - begin:.0f} s")
+    print(f"{good} of {len(report['pairs'])} within 10% of the twin, {time.monotonic() - begin:.0f} s")
 
 
 if __name__ == "__main__":

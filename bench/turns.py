@@ -14,9 +14,9 @@ from typing import NamedTuple
 # The first turns fill caches and find what is to be found.
 WARM_UP = 50
 DRAWS = 400
-NEIGHBOURS = 25
+NEIGHBORS = 25
 Row = dict[str, float]
-# The middle, and the ends of its 95 % interval.
+# The middle, and the ends of its 95% interval.
 Estimate = tuple[float, float, float]
 
 
@@ -29,7 +29,7 @@ def trimmed_mean(values: list[float]) -> float:
 
 def interval(count: int, of: Callable[[Sequence[int]], float], together: int = 1) -> Estimate:
     """
-    What `of` finds in all of so many turns, and its 95 % interval by drawing them again, so many neighbours together:
+    What `of` finds in all of so many turns, and its 95% interval by drawing them again, so many neighbors together:
     what disturbs a machine lasts longer than a step, and single ones would seem to know more than they do.
     """
     generator = random.Random(1)
@@ -54,7 +54,7 @@ def median_ratio(ours: list[float], other: list[float]) -> Estimate:
 
 def mean_interval(values: list[float]) -> Estimate:
     """Of turns."""
-    return interval(len(values), lambda chosen: trimmed_mean([values[i] for i in chosen]), NEIGHBOURS)
+    return interval(len(values), lambda chosen: trimmed_mean([values[i] for i in chosen]), NEIGHBORS)
 
 
 def mean_ratio(ours: list[float], other: list[float]) -> Estimate:
@@ -63,11 +63,11 @@ def mean_ratio(ours: list[float], other: list[float]) -> Estimate:
     def of(chosen: Sequence[int]) -> float:
         return trimmed_mean([ours[i] for i in chosen]) / trimmed_mean([other[i] for i in chosen])
 
-    return interval(len(ours), of, NEIGHBOURS)
+    return interval(len(ours), of, NEIGHBORS)
 
 
 class Turns(NamedTuple):
-    """µs a step of the first variant; by how much each exceeds it, on the whole and turn by turn."""
+    """µs per step of the first variant; by how much each exceeds it, on the whole and turn by turn."""
 
     base: float
     rows: dict[str, Row]
@@ -77,7 +77,7 @@ class Turns(NamedTuple):
 def take_turns(variants: dict[str, Callable[[int], None]], turns: int) -> Turns:
     """
     Runs every variant once a turn, in any order, with the turn's number. Prints the host's time for a step of the
-    first, and by how much each exceeds it with a 95 % interval.
+    first, and by how much each exceeds it with a 95% interval.
     """
     times: dict[str, list[float]] = {name: [] for name in variants}
     order, generator = list(variants), random.Random(3)

@@ -101,7 +101,7 @@ def main() -> None:
             (turn, kind, *job)
             for turn in range(arguments.turns)
             for job in jobs
-            # Who goes first changes with each turn, so that a machine that drifts favours neither.
+            # Who goes first changes with each turn, so that a machine that drifts favors neither.
             for kind in (("plain", "captured") if turn % 2 == 0 else ("captured", "plain"))
         ]
         waiting: list[Started] = []

@@ -31,7 +31,7 @@ load()
     if (error.code === 'EMFILE')
       console.error('whyslow: too many open files (`ulimit -n 1024` raises the limit)');
     else if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error;
-    else console.error('whyslow is not built yet: run `npm install` in its folder.');
+    else console.error('whyslow is not built yet: run `npm install && npm run build` in its folder.');
     process.exit(2);
   })
   .then(async ({ main }) => {

@@ -1,4 +1,4 @@
-// Licences of the code of others that the package contains: their terms ask for the text beside every copy. Packages that
+// Licenses of the code of others that the package contains: their terms ask for the text beside every copy. Packages that
 // npm installs beside ours bring their own.
 import { existsSync, readFileSync } from 'node:fs';
 import { root } from './lib.mjs';
@@ -23,7 +23,7 @@ export function packageOf(path) {
   return name ?? null;
 }
 
-/** Fails where a package has no licence text: then somebody must look. */
+/** Fails where a package has no license text: then somebody must look. */
 function notice(name, use) {
   const folder = new URL(`node_modules/${name}/`, root);
   const { version, license, homepage, author } = JSON.parse(
@@ -33,6 +33,6 @@ function notice(name, use) {
     .map((file) => new URL(file, folder))
     .filter((file) => existsSync(file))
     .map((file) => readFileSync(file, 'utf8').trim());
-  if (texts.length === 0) throw new Error(`${name} is bundled, but has no licence text in its package`);
+  if (texts.length === 0) throw new Error(`${name} is bundled, but has no license text in its package`);
   return `${[`${name} ${version} (${license})`, author?.name ?? author, homepage, use].filter(Boolean).join('\n')}\n\n${texts.join('\n\n')}\n`;
 }

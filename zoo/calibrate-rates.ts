@@ -3,7 +3,7 @@ import { type TraceView, viewTrace } from '../src/diagnosis/ranks/rank-view.js';
 import { readRun } from '../src/ingest/run.js';
 import { priceOf } from '../src/rules/kit/price.js';
 import { isMatrixWork, workTime } from '../src/rules/kit/work.js';
-import { analyseTrace } from '../src/traces/analyse-trace.js';
+import { analyzeTrace } from '../src/traces/analyze-trace.js';
 import { traceOf } from './scoreboard.js';
 import { type CaseTruth, readTruth } from './truth.js';
 
@@ -30,7 +30,7 @@ const precisions = { fp32: ['fp32'], tf32: ['tf32'], bf16: ['bf16', 'fp16'] } as
 async function viewOf(directory: string, name: string): Promise<TraceView | null> {
   const path = traceOf(directory, name);
   if (!path) return null;
-  const facts = analyseTrace((await readRun(path, { jobs: 1 })).traces[0]!.trace, { steps: null });
+  const facts = analyzeTrace((await readRun(path, { jobs: 1 })).traces[0]!.trace, { steps: null });
   return facts && viewTrace(0, facts, null);
 }
 
@@ -84,7 +84,7 @@ async function main(): Promise<void> {
     const others = pairs.filter((o) => o !== p && o.from === p.from && o.to === p.to);
     const constant = others.length > 0 ? median(others.map((o) => o.reached)) : Number.NaN;
     const gain = others.length > 0 ? predict(p, constant) : Number.NaN;
-    const error = `${(100 * (gain / p.measured - 1)).toFixed(0)} %`;
+    const error = `${(100 * (gain / p.measured - 1)).toFixed(0)}%`;
     process.stdout.write(
       `${p.name.padEnd(44)} ${p.from} → ${p.to}  own ${p.reached.toFixed(2)}  others ${constant.toFixed(2)}  gain ${gain.toFixed(2)}  measured ${p.measured.toFixed(2)}  ${error}\n`,
     );

@@ -5,7 +5,7 @@ import type { Plan } from '../src/replay/plan.js';
 import { launchTime, recordingOf } from '../src/replay/recording-cost.js';
 import { AS_RECORDED, replay } from '../src/replay/replay.js';
 import { replaySteady } from '../src/replay/steady.js';
-import { analyseTrace } from '../src/traces/analyse-trace.js';
+import { analyzeTrace } from '../src/traces/analyze-trace.js';
 import { traceOf } from './scoreboard.js';
 import { isSteady, readTruth } from './truth.js';
 
@@ -35,7 +35,7 @@ async function readLoop(directory: string, name: string, stepMs: number): Promis
   const path = traceOf(directory, name);
   if (!path) return null;
   const { trace } = (await readRun(path, { jobs: 1 })).traces[0]!;
-  const plan = analyseTrace(trace, { steps: null })?.detail?.plan;
+  const plan = analyzeTrace(trace, { steps: null })?.detail?.plan;
   if (!plan) return null;
   const truth = stepMs * 1e6;
   const profiled = replay(plan, AS_RECORDED).step;
@@ -79,7 +79,7 @@ const isWithin = ({ ln }: Error) => Math.abs(Math.exp(ln) - 1) <= WITHIN;
 function summary(title: string, errors: readonly Error[]): string {
   const rmse = Math.sqrt(mean(errors.map((e) => e.ln ** 2)));
   const bias = 100 * (Math.exp(mean(errors.map((e) => e.ln))) - 1);
-  return `${title.padEnd(40)} rmse(ln) ${rmse.toFixed(3)} bias ${bias.toFixed(0).padStart(4)} % within 20 %: ${errors.filter(isWithin).length} of ${errors.length}`;
+  return `${title.padEnd(40)} rmse(ln) ${rmse.toFixed(3)} bias ${bias.toFixed(0).padStart(4)}% within 20%: ${errors.filter(isWithin).length} of ${errors.length}`;
 }
 
 /** Between the steps with the high and the low cost, or so near that the noise of the measurement decides. */
@@ -93,7 +93,7 @@ function row({ loop, ln }: Error): string {
     (ns / 1e6).toFixed(2).padStart(8),
   );
   const note = loop.left === null ? '' : `left ${loop.left.toFixed(2)}`;
-  return `${loop.set.padEnd(5)} ${loop.name.padEnd(26)} profiled ${profiled} true ${truth} corrected ${estimate} ms ${(100 * (Math.exp(ln) - 1)).toFixed(0).padStart(4)} %  ${note}`;
+  return `${loop.set.padEnd(5)} ${loop.name.padEnd(26)} profiled ${profiled} true ${truth} corrected ${estimate} ms ${(100 * (Math.exp(ln) - 1)).toFixed(0).padStart(4)}%  ${note}`;
 }
 
 async function main(): Promise<void> {

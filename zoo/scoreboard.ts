@@ -32,7 +32,7 @@ export function missedFloors(totals: Totals): string[] {
   const { overpromised, falsePromises } = totals;
   const low = (Object.keys(FLOOR) as (keyof typeof FLOOR)[]).filter((k) => share(totals[k]) < FLOOR[k]);
   return [
-    ...low.map((k) => `${k} ${percent(totals[k])} is below ${Math.round(100 * FLOOR[k])} %`),
+    ...low.map((k) => `${k} ${percent(totals[k])} is below ${Math.round(100 * FLOOR[k])}%`),
     ...(overpromised.right > MOST_OVERPROMISED * overpromised.of
       ? [`${overpromised.right} fixes promised over 1.3 × measured`]
       : []),
@@ -40,7 +40,7 @@ export function missedFloors(totals: Totals): string[] {
   ];
 }
 
-const percent = (r: Ratio) => `${r.right}/${r.of} (${Math.round(100 * share(r))} %)`;
+const percent = (r: Ratio) => `${r.right}/${r.of} (${Math.round(100 * share(r))}%)`;
 const mark = (ok: boolean | null) => (ok === null ? '·' : ok ? '✓' : '✗');
 const times = (x: number | null) => (x === null ? '–' : `×${x < 10 ? x.toFixed(2) : x.toFixed(1)}`);
 const rangeText = (r: CaseScore['range']) => (r === null ? '–' : `${short(r[0])}–${short(r[1])}`);

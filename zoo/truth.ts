@@ -11,7 +11,7 @@ export interface CaseTruth {
   readonly step_ms_beside?: number;
   /** How far its two measurements are apart, as a share of their mean. */
   readonly spread_beside?: number;
-  /** Median step time with a synchronise after every step. */
+  /** Median step time with a synchronize after every step. */
   readonly step_ms_sync?: number;
   /** Null: no single answer is right. */
   readonly bottleneck: string | null;
@@ -42,7 +42,7 @@ export function readTruth(directory: string): ZooTruth {
   return JSON.parse(readFileSync(join(directory, 'truth.json'), 'utf8'));
 }
 
-/** Free-running and synchronised step times of a steady loop differ by less than this. */
+/** Free-running and synchronized step times of a steady loop differ by less than this. */
 const STEADY = 0.3;
 
 /** Repeats that differ by more are no truth, as in programs/outputs.py. */

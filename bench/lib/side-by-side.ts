@@ -14,7 +14,7 @@ export interface Measured {
   readonly seconds: readonly number[];
   /** Largest resident set over the rounds, MB; NaN where unknown. */
   readonly peakMb: number;
-  /** Seconds of processor time, one a round, to some 10 ms. Other load hardly changes it. NaN where unknown. */
+  /** Seconds of processor time, one a round, to about 10 ms. Other load hardly changes it. NaN where unknown. */
   readonly cpuSeconds: readonly number[];
   readonly output: string;
 }

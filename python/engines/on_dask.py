@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from engine import RETRIES, NoCluster, first_line, must_answer
 
-# A nanny starts a dead worker again within seconds. Dask itself would wait for ever for a host that is gone.
+# A nanny starts a dead worker again within seconds. Dask itself would wait forever for a host that is gone.
 GONE_AFTER_S = 30.0
 LOOK_EVERY_S = 1.0
 # A busy scheduler may take a while to greet.
@@ -49,7 +49,7 @@ def connect(given: str | None) -> OnDask:
 
 
 def within(seconds: float, make: Callable[[], Any]) -> Any:
-    """What `make` returns. Dask waits for ever for a greeting from whoever listens, its timeout notwithstanding."""
+    """What `make` returns. Dask waits forever for a greeting from whoever listens, its timeout notwithstanding."""
     made: queue.Queue[tuple[Any, BaseException | None]] = queue.Queue()
 
     def try_to() -> None:

@@ -70,9 +70,9 @@ def everything(rank: int, base: Path) -> dict[str, Any]:
         "order": queue_order,
         "kinds": call_everything,
         "often": call_often,
-        "neighbours": exchange_with_neighbours,
+        "neighbors": exchange_with_neighbors,
         "compiled": compile_with_collective,
-        "recognised": recognise_sharded,  # last, because torch 2.3 keeps these models alive
+        "recognized": recognize_sharded,  # last, because torch 2.3 keeps these models alive
     }
     results = {}
     for name, work in scenarios.items():
@@ -172,7 +172,7 @@ def test_fsdp2(runs: Runs, scenario: str) -> None:
     assert found[0].index("collective:all_gather") < found[0].index("backward")
 
 
-def recognise_sharded(rank: int, out: Path) -> Any:
+def recognize_sharded(rank: int, out: Path) -> Any:
     """Unlike training, this works without a GPU in every torch version."""
     model = Net()
     for part in (model.first, model):
@@ -184,9 +184,9 @@ def recognise_sharded(rank: int, out: Path) -> Any:
     return kind_of(model), kind_of(model.second), suffix(group_of(model)), exchanges
 
 
-def test_fsdp2_is_recognised(runs: Runs) -> None:
+def test_fsdp2_is_recognized(runs: Runs) -> None:
     for results in runs[1]:
-        assert results["recognised"] == ("reduce_scatter", None, "", [True, False, True])
+        assert results["recognized"] == ("reduce_scatter", None, "", [True, False, True])
 
 
 def queue_order(rank: int, out: Path) -> list[str]:
@@ -280,7 +280,7 @@ def test_the_number_of_collectives_is_limited(runs: Runs) -> None:
     assert names(runs[0] / "often", 1).count("collective:barrier") == 32
 
 
-def exchange_with_neighbours(rank: int, out: Path) -> None:
+def exchange_with_neighbors(rank: int, out: Path) -> None:
     """As stages of a pipeline do: each rank passes its result on to the next one."""
     job = Job()
     t = torch.zeros(3)
@@ -310,7 +310,7 @@ def exchange_with_neighbours(rank: int, out: Path) -> None:
 
 def test_waits_for_sends_and_receives_are_recorded(runs: Runs) -> None:
     """isend and irecv return at once: the wait is what holds up the stage."""
-    out = runs[0] / "neighbours"
+    out = runs[0] / "neighbors"
     expected = [["send", "send", "recv", "send"], ["recv", "send", "send", "recv", "recv"], ["recv", "send", "recv"]]
     for rank, kinds in enumerate(expected):
         found = [n.removeprefix("collective:") for n in names(out, 2, rank) if n.startswith("coll")]

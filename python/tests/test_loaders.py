@@ -22,7 +22,7 @@ needs_proc = pytest.mark.skipif(not os.path.exists("/proc/thread-self/schedstat"
 
 
 class Busy(Dataset[torch.Tensor]):
-    """Computes for 5 ms a sample."""
+    """Computes for 5 ms per sample."""
 
     def __len__(self) -> int:
         return 96_000  # more than any test reads: workers that have nothing left to do would look asleep
@@ -151,13 +151,13 @@ def test_an_init_function_may_split_the_data() -> None:
     assert settings_of(iterator)["split_by_worker"] is None
 
 
-def test_a_loader_that_keras_made_is_recognised() -> None:
+def test_a_loader_that_keras_made_is_recognized() -> None:
     kind = type("_IterableDataset", (Stream,), {"__module__": "keras.src.trainers.data_adapters"})
     settings = settings_of(iter(DataLoader(kind(), batch_size=None)))
     assert (settings["framework"], settings["split_by_worker"]) == ("keras", True)
 
 
-def test_the_training_loop_is_recognised() -> None:
+def test_the_training_loop_is_recognized() -> None:
     iterator = iter(DataLoader(torch.zeros(8, 2)))
     loops = {"transformers.trainer": "transformers", "lightning.pytorch.loops": "lightning", "skorch.net": "skorch"}
     for module, framework in loops.items():

@@ -41,7 +41,7 @@ def test_is_in_the_wheel(tmp_path: Path) -> None:
     assert {"whyslow_capture.pth", "whyslow_capture/inject/bootstrap.py"} <= set(names)
 
 
-def test_the_licence_is_written_as_old_setuptools_reads_it() -> None:
+def test_the_license_is_written_as_old_setuptools_reads_it() -> None:
     """setuptools before 77 rejects `license = "Apache-2.0"`; we promise 64."""
     project = (ROOT / "pyproject.toml").read_text().partition("[project]")[2].partition("\n[")[0]
     assert not [line for line in project.splitlines() if line.startswith("license")]

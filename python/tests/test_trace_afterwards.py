@@ -117,7 +117,7 @@ def test_the_check_waits_for_the_compression(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_later_windows_count_what_earlier_ones_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first window leaves 40 %, the second nothing more. In between the job itself gets twice as slow."""
+    """The first window leaves 40%, the second nothing more. In between the job itself gets twice as slow."""
     job = Job(monkeypatch)
     job.seconds(MINUTE_S, 5.0)
     first = job.window()

@@ -107,7 +107,7 @@ def test_the_margin_covers_three_seconds_and_few_long_steps(step_s: float, least
 
 def test_a_faster_job_is_planned_further_ahead() -> None:
     rate = StepRate()
-    for second in range(60):  # a slow start, then ten steps a second
+    for second in range(60):  # a slow start, then ten steps per second
         rate.observe(float(second), second // 10 if second < 50 else 5 + 10 * (second - 50))
     assert rate.steps_ahead(59.0, 3.0) >= 30
 

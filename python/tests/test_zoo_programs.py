@@ -131,10 +131,8 @@ class FilledQueue(Iterator[int]):
 
 
 @pytest.mark.usefixtures("zoo")
-@pytest.mark.parametrize("has_neighbour", [True, False])
-def test_no_recorded_step_finds_batches_that_were_made_while_a_neighbour_ran(
-    has_neighbour: bool, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("has_neighbor", [True, False])
+def test_no_recorded_step_finds_batches_that_were_made_while_a_neighbor_ran(has_neighbor: bool, tmp_path: Path) -> None:
     from harness import Clock, Driver, write_trace
     from registry import Case, Loop
 
@@ -142,14 +140,14 @@ def test_no_recorded_step_finds_batches_that_were_made_while_a_neighbour_ran(
     ready: list[int] = []
     case = Case("queue", lambda _: Loop(ready.append, queue), None)
 
-    def neighbour_ms() -> float | None:
-        if not has_neighbour:
+    def neighbor_ms() -> float | None:
+        if not has_neighbor:
             return None
         queue.fill()
         return 1.0
 
     driver = Driver(case.build(None), Clock("cpu"))
-    around = write_trace(driver, case, "cpu", tmp_path / "trace.json", neighbour_ms)
-    assert around == ([1.0, 1.0] if has_neighbour else [None, None])
+    around = write_trace(driver, case, "cpu", tmp_path / "trace.json", neighbor_ms)
+    assert around == ([1.0, 1.0] if has_neighbor else [None, None])
     assert ready[-case.active :] == [0] * case.active
-    assert (ready[0] > 0) == has_neighbour
+    assert (ready[0] > 0) == has_neighbor

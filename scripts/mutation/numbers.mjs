@@ -24,7 +24,7 @@ export function mutateNumbers(root, targets) {
   mkdirSync(join(root, '.build/mutation'), { recursive: true });
   writeFileSync(join(root, '.build/mutation/numbers.json'), JSON.stringify({ count, survivors }, null, 1));
   const score = count === 0 ? 100 : (100 * (count - survivors.length)) / count;
-  console.log(`numbers: ${count - survivors.length} of ${count} changes noticed (${score.toFixed(1)} %)`);
+  console.log(`numbers: ${count - survivors.length} of ${count} changes noticed (${score.toFixed(1)}%)`);
 }
 
 function sourcesIn(root, target) {

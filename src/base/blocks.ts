@@ -3,7 +3,7 @@ const BLOCK = 2048;
 
 /**
  * Calls `work(from, to)` for one block of items after the other. For loops over millions of items that run once: V8 takes
- * optimised code into use between two calls. A loop that goes on inside one call stays slow for longer, and is compiled a
+ * optimized code into use between two calls. A loop that goes on inside one call stays slow for longer, and is compiled a
  * second time.
  */
 export function inBlocks(length: number, work: (from: number, to: number) => void): void {

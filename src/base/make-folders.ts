@@ -8,7 +8,7 @@ interface FolderMaker {
 
 /**
  * Makes a folder and those around it. Returns whether it was made. Node's own recursive mkdir never returns where mkdir
- * answers ENOENT for ever (/proc, some automounters), and calls a read-only disk a missing folder.
+ * answers ENOENT forever (/proc, some automounters), and calls a read-only disk a missing folder.
  */
 export function makeFolders(path: string, fs: FolderMaker, tries = 2): boolean {
   try {

@@ -7,7 +7,7 @@ export function median<T extends number>(values: Iterable<T>): T {
   return quantile(values, 0.5);
 }
 
-/** Linear between neighbours, as in NumPy. NaN for no values. */
+/** Linear between neighbors, as in NumPy. NaN for no values. */
 export function quantile<T extends number>(values: Iterable<T>, q: number): T {
   // The constructor is several times as fast as Float64Array.from. NaN comes last.
   const sorted = (Array.isArray(values) ? new Float64Array(values) : Float64Array.from(values)).sort();

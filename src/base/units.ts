@@ -9,7 +9,7 @@ export type Ns = Unit<'ns'>;
 export type Us = Unit<'us'>;
 export type Ms = Unit<'ms'>;
 export type Seconds = Unit<'s'>;
-/** A part of a whole: 0.25 is 25 %. */
+/** A part of a whole: 0.25 is 25%. */
 export type Share = Unit<'share'>;
 export type Bytes = Unit<'bytes'>;
 
@@ -34,11 +34,11 @@ export function formatMs(time: Ns): string {
   return `${value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2)} ms`;
 }
 
-/** A small share keeps one decimal: `4.2 %`, `42 %`. */
-export const formatPercent = (part: Share): string => `${(100 * part).toFixed(part < 0.1 ? 1 : 0)} %`;
+/** A small share keeps one decimal: `4.2%`, `42%`. */
+export const formatPercent = (part: Share): string => `${(100 * part).toFixed(part < 0.1 ? 1 : 0)}%`;
 
-/** `42 %`, `0 %`. */
-export const formatWholePercent = (part: Share): string => `${Math.round(100 * part)} %`;
+/** `42%`, `0%`. */
+export const formatWholePercent = (part: Share): string => `${Math.round(100 * part)}%`;
 
 /** `1 step`, `2 steps`. */
 export const formatCount = (n: number, one: string, many = `${one}s`): string =>

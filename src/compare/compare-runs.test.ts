@@ -17,7 +17,7 @@ describe('compareRuns', () => {
       [drawnRun({ times: steady(88), time: { compute: 0.68, idle_data: 0.32 } })],
     );
     expect(report.verdict).toBe('faster');
-    expect(report.sentence).toMatch(/^12\.0 % faster, 95 % between 1\d\.\d and 1\d\.\d %: not noise$/);
+    expect(report.sentence).toMatch(/^12\.0% faster, 95% between 1\d\.\d and 1\d\.\d%: not noise$/);
     expect(report.step.before_ms).toBeCloseTo(100, 0);
     expect(report.step.speedup.likely).toBeCloseTo(100 / 88, 2);
     const wait = report.time.find((t) => t.class === 'idle_data')!;
@@ -183,7 +183,7 @@ describe('compareRuns', () => {
     const report = compareRuns(side([100, 104, 97]), side([103, 99, 104]));
     expect(report.verdict).toBe('cannot-tell');
     expect(report.sentence).toMatch(
-      /slower, but runs of the same side differ by \d\.\d %.*: cannot tell; record \d+ runs/,
+      /slower, but runs of the same side differ by \d\.\d%.*: cannot tell; record \d+ runs/,
     );
     expect(report.step.more_runs).toBeGreaterThan(3);
   });

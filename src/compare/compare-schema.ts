@@ -139,7 +139,7 @@ export const comparison = z.strictObject({
   schema,
   verdict: z
     .enum(['faster', 'slower', 'same', 'cannot-tell'])
-    .describe('faster, slower: the interval leaves out no difference; same: it lies within 3 %'),
+    .describe('faster, slower: the interval leaves out no difference; same: it lies within 3%'),
   sentence,
   step,
   time: z

@@ -63,13 +63,13 @@ function stepNotes({ before, after, drift, assumedSpread }: StepComparison): str
   return [
     ...(assumedSpread !== null && before.runs === 1 && after.runs === 1
       ? [
-          `one run on each side does not show how much runs of the same code differ; ${(100 * assumedSpread).toPrecision(2)} % is assumed`,
+          `one run on each side does not show how much runs of the same code differ; ${(100 * assumedSpread).toPrecision(2)}% is assumed`,
         ]
       : []),
     ...(many.steps > FAR_FEWER * few.steps
       ? [`different numbers of steps: ${before.steps} before, ${after.steps} after`]
       : []),
-    ...(drift > 0 ? [`step times drifted by up to ${(100 * drift).toFixed(1)} % within a run`] : []),
+    ...(drift > 0 ? [`step times drifted by up to ${(100 * drift).toFixed(1)}% within a run`] : []),
   ];
 }
 
@@ -77,7 +77,7 @@ function pauseNote(side: string, { pauses, pausedMs, steps }: SideTimes): string
   if (pauses === 0) return [];
   const cost = formatTime(ms(pausedMs));
   return [
-    `${formatCount(pauses, 'rare pause')} among ${steps} steps ${side} ${pauses === 1 ? 'is' : 'are'} left out: ${cost} a step`,
+    `${formatCount(pauses, 'rare pause')} among ${steps} steps ${side} ${pauses === 1 ? 'is' : 'are'} left out: ${cost} per step`,
   ];
 }
 
@@ -90,7 +90,7 @@ export function samplesOf(runs: readonly RunProfile[]): number | null {
   return sizes.size === 1 && size !== undefined && size !== null && size > 0 ? size : null;
 }
 
-/** One for each backward pass where gradients accumulate. Of other iterations a batch counts as one. */
+/** One for each backward pass where gradients accumulate. In other loops a batch counts as one. */
 const batchesOf = (iteration: ReportStep['iteration']): number =>
   iteration?.optimizer_steps === 1 && iteration.optimizers === 1 && !iteration.rollout
     ? Math.max(1, iteration.backward_passes)

@@ -21,13 +21,13 @@ const undecided = (low: number, likely: number, high: number, more: Partial<Step
 describe('runs that cannot tell', () => {
   it('say in which range the change may lie', () => {
     expect(undecided(0.8, 1.1, 1.3)).toBe(
-      '9.1 % faster, but that may be noise (95 % between 25.0 % slower and 23.1 % faster): cannot tell; record 47 more steps on each side',
+      '9.1% faster, but that may be noise (95% between 25.0% slower and 23.1% faster): cannot tell; record 47 more steps on each side',
     );
   });
 
   it('name no range that says nothing', () => {
     expect(undecided(1e-7, 1.4, 4e6, { spread: 0.688 })).toBe(
-      '28.6 % faster, but runs of the same side differ by 68.8 %: cannot tell; record 47 more steps on each side',
+      '28.6% faster, but runs of the same side differ by 68.8%: cannot tell; record 47 more steps on each side',
     );
   });
 

@@ -6,10 +6,10 @@ const AS_FACTOR = 1.5;
 /** An interval that reaches this factor says nothing but that it is wide. */
 const USELESS = 10;
 
-/** `12.4 % faster, 95 % between 10.9 and 13.8 %: not noise`. `per`: `''`, or ` per sample`. */
+/** `12.4% faster, 95% between 10.9 and 13.8%: not noise`. `per`: `''`, or ` per sample`. */
 export function stepSentence(comparison: StepComparison, level: Share, per: string): string {
   const { speedup, verdict } = comparison;
-  const sure = `${Math.round(100 * level)} %`;
+  const sure = `${Math.round(100 * level)}%`;
   if (verdict === 'same')
     return `No difference${per}: between ${change(speedup.low)} and ${change(speedup.high)} (${sure})`;
   if (verdict === 'cannot-tell') return cannotTell(comparison, sure, per);
@@ -19,7 +19,7 @@ export function stepSentence(comparison: StepComparison, level: Share, per: stri
 function ends({ speedup, verdict }: StepComparison): string {
   const [from, to] = verdict === 'faster' ? [speedup.low, speedup.high] : [speedup.high, speedup.low];
   if (asFactor(speedup.likely)) return `×${factor(from)} and ×${factor(to)}`;
-  return `${percent(from)} and ${percent(to)} %`;
+  return `${percent(from)} and ${percent(to)}%`;
 }
 
 function cannotTell(
@@ -32,9 +32,9 @@ function cannotTell(
   const range = isUseful ? ` (${sure} between ${change(speedup.low)} and ${change(speedup.high)})` : '';
   const why =
     spread !== null
-      ? `runs of the same side differ by ${(100 * spread).toFixed(1)} %`
+      ? `runs of the same side differ by ${(100 * spread).toFixed(1)}%`
       : drift > 0
-        ? `the machine drifted by ${(100 * drift).toFixed(1)} % meanwhile`
+        ? `the machine drifted by ${(100 * drift).toFixed(1)}% meanwhile`
         : 'that may be noise';
   return `${seen}${per}, but ${why}${range}: cannot tell; ${advice(moreSteps, moreRuns)}`;
 }
@@ -53,9 +53,9 @@ const factor = (speedup: number) => {
 /** Time saved, as a share of the time before; or time added. */
 const percent = (speedup: number) => (100 * Math.abs(1 / speedup - 1)).toFixed(1);
 
-/** `12.4 % faster`, `5.0 % slower`, `1.90 times as fast`, `2.10 times slower`. */
+/** `12.4% faster`, `5.0% slower`, `1.90 times as fast`, `2.10 times slower`. */
 export function change(speedup: number): string {
   const isFaster = speedup >= 1;
-  if (!asFactor(speedup)) return `${percent(speedup)} % ${isFaster ? 'faster' : 'slower'}`;
+  if (!asFactor(speedup)) return `${percent(speedup)}% ${isFaster ? 'faster' : 'slower'}`;
   return isFaster ? `${factor(speedup)} times as fast` : `${factor(speedup)} times as slow`;
 }

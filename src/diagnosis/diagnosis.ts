@@ -29,7 +29,7 @@ import { captureNext, verdictSentence } from './verdict/sentence.js';
 import { telemetryVerdict } from './verdict/telemetry-verdict.js';
 import type { Verdict } from './verdict/verdict.js';
 
-/** Which part of the run to analyse. Null: all of it. */
+/** Which part of the run to analyze. Null: all of it. */
 export interface Selection {
   readonly steps: StepRange | null;
   readonly ranks: readonly number[] | null;
@@ -46,7 +46,7 @@ export interface Diagnosis {
   readonly comparison: Comparison | null;
   readonly locations: RunLocations;
   readonly verdict: Verdict;
-  /** The view that the verdict is taken from. Null: nothing could be analysed. */
+  /** The view that the verdict is taken from. Null: nothing could be analyzed. */
   readonly decisive: RankView | null;
   /** The rank whose wall time is shown. Null: no log has it. */
   readonly jobView: RankView | null;
@@ -57,7 +57,7 @@ export interface Diagnosis {
 }
 
 /**
- * Analyses what was read from a run. `known`: how all its ranks compare, if that was computed before. Throws InputError when
+ * Analyzes what was read from a run. `known`: how all its ranks compare, if that was computed before. Throws InputError when
  * the selection leaves nothing.
  */
 export function diagnoseInputs(
@@ -162,6 +162,6 @@ function ranksWithSteps(
   asked: readonly RankedMember[],
   views: readonly RankView[],
 ): ReadonlySet<number> {
-  const [analysed, used] = [new Set(asked.map((m) => m.rank)), new Set(views.map((v) => v.rank))];
-  return new Set(all.map((m) => m.rank).filter((rank) => used.has(rank) || !analysed.has(rank)));
+  const [analyzed, used] = [new Set(asked.map((m) => m.rank)), new Set(views.map((v) => v.rank))];
+  return new Set(all.map((m) => m.rank).filter((rank) => used.has(rank) || !analyzed.has(rank)));
 }

@@ -9,7 +9,7 @@ const file = (of: 'run' | 'rank', path: string, launch: readonly string[] | null
     kind: 'manifest',
     manifest: { of, launch, rank: null, anchors: [] } as never as Manifest,
   }) as never;
-const run = (id: string, isAnalysed = false) => ({ id, isAnalysed }) as FoundRun;
+const run = (id: string, isAnalyzed = false) => ({ id, isAnalyzed }) as FoundRun;
 
 const whole = (path: string, launch: readonly string[] | null) =>
   jobWords({ members: [], beside: [file('run', path, launch)], runs: [] });

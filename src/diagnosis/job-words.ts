@@ -19,12 +19,12 @@ export const UNKNOWN_JOB: JobWords = { command: 'python train.py', folder: 'OUT'
 /** Between the name of a run and what tells it from another that the same command started. */
 const CHANGED = '+';
 
-type Inputs = Pick<RunInputs, 'beside' | 'runs'> & { readonly members: readonly Analysed[] };
-interface Analysed {
+type Inputs = Pick<RunInputs, 'beside' | 'runs'> & { readonly members: readonly Analyzed[] };
+interface Analyzed {
   readonly member: Pick<RankMember, 'path'>;
 }
 
-/** Of the run that is analysed. Where one command started several trainings, each has its own. */
+/** Of the run that is analyzed. Where one command started several trainings, each has its own. */
 export function jobWords({ members, beside, runs }: Inputs): JobWords {
   const found = (of: 'run' | 'rank') =>
     beside.flatMap((member) => {
@@ -48,8 +48,8 @@ export function jobWords({ members, beside, runs }: Inputs): JobWords {
 
 function isOneOfSeveral(runs: RunInputs['runs']): boolean {
   const nameOf = (id: string) => id.split(CHANGED, 1)[0];
-  const analysed = runs.find((run) => run.isAnalysed);
-  return analysed !== undefined && runs.filter((run) => nameOf(run.id) === nameOf(analysed.id)).length > 1;
+  const analyzed = runs.find((run) => run.isAnalyzed);
+  return analyzed !== undefined && runs.filter((run) => nameOf(run.id) === nameOf(analyzed.id)).length > 1;
 }
 
 /** Inside an archive (`a.tar!run.json`) and on standard input there is no folder to name. */

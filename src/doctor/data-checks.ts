@@ -3,7 +3,7 @@ import { type Check, fail, type Outcome, pass, skip, warn } from './check.js';
 
 const NETWORK =
   /^(?:nfs\d?|cifs|smb\w*|ceph|lustre|gpfs|beegfs|glusterfs|9p|afs|fuse\.(?!.*(?:ntfs|exfat|overlay)).*|fuse|wekafs|s3fs|gcsfuse)$/;
-/** Milliseconds a small file. An NVMe disk takes some 0.1, a rotating disk 5 to 10, the zoo's slow store 4 (it is data-bound). */
+/** Milliseconds a small file. An NVMe disk takes about 0.1, a rotating disk 5 to 10, the zoo's slow store 4 (it is data-bound). */
 const SLOW_MS = 2;
 const VERY_SLOW_MS = 10;
 
@@ -26,7 +26,7 @@ export const DATA_CHECKS: readonly Check[] = [
       if (probe.data === null) return skip('name the directory with --data');
       const reads = await probe.smallReads(probe.data);
       if (reads === null) return skip(`no files in ${probe.data}`);
-      const value = `${reads.medianMs.toFixed(2)} ms a file, ${reads.filesPerSecond.toFixed(0)} files/s one by one (${reads.files} files; cached ones are faster)`;
+      const value = `${reads.medianMs.toFixed(2)} ms per file, ${reads.filesPerSecond.toFixed(0)} files/s one by one (${reads.files} files; cached ones are faster)`;
       const advice =
         'Copy the data to a local NVMe disk, pack small files into shards (WebDataset, tar), and use more workers: they wait in parallel.';
       if (reads.medianMs >= VERY_SLOW_MS) return fail(value, advice);
@@ -54,7 +54,7 @@ function diskOutcome({ files }: Probe, data: string): Outcome {
   return rotates === '1'
     ? warn(
         `${value}: a rotating disk`,
-        'Random reads cost some 10 ms each there. Small reads, below, measures it.',
+        'Random reads cost about 10 ms each there. Small reads, below, measures it.',
       )
     : pass(value);
 }

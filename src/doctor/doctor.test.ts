@@ -271,9 +271,9 @@ describe('doctor', () => {
       'virtual disk',
       { data: '/d', files: { '/proc/self/mountinfo': '1 0 254:0 / / rw - ext4 /dev/vda rw\n' } },
     ],
-    ['data-reads', 'fail', '12.00 ms a file', { data: '/d', readMs: 12 }],
-    ['data-reads', 'warn', '4.00 ms a file', { data: '/d', readMs: 4 }],
-    ['data-reads', 'pass', '0.10 ms a file', { data: '/d', readMs: 0.1 }],
+    ['data-reads', 'fail', '12.00 ms per file', { data: '/d', readMs: 12 }],
+    ['data-reads', 'warn', '4.00 ms per file', { data: '/d', readMs: 4 }],
+    ['data-reads', 'pass', '0.10 ms per file', { data: '/d', readMs: 0.1 }],
   ])('%s: %s, %s', async (id, status, text, machine) => {
     const found = await check(id, machine);
     expect(found.text).toContain(text);

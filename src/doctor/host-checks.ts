@@ -2,7 +2,7 @@ import { bytes, formatBytes, formatCount } from '../base/units.js';
 import { parseFields } from '../machine/proc-text.js';
 import { type Check, pass, skip, warn } from './check.js';
 
-/** Bytes of shared memory that a worker may need: a few prefetched batches of some 50 MB each. */
+/** Bytes of shared memory that a worker may need: a few prefetched batches of about 50 MB each. */
 const SHM_PER_WORKER = 200e6;
 /** Docker's default, which DataLoader workers run out of. */
 const SHM_LEAST = 1e9;

@@ -4,7 +4,7 @@ import { painted } from './paint.js';
 import { ColumnSlices } from './slices.js';
 import { Track } from './track.js';
 
-/** What the rank did at each time: one row without gaps, idle time coloured by its cause. */
+/** What the rank did at each time: one row without gaps, idle time colored by its cause. */
 export function classTrack({ start, end, class: classes }: ClassSpans, title: string): Track {
   const columns = {
     length: start.length,

@@ -105,7 +105,7 @@ export class RankModel {
     const [own, end] = [toOwn(clock, from), toOwn(clock, to)];
     const time = new Float64Array(TIME_CLASSES.length);
     const kernels = new Map<string, { time: number; count: number }>();
-    let summarised = false;
+    let summarized = false;
     for (const track of this.tracks) {
       const isClasses = track.info.kind === 'classes';
       if (!isClasses && track.info.kind !== 'stream') continue;
@@ -121,7 +121,7 @@ export class RankModel {
           const part = whole > 0 ? inside / whole : 1;
           sum.time += slices.busy(i) * part;
           sum.count += slices.count(i);
-          summarised ||= slices.count(i) > 1;
+          summarized ||= slices.count(i) > 1;
         });
       });
     }
@@ -134,7 +134,7 @@ export class RankModel {
       time: totals((c) => time[TIME_CLASSES.indexOf(c)]!),
       kernels: list.slice(0, MOST_KERNELS),
       moreKernels: Math.max(0, list.length - MOST_KERNELS),
-      summarised,
+      summarized,
     };
   }
 

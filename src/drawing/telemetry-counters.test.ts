@@ -5,7 +5,7 @@ import { telemetryCounters } from './telemetry-counters.js';
 const HOUR = 3600e9;
 const NOON = 1_800_000_000e9;
 
-/** One GPU, a sample a second from `firstNs` on; utilisation counts up. */
+/** One GPU, a sample a second from `firstNs` on; utilization counts up. */
 function telemetry(firstNs: number, samples: number): GpuTelemetry {
   const none = () => new Float32Array(samples).fill(Number.NaN);
   const fields = Object.fromEntries(TELEMETRY_FIELDS.map((f) => [f, none()])) as Record<string, Float32Array>;
@@ -15,7 +15,7 @@ function telemetry(firstNs: number, samples: number): GpuTelemetry {
     gpus: [{ index: 0, name: null, uuid: null, pci: null }],
     gpu: new Uint16Array(samples),
     timeNs: Float64Array.from({ length: samples }, (_, i) => firstNs + i * 1e9),
-    utilisation: Float32Array.from({ length: samples }, (_, i) => i),
+    utilization: Float32Array.from({ length: samples }, (_, i) => i),
   };
 }
 const recording = { from: 0, to: 3e9, baseNs: BigInt(NOON + 10e9) };
@@ -23,7 +23,7 @@ const recording = { from: 0, to: 3e9, baseNs: BigInt(NOON + 10e9) };
 it('draws the samples of the recording, and the one that holds when it begins', () => {
   const [counter, ...others] = telemetryCounters(telemetry(NOON + 0.5e9, 60), 0, recording, null);
   expect(others).toEqual([]);
-  expect(counter).toMatchObject({ title: 'GPU utilisation', unit: '%' });
+  expect(counter).toMatchObject({ title: 'GPU utilization', unit: '%' });
   expect([...counter!.value]).toEqual([9, 10, 11, 12]);
   expect([...counter!.time]).toEqual([0, 0.5e9, 1.5e9, 2.5e9]);
 });

@@ -10,7 +10,7 @@ interface Recording {
 }
 
 const FIELDS: readonly (readonly [TelemetryField, title: string, unit: Counter['unit']])[] = [
-  ['utilisation', 'GPU utilisation', '%'],
+  ['utilization', 'GPU utilization', '%'],
   ['smClock', 'SM clock', 'MHz'],
   ['power', 'Power', 'W'],
 ];

@@ -101,8 +101,8 @@ export interface RangeTotals {
   readonly kernels: readonly NamedTotal[];
   /** How many more kernels there are. */
   readonly moreKernels: number;
-  /** Some of it was drawn in less detail: names of short kernels are those of their neighbours. */
-  readonly summarised: boolean;
+  /** Some of it was drawn in less detail: names of short kernels are those of their neighbors. */
+  readonly summarized: boolean;
 }
 
 export interface NamedTotal {

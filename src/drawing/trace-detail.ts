@@ -42,7 +42,7 @@ function workFields(trace: Trace, row: number): Field[] {
   if (gpu.registers[i] !== 65535) fields.push(['Registers per thread', String(gpu.registers[i])]);
   if (gpu.sharedMemory[i] !== NO_ID && gpu.sharedMemory[i]! > 0)
     fields.push(['Shared memory', formatBytes(bytes(gpu.sharedMemory[i]!))]);
-  if (!Number.isNaN(gpu.occupancy[i]!)) fields.push(['Occupancy (estimate)', `${gpu.occupancy[i]} %`]);
+  if (!Number.isNaN(gpu.occupancy[i]!)) fields.push(['Occupancy (estimate)', `${gpu.occupancy[i]}%`]);
   return fields;
 }
 

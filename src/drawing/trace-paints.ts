@@ -1,5 +1,5 @@
 import { Category, isGpuWork } from '../model/category.js';
-import { COMPILES, HOST_COLLECTIVE, SYNCHRONISES, WAITS_FOR_DATA } from '../model/host-names.js';
+import { COMPILES, HOST_COLLECTIVE, SYNCHRONIZES, WAITS_FOR_DATA } from '../model/host-names.js';
 import type { Trace } from '../model/trace.js';
 import { classifyName } from '../traces/kernels/classify.js';
 import type { WorkClass } from '../traces/kernels/kernel-kind.js';
@@ -23,12 +23,12 @@ function gpuPaint(name: string, category: Category): number {
   return painted(MATRIX.includes(kind.class) ? Paint.matrix : Paint.kernel, shadeOf(name));
 }
 
-/** What the host waits for has the colour of the idle time that it causes. */
+/** What the host waits for has the color of the idle time that it causes. */
 function hostPaint(name: string, category: Category): number {
   const text = name.slice(0, 2000);
   if (/^ProfilerStep#/.test(text)) return painted(Paint.step);
   if (category !== Category.overhead) {
-    if (SYNCHRONISES.test(text)) return classPaint('idle_sync');
+    if (SYNCHRONIZES.test(text)) return classPaint('idle_sync');
     if (WAITS_FOR_DATA.test(text)) return classPaint('idle_data');
     if (COMPILES.test(text)) return classPaint('idle_compile');
     if (HOST_COLLECTIVE.test(text)) return classPaint('idle_comms');

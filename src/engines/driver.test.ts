@@ -93,7 +93,7 @@ describe('the driver of engines with a Python API', () => {
     );
     const unknown = { type: 'done', size: 1, written: [], ignored: ['/data/notes.md'] };
     expect((await answered('ray', [unknown, end])).result).toBe(
-      'no node of the Ray cluster has files that whyslow recognises in /data/run',
+      'no node of the Ray cluster has files that whyslow recognizes in /data/run',
     );
   });
 

@@ -108,7 +108,7 @@ function whyNothing(lost: readonly LostFile[], { paths }: EngineJob, { engine }:
   const { name } = PYTHON_ENGINES[engine];
   const [first, ...others] = lost;
   if (!first)
-    return `no node of the ${name} cluster has files that whyslow recognises in ${paths.join(', ')}`;
+    return `no node of the ${name} cluster has files that whyslow recognizes in ${paths.join(', ')}`;
   const more = others.length > 0 ? ` (and ${formatCount(others.length, 'other file')})` : '';
   return `nothing could be read on the ${name} cluster: ${first.path}${more}: ${first.why}`;
 }

@@ -21,7 +21,7 @@ export interface EngineResult {
   /** By path in `out`: what it was made of. */
   readonly madeOf: ReadonlyMap<string, string>;
   readonly lost: readonly LostFile[];
-  /** Files in searched directories that whyslow does not recognise. */
+  /** Files in searched directories that whyslow does not recognize. */
   readonly ignored: readonly string[];
 }
 

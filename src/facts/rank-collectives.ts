@@ -74,7 +74,7 @@ const mask = (...kinds: readonly CollectiveKind[]) =>
   Uint8Array.from(COLLECTIVE_KINDS, (k) => Number(kinds.includes(k)));
 
 /** No member is done before all have arrived. */
-export const SYNCHRONISES = mask('all_reduce', 'all_gather', 'reduce_scatter', 'all_to_all', 'barrier');
+export const SYNCHRONIZES = mask('all_reduce', 'all_gather', 'reduce_scatter', 'all_to_all', 'barrier');
 /** Between two ranks. */
 export const IS_P2P = mask('send', 'recv');
 /** Members may move different amounts, so sizes need not agree. */

@@ -13,7 +13,7 @@ export interface BlockTask {
 export const NEXT = 0;
 export const JOINED = 1;
 
-/** Blocks that the threads may be ahead. Of each some 1 MB is kept until it is joined. */
+/** Blocks that the threads may be ahead. Of each about 1 MB is kept until it is joined. */
 export const MOST_AHEAD = 16;
 
 export interface FromBlockThread {

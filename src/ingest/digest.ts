@@ -3,7 +3,7 @@ import { messageOf } from '../base/input-error.js';
 import { inputProblem } from '../base/severity.js';
 import { boundDrawing } from '../drawing/bounded.js';
 import { drawTrace } from '../drawing/draw-trace.js';
-import { summariseEventLog } from '../logs/log-summary.js';
+import { summarizeEventLog } from '../logs/log-summary.js';
 import type { CompileLog } from '../model/compile-log.js';
 import type { EventLog } from '../model/event-log.js';
 import { Trace } from '../model/trace.js';
@@ -11,12 +11,12 @@ import type { TraceData } from '../model/trace-data.js';
 import { whatIf } from '../operations/what-if.js';
 import { TelemetryStreamReader } from '../readers/dmon/telemetry-stream-reader.js';
 import { seriesOf } from '../telemetry/gpu-series.js';
-import { type GpuState, summariseTelemetry } from '../telemetry/gpu-state.js';
+import { type GpuState, summarizeTelemetry } from '../telemetry/gpu-state.js';
 import { jobActivity } from '../telemetry/processes/job-activity.js';
-import { analyseTrace } from '../traces/analyse-trace.js';
+import { analyzeTrace } from '../traces/analyze-trace.js';
 import { checkTrace } from '../traces/checks/trace-checks.js';
-import type { AnalyseOptions } from '../traces/trace-facts.js';
-import { summariseTrace } from '../traces/trace-summary.js';
+import type { AnalyzeOptions } from '../traces/trace-facts.js';
+import { summarizeTrace } from '../traces/trace-summary.js';
 import type { MemberIdentity, TaskMember, TraceMember } from './member.js';
 import type { MemberResult } from './member-reader.js';
 import { memberFromFacts } from './stored-member.js';
@@ -28,7 +28,7 @@ import { memberFromFacts } from './stored-member.js';
 export type DigestWant =
   | 'trace'
   | 'summary'
-  | { readonly facts: AnalyseOptions; readonly draw?: DrawOptions };
+  | { readonly facts: AnalyzeOptions; readonly draw?: DrawOptions };
 
 /** What to draw of traces, besides the facts. */
 export interface DrawOptions {
@@ -48,12 +48,12 @@ export function digest({ content, ...member }: MemberResult, want: DigestWant): 
     case 'facts':
       return memberFromFacts(member, content.record, typeof want === 'object' ? want.facts : null);
     case 'events': {
-      const summary = want === 'summary' ? summariseEventLog(content.log) : null;
+      const summary = want === 'summary' ? summarizeEventLog(content.log) : null;
       const log = want === 'summary' ? null : content.log;
       return { ...base, kind: 'events', identity: logIdentity(content.log), summary, log };
     }
     case 'operations': {
-      // Analysed in this thread: a table may have millions of rows, but the answer is small.
+      // Analyzed in this thread: a table may have millions of rows, but the answer is small.
       const identity = { ...base.identity, events: content.table.rows };
       return { ...base, kind: 'operations', identity, whatIf: whatIf(content.table) };
     }
@@ -64,7 +64,7 @@ export function digest({ content, ...member }: MemberResult, want: DigestWant): 
         ...base,
         kind: 'dmon',
         identity: { ...base.identity, events: content.telemetry.rows },
-        gpus: summariseTelemetry(content.telemetry),
+        gpus: summarizeTelemetry(content.telemetry),
         series: seriesOf(content.telemetry),
         telemetry: want === 'trace' || (want !== 'summary' && want.draw) ? content.telemetry : null,
       };
@@ -110,7 +110,7 @@ function gpusIn(text: string): readonly GpuState[] {
   const reader = new TelemetryStreamReader();
   reader.push(Buffer.from(text, 'latin1'));
   const read = reader.finish();
-  return read.kind === 'dmon' ? summariseTelemetry(read.telemetry) : [];
+  return read.kind === 'dmon' ? summarizeTelemetry(read.telemetry) : [];
 }
 
 function digestTrace(member: TraceMember & { readonly trace: TraceData }, want: DigestWant): TraceMember {
@@ -118,9 +118,9 @@ function digestTrace(member: TraceMember & { readonly trace: TraceData }, want: 
   const traced = { ...member, identity: traceIdentity(trace) };
   if (want === 'trace') return traced;
   const checks = [...member.checks, ...checkTrace(trace)];
-  const summarised = { ...traced, trace: null, checks, summary: summariseTrace(trace) };
-  if (want === 'summary') return summarised;
-  const known = { ...summarised, ...analysed(trace, want.facts, checks) };
+  const summarized = { ...traced, trace: null, checks, summary: summarizeTrace(trace) };
+  if (want === 'summary') return summarized;
+  const known = { ...summarized, ...analyzed(trace, want.facts, checks) };
   return want.draw ? { ...known, ...drawn(trace, member.path, want.draw) } : known;
 }
 
@@ -142,9 +142,9 @@ function drawn(trace: Trace, path: string, { columns, bounded }: DrawOptions): D
 }
 
 /** A bug in the analysis must not cost the user the other files, nor the health checks of this one. */
-function analysed(trace: Trace, options: AnalyseOptions, checks: readonly CheckResult[]) {
+function analyzed(trace: Trace, options: AnalyzeOptions, checks: readonly CheckResult[]) {
   try {
-    return { facts: analyseTrace(trace, options), checks };
+    return { facts: analyzeTrace(trace, options), checks };
   } catch (error) {
     if (process.env.WHYSLOW_DEBUG) throw error;
     const message = `the analysis failed: ${messageOf(error)}`;

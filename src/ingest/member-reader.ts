@@ -5,7 +5,7 @@ import type { Member } from '../sources/open.js';
 import { type NameHints, rankFromPath } from '../sources/rank-name.js';
 import { describeFile } from './describe-file.js';
 
-/** Readers recognise a format by this many bytes. */
+/** Readers recognize a format by this many bytes. */
 export const HEAD_BYTES = 65536;
 
 /** One member of a file, read. */
@@ -29,7 +29,7 @@ interface UnknownContent {
   readonly looksLike: string;
 }
 
-/** Finds the reader that recognises one member, and feeds it. */
+/** Finds the reader that recognizes one member, and feeds it. */
 export class MemberReader {
   readonly #member: Member;
   readonly #find: typeof findReader;
@@ -54,7 +54,7 @@ export class MemberReader {
     return this.#reader?.keepsNothing === true;
   }
 
-  /** False: the rest is not needed: no reader recognises it, or its reader has enough or reads where it wants. */
+  /** False: the rest is not needed: no reader recognizes it, or its reader has enough or reads where it wants. */
   push(chunk: Uint8Array): boolean {
     if (this.#reader !== null) {
       this.#reader.push(chunk);

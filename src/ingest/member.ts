@@ -44,7 +44,7 @@ export interface TraceMember extends Member {
   readonly kind: TraceKind;
   /** Set for `summary` and `facts`. */
   readonly summary: TraceSummary | null;
-  /** Set for `facts`, unless there is nothing to analyse. */
+  /** Set for `facts`, unless there is nothing to analyze. */
   readonly facts: TraceFacts | null;
   /** Set for `draw`. */
   readonly drawing: TraceDrawing | null;

@@ -44,7 +44,7 @@ describe('keepOneFolder', () => {
       {
         code: 'other-folder',
         message: 'the same steps are in 3 folders, so these are several runs',
-        consequence: 'only z/b was analysed; pass the path of another to analyse that',
+        consequence: 'only z/b was analyzed; pass the path of another to analyze that',
       },
     ]);
   });

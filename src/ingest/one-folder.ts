@@ -40,7 +40,7 @@ export function keepOneFolder(inputs: RunInputs): RunInputs {
   problems.addAll(inputs.problems.filter((p) => p.code !== 'duplicate-rank' || areRepeated(members)));
   problems.add('other-folder', {
     message: `the same steps are in ${formatCount(folders.length, 'folder')}, so these are several runs`,
-    consequence: `only ${kept.path} was analysed; pass the path of another to analyse that`,
+    consequence: `only ${kept.path} was analyzed; pass the path of another to analyze that`,
   });
   return {
     ...inputs,

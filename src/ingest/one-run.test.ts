@@ -131,8 +131,8 @@ describe('keepOneRun', () => {
     expect(logOf(run.members[0]!.member)?.runs.map((r) => r.id)).toEqual(['a']);
     expect(run.members).toHaveLength(1);
     expect(run.runs).toMatchObject([
-      { id: 'a', ranks: 1, isAnalysed: true, startedNs: DAY },
-      { id: 'b', ranks: 2, isAnalysed: false },
+      { id: 'a', ranks: 1, isAnalyzed: true, startedNs: DAY },
+      { id: 'b', ranks: 2, isAnalyzed: false },
     ]);
     expect(() => keepOneRun(inputs(members), 'c')).toThrow('there is no run c; the runs here are a, b');
   });

@@ -48,7 +48,7 @@ export function keepOneRun(inputs: RunInputs, wanted: string | null = null): Run
       command: run.command,
       startedNs: Number.isFinite(run.began) ? run.began : null,
       ranks: run.ranks.size,
-      isAnalysed: run === kept,
+      isAnalyzed: run === kept,
     }));
   const dropped = [
     [inputs.beside.length - beside.length, 'manifest', ''],
@@ -65,7 +65,7 @@ export function keepOneRun(inputs: RunInputs, wanted: string | null = null): Run
     'other-run',
     {
       message: `some files belong to another run${names}: ${texts.join(', ')}`,
-      consequence: `only run ${kept.id} was analysed; --run chooses another`,
+      consequence: `only run ${kept.id} was analyzed; --run chooses another`,
     },
     null,
     texts.length,

@@ -50,7 +50,7 @@ describe('keepOneWindow', () => {
     expect(kept(trace('b', 0, '10-12', 900n), trace('a', 0, '2-4', 100n), log(0))).toEqual({
       files: ['b (later)', 'log0'],
       problems: [
-        'rank 0 recorded 2 windows; only the one of steps 10-12 was analysed; pass the path of another trace to analyse that',
+        'rank 0 recorded 2 windows; only the one of steps 10-12 was analyzed; pass the path of another trace to analyze that',
       ],
     });
   });
@@ -81,7 +81,7 @@ describe('keepOneWindow', () => {
     expect(kept(window('a', '2-4', 100n, 3), window('b', '7-7', 900n, 1))).toEqual({
       files: ['a'],
       problems: [
-        'rank 0 recorded 2 windows; only the one of steps 2-4 was analysed; pass the path of another trace to analyse that',
+        'rank 0 recorded 2 windows; only the one of steps 2-4 was analyzed; pass the path of another trace to analyze that',
       ],
     });
     expect(kept(window('a', '2-4', 100n, 3), window('b', '7-8', 900n, 2)).files).toEqual(['b (later)']);
@@ -112,7 +112,7 @@ describe('keepOneWindow', () => {
     expect(kept(trace('a', 0, '2-4', 100n), trace('b', 0, '2-4', 900n))).toEqual({
       files: ['b (later)'],
       problems: [
-        'rank 0 recorded 2 windows; only the newest was analysed; pass the path of another trace to analyse that',
+        'rank 0 recorded 2 windows; only the newest was analyzed; pass the path of another trace to analyze that',
       ],
     });
   });

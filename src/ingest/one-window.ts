@@ -45,7 +45,7 @@ export function keepOneWindow(inputs: RunInputs): RunInputs {
     'other-window',
     {
       message: `${ranks.length > 1 ? 'ranks' : 'rank'} ${formatRanks(ranks)} recorded ${windows} windows`,
-      consequence: `only ${described(chosen)} was analysed; pass the path of another trace to analyse that`,
+      consequence: `only ${described(chosen)} was analyzed; pass the path of another trace to analyze that`,
     },
     null,
     dropped.size,

@@ -18,7 +18,7 @@ export interface OpenBlocks {
 /** With two, one that inflates and one that scans are as fast; see docs/decisions/0037. */
 const LEAST_THREADS = 3;
 /**
- * Stored bytes that are worth one thread more than two: some 200 MB of JSON, which take 0.4 s to inflate and scan. A thread takes
+ * Stored bytes that are worth one thread more than two: about 200 MB of JSON, which take 0.4 s to inflate and scan. A thread takes
  * 50 ms to start, and 12 to 17 MB of memory, which may grow by 0.15 MB for each MB of JSON.
  */
 const WORTH_ONE_MORE = 16e6;

@@ -28,7 +28,7 @@ export interface ProgressSink {
   note?(text: string): void;
 }
 
-/** Of more traces than `MANY_TRACES` only the first `IN_FULL` are analysed in full: memory must not grow with the ranks. */
+/** Of more traces than `MANY_TRACES` only the first `IN_FULL` are analyzed in full: memory must not grow with the ranks. */
 const MANY_TRACES = 16;
 const IN_FULL = 8;
 /** Logs, telemetry, dumps and manifests, by name. A wrong guess costs only detail. */

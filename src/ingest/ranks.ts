@@ -101,5 +101,5 @@ function noteDuplicates(ranked: readonly RankedMember[], problems: ProblemLog): 
     const files = `${first!.member.path}${others ? ', ' : ' and '}${second!.member.path}${others}`;
     return `rank ${first!.rank} is in ${more.length + 2} files: ${files}`;
   });
-  problems.addNamed('duplicate-rank', messages, 'all are used; pass the path of one to analyse only that');
+  problems.addNamed('duplicate-rank', messages, 'all are used; pass the path of one to analyze only that');
 }

@@ -17,7 +17,7 @@ export interface RunInputs {
   readonly members: readonly RankedMember[];
   /** Manifests and telemetry. */
   readonly beside: readonly RunMember[];
-  /** Files in searched directories that no reader recognises. */
+  /** Files in searched directories that no reader recognizes. */
   readonly ignored: readonly string[];
   /** Problems of the run as a whole. Those of a file are in its member. */
   readonly problems: readonly Problem[];
@@ -34,7 +34,7 @@ export interface FoundRun {
   /** Nanoseconds since 1970. */
   readonly startedNs: number | null;
   readonly ranks: number;
-  readonly isAnalysed: boolean;
+  readonly isAnalyzed: boolean;
 }
 
 /** Throws InputError when there is nothing to read. */
@@ -137,7 +137,7 @@ const isFacts = ({ kind }: TaskMember): boolean => kind === 'facts';
 const isEmptyTrace = ({ hints, decodedBytes, path }: TaskMember): boolean =>
   decodedBytes === 0 && hints.rank !== null && /\.(?:json|pftrace)(?:\.(?:gz|zst))?$/i.test(path);
 
-/** Recognised, but of no use as it is, and the user can change that: a pickle, a packed database, facts of another version. */
+/** Recognized, but of no use as it is, and the user can change that: a pickle, a packed database, facts of another version. */
 const isRefused = ({ kind, identity }: TaskMember): boolean =>
   kind === 'facts' || (['flight-recorder', 'nsys', 'perfetto'].includes(kind) && identity.events === 0);
 

@@ -35,7 +35,7 @@ export interface Run {
   readonly logs: readonly RunLog[];
   readonly manifests: readonly RunManifestFile[];
   readonly telemetry: readonly RunTelemetry[];
-  /** Files in searched directories that whyslow does not recognise. */
+  /** Files in searched directories that whyslow does not recognize. */
   readonly ignored: readonly string[];
   /** Problems of the run as a whole. */
   readonly problems: readonly Problem[];

@@ -11,7 +11,7 @@ import { atomically, commonFolder, type StoreOptions, type WrittenFile } from '.
 
 export interface StoredRun {
   readonly written: readonly WrittenFile[];
-  /** Files in searched directories that whyslow does not recognise. */
+  /** Files in searched directories that whyslow does not recognize. */
   readonly ignored: readonly string[];
   readonly problems: readonly Problem[];
 }
@@ -26,7 +26,7 @@ export interface StoreRunOptions extends Omit<StoreOptions, 'root'> {
   readonly root: string | undefined;
   /** Only these of all files. */
   readonly share: Share | undefined;
-  /** The paths were found in a directory, by a program that divides them. What is not recognised is no failure then. */
+  /** The paths were found in a directory, by a program that divides them. What is not recognized is no failure then. */
   readonly areFound: boolean;
 }
 

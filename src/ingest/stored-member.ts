@@ -7,7 +7,7 @@ import { type StepRange, stepsOption } from '../facts/step-facts.js';
 import type { FactsPart, FactsRecord } from '../readers/common/facts-record.js';
 import { FACTS_FORMAT } from '../readers/facts/format.js';
 import { LAYOUTS, type NameHints } from '../sources/rank-name.js';
-import { lighten } from '../traces/analyse-trace.js';
+import { lighten } from '../traces/analyze-trace.js';
 import {
   detailOf,
   detailShape,
@@ -16,7 +16,7 @@ import {
   withDetail,
 } from '../traces/stored/facts-shape.js';
 import { summaryShape } from '../traces/stored/summary-shape.js';
-import type { AnalyseOptions } from '../traces/trace-facts.js';
+import type { AnalyzeOptions } from '../traces/trace-facts.js';
 import { type MemberIdentity, type RefusedMember, TRACE_KINDS, type TraceMember } from './member.js';
 import type { MemberResult } from './member-reader.js';
 
@@ -65,7 +65,7 @@ export function partsOf(member: TraceMember, steps: StepRange | null): readonly 
 export function memberFromFacts(
   member: Omit<MemberResult, 'content'>,
   record: FactsRecord | null,
-  options: AnalyseOptions | null,
+  options: AnalyzeOptions | null,
 ): TraceMember | RefusedMember {
   if (!record) return refused(member, []);
   try {

@@ -153,7 +153,7 @@ const processes = (count: number) => (count === 1 ? '1 process' : `${count} proc
 
 const failed = (status: number) => `the command failed before its first step (exit status ${status})`;
 const NO_OPTIMIZER =
-  'no torch.optim optimizer made a step, which is how the end of a step is recognised (torch.func, and updates by hand without model.zero_grad(), need the lines below)';
+  'no torch.optim optimizer made a step, which is how the end of a step is recognized (torch.func, and updates by hand without model.zero_grad(), need the lines below)';
 const NOT_HOOKED = 'Python ran with -I, -E or -S, or the command sets PYTHONPATH itself';
 const ELSEWHERE = 'the work ran in a container or on a machine that does not inherit this environment';
 const EXCLUDED = 'WHYSLOW_ENABLED is off, or the configuration excludes these ranks';

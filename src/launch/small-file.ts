@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 
-/** The largest that capture itself writes are rank manifests, some 20 kB. */
+/** The largest that capture itself writes are rank manifests, about 20 kB. */
 const MAX_BYTES = 1 << 20;
 
 /** Windows lacks the last two. Without O_NONBLOCK, opening a pipe waits until somebody writes to it. */

@@ -4,7 +4,7 @@ import { delimiter, join } from 'node:path';
 import type { Environment } from './environment.js';
 import { newTelemetryFile } from './telemetry-file.js';
 
-/** Power, utilisation, clocks, violations, memory, errors, PCIe. Older drivers refuse some, so fewer are tried next. */
+/** Power, utilization, clocks, violations, memory, errors, PCIe. Older drivers refuse some, so fewer are tried next. */
 const METRICS = ['pucvmet', 'pucvm', 'puc'] as const;
 /** If a job starts whyslow several times on one machine, only local rank 0 watches the GPUs. */
 const LOCAL_RANKS = ['SLURM_LOCALID', 'OMPI_COMM_WORLD_LOCAL_RANK', 'MPI_LOCALRANKID'] as const;

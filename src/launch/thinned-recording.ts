@@ -8,7 +8,7 @@ export interface Limits {
   readonly bytes: number;
 }
 
-/** Five minutes with two samples a second. A job of 8 ranks with 8 workers each writes about 40 kB a sample. */
+/** Five minutes with two samples per second. A job of 8 ranks with 8 workers each writes about 40 kB per sample. */
 const LIMITS: Limits = { samples: 600, bytes: 8e6 };
 
 interface WrittenSample {

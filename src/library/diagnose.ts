@@ -13,9 +13,9 @@ import type { Report } from '../report/report.js';
 import { RULES } from '../rules/rules.js';
 import { runRules } from '../rules/run-rules.js';
 
-/** Without `steps` or `ranks`, all of them are analysed. */
+/** Without `steps` or `ranks`, all of them are analyzed. */
 export interface DiagnoseOptions extends ReadOptions, Partial<Selection> {
-  /** Which run to analyse, if the files are of several. Otherwise the newest. */
+  /** Which run to analyze, if the files are of several. Otherwise the newest. */
   readonly run?: string | null | undefined;
   /** What became of files that were read on a cluster. The report names those that are lost. */
   readonly elsewhere?: ReadElsewhere | undefined;
@@ -23,7 +23,7 @@ export interface DiagnoseOptions extends ReadOptions, Partial<Selection> {
   readonly everyRank?: boolean | undefined;
 }
 
-/** Reads the files under the paths and says why training is slow. Throws InputError when there is nothing to analyse. */
+/** Reads the files under the paths and says why training is slow. Throws InputError when there is nothing to analyze. */
 export async function diagnose(
   paths: string | readonly string[],
   options: DiagnoseOptions = {},

@@ -20,7 +20,7 @@ export interface FactsOptions extends ReadOptions {
   readonly root?: string | undefined;
   /** Only these of all files. */
   readonly share?: Share | undefined;
-  /** The paths were found in a directory: one that is not recognised is no failure. */
+  /** The paths were found in a directory: one that is not recognized is no failure. */
   readonly areFound?: boolean | undefined;
 }
 

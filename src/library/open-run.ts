@@ -8,7 +8,7 @@ import { type OpenedRun, openedRun } from './opened-run.js';
 
 /**
  * Reads the files under the paths once. Columns stay in memory up to `limit` bytes. Throws InputError when there is nothing to
- * analyse.
+ * analyze.
  */
 export async function openRun(
   paths: readonly string[],

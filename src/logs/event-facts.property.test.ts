@@ -4,7 +4,7 @@ import { cases } from '../../test/helpers/cases.js';
 import { TIME_CLASSES } from '../facts/time-class.js';
 import type { EventFacts } from './event-facts.js';
 import { unprofiledLog } from './join-step.js';
-import { analyse, HEADER } from './testing.js';
+import { analyze, HEADER } from './testing.js';
 
 const stepWithout = (...args: Parameters<typeof unprofiledLog>) => unprofiledLog(...args)?.step ?? null;
 
@@ -87,7 +87,7 @@ describe('any log', () => {
     const sources = new Set<string>();
     fc.assert(
       fc.property(log, (lines) => {
-        const all = analyse(lines);
+        const all = analyze(lines);
         for (const facts of all) {
           expectSound(facts);
           sources.add(facts.stepSource);
@@ -108,7 +108,7 @@ describe('any log', () => {
         fc.pre(order.length === new Set(records.map((r) => r.name)).size);
         const byPhase = order.flatMap((n) => records.filter((r) => r.name === n));
         const [a, b] = [records, byPhase].map((rs) =>
-          analyse(
+          analyze(
             HEADER,
             rs.map((r) => JSON.stringify(r)),
           ),

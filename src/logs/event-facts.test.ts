@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { LAUNCH_NOTE } from './notes.js';
-import { analyse, analyseOne, HEADER, ms, msByClass, noted, stepLines, steps } from './testing.js';
+import { analyze, analyzeOne, HEADER, ms, msByClass, noted, stepLines, steps } from './testing.js';
 
 describe('files of lmms-engine: four fields', () => {
-  const facts = analyseOne(
+  const facts = analyzeOne(
     steps(0, 90, () => ['host_to_device 2', 'training_step 40', 'training_metrics 3'], 10),
   );
 
@@ -30,7 +30,7 @@ describe('files of lmms-engine: four fields', () => {
   });
 
   it('sums the records of a step: accumulated gradients keep global_step', () => {
-    const accumulated = analyseOne(steps(0, 4, () => Array(4).fill('training_step 10')));
+    const accumulated = analyzeOne(steps(0, 4, () => Array(4).fill('training_step 10')));
     expect(ms(accumulated.step)).toBe(40);
     expect(accumulated.phases).toMatchObject([
       { name: 'training_step', ns: 40e6, records: 20, clock: 'unknown', perStep: Array(5).fill(40e6) },
@@ -40,7 +40,7 @@ describe('files of lmms-engine: four fields', () => {
 
 describe('training_step without start times', () => {
   it('holds data_wait when both fit', () => {
-    const facts = analyseOne(
+    const facts = analyzeOne(
       HEADER,
       steps(0, 9, () => ['data_wait 30 gpu', 'training_step 40 gpu']),
     );
@@ -49,7 +49,7 @@ describe('training_step without start times', () => {
   });
 
   it('is a part of the step when they do not fit', () => {
-    const facts = analyseOne(
+    const facts = analyzeOne(
       HEADER,
       steps(0, 9, () => [
         'data_wait 30',
@@ -66,16 +66,16 @@ describe('training_step without start times', () => {
 
   it('is a part of the step when long waits do not make it longer', () => {
     const beside = steps(0, 19, (n) => [`data_wait ${n % 4 === 0 ? 30 : 1}`, 'training_step 40']);
-    expect(ms(analyseOne(HEADER, beside).step)).toBeCloseTo(48.25);
+    expect(ms(analyzeOne(HEADER, beside).step)).toBeCloseTo(48.25);
     const held = steps(0, 19, (n) => [
       `data_wait ${n % 4 === 0 ? 30 : 1}`,
       `training_step ${n % 4 === 0 ? 40 : 11}`,
     ]);
-    expect(ms(analyseOne(HEADER, held).step)).toBeCloseTo(18.25);
+    expect(ms(analyzeOne(HEADER, held).step)).toBeCloseTo(18.25);
   });
 
   it('lies where start times say', () => {
-    const facts = analyseOne(
+    const facts = analyzeOne(
       HEADER,
       steps(0, 90, (n) => [`data_wait 20 +${n * 60} gpu`, `training_step 40 +${n * 60 + 20} gpu`], 10),
     );
@@ -88,13 +88,13 @@ describe('training_step without start times', () => {
     const startOf = (n: number) => (n < 20 ? 27 * n : 540 + 2000 + 20 * (n - 20));
     const phases = (n: number) => [`training_step ${n < 20 ? 27 : 20} +${startOf(n)} gpu`];
     const sparse = [38, 44, 50, 67, 73, 89, 95].flatMap((n) => steps(n, n, phases));
-    const facts = analyseOne(HEADER, steps(0, 19, phases), sparse);
+    const facts = analyzeOne(HEADER, steps(0, 19, phases), sparse);
     expect(ms(facts.step)).toBe(20);
     expect(facts.steps).toBeGreaterThan(20);
     // What is recorded of a step here is a part of it: only the start times tell how long it takes.
     const part = (n: number) => [`forward 5 +${startOf(n)} gpu`, `training_step 15 +${startOf(n)} gpu`];
     const parts = [38, 44, 50, 67, 73, 89, 95].flatMap((n) => steps(n, n, part));
-    expect(ms(analyseOne(HEADER, steps(0, 19, part), parts).step)).toBe(20);
+    expect(ms(analyzeOne(HEADER, steps(0, 19, part), parts).step)).toBe(20);
   });
 
   it('counts only the part of a host-timed wait that the device felt', () => {
@@ -102,10 +102,10 @@ describe('training_step without start times', () => {
       `data_wait ${n % 2 ? 20 : 1} host`,
       `training_step ${40 + (n % 3)} gpu`,
     ]);
-    const facts = analyseOne(HEADER, hidden);
+    const facts = analyzeOne(HEADER, hidden);
     expect(facts.time.idle_data).toBeLessThan(1e6);
-    expect(noted(facts)).toMatch(/steps grow by \d % of it/);
-    const steady = analyseOne(
+    expect(noted(facts)).toMatch(/steps grow by \d% of it/);
+    const steady = analyzeOne(
       HEADER,
       steps(0, 19, () => ['data_wait 20 host', 'training_step 40 gpu']),
     );
@@ -114,7 +114,7 @@ describe('training_step without start times', () => {
   });
 
   it('sums micro-steps and counts nested phases once', () => {
-    const facts = analyseOne(
+    const facts = analyzeOne(
       HEADER,
       steps(0, 4, () => [
         ...[0, 1].flatMap((m) => [`data_wait 5 #${m} gpu`, `forward 4 #${m} gpu`, `backward 8 #${m} gpu`]),
@@ -139,7 +139,7 @@ describe('training_step without start times', () => {
       'collective:all_gather 8',
       'training_step 40',
     ]);
-    expect(msByClass(analyseOne(HEADER, lines))).toEqual({ compute: 30, comms_transfer: 8, idle_other: 2 });
+    expect(msByClass(analyzeOne(HEADER, lines))).toEqual({ compute: 30, comms_transfer: 8, idle_other: 2 });
   });
 
   it('counts a phase timed on both clocks once, on the device', () => {
@@ -149,7 +149,7 @@ describe('training_step without start times', () => {
       'training_step 40 gpu',
       'training_step 41 host',
     ]);
-    const facts = analyseOne(HEADER, lines);
+    const facts = analyzeOne(HEADER, lines);
     expect(msByClass(facts)).toEqual({ compute: 39, idle_data: 1 });
   });
 });
@@ -157,13 +157,13 @@ describe('training_step without start times', () => {
 describe('without training_step', () => {
   it('sums phases, and leaves a cut step out', () => {
     const whole = steps(0, 19, () => ['data_wait 10', 'forward 10', 'backward 20', 'optimizer 2', 'loss 3']);
-    const facts = analyseOne(HEADER, whole, stepLines(20, 'data_wait 10', 'forward 10'));
+    const facts = analyzeOne(HEADER, whole, stepLines(20, 'data_wait 10', 'forward 10'));
     expect(facts).toMatchObject({ stepSource: 'sum-of-phases', steps: 20, last: 19 });
     expect(msByClass(facts)).toEqual({ compute: 32, idle_data: 10 });
   });
 
   it("does not guess what a user's own phases do", () => {
-    const facts = analyseOne(
+    const facts = analyzeOne(
       HEADER,
       steps(0, 4, () => ['a 10 gpu', 'b 5 host']),
     );
@@ -174,7 +174,7 @@ describe('without training_step', () => {
 
 describe('a job without GPU', () => {
   it('takes the host clock for computing', () => {
-    const facts = analyseOne(
+    const facts = analyzeOne(
       HEADER,
       steps(0, 9, () => ['data_wait 9 host', 'forward 10 host', 'backward 15 host', 'training_step 40 host']),
     );
@@ -183,7 +183,7 @@ describe('a job without GPU', () => {
   });
 
   it('does not read a host-timed step beside device phases as host-bound', () => {
-    const facts = analyseOne(
+    const facts = analyzeOne(
       HEADER,
       steps(0, 9, () => ['host_to_device 4 gpu', 'training_step 40 host']),
     );
@@ -208,7 +208,7 @@ describe('a whole iteration every tenth step, as whyslow_capture writes it', () 
       ],
       10,
     );
-    const facts = analyseOne(HEADER, lines);
+    const facts = analyzeOne(HEADER, lines);
     expect(facts).toMatchObject({ stepSource: 'training_step', steps: 9 });
     expect(facts.knowledge).toEqual({
       ...{ placed: true, allHost: true, modelTimed: true },
@@ -231,7 +231,7 @@ describe('a whole iteration every tenth step, as whyslow_capture writes it', () 
       ],
       10,
     );
-    const facts = analyseOne(HEADER, lines);
+    const facts = analyzeOne(HEADER, lines);
     expect(msByClass(facts)).toEqual({ compute: 38, idle_data: 2 });
     expect(facts.knowledge.hostPaced).toBe(0);
     expect(noted(facts)).not.toContain(LAUNCH_NOTE);
@@ -247,9 +247,9 @@ describe('a whole iteration every tenth step, as whyslow_capture writes it', () 
       ],
       10,
     );
-    const facts = analyseOne(HEADER, lines);
+    const facts = analyzeOne(HEADER, lines);
     expect(facts.time.idle_host / facts.step).toBeGreaterThan(0.99);
-    expect(noted(facts)).toMatch(/nothing queued in 100 % of the step → it was idle for an unknown part/);
+    expect(noted(facts)).toMatch(/nothing queued in 100% of the step → it was idle for an unknown part/);
   });
 
   it('is computing where the device is behind, in phases and between them', () => {
@@ -262,7 +262,7 @@ describe('a whole iteration every tenth step, as whyslow_capture writes it', () 
       ],
       10,
     );
-    const facts = analyseOne(HEADER, lines);
+    const facts = analyzeOne(HEADER, lines);
     // Clipping between backward and optimizer is in no phase.
     expect(msByClass(facts)).toEqual({ compute: 40 });
   });
@@ -270,7 +270,7 @@ describe('a whole iteration every tenth step, as whyslow_capture writes it', () 
 
 describe('several runs and ranks', () => {
   it('gives all, the newest last', () => {
-    const facts = analyse(
+    const facts = analyze(
       steps(0, 4, () => ['training_step 40']),
       steps(0, 3, () => ['training_step 20']),
       '{"whyslow": 1, "run": "later", "rank": 0}',

@@ -68,7 +68,7 @@ export interface PhaseFacts {
 }
 
 /** One for each run and rank that has a step, in the order of the file: the newest run of a rank comes last. */
-export function analyseEventLog(log: EventLog): EventFacts[] {
+export function analyzeEventLog(log: EventLog): EventFacts[] {
   return log.runs.flatMap((run) => {
     const job = jobTimeOf(run.header);
     // Without the totals of the whole job, what lies outside steps would be lost.

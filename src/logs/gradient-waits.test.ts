@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { analyseOne, HEADER, steps } from './testing.js';
+import { analyzeOne, HEADER, steps } from './testing.js';
 
 /** ms per step; steps of 40 ms on the host's clock. */
 const mayHide = (...phases: readonly string[]) =>
-  analyseOne(
+  analyzeOne(
     HEADER,
     steps(1, 9, (n) =>
       [...phases, 'training_step 40 +0'].map((phase) => {

@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { type DrawnJob, jobLog } from '../../test/helpers/draw-job.js';
 import type { JobTime } from '../facts/job-time.js';
 import { jobTimeOf } from './job-time.js';
-import { analyseOne, ms } from './testing.js';
+import { analyzeOne, ms } from './testing.js';
 
-const jobOf = (drawn: DrawnJob): JobTime => analyseOne(jobLog(drawn)).job!;
+const jobOf = (drawn: DrawnJob): JobTime => analyzeOne(jobLog(drawn)).job!;
 const sumOf = ({ startUp, training, end, phases }: JobTime) =>
   startUp + training + end + phases.reduce((sum, p) => sum + p.ns, 0);
 

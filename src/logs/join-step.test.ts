@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { unprofiledLog } from './join-step.js';
-import { analyse, HEADER, steps } from './testing.js';
+import { analyze, HEADER, steps } from './testing.js';
 
 const stepWithout = (...args: Parameters<typeof unprofiledLog>) => unprofiledLog(...args)?.step ?? null;
 
@@ -9,7 +9,7 @@ const run = (count: number, ms: number, rank = 0) =>
 
 describe('the unprofiled step for a trace', () => {
   it('is that of the last run of the rank', () => {
-    const facts = analyse(run(5, 40), run(4, 20), HEADER, run(3, 12, 1));
+    const facts = analyze(run(5, 40), run(4, 20), HEADER, run(3, 12, 1));
     expect(stepWithout(facts, 0)).toBe(20e6);
     expect(stepWithout(facts, 1)).toBe(12e6);
     expect(stepWithout(facts, 2)).toBeNull();
@@ -17,22 +17,22 @@ describe('the unprofiled step for a trace', () => {
   });
 
   it('needs three steps, and does not go back to an earlier run for them', () => {
-    expect(stepWithout(analyse(run(2, 40)), 0)).toBeNull();
-    expect(stepWithout(analyse(run(5, 40), run(2, 20)), 0)).toBeNull();
+    expect(stepWithout(analyze(run(2, 40)), 0)).toBeNull();
+    expect(stepWithout(analyze(run(5, 40), run(2, 20)), 0)).toBeNull();
   });
 
   it('is that of the only rank where one side does not know its own', () => {
     const unknown = steps(0, 4, () => ['training_step 30 r-1']);
-    expect(stepWithout(analyse(unknown), 3)).toBe(30e6);
-    expect(stepWithout(analyse(run(5, 40, 7)), -1)).toBe(40e6);
-    expect(stepWithout(analyse(run(5, 40, 7), run(5, 40, 8)), -1)).toBeNull();
+    expect(stepWithout(analyze(unknown), 3)).toBe(30e6);
+    expect(stepWithout(analyze(run(5, 40, 7)), -1)).toBe(40e6);
+    expect(stepWithout(analyze(run(5, 40, 7), run(5, 40, 8)), -1)).toBeNull();
   });
 
   it('is not one that may leave out the input that the trace waits for', () => {
-    const without = analyse(run(5, 40));
+    const without = analyze(run(5, 40));
     expect(stepWithout(without, 0, 1e6)).toBe(40e6);
     expect(stepWithout(without, 0, 100e6)).toBeNull();
-    const withInput = analyse(
+    const withInput = analyze(
       HEADER,
       steps(0, 4, () => ['data_wait 100', 'training_step 40']),
     );

@@ -21,7 +21,7 @@ it('keeps the last of many steps, with a note', () => {
   expect(kept(null, 2)).toEqual({
     steps: [98, 99],
     rows: 4,
-    notes: ['only the last 2 of 100 recorded steps were analysed'],
+    notes: ['only the last 2 of 100 recorded steps were analyzed'],
   });
   expect(kept({ first: null, last: 50 }, 3).steps).toEqual([48, 49, 50]);
 });

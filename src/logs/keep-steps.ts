@@ -3,7 +3,7 @@ import type { StepRange } from '../facts/step-facts.js';
 import type { EventLog, EventLogRun } from '../model/event-log.js';
 import { undisturbed } from './undisturbed.js';
 
-/** A step takes some 50 µs to analyse, and 5,000 are enough: with one in ten recorded they are a day or two of training. */
+/** A step takes about 50 µs to analyze, and 5,000 are enough: with one in ten recorded they are a day or two of training. */
 const MAX_STEPS = 5000;
 
 interface KeptLog {
@@ -43,8 +43,8 @@ const onlyTheLast = (most: number, steps: number) =>
     'note',
     'long-log',
     1,
-    `only the last ${most.toLocaleString('en')} of ${steps.toLocaleString('en')} recorded steps were analysed`,
-    '--steps A-B analyses others',
+    `only the last ${most.toLocaleString('en')} of ${steps.toLocaleString('en')} recorded steps were analyzed`,
+    '--steps A-B analyzes others',
   );
 
 const isWithin = (step: number, range: StepRange | null) =>

@@ -18,7 +18,7 @@ export interface EventLogSummary {
   }[];
 }
 
-export function summariseEventLog(log: EventLog): EventLogSummary {
+export function summarizeEventLog(log: EventLog): EventLogSummary {
   return {
     runs: log.runs.map((run) => {
       const byName = groupBy(run.name.keys(), (row) => run.name[row]!);

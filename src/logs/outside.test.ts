@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { jobLog } from '../../test/helpers/draw-job.js';
-import { analyseOne, ms, msByClass, stepLines } from './testing.js';
+import { analyzeOne, ms, msByClass, stepLines } from './testing.js';
 
 describe('time outside training steps', () => {
   it('is in no step, however much of it lies between recorded ones', () => {
-    const facts = analyseOne(jobLog({ phases: { evaluation: { ms: 9000, count: 9 } } }));
+    const facts = analyzeOne(jobLog({ phases: { evaluation: { ms: 9000, count: 9 } } }));
     expect(ms(facts.step)).toBe(10);
     expect(msByClass(facts)).toEqual({ compute: 9, idle_host: 1 });
     expect(facts.notes.map((n) => n.code)).not.toContain('rare-pauses');
@@ -20,7 +20,7 @@ describe('time outside training steps', () => {
         JSON.stringify({ ...(JSON.parse(line) as object), outside_ms: { compile: 500 } }),
       ),
     ];
-    const facts = analyseOne(lines.slice(0, sixty), slow, lines.slice(sixty));
+    const facts = analyzeOne(lines.slice(0, sixty), slow, lines.slice(sixty));
     const at = facts.indices.indexOf(55);
     expect(ms(facts.periods[at]!)).toBe(10);
     expect(ms(facts.timePerStep[at]!.compute)).toBe(9);
@@ -30,7 +30,7 @@ describe('time outside training steps', () => {
 
   it('stays where it is in a log without the totals of the job', () => {
     const [, ...lines] = jobLog({ phases: { evaluation: { ms: 9000, count: 9 } } });
-    const facts = analyseOne('{"whyslow": 1, "run": "a", "rank": 0}', lines);
+    const facts = analyzeOne('{"whyslow": 1, "run": "a", "rank": 0}', lines);
     expect(facts.job).toBeNull();
     expect(ms(facts.step)).toBeGreaterThan(90);
   });

@@ -1,7 +1,7 @@
 import { TIME_CLASSES } from '../facts/time-class.js';
 import type { EventLog } from '../model/event-log.js';
 import { eventsReader } from '../readers/events/descriptor.js';
-import { analyseEventLog, type EventFacts } from './event-facts.js';
+import { analyzeEventLog, type EventFacts } from './event-facts.js';
 
 /** For the tests of this folder: logs as text, read by the same reader as users' files. */
 export function readLog(text: string): EventLog {
@@ -48,12 +48,12 @@ export function steps(
   return lines;
 }
 
-export function analyse(...lines: readonly (string | readonly string[])[]): EventFacts[] {
-  return analyseEventLog(readLog(`${lines.flat().join('\n')}\n`));
+export function analyze(...lines: readonly (string | readonly string[])[]): EventFacts[] {
+  return analyzeEventLog(readLog(`${lines.flat().join('\n')}\n`));
 }
 
-export function analyseOne(...lines: readonly (string | readonly string[])[]): EventFacts {
-  const all = analyse(...lines);
+export function analyzeOne(...lines: readonly (string | readonly string[])[]): EventFacts {
+  const all = analyze(...lines);
   if (all.length !== 1) throw new Error(`${all.length} facts instead of one`);
   return all[0]!;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { analyseEventLog } from './event-facts.js';
+import { analyzeEventLog } from './event-facts.js';
 import { unprofiledLog } from './join-step.js';
 import { keepSteps } from './keep-steps.js';
 import { HEADER, readLog, steps } from './testing.js';
@@ -11,7 +11,7 @@ const recording = (from: number, to: number) => steps(from, to, () => ['training
 
 function kept(...lines: readonly (readonly string[])[]) {
   const { log, notes } = keepSteps(readLog(`${[HEADER, ...lines.flat()].join('\n')}\n`), null);
-  const facts = analyseEventLog(log);
+  const facts = analyzeEventLog(log);
   return {
     ms: facts.map((f) => f.medianStep / 1e6),
     disturbedBy: facts.map((f) => f.disturbedBy),
@@ -69,7 +69,7 @@ describe('steps that a profiler made slower', () => {
 
   it('count if the user selects them', () => {
     const log = readLog(`${[HEADER, ...alone(0, 9), ...attached(10, 40)].join('\n')}\n`);
-    const facts = analyseEventLog(keepSteps(log, { first: 20, last: 30 }).log);
+    const facts = analyzeEventLog(keepSteps(log, { first: 20, last: 30 }).log);
     expect(facts.map((f) => [f.first, f.last])).toEqual([[20, 30]]);
   });
 });

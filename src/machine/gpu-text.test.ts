@@ -22,7 +22,7 @@ describe('rocm-smi', () => {
     const gpuText = ROCM_HEADER + rocmAsQuery(ROCM)!.repeat(4);
     const report = triage(drawJob({ processes: [{ pid: 100, main: 0.9 }], gpuText, gpus: [0] }));
     expect(report.verdict).toMatchObject({ bottleneck: 'gpu', cause: 'gpu-bound' });
-    expect(report.gpus).toMatchObject([{ index: 0, utilisation: 97, power_w: 540, power_limit_w: 750 }]);
+    expect(report.gpus).toMatchObject([{ index: 0, utilization: 97, power_w: 540, power_limit_w: 750 }]);
   });
 
   it.each(['', 'null', '[]', '{}', '{"card0": 3}', 'WARNING: no GPU', '\u0000'])('is not %j', (text) => {

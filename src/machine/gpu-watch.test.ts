@@ -31,10 +31,10 @@ describe.concurrent('watching GPUs', () => {
     const { text } = await watching(
       'nvidia-smi',
       `case "$1" in dmon) echo "dmon is not supported"; exit 2 ;; esac
-       echo "timestamp, index, name, utilization.gpu [%]"; echo "2026/11/15 00:55:37.060, 0, NVIDIA H200, 40 %"`,
-      said('40 %'),
+       echo "timestamp, index, name, utilization.gpu [%]"; echo "2026/11/15 00:55:37.060, 0, NVIDIA H200, 40%"`,
+      said('40%'),
     );
-    expect(text).toContain('0, NVIDIA H200, 40 %');
+    expect(text).toContain('0, NVIDIA H200, 40%');
   });
 
   it('puts the limits of the GPUs before what dmon prints', async () => {

@@ -19,7 +19,7 @@ export interface WatchOptions {
   readonly stopped?: () => boolean;
 }
 
-/** Often enough to tell by samples what a thread waits in. One sample of a hundred processes takes some 20 ms. */
+/** Often enough to tell by samples what a thread waits in. One sample of a hundred processes takes about 20 ms. */
 const EVERY_MS = 250;
 const MANY_THREADS = 500;
 

@@ -6,7 +6,7 @@ export const Category = {
   /** `record_function`, `ProfilerStep#N`, DataLoader and optimizer spans, on the host. */
   annotation: 2,
   pythonFunction: 3,
-  /** CUDA/HIP runtime or driver calls: launches, copies, synchronisation. */
+  /** CUDA/HIP runtime or driver calls: launches, copies, synchronization. */
   runtime: 4,
   driver: 5,
   kernel: 6,
@@ -14,7 +14,7 @@ export const Category = {
   memset: 8,
   /** The host's annotations as seen on the GPU. */
   gpuAnnotation: 9,
-  /** CUPTI's synchronisation records on GPU tracks. */
+  /** CUPTI's synchronization records on GPU tracks. */
   sync: 10,
   /** The profiler's own work. */
   overhead: 11,
@@ -27,7 +27,7 @@ export const Category = {
 } as const;
 export type Category = (typeof Category)[keyof typeof Category];
 
-/** Names in traces. The capitalised ones are from 2021 and before. */
+/** Names in traces. The capitalized ones are from 2021 and before. */
 const NAMES: readonly (readonly [Category, string])[] = [
   [Category.cpuOp, 'cpu_op Operator'],
   [Category.annotation, 'user_annotation'],

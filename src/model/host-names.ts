@@ -10,7 +10,7 @@ export const LOADS_IN_WORKERS = /MultiProcessingDataLoaderIter/;
 export const CHECKS_PINNED = /^(?:cuda|hip)PointerGetAttributes?$/;
 
 /** Calls in which the host waits for the device. */
-export const SYNCHRONISES =
+export const SYNCHRONIZES =
   /^(?:cuda|hip|cu|musa)(?:Device|Stream|Event|Ctx|Context)Synchronize|^(?:cuda|hip)Memcpy(?:2D|3D|WithStream|ToSymbol|FromSymbol)?$|^cuMemcpy[A-Z]\w{0,20}_v2$/;
 
 /** Gives device memory back. It waits for the whole device first, though it has another purpose. */

@@ -3,9 +3,9 @@ import type { GpuIdentity } from './gpu-identity.js';
 /** Figures of one sample. All are NaN where the log does not have them. */
 export const TELEMETRY_FIELDS = [
   /** Percent of the sample's time in which any kernel ran, however small. */
-  'utilisation',
+  'utilization',
   /** Percent of the time in which memory was read or written. */
-  'memoryUtilisation',
+  'memoryUtilization',
   /** MHz. */
   'smClock',
   'memoryClock',

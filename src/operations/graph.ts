@@ -50,7 +50,7 @@ export function buildGraph(operations: readonly Operation[], stages: number): Gr
 
   const overlapped = operations.some((o) => o.kind === KIND.separateGradsAllReduce);
   for (const here of perStage) {
-    // One stream computes, one serves each direction to a neighbour, one the data-parallel group.
+    // One stream computes, one serves each direction to a neighbor, one the data-parallel group.
     chain(here.compute());
     for (const kind of Object.keys(PEER_TO_PEER) as Kind[]) chain(here.of(kind));
     afterWarmUp(here, after);

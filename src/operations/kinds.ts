@@ -20,7 +20,7 @@ export type Kind = (typeof KIND)[keyof typeof KIND];
 const KNOWN: ReadonlySet<string> = new Set(Object.values(KIND));
 export const isKnown = (name: string): name is Kind => KNOWN.has(name);
 
-/** Transfers between neighbouring stages. `to`: distance to the other stage; `peer`: the kind at the other end. */
+/** Transfers between neighboring stages. `to`: distance to the other stage; `peer`: the kind at the other end. */
 export const PEER_TO_PEER: Readonly<
   Partial<Record<Kind, { readonly compute: Kind; readonly peer: Kind; readonly to: number }>>
 > = {

@@ -44,7 +44,7 @@ const OVERSIZED = {
   message: 'There are more than 1024 stages, or more than a million pairs of step and data-parallel rank.',
   consequence: 'A job with so many stages is not replayed. Of too many pairs the first million are.',
 };
-/** A larger table is damaged, not a job, and would take for ever. */
+/** A larger table is damaged, not a job, and would take forever. */
 const MAX_STAGES = 1024;
 const MAX_LANES = 1 << 20;
 const UNTIMED = {

@@ -80,7 +80,7 @@ function drawPipeline(
   const rows: Omit<OperationRow, 'dpRank' | 'step'>[] = [];
   const lanes = Array.from({ length: stages }, (_, stage) => ({
     order: schedule(stage, stages, microbatches),
-    /** Ends of all computing, and of each kind; when the streams to and from neighbours are free. */
+    /** Ends of all computing, and of each kind; when the streams to and from neighbors are free. */
     ends: [] as number[],
     own: { [KIND.forward]: [] as number[], [KIND.backward]: [] as number[] },
     free: new Map<Kind, number>(),

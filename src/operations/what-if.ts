@@ -30,7 +30,7 @@ export interface WhatIf {
   readonly perStep: readonly StepWhatIf[];
   /** All workers, slowest first. */
   readonly workers: readonly WorkerSlowdown[];
-  /** The slowest 3 %, at least one: what `m_w` is about. */
+  /** The slowest 3%, at least one: what `m_w` is about. */
   readonly slowestWorkers: readonly WorkerSlowdown[];
   /** Slowest first, like the next two. */
   readonly byKind: readonly Slowdown<string>[];
@@ -66,7 +66,7 @@ export interface WhatIfAnswer {
   readonly problems: readonly Problem[];
 }
 
-/** As in the paper: the slowest 3 % of workers. */
+/** As in the paper: the slowest 3% of workers. */
 const SLOWEST_SHARE = 0.03;
 /** Below this, shares of the slowdown would be noise divided by noise. */
 const LEAST_SLOWDOWN = 1.001;

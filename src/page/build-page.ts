@@ -30,7 +30,7 @@ export function buildPage(diagnosis: Diagnosis, report: Report, title: string | 
   };
 }
 
-/** Calls and pieces of work, some 15 bytes each when compressed. */
+/** Calls and pieces of work, about 15 bytes each when compressed. */
 const MAX_PLAN = 60_000;
 
 export function whatIfOf(view: RankView | null): WhatIfPlan | string {

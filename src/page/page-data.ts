@@ -13,7 +13,7 @@ export interface PageData {
   readonly profiled: Readonly<Record<TimeClass, number>> | null;
   /** Null: no step of any rank was recorded. */
   readonly rankSteps: RankSteps | null;
-  /** The rank that the tables and sliders are of: it sets the pace. Null: nothing could be analysed. */
+  /** The rank that the tables and sliders are of: it sets the pace. Null: nothing could be analyzed. */
   readonly decisiveRank: number | null;
   /** A GPU does the work. False: the job computes on the host. */
   readonly hasGpu: boolean;
@@ -97,7 +97,7 @@ export interface GpuRow {
   readonly rank: number;
   readonly name: string | null;
   readonly samples: number;
-  readonly utilisation: number | null;
+  readonly utilization: number | null;
   readonly clock: number | null;
   readonly maxClock: number | null;
   readonly power: number | null;

@@ -12,7 +12,7 @@ const MAX_NAME = 400;
 
 const shortened = (name: string) => (name.length > MAX_NAME ? `${name.slice(0, MAX_NAME)}…` : name);
 
-/** Kernels and copies of the steps that were analysed in full, most time first. */
+/** Kernels and copies of the steps that were analyzed in full, most time first. */
 export function kernelsOf(view: RankView | null): KernelRow[] {
   if (view?.source !== 'trace') return [];
   const steps = view.facts.detail?.steps || 1;
@@ -95,7 +95,7 @@ export function gpusOf({ locations, inputs }: Diagnosis): GpuRow[] {
       rank,
       name: gpu.name ?? null,
       samples: gpu.samples,
-      utilisation: gpu.utilisation,
+      utilization: gpu.utilization,
       clock: gpu.clock,
       maxClock: gpu.maxClock,
       power: gpu.power,

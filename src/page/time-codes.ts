@@ -1,5 +1,5 @@
 /**
- * Times as small whole numbers on a logarithmic scale: a code is off by 0.01 % (16 bits) or 1.9 % (8 bits), however far the
+ * Times as small whole numbers on a logarithmic scale: a code is off by 0.01% (16 bits) or 1.9% (8 bits), however far the
  * slowest step lies from the usual one. 0: no time, or next to none. The largest code: not recorded.
  */
 export interface CodedTimes {

@@ -97,7 +97,7 @@ describe('what lies between training steps', () => {
       { name: 'gc', s: 1, share: 0.0005, count: 3, sampled: false },
     ];
     const job = { wall_s: 1860, phases } as unknown as Report['job'];
-    expect(jobSplit(job)).toBe('of 31 min: 74 % training steps · 18 % checkpoints · 8 % rollout');
+    expect(jobSplit(job)).toBe('of 31 min: 74% training steps · 18% checkpoints · 8% rollout');
     expect(jobSplit(null)).toBe('');
   });
 });

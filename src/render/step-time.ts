@@ -70,7 +70,7 @@ export function stepParts(step: Ms, time: TimeShares, parts: ReportStep['parts']
 
 export const phaseName = (name: string): string => PHASE_NAMES.get(name) ?? name;
 
-/** `of 31 min 2 s: 74 % training steps · 18 % checkpoints · 8 % start-up`. Empty without a measured wall time. */
+/** `of 31 min 2 s: 74% training steps · 18% checkpoints · 8% start-up`. Empty without a measured wall time. */
 export function jobSplit(job: ReportJob | null): string {
   if (!job) return '';
   const parts = job.phases

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { drawTrace } from '../../test/helpers/draw-trace.js';
-import { analyseTrace } from '../traces/analyse-trace.js';
+import { analyzeTrace } from '../traces/analyze-trace.js';
 import { busyTime } from './busy-time.js';
 import { scaleWorks } from './edits.js';
 import { copyPlan } from './plan.js';
 import { AS_RECORDED, replay } from './replay.js';
 
 /** Communication and copies that computation partly covers. */
-const facts = analyseTrace(
+const facts = analyzeTrace(
   drawTrace(`
     host 1  ProfilerStep#1 0-100 | cudaLaunchKernel 10-12 #1 | cudaLaunchKernel 14-16 #2
     host 1  cudaMemcpyAsync 20-22 #3 | cudaMemcpyAsync 24-26 #4 | cudaMemsetAsync 28-30 #5

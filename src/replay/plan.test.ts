@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { drawTrace, steps } from '../../test/helpers/draw-trace.js';
-import { analyseTrace } from '../traces/analyse-trace.js';
+import { analyzeTrace } from '../traces/analyze-trace.js';
 import {
   addHostPerStep,
   addInputWaits,
@@ -14,7 +14,7 @@ import {
 } from './edits.js';
 import { copyPlan, type Plan } from './plan.js';
 
-const plan = analyseTrace(
+const plan = analyzeTrace(
   drawTrace(
     steps(
       3,

@@ -111,7 +111,7 @@ type Column = Float64Array | Uint32Array | Int32Array | Uint8Array;
 export const copyPlan = (plan: Plan): Plan => rebuilt(plan, (column) => column.slice() as typeof column);
 
 /**
- * The same plan as the kind of object that copies are. Code that V8 has optimised for one kind is thrown away when it meets
+ * The same plan as the kind of object that copies are. Code that V8 has optimized for one kind is thrown away when it meets
  * another, and replays are most of what follows.
  */
 export const likeCopies = (plan: Plan): Plan => rebuilt(plan, (column) => column);

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { drawTrace } from '../../test/helpers/draw-trace.js';
-import { analyseTrace } from '../traces/analyse-trace.js';
+import { analyzeTrace } from '../traces/analyze-trace.js';
 import { countedSteps } from './plan.js';
 import { baselineOf, costOfEvents, recordingOf } from './recording-cost.js';
 import { AS_RECORDED, replay } from './replay.js';
 
 const STEPS = 4;
 const LAUNCHES = 10;
-/** An operator every 20 µs launches one kernel (two recorded events each), so the host takes 200 µs a step. */
+/** An operator every 20 µs launches one kernel (two recorded events each), so the host takes 200 µs per step. */
 function loop(kernelUs: number, more: (at: number) => string = () => '', kernel = 'k') {
   const host: string[] = [];
   const gpu: string[] = [];
@@ -21,7 +21,7 @@ function loop(kernelUs: number, more: (at: number) => string = () => '', kernel 
     gpu.push(`${kernel} ${start}-${free} #${i + 1}`);
   }
   const trace = drawTrace(`host 1  ${host.join(' | ')}\ngpu 7  ${gpu.join(' | ')}`);
-  const facts = analyseTrace(trace, { steps: null })!;
+  const facts = analyzeTrace(trace, { steps: null })!;
   return { plan: facts.detail!.plan!, recorded: facts.steps.profiled };
 }
 /** Of each operator's 20 µs of host time up to 2 × 10 µs are op-dense: two events. */
@@ -77,7 +77,7 @@ describe('without the profiler', () => {
         host 1  ProfilerStep#${i + 1} ${at}-${at + 200} | cudaGraphLaunch ${at + 10}-${at + 150} #${i + 1}
         gpu 7   k ${at + 20}-${at + 25} #${i + 1} | k ${at + 26}-${at + 30} #${i + 1} | k ${at + 31}-${at + 35} #${i + 1}`;
     });
-    const { plan } = analyseTrace(drawTrace(drawing.join('\n')), { steps: null })!.detail!;
+    const { plan } = analyzeTrace(drawTrace(drawing.join('\n')), { steps: null })!.detail!;
     expect([...plan!.nodes.graphKernels]).toEqual([3, 3, 3]);
     // Part of the cost comes off the call, after the launch. The first and the last step differ by that part.
     const saved = 200_000 - replay(plan!, { ...AS_RECORDED, perGraphKernel: 3000 }).step;
@@ -96,7 +96,7 @@ describe('the estimate', () => {
     const kernels = calls.map((_, i) => `k ${i * 40 + 30}-${i * 40 + 32} #${i + 1}`);
     const steps = `ProfilerStep#1 0-2400 | ProfilerStep#2 2400-4800`;
     const trace = drawTrace(`host 1  ${steps} | ${calls.join(' | ')}\ngpu 7  ${kernels.join(' | ')}`);
-    return analyseTrace(trace, { steps: null })!.detail!.plan!;
+    return analyzeTrace(trace, { steps: null })!.detail!.plan!;
   };
 
   it('leaves 0.52 of dense host time where a launch takes 7 µs, less where it takes longer', () => {
@@ -172,7 +172,7 @@ describe('the baseline', () => {
     expect(input.corrected).toBeCloseTo(corrected - baselineOf(plan, recorded, null).corrected, 0);
   });
 
-  it('is not faithful when the replay misses the recorded step by more than 5 %', () => {
+  it('is not faithful when the replay misses the recorded step by more than 5%', () => {
     const { plan, recorded } = loop(2);
     expect(baselineOf(plan, recorded * 1.04, null).faithful).toBe(true);
     expect(baselineOf(plan, recorded * 1.1, null).faithful).toBe(false);

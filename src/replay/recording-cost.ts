@@ -73,7 +73,7 @@ export interface Baseline {
   /** What the device does, with and without the recording cost: overlap changes when the host gets faster. */
   readonly busyRecorded: BusyTime;
   readonly busyCorrected: BusyTime;
-  /** Replayed unchanged, the step comes within 5 % of the recorded one. If not, no fix is priced. */
+  /** Replayed unchanged, the step comes within 5% of the recorded one. If not, no fix is priced. */
   readonly faithful: boolean;
 }
 

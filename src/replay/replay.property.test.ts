@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { cases } from '../../test/helpers/cases.js';
 import { readTrace } from '../../test/helpers/read-trace.js';
 import { Trace } from '../model/trace.js';
-import { analyseTrace } from '../traces/analyse-trace.js';
+import { analyzeTrace } from '../traces/analyze-trace.js';
 import { busyTime } from './busy-time.js';
 import { scaleWorks } from './edits.js';
 import { copyPlan, type Plan } from './plan.js';
@@ -15,7 +15,7 @@ interface Machine {
   /** From a launch's start to the earliest start of its work; from the end of a stream's work to the next. */
   readonly latency: number;
   readonly gap: number;
-  /** A synchronising call that does not wait, and the return of one that waited. */
+  /** A synchronizing call that does not wait, and the return of one that waited. */
   readonly check: number;
   readonly lag: number;
 }
@@ -120,7 +120,7 @@ const anyLoop = fc.array(anyStep, { minLength: 2, maxLength: 5 });
 
 function factsOf(events: readonly object[]) {
   const trace = new Trace(readTrace(JSON.stringify({ traceEvents: events }), [1 << 20], 'js').trace);
-  const facts = analyseTrace(trace, { steps: null })!;
+  const facts = analyzeTrace(trace, { steps: null })!;
   return { facts, plan: facts.detail!.plan! };
 }
 

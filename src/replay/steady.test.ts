@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { drawTrace } from '../../test/helpers/draw-trace.js';
-import { analyseTrace } from '../traces/analyse-trace.js';
+import { analyzeTrace } from '../traces/analyze-trace.js';
 import { scaleWorks } from './edits.js';
 import { copyPlan } from './plan.js';
 import { AS_RECORDED, replay } from './replay.js';
 import { replaySteady } from './steady.js';
 
 /**
- * The host takes 60 µs a step for two kernels of 49 µs. The first step finds 1 ms of earlier work queued, behind which the
+ * The host takes 60 µs per step for two kernels of 49 µs. The first step finds 1 ms of earlier work queued, behind which the
  * host is hidden for all four steps.
  */
 function backlog() {
@@ -23,7 +23,7 @@ function backlog() {
     }
   }
   const trace = drawTrace(`host 1  ${host.join(' | ')}\ngpu 7  ${gpu.join(' | ')}`);
-  return analyseTrace(trace, { steps: null })!.detail!.plan!;
+  return analyzeTrace(trace, { steps: null })!.detail!.plan!;
 }
 
 describe('the steady state', () => {

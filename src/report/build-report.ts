@@ -117,12 +117,12 @@ function gpuOf({ gpu }: TraceView['facts']): ReportRank['gpu'] {
   );
 }
 
-const runOf = ({ id, command, startedNs, ranks, isAnalysed }: FoundRun): ReportRun => ({
+const runOf = ({ id, command, startedNs, ranks, isAnalyzed }: FoundRun): ReportRun => ({
   id,
   command,
   started: startedNs === null ? null : isoTime(startedNs),
   ranks,
-  analysed: isAnalysed,
+  analyzed: isAnalyzed,
 });
 
 /** Null for times that no calendar has. */

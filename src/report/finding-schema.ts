@@ -11,7 +11,7 @@ export const bottleneck = z.enum(BOTTLENECKS).meta({
   id: 'bottleneck',
   description:
     'gpu: busy computing; compute: the same without GPU; data: waits for input; comms: exposed transfers; ' +
-    'host: launching, synchronising, compiling, Python; unknown: the evidence does not decide',
+    'host: launching, synchronizing, compiling, Python; unknown: the evidence does not decide',
 });
 
 const evidence = z.strictObject({

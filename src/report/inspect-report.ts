@@ -20,7 +20,7 @@ import { toolInfo } from './tool-info.js';
 export interface InspectReport {
   readonly schema: 'whyslow/inspect/1';
   readonly inputs: readonly InspectedInput[];
-  /** Files in searched directories that whyslow does not recognise. */
+  /** Files in searched directories that whyslow does not recognize. */
   readonly ignored: readonly string[];
   readonly ranks: readonly number[];
   readonly world_size: number | null;

@@ -89,7 +89,7 @@ const time = z
     comms_wait: fraction.describe('collectives waiting for a late rank'),
     copy: fraction.describe('exposed copies between host and GPU'),
     idle_data: fraction.describe('GPU idle: waiting for the next batch'),
-    idle_sync: fraction.describe('GPU idle: the host synchronised with it, then had to catch up'),
+    idle_sync: fraction.describe('GPU idle: the host synchronized with it, then had to catch up'),
     idle_compile: fraction.describe('GPU idle: something is being compiled'),
     idle_comms: fraction.describe('GPU idle: the host waits in a collective'),
     idle_host: fraction.describe('GPU idle: the host does not launch fast enough'),
@@ -256,7 +256,7 @@ const run = z.strictObject({
   command: z.string().nullable(),
   started: z.string().nullable().describe('ISO 8601, UTC'),
   ranks: z.int().min(0),
-  analysed: z.boolean().describe('the report is about this run'),
+  analyzed: z.boolean().describe('the report is about this run'),
 });
 
 const silentRule = z.strictObject({ rule: z.string(), reason: z.string() });
@@ -290,7 +290,7 @@ export const reportSchema = z
       .array(run)
       .describe('the runs that the files belong to, oldest first; empty if the files do not say'),
     inputs: z.array(input),
-    ignored: z.array(z.string()).describe('files in searched directories that whyslow does not recognise'),
+    ignored: z.array(z.string()).describe('files in searched directories that whyslow does not recognize'),
     health,
     tool: z.strictObject({ name: z.literal('whyslow'), version: z.string() }),
   })

@@ -186,7 +186,7 @@ export interface ReportRun {
   readonly started: string | null;
   readonly ranks: number;
   /** The report is about this run. */
-  readonly analysed: boolean;
+  readonly analyzed: boolean;
 }
 
 export interface ReportInput {

@@ -5,7 +5,7 @@ import type { TraceData } from '../model/trace-data.js';
 import { wordOf } from './event-text.js';
 
 /** What to change on a slice that Perfetto would drop. */
-export interface Mended {
+export interface Fixed {
   /** 0: its own track. Others are tracks beside it. */
   readonly lane: number;
   /** ns; null: as recorded. */
@@ -14,7 +14,7 @@ export interface Mended {
 
 /** Clocks are read one after the other, so an inner call may seem to end up to this much after the one around it. */
 const TOLERANCE_NS = 1000;
-/** Each takes some 150 bytes. */
+/** Each takes about 150 bytes. */
 const MAX_MENDED = 1_000_000;
 const MAX_LANES = 64;
 
@@ -23,7 +23,7 @@ export const sliceKey = (pid: unknown, tid: unknown, start: number, duration: nu
 
 export interface Overlaps {
   /** By `sliceKey`. */
-  readonly mended: ReadonlyMap<string, Mended>;
+  readonly fixed: ReadonlyMap<string, Fixed>;
   /** Slices that still overlap: too many for tracks of their own. */
   readonly left: number;
 }
@@ -41,7 +41,7 @@ export function findOverlaps(data: TraceData): Overlaps {
   const ends = counts.slice();
   const rows = new Uint32Array(counts.at(-1)!);
   for (let row = 0; row < data.rows; row++) if (isSlice[kind[row]!] === 1) rows[ends[track[row]!]!++] = row;
-  const mended = new Map<string, Mended>();
+  const fixed = new Map<string, Fixed>();
   let left = 0;
   for (let t = 0; t < data.tracks.length; t++) {
     const own = rows.subarray(counts[t], counts[t + 1]).filter((row) => !Number.isNaN(ts[row]!));
@@ -50,16 +50,16 @@ export function findOverlaps(data: TraceData): Overlaps {
     for (const row of sortByTime(own, ts, dur)) {
       const duration = Math.max(0, dur[row]!);
       const placed = place(lanes, ts[row]!, duration);
-      if (placed === null || mended.size >= MAX_MENDED) left++;
+      if (placed === null || fixed.size >= MAX_MENDED) left++;
       else if (placed.lane > 0 || placed.duration !== null)
-        mended.set(sliceKey(pid, tid, ts[row]!, duration), placed);
+        fixed.set(sliceKey(pid, tid, ts[row]!, duration), placed);
     }
   }
-  return { mended, left };
+  return { fixed, left };
 }
 
 /** `lanes`: of each, the ends of slices that are open, innermost last. */
-function place(lanes: number[][], start: number, duration: number): Mended | null {
+function place(lanes: number[][], start: number, duration: number): Fixed | null {
   const end = start + duration;
   for (let lane = 0; lane < MAX_LANES; lane++) {
     lanes[lane] ??= [];

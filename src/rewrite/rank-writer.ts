@@ -105,11 +105,11 @@ export class RankWriter {
   #addSlice(text: string, value: RawEvent['value'], start: number, { pid }: Process): void {
     const { onRun, overlaps, arrows } = this.#rank;
     const duration = durationNs(value.dur);
-    const mended = overlaps.mended.get(sliceKey(value.pid, value.tid, start, duration));
-    const otherTid = this.#otherTid(pid, value.tid, mended?.lane);
+    const fixed = overlaps.fixed.get(sliceKey(value.pid, value.tid, start, duration));
+    const otherTid = this.#otherTid(pid, value.tid, fixed?.lane);
     const from = onRun(start);
     // Both ends are moved, so that what was nested stays nested.
-    const to = onRun(start + (mended?.duration ?? duration));
+    const to = onRun(start + (fixed?.duration ?? duration));
     this.#file.add(
       withValues(text, placesOf(text), {
         pid: String(pid),

@@ -137,7 +137,7 @@ async function write(file: string, plan: SlimPlan, part: KeptPart, { out, max, d
     of++;
     if (!keeper.keeps(event, start)) return;
     kept++;
-    chrome.add(mended(event, start, plan, tracks, chrome));
+    chrome.add(fixed(event, start, plan, tracks, chrome));
   };
   const isOver = () => max !== null && chrome.bytes > max;
   try {
@@ -160,18 +160,12 @@ async function write(file: string, plan: SlimPlan, part: KeptPart, { out, max, d
 }
 
 /** The event as Perfetto shows it, on a track that it takes, where it overlaps no other. */
-function mended(
-  event: RawEvent,
-  start: number,
-  plan: SlimPlan,
-  tracks: TrackIds,
-  chrome: ChromeFile,
-): string {
+function fixed(event: RawEvent, start: number, plan: SlimPlan, tracks: TrackIds, chrome: ChromeFile): string {
   const { text, value } = event;
   const { overlaps, origin } = plan;
-  const isOdd = value.ph === 'X' && overlaps.mended.size > 0;
+  const isOdd = value.ph === 'X' && overlaps.fixed.size > 0;
   const key = isOdd ? sliceKey(value.pid, value.tid, start, durationNs(value.dur)) : '';
-  const { lane = 0, duration = null } = overlaps.mended.get(key) ?? {};
+  const { lane = 0, duration = null } = overlaps.fixed.get(key) ?? {};
   const tid = tracks.idOf(value.pid, value.tid, lane, (e) => chrome.add(e));
   const ts = origin && !Number.isNaN(start) ? microseconds(start + origin.toBase) : null;
   if (tid === null && duration === null && ts === null) return text;

@@ -103,7 +103,7 @@ describe('a late rank', () => {
   const order = (price: Price | null) =>
     found([rule('gpu', { price: priced(3) }), late(price)]).map((f) => f.id);
 
-  it('comes first from a gain of 5 % on, and where its price is not known', () => {
+  it('comes first from a gain of 5% on, and where its price is not known', () => {
     expect(order(priced(1.05))).toEqual(['w1', 'gpu']);
     expect(order(priced(1.04))).toEqual(['gpu', 'w1']);
     expect(order(null)).toEqual(['w1', 'gpu']);

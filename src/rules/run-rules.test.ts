@@ -111,7 +111,7 @@ describe('the order to try fixes in', () => {
     expect(idsOf(rules.toReversed())).toEqual(ids);
   });
 
-  it('puts the cheaper of two fixes first that save about as much: 75 of 89 % of the step, not 60', () => {
+  it('puts the cheaper of two fixes first that save about as much: 75 of 89% of the step, not 60', () => {
     const nine = rule('nine', 'code', () => ({ price: gain(9) }));
     const free = (likely: number) => rule('free', 'free', () => ({ price: gain(likely) }));
     expect(idsOf([nine, free(4)])).toEqual(['free', 'nine']);

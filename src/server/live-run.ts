@@ -7,7 +7,7 @@ import type { Shown } from './shown.js';
 
 /** How often to look for new records, in ms. */
 const EVERY_MS = 3000;
-/** A diagnosis may take this share of the time: 5 % of one core, at the lowest priority. */
+/** A diagnosis may take this share of the time: 5% of one core, at the lowest priority. */
 const BUSY_SHARE = 0.05;
 
 /** The run of a job that is still writing. Diagnosed again whenever there is more to read. */

@@ -2,7 +2,7 @@ import { looksLikeTar } from './tar-header.js';
 
 export type Encoding = 'gzip' | 'zstd' | 'zip' | 'tar';
 
-/** One tar header: enough to recognise any of them. */
+/** One tar header: enough to recognize any of them. */
 export const HEAD_BYTES = 512;
 
 /** Encoding by content, because names lie: a `.json` may be gzip, a `.gz` may have been unpacked on the way. */

@@ -63,7 +63,7 @@ describe('a gzip that is cut short', () => {
       const { members, codes } = await read(whole.subarray(0, cut));
       expect(codes, `cut at ${cut}`).toContain('truncated-gzip');
       if (members.length === 1 && !members[0]!.encodings.includes('tar')) {
-        // Less than a tar header was decoded: it cannot be recognised.
+        // Less than a tar header was decoded: it cannot be recognized.
         expect(members[0]!.data.length).toBeLessThan(108);
         continue;
       }

@@ -7,7 +7,7 @@ import type { Layer } from './layer.js';
 import { deliver, type Origin, type Walk } from './member.js';
 import { type TarMember, tarMembers } from './tar.js';
 
-/** Nobody packs deeper on purpose, and a gzip quine would go on for ever. */
+/** Nobody packs deeper on purpose, and a gzip quine would go on forever. */
 const MAX_DEPTH = 4;
 
 /** Finds every member in this layer and decodes what is encoded. */

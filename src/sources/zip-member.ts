@@ -8,7 +8,7 @@ import type { Layer } from './layer.js';
 
 const STORED = 0;
 const DEFLATED = 8;
-/** Passed on as stored: the walk recognises zstd by its content. */
+/** Passed on as stored: the walk recognizes zstd by its content. */
 const ZSTD = 93;
 
 /** Whether the member can be decoded; a problem where it cannot. */

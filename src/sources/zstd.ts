@@ -113,7 +113,7 @@ export const fzstdDecoder: FrameDecoder = {
 const EMPTY = new Uint8Array(0);
 
 /**
- * fzstd moves its whole window for each block, 5 to 10 GB a second. Full blocks in the largest window move 256 bytes for each
+ * fzstd moves its whole window for each block, 5 to 10 GB per second. Full blocks in the largest window move 256 bytes for each
  * byte decoded; a frame of small blocks may move millions.
  */
 const MAX_MOVED = 32 * 2 ** 30;

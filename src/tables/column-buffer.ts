@@ -36,7 +36,7 @@ class Numbers implements ColumnBuffer {
   }
 }
 
-/** No time: some 292 years before 1970. */
+/** No time: about 292 years before 1970. */
 const NO_INTEGER = -(2n ** 63n);
 
 class Integers implements ColumnBuffer {

@@ -2,7 +2,7 @@ import { boardPower } from './board-power.js';
 import type { GpuState } from './gpu-state.js';
 import { type ClockLimit, clockLimitOf, FAR_BELOW_MAXIMUM, LEAST_SAMPLES, STARVED } from './slow-gpu.js';
 
-/** Percent. A GPU this busy is the limit: zoo/programs/labels.py calls a loop GPU-bound from 85 % on; T1 says 90 %. */
+/** Percent. A GPU this busy is the limit: zoo/programs/labels.py calls a loop GPU-bound from 85% on; T1 says 90%. */
 export const GPU_BUSY = 85;
 /** Percent: a GPU that works less is not part of a job whose GPUs are not known. */
 export const GPU_WORKS = 5;

@@ -5,7 +5,7 @@ export interface GpuSeries {
   /** Samples that one point is the mean of. */
   readonly samplesPerPoint: number;
   /** Percent. */
-  readonly utilisation: Float32Array;
+  readonly utilization: Float32Array;
   /** MHz. */
   readonly clock: Float32Array;
   /** Watts. */
@@ -30,7 +30,7 @@ export function seriesOf(telemetry: GpuTelemetry): GpuSeries[] {
       });
     return {
       samplesPerPoint,
-      utilisation: points('utilisation'),
+      utilization: points('utilization'),
       clock: points('smClock'),
       power: points('power'),
     };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type GpuTelemetry, TELEMETRY_FIELDS, type TelemetryField } from '../model/telemetry.js';
-import { summariseTelemetry } from './gpu-state.js';
+import { summarizeTelemetry } from './gpu-state.js';
 
 type Row = Partial<Record<TelemetryField, number>> & { readonly gpu?: number };
 
@@ -18,30 +18,30 @@ function tableOf(rows: readonly Row[]): GpuTelemetry {
 
 describe('a GPU over a log', () => {
   it('has figures over its busy samples', () => {
-    const busy = { utilisation: 100, smClock: 1800, power: 690, temperature: 60, powerCap: 1, thermal: 0 };
-    const [first, second] = summariseTelemetry(
+    const busy = { utilization: 100, smClock: 1800, power: 690, temperature: 60, powerCap: 1, thermal: 0 };
+    const [first, second] = summarizeTelemetry(
       tableOf([
         { ...busy, smClock: 1200, thermal: 1, temperature: 88 },
         busy,
         { ...busy, gpu: 1 },
-        { ...busy, utilisation: 20, smClock: 1980, power: 150, powerCap: 0 },
+        { ...busy, utilization: 20, smClock: 1980, power: 150, powerCap: 0 },
         busy,
       ]),
     );
-    expect(first).toMatchObject({ index: 0, samples: 4, busySamples: 3, utilisation: 80, clock: 1600 });
+    expect(first).toMatchObject({ index: 0, samples: 4, busySamples: 3, utilization: 80, clock: 1600 });
     expect(first).toMatchObject({ maxClock: 1980, power: 690, maxPower: 690, temperature: 88, powerCap: 1 });
     expect(first!.thermal).toBeCloseTo(1 / 3, 6);
     expect(second).toMatchObject({ index: 1, samples: 1, clock: 1800 });
   });
 
   it('prefers the stated maximum clock to the highest seen', () => {
-    const [gpu] = summariseTelemetry(tableOf([{ utilisation: 99, smClock: 1400, maxSmClock: 1980 }]));
+    const [gpu] = summarizeTelemetry(tableOf([{ utilization: 99, smClock: 1400, maxSmClock: 1980 }]));
     expect(gpu).toMatchObject({ maxClock: 1980, powerLimit: null, power: null, slowdown: null });
   });
 
-  it('counts all samples where utilisation was not recorded, and has null figures for a GPU without samples', () => {
-    const [gpu, none] = summariseTelemetry(tableOf([{ smClock: 1000 }, { smClock: 2000 }]));
-    expect(gpu).toMatchObject({ busySamples: 2, utilisation: null, clock: 1500 });
+  it('counts all samples where utilization was not recorded, and has null figures for a GPU without samples', () => {
+    const [gpu, none] = summarizeTelemetry(tableOf([{ smClock: 1000 }, { smClock: 2000 }]));
+    expect(gpu).toMatchObject({ busySamples: 2, utilization: null, clock: 1500 });
     expect(none).toMatchObject({
       samples: 0,
       busySamples: 0,

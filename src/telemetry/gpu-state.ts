@@ -8,10 +8,10 @@ export interface GpuState extends GpuIdentity {
   readonly samples: number;
   /** Time of the last sample (`GpuTelemetry.timeNs`), comparable between logs of one machine. */
   readonly untilNs: number | null;
-  /** Samples in which the GPU was busy; all samples where utilisation was not recorded. */
+  /** Samples in which the GPU was busy; all samples where utilization was not recorded. */
   readonly busySamples: number;
   /** Percent, mean over all samples. */
-  readonly utilisation: number | null;
+  readonly utilization: number | null;
   /** MHz, mean over busy samples. */
   readonly clock: number | null;
   /** MHz: the device's maximum where the log states it, else the highest of any sample. */
@@ -33,7 +33,7 @@ export interface GpuState extends GpuIdentity {
 /** Percent. Below it clocks and power tell more about waiting than about work. */
 const BUSY = 80;
 
-export function summariseTelemetry(telemetry: GpuTelemetry): GpuState[] {
+export function summarizeTelemetry(telemetry: GpuTelemetry): GpuState[] {
   const rowsOf = telemetry.gpus.map((): number[] => []);
   for (let row = 0; row < telemetry.rows; row++) rowsOf[telemetry.gpu[row]!]!.push(row);
   return telemetry.gpus.map((gpu, index) => stateOf(gpu, telemetry, rowsOf[index]!));
@@ -42,8 +42,8 @@ export function summariseTelemetry(telemetry: GpuTelemetry): GpuState[] {
 function stateOf(gpu: GpuIdentity, telemetry: GpuTelemetry, rows: readonly number[]): GpuState {
   const values = (field: TelemetryField, among: readonly number[]) =>
     among.map((row) => telemetry[field][row]!).filter((v) => !Number.isNaN(v));
-  const utilisation = values('utilisation', rows);
-  const busy = utilisation.length > 0 ? rows.filter((row) => telemetry.utilisation[row]! >= BUSY) : [...rows];
+  const utilization = values('utilization', rows);
+  const busy = utilization.length > 0 ? rows.filter((row) => telemetry.utilization[row]! >= BUSY) : [...rows];
   const inBusy = (field: TelemetryField) => values(field, busy);
   const shareOf = (field: TelemetryField) => known(share(mean(inBusy(field))));
   const maximum = values('maxSmClock', rows);
@@ -51,7 +51,7 @@ function stateOf(gpu: GpuIdentity, telemetry: GpuTelemetry, rows: readonly numbe
     ...gpu,
     samples: rows.length,
     busySamples: busy.length,
-    utilisation: known(mean(utilisation)),
+    utilization: known(mean(utilization)),
     untilNs: known(largest(rows.map((row) => telemetry.timeNs[row]!))),
     clock: known(mean(inBusy('smClock'))),
     maxClock: known(largest(maximum.length > 0 ? maximum : values('smClock', rows))),

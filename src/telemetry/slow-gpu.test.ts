@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ns } from '../base/units.js';
-import { withSlowGpus } from '../run/lateness/late-gpus.js';
-import type { LateRanks } from '../run/lateness/late-ranks.js';
+import { type LateRanks, withSlowGpus } from '../run/lateness/late-ranks.js';
 import { clockLimitOf, slowAgainst } from './slow-gpu.js';
 import { gpuState } from './testing.js';
 

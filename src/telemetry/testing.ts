@@ -11,7 +11,7 @@ export function gpuState(more: Partial<Plain<GpuState>> = {}): GpuState {
     samples: 20,
     untilNs: null,
     busySamples: 20,
-    utilisation: 100,
+    utilization: 100,
     clock: 1830,
     maxClock: 1980,
     power: 690,

@@ -13,7 +13,7 @@ import type { OneOffStep } from './timeline/one-off.js';
 export interface TraceFacts extends RankFacts {
   readonly source: 'trace';
   readonly phases: null;
-  /** Most kernels and operators and the plan were left out (`AnalyseOptions.light`). */
+  /** Most kernels and operators and the plan were left out (`AnalyzeOptions.light`). */
   readonly light: boolean;
   readonly device: DeviceInfo | null;
   /** Profiler options that were on, e.g. `with_stack`. */
@@ -40,8 +40,8 @@ interface DetailFacts {
   readonly pauses: Pauses;
 }
 
-export interface AnalyseOptions {
+export interface AnalyzeOptions {
   readonly steps: StepRange | null;
-  /** Leave out what only pricing needs. Of hundreds of ranks only a few are analysed in full. */
+  /** Leave out what only pricing needs. Of hundreds of ranks only a few are analyzed in full. */
   readonly light?: boolean;
 }

@@ -44,7 +44,7 @@ export interface TimeWindow {
   readonly endNs: bigint | null;
 }
 
-export function summariseTrace(trace: Trace): TraceSummary {
+export function summarizeTrace(trace: Trace): TraceSummary {
   const { data } = trace;
   const categories = data.kinds
     .map((k) => ({ phase: k.phase, category: k.categoryName, events: k.events }))

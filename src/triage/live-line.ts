@@ -11,7 +11,7 @@ export function liveLine(soFar: Recording, seconds: number): string {
   const { trainers, workers, gpu } = activity;
   const left = Math.max(0, Math.ceil(seconds - activity.seconds));
   const parts = [
-    gpu === null ? 'GPU –' : `GPU ${formatWhole(gpu.utilisation)} %`,
+    gpu === null ? 'GPU –' : `GPU ${formatWhole(gpu.utilization)}%`,
     trainers.length === 0
       ? 'no training process'
       : `training thread ${percent(mean(trainers.map((t) => t.mainCpu)))} of a core`,

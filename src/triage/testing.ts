@@ -1,6 +1,6 @@
 import type { MachineCounters, ProcessFacts, ProcessSample, Recording } from '../model/recording.js';
 
-/** A process of a drawn job. Shares of one core; bytes a second. */
+/** A process of a drawn job. Shares of one core; bytes per second. */
 export interface DrawnProcess {
   readonly pid: number;
   readonly parent?: number;

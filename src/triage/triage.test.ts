@@ -110,7 +110,7 @@ describe('triage of a GPU job', () => {
     expect(of('0 210 50 45 100 5 3201 1980 0 0').verdict).toMatchObject({
       bottleneck: 'unknown',
       cause: 'starved',
-      sentence: '“100 % busy” misleads: the GPU draws only 210 of 700 W, so it does little',
+      sentence: '“100% busy” misleads: the GPU draws only 210 of 700 W, so it does little',
     });
     // At its power limit, at the usual clock: that is what a busy GPU looks like.
     expect(of('0 695 61 52 100 46 3201 1830 100 0').verdict.cause).toBe('gpu-bound');
@@ -165,7 +165,7 @@ describe('triage of a machine', () => {
     expect(report.verdict.sentence).toBe(
       'Too many threads: 32 threads compete for 4 CPUs by cgroup quota, of 64',
     );
-    expect(report.evidence).toContain('the quota runs out in 60 % of its periods');
+    expect(report.evidence).toContain('the quota runs out in 60% of its periods');
     expect(report.next[0]).toBe('OMP_NUM_THREADS=4 python train.py');
   });
 

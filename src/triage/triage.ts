@@ -31,7 +31,7 @@ export interface TriageReport {
 interface GpuLine {
   readonly index: number | null;
   readonly name: string | null;
-  readonly utilisation: number | null;
+  readonly utilization: number | null;
   readonly clock_mhz: number | null;
   readonly max_clock_mhz: number | null;
   readonly power_w: number | null;
@@ -92,7 +92,7 @@ export function triage(
     gpus: (activity?.gpu?.states ?? []).map((s) => ({
       index: s.index,
       name: s.name,
-      utilisation: rounded(s.utilisation),
+      utilization: rounded(s.utilization),
       clock_mhz: rounded(s.clock),
       max_clock_mhz: rounded(s.maxClock),
       power_w: rounded(s.power ?? s.maxPower),
@@ -123,7 +123,7 @@ function notesOn(
   cause: Cause,
   isLive: boolean,
 ): string[] {
-  const uses = activity?.gpu?.states.map((s) => s.utilisation!) ?? [];
+  const uses = activity?.gpu?.states.map((s) => s.utilization!) ?? [];
   const lag = uses.length > 1 && largest(uses) >= GPU_BUSY && uses.some((u) => u < GPU_WAITS);
   const isGone =
     samples.length > 2 && samples[0]!.processes.length > 0 && samples.at(-1)!.processes.length === 0;

@@ -39,7 +39,7 @@ const measured = (stepMs: number, given: Partial<RankResult> = {}): TurnEnd => (
   seconds: 1,
 });
 
-/** A job on a machine that gets 1 % slower with every turn. `gains` by fix; together they multiply. */
+/** A job on a machine that gets 1% slower with every turn. `gains` by fix; together they multiply. */
 async function session(
   gains: Readonly<Record<string, number | TurnEnd>>,
   only: readonly string[],

@@ -58,8 +58,8 @@ describeWithBrowser('the page of a comparison', () => {
   it('shows the answer, its interval, where, the prediction and every rank; asks for nothing', async () => {
     const { page, complaints, requests } = await openFile(browser, at('pair.html'));
     expect(await page.textContent('.label')).toBe('Faster');
-    expect(await page.textContent('h1')).toMatch(/^\d\d\.\d % faster, 95 % between .*: not noise$/);
-    expect(await page.textContent('.interval')).toMatch(/−(?:29|30|31)\.\d % 95 % between −/);
+    expect(await page.textContent('h1')).toMatch(/^\d\d\.\d% faster, 95% between .*: not noise$/);
+    expect(await page.textContent('.interval')).toMatch(/−(?:29|30|31)\.\d% 95% between −/);
     // Two distributions, with a pause of each side left out.
     expect(await page.locator('.bins i').count()).toBe(120);
     expect(await page.textContent('.distributions')).toContain('2 steps longer than');

@@ -53,7 +53,7 @@ describeWithBrowser('the page in a browser', () => {
   it('shows the verdict and the first fix, asks for nothing and complains about nothing', async () => {
     const { page, complaints, requests } = await openFile(browser, fileOf('data'));
     expect(await page.textContent('h1')).toBe(
-      'The GPU spends 95 % of every step waiting for DataLoader.__next__',
+      'The GPU spends 95% of every step waiting for DataLoader.__next__',
     );
     expect(await page.textContent('.label')).toBe('Data-bound');
     expect(await page.textContent('.first-fix')).toContain('num_workers=0');

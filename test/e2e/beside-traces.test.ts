@@ -64,7 +64,7 @@ describe('files beside traces', () => {
       const { findings } = await report(folder);
       const slow = findings.find((f) => f.rule === 'T8')!;
       expect(slow.evidence.map((e) => e.text).join()).toMatch(
-        /in \/proc, 2 DataLoader workers: .*disk or network file system 100 %.*together they read 10/,
+        /in \/proc, 2 DataLoader workers: .*disk or network file system 100%.*together they read 10/,
       );
       expect(slow.fix.text).toMatch(/NVMe/);
     }));

@@ -27,8 +27,7 @@ async function diagnosed(
 
 const BASE = { seed: 3, ranks: 8, ranksPerHost: 4, steps: 8, eventsPerStep: 80 } as const;
 const HOT = { ...BASE, parallelism: 'ddp', fault: { kind: 'clock', ranks: [5], size: 0.3 } } as const;
-const CLOCKS =
-  /its GPU ran at 1,\d{3} MHz against 1,755 on the others \(thermal slowdown 33 % of the time\)$/;
+const CLOCKS = /its GPU ran at 1,\d{3} MHz against 1,755 on the others \(thermal slowdown 33% of the time\)$/;
 
 describe('a GPU whose clock is low', () => {
   it('is named with its clock, from traces and telemetry', async () => {
@@ -114,7 +113,7 @@ describe('telemetry beside real traces', () => {
     expect(verdict).toMatchObject({ bottleneck: 'gpu', cause: findings[0]!.id });
     expect(findings.map((f) => f.rule)).toEqual(['T13', 'T2']);
     expect(findings[1]!.evidence[0]!.text).toBe(
-      'busy in 100 % of samples at 1,050 MHz (thermal slowdown 50 % of the time), 310 W, up to 88 °C',
+      'busy in 100% of samples at 1,050 MHz (thermal slowdown 50% of the time), 310 W, up to 88 °C',
     );
   });
 });
@@ -190,7 +189,7 @@ describe('the manifests of a capture', () => {
       const page = renderInspect(report, { color: false });
       expect(page).toMatch(/^7 event logs, 2 telemetry logs, 8 manifests: /);
       expect(page).toMatch(/ranks {4}0–6 of 8 .*\n {2}devices {2}4 × NVIDIA H200\n {2}mesh {5}dp 8\n/);
-      expect(page).toContain('gpus     8 GPUs in telemetry: 100 % busy, 1,755 MHz, 690 W, 62 °C at most\n');
+      expect(page).toContain('gpus     8 GPUs in telemetry: 100% busy, 1,755 MHz, 690 W, 62 °C at most\n');
       expect(page).toMatch(/ {10}\S+dmon-node-0.txt +\S+ kB +120 samples/);
       for (const columns of [80, 60]) {
         const narrow = renderInspect(report, { color: false, columns });
@@ -200,7 +199,7 @@ describe('the manifests of a capture', () => {
     });
   });
 
-  it('do not count as traces: eight ranks are still analysed in full', async () => {
+  it('do not count as traces: eight ranks are still analyzed in full', async () => {
     await inFolder(async (folder) => {
       writeCapture(simulateRun(options), folder, { traces: true, logs: true, telemetry: true });
       const run = await readInputs([folder], { facts: { steps: null } }, { jobs: 1 });

@@ -39,14 +39,14 @@ describe('whyslow compare', () => {
       ];
       const failed = await whyslow(['compare', a, slow, '--fail-over', '5%']);
       expect(failed.code).toBe(1);
-      expect(failed.stdout).toMatch(/^1\d\.\d % slower, 95 % between \d+\.\d and \d+\.\d %: not noise/);
-      expect(failed.stderr).toContain('exit code 1, because it is slower by more than 5 %');
+      expect(failed.stdout).toMatch(/^1\d\.\d% slower, 95% between \d+\.\d and \d+\.\d %: not noise/);
+      expect(failed.stderr).toContain('exit code 1, because it is slower by more than 5%');
       expect((await whyslow(['compare', a, slow, '--fail-over', '30%'])).code).toBe(0);
       expect((await whyslow(['compare', a, same, '--fail-over', '5%'])).code).toBe(0);
       expect((await whyslow(['compare', slow, a, '--fail-over', '5%'])).code).toBe(0);
     }));
 
-  it('takes several runs a side, folders of runs, and reports', () =>
+  it('takes several runs per side, folders of runs, and reports', () =>
     inFolder(async (cwd) => {
       for (const [run, ms] of [
         ['main/r1', 100],

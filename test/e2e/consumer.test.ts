@@ -62,7 +62,7 @@ describe('a strict TypeScript project that installs whyslow', () => {
       .split('\n')
       .map((line) => JSON.parse(line) as Record<string, unknown>);
     expect(answer).toMatchObject({ bottleneck: 'data', firstFix: expect.stringContaining('num_workers=0') });
-    expect(answer!.sentence).toMatch(/^Data-bound: the GPU spends \d+ % of every step waiting/);
+    expect(answer!.sentence).toMatch(/^Data-bound: the GPU spends \d+% of every step waiting/);
     expect(failure!.error).toMatch(/no such file/);
   });
 });

@@ -24,7 +24,7 @@ describe('whyslow diagnose', () => {
   it('gives one answer with evidence and a fix to paste, in 80 columns', async () => {
     const { stdout, code } = await whyslow(['diagnose', trace('data_io_w0')]);
     expect(code).toBe(0);
-    expect(stdout.split('\n')[0]).toMatch(/^Data-bound: the GPU spends 9\d % of every step waiting for/);
+    expect(stdout.split('\n')[0]).toMatch(/^Data-bound: the GPU spends 9\d% of every step waiting for/);
     expect(stdout).toMatch(/\d+ ms under the profiler, \d+ ms without it \(estimated\)/);
     expect(stdout).toContain('(T4)');
     expect(stdout).toContain('num_workers=8');
@@ -50,7 +50,7 @@ describe('whyslow diagnose', () => {
     expect(code).toBe(expected);
   });
 
-  it('analyses only the steps asked for', async () => {
+  it('analyzes only the steps asked for', async () => {
     const { report: r } = await report([trace('adam_forloop'), '--steps', '4-5']);
     expect(r.step).toMatchObject({ first: 4, last: 5, count: 2 });
     const { code, stderr } = await whyslow(['diagnose', trace('adam_forloop'), '--steps', '100-200']);
@@ -58,7 +58,7 @@ describe('whyslow diagnose', () => {
     expect(stderr).toContain('none of the selected steps');
   });
 
-  it('analyses only the ranks asked for, and lists those there are', async () => {
+  it('analyzes only the ranks asked for, and lists those there are', async () => {
     const folder = join(root, 'test/fixtures/zoo-ranks/balanced');
     const { report: r } = await report([folder, '--ranks', '1,3']);
     expect(r.ranks.map((x) => x.rank)).toEqual([1, 3]);

@@ -26,7 +26,7 @@ const simulated = async (options: SimulateOptions, layout: LogOptions = {}) => {
   return { truth: run.truth, report: await reportOf(toEventLogs(run, layout)) };
 };
 
-it('only the steps asked for are analysed', async () => {
+it('only the steps asked for are analyzed', async () => {
   // Rank 5 is late from step 12 on.
   const [healthy, late] = [null, { kind: 'host', ranks: [5], size: 0.6 } as const].map((fault) =>
     toEventLogs(simulateRun({ ranks: 8, steps: 24, eventsPerStep: 80, seed: 4, fault })),
@@ -199,7 +199,7 @@ describe('jobs without GPU: four ranks, every tenth step', () => {
     }
   });
 
-  it.each([20, 50])('with rank 2 sleeping %i ms a step is host-bound', async (ms) => {
+  it.each([20, 50])('with rank 2 sleeping %i ms per step is host-bound', async (ms) => {
     const { verdict, stragglers } = await reportOf(cpuLogs(ms, { sleep: (r) => (r === 2 ? ms : 0) }));
     expect(verdict.bottleneck).toBe('host');
     expect(stragglers).toMatchObject([{ ranks: [2], pattern: 'persistent', cause: 'host' }]);
@@ -229,7 +229,7 @@ it('logs of lmms-engine: the phase in which one of eight ranks is late is named'
   const report = await reportOf(logs);
   expect(report.stragglers).toMatchObject([{ ranks: [5], pattern: 'persistent' }]);
   expect(report.stragglers[0]!.sentence).toMatch(
-    /the phase synthetic_straggler \((?:3\.9|4\.0)\d ms a step, no other rank/,
+    /the phase synthetic_straggler \((?:3\.9|4\.0)\d ms per step, no other rank/,
   );
   expect(report.findings[0]).toMatchObject({ rule: 'W1', ranks: [5] });
   // Nothing can be hidden behind: the others only wait.

@@ -35,7 +35,7 @@ describeWithTorch('diagnose --on dask', () => {
     );
   });
 
-  it.concurrent('does not wait for ever for somebody who listens but is no scheduler', async () => {
+  it.concurrent('does not wait forever for somebody who listens but is no scheduler', async () => {
     const server = createServer(() => {}).listen(0, '127.0.0.1');
     try {
       await new Promise((resolve) => server.once('listening', resolve));

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { mean } from '../../src/base/statistics.js';
 import { Trace } from '../../src/model/trace.js';
 import { compareRanks } from '../../src/run/compare.js';
-import { analyseTrace } from '../../src/traces/analyse-trace.js';
+import { analyzeTrace } from '../../src/traces/analyze-trace.js';
 import { cases, countCases, SOAK } from '../helpers/cases.js';
 import type { SimulateOptions } from '../helpers/simulate/options.js';
 import { compareRun, type Outcome, scoreRun } from '../helpers/simulate/score.js';
@@ -60,7 +60,7 @@ describe(`${SEEDS} simulated runs`, () => {
     const found = real.filter((o) => o.rightRanks);
     const cost = share(found, (o) => Math.abs(o.saidCostMs / o.costMs - 1) <= 0.2);
     const figures = { recall: found.length / real.length, cause: share(found, (o) => o.rightCause), cost };
-    console.log(`${real.length} faults of 5 % or more: ${JSON.stringify(figures)}`);
+    console.log(`${real.length} faults of 5% or more: ${JSON.stringify(figures)}`);
     expect(real.length).toBeGreaterThan(SEEDS / 2);
     expect(figures.recall).toBeGreaterThanOrEqual(0.95);
     expect(figures.cause).toBeGreaterThanOrEqual(0.9);
@@ -166,7 +166,7 @@ describe('simulated runs', () => {
         host: null,
         coordinates: null,
         worldSize: 8,
-        facts: analyseTrace(shifted, { steps: null })!,
+        facts: analyzeTrace(shifted, { steps: null })!,
       };
     });
     expect(compareRanks(copies)!.late).toEqual([]);
@@ -185,9 +185,9 @@ describe('simulated runs', () => {
     expect(mean(compared.matched.groups.map((g) => g.captured.length))).toBe(12);
   });
 
-  // Its neighbours on other stages wait for the missing rank, which waits for the late one.
+  // Its neighbors on other stages wait for the missing rank, which waits for the late one.
   it.each(SOAK ? [20, 22] : [20])(
-    'without rank %i, a neighbour of the late one, still name it and its cost',
+    'without rank %i, a neighbor of the late one, still name it and its cost',
     (missing) => {
       const run = simulateRun({
         seed: 1,

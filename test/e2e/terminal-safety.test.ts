@@ -7,7 +7,7 @@ import { temporaryFolder } from '../../src/sources/testing/members.js';
 import { SOAK } from '../helpers/cases.js';
 import { inFolder, type Ran, startOnTerminal, until, whyslow } from '../helpers/cli.js';
 
-/** Sets the title, colours, reorders, clears the screen (as one C1 character), forges a line of ours. */
+/** Sets the title, colors, reorders, clears the screen (as one C1 character), forges a line of ours. */
 const EVIL = '\x1b]0;title\x07\x1b[31mEVIL\u202e\u009b2J\u2028\nwhyslow: forged\r\x7f';
 
 /** Everything but printable text and line breaks. */
@@ -142,13 +142,13 @@ describe.each(['diagnose', 'inspect'])('%s', (command) => {
   });
 });
 
-it('keeps the colours of the renderer on a terminal, and no others', async () => {
+it('keeps the colors of the renderer on a terminal, and no others', async () => {
   const { stdout } = await startOnTerminal(['diagnose', files.all, '--all'], {
     env: { FORCE_COLOR: '1', NO_COLOR: '' },
   }).ended;
   expect(stdout).toMatch(/\x1b\[1m[^\n]+\x1b\[22m/);
   expect(stdout).not.toContain('\x1b[31mEVIL');
-  // What is left without colours, cleared lines and the line ends of a terminal.
+  // What is left without colors, cleared lines and the line ends of a terminal.
   mustBeHarmless({ stdout: stdout.replace(/\x1b\[\d{1,2}m|\r\x1b\[2K|\r(?=\n)/g, ''), stderr: '' });
 });
 

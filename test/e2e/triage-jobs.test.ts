@@ -115,7 +115,7 @@ describeWithTorch('whyslow triage on real jobs', () => {
     const pid = await training('idle');
     const shown = startOnTerminal(['triage', '--pid', `${pid}`, '--seconds', '2']);
     const { stdout, code } = await shown.ended;
-    expect(stdout).toMatch(/\d s: GPU .*training thread 0 % of a core/);
+    expect(stdout).toMatch(/\d s: GPU .*training thread 0% of a core/);
     expect(stdout).toContain('Both idle');
     expect(stdout).toContain(`$ whyslow triage --stacks --pid ${pid}`);
     expect(code).toBe(3);

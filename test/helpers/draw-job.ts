@@ -1,6 +1,6 @@
 import { type LogView, viewLog } from '../../src/diagnosis/ranks/rank-view.js';
 import { logFactsOf } from '../../src/logs/log-facts.js';
-import { analyseOne, steps } from '../../src/logs/testing.js';
+import { analyzeOne, steps } from '../../src/logs/testing.js';
 
 /** Phases of the header: `[ms, count]`, over all of the job unless it says otherwise. */
 export type DrawnPhases = Readonly<
@@ -65,6 +65,6 @@ export function jobLog({ phases = {}, startUpMs = 0, endMs = 0, step = computing
 
 /** The same as rules see it. */
 export function jobView(drawn: DrawnJob): LogView {
-  const facts = analyseOne(jobLog(drawn));
+  const facts = analyzeOne(jobLog(drawn));
   return viewLog(0, logFactsOf(facts, null), facts);
 }

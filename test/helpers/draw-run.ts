@@ -9,7 +9,7 @@ import type { Bottleneck } from '../../src/diagnosis/verdict/bottleneck.js';
 import type { TimeByClass } from '../../src/facts/time-class.js';
 import { askRule } from '../../src/rules/kit/ask.js';
 import type { RankFinding, Rule, RuleResult } from '../../src/rules/kit/rule.js';
-import { analyseTrace } from '../../src/traces/analyse-trace.js';
+import { analyzeTrace } from '../../src/traces/analyze-trace.js';
 import { drawTrace } from './draw-trace.js';
 import { PHASES } from './logged-view.js';
 
@@ -34,8 +34,8 @@ export function drawView(
   drawing: string,
   { header = H200, unprofiledMs, rank = 0 }: DrawOptions = {},
 ): TraceView {
-  const facts = analyseTrace(drawTrace(drawing, header), { steps: null });
-  if (!facts) throw new Error('nothing to analyse in this drawing');
+  const facts = analyzeTrace(drawTrace(drawing, header), { steps: null });
+  if (!facts) throw new Error('nothing to analyze in this drawing');
   return viewTrace(rank, facts, unprofiledMs === undefined ? null : logged(unprofiledMs, facts.time));
 }
 
@@ -128,7 +128,7 @@ function expectComplete(rule: Rule, finding: RankFinding, expected: Expected): v
   expect(price.speedup.high).toBeGreaterThanOrEqual(price.speedup.likely);
 }
 
-/** Checks that it is priced, and that the likely gain is within 2 % of what was worked out by hand. */
+/** Checks that it is priced, and that the likely gain is within 2% of what was worked out by hand. */
 export function expectGain(found: RankFinding, gain: number): void {
   expect(found.price).not.toBeNull();
   expect(found.price!.speedup.likely / gain).toBeGreaterThan(0.98);

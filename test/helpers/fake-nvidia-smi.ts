@@ -34,7 +34,7 @@ esac`,
   );
 }
 
-/** A program of that name with other behaviour: `head -c 5000 /dev/urandom`. */
+/** A program of that name with other behavior: `head -c 5000 /dev/urandom`. */
 export async function install(folder: string, script: string): Promise<void> {
   const path = join(folder, 'nvidia-smi');
   await writeFile(path, `#!/bin/sh\n${script}\n`);

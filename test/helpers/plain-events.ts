@@ -273,7 +273,7 @@ function isObject(value: Plain): value is PlainObject {
   );
 }
 
-/** Both scanners recognise null by its first letter. */
+/** Both scanners recognize null by its first letter. */
 function isNullOrNan(value: Plain): boolean {
   return value === null || (value instanceof NumberText && value.text === 'nan');
 }

@@ -12,7 +12,7 @@ const span = (cat: string, name: string, ts: number, dur: number, args: Doc = {}
   args,
 });
 
-/** Four steps with input, kernels, a collective, a copy and a synchronisation. */
+/** Four steps with input, kernels, a collective, a copy and a synchronization. */
 export function goodTrace(rank: number): Doc {
   const traceEvents: Doc[] = [];
   let at = 1e6;

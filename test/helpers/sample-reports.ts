@@ -74,7 +74,7 @@ export function sampleReport(more: Partial<Plain<Report>> = {}): Report {
       bottleneck: 'data',
       cause: 'num-workers-zero',
       confidence: 0.93,
-      sentence: 'Data-bound: the GPU spends 92 % of every step waiting for input',
+      sentence: 'Data-bound: the GPU spends 92% of every step waiting for input',
       second: null,
       next: [],
     },

@@ -25,7 +25,7 @@ describe('lint on scripts with known faults', () => {
             ' ',
           ),
         ),
-        `${scores.length} scripts: precision ${(100 * precision).toFixed(1)} %, recall ${(100 * recall).toFixed(1)} %`,
+        `${scores.length} scripts: precision ${(100 * precision).toFixed(1)}%, recall ${(100 * recall).toFixed(1)}%`,
       ].join('\n'),
     );
     expect(scores.length).toBeGreaterThanOrEqual(24);

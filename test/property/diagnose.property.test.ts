@@ -8,7 +8,7 @@ import { Trace } from '../../src/model/trace.js';
 import { RULES } from '../../src/rules/rules.js';
 import { runRules } from '../../src/rules/run-rules.js';
 import { compareRanks } from '../../src/run/compare.js';
-import { analyseTrace } from '../../src/traces/analyse-trace.js';
+import { analyzeTrace } from '../../src/traces/analyze-trace.js';
 import { cases } from '../helpers/cases.js';
 import { readTrace } from '../helpers/read-trace.js';
 
@@ -106,7 +106,7 @@ const trace = fc
   .map(([traceEvents, head]) => JSON.stringify({ schemaVersion: 1, ...head, traceEvents }));
 
 function diagnoseText(text: string, rank = 0) {
-  const facts = analyseTrace(new Trace(readTrace(text).trace), { steps: null });
+  const facts = analyzeTrace(new Trace(readTrace(text).trace), { steps: null });
   return facts && viewTrace(rank, facts, null);
 }
 

@@ -4,7 +4,7 @@ import { readCut } from '../../src/readers/common/testing.js';
 import { eventsReader } from '../../src/readers/events/descriptor.js';
 import { RANK, RUN, read as readManifest } from '../../src/readers/manifest/testing.js';
 import { checkTrace } from '../../src/traces/checks/trace-checks.js';
-import { summariseTrace } from '../../src/traces/trace-summary.js';
+import { summarizeTrace } from '../../src/traces/trace-summary.js';
 import { SOAK } from '../helpers/cases.js';
 import { HEADER } from '../helpers/hostile/documents.js';
 import { rankEvents } from '../helpers/hostile/events.js';
@@ -55,7 +55,7 @@ const DOCUMENTS: readonly (readonly [string, object, (text: string) => void])[] 
         'js',
       );
       expect(trace.rows).toBeGreaterThan(0);
-      summariseTrace(new Trace(trace));
+      summarizeTrace(new Trace(trace));
       checkTrace(new Trace(trace));
     },
   ],

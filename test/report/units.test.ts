@@ -92,7 +92,7 @@ describe('four ranks, one of them 3 ms late, one with a clock that is 250 µs ah
     ]);
   });
 
-  it('what-if: 20 ms a step, 17 ms without the delay', async () => {
+  it('what-if: 20 ms per step, 17 ms without the delay', async () => {
     const report = await diagnosed();
     const { cases, ...whole } = report.what_if!;
     expect(whole).toEqual({ actual_s: 0.02, ideal_s: 0.017, slowdown: 20 / 17, m_w: 1, m_s: null });
@@ -112,7 +112,7 @@ describe('four ranks, one of them 3 ms late, one with a clock that is 250 µs ah
   });
 });
 
-describe('one rank that copies 256 MB a step at 5.4 GB/s', () => {
+describe('one rank that copies 256 MB per step at 5.4 GB/s', () => {
   /** The copy, 10 ms of computing, and 2 ms of communication of which computing covers half. */
   const step = (copied: number) =>
     [
@@ -168,7 +168,7 @@ describe('one rank that copies 256 MB a step at 5.4 GB/s', () => {
       ts_ns: 122_300_000,
       dur_ns: 50_900_000,
     });
-    // At 85 % of 63 GB/s the copy takes 5.01 ms, and it no longer waits for communication. With 10 ms of computing 15.01 ms
+    // At 85% of 63 GB/s the copy takes 5.01 ms, and it no longer waits for communication. With 10 ms of computing 15.01 ms
     // of the 61.3 ms are left, and as much of the 55 ms.
     expect(Math.abs(copies.saving_ms! / (55 * (1 - 15.01 / 61.3)) - 1)).toBeLessThan(0.005);
     expect(copies.saving_ms).toBeCloseTo(55 * (1 - 1 / copies.speedup!.likely), 1);
@@ -199,7 +199,7 @@ describe('one rank that copies 256 MB a step at 5.4 GB/s', () => {
 });
 
 describe('a table of operations with one slow worker', () => {
-  it('takes 23 s a step, 15.5 s without stragglers, 14 s without the slow worker', async () => {
+  it('takes 23 s per step, 15.5 s without stragglers, 14 s without the slow worker', async () => {
     const report = await inFolder((folder) => {
       writeFileSync(join(folder, 'trace.parquet'), parquetOf(SLOW_WORKER));
       return diagnose([folder], { jobs: 1 });

@@ -46,7 +46,7 @@ async function drain(lane: string): Promise<void> {
 
 function progress(): void {
   const seconds = (performance.now() - started) / 1000;
-  console.log(`${done} cases in ${Math.round(seconds)} s, ${Math.round(done / seconds)} a second`);
+  console.log(`${done} cases in ${Math.round(seconds)} s, ${Math.round(done / seconds)} per second`);
 }
 
 /** A case that does not end would block this thread, so another one watches. */

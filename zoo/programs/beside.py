@@ -1,6 +1,6 @@
 """The loop of a case, and that of its twin, in processes of their own that are never profiled and take turns.
 
-A shared host changes its speed by 20 to 40 % for seconds at a time. A step timed ten seconds before the trace, or a twin
+A shared host changes its speed by 20 to 40% for seconds at a time. A step timed ten seconds before the trace, or a twin
 timed a minute later, then tells more about the host than about the loop. So the step is also timed right before and
 right after the recorded steps, and a case and its twin take turns, all on the same cores. While one runs, the others
 wait and cost nothing.
@@ -29,7 +29,7 @@ READY_WITHIN_S = 60.0
 
 
 @dataclass(frozen=True)
-class Neighbour:
+class Neighbor:
     """A loop that waits in its own process. It has none of our marks, and no profiler ever runs there."""
 
     pipe: Connection
@@ -50,8 +50,8 @@ class Neighbour:
 
 @dataclass(frozen=True)
 class Beside:
-    same: Neighbour | None = None
-    twin: Neighbour | None = None
+    same: Neighbor | None = None
+    twin: Neighbor | None = None
 
     def step_ms(self) -> float | None:
         return self.same.step_ms() if self.same else None
@@ -67,22 +67,22 @@ class Beside:
 def beside(case: Case, twin: Case | None, ctx: Context) -> Iterator[Beside]:
     """Must be entered before this process touches CUDA, and waits until all of them can take their turn."""
     cases = [case] if twin is None else [case, twin]
-    neighbours = [_start(own, replace(ctx, scratch=ctx.scratch / f"{own.name}-beside")) for own in cases]
-    ready = [(one if one.is_ready() else None) for one in neighbours]
+    neighbors = [_start(own, replace(ctx, scratch=ctx.scratch / f"{own.name}-beside")) for own in cases]
+    ready = [(one if one.is_ready() else None) for one in neighbors]
     try:
         yield Beside(*ready)
     finally:
-        for one in neighbours:
+        for one in neighbors:
             one.process.kill()
 
 
-def _start(case: Case, ctx: Context) -> Neighbour:
+def _start(case: Case, ctx: Context) -> Neighbor:
     ours, theirs = multiprocessing.Pipe()
     # Not a daemon: those may not have DataLoader workers.
     process = multiprocessing.get_context("fork").Process(target=_take_turns, args=(case, ctx, theirs), daemon=False)
     process.start()
     theirs.close()
-    return Neighbour(ours, process)
+    return Neighbor(ours, process)
 
 
 def _take_turns(case: Case, ctx: Context, pipe: Connection) -> None:

@@ -256,7 +256,7 @@ CASES = (
         fix="one copy of all metrics, read one step later",
         twin="late_metrics_launch_bound",
         note="half the batch of sync_many_metrics: the GPU waits for launches too; "
-        "the late read gained 1 % in one session and 18 % in another",
+        "the late read gained 1% in one session and 18% in another",
     ),
     Case(
         "late_metrics_launch_bound",

@@ -25,8 +25,8 @@ MOST_OBJECTS = 12
 
 def anchors(side: int, device: str) -> Tensor:
     """Three squares around every place of the feature map, as corners between 0 and 1."""
-    centre = (torch.arange(side, device=device) + 0.5) / side
-    places = torch.stack(torch.meshgrid(centre, centre, indexing="xy"), -1).reshape(-1, 1, 2)
+    center = (torch.arange(side, device=device) + 0.5) / side
+    places = torch.stack(torch.meshgrid(center, center, indexing="xy"), -1).reshape(-1, 1, 2)
     half = torch.tensor([0.05, 0.1, 0.2], device=device)[None, :, None]
     return torch.cat([places - half, places + half], -1).reshape(-1, 4)
 

@@ -138,7 +138,7 @@ def as_step_time(clock: Clock, start: Any, raw: RawStep) -> StepTime:
 
 def drain(driver: Driver) -> None:
     """Workers fill their queue whenever a step takes long, or none is run: a first step, a profiler that starts, a turn of
-    a neighbour. The steps that find it full tell nothing about the loader's rate, so they are run before anything is
+    a neighbor. The steps that find it full tell nothing about the loader's rate, so they are run before anything is
     measured."""
     begin = time.perf_counter()
     for _ in range(2 * driver.prefetched):
@@ -158,7 +158,7 @@ def warm_up(driver: Driver, case: Case) -> None:
 
 def bind_to_cores() -> None:
     """
-    The threads that launch, onto the same two cores for every process: cores of a shared host differ by 20 % and more at
+    The threads that launch, onto the same two cores for every process: cores of a shared host differ by 20% and more at
     the same moment. Threads that compute on the CPU keep all of them.
     """
     cores = sorted(os.sched_getaffinity(0))[4:6]

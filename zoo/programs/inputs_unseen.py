@@ -69,7 +69,7 @@ WORDS = (
     "underneath",
     "bridge",
     "yellow",
-    "watercolour",
+    "watercolor",
 )
 
 

@@ -66,7 +66,7 @@ def why_not_here(case: Case, device: str) -> str | None:
     return None
 
 
-def run_case(case: Case, ctx: Context, out: Path, dmon: bool, neighbours: Beside) -> Record:
+def run_case(case: Case, ctx: Context, out: Path, dmon: bool, neighbors: Beside) -> Record:
     folder = out / case.name
     folder.mkdir(parents=True, exist_ok=True)
     driver = Driver(case.build(ctx), Clock(ctx.device))
@@ -75,10 +75,10 @@ def run_case(case: Case, ctx: Context, out: Path, dmon: bool, neighbours: Beside
     write_events(folder / "cuda_events_rank_0.jsonl", case.name, timing.steps, clock)
     if dmon and ctx.on_gpu():
         soak(driver, folder / "dmon.txt")
-    speedups = neighbours.speedups()
+    speedups = neighbors.speedups()
     attached_ms = attach_profiler(driver, case, ctx.device)
     trace = folder / "rank0.json"
-    around = write_trace(driver, case, ctx.device, trace, neighbours.step_ms)
+    around = write_trace(driver, case, ctx.device, trace, neighbors.step_ms)
     busy, raw_bytes = read_busy(trace), trace.stat().st_size
     files = {"raw_bytes": raw_bytes, "gz_bytes": compress(trace).stat().st_size}
     figures = measured(timing, attached_ms, busy, ctx.on_gpu(), files)
@@ -86,8 +86,8 @@ def run_case(case: Case, ctx: Context, out: Path, dmon: bool, neighbours: Beside
 
 
 def run_clean(case: Case, twin: Case | None, ctx: Context, out: Path, dmon: bool) -> Record:
-    with beside(case, twin, ctx) as neighbours, clean_state(case.settings, ctx.device):
-        return run_case(case, ctx, out, dmon, neighbours)
+    with beside(case, twin, ctx) as neighbors, clean_state(case.settings, ctx.device):
+        return run_case(case, ctx, out, dmon, neighbors)
 
 
 def run_all(cases: list[Case], ctx: Context, truth: Truth, arguments: argparse.Namespace) -> None:

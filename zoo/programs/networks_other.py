@@ -65,13 +65,13 @@ class GraphNet(nn.Module):
     def __init__(self, width: int, layers: int) -> None:
         super().__init__()
         self.own = nn.ModuleList([nn.Linear(width, width) for _ in range(layers)])
-        self.neighbour = nn.ModuleList([nn.Linear(width, width, bias=False) for _ in range(layers)])
+        self.neighbor = nn.ModuleList([nn.Linear(width, width, bias=False) for _ in range(layers)])
 
     def forward(self, nodes: Tensor, source: Tensor, target: Tensor) -> Tensor:
-        for own, neighbour in zip(self.own, self.neighbour, strict=True):
+        for own, neighbor in zip(self.own, self.neighbor, strict=True):
             messages = F.relu(nodes).index_select(0, source)
             gathered = torch.zeros_like(nodes).index_add(0, target, messages)
-            nodes = own(nodes) + neighbour(gathered)
+            nodes = own(nodes) + neighbor(gathered)
         return nodes
 
 

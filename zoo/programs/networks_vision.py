@@ -69,7 +69,7 @@ class VitBlock(nn.Module):
 
 
 class Vit(nn.Module):
-    """Takes pictures as bytes, as a decoder gives them, and normalises on the device."""
+    """Takes pictures as bytes, as a decoder gives them, and normalizes on the device."""
 
     def __init__(self, width: int, layers: int, heads: int, pixels: int, patch: int = 16) -> None:
         super().__init__()

@@ -25,8 +25,8 @@ from registry import Case
 EVENT_STEPS = 40
 """The last steps of the free run that go into the events log."""
 STEADY_SPREAD = 0.25
-"""Repeats that differ by more are marked unsteady. Host-bound loops on a virtual machine differ by 10 to 20 %
-without fault; beyond this a speedup of 30 % could be noise."""
+"""Repeats that differ by more are marked unsteady. Host-bound loops on a virtual machine differ by 10 to 20%
+without fault; beyond this a speedup of 30% could be noise."""
 PACKAGES = ("numpy", "torch", "torchvision", "transformers", "triton")
 Record = dict[str, Any]
 FIGURES = (

@@ -65,7 +65,7 @@ class CaptureConfig:
     resume_step: int = 0
     # Find DataLoader waits, copies, forward, backward, optimizer and collectives automatically.
     auto_phases: bool = True
-    # Look at the Python stack of the training thread a few times a second: which lines of the job hold the host.
+    # Look at the Python stack of the training thread a few times per second: which lines of the job hold the host.
     stacks: bool = True
     run: str | None = None
     trace: TraceConfig = field(default_factory=TraceConfig)

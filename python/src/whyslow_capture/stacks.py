@@ -1,5 +1,5 @@
 """
-Which lines of the job hold the training thread. Another thread looks at its Python stack a few times a second.
+Which lines of the job hold the training thread. Another thread looks at its Python stack a few times per second.
 
 Nothing is installed in the training thread and no lock is shared with it, so this cannot hold it up longer than one
 look. The look happens when the training thread lets go of the interpreter: at the next call into torch, or after 5 ms

@@ -144,7 +144,7 @@ function setExitCode(report: CompareReport, failOver: number | null, context: Co
     if (verdict === 'cannot-tell') context.exitWith(EXIT.noVerdict);
     return;
   }
-  const percent = `${Number((100 * failOver).toPrecision(3))} %`;
+  const percent = `${Number((100 * failOver).toPrecision(3))}%`;
   const surely = 1 / step.speedup.high - 1;
   if (surely > failOver) {
     say(context, `exit code 1, because it is slower by more than ${percent} (--fail-over)`);

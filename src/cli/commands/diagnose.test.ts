@@ -56,7 +56,7 @@ describe('whyslow diagnose', () => {
   });
 
   it('prints the page, or the same report as JSON', async () => {
-    expect((await run('a')).stdout).toContain('Data-bound: the GPU spends 92 %');
+    expect((await run('a')).stdout).toContain('Data-bound: the GPU spends 92%');
     expect(JSON.parse((await run('a', '--json')).stdout)).toEqual(sampleReport());
   });
 

@@ -32,7 +32,7 @@ Examples:
 export function registerFacts(program: Command, context: CommandContext): void {
   program
     .command('facts')
-    .description('write what diagnose needs of each trace into a small file (at most 2 MB a rank)')
+    .description('write what diagnose needs of each trace into a small file (at most 2 MB per rank)')
     .argument('<path...>', PATHS)
     .option('-o, --out <dir>', 'where the files go (required)')
     .option('--json', 'print what was written as JSON')

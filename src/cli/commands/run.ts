@@ -252,13 +252,13 @@ async function report(
   if (options.report) await writeFile(options.report, renderJson(newest));
   if (!options.diagnose) return;
   const target = options.stdout ? context.stdout : context.stderr;
-  const earlier = newest.runs.filter((run) => !run.analysed && isRunOf(run.id, id));
+  const earlier = newest.runs.filter((run) => !run.analyzed && isRunOf(run.id, id));
   for (const run of earlier) {
     const one = await diagnosed([out], { ...from, run: run.id }, context);
     target.line(headline(run));
     target.write(`${await forTerminal(one, {}, context, target)}\n`);
   }
-  const last = newest.runs.find((run) => run.analysed);
+  const last = newest.runs.find((run) => run.analyzed);
   if (earlier.length > 0 && last) target.line(headline(last));
   target.write(await forTerminal(newest, {}, context, target));
   const cost = await windowCost(out, newest.step);

@@ -82,7 +82,7 @@ describe('wholeNumber', () => {
 describe('percentage', () => {
   it.each([
     ['0.5%', 0.005],
-    ['2 %', 0.02],
+    ['2%', 0.02],
     ['0.005', 0.005],
     ['.1', 0.1],
   ])('%s', (text, expected) => {

@@ -2,17 +2,17 @@ import { printable } from '../../base/printable.js';
 import { asAscii, showsUnicode } from './ascii.js';
 import { columnsOf, showsColor } from './terminal.js';
 
-/** The colours that the renderers add, and how they end. Every other escape sequence is data. */
+/** The colors that the renderers add, and how they end. Every other escape sequence is data. */
 const ACTIVE = /\x1b\[(?:[0-9]|2[2-9]|[34][0-79]|9[0-7])m|[^\n\x20-\x7e]/g;
 const CLEAR_LINE = '\r\x1b[2K';
 
 /**
  * The one way to standard output and standard error. No text from a file or a name acts on the terminal: what does is made
- * visible here. Colours pass only where the renderer was asked for them.
+ * visible here. Colors pass only where the renderer was asked for them.
  */
 export class Output {
   readonly #stream: NodeJS.WriteStream;
-  /** Whether it shows colours. */
+  /** Whether it shows colors. */
   readonly color: boolean;
   readonly #spelled: (text: string) => string;
 

@@ -3,7 +3,7 @@ import pc from 'picocolors';
 type Target = Pick<NodeJS.WriteStream, 'isTTY' | 'columns'>;
 type Variables = Readonly<Record<string, string | undefined>>;
 
-/** FORCE_COLOR asks for colours in a pipe too. NO_COLOR and TERM=dumb turn them off. */
+/** FORCE_COLOR asks for colors in a pipe too. NO_COLOR and TERM=dumb turn them off. */
 export const showsColor = ({ isTTY }: Target, env: Variables = process.env): boolean =>
   pc.isColorSupported && (isTTY === true || Boolean(env.FORCE_COLOR));
 

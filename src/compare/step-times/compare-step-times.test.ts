@@ -10,7 +10,7 @@ const noisy = (count: number, ms: number, seed: number, noise = 0.05) => {
 };
 
 describe('compareStepTimes', () => {
-  it('finds 5 % and says how far it is sure', () => {
+  it('finds 5% and says how far it is sure', () => {
     const { speedup, verdict, before, after } = compareStepTimes([noisy(200, 100, 1)], [noisy(200, 105, 2)]);
     expect(verdict).toBe('slower');
     expect(speedup.likely).toBeCloseTo(after.ms > 0 ? before.ms / after.ms : 0, 6);
@@ -107,8 +107,8 @@ describe('how often it is wrong', () => {
     expect(alarms / (REPEATS * SIMULATIONS.length)).toBeLessThanOrEqual(0.05);
   });
 
-  it.each(['independent steps, 5 % noise', 'independent steps, 10 % noise'])(
-    'finds 5 % in 200 steps: %s',
+  it.each(['independent steps, 5% noise', 'independent steps, 10% noise'])(
+    'finds 5% in 200 steps: %s',
     (name) => {
       const random = new Random(2);
       const steady = SIMULATIONS.find((s) => s.name === name)!;

@@ -36,7 +36,7 @@ export function compareTurns(
   );
   const gainOf = ({ at, beside }: Trial, of: (i: number) => number) => mean(beside.map(of)) - of(at);
   const byVariant = groupBy(trials, (trial) => trial.variant);
-  // Two neighbouring turns as it is differ by twice the variance of one; a trial and the mean of two by one and a half.
+  // Two neighboring turns as it is differ by twice the variance of one; a trial and the mean of two by one and a half.
   let [squares, df] = [0, 0];
   for (let i = 1; i < asItIs.length; i++, df++)
     squares += (logs[asItIs[i]!]! - logs[asItIs[i - 1]!]!) ** 2 / 2;

@@ -19,7 +19,7 @@ export interface Correlation {
  * Block length from the autocorrelation (Politis and White 2004, with Patton's correction of 2009, for circular blocks) and
  * the variance of the mean through a flat-top window, which blocks alone understate. Blocks are at least √n long: the noise of
  * a host wanders too slowly for the autocorrelation of a short log to show it. With it, false alarms between
- * halves of 141 real logs fell from 14 to 5; 5 % among 10 % noise were found in 89 % of 200 steps instead of 92 %.
+ * halves of 141 real logs fell from 14 to 5; 5% among 10% noise were found in 89% of 200 steps instead of 92%.
  */
 export function correlationOf(steps: ArrayLike<number>): Correlation {
   const n = steps.length;

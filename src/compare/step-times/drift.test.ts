@@ -24,7 +24,7 @@ function seen(noise: number, driftOf: (i: number) => number) {
 
 describe('driftsOf', () => {
   it('rarely takes noise for a drift: what it adds to the interval hides a real difference', () => {
-    // With a test of each wave by itself: 11.7 %, and a drift of 2 % among 3 % noise is seen as often.
+    // With a test of each wave by itself: 11.7%, and a drift of 2% among 3% noise is seen as often.
     expect(seen(0.1, () => 1).share).toBeLessThan(0.08);
   });
 

@@ -35,9 +35,9 @@ export function wavesOf(steps: ArrayLike<number>, longRun: number): Waves {
 const OF_NOISE = 4.5;
 
 /**
- * How far each run drifted, from its lowest to its highest, as a share of its mean: a machine that warms up, a neighbour that
+ * How far each run drifted, from its lowest to its highest, as a share of its mean: a machine that warms up, a neighbor that
  * comes or goes. What drifts within a run also differs between runs. Noise alone lifts one of six waves above the bound in every
- * eighth comparison, and what that adds to the interval hides a real 5 %. So waves count only if those of all runs together,
+ * eighth comparison, and what that adds to the interval hides a real 5%. So waves count only if those of all runs together,
  * or the largest by itself, are more than noise.
  */
 export function driftsOf(runs: readonly Waves[]): number[] {
@@ -50,8 +50,8 @@ export function driftsOf(runs: readonly Waves[]): number[] {
   });
 }
 
-/** The 90 % quantile of χ² (Wilson and Hilferty). With 95 %, more is found, but a drift is overlooked more often: decision 0029. */
+/** The 90% quantile of χ² (Wilson and Hilferty). With 95%, more is found, but a drift is overlooked more often: decision 0029. */
 const usualSum = (count: number) => count * (1 - 2 / (9 * count) + 1.28 * Math.sqrt(2 / (9 * count))) ** 3;
 
-/** Of six squares, noise lifts the largest above 7.5 in 4 % of all comparisons; of more of them, above this. */
+/** Of six squares, noise lifts the largest above 7.5 in 4% of all comparisons; of more of them, above this. */
 const usualLargest = (count: number) => 7.5 + 2 * Math.log(count / 6);

@@ -18,7 +18,7 @@ export interface WithoutPauses {
 
 /**
  * Shortens rare pauses (a first step that still warms up, a stall of the host) to the longest other step. One of them among
- * 200 steps would hide a difference of 5 %. Long steps that come often stay: input in bursts is what a job costs.
+ * 200 steps would hide a difference of 5%. Long steps that come often stay: input in bursts is what a job costs.
  */
 export function shortenPauses(steps: RunSteps): WithoutPauses {
   const unchanged = { steps, pauses: 0, pausedMs: 0 };

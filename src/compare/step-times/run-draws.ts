@@ -6,7 +6,7 @@ import { shortenPauses } from './pauses.js';
 import type { Random } from './random.js';
 import type { RunSteps } from './run-steps.js';
 
-/** How many times the measurement is repeated in thought. The 2.5 % quantile then rests on 100 of them. */
+/** How many times the measurement is repeated in thought. The 2.5% quantile then rests on 100 of them. */
 export const DRAWS = 4000;
 
 /** One run: its mean step, and how else that mean might have come out. */
@@ -31,7 +31,7 @@ type RunAlone = Omit<RunDraws, 'drift'> & { readonly waves: Waves };
 
 /** Fewer steps do not show how much steps vary. */
 const FEW = 10;
-/** How much steps of a job vary, as a share, and how many steps that guess counts as. In logs of real jobs it is 2 to 120 %. */
+/** How much steps of a job vary, as a share, and how many steps that guess counts as. In logs of real jobs it is 2 to 120%. */
 const USUAL_NOISE = 0.15;
 const GUESS_COUNTS = 2;
 

@@ -15,7 +15,7 @@ const NOISY = 0.03;
 
 /**
  * Steps that vary more than this share their machine with others, which come and go. On a machine with 29 processes ready for 2
- * cores, steps of one loop varied by 34 to 64 %, and its runs by 48 %.
+ * cores, steps of one loop varied by 34 to 64%, and its runs by 48%.
  */
 const CONTENDED = 0.15;
 

@@ -40,13 +40,13 @@ const steady = () => () => 1;
 
 /** `count` is of both sides together: drifts go on from one side to the other. */
 export const SIMULATIONS: readonly Simulation[] = [
-  simulation('independent steps, 5 % noise', 0.05, steady),
-  simulation('independent steps, 10 % noise', 0.1, steady),
-  simulation('10 % noise, and runs differ by 0.75 %', 0.1, (count, random) => {
+  simulation('independent steps, 5% noise', 0.05, steady),
+  simulation('independent steps, 10% noise', 0.1, steady),
+  simulation('10% noise, and runs differ by 0.75%', 0.1, (count, random) => {
     const runs = [1, 2].map(() => 1 + 0.0075 * random.normal());
     return (i) => runs[i < count / 2 ? 0 : 1]!;
   }),
-  simulation('long tail, 30 % noise', 0.3, steady),
+  simulation('long tail, 30% noise', 0.3, steady),
   simulation(
     'correlated over 5 steps',
     0.03,
@@ -67,7 +67,7 @@ export const SIMULATIONS: readonly Simulation[] = [
     0.03,
     remembering(0.02, (n) => n),
   ),
-  simulation('drifting 4 % in one direction', 0.03, (count, random) => {
+  simulation('drifting 4% in one direction', 0.03, (count, random) => {
     const slope = random.next() < 0.5 ? 0.04 : -0.04;
     return (i) => 1 + (slope * i) / count;
   }),
@@ -80,7 +80,7 @@ export const SIMULATIONS: readonly Simulation[] = [
     const phase = random.next();
     return (i) => 1 + 0.02 * Math.sin(2 * Math.PI * (i / period + phase));
   }),
-  simulation('a neighbour for a tenth of the time', 0.03, (count, random) => {
+  simulation('a neighbor for a tenth of the time', 0.03, (count, random) => {
     const from = random.next() * 0.9 * count;
     return (i) => (i >= from && i < from + count / 10 ? 1.1 : 1);
   }),

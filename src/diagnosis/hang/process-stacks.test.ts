@@ -107,7 +107,7 @@ describe('the verdict from stacks alone', () => {
     const waits = { frames: WORKERS, samples: 30 };
     expect(judge(samples(waits, { frames: [OWN], samples: 10 }))).toMatchObject({
       bottleneck: 'data',
-      sentence: expect.stringMatching(/75 % of 40 samples/),
+      sentence: expect.stringMatching(/75% of 40 samples/),
     });
     expect(judge(samples({ ...waits, samples: 10 }))).toMatchObject({ bottleneck: 'unknown' });
     expect(judge(samples(waits, { frames: [OWN], samples: 40 }))).toMatchObject({ bottleneck: 'unknown' });

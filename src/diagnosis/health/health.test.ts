@@ -3,7 +3,7 @@ import { cpuTime } from '../../../test/helpers/cpu-time.js';
 import { H200 } from '../../../test/helpers/draw-run.js';
 import { drawTrace, steps } from '../../../test/helpers/draw-trace.js';
 import { checkTrace } from '../../traces/checks/trace-checks.js';
-import { summariseHealth } from './health.js';
+import { summarizeHealth } from './health.js';
 import type { RankWindow } from './run-checks.js';
 
 const codes = (drawing: string, header = {}) => checkTrace(drawTrace(drawing, header)).map((p) => p.code);
@@ -60,12 +60,12 @@ describe('checks of a trace', () => {
 
   it('gives the grade of the worst problem', () => {
     const perRank = (drawing: string) => [{ rank: 0, problems: checkTrace(drawTrace(drawing)) }];
-    expect(summariseHealth(perRank(HEALTHY), [], [], ONE_RANK).grade).toBe('good');
-    expect(summariseHealth(perRank(HEALTHY.replace('ProfilerStep#4', 'train')), [], [], ONE_RANK).grade).toBe(
+    expect(summarizeHealth(perRank(HEALTHY), [], [], ONE_RANK).grade).toBe('good');
+    expect(summarizeHealth(perRank(HEALTHY.replace('ProfilerStep#4', 'train')), [], [], ONE_RANK).grade).toBe(
       'usable',
     );
     const noDevice = HEALTHY.split('\n').slice(0, 3).join('\n');
-    expect(summariseHealth(perRank(noDevice), [], [], ONE_RANK).grade).toBe('poor');
+    expect(summarizeHealth(perRank(noDevice), [], [], ONE_RANK).grade).toBe('poor');
   });
 });
 
@@ -76,7 +76,7 @@ describe('checks across ranks', () => {
   };
   const found = (windows: readonly RankWindow[], worldSize = 2) => {
     const seen = { ranks: windows.map((w) => w.rank), worldSize };
-    return summariseHealth([], [], windows, seen).problems.map((p) => p.code);
+    return summarizeHealth([], [], windows, seen).problems.map((p) => p.code);
   };
 
   it.each([
@@ -99,7 +99,7 @@ describe('checks across ranks', () => {
 
   it('joins the same problem on several ranks', () => {
     const problems = checkTrace(drawTrace(HEALTHY, { record_shapes: 1 }));
-    const health = summariseHealth(
+    const health = summarizeHealth(
       [0, 1, 2].map((rank) => ({ rank, problems })),
       [],
       [],
@@ -114,7 +114,7 @@ describe('checks across ranks', () => {
     const perRank = ranks.map((rank) => ({ rank, problems }));
     const windows = ranks.map((rank) => window(rank, rank % 3));
     const from = cpuTime();
-    const health = summariseHealth(perRank, [], windows, { ranks, worldSize: ranks.length });
+    const health = summarizeHealth(perRank, [], windows, { ranks, worldSize: ranks.length });
     // Copying the list of ranks for each of them took 48 s.
     expect(cpuTime() - from).toBeLessThan(2000);
     expect(health.problems).toMatchObject([{ code: 'slow-switches', count: 30_000, ranks }]);

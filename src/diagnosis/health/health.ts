@@ -7,7 +7,7 @@ const WEIGHT: Readonly<Record<Severity, number>> = { note: 0, warning: 1, severe
 const GRADES: readonly Grade[] = ['good', 'usable', 'poor'];
 
 /** Joins what was found on each rank: the same problem on several ranks is one entry. */
-export function summariseHealth(
+export function summarizeHealth(
   perRank: readonly { readonly rank: number; readonly problems: readonly CheckResult[] }[],
   runProblems: readonly Problem[],
   windows: readonly RankWindow[],

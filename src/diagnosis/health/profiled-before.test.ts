@@ -51,7 +51,7 @@ describe('profiledBefore', () => {
     const slower = capture(window(17, true, { low: 0.36, high: 0.43 }), window(217, true));
     const [, note] = profiledBefore({ beside: [slower] }, [trace(false)]);
     expect(note?.problems.map((p) => `${p.severity}: ${p.message}`)).toEqual([
-      'warning: steps take 36 % to 43 % longer since this rank recorded a profiler window',
+      'warning: steps take 36% to 43% longer since this rank recorded a profiler window',
     ]);
   });
 });

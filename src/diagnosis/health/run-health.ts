@@ -7,7 +7,7 @@ import type { RunInputs } from '../../ingest/read-run.js';
 import type { Comparison } from '../../run/compare.js';
 import { meshProblems, type RunLocations, runFileProblems } from '../ranks/locations.js';
 import type { RankView } from '../ranks/rank-view.js';
-import { summariseHealth } from './health.js';
+import { summarizeHealth } from './health.js';
 import { profiledBefore } from './profiled-before.js';
 import type { RankWindow } from './run-checks.js';
 
@@ -75,7 +75,7 @@ export function healthOf(
 ): Health {
   const checks = members.map(({ member, rank }) => ({ rank, problems: member.checks }));
   const seen = { ranks: members.map((m) => m.rank), worldSize };
-  return summariseHealth([...checks, ...notes], runProblems, members.flatMap(windowOf), seen);
+  return summarizeHealth([...checks, ...notes], runProblems, members.flatMap(windowOf), seen);
 }
 
 /** When a trace was recorded. Empty for other files. */

@@ -50,7 +50,7 @@ export function baselineWith(
   return baselineOf(waiting, recorded + longer, unprofiled?.step ?? null, byWorkers);
 }
 
-/** Logs of steps that workers set wait for more than this share: 39 % in a live job, 56 % or more in the zoo. */
+/** Logs of steps that workers set wait for more than this share: 39% in a live job, 56% or more in the zoo. */
 const WORKERS_PACE = 0.3;
 
 /** Whether workers set the pace of the steps in the log. The few steps of the trace may have found the queue full. */

@@ -118,7 +118,7 @@ describe('steps of a log and of a trace', () => {
     expect(step).toMatchObject({ severity: 'warning', code: 'trace-differs' });
     expect(step!.message).toMatch(/100 ms .*200 ms .*20 steps/);
     const [model] = aboutDifference(log(100, { compute: 40, idle_host: 60 }, ON_CPU), own, 'model');
-    expect(model!.message).toMatch(/90 % .*40 %/);
+    expect(model!.message).toMatch(/90% .*40%/);
     const [slowed] = aboutDifference(log(60, { compute: 60 }), own, null);
     expect(slowed).toMatchObject({ severity: 'note', code: 'slowed-by-profiler' });
     expect(aboutDifference(log(70, { compute: 70 }), own, null)).toEqual([]);

@@ -1,7 +1,6 @@
 import { roleOf } from '../../logs/phases.js';
 import type { Comparison } from '../../run/compare.js';
-import { withSlowGpus } from '../../run/lateness/late-gpus.js';
-import { type OwnPhases, withLatePhases } from '../../run/lateness/late-phases.js';
+import { type OwnPhases, withLatePhases, withSlowGpus } from '../../run/lateness/late-ranks.js';
 import type { ComparedViews } from './compare-views.js';
 import type { RunLocations } from './locations.js';
 import type { RankView } from './rank-view.js';

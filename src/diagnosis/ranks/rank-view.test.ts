@@ -137,7 +137,7 @@ describe('waits that only the log has', () => {
     expect(gain(withWaits(2, 21))).toBeGreaterThan(1.3);
   });
 
-  it('below 5 % of the step count for nothing', () => {
+  it('below 5% of the step count for nothing', () => {
     expect(withWaits(0.9, 18).time.idle_data / 1e6).toBeLessThan(0.2);
   });
 

@@ -6,7 +6,7 @@ import type { StepRange } from '../../facts/step-facts.js';
 import { logOf, traceFactsOf } from '../../ingest/member.js';
 import type { RankedMember } from '../../ingest/ranks.js';
 import { withoutDenseHead } from '../../logs/dense-head.js';
-import { analyseEventLog, type EventFacts } from '../../logs/event-facts.js';
+import { analyzeEventLog, type EventFacts } from '../../logs/event-facts.js';
 import { inOneUnit } from '../../logs/iteration.js';
 import { unprofiledLog } from '../../logs/join-step.js';
 import { keepSteps } from '../../logs/keep-steps.js';
@@ -60,7 +60,7 @@ function logsOf({ member, rank }: RankedMember, steps: StepRange | null, failure
   try {
     const representative = steps === null ? withoutDenseHead(inOneUnit(whole)) : whole;
     const { log, notes } = keepSteps(representative, steps);
-    const facts = analyseEventLog(log).map((f) => ({
+    const facts = analyzeEventLog(log).map((f) => ({
       ...f,
       rank: f.rank < 0 ? rank : f.rank,
       notes: [...f.notes, ...notes],

@@ -9,7 +9,7 @@ import type { Verdict } from './verdict.js';
 /** The run's verdict: that of the rank which sets the pace. */
 export interface Decision extends Omit<Verdict, 'sentence' | 'next'> {
   readonly shares: Shares | null;
-  /** The rank that it is taken from. Null: nothing could be analysed. */
+  /** The rank that it is taken from. Null: nothing could be analyzed. */
   readonly view: RankView | null;
   readonly doubts: readonly Doubt[];
   /** The most likely bottleneck, even if the evidence does not decide. */
@@ -32,7 +32,7 @@ const NO_EVIDENCE: Decision = {
   confidence: 0,
   shares: null,
   view: null,
-  doubts: [{ id: 'no-evidence', text: 'nothing to analyse was recorded' }],
+  doubts: [{ id: 'no-evidence', text: 'nothing to analyze was recorded' }],
   guess: 'unknown',
   cause: 'no-evidence',
 };

@@ -8,7 +8,7 @@ import type { PhaseKnowledge } from '../../facts/rank-facts.js';
 import type { LoaderQueue } from '../../traces/detail/loader-queue.js';
 import type { LogView, TraceView } from '../ranks/rank-view.js';
 import { applyDoubts, DOUBT_CHECKS, type DoubtId, MAY_BE_HIDDEN } from './doubts.js';
-import { type Judgement, judgementOf } from './shares.js';
+import { type Judgment, judgmentOf } from './shares.js';
 
 /** Eight steps of 100 ms, 60 of them waiting for input. */
 const VIEW = drawView(
@@ -21,9 +21,9 @@ const VIEW = drawView(
     gpu 7   nvjet_tst_256 60015-99990 #1`,
   ),
 );
-const TRUSTED = judgementOf(VIEW, 0);
+const TRUSTED = judgmentOf(VIEW, 0);
 
-const traced = (view: Partial<TraceView>, more: Partial<Judgement> = {}): Judgement => ({
+const traced = (view: Partial<TraceView>, more: Partial<Judgment> = {}): Judgment => ({
   ...TRUSTED,
   view: { ...VIEW, ...view },
   ...more,
@@ -35,7 +35,7 @@ const RUNS_EMPTY = { taken: 4, delivered: 1.5, deliveredUnasked: 1.5 };
 const BUSY = { ...TRUSTED.shares, gpu: share(0.9), data: share(0.01) };
 const withQueue = (queue: LoaderQueue) => withFacts({ input: { ...VIEW.facts.input, queue } });
 /** Between the two costs of recording that are possible, the host takes `low` to `high` ms of the step. */
-const withHostBetween = (low: number, high: number, more: Partial<Judgement>) => {
+const withHostBetween = (low: number, high: number, more: Partial<Judgment>) => {
   const baseline = {
     ...VIEW.baseline!,
     corrected: ns(0),
@@ -56,22 +56,22 @@ const withCopies = (ms: number, name: string) => {
     ${line}`,
     ),
   );
-  return judgementOf(view, 0);
+  return judgmentOf(view, 0);
 };
-const logged = (best: Judgement['best'], phases: Partial<PhaseKnowledge>): Judgement => {
+const logged = (best: Judgment['best'], phases: Partial<PhaseKnowledge>): Judgment => {
   const knowledge = { ...PHASES, ...phases };
   const view = { ...VIEW, source: 'log', facts: { ...VIEW.facts, source: 'log', phases: knowledge } };
   return { ...TRUSTED, best, view: view as unknown as LogView };
 };
 /** A log, so short that nothing else is wrong with it. */
-const shortRun = (count: number): Judgement => {
+const shortRun = (count: number): Judgment => {
   const facts = { ...VIEW.facts, phases: null, steps: { ...VIEW.facts.steps, count } };
   return { ...TRUSTED, view: { ...VIEW, source: 'log', facts } as unknown as LogView };
 };
 
 /** What is left of a recording of a GPU job without the activity CUDA, and of one that lost all GPU work. */
 const WITHOUT_GPU = 'host 1  ProfilerStep#1 0-100000 | aten::mm 0-9000';
-const onlyHost = (drawing: string, best: Judgement['best'], header: Record<string, unknown> = H200) => ({
+const onlyHost = (drawing: string, best: Judgment['best'], header: Record<string, unknown> = H200) => ({
   ...TRUSTED,
   view: { ...drawView(steps(8, 100000, drawing), { header }), baseline: null },
   best,
@@ -80,7 +80,7 @@ const onlyHost = (drawing: string, best: Judgement['best'], header: Record<strin
 const withNote = (code: string) => traced({ notes: found('warning', code, 1, '', '') });
 
 /** What a check says, by hand: docs/method.md, Verdict. */
-const CASES: readonly (readonly [DoubtId, object, Judgement])[] = [
+const CASES: readonly (readonly [DoubtId, object, Judgment])[] = [
   ['unseen-gpu', { atMost: 0.4 }, onlyHost(WITHOUT_GPU, 'host')],
   ['unseen-gpu', { atMost: 0.4 }, onlyHost(WITHOUT_GPU, 'data')],
   ['unseen-gpu', { atMost: 0.55 }, onlyHost(WITHOUT_GPU, 'gpu')],
@@ -124,26 +124,26 @@ const CASES: readonly (readonly [DoubtId, object, Judgement])[] = [
   ['no-host-events', { by: 0.25 }, withFacts({ hasHostEvents: false })],
 ];
 
-const effectsOf = (judgement: Judgement) =>
+const effectsOf = (judgment: Judgment) =>
   DOUBT_CHECKS.flatMap(({ id, check }) => {
-    const effect = check(judgement);
+    const effect = check(judgment);
     return effect ? [[id, effect]] : [];
   });
 
 describe('doubts', () => {
   it('has none about eight regular steps', () => expect(effectsOf(TRUSTED)).toEqual([]));
 
-  it.each(CASES)('%s %j', (id, effect, judgement) => {
+  it.each(CASES)('%s %j', (id, effect, judgment) => {
     const others = id === 'no-model-phase' ? [['log-shows-less', { by: 0.1 }] as const] : [];
     const all = [[id, effect] as const, ...others];
-    expect(effectsOf(judgement)).toEqual(all.map(([of, change]) => [of, { by: 0, atMost: 1, ...change }]));
+    expect(effectsOf(judgment)).toEqual(all.map(([of, change]) => [of, { by: 0, atMost: 1, ...change }]));
   });
 
   it('has a case for every check', () => {
     expect(new Set(CASES.map(([id]) => id))).toEqual(new Set(DOUBT_CHECKS.map((c) => c.id)));
   });
 
-  it.each<[string, Judgement]>([
+  it.each<[string, Judgment]>([
     ['a log of three steps', shortRun(3)],
     ['copies of unknown direction that are few', withCopies(5, 'Memcpy')],
     ['copies inside the device', withCopies(60, 'Memcpy DtoD (Device -> Device)')],
@@ -164,7 +164,7 @@ describe('doubts', () => {
     ['the queue runs empty, but steps wait already', withQueue(RUNS_EMPTY)],
     ['half of the batches delivered', withQueue({ taken: 4, delivered: 2, deliveredUnasked: 2 })],
     ['two batches taken are too few', withQueue({ taken: 2, delivered: 0, deliveredUnasked: 0 })],
-    ['30 % of unexplained idle time', { ...TRUSTED, shares: { ...TRUSTED.shares, other: share(0.3) } }],
+    ['30% of unexplained idle time', { ...TRUSTED, shares: { ...TRUSTED.shares, other: share(0.3) } }],
     [
       'another answer, but measured without the profiler',
       {
@@ -172,7 +172,7 @@ describe('doubts', () => {
         view: { ...withHostBetween(0, 90, {}).view, measuredUnprofiled: true } as TraceView,
       },
     ],
-  ])('has none: %s', (_, judgement) => expect(effectsOf(judgement)).toEqual([]));
+  ])('has none: %s', (_, judgment) => expect(effectsOf(judgment)).toEqual([]));
 
   it('subtracts amounts and then applies limits', () => {
     const { confidence, doubts } = applyDoubts(logged('gpu', {}), 0.97);

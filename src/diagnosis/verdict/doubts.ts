@@ -3,7 +3,7 @@ import { sumOfClasses } from '../../facts/time-class.js';
 import { phasesOf, type RankView, stepsOf } from '../ranks/rank-view.js';
 import { unseenGpu } from '../ranks/unseen-gpu.js';
 import { emptyingQueue, mayHideSlowWorkers } from './prefetch-queue.js';
-import { bestClass, type Judgement, type Shares, sharesOf, type VerdictClass } from './shares.js';
+import { bestClass, type Judgment, type Shares, sharesOf, type VerdictClass } from './shares.js';
 
 /** A reason to trust a verdict less. */
 export interface Doubt {
@@ -21,7 +21,7 @@ interface DoubtCheck {
   readonly id: string;
   readonly text: string;
   /** Null: no reason to doubt. */
-  check(judgement: Judgement): Effect | null;
+  check(judgment: Judgment): Effect | null;
 }
 
 const by = (amount: number): Effect => ({ by: amount, atMost: 1 });
@@ -70,10 +70,10 @@ export const DOUBT_CHECKS = [
   {
     id: 'profiler-cost',
     text: "the profiler's own cost decides between two answers",
-    check: (judgement) => {
-      const other = answerAtOtherCost(judgement);
+    check: (judgment) => {
+      const other = answerAtOtherCost(judgment);
       // A close second is named too, so it matters less which of the two comes first.
-      return other && by(other === judgement.second ? 0.05 : 0.2);
+      return other && by(other === judgment.second ? 0.05 : 0.2);
     },
   },
   {
@@ -204,11 +204,11 @@ export type DoubtId =
   | 'unrecorded-ranks';
 
 /** Applies every check to a first confidence. */
-export function applyDoubts(judgement: Judgement, certainty: number) {
+export function applyDoubts(judgment: Judgment, certainty: number) {
   let confidence = certainty;
   const doubts: Doubt[] = [];
   for (const { id, text, check } of DOUBT_CHECKS) {
-    const effect: Effect | null = check(judgement);
+    const effect: Effect | null = check(judgment);
     if (effect === null) continue;
     confidence = Math.min(confidence - effect.by, effect.atMost);
     doubts.push({ id, text });
@@ -232,7 +232,7 @@ function untoldCopies(view: RankView, shares: Shares): number {
 }
 
 /** The answer that differs if the profiler cost as little, or as much, as it may have. Null: none does. */
-function answerAtOtherCost({ view, best, lateComputing }: Judgement): VerdictClass | null {
+function answerAtOtherCost({ view, best, lateComputing }: Judgment): VerdictClass | null {
   if (view.source === 'log' || !view.baseline || view.measuredUnprofiled || emptyingQueue(view)) return null;
   const { corrected, correctedLow, correctedHigh, input } = view.baseline;
   const answerAt = (step: number, inputTime: number) => {

@@ -21,14 +21,14 @@ describe('a phase of the job', () => {
       second: null,
     });
     expect(decision.sentence).toMatch(
-      /^67 % of the job’s time after start-up is saving checkpoints\. Its training steps are compute-bound: .* 90 % of every training step$/,
+      /^67% of the job’s time after start-up is saving checkpoints\. Its training steps are compute-bound: .* 90% of every training step$/,
     );
   });
 
   it('leaves the answer to the steps if it takes less', () => {
     const decision = decided({ phases: { evaluation: { ms: 800, count: 10 } } });
     expect(decision).toMatchObject({ bottleneck: 'compute', cause: 'cpu-busy' });
-    expect(decision.sentence).toMatch(/^Compute-bound: .* 90 % of every training step$/);
+    expect(decision.sentence).toMatch(/^Compute-bound: .* 90% of every training step$/);
   });
 
   it('names a close second', () => {
@@ -56,7 +56,7 @@ describe('a phase of the job', () => {
     expect(decision).toMatchObject({
       bottleneck: 'host',
       cause: 'rollout-time',
-      sentence: '80 % of the job’s time is “rollout”',
+      sentence: '80% of the job’s time is “rollout”',
     });
   });
 });

@@ -34,7 +34,7 @@ const judged = (drawing: string, count = 8) => judge(drawView(steps(count, 10000
 describe('the bottleneck', () => {
   it.each([
     ['gpu', 'nothing waits', input(1)],
-    ['gpu', 'computing is above 85 %', input(12)],
+    ['gpu', 'computing is above 85%', input(12)],
     ['gpu', 'no wait is a quarter of computing', input(17)],
     ['data', 'the GPU waits for input a third of the time', input(33)],
     ['data', 'the GPU waits for input nearly all the time', input(95)],
@@ -113,7 +113,7 @@ describe('confidence', () => {
 });
 
 describe('computing on a late rank', () => {
-  // 30 % waits for input.
+  // 30% waits for input.
   const view = drawView(steps(8, 100000, input(30)));
 
   it('is the bottleneck when it costs more than any wait', () => {

@@ -1,7 +1,7 @@
 import type { RankView } from '../ranks/rank-view.js';
 import type { Bottleneck } from './bottleneck.js';
 import { applyDoubts, type Doubt } from './doubts.js';
-import { certaintyOf, judgementOf, type Shares, type VerdictClass } from './shares.js';
+import { certaintyOf, judgmentOf, type Shares, type VerdictClass } from './shares.js';
 
 export interface RankVerdict {
   readonly bottleneck: Bottleneck;
@@ -17,15 +17,15 @@ export interface RankVerdict {
  * that computes longer than the others.
  */
 export function judge(view: RankView, lateComputing = 0): RankVerdict {
-  const judgement = judgementOf(view, lateComputing);
-  const { confidence, doubts } = applyDoubts(judgement, certaintyOf(judgement));
+  const judgment = judgmentOf(view, lateComputing);
+  const { confidence, doubts } = applyDoubts(judgment, certaintyOf(judgment));
   const bottleneckOf = (c: VerdictClass): Bottleneck =>
     c === 'gpu' && !view.facts.hasGpuWork ? 'compute' : c;
   return {
-    bottleneck: bottleneckOf(judgement.best),
-    second: judgement.second && bottleneckOf(judgement.second),
+    bottleneck: bottleneckOf(judgment.best),
+    second: judgment.second && bottleneckOf(judgment.second),
     confidence: roundConfidence(confidence),
-    shares: judgement.shares,
+    shares: judgment.shares,
     doubts,
   };
 }

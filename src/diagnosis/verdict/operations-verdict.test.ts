@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { WhatIf } from '../../operations/what-if.js';
 import { operationsAnswer } from './operations-verdict.js';
 
-/** 20 s a step instead of 10 s; one worker explains 60 % of that. */
+/** 20 s per step instead of 10 s; one worker explains 60% of that. */
 const JOB = {
   actual_s: 20,
   ideal_s: 10,
@@ -26,7 +26,7 @@ describe('a job as a table of operations', () => {
       confidence: 0.8,
       second: null,
     });
-    for (const figure of ['50 %', '20.00 s', '10.00 s', '60 %', 'dp 1', 'stage 2'])
+    for (const figure of ['50%', '20.00 s', '10.00 s', '60%', 'dp 1', 'stage 2'])
       expect(verdict.sentence).toContain(figure);
     expect(straggler).toEqual({
       ranks: [6],
@@ -60,7 +60,7 @@ describe('a job as a table of operations', () => {
   it('blames the last stage where that explains half, and workers do not', () => {
     const stage = answer({ m_w: 0.3, m_s: 0.51 });
     expect(stage.verdict).toMatchObject({ cause: 'stage-imbalance' });
-    expect(stage.verdict.sentence).toContain('51 %');
+    expect(stage.verdict.sentence).toContain('51%');
     expect(stage.straggler).toMatchObject({ ranks: [], pattern: 'stage', cost_s: 2 });
     expect(answer({ m_s: 0.9 }).verdict.cause).toBe('slow-workers');
     expect(answer({ m_w: 0.3, m_s: 0.49 })).toMatchObject({
@@ -81,7 +81,7 @@ describe('a job as a table of operations', () => {
   });
 
   it('does not explain more than all of it', () => {
-    expect(answer({ m_w: 1.2 }).verdict.sentence).toContain('100 %');
+    expect(answer({ m_w: 1.2 }).verdict.sentence).toContain('100%');
   });
 
   it('is bound by communication where the slow operations are transfers', () => {
@@ -93,7 +93,7 @@ describe('a job as a table of operations', () => {
     expect(answer({ byKind: [], m_w: null, m_s: null }).verdict.cause).toBe('slow-operations');
   });
 
-  it('has no stragglers below a slowdown of 5 %', () => {
+  it('has no stragglers below a slowdown of 5%', () => {
     expect(answer({ slowdown: 1.06 }).straggler).not.toBeNull();
     const even = answer({
       slowdown: 1.04,

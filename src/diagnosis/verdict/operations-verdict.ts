@@ -40,7 +40,7 @@ export function operationsAnswer(job: WhatIf): OperationsAnswer {
   const kind = job.byKind[0]?.of ?? '';
   const computes = COMPUTES.test(kind);
   if (slowdown < MIN_SLOWDOWN) {
-    const sentence = `No significant stragglers: ${actual_s.toFixed(2)} s a step, ${ideal_s.toFixed(2)} s without them`;
+    const sentence = `No significant stragglers: ${actual_s.toFixed(2)} s per step, ${ideal_s.toFixed(2)} s without them`;
     const verdict = { bottleneck: 'gpu', cause: 'no-stragglers', confidence: 0.7, sentence } as const;
     return { job, verdict: { ...verdict, second: null, next: [] }, straggler: null };
   }
@@ -95,7 +95,7 @@ function slowWorkersNext({ slowestWorkers }: WhatIf, computes: boolean): readonl
   ];
 }
 
-/** `; the slowest 2 workers (dp 0, stage 1; dp 3, stage 1) explain 80 % of it`. */
+/** `; the slowest 2 workers (dp 0, stage 1; dp 3, stage 1) explain 80% of it`. */
 function workersText({ slowestWorkers, m_w }: WhatIf): string {
   const one = slowestWorkers.length === 1;
   const named = slowestWorkers.slice(0, MAX_NAMED_WORKERS).map((w) => `dp ${w.dpRank}, stage ${w.stage}`);

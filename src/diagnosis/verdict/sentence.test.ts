@@ -42,11 +42,11 @@ const said = (bottleneck: Bottleneck, changes: Changes = {}, more: Partial<Decis
 /** What a sentence must say, not how: the words around it may change. */
 describe('the sentence', () => {
   it.each<[Bottleneck, RegExp]>([
-    ['gpu', /^GPU-bound.*11 %/],
-    ['compute', /^Compute-bound.*11 %/],
-    ['data', /^Data-bound.*22 %/],
-    ['comms', /^Comms-bound.*33 %/],
-    ['host', /^Host-bound.*44 %/],
+    ['gpu', /^GPU-bound.*11%/],
+    ['compute', /^Compute-bound.*11%/],
+    ['data', /^Data-bound.*22%/],
+    ['comms', /^Comms-bound.*33%/],
+    ['host', /^Host-bound.*44%/],
   ])('of %s has its share of the step', (bottleneck, words) => expect(said(bottleneck)).toMatch(words));
 
   it('says what is known of a prefetch queue that runs empty', () => {
@@ -55,11 +55,11 @@ describe('the sentence', () => {
     const shares = { ...SHARES, data: 0.01 } as Shares;
     expect(said('data', { facts }, { shares })).toMatch(/^Probably data-bound.* 1 batch .*used 4/);
     // Steps that wait already say more.
-    expect(said('data', { facts })).toMatch(/^Data-bound.*22 %/);
+    expect(said('data', { facts })).toMatch(/^Data-bound.*22%/);
   });
 
   it('ends with who is late', () => {
-    expect(said('gpu', {}, { addition: 'Rank 5 comes late' })).toMatch(/11 %.*\. Rank 5 comes late$/);
+    expect(said('gpu', {}, { addition: 'Rank 5 comes late' })).toMatch(/11%.*\. Rank 5 comes late$/);
   });
 
   it('without an answer has the first doubt and the best guess', () => {
@@ -122,18 +122,18 @@ describe('the sentence', () => {
 
   it('of the host tells copies to it from waiting for it', () => {
     const reads = { copies: { toDevice: 0, toHost: 30 }, time: { copy: 30, idle_host: 10, idle_sync: 4 } };
-    // 44 % of the step, of which 30 in 44 are copies.
-    expect(said('host', reads)).toMatch(/30 % .*copies to the host, 14 % .*waiting/);
+    // 44% of the step, of which 30 in 44 are copies.
+    expect(said('host', reads)).toMatch(/30% .*copies to the host, 14% .*waiting/);
     const fewer = { ...reads, time: { copy: 9, idle_host: 10, idle_sync: 4 } };
-    expect(said('host', fewer)).toMatch(/44 % .*mostly to launch/);
+    expect(said('host', fewer)).toMatch(/44% .*mostly to launch/);
   });
 
   it.each<[Bottleneck, Partial<Record<keyof Shares, number>>, RegExp]>([
-    ['data', { gpu: 0.66, data: 0.2 }, /^Data-bound.*20 %.*; computing takes 66 %, but/],
-    ['host', { gpu: 0.6, host: 0.3 }, /^Host-bound.*30 %.*; computing takes 60 %, but/],
-    ['comms', { gpu: 0.5, comms: 0.4 }, /^Comms-bound.*40 %.*; computing takes 50 %, but.*hidden/],
-    ['host', { gpu: 0.2, host: 0.35, other: 0.4 }, /^Host-bound.*35 %.*; .*another 40 % was not recorded/],
-    ['gpu', { gpu: 0.4, other: 0.5 }, /^GPU-bound.*40 %.*; .*another 50 % was not recorded/],
+    ['data', { gpu: 0.66, data: 0.2 }, /^Data-bound.*20%.*; computing takes 66%, but/],
+    ['host', { gpu: 0.6, host: 0.3 }, /^Host-bound.*30%.*; computing takes 60%, but/],
+    ['comms', { gpu: 0.5, comms: 0.4 }, /^Comms-bound.*40%.*; computing takes 50%, but.*hidden/],
+    ['host', { gpu: 0.2, host: 0.35, other: 0.4 }, /^Host-bound.*35%.*; .*another 40% was not recorded/],
+    ['gpu', { gpu: 0.4, other: 0.5 }, /^GPU-bound.*40%.*; .*another 50% was not recorded/],
     ['host', { gpu: 0.3, host: 0.5, other: 0.2 }, /^Host-bound[^;]*$/],
     ['gpu', { gpu: 0.9, host: 0.1 }, /^GPU-bound[^;]*$/],
   ])('of %s says why it is not the largest part: %j', (bottleneck, parts, words) => {

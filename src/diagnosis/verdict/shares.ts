@@ -15,7 +15,7 @@ export interface Shares extends Readonly<Record<VerdictClass, Share>> {
 }
 
 /** A rank, the class to name, and what that was decided on. */
-export interface Judgement {
+export interface Judgment {
   readonly view: RankView;
   readonly shares: Shares;
   readonly best: VerdictClass;
@@ -27,7 +27,7 @@ export interface Judgement {
 
 /** The GPU is the bottleneck when it computes for this share of the step (docs/method.md, Verdict). */
 export const BUSY = 0.85;
-/** A smaller share is never named (docs/method.md, Verdict; XProf and the TensorBoard plugin use 5–20 %). */
+/** A smaller share is never named (docs/method.md, Verdict; XProf and the TensorBoard plugin use 5–20%). */
 export const MIN_NAMED = 0.1;
 /** A wait must take at least this part of the GPU's computing time to be named instead of it. */
 const BESIDE_GPU = 0.25;
@@ -47,7 +47,7 @@ export function sharesOf(view: RankView, time = view.time): Shares {
   };
 }
 
-export function judgementOf(view: RankView, lateComputing: number): Judgement {
+export function judgmentOf(view: RankView, lateComputing: number): Judgment {
   const shares = sharesOf(view);
   const best = bestClass(shares, lateComputing);
   // The waits are yet to come. What the recorded steps show comes second.
@@ -70,7 +70,7 @@ const leastNamed = (shares: Shares, lateComputing: number) =>
   Math.max(MIN_NAMED, BESIDE_GPU * shares.gpu, lateComputing);
 
 /** Confidence from the distance to the nearest other answer, before any doubts. */
-export function certaintyOf({ shares, best, lateComputing }: Judgement): number {
+export function certaintyOf({ shares, best, lateComputing }: Judgment): number {
   const otherWait = largest(WAITS.filter((c) => c !== best).map((c) => shares[c]));
   if (best === 'gpu') return 0.55 + Math.min(0.42, Math.abs(shares.gpu - otherWait) * 0.7);
   // Input that steps will wait for once the prefetch queue is empty does not lead yet.

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { RunInputs } from '../../ingest/read-run.js';
 import { TelemetryStreamReader } from '../../readers/dmon/telemetry-stream-reader.js';
 import { seriesOf } from '../../telemetry/gpu-series.js';
-import { summariseTelemetry } from '../../telemetry/gpu-state.js';
+import { summarizeTelemetry } from '../../telemetry/gpu-state.js';
 import { telemetryVerdict } from './telemetry-verdict.js';
 
 const HEAD = '# gpu pwr gtemp mtemp sm mem mclk pclk pviol tviol\n# Idx W C C % % MHz MHz % bool\n';
@@ -16,7 +16,7 @@ function judge(...logs: string[]) {
     const read = reader.finish();
     if (read.kind !== 'dmon') throw new Error('no telemetry');
     const { telemetry } = read;
-    return { kind: 'dmon', gpus: summariseTelemetry(telemetry), series: seriesOf(telemetry) };
+    return { kind: 'dmon', gpus: summarizeTelemetry(telemetry), series: seriesOf(telemetry) };
   });
   return telemetryVerdict({ beside } as unknown as RunInputs);
 }
@@ -25,7 +25,7 @@ const dmon = (busy: readonly number[], watts = 300, clock = 1900, powerViolation
   HEAD +
   busy.map((sm) => `${gpu} ${watts} 60 50 ${sm} 40 2619 ${clock} ${powerViolation} ${heat}\n`).join('');
 const query = (busy: number, watts: number, clock = 1980) =>
-  QUERY + `0, NVIDIA H200, ${busy} %, ${clock} MHz, 1980 MHz, ${watts} W, 700.00 W\n`.repeat(5);
+  QUERY + `0, NVIDIA H200, ${busy}%, ${clock} MHz, 1980 MHz, ${watts} W, 700.00 W\n`.repeat(5);
 const FULL = [100, 100, 99, 100];
 
 describe('a verdict from telemetry alone', () => {
@@ -55,8 +55,8 @@ describe('a verdict from telemetry alone', () => {
   });
 
   it('says what was seen and what to do', () => {
-    expect(judge(query(98, 150))!.sentence).toMatch(/busy 98 % .* only 150 of 700 W/);
-    expect(judge(dmon([90, 0, 90]))!.sentence).toMatch(/busy 60 % of the time/);
+    expect(judge(query(98, 150))!.sentence).toMatch(/busy 98% .* only 150 of 700 W/);
+    expect(judge(dmon([90, 0, 90]))!.sentence).toMatch(/busy 60% of the time/);
     expect(judge(dmon(FULL, 690, 900, 0, 1))!.sentence).toMatch(/heat holds the clock of GPU 0 at 900 MHz/);
     expect(judge(dmon(FULL, 120))!.next[0]).toMatch(/power\.limit/);
     expect(judge(dmon([0, 9, 0, 9]))!.next.join(' ')).toMatch(/whyslow triage/);
@@ -69,7 +69,7 @@ describe('a verdict from telemetry alone', () => {
       cause: 'gpu-busy',
     });
     const half = dmon(FULL, 690, 1830, 100, 0, 1).replace(HEAD, '');
-    expect(judge(dmon([20, 20, 20, 20]) + half)!.sentence).toMatch(/the 2 GPUs are busy 60 %/);
+    expect(judge(dmon([20, 20, 20, 20]) + half)!.sentence).toMatch(/the 2 GPUs are busy 60%/);
   });
 
   it('is none without telemetry', () => expect(judge()).toBeNull());

@@ -16,13 +16,13 @@ import type { Verdict } from './verdict.js';
 
 /**
  * The answer for a job of which only the output of nvidia-smi or rocm-smi exists (T1–T3). It tells whether the GPU is busy,
- * and whether its clock and power fit that; not what it waits for. Null: there is none, or it does not have utilisation.
+ * and whether its clock and power fit that; not what it waits for. Null: there is none, or it does not have utilization.
  */
 export function telemetryVerdict({ beside }: Pick<RunInputs, 'beside'>): Verdict | null {
   const measured = beside.flatMap((m) =>
     m.kind === 'dmon'
       ? m.gpus.flatMap((gpu, i) => {
-          const busy = busyWhileWorking(m.series[i]!.utilisation);
+          const busy = busyWhileWorking(m.series[i]!.utilization);
           return busy === null ? [] : [{ gpu, busy }];
         })
       : [],
@@ -32,7 +32,7 @@ export function telemetryVerdict({ beside }: Pick<RunInputs, 'beside'>): Verdict
   const gpus = (working.length > 0 ? working : measured).map(({ gpu }) => gpu);
   const busy = mean((working.length > 0 ? working : measured).map((m) => m.busy));
   const who = gpus.length > 1 ? `the ${gpus.length} GPUs are` : 'the GPU is';
-  const isBusy = `${who} busy ${formatWhole(busy)} % of the time`;
+  const isBusy = `${who} busy ${formatWhole(busy)}% of the time`;
   if (busy < GPU_BUSY) return waiting(isBusy);
   for (const gpu of gpus) {
     const throttle = throttleOf(gpu);

@@ -20,13 +20,13 @@ describe('the sentence on a late rank', () => {
   it('has the rank, the cost in ms and the cause', () => {
     const sentence = lateSentence(late({}));
     expect(sentence).toMatch(/^Rank 5 /);
-    expect(sentence).toMatch(/\b3\.3 ms a step\b/);
+    expect(sentence).toMatch(/\b3\.3 ms per step\b/);
     expect(sentence).toContain(CAUSE_WORDS.data);
   });
 
   it('has a range where a log cannot tell what is hidden, and what can', () => {
     const sentence = lateSentence(late({ cost: ns(0), mayCost: ns(14.7e6) }));
-    expect(sentence).toMatch(/\bcosts 0 to 14\.7 ms a step\b/);
+    expect(sentence).toMatch(/\bcosts 0 to 14\.7 ms per step\b/);
     expect(sentence).toMatch(/\btrace\b/);
     const rotating = { ranks: [], pattern: 'rotating', mayCost: ns(9e6) } as const;
     expect(lateSentence(late(rotating))).toMatch(/3\.3 to 9\.0 ms late.*\btrace\b/);
@@ -49,9 +49,9 @@ describe('the sentence on a late rank', () => {
   });
 
   it('names the phase of the job in which they are late', () => {
-    const phase = { name: 'tokenise', time: ns(8.2e6), usual: ns(310e3) };
+    const phase = { name: 'tokenize', time: ns(8.2e6), usual: ns(310e3) };
     const sentence = lateSentence(late({ cause: 'unknown', phase }));
-    expect(sentence).toMatch(/: the phase tokenise \(8\.20 ms a step, 0\.31 ms on the others\)$/);
+    expect(sentence).toMatch(/: the phase tokenize \(8\.20 ms per step, 0\.31 ms on the others\)$/);
     expect(lateSentence(late({ phase: { ...phase, usual: ns(0) } }))).toMatch(/no other rank has it/);
   });
 
@@ -61,7 +61,7 @@ describe('the sentence on a late rank', () => {
       LateRanks['slowGpu']
     >;
     const sentence = lateSentence(late({ cause: 'gpu', slowGpu }));
-    for (const part of [CAUSE_WORDS.gpu, '1,200 MHz', '1,755', '34 %']) expect(sentence).toContain(part);
+    for (const part of [CAUSE_WORDS.gpu, '1,200 MHz', '1,755', '34%']) expect(sentence).toContain(part);
     expect(lateSentence(late({ cause: 'gpu' }))).not.toContain('MHz');
   });
 });

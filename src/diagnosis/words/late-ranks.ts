@@ -13,11 +13,11 @@ export const CAUSE_WORDS: Readonly<Record<Cause, string>> = {
   unknown: 'something that was not recorded',
 };
 
-/** `the phase tokenise (8.20 ms a step, 0.31 ms on the others)`, or the kind of time. */
+/** `the phase tokenize (8.20 ms per step, 0.31 ms on the others)`, or the kind of time. */
 export function whatLateRanksDo({ cause, phase }: LateRanks): string {
   if (!phase) return CAUSE_WORDS[cause];
   const usual = phase.usual > 0 ? `${formatMs(phase.usual)} on the others` : 'no other rank has it';
-  return `the phase ${phase.name} (${formatMs(phase.time)} a step, ${usual})`;
+  return `the phase ${phase.name} (${formatMs(phase.time)} per step, ${usual})`;
 }
 
 const HOW_OFTEN: Readonly<Record<Pattern, string>> = {
@@ -56,5 +56,5 @@ export function lateSentence(late: LateRanks): string {
   const why = whatLateRanksDo(late) + (slowGpu ? `; ${slowGpuWords(slowGpu, ranks.length)}` : '');
   if (ranks.length === 0) return `${subject} is ${cost} late: ${why} is uneven${unsure}`;
   const [are, costs] = ranks.length > 1 ? ['are', 'cost'] : ['is', 'costs'];
-  return `${subject} ${are} late${HOW_OFTEN[pattern]} and ${costs} ${cost} a step: ${why}${unsure}`;
+  return `${subject} ${are} late${HOW_OFTEN[pattern]} and ${costs} ${cost} per step: ${why}${unsure}`;
 }

@@ -19,7 +19,7 @@ export const STATE_HEADER = 'x-whyslow-node';
 export const FACTS_PATH = '/facts';
 
 /**
- * Facts have at most 2 MB a rank; logs and manifests come with them. A node that would send more than this leaves files
+ * Facts have at most 2 MB per rank; logs and manifests come with them. A node that would send more than this leaves files
  * out, and the first node takes no more.
  */
 export const mostBytes = (ranks: number) => 8e6 + 4e6 * ranks;

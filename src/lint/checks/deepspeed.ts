@@ -94,7 +94,8 @@ function measuring(settings: Settings): Fault[] {
     found.push({
       id: 'host-sync',
       at: timers,
-      message: 'wall_clock_breakdown is on: its timers make the host wait for the GPU several times a step.',
+      message:
+        'wall_clock_breakdown is on: its timers make the host wait for the GPU several times per step.',
       fix: '"wall_clock_breakdown": false',
     });
   for (const name of ['flops_profiler', 'comms_logger']) {

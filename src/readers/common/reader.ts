@@ -36,7 +36,7 @@ export type ReadResult =
     }
   | { readonly kind: 'dmon'; readonly telemetry: GpuTelemetry; readonly problems: readonly Problem[] };
 
-/** A format: how to recognise it and how to read it. */
+/** A format: how to recognize it and how to read it. */
 export interface ReaderDescriptor {
   readonly id: ReadResult['kind'];
   /** For error messages: "a PyTorch profiler trace (Chrome trace JSON)". */

@@ -9,8 +9,8 @@ describe('nvidia-smi dmon', () => {
     const result = read(DMON);
     expect(result.problems).toEqual([]);
     expect(draw(result)).toEqual([
-      '#0 utilisation 97 memoryUtilisation 47 smClock 1920 memoryClock 3201 power 688 temperature 62 powerCap 0 thermal 0',
-      '#1 utilisation 0 memoryUtilisation 0 smClock 1980 memoryClock 3201 power 530 powerCap 0.79 thermal 1',
+      '#0 utilization 97 memoryUtilization 47 smClock 1920 memoryClock 3201 power 688 temperature 62 powerCap 0 thermal 0',
+      '#1 utilization 0 memoryUtilization 0 smClock 1980 memoryClock 3201 power 530 powerCap 0.79 thermal 1',
     ]);
     expect(result.telemetry.gpus).toEqual(
       [0, 1].map((index) => ({ index, name: null, uuid: null, pci: null })),
@@ -30,9 +30,9 @@ describe('nvidia-smi dmon', () => {
     0   1584    39
 `;
     expect(draw(read(text))).toEqual([
-      '#0 2021-01-02T19:12:31.000Z utilisation 37 smClock 1582',
-      '#0 2021-01-02T19:12:32.000Z utilisation 38 smClock 1583',
-      '#0 utilisation 39 smClock 1584',
+      '#0 2021-01-02T19:12:31.000Z utilization 37 smClock 1582',
+      '#0 2021-01-02T19:12:32.000Z utilization 38 smClock 1583',
+      '#0 utilization 39 smClock 1584',
     ]);
   });
 
@@ -48,7 +48,7 @@ describe('a query as CSV', () => {
     const result = read(QUERY);
     expect(result.problems).toEqual([]);
     expect(draw(result)).toEqual([
-      '#0 2026-11-15T00:55:37.060Z utilisation 100 memoryUtilisation 40 smClock 1050 maxSmClock 1980 power 324.99 powerLimit 700 temperature 88 powerCap 0 thermal 1 slowdown 1',
+      '#0 2026-11-15T00:55:37.060Z utilization 100 memoryUtilization 40 smClock 1050 maxSmClock 1980 power 324.99 powerLimit 700 temperature 88 powerCap 0 thermal 1 slowdown 1',
       '#0 2026-11-15T00:55:38.060Z smClock 1980 maxSmClock 1980 powerLimit 700 temperature 41 powerCap 0 thermal 0 slowdown 0',
     ]);
     expect(result.telemetry.gpus).toEqual([{ index: 0, name: 'NVIDIA H200', uuid: null, pci: null }]);

@@ -42,8 +42,8 @@ describe('rocm-smi --json', () => {
   it('gives a sample of each card in each line, whatever the names', () => {
     const result = read(LOG, [40, 200]);
     expect(draw(result)).toEqual([
-      '#0 utilisation 97 memoryUtilisation 41 smClock 1700 memoryClock 1600 power 280.4 powerLimit 560 temperature 52',
-      '#3 utilisation 12 power 143',
+      '#0 utilization 97 memoryUtilization 41 smClock 1700 memoryClock 1600 power 280.4 powerLimit 560 temperature 52',
+      '#3 utilization 12 power 143',
     ]);
     expect(result.problems).toEqual([]);
     expect(result.telemetry.gpus[0]).toMatchObject({
@@ -63,7 +63,7 @@ describe('rocm-smi --json', () => {
     ]);
   });
 
-  it('is recognised, and nothing else is', () => {
+  it('is recognized, and nothing else is', () => {
     expect(rocmSmiReader.sniff(Buffer.from(LOG))).toBe(true);
     for (const other of ['{"card0": 1}', '{"card": {"GPU use (%)": 1}}', '{"traceEvents": []}', ''])
       expect(rocmSmiReader.sniff(Buffer.from(other))).toBe(false);

@@ -30,9 +30,9 @@ const measured =
 
 /** Names of all versions of rocm-smi; of several for one figure, the first that is there counts. */
 const KEYS: readonly (readonly [key: RegExp, Cell])[] = [
-  [/^GPU use \(%\)$/, measured(figure('utilisation'))],
-  [/^GPU memory use \(%\)$/i, measured(figure('memoryUtilisation'))],
-  [/^GPU Memory Read\/Write Activity \(%\)$/, measured(figure('memoryUtilisation'))],
+  [/^GPU use \(%\)$/, measured(figure('utilization'))],
+  [/^GPU memory use \(%\)$/i, measured(figure('memoryUtilization'))],
+  [/^GPU Memory Read\/Write Activity \(%\)$/, measured(figure('memoryUtilization'))],
   [/^sclk clock speed:?$/, measured(figure('smClock'))],
   [/^mclk clock speed:?$/, measured(figure('memoryClock'))],
   [/^Average Graphics Package Power \(W\)$/, measured(figure('power'))],

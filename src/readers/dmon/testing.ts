@@ -16,7 +16,7 @@ export function read(input: string | Uint8Array, cuts: readonly number[] = []): 
   return result;
 }
 
-/** The known values of each row: `#0 utilisation 97 power 688`. */
+/** The known values of each row: `#0 utilization 97 power 688`. */
 export function draw({ telemetry }: Read): string[] {
   return Array.from({ length: telemetry.rows }, (_, row) => {
     const gpu = telemetry.gpus[telemetry.gpu[row]!]!;

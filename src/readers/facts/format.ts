@@ -27,7 +27,7 @@ export type ColumnHead = readonly [
 export type ColumnType = (typeof COLUMN_TYPES)[number]['name'];
 export const COLUMN_TYPES = [Uint8Array, Uint16Array, Uint32Array, Int32Array, Float32Array, Float64Array];
 
-/** Of one file, unpacked. The largest that `whyslow facts` writes have some 15 MB. */
+/** Of one file, unpacked. The largest that `whyslow facts` writes have about 15 MB. */
 export const MAX_BYTES = 64 << 20;
 /** Columns of one file in memory. A byte of the file may become eight. */
 export const MAX_COLUMN_BYTES = 256 << 20;

@@ -59,7 +59,7 @@ describe('dumps of torch 2.13', () => {
     expect(problems.map((p) => p.message)).toEqual([expect.stringMatching(/pickle.*python3 -c "/)]);
   });
 
-  it('are recognised by their keys', () => {
+  it('are recognized by their keys', () => {
     expect(flightRecorderReader.sniff(fixture('2.json'))).toBe(true);
     for (const other of ['{"traceEvents": []}', '{"entries": []}', '', '[{"entries": [], "pg_config": {}}]'])
       expect(flightRecorderReader.sniff(Buffer.from(other))).toBe(false);

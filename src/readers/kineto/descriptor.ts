@@ -90,7 +90,7 @@ export class KinetoReader implements StreamReader {
     const tables = this.#scanner.finish();
     noteTables(tables, this.#problems);
     if (!this.#document.sawEvents) {
-      const text = { message: 'there is no "traceEvents" array', consequence: 'nothing to analyse' };
+      const text = { message: 'there is no "traceEvents" array', consequence: 'nothing to analyze' };
       this.#problems.add('no-trace-events', text);
     }
     const isCut = this.#document.isCut || Object.hasOwn(header.rest, CUT_FIELD);

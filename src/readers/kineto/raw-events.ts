@@ -112,9 +112,9 @@ class RawScanner implements EventScanner {
       this.#onEvent({ text, value });
       return true;
     }
-    const mended = mendTokens(text);
-    const repaired = asObject(parseJson(mended));
-    if (repaired) this.#onEvent({ text: mended, value: repaired });
+    const fixed = mendTokens(text);
+    const repaired = asObject(parseJson(fixed));
+    if (repaired) this.#onEvent({ text: fixed, value: repaired });
     return repaired !== null;
   }
 

@@ -34,7 +34,7 @@ const FAULTS = {
   'other-processes': {
     message: 'Several processes used a GPU in this recording.',
     consequence:
-      'Only the one with most GPU work was analysed; record one file per rank with `nsys profile -o rank%q{RANK}`.',
+      'Only the one with most GPU work was analyzed; record one file per rank with `nsys profile -o rank%q{RANK}`.',
   },
   'no-step-ranges': {
     message: 'No NVTX ranges look like steps.',

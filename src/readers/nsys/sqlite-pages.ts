@@ -1,6 +1,6 @@
 import type { RandomAccess } from '../common/reader.js';
 
-/** Bytes read from disk at a time. nsys writes each table in long runs of pages, so neighbours are needed next. */
+/** Bytes read from disk at a time. nsys writes each table in long runs of pages, so neighbors are needed next. */
 const BLOCK_BYTES = 1 << 20;
 /** Tables grow side by side, and rows point to pages elsewhere. */
 const CACHED_BLOCKS = 16;

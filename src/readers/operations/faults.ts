@@ -41,7 +41,7 @@ const FAULTS = {
   },
   'negative-duration': {
     message: 'A duration is negative.',
-    consequence: 'It is kept; analyses use zero.',
+    consequence: 'It is kept; analyzes use zero.',
   },
   'whole-times': {
     message: 'Durations are stored as whole numbers without a unit.',

@@ -98,7 +98,7 @@ interface DataPage {
 function dataPage(header: PageHeader, stored: Uint8Array, { meta, element, rows }: Chunk): DataPage {
   const head = header.field_1 === DATA_PAGE ? header.field_5 : header.field_8;
   const count = head?.field_1 ?? -1;
-  // A page without values would loop for ever; one with too many belongs to another column.
+  // A page without values would loop forever; one with too many belongs to another column.
   if (head === undefined || !(count > 0 && count <= rows)) throw new BadData('number of values');
   const levels = element.repetition_type === 'OPTIONAL' ? new Int32Array(count) : null;
   if (header.field_1 === DATA_PAGE) {

@@ -9,7 +9,7 @@ export const UNTOLD = 'host_slice';
 
 /**
  * The category of an event that has none. PyTorch gives categories to what Kineto and CUPTI record on the host, but not to
- * synchronisation and the profiler's own work; early versions, and Kineto's own builder, give none at all.
+ * synchronization and the profiler's own work; early versions, and Kineto's own builder, give none at all.
  */
 export function categoryOf(flags: number, track: Track, name: string): string {
   if ((flags & FLAG.call) !== 0)

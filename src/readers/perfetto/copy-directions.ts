@@ -3,7 +3,7 @@ import { NO_ID, type TraceData } from '../../model/trace-data.js';
 import { copyName, UNTOLD_COPY } from '../common/trace-rows/copy-names.js';
 import type { Tokens } from './tokens.js';
 
-/** A call takes up to some 20 us by itself. In a longer one the host waits for the copy. ns. */
+/** A call takes up to about 20 us by itself. In a longer one the host waits for the copy. ns. */
 const LEAST_COPY = 50_000;
 /** Of a copy, during which the host is in the call. */
 const LEAST_SHARE = 0.5;

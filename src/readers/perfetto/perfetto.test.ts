@@ -225,7 +225,7 @@ describe('faults in the data', () => {
   });
 });
 
-describe('recognising the format', () => {
+describe('recognizing the format', () => {
   it.each([
     ['a trace of PyTorch', fixture('categories'), true],
     ['one that is cut', fixture('categories').subarray(0, 300), true],

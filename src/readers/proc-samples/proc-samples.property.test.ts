@@ -22,7 +22,7 @@ const read = (input: Uint8Array, cuts: readonly number[] = []) => {
 const position = fc.integer({ min: 0, max: bytes.length });
 
 describe('a recording of /proc', () => {
-  it('is recognised by its header, and no other file is', () => {
+  it('is recognized by its header, and no other file is', () => {
     expect(findReader(bytes)?.id).toBe('proc-samples');
     expect(findReader(bytes.subarray(0, 60))?.id).toBe('proc-samples');
     for (const other of [

@@ -5,7 +5,7 @@ import type { ReadResult, StreamReader } from '../common/reader.js';
 import { newProcSamplesFaults } from './faults.js';
 import { machineOf, processOf, sampleOf } from './recording-fields.js';
 
-/** A day of a job with 8 ranks has some 200,000. About 100 bytes each in memory. */
+/** A day of a job with 8 ranks has about 200,000. About 100 bytes each in memory. */
 const MAX_THREADS = 2_000_000;
 
 /** Reads a recording line by line. The last line about a process counts: it may have loaded torch meanwhile. */

@@ -13,7 +13,7 @@ const FORMS: readonly (readonly [test: (head: string) => boolean, create: () => 
   [looksLikeRaw, () => new RawReader()],
 ];
 
-/** As much as readers are given to recognise a file. */
+/** As much as readers are given to recognize a file. */
 const HEAD_BYTES = 65536;
 
 export const pySpyReader: ReaderDescriptor = {

@@ -27,7 +27,7 @@ function read(input: string | Uint8Array, cuts: readonly number[] = []) {
 const mainOf = ([profile]: readonly StackProfile[]) => profile!.threads.filter((t) => t.isMain);
 
 describe('what py-spy 0.4.3 wrote', () => {
-  it.each(FILES)('%s is recognised, without a fault', (name) => {
+  it.each(FILES)('%s is recognized, without a fault', (name) => {
     expect(pySpyReader.sniff(fixture(name))).toBe(true);
     const { profiles, problems } = read(fixture(name), [7, 300]);
     expect(problems).toEqual([]);

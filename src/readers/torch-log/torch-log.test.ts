@@ -101,7 +101,7 @@ describe('other logs', () => {
     ]);
   });
 
-  it('is recognised by a line of torch, wherever it is, and by nothing else', () => {
+  it('is recognized by a line of torch, wherever it is, and by nothing else', () => {
     expect(torchLogReader.sniff(fixture('limit'))).toBe(true);
     expect(torchLogReader.sniff(Buffer.from(`epoch 1\nepoch 2\n${line(3, 'x')}`))).toBe(true);
     for (const other of ['', 'step 1 loss 3.2\n', '{"traceEvents": []}', '# gpu pwr sm\n'])

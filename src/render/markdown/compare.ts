@@ -19,7 +19,7 @@ import { code, plain } from './safe.js';
 const MAX_ROWS = 8;
 /** Parts of the step that are shown beside it. */
 const MAX_PARTS = 4;
-/** A comment is some 100 characters wide; the other columns need half of them. */
+/** A comment is about 100 characters wide; the other columns need half of them. */
 const MAX_NAME = 60;
 const MARKS = { faster: '🟢', slower: '🔴', same: '⚪', 'cannot-tell': '🟡' } as const;
 

@@ -143,7 +143,7 @@ function heatStrip(
   return [page.c.dim(shorten(title, page.width)), ...strips, ''];
 }
 
-/** At most `most` values: neighbours are replaced by the largest of them. */
+/** At most `most` values: neighbors are replaced by the largest of them. */
 function fold(values: readonly number[], most: number): number[] {
   const each = Math.ceil(values.length / most);
   return Array.from({ length: Math.ceil(values.length / each) }, (_, i) =>

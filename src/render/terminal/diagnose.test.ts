@@ -122,8 +122,8 @@ const HOSTILE = sampleReport({
 describe('renderDiagnose', () => {
   it('shows the verdict first, then the fixes, then what they are based on', () => {
     expect(plain(sampleReport())).toMatchInlineSnapshot(`
-      "Data-bound: the GPU spends 92 % of every step waiting for input  confidence high
-        of 60.0 s: 75 % training steps · 25 % start-up
+      "Data-bound: the GPU spends 92% of every step waiting for input   confidence high
+        of 60.0 s: 75% training steps · 25% start-up
         step 161 ms = input wait 149 · compute 8 · host 3 · copy 1
         163 ms under the profiler, 161 ms without it (estimated) · 3 steps, 3–5
 
@@ -158,7 +158,7 @@ describe('renderDiagnose', () => {
     expect(text).toContain('\\x1b[2J');
   });
 
-  it('uses colours only when asked', () => {
+  it('uses colors only when asked', () => {
     expect(plain(MANY_RANKS)).not.toContain('\x1b');
     expect(renderDiagnose(MANY_RANKS, { color: true })).toContain('\x1b[1mData-bound');
   });
@@ -167,7 +167,7 @@ describe('renderDiagnose', () => {
     expect(plain(UNKNOWN)).toMatchInlineSnapshot(`
       "No verdict: the trace has no step marks and its GPU work is one long kernel
         confidence low
-        of 60.0 s: 75 % training steps · 25 % start-up
+        of 60.0 s: 75% training steps · 25% start-up
         no complete step was recorded
 
       To get an answer:
@@ -186,7 +186,7 @@ describe('renderDiagnose', () => {
       all_reduce
         confidence medium
         close second: host
-        of 60.0 s: 75 % training steps · 25 % start-up
+        of 60.0 s: 75% training steps · 25% start-up
         step 161 ms = input wait 149 · compute 8 · host 3 · copy 1
         163 ms under the profiler, 161 ms without it (estimated) · 3 steps, 3–5
 
@@ -218,22 +218,22 @@ describe('renderDiagnose', () => {
         Rank 35 is last in 3 of 3 steps: it waits 31.2 ms longer for its input than
         the median rank
         rank  host    step    mostly
-        0     node-0  161 ms  waiting for ranks 75 %
-        1     node-0  161 ms  waiting for ranks 75 %
-        2     node-0  161 ms  waiting for ranks 75 %
-        3     node-0  161 ms  waiting for ranks 75 %
-        4     node-0  161 ms  waiting for ranks 75 %
-        5     node-0  161 ms  waiting for ranks 75 %
-        6     node-0  161 ms  waiting for ranks 75 %
-        7     node-0  161 ms  waiting for ranks 75 %
-        8     node-1  161 ms  waiting for ranks 75 %
-        9     node-1  161 ms  waiting for ranks 75 %
-        10    node-1  161 ms  waiting for ranks 75 %
-        11    node-1  161 ms  waiting for ranks 75 %
-        12    node-1  161 ms  waiting for ranks 75 %
-        13    node-1  161 ms  waiting for ranks 75 %
-        14    node-1  161 ms  waiting for ranks 75 %
-        35    node-4  161 ms  input wait 80 %         late: persistent, data
+        0     node-0  161 ms  waiting for ranks 75%
+        1     node-0  161 ms  waiting for ranks 75%
+        2     node-0  161 ms  waiting for ranks 75%
+        3     node-0  161 ms  waiting for ranks 75%
+        4     node-0  161 ms  waiting for ranks 75%
+        5     node-0  161 ms  waiting for ranks 75%
+        6     node-0  161 ms  waiting for ranks 75%
+        7     node-0  161 ms  waiting for ranks 75%
+        8     node-1  161 ms  waiting for ranks 75%
+        9     node-1  161 ms  waiting for ranks 75%
+        10    node-1  161 ms  waiting for ranks 75%
+        11    node-1  161 ms  waiting for ranks 75%
+        12    node-1  161 ms  waiting for ranks 75%
+        13    node-1  161 ms  waiting for ranks 75%
+        14    node-1  161 ms  waiting for ranks 75%
+        35    node-4  161 ms  input wait 80%         late: persistent, data
         … and 24 more (--all lists them)
 
         1 file read, health usable
@@ -269,7 +269,7 @@ describe('renderDiagnose', () => {
       { rank: 4, share: 0.04, mostly: 'compute' as const, mostly_ms: 1 },
     ];
     const text = shown({ critical_path: path(by_rank), what_if });
-    expect(text).toContain('critical path: 71 % on rank 35 (input wait 31.4 ms), 25 % on rank 3');
+    expect(text).toContain('critical path: 71% on rank 35 (input wait 31.4 ms), 25% on rank 3');
     expect(text.replace(/\s+/g, ' ')).toContain(
       'Without the delay of rank 35: −31.2 ms; with all transfers hidden behind computing: −12.0 ms',
     );
@@ -289,7 +289,7 @@ describe('renderDiagnose', () => {
     const straggler = { ...late, ranks: [1], sentence: 'Rank 1 is late' };
     const ranks = [sampleRank(0), sampleRank(1, { time: shares({ idle_host: 0.65, compute: 0.35 }) })];
     const text = plain(sampleReport({ ranks, stragglers: [straggler] }), { columns: 60 });
-    expect(text).toMatch(/^ {2}1 .* {2}host 65 % {2}late: persistent, host$/m);
+    expect(text).toMatch(/^ {2}1 .* {2}host 65% {2}late: persistent, host$/m);
     expect(tooWide(text, 60)).toEqual([]);
   });
 
@@ -325,9 +325,9 @@ describe('renderDiagnose', () => {
   it('says that the parts of the step lie along the critical path, and keeps a number and its unit together', () => {
     const text = shownAlong(sampleReport());
     expect(text.replace(/\s+/g, ' ')).toContain('along the critical path of 2 ranks');
-    const sentence = `${'x '.repeat(39)}95 % of it`;
+    const sentence = `${'x '.repeat(39)}95% of it`;
     const verdict = { ...sampleReport().verdict, sentence };
-    expect(plain(sampleReport({ verdict }))).toContain('x\n95 % of it');
+    expect(plain(sampleReport({ verdict }))).toContain('x\n95% of it');
   });
 });
 

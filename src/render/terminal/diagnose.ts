@@ -21,7 +21,7 @@ const FINDINGS_IN_FULL = 3;
 const MAX_PROBLEMS = 3;
 const MAX_IGNORED = 3;
 /** A note, but who passes two traces must see that one was not used. */
-const NOT_ANALYSED = 'other-window';
+const NOT_ANALYZED = 'other-window';
 
 /** The verdict first, then what to do about it, then what it is based on. */
 export function renderDiagnose(report: Report, { color, columns, all = false }: DiagnosePage): string {
@@ -103,9 +103,9 @@ function silentRules({ silent }: Report, page: Page): string[] {
 /** Nothing for a single run. */
 function runSection({ runs }: Report, page: Page): string[] {
   if (runs.length < 2) return [];
-  const lines = runs.flatMap(({ id, command, started, analysed }) => {
+  const lines = runs.flatMap(({ id, command, started, analyzed }) => {
     const details = [id, started?.slice(0, 19).replace('T', ' '), command].filter(Boolean).join('  ');
-    return hanging(`  ${analysed ? '→' : ' '} `, details, page, analysed ? same : page.c.dim);
+    return hanging(`  ${analyzed ? '→' : ' '} `, details, page, analyzed ? same : page.c.dim);
   });
   return [page.c.bold('These files are of several runs (--run chooses one)'), ...lines];
 }
@@ -116,7 +116,7 @@ function basis(report: Report, page: Page, all: boolean): string[] {
   const { grade, problems } = report.health;
   const shown = all
     ? problems
-    : problems.filter((p) => p.severity !== 'note' || p.code === NOT_ANALYSED).slice(0, MAX_PROBLEMS);
+    : problems.filter((p) => p.severity !== 'note' || p.code === NOT_ANALYZED).slice(0, MAX_PROBLEMS);
   const more = shown.length > 0 ? problems.length - shown.length : 0;
   return [
     c.dim(`  ${formatCount(report.many_ranks?.files ?? report.inputs.length, 'file')} read, health `) +

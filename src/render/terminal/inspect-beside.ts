@@ -19,7 +19,7 @@ type Gpus = NonNullable<InspectReport['inputs'][number]['gpus']>;
 
 function gpusLine(gpus: Gpus): string {
   const figures = [
-    [gpus.map((g) => g.utilisation), mean, '%\u00a0busy'],
+    [gpus.map((g) => g.utilization), mean, '%\u00a0busy'],
     [gpus.map((g) => g.clock), mean, 'MHz'],
     [gpus.map((g) => g.power), mean, 'W'],
     [gpus.map((g) => g.temperature), largest, '°C\u00a0at most'],

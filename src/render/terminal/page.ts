@@ -11,7 +11,7 @@ const PIPED_WIDTH = 80;
 export type Colors = ReturnType<typeof pc.createColors>;
 export type Paint = (text: string) => string;
 
-/** Where text goes: how wide it may be and whether it takes colours. */
+/** Where text goes: how wide it may be and whether it takes colors. */
 export interface Page {
   readonly width: number;
   readonly c: Colors;

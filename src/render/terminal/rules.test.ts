@@ -76,7 +76,7 @@ describe('rules for the terminal', () => {
         risk         memory: it takes more memory
         still right? The order of samples stays the same with the same sampler and
                      seed; random transforms may differ.
-        thresholds   exposed share 10 % of the step (the least a verdict names,
+        thresholds   exposed share 10% of the step (the least a verdict names,
                      method.md)
                      steps 2 (one may be the first of an epoch)
       "

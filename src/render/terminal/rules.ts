@@ -60,20 +60,20 @@ const NUMBERS =
 /** One rule in full. */
 export function renderRule(rule: RuleInfo, options: RulesOptions): string {
   const page = pageFor(options.color, options.columns);
-  const labelled = (label: string, text: string) => labelledLines(label, text, page);
+  const labeled = (label: string, text: string) => labeledLines(label, text, page);
   const code = rule.fix.code ? codeLines(rule.fix.code, page, ' '.repeat(LABEL_WIDTH + 2)) : [];
   const lines = [
     ...hanging(`${rule.id}${rule.alias ? ` (${rule.alias})` : ''}  `, rule.title, page, page.c.bold),
     '',
-    ...labelled('needs', rule.needs),
-    ...labelled('looks for', rule.looksFor),
-    ...labelled('why', rule.why),
-    ...labelled('fix', rule.fix.text),
+    ...labeled('needs', rule.needs),
+    ...labeled('looks for', rule.looksFor),
+    ...labeled('why', rule.why),
+    ...labeled('fix', rule.fix.text),
     ...code.map(page.c.cyan),
-    ...labelled('cost', rule.cost === null ? '' : COSTS[rule.cost]),
-    ...labelled('risk', RISKS[rule.risk]),
-    ...labelled('still right?', rule.check),
-    ...labelled('more', rule.more ?? ''),
+    ...labeled('cost', rule.cost === null ? '' : COSTS[rule.cost]),
+    ...labeled('risk', RISKS[rule.risk]),
+    ...labeled('still right?', rule.check),
+    ...labeled('more', rule.more ?? ''),
     ...rule.thresholds.flatMap((t, i) => thresholdLines(t, i === 0, page)),
   ];
   return `${lines.join('\n')}\n`;
@@ -83,11 +83,11 @@ function thresholdLines({ name, value, unit, source }: Threshold, first: boolean
   // `of the step`, `of peak`: a share.
   const figure = unit.startsWith('of ') ? formatWholePercent(share(value)) : value.toLocaleString('en-US');
   const text = [name, figure, unit, `(${source})`].filter((part) => part !== '').join(' ');
-  return labelledLines(first ? 'thresholds' : '', text, page);
+  return labeledLines(first ? 'thresholds' : '', text, page);
 }
 
 /** Nothing for an empty text: not every rule has a cost. */
-function labelledLines(label: string, text: string, page: Page): string[] {
+function labeledLines(label: string, text: string, page: Page): string[] {
   if (text === '') return [];
   const [first, ...rest] = paragraph(text, page, ' '.repeat(LABEL_WIDTH + 2));
   return [`  ${page.c.dim(label.padEnd(LABEL_WIDTH))}${first!.slice(LABEL_WIDTH + 2)}`, ...rest];

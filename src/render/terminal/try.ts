@@ -50,7 +50,7 @@ export function renderTry(report: TryReport, record: TrackRecord | null, options
   if (report.best !== null) {
     const { measured, fix } = report.trials.find((trial) => trial.fix === report.best)!;
     lines.push(
-      c.bold(`Best: ${fix}, ${times(measured!.likely)} (95 % between ${range(measured!)}).`),
+      c.bold(`Best: ${fix}, ${times(measured!.likely)} (95% between ${range(measured!)}).`),
       'Paste into the script:',
     );
     for (const line of report.paste) lines.push(`    ${line}`);
@@ -105,7 +105,7 @@ function asItIs({ as_it_is, device, torch, ranks, seconds: took }: TryReport): r
   const memory = memory_mb === null ? '' : `, ${formatBytes(bytes(memory_mb * 2 ** 20))} at most`;
   return [
     oneLine(
-      `As it is: ${formatTime(ms(step_ms))} a step (${formatCount(turns, 'turn')}, ${steps} steps${memory})`,
+      `As it is: ${formatTime(ms(step_ms))} per step (${formatCount(turns, 'turn')}, ${steps} steps${memory})`,
     ),
     oneLine(`On ${where.join(', ')}; all turns took ${formatDuration(seconds(took))}`),
   ];
@@ -171,8 +171,8 @@ function lossText({ verdict, difference }: LossComparison): string {
 }
 
 const precise = (difference: number) =>
-  difference < 0.001 ? `${(100 * difference).toPrecision(1)} %` : formatPercent(share(difference));
-const signed = (part: number) => `${part < 0 ? '−' : '+'}${Math.abs(100 * part).toFixed(0)} %`;
+  difference < 0.001 ? `${(100 * difference).toPrecision(1)}%` : formatPercent(share(difference));
+const signed = (part: number) => `${part < 0 ? '−' : '+'}${Math.abs(100 * part).toFixed(0)}%`;
 const times = (value: number) => `×${value.toFixed(value < 10 ? 2 : 1)}`;
 const range = ({ low, high }: SpeedupInterval) => `${times(low).slice(1)} and ${times(high).slice(1)}`;
 const interval = (speedup: SpeedupInterval) =>

@@ -19,7 +19,7 @@ it('names a search for unused parameters, and how long it takes', () => {
     placed: false,
   } as const;
   const found = fires(rule, drawView(steps(4, 20000, SEARCHES)), expected);
-  expect(found.evidence[0]!.text).toMatch(/search_unused_parameters: 0\.50 ms a step/);
+  expect(found.evidence[0]!.text).toMatch(/search_unused_parameters: 0\.50 ms per step/);
 });
 
 it('is silent without one', () => {

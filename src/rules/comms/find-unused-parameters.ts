@@ -30,7 +30,7 @@ export const rule: TraceRule = {
       title: 'DDP searches for unused parameters every step',
       confidence: 0.9,
       addresses: 'comms',
-      evidence: [timeEvidence(view, ns, `${operators[0]!.name}: ${formatMs(ns)} a step`)],
+      evidence: [timeEvidence(view, ns, `${operators[0]!.name}: ${formatMs(ns)} per step`)],
       price: null,
     });
   },

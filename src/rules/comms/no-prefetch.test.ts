@@ -16,7 +16,7 @@ describe('parameters that are not prefetched', () => {
   it('are named with the exposed time of gathering them', () => {
     const expected = { id: 'no-prefetch', addresses: 'comms', unit: 'ms/step', placed: false } as const;
     const found = fires(rule, draw(GATHERS), expected);
-    expect(found.evidence[1]!.text).toMatch(/^all_gather: (?:9\.9|10\.0)\d? ms a step of it/);
+    expect(found.evidence[1]!.text).toMatch(/^all_gather: (?:9\.9|10\.0)\d? ms per step of it/);
     expect(found.fix!.code).toMatch(/forward_prefetch/);
     expect(silence(exposedCollectives, draw(GATHERS))).toMatch(/more specific/);
   });

@@ -36,7 +36,7 @@ export const rule: AnyRule = {
       addresses: 'comms',
       evidence: [
         exposedEvidence(view),
-        timeEvidence(view, gathers, `all_gather: ${formatMs(gathers)} a step of it`),
+        timeEvidence(view, gathers, `all_gather: ${formatMs(gathers)} per step of it`),
       ],
       price: null,
       fix: { text: text + overlapGain(view, run), code },

@@ -17,7 +17,7 @@ describe('stages that wait for each other', () => {
 
   it('are named with the exposed time of sends and receives', () => {
     const found = fires(rule, draw(WAITS), expected);
-    expect(found.evidence[1]!.text).toMatch(/^sends and receives: (?:9\.9|10\.0)\d? ms a step of it/);
+    expect(found.evidence[1]!.text).toMatch(/^sends and receives: (?:9\.9|10\.0)\d? ms per step of it/);
     expect(found.evidence).toHaveLength(2);
     expect(silence(exposedCollectives, draw(WAITS))).toMatch(/more specific/);
   });

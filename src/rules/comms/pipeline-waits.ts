@@ -43,7 +43,7 @@ export const rule: AnyRule = {
 };
 
 const exchangeEvidence = (view: RankView, exchanged: Ns) =>
-  timeEvidence(view, exchanged, `sends and receives: ${formatMs(exchanged)} a step of it`);
+  timeEvidence(view, exchanged, `sends and receives: ${formatMs(exchanged)} per step of it`);
 
 /** A stage that waits less than this part of what another one waits holds it up. */
 const MUCH_LESS = 0.5;
@@ -52,6 +52,6 @@ function slowestStage(view: RankView, ranks: readonly RankView[]): Evidence[] {
   const least = ranks.reduce((a, b) => (exposedCommunication(b) < exposedCommunication(a) ? b : a), view);
   const waits = exposedCommunication(least);
   if (waits > MUCH_LESS * exposedCommunication(view)) return [];
-  const text = `rank ${least.rank} waits least, ${formatMs(waits)} a step (${percentOfStep(least, waits)}): its stage is the slowest`;
+  const text = `rank ${least.rank} waits least, ${formatMs(waits)} per step (${percentOfStep(least, waits)}): its stage is the slowest`;
   return [timeEvidence(view, waits, text)];
 }

@@ -33,7 +33,7 @@ describe('scalar collectives', () => {
   it('finds collectives on the host (gloo)', () => {
     const view = drawView(steps(3, 10200, ON_HOST));
     expect(fires(rule, view, EXPECTED).evidence[0]!.text).toMatch(
-      /3 of 4 .*: 0.60 ms a step of them is exposed/,
+      /3 of 4 .*: 0.60 ms per step of them is exposed/,
     );
   });
 

@@ -35,10 +35,10 @@ export const rule: TraceRule = {
     // Barriers have no bytes.
     const scalars = collectivesOf(view, (_, size) => size > 0 && size <= SCALAR.value);
     if (scalars.count < COLLECTIVES.value) return silent('collectives carry tensors, not single numbers');
-    const text = `${scalars.count.toFixed(0)} of ${all.count.toFixed(0)} collectives a step carry at most ${SCALAR.value} bytes: ${formatMs(scalars.exposed)} a step of them is exposed (${percentOfStep(view, scalars.exposed)}), waiting for other ranks included`;
+    const text = `${scalars.count.toFixed(0)} of ${all.count.toFixed(0)} collectives per step carry at most ${SCALAR.value} bytes: ${formatMs(scalars.exposed)} per step of them is exposed (${percentOfStep(view, scalars.exposed)}), waiting for other ranks included`;
     return found({
       id: 'scalar-collectives',
-      title: 'several collectives a step move a few numbers each',
+      title: 'several collectives per step move a few numbers each',
       confidence: 0.8,
       addresses: 'comms',
       evidence: [countEvidence(view, scalars.count, 'collectives', text)],

@@ -39,6 +39,6 @@ describe('allocator churn', () => {
   });
 
   it('is silent when the allocator is quick', () => {
-    expect(silence(rule, draw(QUICK))).toMatch(/allocator calls are 0\.4 %/);
+    expect(silence(rule, draw(QUICK))).toMatch(/allocator calls are 0\.4%/);
   });
 });

@@ -38,7 +38,7 @@ export const rule: TraceRule = {
     const small = silentBelow(view, ns, CALLS, 'allocator calls are');
     if (small || count < 1) return small ?? silent('fewer than one allocator call a step');
     const price = priceOf(view, (plan) => withoutAllocations(plan, ns));
-    const text = `${operators.map((o) => o.name).join(', ')}: ${count.toFixed(0)} calls a step, ${formatMs(ns)} (${percentOfStep(view, ns)})`;
+    const text = `${operators.map((o) => o.name).join(', ')}: ${count.toFixed(0)} calls per step, ${formatMs(ns)} (${percentOfStep(view, ns)})`;
     return found({
       id: 'allocator-churn',
       title: 'device memory is allocated and freed inside the steps',

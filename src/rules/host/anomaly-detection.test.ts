@@ -47,7 +47,7 @@ describe('anomaly detection', () => {
       placed: false,
     } as const;
     const found = fires(rule, drawView(steps(4, 30000, onCpu)), expected);
-    expect(found.evidence[0]!.text).toMatch(/20 calls and 20 reads a step/);
+    expect(found.evidence[0]!.text).toMatch(/20 calls and 20 reads per step/);
     expect(found.price).toBeNull();
   });
 

@@ -34,7 +34,7 @@ export const rule: TraceRule = {
     if (!added) return silent('anomaly detection is off');
     const { checks, reads } = added;
     const of = view.facts.hasGpuWork ? 'kernels' : 'calls';
-    const text = `aten::isnan and _is_any_true in backward: ${checks.toFixed(0)} ${of} and ${reads.toFixed(0)} reads a step`;
+    const text = `aten::isnan and _is_any_true in backward: ${checks.toFixed(0)} ${of} and ${reads.toFixed(0)} reads per step`;
     return found({
       id: 'anomaly-detection',
       title: 'detect_anomaly is on: every backward node is checked for NaN',

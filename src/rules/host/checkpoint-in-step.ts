@@ -17,7 +17,7 @@ export const rule: TraceRule = {
     needs: 'trace',
     looksFor:
       'Pauses of the training threads in steps that copy many tensors, megabytes in all, to the host.',
-    why: 'While the training thread serialises and writes a checkpoint it launches nothing.',
+    why: 'While the training thread serializes and writes a checkpoint it launches nothing.',
     fix: {
       text: 'Write checkpoints rarely, and in the background.',
       code: 'if step % 1000 == 0:\n    torch.distributed.checkpoint.async_save(state, checkpoint_id=path)',

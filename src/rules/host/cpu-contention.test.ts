@@ -43,7 +43,7 @@ describe('threads that wait for a core', () => {
   it('compete with other processes where the job has no more than there are cores', () => {
     const { title, text, code, seen } = said(rank({}));
     expect(title).toBe('other processes take the cores');
-    expect(seen).toMatch(/79 %|78\.6 %/);
+    expect(seen).toMatch(/79%|78\.6%/);
     expect(seen).toContain('2 threads on 2 cores');
     expect(text).toContain('Run 1 thread for each rank');
     expect(code).toBe('export OMP_NUM_THREADS=1');
@@ -99,7 +99,7 @@ describe('a container with a quota', () => {
   it('is named where it used up its quota', () => {
     const { title, seen, text, code } = said(rank({ throttled: 0.62, queued: 0 }, quota));
     expect(title).toMatch(/quota/);
-    expect(seen).toMatch(/2\.5 cores.*62 %/);
+    expect(seen).toMatch(/2\.5 cores.*62%/);
     expect(text).toContain('Raise the quota');
     expect(code).toContain('OMP_NUM_THREADS=2');
   });
@@ -144,7 +144,7 @@ describe('samples of /proc, without manifests', () => {
     expect(title).toBe('16 threads run on 2 cores');
     expect(fix!.code).toBe('export OMP_NUM_THREADS=2');
     expect(evidence[1]!.text).toMatch(
-      /^in \/proc: 16.0 threads of the machine .* on 2 CPUs; some task waited .* 95 %/,
+      /^in \/proc: 16.0 threads of the machine .* on 2 CPUs; some task waited .* 95%/,
     );
   });
 

@@ -9,25 +9,25 @@ const THROTTLED = threshold(
   'throttled',
   share(0.1),
   'of the quota’s periods',
-  'our judgement: a process that is stopped in fewer loses little',
+  'our judgment: a process that is stopped in fewer loses little',
 );
 const QUEUED = threshold(
   'waiting for a core',
   share(0.2),
   'of the time in which threads want to run',
-  'measured on 2 busy cores: 0.03 with one thread (60 ms a step), 0.79 with two (525 ms)',
+  'measured on 2 busy cores: 0.03 with one thread (60 ms per step), 0.79 with two (525 ms)',
 );
 const WAITING = threshold(
   'threads waiting for a core',
   0.1,
   'on average',
-  'our judgement: where hardly any thread runs, none is held up',
+  'our judgment: where hardly any thread runs, none is held up',
 );
 const THREAD_QUEUED = threshold(
   'training thread of a GPU job waiting for a core',
   share(0.1),
   'of the time',
-  'our judgement: launches come that much later',
+  'our judgment: launches come that much later',
 );
 
 export const rule: AnyRule = {
@@ -86,7 +86,7 @@ function sampledEvidence(view: RankView, run: RunFacts): Evidence[] {
       : [`some task waited for a CPU ${formatWholePercent(share(cpuPressure))} of the time`]),
     ...(switchRate === null
       ? []
-      : [`the training thread had to leave its CPU ${formatWhole(switchRate)} times a second`]),
+      : [`the training thread had to leave its CPU ${formatWhole(switchRate)} times per second`]),
   ];
   return texts.length > 0 ? [evidence(view, `in /proc: ${texts.join('; ')}`)] : [];
 }

@@ -37,7 +37,7 @@ describe('pauses of the host', () => {
 
   it('gives pauses as a part of the step in which they were recorded', () => {
     const shorter = drawView(steps(6, 20100, PAUSES), { unprofiledMs: 9 });
-    expect(fires(rule, shorter, EXPECTED).evidence[0]!.text).toMatch(/10\.\d ms a step \(50 %\)$/);
+    expect(fires(rule, shorter, EXPECTED).evidence[0]!.text).toMatch(/10\.\d ms per step \(50%\)$/);
   });
 
   it('gives no price to a pause in one of a few steps: how often it comes is not known', () => {

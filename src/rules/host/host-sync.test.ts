@@ -59,7 +59,7 @@ describe('reads of GPU values', () => {
       expect(fix!.code).toMatch(/fused=True.*\n.*bfloat16/);
       expect(title).toMatch(/GradScaler/);
       expect(risk).toBe('numerics');
-      expect(evidence[0]!.text).toMatch(/1 read \(\.item\(\)\) a step, all in scaler\.step\(\)/);
+      expect(evidence[0]!.text).toMatch(/1 read \(\.item\(\)\) per step, all in scaler\.step\(\)/);
     });
 
     it.each([
@@ -147,9 +147,9 @@ describe('a metrics phase in an event log', () => {
       time: totals((c) => (c === 'idle_sync' ? metrics : 0)),
     }) as LogView;
 
-  it('is named from 3 % of the step on', () => {
+  it('is named from 3% of the step on', () => {
     const found = fires(rule, log(1e6), { ...EXPECTED, id: 'metrics-in-step', unit: 'ms/step' });
-    expect(found.evidence[0]!.text).toBe('training_metrics: 1.00 ms a step (5.0 %)');
-    expect(silence(rule, log(0.5e6))).toBe('metrics are 2.5 % of the step');
+    expect(found.evidence[0]!.text).toBe('training_metrics: 1.00 ms per step (5.0%)');
+    expect(silence(rule, log(0.5e6))).toBe('metrics are 2.5% of the step');
   });
 });

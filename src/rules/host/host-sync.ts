@@ -49,7 +49,7 @@ export const rule: AnyRule = {
     if (!isWorthwhile(price)) return silent('no read of a GPU value holds up the step');
     const ofScaler = scalerReads(view);
     const mostlyScaler = ofScaler > count / 2;
-    const text = `${wordsFor(waits)} a step${mostlyScaler ? `, ${Math.round(ofScaler) < Math.round(count) ? 'most' : 'all'} in scaler.step()` : ''}; without them the step is ${formatMs(ns(view.step - price.after))} shorter`;
+    const text = `${wordsFor(waits)} per step${mostlyScaler ? `, ${Math.round(ofScaler) < Math.round(count) ? 'most' : 'all'} in scaler.step()` : ''}; without them the step is ${formatMs(ns(view.step - price.after))} shorter`;
     return found({
       id: 'host-sync',
       title: mostlyScaler
@@ -84,7 +84,7 @@ function metricsPhase(view: LogView): RuleResult {
   const time = view.time.idle_sync;
   const small = silentBelow(view, time, METRICS, 'metrics are');
   if (small) return small;
-  const text = `training_metrics: ${formatMs(time)} a step (${percentOfStep(view, time)})`;
+  const text = `training_metrics: ${formatMs(time)} per step (${percentOfStep(view, time)})`;
   return found({
     id: 'metrics-in-step',
     title: 'metrics are computed and read inside the step',

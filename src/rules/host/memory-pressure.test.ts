@@ -12,7 +12,7 @@ const job = (counters: Parameters<typeof sampledRun>[0]['counters']) =>
 describe('a machine short of memory', () => {
   it('is told by the time in which tasks stall', () => {
     const found = fires(rule, view, EXPECTED, job({ memoryPressure: 0.4 }));
-    expect(found.evidence[0]!.text).toBe('tasks waited for memory 40 % of the time');
+    expect(found.evidence[0]!.text).toBe('tasks waited for memory 40% of the time');
   });
 
   it('is told by pages that come back from swap', () => {

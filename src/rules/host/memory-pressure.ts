@@ -12,8 +12,8 @@ const STALLED = threshold(
 const SWAPPED_IN = threshold(
   'read back from swap',
   SWAPS,
-  'bytes a second',
-  'our judgement: a healthy machine reads back nothing while it trains',
+  'bytes per second',
+  'our judgment: a healthy machine reads back nothing while it trains',
 );
 
 export const rule: AnyRule = {

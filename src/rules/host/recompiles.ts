@@ -104,7 +104,7 @@ function checkTrace(view: TraceView): RuleResult {
 function compilesInSteps(view: TraceView): RankFinding {
   const time = view.time.idle_compile;
   const { count, name } = view.facts.input.compile;
-  const text = `GPU idle ${formatMs(time)} a step (${percentOfStep(view, time)}) while code is compiled: ${count} spans, e.g. ${shortened(name ?? '')}`;
+  const text = `GPU idle ${formatMs(time)} per step (${percentOfStep(view, time)}) while code is compiled: ${count} spans, e.g. ${shortened(name ?? '')}`;
   return {
     id: 'compiles-in-steps',
     title: 'code is compiled or loaded inside the steps',
@@ -153,7 +153,7 @@ function buildsPlans(view: TraceView, perStep: Ns, { name, longestSelf }: Operat
     // With shapes that repeat, compiled code runs again.
     if (gaveUp) compile(plan, level);
   });
-  const text = `${name} takes up to ${formatMs(ns(longestSelf))} before it launches anything; ${formatMs(perStep)} a step (${percentOfStep(view, perStep)}) goes into such preparation`;
+  const text = `${name} takes up to ${formatMs(ns(longestSelf))} before it launches anything; ${formatMs(perStep)} per step (${percentOfStep(view, perStep)}) goes into such preparation`;
   const limit =
     'TorchDynamo looks up its cache every step and then runs eagerly: the recompile limit was reached';
   return {

@@ -12,7 +12,7 @@ export const rule: TraceRule = {
     alias: 'T23',
     title: 'Shapes depend on values',
     needs: 'trace',
-    looksFor: 'Several nonzero, unique or boolean-mask operators a step, for whose size the host waits.',
+    looksFor: 'Several nonzero, unique or boolean-mask operators per step, for whose size the host waits.',
     why: 'The waits may cost little, but a model whose shapes depend on values cannot be compiled or captured as a whole.',
     fix: FIXED_SIZES,
     check: 'Padded entries must not count in losses and means: compare the loss on one batch.',

@@ -25,7 +25,7 @@ describe('small batch', () => {
   });
 
   it.each([
-    ['kernels fill the time', /GPU computes 9\d %/, SMALL.replace('65-70', '65-160')],
+    ['kernels fill the time', /GPU computes 9\d%/, SMALL.replace('65-70', '65-160')],
     ['kernels are long', /long enough/, SMALL.replaceAll('x200@100', 'x20@1000').replace('65-70', '65-265')],
     [
       'launches were not recorded',

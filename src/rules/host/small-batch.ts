@@ -8,7 +8,7 @@ const BUSY = threshold(
   'computing, at most',
   share(0.5),
   'of the step',
-  'TensorBoard plugin: utilisation below 50 %',
+  'TensorBoard plugin: utilization below 50%',
 );
 const IDLE = threshold('idle for the host', share(0.3), 'of the step', 'twice the threshold of launch-bound');
 const SHORT_KERNEL = threshold(

@@ -28,7 +28,7 @@ describe('fused optimizer', () => {
     const found = fires(rule, draw(FOR_LOOP), expected);
     expectGain(found, 30 / (10 + 0.1 + 0.1 + 20 * 0.011));
     expect(found.evidence[0]!.value).toBe(2);
-    expect(found.evidence[0]!.text).toMatch(/200 launches a step for 20 parameters/);
+    expect(found.evidence[0]!.text).toMatch(/200 launches per step for 20 parameters/);
   });
 
   it('prices lists of tensors: all launches but the first go', () => {

@@ -14,7 +14,7 @@ export const rule: TraceRule = {
     title: 'The optimizer updates parameters one by one',
     needs: 'trace',
     looksFor:
-      'Inside Optimizer.step: dozens of launches a step that are not multi-tensor kernels (a for-loop), or lists of tensors (foreach) where a fused kernel exists.',
+      'Inside Optimizer.step: dozens of launches per step that are not multi-tensor kernels (a for-loop), or lists of tensors (foreach) where a fused kernel exists.',
     why: 'A for-loop makes ten or more launches for every parameter. foreach makes them for lists of parameters; fused does all the arithmetic in one kernel.',
     fix: {
       text: 'Use the fused implementation; where there is none, foreach.',
@@ -33,7 +33,7 @@ export const rule: TraceRule = {
     const price = priceOf(view, (plan, level) => fuseOptimizer(view, plan, level));
     if (!price && kind === 'foreach') return silent('the optimizer already works on lists of tensors');
     const forParameters = parameters > 0 ? ` for ${parameters.toFixed(0)} parameters` : '';
-    const text = `Optimizer.step: ${launches.toFixed(0)} launches a step${forParameters}, ${formatMs(gpu)} of GPU time, none of it fused`;
+    const text = `Optimizer.step: ${launches.toFixed(0)} launches per step${forParameters}, ${formatMs(gpu)} of GPU time, none of it fused`;
     return found({
       id: kind === 'for-loop' ? 'optimizer-for-loop' : 'optimizer-foreach',
       title: kind === 'for-loop' ? 'the optimizer loops over parameters' : 'the optimizer is not fused',

@@ -33,7 +33,7 @@ export const rule: TraceRule = {
     const price = priceOf(view, (plan) => removeCalls(plan, (n) => isZeroGrad(plan.nodes.roles[n]!)));
     if (!isWorthwhile(price))
       return silent(`filling gradients with zeros costs ${percentOfStep(view, zeros.ns)} of the step`);
-    const text = `zero_grad launches ${zeros.count.toFixed(0)} kernels a step, ${formatMs(zeros.ns)}`;
+    const text = `zero_grad launches ${zeros.count.toFixed(0)} kernels per step, ${formatMs(zeros.ns)}`;
     return found({
       id: 'zero-fill',
       title: 'gradients are filled with zeros instead of dropped',

@@ -50,7 +50,7 @@ export const rule: AnyRule = {
     const loader = run.captured.get(view.rank)?.loader;
     if (input?.inWorkers === 0 || loader?.numWorkers === 0) return NO_WORKERS;
     const waits = timePerStep.map((t) => t.idle_data);
-    if (waits.length < LEAST_STEPS) return silent('too few steps to recognise bursts');
+    if (waits.length < LEAST_STEPS) return silent('too few steps to recognize bursts');
     const fed = silentIfFed(view);
     if (fed) return fed;
     const worst = largest(waits);

@@ -54,7 +54,7 @@ describe('num_workers=0', () => {
     };
     const found = fires(rule, view, { ...EXPECTED, id: 'input-on-training-thread', placed: false });
     expect(found.evidence[0]!.text).toMatch(
-      /^stack samples: 90\.0 ms a step .* in train\.py:12 \(yield x\)$/,
+      /^stack samples: 90\.0 ms per step .* in train\.py:12 \(yield x\)$/,
     );
     expectGain(found, 100 / ((90 * 1.1) / 8));
   });
@@ -71,13 +71,13 @@ describe('num_workers=0', () => {
       const found = finding(4);
       expectGain(found, 100.1 / (125 / 3));
       expect(found.fix!.code).toContain('num_workers=3,');
-      expect(found.evidence[0]!.text).toMatch(/computes for 98 %/);
+      expect(found.evidence[0]!.text).toMatch(/computes for 98%/);
     });
 
     it('advises no more workers than the step needs: 10 ms of computing, 95 ms of reading', () => {
       const found = finding(64, { fetchRan: 0.03 });
       expect(found.fix!.code).toContain('num_workers=12,');
-      expect(found.evidence[0]!.text).toMatch(/sleeps for 97 %/);
+      expect(found.evidence[0]!.text).toMatch(/sleeps for 97%/);
       expectGain(found, 100.1 / 10);
     });
 

@@ -74,7 +74,7 @@ export const rule: AnyRule = {
       ? '_SingleProcessDataLoaderIter.__next__'
       : 'from the start of a step to the copy of its batch';
     const idle = hasGpuWork ? `${formatMs(exposed)} of it with the GPU idle` : 'while nothing computes';
-    const text = `${where}: ${formatMs(ns(fetch))} a step on the training thread, ${idle} (${percentOfStep(view, exposed)} of the step, over ${formatCount(steps.count, 'step')})${whatItDoes(captured)}`;
+    const text = `${where}: ${formatMs(ns(fetch))} per step on the training thread, ${idle} (${percentOfStep(view, exposed)} of the step, over ${formatCount(steps.count, 'step')})${whatItDoes(captured)}`;
     const plan = planWorkers(fetch, view.step - exposed, captured);
     return found({
       id: marked ? 'num-workers-zero' : 'input-on-training-thread',
@@ -123,7 +123,7 @@ function fixOf(view: RankView, captured: CapturedRank | undefined, plan: WorkerP
   return withoutDuplicates(fix, plan.workers, loader);
 }
 
-/** `; it computes 98 % of that time`: what capture saw of the requests. */
+/** `; it computes 98% of that time`: what capture saw of the requests. */
 function whatItDoes(captured: CapturedRank | undefined): string {
   const loader = captured?.loader;
   const percent = (part: number | null | undefined) => formatWholePercent(share(part ?? 0));
@@ -144,7 +144,7 @@ function madeInLoop(view: RankView, line: string, captured: CapturedRank | undef
   const fed = silentIfFed(view);
   if (fed) return fed;
   const exposed = view.time.idle_data;
-  const text = `stack samples: ${formatMs(exposed)} a step (${percentOfStep(view, exposed)}) to make the next batch, mostly in ${line}`;
+  const text = `stack samples: ${formatMs(exposed)} per step (${percentOfStep(view, exposed)}) to make the next batch, mostly in ${line}`;
   const plan = planWorkers(exposed, view.step - exposed, captured);
   return found({
     id: 'input-on-training-thread',
@@ -172,7 +172,7 @@ function fromPhases(view: LogView, captured: CapturedRank | undefined): RuleResu
   const fed = silentIfFed(view);
   if (fed) return fed;
   const exposed = view.time.idle_data;
-  const text = `data_wait: ${formatMs(exposed)} a step (${percentOfStep(view, exposed)} of the step, over ${formatCount(view.facts.steps.count, 'step')})${whatItDoes(captured)}`;
+  const text = `data_wait: ${formatMs(exposed)} per step (${percentOfStep(view, exposed)} of the step, over ${formatCount(view.facts.steps.count, 'step')})${whatItDoes(captured)}`;
   const evidence = [timeEvidence(view, exposed, text)];
   if (loader?.numWorkers !== 0)
     return found({

@@ -27,7 +27,7 @@ const SMALL = `
 const EXPECTED = { id: 'pageable-copy', addresses: 'data', unit: 'ms/step', placed: true } as const;
 
 describe('pinned memory', () => {
-  it('prices the copy at 85 % of the link: 256 MB / 53.55 GB/s = 5.0 ms, and 10 ms of computing', () => {
+  it('prices the copy at 85% of the link: 256 MB / 53.55 GB/s = 5.0 ms, and 10 ms of computing', () => {
     const found = fires(rule, drawView(steps(4, 60100, PAGEABLE)), EXPECTED);
     expectGain(found, 60.1 / (268.435456 / (63 * 0.85) + 10));
     expect(found.evidence[0]!.value).toBeCloseTo(49.9, 0);

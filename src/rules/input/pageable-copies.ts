@@ -74,7 +74,7 @@ export const rule: AnyRule = {
     if (pageable.ns >= MOSTLY_PAGEABLE * all.ns && pageable.ns > 0)
       return pageableCopy(view, pageable.ns, price);
     const exposed = view.copies.toDevice;
-    const text = `copies to the device take ${formatMs(all.ns)} a step, ${formatMs(exposed)} of it with nothing else running, and the host waits for them`;
+    const text = `copies to the device take ${formatMs(all.ns)} per step, ${formatMs(exposed)} of it with nothing else running, and the host waits for them`;
     return found({
       id: 'blocking-copy',
       title: 'the host waits for copies from pinned memory',
@@ -95,7 +95,7 @@ function pageableCopy(view: TraceView, time: Ns, price: Price | null): RuleResul
   const exposed = ns(Math.min(time, view.copies.toDevice));
   const copy = topKernel(view, isPageable);
   const rate = copy && copy.bytes > 0 ? ` at ${(copy.bytes / copy.total).toFixed(1)} GB/s` : '';
-  const text = `Memcpy HtoD (Pageable -> Device): ${formatMs(time)} a step, ${formatMs(exposed)} exposed (${percentOfStep(view, exposed)} of the step)${rate}`;
+  const text = `Memcpy HtoD (Pageable -> Device): ${formatMs(time)} per step, ${formatMs(exposed)} exposed (${percentOfStep(view, exposed)} of the step)${rate}`;
   return found({
     id: 'pageable-copy',
     title: 'batches are copied from pageable memory and the GPU waits',
@@ -122,7 +122,7 @@ function copiesToDevice(view: TraceView, { nodes, works }: Plan, n: number): boo
   return nodes.workCount[n]! === 1 && isCopyToDevice(view.facts.kernels[works.kernel[nodes.firstWork[n]!]!]!);
 }
 
-/** `copy_` synchronises the stream after a blocking copy. */
+/** `copy_` synchronizes the stream after a blocking copy. */
 function followsCopy(view: TraceView, plan: Plan, n: number): boolean {
   const { kind, roles } = plan.nodes;
   return n > 0 && kind[n]! === SYNC && has(roles[n]!, Role.copies) && copiesToDevice(view, plan, n - 1);
@@ -136,7 +136,7 @@ function fromPhases(view: LogView): RuleResult {
   const onHost = view.facts.phases.copyingHost;
   // A copy from pageable memory, or one that is waited for, takes the host as long as the device.
   if (onHost !== null && onHost < ASYNCHRONOUS * exposed) return silent('copies are already asynchronous');
-  const text = `host_to_device: ${formatMs(exposed)} a step (${percentOfStep(view, exposed)})`;
+  const text = `host_to_device: ${formatMs(exposed)} per step (${percentOfStep(view, exposed)})`;
   return found({
     id: 'exposed-copy',
     title: 'each step waits for its batch to be copied',

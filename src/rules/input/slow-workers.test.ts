@@ -55,7 +55,7 @@ describe('workers that do not keep up', () => {
       expectGain(found, 50 / (110 / 7));
       expect(found).toMatchObject({ cost: 'knob', risk: 'memory' });
       expect(found.fix!.text).toMatch(/from 2 to 7/);
-      expect(found.evidence[0]!.text).toMatch(/a worker computes for 95 %/);
+      expect(found.evidence[0]!.text).toMatch(/a worker computes for 95%/);
     });
 
     it('prices the same from an event log', () => {
@@ -76,14 +76,14 @@ describe('workers that do not keep up', () => {
     });
 
     it.each<[string, Partial<CapturedLoader>, RegExp, RegExp]>([
-      ['reads', { workersRan: 0.05 }, /sleeps for 95 %/, /from 2 to 8.*NVMe/],
+      ['reads', { workersRan: 0.05 }, /sleeps for 95%/, /from 2 to 8.*NVMe/],
       [
         'cores that others use',
         { workersRan: 0.3, workersQueued: 0.7 },
-        /free core for 70 %/,
+        /free core for 70%/,
         /would not help/,
       ],
-      ['handing batches over', { fetchRan: 0.9 }, /unpacks batches for 90 %/, /fewer and smaller tensors/],
+      ['handing batches over', { fetchRan: 0.9 }, /unpacks batches for 90%/, /fewer and smaller tensors/],
     ])('names %s as the limit', (_, known, evidence, fix) => {
       const found = finding(8, known);
       expect(found.evidence[0]!.text).toMatch(evidence);
@@ -115,14 +115,14 @@ describe('workers that do not keep up', () => {
 
     it('tells pegged workers: more of them, or transforms on the GPU', () => {
       const { evidence, fix } = found({ main: 0.97 });
-      expect(evidence[1]!.text).toBe('in /proc, 2 DataLoader workers: run 97 % of the time');
+      expect(evidence[1]!.text).toBe('in /proc, 2 DataLoader workers: run 97% of the time');
       expect(fix!.text).toMatch(/from 2 to 7.*augmentation to the GPU/);
     });
 
     it('tells workers in state D: NVMe and shards', () => {
       const { evidence, fix } = found({ main: 0.06, waits: 'D', reads: 3e6 });
       expect(evidence[1]!.text).toBe(
-        'in /proc, 2 DataLoader workers: run 6 % of the time, wait for a disk or network file system 100 % of the time; together they read 6.00 MB/s, 0 B/s from disk',
+        'in /proc, 2 DataLoader workers: run 6% of the time, wait for a disk or network file system 100% of the time; together they read 6.00 MB/s, 0 B/s from disk',
       );
       expect(fix!.text).toMatch(/NVMe/);
     });
@@ -130,7 +130,7 @@ describe('workers that do not keep up', () => {
     it('does not call a sleep on a timer reading', () => {
       const { evidence, fix } = found({ main: 0.06, waits: 'hrtimer_nanosleep' });
       expect(evidence[0]!.text).not.toMatch(/reads/);
-      expect(evidence[1]!.text).toMatch(/sleep on a timer \(time\.sleep\) 100 %/);
+      expect(evidence[1]!.text).toMatch(/sleep on a timer \(time\.sleep\) 100%/);
       expect(fix!.text).toMatch(/find the time\.sleep in the dataset/);
       expect(fix!.text).not.toMatch(/NVMe/);
     });
@@ -138,7 +138,7 @@ describe('workers that do not keep up', () => {
     it('does not call it reading when they wait to be asked', () => {
       const { evidence, fix, price } = found({ main: 0.06, waits: 'futex_wait_queue' });
       expect(evidence[0]!.text).not.toMatch(/reads/);
-      expect(evidence[1]!.text).toMatch(/wait for a request or a lock 100 %/);
+      expect(evidence[1]!.text).toMatch(/wait for a request or a lock 100%/);
       expect(fix!.text).toMatch(/whyslow triage/);
       expect(price).toBeNull();
     });

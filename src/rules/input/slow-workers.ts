@@ -26,7 +26,7 @@ export const rule: AnyRule = {
       'Nothing computes in _MultiProcessingDataLoaderIter.__next__: the workers do not keep up. In a short trace: fewer batches arrive than steps use.',
     why: 'More workers help only while there are free cores (CPU-bound work) or latency to hide (IO-bound work). Which it is decides the fix.',
     fix: {
-      text: 'Look at the workers while the job runs (whyslow triage). At 100 % CPU: move decoding and augmentation to the GPU, or do them once beforehand. Sleeping in read(): stage the data on local NVMe, and pack small files into large shards.',
+      text: 'Look at the workers while the job runs (whyslow triage). At 100% CPU: move decoding and augmentation to the GPU, or do them once beforehand. Sleeping in read(): stage the data on local NVMe, and pack small files into large shards.',
       code: 'whyslow triage --stacks      # what the workers of the running job do\n# IO:  webdataset/parquet shards on local NVMe\n# CPU: kornia / torchvision.transforms.v2 on the GPU',
     },
     check: 'Compare a few hundred batches before and after: same samples, same distribution of augmentation.',
@@ -89,7 +89,7 @@ const deliveryText = ({ delivered, taken }: LoaderQueue) =>
 function waitText(view: RankView): string {
   const exposed = view.time.idle_data;
   const idle = view.facts.hasGpuWork ? 'GPU idle' : 'nothing computes for';
-  const amount = `${idle} ${formatMs(exposed)} a step (${percentOfStep(view, exposed)})`;
+  const amount = `${idle} ${formatMs(exposed)} per step (${percentOfStep(view, exposed)})`;
   if (view.source === 'log') return `data_wait: ${amount}`;
   const { timePerStep } = view.facts;
   const waiting = timePerStep.filter((t) => t.idle_data > WAITS * view.step).length;

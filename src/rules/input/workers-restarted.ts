@@ -23,7 +23,7 @@ export const rule: TraceRule = {
     needs: 'trace or script',
     looksFor:
       'A request that finds the loader exhausted, then a long time until the next iterator is asked: worker processes end and new ones are forked. Part of the loss is outside __next__.',
-    why: 'Forking workers and importing their modules takes tens to hundreds of milliseconds. With short epochs that happens many times a minute.',
+    why: 'Forking workers and importing their modules takes tens to hundreds of milliseconds. With short epochs that happens many times per minute.',
     fix: {
       text: 'Keep the workers between epochs.',
       code: 'DataLoader(..., num_workers=N, persistent_workers=True)',
@@ -50,7 +50,7 @@ export const rule: TraceRule = {
     const small = silentBelow(view, perStep, RESTARTS, 'restarts are');
     if (small) return small;
     const longest = slow.reduce((a, b) => (a.dur >= b.dur ? a : b));
-    const text = `${formatCount(slow.length, 'restart')} in ${steps.count} steps, ${formatMs(ns(longest.dur))} the longest: ${formatMs(perStep)} a step between an exhausted loader and the next request`;
+    const text = `${formatCount(slow.length, 'restart')} in ${steps.count} steps, ${formatMs(ns(longest.dur))} the longest: ${formatMs(perStep)} per step between an exhausted loader and the next request`;
     return found({
       id: 'workers-restarted',
       title: 'the DataLoader restarts its workers every epoch',

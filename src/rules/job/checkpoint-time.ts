@@ -10,7 +10,7 @@ export const rule: AnyRule = {
     needs: 'events of whyslow run',
     looksFor:
       'Time in torch.save, safetensors, torch.distributed.checkpoint and the checkpoints of Trainer, Lightning, Accelerate and DeepSpeed.',
-    why: 'While the training thread copies, serialises and writes a checkpoint, nothing trains. With several ranks, all wait for the one that saves.',
+    why: 'While the training thread copies, serializes and writes a checkpoint, nothing trains. With several ranks, all wait for the one that saves.',
     fix: {
       text: 'Save less often: every half hour loses at most half an hour of work. Or save in the background: async_save returns once the state is copied to host memory. With plain data parallelism one rank is enough.',
       code: 'import torch.distributed.checkpoint as dcp\nstate = {"model": model.state_dict()}\nif step % 1000 == 0: saving = dcp.async_save(state, checkpoint_id=path)\n# Trainer: save_steps=1000\n# Lightning: ModelCheckpoint(every_n_train_steps=1000)',

@@ -7,13 +7,13 @@ import { rule } from './evaluation-time.js';
 const EXPECTED = { id: 'evaluation-time', addresses: 'host', unit: 'ms/step', placed: false } as const;
 
 describe('time of phase evaluation', () => {
-  it('is priced by doing it less: 20 of 30 ms a step', () => {
+  it('is priced by doing it less: 20 of 30 ms per step', () => {
     const finding = fires(rule, jobView({ phases: { evaluation: { ms: 2000, count: 5 } } }), EXPECTED);
     expectGain(finding, 30 / 12);
     expect(finding.price!.speedup.low).toBeCloseTo(30 / 20, 3);
     expect(finding.price!.speedup.high).toBeCloseTo(30 / 10, 3);
     expect(finding.evidence[0]!.text).toMatch(
-      /^5 evaluations took 2.00 s, 400 ms each, one every 20 steps: 67 %/,
+      /^5 evaluations took 2.00 s, 400 ms each, one every 20 steps: 67%/,
     );
     expect(finding.evidence[1]!.text).toBe('code: evaluation() at train.py:7 in main');
   });
@@ -37,7 +37,7 @@ describe('time of phase evaluation', () => {
 
   it.each([
     ['there is none', {}, 'no evaluation was seen'],
-    ['it is short', { evaluation: { ms: 20, count: 5 } }, '5 evaluations took 2.0 % of the job’s time'],
+    ['it is short', { evaluation: { ms: 20, count: 5 } }, '5 evaluations took 2.0% of the job’s time'],
     ['it does not come again', { evaluation: { ms: 2000, count: 1, last: 0 } }, 'once and not again'],
   ])('is not worth a finding if %s', (_, phases, reason) => {
     expect(silence(rule, jobView({ phases }))).toContain(reason);

@@ -13,7 +13,7 @@ describe('time of phase generation', () => {
     const finding = fires(rule, view, EXPECTED);
     expect(finding.price).toBeNull();
     expect(finding.evidence[0]!.text).toMatch(
-      /^5 generations took 2.00 s, 400 ms each, one every 20 steps: 67 %/,
+      /^5 generations took 2.00 s, 400 ms each, one every 20 steps: 67%/,
     );
     expect(finding.fix!.code).toMatch(/model\.generate/);
   });
@@ -25,7 +25,7 @@ describe('time of phase generation', () => {
 
   it.each([
     ['there is none', {}, 'no generation was seen'],
-    ['it is short', { generation: { ms: 20, count: 5 } }, '5 generations took 2.0 % of the job’s time'],
+    ['it is short', { generation: { ms: 20, count: 5 } }, '5 generations took 2.0% of the job’s time'],
   ])('is not worth a finding if %s', (_, phases, reason) => {
     expect(silence(rule, jobView({ phases }))).toContain(reason);
   });

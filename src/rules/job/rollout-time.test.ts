@@ -23,7 +23,7 @@ function collecting(ms: number, rollout = true): LogView {
 describe('time of rollouts', () => {
   it('is named with as many environments as there are cores', () => {
     const finding = fires(rule, collecting(7), EXPECTED, withLoader({}, 6));
-    expect(finding.evidence[0]!.text).toBe('the rollout takes 7.00 ms of each iteration (70 %)');
+    expect(finding.evidence[0]!.text).toBe('the rollout takes 7.00 ms of each iteration (70%)');
     expect(finding.fix!.code).toMatch(/n_envs=6,/);
     expect(finding.price).toBeNull();
   });
@@ -35,7 +35,7 @@ describe('time of rollouts', () => {
 
   it.each([
     ['there is none', jobView({}), 'no rollout was seen'],
-    ['it is short', collecting(1), 'rollouts are 10 % of the loop'],
+    ['it is short', collecting(1), 'rollouts are 10% of the loop'],
     ['the calls feed no updates (a teacher)', collecting(7, false), 'not to collect data'],
   ])('is not worth a finding if %s', (_, view, reason) => {
     expect(silence(rule, view)).toContain(reason);

@@ -35,7 +35,7 @@ describe('checkpointing', () => {
     const found = fires(rule, drawView(steps(4, 40200, RECOMPUTES)), expected);
     expectGain(found, 40.2 / (40.2 - 12));
     expect(found.evidence[0]!.value).toBe(12);
-    expect(found.evidence[0]!.text).toMatch(/^3 kernels a step/);
+    expect(found.evidence[0]!.text).toMatch(/^3 kernels per step/);
   });
 
   it('takes away the Python of checkpoints too: after the last recomputed call, and hooks in forward', () => {

@@ -50,7 +50,7 @@ export const rule: TraceRule = {
     const price = priceOf(view, withoutCheckpoints);
     const small = silentBelow(view, recomputed.ns, RECOMPUTED, 'recomputed work is');
     if (small && !isWorthwhile(price)) return small;
-    const text = `${recomputed.count.toFixed(0)} kernels a step run forward operators inside backward: ${formatMs(recomputed.ns)} (${percentOfStep(view, recomputed.ns)} of the step)`;
+    const text = `${recomputed.count.toFixed(0)} kernels per step run forward operators inside backward: ${formatMs(recomputed.ns)} (${percentOfStep(view, recomputed.ns)} of the step)`;
     return found({
       id: 'activation-checkpointing',
       title: 'the forward pass is computed twice (checkpointing)',

@@ -9,7 +9,7 @@ const CONVOLUTIONS = threshold(
   'convolutions',
   share(0.3),
   'of the step',
-  'convolution-heavy: a tenth faster must be worth 3 %',
+  'convolution-heavy: a tenth faster must be worth 3%',
 );
 /** GPU time per step may differ by this much while the shapes stay the same. */
 const SAME = 0.02;
@@ -42,7 +42,7 @@ export const rule: TraceRule = {
     if (small) return small;
     if (!isConstant(view.facts.timePerStep.map((t) => t.compute)))
       return silent('the compute time differs between steps: shapes change');
-    const text = `convolutions take ${formatMs(time)} a step (${percentOfStep(view, time)}), the same every step; the trace does not show whether the flag is on`;
+    const text = `convolutions take ${formatMs(time)} per step (${percentOfStep(view, time)}), the same every step; the trace does not show whether the flag is on`;
     return found({
       id: 'cudnn-benchmark',
       title: 'convolution-heavy with constant shapes: let cuDNN search',

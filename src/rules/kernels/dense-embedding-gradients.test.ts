@@ -31,7 +31,7 @@ describe('dense gradients of embeddings', () => {
     // 2 ms of zeros and 14 of 20 ms of AdamW go; six times 0.2 ms come.
     expectGain(found, 40.3 / (40.3 - 2 - 14 + 6 * 0.2));
     expect(found.evidence[0]!.value).toBe(16);
-    expect(found.evidence[0]!.text).toMatch(/at most 5\.0 %/);
+    expect(found.evidence[0]!.text).toMatch(/at most 5\.0%/);
   });
 
   it('counts three passes of an optimizer without state', () => {
@@ -65,7 +65,7 @@ describe('dense gradients of embeddings', () => {
     ['the table is small', /no large embedding table/, DENSE.replace('18280-20280', '18280-18290')],
     [
       'the table is a small part of the step',
-      /the embedding table takes at least 4\.0 %/,
+      /the embedding table takes at least 4\.0%/,
       DENSE.replace('18280-20280', '18280-18480'),
     ],
   ])('is silent when %s', (_, reason, drawing) => {

@@ -67,7 +67,7 @@ describe('double precision', () => {
     ],
     [
       'only a scalar is',
-      /double-precision kernels are 3\.3 %/,
+      /double-precision kernels are 3\.3%/,
       DOUBLES.replace(PRODUCT, 'sgemm')
         .replace('100-20100 #1', '100-29100 #1')
         .replace('20100-30100', '29100-30100'),

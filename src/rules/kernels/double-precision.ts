@@ -43,7 +43,7 @@ export const rule: TraceRule = {
       'Kernels on 64-bit floats that take a visible part of the step. Scalars in double do not count.',
     why: 'It is almost always an accident: NumPy arrays are float64 unless told otherwise, and torch.from_numpy keeps that. One such tensor makes every result double. Products then miss the fast tensor cores, and all kernels move twice the bytes.',
     fix: {
-      text: 'Convert where the data comes in, and keep the model in float32. Allow TF32 for its products: on data-centre cards most of the gain comes from that. To find the source, print dtype of the batch and of the parameters: look for NumPy arrays without dtype, .double() and torch.set_default_dtype(torch.float64).',
+      text: 'Convert where the data comes in, and keep the model in float32. Allow TF32 for its products: on data-center cards most of the gain comes from that. To find the source, print dtype of the batch and of the parameters: look for NumPy arrays without dtype, .double() and torch.set_default_dtype(torch.float64).',
       code: 'x = torch.from_numpy(array).float()  # or dtype=np.float32 in NumPy\nmodel = model.float()\ntorch.set_float32_matmul_precision("high")  # TF32',
     },
     check:
@@ -59,7 +59,7 @@ export const rule: TraceRule = {
     if (small) return small;
     const products = workTime(view, isDoubleProduct);
     const top = topKernel(view, isDouble)!;
-    const text = `${all.count.toFixed(0)} kernels compute in double precision: ${formatMs(all.ns)} a step (${percentOfStep(view, all.ns)}), ${formatMs(products.ns)} of it in matrix products; longest: ${shortened(top.name)}`;
+    const text = `${all.count.toFixed(0)} kernels compute in double precision: ${formatMs(all.ns)} per step (${percentOfStep(view, all.ns)}), ${formatMs(products.ns)} of it in matrix products; longest: ${shortened(top.name)}`;
     const after = typesAfter(view);
     const known = products.ns === 0 || rateRatio(view, 'fp64', after.likely, 'likely') !== null;
     return found({

@@ -78,7 +78,7 @@ export const rule: TraceRule = {
     if (copying > 0 && price && !isWorthwhile(price)) return silent(outweighed(copying, transposes));
     const norms = kernelTime(view, isSlowNorm);
     const more = norms > NORMS * view.step ? `; 16-bit batch norms in NCHW take ${formatMs(norms)}` : '';
-    const text = `nchwToNhwc/nhwcToNchw: ${formatMs(transposes)} a step (${percentOfStep(view, transposes)}), convolutions themselves ${formatMs(convolutions)}${more}`;
+    const text = `nchwToNhwc/nhwcToNchw: ${formatMs(transposes)} per step (${percentOfStep(view, transposes)}), convolutions themselves ${formatMs(convolutions)}${more}`;
     return found({
       id: 'nchw-convolutions',
       title: 'convolutions transpose NCHW tensors back and forth',

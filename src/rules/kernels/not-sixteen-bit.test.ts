@@ -111,8 +111,8 @@ describe('16 bit', () => {
   });
 
   it.each([
-    ['products are in bf16', /is 0\.0 % of the step/, draw('nvjet_tst_256x128_64x4')],
-    ['products are in fp16', /is 0\.0 % of the step/, draw('ampere_fp16_s16816gemm_fp16_128x128')],
+    ['products are in bf16', /is 0\.0% of the step/, draw('nvjet_tst_256x128_64x4')],
+    ['products are in fp16', /is 0\.0% of the step/, draw('ampere_fp16_s16816gemm_fp16_128x128')],
     ['the device has no tensor cores', /no 16-bit tensor cores/, draw('maxwell_sgemm_128x64_tn', P100)],
   ])('is silent when %s', (_, reason, view) => {
     expect(silence(rule, view)).toMatch(reason);

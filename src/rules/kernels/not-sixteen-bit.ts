@@ -52,7 +52,7 @@ export const rule: TraceRule = {
     const narrow = workTime(view, (k) => isMatrixWork(k) && isNarrow(k)).ns;
     if (narrow > MOSTLY_NARROW * wide) return silent('most matrix work is already in 16 bit');
     const top = topKernel(view, (k) => isWideProduct(k) || isWideAttention(k))!;
-    const text = `fp32/TF32 matrix work: ${formatMs(wide)} a step (${percentOfStep(view, wide)}), in 16 bit: ${formatMs(narrow)}; longest: ${shortened(top.name)}`;
+    const text = `fp32/TF32 matrix work: ${formatMs(wide)} per step (${percentOfStep(view, wide)}), in 16 bit: ${formatMs(narrow)}; longest: ${shortened(top.name)}`;
     return found({
       id: 'not-sixteen-bit',
       title: `matrix work runs in ${products > 0 && top.precision === 'tf32' ? 'TF32' : 'fp32'}, not in ${to ?? '16 bit'}`,

@@ -9,7 +9,7 @@ const SGEMM = `
   host 1  ProfilerStep#1 0-40200 | aten::mm 0-30 | cudaLaunchKernel 10-20 #1 | aten::add 40-70 | cudaLaunchKernel 50-60 #2
   host 1  cudaDeviceSynchronize 80-40110
   gpu 7   ampere_sgemm_128x64_tn 100-30100 #1 | vectorized_elementwise_kernel 30100-40100 #2`;
-/** The same kernels while Python needs 100 ms a step: the GPU is not what is waited for. */
+/** The same kernels while Python needs 100 ms per step: the GPU is not what is waited for. */
 const HOST_BOUND = `
   host 1  ProfilerStep#1 0-100000 | cudaLaunchKernel 10-20 #1 | cudaLaunchKernel 99000-99010 #2
   gpu 7   ampere_sgemm_128x64_tn 100-30100 #1 | vectorized_elementwise_kernel 99020-99030 #2`;

@@ -46,7 +46,7 @@ export const rule: TraceRule = {
         : small;
     const canPrice = hasTf32 === true && view.rates?.tflops.tf32 !== undefined;
     const top = topKernel(view, isPlainFp32)!;
-    const text = `${plain.count.toFixed(0)} fp32 products take ${formatMs(plain.ns)} a step (${percentOfStep(view, plain.ns)}), none on tensor cores: ${shortened(top.name)}`;
+    const text = `${plain.count.toFixed(0)} fp32 products take ${formatMs(plain.ns)} per step (${percentOfStep(view, plain.ns)}), none on tensor cores: ${shortened(top.name)}`;
     return found({
       id: 'tf32-off',
       title: 'fp32 matrix products run without tensor cores',

@@ -34,7 +34,7 @@ const isWorst = (k: KernelTotal) => (loadedAtOnce(k) ?? VECTOR_BYTES) < LEAST_AS
 
 /**
  * How many times faster aligned products are than those of single 16-bit loads. Zoo `vocabulary_50257` and `_50304` on an
- * H200, the only pair: 6.2 (125 against 775 TFLOP/s). Only data-centre cards from Hopper on have the instructions that the
+ * H200, the only pair: 6.2 (125 against 775 TFLOP/s). Only data-center cards from Hopper on have the instructions that the
  * slow kernels miss. For others nothing was measured: the same kernels at the rate of fewer multiprocessors and a lower clock
  * would reach 82 TFLOP/s of an A100's 312, a third of what aligned ones do. Less is promised, in a wide range.
  */
@@ -69,7 +69,7 @@ export const rule: TraceRule = {
     if (small) return small;
     const worst = workTime(view, isWorst);
     const top = topKernel(view, isUnaligned)!;
-    const text = `${all.count.toFixed(0)} products take ${formatMs(all.ns)} a step (${percentOfStep(view, all.ns)}) in kernels that load ${loadedAtOnce(top)} bytes at once instead of ${VECTOR_BYTES}: ${shortened(top.name)}`;
+    const text = `${all.count.toFixed(0)} products take ${formatMs(all.ns)} per step (${percentOfStep(view, all.ns)}) in kernels that load ${loadedAtOnce(top)} bytes at once instead of ${VECTOR_BYTES}: ${shortened(top.name)}`;
     return found({
       id: 'unaligned-products',
       title: 'matrix sizes do not fit the tensor cores',

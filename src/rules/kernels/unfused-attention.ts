@@ -46,7 +46,7 @@ export const rule: TraceRule = {
     const products = workTime(view, (k, roles) => isUnfused(roles) && isMatrixWork(k));
     const softmax = workTime(view, (k, roles) => isUnfused(roles) && k.class === 'softmax');
     const softmaxes = piecesOf(view, ({ roles }) => isUnfused(roles) && has(roles, Role.softmax));
-    const text = `unfused attention: ${formatMs(all.ns)} a step (${percentOfStep(view, all.ns)}): products ${formatMs(products.ns)}, softmax ${formatMs(softmax.ns)}, the rest masks, scales and copies, in ${all.count.toFixed(0)} kernels`;
+    const text = `unfused attention: ${formatMs(all.ns)} per step (${percentOfStep(view, all.ns)}): products ${formatMs(products.ns)}, softmax ${formatMs(softmax.ns)}, the rest masks, scales and copies, in ${all.count.toFixed(0)} kernels`;
     return found({
       id: 'unfused-attention',
       title: 'attention is not fused: scores go through memory',

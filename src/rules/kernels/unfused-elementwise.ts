@@ -26,7 +26,7 @@ export const rule: TraceRule = {
     const fusing = priceOfFusing(view);
     if ('silent' in fusing) return fusing;
     const { kernels, chains, price } = fusing;
-    const text = `${kernels.count.toFixed(0)} elementwise, norm and copy kernels in ${chains.toFixed(0)} chains take ${formatMs(kernels.ns)} a step (${percentOfStep(view, kernels.ns)}), each reading and writing its whole tensor`;
+    const text = `${kernels.count.toFixed(0)} elementwise, norm and copy kernels in ${chains.toFixed(0)} chains take ${formatMs(kernels.ns)} per step (${percentOfStep(view, kernels.ns)}), each reading and writing its whole tensor`;
     const setPace = kernels.ns >= ELEMENTWISE.value * view.step;
     return found({
       id: 'unfused-elementwise',

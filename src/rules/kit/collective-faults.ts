@@ -29,7 +29,7 @@ export const STAGES = threshold(
   'sends and receives',
   share(0.5),
   'of exposed communication',
-  'then waiting for a neighbour is most of it',
+  'then waiting for a neighbor is most of it',
 );
 
 /** Stages of a pipeline exchange activations and gradients: exposed time of that a step. */

@@ -35,7 +35,7 @@ export const EXPOSED = threshold(
   'exposed communication',
   share(0.1),
   'of the step',
-  'TensorBoard plugin: communication 10 %',
+  'TensorBoard plugin: communication 10%',
 );
 
 /** Time a step in which communication runs or is waited for and nothing computes. */
@@ -67,7 +67,7 @@ export function exposedEvidence(view: RankView): Evidence {
   return timeEvidence(
     view,
     exposed,
-    `communication is exposed for ${formatMs(exposed)} a step (${percentOfStep(view, exposed)})${waiting}${hidden}`,
+    `communication is exposed for ${formatMs(exposed)} per step (${percentOfStep(view, exposed)})${waiting}${hidden}`,
   );
 }
 

@@ -39,7 +39,7 @@ export function waitsForLaunches(view: TraceView): { readonly evidence: Evidence
   const idle = idleForLaunches(view);
   if (idle < IDLE.value) return silent(`the GPU waits for the host ${formatPercent(idle)} of the step`);
   const launches = plan.works.length / plan.steps.length;
-  if (launches < LAUNCHES.value) return silent(`only ${launches.toFixed(0)} launches a step`);
+  if (launches < LAUNCHES.value) return silent(`only ${launches.toFixed(0)} launches per step`);
   if (fallsBackToEager(view))
     return silent('torch.compile is in use but falls back to eager: see recompiles');
   if (toUs(typical) > SHORT_KERNEL.value)
@@ -49,7 +49,7 @@ export function waitsForLaunches(view: TraceView): { readonly evidence: Evidence
 
 function launchEvidence(view: TraceView, { nodes }: Plan, launches: number, typical: Ns): Evidence {
   const emptyQueue = share(nodes.queued.reduce((n, q) => n + Number(q === 0), 0) / nodes.length);
-  const text = `GPU idle ${formatPercent(idleForLaunches(view))} of the step for the host: ${launches.toFixed(0)} launches a step, median kernel ${toUs(typical).toFixed(1)} µs, ${formatPercent(emptyQueue)} of launches found an empty queue`;
+  const text = `GPU idle ${formatPercent(idleForLaunches(view))} of the step for the host: ${launches.toFixed(0)} launches per step, median kernel ${toUs(typical).toFixed(1)} µs, ${formatPercent(emptyQueue)} of launches found an empty queue`;
   return timeEvidence(view, view.time.idle_host, text);
 }
 

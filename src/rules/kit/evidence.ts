@@ -54,10 +54,10 @@ export const atKernel = (kernel: KernelTotal | undefined, base: Evidence): Evide
 export const atInputWait = ({ facts }: TraceView, base: Evidence): Evidence =>
   atSpan(facts.input.longest, base);
 
-/** Time per step as a part of the step: `4.2 %`. */
+/** Time per step as a part of the step: `4.2%`. */
 export const percentOfStep = (view: RankView, time: Ns): string => formatPercent(share(time / view.step));
 
-/** Silent when time per step is less than a share of the step: `input waits are 2.1 % of the step`. */
+/** Silent when time per step is less than a share of the step: `input waits are 2.1% of the step`. */
 export function silentBelow(
   view: RankView,
   time: Ns,

@@ -14,7 +14,7 @@ import { priceOf } from './price.js';
 import { type Level, type Levels, type Price, type Silent, silent, threshold } from './rule.js';
 import { has, REMOVED, type WorkTime, workTime } from './work.js';
 
-/** Kernels that a compiler merges with their neighbours: they only read, compute a little, and write. */
+/** Kernels that a compiler merges with their neighbors: they only read, compute a little, and write. */
 
 /** Roles that torch.compile of the model does not reach. */
 export const OUTSIDE_MODEL = Role.optimizer | Role.zeroGrad | Role.data;
@@ -88,7 +88,7 @@ export const priceOfFusing = perView((view): Fusing | Silent => {
   };
 });
 
-/** Neighbours of one stream that a compiler makes one kernel: works from `first` to `end`. */
+/** Neighbors of one stream that a compiler makes one kernel: works from `first` to `end`. */
 interface Chain {
   readonly first: number;
   readonly end: number;

@@ -43,8 +43,8 @@ export const otherGpus = (gpu: GpuState, run: RunFacts): GpuState[] =>
     (g) => g !== gpu && (g.name === null || gpu.name === null || g.name === gpu.name),
   );
 
-export const busyWords = ({ samples, busySamples, utilisation }: GpuState): string =>
-  utilisation === null ? 'it ran' : `busy in ${formatPercent(share(busySamples / samples))} of samples`;
+export const busyWords = ({ samples, busySamples, utilization }: GpuState): string =>
+  utilization === null ? 'it ran' : `busy in ${formatPercent(share(busySamples / samples))} of samples`;
 
 /** Why a GPU runs slower than it could. */
 interface Throttle {

@@ -23,7 +23,7 @@ const LINES = [
 describe('lines as evidence', () => {
   it('match by source or by library call, largest first', () => {
     expect(lineEvidence(/\.item\(/, LINES, 3)).toMatchObject([
-      { text: 'train.py:9 in step, 30 % of the thread’s time: print(loss.item())', value: 0.3, rank: 3 },
+      { text: 'train.py:9 in step, 30% of the thread’s time: print(loss.item())', value: 0.3, rank: 3 },
     ]);
     expect(lineEvidence(/torch\.utils\.data/, LINES, 0)[0]!.text).toContain('train.py:12');
     expect(lineEvidence(/./, LINES, 0).map((e) => e.value)).toEqual([0.5, 0.3]);

@@ -18,7 +18,7 @@ export interface HostTime {
   readonly operators: readonly OperatorTotal[];
 }
 
-/** Host time and calls a step of operators and runtime calls that pass. */
+/** Host time and calls per step of operators and runtime calls that pass. */
 export function hostTime(view: TraceView, test: (operator: OperatorTotal) => boolean): HostTime {
   const operators = operatorsOf(view).filter(test);
   const perStep = (of: 'total' | 'count') =>
@@ -40,7 +40,7 @@ export const trains = (view: TraceView): boolean => hasOperatorIn(view, Role.bac
 export const fallsBackToEager = (view: TraceView): boolean =>
   operatorsOf(view).some((o) => /^TorchDynamo Cache Lookup/.test(o.name)) && !runsCompiled(view);
 
-export const IDLE = threshold('idle for the host', share(0.15), 'of the step', 'XProf: kernel launch 15 %');
+export const IDLE = threshold('idle for the host', share(0.15), 'of the step', 'XProf: kernel launch 15%');
 
 /** Share of the step in which the GPU is idle for launches. Pauses are left out: no launch would have filled them. */
 export function idleForLaunches({ facts, time, step }: TraceView): Share {

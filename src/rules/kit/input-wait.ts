@@ -7,7 +7,7 @@ export const INPUT_WAIT = threshold(
   'input wait',
   share(0.05),
   'of the step',
-  'TensorBoard plugin and XProf: 5 %',
+  'TensorBoard plugin and XProf: 5%',
 );
 
 export const silentIfFed = (view: RankView): Silent | undefined =>

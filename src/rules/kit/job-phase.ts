@@ -30,7 +30,7 @@ export const LEAST_PHASE = threshold(
   'time of the phase',
   share(0.03),
   'of the steps and what lies between them',
-  'a gain below 3 % is within noise',
+  'a gain below 3% is within noise',
 );
 
 /**
@@ -105,7 +105,7 @@ function evidenceOf(view: RankView, name: string, of: string): Evidence[] {
 }
 
 function howOften(count: number, steps: number): string {
-  if (count >= steps) return `${Math.round(count / steps)} a step`;
+  if (count >= steps) return `${Math.round(count / steps)} per step`;
   return `one every ${formatCount(Math.round(steps / count), 'step')}`;
 }
 

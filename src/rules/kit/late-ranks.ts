@@ -31,7 +31,7 @@ export function lateEvidence(view: RankView, late: LateRanks): Evidence {
   return timeEvidence(
     view,
     delay,
-    `${describeRanks(late)}: ${formatMs(delay)} a step later than the next, in ${formatCount(late.steps.length, 'step')}; most of it is ${whatLateRanksDo(late)}`,
+    `${describeRanks(late)}: ${formatMs(delay)} per step later than the next, in ${formatCount(late.steps.length, 'step')}; most of it is ${whatLateRanksDo(late)}`,
   );
 }
 

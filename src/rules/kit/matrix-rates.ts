@@ -9,7 +9,7 @@ export type MatrixPrecision = 'fp64' | 'fp32' | 'tf32' | 'bf16' | 'fp16';
 
 /**
  * Part of the vendor's dense peak that matrix products of training reach, from the zoo's transformers on an H200
- * (10.7 TFLOP a step: fp32 51, tf32 304, bf16 778 TFLOP/s) and `table_doubles` (fp64 41). The ratio of two of them carries
+ * (10.7 TFLOP per step: fp32 51, tf32 304, bf16 778 TFLOP/s) and `table_doubles` (fp64 41). The ratio of two of them carries
  * over to other devices better than either alone.
  */
 // biome-ignore format: a table

@@ -20,7 +20,7 @@ export const PAUSES = threshold('pauses', share(0.05), 'of the step', WITHIN_NOI
 export const CHECKPOINT = threshold(
   'copied to the host',
   bytes(8e6),
-  'bytes a step',
+  'bytes per step',
   'not measured: two million parameters in fp32',
 );
 const CHECKPOINT_TENSORS = 10;
@@ -53,14 +53,14 @@ export function pausesOf(view: TraceView): Pauses | Silent {
   const call = inCall
     ? `; ${formatPercent(share(inCall.time / total))} of it in ${inCall.name}()${meaningOf(inCall.name)}`
     : '';
-  const megabytes = copied ? `, and ${(toHost / 1e6).toFixed(0)} MB a step are copied to the host` : '';
+  const megabytes = copied ? `, and ${(toHost / 1e6).toFixed(0)} MB per step are copied to the host` : '';
   const seen = `${formatCount(count, 'pause')} in ${formatCount(detail.steps, 'step')}, up to ${formatMs(ns(longest.dur))}, without a single PyTorch call`;
   const told = once
     ? evidence(view, `${seen}, in one step only${megabytes}${call}`, toMs(longest.dur), 'ms')
     : timeEvidence(
         view,
         perStep,
-        `${seen}: ${formatMs(perStep)} a step (${formatPercent(part)})${megabytes}${call}`,
+        `${seen}: ${formatMs(perStep)} per step (${formatPercent(part)})${megabytes}${call}`,
       );
   return { perStep, longest, once, copied, evidence: atSpan(longest, told) };
 }

@@ -5,7 +5,7 @@ import { scaleHost, scaleWorks } from '../../replay/edits.js';
 import { priceOf, stepWith } from './price.js';
 import type { Edit, Price } from './rule.js';
 
-/** 200 operators a step, 100 µs apart on the host, with kernels of `kernelUs`. */
+/** 200 operators per step, 100 µs apart on the host, with kernels of `kernelUs`. */
 const loop = (kernelUs: number) => `
   host 1  ProfilerStep#1 0-20000 | aten::relu 0-90 x200@100 | cudaLaunchKernel 50-60 #1 x200@100
   gpu 7   relu_elementwise 65-${65 + kernelUs} #1 x200@100`;

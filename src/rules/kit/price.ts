@@ -14,7 +14,7 @@ const MOST_GAIN = 1000;
 
 /** Two recordings of the same host-bound loop differ by this much (standard deviation, docs/method.md). */
 const HOST_VARIES = 1.1;
-/** Steps that wait for the GPU repeat within 1 %. What the replay leaves out (caches, clocks) makes up the rest. */
+/** Steps that wait for the GPU repeat within 1%. What the replay leaves out (caches, clocks) makes up the rest. */
 const GPU_VARIES = 0.04;
 
 /**

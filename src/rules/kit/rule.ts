@@ -40,7 +40,7 @@ export interface Threshold<Value extends number = number> {
   readonly source: string;
 }
 
-/** `threshold('input wait', share(0.05), 'of the step', 'XProf: 5 %')`. */
+/** `threshold('input wait', share(0.05), 'of the step', 'XProf: 5%')`. */
 export function threshold<Value extends number>(
   name: string,
   value: Value,

@@ -38,7 +38,7 @@ export interface WorkTime {
   readonly count: number;
 }
 
-/** GPU time and launches a step of work that passes. */
+/** GPU time and launches per step of work that passes. */
 export function workTime(view: TraceView, test: WorkTest): WorkTime {
   const plan = view.facts.detail?.plan;
   if (!plan) return { ns: ns(0), count: 0 };

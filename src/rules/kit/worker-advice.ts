@@ -70,7 +70,7 @@ export function adviceFor(
   if (limit === 'cores' || workers <= now) {
     const each = (captured?.cores?.ranks ?? 1) > 1 ? ' for each rank' : '';
     const full = `${formatCount(cores, 'core')}${each} and ${formatCount(now, 'worker')}: more workers would not help.`;
-    const text = `${full} ${capitalised(instead.text)}.`;
+    const text = `${full} ${capitalized(instead.text)}.`;
     return { fix: { text, code: instead.code }, price: null, workers: null };
   }
   const floor = (level: Level) => (work * ADDED_COST[level]) / workers;
@@ -99,10 +99,10 @@ function moreThanCores(
 ): Advice {
   const workers = 2 * now;
   const fix = {
-    text: `${capitalised(instead.text)}. Or raise num_workers from ${now} to ${workers}: workers that sleep need no core of their own (there are ${formatCount(cores, 'core')}; torch warns of more workers than cores all the same).`,
+    text: `${capitalized(instead.text)}. Or raise num_workers from ${now} to ${workers}: workers that sleep need no core of their own (there are ${formatCount(cores, 'core')}; torch warns of more workers than cores all the same).`,
     code: `${instead.code}\n${loaderCode({ num_workers: workers }, loader)}`,
   };
   return { fix: withoutDuplicates(fix, workers, loader), price: null, workers };
 }
 
-const capitalised = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+const capitalized = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);

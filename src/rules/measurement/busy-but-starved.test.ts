@@ -22,7 +22,7 @@ describe('a GPU that is busy but starved', () => {
     ],
   ])('draws little of %s', (_, gpu) => {
     const found = fires(rule, view, EXPECTED, withGpu(gpu));
-    expect(found.evidence[0]!.text).toBe('busy in 100 % of samples, but 240 W of 700');
+    expect(found.evidence[0]!.text).toBe('busy in 100% of samples, but 240 W of 700');
     expect(rule.info.cost).toBe('free');
   });
 

@@ -22,12 +22,12 @@ export const rule: AnyRule = {
   info: {
     id: 'busy-but-starved',
     alias: 'T2',
-    title: '“100 % busy” is not fed: the GPU draws little power',
+    title: '“100% busy” is not fed: the GPU draws little power',
     needs: 'nvidia-smi dmon or query',
     looksFor: 'A GPU that is always busy and draws little power, at its usual clock.',
-    why: 'Utilisation is the share of time in which any kernel runs, however small. Power shows how much it does.',
+    why: 'Utilization is the share of time in which any kernel runs, however small. Power shows how much it does.',
     fix: {
-      text: 'Trust the division of the step, not utilisation: a kernel that waits for another rank, or a trickle of small ones, counts as busy.',
+      text: 'Trust the division of the step, not utilization: a kernel that waits for another rank, or a trickle of small ones, counts as busy.',
       code: 'whyslow diagnose RUN --all',
     },
     check: 'Nothing in the training changes.',
@@ -39,13 +39,13 @@ export const rule: AnyRule = {
     const gpu = busyGpuOf(view, run);
     if ('silent' in gpu) return gpu;
     const limit = powerLimitOf(view, gpu, run);
-    const starved = gpu.power !== null && gpu.utilisation !== null && gpu.power < STARVED.value * limit;
+    const starved = gpu.power !== null && gpu.utilization !== null && gpu.power < STARVED.value * limit;
     // A throttled GPU draws less power for that reason.
     if (!starved || throttleOf(gpu, run)) return HEALTHY;
     const text = `${busyWords(gpu)}, but ${formatWhole(gpu.power!)} W of ${formatWhole(limit)}`;
     return found({
       id: 'busy-but-starved',
-      title: 'the GPU is busy without doing much: utilisation misleads',
+      title: 'the GPU is busy without doing much: utilization misleads',
       confidence: 0.6,
       addresses: null,
       evidence: [evidence(view, text, Math.round(gpu.power!), 'W')],

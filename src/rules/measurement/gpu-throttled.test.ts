@@ -21,7 +21,7 @@ function throttled(gpu: GpuState, others: readonly GpuState[] = []): string {
 describe('a throttled GPU', () => {
   it('names heat and hardware slowdown', () => {
     expect(throttled(gpuState({ clock: 1050, thermal: 0.34, power: 310, temperature: 88 }))).toBe(
-      'heat holds the GPU’s clock down: busy in 100 % of samples at 1,050 MHz of 1,980 (thermal slowdown 34 % of the time), 310 W, up to 88 °C',
+      'heat holds the GPU’s clock down: busy in 100% of samples at 1,050 MHz of 1,980 (thermal slowdown 34% of the time), 310 W, up to 88 °C',
     );
     expect(throttled(gpuState({ slowdown: 0.5 }))).toMatch(/^the hardware holds/);
   });

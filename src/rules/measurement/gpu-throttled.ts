@@ -22,7 +22,7 @@ export const rule: AnyRule = {
     needs: 'nvidia-smi dmon or query',
     looksFor:
       'A busy GPU whose clock is held down by heat or the hardware, is lower than that of the other GPUs of the run, or is far below its own maximum.',
-    why: 'Utilisation is the share of time in which any kernel runs, however slowly. The clock shows how fast.',
+    why: 'Utilization is the share of time in which any kernel runs, however slowly. The clock shows how fast.',
     fix: {
       text: 'See what holds the clock down: heat, a lowered power limit, locked clocks. Cool the GPU, raise the limit, or leave the machine out.',
       code: 'nvidia-smi -q -d PERFORMANCE,CLOCK,POWER,TEMPERATURE\nnvidia-smi dmon -s pucvt -d 1      # while the job runs',

@@ -29,7 +29,7 @@ export const rule: TraceRule = {
       /^(?:cuda|hip)(?:Malloc|Free)$|^cuMem(?:Create|Release)$/.test(o.name),
     );
     if (count < CALLS.value) return silent('the allocator is quiet');
-    const text = `${count.toFixed(0)} calls of ${operators.map((o) => o.name).join(', ')} a step`;
+    const text = `${count.toFixed(0)} calls of ${operators.map((o) => o.name).join(', ')} per step`;
     return found({
       id: 'memory-snapshot',
       title: 'the allocator works inside the steps: look at memory itself',

@@ -19,12 +19,12 @@ describe('when Nsight is the next tool', () => {
       { id: 'hot-kernel', addresses: null, unit: 'ms/step', placed: true },
       { ...gpu, job },
     );
-    expect(found.evidence[0]!.text).toMatch(/my_scan.*5\.9\d* ms a step \(59 %\), 1 launches?$/);
+    expect(found.evidence[0]!.text).toMatch(/my_scan.*5\.9\d* ms per step \(59%\), 1 launches?$/);
     expect(found.fix!.code).toMatch(/--kernel-name regex:my_scan .*[\s\S]*torchrun train\.py/);
   });
 
   it.each([
-    ['a small kernel', 'my_scan', 1500, gpu, /takes \d+ % of the step|tuned/],
+    ['a small kernel', 'my_scan', 1500, gpu, /takes \d+% of the step|tuned/],
     ['a matrix product', 'nvjet_tst_512', 6000, gpu, /tuned one \(gemm\)/],
     ['a host that the trace explains', 'my_scan', 6000, host, /explains where/],
     [

@@ -11,13 +11,13 @@ const HOT = threshold(
   'one kernel',
   share(0.3),
   'of the step',
-  'our judgement: below it, making the kernel twice as fast gains less than 15 %',
+  'our judgment: below it, making the kernel twice as fast gains less than 15%',
 );
 const UNSEEN = threshold(
   'time that the trace does not explain',
   share(0.15),
   'of the step',
-  'our judgement: the smaller gaps of the zoo’s loops are Python between operators',
+  'our judgment: the smaller gaps of the zoo’s loops are Python between operators',
 );
 
 /** Libraries have tuned these already; their own rules say what else to do. */
@@ -61,7 +61,7 @@ function hotKernel(view: TraceView, { job }: RunFacts) {
   const part = share(perStep / steps.profiled);
   if (part < HOT.value) return silent(`the largest kernel takes ${formatPercent(part)} of the step`);
   if (TUNED.includes(hot.class)) return silent(`the largest kernel is a tuned one (${hot.class})`);
-  const text = `${shortened(hot.name)}: ${formatMs(perStep)} a step (${formatPercent(part)}), ${Math.round(hot.count / detail.steps)} launches`;
+  const text = `${shortened(hot.name)}: ${formatMs(perStep)} per step (${formatPercent(part)}), ${Math.round(hot.count / detail.steps)} launches`;
   return found({
     id: 'hot-kernel',
     title: 'one kernel takes much of the step: Nsight Compute says what limits it',
@@ -70,7 +70,7 @@ function hotKernel(view: TraceView, { job }: RunFacts) {
     evidence: [atKernel(hot, timeEvidence(view, perStep, text))],
     price: null,
     fix: {
-      text: 'It replays five launches and says whether memory, arithmetic or latency limits them. A kernel at its memory limit gets faster only by fusing it with its neighbours.',
+      text: 'It replays five launches and says whether memory, arithmetic or latency limits them. A kernel at its memory limit gets faster only by fusing it with its neighbors.',
       code: ncuCommand(job, hot.name),
     },
   });
@@ -86,7 +86,7 @@ function unseenTime(view: TraceView, { job }: RunFacts) {
     confidence: 0.6,
     addresses: null,
     evidence: [
-      timeEvidence(view, unseen, `no event explains ${formatMs(unseen)} a step (${formatPercent(part)})`),
+      timeEvidence(view, unseen, `no event explains ${formatMs(unseen)} per step (${formatPercent(part)})`),
     ],
     price: null,
     fix: {

@@ -22,8 +22,8 @@ export const rule: AnyRule = {
     risk: 'none',
     thresholds: [
       threshold('GPU-bound from', GPU_BUSY, '% of the time busy', 'the zoo; the throughput guide says 90'),
-      threshold('pegged from', share(PEGGED), 'of a core', 'about 100 %, less what sampling loses'),
-      threshold('too many threads from', THREADS_PER_CPU, 'active ones a core', 'our judgement'),
+      threshold('pegged from', share(PEGGED), 'of a core', 'about 100%, less what sampling loses'),
+      threshold('too many threads from', THREADS_PER_CPU, 'active ones a core', 'our judgment'),
     ],
   },
   check: () => silent('it is asked of a running job: whyslow triage'),

@@ -24,7 +24,7 @@ export const rule: AnyRule = {
         'worth naming from',
         MIN_NAMED,
         'of the step',
-        'docs/method.md, Verdict; XProf and TensorBoard plugin: 5–20 %',
+        'docs/method.md, Verdict; XProf and TensorBoard plugin: 5–20%',
       ),
     ],
   },

@@ -51,12 +51,12 @@ describe('a late rank', () => {
   });
 
   it('sends to the phase of the job in which the rank is late', () => {
-    const phase = { name: 'tokenise', time: ns(21e6), usual: ns(0) };
+    const phase = { name: 'tokenize', time: ns(21e6), usual: ns(0) };
     for (const ranks of [views, views.map((view) => ({ ...view, source: 'log' }) as unknown as LogView)]) {
       const result = rule.check(ranks[1]!, { ...across([{ ...late, cause: 'unknown', phase }]), ranks });
       if (!('findings' in result)) throw new Error(result.silent);
-      expect(result.findings[0]!.fix!.text).toMatch(/^Look at what rank 1 does in the phase tokenise\./);
-      expect(result.findings[0]!.evidence[0]!.text).toMatch(/most of it is the phase tokenise \(21\.0 ms/);
+      expect(result.findings[0]!.fix!.text).toMatch(/^Look at what rank 1 does in the phase tokenize\./);
+      expect(result.findings[0]!.evidence[0]!.text).toMatch(/most of it is the phase tokenize \(21\.0 ms/);
     }
   });
 
@@ -81,7 +81,7 @@ describe('a late rank', () => {
     if (!('findings' in result)) throw new Error(result.silent);
     expect(result.findings[0]).toMatchObject({ addresses: 'gpu', cost: 'hardware' });
     expect(result.findings[0]!.evidence[1]).toMatchObject({
-      text: 'its GPU ran at 1,050 MHz against 1,755 on the others (thermal slowdown 34 % of the time)',
+      text: 'its GPU ran at 1,050 MHz against 1,755 on the others (thermal slowdown 34% of the time)',
       value: 1050,
       unit: 'MHz',
       rank: 1,

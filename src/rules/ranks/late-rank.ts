@@ -3,7 +3,7 @@ import type { RunFacts } from '../../diagnosis/run-facts.js';
 import { describeRanks } from '../../diagnosis/words/late-ranks.js';
 import { slowGpuWords } from '../../diagnosis/words/slow-gpu.js';
 import type { Cause, LateRanks, Pattern } from '../../run/lateness/late-ranks.js';
-import { LATE_SHARE, LATE_Z } from '../../run/lateness/thresholds.js';
+import { LATE_SHARE, LATE_Z } from '../../run/lateness/lateness.js';
 import { evidence } from '../kit/evidence.js';
 import type { Evidence, Finding } from '../kit/finding.js';
 import { ADDRESSES, lateEvidence, NOT_COMPARED, noneLate, priceOfDelay } from '../kit/late-ranks.js';
@@ -34,7 +34,7 @@ export const rule: AnyRule = {
         'stands out',
         LATE_Z,
         'robust z',
-        'Iglewicz and Hoaglin 1993; spread at least 1 % of the median',
+        'Iglewicz and Hoaglin 1993; spread at least 1% of the median',
       ),
       threshold('lateness', LATE_SHARE, 'of the step', 'less is within the noise of real runs'),
     ],

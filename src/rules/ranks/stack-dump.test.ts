@@ -55,7 +55,7 @@ describe('stacks', () => {
     const workers = [{ doing: 'input-work', call: 'fetch', at: 'data.py:9 in load' }] as const;
     const { finding } = ask([process(0, 'input-wait', { kind: 'samples', samples: 40, workers })]);
     expect(finding!.evidence.map((e) => e.text)).toEqual([
-      'rank 0 waits for a DataLoader worker (train.py:12 in step), 100 % of 40 samples',
+      'rank 0 waits for a DataLoader worker (train.py:12 in step), 100% of 40 samples',
       'a DataLoader worker is in data.py:9 in load',
     ]);
   });

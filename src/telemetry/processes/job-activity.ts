@@ -24,7 +24,7 @@ export interface JobActivity {
   readonly compilers: readonly ProcessActivity[];
   /** CPUs that the job may use: the smaller of cores and quota. */
   readonly cpus: number;
-  /** Shares of time; bytes a second. */
+  /** Shares of time; bytes per second. */
   readonly memoryPressure: number | null;
   readonly ioPressure: number | null;
   readonly cpuPressure: number | null;

@@ -4,7 +4,7 @@ import type { Role } from './roles.js';
 import { ACTIVE } from './thresholds.js';
 import { type WaitKind, waitKind } from './waits.js';
 
-/** One process over the whole watch. Shares of one core, or of the samples; rates in bytes a second. Null: not known. */
+/** One process over the whole watch. Shares of one core, or of the samples; rates in bytes per second. Null: not known. */
 export interface ProcessActivity {
   readonly facts: ProcessFacts;
   readonly role: Role;

@@ -3,7 +3,7 @@
  * Shares of a core or of time unless a unit is named.
  */
 
-/** A thread that runs, or waits for a CPU, this much of the time is pegged (T3: "~100 %"; sampling loses a little). */
+/** A thread that runs, or waits for a CPU, this much of the time is pegged (T3: "~100%"; sampling loses a little). */
 export const PEGGED = 0.8;
 /** Below it a thread mostly waits. */
 export const MOSTLY_WAITS = 0.5;

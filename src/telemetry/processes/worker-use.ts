@@ -1,7 +1,7 @@
 import { mean } from '../../base/statistics.js';
 import type { ProcessActivity } from './process-activity.js';
 
-/** What the DataLoader workers of a rank did, on average. Shares of time; bytes a second of all of them together. */
+/** What the DataLoader workers of a rank did, on average. Shares of time; bytes per second of all of them together. */
 export interface WorkerUse {
   readonly workers: number;
   readonly ran: number;

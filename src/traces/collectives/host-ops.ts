@@ -1,7 +1,7 @@
 import { groupBy } from '../../base/group-by.js';
 import { partitionPoint } from '../../base/search.js';
 import { Category } from '../../model/category.js';
-import { SYNCHRONISES } from '../../model/host-names.js';
+import { SYNCHRONIZES } from '../../model/host-names.js';
 import { sortByTime } from '../../model/time-order.js';
 import type { Trace } from '../../model/trace.js';
 import { type KindInfo, NO_ID } from '../../model/trace-data.js';
@@ -88,7 +88,7 @@ function deviceWaits(trace: Trace, tracks: ReadonlySet<number>): Uint32Array {
   const rows = trace.index
     .named(
       (k) => k.phase === 'X' && k.category === Category.runtime,
-      (name) => SYNCHRONISES.test(name),
+      (name) => SYNCHRONIZES.test(name),
     )
     .filter((row) => tracks.has(data.track[row]!) && !Number.isNaN(data.ts[row]!));
   return sortByTime(rows, data.ts, data.dur);

@@ -10,14 +10,14 @@ import { divideWaits } from '../../run/collectives/waits.js';
 
 const ZOO = fileURLToPath(new URL('../../../test/fixtures/zoo-ranks', import.meta.url));
 
-function analyse(...files: readonly string[]) {
+function analyze(...files: readonly string[]) {
   const ranks = files.map((f) => readRank(f));
   const matched = matchCollectives(ranks);
   const clocks = alignClocks(ranks, matched);
   return { ranks, matched, clocks, waits: divideWaits(ranks, matched, clocks.contradicted) };
 }
-const zoo = (name: string) => analyse(...[0, 1, 2, 3].map((r) => join(ZOO, name, `rank${r}.json.gz`)));
-const hta = (...names: string[]) => analyse(...names.map((name) => join(SHARED, 'peers/hta', name)));
+const zoo = (name: string) => analyze(...[0, 1, 2, 3].map((r) => join(ZOO, name, `rank${r}.json.gz`)));
+const hta = (...names: string[]) => analyze(...names.map((name) => join(SHARED, 'peers/hta', name)));
 
 describe('recordings of four ranks', () => {
   it('a host that sleeps 20 ms: the others wait that long in every step', () => {

@@ -4,8 +4,8 @@ import type { StepWindow } from '../timeline/step-window.js';
 import { isFedByWorkers, type LoaderQueue } from './loader-queue.js';
 
 /**
- * Taking over a batch that is ready takes less than both: 0.0 to 0.2 ms in the zoo, 1.7 ms and 5 % of the step in a
- * Lightning job. Workers that set the pace are waited for 30 % of the step or more.
+ * Taking over a batch that is ready takes less than both: 0.0 to 0.2 ms in the zoo, 1.7 ms and 5% of the step in a
+ * Lightning job. Workers that set the pace are waited for 30% of the step or more.
  */
 const TAKEOVER = 0.1;
 const TAKEOVER_NS = 5_000_000;

@@ -43,7 +43,7 @@ export const CLASSES: readonly NameRule<WorkClass>[] = [
   [/GammaBeta|RowwiseMoments|ComputeInternalGradients|ComputeFusedParams|cuComputeGradInput/, 'norm'],
   [/(?:\b|_)bn_(?:fw|bw)|(?:\b|_)ln_(?:fwd|bwd)|WelfordNorm|cuApplyLayerNorm/, 'norm'],
 
-  // Quantisation, whatever it is for.
+  // Quantization, whatever it is for.
   [/quant(?:ize)?_(?:with|kernel|fp|per)|_quant_|quantize|cvt_fp16_to_fp4/i, 'cast'],
   [/hfp8|FP8rowwise|FP8_qparam|to_fp8|cast_transpose|(?:multi_)?cast_only|update_amax/, 'cast'],
 

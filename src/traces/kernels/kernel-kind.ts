@@ -20,7 +20,7 @@ export type WorkClass =
   | 'optimizer'
   /** Data movement without arithmetic: transposes, contiguous(), clone(), cat. */
   | 'layout'
-  /** Type conversion and quantisation. */
+  /** Type conversion and quantization. */
   | 'cast'
   | 'fill'
   /** Gather, scatter, embedding, MoE routing and permutation, KV-cache writes. */

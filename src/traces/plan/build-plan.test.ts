@@ -13,10 +13,10 @@ import {
 } from '../../replay/edits.js';
 import { copyPlan, LAUNCH, type Plan, SYNC } from '../../replay/plan.js';
 import { AS_RECORDED, replay } from '../../replay/replay.js';
-import { analyseTrace } from '../analyse-trace.js';
+import { analyzeTrace } from '../analyze-trace.js';
 import { Role } from '../detail/roles.js';
 
-const factsOf = (drawing: string) => analyseTrace(drawTrace(drawing), { steps: null })!;
+const factsOf = (drawing: string) => analyzeTrace(drawTrace(drawing), { steps: null })!;
 const planOf = (drawing: string): Plan => factsOf(drawing).detail!.plan!;
 /** Microseconds per step of the edited plan. */
 function stepOf(plan: Plan, edit: (copy: Plan) => void = () => {}): number {
@@ -92,7 +92,7 @@ describe('a plan', () => {
     const streams = (own: readonly number[]) => {
       const gpu = { ...trace.data.gpu, stream: Int32Array.from(own) };
       const one = new Trace({ ...trace.data, gpu });
-      return [...analyseTrace(one, { steps: null })!.detail!.plan!.works.stream];
+      return [...analyzeTrace(one, { steps: null })!.detail!.plan!.works.stream];
     };
     expect(streams([7, 7, 9])).toEqual([0, 0, 1]);
     expect(streams([7, 8, 9])).toEqual([0, 1, 2]);

@@ -2,7 +2,7 @@ import { inBlocks } from '../../base/blocks.js';
 import { CoverageCursor, isInside, type Spans, unionOfSpans } from '../../base/intervals.js';
 import { partitionPoint } from '../../base/search.js';
 import { largest } from '../../base/statistics.js';
-import { FREES_MEMORY, SYNCHRONISES } from '../../model/host-names.js';
+import { FREES_MEMORY, SYNCHRONIZES } from '../../model/host-names.js';
 import { LAUNCH, likeCopies, type Plan, type PlanNodes, SYNC, waitForEarlier } from '../../replay/plan.js';
 import type { HostTree } from '../detail/host-tree.js';
 import type { CopyKind } from '../kernels/kernel-kind.js';
@@ -55,12 +55,12 @@ function callsInOrder({ trace, work, stepOf, tree, steps }: PlanInput): Call[] {
     }
   });
   const calls = [...byRow.values()];
-  const synchronises = trace.strings.memo((name) =>
-    Number(SYNCHRONISES.test(name) || FREES_MEMORY.test(name)),
+  const synchronizes = trace.strings.memo((name) =>
+    Number(SYNCHRONIZES.test(name) || FREES_MEMORY.test(name)),
   );
   for (let index = 0; index < tree.length; index++) {
     const row = tree.row[index]!;
-    if (synchronises(trace.data.name[row]!) === 0 || byRow.has(row)) continue;
+    if (synchronizes(trace.data.name[row]!) === 0 || byRow.has(row)) continue;
     calls.push({ row, index, start: tree.start[index]!, end: tree.end[index]!, works: [] });
   }
   return calls.sort((a, b) => a.start - b.start);
@@ -200,7 +200,7 @@ function fullQueue(
 const pending = (ends: Float64Array, time: number) =>
   ends.length - partitionPoint(ends.length, (i) => ends[i]! <= time);
 
-/** What a synchronising call waited for: the last work on each stream that had ended when it returned. */
+/** What a synchronizing call waited for: the last work on each stream that had ended when it returned. */
 function awaitStreams(
   nodes: { awaited: Int32Array; returnLag: Float64Array; call: Float64Array },
   k: number,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { drawTrace } from '../../../test/helpers/draw-trace.js';
-import { analyseTrace } from '../analyse-trace.js';
+import { analyzeTrace } from '../analyze-trace.js';
 import { Role } from '../detail/roles.js';
 
 /** The operators of one step, each launching one kernel, that are taken for attention. */
@@ -13,7 +13,7 @@ function attention(...operators: string[]): string[] {
   const trace = drawTrace(
     `host 1  ProfilerStep#1 0-${at(operators.length)} | ${host.join(' | ')}\ngpu 7  ${gpu.join(' | ')}`,
   );
-  const { roles } = analyseTrace(trace, { steps: null })!.detail!.plan!.works;
+  const { roles } = analyzeTrace(trace, { steps: null })!.detail!.plan!.works;
   return operators.filter((_, i) => (roles[i]! & Role.mathAttention) !== 0);
 }
 

@@ -33,6 +33,6 @@ export interface Call {
   readonly index: number;
   readonly start: number;
   readonly end: number;
-  /** Indices of the GPU work it launched, in order of start. Empty: it synchronises. */
+  /** Indices of the GPU work it launched, in order of start. Empty: it synchronizes. */
   readonly works: number[];
 }

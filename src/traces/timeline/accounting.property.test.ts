@@ -5,7 +5,7 @@ import { readTrace } from '../../../test/helpers/read-trace.js';
 import { lengthOf, type Spans, union } from '../../base/intervals.js';
 import { TIME_CLASSES, type TimeByClass } from '../../facts/time-class.js';
 import { Trace } from '../../model/trace.js';
-import { analyseTrace } from '../analyse-trace.js';
+import { analyzeTrace } from '../analyze-trace.js';
 import { classifyNames } from '../kernels/classify.js';
 import { accountParts, accountTime } from './accounting.js';
 import { orderGpuWork } from './gpu-work.js';
@@ -95,7 +95,7 @@ describe('any trace', () => {
     const range = fc.constantFrom(null, { first: 2, last: null }, { first: null, last: 1 });
     fc.assert(
       fc.property(anyTrace, range, (trace, steps) => {
-        const facts = analyseTrace(trace, { steps });
+        const facts = analyzeTrace(trace, { steps });
         if (!facts) return;
         expect(sum(facts.time)).toBeCloseTo(facts.steps.profiled, 3);
         expect(facts.timePerStep.map(sum)).toEqual(facts.steps.periods);

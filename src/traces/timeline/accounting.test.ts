@@ -63,7 +63,7 @@ const gapWith = (host: string, launch = 80) => `
 describe('idle time is blamed on what delayed the launch:', () => {
   it.each([
     ['input', 'idle_data', 'enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__ 10-70'],
-    ['synchronising', 'idle_sync', 'cudaStreamSynchronize 5-70'],
+    ['synchronizing', 'idle_sync', 'cudaStreamSynchronize 5-70'],
     ['compiling', 'idle_compile', 'PyCodeCache.load_by_key_path (dynamo_timed) 10-70'],
     ['loading code', 'idle_compile', 'cuModuleLoadData 10-70'],
     ['a barrier', 'idle_comms', 'c10d::barrier 10-70'],

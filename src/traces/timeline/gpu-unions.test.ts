@@ -69,7 +69,7 @@ describe('unions of GPU work', () => {
   });
 });
 
-describe('recorded synchronisation', () => {
+describe('recorded synchronization', () => {
   /** CUPTI's records are on GPU tracks. −1: no stream. */
   const withSync = (drawing: string, stream: number, correlation: number) => {
     const document = JSON.parse(drawJson(drawing)) as { traceEvents: object[] };

@@ -14,7 +14,7 @@ import { workSorts } from './work-sorts.js';
 export interface GpuUnions {
   readonly span: number;
   readonly compute: number;
-  /** Communication, copies, fills and recorded stream synchronisation, where nothing computes. */
+  /** Communication, copies, fills and recorded stream synchronization, where nothing computes. */
   readonly nonCompute: number;
   readonly idle: number;
   /** Share of communication that computation covers. Null: no communication. */
@@ -76,7 +76,7 @@ function lastStepEnd(trace: Trace): number | null {
   return new Set(steps.map((s) => s.index)).size < 2 ? null : largest(steps.map((s) => s.endNs));
 }
 
-/** CUPTI's synchronisation records that name a stream (−1: none). Rare: the profiler must be asked for them. */
+/** CUPTI's synchronization records that name a stream (−1: none). Rare: the profiler must be asked for them. */
 function streamSyncs(trace: Trace, until: number | null): (readonly [start: number, end: number])[] {
   const { data } = trace;
   const { gpu, ts, dur, correlation } = data;

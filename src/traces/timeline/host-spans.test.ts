@@ -73,7 +73,7 @@ describe('waits', () => {
     expect(host.loaders).toEqual({ inMain: 1, inWorkers: 1 });
   });
 
-  it('do not overlap: input, then compiling, collectives, synchronising', () => {
+  it('do not overlap: input, then compiling, collectives, synchronizing', () => {
     const { waits } = spansOf(`
       host 1  ProfilerStep#1 0-200 | ${SINGLE} 10-40 | _compile.compile_inner (dynamo_timed) 30-80
       host 1  c10d::barrier 70-120 | cudaDeviceSynchronize 110-150`);

@@ -11,7 +11,7 @@ import {
   LOADS_IN_MAIN,
   LOADS_IN_WORKERS,
   OPTIMIZER_STEP,
-  SYNCHRONISES,
+  SYNCHRONIZES,
   WAITS_FOR_DATA,
 } from '../../model/host-names.js';
 import type { Trace } from '../../model/trace.js';
@@ -43,7 +43,7 @@ export interface HostSpans {
   readonly to: number;
   /** The outermost spans of a kind on the training threads, in order of time. */
   ofKind(kind: number): readonly HostSpan[];
-  /** Waits without overlap: input before compiling before collectives before synchronising. */
+  /** Waits without overlap: input before compiling before collectives before synchronizing. */
   readonly waits: {
     readonly data: Spans;
     readonly compile: Spans;
@@ -190,7 +190,7 @@ function gpuExtent(trace: Trace): { from: number; to: number } {
 
 function kindOf(name: string): number {
   if (name.length > 2000) return 0;
-  if (SYNCHRONISES.test(name)) return SYNC_SPAN;
+  if (SYNCHRONIZES.test(name)) return SYNC_SPAN;
   if (OPTIMIZER_STEP.test(name)) return OPTIMIZER_SPAN;
   if (WAITS_FOR_DATA.test(name)) return DATA_SPAN;
   if (COMPILES.test(name)) return COMPILE_SPAN;

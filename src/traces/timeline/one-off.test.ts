@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { drawTrace, inTurn } from '../../../test/helpers/draw-trace.js';
-import { analyseTrace } from '../analyse-trace.js';
+import { analyzeTrace } from '../analyze-trace.js';
 
 /** 8 ms of computing, which the host waits for, then Python until the step ends. */
 const step = (ms: number, waits = '') => `
@@ -9,7 +9,7 @@ const step = (ms: number, waits = '') => `
 const trace = (lengths: readonly number[], waits?: (ms: number) => string) =>
   drawTrace(inTurn(...lengths.map((ms) => [step(ms, waits?.(ms)), ms * 1000] as const)));
 const factsOf = (lengths: readonly number[], waits?: (ms: number) => string) =>
-  analyseTrace(trace(lengths, waits), { steps: null })!;
+  analyzeTrace(trace(lengths, waits), { steps: null })!;
 
 /** The host pauses in the fourth of ten steps. The device notices in the fifth. */
 const SPIKE = [10, 10, 10, 110, 10, 10, 10, 10, 10, 10];
@@ -30,7 +30,7 @@ describe('a step that takes far longer, once', () => {
   });
 
   it('counts where steps were asked for', () => {
-    const { oneOff, steps } = analyseTrace(trace(SPIKE), { steps: { first: 1, last: 10 } })!;
+    const { oneOff, steps } = analyzeTrace(trace(SPIKE), { steps: { first: 1, last: 10 } })!;
     expect([oneOff, steps.count]).toEqual([null, 10]);
     expect(steps.profiled).toBeCloseTo(19.8e6, -5);
   });

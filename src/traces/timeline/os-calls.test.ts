@@ -27,9 +27,9 @@ describe('calls of the operating system, from nsys', () => {
   });
 
   it.each([
-    ['write', /9\d.* % of it in write\(\), which writes a file$/],
-    ['pthread_cond_wait', /9\d.* % of it in pthread_cond_wait\(\), which waits for another thread$/],
-    ['poll', /9\d.* % of it in poll\(\), which waits for another process or a device$/],
+    ['write', /9\d.*% of it in write\(\), which writes a file$/],
+    ['pthread_cond_wait', /9\d.*% of it in pthread_cond_wait\(\), which waits for another thread$/],
+    ['poll', /9\d.*% of it in poll\(\), which waits for another process or a device$/],
   ])('explain a pause: %s', (call, text) => {
     const drawn = view(call);
     const result = hostPause.check(drawn, runOf([drawn]));

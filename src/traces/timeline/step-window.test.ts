@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { readTrace } from '../../../test/helpers/read-trace.js';
 import { Trace } from '../../model/trace.js';
-import { analyseTrace } from '../analyse-trace.js';
+import { analyzeTrace } from '../analyze-trace.js';
 import type { StepTime } from './step-times.js';
 import { detailRange, firstDidMore, representative, windowOf } from './step-window.js';
 
@@ -69,7 +69,7 @@ describe('a long trace', () => {
   });
 
   it('has no larger detail window when it is four times as long', () => {
-    const [short, long] = [60, 240].map((steps) => analyseTrace(graphLoop(steps, 600), { steps: null })!);
+    const [short, long] = [60, 240].map((steps) => analyzeTrace(graphLoop(steps, 600), { steps: null })!);
     expect(long!.steps.total).toBe(short!.steps.total * 4);
     expect(long!.detail!.plan!.works.length).toBe(short!.detail!.plan!.works.length);
     expect(long!.detail!.plan!.works.length).toBeLessThanOrEqual(12_000);

@@ -3,14 +3,14 @@ import type { Recording } from '../../model/recording.js';
 import type { GpuTelemetry } from '../../model/telemetry.js';
 import { TelemetryStreamReader } from '../../readers/dmon/telemetry-stream-reader.js';
 import { GPU_WORKS } from '../../telemetry/busy-gpu.js';
-import { type GpuState, summariseTelemetry } from '../../telemetry/gpu-state.js';
+import { type GpuState, summarizeTelemetry } from '../../telemetry/gpu-state.js';
 import { SAWTOOTH } from './thresholds.js';
 
 /** The GPUs of a job over the whole watch. */
 export interface GpuActivity {
   readonly states: readonly GpuState[];
   /** Percent, mean over the job's GPUs. */
-  readonly utilisation: number;
+  readonly utilization: number;
   /** Share of samples in which a GPU was busy less than half as much as at most. 0: steady. */
   readonly pauses: number;
   /** The job's GPUs are known. Else those that work, or all. */
@@ -24,24 +24,24 @@ export function gpuActivity({ gpuText, machine }: Recording): GpuActivity | null
   reader.push(Buffer.from(gpuText, 'latin1'));
   const read = reader.finish();
   if (read.kind !== 'dmon') return null;
-  const measured = summariseTelemetry(read.telemetry).flatMap((state, index) =>
-    state.utilisation === null ? [] : [{ state, series: utilisations(read.telemetry, index) }],
+  const measured = summarizeTelemetry(read.telemetry).flatMap((state, index) =>
+    state.utilization === null ? [] : [{ state, series: utilizations(read.telemetry, index) }],
   );
   const known = measured.filter(({ state }) => state.index !== null && machine.gpus?.includes(state.index));
-  const working = measured.filter(({ state }) => state.utilisation! >= GPU_WORKS);
+  const working = measured.filter(({ state }) => state.utilization! >= GPU_WORKS);
   const chosen = [known, working, measured].find((list) => list.length > 0);
   if (chosen === undefined) return null;
   return {
     states: chosen.map(({ state }) => state),
-    utilisation: mean(chosen.map(({ state }) => state.utilisation!)),
+    utilization: mean(chosen.map(({ state }) => state.utilization!)),
     pauses: mean(chosen.map(({ series }) => pausesIn(series))),
     areKnown: known.length > 0,
   };
 }
 
-function utilisations({ gpu, utilisation, rows }: GpuTelemetry, index: number): number[] {
+function utilizations({ gpu, utilization, rows }: GpuTelemetry, index: number): number[] {
   const all = Array.from({ length: rows }, (_, row) => row).filter((row) => gpu[row] === index);
-  return all.map((row) => utilisation[row]!).filter((value) => !Number.isNaN(value));
+  return all.map((row) => utilization[row]!).filter((value) => !Number.isNaN(value));
 }
 
 function pausesIn(series: readonly number[]): number {

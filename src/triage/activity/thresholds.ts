@@ -10,7 +10,7 @@ export const GPU_WAITS = 65;
  * as forward and more, so a launch-bound loop keeps it busy. Loading on the main thread does not.
  */
 export const BACKWARD_WORKS = 0.1;
-/** Samples of utilisation below this share of the largest one: the GPU pauses for longer than a sample. */
+/** Samples of utilization below this share of the largest one: the GPU pauses for longer than a sample. */
 export const SAWTOOTH = 0.5;
 /** Share of the quota's periods in which it ran out. */
 export const QUOTA_USED_UP = 0.1;

@@ -18,7 +18,7 @@ import { gpuWords, mainWords, percent } from './words.js';
 /** A GPU that is busy all the time: at its clock, throttled, or busy without doing much (T2). */
 export function judgeBusyGpu(activity: Activity): TriageVerdict | null {
   const { gpu, usesGpu } = activity;
-  if (gpu === null || !usesGpu || gpu.utilisation < GPU_BUSY) return null;
+  if (gpu === null || !usesGpu || gpu.utilization < GPU_BUSY) return null;
   const throttled = gpu.states.find((s) => throttleOf(s) !== null);
   if (throttled) return throttledVerdict(activity, throttled, throttleOf(throttled)!);
   const starved = gpu.states.find(isStarved);
@@ -30,7 +30,7 @@ export function judgeBusyGpu(activity: Activity): TriageVerdict | null {
     bottleneck: 'gpu',
     cause: 'gpu-bound',
     confidence: isOther ? 0.6 : ranks > 1 ? 0.75 : 0.9,
-    sentence: `GPU-bound: the GPU is busy ${formatWhole(gpu.utilisation)} % of the time, with clock and power to match`,
+    sentence: `GPU-bound: the GPU is busy ${formatWhole(gpu.utilization)}% of the time, with clock and power to match`,
     evidence: [gpuWords(activity), mainWords(activity)],
     advice:
       'Input and host keep up. What is left are the kernels: 16 bit, TF32, fused attention, torch.compile, a larger batch.' +
@@ -42,12 +42,12 @@ export function judgeBusyGpu(activity: Activity): TriageVerdict | null {
 /** A GPU that is busy for the larger part, where nothing else was found to hold it up. */
 export function judgeMostlyBusyGpu(activity: Activity): TriageVerdict | null {
   const { gpu, usesGpu } = activity;
-  if (gpu === null || !usesGpu || gpu.utilisation < GPU_WAITS) return null;
+  if (gpu === null || !usesGpu || gpu.utilization < GPU_WAITS) return null;
   return {
     bottleneck: 'gpu',
     cause: 'gpu-bound',
     confidence: 0.5,
-    sentence: `Mostly GPU-bound: the GPU is busy ${formatWhole(gpu.utilisation)} % of the time, and nothing else is the clear limit`,
+    sentence: `Mostly GPU-bound: the GPU is busy ${formatWhole(gpu.utilization)}% of the time, and nothing else is the clear limit`,
     evidence: [gpuWords(activity), mainWords(activity)],
     advice: 'Measure the job to see what the GPU waits for in the rest of the time.',
     next: [measured(activity)],
@@ -71,7 +71,7 @@ function throttledVerdict(
       ...(limit === null ? [] : [`held down by ${by} in ${percent(limit.share)} of busy time`]),
     ],
     advice:
-      'Utilisation does not show it: the kernels run, but slowly. Cool the GPU, raise its power limit or unlock its clocks, or leave it out.',
+      'Utilization does not show it: the kernels run, but slowly. Cool the GPU, raise its power limit or unlock its clocks, or leave it out.',
     next: ['nvidia-smi -q -d PERFORMANCE,CLOCK,POWER,TEMPERATURE', 'whyslow doctor'],
   };
 }
@@ -83,11 +83,11 @@ function starvedVerdict(activity: Activity, gpu: GpuState): TriageVerdict {
     bottleneck: 'unknown',
     cause: 'starved',
     confidence: 0.6,
-    sentence: `“${formatWhole(largest([gpu.utilisation!, 0]))} % busy” misleads: the GPU draws only ${power}, so it does little`,
+    sentence: `“${formatWhole(largest([gpu.utilization!, 0]))}% busy” misleads: the GPU draws only ${power}, so it does little`,
     evidence: [gpuWords(activity), mainWords(activity)],
     advice: several
       ? 'A collective that waits for another rank counts as busy, and so does a trickle of small kernels. Look where the ranks are, or record a trace.'
-      : 'Utilisation counts the time in which any kernel runs, however small. A trace shows whether the kernels are small or slow.',
+      : 'Utilization counts the time in which any kernel runs, however small. A trace shows whether the kernels are small or slow.',
     next: [withTrace(activity)],
   };
 }

@@ -58,7 +58,7 @@ const ioShare = ({ waits }: ProcessActivity) => waits.disk + waits.network + wai
 
 /** Less sure where the GPU was not measured, or was busy for the larger part. */
 function certainty({ gpu, usesGpu }: Activity, most: number): number {
-  const isSeen = !usesGpu || (gpu !== null && gpu.utilisation < GPU_WAITS);
+  const isSeen = !usesGpu || (gpu !== null && gpu.utilization < GPU_WAITS);
   return isSeen ? most : Math.max(0.5, most - 0.25);
 }
 

@@ -18,7 +18,7 @@ import { cores, cpuWords, gpuWords, mainWords, percent, rate, sum } from './word
 export function judgeNotTraining({ trainers, recording, gpu }: Activity): TriageVerdict | null {
   if (trainers.length > 0) return null;
   const named = recording.machine.pid;
-  const busy = gpu !== null && gpu.utilisation >= GPU_WAITS;
+  const busy = gpu !== null && gpu.utilization >= GPU_WAITS;
   return {
     bottleneck: 'unknown',
     cause: 'not-training',

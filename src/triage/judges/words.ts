@@ -15,8 +15,8 @@ export const rate = (perSecond: number): string => `${formatBytes(bytes(Math.rou
 export function gpuWords({ gpu, recording }: Activity): string {
   if (gpu === null) return `GPU not measured: ${recording.machine.noGpu ?? 'nvidia-smi printed no samples'}`;
   const { states } = gpu;
-  const use = states.map((s) => s.utilisation!);
-  const range = states.length > 1 ? ` (${formatWhole(smallest(use))}–${formatWhole(largest(use))} %)` : '';
+  const use = states.map((s) => s.utilization!);
+  const range = states.length > 1 ? ` (${formatWhole(smallest(use))}–${formatWhole(largest(use))}%)` : '';
   const of = (values: readonly (number | null)[]) => values.filter((v): v is number => v !== null);
   const power = of(states.map((s) => s.power ?? s.maxPower));
   const limit = of(states.map((s) => s.powerLimit));
@@ -27,7 +27,7 @@ export function gpuWords({ gpu, recording }: Activity): string {
   const clocks = of(states.map((s) => s.clock));
   const clock = clocks.length > 0 ? `, ${formatWhole(mean(clocks))} MHz` : '';
   const name = states.length === 1 ? 'GPU' : formatCount(states.length, 'GPU');
-  return `${name} busy ${formatWhole(gpu.utilisation)} % of the time${range}${watts}${clock}`;
+  return `${name} busy ${formatWhole(gpu.utilization)}% of the time${range}${watts}${clock}`;
 }
 
 export const mainWords = ({ trainers }: Activity): string =>

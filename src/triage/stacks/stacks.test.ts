@@ -69,7 +69,7 @@ describe('stacks of several ranks', () => {
   });
 });
 
-describe('stacks of ranks that spin in a synchronisation, as with NCCL', () => {
+describe('stacks of ranks that spin in a synchronization, as with NCCL', () => {
   const spinning = (r: number): DrawnProcess => ({ ...rank(r), gpu: true, main: 1, switches: 5 });
   const item = 'main /home/me/train.py:31';
   const save = 'save /home/me/checkpoint.py:15 < main /home/me/train.py:20';

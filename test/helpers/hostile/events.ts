@@ -109,7 +109,7 @@ export const EVENT_SHAPES: Readonly<Record<string, (n: number) => Events>> = {
     ...steps(4, n),
     ...range(n).flatMap((i) => [launch(i * 4, 1, 5), kernel(i * 4 + 2, 1, 5)]),
   ],
-  synchronisations: (n) => [
+  synchronizations: (n) => [
     ...steps(4, n),
     ...range(n).flatMap((i) => [
       launch(i * 4, 1, i),

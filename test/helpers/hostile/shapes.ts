@@ -28,7 +28,7 @@ const one = (name: string, data: (n: number) => string | Uint8Array) => (folder:
   put(folder, name, data(n));
 
 const SMALL = trace(EVENT_SHAPES.steps!(20));
-/** One event: nothing to analyse. */
+/** One event: nothing to analyze. */
 const TINY = '{"traceEvents":[{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":1,"dur":1}]}';
 const bytes = (text: string) => Buffer.from(text);
 

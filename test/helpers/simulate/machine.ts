@@ -130,7 +130,7 @@ export class Machine {
   }
 
   /** The host waits for the compute stream. */
-  synchronise(): void {
+  synchronize(): void {
     const call = this.recording.call('cudaStreamSynchronize', this.#thread, this.now, null);
     this.now = Math.max(this.now, this.#computeEnd);
     this.spend(4);

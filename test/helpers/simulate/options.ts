@@ -57,7 +57,7 @@ export interface SimulateOptions {
   readonly syncEvery?: number;
   /** Members of a tensor-parallel group (mesh2d, mesh3d). */
   readonly tensorParallel?: number;
-  /** Pipeline stages (pipeline, mesh3d), and micro-batches a step. */
+  /** Pipeline stages (pipeline, mesh3d), and micro-batches per step. */
   readonly stages?: number;
   readonly microBatches?: number;
   /** All-gathers that FSDP issues ahead. */

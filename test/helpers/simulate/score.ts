@@ -1,5 +1,5 @@
 import { type Comparison, compareRanks } from '../../../src/run/compare.js';
-import { analyseTrace } from '../../../src/traces/analyse-trace.js';
+import { analyzeTrace } from '../../../src/traces/analyze-trace.js';
 import type { SimulateOptions } from './options.js';
 import { type SimulatedRun, simulateRun } from './simulate.js';
 import { readFile } from './testing.js';
@@ -13,7 +13,7 @@ export function compareRun(run: SimulatedRun): Comparison | null {
         rank: file.rank,
         host: trace.data.header.hostName,
         coordinates: null,
-        facts: analyseTrace(trace, { steps: null, light: true })!,
+        facts: analyzeTrace(trace, { steps: null, light: true })!,
       };
     }),
   );

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { analyseEventLog } from '../../../src/logs/event-facts.js';
+import { analyzeEventLog } from '../../../src/logs/event-facts.js';
 import { eventsReader } from '../../../src/readers/events/descriptor.js';
-import { analyseTrace } from '../../../src/traces/analyse-trace.js';
+import { analyzeTrace } from '../../../src/traces/analyze-trace.js';
 import { cpuTime } from '../cpu-time.js';
 import { toEventLogs } from './event-logs.js';
 import type { Fault, Parallelism } from './options.js';
@@ -34,7 +34,7 @@ describe.each(KINDS)('%s', (parallelism) => {
       expect(problems).toEqual([]);
       expect(trace.data.header.distributed).toMatchObject({ rank: file.rank, worldSize: 8, backend: 'nccl' });
       expect(trace.links).toMatchObject({ workWithoutLaunch: 0, launchesWithoutWork: 0 });
-      const facts = analyseTrace(trace, { steps: null })!;
+      const facts = analyzeTrace(trace, { steps: null })!;
       expect(facts.steps).toMatchObject({ total: 8, count: 7, irregular: false, source: 'profiler' });
       expect(within(facts.steps.profiled / 1e6, healthy.truth.stepMs, 0.03)).toBe('near');
     }
@@ -74,7 +74,7 @@ describe.each(KINDS)('%s', (parallelism) => {
     // In a pipeline the bubble takes a part of it.
     expect(costMs / 10).toBeGreaterThan(parallelism === 'pipeline' ? 0.3 : 0.97);
     expect(costMs / 10).toBeLessThan(1.03);
-    const shown = [run, quiet].map((r) => analyseTrace(readFile(r.files[5]!).trace, { steps: null })!);
+    const shown = [run, quiet].map((r) => analyzeTrace(readFile(r.files[5]!).trace, { steps: null })!);
     const grown = (shown[0]!.steps.profiled - shown[1]!.steps.profiled) / 1e6;
     expect(within(grown, costMs, 0.03)).toBe('near');
   });
@@ -95,7 +95,7 @@ describe('any number of ranks', () => {
 describe('faults', () => {
   const base = { seed: 3, ranks: 8, ...NO_NOISE };
   const classes = (fault: Fault, rank: number) => {
-    const facts = analyseTrace(readFile(simulateRun({ ...base, fault }).files[rank]!).trace, {
+    const facts = analyzeTrace(readFile(simulateRun({ ...base, fault }).files[rank]!).trace, {
       steps: null,
     })!;
     return facts.time;
@@ -198,7 +198,7 @@ describe('what is recorded', () => {
       const result = reader.finish();
       if (result.kind !== 'events') throw new Error(result.kind);
       expect(result.problems).toEqual([]);
-      const [facts] = analyseEventLog(result.log);
+      const [facts] = analyzeEventLog(result.log);
       expect(within(facts!.step / 1e6, run.truth.stepMs, 0.03)).toBe('near');
       if (rank === 6) expect(facts!.time.idle_data / 1e6).toBeGreaterThan(9);
     }

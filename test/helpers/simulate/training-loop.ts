@@ -75,6 +75,6 @@ function optimizer(m: Machine, us: number): void {
 function readLoss(m: Machine): void {
   const span = m.open('cpu_op', 'aten::item');
   m.copy('Memcpy DtoH (Device -> Pageable)', 1.5, 4);
-  m.synchronise();
+  m.synchronize();
   m.close(span);
 }

@@ -106,7 +106,7 @@ class OverheadBudget:
         if self._samples <= WARM_UP_SAMPLES:
             return
         self._costs.append(cost_ns + self.writing_ns)
-        # With a limit of 100 % the user wants every record, whatever it costs.
+        # With a limit of 100% the user wants every record, whatever it costs.
         if not self._steps or self.max_overhead >= 1:
             return
         whole = self.max_overhead * median(self._steps)

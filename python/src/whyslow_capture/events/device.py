@@ -15,7 +15,7 @@ from .sample import Sample
 # A larger pool would mean that the device never completes our events.
 MAX_EVENTS = 2048
 RESERVED = 64
-# The clocks of host and device drift apart by about 10 µs a second, so an anchor is good for half a second.
+# The clocks of host and device drift apart by about 10 µs per second, so an anchor is good for half a second.
 ANCHOR_EVERY_NS = 500_000_000
 ANCHOR_TRIES = 4
 CLOSE_NS = 25_000

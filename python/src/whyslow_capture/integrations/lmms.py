@@ -6,7 +6,7 @@ A drop-in for lmms-engine's `CudaEventProfiler`, backed by our recorder. To swit
 Same arguments, same calls, same file (``<directory>/cuda_events_rank_<rank>.jsonl`` if the directory is named
 ``cuda_event_profiler``), same records with more fields. What differs: without CUDA the host's clock times phases, CUDA
 events are reused, a thread writes (so `maybe_flush` has nothing to do), and fewer steps are sampled if sampling would
-cost more than `max_overhead` (0.5 %).
+cost more than `max_overhead` (0.5%).
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """
-Limits the host memory and disk space of a profiler window. Checked before it opens and five times a second after that.
+Limits the host memory and disk space of a profiler window. Checked before it opens and five times a second afterwards.
 
 The danger is not the recording itself but the moment the profiler stops: torch then turns the whole recording into
 objects at once, while the job waits. Measured with torch 2.13 (210,000 CPU events), in bytes per event: 236 while
@@ -29,9 +29,9 @@ GROWTH_AT_STOP, GROWTH_AT_STOP_RICH = 6, 8
 # Bytes of raw JSON per byte recorded: measured 1.1, with memory events 1.9. The compressed file adds a tenth.
 RAW_PER_RECORDED = 2.0
 DISK_PER_RECORDED = 2.2
-# Host memory that always stays free: 5 %, but at most 8 GB on a large host.
+# Host memory that always stays free: 5%, but at most 8 GB on a large host.
 FLOOR_SHARE, FLOOR_MOST = 0.05, 8192 * MB
-# Disk space that always stays free: this much, or 5 % of a small disk.
+# Disk space that always stays free: this much, or 5% of a small disk.
 DISK_MARGIN = 64 * MB
 # Shorter steps are judged at their end, when the job has released its working memory.
 LONG_STEP_S = 2.0

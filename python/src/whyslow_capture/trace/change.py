@@ -1,7 +1,7 @@
 """
 How much step times changed, from groups of steps that were timed at different moments.
 
-Neighbouring steps are alike, and a shared machine changes its speed for seconds at a time. So a group is one
+Neighboring steps are alike, and a shared machine changes its speed for seconds at a time. So a group is one
 measurement, however many steps it has, and what the groups before differ by is what nobody can tell from a change. The
 fastest group counts: other users of the machine only add time.
 """
@@ -14,13 +14,13 @@ from statistics import median
 
 # Fewer groups do not show how much they differ.
 LEAST_GROUPS = 4
-# Among the fastest of many groups, on a host whose speed varies by 40 %.
+# Among the fastest of many groups, on a host whose speed varies by 40%.
 MOST_NOISE = 0.1
 
 
 @dataclass(frozen=True)
 class Change:
-    """The fastest groups before and after, and how far each of them may be off. Changes are relative: 0.02 is 2 %."""
+    """The fastest groups before and after, and how far each of them may be off. Changes are relative: 0.02 is 2%."""
 
     before_ms: float
     after_ms: float

@@ -115,7 +115,7 @@ class ProfilerUse:
         """
         A lost window (its thread ended, or could not stop it in time) leaves kineto busy. torch 2.3 and 2.6 (not 2.13)
         then try to stop it in whichever thread prepares the next profiler, and raise because that thread has none. This
-        would go on for ever, also for the job's own profiler. Turning it on and off in that thread frees kineto.
+        would go on forever, also for the job's own profiler. Turning it on and off in that thread frees kineto.
         """
         prepare, enable, disable = (getattr(autograd_profiler, name, None) for name in (_PREPARE, _ENABLE, _DISABLE))
         if prepare is None or enable is None or disable is None:

@@ -138,7 +138,7 @@ class Window:
         return self._profiler
 
     def _begin_mark(self, step: int) -> None:
-        # Trace readers recognise steps by this name. The number is the job's own.
+        # Trace readers recognize steps by this name. The number is the job's own.
         self._mark = record_function(f"ProfilerStep#{step}")
         self._mark.__enter__()
         self.last_step = step

@@ -5,7 +5,7 @@ import type { KindInfo, TraceData } from '../../../model/trace-data.js';
 
 type Rows = Pick<TraceData, 'rows' | 'ts' | 'dur' | 'kind'>;
 
-/** Phases whose times analyses use: complete events, instants and counters. */
+/** Phases whose times analyzes use: complete events, instants and counters. */
 const TIMED = 'XiIRC';
 /** Events this far from the rest are impossible. A job may hang for minutes inside a window, but not for an hour. ns. */
 const LEAST_DISTANCE = 3600e9;

@@ -35,7 +35,7 @@ import {
   windowOf,
 } from './timeline/step-window.js';
 import { workSorts } from './timeline/work-sorts.js';
-import type { AnalyseOptions, TraceFacts } from './trace-facts.js';
+import type { AnalyzeOptions, TraceFacts } from './trace-facts.js';
 
 /** How many kernels and operators light facts keep. */
 const LIGHT_ROWS = 40;
@@ -52,7 +52,7 @@ export function lighten(facts: TraceFacts): TraceFacts {
 }
 
 /** Null when the trace has neither host events nor GPU work, or none of the wanted steps. */
-export function analyseTrace(trace: Trace, options: AnalyseOptions): TraceFacts | null {
+export function analyzeTrace(trace: Trace, options: AnalyzeOptions): TraceFacts | null {
   const all = factsOf(trace, options.steps);
   const facts = all && (withoutOneOff(trace, all, options.steps) ?? { ...all, oneOff: null });
   return facts && options.light ? lighten(facts) : facts;
