@@ -6,7 +6,7 @@ around a window. That costs some microseconds in forty steps every four seconds 
 minute after it, and nothing in any other.
 
 What a window leaves behind stays. A busy host passes: on shared machines steps take half as long again for seconds at a
-time, with or without a window (bench/results.md). So the fastest group of a minute before is compared with the fastest
+time, with or without a window (docs/internal/measurements.md). So the fastest group of a minute before is compared with the fastest
 of a minute after, and a job that ends sooner is not judged.
 """
 
@@ -28,7 +28,7 @@ LEAST_STEPS = 12
 # From one group to the next.
 PAUSE_S = 4.0
 # Groups to time before and after a window, and how many before it are enough to blame it. Chosen in a simulation of the
-# two-speed host of bench/results.md (docs/decisions/0021).
+# two-speed host of docs/internal/measurements.md (docs/decisions/0021).
 GROUPS = 16
 ENOUGH_BEFORE = 8
 # The first steps of a job, and those after a window, are not typical.
