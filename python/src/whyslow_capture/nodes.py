@@ -1,4 +1,4 @@
-"""The place of this rank in a job of several nodes. `whyslow run` joins what its nodes measured (src/launch/nodes.ts)."""
+"""The place of this rank in a job of several nodes. `whyslow run` joins what they measured (src/launch/nodes.ts)."""
 
 from __future__ import annotations
 
