@@ -6,7 +6,6 @@ import { SummaryReporter } from './test/helpers/summary-reporter.js';
 /** They replace modules, set environment variables or measure processor time: each gets a process of its own. */
 const ISOLATED = [
   'src/cli/commands/diagnose.test.ts',
-  'test/e2e/blocks.test.ts',
   'test/e2e/remote.test.ts',
   'test/e2e/scaling.test.ts',
   'test/property/open-files.test.ts',

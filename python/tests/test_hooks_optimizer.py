@@ -169,11 +169,8 @@ def test_an_optimizer_with_a_closure_is_timed_between_its_calls(tmp_path: Path) 
     assert calls > 1
     assert found.count("forward") == calls
     assert found.count("optimizer") >= calls
-    # A busy machine may hold up the job between two phases, but not in every step.
-    covered = [
-        sum(duration(tmp_path, step, name) for name in ("forward", "backward", "optimizer"))
-        / duration(tmp_path, step, "training_step")
-        for step in range(1, 6)
-    ]
-    assert max(covered) > 0.6
+    steps = {r["step"]: r["duration_ms"] for r in records_of(tmp_path) if r["name"] == "training_step"}
+    phases = ("forward", "backward", "optimizer")
+    # The best step: a busy machine can interrupt any one of these short steps between its phases.
+    assert max(sum(duration(tmp_path, n, name) for name in phases) / ms for n, ms in steps.items()) > 0.6
     assert not model._forward_pre_hooks
