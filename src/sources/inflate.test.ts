@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { gzipSync } from 'node:zlib';
+import { constants, crc32, deflateRawSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { places } from '../../test/helpers/cases.js';
 import { visitMembers } from './open.js';
@@ -17,6 +17,41 @@ const read = async (data: Uint8Array, pause?: () => Promise<unknown>) =>
 
 /** Bytes that gzip cannot shrink: one stored byte is one decoded byte, so the surviving bytes are known exactly. */
 const stored = (data: Uint8Array) => gzipSync(data, { level: 0 });
+
+/** A gzip header with one subfield in its extra field. */
+const header = (name: string, content: Uint8Array) => {
+  const head = Buffer.from([0x1f, 0x8b, 8, 4, 0, 0, 0, 0, 0, 0xff, 0, 0, ...Buffer.from(name), 0, 0]);
+  head.writeUInt16LE(content.length + 4, 10);
+  head.writeUInt16LE(content.length, 14);
+  return Buffer.concat([head, content]);
+};
+const trailer = (data: Uint8Array) => {
+  const bytes = Buffer.alloc(8);
+  bytes.writeUInt32LE(crc32(data));
+  bytes.writeUInt32LE(data.length, 4);
+  return bytes;
+};
+
+/** As captures before 0.1.0 wrote large traces: one member, a full flush after each block, an index in the header. */
+const inBlocks = (parts: readonly Uint8Array[]) => {
+  const packed = parts.map((part, i) =>
+    deflateRawSync(part, {
+      finishFlush: i === parts.length - 1 ? constants.Z_FINISH : constants.Z_FULL_FLUSH,
+    }),
+  );
+  return Buffer.concat([header('WS', Buffer.alloc(48)), ...packed, trailer(Buffer.concat(parts))]);
+};
+
+/** As bgzip writes it: members with their lengths, and an empty one at the end. */
+const bgzip = (parts: readonly Uint8Array[]) =>
+  Buffer.concat(
+    [...parts, new Uint8Array(0)].map((part) => {
+      const packed = deflateRawSync(part);
+      const length = Buffer.alloc(2);
+      length.writeUInt16LE(packed.length + 25);
+      return Buffer.concat([header('BC', length), packed, trailer(part)]);
+    }),
+  );
 
 describe('a gzip that is cut short', () => {
   it('gives everything before the cut and a problem, wherever the cut', async () => {
@@ -146,6 +181,16 @@ describe('a gzip in an unusual shape', () => {
     const { members, codes } = await read(Buffer.concat(parts.map((part) => gzipSync(part))));
     expect(codes).toEqual([]);
     expect(members[0]!.data.equals(Buffer.concat(parts))).toBe(true);
+  });
+
+  it.each(['blocks', 'bgzip'])('may be written in blocks with a field in the header (%s)', async (kind) => {
+    const data = sampleText(400_000);
+    const parts = Array.from({ length: 4 }, (_, i) => data.subarray(i * 100_000, (i + 1) * 100_000));
+    const file = kind === 'bgzip' ? bgzip(parts) : inBlocks(parts);
+    const { members, codes, storedBytes } = await read(file);
+    expect(codes).toEqual([]);
+    expect(members[0]!.data.equals(data)).toBe(true);
+    expect(storedBytes).toBe(file.length);
   });
 
   it('may be padded with zeros', async () => {

@@ -42,7 +42,10 @@ describe('commands in documents', () => {
   });
 
   it.each(DOCUMENTS)('%s: every command and option exists', (document) => {
-    const uses = [...textOf(document).matchAll(/(?:^|[`$] ?)whyslow ([a-z]+)\b([^`\n|#]*)/gm)];
+    const code = [...textOf(document).matchAll(/^```[\s\S]*?^```$|`[^`]+`/gm)]
+      .map(([text]) => text)
+      .join('\n');
+    const uses = [...code.matchAll(/(?:^|[`$] ?)whyslow ([a-z]+)\b([^`\n|#]*)/gm)];
     for (const [use, name, rest] of uses) {
       expect([...help.keys()], use).toContain(name);
       // What follows ` -- ` belongs to the command that `run` starts.
