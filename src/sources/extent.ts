@@ -1,4 +1,4 @@
-import type { Inflater } from './inflated.js';
+import type { Inflater } from './fast-gunzip.js';
 
 /** Bytes with random access that can be read more than once: a file on disk, or a part of one. */
 export interface Extent {

@@ -1,10 +1,10 @@
 import * as zlib from 'node:zlib';
 import { Decompress } from 'fzstd';
+import type { ZlibStream } from './careful-decode.js';
+import { decode, ZLIB_OPTIONS } from './careful-decode.js';
 import { type Chunks, Cursor } from './cursor.js';
-import { decode, ZLIB_OPTIONS } from './decode.js';
 import type { Faults } from './faults.js';
 import type { Layer } from './layer.js';
-import type { ZlibStream } from './pump.js';
 import {
   type FrameState,
   frameBytes,
