@@ -1,30 +1,8 @@
 import { read } from 'node:fs';
 import { constants, createGunzip } from 'node:zlib';
 import type { Progress } from './careful-decode.js';
-import { CHUNK_BYTES } from './extent.js';
+import { CHUNK_BYTES, type Inflated, type Inflater, type Memory } from './extent.js';
 import type { Lending } from './stream.js';
-
-/** Decompresses one file on libuv's thread pool, a few chunks ahead of its reader. */
-export interface Inflater {
-  next(): Promise<Inflated>;
-  /** The memory of a chunk, to be used again. Null: the reader keeps it. */
-  answer(memory: Memory | null): void;
-  /** Resolves when nothing reads the file any more. */
-  close(): Promise<void>;
-}
-
-type Inflated =
-  | {
-      readonly type: 'chunk';
-      readonly memory: Memory;
-      readonly length: number;
-      /** Stored bytes that went into all chunks so far. */
-      readonly consumed: number;
-    }
-  /** `isComplete` is false if something was odd: a fault, a cut, bytes after the data, or a Node that nobody has tried. */
-  | { readonly type: 'end'; readonly isComplete: boolean };
-
-type Memory = Uint8Array<ArrayBuffer>;
 
 interface FastOutcome {
   /** Decoded bytes that were handed out. */

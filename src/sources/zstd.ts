@@ -1,7 +1,6 @@
 import * as zlib from 'node:zlib';
 import { Decompress } from 'fzstd';
-import type { ZlibStream } from './careful-decode.js';
-import { decode, ZLIB_OPTIONS } from './careful-decode.js';
+import { decode, ZLIB_OPTIONS, type ZlibStream } from './careful-decode.js';
 import { type Chunks, Cursor } from './cursor.js';
 import type { Faults } from './faults.js';
 import type { Layer } from './layer.js';
