@@ -4,8 +4,6 @@ import { type Problem, ProblemLog } from '../base/problem.js';
 import { type Member, visitMembers } from '../sources/open.js';
 import { shownAddress } from '../sources/remote/address.js';
 import { MemberReader, type MemberResult } from './member-reader.js';
-import { openBlocks, takeEarlyBlocks } from './open-blocks.js';
-import { readBlocks } from './read-blocks.js';
 
 export interface FileResult<T> {
   readonly path: string;
@@ -24,8 +22,6 @@ export type OnBytes = (stored: number) => void;
 export interface ReadFileOptions {
   /** Only what comparing ranks needs. */
   readonly light?: boolean;
-  /** Threads for this file alone, this one included. Three or more read the blocks of a file that has them. */
-  readonly threads?: number;
 }
 
 /**
@@ -37,38 +33,23 @@ export async function readFile<T>(
   path: string,
   use: (member: MemberResult) => T,
   onBytes: OnBytes = () => {},
-  { light = false, threads = 1 }: ReadFileOptions = {},
+  { light = false }: ReadFileOptions = {},
 ): Promise<FileResult<T>> {
   const members: T[] = [];
   const failures = new ProblemLog();
-  const keep = async (shown: string, read: () => Promise<MemberResult>) => {
+  const visit = async (member: Member) => {
     try {
-      members.push(use(await read()));
+      const reader = new MemberReader(member, light);
+      await feed(reader, member, onBytes);
+      members.push(use(await reader.finish(path)));
     } catch (error) {
       if (error instanceof InputError || process.env.WHYSLOW_DEBUG) throw error;
-      const message = `reading ${shown} failed: ${messageOf(error)}`;
+      const message = `reading ${member.path} failed: ${messageOf(error)}`;
       failures.add('reading-failed', { message, consequence: 'it is left out; please report it' });
     }
   };
-  const inBlocks = await readInBlocks(path, threads, onBytes);
-  if (inBlocks) {
-    await keep(inBlocks.path, async () => inBlocks);
-    const { storedBytes } = inBlocks;
-    return { path: inBlocks.path, storedBytes, problems: failures.list(), members };
-  }
-  const visit = (member: Member) =>
-    keep(member.path, async () => {
-      const reader = new MemberReader(member, light);
-      await feed(reader, member, onBytes);
-      return reader.finish(path);
-    });
   const { storedBytes, problems } = await visitMembers(path, visit);
   return { path: shownAddress(path), storedBytes, problems: [...problems, ...failures.list()], members };
-}
-
-async function readInBlocks(path: string, threads: number, onBytes: OnBytes): Promise<MemberResult | null> {
-  const open = takeEarlyBlocks(path) ?? openBlocks(path, threads);
-  return open && readBlocks(path, open, onBytes);
 }
 
 async function feed(reader: MemberReader, { stream }: Member, onBytes: OnBytes): Promise<void> {

@@ -29,12 +29,11 @@ export interface TaskResult extends FileResult<TaskMember> {
 }
 
 /** Reads one file and keeps what is wanted. Runs in any thread. */
-export async function runTask(path: string, want: Want, onBytes: OnBytes, threads = 1): Promise<TaskResult> {
+export async function runTask(path: string, want: Want, onBytes: OnBytes): Promise<TaskResult> {
   try {
-    if (typeof want === 'object' && 'store' in want)
-      return await storeTask(path, want.store, onBytes, threads);
+    if (typeof want === 'object' && 'store' in want) return await storeTask(path, want.store, onBytes);
     const light = typeof want === 'object' && want.facts.light === true;
-    const result = await readFile(path, (member) => digest(member, want), onBytes, { light, threads });
+    const result = await readFile(path, (member) => digest(member, want), onBytes, { light });
     return { ...result, error: null };
   } catch (error) {
     if (!(error instanceof InputError) && process.env.WHYSLOW_DEBUG) throw error;
@@ -42,12 +41,7 @@ export async function runTask(path: string, want: Want, onBytes: OnBytes, thread
   }
 }
 
-async function storeTask(
-  path: string,
-  store: StoreOptions,
-  onBytes: OnBytes,
-  threads: number,
-): Promise<TaskResult> {
+async function storeTask(path: string, store: StoreOptions, onBytes: OnBytes): Promise<TaskResult> {
   const written: WrittenFile[] = [];
   const facts = { steps: store.steps };
   const use = (member: MemberResult): TaskMember => {
@@ -56,7 +50,7 @@ async function storeTask(
     written.push(writeFacts(digested, store));
     return { ...digested, facts: null };
   };
-  const result = await readFile(path, use, onBytes, { threads });
+  const result = await readFile(path, use, onBytes);
   for (const member of result.members)
     if (!isTraceMember(member) && isWorthKeeping(member)) written.push(await copyMember(member, store));
   return { ...result, error: null, written };

@@ -8,7 +8,7 @@ import { replaySteady } from './steady.js';
 
 /**
  * The part of op-dense host time that is left without the profiler: 0.52 where a launch takes 7 µs under the profiler, less
- * where it takes longer, by the square root. Fitted on 35 loops with clean truth (docs/method.md, Recording cost).
+ * where it takes longer, by the square root. Fitted on 35 loops with ground truth (docs/method/recording-cost.md).
  */
 const LEFT = 0.52;
 const USUAL_LAUNCH_NS = 7000;

@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import { InputError } from '../../base/input-error.js';
 import { bytes, formatBytes } from '../../base/units.js';
-import { readAhead } from '../../library/read-ahead.js';
 import type { Bottleneck, Report, StepRange } from '../../library/vocabulary.js';
 import { renderJson } from '../../render/json.js';
 import { bottleneckList, jobCount, outFile, PATHS, rankList, stepRange } from '../common/arguments.js';
@@ -78,7 +77,6 @@ export async function diagnosed(
   context: CommandContext,
 ): Promise<Report> {
   const { steps = null, ranks = null, run = null, jobs, factsOf, all: everyRank } = options;
-  readAhead(paths, jobs);
   expectToRunOnce(paths);
   const { diagnose } = await import('../../library/diagnose.js');
   const progress = progressOn(context);

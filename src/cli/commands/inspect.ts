@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { readAhead } from '../../library/read-ahead.js';
 import { renderJson } from '../../render/json.js';
 import { jobCount, PATHS } from '../common/arguments.js';
 import type { CommandContext } from '../common/context.js';
@@ -22,7 +21,6 @@ export function registerInspect(program: Command, context: CommandContext): void
       '\nExamples:\n  $ whyslow inspect runs/llama\n  $ zcat rank0.json.gz | whyslow inspect - --json',
     )
     .action(async (paths: string[], options: InspectFlags) => {
-      readAhead(paths, options.jobs);
       // Loaded on demand: --help and other commands start faster without the readers.
       const [{ inspect }, { renderInspect }] = await Promise.all([
         import('../../library/inspect.js'),

@@ -20,7 +20,7 @@ export interface Decision extends Omit<Verdict, 'sentence' | 'next'> {
   readonly addition?: string;
 }
 
-/** With less confidence the answer is "unknown" (docs/method.md, Verdict). */
+/** With less confidence the answer is "unknown" (docs/method/confidence.md). */
 export const SURE_ENOUGH = 0.5;
 
 /** A severe problem of the input costs this much: files of several runs, a rank twice, no GPU events. */

@@ -84,7 +84,7 @@ const onlyHost = (drawing: string, best: Judgment['best'], header: Record<string
 
 const withNote = (code: string) => traced({ notes: found('warning', code, 1, '', '') });
 
-/** What a check says, by hand: docs/method.md, Verdict. */
+/** What a check says, by hand: docs/method/confidence.md. */
 const CASES: readonly (readonly [DoubtId, object, Judgment])[] = [
   ['unseen-gpu', { atMost: 0.4 }, onlyHost(WITHOUT_GPU, 'host')],
   ['unseen-gpu', { atMost: 0.4 }, onlyHost(WITHOUT_GPU, 'data')],

@@ -50,7 +50,7 @@ const computesNothing = (view: RankView) =>
 /** A trace shows what happens inside each step. A log of fewer steps than this shows only their warm-up. */
 export const isShortRun = (view: RankView) => view.source === 'log' && view.facts.steps.count < 3;
 
-/** The checks, in the order in which their effects apply. The amounts are those of docs/method.md, Verdict. */
+/** The checks, in the order in which their effects apply. The amounts are those of docs/method/confidence.md. */
 export const DOUBT_CHECKS = [
   {
     id: 'unseen-gpu',

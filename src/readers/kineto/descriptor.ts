@@ -7,8 +7,6 @@ import { noteTables } from '../common/trace-rows/note-tables.js';
 import { TraceDocument } from './document.js';
 import { JsScanner } from './js-scanner.js';
 import type { EventScanner } from './scanner.js';
-import type { Shard } from './shard.js';
-import { ShardJoiner } from './shard-joiner.js';
 import { WasmScanner } from './wasm-scanner.js';
 
 /** PyTorch profiler traces: Chrome trace JSON as Kineto writes it. */
@@ -47,12 +45,6 @@ const SLOW_SCANNER: Problem = {
   first: null,
 };
 
-/** Takes shards, too. Null where they cannot be joined. */
-export function createJoiningReader(options: ReaderOptions): KinetoReader | null {
-  const scanner = WasmScanner.create();
-  return scanner && new KinetoReader(options, scanner, [], new ShardJoiner(scanner));
-}
-
 export class KinetoReader implements StreamReader {
   /** The scanner has its own copy. */
   readonly keepsNothing = true;
@@ -61,16 +53,8 @@ export class KinetoReader implements StreamReader {
   readonly #builder: TraceBuilder;
   readonly #document: TraceDocument;
 
-  readonly #joiner: ShardJoiner | null;
-
-  constructor(
-    options: ReaderOptions,
-    scanner: EventScanner,
-    problems: readonly Problem[] = [],
-    joiner: ShardJoiner | null = null,
-  ) {
+  constructor(options: ReaderOptions, scanner: EventScanner, problems: readonly Problem[] = []) {
     this.#problems.addAll(problems);
-    this.#joiner = joiner;
     this.#scanner = scanner;
     this.#builder = new TraceBuilder(options.progress ?? (() => Number.NaN));
     this.#document = new TraceDocument(scanner, (batch) => this.#builder.append(batch), this.#problems);
@@ -78,11 +62,6 @@ export class KinetoReader implements StreamReader {
 
   push(chunk: Uint8Array): void {
     this.#document.push(chunk);
-  }
-
-  /** Instead of pushing the bytes of this part of the file. False: start again, and push all of them. */
-  join(shard: Shard, by: number): boolean {
-    return this.#joiner !== null && this.#document.join(shard, by, this.#joiner);
   }
 
   finish(): ReadResult {

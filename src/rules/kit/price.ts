@@ -13,7 +13,7 @@ export const LEAST_GAIN = 1.03;
 /** A step of almost no time is a fault of the recording, not a gain. */
 const MOST_GAIN = 1000;
 
-/** Two recordings of the same host-bound loop differ by this much (standard deviation, docs/method.md). */
+/** Two recordings of the same host-bound loop differ by this much (standard deviation, docs/method/recording-cost.md). */
 const HOST_VARIES = 1.1;
 /** Steps that wait for the GPU repeat within 1%. What the replay leaves out (caches, clocks) makes up the rest. */
 const GPU_VARIES = 0.04;
