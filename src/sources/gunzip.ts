@@ -1,18 +1,25 @@
 import { createGunzip } from 'node:zlib';
+import {
+  decode,
+  isTruncation,
+  type Outcome,
+  type Progress,
+  salvage,
+  ZLIB_OPTIONS,
+} from './careful-decode.js';
 import { Cursor } from './cursor.js';
-import { decode, isTruncation, type Outcome, type Progress, salvage, ZLIB_OPTIONS } from './decode.js';
 import { isGzip } from './encoding.js';
 import { CHUNK_BYTES, readPieces } from './extent.js';
+import { fastGunzip } from './fast-gunzip.js';
 import type { Faults } from './faults.js';
-import { inflateAhead } from './inflate-ahead.js';
 import type { Layer } from './layer.js';
 import type { Lending } from './stream.js';
 
 const makeGunzip = () => createGunzip(ZLIB_OPTIONS);
 
 /**
- * The content of a gzip with any number of members. The hot path: inflate runs on Node's thread pool, while the
- * caller works on the chunk before.
+ * The content of a gzip with any number of members: the fast way for files on disk, and the careful way for everything else and
+ * wherever the fast way gives up. Both decompress on Node's thread pool while the caller works on the chunk before.
  */
 export async function* gunzip(
   layer: Layer,
@@ -22,7 +29,7 @@ export async function* gunzip(
 ): AsyncGenerator<Uint8Array> {
   const { extent } = layer;
   const ahead =
-    extent?.startInflater && lending ? yield* inflateAhead(extent.startInflater(), progress, lending) : null;
+    extent?.startInflater && lending ? yield* fastGunzip(extent.startInflater(), progress, lending) : null;
   if (ahead?.isComplete) return;
   let cursor = layer.cursor;
   for (let start = 0; ; ) {

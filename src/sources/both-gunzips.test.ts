@@ -6,7 +6,7 @@ import { cases } from '../../test/helpers/cases.js';
 import { Cursor } from './cursor.js';
 import { Faults } from './faults.js';
 import { openFile } from './file-source.js';
-import { gunzip } from './inflate.js';
+import { gunzip } from './gunzip.js';
 import { type Folder, temporaryFolder } from './testing/members.js';
 
 let folder: Folder;

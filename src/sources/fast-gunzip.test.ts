@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
 import { cases } from '../../test/helpers/cases.js';
 import { CHUNK_BYTES } from './extent.js';
-import { startInflater } from './inflater.js';
+import { startInflater } from './fast-gunzip.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'whyslow-inflater-'));
 afterAll(() => rmSync(folder, { recursive: true }));
