@@ -18,7 +18,7 @@ describe('the command line', () => {
     const named = [
       ...fixes.flatMap(({ fix }) => [...`${fix.text}\n${fix.code}`.matchAll(/\bwhyslow ([a-z]+)/g)]),
       ...documents.flatMap((file) => {
-        const code = readFileSync(join(root, file), 'utf8').match(/```[^]*?```|`[^`]+`/g) ?? [];
+        const code = readFileSync(join(root, file), 'utf8').match(/```[\s\S]*?```|`[^`]+`/g) ?? [];
         return [...code.join('\n').matchAll(/(?:^|`|\$ )whyslow ([a-z]+)/gm)];
       }),
     ].map((found) => found[1]!);
