@@ -114,9 +114,9 @@ def test_an_old_cuda_stays_attached_and_says_so(
     assert PROFILER_USE.disturbance == "attached"
     assert windows_of(trace) == [False, False]
     assert problems.counts == {"trace_attached": 2}
-    said = capsys.readouterr().err.splitlines()
-    assert len(said) == 1
-    assert CUDA_12_4 in said[0]
+    printed = capsys.readouterr().err.splitlines()
+    assert len(printed) == 1
+    assert CUDA_12_4 in printed[0]
     trace.close()
 
 
