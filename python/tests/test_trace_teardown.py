@@ -49,7 +49,7 @@ def test_the_cuda_version_decides_unless_the_user_did(
 
 class FakeGpu:
     """
-    A process in which windows record the GPU as far as our code can tell: torch on a CPU ignores that activity. Notes
+    A process in which windows record the GPU as far as our code knows: torch on a CPU ignores that activity. Notes
     the environment whenever a profiler stops, which is when Kineto reads it.
     """
 

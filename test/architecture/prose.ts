@@ -14,8 +14,7 @@ export const proseFiles = (): readonly string[] =>
     .split('\0')
     .filter((file) => READ.test(file) && !NOT_OURS.test(file) && existsSync(join(ROOT, file)));
 
-const TYPESCRIPT =
-  /\/\*[\s\S]*?\*\/|\/\/[^\n]*|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`/g;
+const TYPESCRIPT = /\/\*[\s\S]*?\*\/|\/\/[^\n]*|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`/g;
 const PYTHON = /"""[\s\S]*?"""|#[^\n]*|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"/g;
 /** A string that is one word is a key or a name, which other code may rely on. */
 const ONE_WORD = /^['"`][\w./-]*['"`]$/;

@@ -36,13 +36,13 @@ describe('one of four ranks, cut', () => {
       return diagnose(folder);
     });
 
-  it('does not keep the others from naming the late one', async () => {
+  it('a truncated rank does not keep the others from naming the late one', async () => {
     const { verdict, stragglers } = await withCut(0);
     expect(stragglers).toMatchObject([{ ranks: [2] }]);
     expect(verdict.bottleneck).toBe('host');
   });
 
-  it('is told if it may be the late one', async () => {
+  it('a truncated rank is named if it may be the late one', async () => {
     const { verdict } = await withCut(2);
     expect(verdict.sentence).toContain('Rank 2 was not recorded');
     expect(verdict.confidence).toBeLessThanOrEqual(0.75);

@@ -82,7 +82,7 @@ describeWithTorch('exports made from traces of an H200', () => {
       expect(inputs[0]!.problems.map((p) => p.code)).toEqual(['no-step-ranges', 'other-processes']);
     }));
 
-  it('is read by the command line beside other files, also where one is broken', () =>
+  it('an nsys export is read together with other files, even if one is broken', () =>
     inFolder(async (folder) => {
       make(fixture('h2d_pageable'), join(folder, 'good.sqlite'));
       execFileSync('sh', ['-c', `head -c 3000 ${folder}/good.sqlite > ${folder}/cut.sqlite`]);

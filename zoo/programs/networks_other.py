@@ -43,7 +43,7 @@ class Recommender(nn.Module):
 
 
 class FusedRecommender(nn.Module):
-    """The same model with all tables in one, told apart by an offset: one lookup."""
+    """The same model with all tables in one, separated by an offset: one lookup."""
 
     offsets: Tensor
 
@@ -65,7 +65,9 @@ class GraphNet(nn.Module):
     def __init__(self, width: int, layers: int) -> None:
         super().__init__()
         self.own = nn.ModuleList([nn.Linear(width, width) for _ in range(layers)])
-        self.neighbor = nn.ModuleList([nn.Linear(width, width, bias=False) for _ in range(layers)])
+        self.neighbor = nn.ModuleList(
+            [nn.Linear(width, width, bias=False) for _ in range(layers)]
+        )
 
     def forward(self, nodes: Tensor, source: Tensor, target: Tensor) -> Tensor:
         for own, neighbor in zip(self.own, self.neighbor, strict=True):
