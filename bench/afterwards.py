@@ -39,18 +39,7 @@ REST_S = 0.5
 ALLOWED = 1.02
 DRAWS = 1000
 # Loops in the order of what matters most, in case time runs out.
-PLAN = (
-    "eager",
-    "graph",
-    "eager",
-    "compile",
-    "eager",
-    "graph",
-    "eager",
-    "eager",
-    "eager",
-    "graph",
-)
+PLAN = ("eager", "graph", "eager", "compile", "eager", "graph", "eager", "eager", "eager", "graph")
 WAYS = {
     "eager": ("none", "capture", "plain", "teardown"),
     "graph": ("none", "capture", "plain"),
@@ -98,10 +87,7 @@ class Graph(Eager):
     def captured(self) -> object:
         import torch
 
-        weight, data = (
-            torch.randn(64, 64, device=self.device),
-            torch.randn(64, 64, device=self.device),
-        )
+        weight, data = torch.randn(64, 64, device=self.device), torch.randn(64, 64, device=self.device)
         # cuBLAS sets itself up at its first call, which a capture does not allow.
         torch.relu(data @ weight)
         torch.cuda.synchronize()
@@ -129,14 +115,8 @@ class Compiled(Eager):
     def __init__(self, device: str) -> None:
         import torch
 
-        layers = [
-            layer
-            for _ in range(8)
-            for layer in (torch.nn.Linear(64, 64), torch.nn.ReLU())
-        ]
-        self.model = torch.compile(
-            torch.nn.Sequential(*layers).to(device), mode="reduce-overhead"
-        )
+        layers = [layer for _ in range(8) for layer in (torch.nn.Linear(64, 64), torch.nn.ReLU())]
+        self.model = torch.compile(torch.nn.Sequential(*layers).to(device), mode="reduce-overhead")
         self.data = torch.randn(16, 64, device=device)
 
     def step(self) -> None:
@@ -150,11 +130,7 @@ class Compiled(Eager):
             self.model(self.data).sum().backward()
 
 
-LOOPS: dict[str, Callable[[str], Eager]] = {
-    "eager": Eager,
-    "graph": Graph,
-    "compile": Compiled,
-}
+LOOPS: dict[str, Callable[[str], Eager]] = {"eager": Eager, "graph": Graph, "compile": Compiled}
 
 
 def take_turns(loop: str, way: str, device: str, out: str) -> None:
@@ -192,12 +168,7 @@ def take_turns(loop: str, way: str, device: str, out: str) -> None:
         else:
             steps(1 + ACTIVE)
 
-    does = {
-        "turn": turn,
-        "window": window,
-        "between": job.between_windows,
-        "ready": lambda: None,
-    }
+    does = {"turn": turn, "window": window, "between": job.between_windows, "ready": lambda: None}
     for line in sys.stdin:
         if line.strip() == "close":
             break
@@ -209,9 +180,7 @@ def take_turns(loop: str, way: str, device: str, out: str) -> None:
 def capture_into(out: str):
     import whyslow_capture
 
-    return whyslow_capture.capture(
-        out, trace={"period": PERIOD, "warmup": 1, "active": ACTIVE, "repeat": 2}
-    )
+    return whyslow_capture.capture(out, trace={"period": PERIOD, "warmup": 1, "active": ACTIVE, "repeat": 2})
 
 
 # -- all of them -------------------------------------------------------------------------------------------------------
@@ -221,31 +190,14 @@ class Way:
     """One process that takes turns."""
 
     def __init__(self, loop: str, way: str, device: str, out: Path) -> None:
-        environment = {
-            k: v
-            for k, v in os.environ.items()
-            if k not in ("TEARDOWN_CUPTI", "DISABLE_CUPTI_LAZY_REINIT")
-        }
+        environment = {k: v for k, v in os.environ.items() if k not in ("TEARDOWN_CUPTI", "DISABLE_CUPTI_LAZY_REINIT")}
         if way == "teardown":
             environment["TEARDOWN_CUPTI"] = "1"
         out.mkdir()
         self.name, self.out, self.errors = way, out, (out / "stderr").open("w+")
-        command = [
-            sys.executable,
-            __file__,
-            "--take-turns",
-            loop,
-            way,
-            device,
-            str(out),
-        ]
+        command = [sys.executable, __file__, "--take-turns", loop, way, device, str(out)]
         self.process = subprocess.Popen(
-            command,
-            env=environment,
-            text=True,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self.errors,
+            command, env=environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors
         )
 
     def tell(self, what: str) -> None:
@@ -257,9 +209,7 @@ class Way:
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         if not line:
-            raise ChildProcessError(
-                f"{self.name}: exit status {self.process.wait()}: {self.said()[-400:]}"
-            )
+            raise ChildProcessError(f"{self.name}: exit status {self.process.wait()}: {self.said()[-400:]}")
         return json.loads(line)
 
     def ask(self, what: str) -> float:
@@ -273,9 +223,7 @@ class Way:
         self.tell("close")
         status = self.process.wait(60)
         if status != 0:
-            raise ChildProcessError(
-                f"{self.name}: exit status {status}: {self.said()[-400:]}"
-            )
+            raise ChildProcessError(f"{self.name}: exit status {status}: {self.said()[-400:]}")
 
 
 def run(loop: str, device: str) -> dict[str, object]:
@@ -294,11 +242,7 @@ def run(loop: str, device: str) -> dict[str, object]:
                 way.process.kill()
                 way.errors.close()
         ours = ways[WAYS[loop].index("capture")]
-        found["said"] = [
-            line
-            for line in ours.said().splitlines()
-            if line.startswith("whyslow_capture:")
-        ]
+        found["said"] = [line for line in ours.said().splitlines() if line.startswith("whyslow_capture:")]
         return {**found, **capture_facts(ours.out, device)}
 
 
@@ -337,10 +281,7 @@ def phases_of(ways: list[Way]) -> Phases:
 def capture_facts(out: Path, device: str) -> dict[str, object]:
     """What capture found out about itself, and what its traces hold."""
     manifest = json.loads((out / "ranks/rank_0.json").read_text())
-    paths = sorted(
-        out.rglob("*-trace.json.gz"),
-        key=lambda path: int(path.parent.name.removeprefix("step_")),
-    )
+    paths = sorted(out.rglob("*-trace.json.gz"), key=lambda path: int(path.parent.name.removeprefix("step_")))
     traces = [ids_of(path) for path in paths]
     marks = 0
     for log in out.rglob("cuda_events_rank_*.jsonl"):
@@ -348,18 +289,13 @@ def capture_facts(out: Path, device: str) -> dict[str, object]:
     found: dict[str, object] = {
         "teardown": manifest["trace"]["teardown"],
         "windows_of_capture": [
-            {
-                key: window[key]
-                for key in ("status", "detached", "afterwards", "seconds_blocked")
-            }
+            {key: window[key] for key in ("status", "detached", "afterwards", "seconds_blocked")}
             for window in manifest["trace"]["windows"]
         ],
         "traces": traces,
         "marked_records": marks,
     }
-    if len(traces) != 2 or (
-        device == "cuda" and any(trace["kernels"] == 0 for trace in traces)
-    ):
+    if len(traces) != 2 or (device == "cuda" and any(trace["kernels"] == 0 for trace in traces)):
         found["failed"] = f"a window is missing or recorded no GPU work: {traces}"
     return found
 
@@ -368,16 +304,8 @@ def ids_of(path: Path) -> dict[str, int | None]:
     """`whyslow diagnose` tells by these ids whether a process was profiled before."""
     with gzip.open(path) as file:
         events = json.load(file)["traceEvents"]
-    external = [
-        e["args"]["External id"]
-        for e in events
-        if e.get("cat") == "cpu_op" and "External id" in e["args"]
-    ]
-    calls = [
-        e["args"]["correlation"]
-        for e in events
-        if e.get("cat") == "cuda_runtime" and "correlation" in e["args"]
-    ]
+    external = [e["args"]["External id"] for e in events if e.get("cat") == "cpu_op" and "External id" in e["args"]]
+    calls = [e["args"]["correlation"] for e in events if e.get("cat") == "cuda_runtime" and "correlation" in e["args"]]
     return {
         "kernels": sum(e.get("cat") == "kernel" for e in events),
         "first_external_id": min(external, default=None),
@@ -386,9 +314,7 @@ def ids_of(path: Path) -> dict[str, int | None]:
     }
 
 
-def ratio(
-    runs: list[Phases], way: str, phases: tuple[str, ...]
-) -> tuple[float, float, float]:
+def ratio(runs: list[Phases], way: str, phases: tuple[str, ...]) -> tuple[float, float, float]:
     """
     `phases` ÷ before, each relative to the process without windows in the same turn; median over the groups of
     processes. The interval draws groups and turns again.
@@ -396,26 +322,14 @@ def ratio(
     chance = random.Random(1)
 
     def level(run: Phases, at: tuple[str, ...], again: bool) -> float:
-        pairs = [
-            own / none
-            for one in at
-            for own, none in zip(run[one][way], run[one]["none"], strict=True)
-        ]
-        return statistics.median(
-            chance.choices(pairs, k=len(pairs)) if again else pairs
-        )
+        pairs = [own / none for one in at for own, none in zip(run[one][way], run[one]["none"], strict=True)]
+        return statistics.median(chance.choices(pairs, k=len(pairs)) if again else pairs)
 
     def once(chosen: list[Phases], again: bool) -> float:
-        return statistics.median(
-            level(one, phases, again) / level(one, ("before",), again) for one in chosen
-        )
+        return statistics.median(level(one, phases, again) / level(one, ("before",), again) for one in chosen)
 
     draws = sorted(once(chance.choices(runs, k=len(runs)), True) for _ in range(DRAWS))
-    return (
-        once(runs, False),
-        draws[round(0.025 * DRAWS)],
-        draws[round(0.975 * DRAWS) - 1],
-    )
+    return once(runs, False), draws[round(0.025 * DRAWS)], draws[round(0.975 * DRAWS) - 1]
 
 
 def report(results: list[dict[str, object]]) -> bool:
@@ -424,9 +338,7 @@ def report(results: list[dict[str, object]]) -> bool:
     for failed in (r for r in results if "failed" in r):
         print(f"{failed['loop']:8} FAILED: {failed['failed']}")
         is_well = False
-    print(
-        f"{'loop':8} {'windows':9} {'groups':>6} {'before':>9}   after ÷ before, relative to none (95% interval)"
-    )
+    print(f"{'loop':8} {'windows':9} {'groups':>6} {'before':>9}   after ÷ before, relative to none (95% interval)")
     for loop in dict.fromkeys(r["loop"] for r in results):
         own = [r for r in results if r["loop"] == loop and "ms" in r]
         runs: list[Phases] = [r["ms"] for r in own]  # type: ignore[misc]
@@ -436,39 +348,18 @@ def report(results: list[dict[str, object]]) -> bool:
                 likely, low, high = ratio(runs, way, phases)
                 cells.append(f"{name} {likely:.3f} ({low:.3f} to {high:.3f})")
                 is_well &= way != "capture" or low <= ALLOWED
-            before = statistics.median(
-                statistics.median(run["before"][way]) for run in runs
-            )
-            print(
-                f"{loop:8} {way:9} {len(runs):6} {before:6.2f} ms   {', '.join(cells)}"
-            )
+            before = statistics.median(statistics.median(run["before"][way]) for run in runs)
+            print(f"{loop:8} {way:9} {len(runs):6} {before:6.2f} ms   {', '.join(cells)}")
         for facts in own:
-            print(
-                f"{'':19}{json.dumps({k: facts[k] for k in ('teardown', 'windows_of_capture', 'traces', 'said')})}"
-            )
+            print(f"{'':19}{json.dumps({k: facts[k] for k in ('teardown', 'windows_of_capture', 'traces', 'said')})}")
     return is_well
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.strip().partition("\n\n")[0])
-    parser.add_argument(
-        "--cpu",
-        action="store_true",
-        help="eager loops on the CPU: tries the program, measures little",
-    )
-    parser.add_argument(
-        "--seconds",
-        type=float,
-        default=330,
-        help="start no more processes after this time",
-    )
-    parser.add_argument(
-        "--loops",
-        nargs="*",
-        default=list(LOOPS),
-        choices=list(LOOPS),
-        help="only these",
-    )
+    parser.add_argument("--cpu", action="store_true", help="eager loops on the CPU: tries the program, measures little")
+    parser.add_argument("--seconds", type=float, default=330, help="start no more processes after this time")
+    parser.add_argument("--loops", nargs="*", default=list(LOOPS), choices=list(LOOPS), help="only these")
     parser.add_argument("--take-turns", nargs=4, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.take_turns:
@@ -488,17 +379,11 @@ def main() -> None:
             print(f"no time left for {loop}")
             continue
         results.append(run(loop, device))
-    versions = {
-        "torch": torch.__version__,
-        "cuda": torch.version.cuda,
-        "seconds": round(time.monotonic() - began),
-    }
+    versions = {"torch": torch.__version__, "cuda": torch.version.cuda, "seconds": round(time.monotonic() - began)}
     is_well = report(results)
     print(json.dumps(versions))
     if os.environ.get("OUT"):
-        Path(os.environ["OUT"], "afterwards.json").write_text(
-            json.dumps({"versions": versions, "results": results})
-        )
+        Path(os.environ["OUT"], "afterwards.json").write_text(json.dumps({"versions": versions, "results": results}))
     sys.exit(0 if is_well else 1)
 
 

@@ -44,22 +44,14 @@ def block(job: Job, capture: Capture | None, steps: int) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=24)
     parser.add_argument("--steps", type=int, default=1200)
     options = parser.parse_args()
     job = Job()
-    config = CaptureConfig(
-        out=tempfile.mkdtemp(), auto_phases=False, record_every_n_steps=1 << 40
-    )
+    config = CaptureConfig(out=tempfile.mkdtemp(), auto_phases=False, record_every_n_steps=1 << 40)
     capture = Capture(config).open("optimizer")
-    variants: list[tuple[str, Capture | None]] = [
-        ("off", None),
-        ("off again", None),
-        ("hooks", capture),
-    ]
+    variants: list[tuple[str, Capture | None]] = [("off", None), ("off again", None), ("hooks", capture)]
     times: dict[str, list[float]] = {name: [] for name, _ in variants}
     generator = random.Random(3)
     for _ in range(options.rounds):
@@ -67,12 +59,8 @@ def main() -> None:
         for name, used in variants:
             times[name].append(block(job, used, options.steps))
     capture.close()
-    print(
-        f"torch {torch.__version__}, Python {sys.version.split()[0]}, {time.strftime('%Y-%m-%d')}"
-    )
-    print(
-        f"off: {statistics.median(times['off']):.0f} µs per step, {options.rounds} rounds of {options.steps} steps"
-    )
+    print(f"torch {torch.__version__}, Python {sys.version.split()[0]}, {time.strftime('%Y-%m-%d')}")
+    print(f"off: {statistics.median(times['off']):.0f} µs per step, {options.rounds} rounds of {options.steps} steps")
     for name in ("off again", "hooks"):
         extra = [a - b for a, b in zip(times[name], times["off"], strict=True)]
         middle, low, high = median_interval(extra)

@@ -110,12 +110,7 @@ def plain_events(job: Job) -> Step:
         if i % 10 == 9:
             for name, number, begin, end in pending:
                 end.synchronize()
-                row = {
-                    "name": name,
-                    "step": number,
-                    "rank": 0,
-                    "duration_ms": begin.elapsed_time(end),
-                }
+                row = {"name": name, "step": number, "rank": 0, "duration_ms": begin.elapsed_time(end)}
                 sink.write(json.dumps(row) + "\n")
             sink.flush()
             pending.clear()
@@ -123,9 +118,7 @@ def plain_events(job: Job) -> Step:
     return step
 
 
-def recorded(
-    job: Job, source: Path, *, laps: bool = False, **config: object
-) -> tuple[Step, Callable[[], None]] | None:
+def recorded(job: Job, source: Path, *, laps: bool = False, **config: object) -> tuple[Step, Callable[[], None]] | None:
     """Seven phases with the package that is at `source`, in blocks or as laps; None: it has none, it is older."""
     for name in [name for name in sys.modules if name.split(".")[0] == PACKAGE]:
         del sys.modules[name]
@@ -135,9 +128,7 @@ def recorded(
     # What it imports later must be its own too.
     importlib.import_module(f"{PACKAGE}.trace.tier")
     sys.path.remove(str(source))
-    cap = session.Capture(
-        make_config(out=tempfile.mkdtemp(), auto_phases=False, **config)
-    ).open()
+    cap = session.Capture(make_config(out=tempfile.mkdtemp(), auto_phases=False, **config)).open()
     if laps and not hasattr(cap, "lap"):
         cap.close()
         return None
@@ -177,19 +168,13 @@ def recorded(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--steps", type=int, default=3000)
     parser.add_argument("--against", type=Path)
     options = parser.parse_args()
     put_device_in_place()
     job = Job()
-    variants: dict[str, Step] = {
-        "off": job.plain,
-        "off again": job.plain,
-        "plain events, 3 phases": plain_events(job),
-    }
+    variants: dict[str, Step] = {"off": job.plain, "off again": job.plain, "plain events, 3 phases": plain_events(job)}
     closing = []
     for label, source in (("before", options.against), ("whyslow", HERE)):
         if source is not None:
@@ -204,9 +189,7 @@ def main() -> None:
                 if made is not None:
                     variants[f"{label}, {what}"], close = made
                     closing.append(close)
-    print(
-        f"torch {torch.__version__}, Python {sys.version.split()[0]}, {time.strftime('%Y-%m-%d')}"
-    )
+    print(f"torch {torch.__version__}, Python {sys.version.split()[0]}, {time.strftime('%Y-%m-%d')}")
     take_turns(variants, options.steps)
     for close in closing:
         close()

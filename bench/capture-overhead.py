@@ -30,15 +30,11 @@ BLOCKS, LAPS = "whyslow, every step, 7 phases", "whyslow, every step, 7 phases a
 
 def told_ratio(name: str, ratio: Estimate) -> dict[str, float]:
     middle, low, high = ratio
-    print(
-        f"  {name}: {middle:.2f} [{low:.2f}, {high:.2f}] of what plain events with 3 phases cost"
-    )
+    print(f"  {name}: {middle:.2f} [{low:.2f}, {high:.2f}] of what plain events with 3 phases cost")
     return {"ratio": middle, "low": low, "high": high}
 
 
-def measure(
-    title: str, job: Job, rounds: int, steps: int, options: argparse.Namespace
-) -> dict[str, object]:
+def measure(title: str, job: Job, rounds: int, steps: int, options: argparse.Namespace) -> dict[str, object]:
     ours = Ours()
     every, laps = Ours(**ALWAYS), Laps(**ALWAYS)
     automatic = Automatic()
@@ -53,11 +49,7 @@ def measure(
         LAPS: laps,
     }
     if options.few:
-        variants = {
-            name: run
-            for name, run in variants.items()
-            if name.startswith("off") or "defaults" in name
-        }
+        variants = {name: run for name, run in variants.items() if name.startswith("off") or "defaults" in name}
     for run in variants.values():
         run(job, steps)
     # Time for the budget to settle before it is judged.
@@ -72,32 +64,18 @@ def measure(
         for name in order:
             times[name].append(variants[name](job, steps))
     base = times["off"]
-    print(
-        f"\n{title}: step {statistics.median(base):.3f} ms, {rounds} rounds of {steps} steps a variant, interleaved"
-    )
+    print(f"\n{title}: step {statistics.median(base):.3f} ms, {rounds} rounds of {steps} steps a variant, interleaved")
     rows = {}
     for name in variants:
         extra = [(t / b - 1) * 100 for t, b in zip(times[name], base, strict=True)]
         middle, low, high = median_interval(extra)
         micros = statistics.median(base) * 10 * middle
-        rows[name] = {
-            "percent": middle,
-            "low": low,
-            "high": high,
-            "us_per_step": micros,
-        }
-        print(
-            f"  {name:44} {middle:+7.2f}%  [{low:+.2f}, {high:+.2f}]   {micros:+8.1f} µs per step"
-        )
-    added = {
-        name: [t - b for t, b in zip(times[name], base, strict=True)]
-        for name in variants
-    }
+        rows[name] = {"percent": middle, "low": low, "high": high, "us_per_step": micros}
+        print(f"  {name:44} {middle:+7.2f}%  [{low:+.2f}, {high:+.2f}]   {micros:+8.1f} µs per step")
+    added = {name: [t - b for t, b in zip(times[name], base, strict=True)] for name in variants}
     for name in (BLOCKS, LAPS):
         if name in variants:
-            rows[f"{name}, ratio"] = told_ratio(
-                name, median_ratio(added[name], added[PLAIN])
-            )
+            rows[f"{name}, ratio"] = told_ratio(name, median_ratio(added[name], added[PLAIN]))
     own = ours.capture.budget.summary()
     print("  its own account:", json.dumps(own))
     print("  with hooks:", json.dumps(automatic.capture.budget.summary()))
@@ -112,11 +90,7 @@ def measure_in_turns(job: Job, turns: int) -> dict[str, object]:
     What a recorded step costs the host, and one that is not recorded: variants take turns in a loop that the host
     paces, so that the machine's moods meet all of them alike. Flushes and reading are in the means.
     """
-    blocks, laps, idle = (
-        Ours(**ALWAYS),
-        Laps(**ALWAYS),
-        Ours(record_every_n_steps=1 << 40),
-    )
+    blocks, laps, idle = Ours(**ALWAYS), Laps(**ALWAYS), Ours(record_every_n_steps=1 << 40)
     plain = Naive(1)
     bodies: dict[str, Callable[[int], None]] = {
         "off": lambda i: plain_step(job, i),
@@ -130,10 +104,7 @@ def measure_in_turns(job: Job, turns: int) -> dict[str, object]:
         used.open()
     torch.cuda.synchronize()
     taken = take_turns(bodies, turns)
-    ratios = {
-        name: told_ratio(name, mean_ratio(taken.extra[name], taken.extra[PLAIN]))
-        for name in (BLOCKS, LAPS)
-    }
+    ratios = {name: told_ratio(name, mean_ratio(taken.extra[name], taken.extra[PLAIN])) for name in (BLOCKS, LAPS)}
     for used in (blocks, laps, idle):
         used.capture.close()
     return {"off_us": taken.base, "rows": taken.rows, "ratios": ratios}
@@ -167,9 +138,7 @@ def measure_calls(job: Job, turns: int = 1000) -> dict[str, float]:
     capture.close()
     nothing = statistics.median(times.pop("nothing"))
     print(f"\na call in a step that is not recorded, {turns} of each between steps:")
-    found = {
-        name: (statistics.median(own) - nothing) / 1e3 for name, own in times.items()
-    }
+    found = {name: (statistics.median(own) - nothing) / 1e3 for name, own in times.items()}
     for name, us in found.items():
         print(f"  {name:44} {us:7.2f} µs")
     return found
@@ -196,9 +165,7 @@ def measure_defaults(job: Job, turns: int) -> dict[str, object]:
     }
     taken = take_turns(bodies, turns)
     for name, row in taken.rows.items():
-        middle, low, high = (
-            row[key] / taken.base * 100 for key in ("us", "low", "high")
-        )
+        middle, low, high = (row[key] / taken.base * 100 for key in ("us", "low", "high"))
         print(f"  {name:44} {middle:+7.2f}%  [{low:+.2f}, {high:+.2f}]")
     for used in (blocks, laps):
         print("  its own account:", json.dumps(used.capture.budget.summary()))
@@ -208,33 +175,15 @@ def measure_defaults(job: Job, turns: int) -> dict[str, object]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=40)
     parser.add_argument("--json", type=Path)
-    parser.add_argument(
-        "--few",
-        action="store_true",
-        help="only off and the defaults: for narrow intervals",
-    )
+    parser.add_argument("--few", action="store_true", help="only off and the defaults: for narrow intervals")
     parser.add_argument("--only", default="", help="jobs whose title contains this")
-    parser.add_argument(
-        "--turns",
-        type=int,
-        default=1500,
-        help="of each variant, one step at a time; 0: none",
-    )
-    parser.add_argument(
-        "--defaults",
-        type=int,
-        default=0,
-        help="turns of the defaults, one step at a time",
-    )
+    parser.add_argument("--turns", type=int, default=1500, help="of each variant, one step at a time; 0: none")
+    parser.add_argument("--defaults", type=int, default=0, help="turns of the defaults, one step at a time")
     options = parser.parse_args()
-    print(
-        f"{torch.cuda.get_device_name()}, torch {torch.__version__}, {time.strftime('%Y-%m-%d')}"
-    )
+    print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, {time.strftime('%Y-%m-%d')}")
     jobs = (
         ("3 ms, GPU-bound", 3, "gpu", options.rounds, 50),
         ("3 ms, host-bound", 3, "host", options.rounds, 50),

@@ -51,16 +51,12 @@ class Window:
                 with_stack=everything,
                 budget_mb=65536,
             )
-            capture = Capture(
-                CaptureConfig(out=str(out), auto_phases=False, trace=trace)
-            ).open()
+            capture = Capture(CaptureConfig(out=str(out), auto_phases=False, trace=trace)).open()
             self.step, self.close = capture.step, capture.close
             return
         rich = variant == "d9d"
         profiler = torch.profiler.profile(
-            schedule=torch.profiler.schedule(
-                wait=BEFORE, warmup=WARMUP, active=ACTIVE, repeat=1
-            ),
+            schedule=torch.profiler.schedule(wait=BEFORE, warmup=WARMUP, active=ACTIVE, repeat=1),
             on_trace_ready=self.tar if rich else self.gzip,
             record_shapes=rich,
             with_stack=rich,
@@ -81,11 +77,7 @@ class Window:
 
 def peak_mb() -> float:
     """Since `forget_peak`."""
-    line = next(
-        line
-        for line in Path("/proc/self/status").read_text().splitlines()
-        if line.startswith("VmHWM")
-    )
+    line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
     return int(line.split()[1]) / 1024
 
 
@@ -98,9 +90,7 @@ def child(variant: str, layers: int, device: str) -> None:
     torch.manual_seed(0)
     width, batch, tokens = (1024, 8, 512) if device == "cuda" else (64, 2, 16)
     layer = torch.nn.TransformerEncoderLayer(width, 8, 4 * width, batch_first=True)
-    model = torch.nn.TransformerEncoder(layer, layers, enable_nested_tensor=False).to(
-        device
-    )
+    model = torch.nn.TransformerEncoder(layer, layers, enable_nested_tensor=False).to(device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5, foreach=True)
     x = torch.randn(batch, tokens, width, device=device)
 
@@ -138,11 +128,7 @@ def child(variant: str, layers: int, device: str) -> None:
     window.close()
     closing = time.perf_counter() - started
     files = list(out.rglob("*trace*.gz"))
-    left = [
-        p.name
-        for p in out.rglob("*")
-        if p.is_file() and (p.suffix == ".json" and "trace" in p.name)
-    ]
+    left = [p.name for p in out.rglob("*") if p.is_file() and (p.suffix == ".json" and "trace" in p.name)]
     after = steps[-AFTER:]
     quiet = sorted(steps[2:BEFORE])[len(steps[2:BEFORE]) // 2]
     result = {
@@ -153,42 +139,25 @@ def child(variant: str, layers: int, device: str) -> None:
         "peak_added_mb": peak_mb() - before,
         "raw_left": left,
         "step_ms": quiet * 1e3,
-        "profiled_step_ms": 1e3
-        * sum(steps[BEFORE + WARMUP : BEFORE + WARMUP + ACTIVE])
-        / ACTIVE,
+        "profiled_step_ms": 1e3 * sum(steps[BEFORE + WARMUP : BEFORE + WARMUP + ACTIVE]) / ACTIVE,
     }
     print(json.dumps(result))
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--layers", type=int, default=24)
-    parser.add_argument(
-        "--device", default="cuda" if torch.cuda.is_available() else "cpu"
-    )
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--variant", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.variant:
         child(options.variant, options.layers, options.device)
         return
     name = torch.cuda.get_device_name() if options.device == "cuda" else "CPU"
-    print(
-        f"{name}, torch {torch.__version__}, {time.strftime('%Y-%m-%d')}, {options.layers} layers, {ACTIVE} steps"
-    )
+    print(f"{name}, torch {torch.__version__}, {time.strftime('%Y-%m-%d')}, {options.layers} layers, {ACTIVE} steps")
     for variant, title in VARIANTS.items():
-        command = [
-            sys.executable,
-            __file__,
-            "--variant",
-            variant,
-            "--layers",
-            str(options.layers),
-        ]
-        done = subprocess.run(
-            [*command, "--device", options.device], capture_output=True, text=True
-        )
+        command = [sys.executable, __file__, "--variant", variant, "--layers", str(options.layers)]
+        done = subprocess.run([*command, "--device", options.device], capture_output=True, text=True)
         if done.returncode != 0:
             print(f"  {title}: failed\n{done.stderr[-2000:]}")
             continue

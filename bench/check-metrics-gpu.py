@@ -33,34 +33,20 @@ def check_numbers(pipelined: bool) -> None:
         loss = torch.full((), 1.5 + step, device="cuda", requires_grad=True) * 2
         gather.add("loss", loss)
         gather.add("tokens", 2**24 + 1 + step, op="sum")
-        gather.add(
-            "half",
-            torch.tensor(0.5, device="cuda", dtype=torch.bfloat16),
-            ops=("min", "max"),
-        )
+        gather.add("half", torch.tensor(0.5, device="cuda", dtype=torch.bfloat16), ops=("min", "max"))
         gather.add("count", torch.tensor([2**40 + step], device="cuda"), op="max")
         gather.add("cpu", torch.tensor(7.0))
         for extra in range(40 if step >= 2 else 0):
-            gather.add(
-                f"m{extra}",
-                torch.full((), float(extra), device="cuda") if extra % 2 else extra,
-            )
+            gather.add(f"m{extra}", torch.full((), float(extra), device="cuda") if extra % 2 else extra)
         found = gather.gather()
         if pipelined:
             assert (found is None) == (step == 0)
             found = gather.flush() if step == 3 else found
             step = step if step == 3 else step - 1
         if found is not None:
-            wanted = {
-                "loss": 3.0 + 2 * step,
-                "tokens": 2.0**24 + 1 + step,
-                "half/min": 0.5,
-                "half/max": 0.5,
-            }
+            wanted = {"loss": 3.0 + 2 * step, "tokens": 2.0**24 + 1 + step, "half/min": 0.5, "half/max": 0.5}
             wanted |= {"count": 2.0**40 + step, "cpu": 7.0}
-            wanted |= {
-                f"m{extra}": float(extra) for extra in range(40 if step >= 2 else 0)
-            }
+            wanted |= {f"m{extra}": float(extra) for extra in range(40 if step >= 2 else 0)}
             assert found == wanted, (step, found)
     print(f"numbers are right, pipelined={pipelined}")
 
@@ -95,10 +81,7 @@ def check_pipelined_does_not_wait() -> None:
 
 def check_copies() -> None:
     trouble = copies._PROBLEMS = ProblemLog()
-    pinned = {
-        "x": torch.ones(1 << 20).pin_memory(),
-        "more": [torch.zeros(8).pin_memory()],
-    }
+    pinned = {"x": torch.ones(1 << 20).pin_memory(), "more": [torch.zeros(8).pin_memory()]}
     to_device(pinned, "cuda")
     torch.cuda.synchronize()
     torch.cuda.set_sync_debug_mode("error")
@@ -114,9 +97,7 @@ def check_copies() -> None:
     to_device({"x": torch.ones(4)}, "cuda")
     to_device({"x": torch.ones(4)}, "cuda")
     assert trouble.counts == {"unpinned-copy": 1}
-    print(
-        f"to_device: {took * 1e6:.0f} µs behind 100 ms of work; one warning for memory that is not pinned"
-    )
+    print(f"to_device: {took * 1e6:.0f} µs behind 100 ms of work; one warning for memory that is not pinned")
 
 
 def main() -> None:
@@ -125,9 +106,7 @@ def main() -> None:
         check_numbers(pipelined)
     check_pipelined_does_not_wait()
     with tempfile.TemporaryDirectory() as scratch:
-        dist.init_process_group(
-            "nccl", init_method=f"file://{scratch}/store", rank=0, world_size=1
-        )
+        dist.init_process_group("nccl", init_method=f"file://{scratch}/store", rank=0, world_size=1)
         metrics_exchange.COLLECTIVE_IN_GROUP_OF_ONE = True
         for pipelined in (False, True):
             check_numbers(pipelined)

@@ -48,10 +48,7 @@ def run(settings: dict[str, int] | None, out: str) -> tuple[int, str, int]:
     package = str(Path(__file__).resolve().parents[1] / "python" / "src")
     code = JOB.format(package=package, settings=settings, out=out)
     job = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    losses = next(
-        (line for line in job.stdout.splitlines() if line.startswith("LOSSES")),
-        job.stderr[-300:],
-    )
+    losses = next((line for line in job.stdout.splitlines() if line.startswith("LOSSES")), job.stderr[-300:])
     return job.returncode, losses, len(list(Path(out).rglob("*-trace.json.gz")))
 
 
@@ -65,9 +62,7 @@ def main() -> None:
                 status, losses, traces = run(settings, f"{folder}/{name}-{attempt}")
                 same = losses == expected
                 failed |= status != 0 or not same
-                print(
-                    f"{settings}: exit {status}, {traces} traces, losses {'equal' if same else 'DIFFER: ' + losses}"
-                )
+                print(f"{settings}: exit {status}, {traces} traces, losses {'equal' if same else 'DIFFER: ' + losses}")
     sys.exit(int(failed))
 
 

@@ -11,10 +11,7 @@ from typing import Any
 
 import torch
 from gpu_job import Job, plain_step, timed
-from torch.optim.optimizer import (
-    _global_optimizer_post_hooks,
-    _global_optimizer_pre_hooks,
-)
+from torch.optim.optimizer import _global_optimizer_post_hooks, _global_optimizer_pre_hooks
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python" / "src"))
 from whyslow_capture.config import CaptureConfig
@@ -38,12 +35,7 @@ class Naive:
     def flush(self) -> None:
         for name, step, begin, end in self.pending:
             end.synchronize()
-            row = {
-                "name": name,
-                "step": step,
-                "rank": 0,
-                "duration_ms": begin.elapsed_time(end),
-            }
+            row = {"name": name, "step": step, "rank": 0, "duration_ms": begin.elapsed_time(end)}
             self.sink.write(json.dumps(row) + "\n")
         self.sink.flush()
         self.pending.clear()
@@ -51,10 +43,7 @@ class Naive:
     def phase(self, name: str, i: int, work: Callable[[], object]) -> object:
         if i % self.every:
             return work()
-        begin, end = (
-            torch.cuda.Event(enable_timing=True),
-            torch.cuda.Event(enable_timing=True),
-        )
+        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
         begin.record()
         result = work()
         end.record()
@@ -62,9 +51,7 @@ class Naive:
         return result
 
     def step(self, job: Job, i: int) -> None:
-        x = self.phase(
-            "host_to_device", i, lambda: job.batch(i).to("cuda", non_blocking=True)
-        )
+        x = self.phase("host_to_device", i, lambda: job.batch(i).to("cuda", non_blocking=True))
 
         def train() -> None:
             loss = job.forward(x)  # type: ignore[arg-type]
@@ -82,9 +69,7 @@ class Ours:
     """Seven phases: data_wait, host_to_device, forward, backward, optimizer, training_metrics, training_step."""
 
     def __init__(self, **config: object) -> None:
-        self.capture = Capture(
-            CaptureConfig(out=tempfile.mkdtemp(), auto_phases=False, **config)
-        )  # type: ignore[arg-type]
+        self.capture = Capture(CaptureConfig(out=tempfile.mkdtemp(), auto_phases=False, **config))  # type: ignore[arg-type]
         self.opened = False
 
     def open(self) -> None:

@@ -22,10 +22,7 @@ class Job:
             layers += [torch.nn.Linear(width, width), torch.nn.GELU()]
         self.model = torch.nn.Sequential(*layers).cuda().to(torch.bfloat16)
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=1e-6)
-        self.host = [
-            torch.randn(batch, width, dtype=torch.bfloat16).pin_memory()
-            for _ in range(4)
-        ]
+        self.host = [torch.randn(batch, width, dtype=torch.bfloat16).pin_memory() for _ in range(4)]
         self.repeat = 1
         self.calibrate(step_ms)
 

@@ -53,14 +53,8 @@ def timed(name: str) -> Iterator[None]:
 def conv_net(width: int = 64) -> nn.Module:
     layers: list[nn.Module] = [nn.Conv2d(3, width, 3, padding=1), nn.ReLU()]
     for _ in range(6):
-        layers += [
-            nn.Conv2d(width, width, 3, padding=1),
-            nn.BatchNorm2d(width),
-            nn.ReLU(),
-        ]
-    return nn.Sequential(
-        *layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(width, 10)
-    ).to(DEVICE)
+        layers += [nn.Conv2d(width, width, 3, padding=1), nn.BatchNorm2d(width), nn.ReLU()]
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(width, 10)).to(DEVICE)
 
 
 class Augmented(Dataset):  # type: ignore[type-arg]
@@ -93,9 +87,9 @@ def augment_inline() -> None:
 
 def gan() -> None:
     """Host: two small networks, two optimizers, several reads an iteration (T15, T23)."""
-    make = lambda a, b: nn.Sequential(
-        *[m for _ in range(6) for m in (nn.Linear(a, a), nn.ReLU())], nn.Linear(a, b)
-    ).to(DEVICE)  # noqa: E731
+    make = lambda a, b: nn.Sequential(*[m for _ in range(6) for m in (nn.Linear(a, a), nn.ReLU())], nn.Linear(a, b)).to(
+        DEVICE
+    )  # noqa: E731
     maker, critic = make(128, 784), make(784, 1)
     of_maker = torch.optim.Adam(maker.parameters(), 2e-4)
     of_critic = torch.optim.Adam(critic.parameters(), 2e-4)
@@ -121,10 +115,7 @@ def evaluates_often() -> None:
     """Evaluation: every 10 steps over 60 batches."""
     model = conv_net(128)
     optimizer = torch.optim.AdamW(model.parameters(), 1e-3, fused=DEVICE == "cuda")
-    images, labels = (
-        torch.randn(128, 3, 64, 64, device=DEVICE),
-        torch.randint(0, 10, (128,), device=DEVICE),
-    )
+    images, labels = torch.randn(128, 3, 64, 64, device=DEVICE), torch.randint(0, 10, (128,), device=DEVICE)
     for step in range(STEPS):
         clock(step)
         loss = F.cross_entropy(model(images), labels)
@@ -134,19 +125,14 @@ def evaluates_often() -> None:
         if step % 10 == 9:
             with timed("evaluation"), torch.no_grad():
                 model.eval()
-                right = sum(
-                    (model(images).argmax(1) == labels).float().mean().item()
-                    for _ in range(60)
-                )
+                right = sum((model(images).argmax(1) == labels).float().mean().item() for _ in range(60))
                 model.train()
             print("accuracy", right / 60, flush=True)
 
 
 def saves_often() -> None:
     """Checkpoints: 400 MB every 8 steps."""
-    model = nn.Sequential(
-        *[m for _ in range(8) for m in (nn.Linear(2048, 2048), nn.GELU())]
-    ).to(DEVICE)
+    model = nn.Sequential(*[m for _ in range(8) for m in (nn.Linear(2048, 2048), nn.GELU())]).to(DEVICE)
     optimizer = torch.optim.AdamW(model.parameters(), 1e-4, fused=DEVICE == "cuda")
     data = torch.randn(512, 2048, device=DEVICE)
     with tempfile.TemporaryDirectory() as folder:
@@ -158,10 +144,7 @@ def saves_often() -> None:
             optimizer.step()
             if step % 8 == 7:
                 with timed("checkpoint"):
-                    state = {
-                        "model": model.state_dict(),
-                        "optimizer": optimizer.state_dict(),
-                    }
+                    state = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
                     torch.save(state, Path(folder) / "last.pt")
 
 
@@ -188,9 +171,7 @@ def lstm_by_hand() -> None:
 def ragged_compile() -> None:
     """Compile: a compiled model that sees a new length every few steps (T16)."""
     torch._dynamo.config.automatic_dynamic_shapes = False
-    model = nn.Sequential(
-        nn.Embedding(1000, 256), nn.Linear(256, 256), nn.GELU(), nn.Linear(256, 1000)
-    ).to(DEVICE)
+    model = nn.Sequential(nn.Embedding(1000, 256), nn.Linear(256, 256), nn.GELU(), nn.Linear(256, 1000)).to(DEVICE)
     optimizer = torch.optim.AdamW(model.parameters(), 1e-3)
     compiled = torch.compile(model)
     for step in range(STEPS):
@@ -213,9 +194,7 @@ class Lines(IterableDataset):  # type: ignore[type-arg]
 
 def stream() -> None:
     """Data: an IterableDataset without workers (T4, with the warning about duplicates)."""
-    model = nn.Sequential(
-        nn.Embedding(4096, 256), nn.Linear(256, 256), nn.GELU(), nn.Linear(256, 4096)
-    ).to(DEVICE)
+    model = nn.Sequential(nn.Embedding(4096, 256), nn.Linear(256, 256), nn.GELU(), nn.Linear(256, 4096)).to(DEVICE)
     optimizer = torch.optim.AdamW(model.parameters(), 1e-3, fused=DEVICE == "cuda")
     batches = iter(DataLoader(Lines(), 32))
     for step in range(STEPS):
@@ -230,9 +209,7 @@ def stream() -> None:
 
 def wide_matmul() -> None:
     """GPU: large products in fp32 without TF32 (T9, T13)."""
-    model = nn.Sequential(
-        *[m for _ in range(8) for m in (nn.Linear(4096, 4096), nn.ReLU())]
-    ).to(DEVICE)
+    model = nn.Sequential(*[m for _ in range(8) for m in (nn.Linear(4096, 4096), nn.ReLU())]).to(DEVICE)
     optimizer = torch.optim.SGD(model.parameters(), 1e-3)
     data = torch.randn(4096, 4096, device=DEVICE)
     for step in range(STEPS):
@@ -245,36 +222,21 @@ def wide_matmul() -> None:
 
 def trainer() -> None:
     """transformers' Trainer: evaluation every 20 steps and a small batch (evaluation, T15, T18)."""
-    from transformers import (
-        BertConfig,
-        BertForSequenceClassification,
-        Trainer,
-        TrainerCallback,
-        TrainingArguments,
-    )
+    from transformers import BertConfig, BertForSequenceClassification, Trainer, TrainerCallback, TrainingArguments
 
     class Tokens(Dataset):  # type: ignore[type-arg]
         def __len__(self) -> int:
             return 8 * STEPS
 
         def __getitem__(self, index: int) -> dict[str, torch.Tensor]:
-            ids = torch.randint(
-                0, 1000, (64,), generator=torch.Generator().manual_seed(index)
-            )
+            ids = torch.randint(0, 1000, (64,), generator=torch.Generator().manual_seed(index))
             return {"input_ids": ids, "labels": torch.tensor(index % 2)}
 
     class Clock(TrainerCallback):  # type: ignore[misc]
-        def on_step_begin(
-            self, _arguments: object, state: object, *_: object, **__: object
-        ) -> None:
+        def on_step_begin(self, _arguments: object, state: object, *_: object, **__: object) -> None:
             clock(state.global_step)  # type: ignore[attr-defined]
 
-    small = {
-        "hidden_size": 256,
-        "num_hidden_layers": 4,
-        "num_attention_heads": 4,
-        "intermediate_size": 512,
-    }
+    small = {"hidden_size": 256, "num_hidden_layers": 4, "num_attention_heads": 4, "intermediate_size": 512}
     with tempfile.TemporaryDirectory() as folder:
         arguments = TrainingArguments(
             folder,
@@ -289,9 +251,7 @@ def trainer() -> None:
         )
         model = BertForSequenceClassification(BertConfig(vocab_size=1000, **small))
         data = Tokens()
-        Trainer(
-            model, arguments, train_dataset=data, eval_dataset=data, callbacks=[Clock()]
-        ).train()
+        Trainer(model, arguments, train_dataset=data, eval_dataset=data, callbacks=[Clock()]).train()
 
 
 class Clicks(Dataset):  # type: ignore[type-arg]
@@ -300,9 +260,7 @@ class Clicks(Dataset):  # type: ignore[type-arg]
 
     def __getitem__(self, index: int) -> tuple[torch.Tensor, torch.Tensor]:
         made = torch.Generator().manual_seed(index)
-        return torch.randint(0, 20_000, (64,), generator=made), torch.rand(
-            1, generator=made
-        )
+        return torch.randint(0, 20_000, (64,), generator=made), torch.rand(1, generator=made)
 
 
 def recommender() -> None:
@@ -314,11 +272,7 @@ def recommender() -> None:
     for step in range(STEPS):
         clock(step)
         with timed("rows"):
-            rows = (
-                torch.cat([table(ids[:, :4]).mean(1) for table in tables], 1)
-                .detach()
-                .to(DEVICE)
-            )
+            rows = torch.cat([table(ids[:, :4]).mean(1) for table in tables], 1).detach().to(DEVICE)
         loss = F.binary_cross_entropy_with_logits(tower(rows), clicked.to(DEVICE))
         optimizer.zero_grad()
         loss.backward()
@@ -347,12 +301,8 @@ def detector() -> None:
 
 def physics() -> None:
     """Host: a small network under LBFGS, whose closure runs many times per step, with second derivatives (T15)."""
-    network = nn.Sequential(
-        *[m for _ in range(5) for m in (nn.Linear(64, 64), nn.Tanh())]
-    )
-    model = nn.Sequential(nn.Linear(2, 64), nn.Tanh(), network, nn.Linear(64, 1)).to(
-        DEVICE
-    )
+    network = nn.Sequential(*[m for _ in range(5) for m in (nn.Linear(64, 64), nn.Tanh())])
+    model = nn.Sequential(nn.Linear(2, 64), nn.Tanh(), network, nn.Linear(64, 1)).to(DEVICE)
     optimizer = torch.optim.LBFGS(model.parameters(), lr=0.1, max_iter=8)
     points = torch.rand(2048, 2, device=DEVICE, requires_grad=True)
 
@@ -371,16 +321,8 @@ def physics() -> None:
 
 def distillation() -> None:
     """GPU: a large teacher in fp32 answers under no_grad in every step; the student is small (T9, T13)."""
-    teacher = (
-        nn.Sequential(
-            *[m for _ in range(6) for m in (nn.Linear(4096, 4096), nn.GELU())]
-        )
-        .to(DEVICE)
-        .eval()
-    )
-    student = nn.Sequential(nn.Linear(4096, 256), nn.GELU(), nn.Linear(256, 4096)).to(
-        DEVICE
-    )
+    teacher = nn.Sequential(*[m for _ in range(6) for m in (nn.Linear(4096, 4096), nn.GELU())]).to(DEVICE).eval()
+    student = nn.Sequential(nn.Linear(4096, 256), nn.GELU(), nn.Linear(256, 4096)).to(DEVICE)
     optimizer = torch.optim.AdamW(student.parameters(), 1e-3, fused=DEVICE == "cuda")
     data = torch.randn(4096, 4096, device=DEVICE)
     for step in range(STEPS):
@@ -415,13 +357,5 @@ if __name__ == "__main__":
     JOBS[sys.argv[1]][0]()
     step_ms = 1e3 * (MARKS["end"] - MARKS["half"]) / (STEPS - 1 - STEPS // 2)
     print(
-        "JOB",
-        json.dumps(
-            {
-                "name": sys.argv[1],
-                "step_ms": round(step_ms, 3),
-                "spent_s": dict(SPENT),
-                "steps": STEPS,
-            }
-        ),
+        "JOB", json.dumps({"name": sys.argv[1], "step_ms": round(step_ms, 3), "spent_s": dict(SPENT), "steps": STEPS})
     )

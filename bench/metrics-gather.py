@@ -97,11 +97,7 @@ class Job:
         for _ in range(steps):
             step()
         self._settle_device()
-        took = torch.tensor(
-            (time.perf_counter() - began) / steps,
-            device=self.device,
-            dtype=torch.float64,
-        )
+        took = torch.tensor((time.perf_counter() - began) / steps, device=self.device, dtype=torch.float64)
         dist.all_reduce(took, op=dist.ReduceOp.MAX)
         self.pipelined.flush()
         return float(took.item())
@@ -135,9 +131,7 @@ WAYS: dict[str, Callable[[Job], None]] = {
 NAIVE = "5 all_reduce + 5 .item()"
 
 
-def measure(
-    device: torch.device, work_ms: float, rounds: int
-) -> dict[str, list[float]]:
+def measure(device: torch.device, work_ms: float, rounds: int) -> dict[str, list[float]]:
     job = Job(device, work_ms)
     steps = {name: _steps_for(job, way) for name, way in WAYS.items()}
     times: dict[str, list[float]] = {name: [] for name in WAYS}
@@ -161,32 +155,18 @@ def interval(values: list[float], form: str) -> str:
 
 def report(times: dict[str, list[float]], work_ms: float) -> None:
     print(f"\nwork of a step: {work_ms:g} ms\n")
-    print(
-        "| way | ms/step | added ms | cost of the 5 all_reduces ÷ this | step of the 5 all_reduces ÷ this |"
-    )
+    print("| way | ms/step | added ms | cost of the 5 all_reduces ÷ this | step of the 5 all_reduces ÷ this |")
     print("|---|---|---|---|---|")
     base, naive = times["no metrics"], times[NAIVE]
     for name, mine in times.items():
         columns = [interval([1e3 * t for t in mine], ".4f"), "", "", ""]
         if name != "no metrics":
-            columns[1] = interval(
-                [1e3 * (t - b) for t, b in zip(mine, base, strict=True)], "+.4f"
-            )
+            columns[1] = interval([1e3 * (t - b) for t, b in zip(mine, base, strict=True)], "+.4f")
         if name not in ("no metrics", NAIVE):
-            costs = [
-                (n - b) / (t - b)
-                for t, b, n in zip(mine, base, naive, strict=True)
-                if t > b
-            ]
+            costs = [(n - b) / (t - b) for t, b, n in zip(mine, base, naive, strict=True) if t > b]
             # Of costs near nothing a ratio says nothing.
-            columns[2] = (
-                interval(costs, ".2f")
-                if len(costs) == len(mine)
-                else "cost within noise"
-            )
-            columns[3] = interval(
-                [n / t for t, n in zip(mine, naive, strict=True)], ".2f"
-            )
+            columns[2] = interval(costs, ".2f") if len(costs) == len(mine) else "cost within noise"
+            columns[3] = interval([n / t for t, n in zip(mine, naive, strict=True)], ".2f")
         print(f"| {name} | {' | '.join(columns)} |")
 
 
@@ -195,28 +175,12 @@ def run_rank(rank: int, arguments: argparse.Namespace, store: str | None) -> Non
     is_cuda = arguments.device == "cuda"
     if is_cuda:
         torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", rank)))
-    device = (
-        torch.device("cuda", torch.cuda.current_device())
-        if is_cuda
-        else torch.device("cpu")
-    )
+    device = torch.device("cuda", torch.cuda.current_device()) if is_cuda else torch.device("cpu")
     metrics_exchange.COLLECTIVE_IN_GROUP_OF_ONE = True
-    how = (
-        {}
-        if store is None
-        else {
-            "init_method": f"file://{store}",
-            "rank": rank,
-            "world_size": arguments.ranks,
-        }
-    )
+    how = {} if store is None else {"init_method": f"file://{store}", "rank": rank, "world_size": arguments.ranks}
     dist.init_process_group("nccl" if is_cuda else "gloo", **how)
     if dist.get_rank() == 0:
-        name = (
-            torch.cuda.get_device_name()
-            if is_cuda
-            else platform.processor() or platform.machine()
-        )
+        name = torch.cuda.get_device_name() if is_cuda else platform.processor() or platform.machine()
         print(
             f"{dist.get_world_size()} ranks, {dist.get_backend()}, {name}, torch {torch.__version__}, "
             f"Python {platform.python_version()}, {os.cpu_count()} cores, {arguments.rounds} rounds, 95% intervals"
@@ -231,25 +195,14 @@ def run_rank(rank: int, arguments: argparse.Namespace, store: str | None) -> Non
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
-    parser.add_argument(
-        "--ranks", type=int, help="processes to start; default 4 on the CPU, 1 on a GPU"
-    )
+    parser.add_argument("--ranks", type=int, help="processes to start; default 4 on the CPU, 1 on a GPU")
     parser.add_argument("--rounds", type=int, default=20)
-    parser.add_argument(
-        "--work-ms",
-        type=float,
-        nargs="+",
-        help="default 0 on the CPU, 0 and 3 on a GPU",
-    )
+    parser.add_argument("--work-ms", type=float, nargs="+", help="default 0 on the CPU, 0 and 3 on a GPU")
     arguments = parser.parse_args()
     is_cuda = arguments.device == "cuda"
     arguments.ranks = arguments.ranks or (1 if is_cuda else 4)
     arguments.work_ms = arguments.work_ms or ([0.0, 3.0] if is_cuda else [0.0])
-    if (
-        is_cuda
-        and "RANK" not in os.environ
-        and arguments.ranks > torch.cuda.device_count()
-    ):
+    if is_cuda and "RANK" not in os.environ and arguments.ranks > torch.cuda.device_count():
         parser.error("NCCL wants a GPU for each rank")
     if "RANK" in os.environ:
         run_rank(int(os.environ["RANK"]), arguments, None)
@@ -259,9 +212,7 @@ def main() -> None:
         if arguments.ranks == 1:
             run_rank(0, arguments, store)
         else:
-            torch.multiprocessing.spawn(
-                run_rank, (arguments, store), nprocs=arguments.ranks
-            )
+            torch.multiprocessing.spawn(run_rank, (arguments, store), nprocs=arguments.ranks)
 
 
 if __name__ == "__main__":

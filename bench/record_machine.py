@@ -21,14 +21,7 @@ import time
 from pathlib import Path
 
 TICKS, EVERY = 100.0, 0.25
-VARIABLES = (
-    "RANK",
-    "LOCAL_RANK",
-    "WORLD_SIZE",
-    "OMP_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "CUDA_VISIBLE_DEVICES",
-)
+VARIABLES = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "CUDA_VISIBLE_DEVICES")
 LIMITS = "--query-gpu=index,name,clocks.max.sm,power.limit"
 
 
@@ -43,11 +36,7 @@ def stat(path: str) -> list[str] | None:
     """Name, then the fields after it."""
     line = text(path)
     close = line.rfind(")")
-    return (
-        [line[line.find("(") + 1 : close], *line[close + 2 :].split()]
-        if close > 0
-        else None
-    )
+    return [line[line.find("(") + 1 : close], *line[close + 2 :].split()] if close > 0 else None
 
 
 def field(lines: str, name: str) -> int | None:
@@ -56,11 +45,7 @@ def field(lines: str, name: str) -> int | None:
 
 
 def tree(root: int) -> list[int]:
-    parents = {
-        int(p): fields
-        for p in os.listdir("/proc")
-        if p.isdigit() and (fields := stat(f"/proc/{p}/stat"))
-    }
+    parents = {int(p): fields for p in os.listdir("/proc") if p.isdigit() and (fields := stat(f"/proc/{p}/stat"))}
     found = [root]
     for pid in found:
         found += [child for child, fields in parents.items() if int(fields[2]) == pid]
@@ -73,28 +58,16 @@ def describe(pid: int) -> dict:
         with contextlib.suppress(OSError):
             opened.append(os.readlink(fd))
     torch = re.search(r"(/.*)/torch/lib/libtorch[^/\n]*\.so", text(f"/proc/{pid}/maps"))
-    version = (
-        re.search(
-            r"__version__ = ['\"]([\w.+-]+)", text(f"{torch[1]}/torch/version.py")
-        )
-        if torch
-        else None
-    )
-    environment = dict(
-        e.split("=", 1) for e in text(f"/proc/{pid}/environ").split("\0") if "=" in e
-    )
+    version = re.search(r"__version__ = ['\"]([\w.+-]+)", text(f"{torch[1]}/torch/version.py")) if torch else None
+    environment = dict(e.split("=", 1) for e in text(f"/proc/{pid}/environ").split("\0") if "=" in e)
     return {
         "pid": pid,
         "parent": int((stat(f"/proc/{pid}/stat") or [""] * 3)[2] or 0),
         "command": text(f"/proc/{pid}/cmdline").replace("\0", " ").strip()[:500],
         "torch": torch is not None,
         "torch_version": version[1] if version else None,
-        "gpu": any(
-            re.match(r"/dev/(nvidia\d|nvidia-uvm|kfd)", target) for target in opened
-        ),
-        "environment": {
-            name: environment[name] for name in VARIABLES if name in environment
-        },
+        "gpu": any(re.match(r"/dev/(nvidia\d|nvidia-uvm|kfd)", target) for target in opened),
+        "environment": {name: environment[name] for name in VARIABLES if name in environment},
     }
 
 
@@ -107,9 +80,7 @@ def thread(pid: int, tid: int) -> dict | None:
         "id": tid,
         "name": fields[0],
         "state": fields[1],
-        "cpu": int(ran[0]) / 1e9
-        if ran
-        else (int(fields[12]) + int(fields[13])) / TICKS,
+        "cpu": int(ran[0]) / 1e9 if ran else (int(fields[12]) + int(fields[13])) / TICKS,
         "delayed": int(ran[1]) / 1e9 if ran else None,
     }
 
@@ -117,19 +88,12 @@ def thread(pid: int, tid: int) -> dict | None:
 def sample_process(pid: int) -> dict | None:
     fields = stat(f"/proc/{pid}/stat")
     try:
-        tids = sorted(
-            (int(t) for t in os.listdir(f"/proc/{pid}/task")),
-            key=lambda t: (t != pid, t),
-        )
+        tids = sorted((int(t) for t in os.listdir(f"/proc/{pid}/task")), key=lambda t: (t != pid, t))
     except OSError:
         return None
     if fields is None:
         return None
-    io, status, wait = (
-        text(f"/proc/{pid}/io"),
-        text(f"/proc/{pid}/status"),
-        text(f"/proc/{pid}/wchan"),
-    )
+    io, status, wait = text(f"/proc/{pid}/io"), text(f"/proc/{pid}/status"), text(f"/proc/{pid}/wchan")
     return {
         "pid": pid,
         "read_chars": field(io, "rchar"),
@@ -152,22 +116,9 @@ def record(pid: int, seconds: float, out: Path) -> None:
     has_gpu = shutil.which("nvidia-smi") is not None
     limits = monitor = ""
     if has_gpu:
-        limits = subprocess.run(
-            ["nvidia-smi", LIMITS, "--format=csv"], capture_output=True, text=True
-        ).stdout
+        limits = subprocess.run(["nvidia-smi", LIMITS, "--format=csv"], capture_output=True, text=True).stdout
         monitor = subprocess.Popen(
-            [
-                "nvidia-smi",
-                "dmon",
-                "-s",
-                "pucvmet",
-                "-d",
-                "1",
-                "-c",
-                str(int(seconds)),
-                "-o",
-                "DT",
-            ],
+            ["nvidia-smi", "dmon", "-s", "pucvmet", "-d", "1", "-c", str(int(seconds)), "-o", "DT"],
             stdout=subprocess.PIPE,
             text=True,
         )
@@ -180,13 +131,7 @@ def record(pid: int, seconds: float, out: Path) -> None:
             if not known.get(own, {}).get("torch"):
                 known[own] = describe(own)
         processes = [p for own in pids if (p := sample_process(own))]
-        samples.append(
-            {
-                "seconds": now,
-                "processes": processes,
-                "counters": {"received": received()},
-            }
-        )
+        samples.append({"seconds": now, "processes": processes, "counters": {"received": received()}})
         time.sleep(EVERY)
     machine = {
         "host": socket.gethostname(),
@@ -205,9 +150,7 @@ def record(pid: int, seconds: float, out: Path) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--pid", type=int, required=True)
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--out", type=Path, required=True)

@@ -16,13 +16,7 @@ from torch import nn
 def main(out: str, steps: int = 400, slower: float = 0.0) -> None:
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    model = nn.Sequential(
-        nn.Linear(256, 512),
-        nn.ReLU(),
-        nn.Linear(512, 512),
-        nn.ReLU(),
-        nn.Linear(512, 10),
-    )
+    model = nn.Sequential(nn.Linear(256, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10))
     optimizer = torch.optim.AdamW(model.parameters())
     inputs, targets = torch.randn(512, 256), torch.randint(0, 10, (512,))
     with open(out, "w", encoding="utf-8") as log:
@@ -35,19 +29,9 @@ def main(out: str, steps: int = 400, slower: float = 0.0) -> None:
             while time.perf_counter() - begin < worked * (1 + slower):
                 pass
             duration = 1e3 * (time.perf_counter() - begin)
-            record = {
-                "name": "training_step",
-                "step": step,
-                "rank": 0,
-                "duration_ms": duration,
-                "clock": "host",
-            }
+            record = {"name": "training_step", "step": step, "rank": 0, "duration_ms": duration, "clock": "host"}
             log.write(f"{json.dumps(record)}\n")
 
 
 if __name__ == "__main__":
-    main(
-        sys.argv[1],
-        *(int(word) for word in sys.argv[2:3]),
-        *(float(word) for word in sys.argv[3:4]),
-    )
+    main(sys.argv[1], *(int(word) for word in sys.argv[2:3]), *(float(word) for word in sys.argv[3:4]))

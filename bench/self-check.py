@@ -40,9 +40,7 @@ def train(out: str, minutes: float, slows: bool) -> None:
     for _ in range(50):
         work(OPERATIONS)
     window_at = round(minutes * 60 / ((time.perf_counter() - begin) / 50))
-    capture = whyslow_capture.capture(
-        out, trace={"period": window_at, "warmup": 1, "active": 3, "repeat": 1}
-    )
+    capture = whyslow_capture.capture(out, trace={"period": window_at, "warmup": 1, "active": 3, "repeat": 1})
     end, step = None, 0
     while end is None or time.perf_counter() < end:
         work(OPERATIONS)
@@ -58,23 +56,14 @@ def train(out: str, minutes: float, slows: bool) -> None:
 def judged(index: int, minutes: float) -> tuple[bool, dict[str, object]]:
     slows = index % 2 == 1
     with tempfile.TemporaryDirectory() as out:
-        command = [
-            sys.executable,
-            __file__,
-            "--train",
-            out,
-            str(minutes),
-            str(int(slows)),
-        ]
+        command = [sys.executable, __file__, "--train", out, str(minutes), str(int(slows))]
         subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
         manifest = json.loads(Path(out, "ranks/rank_0.json").read_text())
     return slows, manifest["trace"]["windows"][0]["afterwards"]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--jobs", type=int, default=8)
     parser.add_argument("--at-once", type=int, default=2)
     parser.add_argument("--minutes", type=float, default=1.3)
@@ -85,14 +74,8 @@ def main() -> None:
         train(out, float(minutes), slows == "1")
         return
     with ThreadPoolExecutor(options.at_once) as pool:
-        for slows, found in pool.map(
-            lambda i: judged(i, options.minutes), range(options.jobs)
-        ):
-            print(
-                "slower from then on" if slows else "as before          ",
-                json.dumps(found),
-                flush=True,
-            )
+        for slows, found in pool.map(lambda i: judged(i, options.minutes), range(options.jobs)):
+            print("slower from then on" if slows else "as before          ", json.dumps(found), flush=True)
 
 
 if __name__ == "__main__":

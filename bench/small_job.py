@@ -11,11 +11,7 @@ class Job:
     def __init__(self) -> None:
         torch.manual_seed(0)
         torch.set_num_threads(1)
-        layers = [
-            layer
-            for _ in range(12)
-            for layer in (torch.nn.Linear(64, 64), torch.nn.GELU())
-        ]
+        layers = [layer for _ in range(12) for layer in (torch.nn.Linear(64, 64), torch.nn.GELU())]
         self.model = torch.nn.Sequential(*layers)
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=1e-6)
         self.batch = torch.randn(16, 64)

@@ -49,16 +49,11 @@ def run_loop(name: str, smoke: bool) -> None:
     from registry import all_cases
     from state import clean_state
 
-    case = next(
-        case for group in all_cases().values() for case in group if case.name == name
-    )
+    case = next(case for group in all_cases().values() for case in group if case.name == name)
     device = "cpu" if smoke else "cuda"
     if smoke:
         torch.set_num_threads(1)
-    with (
-        tempfile.TemporaryDirectory(prefix="zoo-") as scratch,
-        clean_state(case.settings, device),
-    ):
+    with tempfile.TemporaryDirectory(prefix="zoo-") as scratch, clean_state(case.settings, device):
         ctx = Context(device, SIZES["smoke" if smoke else "a"], smoke, Path(scratch))
         driver = Driver(case.build(ctx), Clock(device))
         for _ in range(case.warm):
@@ -71,9 +66,7 @@ def run_loop(name: str, smoke: bool) -> None:
 def watch(name: str, out: Path, program: list[str] | None, smoke: bool) -> dict | None:
     """The verdict; None where it was only recorded."""
     words = [sys.executable, __file__, "--loop", name, *(["--smoke"] if smoke else [])]
-    loop = subprocess.Popen(
-        words, stdout=subprocess.PIPE, text=True, start_new_session=True
-    )
+    loop = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, start_new_session=True)
     samples = out / f"{name}.jsonl"
     try:
         if loop.stdout is None or "training" not in loop.stdout.readline():
@@ -84,18 +77,8 @@ def watch(name: str, out: Path, program: list[str] | None, smoke: bool) -> dict 
 
             record(loop.pid, WATCH_SECONDS, samples)
             return None
-        options = [
-            "--pid",
-            str(loop.pid),
-            "--seconds",
-            str(WATCH_SECONDS),
-            "--out",
-            str(samples),
-            "--json",
-        ]
-        said = subprocess.run(
-            [*program, "triage", *options], capture_output=True, text=True, timeout=120
-        )
+        options = ["--pid", str(loop.pid), "--seconds", str(WATCH_SECONDS), "--out", str(samples), "--json"]
+        said = subprocess.run([*program, "triage", *options], capture_output=True, text=True, timeout=120)
         if not said.stdout:
             raise RuntimeError(f"triage printed nothing: {said.stderr.strip()}")
         (out / f"{name}.json").write_text(said.stdout)
@@ -108,9 +91,7 @@ def watch(name: str, out: Path, program: list[str] | None, smoke: bool) -> dict 
 def find_program() -> list[str] | None:
     node = shutil.which("node")
     if node is None:
-        print(
-            "no Node here: only recording; judge with `node bin/whyslow.js triage --replay FILE` elsewhere"
-        )
+        print("no Node here: only recording; judge with `node bin/whyslow.js triage --replay FILE` elsewhere")
     elif not (ROOT / "dist" / "cli.js").exists():
         print("not built (npm run build): only recording")
     else:
@@ -119,16 +100,10 @@ def find_program() -> list[str] | None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--out", type=Path)
-    parser.add_argument(
-        "--only", default="data_cpu_w0,data_io_w0,gpu_bound_bf16,launch_small"
-    )
-    parser.add_argument(
-        "--all", action="store_true", help="all loops with a known answer"
-    )
+    parser.add_argument("--only", default="data_cpu_w0,data_io_w0,gpu_bound_bf16,launch_small")
+    parser.add_argument("--all", action="store_true", help="all loops with a known answer")
     parser.add_argument("--record", action="store_true", help="record, do not judge")
     parser.add_argument("--smoke", action="store_true")
     parser.add_argument("--loop", help=argparse.SUPPRESS)
@@ -152,10 +127,7 @@ def main() -> None:
         verdict = report["verdict"]
         answer = f"{verdict['bottleneck']}/{verdict['cause']}"
         judged, right = judged + 1, right + (answer == EXPECTED.get(name))
-        print(
-            f"{name:22} {answer:24} {verdict['confidence']:.2f}  expected {EXPECTED.get(name)}",
-            flush=True,
-        )
+        print(f"{name:22} {answer:24} {verdict['confidence']:.2f}  expected {EXPECTED.get(name)}", flush=True)
         for line in report["evidence"]:
             print(f"{'':23}{line}")
     if judged and not arguments.smoke:

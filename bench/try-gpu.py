@@ -64,12 +64,8 @@ def zoo_loop(name: str, smoke: bool) -> Callable[[], None]:
     def run() -> None:
         sys.path.insert(0, str(ROOT / "zoo" / "programs"))
         # Imported here and not above: names that they import from torch must be those of the trial.
-        context, registry, state = (
-            importlib.import_module(m) for m in ("context", "registry", "state")
-        )
-        cases = {
-            case.name: case for group in registry.all_cases().values() for case in group
-        }
+        context, registry, state = (importlib.import_module(m) for m in ("context", "registry", "state"))
+        cases = {case.name: case for group in registry.all_cases().values() for case in group}
         device = "cpu" if smoke else "cuda"
         if smoke:
             torch.set_num_threads(1)
@@ -95,9 +91,7 @@ def copies(ctx: Any, name: str) -> Any:
     """`h2d_small_pageable` of the zoo, but the twin reads the loss in every step too: the copies alone differ."""
     cases = importlib.import_module("cases_input")
     good = name == "copies_pinned"
-    return cases.small_model(
-        ctx, cases.float_batches(ctx, pinned=good), non_blocking=good, log_loss=True
-    )
+    return cases.small_model(ctx, cases.float_batches(ctx, pinned=good), non_blocking=good, log_loss=True)
 
 
 def zoo_pairs(smoke: bool) -> list[Pair]:
@@ -107,17 +101,10 @@ def zoo_pairs(smoke: bool) -> list[Pair]:
     many = 2 if smoke else 12
     return [
         # The twin holds four batches per worker ready.
-        pair(
-            "T4",
-            "data_cpu_w0",
-            "data_cpu_w12",
-            fix("loader-workers", "loader-prefetch", workers=many, factor=4),
-        ),
+        pair("T4", "data_cpu_w0", "data_cpu_w12", fix("loader-workers", "loader-prefetch", workers=many, factor=4)),
         pair("T6", "copies_pageable", "copies_pinned", fix("pinned-copies")),
         pair("T9", "vit_fp32", "vit_tf32", fix("tf32")),
-        pair(
-            "T10", "cudnn_benchmark_off", "cudnn_benchmark_on", fix("cudnn-benchmark")
-        ),
+        pair("T10", "cudnn_benchmark_off", "cudnn_benchmark_on", fix("cudnn-benchmark")),
         pair("T11", "cnn_nchw", "cnn_nhwc", fix("channels-last")),
         pair("T13", "vit_tf32", "vit_bf16", fix("bf16-autocast")),
         pair("T14", "sdpa_math", "gpu_bound_bf16", fix("fused-attention")),
@@ -206,15 +193,9 @@ def turn(program: Program, fixes: Fixes) -> dict[str, Any]:
         for path in (results, scratch):
             path.mkdir()
         given = {"results": str(results), "scratch": str(scratch), "fixes": fixes}
-        spec.write_text(
-            json.dumps({**given, "steps": STEPS, "warmup": WARMUP, "seconds": SECONDS})
-        )
+        spec.write_text(json.dumps({**given, "steps": STEPS, "warmup": WARMUP, "seconds": SECONDS}))
         log = Path(folder, "log")
-        pid = (
-            started(program, spec, scratch, log)
-            if isinstance(program, list)
-            else forked(program, spec, scratch, log)
-        )
+        pid = started(program, spec, scratch, log) if isinstance(program, list) else forked(program, spec, scratch, log)
         code = waited(pid)
         found = results / "rank_0.json"
         if not found.exists():
@@ -234,9 +215,7 @@ def started(command: list[str], spec: Path, cwd: Path, log: Path) -> int:
     }
     env = {**os.environ, **env, "PYTHONHASHSEED": "0"}
     with log.open("w") as out:
-        child = subprocess.Popen(
-            command, env=env, cwd=cwd, stdout=out, stderr=out, start_new_session=True
-        )
+        child = subprocess.Popen(command, env=env, cwd=cwd, stdout=out, stderr=out, start_new_session=True)
     child.returncode = 0  # waited for below, by its id
     return child.pid
 
@@ -286,14 +265,8 @@ def measured(pair: Pair) -> dict[str, Any]:
         sides["faulty"].append(turn(pair.faulty, []))
         sides["tried"].append(turn(pair.faulty, pair.fixes))
         sides["twin"].append(turn(pair.twin, []))
-    steps = {
-        side: [statistics.fmean(r["step_ms"]) for r in found]
-        for side, found in sides.items()
-    }
-    middle = {
-        side: math.exp(statistics.fmean(map(math.log, values)))
-        for side, values in steps.items()
-    }
+    steps = {side: [statistics.fmean(r["step_ms"]) for r in found] for side, found in sides.items()}
+    middle = {side: math.exp(statistics.fmean(map(math.log, values))) for side, values in steps.items()}
     tried, twin = middle["faulty"] / middle["tried"], middle["faulty"] / middle["twin"]
     return {
         "name": pair.name,
@@ -301,18 +274,14 @@ def measured(pair: Pair) -> dict[str, Any]:
         "fixes": pair.fixes,
         "applied": sides["tried"][0]["applied"],
         "refused": sides["tried"][0]["refused"],
-        "step_ms": {
-            side: [round(v, 4) for v in values] for side, values in steps.items()
-        },
+        "step_ms": {side: [round(v, 4) for v in values] for side, values in steps.items()},
         "gain_tried": round(tried, 4),
         "gain_twin": round(twin, 4),
         "tried_against_twin": round(tried / twin, 4),
         "within": abs(tried / twin - 1) <= WITHIN,
         "losses": {side: found[0]["losses"][:12] for side, found in sides.items()},
         "memory_mb": {side: found[0]["memory_mb"] for side, found in sides.items()},
-        "steps": {
-            side: [len(r["step_ms"]) for r in found] for side, found in sides.items()
-        },
+        "steps": {side: [len(r["step_ms"]) for r in found] for side, found in sides.items()},
         "turns": {side: [r["step_ms"] for r in found] for side, found in sides.items()},
         "seconds": round(time.monotonic() - begin, 1),
     }
@@ -321,9 +290,7 @@ def measured(pair: Pair) -> dict[str, Any]:
 def machine() -> dict[str, Any]:
     # In another process: forked children could not use CUDA if this one had.
     code = "import torch; print(torch.cuda.get_device_name() if torch.cuda.is_available() else 'CPU')"
-    device = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True
-    ).stdout.strip()
+    device = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip()
     versions = {
         "torch": torch.__version__,
         "cuda": torch.version.cuda,
@@ -338,14 +305,10 @@ def machine() -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--jobs", type=Path, default=ROOT / ".live/jobs.py")
     parser.add_argument("--only", help="rules or names, with commas")
-    parser.add_argument(
-        "--minutes", type=float, default=8, help="begin no pair that would end later"
-    )
+    parser.add_argument("--minutes", type=float, default=8, help="begin no pair that would end later")
     parser.add_argument(
         "--smoke",
         action="store_true",
@@ -397,9 +360,7 @@ def main() -> None:
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     good = sum(row["within"] for row in report["pairs"])
-    print(
-        f"{good} of {len(report['pairs'])} within 10% of the twin, {time.monotonic() - begin:.0f} s"
-    )
+    print(f"{good} of {len(report['pairs'])} within 10% of the twin, {time.monotonic() - begin:.0f} s")
 
 
 if __name__ == "__main__":

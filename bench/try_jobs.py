@@ -46,9 +46,7 @@ def trainer(good: bool) -> None:
         "num_hidden_layers": 6,
         "num_attention_heads": 12,
     }
-    model = BertForSequenceClassification(
-        BertConfig(vocab_size=8192, num_labels=4, **(sizes if SMOKE else full))
-    )
+    model = BertForSequenceClassification(BertConfig(vocab_size=8192, num_labels=4, **(sizes if SMOKE else full)))
     arguments = TrainingArguments(
         "try-trainer-output",
         per_device_train_batch_size=2 if SMOKE else 64,
@@ -72,11 +70,7 @@ class Pictures(Dataset[tuple[torch.Tensor, int]]):
 
     def __getitem__(self, index: int) -> tuple[torch.Tensor, int]:
         pixels = 16 if SMOKE else 160
-        picture = (
-            np.random.default_rng(index)
-            .standard_normal((3, pixels, pixels))
-            .astype(np.float32)
-        )
+        picture = np.random.default_rng(index).standard_normal((3, pixels, pixels)).astype(np.float32)
         picture = np.fft.ifft2(np.fft.fft2(picture)).real.astype(np.float32)
         return torch.from_numpy(picture), index % 10
 
@@ -96,9 +90,7 @@ def lightning(good: bool) -> None:
                 torch.nn.ReLU(),
                 torch.nn.AdaptiveAvgPool2d(1),
             ]
-            self.net = torch.nn.Sequential(
-                *layers, torch.nn.Flatten(), torch.nn.Linear(32, 10)
-            )
+            self.net = torch.nn.Sequential(*layers, torch.nn.Flatten(), torch.nn.Linear(32, 10))
 
         def training_step(self, batch: Any, index: int) -> torch.Tensor:
             return F.cross_entropy(self.net(batch[0]), batch[1])

@@ -27,61 +27,41 @@ def trimmed_mean(values: list[float]) -> float:
     return statistics.fmean(ordered[cut : len(ordered) - cut])
 
 
-def interval(
-    count: int, of: Callable[[Sequence[int]], float], together: int = 1
-) -> Estimate:
+def interval(count: int, of: Callable[[Sequence[int]], float], together: int = 1) -> Estimate:
     """
     What `of` finds in all of so many turns, and its 95% interval by drawing them again, so many neighbors together:
     what disturbs a machine lasts longer than a step, and single ones would seem to know more than they do.
     """
     generator = random.Random(1)
-    rows = [
-        range(begin, min(begin + together, count))
-        for begin in range(0, count, together)
-    ]
-    draws = sorted(
-        of([i for row in generator.choices(rows, k=len(rows)) for i in row])
-        for _ in range(DRAWS)
-    )
-    return (
-        of(range(count)),
-        draws[round(0.025 * DRAWS)],
-        draws[round(0.975 * DRAWS) - 1],
-    )
+    rows = [range(begin, min(begin + together, count)) for begin in range(0, count, together)]
+    draws = sorted(of([i for row in generator.choices(rows, k=len(rows)) for i in row]) for _ in range(DRAWS))
+    return of(range(count)), draws[round(0.025 * DRAWS)], draws[round(0.975 * DRAWS) - 1]
 
 
 def median_interval(values: list[float]) -> Estimate:
     """Of rounds, not the mean: one round may fall into a pause."""
-    return interval(
-        len(values), lambda chosen: statistics.median(values[i] for i in chosen)
-    )
+    return interval(len(values), lambda chosen: statistics.median(values[i] for i in chosen))
 
 
 def median_ratio(ours: list[float], other: list[float]) -> Estimate:
     """Of what two ways add in the same rounds."""
 
     def of(chosen: Sequence[int]) -> float:
-        return statistics.median(ours[i] for i in chosen) / statistics.median(
-            other[i] for i in chosen
-        )
+        return statistics.median(ours[i] for i in chosen) / statistics.median(other[i] for i in chosen)
 
     return interval(len(ours), of)
 
 
 def mean_interval(values: list[float]) -> Estimate:
     """Of turns."""
-    return interval(
-        len(values), lambda chosen: trimmed_mean([values[i] for i in chosen]), NEIGHBORS
-    )
+    return interval(len(values), lambda chosen: trimmed_mean([values[i] for i in chosen]), NEIGHBORS)
 
 
 def mean_ratio(ours: list[float], other: list[float]) -> Estimate:
     """Of what two ways add in the same turns."""
 
     def of(chosen: Sequence[int]) -> float:
-        return trimmed_mean([ours[i] for i in chosen]) / trimmed_mean(
-            [other[i] for i in chosen]
-        )
+        return trimmed_mean([ours[i] for i in chosen]) / trimmed_mean([other[i] for i in chosen])
 
     return interval(len(ours), of, NEIGHBORS)
 
@@ -111,14 +91,9 @@ def take_turns(variants: dict[str, Callable[[int], None]], turns: int) -> Turns:
                 times[name].append(took * 1e6)
     first = next(iter(times.values()))
     base = trimmed_mean(first)
-    print(
-        f"\nhost's time for a step, {turns - WARM_UP} turns each: {next(iter(variants))} {base:.0f} µs"
-    )
+    print(f"\nhost's time for a step, {turns - WARM_UP} turns each: {next(iter(variants))} {base:.0f} µs")
     rows: dict[str, Row] = {}
-    extra = {
-        name: [a - b for a, b in zip(own, first, strict=True)]
-        for name, own in times.items()
-    }
+    extra = {name: [a - b for a, b in zip(own, first, strict=True)] for name, own in times.items()}
     for name, own in extra.items():
         middle, low, high = mean_interval(own)
         rows[name] = {"us": middle, "low": low, "high": high}

@@ -55,26 +55,16 @@ class Started:
                 "WHYSLOW_RUN": name,
                 "WHYSLOW_PYTHON": str(SOURCE),
                 "KINETO_LOG_LEVEL": "6",
-                "PYTHONPATH": os.pathsep.join(
-                    [str(site), *filter(None, [env.get("PYTHONPATH")])]
-                ),
+                "PYTHONPATH": os.pathsep.join([str(site), *filter(None, [env.get("PYTHONPATH")])]),
             }
         command = [sys.executable, str(HERE / "gated.py"), script, name, str(steps)]
-        self.output = [
-            open(Path(self.folder.name) / part, "w+") for part in ("stdout", "stderr")
-        ]  # noqa: SIM115
+        self.output = [open(Path(self.folder.name) / part, "w+") for part in ("stdout", "stderr")]  # noqa: SIM115
         self.process = subprocess.Popen(
-            command,
-            env=env,
-            cwd=self.folder.name,
-            stdout=self.output[0],
-            stderr=self.output[1],
+            command, env=env, cwd=self.folder.name, stdout=self.output[0], stderr=self.output[1]
         )
 
     def run(self) -> dict[str, object]:
-        while (
-            not self.gate.with_suffix(".ready").exists() and self.process.poll() is None
-        ):
+        while not self.gate.with_suffix(".ready").exists() and self.process.poll() is None:
             time.sleep(0.01)
         begin = time.perf_counter()
         self.gate.touch()
@@ -83,9 +73,7 @@ class Started:
         except subprocess.TimeoutExpired:
             self.process.kill()
         wall = time.perf_counter() - begin
-        stdout, stderr = (
-            Path(file.name).read_text(errors="replace") for file in self.output
-        )
+        stdout, stderr = (Path(file.name).read_text(errors="replace") for file in self.output)
         lines = [line for line in stdout.splitlines() if line.startswith("JOB ")]
         found: dict[str, object] = json.loads(lines[-1][4:]) if lines else {}
         if self.process.returncode != 0 or not lines:
@@ -96,39 +84,15 @@ class Started:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument(
-        "--other",
-        nargs="*",
-        default=[],
-        metavar="SCRIPT:NAME:STEPS",
-        help="further jobs, run first",
-    )
-    parser.add_argument(
-        "--only",
-        nargs="*",
-        default=list(OWN),
-        metavar="NAME",
-        help="of the jobs of bench/jobs_gpu.py",
-    )
-    parser.add_argument(
-        "--turns",
-        type=int,
-        default=1,
-        help="how often each job is run plain and captured, in turns",
-    )
-    parser.add_argument(
-        "--seconds", type=float, default=500, help="start no more jobs after this time"
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--other", nargs="*", default=[], metavar="SCRIPT:NAME:STEPS", help="further jobs, run first")
+    parser.add_argument("--only", nargs="*", default=list(OWN), metavar="NAME", help="of the jobs of bench/jobs_gpu.py")
+    parser.add_argument("--turns", type=int, default=1, help="how often each job is run plain and captured, in turns")
+    parser.add_argument("--seconds", type=float, default=500, help="start no more jobs after this time")
     arguments = parser.parse_args()
     out = Path(os.environ.get("OUT", "whole-jobs"))
     out.mkdir(parents=True, exist_ok=True)
-    jobs = [
-        (script, name, int(steps))
-        for script, name, steps in (text.split(":") for text in arguments.other)
-    ]
+    jobs = [(script, name, int(steps)) for script, name, steps in (text.split(":") for text in arguments.other)]
     jobs += [(str(HERE / "jobs_gpu.py"), name, OWN[name]) for name in arguments.only]
     results: dict[str, list[dict[str, dict[str, object]]]] = {}
     began = time.perf_counter()
@@ -138,9 +102,7 @@ def main() -> None:
             for turn in range(arguments.turns)
             for job in jobs
             # Who goes first changes with each turn, so that a machine that drifts favors neither.
-            for kind in (
-                ("plain", "captured") if turn % 2 == 0 else ("captured", "plain")
-            )
+            for kind in (("plain", "captured") if turn % 2 == 0 else ("captured", "plain"))
         ]
         waiting: list[Started] = []
         begun = 0
@@ -148,15 +110,9 @@ def main() -> None:
             if time.perf_counter() - began > arguments.seconds:
                 print("out of time before", name)
                 break
-            for place in range(
-                begun, min(len(queue), begun + 1 + AHEAD - len(waiting))
-            ):
+            for place in range(begun, min(len(queue), begun + 1 + AHEAD - len(waiting))):
                 its_turn, its_kind, script, its_name, steps = queue[place]
-                folder = (
-                    Path(scratch) / f"{its_turn}" / its_name
-                    if its_kind == "captured"
-                    else None
-                )
+                folder = Path(scratch) / f"{its_turn}" / its_name if its_kind == "captured" else None
                 waiting.append(Started(script, its_name, steps, folder))
                 begun = place + 1
             found = waiting.pop(0).run()
@@ -184,9 +140,7 @@ def keep(recordings: Path, out: Path) -> None:
         archives[-1].append(folder)
         room -= size
     for number, folders in enumerate(archives):
-        with tarfile.open(
-            out / f"runs-{number}.tar.gz", "w:gz", compresslevel=6
-        ) as target:
+        with tarfile.open(out / f"runs-{number}.tar.gz", "w:gz", compresslevel=6) as target:
             for folder in folders:
                 target.add(folder, folder.name)
 

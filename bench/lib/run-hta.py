@@ -13,9 +13,7 @@ warnings.filterwarnings("ignore")
 from hta.trace_analysis import TraceAnalysis  # noqa: E402
 
 started = time.time()
-analysis = TraceAnalysis(
-    trace_files={rank: os.path.abspath(path) for rank, path in enumerate(sys.argv[1:])}
-)
+analysis = TraceAnalysis(trace_files={rank: os.path.abspath(path) for rank, path in enumerate(sys.argv[1:])})
 read = time.time() - started
 questions = {
     "GPU time by kind": lambda: analysis.get_temporal_breakdown(visualize=False),
@@ -31,13 +29,8 @@ for question, ask in questions.items():
     except Exception as error:
         said = f"failed: {type(error).__name__}: {error}".splitlines()[0][:100]
     print(f"answer={question}: {said}")
-own, children = (
-    resource.getrusage(who).ru_maxrss
-    for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-)
-versions = [
-    importlib.metadata.version(name) for name in ("HolisticTraceAnalysis", "pandas")
-]
+own, children = (resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+versions = [importlib.metadata.version(name) for name in ("HolisticTraceAnalysis", "pandas")]
 print(f"version={'/pandas-'.join(versions)}")
 print(f"read={read:.2f}")
 print(f"peak_mb={max(own, children) / 1024:.0f}")

@@ -67,10 +67,7 @@ class Beside:
 def beside(case: Case, twin: Case | None, ctx: Context) -> Iterator[Beside]:
     """Must be entered before this process touches CUDA, and waits until all of them can take their turn."""
     cases = [case] if twin is None else [case, twin]
-    neighbors = [
-        _start(own, replace(ctx, scratch=ctx.scratch / f"{own.name}-beside"))
-        for own in cases
-    ]
+    neighbors = [_start(own, replace(ctx, scratch=ctx.scratch / f"{own.name}-beside")) for own in cases]
     ready = [(one if one.is_ready() else None) for one in neighbors]
     try:
         yield Beside(*ready)
@@ -82,9 +79,7 @@ def beside(case: Case, twin: Case | None, ctx: Context) -> Iterator[Beside]:
 def _start(case: Case, ctx: Context) -> Neighbor:
     ours, theirs = multiprocessing.Pipe()
     # Not a daemon: those may not have DataLoader workers.
-    process = multiprocessing.get_context("fork").Process(
-        target=_take_turns, args=(case, ctx, theirs), daemon=False
-    )
+    process = multiprocessing.get_context("fork").Process(target=_take_turns, args=(case, ctx, theirs), daemon=False)
     process.start()
     theirs.close()
     return Neighbor(ours, process)
@@ -112,3 +107,4 @@ def _turn(driver: Driver, seconds: float) -> float:
         done += 1
     driver.clock.synchronize()
     return (time.perf_counter() - begin) * 1e3 / done
+

@@ -62,9 +62,7 @@ def loss_reader(ctx: Context, read: bool) -> Loop:
             history.append(loss.item())
 
     model = gpt(ctx, 1024, 6, 16)
-    return language_model(
-        ctx, model, text(ctx, 48, 1024), after_backward=after_backward
-    )
+    return language_model(ctx, model, text(ctx, 48, 1024), after_backward=after_backward)
 
 
 def forward_metrics(logits: Tensor, ids: Tensor, loss: Tensor) -> list[Tensor]:

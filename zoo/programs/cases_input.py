@@ -29,10 +29,7 @@ def float_batches(ctx: Context, pinned: bool) -> Iterator[Batch]:
     place = ctx.pinned if pinned else torch.clone
 
     def batch_in_memory() -> Batch:
-        pictures, labels = (
-            torch.randn(batch, 3, pixels, pixels),
-            torch.randint(0, CLASSES, (batch,)),
-        )
+        pictures, labels = torch.randn(batch, 3, pixels, pixels), torch.randint(0, CLASSES, (batch,))
         return place(pictures), place(labels)
 
     return cycle([batch_in_memory() for _ in range(2)])
@@ -68,9 +65,7 @@ class CopyAhead:
         return ready
 
 
-def small_model(
-    ctx: Context, batches: Iterator[Batch], *, non_blocking: bool, log_loss: bool
-) -> Loop:
+def small_model(ctx: Context, batches: Iterator[Batch], *, non_blocking: bool, log_loss: bool) -> Loop:
     """A small network on large pictures: the copy takes as long as the computing."""
     torch.manual_seed(0)
     model = Cnn(16, 2).to(ctx.device, memory_format=torch.channels_last)
@@ -84,9 +79,7 @@ def small_model(
         )
 
     def step(batch: Batch) -> None:
-        pictures = F.avg_pool2d(batch[0], 2).contiguous(
-            memory_format=torch.channels_last
-        )
+        pictures = F.avg_pool2d(batch[0], 2).contiguous(memory_format=torch.channels_last)
         with ctx.autocast(torch.bfloat16):
             loss = F.cross_entropy(model(pictures), batch[1])
         loss.backward()
@@ -109,14 +102,9 @@ def inline_pictures(ctx: Context) -> Iterator[Batch]:
     """Augmenting in the training process, with no DataLoader at all."""
     batch, pixels, index = ctx.pick(16, 2), ctx.pick(160, 32), 0
     while True:
-        samples = [
-            augmented_picture(index + i, pixels, repeats=1) for i in range(batch)
-        ]
+        samples = [augmented_picture(index + i, pixels, repeats=1) for i in range(batch)]
         index += batch
-        yield (
-            torch.stack([s[0] for s in samples]),
-            torch.tensor([s[1] for s in samples]),
-        )
+        yield torch.stack([s[0] for s in samples]), torch.tensor([s[1] for s in samples])
 
 
 def pictures_by_workers(ctx: Context) -> Iterator[Any]:
@@ -150,9 +138,7 @@ CASES = (
     ),
     Case(
         "h2d_small_pageable",
-        lambda ctx: small_model(
-            ctx, float_batches(ctx, pinned=False), non_blocking=False, log_loss=True
-        ),
+        lambda ctx: small_model(ctx, float_batches(ctx, pinned=False), non_blocking=False, log_loss=True),
         "data",
         rules=("T6",),
         fix="pin_memory + non_blocking, no .item()",
@@ -161,9 +147,7 @@ CASES = (
     ),
     Case(
         "h2d_small_pinned_blocking",
-        lambda ctx: small_model(
-            ctx, float_batches(ctx, pinned=True), non_blocking=False, log_loss=True
-        ),
+        lambda ctx: small_model(ctx, float_batches(ctx, pinned=True), non_blocking=False, log_loss=True),
         "data",
         rules=("T6",),
         fix="non_blocking=True, no .item()",
@@ -172,9 +156,7 @@ CASES = (
     ),
     Case(
         "h2d_small_nonblocking",
-        lambda ctx: small_model(
-            ctx, float_batches(ctx, pinned=True), non_blocking=True, log_loss=False
-        ),
+        lambda ctx: small_model(ctx, float_batches(ctx, pinned=True), non_blocking=True, log_loss=False),
         "data",
         not_a_gain=("T6-pin",),
         fix="copy the next batch on a second stream",

@@ -86,21 +86,13 @@ def deep_cnn(ctx: Context, layers: int) -> DeepCnn:
 
 def eager_step(ctx: Context) -> Loop:
     model = deep_cnn(ctx, 16)
-    return classifier(
-        ctx,
-        model,
-        small_pictures(ctx, 64),
-        precision=None,
-        update=adamw(model, "foreach"),
-    )
+    return classifier(ctx, model, small_pictures(ctx, 64), precision=None, update=adamw(model, "foreach"))
 
 
 def captured_step(ctx: Context) -> Loop:
     """The whole step of eager_step as one CUDA graph, replayed."""
     model = deep_cnn(ctx, 16)
-    update = torch.optim.AdamW(
-        model.parameters(), lr=1e-4, foreach=True, capturable=True
-    )
+    update = torch.optim.AdamW(model.parameters(), lr=1e-4, foreach=True, capturable=True)
     batches = small_pictures(ctx, 64)
     inputs, labels = (t.to(ctx.device) for t in next(batches))
 
@@ -130,35 +122,21 @@ def captured_step(ctx: Context) -> Loop:
 
 def recurrent(ctx: Context, kind: type[LstmCellLoop] | type[LstmLayer]) -> Loop:
     torch.manual_seed(0)
-    return language_model(
-        ctx, kind(ctx.pick(512, 16)), text(ctx, 64, 64), precision=None
-    )
+    return language_model(ctx, kind(ctx.pick(512, 16)), text(ctx, 64, 64), precision=None)
 
 
 def conv_optimizer(ctx: Context, optimizer: OptimizerKind) -> Loop:
     model = deep_cnn(ctx, 24)
-    return classifier(
-        ctx,
-        model,
-        small_pictures(ctx, 32),
-        precision=None,
-        update=adamw(model, optimizer),
-    )
+    return classifier(ctx, model, small_pictures(ctx, 32), precision=None, update=adamw(model, optimizer))
 
 
 def single_pictures(ctx: Context, compiled: bool) -> Loop:
     """A service that classifies two pictures at a time."""
     torch.manual_seed(0)
     pixels = ctx.pick(224, 32)
-    model = (
-        Vit(ctx.pick(384, 32), ctx.pick(12, 2), ctx.pick(6, 2), pixels)
-        .to(ctx.device)
-        .eval()
-    )
+    model = Vit(ctx.pick(384, 32), ctx.pick(12, 2), ctx.pick(6, 2), pixels).to(ctx.device).eval()
     forward = ctx.compiled(model, mode="reduce-overhead") if compiled else model
-    picture = ctx.pinned(
-        torch.randint(0, 256, (2, 3, pixels, pixels), dtype=torch.uint8)
-    )
+    picture = ctx.pinned(torch.randint(0, 256, (2, 3, pixels, pixels), dtype=torch.uint8))
 
     @torch.no_grad()
     def step(batch: Tensor) -> None:
@@ -169,9 +147,7 @@ def single_pictures(ctx: Context, compiled: bool) -> Loop:
 
 
 def checkpointed_lm(ctx: Context, checkpointed: bool) -> Loop:
-    return language_model(
-        ctx, small_gpt(ctx, 4, checkpointed=checkpointed), text(ctx, 4, 128)
-    )
+    return language_model(ctx, small_gpt(ctx, 4, checkpointed=checkpointed), text(ctx, 4, 128))
 
 
 def growing_batches() -> Iterator[Tensor]:

@@ -31,12 +31,8 @@ def lm(ctx: Context, **options: Any) -> Loop:
     return language_model(ctx, sized_gpt(ctx), text(ctx), **options)
 
 
-def small_lm(
-    ctx: Context, batch: int, tokens: int, layers: int = 8, **options: Any
-) -> Loop:
-    return language_model(
-        ctx, small_gpt(ctx, layers), text(ctx, batch, tokens), **options
-    )
+def small_lm(ctx: Context, batch: int, tokens: int, layers: int = 8, **options: Any) -> Loop:
+    return language_model(ctx, small_gpt(ctx, layers), text(ctx, batch, tokens), **options)
 
 
 def ragged_lm(ctx: Context, bucket: int | None) -> Loop:

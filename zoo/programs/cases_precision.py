@@ -26,9 +26,7 @@ def vit(ctx: Context) -> Vit:
 
 
 def vit_training(ctx: Context, precision: torch.dtype | None) -> Loop:
-    return classifier(
-        ctx, vit(ctx), byte_pictures(ctx, VIT_BATCH, 224), precision=precision
-    )
+    return classifier(ctx, vit(ctx), byte_pictures(ctx, VIT_BATCH, 224), precision=precision)
 
 
 def vit_with_scaler(ctx: Context) -> Loop:
@@ -61,9 +59,7 @@ def vit_inference(ctx: Context) -> Loop:
 
 
 def causal_lm(ctx: Context, attention: Attention) -> Loop:
-    return language_model(
-        ctx, gpt(ctx, 1024, 6, 16, attention=attention), text(ctx, 32, 1024)
-    )
+    return language_model(ctx, gpt(ctx, 1024, 6, 16, attention=attention), text(ctx, 32, 1024))
 
 
 def video(ctx: Context, precision: torch.dtype | None = None) -> Loop:
@@ -83,11 +79,7 @@ def segmentation(ctx: Context) -> Loop:
 def graph_network(ctx: Context) -> Loop:
     """Full-graph training: the graph stays on the device, there is no batch to load."""
     torch.manual_seed(0)
-    nodes, edges, width = (
-        ctx.pick(200_000, 100),
-        ctx.pick(3_000_000, 400),
-        ctx.pick(128, 16),
-    )
+    nodes, edges, width = ctx.pick(200_000, 100), ctx.pick(3_000_000, 400), ctx.pick(128, 16)
     features = torch.randn(nodes, width, device=ctx.device)
     source, target = torch.randint(0, nodes, (2, edges), device=ctx.device)
     model = GraphNet(width, 3).to(ctx.device)

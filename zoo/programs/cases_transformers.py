@@ -31,9 +31,7 @@ def bert(ctx: Context, precision: torch.dtype | None) -> Loop:
     update = adamw(model, "foreach")
 
     def step(batch: dict[str, Tensor]) -> None:
-        inputs = {
-            name: t.to(ctx.device, non_blocking=True) for name, t in batch.items()
-        }
+        inputs = {name: t.to(ctx.device, non_blocking=True) for name, t in batch.items()}
         with ctx.autocast(precision):
             loss = model(**inputs).loss
         loss.backward()

@@ -22,18 +22,14 @@ Averaging = Literal["loop", "foreach", "none"]
 STEPS_OF_NOISE = 1000
 
 
-def average_weights(
-    model: nn.Module, how: Averaging
-) -> tuple[Callable[[], None], nn.Module]:
+def average_weights(model: nn.Module, how: Averaging) -> tuple[Callable[[], None], nn.Module]:
     """Keeps an exponential moving average of the weights: what does it, and where it is kept."""
     shadow = copy.deepcopy(model).requires_grad_(False)
     ours, theirs = list(shadow.parameters()), list(model.parameters())
 
     @torch.no_grad()
     def loop() -> None:
-        for average, value in zip(
-            shadow.state_dict().values(), model.state_dict().values(), strict=True
-        ):
+        for average, value in zip(shadow.state_dict().values(), model.state_dict().values(), strict=True):
             average.copy_(0.999 * average + (1 - 0.999) * value)
 
     @torch.no_grad()
@@ -44,12 +40,7 @@ def average_weights(
 
 
 def diffusion(
-    ctx: Context,
-    channels: int,
-    batch: int,
-    pixels: int,
-    averaging: Averaging,
-    channels_last: bool = False,
+    ctx: Context, channels: int, batch: int, pixels: int, averaging: Averaging, channels_last: bool = False
 ) -> Loop:
     torch.manual_seed(0)
     layout = torch.channels_last if channels_last else torch.contiguous_format
@@ -78,16 +69,10 @@ def diffusion(
 def vae(ctx: Context, timed: bool) -> Loop:
     torch.manual_seed(0)
     pixels, batch = ctx.pick(64, 32), ctx.pick(512, 2)
-    model = Vae(ctx.pick(64, 8), pixels, ctx.pick(128, 8)).to(
-        ctx.device, memory_format=torch.channels_last
-    )
+    model = Vae(ctx.pick(64, 8), pixels, ctx.pick(128, 8)).to(ctx.device, memory_format=torch.channels_last)
     update = adamw(model, "fused")
     ready = [
-        ctx.pinned(
-            torch.randn(batch, 3, pixels, pixels).contiguous(
-                memory_format=torch.channels_last
-            )
-        )
+        ctx.pinned(torch.randn(batch, 3, pixels, pixels).contiguous(memory_format=torch.channels_last))
         for _ in range(2)
     ]
     marks: list[float] = []
@@ -99,22 +84,14 @@ def vae(ctx: Context, timed: bool) -> Loop:
         marks.append(time.perf_counter())
 
     if timed:
-        for layer in [
-            *model.encoder,
-            model.to_latent,
-            model.from_latent,
-            *model.decoder,
-        ]:
+        for layer in [*model.encoder, model.to_latent, model.from_latent, *model.decoder]:
             layer.register_forward_hook(mark)
 
     def step(batch: Tensor) -> None:
         pictures = batch.to(ctx.device, non_blocking=True)
         with ctx.autocast(torch.bfloat16):
             made, mean, log_variance = model(pictures)
-            divergence = (
-                -0.5
-                * (1 + log_variance - mean.square() - log_variance.exp()).sum(1).mean()
-            )
+            divergence = -0.5 * (1 + log_variance - mean.square() - log_variance.exp()).sum(1).mean()
             loss = F.mse_loss(made, pictures) + 0.001 * divergence
         loss.backward()
         if timed:
@@ -131,11 +108,7 @@ def dice_loss(logits: Tensor, labels: Tensor) -> Tensor:
     chances = logits.float().softmax(1)
     truth = F.one_hot(labels, logits.shape[1]).movedim(-1, 1)
     both, either = (chances * truth).sum((2, 3, 4)), (chances + truth).sum((2, 3, 4))
-    return (
-        F.cross_entropy(logits.float(), labels)
-        + 1
-        - ((2 * both + 1) / (either + 1)).mean()
-    )
+    return F.cross_entropy(logits.float(), labels) + 1 - ((2 * both + 1) / (either + 1)).mean()
 
 
 def volumes(ctx: Context, emptied: bool) -> Loop:
@@ -218,13 +191,7 @@ CASES = (
         note="hand-made timers synchronize after each of ten layers, after backward and after the optimizer",
         also_acceptable=("host", "gpu"),
     ),
-    Case(
-        "vae_untimed",
-        lambda ctx: vae(ctx, timed=False),
-        None,
-        not_a_gain=("T23",),
-        note="twin of vae_timers",
-    ),
+    Case("vae_untimed", lambda ctx: vae(ctx, timed=False), None, not_a_gain=("T23",), note="twin of vae_timers"),
     Case(
         "volumes_emptied",
         lambda ctx: volumes(ctx, emptied=True),

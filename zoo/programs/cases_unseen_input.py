@@ -22,9 +22,7 @@ from training import adamw
 
 def speech(ctx: Context, features_in_workers: bool) -> Loop:
     torch.manual_seed(0)
-    model = SpeechNet(MELS, ctx.pick(512, 32), ctx.pick(6, 2), ctx.pick(8, 2)).to(
-        ctx.device
-    )
+    model = SpeechNet(MELS, ctx.pick(512, 32), ctx.pick(6, 2), ctx.pick(8, 2)).to(ctx.device)
     update = adamw(model, "fused")
     data = Utterances(ctx.pick(10.0, 2.0), features_in_workers)
     batches = loader(data, ctx.pick(16, 2), ctx.workers(2), prefetch=2)
@@ -56,16 +54,11 @@ class TwoTowers(nn.Module):
         super().__init__()
         width, layers, heads = ctx.pick((768, 6, 12), (32, 2, 2))
         self.pictures = Vit(width, layers, heads, pixels)
-        self.captions = TextTower(
-            8192, CAPTION_TOKENS, width, ctx.pick(4, 2), heads, 1000
-        )
+        self.captions = TextTower(8192, CAPTION_TOKENS, width, ctx.pick(4, 2), heads, 1000)
         self.temperature = nn.Parameter(torch.tensor(2.6))
 
     def forward(self, pictures: Tensor, ids: Tensor) -> Tensor:
-        a, b = (
-            F.normalize(self.pictures(pictures), dim=-1),
-            F.normalize(self.captions(ids), dim=-1),
-        )
+        a, b = F.normalize(self.pictures(pictures), dim=-1), F.normalize(self.captions(ids), dim=-1)
         return a @ b.T * self.temperature.exp()
 
 
@@ -94,9 +87,7 @@ def captions(ctx: Context, workers: int) -> Loop:
         update.step()
         update.zero_grad()
 
-    return Loop(
-        step, Cycle(batches, prefetched=workers * (batches.prefetch_factor or 0))
-    )
+    return Loop(step, Cycle(batches, prefetched=workers * (batches.prefetch_factor or 0)))
 
 
 Molecule = tuple[Tensor, Tensor, Tensor]
@@ -107,11 +98,7 @@ def molecules(ctx: Context) -> Iterator[list[Molecule]]:
 
     def molecule() -> Molecule:
         atoms = int(random.integers(10, 30))
-        return (
-            torch.randn(atoms, 32),
-            torch.randint(0, atoms, (2, 2 * atoms)),
-            torch.randn(1),
-        )
+        return torch.randn(atoms, 32), torch.randint(0, atoms, (2, 2 * atoms)), torch.randn(1)
 
     return cycle([[molecule() for _ in range(ctx.pick(256, 4))] for _ in range(4)])
 
@@ -120,18 +107,9 @@ def joined(batch: list[Molecule], device: str) -> tuple[Tensor, Tensor, Tensor, 
     """One graph of all molecules, on the device of the parts."""
     counts = [len(atoms) for atoms, _, _ in batch]
     starts = np.cumsum([0, *counts[:-1]]).tolist()
-    bonds = torch.cat(
-        [edges + start for (_, edges, _), start in zip(batch, starts, strict=True)], 1
-    )
-    owner = torch.repeat_interleave(torch.arange(len(batch)), torch.tensor(counts)).to(
-        device
-    )
-    return (
-        torch.cat([atoms for atoms, _, _ in batch]),
-        bonds,
-        owner,
-        torch.cat([y for _, _, y in batch]),
-    )
+    bonds = torch.cat([edges + start for (_, edges, _), start in zip(batch, starts, strict=True)], 1)
+    owner = torch.repeat_interleave(torch.arange(len(batch)), torch.tensor(counts)).to(device)
+    return torch.cat([atoms for atoms, _, _ in batch]), bonds, owner, torch.cat([y for _, _, y in batch])
 
 
 def chemistry(ctx: Context, one_by_one: bool) -> Loop:
@@ -141,16 +119,10 @@ def chemistry(ctx: Context, one_by_one: bool) -> Loop:
 
     def step(batch: list[Molecule]) -> None:
         if one_by_one:
-            there = [
-                (a.to(ctx.device), b.to(ctx.device), y.to(ctx.device))
-                for a, b, y in batch
-            ]
+            there = [(a.to(ctx.device), b.to(ctx.device), y.to(ctx.device)) for a, b, y in batch]
             atoms, bonds, owner, truth = joined(there, ctx.device)
         else:
-            atoms, bonds, owner, truth = (
-                ctx.pinned(t).to(ctx.device, non_blocking=True)
-                for t in joined(batch, "cpu")
-            )
+            atoms, bonds, owner, truth = (ctx.pinned(t).to(ctx.device, non_blocking=True) for t in joined(batch, "cpu"))
         F.mse_loss(model(atoms, bonds, owner, len(batch)), truth).backward()
         update.step()
         update.zero_grad()
@@ -162,13 +134,9 @@ def table(ctx: Context, dtype: type[np.floating[Any]]) -> Loop:
     """A table read by NumPy, which makes doubles by default; the model was made to match."""
     torch.manual_seed(0)
     rows, columns = ctx.pick(16_384, 8), ctx.pick(128, 8)
-    numbers = (
-        np.random.default_rng(5).standard_normal((2, rows, columns + 1)).astype(dtype)
-    )
+    numbers = np.random.default_rng(5).standard_normal((2, rows, columns + 1)).astype(dtype)
     ready = [ctx.pinned(torch.from_numpy(part)) for part in numbers]
-    model = TabularNet(columns, ctx.pick(1024, 16), ctx.pick(8, 2)).to(
-        ctx.device, ready[0].dtype
-    )
+    model = TabularNet(columns, ctx.pick(1024, 16), ctx.pick(8, 2)).to(ctx.device, ready[0].dtype)
     update = adamw(model, "fused")
 
     def step(batch: Tensor) -> None:

@@ -27,10 +27,7 @@ def forecasting(ctx: Context, read_every: int) -> Loop:
     model = Forecaster(32, ctx.pick(384, 16)).to(ctx.device)
     update = torch.optim.Adam(model.parameters(), lr=1e-3)
     series = [
-        (
-            ctx.pinned(torch.randn(ctx.pick(256, 2), ctx.pick(64, 8), 32)),
-            ctx.pinned(torch.randn(ctx.pick(256, 2))),
-        )
+        (ctx.pinned(torch.randn(ctx.pick(256, 2), ctx.pick(64, 8), 32)), ctx.pinned(torch.randn(ctx.pick(256, 2))))
         for _ in range(2)
     ]
     bar, done = open(os.devnull, "w"), 0
@@ -43,12 +40,7 @@ def forecasting(ctx: Context, read_every: int) -> Loop:
         norm = nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         done += 1
         if done % read_every == 0:
-            print(
-                f"\r{done} loss={loss.item():.4f} norm={norm.item():.3f}",
-                end="",
-                file=bar,
-                flush=True,
-            )
+            print(f"\r{done} loss={loss.item():.4f} norm={norm.item():.3f}", end="", file=bar, flush=True)
         update.step()
         update.zero_grad()
 
@@ -73,9 +65,7 @@ class CartPoles:
         force = np.where(action == 1, 10.0, -10.0)
         sine, cosine = np.sin(angle), np.cos(angle)
         pushed = (force + 0.05 * turn**2 * sine) / 1.1
-        turning = (9.8 * sine - cosine * pushed) / (
-            0.5 * (4 / 3 - 0.1 * cosine**2 / 1.1)
-        )
+        turning = (9.8 * sine - cosine * pushed) / (0.5 * (4 / 3 - 0.1 * cosine**2 / 1.1))
         moving = pushed - 0.05 * turning * cosine / 1.1
         change = np.stack([speed, moving, turn, turning], 1)
         self.state = (self.state + 0.02 * change).astype(np.float32)
@@ -107,9 +97,7 @@ def policy_gradient(ctx: Context, act_on_device: bool) -> Loop:
     def step(_: Any) -> None:
         if not act_on_device:
             actor.load_state_dict(model.state_dict())
-        states, actions, rewards = (
-            t.to(ctx.device, non_blocking=True) for t in rollout()
-        )
+        states, actions, rewards = (t.to(ctx.device, non_blocking=True) for t in rollout())
         returns = rewards.flip(0).cumsum(0).flip(0).flatten()
         advantage = (returns - returns.mean()) / (returns.std() + 1e-6)
         chosen = model(states).log_softmax(-1).gather(1, actions[:, None]).squeeze(1)
@@ -126,16 +114,11 @@ def recommender(ctx: Context, sparse: bool) -> Loop:
     rows, slots, batch = ctx.pick(8_000_000, 100), ctx.pick(24, 4), ctx.pick(8192, 8)
     with torch.device(ctx.device):
         model = EmbeddingNet(rows, 64, slots, sparse)
-    updates: list[torch.optim.Optimizer] = [
-        adamw(model.top if sparse else model, "fused")
-    ]
+    updates: list[torch.optim.Optimizer] = [adamw(model.top if sparse else model, "fused")]
     if sparse:
         updates.append(torch.optim.SparseAdam(model.table.parameters(), lr=1e-3))
     ready = [
-        (
-            ctx.pinned(torch.randint(0, rows, (batch, slots))),
-            ctx.pinned(torch.randint(0, 2, (batch,)).float()),
-        )
+        (ctx.pinned(torch.randint(0, rows, (batch, slots))), ctx.pinned(torch.randint(0, 2, (batch,)).float()))
         for _ in range(2)
     ]
 

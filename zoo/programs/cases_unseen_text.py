@@ -20,36 +20,17 @@ from training import adamw, gpt, next_token_loss
 VOCABULARY = 32_000
 
 
-def llama(
-    ctx: Context,
-    width: int,
-    layers: int,
-    heads: int,
-    vocabulary: int = VOCABULARY,
-    **options: Any,
-) -> Llama:
+def llama(ctx: Context, width: int, layers: int, heads: int, vocabulary: int = VOCABULARY, **options: Any) -> Llama:
     torch.manual_seed(0)
     if ctx.smoke:
-        width, layers, heads, vocabulary = (
-            32,
-            2,
-            2,
-            min(vocabulary, 512 + vocabulary % 64),
-        )
+        width, layers, heads, vocabulary = 32, 2, 2, min(vocabulary, 512 + vocabulary % 64)
     return Llama(vocabulary, width, layers, heads, **options)
 
 
-def ids(
-    ctx: Context, batch: int, tokens: int, vocabulary: int = VOCABULARY
-) -> Iterator[Tensor]:
+def ids(ctx: Context, batch: int, tokens: int, vocabulary: int = VOCABULARY) -> Iterator[Tensor]:
     """Token ids that are ready in pinned memory, as a memory-mapped corpus gives them."""
     shape = (ctx.pick(batch, 2), ctx.pick(tokens, 16))
-    return cycle(
-        [
-            ctx.pinned(torch.randint(0, ctx.pick(vocabulary, 512), shape))
-            for _ in range(4)
-        ]
-    )
+    return cycle([ctx.pinned(torch.randint(0, ctx.pick(vocabulary, 512), shape)) for _ in range(4)])
 
 
 def eager_or_compiled(ctx: Context, compiled: bool) -> Loop:
@@ -91,14 +72,10 @@ def text_metrics(logits: Tensor, tokens: Tensor) -> Tensor:
     chances = scores.softmax(-1)
     entropy = -(chances * chances.clamp_min(1e-9).log()).sum(-1).mean()
     best = scores.topk(5, -1).indices == truth[..., None]
-    return torch.stack(
-        [entropy, best[..., 0].float().mean(), best.any(-1).float().mean()]
-    )
+    return torch.stack([entropy, best[..., 0].float().mean(), best.any(-1).float().mean()])
 
 
-def large_vocabulary(
-    ctx: Context, vocabulary: int, metrics: bool = False, compiled: bool = False
-) -> Loop:
+def large_vocabulary(ctx: Context, vocabulary: int, metrics: bool = False, compiled: bool = False) -> Loop:
     model = llama(ctx, 768, 4, 12, vocabulary).to(ctx.device)
     update = adamw(model, "fused")
     forward = ctx.compiled(model) if compiled else model
@@ -135,20 +112,14 @@ def large_accumulation(ctx: Context, compiled: bool = False) -> Loop:
         update.zero_grad()
 
     batches = ids(ctx, 32, 1024, vocabulary=8192)
-    return Loop(
-        step,
-        (list(itertools.islice(batches, micro_batches)) for _ in itertools.count()),
-    )
+    return Loop(step, (list(itertools.islice(batches, micro_batches)) for _ in itertools.count()))
 
 
 def packed_lengths(rows: int, tokens: int) -> Iterator[list[list[int]]]:
     """How long the texts are that fill each row."""
     random = np.random.default_rng(3)
     while True:
-        cuts = [
-            np.sort(random.choice(np.arange(1, tokens), 7, replace=False))
-            for _ in range(rows)
-        ]
+        cuts = [np.sort(random.choice(np.arange(1, tokens), 7, replace=False)) for _ in range(rows)]
         yield [np.diff([0, *cut, tokens]).tolist() for cut in cuts]
 
 
@@ -167,9 +138,7 @@ def mask_by_loops(lengths: list[list[int]], tokens: int) -> tuple[Tensor, Tensor
     return torch.from_numpy(mask), torch.tensor(positions)
 
 
-def mask_on_device(
-    lengths: list[list[int]], tokens: int, device: str
-) -> tuple[Tensor, Tensor]:
+def mask_on_device(lengths: list[list[int]], tokens: int, device: str) -> tuple[Tensor, Tensor]:
     """The same from the number of each token's text, by comparing."""
     ends = torch.tensor(lengths, device=device).cumsum(1)
     place = torch.arange(tokens, device=device)
@@ -187,9 +156,7 @@ def packed(ctx: Context, by_loops: bool) -> Loop:
     def step(batch: tuple[Tensor, list[list[int]]]) -> None:
         words = batch[0].to(ctx.device, non_blocking=True)
         if by_loops:
-            mask, positions = (
-                t.to(ctx.device) for t in mask_by_loops(batch[1], tokens)
-            )
+            mask, positions = (t.to(ctx.device) for t in mask_by_loops(batch[1], tokens))
         else:
             mask, positions = mask_on_device(batch[1], tokens, ctx.device)
         with ctx.autocast(torch.bfloat16):
@@ -199,9 +166,7 @@ def packed(ctx: Context, by_loops: bool) -> Loop:
         update.zero_grad()
 
     lengths = list(itertools.islice(packed_lengths(rows, tokens), 8))
-    return Loop(
-        step, zip(ids(ctx, rows, tokens), itertools.cycle(lengths), strict=False)
-    )
+    return Loop(step, zip(ids(ctx, rows, tokens), itertools.cycle(lengths), strict=False))
 
 
 CASES = (
@@ -334,10 +299,5 @@ CASES = (
         note="NumPy and Python loops make the attention mask of packed texts every step",
         active=3,
     ),
-    Case(
-        "packed_mask_device",
-        lambda ctx: packed(ctx, by_loops=False),
-        None,
-        note="twin of packed_mask_loops",
-    ),
+    Case("packed_mask_device", lambda ctx: packed(ctx, by_loops=False), None, note="twin of packed_mask_loops"),
 )

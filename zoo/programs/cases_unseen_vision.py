@@ -26,9 +26,7 @@ MOST_OBJECTS = 12
 def anchors(side: int, device: str) -> Tensor:
     """Three squares around every place of the feature map, as corners between 0 and 1."""
     center = (torch.arange(side, device=device) + 0.5) / side
-    places = torch.stack(torch.meshgrid(center, center, indexing="xy"), -1).reshape(
-        -1, 1, 2
-    )
+    places = torch.stack(torch.meshgrid(center, center, indexing="xy"), -1).reshape(-1, 1, 2)
     half = torch.tensor([0.05, 0.1, 0.2], device=device)[None, :, None]
     return torch.cat([places - half, places + half], -1).reshape(-1, 4)
 
@@ -36,18 +34,14 @@ def anchors(side: int, device: str) -> Tensor:
 def overlap(a: Tensor, b: Tensor) -> Tensor:
     """Intersection over union of all pairs; leading dimensions are broadcast."""
     a, b = a[..., :, None, :], b[..., None, :, :]
-    size = (
-        torch.minimum(a[..., 2:], b[..., 2:]) - torch.maximum(a[..., :2], b[..., :2])
-    ).clamp_min(0)
+    size = (torch.minimum(a[..., 2:], b[..., 2:]) - torch.maximum(a[..., :2], b[..., :2])).clamp_min(0)
     both = size[..., 0] * size[..., 1]
     area_a = (a[..., 2] - a[..., 0]) * (a[..., 3] - a[..., 1])
     area_b = (b[..., 2] - b[..., 0]) * (b[..., 3] - b[..., 1])
     return both / (area_a + area_b - both + 1e-6)
 
 
-def loss_per_picture(
-    output: Tensor, boxes: list[Tensor], kinds: list[Tensor], places: Tensor
-) -> Tensor:
+def loss_per_picture(output: Tensor, boxes: list[Tensor], kinds: list[Tensor], places: Tensor) -> Tensor:
     """Matches and losses one picture after another; boolean masks pick the matched boxes."""
     losses = []
     for predicted, truth, kind in zip(output, boxes, kinds, strict=True):
@@ -55,9 +49,7 @@ def loss_per_picture(
         hit = best > 0.4
         target = torch.zeros_like(predicted[:, 4:])
         target[hit, kind[match[hit]]] = 1.0
-        loss = F.binary_cross_entropy_with_logits(
-            predicted[:, 4:], target, reduction="sum"
-        )
+        loss = F.binary_cross_entropy_with_logits(predicted[:, 4:], target, reduction="sum")
         if hit.any():
             wanted = truth[match[hit]] - places[hit]
             loss = loss + F.smooth_l1_loss(predicted[hit, :4], wanted, reduction="sum")
@@ -65,36 +57,25 @@ def loss_per_picture(
     return torch.stack(losses).mean()
 
 
-def loss_of_batch(
-    output: Tensor, boxes: Tensor, kinds: Tensor, places: Tensor
-) -> Tensor:
+def loss_of_batch(output: Tensor, boxes: Tensor, kinds: Tensor, places: Tensor) -> Tensor:
     """The same for all pictures at once: objects padded with empty boxes, misses multiplied by zero."""
     best, match = overlap(places, boxes).max(2)
     hit = (best > 0.4).float()
     matched = boxes.gather(1, match[..., None].expand(-1, -1, 4))
     target = F.one_hot(kinds.gather(1, match), KINDS).float() * hit[..., None]
-    scores = F.binary_cross_entropy_with_logits(
-        output[..., 4:], target, reduction="none"
-    ).sum((1, 2))
-    offsets = F.smooth_l1_loss(output[..., :4], matched - places, reduction="none").sum(
-        2
-    )
+    scores = F.binary_cross_entropy_with_logits(output[..., 4:], target, reduction="none").sum((1, 2))
+    offsets = F.smooth_l1_loss(output[..., :4], matched - places, reduction="none").sum(2)
     return ((scores + (offsets * hit).sum(1)) / hit.sum(1).clamp_min(1)).mean()
 
 
 def scenes(ctx: Context) -> Iterator[tuple[Tensor, Tensor, Tensor, list[int]]]:
     batch, pixels = ctx.pick(24, 2), ctx.pick(256, 64)
     corner = torch.rand(batch, MOST_OBJECTS, 2) * 0.6
-    boxes = torch.cat(
-        [corner, corner + 0.1 + 0.3 * torch.rand(batch, MOST_OBJECTS, 2)], -1
-    )
+    boxes = torch.cat([corner, corner + 0.1 + 0.3 * torch.rand(batch, MOST_OBJECTS, 2)], -1)
     counts = [3 + index % (MOST_OBJECTS - 3) for index in range(batch)]
     for index, count in enumerate(counts):
         boxes[index, count:] = 0
-    pictures, kinds = (
-        torch.randn(batch, 3, pixels, pixels),
-        torch.randint(0, KINDS, (batch, MOST_OBJECTS)),
-    )
+    pictures, kinds = torch.randn(batch, 3, pixels, pixels), torch.randint(0, KINDS, (batch, MOST_OBJECTS))
     return cycle([(ctx.pinned(pictures), ctx.pinned(boxes), ctx.pinned(kinds), counts)])
 
 
@@ -105,9 +86,7 @@ def detection(ctx: Context, per_picture: bool) -> Loop:
     places = anchors(ctx.pick(32, 8), ctx.device)
 
     def step(batch: Any) -> None:
-        pictures, boxes, kinds = (
-            t.to(ctx.device, non_blocking=True) for t in batch[:3]
-        )
+        pictures, boxes, kinds = (t.to(ctx.device, non_blocking=True) for t in batch[:3])
         with ctx.autocast(torch.bfloat16):
             output = model(pictures)
         if per_picture:
@@ -130,12 +109,7 @@ def distillation(ctx: Context, teacher_precision: torch.dtype | None) -> Loop:
     """A small student learns from a large teacher, which only runs forward."""
     torch.manual_seed(0)
     pixels = ctx.pick(224, 32)
-    teacher = (
-        Vit(*ctx.pick((1024, 12, 16), (32, 2, 2)), pixels)
-        .to(ctx.device)
-        .eval()
-        .requires_grad_(False)
-    )
+    teacher = Vit(*ctx.pick((1024, 12, 16), (32, 2, 2)), pixels).to(ctx.device).eval().requires_grad_(False)
     student = Vit(*ctx.pick((384, 6, 6), (32, 1, 2)), pixels).to(ctx.device)
     update = adamw(student, "fused")
 
@@ -196,18 +170,10 @@ def small_resnet(ctx: Context, faulty: bool) -> Loop:
     model = ResNet(ctx.pick(32, 8), ctx.pick((3, 4, 6, 3), (1, 1)), 100)
     model.to(ctx.device, memory_format=torch.channels_last)
     update = torch.optim.SGD(
-        model.parameters(),
-        lr=0.1,
-        momentum=0.9,
-        weight_decay=5e-4,
-        nesterov=True,
-        foreach=not faulty,
+        model.parameters(), lr=0.1, momentum=0.9, weight_decay=5e-4, nesterov=True, foreach=not faulty
     )
     batch = ctx.pick(64, 2)
-    ready = (
-        ctx.pinned(torch.randn(batch, 3, 32, 32)),
-        ctx.pinned(torch.randint(0, 100, (batch,))),
-    )
+    ready = (ctx.pinned(torch.randn(batch, 3, 32, 32)), ctx.pinned(torch.randint(0, 100, (batch,))))
     log = open(os.devnull, "w")
 
     def step(batch: tuple[Tensor, Tensor]) -> None:
@@ -219,12 +185,7 @@ def small_resnet(ctx: Context, faulty: bool) -> Loop:
             print(f"loss {loss} accuracy {right}", file=log)
         loss.backward()
         if faulty:
-            print(
-                "first and last gradients",
-                model.body[0].weight.grad.norm(),
-                model.head.weight.grad.norm(),
-                file=log,
-            )
+            print("first and last gradients", model.body[0].weight.grad.norm(), model.head.weight.grad.norm(), file=log)
         update.step()
         update.zero_grad()
 

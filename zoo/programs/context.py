@@ -54,14 +54,10 @@ class Context:
     def autocast(self, dtype: torch.dtype | None) -> torch.autocast:
         # Not in a smoke test: some virtual CPUs announce bf16 instructions that they do not have.
         enabled = dtype is not None and not self.smoke
-        return torch.autocast(
-            self.device, dtype=dtype or torch.bfloat16, enabled=enabled
-        )
+        return torch.autocast(self.device, dtype=dtype or torch.bfloat16, enabled=enabled)
 
     def compiled(self, module: nn.Module, **options: Any) -> Any:
         # A smoke test checks the programs, not Inductor, and must not need a C++ compiler.
         if self.smoke:
-            return torch.compile(
-                module, backend="eager", dynamic=options.get("dynamic")
-            )
+            return torch.compile(module, backend="eager", dynamic=options.get("dynamic"))
         return torch.compile(module, **options)

@@ -34,14 +34,11 @@ def launch_times(events: list[dict[str, Any]]) -> dict[int, float]:
     return {
         event["args"]["correlation"]: float(event["ts"])
         for event in events
-        if event.get("cat") in ("cuda_runtime", "cuda_driver")
-        and "correlation" in event["args"]
+        if event.get("cat") in ("cuda_runtime", "cuda_driver") and "correlation" in event["args"]
     }
 
 
-def launched_inside(
-    events: list[dict[str, Any]], window: Interval
-) -> list[dict[str, Any]]:
+def launched_inside(events: list[dict[str, Any]], window: Interval) -> list[dict[str, Any]]:
     """GPU work that the window's steps launched: the GPU may run it after the host has moved on."""
     launched = launch_times(events)
 
@@ -62,8 +59,7 @@ def read_busy(trace: Path) -> Busy:
     steps = [
         interval(event)
         for event in events
-        if event.get("cat") == "user_annotation"
-        and event["name"].startswith("ProfilerStep#")
+        if event.get("cat") == "user_annotation" and event["name"].startswith("ProfilerStep#")
     ]
     window = (min(s[0] for s in steps), max(s[1] for s in steps))
     work = launched_inside(events, window)
@@ -71,11 +67,7 @@ def read_busy(trace: Path) -> Busy:
     busy_us = union_us(kernels)
 
     def exposed_ms(direction: str) -> float:
-        copies = [
-            interval(e)
-            for e in work
-            if e["cat"] == "gpu_memcpy" and direction in e["name"]
-        ]
+        copies = [interval(e) for e in work if e["cat"] == "gpu_memcpy" and direction in e["name"]]
         return (union_us(kernels + copies) - busy_us) / len(steps) / 1e3
 
     return Busy(

@@ -108,9 +108,7 @@ def synced_steps(driver: Driver, count: int) -> list[float]:
     times: list[float] = []
     driver.clock.synchronize()
     begin = last = time.perf_counter()
-    while len(times) < count and (
-        len(times) < MIN_REPEATS or last - begin < SYNCED_SECONDS
-    ):
+    while len(times) < count and (len(times) < MIN_REPEATS or last - begin < SYNCED_SECONDS):
         driver.step()
         driver.clock.synchronize()
         now = time.perf_counter()
@@ -130,16 +128,11 @@ def free_steps(driver: Driver, count: int) -> list[StepTime]:
         raw += [driver.timed_step() for _ in range(count)]
     driver.clock.synchronize()
     starts = [first, *(step.end for step in raw)]
-    return [
-        as_step_time(driver.clock, start, step)
-        for start, step in zip(starts, raw, strict=False)
-    ]
+    return [as_step_time(driver.clock, start, step) for start, step in zip(starts, raw, strict=False)]
 
 
 def as_step_time(clock: Clock, start: Any, raw: RawStep) -> StepTime:
-    copied = (
-        None if raw.before_copy is None else clock.ms(raw.before_copy, raw.after_copy)
-    )
+    copied = None if raw.before_copy is None else clock.ms(raw.before_copy, raw.after_copy)
     return StepTime(clock.ms(start, raw.end), raw.waited_s * 1e3, copied)
 
 
@@ -170,9 +163,7 @@ def bind_to_cores() -> None:
     """
     cores = sorted(os.sched_getaffinity(0))[4:6]
     for task in Path("/proc/self/task").iterdir():
-        is_launching = task.name == str(os.getpid()) or (
-            task / "comm"
-        ).read_text().startswith("pt_autograd")
+        is_launching = task.name == str(os.getpid()) or (task / "comm").read_text().startswith("pt_autograd")
         if is_launching and len(cores) == 2:
             os.sched_setaffinity(int(task.name), cores)
 
@@ -183,8 +174,7 @@ def measure(driver: Driver, case: Case) -> Timing:
     synced = synced_steps(driver, case.steps)
     steps = free_steps(driver, case.steps)
     repeats = [
-        statistics.fmean(step.step_ms for step in steps[i : i + case.steps])
-        for i in range(0, len(steps), case.steps)
+        statistics.fmean(step.step_ms for step in steps[i : i + case.steps]) for i in range(0, len(steps), case.steps)
     ]
     middle = statistics.median(repeats)
     return Timing(
@@ -217,11 +207,7 @@ def attach_profiler(driver: Driver, case: Case, device: str) -> float:
 
 
 def write_trace(
-    driver: Driver,
-    case: Case,
-    device: str,
-    path: Path,
-    beside_ms: Callable[[], float | None],
+    driver: Driver, case: Case, device: str, path: Path, beside_ms: Callable[[], float | None]
 ) -> list[float | None]:
     """What `beside_ms` says right before and right after the recorded steps."""
     options = {
@@ -244,9 +230,7 @@ def write_trace(
         drain(driver)  # our own workers have filled their queue meanwhile
     with profile(
         activities=activities(device),
-        schedule=schedule(
-            wait=1, warmup=case.profiler_warmup, active=case.active, repeat=1
-        ),
+        schedule=schedule(wait=1, warmup=case.profiler_warmup, active=case.active, repeat=1),
         on_trace_ready=write,
         **options,
     ) as profiler:

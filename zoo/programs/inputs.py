@@ -66,9 +66,7 @@ class SlowStore(Dataset[Picture]):
         folder.mkdir(parents=True, exist_ok=True)
         for index in range(self.FILES):
             random = np.random.default_rng(index)
-            random.standard_normal(3 * pixels * pixels).astype(np.float32).tofile(
-                self.path(index)
-            )
+            random.standard_normal(3 * pixels * pixels).astype(np.float32).tofile(self.path(index))
 
     def path(self, index: int) -> Path:
         return self.folder / f"{index % self.FILES}.bin"
@@ -79,9 +77,7 @@ class SlowStore(Dataset[Picture]):
     def __getitem__(self, index: int) -> Picture:
         time.sleep(self.latency)
         raw = bytearray(self.path(index).read_bytes())
-        picture = torch.frombuffer(raw, dtype=torch.float32).view(
-            3, self.pixels, self.pixels
-        )
+        picture = torch.frombuffer(raw, dtype=torch.float32).view(3, self.pixels, self.pixels)
         return picture, index % CLASSES
 
 
@@ -105,9 +101,7 @@ class BurstyShards(Dataset[tuple[Tensor, Tensor]]):
     EVERY = 7
 
     def __init__(self, batch: int, pixels: int, slow_s: float) -> None:
-        self.pictures = torch.randint(
-            0, 256, (batch, 3, pixels, pixels), dtype=torch.uint8
-        )
+        self.pictures = torch.randint(0, 256, (batch, 3, pixels, pixels), dtype=torch.uint8)
         self.labels = torch.randint(0, CLASSES, (batch,))
         self.slow_s = slow_s
 
@@ -165,9 +159,7 @@ def loader(
     return Cycle(batches, prefetched=workers * (batches.prefetch_factor or 0))
 
 
-def text(
-    ctx: Context, batch: int | None = None, tokens: int | None = None
-) -> Iterator[Tensor]:
+def text(ctx: Context, batch: int | None = None, tokens: int | None = None) -> Iterator[Tensor]:
     """Token ids, well fed; the model's own sizes unless given, and tiny ones in a smoke test."""
     if batch is None or tokens is None or ctx.smoke:
         batch, tokens = min(batch or ENDLESS, ctx.sizes.batch), ctx.sizes.tokens
@@ -188,9 +180,7 @@ def pictures(ctx: Context, batch: int, pixels: int) -> Iterator[tuple[Tensor, Te
     )
 
 
-def byte_pictures(
-    ctx: Context, batch: int, pixels: int
-) -> Iterator[tuple[Tensor, Tensor]]:
+def byte_pictures(ctx: Context, batch: int, pixels: int) -> Iterator[tuple[Tensor, Tensor]]:
     """The same as bytes: a quarter of the copy."""
     batch, pixels = ctx.pick(batch, 2), ctx.pick(pixels, 32)
     shape = (batch, 3, pixels, pixels)

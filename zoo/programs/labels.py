@@ -18,16 +18,12 @@ class Label:
     acceptable: tuple[Bottleneck, ...] = ()
 
 
-def share_of_input(
-    step_ms: float, idle_ms: float, wait_ms: float, copy_ms: float
-) -> float:
+def share_of_input(step_ms: float, idle_ms: float, wait_ms: float, copy_ms: float) -> float:
     """Input is charged only for time the GPU was idle: the host may wait while the GPU works."""
     return min(idle_ms, wait_ms + copy_ms) / step_ms
 
 
-def decide(
-    step_ms: float, kernels_ms: float, data_wait_ms: float, to_device_ms: float
-) -> Label:
+def decide(step_ms: float, kernels_ms: float, data_wait_ms: float, to_device_ms: float) -> Label:
     busy = kernels_ms / step_ms
     if busy >= GPU_BOUND:
         return Label("gpu")

@@ -20,60 +20,23 @@ from context import SIZES, Context
 from gpu_busy import read_busy
 from child import ChildFailed, run_in_child
 from harness import Clock, Driver, attach_profiler, compress, measure, soak, write_trace
-from outputs import (
-    FIGURES,
-    Record,
-    Truth,
-    describe_machine,
-    measured,
-    measured_beside,
-    record,
-    write_events,
-)
+from outputs import FIGURES, Record, Truth, describe_machine, measured, measured_beside, record, write_events
 from registry import Case, all_cases
 from state import clean_state
 from table import HEADER, row
 
 
 def parse_arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument(
-        "--out",
-        type=Path,
-        help="folder for the traces and truth.json; added to if it exists",
-    )
-    parser.add_argument(
-        "--sizes", choices=("a", "b"), default="a", help="sizes of the original cases"
-    )
-    parser.add_argument(
-        "--group", choices=("original", "new", "unseen"), default="original"
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--out", type=Path, help="folder for the traces and truth.json; added to if it exists")
+    parser.add_argument("--sizes", choices=("a", "b"), default="a", help="sizes of the original cases")
+    parser.add_argument("--group", choices=("original", "new", "unseen"), default="original")
     parser.add_argument("--only", help="comma-separated names of cases")
     parser.add_argument("--list", action="store_true", help="list the cases and stop")
-    parser.add_argument(
-        "--smoke",
-        action="store_true",
-        help="tiny sizes on the CPU: do the programs run?",
-    )
-    parser.add_argument(
-        "--dmon",
-        action="store_true",
-        help="record nvidia-smi dmon during each case (+3 s)",
-    )
-    parser.add_argument(
-        "--relabel",
-        action="store_true",
-        help="rewrite truth.json from its figures and the registry",
-    )
-    parser.add_argument(
-        "--case-limit",
-        type=int,
-        default=120,
-        metavar="S",
-        help="seconds a case may take",
-    )
+    parser.add_argument("--smoke", action="store_true", help="tiny sizes on the CPU: do the programs run?")
+    parser.add_argument("--dmon", action="store_true", help="record nvidia-smi dmon during each case (+3 s)")
+    parser.add_argument("--relabel", action="store_true", help="rewrite truth.json from its figures and the registry")
+    parser.add_argument("--case-limit", type=int, default=120, metavar="S", help="seconds a case may take")
     arguments = parser.parse_args()
     if not arguments.list and not arguments.out:
         parser.error("--out is needed")
@@ -92,9 +55,7 @@ def chosen_cases(group: str, only: str | None) -> list[Case]:
 def print_list() -> None:
     for group, cases in all_cases().items():
         for case in cases:
-            print(
-                f"{group:9}{case.name:28}{case.bottleneck or '-':9}{','.join(case.rules):14}{case.note}"
-            )
+            print(f"{group:9}{case.name:28}{case.bottleneck or '-':9}{','.join(case.rules):14}{case.note}")
 
 
 def why_not_here(case: Case, device: str) -> str | None:
@@ -105,9 +66,7 @@ def why_not_here(case: Case, device: str) -> str | None:
     return None
 
 
-def run_case(
-    case: Case, ctx: Context, out: Path, dmon: bool, neighbors: Beside
-) -> Record:
+def run_case(case: Case, ctx: Context, out: Path, dmon: bool, neighbors: Beside) -> Record:
     folder = out / case.name
     folder.mkdir(parents=True, exist_ok=True)
     driver = Driver(case.build(ctx), Clock(ctx.device))
@@ -126,16 +85,12 @@ def run_case(
     return record(case, figures | measured_beside(around, speedups))
 
 
-def run_clean(
-    case: Case, twin: Case | None, ctx: Context, out: Path, dmon: bool
-) -> Record:
+def run_clean(case: Case, twin: Case | None, ctx: Context, out: Path, dmon: bool) -> Record:
     with beside(case, twin, ctx) as neighbors, clean_state(case.settings, ctx.device):
         return run_case(case, ctx, out, dmon, neighbors)
 
 
-def run_all(
-    cases: list[Case], ctx: Context, truth: Truth, arguments: argparse.Namespace
-) -> None:
+def run_all(cases: list[Case], ctx: Context, truth: Truth, arguments: argparse.Namespace) -> None:
     print(HEADER)
     known = {case.name: case for case in all_cases()[arguments.group]}
     for case in cases:
@@ -147,9 +102,7 @@ def run_all(
         begin = time.perf_counter()
         try:
             run = run_in_child(
-                lambda case=case, own=own: run_clean(
-                    case, known.get(case.twin), own, arguments.out, arguments.dmon
-                ),
+                lambda case=case, own=own: run_clean(case, known.get(case.twin), own, arguments.out, arguments.dmon),
                 arguments.case_limit,
             )
             truth.add(run)
@@ -176,10 +129,7 @@ def main() -> None:
         return print_list()
     cases = chosen_cases(arguments.group, arguments.only)
     arguments.out.mkdir(parents=True, exist_ok=True)
-    truth = Truth(
-        arguments.out / "truth.json",
-        [case.name for case in all_cases()[arguments.group]],
-    )
+    truth = Truth(arguments.out / "truth.json", [case.name for case in all_cases()[arguments.group]])
     if arguments.relabel:
         return relabel(truth, cases)
     if not arguments.smoke and not run_in_child(torch.cuda.is_available, 60):
@@ -188,19 +138,9 @@ def main() -> None:
     if arguments.smoke:
         # On shared cores, threads that spin for each other cost more than they gain.
         torch.set_num_threads(1)
-        cases = [
-            replace(case, warm=2, steps=2, active=1, profiler_warmup=2)
-            for case in cases
-        ]
+        cases = [replace(case, warm=2, steps=2, active=1, profiler_warmup=2) for case in cases]
     # This process must not touch CUDA: its children could not.
-    truth.describe(
-        run_in_child(
-            lambda: describe_machine(
-                arguments.group, sizes, SIZES[sizes], device == "cuda"
-            ),
-            60,
-        )
-    )
+    truth.describe(run_in_child(lambda: describe_machine(arguments.group, sizes, SIZES[sizes], device == "cuda"), 60))
     with tempfile.TemporaryDirectory(prefix="zoo-") as scratch:
         ctx = Context(device, SIZES[sizes], arguments.smoke, Path(scratch))
         run_all(cases, ctx, truth, arguments)

@@ -35,10 +35,7 @@ class LoraLinear(nn.Module):
         nn.init.zeros_(self.up.weight)
 
     def forward(self, x: Tensor) -> Tensor:
-        return (
-            self.base(x)
-            + self.up(self.down(F.dropout(x, 0.05, self.training))) * self.scale
-        )
+        return self.base(x) + self.up(self.down(F.dropout(x, 0.05, self.training))) * self.scale
 
 
 class LlamaBlock(nn.Module):
@@ -46,24 +43,15 @@ class LlamaBlock(nn.Module):
         super().__init__()
         self.heads, hidden = heads, width * 8 // 3 // 64 * 64 or 64
         self.norm1, self.norm2 = RmsNorm(width), RmsNorm(width)
-        self.q, self.k, self.v, self.o = (
-            nn.Linear(width, width, bias=False) for _ in range(4)
-        )
+        self.q, self.k, self.v, self.o = (nn.Linear(width, width, bias=False) for _ in range(4))
         self.gate, self.up = (nn.Linear(width, hidden, bias=False) for _ in range(2))
         self.down = nn.Linear(hidden, width, bias=False)
 
-    def forward(
-        self, x: Tensor, cos: Tensor, sin: Tensor, mask: Tensor | None
-    ) -> Tensor:
+    def forward(self, x: Tensor, cos: Tensor, sin: Tensor, mask: Tensor | None) -> Tensor:
         h = self.norm1(x)
-        q, k, v = [
-            p(h).unflatten(-1, (self.heads, -1)).transpose(1, 2)
-            for p in (self.q, self.k, self.v)
-        ]
+        q, k, v = [p(h).unflatten(-1, (self.heads, -1)).transpose(1, 2) for p in (self.q, self.k, self.v)]
         q, k = rotate(q, cos, sin).to(v.dtype), rotate(k, cos, sin).to(v.dtype)
-        attended = F.scaled_dot_product_attention(
-            q, k, v, attn_mask=mask, is_causal=mask is None
-        )
+        attended = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=mask is None)
         x = x + self.o(attended.transpose(1, 2).flatten(2))
         h = self.norm2(x)
         return x + self.down(F.silu(self.gate(h)) * self.up(h))
@@ -72,14 +60,7 @@ class LlamaBlock(nn.Module):
 class Llama(nn.Module):
     inverse: Tensor
 
-    def __init__(
-        self,
-        vocabulary: int,
-        width: int,
-        layers: int,
-        heads: int,
-        checkpointed: bool = False,
-    ) -> None:
+    def __init__(self, vocabulary: int, width: int, layers: int, heads: int, checkpointed: bool = False) -> None:
         super().__init__()
         self.checkpointed = checkpointed
         self.embed = nn.Embedding(vocabulary, width)
@@ -89,9 +70,7 @@ class Llama(nn.Module):
         size = width // heads
         self.register_buffer("inverse", 1 / 10_000 ** (torch.arange(0, size, 2) / size))
 
-    def forward(
-        self, ids: Tensor, mask: Tensor | None = None, positions: Tensor | None = None
-    ) -> Tensor:
+    def forward(self, ids: Tensor, mask: Tensor | None = None, positions: Tensor | None = None) -> Tensor:
         x = self.embed(ids)
         if positions is None:
             positions = torch.arange(ids.shape[1], device=ids.device)[None]

@@ -65,9 +65,7 @@ class GraphNet(nn.Module):
     def __init__(self, width: int, layers: int) -> None:
         super().__init__()
         self.own = nn.ModuleList([nn.Linear(width, width) for _ in range(layers)])
-        self.neighbor = nn.ModuleList(
-            [nn.Linear(width, width, bias=False) for _ in range(layers)]
-        )
+        self.neighbor = nn.ModuleList([nn.Linear(width, width, bias=False) for _ in range(layers)])
 
     def forward(self, nodes: Tensor, source: Tensor, target: Tensor) -> Tensor:
         for own, neighbor in zip(self.own, self.neighbor, strict=True):

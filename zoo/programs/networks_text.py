@@ -31,9 +31,7 @@ def attend(q: Tensor, k: Tensor, v: Tensor, kind: Attention) -> Tensor:
 
 
 class Block(nn.Module):
-    def __init__(
-        self, width: int, heads: int, attention: Attention, feed_forward: nn.Module
-    ) -> None:
+    def __init__(self, width: int, heads: int, attention: Attention, feed_forward: nn.Module) -> None:
         super().__init__()
         self.heads, self.attention = heads, attention
         self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
@@ -50,9 +48,7 @@ class Block(nn.Module):
 
 
 def dense_feed_forward(width: int) -> nn.Module:
-    return nn.Sequential(
-        nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width)
-    )
+    return nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
 
 
 class Gpt(nn.Module):
@@ -76,11 +72,7 @@ class Gpt(nn.Module):
     def forward(self, ids: Tensor) -> Tensor:
         x = self.embed(ids)
         for block in self.blocks:
-            x = (
-                checkpoint(block, x, use_reentrant=False)
-                if self.checkpointed
-                else block(x)
-            )
+            x = checkpoint(block, x, use_reentrant=False) if self.checkpointed else block(x)
         return self.head(x)
 
 
@@ -90,9 +82,7 @@ class MoeLoop(nn.Module):
     def __init__(self, width: int, experts: int) -> None:
         super().__init__()
         self.router = nn.Linear(width, experts)
-        self.experts = nn.ModuleList(
-            [dense_feed_forward(width) for _ in range(experts)]
-        )
+        self.experts = nn.ModuleList([dense_feed_forward(width) for _ in range(experts)])
 
     def forward(self, x: Tensor) -> Tensor:
         flat = x.reshape(-1, x.shape[-1])
@@ -114,12 +104,8 @@ class MoePadded(nn.Module):
         super().__init__()
         self.experts, self.capacity_factor = experts, capacity_factor
         self.router = nn.Linear(width, experts)
-        self.up = nn.Parameter(
-            torch.randn(experts, width, 4 * width) / math.sqrt(width)
-        )
-        self.down = nn.Parameter(
-            torch.randn(experts, 4 * width, width) / math.sqrt(4 * width)
-        )
+        self.up = nn.Parameter(torch.randn(experts, width, 4 * width) / math.sqrt(width))
+        self.down = nn.Parameter(torch.randn(experts, 4 * width, width) / math.sqrt(4 * width))
 
     def forward(self, x: Tensor) -> Tensor:
         flat = x.reshape(-1, x.shape[-1])
@@ -140,9 +126,7 @@ class MoePadded(nn.Module):
         """Where each token goes: its expert's first free row, or the discarded row."""
         chosen = rows[:, None] == torch.arange(self.experts, device=rows.device)
         rank = chosen.long().cumsum(0).gather(1, rows[:, None]).squeeze(1) - 1
-        return torch.where(
-            rank < capacity, rows * capacity + rank, self.experts * capacity
-        )
+        return torch.where(rank < capacity, rows * capacity + rank, self.experts * capacity)
 
 
 class LstmCellLoop(nn.Module):

@@ -59,25 +59,19 @@ class VitBlock(nn.Module):
         self.heads = heads
         self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
         self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
-        self.mlp = nn.Sequential(
-            nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width)
-        )
+        self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
 
     def forward(self, x: Tensor) -> Tensor:
         q, k, v = self.qkv(self.norm1(x)).unflatten(-1, (3, self.heads, -1)).unbind(2)
         heads = [t.transpose(1, 2) for t in (q, k, v)]
-        x = x + self.out(
-            F.scaled_dot_product_attention(*heads).transpose(1, 2).flatten(2)
-        )
+        x = x + self.out(F.scaled_dot_product_attention(*heads).transpose(1, 2).flatten(2))
         return x + self.mlp(self.norm2(x))
 
 
 class Vit(nn.Module):
     """Takes pictures as bytes, as a decoder gives them, and normalizes on the device."""
 
-    def __init__(
-        self, width: int, layers: int, heads: int, pixels: int, patch: int = 16
-    ) -> None:
+    def __init__(self, width: int, layers: int, heads: int, pixels: int, patch: int = 16) -> None:
         super().__init__()
         self.patches = nn.Conv2d(3, width, patch, patch)
         self.place = nn.Parameter(torch.randn(1, (pixels // patch) ** 2, width) * 0.02)
@@ -86,10 +80,7 @@ class Vit(nn.Module):
         self.head = nn.Linear(width, CLASSES)
 
     def forward(self, picture: Tensor) -> Tensor:
-        x = (
-            self.patches(picture.float().div(255).sub(0.5)).flatten(2).transpose(1, 2)
-            + self.place
-        )
+        x = self.patches(picture.float().div(255).sub(0.5)).flatten(2).transpose(1, 2) + self.place
         return self.head(self.norm(self.blocks(x)).mean(1))
 
 
@@ -100,10 +91,7 @@ class DilatedHead(nn.Module):
         super().__init__()
         self.stem = nn.Conv2d(3, channels, 7, 4, 3)
         self.branches = nn.ModuleList(
-            [
-                nn.Conv2d(channels, channels, 3, padding=rate, dilation=rate)
-                for rate in rates
-            ]
+            [nn.Conv2d(channels, channels, 3, padding=rate, dilation=rate) for rate in rates]
         )
         self.join = nn.Conv2d(len(rates) * channels, channels, 1)
         self.head = nn.Linear(channels, CLASSES)
@@ -120,10 +108,7 @@ class VideoNet(nn.Module):
 
     def __init__(self, channels: int = 24, layers: int = 6) -> None:
         super().__init__()
-        parts: list[nn.Module] = [
-            nn.Conv3d(3, channels, 5, (1, 2, 2), 2),
-            nn.ReLU(True),
-        ]
+        parts: list[nn.Module] = [nn.Conv3d(3, channels, 5, (1, 2, 2), 2), nn.ReLU(True)]
         for _ in range(layers):
             parts += [nn.Conv3d(channels, channels, 3, padding=1), nn.ReLU(True)]
         self.body = nn.Sequential(*parts)

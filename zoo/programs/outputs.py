@@ -55,26 +55,11 @@ def event_lines(name: str, steps: list[StepTime], clock: str) -> Iterator[Record
     first = max(0, len(steps) - EVENT_STEPS)
     for number, step in enumerate(steps[first:], first):
         where = {"step": number, "rank": 0}
-        yield {
-            "name": "data_wait",
-            **where,
-            "duration_ms": round(step.data_wait_ms, 4),
-            "clock": "host",
-        }
+        yield {"name": "data_wait", **where, "duration_ms": round(step.data_wait_ms, 4), "clock": "host"}
         if step.host_to_device_ms is not None:
             copied = round(step.host_to_device_ms, 4)
-            yield {
-                "name": "host_to_device",
-                **where,
-                "duration_ms": copied,
-                "clock": clock,
-            }
-        yield {
-            "name": "training_step",
-            **where,
-            "duration_ms": round(step.step_ms, 4),
-            "clock": clock,
-        }
+            yield {"name": "host_to_device", **where, "duration_ms": copied, "clock": clock}
+        yield {"name": "training_step", **where, "duration_ms": round(step.step_ms, 4), "clock": clock}
 
 
 def write_events(path: Path, name: str, steps: list[StepTime], clock: str) -> None:
@@ -82,9 +67,7 @@ def write_events(path: Path, name: str, steps: list[StepTime], clock: str) -> No
     path.write_text("\n".join(lines) + "\n")
 
 
-def measured(
-    timing: Timing, attached_ms: float, busy: Busy, on_gpu: bool, files: Record
-) -> Record:
+def measured(timing: Timing, attached_ms: float, busy: Busy, on_gpu: bool, files: Record) -> Record:
     """The figures of one case, as truth.json keeps them."""
     figures = {
         "step_ms": round(timing.step_ms, 3),
@@ -114,9 +97,7 @@ def measured_beside(around: list[float | None], speedups: list[float]) -> Record
         figures["step_ms_beside"] = round(middle, 3)
         figures["spread_beside"] = round((max(steps) - min(steps)) / middle, 4)
     if speedups:
-        figures["speedup_in_turns"] = [
-            round(at(speedups), 3) for at in (min, statistics.median, max)
-        ]
+        figures["speedup_in_turns"] = [round(at(speedups), 3) for at in (min, statistics.median, max)]
     return figures
 
 
@@ -156,9 +137,7 @@ class Truth:
     def __init__(self, path: Path, order: list[str]) -> None:
         self.path, self.order = path, order
         self.content: Record = json.loads(path.read_text()) if path.exists() else {}
-        self.runs: dict[str, Record] = {
-            r["name"]: r for r in self.content.pop("runs", [])
-        }
+        self.runs: dict[str, Record] = {r["name"]: r for r in self.content.pop("runs", [])}
         self.failed: dict[str, str] = self.content.pop("failed", {})
 
     def describe(self, description: Record) -> None:
@@ -181,11 +160,7 @@ class Truth:
                 run["measured_speedup"] = run["speedup_in_turns"][1]
             elif twin:
                 run["measured_speedup"] = round(run["step_ms"] / twin["step_ms"], 3)
-        whole = {
-            **self.content,
-            "runs": runs,
-            **({"failed": self.failed} if self.failed else {}),
-        }
+        whole = {**self.content, "runs": runs, **({"failed": self.failed} if self.failed else {})}
         partial = self.path.with_suffix(".partial")
         partial.write_text(json.dumps(whole, indent=1) + "\n")
         partial.replace(self.path)
@@ -201,9 +176,7 @@ def installed(package: str) -> str | None:
 def driver_version() -> str | None:
     query = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
     try:
-        return subprocess.run(
-            query, capture_output=True, text=True, check=True
-        ).stdout.strip()
+        return subprocess.run(query, capture_output=True, text=True, check=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
         return None
 
@@ -211,9 +184,7 @@ def driver_version() -> str | None:
 def describe_machine(group: str, sizes_name: str, sizes: Sizes, on_gpu: bool) -> Record:
     gpu = torch.cuda.get_device_properties(0) if on_gpu else None
     # The new cases have sizes of their own.
-    sized = (
-        {"sizes": sizes_name, "config": asdict(sizes)} if group == "original" else {}
-    )
+    sized = {"sizes": sizes_name, "config": asdict(sizes)} if group == "original" else {}
     return {
         "torch": torch.__version__,
         "gpu": gpu.name if gpu else None,

@@ -30,9 +30,7 @@ def release_memory(device: str) -> None:
 def clean_state(settings: Settings, device: str) -> Iterator[None]:
     torch.manual_seed(0)
     release_memory(device)
-    dynamo: dict[str, object] = {
-        "automatic_dynamic_shapes": settings.automatic_dynamic_shapes
-    }
+    dynamo: dict[str, object] = {"automatic_dynamic_shapes": settings.automatic_dynamic_shapes}
     if settings.recompile_limit:
         dynamo["recompile_limit"] = settings.recompile_limit
         dynamo["accumulated_recompile_limit"] = settings.recompile_limit

@@ -23,9 +23,7 @@ COLUMNS = (
 
 def line(values: list[str]) -> str:
     cells = zip(values, (width for _, width in COLUMNS), strict=True)
-    return "".join(
-        v.ljust(width) if width > 0 else v.rjust(-width) for v, width in cells
-    )
+    return "".join(v.ljust(width) if width > 0 else v.rjust(-width) for v, width in cells)
 
 
 HEADER = line([title for title, _ in COLUMNS])

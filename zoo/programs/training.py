@@ -63,9 +63,7 @@ def language_model(
     update = adamw(model, optimizer)
     forward = model
     if compile_mode:
-        forward = ctx.compiled(
-            model, mode=None if compile_mode == "default" else compile_mode
-        )
+        forward = ctx.compiled(model, mode=None if compile_mode == "default" else compile_mode)
 
     def step(batch: Tensor) -> None:
         ids = batch.to(ctx.device, non_blocking=True)

@@ -120,27 +120,15 @@ class Job:
     def __init__(self, case: Case) -> None:
         self.case, self.rank = case, dist.get_rank()
         torch.manual_seed(self.rank)
-        layers = [
-            layer
-            for _ in range(LAYERS)
-            for layer in (nn.Linear(WIDTH, WIDTH), nn.GELU())
-        ]
+        layers = [layer for _ in range(LAYERS) for layer in (nn.Linear(WIDTH, WIDTH), nn.GELU())]
         network = nn.Sequential(*layers).cuda()
-        self.model = DistributedDataParallel(
-            network, bucket_cap_mb=case.bucket_mb, gradient_as_bucket_view=True
-        )
+        self.model = DistributedDataParallel(network, bucket_cap_mb=case.bucket_mb, gradient_as_bucket_view=True)
         self.optimizer = torch.optim.AdamW(self.model.parameters(), fused=True)
-        self.batches: Iterator[Tensor] = iter(
-            torch.utils.data.DataLoader(Rows(), batch_size=None)
-        )
+        self.batches: Iterator[Tensor] = iter(torch.utils.data.DataLoader(Rows(), batch_size=None))
 
     def step(self, number: int, faulty: bool) -> None:
         case = self.case
-        is_late = faulty and (
-            number % dist.get_world_size() == self.rank
-            if case.in_turn
-            else self.rank in case.late
-        )
+        is_late = faulty and (number % dist.get_world_size() == self.rank if case.in_turn else self.rank in case.late)
         x = self.load(is_late)
         if is_late:
             case.fault(number)
@@ -152,11 +140,7 @@ class Job:
 
     def load(self, is_late: bool) -> Tensor:
         if not self.case.loads:
-            rows = (
-                self.case.batch_of_late
-                if is_late and self.case.batch_of_late
-                else self.case.batch
-            )
+            rows = self.case.batch_of_late if is_late and self.case.batch_of_late else self.case.batch
             return torch.randn(rows, WIDTH, device="cuda")
         Rows.delay = 0.015 if is_late else 0.0
         return next(self.batches).cuda()
@@ -216,12 +200,7 @@ def main() -> None:
         healthy, faulty = job.mean_ms(False), job.mean_ms(True)
         record_log(job, folder / "log")
         if job.rank == 0:
-            truth = {
-                "late": case.late,
-                "cause": case.cause,
-                "healthy_ms": healthy,
-                "faulty_ms": faulty,
-            }
+            truth = {"late": case.late, "cause": case.cause, "healthy_ms": healthy, "faulty_ms": faulty}
             (folder / "truth.json").write_text(json.dumps(truth))
             print(f"{name}: {healthy:.2f} ms, with its fault {faulty:.2f}", flush=True)
     for name in names:

@@ -98,16 +98,12 @@ class Job:
     def __init__(self, case: Case) -> None:
         self.case = case
         self.network = Network()
-        self.model = DistributedDataParallel(
-            self.network, bucket_cap_mb=case.bucket_mb, gradient_as_bucket_view=True
-        )
+        self.model = DistributedDataParallel(self.network, bucket_cap_mb=case.bucket_mb, gradient_as_bucket_view=True)
         self.model.register_comm_hook(None, slow_link(case.link))
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=1e-3)
 
     def step(self, faulty: bool) -> None:
-        self.network.case = (
-            self.case if faulty and dist.get_rank() == LATE else NOT_LATE
-        )
+        self.network.case = self.case if faulty and dist.get_rank() == LATE else NOT_LATE
         self.optimizer.zero_grad()
         self.model(torch.randn(8, WIDTH)).square().mean().backward()
         self.optimizer.step()
@@ -129,19 +125,14 @@ def main() -> None:
     options = {"record_every_n_steps": 1, "flush_every_n_steps": 5, "max_overhead": 1.0}
     for name in names:
         job = Job(CASES[name])
-        healthy, faulty, healthy_again, faulty_again = (
-            job.mean_ms(is_faulty) for is_faulty in (False, True) * 2
-        )
+        healthy, faulty, healthy_again, faulty_again = (job.mean_ms(is_faulty) for is_faulty in (False, True) * 2)
         with whyslow_capture.capture(str(out / name / "log"), **options) as cap:
             for _ in range(LOGGED):
                 job.step(True)
                 cap.step()
         dist.barrier()
         if dist.get_rank() == 0:
-            truth = {
-                "healthy_ms": (healthy + healthy_again) / 2,
-                "faulty_ms": (faulty + faulty_again) / 2,
-            }
+            truth = {"healthy_ms": (healthy + healthy_again) / 2, "faulty_ms": (faulty + faulty_again) / 2}
             (out / name / "truth.json").write_text(json.dumps(truth))
             print(name, truth, flush=True)
     dist.destroy_process_group()
