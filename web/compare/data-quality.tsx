@@ -29,7 +29,7 @@ const RUNS: readonly Column<Run>[] = [
 ];
 
 /** What else differs between the sides, and which runs they are. */
-export function RestsOn({ report }: { readonly report: CompareReport }) {
+export function DataQuality({ report }: { readonly report: CompareReport }) {
   const { setup, notes, before, after } = report;
   const runs = [
     ...before.runs.map((run) => ({ ...run, side: 'Before' })),
@@ -37,7 +37,7 @@ export function RestsOn({ report }: { readonly report: CompareReport }) {
   ];
   return (
     <section aria-labelledby="data-title" id="data">
-      <h2 id="data-title">What this rests on</h2>
+      <h2 id="data-title">Data quality</h2>
       {notes.length > 0 && (
         <ul class="problems">
           {notes.map((note) => (
