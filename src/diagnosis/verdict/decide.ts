@@ -62,7 +62,9 @@ export function decide(
   severe: Pick<HealthProblem, 'code' | 'message'> | null,
 ): Decision {
   if (judged.length === 0) return severe ? { ...NO_EVIDENCE, doubts: [doubtOf(severe)] } : NO_EVIDENCE;
-  const { view, verdict } = judged.reduce((a, b) => (b.view.step > a.view.step ? b : a));
+  const { view, verdict } = judged.reduce((a, b) =>
+    b.view.step.unprofiled > a.view.step.unprofiled ? b : a,
+  );
   const confidence = roundConfidence(verdict.confidence - (severe ? SEVERE_COST : 0));
   const sure = confidence >= SURE_ENOUGH;
   const bottleneck = sure ? verdict.bottleneck : 'unknown';
