@@ -2,7 +2,7 @@ import type { Diagnosis } from '../diagnosis/diagnosis.js';
 import type { RankView } from '../diagnosis/ranks/rank-view.js';
 import { betweenSteps } from '../facts/step-time.js';
 import { WorkSort } from '../facts/time-class.js';
-import { logOf } from '../ingest/member.js';
+import { logOf } from '../ingest/input.js';
 import type { EventLogRun } from '../model/event-log.js';
 import type { Plan } from '../replay/plan.js';
 import type { Report } from '../report/report.js';

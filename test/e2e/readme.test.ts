@@ -37,7 +37,7 @@ describe('commands in documents', () => {
   const help = new Map<string, string>();
   beforeAll(async () => {
     const { stdout } = await whyslow(['--help']);
-    const commands = [...stdout.matchAll(/^ {2}(\w+) \[(?:options|command)\]/gm)].map(([, name]) => name!);
+    const commands = [...stdout.matchAll(/^ {2}([a-z]+) /gm)].map(([, name]) => name!);
     for (const name of commands) help.set(name, (await whyslow([name, '--help'])).stdout);
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { nearRules, rulesNamed } from './near-rules.js';
+import { nearRules, rulesNamed } from './rules.js';
 
 const RULES = [
   { id: 'num-workers-zero', alias: 'T4', title: 'num_workers=0 loads every batch on the main thread' },
