@@ -90,7 +90,7 @@ describe('telemetry with real traces', () => {
     });
 
   it.each(['h2d_pinned', 'adam_forloop', 'data_io_w0'])(
-    'telemetry beside real traces of a healthy GPU changes nothing: %s',
+    'telemetry with real traces of a healthy GPU changes nothing: %s',
     async (name) => {
       const alone = await read([join(ZOO, name, 'rank0.json.gz')]);
       const beside = await read([join(ZOO, name)]);
