@@ -1,10 +1,4 @@
-<<<<<<< HEAD
-import { type RunClock, toRun } from './clock.js';
-
 /** A rank's clock as the comparison of ranks found it (`RankClock`). Null if ranks share no timed collective. */
-=======
-/** A rank's clock as the comparison of ranks found it (`RankClock`). Null where ranks share no timed collective. */
->>>>>>> main
 export interface ComparedClock {
   readonly rank: number;
   readonly component: number;
