@@ -3,7 +3,7 @@ import type { RankFacts } from '../facts/rank-facts.js';
 import { TIME_CLASSES } from '../facts/time-class.js';
 import type { Finding } from '../rules/kit/finding.js';
 import { busFactor } from '../run/collectives/bandwidth.js';
-import type { RunClock } from '../run/collectives/run-clock.js';
+import type { RunClock } from '../run/collectives/clocks.js';
 import type { Comparison } from '../run/compare.js';
 import type { RowSink } from './trace-rows.js';
 

@@ -195,7 +195,7 @@ describe('whyslow run when nothing was captured', () => {
       expect(readFileSync(join(cwd, 'o/run.json'), 'utf8')).toBe('{"run":"old"}');
     }));
 
-  it('is silent on nodes other than the first', () =>
+  it('whyslow run is silent on nodes other than the first when nothing was captured', () =>
     inFolder(async (cwd) => {
       const { stderr } = await run(['--out', 'o', '--', 'true'], { cwd, env: { SLURM_PROCID: '1' } });
       expect(stderr).toBe('whyslow: measuring into o\n');
