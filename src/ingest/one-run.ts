@@ -5,7 +5,7 @@ import { formatCount } from '../base/units.js';
 import { logOf, manifestOf, type RankInput, traceSummaryOf } from './input.js';
 import type { RankedInput } from './ranks.js';
 import type { FoundRun, RunInputs } from './read-run.js';
-import { commonNames } from './same-run.js';
+import { CLOCK_TOLERANCE_NS, commonNames } from './same-run.js';
 
 interface NamedRun {
   readonly id: string;
@@ -15,9 +15,6 @@ interface NamedRun {
   readonly ranks: Set<number>;
   records: number;
 }
-
-/** Clocks of machines differ, so a trace that ended this shortly before a run began may still be of that run. */
-const CLOCK_TOLERANCE_NS = 60e9;
 
 /**
  * Keeps the wanted run if the files are of several, otherwise the newest that has records: an earlier run with more ranks
@@ -182,5 +179,6 @@ function withoutRuns(ranked: RankedInput, isOther: (id: string | null) => boolea
 
 function endedBefore(member: RankInput, { began }: NamedRun): boolean {
   const end = traceSummaryOf(member)?.window.endNs ?? null;
+  // A trace that ended shortly before a run began may still be of that run.
   return end !== null && Number(end) < began - CLOCK_TOLERANCE_NS;
 }

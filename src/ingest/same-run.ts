@@ -9,7 +9,7 @@ interface LoggedRun {
 }
 
 /** Clocks of machines differ, so events closer together than this count as simultaneous. */
-const CLOCK_TOLERANCE_NS = 60e9;
+export const CLOCK_TOLERANCE_NS = 60e9;
 
 /**
  * Without a run id from the launcher, each rank makes one up. Logs of different ranks with the same world size that began
