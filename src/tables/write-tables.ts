@@ -8,7 +8,7 @@ import type { ProgressSink } from '../ingest/pool.js';
 import { readFile } from '../ingest/read-file.js';
 import { Trace } from '../model/trace.js';
 import type { Finding } from '../rules/kit/finding.js';
-import { waitsByStep } from '../run/table/step-waits.js';
+import { waitsByStep } from '../run/table/build-table.js';
 import type { ParquetTable } from './parquet-table.js';
 import { addCollectives, addFindings, addStepsOf, matchesOf } from './run-rows.js';
 import type { TableName } from './schema.js';

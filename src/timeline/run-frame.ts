@@ -1,10 +1,9 @@
 import { namedRanks } from '../base/rank-ranges.js';
 import type { Diagnosis } from '../diagnosis/diagnosis.js';
-import { type RunClock, toRun } from '../drawing/clock.js';
 import type { WaitedCollectives } from '../drawing/collectives.js';
 import type { DrawnSteps } from '../drawing/draw-trace.js';
 import type { Counter } from '../drawing/memory-counters.js';
-import { runClocks } from '../drawing/run-clocks.js';
+import { type RunClock, runClocks, toRun } from '../drawing/run-clocks.js';
 import { telemetryCounters } from '../drawing/telemetry-counters.js';
 import type { Arrow, PathPiece, RankLine, TimelinePoint, TimelineTracks } from '../drawing/timeline.js';
 import { isTraceInput, manifestOf, type TraceInput } from '../ingest/input.js';

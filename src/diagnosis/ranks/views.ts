@@ -1,7 +1,6 @@
 import { messageOf } from '../../base/input-error.js';
 import { ProblemLog } from '../../base/problem.js';
-import { groupChecks } from '../../facts/group-checks.js';
-import type { RankCollectives } from '../../facts/rank-collectives.js';
+import { groupChecks, type RankCollectives } from '../../facts/rank-collectives.js';
 import type { StepRange } from '../../facts/step-facts.js';
 import { logOf, traceFactsOf } from '../../ingest/input.js';
 import type { RankedInput } from '../../ingest/ranks.js';
