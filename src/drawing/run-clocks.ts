@@ -1,4 +1,4 @@
-/** A rank's clock as the comparison of ranks found it (`RankClock`). Null where ranks share no timed collective. */
+/** A rank's clock as the comparison of ranks found it (`RankClock`). Null if ranks share no timed collective. */
 export interface ComparedClock {
   readonly rank: number;
   readonly component: number;

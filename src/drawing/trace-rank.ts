@@ -172,7 +172,7 @@ function launchesOf(trace: Trace, rows: RowFinder, rank: number): Launches {
       if (call >= 0 && ts[call]! < to && ts[work[i]!]! > from && (ts[call]! >= from || ts[work[i]!]! <= to))
         inside.push(i);
     }
-    // Too many to tell apart: none is better than any.
+    // Too many to distinguish: drawing none is better than drawing some.
     if (inside.length > most) return [];
     for (const i of inside) {
       const [call, done] = [rows.sliceOf(launch[i]!, rank), rows.sliceOf(work[i]!, rank)];

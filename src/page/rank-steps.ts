@@ -81,7 +81,7 @@ const onePerRank = (views: readonly RankView[]) =>
   [...new Map(views.toReversed().map((v) => [v.rank, v])).values()].sort((a, b) => a.rank - b.rank);
 
 /**
- * Time by class of a step, with waiting for other ranks told from transfer where ranks were compared. `answer`: how the step
+ * Time by class of a step, with waiting for other ranks separated from transfer if ranks were compared. `answer`: how the step
  * of the answer divides, if a trace tells more about that than the phases of the log.
  */
 function dividedSteps(facts: RankFacts, rank: number, table: RankTable | null, answer: TimeByClass | null) {
