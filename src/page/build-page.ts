@@ -85,7 +85,7 @@ interface Mark {
  */
 function jobOverTime({ jobView, members }: Diagnosis): JobOverTime | null {
   const job = jobView?.job;
-  const log = members.find((m) => m.rank === jobView?.rank && logOf(m.member))?.member;
+  const log = members.find((m) => m.rank === jobView?.rank && logOf(m));
   const run = log && logOf(log)?.runs.at(-1);
   if (!job || !run || !(job.wall > 0)) return null;
   const [wall, startUp, end] = [job.wall / 1e9, job.startUp / 1e9, job.end / 1e9];

@@ -92,7 +92,8 @@ function telemetryOf({ inputs, locations }: Diagnosis, members: RunFrame['member
 function drawableMembers({ members }: Diagnosis) {
   const drawable = new Map<number, TraceInput>();
   const notes: string[] = [];
-  for (const { rank, member } of members.toSorted((a, b) => a.rank - b.rank)) {
+  for (const member of members.toSorted((a, b) => a.rank - b.rank)) {
+    const { rank } = member;
     if (!isTraceInput(member) || !drawnOf(member)) continue;
     if (drawable.has(rank)) notes.push(`Rank ${rank} has several traces: ${member.path} is not drawn.`);
     else drawable.set(rank, member);

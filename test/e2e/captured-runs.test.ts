@@ -203,7 +203,7 @@ describe('the manifests of a capture', () => {
     await inFolder(async (folder) => {
       writeCapture(simulateRun(options), folder, { traces: true, logs: true, telemetry: true });
       const run = await readInputs([folder], { facts: { steps: null } }, { jobs: 1 });
-      expect(run.members.flatMap((m) => traceFactsOf(m.member)?.light ?? [])).toEqual(Array(8).fill(false));
+      expect(run.members.flatMap((m) => traceFactsOf(m)?.light ?? [])).toEqual(Array(8).fill(false));
     });
   });
 
