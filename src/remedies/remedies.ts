@@ -49,23 +49,22 @@ export function elsewhere(id: RemedyId): string {
     .join(' ');
 }
 
-/** What to do, in one line: for lists of faults and verdicts. */
-export const inOneLine = (used: Use, framework?: string | null): string => {
-  const { text, code } = advise(used, framework).fix;
-  const [line, ...more] = code.split('\n').filter((l) => !l.startsWith('#'));
-  return line === undefined || more.length > 0 ? text : `${text} ${line}`;
-};
-
-/** Only the code, in one line: `persistent_workers=True`. */
-export const settingOf = (used: Use, framework?: string | null): string => {
+/** The change and the reason in one line, for lists of faults: `persistent_workers=True. Keep the workers between epochs.` */
+export function inOneLine(used: Use, framework?: string | null): string {
   const own = frameworkNamed(framework);
-  const { settings = [], set = {}, lines = [] } = spell(used, own);
-  const named = codeOf([{ set }], own).join(' ');
-  const inner = /\(\.\.\., ?(.*)\)$/s.exec(named)?.[1]?.replace(/\n\s*/g, ' ') ?? named;
-  return [...settings, ...(inner ? [inner] : []), ...lines.slice(0, settings.length || inner ? 0 : 1)].join(
-    ', ',
-  );
-};
+  const { set = {}, settings = [], lines = [] } = spell(used, own);
+  const { text } = advise(used, framework).fix;
+  const code = lines.filter((line) => !line.startsWith('#'));
+  const inCalls = codeOf([{ set }], own).filter((line) => !line.startsWith('#'));
+  const isShort = code.length <= 1 && settings.length + inCalls.length + code.length > 0;
+  if (!isShort) return text;
+  const short = [...settings, ...inCalls.map(argumentsOf), ...code.map((line) => line.replace(/ +#.*$/, ''))];
+  return `${short.join(', ')}. ${text}`;
+}
+
+/** `DataLoader(..., pin_memory=True)` → `pin_memory=True`. */
+const argumentsOf = (call: string): string =>
+  (/\(\.\.\.,\s*(.*)\)$/s.exec(call)?.[1] ?? call).replace(/\n\s*/g, ' ');
 
 /** Lines to paste for several remedies together. */
 export const pasteLines = (uses: readonly Use[], framework: string): readonly string[] => {
@@ -73,7 +72,7 @@ export const pasteLines = (uses: readonly Use[], framework: string): readonly st
   return codeOf(
     uses.map((used) => spell(used, own)),
     own,
-  );
+  ).flatMap((block) => block.split('\n'));
 };
 
 function spell({ id, args }: Use, { spell: column }: Framework): Spelled {

@@ -45,7 +45,8 @@ export interface TryReport {
   readonly started: string;
   readonly device: string | null;
   readonly torch: string | null;
-  readonly framework: 'plain' | 'transformers' | 'lightning';
+  /** Whose loop trains; `plain` for the job's own. */
+  readonly framework: string;
   readonly ranks: number;
   readonly as_it_is: AsItIs | null;
   readonly trials: readonly Trial[];

@@ -9,8 +9,8 @@ import { pythonPart } from '../../launch/environment.js';
 import { asTyped, defaultOut, prepareOut, releaseOut, timeLabel } from '../../launch/out-directory.js';
 import { newRunId } from '../../launch/run-id.js';
 import { toolInfo } from '../../library/vocabulary.js';
+import { TRIALS } from '../../remedies/remedies.js';
 import { renderJson } from '../../render/json.js';
-import { FIXES } from '../../trial/fixes.js';
 import { appendPairs, historyFile, pairsOf, readPairs, trackRecord } from '../../trial/history.js';
 import type { Foretold, PlannedFix } from '../../trial/plan.js';
 import { NOT_REDIRECTED, PRECAUTIONS, reachesOf } from '../../trial/precautions.js';
@@ -54,7 +54,7 @@ Exit codes: 0 done; 2 bad usage; 3 nothing could be measured; 130 interrupted.`;
 export function registerTry(program: Command, context: CommandContext): void {
   program
     .command('try')
-    .description('apply fixes to a training command from outside and measure what each brings')
+    .description('apply fixes to a training command from outside and measure what each gains')
     .usage('[options] -- COMMAND…')
     .argument('[command...]', 'the training command: python, torchrun, accelerate launch, a script, …')
     .passThroughOptions()
@@ -71,7 +71,7 @@ export function registerTry(program: Command, context: CommandContext): void {
     )
     .option(
       '--limit <time>',
-      'end a turn that takes longer (default: some three times the first run)',
+      'end a turn that takes longer (default: about three times the first run)',
       duration,
     )
     .option('--out <dir>', 'directory for try.json (default: whyslow-runs/<time>-try-<script>)')
@@ -112,7 +112,7 @@ function refuseElsewhere(words: readonly string[]): void {
 async function list(context: CommandContext): Promise<void> {
   const { renderFixes } = await import('../../render/terminal/try.js');
   const { color, columns } = context.stdout;
-  context.stdout.write(renderFixes(FIXES, { color, columns }));
+  context.stdout.write(renderFixes(TRIALS, { color, columns }));
 }
 
 async function findingsOf(path: string): Promise<readonly Foretold[]> {

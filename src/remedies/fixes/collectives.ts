@@ -141,6 +141,10 @@ export const bucketedGradients = remedy({
   usual: NONE,
 });
 
+export interface Units {
+  readonly fsdp2?: boolean;
+}
+
 export const shardedUnits = remedy({
   id: 'sharded-units',
   title: 'FSDP: one unit per block',
@@ -148,9 +152,9 @@ export const shardedUnits = remedy({
   risk: 'none',
   check: 'Results are the same. Peak memory falls.',
   text: 'Make each transformer block a unit of its own: it is gathered while the block before computes.',
-  plain: {
-    set: { FSDP: { auto_wrap_policy: 'policy' } },
-    lines: ['# FSDP2: for block in model.layers: fully_shard(block); then fully_shard(model)'],
-  },
-  usual: NONE,
+  plain: ({ fsdp2 }: Units) =>
+    fsdp2
+      ? { lines: ['for block in model.layers: fully_shard(block)', 'fully_shard(model)'] }
+      : { set: { FSDP: { auto_wrap_policy: 'policy' } } },
+  usual: {},
 });

@@ -84,3 +84,20 @@ function codeOf({ limit, hasGpu, orWorkers, unsplit }: Slow): Spelled {
 }
 
 const capitalized = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+
+export interface Staged {
+  /** More workers help as well: they wait in parallel. */
+  readonly orWorkers: boolean;
+}
+
+export const stagedData = remedy({
+  id: 'staged-data',
+  title: 'data on a local disk, in shards',
+  cost: 'code',
+  risk: 'data',
+  check: fasterWorkers.check,
+  text: ({ orWorkers }: Staged) =>
+    `Copy the data to a local NVMe disk, and pack small files into shards (WebDataset, tar).${orWorkers ? ' More workers hide latency: they wait in parallel.' : ''}`,
+  plain: { lines: [SHARDS] },
+  usual: { orWorkers: true },
+});

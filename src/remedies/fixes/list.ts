@@ -12,7 +12,7 @@ import {
 } from './collectives.js';
 import { compile, compileGraphs, compileOnce, wholeGraph } from './compile.js';
 import { channelsLast, cudnnBenchmark, cudnnBenchmarkOff } from './convolutions.js';
-import { fasterWorkers } from './faster-workers.js';
+import { fasterWorkers, stagedData } from './faster-workers.js';
 import {
   expandableSegments,
   findPause,
@@ -52,7 +52,7 @@ import {
   unthrottle,
 } from './ranks.js';
 import { lookFromOutside, nsight, recordTrace, stepBreakdown, watchRun } from './recordings.js';
-import { stableGuards } from './stable-guards.js';
+import { fewShapes, stableGuards } from './stable-guards.js';
 import { dumpMissing, readStacks } from './stacks.js';
 import { fewerThreads, numaBinding, ompThreads } from './threads.js';
 
@@ -93,6 +93,7 @@ export const REMEDIES = [
   dumpMissing,
   fasterGeneration,
   fasterWorkers,
+  fewShapes,
   fewerCheckpoints,
   fewerEvaluations,
   fewerLogs,
@@ -122,6 +123,7 @@ export const REMEDIES = [
   singlePrecision,
   sparseEmbeddings,
   stableGuards,
+  stagedData,
   stepBreakdown,
   testLinks,
   unthrottle,

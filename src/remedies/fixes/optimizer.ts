@@ -4,6 +4,8 @@ import { FUSED_ADAMW } from './compile.js';
 export interface Fused {
   /** GradScaler reads a flag because the optimizer is not fused (torch/amp/grad_scaler.py, `_step_supports_amp_scaling`). */
   readonly scaler?: boolean;
+  /** This optimizer has no fused implementation. */
+  readonly foreach?: boolean;
 }
 
 export const fusedOptimizer = remedy({
@@ -17,13 +19,15 @@ export const fusedOptimizer = remedy({
     scaler
       ? 'GradScaler makes this read: before scaler.step() calls an optimizer that is not fused, it asks whether a gradient is infinite. A fused optimizer takes that answer on the GPU. bf16 needs no scaler at all.'
       : 'Use the fused implementation, or foreach if there is none.',
-  plain: ({ scaler }) => ({
+  plain: ({ scaler, foreach }) => ({
     lines: scaler
       ? [
           'torch.optim.AdamW(model.parameters(), fused=True)  # or Adam, SGD, Adagrad',
           '# or torch.autocast("cuda", dtype=torch.bfloat16) without GradScaler',
         ]
-      : [FUSED_ADAMW],
+      : foreach
+        ? ['foreach=True']
+        : [FUSED_ADAMW],
   }),
   usual: {},
   trial: { answers: ['optimizer-for-loop', 'optimizer-foreach'], alsoFor: ['launch-bound'] },

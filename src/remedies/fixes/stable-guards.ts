@@ -1,4 +1,4 @@
-import { remedy, type Spelled } from '../kit/remedy.js';
+import { NONE, remedy, type Spelled } from '../kit/remedy.js';
 
 /** What a guard of torch.compile checks. */
 export type GuardKind = 'size' | 'value' | 'dtype' | 'rank' | 'grad-mode' | 'length' | 'object' | 'other';
@@ -81,4 +81,15 @@ export const stableGuards = remedy({
     return { lines: [...CODE[guard.kind](guard.name, guard.dimension), raise] };
   },
   usual: {},
+});
+
+export const fewShapes = remedy({
+  id: 'few-shapes',
+  title: 'batches of a few fixed lengths',
+  cost: 'code',
+  risk: 'numerics',
+  check: stableGuards.check,
+  text: 'Pad to a few fixed lengths (pad_to_multiple_of), or compile for all of them at once, in the default mode.',
+  plain: { lines: ['model = torch.compile(model, dynamic=True)'] },
+  usual: NONE,
 });

@@ -21,6 +21,10 @@ export const lightning: Framework = {
       pinned
         ? { lines: ['batch = batch.to(device, non_blocking=True)  # in transfer_batch_to_device()'] }
         : { set: { DataLoader: { pin_memory: true } } },
+    'one-collective': {
+      text: 'Log per epoch, or without sync_dist: each synchronized value is a collective.',
+      lines: ['self.log(name, value, on_step=False, on_epoch=True)'],
+    },
     'fewer-checkpoints': {
       text: `${LESS_OFTEN} Without the optimizer a checkpoint is smaller, but training cannot be resumed from it.`,
       lines: ['ModelCheckpoint(every_n_train_steps=1000)', '# for evaluation only: save_weights_only=True'],

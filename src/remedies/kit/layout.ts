@@ -4,6 +4,8 @@ import type { Spelled, Target, Values } from './remedy.js';
 export interface Form {
   readonly open: string;
   readonly between: string;
+  /** Between settings that do not fit a line. */
+  readonly wrapped: string;
   readonly close: string;
   setting(name: string, value: number | string | boolean): string;
 }
@@ -11,6 +13,7 @@ export interface Form {
 export const call = (name: string): Form => ({
   open: `${name}(..., `,
   between: ', ',
+  wrapped: ',\n    ',
   close: ')',
   setting: (argument, value) => `${argument}=${value === true ? 'True' : value}`,
 });
@@ -18,6 +21,7 @@ export const call = (name: string): Form => ({
 export const options = (command: string): Form => ({
   open: `${command} `,
   between: ' ',
+  wrapped: ' \\\n    ',
   close: '',
   setting: (option, value) => (value === true ? `--${option}` : `--${option} ${value}`),
 });
@@ -25,6 +29,7 @@ export const options = (command: string): Form => ({
 export const json = (file: string): Form => ({
   open: `# ${file}\n`,
   between: ',\n',
+  wrapped: ',\n',
   close: '',
   setting: (key, value) => `"${key}": ${value}`,
 });
@@ -93,8 +98,9 @@ function settingsOf(values: Values, { form, names = (argument) => argument }: Pl
   });
 }
 
-function laidOut({ open, between, close }: Form, settings: readonly string[]): string {
+function laidOut({ open, between, close, wrapped }: Form, settings: readonly string[]): string {
   const line = open + settings.join(between) + close;
-  if (line.length <= COLUMNS || between !== ', ') return line;
-  return `${open.trimEnd()}\n    ${settings.join(',\n    ')}${close}`;
+  return line.length <= COLUMNS
+    ? line
+    : `${open.trimEnd()}${wrapped.replace(/^,/, '')}${settings.join(wrapped)}${close}`;
 }
