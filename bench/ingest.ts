@@ -1,15 +1,10 @@
 /** Reading speed and memory against gunzip of the same file, in one run. See bench/README.md. */
 import { statSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
-import { blockTrace } from './lib/block-trace.js';
 import { largeTrace } from './lib/large-trace.js';
 import { argument, best, type Measured, machineLine, median, ratio, sideBySide } from './lib/side-by-side.js';
 
 const MB = argument('mb', 500);
 const ROUNDS = argument('rounds', 5);
-/** Threads that read blocks: one per core, and half as many. Two are too few; with them a file is read as one without blocks. */
-const CORES = argument('threads', availableParallelism());
-const JOBS = [...new Set([Math.max(3, CORES >> 1), Math.max(3, CORES)])];
 const SOURCES = ['data_io_w0', 'adam_forloop'].filter((n) => exists(n));
 
 function path(name: string): string {
@@ -22,15 +17,10 @@ function exists(name: string): boolean {
 console.log(`${machineLine()}\n`);
 for (const name of SOURCES) {
   const file = await largeTrace(path(name), `.bench/${name}-${MB}.json.gz`, MB);
-  const blocks = await blockTrace(file, `.bench/${name}-${MB}-blocks.json.gz`);
   const node = process.execPath;
   const sides = [
     { name: 'gunzip alone', command: [node, 'bench/lib/gunzip-only.mjs', file] as const },
     { name: 'gz → model', command: [node, 'bench/lib/to-model.mjs', file] as const },
-    ...JOBS.map((jobs) => ({
-      name: `gz in blocks → model, ${jobs} threads`,
-      command: [node, 'bench/lib/to-model.mjs', blocks, String(jobs)] as const,
-    })),
     {
       name: 'whyslow inspect (process)',
       command: [node, 'bin/whyslow.js', 'inspect', '--json', file] as const,
@@ -39,10 +29,6 @@ for (const name of SOURCES) {
       name: 'whyslow diagnose (process)',
       command: [node, 'bin/whyslow.js', 'diagnose', '--json', file] as const,
     },
-    ...JOBS.map((jobs) => ({
-      name: `whyslow diagnose of blocks, ${jobs} threads (process)`,
-      command: [node, 'bin/whyslow.js', 'diagnose', '--json', '--jobs', String(jobs), blocks] as const,
-    })),
     ...(MB <= 500
       ? [
           {

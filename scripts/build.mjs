@@ -32,7 +32,6 @@ const { metafile } = await build({
     index: 'src/index.ts',
     cli: 'src/cli/all-commands.ts',
     worker: 'src/ingest/worker.ts',
-    'block-worker': 'src/ingest/block-worker.ts',
     recorder: 'src/launch/recorder.ts',
     live: 'src/server/live.ts',
   },

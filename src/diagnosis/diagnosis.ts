@@ -3,10 +3,17 @@ import { ProblemLog } from '../base/problem.js';
 import { formatRanks } from '../base/rank-ranges.js';
 import { quoted } from '../base/shell.js';
 import type { StepRange } from '../facts/step-facts.js';
-import type { RankedMember } from '../ingest/ranks.js';
+import type { RankedInput } from '../ingest/ranks.js';
 import type { RunInputs } from '../ingest/read-run.js';
 import type { Comparison } from '../run/compare.js';
-import { acrossOf, criticalView, lateComputingOf, withStragglers, withWaiting } from './across-ranks.js';
+import {
+  acrossOf,
+  criticalView,
+  lateComputingOf,
+  withPace,
+  withStragglers,
+  withWaiting,
+} from './across-ranks.js';
 import { hangVerdict } from './hang/hang-verdict.js';
 import { type RunHealth, runHealth } from './health/run-health.js';
 import { jobWords } from './job-words.js';
@@ -24,7 +31,6 @@ import { compileLogVerdict } from './verdict/compile-log-verdict.js';
 import { decide } from './verdict/decide.js';
 import { jobViewOf, withJobPhase } from './verdict/job-phase.js';
 import { judge } from './verdict/judge.js';
-import { type OperationsAnswer, operationsAnswer, operationsJob } from './verdict/operations-verdict.js';
 import { captureNext, verdictSentence } from './verdict/sentence.js';
 import { telemetryVerdict } from './verdict/telemetry-verdict.js';
 import type { Verdict } from './verdict/verdict.js';
@@ -39,7 +45,7 @@ export interface Selection {
 export interface Diagnosis {
   readonly inputs: RunInputs;
   /** The files of the selected ranks. */
-  readonly members: readonly RankedMember[];
+  readonly members: readonly RankedInput[];
   /** The selected ranks, with waiting separated from transfer. */
   readonly views: readonly RankView[];
   /** Null: fewer than two ranks share a collective. */
@@ -50,8 +56,6 @@ export interface Diagnosis {
   readonly decisive: RankView | null;
   /** The rank whose wall time is shown. Null: no log has it. */
   readonly jobView: RankView | null;
-  /** Null: there is no table of operations. */
-  readonly operations: OperationsAnswer | null;
   readonly health: RunHealth;
   readonly facts: RunFacts;
 }
@@ -75,7 +79,7 @@ export function diagnoseInputs(
   const locations = locateRanks(inputs);
   const compared = known && ranks === null ? { ...known, from: recorded } : compareViews(recorded, locations);
   const comparison = withReasons(compared, locations);
-  const views = recorded.map((view) => withWaiting(view, comparison));
+  const views = recorded.map((view) => withPace(withWaiting(view, comparison), comparison));
   const health = runHealth({
     inputs: { ...inputs, problems: [...inputs.problems, ...failures.list()] },
     members,
@@ -85,7 +89,7 @@ export function diagnoseInputs(
   });
   const critical = criticalView(comparison, compared.from, recorded);
   const lateComputing = lateComputingOf(comparison);
-  const judged = (critical ? [critical] : views).map((view) => ({
+  const judged = (critical ? [withPace(critical, comparison)] : views).map((view) => ({
     view,
     verdict: judge(view, lateComputing),
   }));
@@ -99,8 +103,6 @@ export function diagnoseInputs(
   const { bottleneck, confidence, cause, second } = decision;
   const next = bottleneck === 'unknown' ? [...judgeSamples(inputs), ...captureNext(decision)] : [];
   const verdict = { bottleneck, cause, confidence, sentence: verdictSentence(decision), second, next };
-  const job = operationsJob(members.map((m) => m.member));
-  const operations = job && operationsAnswer(job);
   const activity = activityByRank(
     inputs,
     locations.manifests,
@@ -114,17 +116,15 @@ export function diagnoseInputs(
     views,
     comparison,
     locations,
-    // Without traces and logs, the table of operations gives the verdict, or dumps of a job that hangs, or other logs.
+    // Without traces and event logs, dumps of a job that hangs give the verdict, or other logs.
     verdict:
       (recorded.length === 0 &&
-        (operations?.verdict ??
-          hangVerdict(evidence, words.processes) ??
+        (hangVerdict(evidence, words.processes) ??
           telemetryVerdict(inputs) ??
           compileLogVerdict(evidence))) ||
       verdict,
     decisive: decision.view,
     jobView,
-    operations,
     health,
     facts: {
       ranks: views,
@@ -144,11 +144,11 @@ const judgeSamples = ({ members, beside }: RunInputs): readonly string[] =>
   members.length > 0
     ? []
     : beside
-        .filter((m) => m.kind === 'proc-samples')
+        .filter((m) => m.evidence.activity !== undefined)
         .slice(0, 1)
         .map((m) => `judge the samples of /proc: whyslow triage --replay ${quoted(m.path)}`);
 
-function selectRanks(members: readonly RankedMember[], ranks: readonly number[]): readonly RankedMember[] {
+function selectRanks(members: readonly RankedInput[], ranks: readonly number[]): readonly RankedInput[] {
   const wanted = new Set(ranks);
   const selected = members.filter((m) => wanted.has(m.rank));
   if (selected.length > 0) return selected;
@@ -158,8 +158,8 @@ function selectRanks(members: readonly RankedMember[], ranks: readonly number[])
 
 /** A file of which no step could be used tells no more about its rank than none. Of ranks that were not asked for, files count. */
 function ranksWithSteps(
-  all: readonly RankedMember[],
-  asked: readonly RankedMember[],
+  all: readonly RankedInput[],
+  asked: readonly RankedInput[],
   views: readonly RankView[],
 ): ReadonlySet<number> {
   const [analyzed, used] = [new Set(asked.map((m) => m.rank)), new Set(views.map((v) => v.rank))];

@@ -57,15 +57,6 @@ export function mostJobs(machine: Machine = thisMachine()): { readonly jobs: num
 /** Starting a thread takes as long as reading this many stored bytes. */
 export const WORTH_A_THREAD = 4e6;
 
-/** The thread that joins what others have read takes a tenth of their time. */
-const MOST_FOR_ONE = 8;
-
-/** Threads for a single file, the one that asks included. `asked`: files to read at once. */
-export function threadsForOne(asked: number | undefined): number {
-  const cores = availableParallelism();
-  return cores === 1 ? 1 : Math.min(asked ?? cores, mostJobs().jobs, MOST_FOR_ONE);
-}
-
 function thisMachine(): Machine {
   return {
     cores: availableParallelism(),

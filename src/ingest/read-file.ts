@@ -3,11 +3,9 @@ import { InputError, messageOf } from '../base/input-error.js';
 import { type Problem, ProblemLog } from '../base/problem.js';
 import { type Member, visitMembers } from '../sources/open.js';
 import { shownAddress } from '../sources/remote/address.js';
-import { MemberReader, type MemberResult } from './member-reader.js';
-import { openBlocks, takeEarlyBlocks } from './open-blocks.js';
-import { readBlocks } from './read-blocks.js';
+import { MemberReader, type Read, type ReadMemberOptions } from './read-member.js';
 
-export interface FileResult<T> {
+export interface ReadFile<T> {
   readonly path: string;
   readonly storedBytes: number;
   /** What `use` made of each member. */
@@ -21,13 +19,6 @@ const PIECE = 256 << 10;
 /** Called while reading, with the stored bytes read so far. */
 export type OnBytes = (stored: number) => void;
 
-export interface ReadFileOptions {
-  /** Only what comparing ranks needs. */
-  readonly light?: boolean;
-  /** Threads for this file alone, this one included. Three or more read the blocks of a file that has them. */
-  readonly threads?: number;
-}
-
 /**
  * Reads every member of one file. `use` takes what is needed from each before the next is read, so that an archive of many
  * traces needs the memory of one. A bug that one member brings to light is a problem: the others are still good. Throws
@@ -35,40 +26,25 @@ export interface ReadFileOptions {
  */
 export async function readFile<T>(
   path: string,
-  use: (member: MemberResult) => T,
+  use: (member: Read) => T,
   onBytes: OnBytes = () => {},
-  { light = false, threads = 1 }: ReadFileOptions = {},
-): Promise<FileResult<T>> {
+  options: ReadMemberOptions = {},
+): Promise<ReadFile<T>> {
   const members: T[] = [];
   const failures = new ProblemLog();
-  const keep = async (shown: string, read: () => Promise<MemberResult>) => {
+  const visit = async (member: Member) => {
     try {
-      members.push(use(await read()));
+      const reader = new MemberReader(member, options);
+      await feed(reader, member, onBytes);
+      members.push(use(await reader.finish(path)));
     } catch (error) {
       if (error instanceof InputError || process.env.WHYSLOW_DEBUG) throw error;
-      const message = `reading ${shown} failed: ${messageOf(error)}`;
+      const message = `reading ${member.path} failed: ${messageOf(error)}`;
       failures.add('reading-failed', { message, consequence: 'it is left out; please report it' });
     }
   };
-  const inBlocks = await readInBlocks(path, threads, onBytes);
-  if (inBlocks) {
-    await keep(inBlocks.path, async () => inBlocks);
-    const { storedBytes } = inBlocks;
-    return { path: inBlocks.path, storedBytes, problems: failures.list(), members };
-  }
-  const visit = (member: Member) =>
-    keep(member.path, async () => {
-      const reader = new MemberReader(member, light);
-      await feed(reader, member, onBytes);
-      return reader.finish(path);
-    });
   const { storedBytes, problems } = await visitMembers(path, visit);
   return { path: shownAddress(path), storedBytes, problems: [...problems, ...failures.list()], members };
-}
-
-async function readInBlocks(path: string, threads: number, onBytes: OnBytes): Promise<MemberResult | null> {
-  const open = takeEarlyBlocks(path) ?? openBlocks(path, threads);
-  return open && readBlocks(path, open, onBytes);
 }
 
 async function feed(reader: MemberReader, { stream }: Member, onBytes: OnBytes): Promise<void> {

@@ -2,12 +2,12 @@ import type { ReaderDescriptor } from './common/reader.js';
 import { dmonReader } from './dmon/descriptor.js';
 import { rocmSmiReader } from './dmon/rocm-smi.js';
 import { eventsReader } from './events/descriptor.js';
+import { executionTraceReader } from './execution-trace/descriptor.js';
 import { factsReader } from './facts/descriptor.js';
 import { flightRecorderReader } from './flight-recorder/descriptor.js';
 import { kinetoReader } from './kineto/descriptor.js';
 import { manifestReader } from './manifest/descriptor.js';
 import { nsysReader } from './nsys/descriptor.js';
-import { operationsReader } from './operations/descriptor.js';
 import { perfettoReader } from './perfetto/descriptor.js';
 import { procSamplesReader } from './proc-samples/descriptor.js';
 import { pySpyReader } from './py-spy/descriptor.js';
@@ -20,13 +20,13 @@ import { torchLogReader } from './torch-log/descriptor.js';
  */
 export const READERS: readonly ReaderDescriptor[] = [
   factsReader,
-  operationsReader,
   nsysReader,
   perfettoReader,
   procSamplesReader,
   manifestReader,
   eventsReader,
   flightRecorderReader,
+  executionTraceReader,
   pySpyReader,
   rocmSmiReader,
   kinetoReader,

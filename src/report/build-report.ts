@@ -1,15 +1,14 @@
 import { ns, share, toMs, toUs } from '../base/units.js';
 import type { Diagnosis } from '../diagnosis/diagnosis.js';
-import { type RankView, stepsOf, type TraceView } from '../diagnosis/ranks/rank-view.js';
-import { wholeStep } from '../diagnosis/ranks/whole-step.js';
+import type { RankView, TraceView } from '../diagnosis/ranks/rank-view.js';
 import { isJobCause } from '../diagnosis/verdict/job-phase.js';
+import { isMeasured } from '../facts/step-time.js';
 import { sharesOfClasses, totals } from '../facts/time-class.js';
-import { manifestOf, type RankMember, type RunMember } from '../ingest/member.js';
+import { manifestOf, type RankInput, type RunInput } from '../ingest/input.js';
 import type { FoundRun } from '../ingest/read-run.js';
 import type { RulesResult } from '../rules/run-rules.js';
 import { clocksOf, collectivesOf, coordinatesOf, heatOf, stragglersOf } from './across.js';
 import { iterationReport, jobOf, partsOf, timeOf } from './job-report.js';
-import { operationsStep, operationsStragglers, operationsWhatIf } from './operations-report.js';
 import { criticalPathOf, whatIfAcross } from './path-report.js';
 import type { Report, ReportInput, ReportRank, ReportRun, ReportStep } from './report.js';
 import { stepTimes } from './step-times.js';
@@ -17,26 +16,25 @@ import { toolInfo } from './tool-info.js';
 
 /** Maps what the diagnosis and the rules found to the names and units of the report. Decides nothing. */
 export function buildReport(diagnosis: Diagnosis, rules: RulesResult): Report {
-  const { inputs, comparison, decisive, operations, verdict } = diagnosis;
+  const { inputs, comparison, decisive, verdict } = diagnosis;
   const clocks = clocksOf(comparison);
   const inMesh = coordinatesOf(comparison);
-  const fromOperations = diagnosis.views.length === 0 ? operations : null;
   return {
     schema: 'whyslow/report/1',
-    verdict: { ...verdict, cause: fromOperations ? verdict.cause : causeOf(diagnosis, rules) },
+    verdict: { ...verdict, cause: causeOf(diagnosis, rules) },
     job: jobOf(diagnosis.jobView?.job ?? null),
-    step: fromOperations ? operationsStep(fromOperations) : stepOf(decisive),
+    step: stepOf(decisive),
     time: decisive ? timeOf(decisive) : sharesOfClasses(totals(() => 0)),
     findings: rules.findings,
     silent: rules.silent,
     host_lines: diagnosis.facts.hostLines,
     ranks: diagnosis.views.map((view) => rankOf(view, diagnosis, clocks, inMesh)),
     many_ranks: null,
-    stragglers: fromOperations ? operationsStragglers(fromOperations) : stragglersOf(comparison),
+    stragglers: stragglersOf(comparison),
     heat: heatOf(comparison),
     critical_path: criticalPathOf(comparison),
     collectives: collectivesOf(comparison),
-    what_if: operations ? operationsWhatIf(operations) : whatIfAcross(comparison),
+    what_if: whatIfAcross(comparison),
     runs: inputs.runs.map(runOf),
     inputs: [
       ...diagnosis.members.map((m) => inputOf(m.member, m.rank)),
@@ -70,14 +68,13 @@ const NO_STEP: ReportStep = {
 
 function stepOf(view: RankView | null): ReportStep {
   if (!view) return NO_STEP;
-  const steps = stepsOf(view);
-  const { hasGpuWork, steps: recorded } = view.facts;
+  const { steps } = view.divided;
   return {
-    ms: toMs(wholeStep(view)),
-    source: view.measuredUnprofiled ? 'events' : hasGpuWork ? 'gpu-timeline' : 'host',
-    profiled_ms: view.source === 'trace' ? toMs(recorded.profiled) : null,
+    ms: toMs(view.step.whole),
+    source: isMeasured(view.step) ? 'events' : view.step.recordedBy,
+    profiled_ms: view.source === 'trace' ? toMs(view.step.recorded) : null,
     times_ms: stepTimes(view),
-    corrected: !view.measuredUnprofiled,
+    corrected: !isMeasured(view.step),
     parts: partsOf(view),
     iteration: iterationReport(view.job?.iteration ?? null),
     count: steps.count,
@@ -98,7 +95,7 @@ function rankOf(
     rank,
     host: location?.host ?? null,
     coordinates: location?.coordinates ?? inMesh.get(rank) ?? null,
-    step_ms: toMs(wholeStep(view)),
+    step_ms: toMs(view.step.whole),
     time: timeOf(view),
     clock: clocks.get(rank) ?? null,
     gpu: view.source === 'trace' ? gpuOf(view.facts) : null,
@@ -132,12 +129,12 @@ function isoTime(nsSince1970: number): string | null {
 }
 
 /** The rank that a rank's manifest describes. Null: the file describes the run or a machine. */
-export function describedRank(member: RunMember): number | null {
+export function describedRank(member: RunInput): number | null {
   const manifest = manifestOf(member);
   return manifest?.of === 'rank' ? manifest.rank : null;
 }
 
-export function inputOf(member: RankMember | RunMember, rank: number | null): ReportInput {
+export function inputOf(member: RankInput | RunInput, rank: number | null): ReportInput {
   return {
     path: member.path,
     kind: member.kind,

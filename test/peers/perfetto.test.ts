@@ -1,12 +1,10 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { gunzipSync } from 'node:zlib';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { groupBy } from '../../src/base/group-by.js';
 import { merge } from '../../src/library/merge.js';
 import { slim } from '../../src/library/slim.js';
-import { indexedGzip } from '../../src/sources/testing/blocks.js';
 import { startBrowser } from '../helpers/browser.js';
 import { SOAK } from '../helpers/cases.js';
 import { inFolder, root } from '../helpers/cli.js';
@@ -107,15 +105,6 @@ describeWithPerfetto('rewritten traces in Perfetto', () => {
       await check(out);
     }),
   );
-
-  it('a trace in blocks with an index', () =>
-    inFolder(async (folder) => {
-      const [slimmedTrace, out] = [join(folder, 'slim.json.gz'), join(folder, 'blocks.json.gz')];
-      const keep = { steps: null, drop: [], max: null, force: false };
-      await slim(slimmed[0]!, { ...keep, out: slimmedTrace });
-      writeFileSync(out, indexedGzip(gunzipSync(readFileSync(slimmedTrace)), 1 << 20));
-      await check(out);
-    }));
 
   it('complains about faults that the strict reader finds', () =>
     inFolder(async (folder) => {

@@ -2,6 +2,8 @@
 import { alloc } from './memory';
 
 export const ROWS: u32 = 32768;
+/** The file offset of every 256th row is kept. */
+export const OFFSET_EVERY: u32 = 256;
 
 export const TS: usize = alloc(ROWS * 8); // i64, absolute, while filling; f64, from the base, once finished
 export const DUR: usize = alloc(ROWS * 4);
@@ -10,7 +12,7 @@ export const EXTERNAL: usize = alloc(ROWS * 4);
 export const CORRELATION: usize = alloc(ROWS * 4);
 export const TRACK: usize = alloc(ROWS * 2);
 export const KIND: usize = alloc(ROWS);
-export const OFFSETS: usize = alloc(ROWS * 8); // f64: where in the file
+export const OFFSETS: usize = alloc((ROWS / OFFSET_EVERY + 1) * 8); // f64: where in the file
 
 export function columnsAt(which: u32): usize {
   switch (which) {

@@ -46,12 +46,5 @@ function commitPending(): void {
     store<f64>(at, seen + <f64>n);
   }
 }
-/** Adds what another scanner has counted. */
-export function addCount(what: u32, n: f64, first: f64): void {
-  const at = counts + (what << 3);
-  if (load<f64>(at) == 0) store<f64>(firsts + (what << 3), first);
-  store<f64>(at, load<f64>(at) + n);
-}
-export function clearCounts(): void { memory.fill(counts, 0, SIZE * 8); }
 export function countersAt(): usize { return counts; }
 export function firstsAt(): usize { return firsts; }

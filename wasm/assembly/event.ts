@@ -1,5 +1,5 @@
 // One event: an object of the traceEvents array.
-import { CORRELATION, DUR, EXTERNAL, KIND, NAME, OFFSETS, TRACK, TS } from './batch';
+import { CORRELATION, DUR, EXTERNAL, KIND, NAME, OFFSETS, OFFSET_EVERY, TRACK, TS } from './batch';
 import { count, eventOffset, KINDS_FULL, NON_FINITE, NO_DURATION, NO_PHASE, NO_TIMESTAMP, WIDE_LOST } from './counters';
 import { countEvent, countFolded, OTHER_KIND, trackOf } from './kinds';
 import { BAD, numberEnd, readF64, readNs, readU32, WIDE } from './numbers';
@@ -31,17 +31,6 @@ export function nextBatch(): void { rowBase += rows; rows = 0; }
 
 // The row written last: a flow event right after it, at the same time and on the same track, belongs to it.
 let lastTs: i64 = BAD, lastTrack: u32 = NONE, lastCorrelation: u32 = NONE;
-
-/** Counts rows from 0 again. A flow that comes next belongs to no row. */
-export function firstBatch(): void {
-  rows = 0; rowBase = 0;
-  lastTs = BAD; lastTrack = NONE; lastCorrelation = NONE;
-}
-/** Another scanner has read rows that come next, the last of them with these values. The batch must be empty. */
-export function passRows(count: u32, ts: i64, track: u32, correlation: u32): void {
-  rowBase += count;
-  lastTs = ts; lastTrack = track; lastCorrelation = correlation;
-}
 
 // pid and tid repeat from event to event: the last token of each, and its id.
 let pidBytes: v128 = i64x2.splat(0), pidMask: u32 = 0, pidLength: usize = 0, pidToken: u32 = NO_TOKEN;
@@ -306,8 +295,9 @@ export function event(start: usize, end: usize): usize {
   store<u32>(CORRELATION + (r << 2), correlation);
   store<u16>(TRACK + (r << 1), <u16>track);
   store<u8>(KIND + r, <u8>kind);
-  store<f64>(OFFSETS + (r << 3), eventOffset());
-  commitEntries(rowBase + rows);
+  const row = rowBase + rows;
+  if ((row & (OFFSET_EVERY - 1)) == 0) store<f64>(OFFSETS + ((r / OFFSET_EVERY) << 3), eventOffset());
+  commitEntries(row);
   rows++;
   lastTs = ts; lastTrack = track; lastCorrelation = correlation;
 }

@@ -1,21 +1,19 @@
 // The scanner: elements of a traceEvents array in, batches of columns out.
 import { TS, ROWS } from './batch';
-import { beginCounting, clearCounts, commitCounts, count, MISSING_COMMA } from './counters';
-import { event, firstBatch, nextBatch, passRows, rows } from './event';
-import { clearKindCounts } from './kinds';
+import { beginCounting, commitCounts, count, MISSING_COMMA } from './counters';
+import { event, nextBatch, rows } from './event';
 import { alloc, grown } from './memory';
 import { BAD } from './numbers';
 import { anyFull, clearTables } from './side-tables';
-import { intern } from './strings';
 import { nestedEnd, skipSpace } from './text';
 import { MALFORMED, NEED_MORE } from './walk';
 
 export { columnsAt } from './batch';
-export { addCount, countersAt, firstsAt } from './counters';
+export { countersAt, firstsAt } from './counters';
 export { rowBase, rows } from './event';
 export { alloc } from './memory';
 export { addKey } from './keys';
-export { addToKind, kindOf, kindsAt, kindsUsed, trackOf, tracksAt, tracksUsed } from './kinds';
+export { kindsAt, kindsUsed, tracksAt, tracksUsed } from './kinds';
 export { addColumn, addTable, columnAt, tableRows, tableRowsAt } from './side-tables';
 export { packStrings, stringBytes, stringCount, stringIndexAt } from './strings';
 
@@ -37,7 +35,7 @@ export function reserve(bytes: usize, keep: usize): usize {
 /** Address to go on from after `scan`. */
 export let position: usize = 0;
 /** No comma was seen since the last event. */
-export let afterEvent = false;
+let afterEvent = false;
 let base: i64 = BAD;
 /** Events since the side tables were checked. Kept between calls: a chunk may hold fewer events than one check covers. */
 let sinceCheck = 0;
@@ -101,27 +99,4 @@ export function finishBatch(): void {
 export function startBatch(): void {
   nextBatch();
   clearTables();
-}
-
-// Parts of one file that several scanners read. Each part is a shard; one scanner takes them over in the order of the file.
-
-/** For the scanner of a shard: forgets the events before it, but nothing that was learned from them. */
-export function startShard(): void {
-  firstBatch();
-  clearTables();
-  clearCounts();
-  clearKindCounts();
-  afterEvent = false;
-}
-
-/** For the scanner that takes over: a string of a shard, first seen at `offset` in the file. */
-export function addString(at: usize, length: u32, offset: f64): u32 {
-  beginCounting(offset);
-  return intern(at, length);
-}
-
-/** The rows of a shard come next; see `passRows`. */
-export function passShard(count: u32, ts: i64, track: u32, correlation: u32, isAfterEvent: bool): void {
-  passRows(count, ts, track, correlation);
-  afterEvent = isAfterEvent;
 }

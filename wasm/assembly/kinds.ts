@@ -29,14 +29,6 @@ export function countFolded(kind: u32): void {
   const at = kinds + kind * 24;
   store<f64>(at, load<f64>(at, 16) + 1, 16);
 }
-/** Adds what another scanner has counted. */
-export function addToKind(kind: u32, events: f64, folded: f64): void {
-  const at = kinds + kind * 24;
-  store<f64>(at, load<f64>(at, 8) + events, 8); store<f64>(at, load<f64>(at, 16) + folded, 16);
-}
-export function clearKindCounts(): void {
-  for (let k: u32 = 0; k <= MAX_KINDS; k++) { store<f64>(kinds + k * 24, 0, 8); store<f64>(kinds + k * 24, 0, 16); }
-}
 export function kindsAt(): usize { return kinds; }
 export function kindsUsed(): u32 { return load<f64>(kinds + OTHER_KIND * 24, 8) > 0 ? MAX_KINDS + 1 : kindCount; }
 

@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { readAhead } from '../../library/read-ahead.js';
 import { renderJson } from '../../render/json.js';
 import { jobCount, PATHS } from '../common/arguments.js';
 import type { CommandContext } from '../common/context.js';
@@ -13,7 +12,7 @@ interface InspectFlags {
 export function registerInspect(program: Command, context: CommandContext): void {
   program
     .command('inspect')
-    .description('list what the files contain: ranks, devices, steps, events by category, problems')
+    .description('list what is in the files: ranks, steps, events, problems')
     .argument('<path...>', PATHS)
     .option('--json', 'print the report as JSON')
     .option('--jobs <n>', 'files to read at once (default: one per core)', jobCount)
@@ -22,7 +21,6 @@ export function registerInspect(program: Command, context: CommandContext): void
       '\nExamples:\n  $ whyslow inspect runs/llama\n  $ zcat rank0.json.gz | whyslow inspect - --json',
     )
     .action(async (paths: string[], options: InspectFlags) => {
-      readAhead(paths, options.jobs);
       // Loaded on demand: --help and other commands start faster without the readers.
       const [{ inspect }, { renderInspect }] = await Promise.all([
         import('../../library/inspect.js'),

@@ -3,8 +3,6 @@ import type { Batch } from '../common/trace-rows/batch.js';
 import { HeaderReader } from './header-reader.js';
 import { brokenEventExtent, garbageExtent, MAX_BROKEN_EVENT, repairEvent } from './repair.js';
 import { type EventScanner, SCAN } from './scanner.js';
-import type { Shard } from './shard.js';
-import type { ShardJoiner } from './shard-joiner.js';
 
 /** An event that has not ended after this many bytes counts as broken: an unescaped quote may swallow the rest. */
 const MAX_EVENT = 4 << 20;
@@ -40,20 +38,6 @@ export class TraceDocument {
 
   push(chunk: Uint8Array): void {
     for (let at = 0; at < chunk.length; at += MAX_PIECE) this.#pushPiece(chunk.subarray(at, at + MAX_PIECE));
-  }
-
-  /**
-   * Takes over what another scanner has read of the bytes that come next; `by` says which. False: that scanner did not begin
-   * where the events before it end. Then nothing more can be read.
-   */
-  join(shard: Shard, by: number, joiner: ShardJoiner): boolean {
-    this.push(shard.head);
-    if (this.#state !== 'events' || this.#fill > 0) return false;
-    this.#flush();
-    if (!joiner.join(shard, by, this.#base - shard.head.length, this.#onBatch)) return false;
-    this.#base += shard.length - shard.head.length - shard.tail.length;
-    this.push(shard.tail);
-    return true;
   }
 
   #pushPiece(piece: Uint8Array): void {

@@ -9,7 +9,6 @@ export interface ScannerExports {
   readonly position: { readonly value: number };
   readonly rows: { readonly value: number };
   readonly rowBase: { readonly value: number };
-  readonly afterEvent: { readonly value: number };
   alloc(bytes: number): number;
   reserve(bytes: number, keep: number): number;
   scan(from: number, to: number, fileOffset: number): number;
@@ -34,13 +33,6 @@ export interface ScannerExports {
   tracksUsed(): number;
   countersAt(): number;
   firstsAt(): number;
-  startShard(): void;
-  addString(at: number, length: number, offset: number): number;
-  trackOf(pid: number, tid: number): number;
-  kindOf(phase: number, category: number): number;
-  addToKind(kind: number, events: number, folded: number): void;
-  addCount(what: number, count: number, first: number): void;
-  passShard(rows: number, ts: bigint, track: number, correlation: number, isAfterEvent: number): void;
 }
 
 /** The part of WebAssembly used here. TypeScript has its types only for browsers. */

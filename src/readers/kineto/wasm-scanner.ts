@@ -15,7 +15,6 @@ import {
   type SideTableName,
 } from '../common/trace-rows/schema.js';
 import { type EventScanner, SCAN } from './scanner.js';
-import type { ShardStrings } from './shard.js';
 import { instantiate, type ScannerExports } from './wasm-exports.js';
 
 const NO_ENTRIES: BatchTable = { rows: 0, row: new Uint32Array(0), columns: [] };
@@ -24,8 +23,6 @@ const ODD = 0x80000000;
 
 /** The scanner in WebAssembly; see wasm/README.md. */
 export class WasmScanner implements EventScanner {
-  /** For what is done with parts of a file; see shard.ts. */
-  readonly exports: ScannerExports;
   readonly #x: ScannerExports;
   #input = 0;
   #capacity = 0;
@@ -40,7 +37,6 @@ export class WasmScanner implements EventScanner {
   }
 
   private constructor(exports: ScannerExports) {
-    this.exports = exports;
     this.#x = exports;
     this.#u8 = new Uint8Array(this.#x.memory.buffer);
     this.reserve(4096, 0);
@@ -87,7 +83,7 @@ export class WasmScanner implements EventScanner {
   }
 
   scanRepaired(text: Uint8Array, fileOffset: number): boolean {
-    const start = this.copyIn(text);
+    const start = this.#copyIn(text);
     const end = start + text.length;
     // Checked before anything is read: a row cannot be taken back.
     if (!this.#x.isOneObject(start, end)) return false;
@@ -95,7 +91,7 @@ export class WasmScanner implements EventScanner {
   }
 
   /** Copies bytes into the scanner's memory, until the next call; returns where they are. */
-  copyIn(bytes: Uint8Array): number {
+  #copyIn(bytes: Uint8Array): number {
     if (bytes.length > this.#scratchCapacity) {
       this.#scratchCapacity = Math.max(bytes.length * 2, 65536);
       this.#scratch = this.#x.alloc(this.#scratchCapacity + 128);
@@ -107,25 +103,20 @@ export class WasmScanner implements EventScanner {
   finishBatch(): Batch {
     const x = this.#x;
     x.finishBatch();
-    const ts = new Float64Array(x.memory.buffer, x.columnsAt(0), x.rows.value);
-    const columns = this.columns();
-    return { ...columns, ts, offsets: everyNth(columns.offsets, x.rowBase.value) };
-  }
-
-  /** The rows read since the last `startBatch`, with the offsets of all of them, but without times. */
-  columns(): Omit<Batch, 'ts'> {
-    const x = this.#x;
     const { buffer } = x.memory;
     const rows = x.rows.value;
+    const firstRow = x.rowBase.value;
+    const offsets = Math.ceil((firstRow + rows) / OFFSET_EVERY) - Math.ceil(firstRow / OFFSET_EVERY);
     return {
       rows,
+      ts: new Float64Array(buffer, x.columnsAt(0), rows),
       dur: new Uint32Array(buffer, x.columnsAt(1), rows),
       name: new Uint32Array(buffer, x.columnsAt(2), rows),
       external: new Uint32Array(buffer, x.columnsAt(3), rows),
       correlation: new Uint32Array(buffer, x.columnsAt(4), rows),
       track: new Uint16Array(buffer, x.columnsAt(5), rows),
       kind: new Uint8Array(buffer, x.columnsAt(6), rows),
-      offsets: new Float64Array(buffer, x.columnsAt(7), rows),
+      offsets: new Float64Array(buffer, x.columnsAt(7), offsets),
       strings: x.stringCount(),
       tracks: x.tracksUsed(),
       side: Object.fromEntries(SIDE_TABLES.map((t, i) => [t.name, this.#table(i)])) as Record<
@@ -168,7 +159,7 @@ export class WasmScanner implements EventScanner {
       if (length & ODD) oddStrings.push({ id: i, offset: firstSeen[i * 2 + 1]! });
     }
     const stringBytes = new Uint8Array(buffer, packed, x.stringBytes()).slice();
-    const tokens = this.trackTokens();
+    const tokens = new Uint32Array(buffer, x.tracksAt(), x.tracksUsed() * 2);
     const tracks = Array.from({ length: x.tracksUsed() }, (_, i) => ({
       pid: tokens[i * 2]!,
       tid: tokens[i * 2 + 1]!,
@@ -177,32 +168,14 @@ export class WasmScanner implements EventScanner {
       stringBytes,
       stringStarts,
       oddStrings,
-      kinds: this.kinds(),
+      kinds: this.#kinds(),
       tracks,
-      counters: this.counters(),
+      counters: this.#counters(),
       baseNs: x.timeBase(),
     };
   }
 
-  /** The strings from this id on. */
-  stringsFrom(first: number): ShardStrings {
-    const x = this.#x;
-    const count = x.stringCount() - first;
-    const entries = x.stringIndexAt() + first * 16;
-    const index = new Uint32Array(x.memory.buffer, entries, count * 4);
-    const firstSeen = new Float64Array(x.memory.buffer, entries, count * 2);
-    const offsets = Float64Array.from({ length: count }, (_, i) => firstSeen[i * 2 + 1]!);
-    const lengths = Uint32Array.from({ length: count }, (_, i) => index[i * 4 + 1]! & ~ODD);
-    const bytes = new Uint8Array(lengths.reduce((sum, length) => sum + length, 0));
-    let at = 0;
-    lengths.forEach((length, i) => {
-      bytes.set(this.#memory().subarray(index[i * 4]!, index[i * 4]! + length), at);
-      at += length;
-    });
-    return { bytes, lengths, offsets };
-  }
-
-  kinds(): readonly RawKind[] {
+  #kinds(): readonly RawKind[] {
     const x = this.#x;
     const { buffer } = x.memory;
     return Array.from({ length: x.kindsUsed() }, (_, k) => {
@@ -213,24 +186,10 @@ export class WasmScanner implements EventScanner {
     });
   }
 
-  /** Token ids of pid and tid, in turns, from this track on. */
-  trackTokens(from = 0): Uint32Array {
-    const x = this.#x;
-    return new Uint32Array(x.memory.buffer, x.tracksAt() + from * 8, (x.tracksUsed() - from) * 2);
-  }
-
-  counters(): ScannerTables['counters'] {
+  #counters(): ScannerTables['counters'] {
     const x = this.#x;
     const counts = new Float64Array(x.memory.buffer, x.countersAt(), COUNTERS);
     const firsts = new Float64Array(x.memory.buffer, x.firstsAt(), COUNTERS);
     return Array.from(counts, (count, i) => ({ count, first: firsts[i]! }));
   }
-}
-
-/** The offsets that the model keeps, of those of all rows in a batch that begins with row `first` of the file. */
-export function everyNth(offsets: Float64Array, first: number): Float64Array {
-  const skipped = (OFFSET_EVERY - (first % OFFSET_EVERY)) % OFFSET_EVERY;
-  const kept = new Float64Array(Math.max(0, Math.ceil((offsets.length - skipped) / OFFSET_EVERY)));
-  for (let i = 0; i < kept.length; i++) kept[i] = offsets[skipped + i * OFFSET_EVERY]!;
-  return kept;
 }

@@ -9,7 +9,7 @@ import {
   ns,
   share,
 } from '../../base/units.js';
-import { inputLineOf, type LogView, type RankView, type TraceView } from '../../diagnosis/ranks/rank-view.js';
+import type { LogView, RankView, TraceView } from '../../diagnosis/ranks/rank-view.js';
 import type { CapturedRank } from '../../diagnosis/run-facts.js';
 import { about, use } from '../../remedies/remedies.js';
 import { dropInputWaits } from '../../replay/edits.js';
@@ -65,7 +65,7 @@ interface Seen {
 }
 
 function inputSeen(view: RankView, captured: CapturedRank | undefined): Seen | Silent {
-  const line = inputLineOf(view);
+  const line = view.inputLine;
   if (line !== null)
     return {
       id: 'input-on-training-thread',
@@ -126,18 +126,18 @@ function findingOf(view: RankView, captured: CapturedRank | undefined, seen: See
   const evidence = timeEvidence(view, exposed, text(exposed));
   const placed = view.source === 'trace' && !inLoop ? atInputWait(view, evidence) : evidence;
   const base = { id, title: TITLES[id], confidence, addresses: 'data', evidence: [placed] } as const;
-  const atBest = formatMs(ns(view.step - exposed));
+  const atBest = formatMs(ns(view.step.unprofiled - exposed));
   const hasGpu = view.facts.hasGpuWork;
   if (id === 'input-wait') return { ...base, price: null, remedy: use('check-workers', { hasGpu, atBest }) };
   // The log may show longer waits than the few steps of the trace.
-  const plan = planWorkers(Math.max(fetch, exposed), view.step - exposed, captured);
+  const plan = planWorkers(Math.max(fetch, exposed), view.step.unprofiled - exposed, captured);
   const loader = inLoop ? null : captured?.loader;
   return {
     ...base,
     price:
       view.source === 'trace' && !inLoop
         ? priceOf(view, dropInputWaits, plan.floor)
-        : priceFromLog(view, (level) => Math.max(view.step - exposed, plan.floor(level))),
+        : priceFromLog(view, (level) => Math.max(view.step.unprofiled - exposed, plan.floor(level))),
     remedy: use('loader-workers', {
       workers: plan.workers,
       cores: coresOf(captured),

@@ -90,7 +90,7 @@ function waitText(view: RankView): string {
   const amount = `${idle} ${formatMs(exposed)} per step (${percentOfStep(view, exposed)})`;
   if (view.source === 'log') return `data_wait: ${amount}`;
   const { timePerStep } = view.facts;
-  const waiting = timePerStep.filter((t) => t.idle_data > WAITS * view.step).length;
+  const waiting = timePerStep.filter((t) => t.idle_data > WAITS * view.step.unprofiled).length;
   const where =
     waiting > 0
       ? `${waiting} of ${timePerStep.length} steps wait`
@@ -144,8 +144,8 @@ function adviceFor(
   if (limit === 'unknown' || now === 0 || cores === null) return null;
   const exposed = view.time.idle_data;
   // While steps wait, all workers are busy, so one of them needs this long for a batch.
-  const work = now * view.step;
-  const { workers } = planWorkers(work, view.step - exposed, captured, now);
+  const work = now * view.step.unprofiled;
+  const { workers } = planWorkers(work, view.step.unprofiled - exposed, captured, now);
   const slow = { limit: limit !== 'io' ? 'cpu' : sleepsOnTimer(sampled) ? 'timer' : 'io', hasGpu } as const;
   // Workers that sleep share cores. How much more of them help depends on what they wait for, so there is no price.
   if (limit === 'io' && workers <= now) {
@@ -170,7 +170,7 @@ function adviceFor(
     price:
       view.source === 'trace'
         ? priceOf(view, dropInputWaits, floor)
-        : priceFromLog(view, (level) => Math.max(view.step - exposed, floor(level))),
+        : priceFromLog(view, (level) => Math.max(view.step.unprofiled - exposed, floor(level))),
   };
 }
 

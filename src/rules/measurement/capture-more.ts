@@ -21,7 +21,7 @@ export const rule: AnyRule = {
     looksFor: 'No steps, no GPU work, one step only, or two answers too close to each other.',
     why: 'A wrong verdict costs more than another capture.',
     ...about('record-trace'),
-    thresholds: [threshold('confidence of a verdict', SURE_ENOUGH, '', 'docs/method.md, Verdict'), SURE],
+    thresholds: [threshold('confidence of a verdict', SURE_ENOUGH, '', 'docs/method/confidence.md'), SURE],
   },
   check(view, { verdict, job }) {
     const { steps } = view.facts;

@@ -14,12 +14,12 @@ export const rule: AnyRule = {
     why: 'Work on anything but the bottleneck changes nothing. GPU work is counted for the step that launched it, and the profiler’s own cost is taken out, because both mislead otherwise.',
     ...about('first-bottleneck'),
     thresholds: [
-      threshold('GPU-bound from', BUSY, 'of the step computing', 'docs/method.md, Verdict'),
+      threshold('GPU-bound from', BUSY, 'of the step computing', 'docs/method/verdict.md'),
       threshold(
         'worth naming from',
         MIN_NAMED,
         'of the step',
-        'docs/method.md, Verdict; XProf and TensorBoard plugin: 5–20%',
+        'docs/method/verdict.md; XProf and TensorBoard plugin: 5–20%',
       ),
     ],
   },

@@ -46,7 +46,7 @@ export const rule: AnyRule = {
         confidence: late.confidence,
         addresses: ADDRESSES[late.cause],
         evidence: [lateEvidence(view, late), ...clockEvidence(view, late)],
-        price: priceOfDelay(view, across.step, late),
+        price: priceOfDelay(view, late),
         remedy: remedyOf(late, run),
       })),
     );

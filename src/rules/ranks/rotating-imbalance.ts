@@ -29,7 +29,7 @@ export const rule: AnyRule = {
         confidence: late.confidence,
         addresses: ADDRESSES[late.cause],
         evidence: [lateEvidence(view, late)],
-        price: priceOfDelay(view, across.step, late),
+        price: priceOfDelay(view, late),
         remedy: use('balance-ranks', { job }),
       })),
     );

@@ -8,7 +8,6 @@ import zlib
 from pathlib import Path
 
 from ..own_files import OwnFile, create
-from .block_gzip import BLOCK, BlockGzip
 
 # Level 3 compresses 220 MB/s by 11 to 13 times, level 6 half as fast by 14 to 15 times, level 9 25 MB/s by 15 to 17
 # times (a CPU trace of 55 MB, a GPU trace of 17 MB). While the job runs, CPU time matters more than a smaller file.
@@ -36,10 +35,7 @@ class _GzipWriter:
 def compress(raw: Path, target: Path, archived_as: str | None) -> int:
     """Creates `target` and returns its size. `archived_as`: the name inside a tar archive, or None for plain gzip."""
     with OwnFile(raw, os.O_RDONLY) as source, create(target) as out:
-        size = source.status().st_size
-        # Windows cannot write at a position. A single block needs no index.
-        has_blocks = archived_as is None and size > BLOCK and hasattr(os, "pwrite")
-        writer = BlockGzip(out, size, LEVEL) if has_blocks else _GzipWriter(out)
+        writer = _GzipWriter(out)
         if archived_as is None:
             while piece := source.read(PIECE):
                 writer.write(piece)
