@@ -3,7 +3,7 @@ import { formatWhole, share } from '../../base/units.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import type { RunFacts } from '../../diagnosis/run-facts.js';
 import { about } from '../../remedies/remedies.js';
-import { boardPower } from '../../telemetry/board-power.js';
+import { boardPower } from '../../telemetry/busy-gpu.js';
 import type { GpuState } from '../../telemetry/gpu-state.js';
 import { STARVED as STARVED_POWER } from '../../telemetry/slow-gpu.js';
 import { evidence } from '../kit/evidence.js';
