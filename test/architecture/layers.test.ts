@@ -192,3 +192,10 @@ it('the program does not load zod: the schema is for documents and tests', () =>
     'trial/try-schema.ts',
   ]);
 });
+
+it('only the server of the page listens on a port, and only on loopback', () => {
+  expect(files.filter((f) => /\bcreateServer\b|\.listen\(/.test(sourceText(f)))).toEqual(['server/serve.ts']);
+  expect(sourceText('server/serve.ts').match(/\.listen\(.*/g)).toEqual([
+    ".listen(port, '127.0.0.1', resolve);",
+  ]);
+});
