@@ -142,9 +142,10 @@ const isFacts = ({ kind }: Input): boolean => kind === factsReader.id;
 const isEmptyTrace = ({ hints, decodedBytes, path }: Input): boolean =>
   decodedBytes === 0 && hints.rank !== null && /\.(?:json|pftrace)(?:\.(?:gz|zst))?$/i.test(path);
 
-/** Taken for a known format until it was read: a Chrome trace of another program. */
+/** Taken for a format that can be read, until it was read: a Chrome trace of another program. */
 const isOther = (member: Input): boolean =>
-  member.of === 'nothing' && member.kind !== UNKNOWN_KIND && !isFacts(member);
+  member.of === 'nothing' && !isFacts(member) && READABLE.some((r) => r.id === member.kind);
+const READABLE = READERS.filter((r) => !r.isAlwaysRefused);
 
 /** Recognized, but of no use as it is, and the user can change that: a pickle, a packed database, facts of another version. */
 const isRefused = ({ kind, identity }: Input): boolean => identity.events === 0 && refusesEmpty(kind);
@@ -165,13 +166,12 @@ export function nothingReadable(results: readonly FileResult[]): InputError {
     results.length === 1
       ? `${path} cannot be read: ${whyNot(first)}`
       : `${none}, e.g. ${path}: ${whyNot(first)}`;
-  const readable = READERS.filter((r) => !r.isAlwaysRefused);
   // The reason already names what to pass instead.
   const member = first.members[0];
   const kind = member?.kind ?? UNKNOWN_KIND;
-  if (kind !== UNKNOWN_KIND && (isOther(member!) || !readable.some((r) => r.id === kind)))
+  if (kind !== UNKNOWN_KIND && (isOther(member!) || !READABLE.some((r) => r.id === kind)))
     return new InputError(why);
   // What most people have comes first.
-  const titles = [kinetoReader, eventsReader, ...readable].map((r) => `  ${r.title}`);
+  const titles = [kinetoReader, eventsReader, ...READABLE].map((r) => `  ${r.title}`);
   return new InputError(why, ['Files that can be read:', ...new Set(titles)]);
 }
