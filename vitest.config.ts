@@ -8,7 +8,6 @@ const ISOLATED = [
   'src/cli/commands/diagnose.test.ts',
   'test/e2e/remote.test.ts',
   'test/e2e/scaling.test.ts',
-  'test/property/open-files.test.ts',
 ];
 /** Beside the code, or about it: `npm run test:unit` runs only these. They need no build, no Python and little time. */
 const UNITS = [
