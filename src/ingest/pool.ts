@@ -17,7 +17,7 @@ export interface ReadOptions {
   readonly progress?: ProgressSink | undefined;
   /** Facts that an engine made: what to call each file instead, by its path. */
   readonly shownAs?: ReadonlyMap<string, string> | undefined;
-  /** Facts to read instead of traces that lie far away, by the path of the trace. The report names the trace. */
+  /** Facts to read instead of remote traces, by the path of the trace. The report names the trace. */
   readonly factsOf?: ReadonlyMap<string, string> | undefined;
 }
 

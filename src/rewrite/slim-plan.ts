@@ -30,7 +30,7 @@ function originOf({ baseNs, ts, header }: TraceData): Origin | null {
   const rest = Number(baseNs % 1000n);
   // Whole µs are read as integers.
   if (!ts.some((time) => (time + rest) % 1000 !== 0 && !Number.isNaN(time))) return null;
-  // Some events may lie before the base.
+  // Some events may be before the base.
   const shift = ((baseNs - DAY_NS) / SECOND_NS) * SECOND_NS;
   return {
     baseTimeNanoseconds: shift + BigInt(header.baseTimeNanoseconds ?? '0'),
@@ -59,7 +59,7 @@ export interface SlimPlan {
   readonly isCut: boolean;
   /** The steps asked for, or all. Empty: the trace has none, or nobody asked. */
   readonly steps: readonly StepTime[];
-  /** No steps were named, so what lies between and around them is wanted too. */
+  /** No steps were named, so what is between and around them is wanted too. */
   readonly isWhole: boolean;
   /** The step before them. Null: not recorded. */
   readonly before: StepTime | null;
@@ -98,7 +98,7 @@ export function planSlim(
   return { ...shared, steps: all.steps.filter(isWanted), before: all.steps[first - 1] ?? null };
 }
 
-/** Notes names of `--drop` that no event has: they may be misspelt. */
+/** Notes names of `--drop` that no event has: they may be misspelled. */
 export function noteUnknown(
   drop: Iterable<string>,
   categories: ReadonlySet<string>,

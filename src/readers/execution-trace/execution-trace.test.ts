@@ -64,7 +64,7 @@ describe('an execution trace next to the profiler trace of the same run', () => 
 
   it('is left out with its reason if it was named', async () => {
     const run = await readInputs([et, trace], 'summary', { jobs: 1 });
-    expect(run.members.map((m) => m.member.path)).toEqual([trace]);
+    expect(run.members.map((m) => m.path)).toEqual([trace]);
     expect(run.problems.map((p) => [p.code, p.message])).toEqual([
       ['unreadable-file', expect.stringContaining('et.json cannot be used: it is a PyTorch execution trace')],
     ]);
@@ -72,7 +72,7 @@ describe('an execution trace next to the profiler trace of the same run', () => 
 
   it('is ignored if it was found in a folder', async () => {
     const run = await readInputs([folder], 'summary', { jobs: 1 });
-    expect(run.members.map((m) => m.member.path)).toEqual([trace]);
+    expect(run.members.map((m) => m.path)).toEqual([trace]);
     expect(run.ignored).toContain(et);
     expect(run.problems).toEqual([]);
   });

@@ -11,7 +11,7 @@ const NOT_ON_HOST = [...STAGES, 'Trace', 'cuda_runtime', 'cuda_driver', 'cuda_sy
 const DRIVER_CALLS = /^cu(LaunchKernel|LaunchKernelEx|Mem(Create|Map|Unmap|Release|\w+ShareableHandle))$/;
 const LAUNCHES = /^cuda(Launch|Memcpy|Memset|GraphLaunch)|^cuLaunchKernel/;
 const FIRST_QUEUE = 100;
-/** What collectives have beside the arguments of all kernels. */
+/** What collectives have in addition to the arguments of all kernels. */
 const COLLECTIVE = /^(?:[A-Z]|dtype)/;
 
 /** A Chrome trace, packed or not, as a Perfetto trace in the layout of PyTorch's exporter: see docs/decisions/0038. */
