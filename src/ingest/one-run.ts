@@ -83,7 +83,7 @@ function find(runs: readonly NamedRun[], wanted: string): NamedRun {
   throw new InputError(`there is no run ${wanted}; ${known}`);
 }
 
-/** By folder: the run whose run.json lies there, if it is the only one. Everything below belongs to that run. */
+/** By folder: the run whose run.json is there, if it is the only one. Everything below belongs to that run. */
 type RunFolders = ReadonlyMap<string, string>;
 
 function runFolders({ beside, members }: RunInputs): RunFolders {
@@ -183,6 +183,7 @@ function withoutRuns(member: RankedInput, isOther: (id: string | null) => boolea
 
 function endedBefore(member: RankInput, { began }: NamedRun): boolean {
   const end = traceSummaryOf(member)?.window.endNs ?? null;
+  // A trace that ended shortly before a run began may still be of that run.
   return end !== null && Number(end) < began - CLOCK_TOLERANCE_NS;
 }
 
