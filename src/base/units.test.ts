@@ -60,7 +60,7 @@ describe('formats', () => {
     ['formatWholePercent', formatWholePercent(share(1)), '100%'],
     ['formatCount', formatCount(1, 'step'), '1 step'],
     ['formatCount', formatCount(0, 'step'), '0 steps'],
-    ['formatCount', formatCount(2, 'table of operations', 'tables of operations'), '2 tables of operations'],
+    ['formatCount', formatCount(2, 'batch of rows', 'batches of rows'), '2 batches of rows'],
     ['formatWhole', formatWhole(1049.6), '1,050'],
     ['formatWhole', formatWhole(12), '12'],
     ['formatNumber', formatNumber(9999), '9999'],

@@ -24,7 +24,6 @@ import { compileLogVerdict } from './verdict/compile-log-verdict.js';
 import { decide } from './verdict/decide.js';
 import { jobViewOf, withJobPhase } from './verdict/job-phase.js';
 import { judge } from './verdict/judge.js';
-import { type OperationsAnswer, operationsAnswer, operationsJob } from './verdict/operations-verdict.js';
 import { captureNext, verdictSentence } from './verdict/sentence.js';
 import { telemetryVerdict } from './verdict/telemetry-verdict.js';
 import type { Verdict } from './verdict/verdict.js';
@@ -50,8 +49,6 @@ export interface Diagnosis {
   readonly decisive: RankView | null;
   /** The rank whose wall time is shown. Null: no log has it. */
   readonly jobView: RankView | null;
-  /** Null: there is no table of operations. */
-  readonly operations: OperationsAnswer | null;
   readonly health: RunHealth;
   readonly facts: RunFacts;
 }
@@ -99,8 +96,6 @@ export function diagnoseInputs(
   const { bottleneck, confidence, cause, second } = decision;
   const next = bottleneck === 'unknown' ? [...judgeSamples(inputs), ...captureNext(decision)] : [];
   const verdict = { bottleneck, cause, confidence, sentence: verdictSentence(decision), second, next };
-  const job = operationsJob(members.map((m) => m.member));
-  const operations = job && operationsAnswer(job);
   const activity = activityByRank(
     inputs,
     locations.manifests,
@@ -114,17 +109,15 @@ export function diagnoseInputs(
     views,
     comparison,
     locations,
-    // Without traces and logs, the table of operations gives the verdict, or dumps of a job that hangs, or other logs.
+    // Without traces and event logs, dumps of a job that hangs give the verdict, or other logs.
     verdict:
       (recorded.length === 0 &&
-        (operations?.verdict ??
-          hangVerdict(evidence, words.processes) ??
+        (hangVerdict(evidence, words.processes) ??
           telemetryVerdict(inputs) ??
           compileLogVerdict(evidence))) ||
       verdict,
     decisive: decision.view,
     jobView,
-    operations,
     health,
     facts: {
       ranks: views,

@@ -8,7 +8,6 @@ import type { CompileLog } from '../model/compile-log.js';
 import type { EventLog } from '../model/event-log.js';
 import { Trace } from '../model/trace.js';
 import type { TraceData } from '../model/trace-data.js';
-import { whatIf } from '../operations/what-if.js';
 import { TelemetryStreamReader } from '../readers/dmon/telemetry-stream-reader.js';
 import { seriesOf } from '../telemetry/gpu-series.js';
 import { type GpuState, summarizeTelemetry } from '../telemetry/gpu-state.js';
@@ -51,11 +50,6 @@ export function digest({ content, ...member }: MemberResult, want: DigestWant): 
       const summary = want === 'summary' ? summarizeEventLog(content.log) : null;
       const log = want === 'summary' ? null : content.log;
       return { ...base, kind: 'events', identity: logIdentity(content.log), summary, log };
-    }
-    case 'operations': {
-      // Analyzed in this thread: a table may have millions of rows, but the answer is small.
-      const identity = { ...base.identity, events: content.table.rows };
-      return { ...base, kind: 'operations', identity, whatIf: whatIf(content.table) };
     }
     case 'manifest':
       return { ...base, kind: 'manifest', manifest: content.manifest };

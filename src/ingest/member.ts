@@ -9,7 +9,6 @@ import type { Manifest } from '../model/manifest.js';
 import type { StackProfile } from '../model/stack-profile.js';
 import type { GpuTelemetry } from '../model/telemetry.js';
 import type { TraceData } from '../model/trace-data.js';
-import type { WhatIfAnswer } from '../operations/what-if.js';
 import type { GpuSeries } from '../telemetry/gpu-series.js';
 import type { GpuState } from '../telemetry/gpu-state.js';
 import type { JobActivity } from '../telemetry/processes/job-activity.js';
@@ -21,7 +20,7 @@ import type { MemberResult } from './member-reader.js';
 export type TaskMember = RankMember | RunMember | UnknownMember | RefusedMember;
 
 /** Belongs to a rank. */
-export type RankMember = TraceMember | LogMember | OperationsMember;
+export type RankMember = TraceMember | LogMember;
 /** Belongs to the whole run or to a machine. */
 export type RunMember =
   | ManifestMember
@@ -60,11 +59,6 @@ export interface LogMember extends Member {
   readonly summary: EventLogSummary | null;
   /** Set for `trace` and `facts`: logs are small. */
   readonly log: EventLog | null;
-}
-
-export interface OperationsMember extends Member {
-  readonly kind: 'operations';
-  readonly whatIf: WhatIfAnswer;
 }
 
 export interface ManifestMember extends Member {

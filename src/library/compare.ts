@@ -9,7 +9,6 @@ import { profileOfReport } from '../compare/report-profile.js';
 import { profileOf, type RunProfile, stepsOfRun } from '../compare/run-profile.js';
 import type { ReadOptions } from '../ingest/pool.js';
 import { diagnoseInFull } from './diagnose.js';
-import { appendHistory, readHistory } from './history-file.js';
 
 /** The paths of a side: each is a run (a trace, a log, a folder, a report of `diagnose --json`) or a folder of runs. */
 export type SidePaths = readonly string[];
@@ -106,5 +105,36 @@ async function beginsAsReport(path: string): Promise<boolean> {
     return false; // a directory
   } finally {
     await file.close();
+  }
+}
+
+/** Text of the file; empty if there is none yet. */
+async function readHistory(path: string): Promise<string> {
+  return readFile(path, 'utf8').catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
+    throw new InputError(`${path}: ${describeSystemError(error)}`);
+  });
+}
+
+/**
+ * Appends one line in one write at the end of the file, wherever that is by then: several processes may append at once. A line
+ * that a crash cut short is closed first.
+ */
+async function appendHistory(path: string, line: string): Promise<void> {
+  try {
+    const file = await open(path, 'a+');
+    try {
+      const { size } = await file.stat();
+      const last = Buffer.alloc(1);
+      if (size > 0) await file.read(last, 0, 1, size - 1);
+      const isCut = size > 0 && last.toString() !== '\n';
+      const bytes = Buffer.from(isCut ? `\n${line}` : line);
+      const { bytesWritten } = await file.write(bytes);
+      if (bytesWritten < bytes.length) throw new InputError(`${path}: the disk is full`);
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    throw error instanceof InputError ? error : new InputError(`${path}: ${describeSystemError(error)}`);
   }
 }

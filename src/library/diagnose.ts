@@ -13,10 +13,14 @@ import type { Report } from '../report/report.js';
 import { RULES } from '../rules/rules.js';
 import { runRules } from '../rules/run-rules.js';
 
-/** Without `steps` or `ranks`, all of them are analyzed. */
-export interface DiagnoseOptions extends ReadOptions, Partial<Selection> {
-  /** Which run to analyze, if the files are of several. Otherwise the newest. */
+/** What to read. Default: all ranks of the newest run. */
+export interface RunSelection extends ReadOptions, Partial<Pick<Selection, 'ranks'>> {
+  /** Which run, if the files are of several. */
   readonly run?: string | null | undefined;
+}
+
+/** Default: all steps. */
+export interface DiagnoseOptions extends RunSelection, Partial<Pick<Selection, 'steps'>> {
   /** What became of files that were read on a cluster. The report names those that are lost. */
   readonly elsewhere?: ReadElsewhere | undefined;
   /** List all ranks and files in the report, even if there are thousands. */

@@ -1,5 +1,5 @@
 import { readdirSync } from 'node:fs';
-import { relative, resolve } from 'node:path';
+import { relative, resolve, sep } from 'node:path';
 import { InputError } from '../base/input-error.js';
 import { type Problem, ProblemLog } from '../base/problem.js';
 import type { StepRange } from '../facts/step-facts.js';
@@ -61,9 +61,10 @@ function otherFacts(folder: string, written: FactsReport['written']): readonly P
   return problems.list();
 }
 
-/** Diagnosing the folder of the traces would then find every rank twice. */
+/** Diagnosing the folder of the traces would then find every rank twice, except in a folder that searches skip. */
 function mustNotHold(path: string, folder: string): void {
   const below = relative(resolve(path), resolve(folder));
+  if (below.split(sep)[0] === '.whyslow') return;
   if (below === '' || !(below.startsWith('..') || below === resolve(folder)))
-    throw new InputError(`-o ${folder} lies inside ${path}: choose a folder outside of what is read`);
+    throw new InputError(`-o ${folder} is inside ${path}: choose a folder outside of what is read`);
 }

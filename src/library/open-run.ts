@@ -4,7 +4,7 @@ import { readInputs } from '../ingest/read-run.js';
 import type { Want } from '../ingest/task.js';
 import { discoverFiles, type FoundFile } from '../sources/discover.js';
 import { type DiagnoseOptions, readDiagnosis } from './diagnose.js';
-import { type OpenedRun, openedRun } from './opened-run.js';
+import { type OpenedRun, openedRun } from './open-stream.js';
 
 /**
  * Reads the files under the paths once. Columns stay in memory up to `limit` bytes. Throws InputError when there is nothing to

@@ -1,6 +1,30 @@
-import { diagnoseInputs } from '../diagnosis/diagnosis.js';
+import { type Diagnosis, diagnoseInputs } from '../diagnosis/diagnosis.js';
 import { type Incoming, readStream } from '../ingest/read-stream.js';
-import { type OpenedRun, openedRun } from './opened-run.js';
+import { buildPage } from '../page/build-page.js';
+import type { PageData } from '../page/page-data.js';
+import { buildReport } from '../report/build-report.js';
+import { RULES } from '../rules/rules.js';
+import { runRules } from '../rules/run-rules.js';
+import { type ReadColumns, RunTimeline } from '../timeline/run-timeline.js';
+
+/** A run that stays open: its page, and its timeline with the whole traces behind it. */
+export interface OpenedRun {
+  readonly page: PageData;
+  /** Null: there is no trace to draw. */
+  readonly timeline: RunTimeline | null;
+}
+
+/** From files that were read and diagnosed, here or in a browser. Columns stay in memory up to `limit` bytes. */
+export function openedRun(
+  diagnosis: Diagnosis,
+  title: string | null,
+  read: ReadColumns,
+  limit: number,
+): OpenedRun {
+  const report = buildReport(diagnosis, runRules(RULES, diagnosis.facts));
+  const timeline = new RunTimeline(diagnosis, read, limit);
+  return { page: buildPage(diagnosis, report, title), timeline: timeline.hasRanks ? timeline : null };
+}
 
 /** Opens one trace from its bytes and keeps its columns. For browsers: needs no file system. Throws InputError. */
 export async function openStream(incoming: Incoming): Promise<OpenedRun> {

@@ -3,20 +3,20 @@ import { buildPage } from '../page/build-page.js';
 import type { PageData } from '../page/page-data.js';
 import type { Report } from '../report/report.js';
 import { discoverFiles } from '../sources/discover.js';
+import { embedTimeline } from '../timeline/embed-timeline.js';
 import { type DiagnoseOptions, diagnoseInFull } from './diagnose.js';
-import { embedTimeline } from './embed-timeline.js';
 
 export type { EmbeddedTimeline } from '../drawing/embedded.js';
 export type { PageData } from '../page/page-data.js';
 
-/** Diagnoses the files under the paths and gathers what the page shows beside the report. */
+/** Diagnoses the files under the paths and collects what the page shows in addition to the report. */
 export async function diagnoseForPage(
   paths: string | readonly string[],
   title: string | null,
   options: DiagnoseOptions = {},
 ): Promise<DiagnosedPage> {
   const { files } = await discoverFiles(typeof paths === 'string' ? [paths] : paths);
-  // Manifests and telemetry lie beside the traces.
+  // Manifests and telemetry are small files.
   const large = files.filter((f) => f.size === 0 || f.size > SMALL_FILE).length;
   const bounded = Math.max(LEAST_SLICES, Math.floor(MOST_SLICES / Math.max(1, large)));
   const draw = { columns: [], bounded };
@@ -31,7 +31,7 @@ export interface DiagnosedPage {
   readonly timeline: EmbeddedTimeline | null;
 }
 
-/** Of all ranks together. A slice takes some five bytes in the file, so that these are half a megabyte. */
+/** Of all ranks together. A slice takes about five bytes in the file, so these are half a megabyte. */
 const MOST_SLICES = 100_000;
 /** Bytes. */
 const SMALL_FILE = 10_000;

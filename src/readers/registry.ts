@@ -7,7 +7,6 @@ import { flightRecorderReader } from './flight-recorder/descriptor.js';
 import { kinetoReader } from './kineto/descriptor.js';
 import { manifestReader } from './manifest/descriptor.js';
 import { nsysReader } from './nsys/descriptor.js';
-import { operationsReader } from './operations/descriptor.js';
 import { perfettoReader } from './perfetto/descriptor.js';
 import { procSamplesReader } from './proc-samples/descriptor.js';
 import { pySpyReader } from './py-spy/descriptor.js';
@@ -20,7 +19,6 @@ import { torchLogReader } from './torch-log/descriptor.js';
  */
 export const READERS: readonly ReaderDescriptor[] = [
   factsReader,
-  operationsReader,
   nsysReader,
   perfettoReader,
   procSamplesReader,

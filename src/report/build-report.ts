@@ -9,7 +9,6 @@ import type { FoundRun } from '../ingest/read-run.js';
 import type { RulesResult } from '../rules/run-rules.js';
 import { clocksOf, collectivesOf, coordinatesOf, heatOf, stragglersOf } from './across.js';
 import { iterationReport, jobOf, partsOf, timeOf } from './job-report.js';
-import { operationsStep, operationsStragglers, operationsWhatIf } from './operations-report.js';
 import { criticalPathOf, whatIfAcross } from './path-report.js';
 import type { Report, ReportInput, ReportRank, ReportRun, ReportStep } from './report.js';
 import { stepTimes } from './step-times.js';
@@ -17,26 +16,25 @@ import { toolInfo } from './tool-info.js';
 
 /** Maps what the diagnosis and the rules found to the names and units of the report. Decides nothing. */
 export function buildReport(diagnosis: Diagnosis, rules: RulesResult): Report {
-  const { inputs, comparison, decisive, operations, verdict } = diagnosis;
+  const { inputs, comparison, decisive, verdict } = diagnosis;
   const clocks = clocksOf(comparison);
   const inMesh = coordinatesOf(comparison);
-  const fromOperations = diagnosis.views.length === 0 ? operations : null;
   return {
     schema: 'whyslow/report/1',
-    verdict: { ...verdict, cause: fromOperations ? verdict.cause : causeOf(diagnosis, rules) },
+    verdict: { ...verdict, cause: causeOf(diagnosis, rules) },
     job: jobOf(diagnosis.jobView?.job ?? null),
-    step: fromOperations ? operationsStep(fromOperations) : stepOf(decisive),
+    step: stepOf(decisive),
     time: decisive ? timeOf(decisive) : sharesOfClasses(totals(() => 0)),
     findings: rules.findings,
     silent: rules.silent,
     host_lines: diagnosis.facts.hostLines,
     ranks: diagnosis.views.map((view) => rankOf(view, diagnosis, clocks, inMesh)),
     many_ranks: null,
-    stragglers: fromOperations ? operationsStragglers(fromOperations) : stragglersOf(comparison),
+    stragglers: stragglersOf(comparison),
     heat: heatOf(comparison),
     critical_path: criticalPathOf(comparison),
     collectives: collectivesOf(comparison),
-    what_if: operations ? operationsWhatIf(operations) : whatIfAcross(comparison),
+    what_if: whatIfAcross(comparison),
     runs: inputs.runs.map(runOf),
     inputs: [
       ...diagnosis.members.map((m) => inputOf(m.member, m.rank)),

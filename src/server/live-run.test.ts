@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { inFolder } from '../../test/helpers/folder.js';
 import { InputError } from '../base/input-error.js';
-import type { OpenedRun } from '../library/opened-run.js';
+import type { OpenedRun } from '../library/open-stream.js';
 import { LiveRun } from './live-run.js';
 
 const opened = (last: number) =>

@@ -1,7 +1,7 @@
 import { freemem } from 'node:os';
 import { InputError } from '../base/input-error.js';
 import { openRun, recordedSoFar } from '../library/open-run.js';
-import type { OpenedRun } from '../library/opened-run.js';
+import type { OpenedRun } from '../library/open-stream.js';
 import type { PageState } from '../page/page-state.js';
 import type { Shown } from './shown.js';
 

@@ -1,4 +1,4 @@
-import type { OpenedRun } from '../library/opened-run.js';
+import type { OpenedRun } from '../library/open-stream.js';
 import type { PageState } from '../page/page-state.js';
 
 /** What a server shows. It may change while it is shown. */

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -16,8 +16,8 @@ const freePort = () =>
   });
 
 describeWithTorch('a job on several nodes', () => {
-  // The first two nodes share a folder, the third has one of its own and a run id of its own.
-  it('is diagnosed by the first one, from what all have measured', () =>
+  // The first two nodes share a folder. The third has its own folder and its own run id.
+  it('nodes that share a folder get one diagnosis, the others the command that copies their facts', () =>
     inFolder(async (cwd) => {
       const port = await freePort();
       const node = (index: number, ...options: string[]) => {
@@ -33,21 +33,26 @@ describeWithTorch('a job on several nodes', () => {
         node(2, '--out', 'own'),
       ]);
       for (const { code, stderr } of [first, second, third]) expect(code, stderr).toBe(0);
-      expect(first.stderr).toContain('measured 3 ranks');
+      expect(first.stderr).toContain('shared has no files of rank 2');
+      expect(first.stderr).toContain('measured 2 ranks');
       expect(second.stderr).toContain('rank 1: measured into shared; the first node prints the diagnosis');
-      expect(third.stderr).toMatch(/facts of rank 2 \([\d.]+ kB\) sent to 127\.0\.0\.1/);
+      expect(third.stderr).toContain('rank 2: measured into a folder that the first node does not share');
       // torchrun may complain when the first node is gone before it.
       for (const { stderr } of [second, third]) expect(stderr.match(/^whyslow: /gm)).toHaveLength(2);
 
       const report = JSON.parse(readFileSync(join(cwd, 'report.json'), 'utf8')) as Report;
-      expect(report.ranks.map((r) => r.rank)).toEqual([0, 1, 2]);
-      const late = report.stragglers.filter((s) => s.pattern === 'persistent');
-      expect(late).toMatchObject([{ ranks: [2], cause: 'host' }]);
-      // What came of the third node is one archive. The second one's facts were read instead of its trace.
-      expect(readdirSync(join(cwd, 'shared/nodes'))).toEqual(['from-rank-2.tar.gz']);
+      expect(report.ranks.map((r) => r.rank)).toEqual([0, 1]);
+      // The first node read the facts of the second one's trace. The trace itself gives the same report.
       const facts = readdirSync(join(cwd, 'shared/.whyslow/facts'), { recursive: true }) as string[];
       expect(facts.filter((name) => name.endsWith('.facts'))).toHaveLength(1);
-      // Read again, with the second one's trace itself: the same report.
       expect(await diagnose([join(cwd, 'shared')], { jobs: 1 })).toEqual(report);
+
+      // As the third node says, with a copy instead of scp.
+      const [, from, to] = /scp -r [^:]+:(\S+) OUT\/(\S+)/.exec(third.stderr)!;
+      cpSync(from!, join(cwd, 'shared', to!), { recursive: true });
+      const joined = await diagnose([join(cwd, 'shared')], { jobs: 1 });
+      expect(joined.ranks.map((r) => r.rank)).toEqual([0, 1, 2]);
+      const late = joined.stragglers.filter((s) => s.pattern === 'persistent');
+      expect(late).toMatchObject([{ ranks: [2], cause: 'host' }]);
     }));
 });

@@ -7,7 +7,6 @@ import { HEADER, steps as logSteps } from '../../src/logs/testing.js';
 import { inTurn, steps } from '../helpers/draw-trace.js';
 import { writeDrawnRun } from '../helpers/drawn-run.js';
 import { inFolder } from '../helpers/folder.js';
-import { parquetOf, SLOW_WORKER } from '../helpers/operations-file.js';
 
 /** Every field whose name has a unit, with a value worked out by hand. Drawings are in µs. */
 
@@ -195,20 +194,5 @@ describe('one rank that copies 256 MB per step at 5.4 GB/s', () => {
     expect(reading.decoded_bytes).toBe(reading.stored_bytes);
     expect(reading.seconds).toBeLessThan(60);
     expect((reading.mb_per_s * reading.seconds) / (reading.decoded_bytes / 1e6)).toBeCloseTo(1, 9);
-  });
-});
-
-describe('a table of operations with one slow worker', () => {
-  it('takes 23 s per step, 15.5 s without stragglers, 14 s without the slow worker', async () => {
-    const report = await inFolder((folder) => {
-      writeFileSync(join(folder, 'trace.parquet'), parquetOf(SLOW_WORKER));
-      return diagnose([folder], { jobs: 1 });
-    });
-    expect(report.step).toMatchObject({ ms: 23_000, profiled_ms: null, count: 2, first: 10, last: 11 });
-    expect(report.what_if).toMatchObject({ actual_s: 23, ideal_s: 15.5 });
-    expect(report.stragglers).toMatchObject([
-      { ranks: [3], pattern: 'persistent', cause: 'gpu', cost_ms: 9000 },
-    ]);
-    expect(report.verdict.sentence).toContain('23.00 s');
   });
 });

@@ -53,7 +53,7 @@ def claim_file(out: Path, run: str) -> Path:
 
 
 def place_file(out: Path, job: str, launch: str, rank: int) -> Path:
-    """Of one rank of a job on several nodes. The name of the folder does not give away the job's token."""
+    """One rank of a job on several nodes. Its folder is named after the job, so that a restart has its own."""
     return out / ".whyslow" / "nodes" / sha256(job.encode()).hexdigest()[:16] / f"{launch}-{rank}.json"
 
 

@@ -1,4 +1,4 @@
-"""The place of this rank in a job of several nodes. `whyslow run` joins what its nodes measured (src/launch/nodes)."""
+"""The place of this rank in a job of several nodes. `whyslow run` joins what they measured (src/launch/nodes.ts)."""
 
 from __future__ import annotations
 
@@ -14,10 +14,7 @@ _THIS_NODE = ("127.0.0.1", "localhost", "::1")
 
 
 def state_place(out: Path, rank: int, measured: Ranks, job: str | None) -> None:
-    """
-    For a job of several nodes under `whyslow run`. `job` is known to its ranks only: with it a node proves to the first
-    one that it belongs to the job, so nobody else may read the file.
-    """
+    """For a job of several nodes under `whyslow run`. `job` is what its ranks agreed on: it names the folder."""
     launch = os.environ.get("WHYSLOW_LAUNCH", "")
     world, local = process.world_size(), process.local_world_size()
     first_node = os.environ.get("MASTER_ADDR")
@@ -25,7 +22,6 @@ def state_place(out: Path, rank: int, measured: Ranks, job: str | None) -> None:
     if not launch.isalnum() or job is None or world < 2 or is_one_node:
         return
     place = {
-        "job": job,
         "rank": rank,
         "local_rank": process.local_rank(),
         "world_size": world,
@@ -33,4 +29,4 @@ def state_place(out: Path, rank: int, measured: Ranks, job: str | None) -> None:
         "first_node": first_node,
         "measured": None if measured is None else list(measured),
     }
-    write_json(layout.place_file(out, job, launch, rank), place, mode=0o600)
+    write_json(layout.place_file(out, job, launch, rank), place)

@@ -110,9 +110,9 @@ class OwnFile:
         return status if (status.st_dev, status.st_ino) == self.identity else None
 
 
-def create(path: str | Path, mode: int = 0o644) -> OwnFile:
+def create(path: str | Path) -> OwnFile:
     """A new file. Raises FileExistsError if there is anything of that name, even a link to nowhere."""
-    return OwnFile(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode)
+    return OwnFile(path, os.O_RDWR | os.O_CREAT | os.O_EXCL)
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -162,12 +162,12 @@ def partial_path(path: Path, suffix: str = "") -> Path:
     return path.with_name(f".{path.name}.partial-{socket.gethostname()}-{os.getpid()}-x{secrets.token_hex(8)}{suffix}")
 
 
-def write_json(path: Path, content: dict[str, object], mode: int = 0o644) -> None:
+def write_json(path: Path, content: dict[str, object]) -> None:
     """Readers see the old file or the new one, never half of one. A link of that name is replaced, not followed."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = partial_path(path)
     try:
-        with create(partial, mode) as file:
+        with create(partial) as file:
             file.write((json.dumps(content, indent=1, default=str) + "\n").encode())
         os.replace(partial, path)
     except BaseException:

@@ -47,12 +47,14 @@ Examples:
   $ whyslow run --out runs/a -- torchrun --nproc-per-node 8 train.py
   $ whyslow run --trace-period 500 --trace-ranks all -- accelerate launch t.py
 
-On several nodes, start it on each. The others hand small facts to the node of
-rank 0, which prints one diagnosis: through --out if it is a shared directory
-(with the same --run-id, unless Slurm, MPI or Ray provides one), else over the
-network. Processes that inherit the environment are measured. Settings can also
-come from WHYSLOW_… variables or from the JSON file named by WHYSLOW_CONFIG;
-options take precedence.
+On several nodes, start it on each, with the same --run-id (Slurm, MPI and Ray
+provide one) and a shared --out. The node of rank 0 prints one diagnosis of all
+ranks. Without a shared directory, each other node prints the command that
+copies its small facts files to the first one.
+
+All processes that inherit the environment are measured. Settings can also come
+from WHYSLOW_… variables or from the JSON file named by WHYSLOW_CONFIG; options
+take precedence.
 
 The exit code is the command's: 128+N if signal N ended it, 127 not found, 126
 not executable. The diagnosis goes to standard error, so that standard output
@@ -234,7 +236,7 @@ async function conclude(
   } catch (error) {
     say(context, `no diagnosis: ${describeSystemError(error)}`);
   }
-  const ranks = formatCount(captured.ranks + (others?.received ?? 0), 'rank');
+  const ranks = formatCount(captured.ranks, 'rank');
   say(context, `measured ${ranks}; to see the diagnosis again: whyslow diagnose ${quoted(shown)}`);
   return true;
 }

@@ -81,7 +81,6 @@ function seenRanks(members: readonly RankedMember[], capture: CaptureInfo): Rank
     (a, b) => Number(isTraceMember(b.member)) - Number(isTraceMember(a.member)),
   );
   for (const { member, rank } of inOrder) {
-    if (member.kind === 'operations') continue;
     const known = byRank.get(rank) ?? { rank, ...none };
     const summary = traceSummaryOf(member);
     byRank.set(rank, {

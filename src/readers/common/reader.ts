@@ -3,7 +3,6 @@ import type { CompileLog } from '../../model/compile-log.js';
 import type { EventLog } from '../../model/event-log.js';
 import type { FlightDump } from '../../model/flight-dump.js';
 import type { Manifest } from '../../model/manifest.js';
-import type { OperationTable } from '../../model/operation-table.js';
 import type { Recording } from '../../model/recording.js';
 import type { StackProfile } from '../../model/stack-profile.js';
 import type { GpuTelemetry } from '../../model/telemetry.js';
@@ -18,7 +17,6 @@ export type ReadResult =
   /** Null: of another version, or broken. */
   | { readonly kind: 'facts'; readonly record: FactsRecord | null; readonly problems: readonly Problem[] }
   | { readonly kind: 'events'; readonly log: EventLog; readonly problems: readonly Problem[] }
-  | { readonly kind: 'operations'; readonly table: OperationTable; readonly problems: readonly Problem[] }
   /** Null: too large, or not JSON. */
   | { readonly kind: 'manifest'; readonly manifest: Manifest | null; readonly problems: readonly Problem[] }
   | { readonly kind: 'torch-log'; readonly log: CompileLog; readonly problems: readonly Problem[] }

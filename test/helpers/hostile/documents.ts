@@ -1,6 +1,5 @@
 import { DMON, QUERY } from '../../../src/readers/dmon/testing.js';
 import { RANK, RUN } from '../../../src/readers/manifest/testing.js';
-import { parquetOf, SLOW_WORKER } from '../operations-file.js';
 import type { Random } from '../simulate/random.js';
 import { EVENT_SHAPES, range, rankEvents } from './events.js';
 import { mutateToken, mutateTree, pick } from './mutate.js';
@@ -121,20 +120,8 @@ function telemetry(random: Random): string {
   return cells.join('');
 }
 
-const PARQUET = parquetOf(SLOW_WORKER);
-
 /** By how often each is drawn; those with more fields more often. */
-const KINDS = [
-  'kineto',
-  'kineto',
-  'kineto',
-  'events',
-  'events',
-  'rank',
-  'run',
-  'telemetry',
-  'operations',
-] as const;
+const KINDS = ['kineto', 'kineto', 'kineto', 'events', 'events', 'rank', 'run', 'telemetry'] as const;
 
 export function drawDocument(random: Random, rank: number): Document {
   const kind = pick(random, KINDS);
@@ -150,9 +137,7 @@ export function drawDocument(random: Random, rank: number): Document {
       };
     case 'run':
       return { name: 'run.json', data: Buffer.from(asJson(structuredClone(RUN), random)) };
-    case 'telemetry':
-      return { name: 'telemetry/dmon-node-1.txt', data: Buffer.from(telemetry(random)) };
     default:
-      return { name: 'operations.parquet', data: PARQUET };
+      return { name: 'telemetry/dmon-node-1.txt', data: Buffer.from(telemetry(random)) };
   }
 }

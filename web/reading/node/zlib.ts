@@ -1,7 +1,4 @@
-/** Parquet is not read in a browser. */
-export function gunzipSync(): never {
-  throw new Error('compressed pages are not read in a browser');
+/** Packets that the Perfetto SDK has compressed. Traces of PyTorch have none, so a browser does not read them. */
+export function inflateSync(): never {
+  throw new Error('compressed packets are not read in a browser');
 }
-export const brotliDecompressSync = gunzipSync;
-/** Packets that the Perfetto SDK has packed; the traces of PyTorch have none. */
-export const inflateSync = gunzipSync;

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { EmbeddedSource } from '../drawing/embedded.js';
 import type { TimelineSource } from '../drawing/timeline.js';
 import { sumOfClasses, TIME_CLASSES, type TimeByClass, totals } from '../facts/time-class.js';
-import { diagnoseInFull } from './diagnose.js';
-import { openRun } from './open-run.js';
-import { diagnoseForPage } from './page.js';
+import { diagnoseInFull } from '../library/diagnose.js';
+import { openRun } from '../library/open-run.js';
+import { diagnoseForPage } from '../library/page.js';
 
 const HOST_BOUND = 'zoo/clean/new/accum_one';
 const DATA_BOUND = 'zoo/fixtures/data_io_w0';

@@ -1,21 +1,18 @@
-import { createHash } from 'node:crypto';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { readJson } from '../read-json.js';
+import { readJson } from './read-json.js';
 
 /** The place of one `whyslow run` in a job of several nodes. */
 export interface Place {
-  /** This `whyslow run`, as the names of files have it. */
+  /** This `whyslow run`, as file names spell it. */
   readonly launch: string;
   /** Where the nodes that share the folder leave notes. */
   readonly folder: string;
-  /** A secret that only ranks of this job know, agreed through the job's own store. */
-  readonly job: string;
   /** Ranks on this node, measured or not. */
   readonly ranks: readonly number[];
   /** Measured ranks on other nodes. */
   readonly elsewhere: readonly number[];
-  /** Rank 0 is here. */
+  /** Rank 0 is on this node. */
   readonly isFirst: boolean;
   /** Address of the node with rank 0, as the job itself uses it. */
   readonly firstNode: string | null;
@@ -24,11 +21,11 @@ export interface Place {
 }
 
 const NODES = join('.whyslow', 'nodes');
-/** More than any job has. These files may come from others. */
+/** More than any job has. Other users may have written these files. */
 const MAX_RANKS = 100_000;
 const PLACE_FILE = /^([A-Za-z0-9]{1,64})-(\d{1,6})\.json$/;
 
-/** Null: a job of one node, or one whose ranks could not agree on a token. Of several jobs of this launch the newest counts. */
+/** Null: a job of one node, or one whose ranks could not agree on a name. If this launch started several jobs, the newest counts. */
 export async function placeOf(out: string, launch: string): Promise<Place | null> {
   let newest: { readonly at: number; readonly job: string } | null = null;
   for (const name of await readdir(join(out, NODES)).catch(() => [])) {
@@ -45,15 +42,13 @@ async function placeIn(folder: string, launch: string): Promise<Place | null> {
   const stated = (await Promise.all(own.map((file) => readJson(join(folder, file.name))))).filter(
     (s) => s !== null,
   );
-  const { job, world_size, first_node, measured } = stated[0] ?? {};
-  if (typeof job !== 'string' || folderOf(job) !== folder.slice(-FOLDER_LENGTH) || !isCount(world_size))
-    return null;
-  const here = new Set(stated.flatMap(ranksBeside));
+  const { world_size, first_node, measured } = stated[0] ?? {};
+  if (!isCount(world_size)) return null;
+  const here = new Set(stated.flatMap(ranksOfNode));
   const asked = Array.isArray(measured) ? measured.filter(isRank) : [...Array(world_size).keys()];
   return {
     launch,
     folder,
-    job,
     ranks: [...here].sort((a, b) => a - b),
     elsewhere: asked.filter((rank) => rank < world_size && !here.has(rank)),
     isFirst: here.has(0),
@@ -61,10 +56,6 @@ async function placeIn(folder: string, launch: string): Promise<Place | null> {
     visible: new Set(files.map((file) => file.rank)),
   };
 }
-
-/** As layout.py has it. */
-const FOLDER_LENGTH = 16;
-const folderOf = (job: string) => createHash('sha256').update(job).digest('hex').slice(0, FOLDER_LENGTH);
 
 async function placeFiles(folder: string) {
   const names = await readdir(folder).catch(() => []);
@@ -74,8 +65,8 @@ async function placeFiles(folder: string) {
   });
 }
 
-/** The ranks that the launcher started on the node of this one. Launchers number them in order. */
-function ranksBeside(place: Readonly<Record<string, unknown>>): readonly number[] {
+/** The ranks that the launcher started on the same node. Launchers number them in order. */
+function ranksOfNode(place: Readonly<Record<string, unknown>>): readonly number[] {
   const { rank, local_rank, local_world_size } = place;
   if (!isRank(rank)) return [];
   if (!isRank(local_rank) || !isCount(local_world_size) || local_rank > rank) return [rank];

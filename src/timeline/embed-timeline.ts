@@ -8,8 +8,7 @@ import type { Counter } from '../drawing/memory-counters.js';
 import type { ColumnSlices } from '../drawing/slices.js';
 import type { TimelineTracks } from '../drawing/timeline.js';
 import type { Track } from '../drawing/track.js';
-import { lateArrows } from './late-arrows.js';
-import { pathOf, type RunFrame, runFrame } from './run-frame.js';
+import { lateArrows, pathOf, type RunFrame, runFrame } from './run-frame.js';
 
 /** More ranks do not fit into a file that can be mailed. */
 const MOST_RANKS = 64;

@@ -6,9 +6,8 @@ import { type TraceRank, traceRank } from '../drawing/trace-rank.js';
 import type { TraceMember } from '../ingest/member.js';
 import { Trace } from '../model/trace.js';
 import type { TraceData } from '../model/trace-data.js';
-import { lateArrows } from './late-arrows.js';
 import { bytesOf, RecentRanks } from './recent-ranks.js';
-import { pathOf, type RunFrame, runFrame } from './run-frame.js';
+import { lateArrows, pathOf, type RunFrame, runFrame } from './run-frame.js';
 
 /** Reads a trace again, with its columns. */
 export type ReadColumns = (member: TraceMember) => Promise<TraceMember>;
